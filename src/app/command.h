@@ -1,0 +1,83 @@
+/* app/command.h -- the one command table: parsing, usage, completion, help, dry runs and the
+ * manual all come from these rows. */
+#ifndef GPDESK_COMMAND_H
+#define GPDESK_COMMAND_H
+
+#include "app/rec.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum arg_type {
+    ARG_WORD, ARG_TEXT, ARG_FILE, ARG_OUT, ARG_INT, ARG_REAL, ARG_BYTES, ARG_SHARE, ARG_BOOL,
+    ARG_CHOICE,  /* one of arg.choices, separated by | */
+    ARG_BOUND,   /* number (fixed) or interval a..b */
+    ARG_INTS,    /* n | a,b,c | a..b | a..b/step | a..b*2 */
+    ARG_KERNEL, ARG_DATASET, ARG_RUN, ARG_COLUMN, ARG_PLOT, ARG_COMMAND, ARG_OPTION, ARG_JOB,
+};
+enum { ARGF_POS = 1,      /* may be given without its name, in table order */
+       ARGF_REQUIRED = 2,
+       ARGF_MANY = 4,     /* positional: takes all that remain */
+       ARGF_REST = 8 };   /* positional: the rest of the line as it stands (notes) */
+struct arg {
+    const char *name; enum arg_type type; unsigned flags;
+    const char *fallback;          /* shown and used when absent; NULL: none */
+    double lo, hi;                 /* numbers: both 0: any */
+    const char *choices, *unit, *help;
+};
+enum { ARGS_MAX = 24 };
+
+struct args;  /* parsed and checked */
+bool args_given(const struct args *, const char *name);          /* typed by the user */
+const char *args_text(const struct args *, const char *name);    /* value or fallback; NULL */
+double args_num(const struct args *, const char *name);          /* NaN when absent */
+long args_int(const struct args *, const char *name, long absent);
+bool args_bool(const struct args *, const char *name);
+bool args_bound(const struct args *, const char *name, double *lo, double *hi); /* false: absent */
+/* ARG_INTS; *out is freed by the caller. */
+enum status args_ints(const struct args *, const char *name, size_t **out, size_t *n, struct err *);
+size_t args_many(const struct args *, const char *name);         /* ARGF_MANY: how many */
+const char *args_many_at(const struct args *, const char *name, size_t i);
+/* Keys that are no row of the table: hyperparameters and bounds (CMD_HP_KEYS): l=, noise=... */
+size_t args_hp(const struct args *);
+const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi); /* name; lo == hi: value */
+const char *args_line(const struct args *);                      /* canonical line, for log and script */
+
+enum {
+    CMD_JOB = 1,          /* heavy: runs in the background (batch waits for it) */
+    CMD_NEEDS_DATA = 2, CMD_NEEDS_MODEL = 4,
+    CMD_CHANGES = 8,      /* changes workspace state: goes into the script */
+    CMD_HP_KEYS = 16,     /* accepts hyperparameter keys */
+    CMD_BATCH_ONLY = 32,
+};
+struct workspace;
+struct command {
+    const char *name, *group, *summary, *example; /* the example runs on bundled data */
+    struct arg args[ARGS_MAX];                    /* ends at .name == NULL */
+    unsigned flags;
+    enum status (*exec)(struct workspace *, const struct args *, struct err *);
+    const char *more;                             /* help: a paragraph or two; NULL */
+};
+/* The table: cmd_data.c, cmd_model.c, cmd_plot.c, cmd_session.c each export a row array. */
+const struct command *command_at(size_t i);
+/* Exact name or unique prefix; NOT_FOUND (nearest three in the hint) or AMBIGUOUS (candidates). */
+const struct command *command_find(const char *word, struct err *err);
+void command_usage(const struct command *, struct buf *out);   /* generated from args */
+void command_help(const struct command *, struct buf *out);    /* usage, examples, options, more */
+
+/* A line may hold several commands separated by ; -- split into statements (quotes respected, #
+ * comments dropped). */
+struct statement { char *text; size_t line; };
+enum status command_split(const char *text, struct statement **out, size_t *n, struct err *err);
+void command_statements_free(struct statement *, size_t n);
+/* Parses one statement. *args is freed with args_free. No side effects, so `-n` and whole-script
+ * checks use it. */
+enum status command_parse(const char *statement, const struct command **cmd, struct args **args,
+                          struct err *err);
+void args_free(struct args *);
+/* Completions of the word that ends at byte `pos` of line: NULL-terminated array of whole-word
+ * replacements, sorted; *start is the first byte of the word. Caller frees all. ws may be NULL. */
+char **command_complete(struct workspace *ws, const char *line, size_t pos, size_t *start);
+
+#endif

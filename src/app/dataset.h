@@ -1,0 +1,105 @@
+/* app/dataset.h -- a table with meaning: roles, types, policies, split; and its encoding into the
+ * standardised numbers that compute reads. Value semantics: a job takes a dataset_snapshot. */
+#ifndef GPDESK_DATASET_H
+#define GPDESK_DATASET_H
+
+#include "app/table.h"
+#include "compute/source.h"
+
+enum col_role { ROLE_INPUT, ROLE_TARGET, ROLE_ID, ROLE_SPLIT, ROLE_SKIP };
+const char *role_name(enum col_role);
+enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
+enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
+enum x_scale { X_STANDARD, X_NONE };
+enum part { PART_TRAIN, PART_VALID, PART_TEST };
+
+struct split {
+    char *how;           /* canonical words: "test=20% seed=7", "file=... column=split0" */
+    uint8_t *part;       /* n, enum part; NULL: all rows train */
+    uint32_t *fold; size_t nfolds; /* k folds; NULL: none */
+    size_t count[3];
+};
+struct dataset {
+    int refs;
+    char *name;
+    struct table *table;
+    enum col_role *role; /* table->ncols */
+    enum missing_policy missing; bool missing_flag;
+    enum y_scale yscale; enum x_scale xscale;
+    struct split split;
+};
+/* Takes a reference on the table. target NULL: the last column. name NULL: from the path (stem,
+ * or the directory's name when the stem is data, train or test). */
+struct dataset *dataset_new(struct table *, const char *name, const char *target, struct err *);
+struct dataset *dataset_ref(struct dataset *);
+void dataset_unref(struct dataset *);
+/* A private, immutable copy sharing the table: what a job works on. */
+struct dataset *dataset_snapshot(const struct dataset *, struct err *);
+
+/* Patterns: names separated by commas, * as wildcard. Returns how many changed. */
+enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,
+                             struct err *);
+enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
+                             struct err *); /* replaces the table by a converted copy */
+
+enum status split_random(struct dataset *, double test, double valid, uint64_t seed, struct err *);
+enum status split_ordered(struct dataset *, double test, double valid, struct err *);
+enum status split_folds(struct dataset *, size_t k, uint64_t seed, struct err *);
+/* A mask column: 0/1 (1 = test) or words train/valid/test. path NULL: a column of the data itself,
+ * which then gets ROLE_SPLIT. Row counts must agree. */
+enum status split_column(struct dataset *, const char *path, const char *column, struct err *);
+void split_none(struct dataset *);
+
+/* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names. */
+struct enc_col {
+    char *column;             /* source column's name */
+    enum { ENC_REAL, ENC_LEVEL, ENC_MISSING } kind;
+    char *level;              /* ENC_LEVEL */
+    double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
+    double fill;              /* missing becomes this before scaling */
+    bool constant;            /* nearly constant on training rows: always encoded as 0 */
+};
+struct encoding {
+    size_t d; struct enc_col *col;
+    char *target; enum y_scale yscale;
+    double ymean, ysd;        /* of y, or of log y */
+    enum missing_policy missing;
+};
+enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
+                         struct encoding *out, struct buf *notes, struct err *);
+void encoding_free(struct encoding *);
+enum status encoding_copy(struct encoding *dst, const struct encoding *src, struct err *);
+char *encoding_to_json(const struct encoding *, struct err *);   /* for the session; caller frees */
+enum status encoding_from_json(const char *json, struct encoding *out, struct err *);
+
+/* Rows of a table through an encoding: a source that owns a materialised n x d matrix.
+ * rows: which (NULL: all n). y may be NULL when the table has no target (new data). Counts cells
+ * that were missing and levels never seen. Drops rows where the policy says so: kept[] lists the
+ * table row of each row of the source. */
+struct encoded {
+    struct source base;
+    double *x;               /* n x d */
+    double *y;               /* n, scaled; NULL */
+    double *yraw;            /* n, units of the target; NULL */
+    size_t *row; size_t n;   /* table row of each */
+    size_t missing_cells, unseen_levels, dropped;
+};
+enum status encode(const struct encoding *, const struct table *, const size_t *rows, size_t n,
+                   bool want_y, struct encoded *out, struct err *);
+void encoded_free(struct encoded *);
+/* Row indices of a part; caller frees. fold: rows in / not in a fold when nfolds. */
+enum status dataset_rows(const struct dataset *, enum part, size_t **rows, size_t *n,
+                         struct err *);
+enum status dataset_fold_rows(const struct dataset *, size_t fold, bool in, size_t **rows,
+                              size_t *n, struct err *);
+/* Back to units of the target: mean and sd of a Gaussian in scaled units. Under log the median-
+ * based mean exp(m + v/2) and its sd are returned, and q(p) quantiles are exact. */
+void encoding_unscale(const struct encoding *, size_t n, const double *mean, const double *var,
+                      double *out_mean, double *out_sd);
+/* summary of columns: text and JSON through rec; histogram data for `plot columns`. */
+struct col_summary { size_t n, missing, unique; double mean, sd, min, q25, median, q75, max; bool unique_exact;
+                     double bin_lo, bin_hi; size_t bins[20]; };
+enum status column_summary(const struct table *, size_t col, const size_t *rows, size_t n,
+                           struct col_summary *, struct err *);
+
+#endif

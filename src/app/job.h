@@ -1,0 +1,53 @@
+/* app/job.h -- one worker thread, a queue of jobs, and the events that come back.
+ *
+ * A job starts from immutable inputs and ends by handing over a result; ticks are coalesced (only
+ * the newest of a job matters, trace points are all kept); done events are never dropped. */
+#ifndef GPDESK_JOB_H
+#define GPDESK_JOB_H
+
+#include "base/status.h"
+#include "compute/ctl.h"
+
+#include <stdint.h>
+
+struct workspace;
+struct job;
+struct job_ops {
+    const char *verb;                                        /* "fit" */
+    enum status (*work)(struct job *, struct err *);         /* worker thread; no workspace access */
+    /* main thread: take the result, emit records; rc of work (CANCELLED is not a failure). */
+    void (*done)(struct workspace *, struct job *, enum status rc, const struct err *);
+    void (*tick)(struct workspace *, struct job *, const struct tick *); /* main thread; may be NULL */
+    void (*free)(struct job *);                              /* releases job->arg */
+};
+struct job {
+    const struct job_ops *ops;
+    char name[16];            /* the run's id, or "j3" */
+    char *line;               /* canonical command */
+    void *arg;                /* the job's own inputs and outputs */
+    struct cancel cancel;
+    struct ctl ctl;           /* hand this to compute */
+    struct pool *pool; const struct backend_ops *backend;
+    size_t mem_limit;
+    double queued, started;   /* monotonic seconds */
+    bool discard;             /* stop now: drop the result */
+};
+
+struct jobs;
+struct jobs *jobs_new(struct err *);
+void jobs_free(struct jobs *);   /* cancels, joins */
+/* Takes ownership of the job (also on failure). */
+enum status jobs_submit(struct jobs *, struct job *, struct err *);
+struct job *job_new(struct workspace *, const struct job_ops *, const char *name, void *arg,
+                    const char *line, struct err *);
+/* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. */
+enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err *);
+size_t jobs_count(const struct jobs *);            /* queued and running */
+/* i = 0: the running one. Copied out under the lock. */
+struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping;
+                  struct tick tick; double seconds; double rate, left; /* per second; s; NaN unknown */ };
+bool jobs_view(const struct jobs *, size_t i, struct job_view *);
+int jobs_fd(const struct jobs *);                  /* readable when events wait */
+void jobs_pump(struct jobs *, struct workspace *); /* main thread: dispatches tick and done */
+
+#endif

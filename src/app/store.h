@@ -1,0 +1,40 @@
+/* app/store.h -- the session file: SQLite behind one thread that owns the connection.
+ *
+ * Writers hand over immutable records and never wait; a commit every few seconds and after each
+ * command.  What is read is never believed: checksums on every blob, JSON parsed strictly. */
+#ifndef GPDESK_STORE_H
+#define GPDESK_STORE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct workspace;
+struct store;
+/* Opens or creates the session and, when it existed, restores dataset, split, kernel,
+ * hyperparameters, seed and runs into ws.  Refuses what is damaged with the reason, or loads
+ * without what is damaged and says so (warnings through ws). */
+enum status store_open(struct workspace *ws, const char *path, struct err *err);
+void store_close(struct store *);          /* flushes; joins the thread */
+const char *store_path(const struct store *);
+enum status store_flush(struct store *, struct err *);  /* waits until all is on disk: `save`, tests */
+int64_t store_saved_at(const struct store *);           /* unix time of the last commit; 0: none */
+const char *store_trouble(const struct store *);        /* "" or "disk full: ..." */
+
+/* Called by the workspace; each copies what it needs and returns at once. */
+void store_command(struct store *, const char *line, enum status rc, double seconds);
+void store_state(struct store *, const struct workspace *);      /* datasets, kernel, options */
+struct run;
+void store_run(struct store *, const struct run *);              /* settings, info, score, note */
+void store_trace(struct store *, const struct run *);            /* points added since last time */
+void store_model(struct store *, const struct run *, bool with_factor);
+struct rec;
+void store_message(struct store *, const struct rec *);
+/* `save FILE`: a clean copy (VACUUM INTO), or makes FILE the session when there is none. */
+enum status store_save_as(struct workspace *ws, const char *path, struct err *err);
+/* `sessions`: lists session files in the state directory with time, runs and datasets. */
+enum status store_list(struct workspace *ws, struct err *err);
+
+#endif

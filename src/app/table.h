@@ -1,0 +1,60 @@
+/* app/table.h -- a data table as read: immutable, shared by reference between jobs. */
+#ifndef GPDESK_TABLE_H
+#define GPDESK_TABLE_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "compute/ctl.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT };
+struct column {
+    char *name;           /* UTF-8, may hold any legal byte; show through text_safe */
+    enum col_type type;
+    double *v;            /* COL_REAL: n values, NaN where missing */
+    uint32_t *code;       /* COL_CATEGORY: index into level, UINT32_MAX where missing */
+    char **level; size_t nlevels;
+    char **text;          /* COL_TEXT: n strings, NULL where missing (strings in one arena) */
+    size_t missing;
+    bool integers;        /* real: every value is a whole number */
+};
+struct table {
+    int refs;             /* atomic */
+    char *path;           /* absolute; "demo:co2 n=.." for generated; "-" for stdin */
+    uint64_t file_size;   /* bytes on disk */
+    char checksum[72];    /* "crc32:..." / "xxh..." of the bytes as stored on disk; "" for stdin */
+    size_t n, ncols;
+    struct column *col;
+    size_t missing;       /* cells */
+    int64_t duplicates;   /* repeated whole rows; -1: not counted exactly */
+    double seconds;       /* to read */
+    char *decisions;      /* text: delimiter, header, quotes, decimal... as in ux.md 4 */
+};
+struct table *table_ref(struct table *);
+void table_unref(struct table *);
+size_t table_find(const struct table *, const char *name); /* SIZE_MAX when absent */
+
+/* How to read; zero / NULL / 0: guess and say so. */
+struct import_opts {
+    char sep;                  /* ',' '\t' ';' ... */
+    int header;                /* -1 guess, 0 no, 1 yes */
+    const char *missing;       /* "NA,?,-": comma separated marks on top of the empty cell */
+    char decimal;              /* '.' or ',' */
+    const char *types;         /* "x7=category,zip=text" overrides */
+    size_t mem_limit;          /* bytes for the table; 0: none */
+};
+/* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin) or NPY, told apart by content.
+ * Errors name file, line, column, cell and a way out; on failure nothing is kept. */
+enum status import_file(const char *path, const struct import_opts *, const struct ctl *,
+                        struct table **out, struct err *);
+/* Generated and bundled data: co2, robot, friedman1, draw, toy. args: "n" "seed" etc. */
+struct demo_opts { size_t n; uint64_t seed; const char *kernel; double noise; };
+struct demo { const char *name, *summary; };
+const struct demo *demo_at(size_t i);
+enum status demo_make(const char *name, const struct demo_opts *, struct table **out,
+                      struct err *);
+
+#endif

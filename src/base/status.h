@@ -1,0 +1,62 @@
+/* base/status.h -- how a function says that it failed.
+ *
+ * Every fallible function returns enum status and takes a struct err that its caller owns:
+ * nothing is allocated when memory is what failed, nothing is shared between threads. */
+#ifndef GPDESK_STATUS_H
+#define GPDESK_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One row per way to fail: identifier, stable name shown in brackets, words when nothing better
+ * is known.  The stable name is what `explain` pages and JSON consumers see. */
+#define STATUS_LIST(_)                                             \
+    _(OK, "ok", "ok")                                              \
+    _(NOMEM, "memory", "out of memory")                            \
+    _(SHAPE, "shape", "dimensions do not agree")                   \
+    _(RANGE, "range", "value out of range")                        \
+    _(NOT_FOUND, "not-found", "no such name")                      \
+    _(AMBIGUOUS, "ambiguous", "more than one thing has that name") \
+    _(NOT_PD, "not-pd", "matrix is not positive definite")         \
+    _(BACKEND, "backend", "compute backend failed")                \
+    _(USAGE, "usage", "the command line is not understood")        \
+    _(STATE, "state", "not possible now")                          \
+    _(IO, "io", "input or output failed")                          \
+    _(FORMAT, "format", "the file is malformed")                   \
+    _(LIMIT, "limit", "a limit was reached")                       \
+    _(CANCELLED, "cancelled", "stopped on request")                \
+    _(UNSUPPORTED, "unsupported", "not supported")                 \
+    _(INTERNAL, "internal", "a fault in gpdesk itself")
+
+enum status {
+#define _(id, name, words) ST_##id,
+    STATUS_LIST(_)
+#undef _
+        N_STATUS
+};
+
+/* A failure, ready to show.  name is the word in brackets: error[name]: msg / try hint. */
+struct err {
+    enum status code;
+    char name[32];  /* stable; defaults to the status' name, finer where useful ("delimiter") */
+    char msg[768];  /* one sentence: what happened, where, the value and what was expected */
+    char hint[256]; /* what to type next; empty when there is nothing useful to say */
+};
+
+const char *status_name(enum status code);  /* "memory" */
+const char *status_words(enum status code); /* "out of memory" */
+
+/* Fills *err (may be NULL) and returns `code`, so that a failure is one line. */
+enum status err_set(struct err *err, enum status code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same under a finer stable name than the status'. */
+enum status err_named(struct err *err, enum status code, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Adds the way out to a failure already described. */
+void err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Puts words in front of a message on its way up ("line 12: "). */
+void err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum status err_nomem(struct err *err, size_t bytes, const char *what);
+void err_clear(struct err *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* base/text.h -- widths, escaping and numbers for people. */
+#ifndef GPDESK_TEXT_H
+#define GPDESK_TEXT_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Display columns of a UTF-8 string; bytes that are not UTF-8 and controls count as one. */
+size_t text_width(const char *s);
+/* Longest prefix (in bytes) of s that fits in `cols` display columns, whole characters only. */
+size_t text_fit(const char *s, size_t cols);
+/* Appends s safe for a terminal: control characters, ESC, C1, bidi overrides and bytes that are
+ * not UTF-8 appear escaped (\n, \t, \x1b, \u202e); at most `cols` columns, then "..". 0: all. */
+void text_safe(struct buf *, const char *s, size_t cols);
+/* "36,000" */
+void text_count(char *out, size_t len, uint64_t n);
+/* "0.1 s", "12.3 s", "4 min 10 s", "2 h 03 min" */
+void text_seconds(char *out, size_t len, double s);
+/* %.4g, but never "1e+05" for whole numbers below a million; "nan" as "-" */
+void text_number(char *out, size_t len, double x);
+/* strtod for the C locale over exactly len bytes; false unless all are used. Accepts 1.5e3 only. */
+bool text_double(const char *s, size_t len, double *out);
+/* "64k" "1.5M" "4GB" "90%"; units of 1000 for counts (k M G), 1024 when B is given. */
+bool text_scaled(const char *s, double *out);
+/* Levenshtein distance, at most `limit` + 1; for "did you mean". */
+size_t text_distance(const char *a, const char *b, size_t limit);
+
+#endif

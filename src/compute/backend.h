@@ -1,0 +1,61 @@
+/* compute/backend.h -- devices.  The only header that src/cuda includes.
+ *
+ * A backend opens a feature operator: a drawn feature map over rows of data.  It interprets the
+ * map's steps and knows no kernel by name.  Every fit lives in `pass`; the sum over rows inside it
+ * is the only place where rows meet. */
+#ifndef GPDESK_BACKEND_H
+#define GPDESK_BACKEND_H
+
+#include "base/status.h"
+#include "compute/ctl.h"
+#include "compute/featmap.h"
+#include "compute/pool.h"
+#include "compute/source.h"
+
+#include <stddef.h>
+
+#define BACKEND_ABI 1
+#define BACKEND_ENTRY "gpdesk_backend"
+
+enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
+enum plan { PLAN_AUTO, PLAN_STORE, PLAN_REGENERATE, PLAN_DIRECT };
+
+struct fop_opts {
+    struct pool *pool;
+    enum precision precision;
+    bool store;        /* keep Z resident (rows x M of the precision) instead of regenerating */
+};
+
+struct backend_ops {
+    unsigned abi;                                     /* BACKEND_ABI at build time */
+    const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
+    int (*probe)(char *why, size_t len);              /* score; 0: not usable here, and why */
+    void *(*open)(const struct featmap *, const struct source *, const struct fop_opts *,
+                  struct err *);
+    void (*close)(void *state);
+    /* New hyperparameters (natural scale); drops a stored Z, which is filled at the next use. */
+    enum status (*set)(void *state, const double *hp, struct err *);
+    /* W[c] = Z'(Z P[c]), c < k.  P, W: k vectors of M doubles each, contiguous; no overlap. */
+    enum status (*pass)(void *state, size_t k, const double *P, double *W, const struct ctl *,
+                        struct err *);
+    /* T[c] = Z P[c] (k vectors of n), and W[c] = Z' V[c] (V: k vectors of n). */
+    enum status (*zp)(void *state, size_t k, const double *P, double *T, const struct ctl *,
+                      struct err *);
+    enum status (*ztv)(void *state, size_t k, const double *V, double *W, const struct ctl *,
+                       struct err *);
+    /* Rows r0..r1-1 of Z, (r1-r0) x ld; callable from any pool task. */
+    enum status (*tile)(void *state, size_t r0, size_t r1, float *z, size_t ld, struct err *);
+    enum status (*tile64)(void *state, size_t r0, size_t r1, double *z, size_t ld, struct err *);
+    /* The same rows of dZ / d log hp[i] (double). */
+    enum status (*dtile)(void *state, size_t i, size_t r0, size_t r1, double *dz, size_t ld,
+                         struct err *);
+    /* Rows in float32, both Z and dZ, for the fast gradient.  NULL: use dtile. */
+    enum status (*dtile32)(void *state, size_t i, size_t r0, size_t r1, float *dz, size_t ld,
+                           struct err *);
+};
+const struct backend_ops *backend_cpu(void);
+/* The CPU level in force: "portable", "avx2" or "avx512"; cpu_force_level before the first use. */
+const char *cpu_level(void);
+enum status cpu_force_level(const char *level, struct err *err);
+
+#endif

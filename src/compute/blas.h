@@ -1,0 +1,56 @@
+/* compute/blas.h -- the one door to CBLAS and LAPACKE: int ranges checked, info codes turned into
+ * statuses, work cut into fixed tiles over our own pool with single-threaded BLAS inside, so that
+ * any thread count gives the same bits.  Matrices here are column-major unless said otherwise
+ * (a symmetric matrix is the same either way). */
+#ifndef GPDESK_BLAS_H
+#define GPDESK_BLAS_H
+
+#include "base/status.h"
+#include "compute/ctl.h"
+#include "compute/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void blas_init(void);               /* one BLAS thread; call once at start, before any other */
+const char *blas_describe(void);    /* library, core type, threading flavour */
+bool blas_flavour_ok(struct err *); /* false for the OpenMP flavour (breaks fork) */
+
+/* C (m x n) = alpha op(A) op(B) + beta C, column-major, tiled over the pool. */
+enum status blas_dgemm(struct pool *, bool ta, bool tb, size_t m, size_t n, size_t k, double alpha,
+                       const double *A, size_t lda, const double *B, size_t ldb, double beta,
+                       double *C, size_t ldc, struct err *);
+/* Single-threaded product for use inside pool tasks. */
+void blas_sgemm1(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *A,
+                 size_t lda, const float *B, size_t ldb, float beta, float *C, size_t ldc);
+void blas_dgemm1(bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const double *A,
+                 size_t lda, const double *B, size_t ldb, double beta, double *C, size_t ldc);
+void blas_dgemv1(bool ta, size_t m, size_t n, double alpha, const double *A, size_t lda,
+                 const double *x, double beta, double *y);
+double blas_ddot(size_t n, const double *x, const double *y);
+double blas_dnrm2(size_t n, const double *x);
+void blas_daxpy(size_t n, double a, const double *x, double *y);
+void blas_dscal(size_t n, double a, double *x);
+
+/* A = L L' in place in the lower triangle, blocked over fixed tiles; NOT_PD names the pivot (and
+ * *pivot its index, 0-based, when not NULL).  The strict upper triangle is not touched. */
+enum status blas_dpotrf(struct pool *, size_t n, double *A, size_t lda, const struct ctl *,
+                        size_t *pivot, struct err *);
+/* X := L^-1 X or L^-T X for n x k X, tiled over columns. */
+enum status blas_dtrsm(struct pool *, bool trans, size_t n, size_t k, const double *L, size_t ldl,
+                       double *X, size_t ldx, struct err *);
+/* Inverse of A from its Cholesky factor, lower triangle in place. */
+enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct err *);
+/* Symmetric eigenproblem, ascending values; vectors overwrite A when want_vectors. */
+enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,
+                        struct err *);
+/* A = Q T Q' (lower triangle in): d (n), e (n-1), and b := Q' b for k vectors. */
+enum status blas_tridiag(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
+                         size_t ldb, struct err *);
+/* Thin QR: A (m x n, m >= n) is replaced by Q. */
+enum status blas_dqr(struct pool *, size_t m, size_t n, double *A, size_t lda, struct err *);
+/* Thin SVD of A (m x n, m >= n): U overwrites A, s descending. */
+enum status blas_dsvd(struct pool *, size_t m, size_t n, double *A, size_t lda, double *s,
+                      struct err *);
+
+#endif

@@ -1,0 +1,47 @@
+/* compute/fop.h -- a feature operator in use: Z (n x M) over data, never formed unless stored.
+ * Thin, backend-neutral; also over an explicit Z, for tests and small problems.
+ * Vectors: k right-hand sides are k contiguous vectors (stride M or n). */
+#ifndef GPDESK_FOP_H
+#define GPDESK_FOP_H
+
+#include "compute/backend.h"
+
+struct fop;
+
+/* fm and src outlive the operator. */
+struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
+                    const struct source *src, const struct fop_opts *opts, struct err *err);
+/* Over a given row-major Z (n x M), copied not: it outlives the operator. */
+struct fop *fop_dense(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
+                      struct err *err);
+void fop_free(struct fop *);
+size_t fop_rows(const struct fop *);
+size_t fop_cols(const struct fop *);
+struct pool *fop_pool(const struct fop *);
+enum precision fop_precision(const struct fop *);
+
+enum status fop_set(struct fop *, const double *hp, struct err *);
+enum status fop_pass(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
+                     struct err *);
+enum status fop_zp(struct fop *, size_t k, const double *P, double *T, const struct ctl *,
+                   struct err *);
+enum status fop_ztv(struct fop *, size_t k, const double *V, double *W, const struct ctl *,
+                    struct err *);
+enum status fop_tile(struct fop *, size_t r0, size_t r1, float *z, size_t ld, struct err *);
+enum status fop_tile64(struct fop *, size_t r0, size_t r1, double *z, size_t ld, struct err *);
+enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,
+                      struct err *);
+
+/* G = Z'Z, full symmetric M x M (ld = M), every sum over short float32 row chunks merged in
+ * float64 (float64 throughout under PREC_DOUBLE), so that G + lam2 I stays positive definite down
+ * to lam2 ~ 1e-7 n.  zty (M) and yty may be NULL.  Same bits for any thread count. */
+enum status fop_gram(struct fop *, const double *y, double *G, double *zty, double *yty,
+                     const struct ctl *, struct err *);
+/* C = Z' dZ_i (M x M, not symmetric) for the exact gradient, and zdtr = dZ_i' r, zdw = dZ_i w:
+ * any output may be NULL. */
+enum status fop_dgram(struct fop *, size_t ihp, double *C, const struct ctl *, struct err *);
+/* Y = Z'(Z Omega), M x L column-major (L vectors of M), by matrix products on row tiles. */
+enum status fop_sketch(struct fop *, size_t L, const double *Omega, double *Y, const struct ctl *,
+                       struct err *);
+
+#endif

@@ -1,0 +1,70 @@
+/* compute/kernel.h -- covariance functions: the registry, and a kernel expression in use.
+ *
+ * A kernel is one file in kernels/ that ends in one `const struct kernel_ops`, and one row in the
+ * array of kernel.c.  From that row come parsing, help, completion, bounds, feature maps, exact
+ * forms and the tests that hold the one to the other.
+ *
+ * Conventions (methods.md 0): amplitude 1, so k(x,x) = 1 for stationary kernels; the lengthscale l
+ * is 1/s in units of the standardised inputs; r = |x - x'|.  Amplitude (beta) and noise
+ * (sqrt(lam2)) belong to the model, not to the kernel. */
+#ifndef GPDESK_KERNEL_H
+#define GPDESK_KERNEL_H
+
+#include "base/buf.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KERNEL_MAX_TERMS = 8, KERNEL_MAX_PARAMS = 4, KERNEL_NAME_MAX = 32 };
+
+/* A tunable hyperparameter, optimised on the log scale within [lo, hi]. */
+struct hparam { const char *name, *unit; double lo, hi, init; const char *help; };
+/* A fixed shape parameter written in the kernel string: matern(nu=5/2). */
+struct kparam { const char *name; double lo, hi, init; const char *help;
+                bool (*valid)(double v); /* NULL: any value in [lo, hi] */ };
+
+struct kernel_ops {
+    const char *name, *title, *formula, *cite; /* "matern", "Matern", "(1+a+a^2/3)exp(-a), ...", */
+    const struct kparam *params;  /* ends at .name == NULL; may be NULL */
+    const struct hparam *hparams; /* ends at .name == NULL; [0] is lengthscale where there is one */
+    /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
+     * (methods.md A.3); NULL: 1 for all j. */
+    double (*radial)(const double *params, uint64_t seed, uint64_t stream, uint64_t j);
+    bool heavy_tails;             /* frequencies need float64 phases (Matern 1/2) */
+    /* Exact value and its derivative in log l, from a = r / l (r scaled). Stationary kernels. */
+    double (*exact)(const double *params, double r_over_l);
+    double (*dlogl)(const double *params, double r_over_l);
+};
+const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
+/* NOT_FOUND with the nearest names in the hint. */
+const struct kernel_ops *kernel_find(const char *name, struct err *err);
+
+/* One term of an expression. */
+struct kterm {
+    const struct kernel_ops *ops;
+    double params[KERNEL_MAX_PARAMS];
+};
+/* A kernel expression: a sum of terms (one term today).  Plain data; copy by assignment.
+ * Hyperparameter vector: for one term its hparams in order; with ARD ops->hparams[0] takes d
+ * values. Names: "lengthscale"; for several terms prefixed "1." "2.". */
+struct kernel {
+    size_t nterms;
+    struct kterm term[KERNEL_MAX_TERMS];
+};
+
+/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)".  Values given for hyperparameters go to hp_set (natural
+ * scale, NaN where not given; length KERNEL_MAX_HP).  Errors: USAGE with position, NOT_FOUND. */
+enum { KERNEL_MAX_HP = 64 };
+enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
+                         struct err *err);
+void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2)" */
+size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
+/* Name ("lengthscale"), bounds and start of hyperparameter i. */
+void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);
+/* Exact covariance of two standardised rows, and its gradient in log hp (grad may be NULL). */
+double kernel_exact(const struct kernel *, const double *hp, size_t d, const double *x,
+                    const double *y, double *grad);
+
+#endif

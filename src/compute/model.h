@@ -1,0 +1,75 @@
+/* compute/model.h -- a fitted Gaussian process: fit, mean, variance. Immutable once fitted, shared
+ * by reference.  y is scaled; outputs are in scaled units (the program turns them back). */
+#ifndef GPDESK_MODEL_H
+#define GPDESK_MODEL_H
+
+#include "compute/backend.h"
+#include "compute/kernel.h"
+#include "compute/solver.h"
+
+enum model_kind { MODEL_FEATURES, MODEL_EXACT };
+enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
+
+struct fit_opts {
+    const char *solver;      /* solver_find: "auto" "pcg" "cg" "direct" "exact" */
+    const char *precond;     /* precond_find; NULL: the default ("srht2") */
+    size_t features, rank;   /* rank 0: chosen by the rule, reported */
+    double rtol; size_t maxit;
+    enum variance_mode variance; size_t variance_count;
+    enum plan plan; enum precision precision;
+    size_t mem_limit;        /* bytes; 0: none */
+    uint64_t seed;
+    struct kernel kernel; double hp[KERNEL_MAX_HP];
+    double amplitude, noise;
+};
+/* Plain, storable description and numbers of a fit. */
+struct fit_info {
+    char solver[16], precond[16], plan[16];
+    enum outcome why;
+    size_t features, rank, iterations, variance_features, rows, inputs;
+    double residual, true_residual, ratio, effective_dimension;
+    bool float_limit;
+    struct { double features, precond, solve, variance, total; } seconds;
+    size_t peak_bytes;       /* predicted+measured by allocation, of this fit */
+    char plan_note[256];     /* which plan, and what the others would have cost */
+    char warning[256];       /* variance starvation, float limit...; empty: none */
+    char warning_name[32];
+};
+struct model {
+    int refs;                    /* atomic; use model_ref / model_unref */
+    enum model_kind kind;
+    struct kernel kernel; double hp[KERNEL_MAX_HP];
+    double amplitude, noise;     /* beta, sqrt(lam2), scaled units */
+    uint64_t seed;
+    size_t d, M;                 /* inputs; features (exact: training rows) */
+    double *w;                   /* M: weights at amplitude 1 (exact: alpha) */
+    /* Variance: lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I), column-major
+     * Mv x Mv; NULL: none kept (recomputed from data) or VAR_NONE. */
+    size_t Mv; double *L;
+    double *X;                   /* exact: training inputs, M x d row-major; else NULL */
+    enum precision precision;
+};
+struct model *model_ref(struct model *);
+void model_unref(struct model *);
+
+/* Bytes that a fit would need at its peak, and the plan it would take; for `dry` and for refusing
+ * before the start. */
+enum status model_plan(size_t n, size_t d, const struct fit_opts *, size_t threads,
+                       enum plan *plan, size_t *bytes, char note[256], struct err *);
+/* y: n scaled targets.  Ticks "features" "precond" "cg" "variance".  An early stop still returns a
+ * model; a constant y is RANGE. */
+enum status model_fit(const struct source *, const double *y, const struct fit_opts *,
+                      const struct backend_ops *, struct pool *, const struct ctl *,
+                      struct model **out, struct fit_info *, struct solve_info *trace,
+                      struct err *);
+/* mean (n) and latent variance (n; NULL: mean only), scaled units.  STATE when variance is asked
+ * and the model keeps no factor. */
+enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
+                          const struct backend_ops *, struct pool *, const struct ctl *,
+                          struct err *);
+/* Rebuilds the variance factor from the training data (after a resume without one): same bits. */
+enum status model_variance(struct model *, const struct source *train, size_t Mv,
+                           const struct backend_ops *, struct pool *, const struct ctl *,
+                           double *effdim, struct err *);
+
+#endif

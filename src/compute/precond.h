@@ -1,0 +1,38 @@
+/* compute/precond.h -- preconditioners for A = Z'Z + lam2 I: the registry and Nystrom
+ * (methods.md C).  A change of lam2 or amplitude needs no rebuild. */
+#ifndef GPDESK_PRECOND_H
+#define GPDESK_PRECOND_H
+
+#include "compute/ctl.h"
+#include "compute/fop.h"
+
+struct precond;
+struct precond_opts { size_t rank; uint64_t seed; };
+struct precond_ops {
+    const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" */
+    enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,
+                         struct precond **out, struct err *);
+};
+const struct precond_ops *precond_at(size_t i);
+const struct precond_ops *precond_find(const char *name, struct err *err);
+
+void precond_free(struct precond *);
+size_t precond_rank(const struct precond *);
+const char *precond_name(const struct precond *);
+/* Sets lam2 for what follows. */
+void precond_set_noise(struct precond *, double lam2);
+/* Approximate leading eigenvalues of Z'Z, descending (rank of them); NULL for none/jacobi. */
+const double *precond_eigenvalues(const struct precond *);
+double precond_ratio(const struct precond *); /* ev_rank / lam2; NaN where there is no spectrum */
+/* Y = P^-1 X, Y = P^1/2 X for k vectors of M; Y may equal X. */
+enum status precond_apply(const struct precond *, struct pool *, size_t k, const double *X,
+                          double *Y, struct err *);
+enum status precond_sqrt(const struct precond *, struct pool *, size_t k, const double *X,
+                         double *Y, struct err *);
+double precond_logdet(const struct precond *);
+/* Nystrom from a given test matrix Omega (M x L, column-major; orthonormalised inside for
+ * gauss-like ones when `qr`), `passes` 1..3: the golden tests' door. */
+enum status nystrom_build(struct fop *, size_t L, const double *Omega, bool qr, int passes,
+                          const struct ctl *, struct precond **out, struct err *);
+
+#endif

@@ -1,0 +1,37 @@
+/* compute/rng.h -- counter-based random numbers: Philox4x32-10 (Salmon et al. 2011), through
+ * Random123.  A draw is a pure function of (seed, stream, index): the same on any thread, chunk or
+ * device. */
+#ifndef GPDESK_RNG_H
+#define GPDESK_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Streams never overlap; one per purpose, so that adding a draw somewhere changes nothing else.
+ * Upper 32 bits: the purpose; lower 32 bits: free for the purpose (term, block, probe, restart). */
+enum rng_purpose {
+    RNG_SIGNS = 1, RNG_CHI = 2, RNG_RADIAL = 3, RNG_SKETCH = 4, RNG_PROBE = 5, RNG_SPLIT = 6,
+    RNG_FOLDS = 7, RNG_TUNE = 8, RNG_SAMPLE = 9, RNG_KMEANS = 10, RNG_DEMO = 11, RNG_PCA = 12,
+    RNG_DRAW = 13, RNG_TEST = 99
+};
+static inline uint64_t rng_stream(enum rng_purpose p, uint32_t sub)
+{
+    return (uint64_t)p << 32 | sub;
+}
+
+void rng_u32x4(uint64_t seed, uint64_t stream, uint64_t index, uint32_t out[4]);
+uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index);
+double rng_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* in (0,1), never 0 or 1 */
+double rng_normal(uint64_t seed, uint64_t stream, uint64_t index);
+double rng_exponential(uint64_t seed, uint64_t stream, uint64_t index);
+/* Gamma(shape, 1), any shape > 0 (Marsaglia & Tsang 2000; rejection draws have own counters). */
+double rng_gamma(uint64_t seed, uint64_t stream, uint64_t index, double shape);
+static inline double rng_chi2(uint64_t seed, uint64_t stream, uint64_t index, double dof)
+{
+    return 2.0 * rng_gamma(seed, stream, index, 0.5 * dof);
+}
+uint64_t rng_below(uint64_t seed, uint64_t stream, uint64_t index, uint64_t n); /* unbiased, < n */
+/* A random permutation of 0..n-1 in out (Fisher-Yates). */
+void rng_permutation(uint64_t seed, uint64_t stream, size_t n, size_t *out);
+
+#endif

@@ -1,0 +1,26 @@
+/* compute/source.h -- rows of inputs, wherever they live.  compute reads data only through this;
+ * the program implements it over its tables (scaled, gathered), tests over arrays. */
+#ifndef GPDESK_SOURCE_H
+#define GPDESK_SOURCE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+struct source {
+    size_t n, d; /* rows, inputs */
+    /* Writes rows r0..r1-1 into x, row-major, (r1-r0) x d, already standardised.  Called from any
+     * pool thread at the same time; must not keep state between calls. */
+    enum status (*rows)(const struct source *, size_t r0, size_t r1, double *x, struct err *);
+    void *ctx;
+};
+
+/* Over a row-major n x d array that outlives the source. */
+struct source_array { struct source base; const double *x; size_t ld; };
+void source_array_init(struct source_array *, const double *x, size_t n, size_t d, size_t ld);
+/* Rows idx[0..n) of another source; both outlive it. */
+struct source_subset { struct source base; const struct source *of; const size_t *idx; };
+void source_subset_init(struct source_subset *, const struct source *of, const size_t *idx,
+                        size_t n);
+
+#endif

@@ -1,0 +1,51 @@
+/* compute/tune.h -- hyperparameters by minimising the NMLL: the registry of tuners and the search.
+ *
+ * Amplitude and noise are free after one factorisation per kernel setting (B.3, B.4), so the search
+ * is over the kernel's own hyperparameters; then all are polished by L-BFGS with exact gradients. */
+#ifndef GPDESK_TUNE_H
+#define GPDESK_TUNE_H
+
+#include "compute/kernel.h"
+#include "compute/nmll.h"
+
+struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value, else [lo, hi] */
+struct tune_opts {
+    const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
+    bool exact;              /* exact kernel instead of features */
+    size_t features;         /* columns of Z */
+    size_t max_evals;        /* 0: the method's default (30) */
+    size_t subsample;        /* rows used while searching; 0: automatic; the last points use all */
+    bool polish;
+    uint64_t seed;
+    enum precision precision;
+    enum plan plan; size_t mem_limit; /* bytes; 0: none */
+    struct tune_bound hp[KERNEL_MAX_HP], amplitude, noise;
+    const double *start;     /* hp values to start from (nhp), or NULL: the kernel's own */
+};
+struct tune_point { double hp[KERNEL_MAX_HP]; double amplitude, noise, nmll; bool subsampled; };
+struct tune_result {
+    enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS } why;
+    size_t nhp, evaluations;
+    struct tune_point best;
+    double effective_dimension;
+    struct tune_point *trace; size_t ntrace;   /* every evaluation, in order */
+    unsigned at_lower, at_upper;               /* bit i: hp i; bits nhp, nhp+1: amplitude, noise */
+    bool degenerate;                           /* noise explains nearly everything */
+    char verdict[256];
+};
+struct tune_job;
+struct tuner_ops {
+    const char *name, *title, *help;
+    enum status (*search)(struct tune_job *, struct err *);
+};
+const struct tuner_ops *tuner_at(size_t i);
+const struct tuner_ops *tuner_find(const char *name, struct err *err);
+
+/* y: scaled targets (n). Ticks: phase "tune", value nmll, value2 best so far, point = (hp...,
+ * amplitude, noise).  Cancel keeps the best point so far. Never worse than the start. */
+enum status tune_run(const struct kernel *, const struct source *, const double *y,
+                     const struct tune_opts *, const struct backend_ops *, struct pool *,
+                     const struct ctl *, struct tune_result *, struct err *);
+void tune_result_free(struct tune_result *);
+
+#endif
