@@ -1,5 +1,9 @@
 /* app/figure.h -- a plot as data: what every plot command produces, once, for screen, picture,
- * text and numbers.  Pure: no gnuplot, no files. */
+ * text and numbers.  Pure: no child process, no files.
+ *
+ * A figure may hold anything a computation can produce: NaN, infinities, constants, no points at
+ * all, values <= 0 on a log axis, hostile text.  Every renderer leaves out what cannot be drawn
+ * (figure_dropped counts it) and none fails because of it. */
 #ifndef GPDESK_FIGURE_H
 #define GPDESK_FIGURE_H
 
@@ -9,47 +13,143 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum mark { MARK_LINE, MARK_POINTS, MARK_LINEPOINTS, MARK_BARS, MARK_STEPS, MARK_BAND, MARK_HLINE,
-            MARK_VLINE };
-/* One curve. Arrays are owned by the figure. x NULL: 0..n-1. MARK_BAND: y..y2. NaN: a gap. */
-struct series {
-    char *title; enum mark mark; int color;  /* index into the theme's cycle, -1: by order */
-    size_t n; double *x, *y, *y2;
-    int *group;       /* points coloured by class; NULL */
-    bool dashed;
+enum mark {
+    MARK_LINE,
+    MARK_POINTS,
+    MARK_LINEPOINTS,
+    MARK_BARS,  /* x: bar centres, equally spaced; y: heights from 0 */
+    MARK_STEPS, /* a histogram's outline: each y holds around its x, half way to the neighbours */
+    MARK_BAND,  /* the area between y and y2 */
+    MARK_HLINE, /* a line across the panel at y[0] */
+    MARK_VLINE  /* a line up the panel at x[0] */
 };
-struct axis { char *label; bool log; double lo, hi; /* NaN: automatic */ };
+
+/* One curve.  Arrays are owned by the figure.  x NULL: 0..n-1.  NaN: a gap. */
+struct series {
+    char *title; /* key entry; NULL or "": none */
+    enum mark mark;
+    int color; /* index into the theme's cycle, -1: by order among the curves */
+    size_t n;
+    double *x, *y, *y2; /* y2: MARK_BAND only */
+    int *group;         /* points coloured by class 0, 1, ..; the key says "title 0", ..; or NULL */
+    bool dashed;
+    bool faint; /* a reference (diagonal, zero line): drawn thin and grey, no colour used up */
+};
+
+struct axis {
+    char *label; /* with its unit: "sd (ppm)" */
+    bool log;
+    bool whole;    /* the values are counts: no tick between 1 and 2 */
+    double lo, hi; /* NaN: automatic */
+};
+
 struct figure {
-    char *name;       /* "residual" */
+    char *name; /* "residual" */
     char *title;
     struct axis x, y;
-    size_t ns; struct series *s;
-    char *verdict;    /* one sentence made from the same numbers */
-    char *reason;     /* when there is nothing to draw: why, and what to do; else NULL */
-    struct figure *next; /* a second panel below, or NULL */
+    size_t ns, cap;
+    struct series *s;
+    char *verdict; /* one sentence made from the same numbers; drawn by the caller */
+    char *reason;  /* when there is nothing to draw: why, and what to do; else NULL */
+    bool square;   /* both axes share one range and scale (parity) */
+    struct figure *next; /* the next panel, or NULL; owned */
+    size_t across;       /* in the first panel: panels side by side; 0: stacked */
 };
+
 struct figure *figure_new(const char *name, const char *title, struct err *);
-void figure_free(struct figure *);
+void figure_free(struct figure *); /* and all panels after it; NULL is fine */
 struct figure *figure_empty(const char *name, const char *reason, struct err *);
-/* Adds a curve, copying n values; returns NULL and *err on exhaustion. */
+struct figure *figure_copy(const struct figure *, struct err *); /* all panels */
+
+/* Adds a curve, copying n values (x may be NULL); NULL and *err on exhaustion.  The pointer is good
+ * until the next figure_add to this figure. */
 struct series *figure_add(struct figure *, const char *title, enum mark, size_t n, const double *x,
                           const double *y, struct err *);
+/* The same for an area between lo and hi. */
+struct series *figure_add_band(struct figure *, const char *title, size_t n, const double *x,
+                               const double *lo, const double *hi, struct err *);
+struct series *figure_add_hline(struct figure *, const char *title, double y, struct err *);
+struct series *figure_add_vline(struct figure *, const char *title, double x, struct err *);
+/* Colours the points of a series by class (n values are copied; negative: no class). */
+enum status figure_classes(struct series *, const int *group, struct err *);
+
+/* A histogram of the finite values among n: bars or steps over `bins` equal cells of lo..hi; values
+ * outside fall into the end cells.  share: heights are shares of the whole instead of counts. */
+struct series *figure_histogram(struct figure *, const char *title, enum mark, size_t n,
+                                const double *values, double lo, double hi, size_t bins, bool share,
+                                struct err *);
+/* Chooses cells for it: robust against far outliers, few enough for a screen (5..60), whole edges
+ * for small whole numbers (Freedman & Diaconis 1981).  Widens *lo..*hi when these are finite on
+ * entry, so that calls for several samples give common cells. */
+size_t figure_bins(size_t n, const double *values, double *lo, double *hi);
+
 enum status figure_label(struct figure *, const char *x, const char *y, struct err *);
 enum status figure_verdict(struct figure *, struct err *, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Thins every series to at most `points` visible points (min/max per bucket), keeping extremes. */
+
+/* Thins every series of every panel to at most `points` values (min and max per bucket of the x
+ * axis; extremes, ends and gaps stay).  Renderers thin a copy by themselves: csv never does. */
 enum status figure_thin(struct figure *, size_t points, struct err *);
 
-/* Renderings that need no child process. */
+/* Values of the first panel and all after it that no picture shows: not finite, or <= 0 on a log
+ * axis. */
+size_t figure_dropped(const struct figure *);
+
+/* The ranges and ticks every renderer uses for this panel, for about nx and ny ticks. */
+#define FIGURE_TICKS 24
+struct ticks {
+    size_t n;
+    double at[FIGURE_TICKS];
+    char text[FIGURE_TICKS][16];   /* "0.25", "20,000", "1e-06" */
+    bool power[FIGURE_TICKS];      /* the text is a bare power of ten that may be typeset as one */
+};
+struct figure_scale {
+    double xlo, xhi, ylo, yhi; /* always finite, lo < hi, > 0 on a log axis */
+    bool xlog, ylog;
+    struct ticks xt, yt;
+};
+void figure_scale(const struct figure *, size_t nx, size_t ny, struct figure_scale *out);
+/* Where a value lies between the ends of an axis, 0..1 inside; NaN when it cannot be drawn. */
+double figure_place(double v, double lo, double hi, bool log);
+
+/* -- renderings that need no child process ------------------------------------------------- */
+
+/* panel,series,x,y,y2,class: one line a value, full precision, all values, missing ones empty. */
 void figure_csv(const struct figure *, struct buf *out);
-void figure_describe(const struct figure *, struct buf *out);  /* words: range, start, end, slope, knees */
-/* Text picture of w x h cells; utf8: braille, else ASCII. */
+/* Words for those who do not see it: range, start, end, rate, knees, plateaus, crossings of target
+ * lines, outliers; one fact a line. */
+void figure_describe(const struct figure *, struct buf *out);
+
+/* Cells of a text screen: UTF-8 text and a terminal colour each. */
+struct frame_cell {
+    char ch[5];
+    short fg; /* 0..colors-1; -1: the terminal's own */
+};
+struct frame {
+    size_t w, h;
+    struct frame_cell *cell; /* h rows of w */
+    unsigned serial;         /* changes with every picture */
+};
+struct figure_style {
+    bool utf8;  /* braille and frames, else ASCII */
+    bool dark;  /* dark background */
+    int colors; /* of the terminal: 256, 16, 8, or 0: none */
+};
+/* The built-in plot, also used without gnuplot.  w, h of 0 give an empty frame. */
+enum status figure_frame(const struct figure *, size_t w, size_t h, const struct figure_style *,
+                         struct frame *out, struct err *);
+void frame_free(struct frame *); /* leaves an empty one */
+/* The same as plain lines, h of them, trailing blanks cut; utf8: braille, else ASCII. */
 void figure_text(const struct figure *, size_t w, size_t h, bool utf8, struct buf *out);
+/* A simple SVG document by ourselves: what exports fall back to. */
+void figure_svg(const struct figure *, size_t w, size_t h, bool dark, struct buf *out);
 
 /* gnuplot commands for a terminal line such as "set term svg size 800,480"; every user string goes
- * through gp_quote, every number is printed by us. With `bare`, no tics, labels or key. */
+ * through gp_quote, every number is printed by us.  With `bare`, no tics, labels or key. */
 void figure_gnuplot(const struct figure *, const char *term, const char *output, bool bare,
                     bool dark, struct buf *out);
+/* Appends s as a gnuplot string in single quotes: the only way for text to reach gnuplot.  Control
+ * characters become blanks, bytes that are not UTF-8 become '?'. */
 void gp_quote(struct buf *, const char *s);
 
 #endif

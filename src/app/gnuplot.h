@@ -1,5 +1,8 @@
 /* app/gnuplot.h -- the gnuplot child processes: a persistent one for live panes, one-shot ones for
- * exports.  Never blocks the caller: the live child is driven from the main poll loop. */
+ * exports.  The live child never blocks the caller: it is driven from the main poll loop.
+ *
+ * The program is "gnuplot" from PATH, or what the environment variable GPDESK_GNUPLOT names; it is
+ * started without a shell, with a clean environment, in a process group of its own. */
 #ifndef GPDESK_GNUPLOT_H
 #define GPDESK_GNUPLOT_H
 
@@ -11,23 +14,32 @@
 #include <stddef.h>
 
 struct gnuplot;  /* the live child: started on first use, restarted after death or hang */
+/* Call from the main thread (the child dies with the thread that started it). */
 struct gnuplot *gnuplot_new(struct err *);
-void gnuplot_free(struct gnuplot *);
-/* Asks for a picture of w x h cells; the newest request replaces an unsent one. */
+void gnuplot_free(struct gnuplot *); /* ends the child */
+/* Colours of the terminal and its background, for frames from now on (256 colours, dark). */
+void gnuplot_style(struct gnuplot *, int colors, bool dark);
+/* Asks for a picture of w x h cells; the newest request replaces an unsent one.  The figure is
+ * copied (thinned).  While gnuplot does not work the built-in plot becomes the frame. */
 enum status gnuplot_request(struct gnuplot *, const struct figure *, size_t w, size_t h, bool utf8,
                             struct err *);
-/* For the poll loop: fills up to 3 pollfds, returns how many; *timeout_ms is lowered as needed. */
+/* For the poll loop: fills up to 3 pollfds, returns how many; *timeout_ms (-1: none yet) is lowered
+ * as needed. */
 size_t gnuplot_poll(struct gnuplot *, struct pollfd *fds, int *timeout_ms);
-/* After poll: reads, writes, kills what hangs. true when a new frame (or a state change) is there. */
+/* After poll: reads, writes, restarts, kills what hangs (its own child only).  true when a new frame
+ * or a change of state is there.  Never blocks; harmless at any time. */
 bool gnuplot_service(struct gnuplot *);
-/* The last frame: h rows of w cells (UTF-8 text and a colour per cell); NULL when none. */
-struct frame_cell { char ch[5]; short fg; };   /* fg: 0..255 palette, -1 default */
-struct frame { size_t w, h; struct frame_cell *cell; unsigned serial; };
+/* A request that has no frame yet. */
+bool gnuplot_busy(const struct gnuplot *);
+/* The last frame: h rows of w cells; NULL when none. Valid until the next call. */
 const struct frame *gnuplot_frame(const struct gnuplot *);
-/* "" while well; else one sentence, said once per change ("gnuplot is not installed: ..."). */
+/* "" while well; else one sentence ("gnuplot is not installed: ..."): say it when it changes. */
 const char *gnuplot_state(const struct gnuplot *);
+/* The child's process id, 0 when none runs (for tests). */
+long gnuplot_pid(const struct gnuplot *);
 
 /* Writes a figure to path (.svg .png .pdf .txt .csv by suffix), atomically, within a time limit.
+ * width, height: pixels (0: 800 x 480; points of 1/96 inch for pdf), cells for txt (0: 80 x 24).
  * Blocking: call from a worker or in batch.  Falls back, and says so in *note, where gnuplot is
  * missing (txt and csv never need it; svg is then drawn by the built-in writer). */
 enum status plot_export(const struct figure *, const char *path, size_t width, size_t height,
