@@ -77,6 +77,10 @@ struct workspace {
     bool quit;
     char **script; size_t nscript; /* canonical state-changing lines so far */
     unsigned serial;              /* grows with every change; views redraw by it */
+    /* Set by a full screen: `plot NAME [run]` without out= asks it to show the plot (run "" when
+     * none applies) and then says one line instead of drawing text.  NULL: nobody shows plots. */
+    void (*show)(void *ctx, const char *plot, const char *run);
+    void *show_ctx;
 };
 struct workspace *workspace_new(const struct options *, struct err *);
 void workspace_free(struct workspace *);   /* stops jobs first */
@@ -102,7 +106,8 @@ struct run *ws_run(struct workspace *, const char *name, struct err *);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
 struct run *ws_newest_running(struct workspace *);
 
-/* Figures: every plot by name (plots.c): a row table as for commands. */
+/* Figures: every plot by name (plots.c): a row table as for commands.  run NULL: the last that
+ * fits; args NULL (the screen's live panes): every key at its default. */
 struct plot_ops { const char *name, *title, *axes, *help;
                   struct figure *(*make)(struct workspace *, struct run *, const struct args *,
                                          struct err *); };
