@@ -1,0 +1,2 @@
+# commands that tune, fit, predict and score
+libapp_a_SOURCES +=

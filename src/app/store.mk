@@ -1,0 +1,3 @@
+# session files
+libapp_a_SOURCES += \
+  src/app/store.h

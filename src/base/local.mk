@@ -1,0 +1,8 @@
+# base: status, memory, text, log.  Includes nothing of ours.
+noinst_LIBRARIES += libbase.a
+libbase_a_SOURCES = \
+  src/base/buf.c src/base/buf.h \
+  src/base/log.c src/base/log.h \
+  src/base/mem.c src/base/mem.h \
+  src/base/status.c src/base/status.h \
+  src/base/text.c src/base/text.h

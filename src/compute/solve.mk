@@ -1,0 +1,8 @@
+# linear algebra, solvers, preconditioners, kernel PCA, metrics
+libcompute_a_SOURCES += \
+  src/compute/blas.h \
+  src/compute/ctl.h \
+  src/compute/kpca.h \
+  src/compute/metrics.h \
+  src/compute/precond.h \
+  src/compute/solver.h

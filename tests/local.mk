@@ -1,0 +1,37 @@
+# Tests: Check programs and shell scripts that speak TAP.  A program links the layers it needs:
+#   tests_check_x_LDADD = $(base_tests) | $(compute_tests) | $(app_tests) | $(ui_tests)
+check_LIBRARIES += tests/libsupport.a
+tests_libsupport_a_SOURCES = tests/support.c tests/support.h
+
+base_tests = tests/libsupport.a libbase.a $(CHECK_LIBS) -lm
+compute_tests = tests/libsupport.a libcompute.a libbase.a $(COMPUTE_LIBS) $(CHECK_LIBS)
+app_tests = tests/libsupport.a libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS) \
+  $(CHECK_LIBS)
+ui_tests = tests/libsupport.a libui.a libapp.a libcompute.a libbase.a $(UI_LIBS) $(APP_LIBS) \
+  $(COMPUTE_LIBS) $(CHECK_LIBS)
+
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh
+SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh $(SHELL)
+# One BLAS thread: the programs split their own work.  Without XDG directories of the user.
+AM_TESTS_ENVIRONMENT = \
+  OPENBLAS_NUM_THREADS=1; export OPENBLAS_NUM_THREADS; \
+  srcdir='$(srcdir)'; export srcdir; \
+  top_srcdir='$(top_srcdir)'; export top_srcdir; \
+  top_builddir='$(top_builddir)'; export top_builddir; \
+  TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
+EXTRA_DIST += tests/run-tap.sh
+
+include $(srcdir)/tests/base.mk
+include $(srcdir)/tests/features.mk
+include $(srcdir)/tests/solve.mk
+include $(srcdir)/tests/gp.mk
+include $(srcdir)/tests/data.mk
+include $(srcdir)/tests/plot.mk
+include $(srcdir)/tests/core.mk
+include $(srcdir)/tests/model.mk
+include $(srcdir)/tests/store.mk
+include $(srcdir)/tests/ui.mk
+include $(srcdir)/tests/bench/local.mk
