@@ -14,7 +14,9 @@ enum arg_type {
     ARG_CHOICE,  /* one of arg.choices, separated by | */
     ARG_BOUND,   /* number (fixed) or interval a..b */
     ARG_INTS,    /* n | a,b,c | a..b | a..b/step | a..b*2 */
-    ARG_KERNEL, ARG_DATASET, ARG_RUN, ARG_COLUMN, ARG_PLOT, ARG_COMMAND, ARG_OPTION, ARG_JOB,
+    ARG_SECONDS, /* 30s, 5m, 2h, or plain seconds */
+    ARG_KERNEL,  /* may go on over blanks around + and * */
+    ARG_DATASET, ARG_RUN, ARG_COLUMN, ARG_PLOT, ARG_COMMAND, ARG_OPTION, ARG_JOB,
 };
 enum { ARGF_POS = 1,      /* may be given without its name, in table order */
        ARGF_REQUIRED = 2,
@@ -23,12 +25,17 @@ enum { ARGF_POS = 1,      /* may be given without its name, in table order */
 struct arg {
     const char *name; enum arg_type type; unsigned flags;
     const char *fallback;          /* shown and used when absent; NULL: none */
-    double lo, hi;                 /* numbers: both 0: any */
+    double lo, hi;                 /* numbers: both 0: any; ARG_BYTES in bytes, ARG_SHARE 0..1 */
     const char *choices, *unit, *help;
 };
 enum { ARGS_MAX = 24 };
 
-struct args;  /* parsed and checked */
+/* Parsed and checked, immutable; shared by reference. */
+struct args;
+struct args *args_ref(const struct args *);
+void args_free(struct args *);                                   /* drops a reference */
+struct command;
+const struct command *args_command(const struct args *);
 bool args_given(const struct args *, const char *name);          /* typed by the user */
 const char *args_text(const struct args *, const char *name);    /* value or fallback; NULL */
 double args_num(const struct args *, const char *name);          /* NaN when absent */
@@ -41,7 +48,12 @@ size_t args_many(const struct args *, const char *name);         /* ARGF_MANY: h
 const char *args_many_at(const struct args *, const char *name, size_t i);
 /* Keys that are no row of the table: hyperparameters and bounds (CMD_HP_KEYS): l=, noise=... */
 size_t args_hp(const struct args *);
-const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi); /* name; lo == hi: value */
+/* Canonical name ("lengthscale", "2.lengthscale", "noise"); lo == hi: a value; l.min=: hi is NaN;
+ * l.max=: lo is NaN. */
+const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi);
+/* Keys that name options (CMD_OPTION_KEYS): `set threads=2`. */
+size_t args_opts(const struct args *);
+const char *args_opt_at(const struct args *, size_t i, const char **value);
 const char *args_line(const struct args *);                      /* canonical line, for log and script */
 
 enum {
@@ -49,7 +61,9 @@ enum {
     CMD_NEEDS_DATA = 2, CMD_NEEDS_MODEL = 4,
     CMD_CHANGES = 8,      /* changes workspace state: goes into the script */
     CMD_HP_KEYS = 16,     /* accepts hyperparameter keys */
-    CMD_BATCH_ONLY = 32,
+    CMD_OPTION_KEYS = 32, /* accepts option names as keys */
+    CMD_SETS = 64,        /* with CMD_JOB: its outcome changes what later commands mean (open, tune) */
+    CMD_BARRIER = 128,    /* waits in line like a job (wait) */
 };
 struct workspace;
 struct command {
@@ -66,16 +80,23 @@ const struct command *command_find(const char *word, struct err *err);
 void command_usage(const struct command *, struct buf *out);   /* generated from args */
 void command_help(const struct command *, struct buf *out);    /* usage, examples, options, more */
 
-/* A line may hold several commands separated by ; -- split into statements (quotes respected, #
- * comments dropped). */
-struct statement { char *text; size_t line; };
+/* A text may hold several commands separated by ; or line ends -- split into statements (quotes
+ * respected, # comments dropped, a backslash at the end of a line goes on). */
+struct statement { char *text; size_t line; /* from 1 */ };
 enum status command_split(const char *text, struct statement **out, size_t *n, struct err *err);
 void command_statements_free(struct statement *, size_t n);
 /* Parses one statement. *args is freed with args_free. No side effects, so `-n` and whole-script
- * checks use it. */
+ * checks use it.  `verb ?` and `verb --help` parse as `help verb`. */
 enum status command_parse(const char *statement, const struct command **cmd, struct args **args,
                           struct err *err);
-void args_free(struct args *);
+/* Appends a value as it must be written in a line: bare, or quoted with escapes. */
+void command_quote(struct buf *out, const char *value);
+/* Numbers with units, as arguments and options read them; USAGE or RANGE names `what`. */
+enum status command_number(const struct arg *, const char *text, double *out, struct err *err);
+/* Words of a choice list "a|b|c": the i-th, into out; false past the end. */
+bool command_choice(const char *choices, size_t i, char *out, size_t len);
+/* The nearest three of `names` to `word`, as "a, b or c"; false when nothing is near. */
+bool command_nearest(const char *word, const char *const *names, size_t n, char *out, size_t len);
 /* Completions of the word that ends at byte `pos` of line: NULL-terminated array of whole-word
  * replacements, sorted; *start is the first byte of the word. Caller frees all. ws may be NULL. */
 char **command_complete(struct workspace *ws, const char *line, size_t pos, size_t *start);

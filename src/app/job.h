@@ -8,8 +8,11 @@
 #include "base/status.h"
 #include "compute/ctl.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct args;
+struct command;
 struct workspace;
 struct job;
 struct job_ops {
@@ -30,7 +33,12 @@ struct job {
     struct pool *pool; const struct backend_ops *backend;
     size_t mem_limit;
     double queued, started;   /* monotonic seconds */
-    bool discard;             /* stop now: drop the result */
+    bool discard;             /* stop now: drop the result (done is called with ST_CANCELLED) */
+    double tick_seconds;      /* of the tick being handed to ops->tick: since the start */
+    const struct command *cmd; /* set by job_new from the command in hand */
+    struct args *args;
+    unsigned long group;      /* statements of one line or script share it */
+    char origin[160];         /* "line 12 of mine.gps", or "" */
 };
 
 struct jobs;
@@ -43,11 +51,14 @@ struct job *job_new(struct workspace *, const struct job_ops *, const char *name
 /* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. */
 enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err *);
 size_t jobs_count(const struct jobs *);            /* queued and running */
-/* i = 0: the running one. Copied out under the lock. */
+/* i = 0: the running one. Copied out under the lock. `stopping` jobs count as stopped for people;
+ * what a library call still does is dropped. */
 struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping;
                   struct tick tick; double seconds; double rate, left; /* per second; s; NaN unknown */ };
 bool jobs_view(const struct jobs *, size_t i, struct job_view *);
 int jobs_fd(const struct jobs *);                  /* readable when events wait */
 void jobs_pump(struct jobs *, struct workspace *); /* main thread: dispatches tick and done */
+bool jobs_pending(const struct jobs *, unsigned flags); /* a job whose command has all these flags */
+double job_now(void);                              /* monotonic seconds */
 
 #endif

@@ -60,6 +60,7 @@ struct options { size_t threads; size_t mem; uint64_t seed; int verbosity; bool 
                  accept_unconverged, strict, keep_going, dry; enum precision precision; };
 
 struct job;
+struct job_ops;
 struct store;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
@@ -81,14 +82,30 @@ struct workspace {
      * none applies) and then says one line instead of drawing text.  NULL: nobody shows plots. */
     void (*show)(void *ctx, const char *plot, const char *run);
     void *show_ctx;
+    struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
+    struct options_origin *origin; /* who set which option: options.c */
+    enum status first_error;      /* of this program run: the exit code comes from it */
+    bool first_error_output;      /* ... and it was about writing */
+    bool interactive;             /* somebody is at the keyboard */
 };
 struct workspace *workspace_new(const struct options *, struct err *);
 void workspace_free(struct workspace *);   /* stops jobs first */
 
-/* Runs one line (several statements). Jobs are queued and the call returns; failures have already
- * been emitted as error records. */
+/* Runs one line (several statements; also a whole script).  Everything is parsed before the first
+ * runs.  Jobs are queued and the call returns; failures have already been emitted as error records
+ * and drop the rest of the line.  A statement that depends on what a job in hand will leave behind
+ * waits for it in line (`jobs` lists it), so that a session typed ahead gives what a script gives. */
 enum status workspace_exec(struct workspace *, const char *line);
-/* Runs until no job is left (batch, `wait`). */
+/* The same for a text from a named place (a script): messages say "line 12 of NAME". */
+enum status workspace_exec_from(struct workspace *, const char *text, const char *name,
+                                size_t first_line);
+/* Statements that wait in line; and each (NULL past the end). */
+size_t workspace_waiting(const struct workspace *);
+const char *workspace_waiting_at(const struct workspace *, size_t i, unsigned long *number);
+/* Takes one out again (`stop q3`): NOT_FOUND; 0: all. */
+enum status workspace_forget(struct workspace *, unsigned long number, struct err *);
+bool workspace_busy(const struct workspace *); /* a job runs, or something waits */
+/* Runs until no job is left and nothing waits. */
 void workspace_drain(struct workspace *);
 /* For the poll loop. */
 int workspace_fd(const struct workspace *);
@@ -100,6 +117,20 @@ void ws_note(struct workspace *, const char *name, const char *fmt, ...)
 void ws_warn(struct workspace *, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void ws_error(struct workspace *, const struct err *, const char *in);
+/* note or warning with everything: run ("" or NULL: none), way out (NULL: none). */
+void ws_tell(struct workspace *, enum rec_type, const char *run, const char *name,
+             const char *hint, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Queues a job for the command being executed: job_new and jobs_submit. On failure ops->free has
+ * been called for arg. */
+enum status ws_submit(struct workspace *, const struct job_ops *, const char *name, void *arg,
+                      const char *line, struct err *);
+/* Hyperparameter keys of a command over a kernel: values into hp, amplitude, noise and (where the
+ * bounds are not NULL) fixed in them; intervals into the bounds, refused where these are NULL. */
+enum status ws_hp_merge(const struct kernel *, const struct args *, double *hp, double *amplitude,
+                        double *noise, struct tune_bound *hp_bound, struct tune_bound *amp_bound,
+                        struct tune_bound *noise_bound, struct err *);
+/* Where a hyperparameter lives: index in hp, nhp for amplitude, nhp + 1 for noise. */
+enum status ws_hp_slot(const struct kernel *, const char *name, size_t *slot, struct err *);
 struct dataset *ws_dataset(struct workspace *, const char *name, struct err *); /* NULL/".": current */
 /* "r7", "run:r7", ".", NULL: the last fit; patterns are not taken. */
 struct run *ws_run(struct workspace *, const char *name, struct err *);
