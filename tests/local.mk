@@ -22,7 +22,8 @@ AM_TESTS_ENVIRONMENT = \
   top_srcdir='$(top_srcdir)'; export top_srcdir; \
   top_builddir='$(top_builddir)'; export top_builddir; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
-EXTRA_DIST += tests/run-tap.sh
+EXTRA_DIST += tests/run-tap.sh tests/layers.sh
+TESTS += tests/layers.sh
 
 include $(srcdir)/tests/base.mk
 include $(srcdir)/tests/features.mk

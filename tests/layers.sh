@@ -1,0 +1,59 @@
+#!/bin/sh
+# Includes point down, and each foreign library has its one place.  Prints TAP; a breach is named
+# with file and line.
+cd "${top_srcdir:-$(dirname "$0")/..}" || exit 1
+[ -d src/base ] || { echo "Bail out! no src/base here"; exit 1; }
+
+n=0
+failed=0
+# verdict NAME OFFENDERS
+verdict() {
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        printf '%s\n' "$2" | sed 's/^/#   /'
+        failed=1
+    fi
+}
+
+# layer DIR ALLOWED-PREFIXES: our own headers that DIR includes and may not.
+layer() {
+    allowed=$2
+    bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "src/$1" 2> /dev/null |
+        grep -E '"(base|compute|app|ui|cuda)/' | grep -vE "\"($allowed)")
+    verdict "src/$1 includes $(echo "$allowed" | tr '|' ' ') only" "$bad"
+}
+
+# foreign NAME HEADER-PATTERN ALLOWED-FILES (extended regular expressions)
+foreign() {
+    bad=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($2)" src |
+        grep -vE "^($3):")
+    verdict "$1 in its one place" "$bad"
+}
+
+layer base 'base/'
+layer compute 'base/|compute/'
+layer app 'base/|compute/|app/'
+layer ui 'base/|compute/|app/|ui/'
+layer cuda 'compute/backend\.h|cuda/'
+# Quoted includes name the layer, so that a file cannot reach over by a relative path.
+bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\.\.?/' src)
+verdict 'no relative include' "$bad"
+
+foreign 'BLAS and LAPACK' '(.*/)?(cblas|lapacke|openblas_config|f77blas)[a-z_]*\.h' \
+    'src/compute/blas\.c'
+foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
+foreign 'SQLite' 'sqlite3' 'src/app/store[a-z_]*\.[ch]'
+foreign 'readline' 'readline/' 'src/ui/prompt\.c'
+foreign 'curses' '(ncursesw/)?(n?curses|term|panel)\.h' 'src/ui/.*'
+foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'
+foreign 'zlib and zstd' '(zlib|zstd)' 'src/app/(import[a-z_]*|checksum)\.c'
+
+bad=$(grep -rlE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<nlopt' src)
+[ "$(printf '%s' "$bad" | grep -c .)" -le 1 ] && bad=
+verdict 'NLopt in one file' "$bad"
+
+echo "1..$n"
+exit $failed
