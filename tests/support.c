@@ -42,7 +42,19 @@ const char *support_shared(const char *path)
         !try_root("..", "/shared", path, found, sizeof found) &&
         !try_root("../..", "/shared", path, found, sizeof found))
         return NULL;
-    return realpath(found, NULL); /* kept until the program ends */
+    /* Kept, and kept reachable, until the program ends. */
+    static struct kept {
+        struct kept *next;
+        char path[PATH_MAX];
+    } *all;
+    struct kept *k = calloc(1, sizeof *k);
+    if (!k || !realpath(found, k->path)) {
+        perror(found);
+        abort();
+    }
+    k->next = all;
+    all = k;
+    return k->path;
 }
 
 void support_need(const char *path)
