@@ -32,7 +32,7 @@ struct kernel_ops {
     /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
      * (methods.md A.3); NULL: 1 for all j. */
     double (*radial)(const double *params, uint64_t seed, uint64_t stream, uint64_t j);
-    bool heavy_tails;             /* frequencies need float64 phases (Matern 1/2) */
+    bool (*heavy)(const double *params); /* frequencies need float64 phases (Matern 1/2); or NULL */
     /* Exact value and its derivative in log l, from a = r / l (r scaled). Stationary kernels. */
     double (*exact)(const double *params, double r_over_l);
     double (*dlogl)(const double *params, double r_over_l);

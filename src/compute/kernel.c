@@ -1,0 +1,342 @@
+/* compute/kernel.c -- the registry of kernels, and kernel expressions: reading, printing, values.
+ *
+ *     expression := term { "+" term }
+ *     term       := name [ "(" [ setting { "," setting } ] ")" ]
+ *     setting    := parameter "=" number [ "/" number ] */
+#include "compute/kernel.h"
+
+#include "base/text.h"
+#include "compute/kernels/kernels.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+const struct hparam kernel_lengthscale[] = {
+    { "lengthscale", "standard deviations of the inputs", 1e-2, 1e3, 1.0,
+      "distance over which the function changes; l for short" },
+    { 0 },
+};
+
+/* Every kernel there is, in the order in which help lists them. */
+static const struct kernel_ops *const kernels[] = { &kernel_rbf, &kernel_matern, &kernel_cauchy };
+
+const struct kernel_ops *kernel_at(size_t i)
+{
+    return i < sizeof kernels / sizeof kernels[0] ? kernels[i] : NULL;
+}
+
+static enum status kernel_unknown(const char *name, struct err *err)
+{
+    const enum status rc = err_set(err, ST_NOT_FOUND, "there is no kernel named \"%s\"", name);
+    char all[200] = "";
+    const char *near = NULL;
+    size_t best = 3;
+
+    for (size_t i = 0; kernel_at(i); i++) {
+        const char *k = kernel_at(i)->name;
+        const size_t dist = text_distance(name, k, 2);
+        if (dist < best) {
+            best = dist;
+            near = k;
+        }
+        strncat(all, i ? ", " : "", sizeof all - strlen(all) - 1);
+        strncat(all, k, sizeof all - strlen(all) - 1);
+    }
+    if (near)
+        err_hint(err, "kernel %s", near);
+    else
+        err_hint(err, "one of: %s", all);
+    return rc;
+}
+
+const struct kernel_ops *kernel_find(const char *name, struct err *err)
+{
+    for (size_t i = 0; kernel_at(i); i++)
+        if (strcmp(kernel_at(i)->name, name) == 0)
+            return kernel_at(i);
+    kernel_unknown(name, err);
+    return NULL;
+}
+
+static size_t ops_nhp(const struct kernel_ops *ops)
+{
+    size_t n = 0;
+
+    while (ops->hparams && ops->hparams[n].name)
+        n++;
+    return n;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+struct parser {
+    const char *text, *at;
+    struct err *err;
+};
+
+static void skip_blanks(struct parser *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+}
+
+static enum status parse_fail(struct parser *p, const char *expected)
+{
+    const size_t pos = (size_t)(p->at - p->text) + 1;
+
+    if (!*p->at)
+        return err_set(p->err, ST_USAGE, "kernel \"%.80s\" ends too early: expected %s", p->text,
+                       expected);
+    return err_set(p->err, ST_USAGE, "kernel \"%.80s\", position %zu: expected %s, not \"%.1s\"",
+                   p->text, pos, expected, p->at);
+}
+
+static bool parse_word(struct parser *p, char word[KERNEL_NAME_MAX])
+{
+    size_t n = 0;
+
+    skip_blanks(p);
+    while (isalnum((unsigned char)*p->at) || *p->at == '_') {
+        if (n + 1 < KERNEL_NAME_MAX)
+            word[n++] = *p->at;
+        p->at++;
+    }
+    word[n] = '\0';
+    return n > 0;
+}
+
+static bool parse_plain_number(struct parser *p, double *out)
+{
+    skip_blanks(p);
+    const char *s = p->at;
+    size_t n = 0;
+
+    while (isdigit((unsigned char)s[n]) || s[n] == '.' ||
+           ((s[n] == '+' || s[n] == '-') && (n == 0 || s[n - 1] == 'e' || s[n - 1] == 'E')) ||
+           ((s[n] == 'e' || s[n] == 'E') && n > 0))
+        n++;
+    if (n == 0 || !text_double(s, n, out))
+        return false;
+    p->at += n;
+    return true;
+}
+
+static enum status parse_number(struct parser *p, double *out)
+{
+    double below;
+
+    if (!parse_plain_number(p, out))
+        return parse_fail(p, "a number");
+    skip_blanks(p);
+    if (*p->at != '/')
+        return ST_OK;
+    p->at++;
+    if (!parse_plain_number(p, &below) || below == 0.0)
+        return parse_fail(p, "a number other than 0");
+    *out /= below;
+    return ST_OK;
+}
+
+static enum status set_value(struct parser *p, struct kterm *term, double *hp, const char *name,
+                             double v)
+{
+    const struct kernel_ops *ops = term->ops;
+
+    for (size_t i = 0; ops->params && ops->params[i].name; i++) {
+        const struct kparam *k = &ops->params[i];
+        if (strcmp(name, k->name) != 0)
+            continue;
+        if (!(v >= k->lo && v <= k->hi) || (k->valid && !k->valid(v)))
+            return err_set(p->err, ST_RANGE, "%s: %s=%g is not possible; %s", ops->name, name, v,
+                           k->help);
+        term->params[i] = v;
+        return ST_OK;
+    }
+    if (strcmp(name, "l") == 0)
+        name = "lengthscale";
+    for (size_t i = 0; ops->hparams && ops->hparams[i].name; i++) {
+        const struct hparam *h = &ops->hparams[i];
+        if (strcmp(name, h->name) != 0)
+            continue;
+        if (!(v >= h->lo && v <= h->hi))
+            return err_set(p->err, ST_RANGE, "%s: %s=%g is outside %g to %g", ops->name, name, v,
+                           h->lo, h->hi);
+        hp[i] = v;
+        return ST_OK;
+    }
+    return err_set(p->err, ST_NOT_FOUND, "kernel %s has no parameter \"%s\"", ops->name, name);
+}
+
+static enum status parse_settings(struct parser *p, struct kterm *term, double *hp)
+{
+    char name[KERNEL_NAME_MAX];
+    double v;
+
+    skip_blanks(p);
+    if (*p->at == ')')
+        return p->at++, ST_OK;
+    for (;;) {
+        if (!parse_word(p, name))
+            return parse_fail(p, "the name of a parameter");
+        skip_blanks(p);
+        if (*p->at != '=')
+            return parse_fail(p, "\"=\"");
+        p->at++;
+        enum status rc = parse_number(p, &v);
+        if (rc == ST_OK)
+            rc = set_value(p, term, hp, name, v);
+        if (rc != ST_OK)
+            return rc;
+        skip_blanks(p);
+        if (*p->at == ')')
+            return p->at++, ST_OK;
+        if (*p->at != ',')
+            return parse_fail(p, "\",\" or \")\"");
+        p->at++;
+    }
+}
+
+static enum status parse_term(struct parser *p, struct kterm *term, double *hp)
+{
+    char name[KERNEL_NAME_MAX];
+
+    if (!parse_word(p, name))
+        return parse_fail(p, "the name of a kernel");
+    term->ops = kernel_find(name, p->err);
+    if (!term->ops)
+        return ST_NOT_FOUND;
+    for (size_t i = 0; term->ops->params && term->ops->params[i].name; i++)
+        term->params[i] = term->ops->params[i].init;
+    skip_blanks(p);
+    if (*p->at != '(')
+        return ST_OK;
+    p->at++;
+    return parse_settings(p, term, hp);
+}
+
+/* One feature map carries one term: a sum is read, so that the message can name what is possible. */
+static enum status refuse_sum(const struct kernel *k, struct err *err)
+{
+    const enum status rc =
+        err_set(err, ST_UNSUPPORTED, "sums of kernels are not supported; choose one of %s and %s",
+                k->term[0].ops->name, k->term[1].ops->name);
+    struct buf one = { 0 };
+
+    kernel_print(&(struct kernel){ .nterms = 1, .term = { k->term[0] } }, &one);
+    err_hint(err, "kernel %s", buf_str(&one));
+    buf_free(&one);
+    return rc;
+}
+
+enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
+                         struct err *err)
+{
+    struct parser p = { text, text, err };
+    struct kernel k = { 0 };
+    double hp[KERNEL_MAX_HP];
+    size_t nhp = 0;
+
+    for (size_t i = 0; i < KERNEL_MAX_HP; i++)
+        hp[i] = NAN;
+    for (;;) {
+        if (k.nterms == KERNEL_MAX_TERMS)
+            return err_set(err, ST_LIMIT, "a kernel has at most %d terms", KERNEL_MAX_TERMS);
+        const enum status rc = parse_term(&p, &k.term[k.nterms], hp + nhp);
+        if (rc != ST_OK)
+            return rc;
+        nhp += ops_nhp(k.term[k.nterms++].ops);
+        skip_blanks(&p);
+        if (!*p.at)
+            break;
+        if (*p.at != '+')
+            return parse_fail(&p, "\"+\", \"(\" or the end");
+        p.at++;
+    }
+    if (k.nterms > 1)
+        return refuse_sum(&k, err);
+    *out = k;
+    if (hp_set)
+        memcpy(hp_set, hp, sizeof hp);
+    return ST_OK;
+}
+
+/* ---- printing and values ------------------------------------------------------------------- */
+
+/* Halves as fractions, so that matern(nu=5/2) looks as in the books. */
+static void print_value(double v, struct buf *out)
+{
+    if (v != floor(v) && 2.0 * v == floor(2.0 * v) && fabs(v) < 1e6)
+        buf_printf(out, "%.0f/2", 2.0 * v);
+    else
+        buf_json_double(out, v);
+}
+
+void kernel_print(const struct kernel *k, struct buf *out)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kernel_ops *ops = k->term[t].ops;
+
+        buf_puts(out, t ? " + " : "");
+        buf_puts(out, ops->name);
+        for (size_t i = 0; ops->params && ops->params[i].name; i++) {
+            buf_printf(out, "%s%s=", i ? "," : "(", ops->params[i].name);
+            print_value(k->term[t].params[i], out);
+        }
+        if (ops->params && ops->params[0].name)
+            buf_putc(out, ')');
+    }
+}
+
+size_t kernel_nhp(const struct kernel *k)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        n += ops_nhp(k->term[t].ops);
+    return n;
+}
+
+void kernel_hp_info(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX],
+                    struct hparam *info)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const size_t n = ops_nhp(k->term[t].ops);
+        if (i >= n) {
+            i -= n;
+            continue;
+        }
+        const struct hparam *h = &k->term[t].ops->hparams[i];
+        struct buf b = { 0 };
+        if (k->nterms > 1)
+            buf_printf(&b, "%zu.", t + 1);
+        buf_puts(&b, h->name);
+        strncpy(name, buf_str(&b), KERNEL_NAME_MAX - 1);
+        name[KERNEL_NAME_MAX - 1] = '\0';
+        buf_free(&b);
+        if (info)
+            *info = *h;
+        return;
+    }
+    name[0] = '\0';
+}
+
+double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,
+                    const double *y, double *grad)
+{
+    double r2 = 0.0, sum = 0.0;
+
+    for (size_t i = 0; i < d; i++)
+        r2 += (x[i] - y[i]) * (x[i] - y[i]);
+    const double r = sqrt(r2);
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kterm *term = &k->term[t];
+        const size_t n = ops_nhp(term->ops);
+        sum += term->ops->exact(term->params, r / hp[0]);
+        if (grad)
+            *grad = term->ops->dlogl(term->params, r / hp[0]);
+        hp += n;
+        grad = grad ? grad + n : NULL;
+    }
+    return sum;
+}
