@@ -37,8 +37,8 @@ enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz
  * to lam2 ~ 1e-7 n.  zty (M) and yty may be NULL.  Same bits for any thread count. */
 enum status fop_gram(struct fop *, const double *y, double *G, double *zty, double *yty,
                      const struct ctl *, struct err *);
-/* C = Z' dZ_i (M x M, not symmetric) for the exact gradient, and zdtr = dZ_i' r, zdw = dZ_i w:
- * any output may be NULL. */
+/* C = Z' dZ_i, dZ_i = dZ / d log hp[i] (M x M, not symmetric, column-major), for the exact
+ * gradient.  Sums as in fop_gram. */
 enum status fop_dgram(struct fop *, size_t ihp, double *C, const struct ctl *, struct err *);
 /* Y = Z'(Z Omega), M x L column-major (L vectors of M), by matrix products on row tiles. */
 enum status fop_sketch(struct fop *, size_t L, const double *Omega, double *Y, const struct ctl *,

@@ -1,0 +1,515 @@
+/* compute/fop.c -- the feature operator: thin over a backend, plain over a given matrix, and the
+ * products of matrix with matrix (Gram, its gradient, sketches) by blocks of rows.
+ *
+ * A block of rows is generated once, in chunks, by the pool; then tiles of the result are tasks
+ * that each walk over the chunks in order.  A tile's sums inside one chunk are float32, chunks meet
+ * in float64: nothing depends on who computed what. */
+#include "compute/fop.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_ROWS = 256,   /* rows whose products are summed in float32 */
+    CHUNKS_MOST = 16,   /* chunks in a block of rows */
+    TILE = 256,         /* edge of a tile of the result */
+    DENSE_GROUPS = 32,  /* partial sums of a dense operator */
+    PAD = 16,           /* keeps rows of Z off the same cache sets */
+};
+static const size_t block_bytes = (size_t)128 << 20; /* features of one block, at most */
+
+struct fop {
+    const struct backend_ops *be;
+    void *state;
+    size_t n, M;
+    struct pool *pool;
+    enum precision precision;
+    const double *Z; /* dense: given; else NULL */
+    size_t ld;
+    double *part; /* dense: DENSE_GROUPS x M */
+};
+
+struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
+                    const struct source *src, const struct fop_opts *opts, struct err *err)
+{
+    if (fm->d != src->d) {
+        err_set(err, ST_SHAPE, "the feature map takes %zu inputs, the data has %zu", fm->d, src->d);
+        return NULL;
+    }
+    struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
+    if (!f)
+        return NULL;
+    *f = (struct fop){ .be = be, .n = src->n, .M = fm->M, .pool = opts->pool,
+                       .precision = opts->precision };
+    f->state = be->open(fm, src, opts, err);
+    if (!f->state) {
+        free(f);
+        return NULL;
+    }
+    return f;
+}
+
+struct fop *fop_dense(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
+                      struct err *err)
+{
+    struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
+
+    if (!f)
+        return NULL;
+    *f = (struct fop){ .n = n, .M = M, .pool = pool, .precision = PREC_DOUBLE, .Z = Z, .ld = ld };
+    f->part = mem_calloc(DENSE_GROUPS, M * sizeof *f->part, "partial sums", err);
+    if (!f->part) {
+        free(f);
+        return NULL;
+    }
+    return f;
+}
+
+void fop_free(struct fop *f)
+{
+    if (!f)
+        return;
+    if (f->state)
+        f->be->close(f->state);
+    free(f->part);
+    free(f);
+}
+
+size_t fop_rows(const struct fop *f)
+{
+    return f->n;
+}
+
+size_t fop_cols(const struct fop *f)
+{
+    return f->M;
+}
+
+struct pool *fop_pool(const struct fop *f)
+{
+    return f->pool;
+}
+
+enum precision fop_precision(const struct fop *f)
+{
+    return f->precision;
+}
+
+/* ---- dense operators ----------------------------------------------------------------------- */
+
+struct dense {
+    const struct fop *f;
+    const double *P, *V; /* t = Z P, or t = V */
+    double *T, *W;       /* either may be NULL */
+    const struct ctl *ctl;
+};
+
+static void dense_group(void *ctx, size_t g, size_t worker)
+{
+    const struct dense *s = ctx;
+    const struct fop *f = s->f;
+    double *w = f->part + g * f->M;
+
+    (void)worker;
+    if (s->W)
+        memset(w, 0, f->M * sizeof *w);
+    if (ctl_stopped(s->ctl))
+        return;
+    for (size_t r = f->n * g / DENSE_GROUPS; r < f->n * (g + 1) / DENSE_GROUPS; r++) {
+        const double *z = f->Z + r * f->ld;
+        const double t = s->P ? blas_ddot(f->M, z, s->P) : s->V[r];
+        if (s->T)
+            s->T[r] = t;
+        if (s->W)
+            blas_daxpy(f->M, t, z, w);
+    }
+}
+
+static enum status dense_run(struct fop *f, const double *P, const double *V, double *T, double *W,
+                             const struct ctl *ctl, struct err *err)
+{
+    struct dense s = { f, P, V, T, W, ctl };
+
+    pool_run(f->pool, DENSE_GROUPS, dense_group, &s);
+    if (ctl_stopped(ctl))
+        return err_set(err, ST_CANCELLED, "stopped while passing over the rows");
+    if (W) {
+        memcpy(W, f->part, f->M * sizeof *W);
+        for (size_t g = 1; g < DENSE_GROUPS; g++)
+            blas_daxpy(f->M, 1.0, f->part + g * f->M, W);
+    }
+    return ST_OK;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+enum status fop_set(struct fop *f, const double *hp, struct err *err)
+{
+    if (f->Z)
+        return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
+    return f->be->set(f->state, hp, err);
+}
+
+enum status fop_pass(struct fop *f, size_t k, const double *P, double *W, const struct ctl *ctl,
+                     struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if (!f->Z)
+        return f->be->pass(f->state, k, P, W, ctl, err);
+    for (size_t c = 0; rc == ST_OK && c < k; c++)
+        rc = dense_run(f, P + c * f->M, NULL, NULL, W + c * f->M, ctl, err);
+    return rc;
+}
+
+enum status fop_zp(struct fop *f, size_t k, const double *P, double *T, const struct ctl *ctl,
+                   struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if (!f->Z)
+        return f->be->zp(f->state, k, P, T, ctl, err);
+    for (size_t c = 0; rc == ST_OK && c < k; c++)
+        rc = dense_run(f, P + c * f->M, NULL, T + c * f->n, NULL, ctl, err);
+    return rc;
+}
+
+enum status fop_ztv(struct fop *f, size_t k, const double *V, double *W, const struct ctl *ctl,
+                    struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if (!f->Z)
+        return f->be->ztv(f->state, k, V, W, ctl, err);
+    for (size_t c = 0; rc == ST_OK && c < k; c++)
+        rc = dense_run(f, NULL, V + c * f->n, NULL, W + c * f->M, ctl, err);
+    return rc;
+}
+
+enum status fop_tile(struct fop *f, size_t r0, size_t r1, float *z, size_t ld, struct err *err)
+{
+    if (!f->Z)
+        return f->be->tile(f->state, r0, r1, z, ld, err);
+    for (size_t r = r0; r < r1; r++)
+        for (size_t j = 0; j < f->M; j++)
+            z[(r - r0) * ld + j] = (float)f->Z[r * f->ld + j];
+    return ST_OK;
+}
+
+enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld, struct err *err)
+{
+    if (!f->Z)
+        return f->be->tile64(f->state, r0, r1, z, ld, err);
+    for (size_t r = r0; r < r1; r++)
+        memcpy(z + (r - r0) * ld, f->Z + r * f->ld, f->M * sizeof *z);
+    return ST_OK;
+}
+
+enum status fop_dtile(struct fop *f, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,
+                      struct err *err)
+{
+    if (f->Z)
+        return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
+    return f->be->dtile(f->state, ihp, r0, r1, dz, ld, err);
+}
+
+/* ---- products by blocks of rows ------------------------------------------------------------ */
+
+/* What one product needs: Z of a block of rows, in single or double precision, and what is
+ * multiplied with it: Z again (Gram), dZ, or Z Omega. */
+struct panel {
+    struct fop *f;
+    bool dbl;
+    size_t size, rows, chunks; /* bytes of a number; rows and chunks of the present block */
+    size_t r0, ldz, ldb, L;    /* first row; leading dimensions; columns of the right factor */
+    char *z, *b;               /* block of Z, right factor (row-major; b NULL: z itself) */
+    char *omega;               /* sketch: M x L */
+    bool derivative;           /* b is dZ/dlog hp[ihp] */
+    size_t ihp;
+    char *tmp;                 /* per worker: one tile; in float32 mode also dtile's doubles */
+    size_t tmp_bytes;
+    const double *y;           /* Gram: also Z'y, chunk by chunk */
+    double *zty;               /* CHUNKS_MOST x M */
+    double *C;                 /* result: M x L, column-major, ld = M */
+    bool lower;                /* only tiles on and below the diagonal */
+    const struct ctl *ctl;
+    atomic_int failed;
+    struct err errs[CHUNKS_MOST];
+};
+
+static void panel_free(struct panel *p)
+{
+    if (!p)
+        return;
+    free(p->z);
+    free(p->b);
+    free(p->omega);
+    free(p->tmp);
+    free(p->zty);
+    free(p);
+}
+
+static size_t block_rows(const struct fop *f, size_t columns, size_t size)
+{
+    size_t chunks = block_bytes / (CHUNK_ROWS * columns * size);
+
+    chunks = chunks < 1 ? 1 : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
+    const size_t rows = chunks * CHUNK_ROWS;
+    return rows < f->n ? rows : f->n;
+}
+
+/* L: columns of the right factor when it has its own storage, else 0. */
+static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
+{
+    struct panel *p = mem_calloc(1, sizeof *p, "row block", err);
+    const size_t threads = pool_threads(f->pool);
+
+    if (!p)
+        return NULL;
+    p->f = f;
+    p->dbl = f->precision == PREC_DOUBLE;
+    p->size = p->dbl ? sizeof(double) : sizeof(float);
+    p->ldz = f->M + PAD;
+    p->L = L ? L : f->M;
+    p->ldb = L ? L + PAD : p->ldz;
+    p->rows = block_rows(f, f->M + L, p->size);
+    p->tmp_bytes = (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
+    p->z = mem_aligned(p->rows * p->ldz, p->size, "features of a row block", err);
+    p->b = L ? mem_aligned(p->rows * p->ldb, p->size, "right factor of a row block", err) : NULL;
+    p->tmp = mem_aligned(threads, p->tmp_bytes, "product tiles", err);
+    if (!p->z || (L && !p->b) || !p->tmp) {
+        panel_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+/* dZ in float32 from the backend's float64 rows, a few at a time through the worker's scratch. */
+static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t worker,
+                                   struct err *err)
+{
+    const struct fop *f = p->f;
+    char *out = p->b + (r0 - p->r0) * p->ldb * p->size;
+    double *row = (double *)(void *)(p->tmp + worker * p->tmp_bytes);
+    const size_t step = p->tmp_bytes / sizeof(double) / f->M;
+
+    if (p->dbl)
+        return f->be->dtile(f->state, p->ihp, r0, r1, (double *)(void *)out, p->ldb, err);
+    if (f->be->dtile32)
+        return f->be->dtile32(f->state, p->ihp, r0, r1, (float *)(void *)out, p->ldb, err);
+    for (size_t r = r0; r < r1; r += step) {
+        const size_t e = r + step < r1 ? r + step : r1;
+        const enum status rc = f->be->dtile(f->state, p->ihp, r, e, row, f->M, err);
+        if (rc != ST_OK)
+            return rc;
+        for (size_t i = 0; i < e - r; i++)
+            for (size_t j = 0; j < f->M; j++)
+                ((float *)(void *)out)[(r - r0 + i) * p->ldb + j] = (float)row[i * f->M + j];
+    }
+    return ST_OK;
+}
+
+static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const char *z)
+{
+    const size_t M = p->f->M;
+    double *w = p->zty + chunk * M;
+
+    memset(w, 0, M * sizeof *w);
+    for (size_t r = r0; r < r1; r++, z += p->ldz * p->size) {
+        if (p->dbl) {
+            blas_daxpy(M, p->y[r], (const double *)(const void *)z, w);
+            continue;
+        }
+        const float *zf = (const float *)(const void *)z;
+        for (size_t j = 0; j < M; j++)
+            w[j] += p->y[r] * (double)zf[j];
+    }
+}
+
+static void panel_chunk(void *ctx, size_t chunk, size_t worker)
+{
+    struct panel *p = ctx;
+    struct fop *f = p->f;
+    const size_t at = chunk * CHUNK_ROWS, r0 = p->r0 + at;
+    const size_t r1 = p->rows < at + CHUNK_ROWS ? p->r0 + p->rows : r0 + CHUNK_ROWS;
+    char *z = p->z + at * p->ldz * p->size, *b = p->b + at * p->ldb * p->size;
+    struct err *err = &p->errs[chunk];
+    enum status rc;
+
+    if (p->failed || ctl_stopped(p->ctl))
+        return;
+    rc = p->dbl ? fop_tile64(f, r0, r1, (double *)(void *)z, p->ldz, err)
+                : fop_tile(f, r0, r1, (float *)(void *)z, p->ldz, err);
+    if (rc == ST_OK && p->derivative)
+        rc = derivative_rows(p, r0, r1, worker, err);
+    if (rc != ST_OK) {
+        p->failed = 1;
+        return;
+    }
+    if (p->zty)
+        zty_chunk(p, chunk, r0, r1, z);
+    if (!p->omega)
+        return;
+    /* Row-major T = Z Omega is column-major T' = Omega' Z'. */
+    if (p->dbl)
+        blas_dgemm1(true, false, p->L, r1 - r0, f->M, 1.0, (double *)(void *)p->omega, f->M,
+                    (double *)(void *)z, p->ldz, 0.0, (double *)(void *)b, p->ldb);
+    else
+        blas_sgemm1(true, false, p->L, r1 - r0, f->M, 1.0F, (float *)(void *)p->omega, f->M,
+                    (float *)(void *)z, p->ldz, 0.0F, (float *)(void *)b, p->ldb);
+}
+
+/* C(i0.., j0..) += sum over chunks of Z_chunk' B_chunk. */
+static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
+{
+    const size_t M = p->f->M, mi = M - i0 < TILE ? M - i0 : TILE;
+    const size_t nj = p->L - j0 < TILE ? p->L - j0 : TILE;
+    double *C = p->C + j0 * M + i0;
+    float *tmp = (float *)(void *)(p->tmp + worker * p->tmp_bytes);
+
+    for (size_t at = 0; at < p->rows; at += CHUNK_ROWS) {
+        const size_t rows = p->rows - at < CHUNK_ROWS ? p->rows - at : CHUNK_ROWS;
+        const char *z = p->z + (at * p->ldz + i0) * p->size;
+        const char *b = (p->b ? p->b + at * p->ldb * p->size : p->z + at * p->ldz * p->size) +
+                        j0 * p->size;
+        if (p->dbl) {
+            blas_dgemm1(false, true, mi, nj, rows, 1.0, (const double *)(const void *)z, p->ldz,
+                        (const double *)(const void *)b, p->ldb, 1.0, C, M);
+            continue;
+        }
+        blas_sgemm1(false, true, mi, nj, rows, 1.0F, (const float *)(const void *)z, p->ldz,
+                    (const float *)(const void *)b, p->ldb, 0.0F, tmp, TILE);
+        for (size_t j = 0; j < nj; j++)
+            for (size_t i = 0; i < mi; i++)
+                C[j * M + i] += (double)tmp[j * TILE + i];
+    }
+}
+
+static void panel_tile(void *ctx, size_t task, size_t worker)
+{
+    struct panel *p = ctx;
+    const size_t down = (p->f->M + TILE - 1) / TILE;
+    size_t i = task % down, j = task / down;
+
+    if (p->lower) { /* task counts the lower triangle column by column */
+        j = 0;
+        for (size_t left = down; task >= left; left--) {
+            task -= left;
+            j++;
+        }
+        i = j + task;
+    }
+    if (!ctl_stopped(p->ctl))
+        product_tile(p, i * TILE, j * TILE, worker);
+}
+
+static enum status panel_run(struct panel *p, double *C, double *zty, const char *phase,
+                             const struct ctl *ctl, struct err *err)
+{
+    struct fop *f = p->f;
+    const size_t most = p->rows, down = (f->M + TILE - 1) / TILE, across = (p->L + TILE - 1) / TILE;
+    const size_t tiles = p->lower ? down * (down + 1) / 2 : down * across;
+
+    p->C = C;
+    p->ctl = ctl;
+    memset(C, 0, f->M * p->L * sizeof *C);
+    for (p->r0 = 0; p->r0 < f->n; p->r0 += most) {
+        p->rows = f->n - p->r0 < most ? f->n - p->r0 : most;
+        p->chunks = (p->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+        ctl_tell(ctl, phase, p->r0, f->n, NAN);
+        pool_run(f->pool, p->chunks, panel_chunk, p);
+        for (size_t c = 0; p->failed && c < p->chunks; c++)
+            if (p->errs[c].code != ST_OK) {
+                if (err)
+                    *err = p->errs[c];
+                return p->errs[c].code;
+            }
+        if (!ctl_stopped(ctl))
+            pool_run(f->pool, tiles, panel_tile, p);
+        if (ctl_stopped(ctl))
+            return err_set(err, ST_CANCELLED, "stopped at row %zu of %zu (%s)", p->r0, f->n, phase);
+        for (size_t c = 0; zty && c < p->chunks; c++)
+            blas_daxpy(f->M, 1.0, p->zty + c * f->M, zty);
+    }
+    ctl_tell(ctl, phase, f->n, f->n, NAN);
+    return ST_OK;
+}
+
+static void mirror(double *G, size_t M)
+{
+    enum { EDGE = 64 }; /* both triangles' cache lines are used whole */
+
+    for (size_t jb = 0; jb < M; jb += EDGE)
+        for (size_t ib = jb; ib < M; ib += EDGE)
+            for (size_t j = jb; j < M && j < jb + EDGE; j++)
+                for (size_t i = ib > j ? ib : j + 1; i < M && i < ib + EDGE; i++)
+                    G[i * M + j] = G[j * M + i];
+}
+
+enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, double *yty,
+                     const struct ctl *ctl, struct err *err)
+{
+    struct panel *p = panel_new(f, 0, err);
+    enum status rc = p ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK && y && zty) {
+        p->y = y;
+        p->zty = mem_calloc(CHUNKS_MOST, f->M * sizeof *p->zty, "partial sums", err);
+        memset(zty, 0, f->M * sizeof *zty);
+        rc = p->zty ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK) {
+        p->lower = true;
+        rc = panel_run(p, G, p->zty ? zty : NULL, "gram", ctl, err);
+    }
+    if (rc == ST_OK)
+        mirror(G, f->M);
+    if (rc == ST_OK && y && yty)
+        *yty = blas_ddot(f->n, y, y);
+    panel_free(p);
+    return rc;
+}
+
+enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ctl, struct err *err)
+{
+    if (f->Z)
+        return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
+    struct panel *p = panel_new(f, f->M, err);
+    enum status rc = p ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK) {
+        p->derivative = true;
+        p->ihp = ihp;
+        rc = panel_run(p, C, NULL, "gram", ctl, err);
+    }
+    panel_free(p);
+    return rc;
+}
+
+enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
+                       const struct ctl *ctl, struct err *err)
+{
+    struct panel *p = panel_new(f, L, err);
+    enum status rc = p ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK) {
+        p->omega = mem_aligned(f->M * L, p->size, "test matrix", err);
+        rc = p->omega ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK) {
+        for (size_t i = 0; i < f->M * L; i++) {
+            if (p->dbl)
+                ((double *)(void *)p->omega)[i] = Omega[i];
+            else
+                ((float *)(void *)p->omega)[i] = (float)Omega[i];
+        }
+        rc = panel_run(p, Y, NULL, "sketch", ctl, err);
+    }
+    panel_free(p);
+    return rc;
+}

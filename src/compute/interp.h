@@ -1,0 +1,15 @@
+/* compute/interp.h -- the plain reading of a drawn feature map: one row, one step at a time, in
+ * float64.  The reference that fused code is tested against, and the way to run maps that no
+ * fused path recognises. */
+#ifndef GPDESK_INTERP_H
+#define GPDESK_INTERP_H
+
+#include "compute/featmap.h"
+
+/* Doubles of workspace that interp_row needs. */
+size_t interp_work(const struct featmap *fm);
+/* z (M) of one row x (d); where dz is not NULL also dz/dlog hp[ihp] (M). */
+void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
+                size_t ihp, double *work);
+
+#endif
