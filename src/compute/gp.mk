@@ -1,5 +1,10 @@
 # marginal likelihood, tuning, fitted models
 libcompute_a_SOURCES += \
+  src/compute/exact.c src/compute/exact.h \
   src/compute/model.h \
-  src/compute/nmll.h \
-  src/compute/tune.h
+  src/compute/nmll.c src/compute/nmll.h \
+  src/compute/tune.c src/compute/tune.h src/compute/tune_impl.h \
+  src/compute/tune_nlopt.c \
+  src/compute/tuners/bayes.c \
+  src/compute/tuners/grid.c \
+  src/compute/tuners/lbfgs.c

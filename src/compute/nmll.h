@@ -1,7 +1,8 @@
 /* compute/nmll.h -- negative log marginal likelihood (methods.md B).
  *
  * Everywhere: y scaled, natural log, all constants included.  The model is y ~ N(0, beta^2 (K1 +
- * ratio I)), ratio = noise^2 / amplitude^2. */
+ * ratio I)), ratio = noise^2 / amplitude^2, K1 = Z Z' at amplitude 1 (or the exact kernel matrix).
+ * Hyperparameters are natural-scale values; gradients are in their logarithms. */
 #ifndef GPDESK_NMLL_H
 #define GPDESK_NMLL_H
 
@@ -9,33 +10,55 @@
 
 /* The spectrum at one kernel setting: after it, every amplitude and noise costs O(M). */
 struct nmll_eig {
-    size_t n, M;     /* rows, columns */
+    size_t n, M;     /* rows, columns (dual: M == n) */
+    bool dual;       /* of K1 (n x n) and y, instead of Z'Z (M x M) and Z'y */
     double yty;
-    double *d, *e;   /* tridiagonal form of Z'Z, or (e == NULL) its eigenvalues, clipped at 0 */
-    double *g;       /* Q' Z'y */
+    double *d, *e;   /* tridiagonal form, or (e == NULL) the eigenvalues, clipped at 0 */
+    double *g;       /* Q' Z'y (dual: Q' y) */
+    double shift;    /* added to d because rounding had made the Gram indefinite (>= 0) */
 };
 /* want_eigen: diagonalise fully (for display), else tridiagonal only. */
 enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const struct ctl *,
                            struct nmll_eig *out, struct err *);
+/* From a symmetric matrix, given and destroyed (lower triangle, ld = M): the Gram with b = Z'y, or
+ * with `dual` the kernel matrix with b = y. */
+enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double yty, bool dual,
+                          bool want_eigen, struct nmll_eig *out, struct err *);
 void nmll_eig_free(struct nmll_eig *);
-/* NMLL at given amplitude and noise (standard deviations). */
+/* NMLL at given amplitude and noise (standard deviations); +inf where the arithmetic fails. */
 double nmll_eig_at(const struct nmll_eig *, double amplitude, double noise);
 /* Best amplitude in closed form at a noise ratio (methods.md B.3). */
 double nmll_eig_profile(const struct nmll_eig *, double ratio, double *amplitude);
-/* Best (amplitude, noise) within bounds by a one-dimensional search over the ratio. */
+/* Best (amplitude, noise) within bounds by a one-dimensional search over the ratio: a grid on the
+ * log scale, then golden sections in the best bracket.  Equal bounds fix a value. */
 double nmll_eig_best(const struct nmll_eig *, const double amp_bounds[2],
                      const double noise_bounds[2], double *amplitude, double *noise);
 /* sum ev/(ev + ratio): effective dimension. */
 double nmll_eig_effdim(const struct nmll_eig *, double ratio);
 
 /* NMLL and its gradient in log hp[0..nhp), log amplitude, log noise (nhp + 2 entries; NULL: value
- * only) in feature space by one Cholesky. NOT_PD when the Gram is indefinite. */
+ * only) in feature space by one Cholesky. NOT_PD when the Gram is indefinite.  effdim (may be NULL)
+ * comes with a gradient only, else NaN. */
 enum status nmll_features(struct fop *, const double *y, const double *hp, size_t nhp,
                           double amplitude, double noise, double *value, double *grad,
-                          const struct ctl *, struct err *);
-/* The same for the exact kernel on n rows (n x n memory). */
+                          double *effdim, const struct ctl *, struct err *);
+/* The least NMLL over amplitude and noise within bounds at one kernel setting, where it lies, and
+ * (grad not NULL: nhp entries) its gradient in log hp.  By the envelope theorem that is the partial
+ * gradient at the best amplitude and noise, also where these lie on a bound. */
+enum status nmll_features_best(struct fop *, const double *y, const double *hp, size_t nhp,
+                               const double amp_bounds[2], const double noise_bounds[2],
+                               double *value, double *amplitude, double *noise, double *grad,
+                               double *effdim, const struct ctl *, struct err *);
+/* The same as nmll_features for the exact kernel on n rows (n x n memory). */
 enum status nmll_exact(const struct kernel *, const struct source *, const double *y,
                        const double *hp, double amplitude, double noise, double *value,
-                       double *grad, struct pool *, const struct ctl *, struct err *);
+                       double *grad, double *effdim, struct pool *, const struct ctl *,
+                       struct err *);
+/* The same as nmll_features_best for the exact kernel, value only, by a tridiagonal reduction. */
+enum status nmll_exact_best(const struct kernel *, const struct source *, const double *y,
+                            const double *hp, const double amp_bounds[2],
+                            const double noise_bounds[2], double *value, double *amplitude,
+                            double *noise, double *effdim, struct pool *, const struct ctl *,
+                            struct err *);
 
 #endif

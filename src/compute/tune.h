@@ -19,10 +19,16 @@ struct tune_opts {
     uint64_t seed;
     enum precision precision;
     enum plan plan; size_t mem_limit; /* bytes; 0: none */
-    struct tune_bound hp[KERNEL_MAX_HP], amplitude, noise;
+    struct tune_bound hp[KERNEL_MAX_HP], amplitude, noise; /* lo, hi of 0: the default bounds */
     const double *start;     /* hp values to start from (nhp), or NULL: the kernel's own */
 };
-struct tune_point { double hp[KERNEL_MAX_HP]; double amplitude, noise, nmll; bool subsampled; };
+/* nmll: of all training rows; estimated from a sample (and fewer columns) where subsampled.
+ * effdim: effective dimension there, NaN where not computed. */
+struct tune_point {
+    double hp[KERNEL_MAX_HP];
+    double amplitude, noise, nmll, effdim;
+    bool subsampled;
+};
 struct tune_result {
     enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS } why;
     size_t nhp, evaluations;

@@ -1,0 +1,37 @@
+/* compute/exact.h -- the exact kernel matrix and its Cholesky factor: the oracle of every
+ * approximation, and for small data the honest choice.  O(n^2) memory, O(n^3) time, all float64.
+ * Matrices are column-major with ld = n; symmetric ones hold their lower triangle. */
+#ifndef GPDESK_EXACT_H
+#define GPDESK_EXACT_H
+
+#include "compute/ctl.h"
+#include "compute/kernel.h"
+#include "compute/pool.h"
+#include "compute/source.h"
+
+/* Above this an exact GP is refused: 10,000 rows are 0.8 GB a matrix and minutes a search. */
+enum { EXACT_MAX_ROWS = 10000 };
+
+/* LIMIT with the memory and time that n rows would need, when there are more than
+ * EXACT_MAX_ROWS or when `matrices` n x n matrices exceed mem_limit bytes (0: none). */
+enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *);
+/* All rows of a source as a row-major n x d array; the caller frees it. */
+double *exact_inputs(const struct source *, struct err *);
+/* Lower triangle of K1 + diag I, K1_ij = k(x_i, x_j) at amplitude 1. */
+enum status exact_matrix(const struct kernel *, const double *hp, const double *X, size_t n,
+                         size_t d, double diag, double *K, struct pool *, const struct ctl *,
+                         struct err *);
+/* sum_ij W_ij dK1_ij / d log hp[h] for every h < nhp; W symmetric, lower triangle given. */
+enum status exact_contract(const struct kernel *, const double *hp, const double *X, size_t n,
+                           size_t d, const double *W, double *sum, struct pool *,
+                           const struct ctl *, struct err *);
+/* Cross-covariances k(x_i, xt_t): column t (length n, ld = n) for m test rows. */
+void exact_cross(const struct kernel *, const double *hp, const double *X, size_t n, size_t d,
+                 const double *Xt, size_t m, double *C, struct pool *);
+/* Lower Cholesky factor of K1 + (ratio + jitter) I into K.  jitter starts at 0 and grows from
+ * 1e-12 n-fold until the factorisation succeeds; NOT_PD when 1e-4 does not suffice. */
+enum status exact_factor(const struct kernel *, const double *hp, const double *X, size_t n,
+                         size_t d, double ratio, double *K, double *jitter, struct pool *,
+                         const struct ctl *, struct err *);
+
+#endif

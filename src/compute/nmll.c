@@ -1,0 +1,638 @@
+/* compute/nmll.c -- negative log marginal likelihood in feature space (methods.md B.2 to B.4) and
+ * for the exact kernel (B.1).
+ *
+ * Everything is written at amplitude 1 with A1 = Z1'Z1 + ratio I, ratio = noise^2 / amplitude^2:
+ *   2 NMLL = (y'y - g' A1^-1 g) / noise^2 + (n - M) log ratio + log|A1| + n log(2 pi amplitude^2)
+ * with g = Z1'y.  The Gram is reduced to tridiagonal form once (a full eigendecomposition costs
+ * twice as much and is only needed for display); then log|A1| and the quadratic form follow from an
+ * L D L' factorisation of a shifted tridiagonal matrix, O(M) for each amplitude and noise. */
+#include "compute/nmll.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/exact.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LOG_2PI = 1.8378770664093454836;
+
+/* ---- the spectrum ---- */
+
+/* Number of eigenvalues of the tridiagonal (d, e) below x (Sturm sequence). */
+static size_t tri_count_below(size_t m, const double *d, const double *e, double x)
+{
+    size_t count = 0;
+    double q = 1.0;
+
+    for (size_t i = 0; i < m; i++) {
+        const double off = i > 0 ? e[i - 1] * e[i - 1] / q : 0.0;
+        q = d[i] - x - off;
+        if (q < 0.0)
+            count++;
+        if (fabs(q) < 1e-300)
+            q = -1e-300;
+    }
+    return count;
+}
+
+/* Shifts a tridiagonal that rounding has made indefinite, so that its smallest eigenvalue is just
+ * above 0: the same in kind as clipping eigenvalues, and as small as the rounding. */
+static double tri_lift(size_t m, double *d, const double *e)
+{
+    double scale = 0.0;
+
+    for (size_t i = 0; i < m; i++)
+        scale = fmax(scale, fabs(d[i]));
+    if (!(scale > 0.0) || tri_count_below(m, d, e, 0.0) == 0)
+        return 0.0;
+    double hi = 0.0, lo = 1e-16 * scale; /* the eigenvalue is in (-lo, -hi] */
+    while (tri_count_below(m, d, e, -lo) > 0 && lo < 4.0 * scale) {
+        hi = lo;
+        lo *= 4.0;
+    }
+    while (lo - hi > 0.01 * lo) {
+        const double mid = 0.5 * (lo + hi);
+        if (tri_count_below(m, d, e, -mid) > 0)
+            hi = mid;
+        else
+            lo = mid;
+    }
+    for (size_t i = 0; i < m; i++)
+        d[i] += lo;
+    return lo;
+}
+
+void nmll_eig_free(struct nmll_eig *eig)
+{
+    if (eig == NULL)
+        return;
+    free(eig->d);
+    free(eig->e);
+    free(eig->g);
+    *eig = (struct nmll_eig){ 0 };
+}
+
+static enum status eig_full(struct nmll_eig *out, double *G, const double *b, struct err *err)
+{
+    const size_t M = out->M;
+    enum status rc = blas_dsyevd(M, G, M, out->d, true, err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < M; i++) {
+        out->g[i] = blas_ddot(M, G + i * M, b);
+        if (out->d[i] < 0.0) {
+            out->shift = fmax(out->shift, -out->d[i]);
+            out->d[i] = 0.0;
+        }
+    }
+    return ST_OK;
+}
+
+enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double yty, bool dual,
+                          bool want_eigen, struct nmll_eig *out, struct err *err)
+{
+    enum status rc;
+
+    *out = (struct nmll_eig){ .n = n, .M = M, .dual = dual, .yty = yty };
+    out->d = mem_calloc(M, sizeof *out->d, "the spectrum", err);
+    out->g = out->d ? mem_calloc(M, sizeof *out->g, "the spectrum", err) : NULL;
+    if (out->g != NULL && !want_eigen)
+        out->e = mem_calloc(M, sizeof *out->e, "the spectrum", err);
+    if (out->g == NULL || (!want_eigen && out->e == NULL)) {
+        nmll_eig_free(out);
+        return ST_NOMEM;
+    }
+    if (want_eigen) {
+        rc = eig_full(out, G, b, err);
+    } else {
+        memcpy(out->g, b, M * sizeof *b);
+        rc = blas_tridiag(M, G, M, out->d, out->e, 1, out->g, M, err);
+        if (rc == ST_OK)
+            out->shift = tri_lift(M, out->d, out->e);
+    }
+    if (rc != ST_OK)
+        nmll_eig_free(out);
+    return rc;
+}
+
+/* The Gram, Z'y and y'y of the operator as it is set; G is M x M, b M. */
+static enum status gram_alloc(struct fop *f, const double *y, double **G, double **b, double *yty,
+                              const struct ctl *ctl, struct err *err)
+{
+    const size_t M = fop_cols(f);
+
+    *b = mem_calloc(M, sizeof **b, "Z'y", err);
+    *G = *b ? mem_aligned(M * M, sizeof **G, "the Gram matrix", err) : NULL;
+    if (*G == NULL)
+        return ST_NOMEM;
+    return fop_gram(f, y, *G, *b, yty, ctl, err);
+}
+
+enum status nmll_eig_build(struct fop *f, const double *y, bool want_eigen, const struct ctl *ctl,
+                           struct nmll_eig *out, struct err *err)
+{
+    double *G = NULL, *b = NULL, yty = 0.0;
+
+    *out = (struct nmll_eig){ 0 };
+    enum status rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+    if (rc == ST_OK && ctl_stopped(ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        rc = nmll_eig_from(fop_rows(f), fop_cols(f), G, b, yty, false, want_eigen, out, err);
+    free(G);
+    free(b);
+    return rc;
+}
+
+/* Sum of logarithms without a logarithm per term: the product is kept as mantissa and exponent. */
+struct logsum { double mant; long expo; };
+static void logsum_mul(struct logsum *s, double x)
+{
+    s->mant *= x;
+    if (s->mant > 1e100 || s->mant < 1e-100) {
+        int k;
+        s->mant = frexp(s->mant, &k);
+        s->expo += k;
+    }
+}
+static double logsum_value(const struct logsum *s)
+{
+    return log(s->mant) + (double)s->expo * 0.69314718055994530942;
+}
+
+/* log|A1|, g' A1^-1 g and tr A1^-1 at a ratio; false when A1 is not positive definite there. */
+static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
+                        double *trace)
+{
+    struct logsum ls = { 1.0, 0 };
+    double qsum = 0.0, tr = 0.0, delta = 1.0, ddelta = 0.0, u = 0.0;
+
+    for (size_t i = 0; i < q->M; i++) {
+        if (q->e != NULL && i > 0) { /* delta_i and its derivative in the ratio */
+            const double l = q->e[i - 1] / delta;
+            ddelta = 1.0 + l * l * ddelta;
+            delta = q->d[i] + ratio - l * q->e[i - 1];
+            u = q->g[i] - l * u;
+        } else {
+            ddelta = 1.0;
+            delta = q->d[i] + ratio;
+            u = q->g[i];
+        }
+        if (!(delta > 0.0) || !isfinite(delta))
+            return false;
+        logsum_mul(&ls, delta);
+        qsum += u * u / delta;
+        tr += ddelta / delta;
+    }
+    *logdet = logsum_value(&ls);
+    *quad = qsum;
+    if (trace != NULL)
+        *trace = tr;
+    return isfinite(*logdet) && isfinite(qsum);
+}
+
+/* At amplitude 1: c = y' (K1 + ratio I)^-1 y and the log determinant of K1 + ratio I. */
+static bool eig_terms(const struct nmll_eig *q, double ratio, double *c, double *logdet)
+{
+    double quad;
+
+    if (!(ratio > 0.0) || !eig_moments(q, ratio, logdet, &quad, NULL))
+        return false;
+    if (q->dual) {
+        *c = quad;
+    } else {
+        *c = (q->yty - quad) / ratio;
+        *logdet += ((double)q->n - (double)q->M) * log(ratio);
+    }
+    return *c > 0.0 && isfinite(*c);
+}
+
+static double nmll_from_terms(double n, double c, double logdet, double amplitude)
+{
+    const double b2 = amplitude * amplitude;
+    return 0.5 * (c / b2 + logdet + n * (LOG_2PI + log(b2)));
+}
+
+double nmll_eig_at(const struct nmll_eig *q, double amplitude, double noise)
+{
+    double c, logdet;
+
+    if (!eig_terms(q, noise * noise / (amplitude * amplitude), &c, &logdet))
+        return INFINITY;
+    return nmll_from_terms((double)q->n, c, logdet, amplitude);
+}
+
+double nmll_eig_profile(const struct nmll_eig *q, double ratio, double *amplitude)
+{
+    double c, logdet;
+
+    *amplitude = NAN;
+    if (!eig_terms(q, ratio, &c, &logdet))
+        return INFINITY;
+    *amplitude = sqrt(c / (double)q->n);
+    return nmll_from_terms((double)q->n, c, logdet, *amplitude);
+}
+
+double nmll_eig_effdim(const struct nmll_eig *q, double ratio)
+{
+    double logdet, quad, trace;
+
+    if (!eig_moments(q, ratio, &logdet, &quad, &trace))
+        return (double)q->M;
+    return (double)q->M - ratio * trace;
+}
+
+/* The best amplitude at a noise ratio when amplitude and noise = sqrt(ratio) amplitude both have
+ * bounds: the objective has one minimum in the amplitude, so clamping is exact. */
+static double best_at_ratio(const struct nmll_eig *q, double log_ratio, const double ab[2],
+                            const double nb[2], double *amplitude)
+{
+    const double s = exp(0.5 * log_ratio);
+    const double lo = fmax(ab[0], nb[0] / s), hi = fmin(ab[1], nb[1] / s);
+    double c, logdet;
+
+    *amplitude = fmin(fmax(ab[0], nb[0] / s), ab[1]);
+    if (!eig_terms(q, s * s, &c, &logdet))
+        return INFINITY;
+    *amplitude = fmin(fmax(sqrt(c / (double)q->n), lo), fmax(hi, lo));
+    return nmll_from_terms((double)q->n, c, logdet, *amplitude);
+}
+
+double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double nb[2],
+                     double *amplitude, double *noise)
+{
+    enum { GRID = 72 };
+    static const double golden = 0.61803398874989484820;
+    const double lo = 2.0 * log(nb[0] / ab[1]), hi = 2.0 * log(nb[1] / ab[0]);
+    double best = INFINITY, at = lo, amp = ab[0];
+    const size_t steps = hi > lo ? GRID : 0;
+
+    for (size_t i = 0; i <= steps; i++) {
+        const double x = steps ? lo + (hi - lo) * (double)i / (double)steps : lo;
+        double a;
+        const double f = best_at_ratio(q, x, ab, nb, &a);
+        if (f < best) {
+            best = f;
+            at = x;
+            amp = a;
+        }
+    }
+    if (steps && isfinite(best)) {
+        const double h = (hi - lo) / (double)steps;
+        double x0 = fmax(lo, at - h), x3 = fmin(hi, at + h), a1, a2;
+        double x1 = x3 - golden * (x3 - x0), x2 = x0 + golden * (x3 - x0);
+        double f1 = best_at_ratio(q, x1, ab, nb, &a1), f2 = best_at_ratio(q, x2, ab, nb, &a2);
+        while (x3 - x0 > 1e-9 * (1.0 + fabs(x1))) {
+            if (f1 < f2) {
+                x3 = x2, x2 = x1, f2 = f1, a2 = a1;
+                x1 = x3 - golden * (x3 - x0);
+                f1 = best_at_ratio(q, x1, ab, nb, &a1);
+            } else {
+                x0 = x1, x1 = x2, f1 = f2, a1 = a2;
+                x2 = x0 + golden * (x3 - x0);
+                f2 = best_at_ratio(q, x2, ab, nb, &a2);
+            }
+        }
+        if (fmin(f1, f2) < best) {
+            best = fmin(f1, f2);
+            at = f1 < f2 ? x1 : x2;
+            amp = f1 < f2 ? a1 : a2;
+        }
+    }
+    *amplitude = amp;
+    *noise = fmin(fmax(exp(0.5 * at) * amp, nb[0]), nb[1]);
+    return best;
+}
+
+/* ---- value and gradient in feature space ---- */
+
+struct hp_grad {
+    size_t M, ihp, rows;
+    struct fop *f;
+    const double *w, *r;
+    double *part;        /* per tile: r' dZ w */
+    enum status *rc;
+};
+
+enum { GRAD_ROWS = 128 };
+
+/* r' (dZ/dlog hp) w over one tile of rows. */
+static void hp_tile(void *ctx, size_t task, size_t worker)
+{
+    struct hp_grad *h = ctx;
+    const size_t r0 = task * GRAD_ROWS, M = h->M;
+    const size_t r1 = r0 + GRAD_ROWS < h->rows ? r0 + GRAD_ROWS : h->rows;
+    struct err err;
+    double *dz = mem_aligned((r1 - r0) * M, sizeof *dz, "a tile of derivatives", &err);
+
+    (void)worker;
+    h->part[task] = 0.0;
+    if (dz == NULL) {
+        h->rc[task] = ST_NOMEM;
+        return;
+    }
+    h->rc[task] = fop_dtile(h->f, h->ihp, r0, r1, dz, M, &err);
+    if (h->rc[task] == ST_OK)
+        for (size_t i = r0; i < r1; i++)
+            h->part[task] += h->r[i] * blas_ddot(M, dz + (i - r0) * M, h->w);
+    free(dz);
+}
+
+static enum status residual_form(struct fop *f, size_t ihp, const double *r, const double *w,
+                                 double *out, struct err *err)
+{
+    const size_t n = fop_rows(f), tiles = (n + GRAD_ROWS - 1) / GRAD_ROWS;
+    struct hp_grad h = { .M = fop_cols(f), .ihp = ihp, .f = f, .w = w, .r = r, .rows = n };
+
+    h.part = mem_calloc(tiles, sizeof *h.part, "partial sums", err);
+    h.rc = h.part ? mem_calloc(tiles, sizeof *h.rc, "partial sums", err) : NULL;
+    enum status rc = h.rc ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK) {
+        pool_run(fop_pool(f), tiles, hp_tile, &h);
+        *out = 0.0;
+        for (size_t t = 0; t < tiles; t++) {
+            *out += h.part[t];
+            if (h.rc[t] != ST_OK && rc == ST_OK)
+                rc = err_set(err, h.rc[t], "the features' derivatives could not be computed");
+        }
+    }
+    free(h.part);
+    free(h.rc);
+    return rc;
+}
+
+/* What one factorisation of A1 leaves for value and gradient. */
+struct chol_parts {
+    double quad, logdet, wtw, trace; /* g'w, log|A1|, w'w, tr A1^-1 */
+    double *w;                       /* M */
+};
+
+/* A1 (lower, in place) becomes its inverse when `invert`, its factor otherwise. */
+static enum status chol_parts(struct pool *pool, size_t M, double *A, const double *g, bool invert,
+                              struct chol_parts *p, const struct ctl *ctl, struct err *err)
+{
+    enum status rc = blas_dpotrf(pool, M, A, M, ctl, NULL, err);
+
+    if (rc != ST_OK)
+        return rc;
+    p->logdet = 0.0;
+    for (size_t i = 0; i < M; i++)
+        p->logdet += 2.0 * log(A[i + i * M]);
+    memcpy(p->w, g, M * sizeof *g);
+    rc = blas_dtrsm(pool, false, M, 1, A, M, p->w, M, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(pool, true, M, 1, A, M, p->w, M, err);
+    if (rc != ST_OK)
+        return rc;
+    p->quad = blas_ddot(M, g, p->w);
+    p->wtw = blas_ddot(M, p->w, p->w);
+    p->trace = 0.0;
+    if (invert) {
+        rc = blas_dpotri(pool, M, A, M, err);
+        for (size_t i = 0; rc == ST_OK && i < M; i++)
+            p->trace += A[i + i * M];
+    }
+    return rc;
+}
+
+/* tr(S C), S symmetric with its lower triangle given, C full, both M x M column-major; by blocks,
+ * because C is read along rows as well as columns. */
+struct trace_job { size_t M; const double *S, *C; double *part; };
+enum { TRACE_COLS = 64 };
+static void trace_task(void *ctx, size_t task, size_t worker)
+{
+    const struct trace_job *t = ctx;
+    const size_t M = t->M, j0 = task * TRACE_COLS, j1 = j0 + TRACE_COLS < M ? j0 + TRACE_COLS : M;
+    double sum = 0.0;
+
+    (void)worker;
+    for (size_t i0 = j0; i0 < M; i0 += TRACE_COLS) {
+        const size_t i1 = i0 + TRACE_COLS < M ? i0 + TRACE_COLS : M;
+        for (size_t j = j0; j < j1; j++) {
+            if (i0 == j0)
+                sum += t->S[j + j * M] * t->C[j + j * M];
+            for (size_t i = i0 == j0 ? j + 1 : i0; i < i1; i++) /* S_ij (C_ij + C_ji) */
+                sum += t->S[i + j * M] * (t->C[i + j * M] + t->C[j + i * M]);
+        }
+    }
+    t->part[task] = sum;
+}
+static enum status trace_product(struct pool *pool, size_t M, const double *S, const double *C,
+                                 double *out, struct err *err)
+{
+    const size_t tasks = (M + TRACE_COLS - 1) / TRACE_COLS;
+    struct trace_job t = { M, S, C, mem_calloc(tasks, sizeof(double), "partial sums", err) };
+
+    if (t.part == NULL)
+        return ST_NOMEM;
+    pool_run(pool, tasks, trace_task, &t);
+    *out = 0.0;
+    for (size_t i = 0; i < tasks; i++)
+        *out += t.part[i];
+    free(t.part);
+    return ST_OK;
+}
+
+/* dNMLL/dlog hp_i = -(r' Zd w)/lam2 + tr(A^-1 Z' Zd) (B.2), for every i; Ainv is A1^-1 (lower), w
+ * the weights at amplitude 1, so that Zd w and A^-1 Z'Zd are those of amplitude 1 too. */
+static enum status hp_gradient(struct fop *f, const double *y, size_t nhp, const double *Ainv,
+                               const double *w, double noise, double *grad, const struct ctl *ctl,
+                               struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    double *r = mem_calloc(n, sizeof *r, "the residual", err);
+    double *C = r ? mem_aligned(M * M, sizeof *C, "the gradient's matrix", err) : NULL;
+    enum status rc = C ? fop_zp(f, 1, w, r, ctl, err) : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        r[i] = y[i] - r[i];
+    for (size_t h = 0; rc == ST_OK && h < nhp; h++) {
+        double rzw = 0.0, tr = 0.0;
+        rc = fop_dgram(f, h, C, ctl, err);
+        if (rc == ST_OK)
+            rc = residual_form(f, h, r, w, &rzw, err);
+        if (rc == ST_OK)
+            rc = trace_product(fop_pool(f), M, Ainv, C, &tr, err);
+        if (rc == ST_OK)
+            grad[h] = -rzw / (noise * noise) + tr;
+        if (rc == ST_OK && ctl_stopped(ctl))
+            rc = err_set(err, ST_CANCELLED, "stopped");
+    }
+    free(r);
+    free(C);
+    return rc;
+}
+
+enum status nmll_features(struct fop *f, const double *y, const double *hp, size_t nhp,
+                          double amplitude, double noise, double *value, double *grad,
+                          double *effdim, const struct ctl *ctl, struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    const double b2 = amplitude * amplitude, ratio = noise * noise / b2;
+    double *G = NULL, *b = NULL, yty = 0.0;
+    struct chol_parts p = { .w = NULL };
+
+    if (!(amplitude > 0.0) || !(noise > 0.0) || !(ratio > 0.0) || !isfinite(ratio))
+        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive", amplitude,
+                       noise);
+    enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+    if (rc == ST_OK)
+        rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+    if (rc == ST_OK && (p.w = mem_calloc(M, sizeof *p.w, "the weights", err)) == NULL)
+        rc = ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < M; i++)
+        G[i + i * M] += ratio;
+    if (rc == ST_OK)
+        rc = chol_parts(fop_pool(f), M, G, b, grad != NULL, &p, ctl, err);
+    if (effdim != NULL)
+        *effdim = rc == ST_OK && grad != NULL ? (double)M - ratio * p.trace : NAN;
+    if (rc == ST_OK) {
+        const double c = (yty - p.quad) / ratio;
+        *value = nmll_from_terms((double)n, c,
+                                 p.logdet + ((double)n - (double)M) * log(ratio), amplitude);
+        if (!(c > 0.0))
+            rc = err_set(err, ST_NOT_PD, "the Gram matrix is indefinite at noise ratio %.3g",
+                         ratio);
+    }
+    if (rc == ST_OK && grad != NULL) {
+        const double rr = yty - p.quad - ratio * p.wtw; /* r'r, r = y - Z w */
+        grad[nhp] = -p.wtw / b2 + (double)M - ratio * p.trace;
+        grad[nhp + 1] = -rr / (noise * noise) + ((double)n - (double)M) + ratio * p.trace;
+        rc = hp_gradient(f, y, nhp, G, p.w, noise, grad, ctl, err);
+    }
+    free(G);
+    free(b);
+    free(p.w);
+    return rc;
+}
+
+enum status nmll_features_best(struct fop *f, const double *y, const double *hp, size_t nhp,
+                               const double ab[2], const double nb[2], double *value,
+                               double *amplitude, double *noise, double *grad, double *effdim,
+                               const struct ctl *ctl, struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    double *G = NULL, *A = NULL, *b = NULL, yty = 0.0;
+    struct nmll_eig q = { 0 };
+    struct chol_parts p = { .w = NULL };
+    enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+
+    if (rc == ST_OK)
+        rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+    if (rc == ST_OK && grad != NULL) { /* the reduction destroys its input */
+        A = mem_aligned(M * M, sizeof *A, "the Gram matrix", err);
+        if (A != NULL)
+            memcpy(A, G, M * M * sizeof *A);
+        else
+            rc = ST_NOMEM;
+    }
+    if (rc == ST_OK && ctl_stopped(ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        rc = nmll_eig_from(n, M, G, b, yty, false, false, &q, err);
+    if (rc == ST_OK) {
+        *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
+        const double ratio = *noise * *noise / (*amplitude * *amplitude);
+        if (effdim != NULL)
+            *effdim = nmll_eig_effdim(&q, ratio);
+        if (!isfinite(*value))
+            rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
+        if (rc == ST_OK && grad != NULL) {
+            p.w = mem_calloc(M, sizeof *p.w, "the weights", err);
+            rc = p.w ? ST_OK : ST_NOMEM;
+            for (size_t i = 0; i < M; i++)
+                A[i + i * M] += ratio + q.shift;
+            if (rc == ST_OK)
+                rc = chol_parts(fop_pool(f), M, A, b, true, &p, ctl, err);
+            if (rc == ST_OK)
+                rc = hp_gradient(f, y, nhp, A, p.w, *noise, grad, ctl, err);
+        }
+    }
+    nmll_eig_free(&q);
+    free(G);
+    free(A);
+    free(b);
+    free(p.w);
+    return rc;
+}
+
+/* ---- the exact kernel ---- */
+
+enum status nmll_exact(const struct kernel *k, const struct source *src, const double *y,
+                       const double *hp, double amplitude, double noise, double *value,
+                       double *grad, double *effdim, struct pool *pool, const struct ctl *ctl,
+                       struct err *err)
+{
+    const size_t n = src->n, nhp = kernel_nhp(k);
+    const double b2 = amplitude * amplitude, ratio = noise * noise / b2;
+    struct chol_parts p = { .w = NULL };
+    double *X = NULL, *K = NULL;
+
+    if (!(ratio > 0.0) || !isfinite(ratio))
+        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive", amplitude,
+                       noise);
+    enum status rc = exact_allowed(n, 1, 0, err);
+    if (rc != ST_OK)
+        return rc;
+    X = exact_inputs(src, err);
+    p.w = X ? mem_calloc(n, sizeof *p.w, "the weights", err) : NULL;
+    K = p.w ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
+    rc = K ? exact_matrix(k, hp, X, n, src->d, ratio, K, pool, ctl, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = chol_parts(pool, n, K, y, grad != NULL, &p, ctl, err);
+    if (effdim != NULL)
+        *effdim = rc == ST_OK && grad != NULL ? (double)n - ratio * p.trace : NAN;
+    if (rc == ST_OK) {
+        *value = nmll_from_terms((double)n, p.quad, p.logdet, amplitude);
+        if (grad != NULL) { /* 1/2 tr((Ky^-1 - alpha alpha') dKy), Ky = b2 (K1 + ratio I) */
+            const double total = (double)n - p.quad / b2; /* tr of all: dKy = Ky */
+            const double noisy = ratio * p.trace - ratio * p.wtw / b2;
+            grad[nhp] = total - noisy;
+            grad[nhp + 1] = noisy;
+            for (size_t j = 0; j < n; j++)
+                for (size_t i = j; i < n; i++)
+                    K[i + j * n] -= p.w[i] * p.w[j] / b2;
+            rc = exact_contract(k, hp, X, n, src->d, K, grad, pool, ctl, err);
+            for (size_t h = 0; h < nhp; h++)
+                grad[h] *= 0.5;
+        }
+    }
+    free(X);
+    free(K);
+    free(p.w);
+    return rc;
+}
+
+enum status nmll_exact_best(const struct kernel *k, const struct source *src, const double *y,
+                            const double *hp, const double ab[2], const double nb[2],
+                            double *value, double *amplitude, double *noise, double *effdim,
+                            struct pool *pool, const struct ctl *ctl, struct err *err)
+{
+    const size_t n = src->n;
+    struct nmll_eig q = { 0 };
+    enum status rc = exact_allowed(n, 1, 0, err);
+
+    if (rc != ST_OK)
+        return rc;
+    double *X = exact_inputs(src, err);
+    double *K = X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
+    rc = K ? exact_matrix(k, hp, X, n, src->d, 0.0, K, pool, ctl, err) : ST_NOMEM;
+    if (rc == ST_OK && ctl_stopped(ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        rc = nmll_eig_from(n, n, K, y, blas_ddot(n, y, y), true, false, &q, err);
+    if (rc == ST_OK) {
+        *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
+        if (effdim != NULL)
+            *effdim = nmll_eig_effdim(&q, *noise * *noise / (*amplitude * *amplitude));
+        if (!isfinite(*value))
+            rc = err_set(err, ST_NOT_PD, "the kernel matrix is too inexact for any noise in bounds");
+    }
+    nmll_eig_free(&q);
+    free(X);
+    free(K);
+    return rc;
+}

@@ -1,0 +1,520 @@
+/* compute/tune.c -- the registry of tuners, evaluation of the NMLL at two fidelities, and the
+ * course of a tuning: search, polish, comparison with the start, verdict. */
+#include "compute/tune.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/exact.h"
+#include "compute/rng.h"
+#include "compute/tune_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tuner_ops *const tuners[] = { &tuner_bayes, &tuner_grid, &tuner_lbfgs };
+
+const struct tuner_ops *tuner_at(size_t i)
+{
+    return i < sizeof tuners / sizeof tuners[0] ? tuners[i] : NULL;
+}
+
+const struct tuner_ops *tuner_find(const char *name, struct err *err)
+{
+    for (size_t i = 0; tuner_at(i) != NULL; i++)
+        if (strcmp(tuners[i]->name, name) == 0)
+            return tuners[i];
+    err_set(err, ST_NOT_FOUND, "no tuner is called \"%.40s\"", name);
+    err_hint(err, "tune method=bayes, grid or lbfgs");
+    return NULL;
+}
+
+/* Defaults in units of the standardised target (methods.md A.5 and the peer clamp the amplitude to
+ * [0.1, 10] and the noise to [1e-3, 10]; noise-free data need less, rough kernels more). */
+static const double amp_default[2] = { 0.05, 50.0 };
+static const double noise_default[2] = { 1e-4, 10.0 };
+
+/* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
+ * and moves a little, which the polish on all rows corrects. */
+enum { SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
+enum { PROFILE_COLS = 1536 }; /* above, a tridiagonal reduction costs more than it saves */
+
+/* ---- positions ---- */
+
+void tune_to_hp(const struct tune_job *job, const double *u, double *hp)
+{
+    for (size_t i = 0; i < job->nhp; i++)
+        hp[i] = job->lo[i];
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        const double t = fmin(fmax(u[f], 0.0), 1.0), a = log(job->lo[i]), b = log(job->hi[i]);
+        hp[i] = t <= 0.0 ? job->lo[i] : t >= 1.0 ? job->hi[i] : exp(a + t * (b - a));
+    }
+}
+
+void tune_from_hp(const struct tune_job *job, const double *hp, double *u)
+{
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        const double a = log(job->lo[i]), b = log(job->hi[i]);
+        u[f] = fmin(fmax((log(hp[i]) - a) / (b - a), 0.0), 1.0);
+    }
+}
+
+size_t tune_evals_left(const struct tune_job *job)
+{
+    const size_t used = job->res->evaluations;
+    return used < job->max_evals ? job->max_evals - used : 0;
+}
+
+bool tune_profiles_full(const struct tune_job *job)
+{
+    return !job->opts->exact && job->full.M <= PROFILE_COLS;
+}
+
+/* ---- evaluation ---- */
+
+static bool better(const struct tune_point *a, const struct tune_point *b)
+{
+    if (a->subsampled != b->subsampled && isfinite(a->nmll) && isfinite(b->nmll))
+        return b->subsampled; /* a value on all rows beats an estimate */
+    return a->nmll < b->nmll || isnan(b->nmll);
+}
+
+/* Appends to the trace, keeps the best, tells the listener. */
+static enum status record(struct tune_job *job, const struct tune_point *p, struct err *err)
+{
+    struct tune_result *res = job->res;
+    double point[KERNEL_MAX_HP + 2];
+    enum status rc = mem_grow((void **)&res->trace, &job->trace_cap, res->ntrace + 1,
+                              sizeof *res->trace, "the trace", err);
+
+    if (rc != ST_OK)
+        return rc;
+    res->trace[res->ntrace++] = *p;
+    res->evaluations++;
+    if (isfinite(p->nmll)) {
+        if (better(p, &res->best))
+            res->best = *p;
+        if (p->nmll < job->best_low.nmll && p->subsampled == job->have_low)
+            job->best_low = *p;
+    }
+    memcpy(point, p->hp, job->nhp * sizeof *point);
+    point[job->nhp] = p->amplitude;
+    point[job->nhp + 1] = p->noise;
+    ctl_tick(job->ctl, &(struct tick){ .phase = "tune", .done = res->evaluations,
+                                       .total = job->max_evals,
+                                       .value = p->nmll, .value2 = res->best.nmll, .target = NAN,
+                                       .point = point, .npoint = job->nhp + 2 });
+    return ST_OK;
+}
+
+/* Draws the map of a level and opens its operator, once. */
+static enum status level_open(struct tune_job *job, struct tune_level *l, struct err *err)
+{
+    if (l->fop != NULL)
+        return ST_OK;
+    struct fop_opts fo = { .pool = job->pool, .precision = job->opts->precision, .store = false };
+    l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
+    l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
+    return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
+}
+
+static void level_close(struct tune_level *l)
+{
+    fop_free(l->fop);
+    featmap_free(l->map);
+    l->fop = NULL;
+    l->map = NULL;
+}
+
+/* d/d log hp to d/du, in place, free ones packed. */
+static void chain(const struct tune_job *job, const double *g, double *gradu)
+{
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        gradu[f] = g[i] * log(job->hi[i] / job->lo[i]);
+    }
+}
+
+/* A point that the arithmetic cannot score is a bad point, not a failed tuning. */
+static enum status forgive(enum status rc, struct tune_point *p, struct err *err)
+{
+    if (rc != ST_NOT_PD)
+        return rc;
+    err_clear(err);
+    p->nmll = INFINITY;
+    return ST_OK;
+}
+
+enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
+                      struct tune_point *out, struct err *err)
+{
+    struct tune_level *l = full || !job->have_low ? &job->full : &job->low;
+    double g[KERNEL_MAX_HP] = { 0 };
+    enum status rc;
+
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = job->amp[0],
+                                .noise = job->noise[0],
+                                .subsampled = l != &job->full };
+    tune_to_hp(job, u, out->hp);
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (job->opts->exact) {
+        rc = nmll_exact_best(job->kernel, l->src, l->y, out->hp, job->amp, job->noise, &out->nmll,
+                             &out->amplitude, &out->noise, &out->effdim, job->pool, &job->quiet, err);
+    } else {
+        rc = level_open(job, l, err);
+        if (rc == ST_OK)
+            rc = nmll_features_best(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise,
+                                    &out->nmll, &out->amplitude, &out->noise, gradu ? g : NULL,
+                                    &out->effdim, &job->quiet, err);
+    }
+    rc = forgive(rc, out, err);
+    if (rc != ST_OK)
+        return rc;
+    const double scale = (double)job->full.n / (double)l->n; /* an estimate for all rows */
+    out->nmll *= scale;
+    if (gradu != NULL) {
+        for (size_t i = 0; i < job->nhp; i++)
+            g[i] *= scale;
+        chain(job, g, gradu);
+    }
+    return record(job, out, err);
+}
+
+enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
+                         double *gradu, struct tune_point *out, struct err *err)
+{
+    double g[KERNEL_MAX_HP + 2] = { 0 };
+    struct tune_level *l = &job->full;
+    enum status rc;
+
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = amplitude,
+                                .noise = noise };
+    tune_to_hp(job, u, out->hp);
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (job->opts->exact) {
+        rc = nmll_exact(job->kernel, l->src, l->y, out->hp, amplitude, noise, &out->nmll,
+                        gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    } else {
+        rc = level_open(job, l, err);
+        if (rc == ST_OK)
+            rc = nmll_features(l->fop, l->y, out->hp, job->nhp, amplitude, noise, &out->nmll,
+                               gradu ? g : NULL, &out->effdim, &job->quiet, err);
+    }
+    rc = forgive(rc, out, err);
+    if (rc != ST_OK)
+        return rc;
+    if (gradu != NULL) {
+        chain(job, g, gradu);
+        gradu[job->nfree] = g[job->nhp];
+        gradu[job->nfree + 1] = g[job->nhp + 1];
+    }
+    return record(job, out, err);
+}
+
+/* ---- setting up ---- */
+
+static enum status bound_of(const struct tune_bound *b, double lo, double hi, const char *name,
+                            double out[2], struct err *err)
+{
+    if (b->fixed) {
+        if (!(b->value > 0.0) || !isfinite(b->value))
+            return err_set(err, ST_RANGE, "%s=%g must be positive", name, b->value);
+        out[0] = out[1] = b->value;
+        return ST_OK;
+    }
+    out[0] = b->lo > 0.0 ? b->lo : lo;
+    out[1] = b->hi > 0.0 ? b->hi : hi;
+    if (!(out[0] <= out[1]) || !isfinite(out[1]))
+        return err_set(err, ST_RANGE, "%s: the lower bound %g is above the upper bound %g", name,
+                       out[0], out[1]);
+    return ST_OK;
+}
+
+static enum status job_bounds(struct tune_job *job, struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    enum status rc = bound_of(&o->amplitude, amp_default[0], amp_default[1], "amplitude", job->amp,
+                              err);
+
+    if (rc == ST_OK)
+        rc = bound_of(&o->noise, noise_default[0], noise_default[1], "noise", job->noise, err);
+    for (size_t i = 0; rc == ST_OK && i < job->nhp; i++) {
+        char name[KERNEL_NAME_MAX];
+        struct hparam hp;
+        double b[2];
+
+        kernel_hp_info(job->kernel, i, name, &hp);
+        rc = bound_of(&o->hp[i], hp.lo, hp.hi, name, b, err);
+        if (rc != ST_OK)
+            break;
+        job->lo[i] = b[0];
+        job->hi[i] = b[1];
+        const double s = o->start != NULL && o->start[i] > 0.0 ? o->start[i] : hp.init;
+        job->start[i] = fmin(fmax(s, b[0]), b[1]);
+        if (b[1] > b[0] * (1.0 + 1e-12))
+            job->free_at[job->nfree++] = i;
+    }
+    return rc;
+}
+
+/* A deterministic sample of the rows, spread over the file: one row from each of `rows` equal
+ * stretches, so that sorted files are covered evenly. */
+static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
+{
+    const size_t n = job->full.n;
+
+    job->idx = mem_calloc(rows, sizeof *job->idx, "the sample's rows", err);
+    job->ysub = job->idx ? mem_calloc(rows, sizeof *job->ysub, "the sample's targets", err) : NULL;
+    if (job->ysub == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t a = (size_t)((double)i * (double)n / (double)rows);
+        const size_t b = i + 1 < rows ? (size_t)((double)(i + 1) * (double)n / (double)rows) : n;
+        const uint64_t draw = rng_below(job->opts->seed, rng_stream(RNG_TUNE, 1), i,
+                                        b > a ? b - a : 1);
+        job->idx[i] = a + (size_t)draw;
+        job->ysub[i] = job->full.y[job->idx[i]];
+    }
+    source_subset_init(&job->subset, job->full.src, job->idx, rows);
+    job->low.src = &job->subset.base;
+    job->low.y = job->ysub;
+    return ST_OK;
+}
+
+static enum status job_levels(struct tune_job *job, const struct source *src, const double *y,
+                              struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
+
+    job->full = (struct tune_level){ .src = src, .y = y, .n = src->n, .M = o->features };
+    if (o->exact)
+        job->full.M = cols = src->n;
+    if (rows == 0)
+        rows = o->exact ? SEARCH_ROWS_EXACT : 4 * cols > SEARCH_ROWS ? 4 * cols : SEARCH_ROWS;
+    if (rows > src->n)
+        rows = src->n;
+    if (o->exact)
+        cols = rows;
+    job->low = (struct tune_level){ .src = src, .y = y, .n = rows, .M = cols };
+    job->have_low = rows < src->n || cols < job->full.M;
+    return rows < src->n ? subsample(job, rows, err) : ST_OK;
+}
+
+/* ---- the course ---- */
+
+/* The largest share of the evaluations may go to the search; the polish has its own. */
+static enum status run_search(struct tune_job *job, struct err *err)
+{
+    const char *method = job->opts->method ? job->opts->method : "bayes";
+    const struct tuner_ops *t = tuner_find(method, err);
+
+    if (t == NULL)
+        return ST_NOT_FOUND;
+    if (job->nfree == 0)
+        return ST_OK;
+    return t->search(job, err);
+}
+
+/* All rows, all columns, from the best that the search has found. */
+static enum status run_polish(struct tune_job *job, struct err *err)
+{
+    struct tune_point from = job->best_low;
+    double u[KERNEL_MAX_HP];
+    size_t max = job->opts->max_evals ? (job->opts->max_evals + 2) / 3 : 20;
+    enum status rc = ST_OK;
+
+    if (!isfinite(from.nmll)) { /* nothing was searched: one look at the start */
+        tune_from_hp(job, job->start, u);
+        rc = tune_eval(job, u, tune_profiles_full(job), NULL, &from, err);
+        if (rc != ST_OK)
+            return rc;
+        if (!isfinite(from.nmll))
+            from.noise = sqrt(job->noise[0] * job->noise[1]);
+    }
+    if (job->opts->polish)
+        return tune_descend(job, &from, true, max, err);
+    tune_from_hp(job, from.hp, u);
+    if (!from.subsampled)
+        return ST_OK;
+    return tune_profiles_full(job)
+               ? tune_eval(job, u, true, NULL, &from, err)
+               : tune_eval_at(job, u, from.amplitude, from.noise, NULL, &from, err);
+}
+
+/* Never worse than the start: it is scored at the full level too, and polished when it wins. */
+static enum status compare_start(struct tune_job *job, struct err *err)
+{
+    struct tune_point p = { .nmll = INFINITY };
+    const double before = job->res->best.nmll;
+    double u[KERNEL_MAX_HP];
+    enum status rc;
+
+    if (job->opts->start == NULL || job->nfree == 0)
+        return ST_OK;
+    tune_from_hp(job, job->start, u);
+    if (tune_profiles_full(job)) {
+        rc = tune_eval(job, u, true, NULL, &p, err);
+    } else {
+        rc = tune_eval(job, u, false, NULL, &p, err);
+        if (rc == ST_OK && p.subsampled && isfinite(p.nmll))
+            rc = tune_eval_at(job, u, p.amplitude, p.noise, NULL, &p, err);
+    }
+    if (rc == ST_OK && p.nmll < before && job->opts->polish)
+        rc = tune_descend(job, &p, true, 10, err);
+    return rc;
+}
+
+static void flag_bounds(struct tune_job *job)
+{
+    struct tune_result *res = job->res;
+    const struct tune_point *p = &res->best;
+
+    for (size_t i = 0; i < job->nhp + 2; i++) {
+        const double lo = i < job->nhp ? job->lo[i] : i == job->nhp ? job->amp[0] : job->noise[0];
+        const double hi = i < job->nhp ? job->hi[i] : i == job->nhp ? job->amp[1] : job->noise[1];
+        const double v = i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude : p->noise;
+
+        if (i >= 32 || !(hi > lo * (1.0 + 1e-12)))
+            continue;
+        if (v <= lo * 1.005)
+            res->at_lower |= 1u << i;
+        else if (v >= hi / 1.005)
+            res->at_upper |= 1u << i;
+    }
+}
+
+static const char *hp_name(const struct tune_job *job, size_t i, char name[KERNEL_NAME_MAX])
+{
+    struct hparam hp;
+
+    if (i >= job->nhp)
+        return i == job->nhp ? "amplitude" : "noise";
+    kernel_hp_info(job->kernel, i, name, &hp);
+    return name;
+}
+
+static void verdict(struct tune_job *job, double var_y)
+{
+    struct tune_result *res = job->res;
+    const struct tune_point *p = &res->best;
+    const unsigned at = res->at_lower | res->at_upper;
+    char name[KERNEL_NAME_MAX], val[32];
+
+    res->degenerate = p->noise * p->noise > 0.95 * var_y;
+    if (res->degenerate) {
+        snprintf(res->verdict, sizeof res->verdict,
+                 "degenerate: noise explains nearly everything, the inputs explain little with "
+                 "this kernel; try another kernel or other inputs");
+        return;
+    }
+    for (size_t i = 0; i < job->nhp + 2 && i < 32; i++) {
+        if (!(at >> i & 1u))
+            continue;
+        const bool low = res->at_lower >> i & 1u;
+        text_number(val, sizeof val, i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude
+                                                                           : p->noise);
+        snprintf(res->verdict, sizeof res->verdict,
+                 "%s is at its %s bound, %s: the optimum may lie beyond; widen it, or try another "
+                 "kernel",
+                 hp_name(job, i, name), low ? "lower" : "upper", val);
+        return;
+    }
+    snprintf(res->verdict, sizeof res->verdict,
+             "an optimum inside the bounds; the noise is %.3g %% of the target's variance",
+             100.0 * p->noise * p->noise / var_y);
+}
+
+static enum status finish(struct tune_job *job, struct err *err)
+{
+    struct tune_result *res = job->res;
+    double var_y = 0.0, mean = 0.0;
+
+    for (size_t i = 0; i < job->full.n; i++)
+        mean += job->full.y[i] / (double)job->full.n;
+    for (size_t i = 0; i < job->full.n; i++)
+        var_y += (job->full.y[i] - mean) * (job->full.y[i] - mean) / (double)job->full.n;
+    if (!isfinite(res->best.nmll)) {
+        if (res->why == TUNE_CANCELLED)
+            return err_set(err, ST_CANCELLED, "stopped before the first evaluation");
+        err_set(err, ST_NOT_PD, "no setting within the bounds gives a usable likelihood");
+        err_hint(err, "raise the lower bound of the noise, or use precision=double");
+        return ST_NOT_PD;
+    }
+    res->effective_dimension = res->best.effdim;
+    flag_bounds(job);
+    verdict(job, fmax(var_y, 1e-300));
+    return ST_OK;
+}
+
+static enum status check_input(const struct source *src, const double *y,
+                               const struct tune_opts *o, struct err *err)
+{
+    double lo = INFINITY, hi = -INFINITY;
+
+    for (size_t i = 0; i < src->n; i++) {
+        lo = fmin(lo, y[i]);
+        hi = fmax(hi, y[i]);
+    }
+    if (src->n < 2 || !(hi > lo))
+        return err_named(err, ST_RANGE, "constant-target",
+                         "the target is constant on the %zu training rows: nothing to learn",
+                         src->n);
+    if (!o->exact && (o->features < 2 || o->features % 2))
+        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
+    return o->exact ? exact_allowed(src->n, 1, o->mem_limit, err) : ST_OK;
+}
+
+enum status tune_run(const struct kernel *k, const struct source *src, const double *y,
+                     const struct tune_opts *opts, const struct backend_ops *be,
+                     struct pool *pool, const struct ctl *ctl, struct tune_result *res,
+                     struct err *err)
+{
+    struct tune_job job = { .kernel = k, .opts = opts, .be = be, .pool = pool, .ctl = ctl,
+                            .res = res, .nhp = kernel_nhp(k),
+                            .max_evals = opts->max_evals ? opts->max_evals : TUNE_DEFAULT_EVALS };
+    enum status rc = check_input(src, y, opts, err);
+
+    *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };
+    res->best.nmll = job.best_low.nmll = INFINITY;
+    res->best.subsampled = true;
+    job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
+    if (rc == ST_OK)
+        rc = job_bounds(&job, err);
+    if (rc == ST_OK)
+        rc = job_levels(&job, src, y, err);
+    if (rc == ST_OK)
+        rc = run_search(&job, err);
+    level_close(&job.low);
+    if (rc == ST_OK)
+        rc = run_polish(&job, err);
+    if (rc == ST_OK)
+        rc = compare_start(&job, err);
+    if (rc == ST_CANCELLED) {
+        res->why = TUNE_CANCELLED;
+        rc = ST_OK;
+    }
+    if (rc == ST_OK)
+        rc = finish(&job, err);
+    level_close(&job.low);
+    level_close(&job.full);
+    free(job.idx);
+    free(job.ysub);
+    if (rc != ST_OK)
+        tune_result_free(res);
+    return rc;
+}
+
+void tune_result_free(struct tune_result *res)
+{
+    if (res == NULL)
+        return;
+    free(res->trace);
+    res->trace = NULL;
+    res->ntrace = 0;
+}

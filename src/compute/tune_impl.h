@@ -1,0 +1,68 @@
+/* compute/tune_impl.h -- what the tuners share: a job that evaluates the NMLL at two fidelities.
+ * Only tune.c, tune_nlopt.c and tuners/ include this.
+ *
+ * A search asks for many points and needs them only roughly: it runs on fewer rows and columns
+ * ("low").  What is reported is evaluated on all rows at all columns ("full").  Positions are
+ * u[0..nfree): the free hyperparameters, mapped from [log lo, log hi] to [0, 1]. */
+#ifndef GPDESK_TUNE_IMPL_H
+#define GPDESK_TUNE_IMPL_H
+
+#include "compute/featmap.h"
+#include "compute/fop.h"
+#include "compute/tune.h"
+
+enum { TUNE_DEFAULT_EVALS = 30 };
+
+/* The rows and columns of one fidelity. */
+struct tune_level {
+    const struct source *src;
+    const double *y;
+    size_t n, M;
+    struct featmap *map; /* features: made at the first use */
+    struct fop *fop;
+};
+
+struct tune_job {
+    const struct kernel *kernel;
+    const struct tune_opts *opts;
+    const struct backend_ops *be;
+    struct pool *pool;
+    const struct ctl *ctl;
+    struct ctl quiet;               /* the same cancel, no ticks from inside an evaluation */
+    struct tune_result *res;
+    size_t trace_cap, max_evals;
+    size_t nhp, nfree, free_at[KERNEL_MAX_HP];
+    double lo[KERNEL_MAX_HP], hi[KERNEL_MAX_HP]; /* natural scale; equal when fixed */
+    double start[KERNEL_MAX_HP];
+    double amp[2], noise[2];                     /* bounds; equal when fixed */
+    struct tune_level low, full;                 /* low.n == full.n && low.M == full.M: the same */
+    bool have_low;                               /* low is cheaper than full */
+    struct source_subset subset;
+    size_t *idx;
+    double *ysub;
+    struct tune_point best_low;                  /* nmll +inf: none yet */
+};
+
+void tune_to_hp(const struct tune_job *, const double *u, double *hp);
+void tune_from_hp(const struct tune_job *, const double *hp, double *u);
+/* One evaluation with amplitude and noise at their best within bounds; recorded, told, counted.
+ * gradu: d nmll / d u (nfree) or NULL.  A point where the arithmetic fails has nmll = +inf and is
+ * not an error.  CANCELLED when stopped. */
+enum status tune_eval(struct tune_job *, const double *u, bool full, double *gradu,
+                      struct tune_point *out, struct err *);
+/* The same at given amplitude and noise, on all rows; gradu has nfree + 2 entries, the last two in
+ * log amplitude and log noise. */
+enum status tune_eval_at(struct tune_job *, const double *u, double amplitude, double noise,
+                         double *gradu, struct tune_point *out, struct err *);
+/* Whether the full level is worth reducing to tridiagonal form, or is searched jointly in
+ * amplitude and noise with one Cholesky factorisation each. */
+bool tune_profiles_full(const struct tune_job *);
+/* Descends from a point by L-BFGS with exact gradients (tune_nlopt.c), at most max_evals
+ * evaluations; what it finds is in the job's trace. */
+enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,
+                         size_t max_evals, struct err *);
+size_t tune_evals_left(const struct tune_job *); /* of the search's share */
+
+extern const struct tuner_ops tuner_bayes, tuner_grid, tuner_lbfgs;
+
+#endif

@@ -1,0 +1,169 @@
+/* compute/tune_nlopt.c -- descent by L-BFGS with exact gradients; the only door to NLopt.
+ *
+ * Variables: the free hyperparameters on the unit scale of their bounds, and where amplitude and
+ * noise are not profiled out, their logarithms.  NLopt's L-BFGS takes a first step as long as the
+ * gradient, so the objective is scaled to make that step a tenth of a unit. */
+#include "compute/tune_impl.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_VARS = KERNEL_MAX_HP + 2 };
+
+struct descent {
+    struct tune_job *job;
+    bool full, joint;
+    size_t nvars, amp_at, noise_at; /* positions of log amplitude, log noise; MAX_VARS: fixed */
+    double amplitude, noise;        /* of the start, or fixed */
+    double scale;                   /* objective = scale * nmll */
+    double x[MAX_VARS], f, g[MAX_VARS]; /* the last good evaluation */
+    bool have;
+    enum status rc;
+    struct err *err;
+    nlopt_opt opt;
+};
+
+/* nmll and its gradient at x; false when the point has no value or the descent must end. */
+static bool descent_eval(struct descent *d, const double *x, double *f, double *g)
+{
+    struct tune_job *job = d->job;
+    double gradu[MAX_VARS] = { 0 };
+    struct tune_point p;
+
+    if (d->joint) {
+        const double a = d->amp_at < MAX_VARS ? exp(x[d->amp_at]) : d->amplitude;
+        const double s = d->noise_at < MAX_VARS ? exp(x[d->noise_at]) : d->noise;
+        d->rc = tune_eval_at(job, x, fmin(fmax(a, job->amp[0]), job->amp[1]),
+                             fmin(fmax(s, job->noise[0]), job->noise[1]), gradu, &p, d->err);
+    } else {
+        d->rc = tune_eval(job, x, d->full, gradu, &p, d->err);
+    }
+    if (d->rc != ST_OK) {
+        if (d->opt != NULL)
+            nlopt_force_stop(d->opt);
+        return false;
+    }
+    *f = p.nmll;
+    memcpy(g, gradu, job->nfree * sizeof *g);
+    if (d->amp_at < MAX_VARS)
+        g[d->amp_at] = gradu[job->nfree];
+    if (d->noise_at < MAX_VARS)
+        g[d->noise_at] = gradu[job->nfree + 1];
+    for (size_t i = 0; i < d->nvars; i++)
+        if (!isfinite(g[i]))
+            return false;
+    return isfinite(p.nmll);
+}
+
+static double objective(unsigned n, const double *x, double *grad, void *ctx)
+{
+    struct descent *d = ctx;
+
+    if (!(d->have && memcmp(x, d->x, n * sizeof *x) == 0)) {
+        double f, g[MAX_VARS];
+        if (!descent_eval(d, x, &f, g)) { /* a wall: worse than anything, pointing back */
+            for (unsigned i = 0; grad != NULL && i < n; i++)
+                grad[i] = d->scale * d->g[i] + (x[i] - d->x[i]);
+            return d->scale * (d->f + fabs(d->f) + 1e3);
+        }
+        memcpy(d->x, x, n * sizeof *x);
+        memcpy(d->g, g, n * sizeof *g);
+        d->f = f;
+        d->have = true;
+    }
+    for (unsigned i = 0; grad != NULL && i < n; i++)
+        grad[i] = d->scale * d->g[i];
+    return d->scale * d->f;
+}
+
+/* The variables, their start and bounds. */
+static void descent_vars(struct descent *d, const struct tune_point *from, double *x, double *lo,
+                         double *hi)
+{
+    struct tune_job *job = d->job;
+
+    tune_from_hp(job, from->hp, x);
+    for (size_t i = 0; i < job->nfree; i++) {
+        lo[i] = 0.0;
+        hi[i] = 1.0;
+    }
+    d->nvars = job->nfree;
+    d->amp_at = d->noise_at = MAX_VARS;
+    d->amplitude = fmin(fmax(from->amplitude, job->amp[0]), job->amp[1]);
+    d->noise = fmin(fmax(from->noise, job->noise[0]), job->noise[1]);
+    if (d->joint && job->amp[1] > job->amp[0] * (1.0 + 1e-12)) {
+        d->amp_at = d->nvars++;
+        x[d->amp_at] = log(d->amplitude);
+        lo[d->amp_at] = log(job->amp[0]);
+        hi[d->amp_at] = log(job->amp[1]);
+    }
+    if (d->joint && job->noise[1] > job->noise[0] * (1.0 + 1e-12)) {
+        d->noise_at = d->nvars++;
+        x[d->noise_at] = log(d->noise);
+        lo[d->noise_at] = log(job->noise[0]);
+        hi[d->noise_at] = log(job->noise[1]);
+    }
+    for (size_t i = 0; i < d->nvars; i++)
+        x[i] = fmin(fmax(x[i], lo[i]), hi[i]);
+}
+
+/* How far the value still matters: the last digits of a likelihood on many rows do not. */
+static double value_tolerance(const struct tune_job *job)
+{
+    const double n = (double)job->full.n;
+    return n > 4000.0 ? 2e-7 * n : 1e-9 * n;
+}
+
+static enum status descent_run(struct descent *d, double *x, const double *lo, const double *hi,
+                               size_t max_evals)
+{
+    double gmax = 0.0, minf;
+    const unsigned n = (unsigned)d->nvars;
+
+    if (!descent_eval(d, x, &d->f, d->g))
+        return d->rc; /* no value at the start: nothing to descend from */
+    memcpy(d->x, x, n * sizeof *x);
+    d->have = true;
+    for (unsigned i = 0; i < n; i++) { /* a component that pushes out of the box does not count */
+        const bool out = (x[i] <= lo[i] && d->g[i] > 0.0) || (x[i] >= hi[i] && d->g[i] < 0.0);
+        gmax = fmax(gmax, out ? 0.0 : fabs(d->g[i]));
+    }
+    const double tol = value_tolerance(d->job);
+    if (gmax * 1e-4 < 0.1 * tol || max_evals < 2)
+        return ST_OK;
+    d->scale = (d->joint ? 0.1 : 0.03) / gmax;
+    d->opt = nlopt_create(NLOPT_LD_LBFGS, n);
+    if (d->opt == NULL)
+        return err_nomem(d->err, n * 64u, "the optimiser");
+    nlopt_set_min_objective(d->opt, objective, d);
+    nlopt_set_lower_bounds(d->opt, lo);
+    nlopt_set_upper_bounds(d->opt, hi);
+    nlopt_set_maxeval(d->opt, (int)max_evals);
+    nlopt_set_ftol_abs(d->opt, tol * d->scale);
+    nlopt_set_xtol_abs1(d->opt, d->job->full.n > 4000 ? 1e-4 : 1e-9);
+    /* Its failures (roundoff, line search) end the descent where it is: the trace has the best. */
+    (void)nlopt_optimize(d->opt, x, &minf);
+    nlopt_destroy(d->opt);
+    d->opt = NULL;
+    return d->rc;
+}
+
+enum status tune_descend(struct tune_job *job, const struct tune_point *from, bool full,
+                         size_t max_evals, struct err *err)
+{
+    struct descent d = { .job = job, .full = full, .scale = 1.0, .err = err };
+    double x[MAX_VARS] = { 0 }, lo[MAX_VARS], hi[MAX_VARS];
+
+    d.joint = full && !tune_profiles_full(job);
+    descent_vars(&d, from, x, lo, hi);
+    if (d.nvars == 0) { /* everything fixed: one evaluation */
+        struct tune_point p;
+        return d.joint ? tune_eval_at(job, x, d.amplitude, d.noise, NULL, &p, err)
+                       : tune_eval(job, x, full, NULL, &p, err);
+    }
+    return descent_run(&d, x, lo, hi, max_evals);
+}

@@ -1,0 +1,254 @@
+/* compute/tuners/bayes.c -- Bayesian optimisation over the kernel's hyperparameters (methods.md
+ * B.5, with its errata): a GP surrogate over the points seen, and Thompson sampling: of joint
+ * posterior samples over random candidates, the candidate that holds the least value is next.
+ *
+ * The values span orders of magnitude between the bounds and units near the optimum, so the
+ * surrogate sees log(1 + excess / typical excess). */
+#include "compute/tune_impl.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM = 4 };
+
+struct surrogate {
+    size_t m, dim;                  /* points, free hyperparameters */
+    double u[MAX_POINTS][MAX_DIM];
+    double nmll[MAX_POINTS];
+    double t[MAX_POINTS];           /* transformed, centred, unit variance */
+    double length;
+    double *L, *alpha, *work;       /* m x m factor; m; m x CANDIDATES */
+    double *cov, *mean, *cand;      /* CANDIDATES^2; CANDIDATES; CANDIDATES x dim */
+};
+
+static double mat52(const double *a, const double *b, size_t dim, double length)
+{
+    double r2 = 0.0;
+
+    for (size_t i = 0; i < dim; i++)
+        r2 += (a[i] - b[i]) * (a[i] - b[i]);
+    const double s = sqrt(5.0 * r2) / length;
+    return (1.0 + s + s * s / 3.0) * exp(-s);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* t = log(1 + (f - min) / scale), scale a low quantile of the excess; then standardised.  Points
+ * without a value count as the worst seen. */
+static void transform(struct surrogate *s)
+{
+    double sorted[MAX_POINTS], mean = 0.0, var = 0.0;
+    size_t finite = 0;
+
+    for (size_t i = 0; i < s->m; i++)
+        if (isfinite(s->nmll[i]))
+            sorted[finite++] = s->nmll[i];
+    qsort(sorted, finite, sizeof *sorted, by_value);
+    const double best = finite ? sorted[0] : 0.0, worst = finite ? sorted[finite - 1] : 1.0;
+    const double scale = fmax((finite ? sorted[finite / 4] : 1.0) - best, 1e-6 * (1.0 + fabs(best)));
+    for (size_t i = 0; i < s->m; i++) {
+        const double f = isfinite(s->nmll[i]) ? s->nmll[i] : worst + (worst - best);
+        s->t[i] = log1p((f - best) / scale);
+        mean += s->t[i] / (double)s->m;
+    }
+    for (size_t i = 0; i < s->m; i++)
+        var += (s->t[i] - mean) * (s->t[i] - mean) / (double)s->m;
+    for (size_t i = 0; i < s->m; i++)
+        s->t[i] = (s->t[i] - mean) / sqrt(fmax(var, 1e-12));
+}
+
+/* Factors the covariance at one length; the surrogate's own negative log likelihood, less
+ * constants. */
+static double factor(struct surrogate *s, double length)
+{
+    const size_t m = s->m;
+    double nll = 0.0;
+
+    for (size_t j = 0; j < m; j++)
+        for (size_t i = j; i < m; i++)
+            s->L[i + j * m] = mat52(s->u[i], s->u[j], s->dim, length) + (i == j ? 1e-6 : 0.0);
+    if (blas_dpotrf(NULL, m, s->L, m, NULL, NULL, NULL) != ST_OK)
+        return INFINITY;
+    memcpy(s->alpha, s->t, m * sizeof *s->alpha);
+    if (blas_dtrsm(NULL, false, m, 1, s->L, m, s->alpha, m, NULL) != ST_OK)
+        return INFINITY;
+    for (size_t i = 0; i < m; i++)
+        nll += 0.5 * s->alpha[i] * s->alpha[i] + log(s->L[i + i * m]);
+    return nll; /* alpha = L^-1 t */
+}
+
+static bool fit_surrogate(struct surrogate *s)
+{
+    double best = INFINITY;
+
+    transform(s);
+    for (double length = 0.05; length < 2.5; length *= 1.3) {
+        const double nll = factor(s, length);
+        if (nll < best) {
+            best = nll;
+            s->length = length;
+        }
+    }
+    return isfinite(best) && isfinite(factor(s, s->length));
+}
+
+/* The candidate that holds the least value of all joint posterior samples over the candidates. */
+static enum status thompson(struct surrogate *s, uint64_t seed, uint32_t round, double *next,
+                            struct err *err)
+{
+    const size_t m = s->m, C = CANDIDATES;
+    const uint64_t where = rng_stream(RNG_TUNE, 1000 + 2 * round);
+    const uint64_t noise = rng_stream(RNG_TUNE, 1001 + 2 * round);
+    double least = INFINITY;
+    size_t at = 0;
+
+    for (size_t i = 0; i < C * s->dim; i++)
+        s->cand[i] = rng_uniform(seed, where, i);
+    for (size_t c = 0; c < C; c++) {
+        for (size_t i = 0; i < m; i++)
+            s->work[i + c * m] = mat52(s->u[i], s->cand + c * s->dim, s->dim, s->length);
+        for (size_t b = c; b < C; b++)
+            s->cov[b + c * C] = mat52(s->cand + b * s->dim, s->cand + c * s->dim, s->dim,
+                                      s->length) + (b == c ? 1e-6 : 0.0);
+    }
+    enum status rc = blas_dtrsm(NULL, false, m, C, s->L, m, s->work, m, err);
+    if (rc == ST_OK)
+        blas_dgemm1(true, false, C, C, m, -1.0, s->work, m, s->work, m, 1.0, s->cov, C);
+    if (rc == ST_OK)
+        rc = blas_dpotrf(NULL, C, s->cov, C, NULL, NULL, err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t c = 0; c < C; c++)
+        s->mean[c] = blas_ddot(m, s->work + c * m, s->alpha);
+    for (size_t k = 0; k < SAMPLES; k++) {
+        double e[CANDIDATES];
+        for (size_t c = 0; c < C; c++)
+            e[c] = rng_normal(seed, noise, k * C + c);
+        for (size_t c = 0; c < C; c++) {
+            double v = s->mean[c];
+            for (size_t b = 0; b <= c; b++)
+                v += s->cov[c + b * C] * e[b];
+            if (v < least) {
+                least = v;
+                at = c;
+            }
+        }
+    }
+    memcpy(next, s->cand + at * s->dim, s->dim * sizeof *next);
+    return ST_OK;
+}
+
+static enum status look(struct tune_job *job, struct surrogate *s, const double *u,
+                        struct err *err)
+{
+    struct tune_point p;
+    enum status rc = tune_eval(job, u, false, NULL, &p, err);
+
+    if (rc == ST_OK && s->m < MAX_POINTS) {
+        memcpy(s->u[s->m], u, s->dim * sizeof *u);
+        s->nmll[s->m++] = p.nmll;
+    }
+    return rc;
+}
+
+static double nearest(const struct surrogate *s, const double *u)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < s->m; i++) {
+        double r2 = 0.0;
+        for (size_t k = 0; k < s->dim; k++)
+            r2 += (u[k] - s->u[i][k]) * (u[k] - s->u[i][k]);
+        least = fmin(least, sqrt(r2));
+    }
+    return least;
+}
+
+static enum status initial_points(struct tune_job *job, struct surrogate *s, struct err *err)
+{
+    double u[MAX_DIM];
+    enum status rc = ST_OK;
+
+    if (job->opts->start != NULL) {
+        tune_from_hp(job, job->start, u);
+        rc = look(job, s, u, err);
+    }
+    for (size_t i = 0; rc == ST_OK && i < INITIAL && tune_evals_left(job) > 0; i++) {
+        for (size_t k = 0; k < s->dim; k++)
+            u[k] = s->dim == 1 ? (double)i / (INITIAL - 1)
+                               : rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, 4),
+                                             i * s->dim + k);
+        rc = look(job, s, u, err);
+    }
+    return rc;
+}
+
+static enum status surrogate_alloc(struct surrogate *s, struct err *err)
+{
+    const size_t C = CANDIDATES;
+
+    s->L = mem_calloc((size_t)MAX_POINTS * MAX_POINTS, sizeof *s->L, "the surrogate", err);
+    s->alpha = s->L ? mem_calloc(MAX_POINTS, sizeof *s->alpha, "the surrogate", err) : NULL;
+    s->work = s->alpha ? mem_calloc(MAX_POINTS * C, sizeof *s->work, "the surrogate", err) : NULL;
+    s->cov = s->work ? mem_calloc(C * C, sizeof *s->cov, "the surrogate", err) : NULL;
+    s->mean = s->cov ? mem_calloc(C, sizeof *s->mean, "the surrogate", err) : NULL;
+    s->cand = s->mean ? mem_calloc(C * MAX_DIM, sizeof *s->cand, "the surrogate", err) : NULL;
+    return s->cand ? ST_OK : ST_NOMEM;
+}
+
+static enum status bayes_search(struct tune_job *job, struct err *err)
+{
+    if (job->nfree > MAX_DIM) /* a surrogate over many hyperparameters knows nothing in 30 points */
+        return tuner_lbfgs.search(job, err);
+    struct surrogate *s = mem_calloc(1, sizeof *s, "the surrogate", err);
+    if (s == NULL)
+        return ST_NOMEM;
+    s->dim = job->nfree;
+    /* A descent follows: it needs the right valley, not the last digit. */
+    const double close_enough = job->opts->polish ? 0.012 : 0.003;
+    enum status rc = surrogate_alloc(s, err);
+    if (rc == ST_OK)
+        rc = initial_points(job, s, err);
+    for (uint32_t round = 0; rc == ST_OK && tune_evals_left(job) > 0 && s->m < MAX_POINTS;
+         round++) {
+        double next[MAX_DIM];
+        if (!fit_surrogate(s))
+            break;
+        rc = thompson(s, job->opts->seed, round, next, err);
+        if (rc == ST_NOT_PD) {
+            err_clear(err);
+            rc = ST_OK;
+            break;
+        }
+        if (rc == ST_OK && nearest(s, next) < close_enough)
+            break;
+        if (rc == ST_OK)
+            rc = look(job, s, next, err);
+    }
+    free(s->L);
+    free(s->alpha);
+    free(s->work);
+    free(s->cov);
+    free(s->mean);
+    free(s->cand);
+    free(s);
+    return rc;
+}
+
+const struct tuner_ops tuner_bayes = {
+    .name = "bayes",
+    .title = "Bayesian optimisation, then L-BFGS",
+    .help = "looks at ten points over the bounds, then where samples of a Gaussian process through "
+            "the scores are lowest; amplitude and noise are at their best at each point; L-BFGS "
+            "with exact gradients on all rows ends it",
+    .search = bayes_search,
+};

@@ -1,0 +1,44 @@
+/* compute/tuners/lbfgs.c -- descent by L-BFGS with exact gradients from the start and from
+ * scattered points: the choice when hyperparameters are many. */
+#include "compute/rng.h"
+#include "compute/tune_impl.h"
+
+#include <math.h>
+
+enum { RESTARTS = 3 };
+
+static enum status lbfgs_search(struct tune_job *job, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (size_t s = 0; rc == ST_OK && s < RESTARTS; s++) {
+        struct tune_point p;
+        double u[KERNEL_MAX_HP];
+        const size_t left = tune_evals_left(job), share = left / (RESTARTS - s);
+
+        if (share < 2)
+            break;
+        tune_from_hp(job, job->start, u);
+        for (size_t f = 0; s > 0 && f < job->nfree; f++) { /* within a third of the start */
+            const double t = rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, 3),
+                                         s * job->nfree + f);
+            u[f] = fmin(fmax(u[f] + (t - 0.5) * 0.66, 0.05), 0.95);
+        }
+        if (job->opts->exact) { /* no cheap gradients on the sample: a score is enough */
+            rc = tune_eval(job, u, false, NULL, &p, err);
+            continue;
+        }
+        p = (struct tune_point){ .amplitude = 1.0, .noise = 0.1 };
+        tune_to_hp(job, u, p.hp);
+        rc = tune_descend(job, &p, false, share, err);
+    }
+    return rc;
+}
+
+const struct tuner_ops tuner_lbfgs = {
+    .name = "lbfgs",
+    .title = "L-BFGS",
+    .help = "descends along exact gradients from the start and from scattered points, on a sample "
+            "when rows are many; the best is then polished on all rows",
+    .search = lbfgs_search,
+};

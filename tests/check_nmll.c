@@ -1,0 +1,409 @@
+/* tests/check_nmll.c -- marginal likelihoods against golden values, a dense formula in long double,
+ * and central differences. */
+#include "compute/blas.h"
+#include "compute/exact.h"
+#include "compute/featmap.h"
+#include "compute/nmll.h"
+#include "compute/rng.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LOG_2PI_L = 1.8378770664093454836;
+
+static bool near_rel(double a, double b, double tol)
+{
+    return fabs(a - b) <= tol * fmax(fabs(a), fabs(b)) + 1e-300;
+}
+
+struct fs { double *Z, *y; size_t n, M; struct fop *f; };
+
+static struct fs fs_open(size_t rows)
+{
+    struct fs fs = { 0 };
+    size_t r, c;
+
+    fs.Z = support_golden("fs_Z", &fs.n, &fs.M);
+    fs.y = support_golden("fs_y", &r, &c);
+    ck_assert_uint_eq(r * c, fs.n);
+    if (rows)
+        fs.n = rows;
+    fs.f = fop_dense(fs.Z, fs.n, fs.M, fs.M, NULL, NULL);
+    ck_assert_ptr_nonnull(fs.f);
+    return fs;
+}
+
+static void fs_close(struct fs *fs)
+{
+    fop_free(fs->f);
+    free(fs->Z);
+    free(fs->y);
+}
+
+/* Both forms of the spectrum, on the whole golden grid, and one Cholesky of nmll_features. */
+START_TEST(grid_agrees)
+{
+    static const double beta[] = { 0.5, 1, 2, 4 }, lam2[] = { .001, .01, .03, .3 };
+    struct fs fs = fs_open(0);
+    size_t r, c;
+    double *want = support_golden("fs_nmll_grid", &r, &c);
+    struct nmll_eig tri, eig;
+
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &tri, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, true, NULL, &eig, NULL), ST_OK);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++) {
+            double direct;
+            ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, beta[i], sqrt(lam2[j]), &direct,
+                                           NULL, NULL, NULL, NULL), ST_OK);
+            ck_assert(near_rel(nmll_eig_at(&tri, beta[i], sqrt(lam2[j])), want[i * c + j], 1e-10));
+            ck_assert(near_rel(nmll_eig_at(&eig, beta[i], sqrt(lam2[j])), want[i * c + j], 1e-10));
+            ck_assert(near_rel(direct, want[i * c + j], 1e-10));
+        }
+    nmll_eig_free(&tri);
+    nmll_eig_free(&eig);
+    free(want);
+    fs_close(&fs);
+}
+END_TEST
+
+START_TEST(spectrum_agrees)
+{
+    struct fs fs = fs_open(0);
+    size_t r, c;
+    double *want = support_golden("fs_eig", &r, &c), sum = 0.0;
+    struct nmll_eig eig, tri;
+
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, true, NULL, &eig, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &tri, NULL), ST_OK);
+    ck_assert_uint_eq(r * c, eig.M);
+    const bool descending = want[0] > want[r - 1];
+    for (size_t i = 0; i < r; i++) {
+        const double w = want[descending ? r - 1 - i : i];
+        ck_assert(fabs(eig.d[i] - w) <= 1e-10 * want[descending ? 0 : r - 1]);
+        sum += w / (w + 0.03);
+    }
+    ck_assert(near_rel(nmll_eig_effdim(&eig, 0.03), sum, 1e-10));
+    ck_assert(near_rel(nmll_eig_effdim(&tri, 0.03), sum, 1e-10));
+    nmll_eig_free(&eig);
+    nmll_eig_free(&tri);
+    free(want);
+    fs_close(&fs);
+}
+END_TEST
+
+START_TEST(gradient_is_golden)
+{
+    struct fs fs = fs_open(0);
+    double v, g[2], effdim;
+
+    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 1.0, sqrt(0.03), &v, g, &effdim, NULL,
+                                   NULL), ST_OK);
+    ck_assert(near_rel(v, support_golden_scalar("fs_scalars", "nmll_b1_l003"), 1e-10));
+    ck_assert(near_rel(g[0], support_golden_scalar("fs_scalars", "dnmll_dlogbeta"), 1e-6));
+    ck_assert(near_rel(g[1], 2.0 * support_golden_scalar("fs_scalars", "dnmll_dloglam2"), 1e-6));
+    ck_assert(effdim > 0.0 && effdim < 24.0);
+    fs_close(&fs);
+}
+END_TEST
+
+START_TEST(profile_and_joint_optimum)
+{
+    struct fs fs = fs_open(0);
+    struct nmll_eig q;
+    const double ab[2] = { 1e-3, 1e3 }, nb[2] = { 1e-4, 1e2 };
+    double amp, noise;
+
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
+    const double v = nmll_eig_profile(&q, 0.03, &amp);
+    ck_assert(near_rel(v, support_golden_scalar("fs_scalars", "profile_nmll"), 1e-10));
+    ck_assert(near_rel(amp * amp, support_golden_scalar("fs_scalars", "profile_beta2"), 1e-10));
+    const double best = nmll_eig_best(&q, ab, nb, &amp, &noise);
+    ck_assert(near_rel(best, support_golden_scalar("fs_scalars", "opt_nmll"), 1e-8));
+    ck_assert(near_rel(amp, support_golden_scalar("fs_scalars", "opt_beta"), 1e-5));
+    ck_assert(near_rel(noise * noise, support_golden_scalar("fs_scalars", "opt_lam2"), 1e-5));
+    ck_assert(near_rel(best, nmll_eig_at(&q, amp, noise), 1e-12));
+    nmll_eig_free(&q);
+    fs_close(&fs);
+}
+END_TEST
+
+START_TEST(bounds_hold)
+{
+    struct fs fs = fs_open(0);
+    struct nmll_eig q;
+    double amp, noise, least = INFINITY;
+    const double ab[2] = { 0.5, 1.2 }, nb[2] = { 0.2, 0.2 };
+
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
+    const double best = nmll_eig_best(&q, ab, nb, &amp, &noise);
+    ck_assert(amp >= 0.5 - 1e-9 && amp <= 1.2 + 1e-9);
+    ck_assert(fabs(noise - 0.2) < 1e-9);
+    for (double a = 0.5; a <= 1.2; a += 0.001)
+        least = fmin(least, nmll_eig_at(&q, a, 0.2));
+    ck_assert(best <= least + 1e-9);
+    ck_assert(best >= least - 1e-3);
+    const double fixed_a[2] = { 2.0, 2.0 }, fixed_n[2] = { 0.3, 0.3 };
+    ck_assert(near_rel(nmll_eig_best(&q, fixed_a, fixed_n, &amp, &noise),
+                       nmll_eig_at(&q, 2.0, 0.3), 1e-12));
+    nmll_eig_free(&q);
+    fs_close(&fs);
+}
+END_TEST
+
+START_TEST(rank_deficient)
+{
+    struct fs fs = fs_open(15);
+    struct nmll_eig q;
+    double v;
+    const double want = support_golden_scalar("fs_scalars", "rankdef_nmll_b1_l003");
+
+    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
+    ck_assert(near_rel(nmll_eig_at(&q, 1.0, sqrt(0.03)), want, 1e-10));
+    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 1.0, sqrt(0.03), &v, NULL, NULL, NULL,
+                                   NULL), ST_OK);
+    ck_assert(near_rel(v, want, 1e-10));
+    nmll_eig_free(&q);
+    fs_close(&fs);
+}
+END_TEST
+
+/* A Gram that rounding made indefinite is lifted by about its most negative eigenvalue. */
+START_TEST(indefinite_is_lifted)
+{
+    enum { M = 40 };
+    double G[M * M], b[M];
+    struct nmll_eig q;
+
+    for (size_t j = 0; j < M; j++)
+        for (size_t i = 0; i < M; i++) /* diag(1..M) with one eigenvalue -1e-3, rotated */
+            G[i + j * M] = 0.0;
+    for (size_t i = 0; i < M; i++) {
+        G[i + i * M] = i == 7 ? -1e-3 : 1.0 + (double)i;
+        b[i] = 0.01 * sin((double)i);
+    }
+    for (size_t k = 0; k + 1 < M; k++) { /* plane rotations keep the spectrum */
+        const double c = cos(0.3 + (double)k), s = sin(0.3 + (double)k);
+        for (size_t i = 0; i < M; i++) {
+            const double a = G[i + k * M], d = G[i + (k + 1) * M];
+            G[i + k * M] = c * a - s * d;
+            G[i + (k + 1) * M] = s * a + c * d;
+        }
+        for (size_t j = 0; j < M; j++) {
+            const double a = G[k + j * M], d = G[k + 1 + j * M];
+            G[k + j * M] = c * a - s * d;
+            G[k + 1 + j * M] = s * a + c * d;
+        }
+    }
+    ck_assert_int_eq(nmll_eig_from(100, M, G, b, 1e4, false, false, &q, NULL), ST_OK);
+    ck_assert(q.shift >= 1e-3 && q.shift < 1.02e-3);
+    ck_assert(isfinite(nmll_eig_at(&q, 1.0, 0.1)));
+    ck_assert(isfinite(nmll_eig_at(&q, 1.0, 1e-3)));
+    nmll_eig_free(&q);
+}
+END_TEST
+
+/* ---- the exact kernel ---- */
+
+static const char *const kernels[] = { "rbf", "matern(nu=3/2)", "matern(nu=5/2)" };
+static const char *const golden_name[] = { "rbf", "mat32", "mat52" };
+
+static double scalar_of(const char *prefix, const char *name, const char *suffix)
+{
+    char key[80];
+    snprintf(key, sizeof key, "%s%s%s", prefix, name, suffix);
+    return support_golden_scalar("gp_scalars", key);
+}
+
+START_TEST(exact_is_golden)
+{
+    size_t n, d, r, c;
+    double *X = support_golden("gp_X", &n, &d), *y = support_golden("gp_y", &r, &c);
+    struct source_array src;
+    struct kernel k;
+    double hp_set[KERNEL_MAX_HP], v, g[3], effdim;
+    const double hp = 1.0 / 0.9, amp = sqrt(1.7), noise = sqrt(0.05);
+    const char *name = golden_name[_i];
+
+    source_array_init(&src, X, n, d, d);
+    ck_assert_int_eq(kernel_parse(kernels[_i], &k, hp_set, NULL), ST_OK);
+    ck_assert_int_eq(nmll_exact(&k, &src.base, y, &hp, amp, noise, &v, g, &effdim, NULL, NULL,
+                                NULL), ST_OK);
+    ck_assert(near_rel(v, scalar_of("nmll_", name, ""), 1e-10));
+    /* hp is the lengthscale 1/s and amplitude a standard deviation: signs and factors change. */
+    ck_assert(near_rel(g[0], -scalar_of("dnmll_", name, "_dlogs"), 1e-7));
+    ck_assert(near_rel(g[1], 2.0 * scalar_of("dnmll_", name, "_dlogamp2"), 1e-7));
+    ck_assert(near_rel(g[2], 2.0 * scalar_of("dnmll_", name, "_dloglam2"), 1e-7));
+    const double ab[2] = { amp, amp }, nb[2] = { noise, noise };
+    double a2, n2, v2, e2;
+    ck_assert_int_eq(nmll_exact_best(&k, &src.base, y, &hp, ab, nb, &v2, &a2, &n2, &e2, NULL, NULL,
+                                     NULL), ST_OK);
+    ck_assert(near_rel(v2, v, 1e-10));
+    ck_assert(near_rel(e2, effdim, 1e-8));
+    free(X);
+    free(y);
+}
+END_TEST
+
+START_TEST(exact_at_golden_optimum_is_flat)
+{
+    size_t n, d, r, c;
+    double *X = support_golden("gp_X", &n, &d), *y = support_golden("gp_y", &r, &c);
+    struct source_array src;
+    struct kernel k;
+    double hp_set[KERNEL_MAX_HP], v, g[3];
+    const char *name = golden_name[_i];
+    const double hp = 1.0 / scalar_of("opt_s_", name, "");
+    const double amp = sqrt(scalar_of("opt_amp2_", name, ""));
+    const double noise = sqrt(scalar_of("opt_lam2_", name, ""));
+
+    source_array_init(&src, X, n, d, d);
+    ck_assert_int_eq(kernel_parse(kernels[_i], &k, hp_set, NULL), ST_OK);
+    ck_assert_int_eq(nmll_exact(&k, &src.base, y, &hp, amp, noise, &v, g, NULL, NULL, NULL, NULL),
+                     ST_OK);
+    ck_assert(near_rel(v, scalar_of("opt_nmll_", name, ""), 1e-9));
+    for (size_t i = 0; i < 3; i++) /* a simplex search stops this flat */
+        ck_assert(fabs(g[i]) < 2e-3);
+    free(X);
+    free(y);
+}
+END_TEST
+
+/* ---- drawn features: gradients by central differences, value by a dense long double formula ---- */
+
+enum { DN = 150, DD = 3, DM = 64 };
+
+static void draw(double *X, double *y)
+{
+    for (size_t i = 0; i < DN * DD; i++)
+        X[i] = rng_normal(11, rng_stream(RNG_TEST, 1), i);
+    for (size_t i = 0; i < DN; i++)
+        y[i] = sin(2.0 * X[i * DD]) + X[i * DD + 1] +
+               0.1 * rng_normal(11, rng_stream(RNG_TEST, 2), i);
+}
+
+/* NMLL of y ~ N(0, b2 Z Z' + lam2 I) by elimination in long double on the n x n matrix. */
+static double dense_nmll(const double *Z, size_t n, size_t M, const double *y, double b2,
+                         double lam2)
+{
+    long double *K = malloc(n * n * sizeof *K), *u = malloc(n * sizeof *u);
+    long double logdet = 0.0L, quad = 0.0L;
+
+    ck_assert(K != NULL && u != NULL);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            long double s = i == j ? (long double)lam2 : 0.0L;
+            for (size_t c = 0; c < M; c++)
+                s += (long double)b2 * Z[i * M + c] * Z[j * M + c];
+            K[i * n + j] = s;
+        }
+    for (size_t i = 0; i < n; i++)
+        u[i] = y[i];
+    for (size_t k = 0; k < n; k++) { /* LDL' by rows */
+        const long double p = K[k * n + k];
+        ck_assert(p > 0.0L);
+        logdet += logl(p);
+        quad += u[k] * u[k] / p;
+        for (size_t i = k + 1; i < n; i++) {
+            const long double l = K[i * n + k] / p;
+            for (size_t j = k + 1; j < n; j++)
+                K[i * n + j] -= l * K[k * n + j];
+            u[i] -= l * u[k];
+        }
+    }
+    free(K);
+    free(u);
+    return (double)(0.5L * (quad + logdet + (long double)n * LOG_2PI_L));
+}
+
+START_TEST(features_gradient_and_value)
+{
+    static const char *const text[] = { "rbf", "matern(nu=1/2)", "matern(nu=3/2)", "matern(nu=5/2)",
+                                        "cauchy" };
+    double X[DN * DD], y[DN], hp_set[KERNEL_MAX_HP], g[3], v, up, dn;
+    struct source_array src;
+    struct kernel k;
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+    const double hp = 1.3, amp = 1.1, noise = 0.2, h = 1e-5;
+
+    draw(X, y);
+    source_array_init(&src, X, DN, DD, DD);
+    ck_assert_int_eq(kernel_parse(text[_i], &k, hp_set, NULL), ST_OK);
+    struct featmap *map = featmap_new(&k, DD, DM, 5, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(nmll_features(f, y, &hp, 1, amp, noise, &v, g, NULL, NULL, NULL), ST_OK);
+
+    double *Z = malloc(DN * DM * sizeof *Z);
+    ck_assert_int_eq(fop_tile64(f, 0, DN, Z, DM, NULL), ST_OK);
+    ck_assert(near_rel(v, dense_nmll(Z, DN, DM, y, amp * amp, noise * noise), 1e-10));
+    free(Z);
+
+    for (size_t i = 0; i < 3; i++) {
+        const double hp1 = hp * (i == 0 ? exp(h) : 1), hp0 = hp * (i == 0 ? exp(-h) : 1);
+        const double a1 = amp * (i == 1 ? exp(h) : 1), a0 = amp * (i == 1 ? exp(-h) : 1);
+        const double n1 = noise * (i == 2 ? exp(h) : 1), n0 = noise * (i == 2 ? exp(-h) : 1);
+        ck_assert_int_eq(nmll_features(f, y, &hp1, 1, a1, n1, &up, NULL, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_features(f, y, &hp0, 1, a0, n0, &dn, NULL, NULL, NULL, NULL), ST_OK);
+        /* truncation h^2 |f'''| / 6, rounding eps |f| / h */
+        ck_assert_double_le(fabs(g[i] - (up - dn) / (2 * h)), 1e-5 * (1.0 + fabs(g[i])));
+    }
+    /* The profiled form: least over both, and its gradient in the lengthscale. */
+    const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
+    double best, a, s, grad, ed;
+    ck_assert_int_eq(nmll_features_best(f, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
+                                        NULL), ST_OK);
+    ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &up, NULL, NULL), ST_OK);
+    ck_assert(near_rel(best, v, 1e-9));
+    ck_assert(near_rel(ed, up, 1e-6));
+    ck_assert_double_le(fabs(g[1]) + fabs(g[2]), 1e-3); /* a minimum in both */
+    ck_assert_double_le(fabs(g[0] - grad), 1e-6 * (1.0 + fabs(grad)));
+    fop_free(f);
+    featmap_free(map);
+}
+END_TEST
+
+START_TEST(refuses_nonsense)
+{
+    struct fs fs = fs_open(0);
+    double v;
+    struct err err;
+
+    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 0.0, 0.1, &v, NULL, NULL, NULL, &err),
+                     ST_RANGE);
+    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 1.0, NAN, &v, NULL, NULL, NULL, &err),
+                     ST_RANGE);
+    ck_assert_int_eq(exact_allowed(50000, 1, 0, &err), ST_LIMIT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "50,000 rows needs"));
+    ck_assert_int_eq(exact_allowed(1000, 2, 1 << 20, &err), ST_LIMIT);
+    ck_assert_int_eq(exact_allowed(1000, 2, 0, &err), ST_OK);
+    fs_close(&fs);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("nmll");
+    TCase *t = tcase_create("nmll");
+
+    support_need("golden/fs_Z.csv");
+    blas_init();
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, grid_agrees);
+    tcase_add_test(t, spectrum_agrees);
+    tcase_add_test(t, gradient_is_golden);
+    tcase_add_test(t, profile_and_joint_optimum);
+    tcase_add_test(t, bounds_hold);
+    tcase_add_test(t, rank_deficient);
+    tcase_add_test(t, indefinite_is_lifted);
+    tcase_add_loop_test(t, exact_is_golden, 0, 3);
+    tcase_add_loop_test(t, exact_at_golden_optimum_is_flat, 0, 3);
+    tcase_add_loop_test(t, features_gradient_and_value, 0, 5);
+    tcase_add_test(t, refuses_nonsense);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
