@@ -1,0 +1,64 @@
+/* app/figure_layout.h -- where things go on a text screen: shared by the built-in plot and by the
+ * pane that shows gnuplot's picture.  Private to the plot files.
+ *
+ * A layout is a frame with axes, numbers, labels and key already drawn, and a raster of dots, one
+ * byte each, that says which curve covers which dot.  Who fills the raster (figure_text.c or
+ * gnuplot) does not matter for the rest. */
+#ifndef GPDESK_FIGURE_LAYOUT_H
+#define GPDESK_FIGURE_LAYOUT_H
+
+#include "app/figure.h"
+
+enum { LAYOUT_PANELS = 16, LAYOUT_ENTRIES = 32, LAYOUT_IDS = 8 };
+
+/* A curve, or one class of one. */
+struct entry {
+    const struct series *s;
+    int group;        /* -1: all of the series */
+    unsigned char id; /* 1..LAYOUT_IDS in the raster; 0: a reference line, not in the raster */
+    int slot;         /* colour: index into the theme's cycle */
+    char glyph[5];
+};
+
+struct panel {
+    const struct figure *f;
+    struct figure_scale sc;
+    size_t x, y, w, h;     /* the plot area, in cells of the frame */
+    size_t ne;
+    struct entry e[LAYOUT_ENTRIES];
+    size_t kx, ky, kw, kh; /* the key's box, in cells of the frame; kw 0: none, or in a line */
+    bool kline;            /* the key is one line above the plot */
+    bool axes, head;       /* there is room for axes, and for a row with label and title */
+    bool foot;             /* the x label has a row of its own */
+};
+
+struct layout {
+    struct figure_style style;
+    size_t w, h, sx, sy;  /* cells; dots per cell: 2 x 4, or 1 x 1 without UTF-8 */
+    unsigned char *raster; /* (w sx) x (h sy) dots, row by row */
+    bool glyphs_only;     /* classes must be told apart without colour: no braille */
+    size_t np, more;      /* panels shown, and left out for want of room */
+    struct panel p[LAYOUT_PANELS];
+};
+
+/* Plans the layout and fills the raster with the built-in plot. */
+enum status layout_init(struct layout *, const struct figure *, size_t w, size_t h,
+                        const struct figure_style *, struct err *);
+void layout_free(struct layout *);
+/* Draws the curves of a panel into the (empty) raster: figure_text.c. */
+void layout_raster(struct layout *, const struct panel *);
+/* Draws everything into frame cells. */
+enum status layout_draw(const struct layout *, struct frame *out, struct err *);
+
+/* The curves of a panel in the order of the key, at most LAYOUT_ENTRIES. */
+size_t figure_entries(const struct figure *, struct entry *out);
+/* The key's text for one ("" when it has none). */
+void figure_entry_title(const struct entry *, struct buf *out);
+/* Half the width of a bar. */
+double figure_half_bar(const struct series *);
+double figure_x(const struct series *, size_t i);
+bool figure_has_values(const struct figure *);  /* this panel has something to draw */
+/* The theme's colours as 0xRRGGBB; slot -1: text, -2: axes, -3: grid, -4: background. */
+unsigned figure_rgb(int slot, bool dark);
+
+#endif
