@@ -5,6 +5,7 @@
 #ifndef GPDESK_JOB_H
 #define GPDESK_JOB_H
 
+#include "base/buf.h"
 #include "base/status.h"
 #include "compute/ctl.h"
 
@@ -46,9 +47,13 @@ struct jobs *jobs_new(struct err *);
 void jobs_free(struct jobs *);   /* cancels, joins */
 /* Takes ownership of the job (also on failure). */
 enum status jobs_submit(struct jobs *, struct job *, struct err *);
+/* The bare job, for tests: job_new adds what the workspace gives. On failure arg is released. */
+struct job *job_make(const struct job_ops *, const char *name, void *arg, const char *line,
+                     struct err *err);
 struct job *job_new(struct workspace *, const struct job_ops *, const char *name, void *arg,
                     const char *line, struct err *);
-/* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. */
+/* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. name NULL:
+ * the running one; "*": all. */
 enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err *);
 size_t jobs_count(const struct jobs *);            /* queued and running */
 /* i = 0: the running one. Copied out under the lock. `stopping` jobs count as stopped for people;
@@ -58,7 +63,11 @@ struct job_view { char name[16]; const char *verb; char line[160]; bool running,
 bool jobs_view(const struct jobs *, size_t i, struct job_view *);
 int jobs_fd(const struct jobs *);                  /* readable when events wait */
 void jobs_pump(struct jobs *, struct workspace *); /* main thread: dispatches tick and done */
-bool jobs_pending(const struct jobs *, unsigned flags); /* a job whose command has all these flags */
+/* Is there a job whose command has all flags `with` and none of `without`; one of that group? */
+bool jobs_pending(const struct jobs *, unsigned with, unsigned without);
+bool jobs_has_group(const struct jobs *, unsigned long group);
+/* "r7 cg 97/500  resid 5.3e-04 -> 1e-06  8.6 it/s  10.7 s left": the job line. */
+void job_words(const struct job_view *, struct buf *out);
 double job_now(void);                              /* monotonic seconds */
 
 #endif

@@ -19,7 +19,7 @@ const char *rec_type_name(enum rec_type); /* "result" ... */
 
 struct rec {
     enum rec_type type;
-    char name[40];     /* result: the command; note/warning/error: the name in brackets */
+    char name[40];     /* result: the command; note/warning/error: the name in brackets; tick: phase */
     char run[16];      /* "r7", "t2" or ""; ticks and messages carry it, results by rec_str */
     struct buf text;   /* for people, without the "note[name]: " prefix; lines end in \n but the last */
     struct buf json;   /* members after type and name, each written as `,"key":value` */
@@ -37,6 +37,9 @@ void rec_null(struct rec *, const char *key);
 void rec_nums(struct rec *, const char *key, const double *v, size_t n);
 void rec_open(struct rec *, const char *key);  /* ,"key":{  -- members up to rec_close */
 void rec_close(struct rec *);
+void rec_array(struct rec *, const char *key); /* ,"key":[  -- items up to rec_array_close */
+void rec_item(struct rec *);                   /* {  -- one object of an array, up to rec_close */
+void rec_array_close(struct rec *);
 void rec_text(struct rec *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Appends a string from outside (a name, a path) to the text, escaped for a terminal. */
 void rec_safe(struct rec *, const char *s);
@@ -54,7 +57,8 @@ struct rec_writer {
     struct sink sink;        /* link this */
     FILE *out, *err;
     bool json, quiet;        /* quiet: no notes, no progress */
-    bool broken;             /* the reader of `out` is gone: end quietly */
+    bool broken;             /* `out` cannot be written: EPIPE (its reader left), ENOSPC... */
+    int broken_errno;
     char tick_run[16], tick_phase[24];
     double tick_at, tick_share;
     struct buf line;

@@ -120,6 +120,10 @@ void ws_error(struct workspace *, const struct err *, const char *in);
 /* note or warning with everything: run ("" or NULL: none), way out (NULL: none). */
 void ws_tell(struct workspace *, enum rec_type, const char *run, const char *name,
              const char *hint, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Around job_ops.done (job.c): messages get the job's place in the script; then the script, the
+ * session and the rest of its line take note of the outcome. */
+void workspace_job_begin(struct workspace *, const struct job *);
+void workspace_job_end(struct workspace *, const struct job *, enum status rc);
 /* Queues a job for the command being executed: job_new and jobs_submit. On failure ops->free has
  * been called for arg. */
 enum status ws_submit(struct workspace *, const struct job_ops *, const char *name, void *arg,
@@ -136,6 +140,7 @@ struct dataset *ws_dataset(struct workspace *, const char *name, struct err *); 
 struct run *ws_run(struct workspace *, const char *name, struct err *);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
 struct run *ws_newest_running(struct workspace *);
+void ws_run_free(struct run *);
 
 /* Figures: every plot by name (plots.c): a row table as for commands.  run NULL: the last that
  * fits; args NULL (the screen's live panes): every key at its default. */

@@ -1,0 +1,16 @@
+/* app/commands.h -- the row arrays that make up the command table; each ends at .name == NULL. */
+#ifndef GPDESK_COMMANDS_H
+#define GPDESK_COMMANDS_H
+
+#include "app/command.h"
+
+extern const struct command cmd_data_rows[], cmd_model_rows[], cmd_plot_rows[], cmd_session_rows[],
+    cmd_general_rows[];
+
+/* Pages of `help` that are no command: "kernels", "grammar", ... false: no such page. */
+bool help_topic(const char *name, struct buf *out);
+const char *help_topic_at(size_t i);                /* NULL past the end */
+void help_overview(struct buf *out);                /* groups and verbs, one screen */
+size_t help_search(const char *word, struct buf *out); /* `help /word`: lines found */
+
+#endif

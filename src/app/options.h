@@ -1,0 +1,32 @@
+/* app/options.h -- settings of the program: one table for the command line, GPDESK_*, the
+ * configuration file and `set`; each remembers who set it, and the stronger one wins. */
+#ifndef GPDESK_OPTIONS_H
+#define GPDESK_OPTIONS_H
+
+#include "app/command.h"
+#include "app/workspace.h"
+
+enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_COMMAND_LINE, BY_SET };
+
+struct option_row {
+    struct arg arg;             /* name, type, default (NULL: worked out), range, unit, help */
+    enum status (*apply)(struct options *, const char *text, double number, struct err *);
+    void (*show)(const struct options *, struct buf *out);
+};
+const struct option_row *option_at(size_t i);          /* NULL past the end */
+/* Exact name or unique prefix. */
+const struct option_row *option_find(const char *name, struct err *err);
+/* Built-in values. */
+void options_default(struct options *);
+/* Sets one; quietly keeps a value that a stronger origin has set. */
+struct options_origin;
+struct options_origin *options_origin_new(struct err *);
+enum status option_set(struct options *, struct options_origin *, const char *name,
+                       const char *value, enum origin, struct err *);
+const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
+/* GPDESK_THREADS and so on. */
+enum status options_from_env(struct options *, struct options_origin *, struct err *);
+/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set`. A missing file is fine. Complaints go to out. */
+void options_from_config(struct options *, struct options_origin *, struct buf *complaints);
+
+#endif

@@ -1,0 +1,690 @@
+/* app/workspace.c -- the state of a session, the statements in hand, and telling what happens: see
+ * workspace.h. */
+#include "app/workspace.h"
+
+#include "app/args.h"
+#include "app/job.h"
+#include "app/options.h"
+#include "app/store.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/backend.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A statement that has been parsed and waits for its turn. */
+struct waiting {
+    const struct command *cmd;
+    struct args *args;
+    unsigned long group, number; /* of its line or script; its own, for `stop q3` */
+    unsigned depth;              /* of nested source */
+    char origin[160];            /* "line 12 of mine.gps"; "" for typed lines */
+};
+struct ws_line {
+    struct waiting *v; size_t n, cap;
+    unsigned long groups, numbers;
+    /* The statement being executed, or whose job's outcome is being told. */
+    const struct command *cmd;
+    struct args *args;
+    unsigned long group;
+    unsigned depth;
+    char origin[160];
+    bool executing, submitted;
+    size_t insert;               /* where `source` puts what it reads */
+};
+enum { SOURCE_DEPTH = 16 };
+
+const char *run_state_name(enum run_state s)
+{
+    static const char *const names[] = { "queued", "running", "done", "stopped", "failed" };
+
+    return names[s];
+}
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static enum status default_kernel(struct workspace *ws, struct err *err)
+{
+    double set[KERNEL_MAX_HP];
+    enum status rc = kernel_parse("matern(nu=5/2)", &ws->kernel, set, NULL);
+
+    if (rc != ST_OK)
+        rc = kernel_parse("rbf", &ws->kernel, set, err);
+    for (size_t i = 0; rc == ST_OK && i < kernel_nhp(&ws->kernel); i++) {
+        char name[KERNEL_NAME_MAX];
+        struct hparam h;
+        kernel_hp_info(&ws->kernel, i, name, &h);
+        ws->hp[i] = h.init;
+    }
+    ws->amplitude = 1.0;
+    ws->noise = 0.1;
+    return rc;
+}
+
+struct workspace *workspace_new(const struct options *opt, struct err *err)
+{
+    struct workspace *ws = mem_calloc(1, sizeof *ws, "the workspace", err);
+
+    if (!ws)
+        return NULL;
+    ws->opt = *opt;
+    ws->cur = SIZE_MAX;
+    ws->lines = mem_calloc(1, sizeof *ws->lines, "the workspace", err);
+    ws->origin = ws->lines ? options_origin_new(err) : NULL;
+    ws->backend = backend_cpu();
+    if (!ws->origin || default_kernel(ws, err) != ST_OK ||
+        !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) ||
+        !(ws->jobs = jobs_new(err))) {
+        workspace_free(ws);
+        return NULL;
+    }
+    return ws;
+}
+
+static void prediction_free(struct prediction *p)
+{
+    free(p->row);
+    free(p->y);
+    free(p->mean);
+    free(p->sd_latent);
+    free(p->sd);
+    free(p->y_scaled);
+    free(p->mean_scaled);
+    free(p->var_scaled);
+    memset(p, 0, sizeof *p);
+}
+
+void ws_run_free(struct run *r)
+{
+    if (!r)
+        return;
+    dataset_unref(r->data);
+    free(r->dataset_name);
+    free(r->kernel_text);
+    free(r->command);
+    if (r->has_enc)
+        encoding_free(&r->enc);
+    model_unref(r->model);
+    tune_result_free(&r->tune);
+    solve_info_free(&r->solve);
+    free(r->trace);
+    prediction_free(&r->train_pred);
+    prediction_free(&r->test_pred);
+    free(r->note);
+    free(r);
+}
+
+static void waiting_free(struct waiting *w)
+{
+    args_free(w->args);
+    w->args = NULL;
+}
+
+void workspace_free(struct workspace *ws)
+{
+    if (!ws)
+        return;
+    jobs_free(ws->jobs);
+    for (size_t i = 0; ws->lines && i < ws->lines->n; i++)
+        waiting_free(&ws->lines->v[i]);
+    if (ws->store)
+        store_close(ws->store);
+    for (size_t i = 0; i < ws->nrun; i++)
+        ws_run_free(ws->run[i]);
+    for (size_t i = 0; i < ws->ndata; i++)
+        dataset_unref(ws->data[i]);
+    for (size_t i = 0; i < ws->nscript; i++)
+        free(ws->script[i]);
+    if (ws->pca.have) {
+        kpca_free(&ws->pca.k);
+        free(ws->pca.coords);
+        free(ws->pca.row);
+        free(ws->pca.color);
+        free(ws->pca.color_name);
+    }
+    if (ws->pca.have_clusters)
+        kmeans_free(&ws->pca.clusters);
+    pool_free(ws->pool);
+    if (ws->lines)
+        free(ws->lines->v);
+    free(ws->lines);
+    free(ws->origin);
+    free(ws->run);
+    free(ws->data);
+    free(ws->script);
+    free(ws);
+}
+
+/* ---- telling ------------------------------------------------------------------------------------- */
+
+void ws_emit(struct workspace *ws, struct rec *r)
+{
+    for (struct sink *s = ws->sinks; s; s = s->next)
+        s->take(s->ctx, r);
+    if (ws->store && r->type != REC_TICK)
+        store_message(ws->store, r);
+    ws->serial++;
+    rec_free(r);
+}
+
+static void vtell(struct workspace *ws, enum rec_type type, const char *run, const char *name,
+                  const char *hint, const char *fmt, va_list ap)
+{
+    struct rec r;
+
+    rec_init(&r, type, name);
+    buf_vprintf(&r.text, fmt, ap);
+    if (run)
+        snprintf(r.run, sizeof r.run, "%s", run);
+    if (hint)
+        snprintf(r.hint, sizeof r.hint, "%s", hint);
+    if (type == REC_WARNING) {
+        ws->warnings++;
+        const char *line = ws->lines->args ? args_line(ws->lines->args) : NULL;
+        if (line && *ws->lines->origin)
+            snprintf(r.in, sizeof r.in, "%.90s  (%.150s)", line, ws->lines->origin);
+    }
+    ws_emit(ws, &r);
+}
+
+void ws_note(struct workspace *ws, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vtell(ws, REC_NOTE, NULL, name, NULL, fmt, ap);
+    va_end(ap);
+}
+
+void ws_warn(struct workspace *ws, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vtell(ws, REC_WARNING, NULL, name, NULL, fmt, ap);
+    va_end(ap);
+}
+
+void ws_tell(struct workspace *ws, enum rec_type type, const char *run, const char *name,
+             const char *hint, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vtell(ws, type, run, name, hint, fmt, ap);
+    va_end(ap);
+}
+
+/* Is the failure about what we write, not about what we read? */
+static bool about_output(const struct err *err)
+{
+    return !strcmp(err->name, "write") || !strcmp(err->name, "output") ||
+           !strcmp(err->name, "gnuplot") || !strcmp(err->name, "exists");
+}
+
+void ws_error(struct workspace *ws, const struct err *err, const char *in)
+{
+    struct rec r;
+    const char *line = in ? in : ws->lines->args ? args_line(ws->lines->args) : NULL;
+
+    rec_init(&r, REC_ERROR, err->name[0] ? err->name : status_name(err->code));
+    buf_puts(&r.text, err->msg[0] ? err->msg : status_words(err->code));
+    snprintf(r.hint, sizeof r.hint, "%s", err->hint);
+    if (line && *ws->lines->origin)
+        snprintf(r.in, sizeof r.in, "%.90s  (%.150s)", line, ws->lines->origin);
+    else if (line)
+        snprintf(r.in, sizeof r.in, "%.250s", line);
+    ws->errors++;
+    if (ws->first_error == ST_OK) {
+        ws->first_error = err->code ? err->code : ST_INTERNAL;
+        if (!strcmp(err->name, "disk"))
+            ws->first_error = ST_LIMIT;
+        ws->first_error_output = about_output(err);
+    }
+    ws_emit(ws, &r);
+}
+
+/* ---- looking up ------------------------------------------------------------------------------------ */
+
+struct dataset *ws_dataset(struct workspace *ws, const char *name, struct err *err)
+{
+    if (name && !strncmp(name, "dataset:", 8))
+        name += 8;
+    if (!name || !strcmp(name, ".")) {
+        if (ws->cur < ws->ndata)
+            return ws->data[ws->cur];
+        err_named(err, ST_STATE, "no-data", "no data is loaded yet");
+        err_hint(err, "open FILE   |   demo co2");
+        return NULL;
+    }
+    for (size_t i = ws->ndata; i-- > 0;)
+        if (!strcmp(ws->data[i]->name, name))
+            return ws->data[i];
+    if (!strcmp(name, "-1") && ws->ndata > 1)
+        return ws->data[ws->cur > 0 ? ws->cur - 1 : ws->ndata - 1];
+    err_set(err, ST_NOT_FOUND, "no dataset is called %.80s", name);
+    err_hint(err, "data");
+    return NULL;
+}
+
+struct run *ws_run(struct workspace *ws, const char *name, struct err *err)
+{
+    const char *id = name;
+    size_t back = 0, fits = 0;
+
+    if (id && !strncmp(id, "run:", 4))
+        id += 4;
+    if (!id || !strcmp(id, "."))
+        id = ws->last_fit;
+    else if (*id == '-')
+        back = (size_t)strtoul(id + 1, NULL, 10);
+    for (size_t i = ws->nrun; back && i-- > 0;)
+        if (ws->run[i]->kind == RUN_FIT && fits++ == back)
+            return ws->run[i];
+    for (size_t i = 0; i < ws->nrun && *id; i++)
+        if (!strcmp(ws->run[i]->id, id))
+            return ws->run[i];
+    if (!ws->nrun || !name || !strcmp(name, ".")) {
+        err_named(err, ST_STATE, "no-run", "nothing has been fitted yet");
+        err_hint(err, "fit");
+    } else {
+        err_set(err, ST_NOT_FOUND, "there is no run %.40s", name);
+        err_hint(err, "runs");
+    }
+    return NULL;
+}
+
+struct run *ws_run_new(struct workspace *ws, enum run_kind kind, struct err *err)
+{
+    struct run *r = mem_calloc(1, sizeof *r, "a run", err), **grown;
+
+    if (!r)
+        return NULL;
+    grown = realloc(ws->run, (ws->nrun + 1) * sizeof *grown);
+    if (!grown) {
+        free(r);
+        err_nomem(err, (ws->nrun + 1) * sizeof *grown, "the list of runs");
+        return NULL;
+    }
+    ws->run = grown;
+    ws->run[ws->nrun++] = r;
+    r->kind = kind;
+    r->state = RUN_QUEUED;
+    r->created = (int64_t)time(NULL);
+    r->trace_target = NAN;
+    r->last.value = r->last.value2 = r->last.target = NAN;
+    snprintf(r->id, sizeof r->id, "%c%zu", kind == RUN_FIT ? 'r' : 't',
+             kind == RUN_FIT ? ++ws->nfit : ++ws->ntune);
+    ws->serial++;
+    return r;
+}
+
+struct run *ws_newest_running(struct workspace *ws)
+{
+    for (size_t i = ws->nrun; i-- > 0;)
+        if (ws->run[i]->state == RUN_RUNNING || ws->run[i]->state == RUN_QUEUED)
+            return ws->run[i];
+    return NULL;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------- */
+
+static bool is_load(const struct command *c) /* open, demo */
+{
+    return c->flags & CMD_SETS && !(c->flags & CMD_NEEDS_DATA);
+}
+
+/* Must statement k of the queue wait?  See workspace_exec: what is typed ahead gives what a script
+ * gives; looking around never waits for a fit. */
+static bool blocked(const struct workspace *ws, size_t k)
+{
+    const struct waiting *w = &ws->lines->v[k];
+    const unsigned flags = w->cmd->flags;
+    bool load_ahead = jobs_pending(ws->jobs, CMD_SETS, CMD_NEEDS_DATA);
+
+    if (jobs_has_group(ws->jobs, w->group))
+        return true;
+    for (size_t i = 0; i < k; i++) {
+        if (ws->lines->v[i].group == w->group)
+            return true;
+        load_ahead |= is_load(ws->lines->v[i].cmd);
+    }
+    if (flags & (CMD_JOB | CMD_BARRIER))
+        return k > 0 || jobs_count(ws->jobs) > 0;
+    if (flags & CMD_CHANGES)
+        return k > 0 || jobs_pending(ws->jobs, CMD_SETS, 0);
+    return flags & CMD_NEEDS_DATA && load_ahead;
+}
+
+/* Drops what is left of a line or script after a failure. */
+static void drop_group(struct workspace *ws, unsigned long group)
+{
+    struct ws_line *l = ws->lines;
+    size_t kept = 0, dropped = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].group == group) {
+            waiting_free(&l->v[i]);
+            dropped++;
+        } else {
+            l->v[kept++] = l->v[i];
+        }
+    l->n = kept;
+    if (dropped)
+        ws_note(ws, "not-run", "%zu command%s after it %s not run", dropped, dropped > 1 ? "s" : "",
+                dropped > 1 ? "were" : "was");
+}
+
+static void remember(struct workspace *ws, const struct args *a)
+{
+    char **grown = realloc(ws->script, (ws->nscript + 1) * sizeof *grown);
+    char *line = grown ? strdup(args_line(a)) : NULL;
+
+    if (grown)
+        ws->script = grown;
+    if (line)
+        ws->script[ws->nscript++] = line;
+}
+
+/* After a statement or its job has ended. */
+static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
+                            enum status rc, double seconds)
+{
+    if (rc == ST_OK && cmd->flags & CMD_CHANGES)
+        remember(ws, a);
+    if (ws->store) {
+        store_command(ws->store, args_line(a), rc, seconds);
+        if (cmd->flags & (CMD_CHANGES | CMD_SETS))
+            store_state(ws->store, ws);
+    }
+    ws->serial++;
+}
+
+static enum status check_needs(struct workspace *ws, const struct command *cmd, struct err *err)
+{
+    if (cmd->flags & CMD_NEEDS_DATA && !ws_dataset(ws, NULL, err))
+        return ST_STATE;
+    if (cmd->flags & CMD_NEEDS_MODEL && !ws_run(ws, NULL, err))
+        return ST_STATE;
+    return ST_OK;
+}
+
+static void execute(struct workspace *ws, const struct waiting *w)
+{
+    struct ws_line *l = ws->lines;
+    struct err err = { 0 };
+    const double t0 = job_now();
+    const size_t warnings = ws->warnings, errors = ws->errors;
+
+    l->cmd = w->cmd;
+    l->args = w->args;
+    l->group = w->group;
+    l->depth = w->depth;
+    snprintf(l->origin, sizeof l->origin, "%s", w->origin);
+    l->submitted = false;
+    l->executing = true;
+    l->insert = 0;
+    enum status rc = check_needs(ws, w->cmd, &err);
+    if (rc == ST_OK)
+        rc = w->cmd->exec(ws, w->args, &err);
+    l->executing = false;
+    if (rc != ST_OK)
+        ws_error(ws, &err, NULL);
+    else if (ws->opt.strict && ws->warnings > warnings && ws->errors == errors) {
+        rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
+        ws_error(ws, &err, NULL);
+    }
+    if (!l->submitted)
+        statement_ended(ws, w->cmd, w->args, rc, job_now() - t0);
+    if (rc != ST_OK && !ws->opt.keep_going)
+        drop_group(ws, w->group);
+    l->cmd = NULL;
+    l->args = NULL;
+    *l->origin = '\0';
+}
+
+/* Runs all that need not wait. */
+static void advance(struct workspace *ws)
+{
+    struct ws_line *l = ws->lines;
+
+    if (l->executing)
+        return;
+    for (size_t i = 0; i < l->n && !ws->quit;) {
+        if (blocked(ws, i)) {
+            i++;
+            continue;
+        }
+        struct waiting w = l->v[i];
+        memmove(&l->v[i], &l->v[i + 1], (l->n - i - 1) * sizeof w);
+        l->n--;
+        execute(ws, &w);
+        waiting_free(&w);
+        i = 0; /* what it did may free an earlier one */
+    }
+}
+
+/* Puts a parsed statement in line: at the end, or behind the `source` that brings it. */
+static enum status enqueue(struct workspace *ws, const struct waiting *w, struct err *err)
+{
+    struct ws_line *l = ws->lines;
+    enum status rc = mem_grow((void **)&l->v, &l->cap, l->n + 1, sizeof *l->v, "a script", err);
+
+    if (rc != ST_OK)
+        return rc;
+    const size_t at = l->executing ? l->insert++ : l->n;
+    memmove(&l->v[at + 1], &l->v[at], (l->n - at) * sizeof *l->v);
+    l->v[at] = *w;
+    l->n++;
+    return ST_OK;
+}
+
+static void place(char out[160], const char *name, size_t line)
+{
+    *out = '\0';
+    if (name && line)
+        snprintf(out, 160, "line %zu of %.120s", line, name);
+    else if (name)
+        snprintf(out, 160, "%.150s", name);
+}
+
+static void parse_error(struct workspace *ws, const struct err *err, const char *text,
+                        const char *origin)
+{
+    struct ws_line *l = ws->lines;
+    char keep[160];
+
+    snprintf(keep, sizeof keep, "%s", l->origin);
+    snprintf(l->origin, sizeof l->origin, "%s", origin);
+    ws_error(ws, err, text);
+    snprintf(l->origin, sizeof l->origin, "%s", keep);
+}
+
+enum status workspace_exec_from(struct workspace *ws, const char *text, const char *name,
+                                size_t first_line)
+{
+    struct ws_line *l = ws->lines;
+    struct statement *st = NULL;
+    struct waiting *w = NULL;
+    struct err err = { 0 };
+    size_t n = 0, i, bad = 0;
+    enum status rc = command_split(text, &st, &n, &err), first = rc;
+    const size_t errors = ws->errors;
+
+    if (rc != ST_OK) {
+        parse_error(ws, &err, NULL, name ? name : "");
+        return rc;
+    }
+    w = mem_calloc(n ? n : 1, sizeof *w, "a script", &err);
+    const unsigned long group = l->executing ? l->group : ++l->groups;
+    for (i = 0; w && i < n; i++) {
+        place(w[i].origin, name, first_line ? st[i].line + first_line - 1 : 0);
+        w[i].group = group;
+        w[i].depth = l->executing ? l->depth + 1 : 0;
+        rc = command_parse(st[i].text, &w[i].cmd, &w[i].args, &err);
+        if (rc != ST_OK) {
+            parse_error(ws, &err, st[i].text, w[i].origin);
+            first = first == ST_OK ? rc : first;
+            bad++;
+        }
+    }
+    if (!w)
+        first = ST_NOMEM;
+    else if (!bad && n && w[0].depth > SOURCE_DEPTH) {
+        err_set(&err, ST_LIMIT, "scripts source each other more than %d deep", SOURCE_DEPTH);
+        parse_error(ws, &err, NULL, w[0].origin);
+        first = ST_LIMIT;
+    }
+    for (i = 0; w && i < n; i++) {
+        w[i].number = ++l->numbers;
+        if (first == ST_OK && (first = enqueue(ws, &w[i], &err)) == ST_OK)
+            continue;
+        waiting_free(&w[i]);
+    }
+    free(w);
+    command_statements_free(st, n);
+    if (first != ST_OK)
+        return first;
+    advance(ws);
+    return ws->errors > errors ? ST_STATE : ST_OK;
+}
+
+enum status workspace_exec(struct workspace *ws, const char *line)
+{
+    return workspace_exec_from(ws, line, NULL, 0);
+}
+
+size_t workspace_waiting(const struct workspace *ws)
+{
+    return ws->lines->n;
+}
+
+const char *workspace_waiting_at(const struct workspace *ws, size_t i, unsigned long *number)
+{
+    if (i >= ws->lines->n)
+        return NULL;
+    if (number)
+        *number = ws->lines->v[i].number;
+    return args_line(ws->lines->v[i].args);
+}
+
+enum status workspace_forget(struct workspace *ws, unsigned long number, struct err *err)
+{
+    struct ws_line *l = ws->lines;
+    size_t kept = 0, hits = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (number == 0 || l->v[i].number == number) {
+            waiting_free(&l->v[i]);
+            hits++;
+        } else {
+            l->v[kept++] = l->v[i];
+        }
+    l->n = kept;
+    l->insert = l->insert > kept ? kept : l->insert;
+    if (!hits && number)
+        return err_set(err, ST_NOT_FOUND, "q%lu does not wait in line", number);
+    return ST_OK;
+}
+
+bool workspace_busy(const struct workspace *ws)
+{
+    return ws->lines->n > 0 || jobs_count(ws->jobs) > 0;
+}
+
+int workspace_fd(const struct workspace *ws)
+{
+    return jobs_fd(ws->jobs);
+}
+
+void workspace_pump(struct workspace *ws)
+{
+    jobs_pump(ws->jobs, ws);
+    advance(ws);
+}
+
+void workspace_drain(struct workspace *ws)
+{
+    struct pollfd fd = { .fd = workspace_fd(ws), .events = POLLIN };
+
+    while (workspace_busy(ws) && !ws->quit) {
+        if (poll(&fd, 1, 1000) < 0 && errno != EINTR)
+            return;
+        workspace_pump(ws);
+    }
+}
+
+/* ---- jobs --------------------------------------------------------------------------------------------- */
+
+/* A changed number of threads takes effect where no job uses the pool. */
+static void fit_pool(struct workspace *ws)
+{
+    struct pool *pool;
+
+    if (jobs_count(ws->jobs) > 0 || pool_threads(ws->pool) == ws->opt.threads)
+        return;
+    pool = pool_new(ws->opt.threads, NULL);
+    if (!pool)
+        return;
+    pool_free(ws->pool);
+    ws->pool = pool;
+}
+
+struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char *name, void *arg,
+                    const char *line, struct err *err)
+{
+    struct ws_line *l = ws->lines;
+    struct job *job = job_make(ops, name, arg, line, err);
+
+    if (!job)
+        return NULL;
+    fit_pool(ws);
+    job->pool = ws->pool;
+    job->backend = ws->backend;
+    job->mem_limit = ws->opt.mem;
+    job->cmd = l->cmd;
+    job->args = l->args ? args_ref(l->args) : NULL;
+    job->group = l->group;
+    snprintf(job->origin, sizeof job->origin, "%s", l->origin);
+    return job;
+}
+
+enum status ws_submit(struct workspace *ws, const struct job_ops *ops, const char *name, void *arg,
+                      const char *line, struct err *err)
+{
+    struct job *job = job_new(ws, ops, name, arg, line, err);
+
+    if (!job)
+        return ST_NOMEM;
+    enum status rc = jobs_submit(ws->jobs, job, err);
+    ws->lines->submitted |= rc == ST_OK;
+    return rc;
+}
+
+void workspace_job_begin(struct workspace *ws, const struct job *job)
+{
+    struct ws_line *l = ws->lines;
+
+    l->cmd = job->cmd;
+    l->args = job->args;
+    l->group = job->group;
+    snprintf(l->origin, sizeof l->origin, "%s", job->origin);
+}
+
+void workspace_job_end(struct workspace *ws, const struct job *job, enum status rc)
+{
+    struct ws_line *l = ws->lines;
+
+    if (job->cmd && job->args)
+        statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started);
+    if (rc != ST_OK && !ws->opt.keep_going)
+        drop_group(ws, job->group);
+    l->cmd = NULL;
+    l->args = NULL;
+    *l->origin = '\0';
+}
