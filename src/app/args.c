@@ -468,7 +468,7 @@ static enum status read_choice(const struct arg *a, char **text, struct err *err
         if (!strcmp(store[n], *text))
             return ST_OK;
         if (**text && !strncmp(store[n], *text, strlen(*text))) {
-            snprintf(found, sizeof found, "%s", store[n]);
+            memcpy(found, store[n], sizeof found);
             hits++;
         }
     }
