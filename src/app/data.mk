@@ -1,4 +1,13 @@
 # reading data: scanner, tables, roles, encoding, splits, bundled data
 libapp_a_SOURCES += \
   src/app/dataset.h \
+  src/app/import.c \
+  src/app/import.h \
+  src/app/import_csv.c \
+  src/app/import_csv.h \
+  src/app/import_npy.c \
+  src/app/import_sniff.c \
+  src/app/import_stream.c \
+  src/app/scan_number.c \
+  src/app/table.c \
   src/app/table.h

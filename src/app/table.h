@@ -17,9 +17,12 @@ struct column {
     double *v;            /* COL_REAL: n values, NaN where missing */
     uint32_t *code;       /* COL_CATEGORY: index into level, UINT32_MAX where missing */
     char **level; size_t nlevels;
-    char **text;          /* COL_TEXT: n strings, NULL where missing (strings in one arena) */
+    char **text;          /* COL_TEXT: n strings, NULL where missing */
+    char *arena;          /* the bytes of level[] or text[] */
     size_t missing;
     bool integers;        /* real: every value is a whole number */
+    bool date;            /* real: ISO 8601 dates, as decimal years */
+    bool named;           /* false: the file gave no name, "x3" was made up */
 };
 struct table {
     int refs;             /* atomic */
@@ -31,23 +34,31 @@ struct table {
     size_t missing;       /* cells */
     int64_t duplicates;   /* repeated whole rows; -1: not counted exactly */
     double seconds;       /* to read */
-    char *decisions;      /* text: delimiter, header, quotes, decimal... as in ux.md 4 */
+    char *decisions;      /* one line: "comma, header (line 1 ...), no quotes, ... UTF-8" */
+    char *notes;          /* lines "note[name]: text" or "warning[name]: text"; may be "" */
 };
 struct table *table_ref(struct table *);
 void table_unref(struct table *);
 size_t table_find(const struct table *, const char *name); /* SIZE_MAX when absent */
+/* The cell as text for people and for matching levels: numbers with the fewest digits that read
+ * back, "" when missing. */
+void table_cell(const struct table *, size_t row, size_t col, struct buf *out);
+/* Bytes that the table occupies. */
+size_t table_bytes(const struct table *);
 
-/* How to read; zero / NULL / 0: guess and say so. */
+/* How to read; zero / NULL / 0 (header: -1): guess and say so. */
 struct import_opts {
     char sep;                  /* ',' '\t' ';' ... */
     int header;                /* -1 guess, 0 no, 1 yes */
     const char *missing;       /* "NA,?,-": comma separated marks on top of the empty cell */
     char decimal;              /* '.' or ',' */
-    const char *types;         /* "x7=category,zip=text" overrides */
-    size_t mem_limit;          /* bytes for the table; 0: none */
+    const char *types;         /* "x7=category,zip=text,#3=real": by name or number of the column;
+                                * real, category, text, date */
+    size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
 /* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin) or NPY, told apart by content.
- * Errors name file, line, column, cell and a way out; on failure nothing is kept. */
+ * Errors name file, line, column, cell and a way out; on failure nothing is kept.  Statuses:
+ * IO and FORMAT (the file), USAGE (the options), NOMEM, CANCELLED.  opts NULL: all guessed. */
 enum status import_file(const char *path, const struct import_opts *, const struct ctl *,
                         struct table **out, struct err *);
 /* Generated and bundled data: co2, robot, friedman1, draw, toy. args: "n" "seed" etc. */

@@ -1,0 +1,363 @@
+/* app/import_npy.c -- NPY files (NumPy's format, versions 1 to 3): one array of numbers with one or
+ * two dimensions.  The header is a Python dictionary; only what numpy.save writes is understood,
+ * everything else is refused by name. */
+#include "app/import.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_HEADER = 65536 };
+
+struct npy {
+    char kind;      /* f i u b */
+    size_t size;    /* bytes of an item */
+    bool swap;      /* the other byte order */
+    bool fortran;
+    size_t rows, cols;
+    bool have_descr, have_order, have_shape;
+};
+
+static enum status malformed(const struct inbuf *in, const char *what, struct err *err)
+{
+    return err_named(err, ST_FORMAT, "npy", "%s: %s", stream_name(in->st), what);
+}
+
+/* ---- the header's dictionary ---- */
+
+struct text {
+    const char *p, *end;
+};
+
+static void blanks(struct text *t)
+{
+    while (t->p < t->end && (*t->p == ' ' || *t->p == '\n' || *t->p == '\t'))
+        t->p++;
+}
+
+static bool take(struct text *t, const char *word)
+{
+    size_t len = strlen(word);
+    blanks(t);
+    if ((size_t)(t->end - t->p) < len || memcmp(t->p, word, len) != 0)
+        return false;
+    t->p += len;
+    return true;
+}
+
+/* 'word' into out. */
+static bool take_string(struct text *t, char *out, size_t cap)
+{
+    blanks(t);
+    if (t->p == t->end || (*t->p != '\'' && *t->p != '"'))
+        return false;
+    char quote = *t->p++;
+    const char *close = memchr(t->p, quote, (size_t)(t->end - t->p));
+    if (close == NULL || (size_t)(close - t->p) >= cap)
+        return false;
+    memcpy(out, t->p, (size_t)(close - t->p));
+    out[close - t->p] = '\0';
+    t->p = close + 1;
+    return true;
+}
+
+static bool take_size(struct text *t, size_t *out)
+{
+    blanks(t);
+    const char *start = t->p;
+    *out = 0;
+    for (; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++)
+        if (__builtin_mul_overflow(*out, (size_t)10, out) ||
+            __builtin_add_overflow(*out, (size_t)(*t->p - '0'), out))
+            return false;
+    if (t->p == start)
+        return false;
+    if (t->p < t->end && *t->p == 'L') /* Python 2 */
+        t->p++;
+    return true;
+}
+
+static enum status take_descr(const struct inbuf *in, struct text *t, struct npy *h,
+                              struct err *err)
+{
+    char d[64];
+    if (!take_string(t, d, sizeof d))
+        return malformed(in, "only plain numbers can be read, no records of several fields", err);
+    static const char *const known[] = { "f4", "f8", "i1", "i2", "i4", "i8",
+                                         "u1", "u2", "u4", "u8", "b1" };
+    bool good = (d[0] == '<' || d[0] == '>' || d[0] == '|' || d[0] == '=') && strlen(d) == 3;
+    for (size_t i = 0; good && i <= sizeof known / sizeof *known; i++) {
+        if (i == sizeof known / sizeof *known)
+            good = false;
+        else if (strcmp(d + 1, known[i]) == 0)
+            break;
+    }
+    if (!good) {
+        char words[80];
+        struct buf b = { 0 };
+        text_safe(&b, d, 40);
+        snprintf(words, sizeof words, "%s", buf_str(&b));
+        buf_free(&b);
+        err_named(err, ST_FORMAT, "npy", "%s holds items of type '%s'; f4 f8 i1..i8 u1..u8 and "
+                  "b1 can be read", stream_name(in->st), words);
+        err_hint(err, "numpy.save(FILE, a.astype('f8'))");
+        return ST_FORMAT;
+    }
+    h->kind = d[1];
+    h->size = (size_t)(d[2] - '0');
+    const uint16_t one = 1;
+    bool little = *(const unsigned char *)&one == 1;
+    h->swap = h->size > 1 && ((d[0] == '<' && !little) || (d[0] == '>' && little));
+    h->have_descr = true;
+    return ST_OK;
+}
+
+static enum status take_shape(const struct inbuf *in, struct text *t, struct npy *h,
+                              struct err *err)
+{
+    size_t dim[3], n = 0;
+    if (!take(t, "("))
+        return malformed(in, "the header's shape is no tuple", err);
+    while (n < 3 && take_size(t, &dim[n])) {
+        n++;
+        if (!take(t, ","))
+            break;
+    }
+    if (n == 0 || n == 3) {
+        err_named(err, ST_FORMAT, "npy", "%s: the array has %s; one or two can be read",
+                  stream_name(in->st), n == 0 ? "no dimension" : "three dimensions or more");
+        err_hint(err, "numpy.save(FILE, a.reshape(len(a), -1))");
+        return ST_FORMAT;
+    }
+    if (!take(t, ")"))
+        return malformed(in, "the header's shape is malformed", err);
+    h->rows = dim[0];
+    h->cols = n == 2 ? dim[1] : 1;
+    h->have_shape = true;
+    return ST_OK;
+}
+
+static enum status parse_header(const struct inbuf *in, struct text t, struct npy *h,
+                                struct err *err)
+{
+    char key[32];
+    if (!take(&t, "{"))
+        return malformed(in, "the header is no dictionary", err);
+    while (!take(&t, "}")) {
+        enum status rc = ST_OK;
+        if (!take_string(&t, key, sizeof key) || !take(&t, ":"))
+            return malformed(in, "the header is malformed", err);
+        if (strcmp(key, "descr") == 0 && !h->have_descr) {
+            rc = take_descr(in, &t, h, err);
+        } else if (strcmp(key, "fortran_order") == 0 && !h->have_order) {
+            h->fortran = take(&t, "True");
+            if (!h->fortran && !take(&t, "False"))
+                return malformed(in, "fortran_order is neither True nor False", err);
+            h->have_order = true;
+        } else if (strcmp(key, "shape") == 0 && !h->have_shape) {
+            rc = take_shape(in, &t, h, err);
+        } else {
+            return malformed(in, "the header has an unknown or repeated key", err);
+        }
+        if (rc != ST_OK)
+            return rc;
+        if (!take(&t, ",") && (blanks(&t), t.p == t.end || *t.p != '}'))
+            return malformed(in, "the header is malformed", err);
+    }
+    blanks(&t);
+    if (t.p != t.end || !h->have_descr || !h->have_order || !h->have_shape)
+        return malformed(in, "the header is incomplete or followed by something else", err);
+    return ST_OK;
+}
+
+static enum status read_header(struct inbuf *in, struct npy *h, struct err *err)
+{
+    const unsigned char *b = (const unsigned char *)in->b;
+    if (in->len < 12)
+        return malformed(in, "the file ends inside its header", err);
+    size_t start = b[6] == 1 ? 10 : 12, len = b[8] | (size_t)b[9] << 8;
+    if (b[6] < 1 || b[6] > 3)
+        return err_named(err, ST_FORMAT, "npy", "%s: version %d of the format; 1 to 3 can be read",
+                         stream_name(in->st), b[6]);
+    if (b[6] > 1)
+        len |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    if (len > MAX_HEADER)
+        return malformed(in, "the header is longer than 65536 bytes", err);
+    if (in->len - start < len)
+        return malformed(in, "the file ends inside its header", err);
+    struct text t = { in->b + start, in->b + start + len };
+    in->pos = start + len;
+    return parse_header(in, t, h, err);
+}
+
+/* ---- the numbers ---- */
+
+static double item(const struct npy *h, const char *p)
+{
+    unsigned char b[8];
+    for (size_t i = 0; i < h->size; i++)
+        b[i] = (unsigned char)p[h->swap ? h->size - 1 - i : i];
+#define READ(type)                                                                                 \
+    do {                                                                                           \
+        type x;                                                                                    \
+        memcpy(&x, b, sizeof x);                                                                   \
+        return (double)x;                                                                          \
+    } while (0)
+    switch (h->kind << 4 | (char)h->size) {
+    case 'f' << 4 | 4: READ(float);
+    case 'f' << 4 | 8: READ(double);
+    case 'i' << 4 | 1: READ(int8_t);
+    case 'i' << 4 | 2: READ(int16_t);
+    case 'i' << 4 | 4: READ(int32_t);
+    case 'i' << 4 | 8: READ(int64_t);
+    case 'u' << 4 | 1: READ(uint8_t);
+    case 'u' << 4 | 2: READ(uint16_t);
+    case 'u' << 4 | 4: READ(uint32_t);
+    case 'u' << 4 | 8: READ(uint64_t);
+    default: return b[0] != 0;
+    }
+#undef READ
+}
+
+/* missing=nan is the one mark that an array of numbers can hold. */
+static bool nan_is_missing(const struct import_opts *o)
+{
+    for (const char *p = o->missing; p != NULL && *p != '\0';) {
+        size_t len = strcspn(p, ",");
+        if (len == 3 && (p[0] | 32) == 'n' && (p[1] | 32) == 'a' && (p[2] | 32) == 'n')
+            return true;
+        p += len + (p[len] == ',');
+    }
+    return false;
+}
+
+static enum status not_finite(const struct inbuf *in, size_t row, size_t col, double x,
+                              struct err *err)
+{
+    err_named(err, ST_FORMAT, "not-finite", "%s row %zu, column %zu: %s is not a finite number",
+              stream_name(in->st), row + 1, col + 1, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+    if (isnan(x))
+        err_hint(err, "open FILE missing=nan");
+    return ST_FORMAT;
+}
+
+static enum status read_items(struct inbuf *in, const struct npy *h, bool nan_missing,
+                              struct table *t, bool *rounded, struct err *err)
+{
+    size_t total = h->rows * h->cols;
+    for (size_t k = 0; k < total;) {
+        size_t have = (in->len - in->pos) / h->size;
+        if (have == 0) {
+            enum status rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+            if (rc != ST_OK)
+                return rc;
+            have = (in->len - in->pos) / h->size;
+            if (have == 0)
+                return err_named(err, ST_FORMAT, "truncated", "%s ends after %zu of %zu items",
+                                 stream_name(in->st), k, total);
+        }
+        for (size_t end = have < total - k ? k + have : total; k < end; k++) {
+            size_t row = h->fortran ? k % h->rows : k / h->cols;
+            size_t col = h->fortran ? k / h->rows : k % h->cols;
+            double x = item(h, in->b + in->pos);
+            in->pos += h->size;
+            if (!isfinite(x) && !(nan_missing && isnan(x)))
+                return not_finite(in, row, col, x, err);
+            *rounded |= h->kind != 'f' && h->size == 8 && fabs(x) > 9007199254740992.0;
+            t->col[col].v[row] = x;
+        }
+    }
+    if (in->pos == in->len && !in->eof) {
+        enum status rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return in->pos < in->len ? malformed(in, "more bytes follow the array", err) : ST_OK;
+}
+
+static enum status check_shape(const struct inbuf *in, const struct npy *h, size_t budget,
+                               struct err *err)
+{
+    char need[32], have[32];
+    double bytes = 8.0 * (double)h->rows * (double)h->cols;
+    if (h->rows == 0 || h->cols == 0)
+        return err_named(err, ST_FORMAT, "empty", "%s holds an array of %zu x %zu: no data",
+                         stream_name(in->st), h->rows, h->cols);
+    if (h->cols > IMPORT_MAX_COLS)
+        return err_named(err, ST_FORMAT, "limit", "%s has %zu columns; the limit is %zu",
+                         stream_name(in->st), h->cols, IMPORT_MAX_COLS);
+    uint64_t size = stream_size(in->st);
+    if (*stream_packing(in->st) == '\0' && size > 0 &&
+        bytes / 8.0 * (double)h->size > (double)size)
+        return err_named(err, ST_FORMAT, "truncated", "%s: the header tells of %zu x %zu items of "
+                         "%zu bytes, the file has %" PRIu64 " bytes", stream_name(in->st), h->rows,
+                         h->cols, h->size, size);
+    if (bytes <= (double)budget)
+        return ST_OK;
+    mem_format(need, sizeof need, bytes);
+    mem_format(have, sizeof have, (double)budget);
+    err_named(err, ST_NOMEM, "memory", "%s needs %s of memory as a table; the limit is %s",
+              stream_name(in->st), need, have);
+    err_hint(err, "a smaller file, or start with --mem");
+    return ST_NOMEM;
+}
+
+static enum status finish(const struct npy *h, struct table *t, bool rounded, struct err *err)
+{
+    struct buf line = { 0 }, notes = { 0 };
+    for (size_t j = 0; j < t->ncols; j++) {
+        struct column *c = &t->col[j];
+        struct buf name = { 0 };
+        buf_printf(&name, "x%zu", j + 1);
+        c->name = buf_take(&name);
+        c->integers = true;
+        for (size_t i = 0; i < t->n; i++) {
+            c->missing += isnan(c->v[i]);
+            c->integers = c->integers && (isnan(c->v[i]) || c->v[i] == nearbyint(c->v[i]));
+        }
+        if (c->name == NULL)
+            return err_nomem(err, 16, "a column's name");
+    }
+    buf_printf(&line, "NPY, %c%zu, %s order", h->kind, h->size, h->fortran ? "Fortran" : "C");
+    buf_printf(&notes, "note[names]: an array has no names: the columns are x1..x%zu\n", t->ncols);
+    if (rounded)
+        buf_puts(&notes, "warning[rounded]: whole numbers above 2^53 were rounded\n");
+    free(t->decisions);
+    free(t->notes);
+    t->decisions = buf_take(&line);
+    t->notes = buf_take(&notes);
+    return t->decisions == NULL || t->notes == NULL ? err_nomem(err, 64, "notes") : ST_OK;
+}
+
+enum status import_npy(struct inbuf *in, const struct import_opts *opts, const struct ctl *ctl,
+                       struct table *t, struct err *err)
+{
+    (void)ctl; /* the stream looks at it */
+    struct npy h = { 0 };
+    enum status rc = read_header(in, &h, err);
+    if (rc == ST_OK)
+        rc = check_shape(in, &h, opts->mem_limit > 0 ? opts->mem_limit : mem_physical(), err);
+    if (rc != ST_OK)
+        return rc;
+    struct column *col = mem_calloc(h.cols, sizeof *col, "columns", err);
+    if (col == NULL)
+        return ST_NOMEM;
+    free(t->col);
+    t->col = col;
+    t->ncols = h.cols;
+    t->n = h.rows;
+    for (size_t j = 0; j < h.cols; j++) {
+        col[j].type = COL_REAL;
+        col[j].v = mem_calloc(h.rows, sizeof *col[j].v, "a column of numbers", err);
+        if (col[j].v == NULL)
+            return ST_NOMEM;
+    }
+    bool rounded = false;
+    rc = read_items(in, &h, nan_is_missing(opts), t, &rounded, err);
+    return rc == ST_OK ? finish(&h, t, rounded, err) : rc;
+}

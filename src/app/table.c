@@ -1,0 +1,447 @@
+/* app/table.c -- tables and the columns they grow from: distinct strings, levels in sorted order,
+ * repeated rows counted exactly. */
+#include "app/table.h"
+
+#include "app/import.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- life ---- */
+
+struct table *table_new(const char *path, size_t ncols, struct err *err)
+{
+    struct table *t = mem_calloc(1, sizeof *t, "a table", err);
+    if (t == NULL)
+        return NULL;
+    t->refs = 1;
+    t->ncols = ncols;
+    t->path = mem_strdup(path, err);
+    t->decisions = mem_strdup("", err);
+    t->notes = mem_strdup("", err);
+    t->col = mem_calloc(ncols, sizeof *t->col, "a table's columns", err);
+    if (t->path == NULL || t->decisions == NULL || t->notes == NULL || t->col == NULL) {
+        table_unref(t);
+        return NULL;
+    }
+    return t;
+}
+
+struct table *table_ref(struct table *t)
+{
+    if (t != NULL)
+        __atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+    return t;
+}
+
+void column_clear(struct column *c)
+{
+    free(c->name);
+    free(c->v);
+    free(c->code);
+    free(c->level);
+    free(c->text);
+    free(c->arena);
+    *c = (struct column){ 0 };
+}
+
+void table_unref(struct table *t)
+{
+    if (t == NULL || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (size_t j = 0; t->col != NULL && j < t->ncols; j++)
+        column_clear(&t->col[j]);
+    free(t->col);
+    free(t->path);
+    free(t->decisions);
+    free(t->notes);
+    free(t);
+}
+
+size_t table_find(const struct table *t, const char *name)
+{
+    for (size_t j = 0; j < t->ncols; j++)
+        if (strcmp(t->col[j].name, name) == 0)
+            return j;
+    return SIZE_MAX;
+}
+
+void table_cell(const struct table *t, size_t row, size_t col, struct buf *out)
+{
+    const struct column *c = &t->col[col];
+    if (c->type == COL_CATEGORY && c->code[row] != UINT32_MAX)
+        buf_puts(out, c->level[c->code[row]]);
+    else if (c->type == COL_TEXT && c->text[row] != NULL)
+        buf_puts(out, c->text[row]);
+    else if (c->type == COL_REAL && !isnan(c->v[row]))
+        buf_json_double(out, c->v[row]);
+}
+
+size_t table_bytes(const struct table *t)
+{
+    size_t bytes = sizeof *t + t->ncols * sizeof *t->col;
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct column *c = &t->col[j];
+        bytes += c->type == COL_CATEGORY ? t->n * sizeof *c->code : t->n * 8;
+        if (c->type == COL_TEXT && c->arena != NULL)
+            for (size_t i = 0; i < t->n; i++)
+                bytes += c->text[i] != NULL ? strlen(c->text[i]) + 1 : 0;
+    }
+    return bytes;
+}
+
+/* ---- distinct strings ---- */
+
+static size_t intern_place(const struct intern *in, const char *s, size_t len)
+{
+    size_t mask = in->nslot - 1;
+    size_t i = crc32(0, (const Bytef *)s, (uInt)len) & mask;
+    for (; in->slot[i] != 0; i = (i + 1) & mask) {
+        const char *t = in->text + in->at[in->slot[i] - 1];
+        if (strncmp(t, s, len) == 0 && t[len] == '\0')
+            break;
+    }
+    return i;
+}
+
+static enum status intern_widen(struct intern *in, struct err *err)
+{
+    if (in->n * 2 < in->nslot)
+        return ST_OK;
+    size_t nslot = in->nslot == 0 ? 64 : in->nslot * 2;
+    uint32_t *slot = mem_calloc(nslot, sizeof *slot, "a column's levels", err);
+    if (slot == NULL)
+        return ST_NOMEM;
+    free(in->slot);
+    in->slot = slot;
+    in->nslot = nslot;
+    for (size_t k = 0; k < in->n; k++) {
+        const char *s = in->text + in->at[k];
+        in->slot[intern_place(in, s, strlen(s))] = (uint32_t)k + 1;
+    }
+    return ST_OK;
+}
+
+enum status intern_code(struct intern *in, const char *s, size_t len, uint32_t *code,
+                        struct err *err)
+{
+    if (in->n > 0) {
+        const char *t = in->text + in->at[in->last];
+        if (strncmp(t, s, len) == 0 && t[len] == '\0') {
+            *code = in->last;
+            return ST_OK;
+        }
+    }
+    enum status rc = intern_widen(in, err);
+    if (rc != ST_OK)
+        return rc;
+    size_t i = intern_place(in, s, len);
+    if (in->slot[i] == 0) {
+        if (in->n >= UINT32_MAX - 2)
+            return err_set(err, ST_FORMAT, "a column has more than 4 billion distinct words");
+        void *text = in->text, *at = in->at;
+        rc = mem_grow(&text, &in->cap, in->len + len + 1, 1, "a column's levels", err);
+        in->text = text;
+        if (rc == ST_OK)
+            rc = mem_grow(&at, &in->capat, in->n + 1, sizeof *in->at, "a column's levels", err);
+        in->at = at;
+        if (rc != ST_OK)
+            return rc;
+        memcpy(in->text + in->len, s, len);
+        in->text[in->len + len] = '\0';
+        in->at[in->n] = in->len;
+        in->len += len + 1;
+        in->slot[i] = (uint32_t)++in->n;
+    }
+    *code = in->last = in->slot[i] - 1;
+    return ST_OK;
+}
+
+void intern_free(struct intern *in)
+{
+    free(in->text);
+    free(in->at);
+    free(in->slot);
+    *in = (struct intern){ 0 };
+}
+
+/* ---- growing columns ---- */
+
+enum status grow_reserve(struct grow *g, size_t n, struct err *err)
+{
+    void *p;
+    enum status rc;
+    switch (g->type) {
+    case COL_REAL:
+        p = g->v;
+        rc = mem_grow(&p, &g->capv, n, sizeof *g->v, "a column of numbers", err);
+        g->v = p;
+        return rc;
+    case COL_CATEGORY:
+        p = g->code;
+        rc = mem_grow(&p, &g->capcode, n, sizeof *g->code, "a column of categories", err);
+        g->code = p;
+        return rc;
+    case COL_TEXT:
+        p = g->off;
+        rc = mem_grow(&p, &g->capoff, n, sizeof *g->off, "a column of text", err);
+        g->off = p;
+        return rc;
+    }
+    return ST_OK;
+}
+
+enum status grow_text(struct grow *g, size_t row, const char *s, size_t len, struct err *err)
+{
+    void *p = g->text;
+    enum status rc = mem_grow(&p, &g->cap, g->len + len + 1, 1, "a column of text", err);
+    g->text = p;
+    if (rc != ST_OK)
+        return rc;
+    memcpy(g->text + g->len, s, len);
+    g->text[g->len + len] = '\0';
+    g->off[row] = g->len;
+    g->len += len + 1;
+    return ST_OK;
+}
+
+static void finish_real(struct grow *g, size_t n, struct column *c)
+{
+    c->v = g->v;
+    g->v = NULL;
+    c->integers = true;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(c->v[i]))
+            c->missing++;
+        else if (c->v[i] != nearbyint(c->v[i]))
+            c->integers = false;
+    }
+}
+
+static int by_string(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted levels do not depend on the order of rows. */
+static enum status finish_levels(struct grow *g, size_t n, struct column *c, struct err *err)
+{
+    struct intern *in = &g->levels;
+    uint32_t *to = mem_calloc(in->n, sizeof *to, "a column's levels", err);
+    c->level = mem_calloc(in->n, sizeof *c->level, "a column's levels", err);
+    if (to == NULL || c->level == NULL) {
+        free(to);
+        return ST_NOMEM;
+    }
+    c->nlevels = in->n;
+    for (size_t k = 0; k < in->n; k++)
+        c->level[k] = in->text + in->at[k];
+    qsort(c->level, c->nlevels, sizeof *c->level, by_string);
+    for (size_t k = 0; k < c->nlevels; k++)
+        to[in->slot[intern_place(in, c->level[k], strlen(c->level[k]))] - 1] = (uint32_t)k;
+    c->code = g->code;
+    g->code = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (c->code[i] == UINT32_MAX)
+            c->missing++;
+        else
+            c->code[i] = to[c->code[i]];
+    }
+    c->arena = in->text;
+    in->text = NULL;
+    free(to);
+    return ST_OK;
+}
+
+static void finish_text(struct grow *g, size_t n, struct column *c)
+{
+    _Static_assert(sizeof(size_t) == sizeof(char *), "offsets become pointers in place");
+    c->arena = g->text;
+    c->text = (char **)(void *)g->off;
+    for (size_t i = 0; i < n; i++) {
+        size_t at;
+        memcpy(&at, &c->text[i], sizeof at);
+        c->text[i] = at == SIZE_MAX ? NULL : c->arena + at;
+        c->missing += at == SIZE_MAX;
+    }
+    g->text = NULL;
+    g->off = NULL;
+}
+
+enum status grow_finish(struct grow *g, size_t n, struct column *c, struct err *err)
+{
+    enum status rc = grow_reserve(g, n > 0 ? n : 1, err); /* so that no array is NULL */
+    if (rc != ST_OK)
+        return rc;
+    c->type = g->type;
+    if (g->type == COL_REAL)
+        finish_real(g, n, c);
+    else if (g->type == COL_CATEGORY)
+        rc = finish_levels(g, n, c, err);
+    else
+        finish_text(g, n, c);
+    grow_free(g);
+    return rc;
+}
+
+void grow_free(struct grow *g)
+{
+    free(g->v);
+    free(g->code);
+    intern_free(&g->levels);
+    free(g->off);
+    free(g->text);
+    *g = (struct grow){ .type = g->type };
+}
+
+enum status column_to_text(struct column *c, size_t n, struct err *err)
+{
+    c->text = mem_calloc(n > 0 ? n : 1, sizeof *c->text, "a column of text", err);
+    if (c->text == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        c->text[i] = c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
+    free(c->code);
+    free(c->level);
+    c->code = NULL;
+    c->level = NULL;
+    c->nlevels = 0;
+    c->type = COL_TEXT;
+    return ST_OK;
+}
+
+/* ---- repeated rows ---- */
+
+struct row_key {
+    uint64_t hash;
+    size_t row;
+};
+
+static double plain_zero(double x)
+{
+    return isnan(x) ? (double)NAN : x + 0.0; /* -0.0 equals 0.0; all missing cells are alike */
+}
+
+/* Adds a column to the hash of rows r0..r1: two independent checksums of its bytes. */
+static void hash_column(const struct column *c, size_t r0, size_t r1, struct row_key *key)
+{
+    for (size_t i = r0; i < r1; i++) {
+        unsigned char b[8] = { 0 };
+        const unsigned char *p = b;
+        size_t len = 8;
+        if (c->type == COL_REAL) {
+            double x = plain_zero(c->v[i]);
+            memcpy(b, &x, 8);
+        } else if (c->type == COL_CATEGORY) {
+            memcpy(b, &c->code[i], 4);
+        } else if (c->text[i] != NULL) {
+            p = (const unsigned char *)c->text[i];
+            len = strlen(c->text[i]);
+        }
+        uint32_t crc = (uint32_t)crc32((uLong)(key[i].hash >> 32), p, (uInt)len);
+        uint32_t adler = (uint32_t)adler32((uLong)(uint32_t)key[i].hash, p, (uInt)len);
+        key[i].hash = (uint64_t)crc << 32 | adler;
+    }
+}
+
+static int compare_cell(const struct column *c, size_t a, size_t b)
+{
+    if (c->type == COL_REAL) {
+        double x = plain_zero(c->v[a]), y = plain_zero(c->v[b]);
+        return memcmp(&x, &y, sizeof x);
+    }
+    if (c->type == COL_CATEGORY)
+        return (c->code[a] > c->code[b]) - (c->code[a] < c->code[b]);
+    if (c->text[a] == NULL || c->text[b] == NULL)
+        return (c->text[a] != NULL) - (c->text[b] != NULL);
+    return strcmp(c->text[a], c->text[b]);
+}
+
+static int compare_rows(const struct table *t, size_t a, size_t b)
+{
+    int order = 0;
+    for (size_t j = 0; j < t->ncols && order == 0; j++)
+        order = compare_cell(&t->col[j], a, b);
+    return order;
+}
+
+static int by_hash_then_row(const void *a, const void *b, void *table)
+{
+    const struct row_key *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return compare_rows(table, x->row, y->row);
+}
+
+/* Groups the keys by the top byte of their hash, so that sorting can be stopped between groups
+ * and stays in the cache. first: 257 bounds. */
+static void spread_keys(const struct row_key *key, size_t n, struct row_key *out, size_t *first)
+{
+    size_t next[256];
+    memset(first, 0, 257 * sizeof *first);
+    for (size_t i = 0; i < n; i++)
+        first[(key[i].hash >> 56) + 1]++;
+    for (size_t b = 0; b < 256; b++) {
+        first[b + 1] += first[b];
+        next[b] = first[b];
+    }
+    for (size_t i = 0; i < n; i++)
+        out[next[key[i].hash >> 56]++] = key[i];
+}
+
+/* Rows that equal an earlier one.  Exact whatever the hash does: rows with equal hashes are ordered
+ * by their cells.  Gives up (-1) only where the keys would not fit. */
+static enum status count_duplicates(struct table *t, const struct ctl *ctl, struct err *err)
+{
+    enum { STEP = 1 << 14 };
+    t->duplicates = -1;
+    if (t->n > (size_t)100 << 20)
+        return ST_OK;
+    struct row_key *key = malloc((t->n + 1) * sizeof *key), *sorted = NULL;
+    if (key != NULL)
+        sorted = malloc((t->n + 1) * sizeof *sorted);
+    enum status rc = ST_OK;
+    if (key == NULL || sorted == NULL)
+        goto done; /* a count that is not worth an error */
+    for (size_t r0 = 0; r0 < t->n && rc == ST_OK; r0 += STEP) {
+        size_t r1 = r0 + STEP < t->n ? r0 + STEP : t->n;
+        for (size_t i = r0; i < r1; i++)
+            key[i] = (struct row_key){ 1, i };
+        for (size_t j = 0; j < t->ncols; j++)
+            hash_column(&t->col[j], r0, r1, key);
+        if (ctl_stopped(ctl))
+            rc = err_set(err, ST_CANCELLED, "reading was stopped");
+    }
+    size_t first[257];
+    spread_keys(key, t->n, sorted, first);
+    int64_t repeated = 0;
+    for (size_t b = 0; b < 256 && rc == ST_OK; b++) {
+        struct row_key *k = sorted + first[b];
+        size_t m = first[b + 1] - first[b];
+        qsort_r(k, m, sizeof *k, by_hash_then_row, t);
+        for (size_t i = 1; i < m; i++)
+            repeated += k[i].hash == k[i - 1].hash && compare_rows(t, k[i].row, k[i - 1].row) == 0;
+        if (ctl_stopped(ctl))
+            rc = err_set(err, ST_CANCELLED, "reading was stopped");
+    }
+    if (rc == ST_OK)
+        t->duplicates = repeated;
+done:
+    free(key);
+    free(sorted);
+    return rc;
+}
+
+enum status table_finish(struct table *t, const struct ctl *ctl, struct err *err)
+{
+    t->missing = 0;
+    for (size_t j = 0; j < t->ncols; j++)
+        t->missing += t->col[j].missing;
+    ctl_tell(ctl, "read: repeated rows", 0, 0, NAN);
+    return count_duplicates(t, ctl, err);
+}
