@@ -557,8 +557,11 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
                    words > 0 ? "has numbers" : "has numbers only");
     } else if (below > 0) {
         plan->header = true;
-        buf_printf(&plan->why, " (line %zu has words, %s below numbers)", s->line[0],
-                   below == width(s, 0) ? "all columns" : "some columns");
+        if (below == width(s, 0))
+            buf_printf(&plan->why, " (line %zu has words, the rest numbers)", s->line[0]);
+        else
+            buf_printf(&plan->why, " (line %zu has words, %zu of %zu columns numbers below)",
+                       s->line[0], below, width(s, 0));
     } else {
         plan->header = repeated == 0;
         buf_printf(&plan->why, repeated == 0 ? " (line %zu holds words that do not come again)"
