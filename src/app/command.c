@@ -15,6 +15,8 @@
 /* Order of groups in `help` and in the manual. */
 static const struct command *const tables[] = {
     cmd_data_rows,
+    cmd_model_rows,
+    cmd_plot_rows,
     cmd_general_rows,
 };
 

@@ -3,8 +3,10 @@
 #include "app/workspace.h"
 
 #include "app/args.h"
+#include "app/clustering.h"
 #include "app/job.h"
 #include "app/options.h"
+#include "app/scoring.h"
 #include "app/store.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -86,19 +88,6 @@ struct workspace *workspace_new(const struct options *opt, struct err *err)
     return ws;
 }
 
-static void prediction_free(struct prediction *p)
-{
-    free(p->row);
-    free(p->y);
-    free(p->mean);
-    free(p->sd_latent);
-    free(p->sd);
-    free(p->y_scaled);
-    free(p->mean_scaled);
-    free(p->var_scaled);
-    memset(p, 0, sizeof *p);
-}
-
 void ws_run_free(struct run *r)
 {
     if (!r)
@@ -140,15 +129,7 @@ void workspace_free(struct workspace *ws)
         dataset_unref(ws->data[i]);
     for (size_t i = 0; i < ws->nscript; i++)
         free(ws->script[i]);
-    if (ws->pca.have) {
-        kpca_free(&ws->pca.k);
-        free(ws->pca.coords);
-        free(ws->pca.row);
-        free(ws->pca.color);
-        free(ws->pca.color_name);
-    }
-    if (ws->pca.have_clusters)
-        kmeans_free(&ws->pca.clusters);
+    pca_state_free(&ws->pca);
     pool_free(ws->pool);
     if (ws->lines)
         free(ws->lines->v);

@@ -2,7 +2,7 @@
 #   bench_programs += tests/bench/x      (built by `make bench`)
 #   bench_scripts += tests/bench/x.sh    (run in order by `make bench`)
 bench_programs =
-bench_scripts =
+bench_scripts = tests/bench/jobs.sh
 
 .PHONY: bench
 bench: gpdesk$(EXEEXT) $(bench_programs)

@@ -1,0 +1,399 @@
+/* app/cmd_model.c -- kernels, tuning, fitting, scores, predictions, clusters: the rows of the
+ * command table and what they start.  The work itself is in fitting.c, scoring.c, clustering.c. */
+#include "app/clustering.h"
+#include "app/commands.h"
+#include "app/fitting.h"
+#include "app/scoring.h"
+#include "app/store.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
+       DEFAULT_TUNE_FEATURES = 2048 };
+
+/* ---- kernel ------------------------------------------------------------------------------------- */
+
+static void kernel_list(struct workspace *ws)
+{
+    struct rec rec;
+    struct buf b = { 0 };
+    const struct kernel_ops *k;
+
+    rec_init(&rec, REC_RESULT, "kernel");
+    kernel_print(&ws->kernel, &b);
+    rec_str(&rec, "kernel", buf_str(&b));
+    rec_text(&rec, "current: %s\n", buf_str(&b));
+    rec_open(&rec, "kernels");
+    for (size_t i = 0; (k = kernel_at(i)); i++) {
+        rec_str(&rec, k->name, k->title);
+        rec_text(&rec, "%s  %-10s %-24s %s", i ? "\n" : "", k->name, k->title, k->formula);
+    }
+    rec_close(&rec);
+    rec_text(&rec, "\n  set one: kernel matern(nu=5/2)");
+    ws_emit(ws, &rec);
+    buf_free(&b);
+}
+
+/* Takes a kernel and its starting hyperparameters into the workspace. */
+static void kernel_take(struct workspace *ws, const struct kernel *k, const double *hp)
+{
+    const size_t n = kernel_nhp(k);
+
+    ws->kernel = *k;
+    for (size_t i = 0; i < n; i++) {
+        struct hparam h;
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(k, i, name, &h);
+        ws->hp[i] = isfinite(hp[i]) ? hp[i] : h.init;
+        ws->hp_bound[i] = (struct tune_bound){ h.lo, h.hi, false, 0 };
+    }
+    ws->hp_tuned = false;
+    ws->serial++;
+}
+
+static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct err *err)
+{
+    double hp[KERNEL_MAX_HP];
+    struct kernel k;
+    struct rec rec;
+    struct buf b = { 0 };
+
+    if (!args_given(a, "kernel")) {
+        kernel_list(ws);
+        return ST_OK;
+    }
+    const enum status rc = kernel_parse(args_text(a, "kernel"), &k, hp, err);
+    if (rc != ST_OK)
+        return rc;
+    kernel_take(ws, &k, hp);
+    rec_init(&rec, REC_RESULT, "kernel");
+    kernel_print(&k, &b);
+    rec_str(&rec, "kernel", buf_str(&b));
+    fitting_hp_json(&rec, &k, ws->hp, ws->amplitude, ws->noise);
+    rec_text(&rec, "kernel %s: %s; %s\n  ", buf_str(&b), k.term[0].ops->title, k.term[0].ops->formula);
+    fitting_hp_text(&rec.text, &k, ws->hp, ws->amplitude, ws->noise);
+    ws_emit(ws, &rec);
+    buf_free(&b);
+    if (ws->store)
+        store_state(ws->store, ws);
+    return ST_OK;
+}
+
+/* ---- common to tune and fit ------------------------------------------------------------------------- */
+
+static size_t train_rows(const struct dataset *d)
+{
+    return d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
+}
+
+/* kernel= on the line, else the current one; hp gets start values. */
+static enum status line_kernel(struct workspace *ws, const struct args *a, struct kernel *k,
+                               double *hp, struct err *err)
+{
+    if (args_given(a, "kernel")) {
+        double set[KERNEL_MAX_HP];
+        const enum status rc = kernel_parse(args_text(a, "kernel"), k, set, err);
+        if (rc != ST_OK)
+            return rc;
+        kernel_take(ws, k, set);
+    }
+    *k = ws->kernel;
+    memcpy(hp, ws->hp, sizeof ws->hp);
+    return ST_OK;
+}
+
+/* ---- tune ----------------------------------------------------------------------------------------------- */
+
+static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
+    struct tune_opts o = { 0 };
+    struct kernel k;
+    double hp[KERNEL_MAX_HP];
+    enum status rc = d ? line_kernel(ws, a, &k, hp, err) : err->code;
+
+    memcpy(o.hp, ws->hp_bound, sizeof o.hp);
+    o.amplitude = ws->amp_bound;
+    o.noise = ws->noise_bound;
+    double amplitude = ws->amplitude, noise = ws->noise; /* fixed values end up in the bounds */
+    if (rc == ST_OK)
+        rc = ws_hp_merge(&k, a, hp, &amplitude, &noise, o.hp, &o.amplitude, &o.noise, err);
+    if (rc != ST_OK)
+        return rc;
+    const struct tuner_ops *t = tuner_find(args_text(a, "method"), err);
+    if (!t)
+        return err->code;
+    o.method = t->name;
+    const char *on = args_text(a, "solver");
+    o.exact = !strcmp(on, "exact")
+              || (!strcmp(on, "auto") && !args_given(a, "features")
+                  && train_rows(d) <= EXACT_TUNE_ROWS);
+    if (o.exact && !strcmp(on, "auto"))
+        ws_note(ws, "exact", "%zu training rows: tuned on the exact kernel (tune features=%d uses "
+                "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
+    o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
+    o.features += o.features & 1;
+    o.max_evals = (size_t)args_int(a, "evals", 0);
+    o.subsample = (size_t)args_int(a, "rows", 0);
+    o.polish = args_bool(a, "polish");
+    o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    o.precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
+    o.start = hp;
+    return fitting_tune(ws, d, &k, &o, args_line(a), err);
+}
+
+/* ---- fit ------------------------------------------------------------------------------------------------- */
+
+static enum status fit_hp(struct workspace *ws, const struct args *a, struct fit_opts *o,
+                          struct err *err)
+{
+    o->amplitude = ws->amplitude;
+    o->noise = ws->noise;
+    const enum status rc = ws_hp_merge(&o->kernel, a, o->hp, &o->amplitude, &o->noise, NULL, NULL,
+                                       NULL, err);
+    if (rc != ST_OK)
+        return rc;
+    if (!ws->hp_tuned && !args_hp(a))
+        ws_note(ws, "untuned", "the hyperparameters are starting values, not tuned ones; "
+                "try: tune, then fit");
+    return ST_OK;
+}
+
+static enum status fit_variance(const struct args *a, struct fit_opts *o, struct err *err)
+{
+    const char *v = args_text(a, "variance");
+    double n;
+
+    if (!strcmp(v, "auto") || !strcmp(v, "all") || !strcmp(v, "none")) {
+        o->variance = v[1] == 'u' ? VAR_AUTO : v[0] == 'a' ? VAR_ALL : VAR_NONE;
+        return ST_OK;
+    }
+    if (!text_scaled(v, &n) || n < 2 || n != floor(n) || n > 1e6) {
+        err_set(err, ST_RANGE, "variance=%s is not auto, all, none or a number of features", v);
+        err_hint(err, "fit variance=4096");
+        return ST_RANGE;
+    }
+    o->variance = VAR_COUNT;
+    o->variance_count = (size_t)n + ((size_t)n & 1);
+    return ST_OK;
+}
+
+static enum status fit_methods(struct workspace *ws, const struct args *a, const struct dataset *d,
+                               struct fit_opts *o, struct err *err)
+{
+    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
+    const char *name = args_text(a, "solver");
+    const bool is_auto = !strcmp(name, "auto");
+
+    if (is_auto && !args_given(a, "features") && !args_given(a, "rank")
+        && train_rows(d) <= EXACT_FIT_ROWS) {
+        o->solver = "exact";
+        ws_note(ws, "exact", "%zu training rows: fitted exactly, by Cholesky (fit features=%d uses "
+                "random features)", train_rows(d), DEFAULT_FEATURES);
+    } else if (is_auto || !strcmp(name, "exact")) {
+        o->solver = is_auto ? "auto" : "exact";
+    } else {
+        const struct solver_ops *s = solver_find(name, err);
+        if (!s)
+            return err->code;
+        o->solver = s->name;
+    }
+    if (args_given(a, "precond")) {
+        const struct precond_ops *p = precond_find(args_text(a, "precond"), err);
+        if (!p)
+            return err->code;
+        o->precond = p->name;
+    }
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(args_text(a, "plan"), plans[i]))
+            o->plan = (enum plan)i;
+    return ST_OK;
+}
+
+static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
+    struct fit_opts o = { 0 };
+    enum status rc = d ? line_kernel(ws, a, &o.kernel, o.hp, err) : err->code;
+
+    if (rc == ST_OK)
+        rc = fit_hp(ws, a, &o, err);
+    if (rc == ST_OK)
+        rc = fit_variance(a, &o, err);
+    if (rc == ST_OK)
+        rc = fit_methods(ws, a, d, &o, err);
+    if (rc != ST_OK)
+        return rc;
+    o.features = (size_t)args_int(a, "features", DEFAULT_FEATURES);
+    o.features += o.features & 1;
+    o.rank = (size_t)args_int(a, "rank", 0);
+    o.rtol = args_num(a, "rtol");
+    o.maxit = (size_t)args_int(a, "maxit", 500);
+    o.precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
+    o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    return fitting_fit(ws, d, &o, args_line(a), err);
+}
+
+/* ---- score, check, predict ------------------------------------------------------------------------------- */
+
+static enum status cmd_score(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const char *const words[] = { "train", "valid", "test" };
+    struct run *r = ws_run(ws, args_text(a, "run"), err);
+    enum part part = PART_TEST;
+
+    if (!r)
+        return err->code;
+    if (args_bool(a, "folds"))
+        return scoring_folds(ws, r, args_line(a), err);
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(args_text(a, "on"), words[i]))
+            part = (enum part)i;
+    return scoring_score(ws, r, part, args_line(a), err);
+}
+
+static enum status cmd_check(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct run *r = ws_run(ws, args_text(a, "run"), err);
+    return r ? scoring_check(ws, r, args_line(a), err) : err->code;
+}
+
+static enum status cmd_predict(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct run *r = ws_run(ws, args_text(a, "run"), err);
+    const char *sep = args_text(a, "sep"), *dec = args_text(a, "decimal");
+    struct import_opts o = { .header = -1, .missing = args_text(a, "missing"),
+                             .types = args_text(a, "types"), .mem_limit = ws->opt.mem };
+
+    if (!r)
+        return err->code;
+    if (sep)
+        o.sep = !strcmp(sep, "tab") ? '\t' : sep[0];
+    if (dec)
+        o.decimal = dec[0];
+    return scoring_predict(ws, r, args_text(a, "file"), args_text(a, "out"), &o, args_line(a), err);
+}
+
+/* ---- pca, cluster ------------------------------------------------------------------------------------------ */
+
+static enum status explore(struct workspace *ws, const struct args *a, const size_t *k, size_t nk,
+                           struct err *err)
+{
+    struct run *r = NULL;
+    struct dataset *d;
+    struct clustering_opts o = {
+        .dims = (size_t)args_int(a, "dims", 2), .color = args_text(a, "color"), .k = k, .nk = nk,
+        .rows = (size_t)args_int(a, "rows", 5000),
+        .features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES),
+    };
+
+    if (args_given(a, "run") || ws->last_fit[0]) {
+        r = ws_run(ws, args_text(a, "run"), err);
+        if (!r)
+            return err->code;
+    }
+    if (r && !r->model)
+        r = NULL;
+    d = r && r->data ? r->data : ws_dataset(ws, NULL, err);
+    if (!d)
+        return err->code;
+    if (r && !r->data)
+        r = NULL;
+    if (!r)
+        ws_note(ws, "kernel", "no fitted run with data: the current kernel and hyperparameters are used");
+    o.features += o.features & 1;
+    return clustering_run(ws, d, r, &o, args_line(a), err);
+}
+
+static enum status cmd_pca(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return explore(ws, a, NULL, 0, err);
+}
+
+static enum status cmd_cluster(struct workspace *ws, const struct args *a, struct err *err)
+{
+    size_t *k = NULL, n = 0;
+    enum status rc = args_ints(a, "k", &k, &n, err);
+
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        if (k[i] < 2 || k[i] > 64)
+            rc = err_set(err, ST_RANGE, "k=%zu: between 2 and 64 clusters", k[i]);
+    if (rc == ST_OK)
+        rc = explore(ws, a, k, n, err);
+    free(k);
+    return rc;
+}
+
+#define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
+#define RUN_ARG { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" }
+#define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: set seed" }
+#define PRECISION_ARG { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of the features inside a tile; sums are always double" }
+#define KERNEL_ARG { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one" }
+
+const struct command cmd_model_rows[] = {
+    { "kernel", "model", "List kernels, or set the current one", "kernel matern(nu=5/2)",
+      { { "kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "rbf, matern(nu=3/2), cauchy, rbf(l=0.3)" } },
+      CMD_CHANGES, cmd_kernel,
+      "l= (lengthscale) is in units of the standardised inputs; a value given here is where tuning starts." },
+    { "tune", "model", "Choose hyperparameters by the marginal likelihood", "tune features=512 evals=12",
+      { DATA_ARG, KERNEL_ARG,
+        { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning" },
+        { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features" },
+        { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs" },
+        { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30)" },
+        { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
+        { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },
+        PRECISION_ARG, SEED_ARG },
+      CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_tune,
+      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it." },
+    { "fit", "model", "Fit a Gaussian process at the current hyperparameters", "fit features=1024",
+      { DATA_ARG, KERNEL_ARG,
+        { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, pcg, cg, direct, exact" },
+        { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "columns of Z (random features)" },
+        { "rank", ARG_INT, 0, NULL, 1, 65536, NULL, "columns", "rank of the preconditioner (default: chosen, told)" },
+        { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "none, jacobi, gauss, srht, srht2" },
+        { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
+        { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
+        { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },
+        { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
+        PRECISION_ARG, SEED_ARG },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_fit,
+      "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit l=0.5 noise=0.1." },
+    { "score", "model", "Errors and calibration of a fit on held-out rows", "score",
+      { RUN_ARG,
+        { "on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows" },
+        { "folds", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "refit and score on each fold of split folds=K" } },
+      CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES, cmd_score,
+      "rmse and mae are in units of the target; the scaled ones are divided by the training standard deviation." },
+    { "check", "model", "Is the uncertainty honest? Calibration, outliers, shift, starvation", "check",
+      { RUN_ARG }, CMD_JOB | CMD_NEEDS_MODEL, cmd_check, NULL },
+    { "predict", "model", "Predict a file, or the test rows", "predict out=predictions.csv",
+      { { "file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL, "CSV or NPY with the same input columns; default: the test rows" },
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: row, ids, mean, sd_latent, sd" },
+        { "run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
+        { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter of the file: , ; tab" },
+        { "decimal", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "decimal mark of the file: . or ," },
+        { "missing", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?" },
+        { "types", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category" } },
+      CMD_JOB | CMD_NEEDS_MODEL, cmd_predict,
+      "sd_latent is the uncertainty of the function, sd that of a new measurement (noise included)." },
+    { "pca", "model", "Kernel PCA of the training rows", "pca dims=3",
+      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit whose kernel to use" },
+        { "dims", ARG_INT, 0, "2", 1, 500, NULL, "components", "how many components" },
+        { "color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL, "column that colours the points" },
+        { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
+        { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_pca, NULL },
+    { "cluster", "model", "Kernel k-means on the leading components", "cluster k=2..4",
+      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit whose kernel to use" },
+        { "k", ARG_INTS, 0, "2..8", 2, 64, NULL, "clusters", "number, list or range; the best silhouette wins" },
+        { "dims", ARG_INT, 0, "10", 1, 500, NULL, "components", "how many components" },
+        { "color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL, "column kept beside the labels" },
+        { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
+        { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_cluster, NULL },
+    { .name = NULL },
+};

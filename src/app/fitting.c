@@ -1,0 +1,527 @@
+/* app/fitting.c -- tuning and fitting as background jobs: see fitting.h.
+ *
+ * A job owns references to all that it reads, so that the workspace may change under it; what it
+ * made moves into the run on the main thread, in its `done`. */
+#include "app/fitting.h"
+
+#include "app/store.h"
+#include "app/trace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct fitting {                     /* a job's inputs and outputs */
+    struct dataset *data;
+    struct encoding enc;
+    struct kernel kernel;
+    struct tune_opts topt;
+    double start[KERNEL_MAX_HP];     /* topt.start points here */
+    struct fit_opts fopt;
+    struct tune_result tune;
+    struct model *model;
+    struct fit_info info;
+    struct solve_info solve;
+    size_t rows;
+    struct buf notes;                /* of the encoding: one line each */
+    double seconds;
+};
+
+static void fitting_free(struct job *job)
+{
+    struct fitting *f = job->arg;
+
+    if (!f)
+        return;
+    dataset_unref(f->data);
+    encoding_free(&f->enc);
+    tune_result_free(&f->tune);
+    model_unref(f->model);
+    solve_info_free(&f->solve);
+    buf_free(&f->notes);
+    free(f);
+    job->arg = NULL;
+}
+
+enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encoding,
+                         struct encoding *enc, struct encoded *out, struct buf *notes,
+                         struct err *err)
+{
+    size_t *rows = NULL, n = 0;
+    enum status rc = dataset_rows(d, part, &rows, &n, err);
+
+    if (rc == ST_OK && n == 0) {
+        static const char *const words[] = { "training", "validation", "test" };
+        rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows", d->name, words[part]);
+        err_hint(err, part == PART_TRAIN ? "split test=20%%" : "split test=20%%, then fit");
+    }
+    if (rc == ST_OK && fit_encoding)
+        rc = encoding_fit(d, rows, n, enc, notes, err);
+    if (rc == ST_OK)
+        rc = encode(enc, d->table, rows, n, true, out, err);
+    free(rows);
+    return rc;
+}
+
+/* ---- on the worker ------------------------------------------------------------------------- */
+
+static enum status tune_work(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct encoded e = { 0 };
+    const double t0 = job_now();
+    enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
+
+    if (rc == ST_OK) {
+        f->rows = e.n;
+        f->topt.mem_limit = job->mem_limit;
+        rc = tune_run(&f->kernel, &e.base, e.y, &f->topt, job->backend, job->pool, &job->ctl,
+                      &f->tune, err);
+    }
+    encoded_free(&e);
+    f->seconds = job_now() - t0;
+    return rc;
+}
+
+static enum status fit_work(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct encoded e = { 0 };
+    enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
+
+    if (rc == ST_OK) {
+        f->rows = e.n;
+        f->fopt.mem_limit = job->mem_limit;
+        rc = model_fit(&e.base, e.y, &f->fopt, job->backend, job->pool, &job->ctl, &f->model,
+                       &f->info, &f->solve, err);
+    }
+    encoded_free(&e);
+    return rc;
+}
+
+/* ---- on the main thread --------------------------------------------------------------------- */
+
+static void fitting_tick(struct workspace *ws, struct job *job, const struct tick *t)
+{
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (!r)
+        return;
+    if (r->state == RUN_QUEUED) {
+        r->state = RUN_RUNNING;
+        r->started = job->started;
+    }
+    const bool traced = !strcmp(t->phase, "cg") || !strcmp(t->phase, "tune");
+    if (traced && isfinite(t->value)) {
+        if (isfinite(t->target))
+            r->trace_target = t->target;
+        trace_append(r, t, job->tick_seconds, NULL);
+    }
+    r->last = *t;
+    r->last.point = NULL;
+    ws->serial++;
+}
+
+void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    rec_open(rec, "hyperparameters");
+    for (size_t i = 0; i < kernel_nhp(k); i++) {
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(k, i, name, NULL);
+        rec_num(rec, name, hp[i]);
+    }
+    rec_num(rec, "amplitude", amplitude);
+    rec_num(rec, "noise", noise);
+    rec_close(rec);
+}
+
+void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    char num[32];
+
+    for (size_t i = 0; i < kernel_nhp(k); i++) {
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(k, i, name, NULL);
+        text_number(num, sizeof num, hp[i]);
+        buf_printf(b, "%s %s   ", name, num);
+    }
+    text_number(num, sizeof num, amplitude);
+    buf_printf(b, "amplitude %s   ", num);
+    text_number(num, sizeof num, noise);
+    buf_printf(b, "noise %s", num);
+}
+
+/* The notes of the encoding, one record each. */
+static void tell_notes(struct workspace *ws, struct buf *notes)
+{
+    char *s = notes->len ? notes->s : NULL, *end;
+
+    for (; s && *s; s = end) {
+        end = strchr(s, '\n');
+        if (end)
+            *end++ = '\0';
+        else
+            end = s + strlen(s);
+        if (*s)
+            ws_note(ws, "encoding", "%s", s);
+    }
+    buf_clear(notes);
+}
+
+/* A run that ended without a result. */
+static void run_failed(struct workspace *ws, struct run *r, enum status rc, const struct err *err,
+                       const char *line)
+{
+    r->ended = job_now();
+    r->state = rc == ST_CANCELLED ? RUN_STOPPED : RUN_FAILED;
+    if (err)
+        r->failure = *err;
+    if (rc == ST_CANCELLED) {
+        snprintf(r->verdict, sizeof r->verdict, "%s was stopped before there was a result.", r->id);
+        ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
+        ws->unconverged = true;
+    } else {
+        snprintf(r->verdict, sizeof r->verdict, "%s failed: %.200s", r->id, r->failure.msg);
+        ws_error(ws, err, line);
+    }
+    if (ws->store)
+        store_run(ws->store, r);
+    ws->serial++;
+}
+
+static void adopt_encoding(struct run *r, struct encoding *enc)
+{
+    if (r->has_enc)
+        encoding_free(&r->enc);
+    r->enc = *enc;
+    r->has_enc = true;
+    memset(enc, 0, sizeof *enc);
+}
+
+static void tune_words(struct workspace *ws, const struct run *r, const struct tune_result *t)
+{
+    for (size_t i = 0; i < t->nhp + 2; i++) {
+        const bool lo = t->at_lower >> i & 1, hi = t->at_upper >> i & 1;
+        char name[KERNEL_NAME_MAX] = "amplitude";
+        double v = i < t->nhp ? t->best.hp[i] : i == t->nhp ? t->best.amplitude : t->best.noise;
+        if (!lo && !hi)
+            continue;
+        if (i < t->nhp)
+            kernel_hp_info(&r->fit.kernel, i, name, NULL);
+        else if (i > t->nhp)
+            snprintf(name, sizeof name, "noise");
+        ws_warn(ws, "at-bound",
+                "tuned %s = %.3g is at its %s bound; widen it with `tune %s=LOW..HIGH`, or fix it",
+                name, v, lo ? "lower" : "upper", name);
+    }
+    if (t->degenerate)
+        ws_warn(ws, "degenerate",
+                "the noise explains nearly all of the target: the model has learnt little more than "
+                "a constant; try another kernel, or more restarts with tune method=bayes");
+}
+
+static void tune_result_record(struct workspace *ws, const struct run *r, const struct fitting *f)
+{
+    const struct tune_result *t = &r->tune;
+    struct rec rec;
+    char sec[32];
+
+    rec_init(&rec, REC_RESULT, "tune");
+    snprintf(rec.run, sizeof rec.run, "%s", r->id);
+    rec_str(&rec, "run", r->id);
+    rec_str(&rec, "kernel", r->kernel_text);
+    if (f->topt.exact)
+        rec_null(&rec, "features");
+    else
+        rec_int(&rec, "features", (int64_t)f->topt.features);
+    rec_str(&rec, "method", f->topt.method ? f->topt.method : "bayes");
+    rec_str(&rec, "outcome", t->why == TUNE_CANCELLED ? "cancelled" : t->why == TUNE_EVALS ? "evals" : "done");
+    rec_int(&rec, "evaluations", (int64_t)t->evaluations);
+    rec_num(&rec, "nmll", t->best.nmll);
+    fitting_hp_json(&rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
+    rec_num(&rec, "effective_dimension", t->effective_dimension);
+    rec_int(&rec, "rows", (int64_t)f->rows);
+    rec_num(&rec, "seconds", f->seconds);
+    text_seconds(sec, sizeof sec, f->seconds);
+    rec_text(&rec, "%s  %s  %zu evaluations  %s  %s\n", r->id, r->kernel_text, t->evaluations, sec,
+             t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
+    rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s)\n  ", t->best.nmll,
+             t->best.nmll / (double)f->rows, f->rows,
+             f->topt.exact ? "exact kernel" : "random features");
+    fitting_hp_text(&rec.text, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
+    rec_text(&rec, "   (standard deviations, in units of the scaled x and y)");
+    if (t->verdict[0])
+        rec_text(&rec, "\n  %s", t->verdict);
+    ws_emit(ws, &rec);
+}
+
+static void tune_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (!r)
+        return;
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc != ST_OK) {
+        run_failed(ws, r, rc, err, job->line);
+        return;
+    }
+    tell_notes(ws, &f->notes);
+    r->ended = job_now();
+    r->tune = f->tune;
+    memset(&f->tune, 0, sizeof f->tune);
+    adopt_encoding(r, &f->enc);
+    r->state = r->tune.why == TUNE_CANCELLED ? RUN_STOPPED : RUN_DONE;
+    snprintf(r->verdict, sizeof r->verdict, "%s", r->tune.verdict);
+    for (size_t i = 0; i < r->tune.nhp; i++)
+        ws->hp[i] = r->tune.best.hp[i];
+    ws->kernel = r->fit.kernel;
+    ws->amplitude = r->tune.best.amplitude;
+    ws->noise = r->tune.best.noise;
+    ws->hp_tuned = true;
+    if (r->tune.why == TUNE_CANCELLED)
+        ws->unconverged = true;
+    tune_words(ws, r, &r->tune);
+    tune_result_record(ws, r, f);
+    if (ws->store) {
+        store_run(ws->store, r);
+        store_trace(ws->store, r);
+        store_state(ws->store, ws);
+    }
+    ws->serial++;
+}
+
+/* ux.md 5: every stop has its reason, its distance to the target and the next step. */
+static void fit_verdict(struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    struct trace_fit tf;
+    char *v = r->verdict;
+    const size_t n = sizeof r->verdict;
+
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    switch (i->why) {
+    case OUT_RTOL:
+        snprintf(v, n, "stopped: reached rtol %.0e at it %zu (true residual %.1e)", r->fit.rtol,
+                 i->iterations, i->true_residual);
+        break;
+    case OUT_DIRECT:
+        snprintf(v, n, "solved directly (Cholesky), relative residual %.1e", i->true_residual);
+        break;
+    case OUT_MAXIT:
+        if (isfinite(tf.forecast) && tf.forecast > (double)i->iterations)
+            snprintf(v, n,
+                     "stopped at it %zu: residual %.1e, %.0f x the target. Rate %.3f an iteration: "
+                     "about %.0f more. try: fit rank=%zu",
+                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, tf.rate,
+                     tf.forecast - (double)i->iterations, 2 * (i->rank ? i->rank : 256));
+        else
+            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. try: fit rank=%zu",
+                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol,
+                     2 * (i->rank ? i->rank : 256));
+        break;
+    case OUT_CANCELLED:
+        snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept",
+                 i->iterations, i->true_residual);
+        break;
+    case OUT_BREAKDOWN:
+        snprintf(v, n,
+                 "broke down at it %zu (the matrix is not positive definite in this precision); the "
+                 "last good iterate is kept. try: fit precision=double, or a larger noise",
+                 i->iterations);
+        break;
+    default: v[0] = '\0';
+    }
+}
+
+static void fit_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const bool exact = r->model->kind == MODEL_EXACT, cg = i->why != OUT_DIRECT;
+
+    rec_str(rec, "run", r->id);
+    rec_str(rec, "kernel", r->kernel_text);
+    rec_str(rec, "solver", i->solver);
+    if (exact)
+        rec_null(rec, "features");
+    else
+        rec_int(rec, "features", (int64_t)i->features);
+    if (cg && i->rank)
+        rec_int(rec, "rank", (int64_t)i->rank);
+    else
+        rec_null(rec, "rank");
+    rec_str(rec, "preconditioner", cg && i->precond[0] ? i->precond : NULL);
+    rec_str(rec, "plan", i->plan[0] ? i->plan : NULL);
+    rec_str(rec, "outcome", outcome_name(i->why));
+    if (cg)
+        rec_int(rec, "iterations", (int64_t)i->iterations);
+    else
+        rec_null(rec, "iterations");
+    rec_num(rec, "residual", i->residual);
+    rec_num(rec, "true_residual", i->true_residual);
+    rec_num(rec, "ratio", cg && i->rank ? i->ratio : NAN);
+    if (i->variance_features)
+        rec_int(rec, "variance_features", (int64_t)i->variance_features);
+    else
+        rec_null(rec, "variance_features");
+    fitting_hp_json(rec, &r->fit.kernel, r->model->hp, r->model->amplitude, r->model->noise);
+    rec_int(rec, "rows", (int64_t)i->rows);
+    rec_open(rec, "seconds");
+    rec_num(rec, "features", i->seconds.features);
+    rec_num(rec, "precond", i->seconds.precond);
+    rec_num(rec, "solve", i->seconds.solve);
+    rec_num(rec, "variance", i->seconds.variance);
+    rec_num(rec, "total", i->seconds.total);
+    rec_close(rec);
+    rec_int(rec, "peak_bytes", (int64_t)i->peak_bytes);
+    rec_num(rec, "effective_dimension", i->effective_dimension);
+}
+
+static void fit_result_record(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    struct rec rec;
+    char total[32], solve[32], pre[32], var[32], mem[32];
+
+    rec_init(&rec, REC_RESULT, "fit");
+    snprintf(rec.run, sizeof rec.run, "%s", r->id);
+    fit_json(&rec, r);
+    text_seconds(total, sizeof total, i->seconds.total);
+    text_seconds(solve, sizeof solve, i->seconds.solve);
+    text_seconds(pre, sizeof pre, i->seconds.precond);
+    text_seconds(var, sizeof var, i->seconds.variance);
+    mem_format(mem, sizeof mem, (double)i->peak_bytes);
+    rec_text(&rec, "%s  %s  %zu rows  ", r->id, r->kernel_text, i->rows);
+    if (r->model->kind == MODEL_EXACT)
+        rec_text(&rec, "exact  ");
+    else
+        rec_text(&rec, "features=%zu  ", i->features);
+    rec_text(&rec, "%s", i->solver);
+    if (i->why != OUT_DIRECT && i->rank)
+        rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
+    rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
+    fitting_hp_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->amplitude, r->model->noise);
+    rec_text(&rec, "\n  preconditioner %s   solve %s   variance %s   peak %s", pre, solve, var, mem);
+    if (isfinite(i->effective_dimension))
+        rec_text(&rec, "\n  effective dimension %.0f%s", i->effective_dimension,
+                 i->variance_features && i->variance_features < i->features
+                     ? " (of the variance features)"
+                     : "");
+    ws_emit(ws, &rec);
+}
+
+static void fit_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (!r)
+        return;
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc != ST_OK) {
+        run_failed(ws, r, rc, err, job->line);
+        return;
+    }
+    tell_notes(ws, &f->notes);
+    r->ended = job_now();
+    r->model = f->model, f->model = NULL;
+    r->info = f->info;
+    r->solve = f->solve;
+    memset(&f->solve, 0, sizeof f->solve);
+    adopt_encoding(r, &f->enc);
+    r->state = r->info.why > 0 ? RUN_DONE : RUN_STOPPED;
+    fit_verdict(r);
+    snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
+    if (r->info.plan_note[0])
+        ws_note(ws, "plan", "%s", r->info.plan_note);
+    if (r->info.warning[0])
+        ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
+    if (r->info.why <= 0)
+        ws->unconverged = true;
+    fit_result_record(ws, r);
+    if (ws->store) {
+        store_run(ws->store, r);
+        store_trace(ws->store, r);
+        store_model(ws->store, r, true);
+    }
+    ws->serial++;
+}
+
+static const struct job_ops tune_job_ops = {
+    .verb = "tune", .work = tune_work, .done = tune_done, .tick = fitting_tick, .free = fitting_free
+};
+static const struct job_ops fit_job_ops = {
+    .verb = "fit", .work = fit_work, .done = fit_done, .tick = fitting_tick, .free = fitting_free
+};
+
+/* A run in the workspace and a job with private copies; both or neither. */
+static enum status launch(struct workspace *ws, struct dataset *d, struct fitting *f,
+                          enum run_kind kind, const char *line, struct err *err)
+{
+    const struct job_ops *ops = kind == RUN_TUNE ? &tune_job_ops : &fit_job_ops;
+    struct buf text = { 0 };
+    struct run *r;
+    enum status rc;
+
+    f->data = dataset_snapshot(d, err);
+    r = f->data ? ws_run_new(ws, kind, err) : NULL;
+    if (!r) {
+        struct job tmp = { .arg = f };
+        fitting_free(&tmp);
+        return err ? err->code : ST_NOMEM;
+    }
+    kernel_print(&f->kernel, &text);
+    r->kernel_text = buf_take(&text);
+    r->dataset_name = mem_strdup(d->name, NULL);
+    r->command = mem_strdup(line, NULL);
+    r->data = dataset_ref(f->data);
+    r->fit = f->fopt;
+    r->fit.kernel = f->kernel;
+    r->topt = f->topt;
+    r->topt.start = NULL;
+    r->trace_target = kind == RUN_FIT ? f->fopt.rtol : NAN;
+    r->created = (int64_t)time(NULL);
+    r->state = RUN_QUEUED;
+    ws->serial++;
+    rc = ws_submit(ws, ops, r->id, f, line, err);
+    if (rc != ST_OK)
+        r->state = RUN_FAILED;
+    return rc;
+}
+
+enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                         const struct tune_opts *o, const char *line, struct err *err)
+{
+    struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
+
+    if (!f)
+        return ST_NOMEM;
+    f->kernel = *k;
+    f->topt = *o;
+    if (o->start) {
+        memcpy(f->start, o->start, kernel_nhp(k) * sizeof *f->start);
+        f->topt.start = f->start;
+    }
+    return launch(ws, d, f, RUN_TUNE, line, err);
+}
+
+enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fit_opts *o,
+                        const char *line, struct err *err)
+{
+    struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
+
+    if (!f)
+        return ST_NOMEM;
+    f->kernel = o->kernel;
+    f->fopt = *o;
+    return launch(ws, d, f, RUN_FIT, line, err);
+}

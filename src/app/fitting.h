@@ -1,0 +1,23 @@
+/* app/fitting.h -- tuning and fitting as background jobs: from a dataset snapshot to a run. */
+#ifndef GPDESK_FITTING_H
+#define GPDESK_FITTING_H
+
+#include "app/job.h"
+#include "app/workspace.h"
+
+/* Each queues a job for a new run and returns at once; the outcome arrives as a result record. */
+enum status fitting_tune(struct workspace *, struct dataset *, const struct kernel *,
+                         const struct tune_opts *, const char *line, struct err *);
+enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_opts *,
+                        const char *line, struct err *);
+/* Rows of a part, encoded: the common opening of every job.  enc is fitted on the training rows
+ * when `fit_encoding`, else used as it is.  notes (may be NULL) collects what to tell. */
+enum status fitting_rows(const struct dataset *, enum part, bool fit_encoding, struct encoding *enc,
+                         struct encoded *out, struct buf *notes, struct err *);
+/* Hyperparameters as {"lengthscale":..,"amplitude":..,"noise":..} and as words. */
+void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, double amplitude,
+                     double noise);
+void fitting_hp_text(struct buf *, const struct kernel *, const double *hp, double amplitude,
+                     double noise);
+
+#endif

@@ -1,0 +1,559 @@
+/* app/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot; screen,
+ * picture, text and numbers all come from the figure made here. */
+#include "app/trace.h"
+#include "app/workspace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, BINS = 10 };
+
+static struct figure *nothing(const char *name, const char *reason, struct err *err)
+{
+    return figure_empty(name, reason, err);
+}
+
+/* Ends a maker: the figure, or NULL when something ran out. */
+static struct figure *finish(struct figure *f, bool ok)
+{
+    if (ok)
+        return f;
+    figure_free(f);
+    return NULL;
+}
+
+static size_t named_runs(struct workspace *ws, struct run *first, const struct args *a,
+                         struct run **out, size_t max, struct err *err)
+{
+    size_t n = a ? args_many(a, "runs") : 0, got = 0;
+
+    if (!n && first)
+        out[got++] = first;
+    for (size_t i = 0; i < n && got < max; i++) {
+        struct run *r = ws_run(ws, args_many_at(a, "runs", i), err);
+        if (!r)
+            return SIZE_MAX;
+        out[got++] = r;
+    }
+    return got;
+}
+
+/* ---- convergence --------------------------------------------------------------------------------- */
+
+/* The residuals of one run: recursive as a line, true ones as points, forecast dashed. */
+static bool add_residual(struct figure *f, const struct run *r, struct err *err)
+{
+    double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
+    double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
+    char title[64];
+    bool ok = x && y;
+    size_t n = 0;
+
+    for (size_t i = 0; ok && i < r->ntrace; i++)
+        x[i] = r->trace[i].step, y[i] = r->trace[i].value;
+    snprintf(title, sizeof title, "%s recursive", r->id);
+    ok = ok && figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
+    const int color = (int)f->ns - 1;
+    for (size_t i = 0; ok && i < r->ntrace; i++)
+        if (isfinite(r->trace[i].value2))
+            x[n] = r->trace[i].step, y[n++] = r->trace[i].value2;
+    if (ok && n) {
+        snprintf(title, sizeof title, "%s true", r->id);
+        struct series *s = figure_add(f, title, MARK_POINTS, n, x, y, err);
+        ok = s != NULL;
+        if (s)
+            s->color = color;
+    }
+    struct trace_fit tf;
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    if (ok && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) && tf.r2 > 0.9) {
+        const struct trace_point *t = &r->trace[r->ntrace - 1];
+        const double fx[2] = { t->step, tf.forecast }, fy[2] = { t->value, r->trace_target };
+        snprintf(title, sizeof title, "forecast of %s", r->id);
+        struct series *s = figure_add(f, title, MARK_LINE, 2, fx, fy, err);
+        ok = s != NULL;
+        if (s)
+            s->dashed = true, s->color = color;
+    }
+    free(x), free(y);
+    return ok;
+}
+
+static bool residual_verdict(struct figure *f, const struct run *r, struct err *err)
+{
+    struct trace_fit tf;
+
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    if (r->state != RUN_RUNNING)
+        return figure_verdict(f, err, "%s %s", r->id, r->verdict) == ST_OK;
+    if (!isfinite(tf.rate))
+        return figure_verdict(f, err, "%s has just begun.", r->id) == ST_OK;
+    if (!isfinite(tf.forecast) || tf.rate > 0.9995)
+        return figure_verdict(f, err, "%s makes no progress: x%.4f an iteration.", r->id, tf.rate)
+               == ST_OK;
+    return figure_verdict(f, err,
+                          "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
+                          r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2,
+                          r->trace_target, tf.forecast) == ST_OK;
+}
+
+static struct figure *plot_residual(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct err *err)
+{
+    struct run *runs[8];
+    const size_t n = named_runs(ws, r, a, runs, 8, err);
+    double target = NAN;
+    char title[128];
+    size_t drawn = 0;
+
+    if (n == SIZE_MAX)
+        return NULL;
+    if (!n)
+        return nothing("residual", "There is no fit yet. try: fit", err);
+    snprintf(title, sizeof title, "Residual of %s%s", runs[0]->id, n > 1 ? " and others" : "");
+    struct figure *f = figure_new("residual", title, err);
+    bool ok = f && figure_label(f, "iteration", "relative residual |b - Aw| / |b|", err) == ST_OK;
+    if (ok)
+        f->y.log = f->x.whole = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (!runs[i]->ntrace || runs[i]->kind != RUN_FIT)
+            continue;
+        ok = add_residual(f, runs[i], err);
+        target = isfinite(runs[i]->trace_target) ? runs[i]->trace_target : target;
+        drawn++;
+    }
+    if (ok && !drawn) {
+        char why[160];
+        figure_free(f);
+        snprintf(why, sizeof why, "%s has no iterations to show: %s", runs[0]->id,
+                 runs[0]->state == RUN_DONE ? "it was solved directly. try: fit solver=pcg"
+                                            : "it has not begun to iterate.");
+        return nothing("residual", why, err);
+    }
+    if (ok && isfinite(target)) {
+        struct series *s = figure_add_hline(f, "target rtol", target, err);
+        ok = s != NULL;
+        if (s)
+            s->dashed = true;
+    }
+    return finish(f, ok && residual_verdict(f, runs[n - 1], err));
+}
+
+static struct run *last_tune(struct workspace *ws)
+{
+    for (size_t i = ws->nrun; i-- > 0;)
+        if (ws->run[i]->kind == RUN_TUNE && ws->run[i]->ntrace)
+            return ws->run[i];
+    return NULL;
+}
+
+static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struct args *a,
+                                struct err *err)
+{
+    struct run *runs[4];
+    size_t n = named_runs(ws, NULL, a, runs, 4, err);
+    char title[96];
+
+    if (n == SIZE_MAX)
+        return NULL;
+    if (n)
+        r = runs[0];
+    else if (!r || r->kind != RUN_TUNE)
+        r = last_tune(ws);
+    if (!r || !r->ntrace || r->kind != RUN_TUNE)
+        return nothing("nmll", "There is no tuning with evaluations yet. try: tune", err);
+    double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
+    double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
+    double *b = mem_calloc(r->ntrace, sizeof *b, "plot", err);
+    snprintf(title, sizeof title, "NMLL of %s: each evaluation, and the best so far", r->id);
+    struct figure *f = x && y && b ? figure_new("nmll", title, err) : NULL;
+    bool ok = f && figure_label(f, "evaluation", "negative log marginal likelihood (nats)", err) == ST_OK;
+    double best = INFINITY;
+    size_t at = 0;
+    for (size_t i = 0; ok && i < r->ntrace; i++) {
+        x[i] = r->trace[i].step;
+        y[i] = r->trace[i].value;
+        if (y[i] < best)
+            best = y[i], at = i;
+        b[i] = isfinite(r->trace[i].value2) ? r->trace[i].value2 : best;
+    }
+    if (ok) {
+        f->x.whole = true;
+        ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err)
+             && figure_add(f, "best so far", MARK_STEPS, r->ntrace, x, b, err)
+             && figure_verdict(f, err, "%s: best NMLL %.2f at evaluation %u of %zu%s", r->id, best,
+                               r->trace[at].step, r->ntrace,
+                               r->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;
+    }
+    free(x), free(y), free(b);
+    return finish(f, ok);
+}
+
+/* ---- predictions ----------------------------------------------------------------------------------- */
+
+static const struct prediction *shown_prediction(const struct run *r)
+{
+    return !r ? NULL : r->has_test ? &r->test_pred : r->has_train ? &r->train_pred : NULL;
+}
+
+static struct figure *no_prediction(const char *name, const struct run *r, bool sd,
+                                    struct err *err)
+{
+    if (!r)
+        return nothing(name, "There is no fit yet. try: fit, then score", err);
+    if (!shown_prediction(r))
+        return nothing(name, "This run has not been scored yet. try: score", err);
+    return sd && !shown_prediction(r)->sd
+               ? nothing(name, "This run has no predictive variance. try: fit variance=auto", err)
+               : NULL;
+}
+
+/* Classes of points: the training sample's are none. */
+static struct figure *plot_parity(struct workspace *ws, struct run *r, const struct args *a,
+                                  struct err *err)
+{
+    struct figure *f = no_prediction("parity", r, false, err);
+    const struct prediction *p = shown_prediction(r);
+    double lo = INFINITY, hi = -INFINITY;
+
+    (void)ws, (void)a;
+    if (f || !p)
+        return f;
+    const size_t n = p->n < PARITY_POINTS ? p->n : PARITY_POINTS;
+    double *x = mem_calloc(n, sizeof *x, "plot", err), *y = mem_calloc(n, sizeof *y, "plot", err);
+    struct buf title = { 0 };
+    buf_printf(&title, "Predicted against observed, %s (%s rows)", r->id,
+               p->part == PART_TRAIN ? "training" : "held-out");
+    f = x && y ? figure_new("parity", buf_str(&title), err) : NULL;
+    bool ok = f != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        const size_t j = (size_t)((double)i * (double)p->n / (double)n);
+        x[i] = p->y[j], y[i] = p->mean[j];
+        if (isfinite(x[i]) && isfinite(y[i]))
+            lo = fmin(lo, fmin(x[i], y[i])), hi = fmax(hi, fmax(x[i], y[i]));
+    }
+    buf_clear(&title);
+    buf_puts(&title, "observed ");
+    text_safe(&title, r->has_enc ? r->enc.target : "y", 40);
+    ok = ok && figure_label(f, buf_str(&title), "predicted mean", err) == ST_OK
+         && figure_add(f, "rows", MARK_POINTS, n, x, y, err);
+    const double d[2] = { lo, hi };
+    struct series *s = ok ? figure_add(f, "perfect", MARK_LINE, 2, d, d, err) : NULL;
+    ok = s != NULL;
+    if (s) {
+        s->faint = true;
+        f->square = true;
+        ok = figure_verdict(f, err, "R2 %.4f, RMSE %.4g%s", r->score_raw.r2, r->score_raw.rmse,
+                            p->n > n ? " (an even sample of the rows is drawn)" : "") == ST_OK;
+    }
+    buf_free(&title);
+    free(x), free(y);
+    return finish(f, ok);
+}
+
+static struct figure *plot_calibration(struct workspace *ws, struct run *r, const struct args *a,
+                                       struct err *err)
+{
+    struct figure *f = no_prediction("calibration", r, true, err);
+    const struct prediction *p = shown_prediction(r);
+    double level[LEVELS + 2], share[LEVELS + 2], gap = 0;
+
+    (void)ws, (void)a;
+    if (f || !p)
+        return f;
+    for (size_t i = 0; i < LEVELS; i++)
+        level[i + 1] = (double)(i + 1) / (LEVELS + 1);
+    metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, LEVELS, level + 1, share + 1);
+    level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
+    for (size_t i = 1; i <= LEVELS; i++)
+        gap += (share[i] - level[i]) / LEVELS;
+    char title[96];
+    snprintf(title, sizeof title, "Calibration of %s", r->id);
+    f = figure_new("calibration", title, err);
+    bool ok = f && figure_label(f, "nominal level of the central interval", "share of targets inside", err) == ST_OK
+              && figure_add(f, r->id, MARK_LINEPOINTS, LEVELS + 2, level, share, err);
+    struct series *s = ok ? figure_add(f, "perfect", MARK_LINE, LEVELS + 2, level, level, err) : NULL;
+    ok = s != NULL;
+    if (s) {
+        s->faint = f->square = true;
+        f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
+        ok = figure_verdict(f, err, "%.1f %% of the targets lie inside the 95 %% interval: %s",
+                            100 * share[LEVELS],
+                            fabs(share[LEVELS] - 0.95) <= 0.03 ? "honest"
+                            : gap < 0                          ? "overconfident"
+                                                               : "too cautious") == ST_OK;
+    }
+    return finish(f, ok);
+}
+
+static double mean_of(size_t n, const double *v)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += v[i] / (double)n;
+    return s;
+}
+
+static struct figure *plot_sd(struct workspace *ws, struct run *r, const struct args *a,
+                              struct err *err)
+{
+    struct figure *f = no_prediction("sd", r, true, err);
+    const struct prediction *p = shown_prediction(r);
+    double lo = NAN, hi = NAN;
+    char title[96];
+
+    (void)ws, (void)a;
+    if (f || !p)
+        return f;
+    const bool train = r->has_train && r->train_pred.sd && p != &r->train_pred;
+    size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
+    if (train)
+        bins = figure_bins(r->train_pred.n, r->train_pred.sd, &lo, &hi);
+    snprintf(title, sizeof title, "Predictive sd of %s (noise included)", r->id);
+    f = figure_new("sd", title, err);
+    struct buf label = { 0 };
+    buf_puts(&label, "sd, in units of ");
+    text_safe(&label, r->has_enc ? r->enc.target : "y", 40);
+    bool ok = f && figure_label(f, buf_str(&label), "share of rows", err) == ST_OK;
+    if (ok && train)
+        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, r->train_pred.n,
+                              r->train_pred.sd, lo, hi, bins, true, err) != NULL;
+    ok = ok && figure_histogram(f, p->part == PART_TRAIN ? "training rows" : "held-out rows",
+                                MARK_STEPS, p->n, p->sd, lo, hi, bins, true, err);
+    if (ok && train)
+        ok = figure_verdict(f, err, "mean sd %.4g on training rows, %.4g on held-out rows: %s",
+                            mean_of(r->train_pred.n, r->train_pred.sd), mean_of(p->n, p->sd),
+                            mean_of(p->n, p->sd) < 1.5 * mean_of(r->train_pred.n, r->train_pred.sd)
+                                ? "the same kind of rows"
+                                : "held-out rows lie further from the data") == ST_OK;
+    else if (ok)
+        ok = figure_verdict(f, err, "mean sd %.4g", mean_of(p->n, p->sd)) == ST_OK;
+    buf_free(&label);
+    return finish(f, ok);
+}
+
+static struct figure *plot_sderror(struct workspace *ws, struct run *r, const struct args *a,
+                                   struct err *err)
+{
+    struct figure *f = no_prediction("sderror", r, true, err);
+    const struct prediction *p = shown_prediction(r);
+    double sd[BINS], mae[BINS], rmse[BINS];
+    char title[96];
+
+    (void)ws, (void)a;
+    if (f || !p)
+        return f;
+    double *var = mem_calloc(p->n, sizeof *var, "plot", err);
+    if (!var)
+        return NULL;
+    for (size_t i = 0; i < p->n; i++)
+        var[i] = p->sd[i] * p->sd[i];
+    const size_t n = metrics_bins(p->n, p->y, p->mean, var, BINS, sd, mae, rmse, err);
+    free(var);
+    if (!n)
+        return nothing("sderror", "There are too few rows for bins of equal counts.", err);
+    snprintf(title, sizeof title, "Does the sd of %s tell the error? (%zu bins of equal counts)", r->id, n);
+    f = figure_new("sderror", title, err);
+    bool ok = f && figure_label(f, "mean predicted sd of the bin", "error in the bin", err) == ST_OK
+              && figure_add(f, "RMSE", MARK_LINEPOINTS, n, sd, rmse, err)
+              && figure_add(f, "MAE", MARK_LINEPOINTS, n, sd, mae, err);
+    struct series *s = ok ? figure_add(f, "RMSE = sd", MARK_LINE, n, sd, sd, err) : NULL;
+    ok = s != NULL;
+    if (s) {
+        s->faint = true;
+        ok = figure_verdict(f, err, "RMSE is %.2f x the sd in the surest bin and %.2f x in the least sure",
+                            rmse[0] / sd[0], rmse[n - 1] / sd[n - 1]) == ST_OK;
+    }
+    return finish(f, ok);
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Five equal-count classes of a numeric colour, or the colour itself when it takes few values. */
+static int *color_classes(const struct pca_state *p, struct err *err)
+{
+    int *g = mem_calloc(p->n, sizeof *g, "plot", err);
+    double cut[4], *v;
+    size_t m = 0;
+
+    if (!g)
+        return NULL;
+    if (p->have_clusters) {
+        for (size_t i = 0; i < p->n; i++)
+            g[i] = (int)p->clusters.label[i];
+        return g;
+    }
+    v = mem_calloc(p->n, sizeof *v, "plot", err);
+    if (!v) {
+        free(g);
+        return NULL;
+    }
+    for (size_t i = 0; i < p->n; i++)
+        if (isfinite(p->color[i]))
+            v[m++] = p->color[i];
+    qsort(v, m, sizeof *v, by_value);
+    for (size_t k = 0; k < 4; k++)
+        cut[k] = m ? v[m * (k + 1) / 5] : 0;
+    for (size_t i = 0; i < p->n; i++) {
+        g[i] = isfinite(p->color[i]) ? 0 : -1;
+        for (size_t k = 0; g[i] >= 0 && k < 4; k++)
+            g[i] += p->color[i] >= cut[k];
+    }
+    free(v);
+    return g;
+}
+
+static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct args *a,
+                               struct err *err)
+{
+    const struct pca_state *p = &ws->pca;
+    char xl[48], yl[48];
+    struct buf b = { 0 };
+
+    (void)r, (void)a;
+    if (!p->have)
+        return nothing("pca", "There are no coordinates yet. try: pca, or cluster k=2..8", err);
+    if (p->dims < 2)
+        return nothing("pca", "Only one component was computed. try: pca dims=2", err);
+    double *x = mem_calloc(p->n, sizeof *x, "plot", err), *y = mem_calloc(p->n, sizeof *y, "plot", err);
+    int *g = color_classes(p, err);
+    for (size_t i = 0; x && y && i < p->n; i++)
+        x[i] = p->coords[i * p->dims], y[i] = p->coords[i * p->dims + 1];
+    buf_printf(&b, "Kernel PCA%s%s", p->run[0] ? " with the kernel of " : "", p->run);
+    struct figure *f = x && y && g ? figure_new("pca", buf_str(&b), err) : NULL;
+    snprintf(xl, sizeof xl, "PC1 (%.1f %% of variance)", 100 * p->k.ev[0] / p->k.total);
+    snprintf(yl, sizeof yl, "PC2 (%.1f %% of variance)", 100 * p->k.ev[1] / p->k.total);
+    buf_clear(&b);
+    if (p->have_clusters)
+        buf_puts(&b, "cluster");
+    else
+        text_safe(&b, p->color_name, 24), buf_puts(&b, ", fifth");
+    bool ok = f && figure_label(f, xl, yl, err) == ST_OK;
+    struct series *s = ok ? figure_add(f, buf_str(&b), MARK_POINTS, p->n, x, y, err) : NULL;
+    ok = s && figure_classes(s, g, err) == ST_OK;
+    if (ok && p->have_clusters)
+        ok = figure_verdict(f, err, "%zu clusters, silhouette %.2f: %s", p->clusters.k,
+                            p->clusters.silhouette,
+                            p->clusters.silhouette > 0.5    ? "well apart"
+                            : p->clusters.silhouette > 0.25 ? "partly apart"
+                                                            : "no clear groups") == ST_OK;
+    else if (ok)
+        ok = figure_verdict(f, err, "two components hold %.1f %% of the variance of %zu rows%s",
+                            100 * (p->k.ev[0] + p->k.ev[1]) / p->k.total, p->n,
+                            p->sampled ? " (a sample)" : "") == ST_OK;
+    buf_free(&b);
+    free(x), free(y), free(g);
+    return finish(f, ok);
+}
+
+static struct figure *column_panel(const struct column *c, size_t rows, struct err *err)
+{
+    struct buf name = { 0 };
+    struct figure *f;
+    double lo = NAN, hi = NAN;
+    bool ok;
+
+    text_safe(&name, c->name, 32);
+    f = figure_new("columns", buf_str(&name), err);
+    ok = f && figure_label(f, buf_str(&name), "rows", err) == ST_OK;
+    buf_free(&name);
+    if (ok && c->type == COL_REAL) {
+        const size_t bins = figure_bins(rows, c->v, &lo, &hi);
+        ok = figure_histogram(f, "", MARK_BARS, rows, c->v, lo, hi, bins, false, err) != NULL;
+    } else if (ok) {
+        const size_t n = c->type == COL_CATEGORY ? (c->nlevels < 30 ? c->nlevels : 30) : 0;
+        double count[30] = { 0 };
+        for (size_t i = 0; n && i < rows; i++)
+            if (c->code[i] < n)
+                count[c->code[i]]++;
+        f->x.whole = true;
+        ok = !n || figure_add(f, "", MARK_BARS, n, NULL, count, err);
+        ok = ok && figure_label(f, "level, in order of appearance", "rows", err) == ST_OK;
+    }
+    return finish(f, ok);
+}
+
+static struct figure *plot_columns(struct workspace *ws, struct run *r, const struct args *a,
+                                   struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, NULL, NULL);
+    struct figure *first = NULL, **tail = &first;
+    size_t n = 0, pick[MAX_PANELS];
+    const size_t asked = a ? args_many(a, "runs") : 0;
+
+    (void)r;
+    if (!d)
+        return nothing("columns", "No data is loaded. try: demo co2, or open FILE.csv", err);
+    for (size_t i = 0; i < asked && n < MAX_PANELS; i++) {
+        pick[n] = table_find(d->table, args_many_at(a, "runs", i));
+        if (pick[n++] == SIZE_MAX) {
+            err_set(err, ST_NOT_FOUND, "there is no column %s", args_many_at(a, "runs", i));
+            err_hint(err, "cols");
+            return NULL;
+        }
+    }
+    for (size_t j = 0; !asked && j < d->table->ncols && n < MAX_PANELS; j++)
+        if (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET)
+            pick[n++] = j;
+    if (!n)
+        return nothing("columns", "No column is an input or the target. try: cols NAME role=input", err);
+    for (size_t i = 0; i < n; i++) {
+        *tail = column_panel(&d->table->col[pick[i]], d->table->n, err);
+        if (!*tail) {
+            figure_free(first);
+            return NULL;
+        }
+        tail = &(*tail)->next;
+    }
+    first->across = n <= 3 ? n : n <= 8 ? 3 : 4;
+    const bool ok = figure_verdict(first, err, "%zu of %zu columns of %zu rows", n, d->table->ncols,
+                                   d->table->n) == ST_OK;
+    return finish(first, ok);
+}
+
+static const struct plot_ops plots[] = {
+    { "columns", "Shape of each column", "value, rows", "A histogram of each input and the target; name columns to choose them.", plot_columns },
+    { "parity", "Predicted against observed", "observed, predicted", "Points on the diagonal are perfect predictions. From the last score of the run.", plot_parity },
+    { "residual", "Convergence of the solver", "iteration, relative residual (log)", "The recursive residual as a line, the true one as points, the target as a rule; several runs lie over each other.", plot_residual },
+    { "nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.", plot_nmll },
+    { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", plot_calibration },
+    { "sd", "Predictive sd on training and held-out rows", "sd, share of rows", "A shift to the right on held-out rows means that they lie further from the data.", plot_sd },
+    { "sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin", "Bins of equal counts by sd; on the diagonal the sd is honest.", plot_sderror },
+    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by fifths of a column.", plot_pca },
+};
+
+const struct plot_ops *plot_at(size_t i)
+{
+    return i < sizeof plots / sizeof *plots ? &plots[i] : NULL;
+}
+
+const struct plot_ops *plot_find(const char *name, struct err *err)
+{
+    const struct plot_ops *found = NULL;
+    size_t hits = 0;
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < sizeof plots / sizeof *plots; i++) {
+        if (!strcmp(plots[i].name, name))
+            return &plots[i];
+        if (!strncmp(plots[i].name, name, strlen(name)))
+            found = &plots[i], hits++;
+        buf_printf(&b, "%s%s", i ? ", " : "", plots[i].name);
+    }
+    if (hits != 1 || !*name) {
+        err_set(err, hits ? ST_AMBIGUOUS : ST_NOT_FOUND, "%s plot %s", hits ? "more than one" : "there is no", name);
+        err_hint(err, "plot NAME, one of %s", buf_str(&b));
+        found = NULL;
+    }
+    buf_free(&b);
+    return found;
+}

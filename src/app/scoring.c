@@ -1,0 +1,941 @@
+/* app/scoring.c -- predictions as background jobs: see scoring.h. */
+#include "app/scoring.h"
+
+#include "app/fitting.h"
+#include "app/store.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/rng.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRAIN_SAMPLE = 2000, SHOWN_ROWS = 10 };
+enum scoring_what { DO_SCORE, DO_FOLDS, DO_CHECK, DO_PREDICT };
+
+struct scoring {
+    enum scoring_what what;
+    struct dataset *data;
+    struct model *model;
+    struct encoding enc;
+    struct fit_opts fit;                 /* folds */
+    enum part part;
+    char *path, *out;
+    struct import_opts import;
+    char *sep_missing;                   /* storage behind import.missing / types */
+    char *types;
+    struct prediction pred, train;       /* train: a sample of the training rows */
+    struct metrics scaled, raw;
+    bool have_metrics;
+    size_t missing_cells, unseen_levels, dropped, written;
+    struct buf text;                     /* predict without out=: the first rows */
+    size_t nfolds; struct metrics *fold; /* folds: raw metrics of each */
+    double seconds;
+    char run[16];
+};
+
+void prediction_free(struct prediction *p)
+{
+    free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
+    free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled);
+    memset(p, 0, sizeof *p);
+}
+
+static void scoring_free(struct job *job)
+{
+    struct scoring *s = job->arg;
+
+    if (!s)
+        return;
+    dataset_unref(s->data);
+    model_unref(s->model);
+    encoding_free(&s->enc);
+    free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->fold);
+    prediction_free(&s->pred);
+    prediction_free(&s->train);
+    buf_free(&s->text);
+    free(s);
+    job->arg = NULL;
+}
+
+/* ---- predictions ----------------------------------------------------------------------------- */
+
+static enum status prediction_alloc(struct prediction *p, size_t n, bool with_sd, struct err *err)
+{
+    p->n = n;
+    p->row = mem_calloc(n, sizeof *p->row, "predictions", err);
+    p->y = mem_calloc(n, sizeof *p->y, "predictions", err);
+    p->mean = mem_calloc(n, sizeof *p->mean, "predictions", err);
+    p->y_scaled = mem_calloc(n, sizeof *p->y_scaled, "predictions", err);
+    p->mean_scaled = mem_calloc(n, sizeof *p->mean_scaled, "predictions", err);
+    if (!p->row || !p->y || !p->mean || !p->y_scaled || !p->mean_scaled)
+        return ST_NOMEM;
+    if (!with_sd)
+        return ST_OK;
+    p->sd = mem_calloc(n, sizeof *p->sd, "predictions", err);
+    p->sd_latent = mem_calloc(n, sizeof *p->sd_latent, "predictions", err);
+    p->var_scaled = mem_calloc(n, sizeof *p->var_scaled, "predictions", err);
+    return p->sd && p->sd_latent && p->var_scaled ? ST_OK : ST_NOMEM;
+}
+
+/* Predicts encoded rows; everything that a score or a file needs, in both units. */
+static enum status predict_rows(const struct model *m, const struct encoding *enc,
+                                const struct encoded *e, struct job *job, struct prediction *p,
+                                struct err *err)
+{
+    const bool sd = m->L != NULL;
+    const double noise2 = m->noise * m->noise;
+    enum status rc = prediction_alloc(p, e->n, sd, err);
+
+    if (rc == ST_OK)
+        rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled, job->backend, job->pool,
+                           &job->ctl, err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < e->n; i++) {
+        p->row[i] = e->row[i];
+        p->y[i] = e->yraw ? e->yraw[i] : NAN;
+        p->y_scaled[i] = e->y ? e->y[i] : NAN;
+    }
+    if (sd) {
+        encoding_unscale(enc, e->n, p->mean_scaled, p->var_scaled, p->mean, p->sd_latent);
+        for (size_t i = 0; i < e->n; i++)
+            p->var_scaled[i] += noise2;
+    }
+    encoding_unscale(enc, e->n, p->mean_scaled, p->var_scaled, p->mean, p->sd);
+    return ST_OK;
+}
+
+static enum status predict_part(struct scoring *s, struct job *job, enum part part, size_t sample,
+                                struct prediction *p, struct err *err)
+{
+    size_t *rows = NULL, n = 0;
+    struct encoded e = { 0 };
+    enum status rc = dataset_rows(s->data, part, &rows, &n, err);
+
+    if (rc == ST_OK && n == 0) {
+        static const char *const words[] = { "training", "validation", "test" };
+        rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows to score on",
+                       s->data->name, words[part]);
+        err_hint(err, "split test=20%% and fit again, or score on=train");
+    }
+    if (rc == ST_OK && sample && n > sample) { /* an even, fixed sample: same rows every time */
+        for (size_t i = 0; i < sample; i++)
+            rows[i] = rows[(size_t)((double)i * (double)n / (double)sample)];
+        n = sample;
+    }
+    if (rc == ST_OK)
+        rc = encode(&s->enc, s->data->table, rows, n, true, &e, err);
+    if (rc == ST_OK)
+        rc = predict_rows(s->model, &s->enc, &e, job, p, err);
+    p->part = part;
+    s->missing_cells += e.missing_cells;
+    s->unseen_levels += e.unseen_levels;
+    s->dropped += e.dropped;
+    encoded_free(&e);
+    free(rows);
+    return rc;
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------- */
+
+/* CRPS of a log-normal forecast (Baran & Lerch 2015, eq. for the log-normal). */
+static double crps_lognormal(double y, double mu, double sd)
+{
+    const double w = (log(y) - mu) / sd;
+
+    return y * (2 * metrics_normal_cdf(w) - 1)
+           - 2 * exp(mu + 0.5 * sd * sd)
+                 * (metrics_normal_cdf(w - sd) + metrics_normal_cdf(sd / sqrt(2.0)) - 1);
+}
+
+/* Under `scale y=log` the model is Gaussian in log y: densities get the Jacobian, point errors and
+ * CRPS are computed in y itself, coverage is the same in both. */
+static void metrics_log_target(const struct encoding *enc, const struct prediction *p,
+                               const struct metrics *model, struct metrics *raw)
+{
+    double jac = 0, crps = 0;
+    const double n = (double)p->n;
+
+    for (size_t i = 0; i < p->n; i++)
+        jac += log(p->y[i]) / n;
+    raw->nlpd = model->nlpd + log(enc->ysd) + jac;
+    raw->nlpd_constant = model->nlpd_constant + log(enc->ysd) + jac;
+    if (p->var_scaled) {
+        for (size_t i = 0; i < p->n; i++)
+            crps += crps_lognormal(p->y[i], enc->ymean + enc->ysd * p->mean_scaled[i],
+                                   enc->ysd * sqrt(p->var_scaled[i])) / n;
+        raw->crps = crps;
+    }
+}
+
+static double raw_y_sd(const struct encoding *enc)
+{
+    if (enc->yscale != Y_LOG)
+        return enc->ysd > 0 ? enc->ysd : 1.0;
+    /* sd of a log-normal with the training moments of log y */
+    const double v = enc->ysd * enc->ysd;
+    return exp(enc->ymean + 0.5 * v) * sqrt(expm1(v));
+}
+
+enum status scoring_metrics(const struct encoding *enc, const struct prediction *p,
+                            struct metrics *scaled, struct metrics *raw, struct err *err)
+{
+    struct metrics model;
+    const double sd = raw_y_sd(enc);
+    enum status rc = metrics_compute(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, &model, err);
+
+    if (rc == ST_OK) /* point scores in the target's own units */
+        rc = metrics_compute(p->n, p->y, p->mean, NULL, raw, err);
+    if (rc != ST_OK)
+        return rc;
+    raw->coverage50 = model.coverage50;
+    raw->coverage90 = model.coverage90;
+    raw->coverage95 = model.coverage95;
+    raw->mean_z2 = model.mean_z2;
+    raw->ence = model.ence;
+    if (enc->yscale == Y_LOG) {
+        metrics_log_target(enc, p, &model, raw);
+    } else {
+        raw->nlpd = model.nlpd + log(sd);
+        raw->nlpd_constant = model.nlpd_constant + log(sd);
+        raw->crps = model.crps * sd;
+    }
+    *scaled = *raw; /* "scaled" is always: divided by the training sd of the target */
+    scaled->rmse = raw->rmse / sd;
+    scaled->mae = raw->mae / sd;
+    scaled->crps = raw->crps / sd;
+    scaled->nlpd = raw->nlpd - log(sd);
+    scaled->nlpd_constant = raw->nlpd_constant - log(sd);
+    return ST_OK;
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static void csv_field(struct buf *b, const char *s)
+{
+    if (!strpbrk(s, ",\"\r\n") && s[0] != ' ') {
+        buf_puts(b, s);
+        return;
+    }
+    buf_putc(b, '"');
+    for (; *s; s++) {
+        if (*s == '"')
+            buf_putc(b, '"');
+        buf_putc(b, *s);
+    }
+    buf_putc(b, '"');
+}
+
+static void csv_cell(struct buf *b, const struct column *c, size_t row)
+{
+    if (c->type == COL_REAL) {
+        if (isfinite(c->v[row]))
+            buf_json_double(b, c->v[row]);
+    } else if (c->type == COL_CATEGORY) {
+        if (c->code[row] != UINT32_MAX)
+            csv_field(b, c->level[c->code[row]]);
+    } else if (c->text[row]) {
+        csv_field(b, c->text[row]);
+    }
+}
+
+/* Columns with role id, by name in the training data, present in this table. */
+static bool is_id(const struct dataset *d, const struct table *t, size_t col)
+{
+    if (!d) /* a resumed run whose data is not loaded: no roles are known */
+        return false;
+    const size_t j = table_find(d->table, t->col[col].name);
+    return j != SIZE_MAX && d->role[j] == ROLE_ID;
+}
+
+static void csv_head(struct buf *b, const struct dataset *d, const struct table *t, bool sd)
+{
+    buf_puts(b, "row");
+    for (size_t c = 0; c < t->ncols; c++)
+        if (is_id(d, t, c)) {
+            buf_putc(b, ',');
+            csv_field(b, t->col[c].name);
+        }
+    buf_puts(b, sd ? ",mean,sd_latent,sd\n" : ",mean\n");
+}
+
+static void csv_row(struct buf *b, const struct dataset *d, const struct table *t,
+                    const struct prediction *p, size_t i)
+{
+    buf_printf(b, "%zu", p->row[i] + 1);
+    for (size_t c = 0; c < t->ncols; c++)
+        if (is_id(d, t, c)) {
+            buf_putc(b, ',');
+            csv_cell(b, &t->col[c], p->row[i]);
+        }
+    buf_putc(b, ',');
+    buf_json_double(b, p->mean[i]);
+    if (p->sd) {
+        buf_putc(b, ',');
+        buf_json_double(b, p->sd_latent[i]);
+        buf_putc(b, ',');
+        buf_json_double(b, p->sd[i]);
+    }
+    buf_putc(b, '\n');
+}
+
+static enum status write_all(int fd, const char *s, size_t n)
+{
+    while (n) {
+        const ssize_t k = write(fd, s, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return ST_IO;
+        s += k, n -= (size_t)k;
+    }
+    return ST_OK;
+}
+
+/* Writes beside the target and renames: a full disk or a crash leaves the old file as it was. */
+static enum status write_csv(const char *path, const struct dataset *d, const struct table *t,
+                             const struct prediction *p, struct err *err)
+{
+    struct buf tmp = { 0 }, b = { 0 };
+    enum status rc = ST_OK;
+    int fd;
+
+    buf_printf(&tmp, "%s.gpdesk-XXXXXX", path);
+    fd = tmp.failed ? -1 : mkstemp(tmp.s);
+    if (fd < 0) {
+        rc = err_named(err, ST_IO, "write", "cannot write %s: %s", path, strerror(errno));
+        err_hint(err, "predict ... out=FILE.csv in a directory that you may write to");
+        buf_free(&tmp);
+        return rc;
+    }
+    csv_head(&b, d, t, p->sd != NULL);
+    for (size_t i = 0; i < p->n && rc == ST_OK; i++) {
+        csv_row(&b, d, t, p, i);
+        if (b.failed)
+            rc = err_nomem(err, b.len, "predictions");
+        else if (b.len > 1 << 20 || i + 1 == p->n)
+            rc = write_all(fd, b.s, b.len), buf_clear(&b);
+    }
+    if (rc == ST_OK && b.len)
+        rc = write_all(fd, b.s, b.len);
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (rc == ST_OK && (fchmod(fd, 0666 & ~mask) || fsync(fd) || rename(tmp.s, path)))
+        rc = ST_IO;
+    if (rc == ST_IO)
+        rc = err_named(err, ST_IO, errno == ENOSPC ? "disk" : "write",
+                       "cannot write %s: %s; what was there before is untouched", path,
+                       strerror(errno));
+    close(fd);
+    if (rc != ST_OK)
+        unlink(tmp.s);
+    buf_free(&tmp);
+    buf_free(&b);
+    return rc;
+}
+
+/* ---- on the worker --------------------------------------------------------------------------------- */
+
+static enum status need_factor(struct scoring *s, struct job *job, struct err *err)
+{
+    struct encoded e = { 0 };
+    enum status rc;
+
+    /* After a resume the variance factor of old runs is not kept: rebuilt from the data. */
+    if (s->model->L || s->fit.variance == VAR_NONE)
+        return ST_OK;
+    if (!s->data) {
+        err_named(err, ST_STATE, "no-data", "the variance of this run must be rebuilt, and its data is not loaded");
+        err_hint(err, "open the data file again, then fit");
+        return ST_STATE;
+    }
+    rc = fitting_rows(s->data, PART_TRAIN, false, &s->enc, &e, NULL, err);
+    if (rc == ST_OK)
+        rc = model_variance(s->model, &e.base, s->model->Mv, job->backend, job->pool, &job->ctl,
+                            NULL, err);
+    encoded_free(&e);
+    return rc;
+}
+
+static enum status score_work(struct job *job, struct err *err)
+{
+    struct scoring *s = job->arg;
+    const double t0 = job_now();
+    enum status rc = need_factor(s, job, err);
+
+    if (rc == ST_OK)
+        rc = predict_part(s, job, s->part, 0, &s->pred, err);
+    if (rc == ST_OK && s->part != PART_TRAIN) {
+        struct err ignored; /* the sample only feeds pictures */
+        if (predict_part(s, job, PART_TRAIN, TRAIN_SAMPLE, &s->train, &ignored) != ST_OK)
+            prediction_free(&s->train);
+    }
+    if (rc == ST_OK)
+        rc = scoring_metrics(&s->enc, &s->pred, &s->scaled, &s->raw, err);
+    s->have_metrics = rc == ST_OK;
+    s->seconds = job_now() - t0;
+    return rc;
+}
+
+static enum status one_fold(struct scoring *s, struct job *job, size_t fold, struct err *err)
+{
+    size_t *in = NULL, *out = NULL, nin = 0, nout = 0;
+    struct encoding enc = { 0 };
+    struct encoded etrain = { 0 }, etest = { 0 };
+    struct model *m = NULL;
+    struct fit_info info;
+    struct solve_info solve = { 0 };
+    struct prediction p = { 0 };
+    struct metrics scaled;
+    enum status rc = dataset_fold_rows(s->data, fold, false, &in, &nin, err);
+
+    if (rc == ST_OK)
+        rc = dataset_fold_rows(s->data, fold, true, &out, &nout, err);
+    if (rc == ST_OK)
+        rc = encoding_fit(s->data, in, nin, &enc, NULL, err);
+    if (rc == ST_OK)
+        rc = encode(&enc, s->data->table, in, nin, true, &etrain, err);
+    if (rc == ST_OK)
+        rc = model_fit(&etrain.base, etrain.y, &s->fit, job->backend, job->pool, &job->ctl, &m,
+                       &info, &solve, err);
+    if (rc == ST_OK && ctl_stopped(&job->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped at fold %zu", fold + 1);
+    if (rc == ST_OK)
+        rc = encode(&enc, s->data->table, out, nout, true, &etest, err);
+    if (rc == ST_OK)
+        rc = predict_rows(m, &enc, &etest, job, &p, err);
+    if (rc == ST_OK)
+        rc = scoring_metrics(&enc, &p, &scaled, &s->fold[fold], err);
+    prediction_free(&p);
+    solve_info_free(&solve);
+    model_unref(m);
+    encoded_free(&etrain);
+    encoded_free(&etest);
+    encoding_free(&enc);
+    free(in);
+    free(out);
+    return rc;
+}
+
+static enum status folds_work(struct job *job, struct err *err)
+{
+    struct scoring *s = job->arg;
+    const double t0 = job_now();
+    enum status rc = ST_OK;
+
+    s->nfolds = s->data->split.nfolds;
+    s->fold = mem_calloc(s->nfolds, sizeof *s->fold, "fold scores", err);
+    if (!s->fold)
+        return ST_NOMEM;
+    for (size_t f = 0; f < s->nfolds && rc == ST_OK; f++) {
+        ctl_tell(&job->ctl, "folds", f, s->nfolds, NAN);
+        rc = one_fold(s, job, f, err);
+    }
+    s->seconds = job_now() - t0;
+    return rc;
+}
+
+static enum status predict_table(struct scoring *s, struct job *job, const struct table *t,
+                                 struct err *err)
+{
+    struct encoded e = { 0 };
+    enum status rc = encode(&s->enc, t, NULL, t->n, false, &e, err);
+
+    if (rc == ST_OK)
+        rc = predict_rows(s->model, &s->enc, &e, job, &s->pred, err);
+    s->missing_cells = e.missing_cells;
+    s->unseen_levels = e.unseen_levels;
+    s->dropped = e.dropped;
+    encoded_free(&e);
+    return rc;
+}
+
+static enum status predict_work(struct job *job, struct err *err)
+{
+    struct scoring *s = job->arg;
+    struct table *t = NULL;
+    const double t0 = job_now();
+    enum status rc = need_factor(s, job, err);
+
+    if (rc == ST_OK && s->path)
+        rc = import_file(s->path, &s->import, &job->ctl, &t, err);
+    if (rc == ST_OK)
+        rc = s->path ? predict_table(s, job, t, err)
+                     : predict_part(s, job, PART_TEST, 0, &s->pred, err);
+    const struct table *src = s->path ? t : s->data ? s->data->table : NULL;
+    if (rc == ST_OK && s->out) {
+        rc = write_csv(s->out, s->data, src, &s->pred, err);
+    } else if (rc == ST_OK) {
+        csv_head(&s->text, s->data, src, s->pred.sd != NULL);
+        for (size_t i = 0; i < s->pred.n && i < SHOWN_ROWS; i++)
+            csv_row(&s->text, s->data, src, &s->pred, i);
+    }
+    s->written = s->pred.n;
+    table_unref(t);
+    s->seconds = job_now() - t0;
+    return rc;
+}
+
+/* ---- on the main thread ------------------------------------------------------------------------------ */
+
+static void move_prediction(struct prediction *dst, bool *has, struct prediction *src)
+{
+    if (!src->n)
+        return;
+    if (*has)
+        prediction_free(dst);
+    *dst = *src;
+    *has = true;
+    memset(src, 0, sizeof *src);
+}
+
+/* Failure and cancel of jobs that make no run. */
+static bool ended_early(struct workspace *ws, struct job *job, enum status rc,
+                        const struct err *err)
+{
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "%s was stopped; nothing was written", job->ops->verb);
+        ws->unconverged = true;
+    } else if (rc != ST_OK) {
+        ws_error(ws, err, job->line);
+    }
+    return rc != ST_OK;
+}
+
+static void tell_counts(struct workspace *ws, const struct scoring *s)
+{
+    if (s->missing_cells)
+        ws_note(ws, "missing", "%zu missing cells were filled as the missing policy says",
+                s->missing_cells);
+    if (s->unseen_levels)
+        ws_warn(ws, "unseen",
+                "%zu cells hold categories never seen in training; they were encoded as none of the "
+                "known ones", s->unseen_levels);
+    if (s->dropped)
+        ws_note(ws, "dropped", "%zu rows were left out as the missing policy says", s->dropped);
+}
+
+static const char *part_name(enum part p)
+{
+    return p == PART_TRAIN ? "train" : p == PART_VALID ? "valid" : "test";
+}
+
+static void score_json(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
+{
+    rec_num(rec, "rmse", raw->rmse);
+    rec_num(rec, "mae", raw->mae);
+    rec_num(rec, "rmse_scaled", sc->rmse);
+    rec_num(rec, "mae_scaled", sc->mae);
+    rec_num(rec, "r2", raw->r2);
+    rec_num(rec, "spearman", raw->spearman);
+    rec_num(rec, "nlpd", raw->nlpd);
+    rec_num(rec, "nlpd_scaled", sc->nlpd);
+    rec_num(rec, "nlpd_constant", sc->nlpd_constant);
+    rec_num(rec, "crps", raw->crps);
+    rec_num(rec, "coverage50", raw->coverage50);
+    rec_num(rec, "coverage90", raw->coverage90);
+    rec_num(rec, "coverage95", raw->coverage95);
+}
+
+static void score_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
+{
+    char a[32], b[32];
+
+    text_number(a, sizeof a, raw->rmse);
+    text_number(b, sizeof b, raw->mae);
+    rec_text(rec, "  RMSE %s (%.4f of the training sd)   MAE %s (%.4f)   R2 %.4f   Spearman %.4f", a,
+             sc->rmse, b, sc->mae, raw->r2, raw->spearman);
+    if (isnan(raw->nlpd))
+        return;
+    text_number(a, sizeof a, raw->nlpd);
+    text_number(b, sizeof b, raw->crps);
+    rec_text(rec, "\n  NLPD %s (scaled %.4f; with one constant variance %.4f)   CRPS %s\n", a,
+             sc->nlpd, sc->nlpd_constant, b);
+    rec_text(rec, "  share of targets inside the 50 / 90 / 95 %% interval: %.1f / %.1f / %.1f %%",
+             100 * raw->coverage50, 100 * raw->coverage90, 100 * raw->coverage95);
+}
+
+static void score_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct scoring *s = job->arg;
+    struct run *r;
+    struct rec rec;
+    char sec[32], cnt[32];
+
+    if (ended_early(ws, job, rc, err))
+        return;
+    tell_counts(ws, s);
+    rec_init(&rec, REC_RESULT, "score");
+    snprintf(rec.run, sizeof rec.run, "%s", s->run);
+    rec_str(&rec, "run", s->run);
+    rec_str(&rec, "on", part_name(s->part));
+    rec_int(&rec, "rows", (int64_t)s->pred.n);
+    score_json(&rec, &s->raw, &s->scaled);
+    rec_num(&rec, "seconds", s->seconds);
+    text_count(cnt, sizeof cnt, s->pred.n);
+    text_seconds(sec, sizeof sec, s->seconds);
+    rec_text(&rec, "%s on %s %s rows (%s)\n", s->run, cnt, part_name(s->part), sec);
+    score_text(&rec, &s->raw, &s->scaled);
+    r = ws_run(ws, s->run, NULL);
+    if (r) {
+        r->has_score = true;
+        r->score_raw = s->raw, r->score_scaled = s->scaled;
+        r->score_part = s->part, r->score_rows = s->pred.n;
+        if (s->part == PART_TRAIN)
+            move_prediction(&r->train_pred, &r->has_train, &s->pred);
+        else
+            move_prediction(&r->test_pred, &r->has_test, &s->pred);
+        move_prediction(&r->train_pred, &r->has_train, &s->train);
+        if (ws->store)
+            store_run(ws->store, r);
+    }
+    ws_emit(ws, &rec);
+    ws->serial++;
+}
+
+static void folds_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct scoring *s = job->arg;
+    struct rec rec;
+    static const char *const names[] = { "rmse", "mae", "r2", "nlpd", "coverage95" };
+    char sec[32];
+
+    if (ended_early(ws, job, rc, err))
+        return;
+    rec_init(&rec, REC_RESULT, "score");
+    snprintf(rec.run, sizeof rec.run, "%s", s->run);
+    rec_str(&rec, "run", s->run);
+    rec_str(&rec, "on", "folds");
+    rec_int(&rec, "folds", (int64_t)s->nfolds);
+    text_seconds(sec, sizeof sec, s->seconds);
+    rec_text(&rec, "%s refitted on %zu folds (%s)\n  ", s->run, s->nfolds, sec);
+    for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
+        double v[1024], mean = 0, var = 0;
+        const size_t n = s->nfolds < 1024 ? s->nfolds : 1024;
+        for (size_t f = 0; f < n; f++) {
+            const struct metrics *m = &s->fold[f];
+            v[f] = j == 0 ? m->rmse : j == 1 ? m->mae : j == 2 ? m->r2 : j == 3 ? m->nlpd
+                                                                                : m->coverage95;
+            mean += v[f] / (double)n;
+        }
+        for (size_t f = 0; f < n; f++)
+            var += (v[f] - mean) * (v[f] - mean) / (double)(n > 1 ? n - 1 : 1);
+        rec_num(&rec, names[j], mean);
+        char key[48];
+        snprintf(key, sizeof key, "%s_folds", names[j]);
+        rec_nums(&rec, key, v, n);
+        rec_text(&rec, "%s %.4g +- %.2g   ", names[j], mean, sqrt(var / (double)n));
+    }
+    rec_text(&rec, "(mean and its standard error)");
+    rec_num(&rec, "seconds", s->seconds);
+    ws_emit(ws, &rec);
+    ws->serial++;
+}
+
+/* ---- check: one sentence each -------------------------------------------------------------------- */
+
+struct finding { const char *name; bool ok; char text[256]; };
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Two-sample Kolmogorov-Smirnov distance of two sd samples (methods.md K). */
+static double ks_distance(const double *a, size_t na, const double *b, size_t nb)
+{
+    double *x = malloc(na * sizeof *x), *y = malloc(nb * sizeof *y), d = NAN;
+
+    if (x && y) {
+        size_t i = 0, j = 0;
+        memcpy(x, a, na * sizeof *x), memcpy(y, b, nb * sizeof *y);
+        qsort(x, na, sizeof *x, by_value), qsort(y, nb, sizeof *y, by_value);
+        for (d = 0; i < na && j < nb;) {
+            const double v = x[i] < y[j] ? x[i] : y[j];
+            while (i < na && x[i] <= v)
+                i++;
+            while (j < nb && y[j] <= v)
+                j++;
+            d = fmax(d, fabs((double)i / (double)na - (double)j / (double)nb));
+        }
+    }
+    free(x), free(y);
+    return d;
+}
+
+static double rank_correlation(const struct prediction *p)
+{
+    struct metrics m;
+    double *e = malloc(p->n * sizeof *e), r = NAN;
+
+    if (e) {
+        for (size_t i = 0; i < p->n; i++)
+            e[i] = fabs(p->y[i] - p->mean[i]);
+        if (metrics_compute(p->n, e, p->sd, NULL, &m, NULL) == ST_OK)
+            r = m.spearman;
+    }
+    free(e);
+    return r;
+}
+
+static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
+{
+    const struct metrics *m = &s->raw;
+    const struct prediction *p = &s->pred;
+    size_t n = 0, out = 0, worst = 0;
+    double zmax = 0;
+
+    f[n] = (struct finding){ "calibration", fabs(m->coverage95 - 0.95) <= 0.03, "" };
+    snprintf(f[n].text, sizeof f[n].text, "%.1f %% of the targets lie inside the 95 %% interval: %s",
+             100 * m->coverage95,
+             f[n].ok ? "honest" : m->coverage95 < 0.95 ? "overconfident" : "too cautious"), n++;
+    f[n] = (struct finding){ "spread", m->mean_z2 > 0.7 && m->mean_z2 < 1.4, "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "squared errors are %.2f x the predicted variance on average (1 is right)", m->mean_z2), n++;
+    for (size_t i = 0; i < p->n; i++) {
+        const double z = fabs(p->y_scaled[i] - p->mean_scaled[i]) / sqrt(p->var_scaled[i]);
+        out += z > 4;
+        if (z > zmax)
+            zmax = z, worst = i;
+    }
+    f[n] = (struct finding){ "outliers", (double)out <= 1 + 1e-3 * (double)p->n, "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "%zu of %zu errors exceed 4 sd (a normal error would give %.1f); the largest, %.1f sd, is "
+             "row %zu", out, p->n, 6.3e-5 * (double)p->n, zmax, p->row[worst] + 1), n++;
+    const double rho = rank_correlation(p);
+    f[n] = (struct finding){ "sd-error", isfinite(rho) && rho > 0.05, "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "rank correlation of sd and absolute error %.2f, ENCE %.3f: the sd %s", rho, m->ence,
+             f[n].ok ? "tells where errors are larger" : "says little about where errors are"), n++;
+    if (s->train.n && s->train.sd) {
+        const double ks = ks_distance(s->train.sd, s->train.n, p->sd, p->n);
+        f[n] = (struct finding){ "shift", ks < 0.2, "" };
+        snprintf(f[n].text, sizeof f[n].text,
+                 "sd of these rows against sd of training rows: KS distance %.2f: %s", ks,
+                 f[n].ok ? "the same kind of rows" : "these rows lie further from the training data"), n++;
+    }
+    if (r && r->model && r->model->kind == MODEL_FEATURES && isfinite(r->info.effective_dimension)) {
+        const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
+        f[n] = (struct finding){ "starvation", share < 0.5, "" };
+        snprintf(f[n].text, sizeof f[n].text,
+                 "effective dimension %.0f of %zu variance features (%.0f %%): variances are %s",
+                 r->info.effective_dimension, r->model->Mv, 100 * share,
+                 f[n].ok ? "not starved" : "too small; try more features"), n++;
+    }
+    return n;
+}
+
+static void check_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct scoring *s = job->arg;
+    struct run *r = ws_run(ws, s->run, NULL);
+    struct finding f[8];
+    struct rec rec;
+
+    if (rc == ST_OK && !s->pred.sd) {
+        struct err e;
+        rc = err_named(&e, ST_STATE, "no-variance", "%s has no predictive variance to check", s->run);
+        err_hint(&e, "fit variance=auto");
+        ended_early(ws, job, rc, &e);
+        return;
+    }
+    if (ended_early(ws, job, rc, err))
+        return;
+    tell_counts(ws, s);
+    const size_t n = check_findings(s, r, f);
+    rec_init(&rec, REC_RESULT, "check");
+    snprintf(rec.run, sizeof rec.run, "%s", s->run);
+    rec_str(&rec, "run", s->run);
+    rec_str(&rec, "on", part_name(s->part));
+    rec_int(&rec, "rows", (int64_t)s->pred.n);
+    score_json(&rec, &s->raw, &s->scaled);
+    rec_num(&rec, "mean_z2", s->raw.mean_z2);
+    rec_num(&rec, "ence", s->raw.ence);
+    rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, part_name(s->part));
+    rec_open(&rec, "findings");
+    for (size_t i = 0; i < n; i++) {
+        rec_open(&rec, f[i].name);
+        rec_bool(&rec, "ok", f[i].ok);
+        rec_str(&rec, "text", f[i].text);
+        rec_close(&rec);
+        rec_text(&rec, "\n  %s %-12s %s", f[i].ok ? "ok" : "! ", f[i].name, f[i].text);
+    }
+    rec_close(&rec);
+    rec_num(&rec, "seconds", s->seconds);
+    if (r) {
+        move_prediction(&r->test_pred, &r->has_test, &s->pred);
+        move_prediction(&r->train_pred, &r->has_train, &s->train);
+    }
+    ws_emit(ws, &rec);
+    ws->serial++;
+}
+
+static void predict_done(struct workspace *ws, struct job *job, enum status rc,
+                         const struct err *err)
+{
+    struct scoring *s = job->arg;
+    struct rec rec;
+    char sec[32], cnt[32];
+
+    if (ended_early(ws, job, rc, err))
+        return;
+    tell_counts(ws, s);
+    rec_init(&rec, REC_RESULT, "predict");
+    snprintf(rec.run, sizeof rec.run, "%s", s->run);
+    rec_str(&rec, "run", s->run);
+    rec_str(&rec, "out", s->out);
+    rec_int(&rec, "rows", (int64_t)s->written);
+    rec_int(&rec, "missing", (int64_t)s->missing_cells);
+    rec_int(&rec, "unseen", (int64_t)s->unseen_levels);
+    rec_int(&rec, "dropped", (int64_t)s->dropped);
+    rec_num(&rec, "seconds", s->seconds);
+    text_count(cnt, sizeof cnt, s->written);
+    text_seconds(sec, sizeof sec, s->seconds);
+    rec_text(&rec, "%s predicted %s rows in %s", s->run, cnt, sec);
+    if (s->out) {
+        rec_text(&rec, "; written to ");
+        text_safe(&rec.text, s->out, 0);
+    } else {
+        rec_text(&rec, "; the first %zu:\n", s->written < SHOWN_ROWS ? s->written : SHOWN_ROWS);
+        text_safe(&rec.text, "", 0);
+        for (const char *q = buf_str(&s->text); *q;) { /* a line at a time: line ends are ours */
+            const char *e = strchr(q, '\n');
+            char line[512];
+            snprintf(line, sizeof line, "%.*s", (int)(e ? e - q : (long)strlen(q)), q);
+            rec_text(&rec, "  ");
+            text_safe(&rec.text, line, 0);
+            rec_text(&rec, e && e[1] ? "\n" : "");
+            q = e ? e + 1 : q + strlen(q);
+        }
+        rec_text(&rec, "\n  all of them: predict ... out=FILE.csv");
+    }
+    ws_emit(ws, &rec);
+    ws->serial++;
+}
+
+static const struct job_ops ops[] = {
+    [DO_SCORE] = { .verb = "score", .work = score_work, .done = score_done, .free = scoring_free },
+    [DO_FOLDS] = { .verb = "score", .work = folds_work, .done = folds_done, .free = scoring_free },
+    [DO_CHECK] = { .verb = "check", .work = score_work, .done = check_done, .free = scoring_free },
+    [DO_PREDICT] = { .verb = "predict", .work = predict_work, .done = predict_done,
+                     .free = scoring_free },
+};
+
+/* ---- starting ------------------------------------------------------------------------------------- */
+
+static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct err *err)
+{
+    struct scoring *s;
+
+    if (!r->model) {
+        err_set(err, ST_STATE, "%s has no fitted model", r->id);
+        err_hint(err, r->kind == RUN_TUNE ? "fit" : "wait, or fit");
+        return NULL;
+    }
+    s = mem_calloc(1, sizeof *s, "job", err);
+    if (!s)
+        return NULL;
+    s->what = what;
+    s->model = model_ref(r->model);
+    s->data = r->data ? dataset_ref(r->data) : NULL;
+    s->fit = r->fit;
+    snprintf(s->run, sizeof s->run, "%s", r->id);
+    if (encoding_copy(&s->enc, &r->enc, err) != ST_OK) {
+        struct job tmp = { .arg = s };
+        scoring_free(&tmp);
+        return NULL;
+    }
+    return s;
+}
+
+static enum status launch(struct workspace *ws, struct scoring *s, const char *line,
+                          struct err *err)
+{
+    return ws_submit(ws, &ops[s->what], NULL, s, line, err);
+}
+
+static enum status need_data(const struct run *r, struct err *err)
+{
+    if (r->data)
+        return ST_OK;
+    err_named(err, ST_STATE, "no-data", "the data of %s is not loaded", r->id);
+    err_hint(err, "open its file again, then fit; or predict NEW.csv");
+    return ST_STATE;
+}
+
+enum status scoring_score(struct workspace *ws, struct run *r, enum part part, const char *line,
+                          struct err *err)
+{
+    struct scoring *s;
+
+    if (need_data(r, err) != ST_OK)
+        return ST_STATE;
+    s = scoring_new(r, DO_SCORE, err);
+    if (!s)
+        return err ? err->code : ST_NOMEM;
+    s->part = part;
+    return launch(ws, s, line, err);
+}
+
+enum status scoring_folds(struct workspace *ws, struct run *r, const char *line, struct err *err)
+{
+    struct scoring *s;
+
+    if (need_data(r, err) != ST_OK)
+        return ST_STATE;
+    if (!r->data->split.nfolds) {
+        err_named(err, ST_STATE, "no-folds", "the split of %s has no folds", r->id);
+        err_hint(err, "split folds=5, then fit, then score folds");
+        return ST_STATE;
+    }
+    s = scoring_new(r, DO_FOLDS, err);
+    return s ? launch(ws, s, line, err) : err ? err->code : ST_NOMEM;
+}
+
+enum status scoring_check(struct workspace *ws, struct run *r, const char *line, struct err *err)
+{
+    struct scoring *s;
+
+    if (need_data(r, err) != ST_OK)
+        return ST_STATE;
+    s = scoring_new(r, DO_CHECK, err);
+    if (!s)
+        return err ? err->code : ST_NOMEM;
+    s->part = r->data->split.part && r->data->split.count[PART_TEST] ? PART_TEST : PART_TRAIN;
+    return launch(ws, s, line, err);
+}
+
+enum status scoring_predict(struct workspace *ws, struct run *r, const char *path, const char *out,
+                            const struct import_opts *import, const char *line, struct err *err)
+{
+    struct scoring *s;
+
+    if (!path && need_data(r, err) != ST_OK)
+        return ST_STATE;
+    s = scoring_new(r, DO_PREDICT, err);
+    if (!s)
+        return err ? err->code : ST_NOMEM;
+    s->import = *import;
+    s->path = path ? mem_strdup(path, err) : NULL;
+    s->out = out ? mem_strdup(out, err) : NULL;
+    s->sep_missing = import->missing ? mem_strdup(import->missing, err) : NULL;
+    s->types = import->types ? mem_strdup(import->types, err) : NULL;
+    s->import.missing = s->sep_missing;
+    s->import.types = s->types;
+    if ((path && !s->path) || (out && !s->out)) {
+        struct job tmp = { .arg = s };
+        scoring_free(&tmp);
+        return ST_NOMEM;
+    }
+    return launch(ws, s, line, err);
+}

@@ -1,0 +1,23 @@
+/* app/scoring.h -- predictions as background jobs: score, check, and predictions of new files. */
+#ifndef GPDESK_SCORING_H
+#define GPDESK_SCORING_H
+
+#include "app/job.h"
+#include "app/workspace.h"
+
+/* score on a part of the run's own dataset. */
+enum status scoring_score(struct workspace *, struct run *, enum part, const char *line,
+                          struct err *);
+/* score folds: refits the run's settings on each fold's training rows. */
+enum status scoring_folds(struct workspace *, struct run *, const char *line, struct err *);
+/* check: the same predictions, read for calibration, outliers, shift and starvation. */
+enum status scoring_check(struct workspace *, struct run *, const char *line, struct err *);
+/* predict: rows of a file (NULL: the test rows) to a CSV (NULL: the first rows on screen). */
+enum status scoring_predict(struct workspace *, struct run *, const char *path, const char *out,
+                            const struct import_opts *, const char *line, struct err *);
+void prediction_free(struct prediction *);
+/* Scores in scaled and in the target's units, densities included (log targets too). */
+enum status scoring_metrics(const struct encoding *, const struct prediction *,
+                            struct metrics *scaled, struct metrics *raw, struct err *);
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/sh
+# The main jobs on real data (../shared/data), from CSV to score, with the figures each must reach.
+# Usage: tests/bench/jobs.sh [JOB...]   (kin40k protein pol bike small million); all by default.
+# Prints one line a job and exits 1 when a figure is missed.  THREADS and SEED can be set.
+set -u
+gpdesk=${GPDESK:-build/gpdesk}
+shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
+threads=${THREADS:-2}
+seed=${SEED:-7}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+missed=0
+
+# field COMMAND KEY: a number from the result line of a command
+field() { sed -n "s/.*\"type\":\"result\".*\"command\":\"$1\".*\"$2\":\([-+0-9.eE]*\)[,}].*/\1/p" "$work/out" | tail -n 1; }
+# seconds.total of a fit
+total() { sed -n 's/.*"command":"fit".*"total":\([-+0-9.eE]*\)[,}].*/\1/p' "$work/out" | tail -n 1; }
+within() { awk -v x="${1:-nan}" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x >= lo && x <= hi) }'; }
+must() { # NAME VALUE LOW HIGH
+    if within "$2" "$3" "$4"; then return 0; fi
+    echo "   MISSED: $1 = ${2:-none}, must be within $3..$4"
+    missed=1
+}
+run() { # the lines of a job are the arguments
+    set -- "$@"
+    start=$(date +%s.%N)
+    : > "$work/job.gps"
+    for line in "$@"; do printf '%s\n' "$line" >> "$work/job.gps"; done
+    "$gpdesk" --no-config --format json --threads "$threads" --seed "$seed" -f "$work/job.gps" > "$work/out" 2> "$work/err"
+    rc=$?
+    wall=$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+    [ $rc -eq 0 ] || { echo "   exit status $rc:"; grep '"error"' "$work/out" | head -n 3; cat "$work/err"; missed=1; }
+}
+have() { [ -r "$shared/data/$1/data.csv.gz" ] || { echo "$1: skipped, $shared/data/$1 is not here"; return 1; }; }
+
+big() { # NAME KERNEL FIT RMSE SECONDS
+    have "$1" || return 0
+    run "open $shared/data/$1/data.csv.gz target=y" "split file=$shared/data/$1/splits.csv.gz column=split0" \
+        "kernel $2" "tune features=2048" "fit $3" "score"
+    printf '%-8s %-14s rmse_scaled %s  coverage95 %s  nlpd_scaled %s (constant %s)  tune %s s  fit %s s  job %s s  seed %s\n' \
+        "$1" "$2" "$(field score rmse_scaled)" "$(field score coverage95)" "$(field score nlpd_scaled)" \
+        "$(field score nlpd_constant)" "$(field tune seconds)" "$(total)" "$wall" "$seed"
+    must rmse_scaled "$(field score rmse_scaled)" 0 "$4"
+    must coverage95 "$(field score coverage95)" 0.92 0.97
+    must "seconds of the whole job" "$wall" 0 "$5"
+}
+job_kin40k() {
+    big kin40k rbf "solver=pcg features=8192 rank=1024 rtol=1e-6" 0.14 120
+    [ -s "$work/out" ] && must "nlpd_scaled - nlpd_constant" \
+        "$(awk -v a="$(field score nlpd_scaled)" -v b="$(field score nlpd_constant)" 'BEGIN { print a - b }')" -99 0
+}
+job_protein() { big protein "matern(nu=5/2)" "solver=pcg features=8192 rank=512 rtol=1e-6" 0.615 600; }
+job_pol() { big pol "matern(nu=3/2)" "features=8192" 0.24 600; }
+job_bike() { big bike "matern(nu=3/2)" "features=8192" 0.22 600; }
+
+# Exact against random features at the same hyperparameters.
+job_small() {
+    for name in airfoil concrete energy yacht; do
+        have $name || continue
+        run "open $shared/data/$name/data.csv.gz target=y" "split file=$shared/data/$name/splits.csv.gz column=split0" \
+            "kernel matern(nu=5/2)" "tune solver=exact" "fit solver=exact" "score"
+        exact=$(field score rmse_scaled)
+        hp=$(sed -n 's/.*"command":"tune".*"hyperparameters":{"lengthscale":\([^,]*\),"amplitude":\([^,]*\),"noise":\([^}]*\)}.*/l=\1 amplitude=\2 noise=\3/p' "$work/out")
+        run "open $shared/data/$name/data.csv.gz target=y" "split file=$shared/data/$name/splits.csv.gz column=split0" \
+            "kernel matern(nu=5/2)" "fit features=4096 $hp" "score"
+        printf '%-8s matern(nu=5/2) exact rmse_scaled %s   4096 features %s   ratio %s\n' $name "$exact" \
+            "$(field score rmse_scaled)" "$(awk -v a="$(field score rmse_scaled)" -v b="$exact" 'BEGIN { printf "%.3f", a / b }')"
+        must "rmse ratio" "$(awk -v a="$(field score rmse_scaled)" -v b="$exact" 'BEGIN { print a / b }')" 0 1.10
+    done
+}
+
+# Cost and memory against rows: three sizes of generated data, CSV to score.
+job_million() {
+    for n in 250000 500000 1000000; do
+        awk -v n=$n 'BEGIN { srand(3); OFS = ","; print "x1,x2,x3,x4,x5,x6,x7,x8,x9,x10,y";
+            for (i = 0; i < n; i++) { s = ""; for (j = 1; j <= 10; j++) { x[j] = rand(); s = s sprintf("%.6f,", x[j]) }
+            printf "%s%.6f\n", s, 10 * sin(3.14159265 * x[1] * x[2]) + 20 * (x[3] - 0.5) ^ 2 + 10 * x[4] + 5 * x[5] + rand() - 0.5 } }' > "$work/rows.csv"
+        start=$(date +%s.%N)
+        "$gpdesk" --no-config --format json --threads "$threads" --seed "$seed" -e "open $work/rows.csv target=y" -e "split test=10% seed=1" \
+            -e "kernel rbf" -e "tune features=512 rows=20000" -e "fit features=2048" -e "score" -e "about" > "$work/out" 2> "$work/err" &
+        pid=$!
+        peak=0
+        while kill -0 $pid 2> /dev/null; do
+            hwm=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status 2> /dev/null)
+            [ -n "$hwm" ] && peak=$hwm
+            sleep 0.05
+        done
+        wait $pid || { echo "   exit status $?"; missed=1; }
+        wall=$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+        printf '%8d rows x 10   %s s (%s us a row)   peak memory %s MB   rmse_scaled %s\n' $n "$wall" \
+            "$(awk -v w="$wall" -v n=$n 'BEGIN { printf "%.1f", 1e6 * w / n }')" \
+            "$(awk -v k="$peak" 'BEGIN { printf "%.0f", k / 1024 }')" "$(field score rmse_scaled)"
+        must "peak memory in MB" "$(awk -v k="$peak" 'BEGIN { print k / 1024 }')" 0 1500
+    done
+}
+
+[ $# -gt 0 ] || set -- kin40k protein pol bike small million
+for job in "$@"; do "job_$job"; done
+exit $missed
