@@ -623,7 +623,7 @@ static enum status encode_target(const struct encoding *e, const struct column *
 static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, double *x,
                                 struct err *err)
 {
-    const struct encoded *e = s->ctx;
+    const struct encoded *e = (const struct encoded *)s; /* base comes first; out may be moved */
     (void)err;
     if (r1 > r0)
         memcpy(x, e->x + r0 * s->d, (r1 - r0) * s->d * sizeof *x);
@@ -689,7 +689,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc != ST_OK)
         encoded_free(out);
     else
-        out->base = (struct source){ .n = out->n, .d = e->d, .rows = encoded_rows, .ctx = out };
+        out->base = (struct source){ .n = out->n, .d = e->d, .rows = encoded_rows };
     return rc;
 }
 
