@@ -1,0 +1,14 @@
+/* ui/keys.h -- what a key does: the one place where keys become actions and command lines. */
+#ifndef GPDESK_KEYS_H
+#define GPDESK_KEYS_H
+
+#include "ui/view.h"
+
+void keys_event(struct desk *, const struct input_event *);
+void keys_interrupt(struct desk *);      /* Ctrl-C, or SIGINT from outside */
+void keys_help(struct desk *);           /* F1: the view on show and its keys */
+/* What keys_event asks of the loop, which owns the terminal. */
+void ui_suspend(struct desk *);
+void ui_mouse(struct desk *, bool on);
+
+#endif

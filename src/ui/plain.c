@@ -1,0 +1,270 @@
+/* ui/plain.c -- line mode: no curses, no rewriting, one event a line.  For TERM=dumb, --plain, screen
+ * readers, logs and tests.  At a terminal readline edits the line; else lines are read as they
+ * come. */
+#include "ui/ui.h"
+
+#include "app/job.h"
+#include "app/workspace.h"
+#include "base/text.h"
+#include "ui/loop.h"
+#include "ui/prompt.h"
+#include "ui/view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define PROGRESS 10.0        /* seconds between lines of a running job */
+
+struct plain {
+    struct workspace *ws;
+    bool tty, ended;         /* ended: no more input */
+    bool quit_asked;
+    int exit_signal;
+    double told;             /* when progress was last told */
+    char told_job[16];
+    struct buf in;           /* stdin that is no terminal: what is not yet a line */
+};
+
+/* Text in front of which the prompt steps aside; hostile bytes are harmless. */
+static void say(FILE *to, const char *text)
+{
+    struct buf b = { 0 };
+    prompt_hide();
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = strndup(p, n);
+        if (line)
+            text_safe(&b, line, 0);
+        free(line);
+        buf_putc(&b, '\n');
+        p += n + (p[n] == '\n');
+    }
+    fputs(buf_str(&b), to);
+    fflush(to);
+    buf_free(&b);
+}
+
+static void on_rec(void *ctx, const struct rec *r)
+{
+    struct buf b = { 0 };
+    (void)ctx;
+    if (r->type == REC_TICK)
+        return;
+    rec_text_lines(r, &b);
+    if (b.len)
+        say(r->type == REC_RESULT ? stdout : stderr, buf_str(&b));
+    buf_free(&b);
+}
+
+static void progress(struct plain *p)
+{
+    struct job_view j;
+    double now = desk_now();
+    if (!jobs_view(p->ws->jobs, 0, &j)) {
+        p->told_job[0] = '\0';
+        return;
+    }
+    if (strcmp(j.name, p->told_job) != 0) {
+        snprintf(p->told_job, sizeof p->told_job, "%s", j.name);
+        p->told = now;
+        return;
+    }
+    if (now < p->told + PROGRESS)
+        return;
+    p->told = now;
+    struct buf b = { 0 };
+    char s[40];
+    buf_printf(&b, "job %s: %s", j.name, j.tick.phase ? j.tick.phase : j.verb ? j.verb : "");
+    if (j.tick.phase && j.tick.total)
+        buf_printf(&b, " %zu/%zu", j.tick.done, j.tick.total);
+    if (j.tick.phase && !isnan(j.tick.value))
+        buf_printf(&b, ", value %.4g", j.tick.value);
+    text_seconds(s, sizeof s, j.seconds);
+    buf_printf(&b, ", %s", s);
+    if (!isnan(j.left)) {
+        text_seconds(s, sizeof s, j.left);
+        buf_printf(&b, ", %s left", s);
+    }
+    say(stderr, buf_str(&b));
+    buf_free(&b);
+}
+
+static void on_line(void *ctx, const char *line)
+{
+    struct plain *p = ctx;
+    p->quit_asked = false;
+    if (line[strspn(line, " \t\n")])
+        workspace_exec(p->ws, line);
+}
+
+static void on_end(void *ctx)
+{
+    struct plain *p = ctx;
+    size_t n = jobs_count(p->ws->jobs);
+    fputc('\n', stdout);
+    if (n && !p->quit_asked && p->tty) {
+        p->quit_asked = true;
+        fprintf(stderr, "%zu job%s: Ctrl-D again stops %s, keeps the best so far, and quits\n", n,
+                n == 1 ? "" : "s", n == 1 ? "it" : "them");
+        return;
+    }
+    p->ws->quit = true;
+}
+
+static char **on_complete(void *ctx, const char *line, size_t pos, size_t *start)
+{
+    return loop_complete(((struct plain *)ctx)->ws, line, pos, start);
+}
+
+static void on_matches(void *ctx, char *const *match, size_t n)
+{
+    struct buf b = { 0 };
+    (void)ctx;
+    for (size_t i = 0; i < n && i < 100; i++)
+        buf_printf(&b, "%s%s", i ? "  " : "", match[i]);
+    if (n > 100)
+        buf_printf(&b, "  and %zu more", n - 100);
+    say(stdout, buf_str(&b));
+    buf_free(&b);
+}
+
+static void interrupt(struct plain *p)
+{
+    struct job_view j;
+    if (p->tty && !prompt_empty()) {
+        fputs("^C\n", stdout);
+        prompt_clear();
+        prompt_hide();
+    } else if (jobs_view(p->ws->jobs, 0, &j)) {
+        char line[40];
+        snprintf(line, sizeof line, "stop %s", j.name);
+        say(stdout, line);
+        workspace_exec(p->ws, line);
+    } else {
+        say(stderr, "nothing is running. To leave: quit, or Ctrl-D");
+    }
+}
+
+static void take_signals(struct plain *p, int fd)
+{
+    struct winsize w;
+    for (int sig; (sig = loop_signal_next(fd)) != 0;)
+        switch (sig) {
+        case SIGWINCH:
+            if (p->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col)
+                prompt_resize(w.ws_row, w.ws_col);
+            break;
+        case SIGINT: interrupt(p); break;
+        case SIGTSTP:
+            if (p->tty)
+                prompt_suspend();
+            loop_suspend();
+            break;
+        case SIGCONT:
+            if (p->tty)
+                prompt_resume();
+            break;
+        default:
+            p->exit_signal = sig;
+            p->ws->quit = true;
+        }
+}
+
+/* Lines of a stdin that is no terminal. */
+static void read_lines(struct plain *p)
+{
+    char bytes[4096], *nl;
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n > 0)
+        buf_putn(&p->in, bytes, (size_t)n);
+    else
+        p->ended = true;
+    while (p->in.len && !p->ws->quit) {
+        nl = memchr(p->in.s, '\n', p->in.len);
+        if (!nl && !p->ended)
+            return;
+        size_t k = nl ? (size_t)(nl - p->in.s) : p->in.len;
+        char *line = strndup(p->in.s, k);
+        if (line)
+            on_line(p, line);
+        free(line);
+        k += nl != NULL;
+        p->in.len -= k;
+        memmove(p->in.s, p->in.s + k, p->in.len);
+    }
+}
+
+static void run_loop(struct plain *p, int sigfd)
+{
+    while (!p->ws->quit) {
+        struct pollfd f[3] = {
+            { workspace_fd(p->ws), POLLIN, 0 }, { sigfd, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
+        if (p->ended && !workspace_busy(p->ws))
+            break;
+        prompt_show();
+        int ready = poll(f, p->ended ? 2 : 3, jobs_count(p->ws->jobs) ? 1000 : -1);
+        if (ready < 0 && errno != EINTR)
+            break;
+        if (ready < 0)
+            continue;
+        if (f[1].revents)
+            take_signals(p, sigfd);
+        if (f[0].revents)
+            workspace_pump(p->ws);
+        if (f[2].revents && p->tty && !(f[2].revents & POLLIN)) {
+            p->exit_signal = SIGHUP;          /* the terminal is gone */
+            break;
+        }
+        if (f[2].revents && p->tty)
+            prompt_read();
+        else if (f[2].revents)
+            read_lines(p);
+        progress(p);
+    }
+}
+
+int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
+{
+    struct plain p = { .ws = ws, .tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) };
+    struct sink sink = { on_rec, &p, ws->sinks };
+    struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, &p };
+    int sigfd = loop_signal_fd();
+    bool first = false;
+    ws->interactive = p.tty;
+    ws->sinks = &sink;
+    if (why)
+        say(stderr, why);
+    if (p.tty) {
+        char *history = loop_history_path(&first);
+        if (first && !ws->ndata && !o->nlines)
+            say(stdout, "To begin: open FILE.csv target=NAME, or demo co2, or help. Ctrl-D leaves.");
+        prompt_open_plain(&hooks, history);
+        free(history);
+    }
+    if (o->start)
+        o->start(ws, o->ctx);
+    for (size_t i = 0; i < o->nlines && !ws->quit; i++) {
+        char echo[600];
+        snprintf(echo, sizeof echo, "%s%s", PROMPT_TEXT, o->line[i]);
+        say(stdout, echo);
+        workspace_exec(ws, o->line[i]);
+    }
+    run_loop(&p, sigfd);
+    loop_finish(ws);
+    prompt_hide();
+    prompt_close();
+    ws->sinks = sink.next;
+    buf_free(&p.in);
+    if (sigfd >= 0)
+        close(sigfd);
+    return p.exit_signal ? 128 + p.exit_signal : 0;
+}

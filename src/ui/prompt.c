@@ -1,0 +1,539 @@
+/* ui/prompt.c -- readline in callback mode; see prompt.h.
+ *
+ * On the screen readline's terminal is /dev/null and its redisplay function does nothing: the loop
+ * draws rl_display_prompt and rl_line_buffer with its own cursor arithmetic.  Readline asks its
+ * getc only for bytes that are there, because the ring is filled with whole keys and drained one
+ * rl_callback_read_char at a time. */
+#include "ui/prompt.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+enum { HISTORY_MAX = 10000 };
+
+static struct {
+    struct prompt_hooks hooks;
+    bool open, plain, hidden;
+    struct buf ring;
+    size_t head;
+    char *line;            /* finished, not yet handed over */
+    bool ended;
+    char *history;
+    FILE *null;
+    bool searched;         /* our Up or Down ran last: the prefix search goes on */
+} pr;
+
+static int ring_getc(FILE *f)
+{
+    (void)f;
+    return pr.head < pr.ring.len ? (unsigned char)pr.ring.s[pr.head++] : EOF;
+}
+
+static int ring_avail(void)
+{
+    return pr.head < pr.ring.len;
+}
+
+static void noop(void)
+{
+}
+
+static void noop_prep(int meta)
+{
+    (void)meta;
+}
+
+static char **no_matches(const char *text, int start, int end)
+{
+    (void)text, (void)start, (void)end;
+    rl_attempted_completion_over = 1;      /* or file names leak into M-? and M-* */
+    return NULL;
+}
+
+/* --- completion: ours from end to end, because our words are not readline's ----------------- */
+
+static size_t common_prefix(char *const *m)
+{
+    size_t n = strlen(m[0]);
+    for (size_t i = 1; m[i]; i++) {
+        size_t k = 0;
+        while (k < n && m[i][k] == m[0][k])
+            k++;
+        n = k;
+    }
+    while (n && ((unsigned char)m[0][n] & 0xc0) == 0x80)
+        n--;                               /* whole characters only */
+    return n;
+}
+
+static void replace_word(size_t start, size_t end, const char *text, size_t n, bool blank)
+{
+    char *word = strndup(text, n);
+    if (!word)
+        return;
+    if ((size_t)rl_point != end || strlen(word) != end - start ||
+        memcmp(rl_line_buffer + start, word, n) || blank) {
+        rl_begin_undo_group();
+        rl_delete_text((int)start, (int)end);
+        rl_point = (int)start;
+        rl_insert_text(word);
+        if (blank && rl_line_buffer[rl_point] != ' ')
+            rl_insert_text(" ");
+        rl_end_undo_group();
+    }
+    free(word);
+}
+
+static int complete(int count, int key)
+{
+    (void)count, (void)key;
+    size_t start = 0, end = (size_t)rl_point, n = 0;
+    if (!pr.hooks.complete)
+        return 0;
+    char **m = pr.hooks.complete(pr.hooks.ctx, rl_line_buffer, end, &start);
+    if (!m)
+        return 0;
+    while (m[n])
+        n++;
+    if (n && start <= end) {
+        size_t k = common_prefix(m);
+        if (n == 1) {
+            char last = k ? m[0][k - 1] : ' ';
+            replace_word(start, end, m[0], k, !strchr("=/ (,", last));
+        } else {
+            if (k > end - start)
+                replace_word(start, end, m[0], k, false);
+            if (pr.hooks.matches)
+                pr.hooks.matches(pr.hooks.ctx, m, n);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        free(m[i]);
+    free(m);
+    return 0;
+}
+
+/* --- history by prefix, and up and down inside a pasted block -------------------------------- */
+
+static bool move_in_block(int dir)
+{
+    int bol = rl_point, eol = rl_point;
+    while (bol > 0 && rl_line_buffer[bol - 1] != '\n')
+        bol--;
+    while (eol < rl_end && rl_line_buffer[eol] != '\n')
+        eol++;
+    if ((dir < 0 && bol == 0) || (dir > 0 && eol == rl_end))
+        return false;
+    int col = rl_point - bol, to;
+    if (dir < 0) {
+        to = bol - 1;
+        while (to > 0 && rl_line_buffer[to - 1] != '\n')
+            to--;
+    } else {
+        to = eol + 1;
+    }
+    for (; col > 0 && to < rl_end && rl_line_buffer[to] != '\n'; col--)
+        to++;
+    while (to < rl_end && ((unsigned char)rl_line_buffer[to] & 0xc0) == 0x80)
+        to++;
+    rl_point = to;
+    return true;
+}
+
+static int up(int count, int key);
+static int down(int count, int key);
+
+static int search(int dir, int count, int key)
+{
+    rl_command_func_t *back = rl_history_search_backward;
+    if ((rl_last_func == up || rl_last_func == down) && pr.searched)
+        rl_last_func = back;               /* the same search goes on with the same prefix */
+    else if (move_in_block(dir))
+        return pr.searched = false;
+    pr.searched = true;
+    return dir < 0 ? rl_history_search_backward(count, key) : rl_history_search_forward(count, key);
+}
+
+static int up(int count, int key)
+{
+    return search(-1, count, key);
+}
+
+static int down(int count, int key)
+{
+    return search(1, count, key);
+}
+
+static void history_open(const char *path)
+{
+    using_history();
+    stifle_history(HISTORY_MAX);
+    if (!path)
+        return;
+    pr.history = strdup(path);
+    if (pr.history && read_history(pr.history) == 0)
+        history_truncate_file(pr.history, HISTORY_MAX);
+}
+
+/* A block goes in line by line, so that each can be found and run again. */
+static void history_put(const char *line)
+{
+    char *copy = strdup(line), *save = NULL;
+    int n = 0;
+    if (!copy)
+        return;
+    for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+        const HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1)
+                                                : NULL;
+        if (l[strspn(l, " ")] == '\0' || (last && strcmp(last->line, l) == 0))
+            continue;
+        add_history(l);
+        n++;
+    }
+    free(copy);
+    if (n && pr.history && append_history(n, pr.history) != 0) {
+        FILE *f = fopen(pr.history, "ae"); /* append_history wants the file to exist */
+        if (f && fclose(f) == 0)
+            append_history(n, pr.history);
+    }
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+static void on_line(char *line)
+{
+    if (!line) {
+        pr.ended = true;
+        return;
+    }
+    free(pr.line);
+    pr.line = line;
+}
+
+static void bind_keys(void)
+{
+    static const struct { const char *seq; rl_command_func_t *f; } keys[] = {
+        { "\033[A", up }, { "\033OA", up }, { "\033[B", down }, { "\033OB", down },
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        rl_bind_keyseq(keys[i].seq, keys[i].f);
+    rl_bind_keyseq("\033[1~", rl_beg_of_line);   /* Linux console and tmux */
+    rl_bind_keyseq("\033[4~", rl_end_of_line);
+    rl_bind_keyseq("\033[1;5D", rl_backward_word);
+    rl_bind_keyseq("\033[1;5C", rl_forward_word);
+    rl_bind_key('\t', complete);
+}
+
+static void open_common(const struct prompt_hooks *hooks, const char *history)
+{
+    pr.hooks = *hooks;
+    pr.open = true;
+    pr.ended = false;
+    rl_readline_name = "gpdesk";
+    rl_catch_signals = 0;
+    rl_catch_sigwinch = 0;
+    rl_change_environment = 0;
+    rl_attempted_completion_function = no_matches;
+    history_open(history);
+}
+
+void prompt_open_screen(const struct prompt_hooks *hooks, const char *history)
+{
+    open_common(hooks, history);
+    pr.plain = false;
+    pr.null = fopen("/dev/null", "we");
+    rl_instream = stdin;
+    rl_outstream = pr.null ? pr.null : stderr;
+    rl_prep_term_function = noop_prep;
+    rl_deprep_term_function = noop;
+    rl_getc_function = ring_getc;
+    rl_input_available_hook = ring_avail;
+    rl_redisplay_function = noop;          /* set before install: then no tgetent() */
+    rl_completion_query_items = -1;
+    rl_callback_handler_install(PROMPT_TEXT, on_line);
+    rl_variable_bind("enable-bracketed-paste", "off");   /* input.c does it */
+    rl_variable_bind("bell-style", "none");
+    rl_variable_bind("blink-matching-paren", "off");
+    rl_variable_bind("show-mode-in-prompt", "off");
+    bind_keys();
+}
+
+void prompt_open_plain(const struct prompt_hooks *hooks, const char *history)
+{
+    open_common(hooks, history);
+    pr.plain = true;
+    rl_instream = stdin;
+    rl_outstream = stdout;
+    rl_getc_function = rl_getc;
+    rl_input_available_hook = NULL;
+    rl_redisplay_function = rl_redisplay;
+    rl_prep_term_function = rl_prep_terminal;
+    rl_deprep_term_function = rl_deprep_terminal;
+    rl_callback_handler_install(PROMPT_TEXT, on_line);
+    rl_variable_bind("bell-style", "none");
+    bind_keys();
+}
+
+void prompt_close(void)
+{
+    if (!pr.open)
+        return;
+    rl_callback_handler_remove();
+    rl_outstream = stdout;
+    if (pr.null)
+        fclose(pr.null);
+    pr.null = NULL;
+    clear_history();
+    free(pr.history);
+    free(pr.line);
+    buf_free(&pr.ring);
+    pr.history = pr.line = NULL;
+    pr.head = 0;
+    pr.open = false;
+}
+
+/* Hands over what readline has finished, outside of readline. */
+static void deliver(void)
+{
+    if (pr.line) {
+        char *line = pr.line;
+        pr.line = NULL;
+        history_put(line);
+        pr.hooks.line(pr.hooks.ctx, line);
+        free(line);
+    }
+    if (pr.ended) {
+        pr.ended = false;
+        if (pr.hooks.end)
+            pr.hooks.end(pr.hooks.ctx);
+    }
+}
+
+void prompt_feed(const char *bytes, size_t n)
+{
+    buf_putn(&pr.ring, bytes, n);
+    while (pr.open && ring_avail()) {
+        rl_callback_read_char();
+        deliver();
+    }
+    buf_clear(&pr.ring);
+    pr.head = 0;
+}
+
+void prompt_read(void)
+{
+    rl_callback_read_char();
+    deliver();
+}
+
+void prompt_paste(const char *text)
+{
+    if (prompt_searching())
+        rl_callback_sigcleanup();
+    rl_begin_undo_group();
+    rl_insert_text(text);
+    rl_end_undo_group();
+}
+
+void prompt_hide(void)
+{
+    if (!pr.open || !pr.plain || pr.hidden)
+        return;
+    pr.hidden = true;
+    if (rl_end == 0)
+        fputs("\r        \r", stdout);     /* covers "gpdesk> " on any terminal */
+    else
+        fputc('\n', stdout);
+}
+
+void prompt_show(void)
+{
+    if (!pr.open || !pr.plain || !pr.hidden)
+        return;
+    pr.hidden = false;
+    fflush(stdout);
+    rl_on_new_line();
+    rl_forced_update_display();
+}
+
+void prompt_suspend(void)
+{
+    rl_deprep_terminal();
+}
+
+void prompt_resume(void)
+{
+    rl_prep_terminal(1);
+    rl_on_new_line();
+    rl_forced_update_display();
+}
+
+void prompt_clear(void)
+{
+    if (!pr.open)
+        return;
+    rl_callback_sigcleanup();
+    rl_free_undo_list();
+    rl_replace_line("", 1);
+    rl_point = rl_mark = 0;
+    rl_clear_message();
+}
+
+void prompt_set(const char *text)
+{
+    prompt_clear();
+    rl_insert_text(text);
+    rl_point = rl_end;
+}
+
+const char *prompt_text(void)
+{
+    return rl_line_buffer ? rl_line_buffer : "";
+}
+
+bool prompt_searching(void)
+{
+    return RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_NUMERICARG |
+                      RL_STATE_CHARSEARCH) != 0;
+}
+
+bool prompt_empty(void)
+{
+    return rl_end == 0 && !prompt_searching();
+}
+
+bool prompt_vi(void)
+{
+    return rl_editing_mode == 0;
+}
+
+void prompt_resize(size_t rows, size_t cols)
+{
+    rl_set_screen_size((int)rows, (int)cols);
+}
+
+/* --- what to draw ----------------------------------------------------------------------------- */
+
+/* One row of the line, as cells: text already safe, and the column where each byte's cell starts. */
+struct row {
+    const char *prefix;
+    size_t from, to;       /* bytes of rl_line_buffer */
+};
+
+/* Appends the character at s (n bytes left) in a form that is safe to show; returns its bytes. */
+static size_t show_char(const char *s, size_t n, struct buf *out, size_t *width)
+{
+    mbstate_t st = { 0 };
+    wchar_t wc;
+    size_t k = mbrtowc(&wc, s, n, &st);
+    unsigned char c = (unsigned char)*s;
+    if (c < 0x20 || c == 0x7f) {
+        buf_putc(out, '^');
+        buf_putc(out, c == 0x7f ? '?' : (char)(c + 64));
+        *width = 2;
+        return 1;
+    }
+    int w = k == 0 || k > n ? -1 : wcwidth(wc);
+    if (w < 0) {
+        buf_putc(out, '?');
+        *width = 1;
+        return k == 0 || k > n ? 1 : k;
+    }
+    buf_putn(out, s, k);
+    *width = (size_t)w;
+    return k;
+}
+
+/* A row scrolled sideways so that the cursor (byte `point` of it, or SIZE_MAX) can be seen. */
+static void show_row(const struct row *r, size_t point, size_t cols, struct buf *out, size_t *col)
+{
+    struct buf cell = { 0 };
+    size_t pw = text_width(r->prefix), at = 0, cur = SIZE_MAX, skip = 0;
+    if (point != SIZE_MAX) {
+        for (size_t i = r->from; i < r->to && i < point;) {
+            size_t w;
+            buf_clear(&cell);
+            i += show_char(rl_line_buffer + i, r->to - i, &cell, &w);
+            at += w;
+        }
+        cur = pw + at;
+        if (cols && cur >= cols)           /* a third of the row stays visible before the cursor */
+            skip = cur - cols + 1 + cols / 3 < cur ? cur - cols + 1 + cols / 3 : cur;
+    }
+    at = 0;
+    size_t used = 0;
+    for (int part = 0; part < 2; part++) {
+        const char *s = part ? rl_line_buffer + r->from : r->prefix;
+        size_t n = part ? r->to - r->from : strlen(r->prefix);
+        for (size_t i = 0; i < n;) {
+            size_t w;
+            buf_clear(&cell);
+            i += show_char(s + i, n - i, &cell, &w);
+            if (at >= skip && used + w <= cols) {
+                buf_puts(out, buf_str(&cell));
+                used += w;
+            }
+            at += w;
+        }
+    }
+    if (cur != SIZE_MAX)
+        *col = cur - skip;
+    buf_free(&cell);
+}
+
+void prompt_rows(size_t cols, size_t max_rows, struct prompt_view *v)
+{
+    static const char more[] = "      > ";
+    char prefix[256];
+    size_t n = 0;
+    memset(v, 0, sizeof *v);
+    if (!pr.open || max_rows == 0)
+        return;
+    for (const char *p = rl_display_prompt ? rl_display_prompt : PROMPT_TEXT;
+         *p && n < sizeof prefix - 1; p++)
+        if (*p != '\001' && *p != '\002')
+            prefix[n++] = *p;
+    prefix[n] = '\0';
+    if (max_rows > PROMPT_ROWS)
+        max_rows = PROMPT_ROWS;
+
+    size_t total = 1, cursor = 0;
+    for (int i = 0; i < rl_end; i++)
+        if (rl_line_buffer[i] == '\n') {
+            total++;
+            cursor += i < rl_point;
+        }
+    size_t first = total <= max_rows || cursor < max_rows / 2 ? 0 : cursor - max_rows / 2;
+    if (total > max_rows && first > total - max_rows)
+        first = total - max_rows;
+    v->rows = total < max_rows ? total : max_rows;
+    size_t k = 0, from = 0;
+    for (size_t i = 0; i <= (size_t)rl_end; i++) {
+        if (i < (size_t)rl_end && rl_line_buffer[i] != '\n')
+            continue;
+        if (k >= first && k < first + v->rows) {
+            struct row r = { k ? more : prefix, from, i };
+            show_row(&r, k == cursor ? (size_t)rl_point : SIZE_MAX, cols, &v->text[k - first],
+                     &v->col);
+            if (k == cursor)
+                v->row = k - first;
+        }
+        k++;
+        from = i + 1;
+    }
+}
+
+void prompt_view_free(struct prompt_view *v)
+{
+    for (size_t i = 0; i < PROMPT_ROWS; i++)
+        buf_free(&v->text[i]);
+}

@@ -1,0 +1,651 @@
+/* ui/screen.c -- what goes where, and drawing it; see screen.h. */
+#include "ui/screen.h"
+
+#include "app/job.h"
+#include "app/store.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "ui/prompt.h"
+
+#include <math.h>
+#include <ncurses.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- layout ------------------------------------------------------------------------------------ */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int most(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* Takes n rows off the bottom or the top of what is left. */
+static struct canvas take_bottom(struct canvas *left, int n)
+{
+    n = least(n, left->h);
+    left->h -= n;
+    return (struct canvas){ left->y + left->h, left->x, n, left->w };
+}
+
+static struct canvas take_top(struct canvas *left, int n)
+{
+    n = least(n, left->h);
+    struct canvas r = { left->y, left->x, n, left->w };
+    left->y += n;
+    left->h -= n;
+    return r;
+}
+
+/* 80x24 and below: one view over the log; the view loses height first, then the rest goes. */
+static void layout_small(struct canvas left, int rows, int log_rows, struct layout *l)
+{
+    l->header = take_top(&left, 1);
+    if (rows >= 12)
+        l->tabs = take_top(&left, 1);
+    if (rows >= 18)
+        l->rule1 = take_top(&left, 1);
+    if (rows >= 10) {
+        int want = rows >= 16 ? 2 + most(0, rows - 24) / 4 : 1;
+        if (log_rows > want)
+            want = least(log_rows, most(want, rows / 4));
+        if (rows >= 18)
+            l->rule3 = take_bottom(&left, 1);
+        l->log = take_bottom(&left, want);
+        if (rows >= 14)
+            l->rule2 = take_bottom(&left, 1);
+    }
+    if (rows >= 9)
+        l->verdict = take_bottom(&left, 1);
+    l->main = left;
+}
+
+/* The log is at least 5 rows, at most a quarter of the screen. */
+static void layout_medium(struct canvas left, int rows, struct layout *l)
+{
+    l->frames = true;
+    l->header = take_top(&left, 1);
+    l->tabs = take_top(&left, 1);
+    int low = most(8, rows * 3 / 10);
+    struct canvas bottom = take_bottom(&left, low);
+    l->list = (struct canvas){ left.y, left.x, left.h, 38 };
+    l->main = (struct canvas){ left.y, left.x + 38, left.h, left.w - 38 };
+    l->inspector = (struct canvas){ bottom.y, bottom.x, bottom.h, 38 };
+    l->log = (struct canvas){ bottom.y, bottom.x + 38, bottom.h, bottom.w - 38 };
+}
+
+static void layout_wide(struct canvas left, int rows, struct layout *l)
+{
+    l->frames = true;
+    l->header = take_top(&left, 1);
+    l->tabs = take_top(&left, 1);
+    l->log = take_bottom(&left, most(8, rows / 5));
+    int list = 40, right = most(44, left.w * 3 / 10), mid = left.w - list - right;
+    int upper = (left.h + 1) / 2;
+    l->list = (struct canvas){ left.y, left.x, left.h, list };
+    l->main = (struct canvas){ left.y, left.x + list, upper, mid };
+    l->second = (struct canvas){ left.y + upper, left.x + list, left.h - upper, mid };
+    int low = most(10, left.h / 4);
+    l->inspector = (struct canvas){ left.y, left.x + list + mid, left.h - low, right };
+    l->notes = (struct canvas){ left.y + left.h - low, left.x + list + mid, low, right };
+}
+
+void screen_layout(int rows, int cols, int prompt_rows, int log_rows, bool zoom, struct layout *l)
+{
+    struct canvas left = { 0, 0, rows, cols };
+    memset(l, 0, sizeof *l);
+    l->prompt = take_bottom(&left, most(1, least(prompt_rows, rows / 3)));
+    if (rows < 5 || cols < 20)
+        return;
+    l->job = take_bottom(&left, 1);
+    if (rows < 8 || cols < 40) {
+        if (rows >= 8)
+            l->log = left;           /* tall but narrow: what there is room for */
+        return;
+    }
+    if (zoom) {
+        l->header = take_top(&left, 1);
+        if (rows >= 12)
+            l->verdict = take_bottom(&left, 1);
+        l->main = left;
+    } else if (cols >= 160 && rows >= 45) {
+        layout_wide(left, rows, l);
+    } else if (cols >= 100 && rows >= 30) {
+        layout_medium(left, rows, l);
+    } else {
+        layout_small(left, rows, log_rows, l);
+    }
+}
+
+/* --- the header: what is current ------------------------------------------------------------- */
+
+static size_t resident_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    unsigned long all = 0, rss = 0;
+    if (f) {
+        if (fscanf(f, "%lu %lu", &all, &rss) != 2)
+            rss = 0;
+        fclose(f);
+    }
+    return rss * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* "kin40k 36,000 x 8 -> y  matern(nu=5/2)  features=8192 rank=512 seed=7" */
+static void current_words(const struct workspace *ws, struct buf *b)
+{
+    char a[32];
+    if (ws->cur < ws->ndata) {
+        const struct dataset *d = ws->data[ws->cur];
+        const char *target = "no target";
+        size_t inputs = 0;
+        for (size_t j = 0; j < d->table->ncols; j++) {
+            inputs += d->role[j] == ROLE_INPUT;
+            if (d->role[j] == ROLE_TARGET)
+                target = d->table->col[j].name;
+        }
+        text_safe(b, d->name, 24);
+        text_count(a, sizeof a, d->table->n);
+        buf_printf(b, " %s x %zu %s ", a, inputs, glyph.utf8 ? glyph.arrow : "->");
+        text_safe(b, target, 20);
+    } else {
+        buf_puts(b, "no data");
+    }
+    struct buf k = { 0 };
+    kernel_print(&ws->kernel, &k);
+    buf_puts(b, "   ");
+    text_safe(b, buf_str(&k), 30);
+    buf_free(&k);
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *r = ws->run[i];
+        if (r->kind != RUN_FIT)
+            continue;
+        bool over = r->state == RUN_DONE || r->state == RUN_STOPPED;
+        size_t m = over ? r->info.features : r->fit.features;
+        size_t rank = over ? r->info.rank : r->fit.rank;
+        if (over && strcmp(r->info.solver, "exact") == 0)
+            buf_printf(b, "   %s exact", r->id);
+        else if (m)
+            buf_printf(b, "   %s features=%zu", r->id, m);
+        if (rank)
+            buf_printf(b, " rank=%zu", rank);
+        break;
+    }
+    buf_printf(b, "   seed=%llu", (unsigned long long)ws->opt.seed);
+}
+
+static void session_words(const struct workspace *ws, struct buf *b)
+{
+    if (!ws->store) {
+        buf_puts(b, "session: none");
+        return;
+    }
+    const char *path = store_path(ws->store), *base = path ? strrchr(path, '/') : NULL;
+    buf_puts(b, "session: ");
+    text_safe(b, base ? base + 1 : path ? path : "", 24);
+    if (*store_trouble(ws->store)) {
+        buf_puts(b, " NOT SAVED");
+        return;
+    }
+    time_t t = (time_t)store_saved_at(ws->store);
+    struct tm tm;
+    char s[32];
+    if (t && localtime_r(&t, &tm) && strftime(s, sizeof s, "%H:%M:%S", &tm))
+        buf_printf(b, " (saved %s)", s);
+}
+
+static void draw_header(const struct desk *d, const struct canvas *c)
+{
+    const struct workspace *ws = d->ws;
+    struct buf b = { 0 };
+    char used[24], all[24];
+    draw_fill(c, 0, 0, c->w, theme_attr(R_HEAD_DIM), " ");
+    const char *focus = d->focus == FOCUS_VIEW ? "[view]" : "[prompt]";
+    int right = c->w - (int)strlen(focus) - 1;
+    draw_text(c, 0, right, theme_attr(R_HEAD), focus);
+    struct canvas in = draw_inner(c, 0, 0, 1, right - 1);
+    int x = draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk") + 3;
+    current_words(ws, &b);
+    x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
+    buf_clear(&b);
+    session_words(ws, &b);
+    if (ws->store || c->w >= 150) {
+        buf_puts(&b, "   ");
+    } else {
+        buf_clear(&b);
+    }
+    size_t mem = ws->opt.mem ? ws->opt.mem : mem_physical();
+    mem_format(used, sizeof used, (double)resident_bytes());
+    mem_format(all, sizeof all, (double)mem);
+    buf_printf(&b, "memory %s of %s   %zu thread%s", used, all, ws->opt.threads,
+               ws->opt.threads == 1 ? "" : "s");
+    if (c->w >= 180)
+        buf_printf(&b, "   theme %s", theme_name());
+    if (x + (int)text_width(buf_str(&b)) < in.w)
+        draw_text(&in, 0, in.w - (int)text_width(buf_str(&b)) - 1, theme_attr(R_HEAD_DIM),
+                  buf_str(&b));
+    buf_free(&b);
+}
+
+static void draw_tabs(const struct desk *d, const struct canvas *c)
+{
+    int x = 0;
+    draw_fill(c, 0, 0, c->w, theme_attr(R_TAB), " ");
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        char s[40];
+        bool on = i == d->main;
+        const struct view_ops *o = view_table[i];
+        snprintf(s, sizeof s, on ? "[%c %s]" : " %c %s ", o->digit,
+                 c->w >= 100 ? o->title : o->tab);
+        x += draw_text(c, 0, x, theme_attr(on ? R_TAB_ON : R_TAB), s);
+    }
+    if (c->w - x > 10)
+        draw_text(c, 0, c->w - 8, theme_attr(R_TAB), "F1 help");
+}
+
+/* --- the job line ------------------------------------------------------------------------------ */
+
+static void value_words(const struct job_view *j, struct buf *b)
+{
+    const struct tick *t = &j->tick;
+    char s[40];
+    if (!t->phase || isnan(t->value))
+        return;
+    if (strcmp(t->phase, "tune") == 0) {
+        text_number(s, sizeof s, t->value2);
+        buf_printf(b, "   best NMLL %s", s);
+    } else if (!isnan(t->target)) {
+        buf_printf(b, "   resid %.1e %s %.0e", t->value, glyph.utf8 ? glyph.arrow : "->",
+                   t->target);
+    }
+}
+
+static void draw_job(const struct desk *d, const struct canvas *c)
+{
+    struct job_view j;
+    struct buf b = { 0 };
+    char s[40];
+    const struct workspace *ws = d->ws;
+    if (!jobs_view(ws->jobs, 0, &j)) {
+        if (d->quit_asked)
+            buf_puts(&b, "");
+        int x = draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
+        const char *keys = d->focus == FOCUS_VIEW
+                               ? "   i prompt   ? keys   1-9 views   Tab pane   z zoom   q close"
+                               : "   F1 help   Tab completes   Alt-1..9 views   Esc keys of the view";
+        draw_text(c, 0, x + 1, theme_attr(R_DIM), keys);
+        buf_free(&b);
+        return;
+    }
+    buf_printf(&b, " %s", j.name);
+    int x = draw_text(c, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
+    buf_clear(&b);
+    const struct tick *t = &j.tick;
+    if (d->quit_asked) {
+        size_t n = jobs_count(ws->jobs);
+        buf_printf(&b, "   %zu job%s: Ctrl-D again stops %s, keeps the best so far, and quits", n,
+                   n == 1 ? "" : "s", n == 1 ? "it" : "them");
+        draw_text(c, 0, x, theme_attr(R_WARN), buf_str(&b));
+        buf_free(&b);
+        return;
+    }
+    buf_printf(&b, " %s", j.stopping ? "stopping" : t->phase ? t->phase : j.verb ? j.verb : "");
+    if (t->phase && t->total)
+        buf_printf(&b, " %zu/%zu", t->done, t->total);
+    value_words(&j, &b);
+    if (!isnan(j.rate) && j.rate > 0 && c->w >= 60) {
+        if (j.rate >= 0.3)
+            buf_printf(&b, "   %.3g /s", j.rate);
+        else
+            buf_printf(&b, "   %.2g s each", 1 / j.rate);
+    }
+    if (!isnan(j.left)) {
+        text_seconds(s, sizeof s, j.left);
+        buf_printf(&b, "   %s left", s);
+    } else {
+        text_seconds(s, sizeof s, j.seconds);
+        buf_printf(&b, "   %s", s);
+    }
+    size_t more = jobs_count(ws->jobs) + workspace_waiting(ws);
+    if (more > 1)
+        buf_printf(&b, "   +%zu", more - 1);
+    x += draw_text(c, 0, x, theme_attr(j.stopping ? R_WARN : R_TEXT), buf_str(&b)) + 3;
+    const char *stop = c->w >= 100 ? "   Ctrl-C stops" : "";
+    double share = t->total ? (double)t->done / (double)t->total : NAN;
+    int room = c->w - x - 7 - (int)strlen(stop);
+    if (!isnan(share) && room >= 8) {
+        int w = least(room, 40);
+        draw_text(c, 0, x, theme_attr(R_DIM), "[");
+        draw_bar(c, 0, x + 1, w - 2, share);
+        draw_text(c, 0, x + w - 1, theme_attr(R_DIM), "]");
+        x += w + draw_printf(c, 0, x + w, theme_attr(R_TEXT), " %3.0f%%", 100 * share);
+    }
+    draw_text(c, 0, x, theme_attr(R_DIM), stop);
+    buf_free(&b);
+}
+
+/* --- panes ------------------------------------------------------------------------------------- */
+
+static void draw_pager(struct desk *d, const struct canvas *c)
+{
+    struct pager *p = &d->pager;
+    size_t row = 0;
+    p->page = c->h;
+    draw_clear(c);
+    if (p->top + (size_t)c->h > p->rows)
+        p->top = p->rows > (size_t)c->h ? p->rows - (size_t)c->h : 0;
+    struct buf line = { 0 };
+    size_t total = 0;
+    for (const char *s = p->text; s && *s;) {
+        const char *nl = strchr(s, '\n');
+        size_t n = nl ? (size_t)(nl - s) : strlen(s), from = total;
+        char *raw = strndup(s, n), *tab = raw ? strchr(raw, '\t') : NULL;
+        if (!raw)
+            break;
+        buf_clear(&line);
+        text_safe(&line, tab ? tab + 1 : raw, 0);
+        int col = tab ? least(18, c->w / 3) : 0, w = c->w - 1 - col;
+        size_t rows = w > 0 ? draw_wrap(buf_str(&line), (size_t)w, 0, NULL, NULL) : 1;
+        total += rows;
+        if (from + rows > p->top && row < (size_t)c->h) {
+            struct canvas in = draw_inner(c, (int)row, col, c->h - (int)row, w);
+            size_t skip = from < p->top ? p->top - from : 0;
+            if (tab) {
+                *tab = '\0';
+                draw_text(c, (int)row, 1, theme_attr(R_KEY), raw);
+            }
+            if (skip == 0)
+                row += (size_t)draw_paragraph(&in, 0, 1, theme_attr(R_TEXT), buf_str(&line));
+            else
+                row += rows - skip;
+        }
+        free(raw);
+        s = nl ? nl + 1 : NULL;
+    }
+    p->rows = total;
+    buf_free(&line);
+    if (total > (size_t)c->h && c->w > 40)
+        draw_printf(c, c->h - 1, c->w - 32, theme_attr(R_SELECT), " %zu-%zu of %zu: PgUp PgDn, Esc ",
+                    p->top + 1, p->top + (size_t)c->h, total);
+}
+
+static void draw_welcome(const struct desk *d, const struct canvas *c)
+{
+    static const struct { const char *n, *what, *line; } choice[] = {
+        { "1", "open a file of yours", "open FILE.csv target=NAME" },
+        { "2", "look around with bundled data", "demo co2" },
+        { "3", "see all commands", "help" },
+        { "4", "just the prompt", "" },
+    };
+    int row = c->h > 12 ? 1 : 0;
+    draw_text(c, row, 2, theme_attr(R_TITLE), "gpdesk: Gaussian processes at the terminal");
+    row += 2;
+    for (size_t i = 0; i < 4; i++, row++) {
+        draw_text(c, row, 3, theme_attr(R_KEY), choice[i].n);
+        draw_text(c, row, 6, theme_attr(R_TEXT), choice[i].what);
+        draw_text(c, row, 40, theme_attr(R_COMMAND), choice[i].line);
+    }
+    row++;
+    draw_text(c, row, 2, theme_attr(R_DIM),
+              "Type a number and Enter, or any command: the prompt below is live.");
+    if (d->ws->opt.threads && c->h > 10)
+        draw_text(c, row + 1, 2, theme_attr(R_DIM),
+                  "Tab completes, F1 explains the screen, Ctrl-D leaves.");
+}
+
+static void view_name(struct view *v, struct buf *b)
+{
+    if (v->ops->digit)
+        buf_printf(b, "%c %s", v->ops->digit, v->ops->title);
+    else
+        buf_puts(b, v->ops->title);
+    if (v->ops->title_more)
+        v->ops->title_more(v, b);
+}
+
+static void draw_verdict(struct view *v, const struct canvas *c)
+{
+    struct buf b = { 0 };
+    if (v->ops->verdict)
+        v->ops->verdict(v, &b);
+    draw_text(c, 0, 1, theme_attr(R_ACCENT), buf_str(&b));
+    buf_free(&b);
+}
+
+/* A view in a frame, its verdict in the last row. */
+static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *c, enum pane which)
+{
+    struct buf title = { 0 };
+    if (c->h < 3)
+        return;
+    d->has[which] = true;
+    bool over = which == PANE_MAIN && d->pager.open;
+    if (over)
+        text_safe(&title, d->pager.title, 60);
+    else
+        view_name(v, &title);
+    bool active = d->focus == FOCUS_VIEW && d->active == which;
+    struct canvas in = draw_frame(c, buf_str(&title), active);
+    buf_free(&title);
+    if (over) {
+        draw_pager(d, &in);
+        return;
+    }
+    if (which == PANE_MAIN && d->welcome) {
+        draw_welcome(d, &in);
+        return;
+    }
+    if (in.h > 6 && v->ops->verdict) {
+        struct canvas last = draw_inner(&in, in.h - 1, 0, 1, in.w);
+        in.h--;
+        v->ops->draw(v, &in);
+        draw_verdict(v, &last);
+    } else {
+        v->ops->draw(v, &in);
+    }
+}
+
+static void draw_main(struct desk *d, const struct layout *l)
+{
+    struct view *v = &d->view[d->main];
+    v->plot = d->plot[0];
+    if (l->frames) {
+        draw_view_pane(d, v, &l->main, PANE_MAIN);
+        return;
+    }
+    d->has[PANE_MAIN] = l->main.h > 0;
+    if (l->main.h <= 0)
+        return;
+    if (d->pager.open) {
+        draw_pager(d, &l->main);
+        struct buf b = { 0 };
+        text_safe(&b, d->pager.title, 0);
+        draw_text(&l->verdict, 0, 1, theme_attr(R_TITLE), buf_str(&b));
+        buf_free(&b);
+    } else if (d->welcome) {
+        draw_welcome(d, &l->main);
+    } else {
+        v->ops->draw(v, &l->main);
+        draw_verdict(v, &l->verdict);
+    }
+}
+
+/* Which view the second pane shows beside the main one. */
+static size_t second_of(size_t main)
+{
+    static const size_t beside[N_VIEWS] = {
+        [VIEW_DATA] = VIEW_DATA, [VIEW_RUNS] = VIEW_RESIDUAL, [VIEW_RESIDUAL] = VIEW_NMLL,
+        [VIEW_NMLL] = VIEW_RESIDUAL, [VIEW_CALIB] = VIEW_CALIB, [VIEW_PCA] = VIEW_CALIB,
+        [VIEW_LOG] = VIEW_RESIDUAL,
+    };
+    return beside[main];
+}
+
+/* "key<TAB>text" lines as two columns, wrapped. */
+static void draw_pairs(const struct canvas *c, const char *text, int keyw, bool stacked)
+{
+    int row = 0;
+    char *copy = strdup(text), *save = NULL;
+    for (char *s = copy ? strtok_r(copy, "\n", &save) : NULL; s && row < c->h;
+         s = strtok_r(NULL, "\n", &save)) {
+        char *tab = strchr(s, '\t');
+        if (tab)
+            *tab++ = '\0';
+        draw_text(c, row, 1, theme_attr(stacked ? R_COMMAND : R_DIM), s);
+        if (stacked)
+            row++;
+        struct canvas in = draw_inner(c, row, stacked ? 3 : keyw, c->h - row,
+                                      c->w - (stacked ? 3 : keyw) - 1);
+        row += most(1, draw_paragraph(&in, 0, 0, theme_attr(stacked ? R_DIM : R_TEXT),
+                                      tab ? tab : ""));
+    }
+    free(copy);
+}
+
+static void draw_inspector(struct desk *d, const struct canvas *c)
+{
+    struct run *r = desk_selected(d);
+    struct buf b = { 0 }, title = { 0 };
+    if (c->h < 3)
+        return;
+    buf_puts(&title, "Inspector");
+    if (r) {
+        buf_printf(&title, ": %s", r->id);
+        run_details(r, &b);
+    }
+    struct canvas in = draw_frame(c, buf_str(&title), false);
+    if (r)
+        draw_pairs(&in, buf_str(&b), 16, false);
+    else
+        draw_text(&in, 0, 1, theme_attr(R_DIM), "no run selected");
+    buf_free(&b);
+    buf_free(&title);
+}
+
+static void draw_panes(struct desk *d, const struct layout *l)
+{
+    if (l->list.h) {
+        d->list.plot = NULL;
+        draw_view_pane(d, &d->list, &l->list, PANE_LIST);
+    }
+    if (l->second.h) {
+        struct view *v = &d->second[second_of(d->main)];
+        v->plot = d->plot[1];
+        draw_view_pane(d, v, &l->second, PANE_SECOND);
+    }
+    if (l->inspector.h)
+        draw_inspector(d, &l->inspector);
+    if (l->notes.h) {
+        struct buf b = { 0 };
+        struct canvas in = draw_frame(&l->notes, "What next", false);
+        next_steps(d->ws, &b);
+        draw_pairs(&in, buf_str(&b), 0, true);
+        buf_free(&b);
+    }
+}
+
+static void draw_log(struct desk *d, const struct layout *l)
+{
+    struct canvas c = l->log;
+    if (c.h <= 0)
+        return;
+    d->has[PANE_LOG] = true;
+    if (l->frames)
+        c = draw_frame(&c, "Log", d->focus == FOCUS_VIEW && d->active == PANE_LOG);
+    else
+        c = draw_inner(&c, 0, 1, c.h, c.w - 1);
+    size_t none = 0;                  /* view 9 scrolls its own pane, the strip stays at the end */
+    logbook_draw(&d->log, &c, d->main == VIEW_LOG ? &none : &d->log_scroll);
+}
+
+/* Completions above the prompt, in columns. */
+static void draw_matches(const struct desk *d, const struct canvas *screen, int bottom)
+{
+    size_t width = 8;
+    if (!d->nmatch)
+        return;
+    for (size_t i = 0; i < d->nmatch; i++) {
+        size_t w = text_width(d->match[i]) + 2;
+        width = w > width ? w : width;
+    }
+    if (width > (size_t)screen->w)
+        width = (size_t)screen->w;
+    int across = most(1, screen->w / (int)width), rows = ((int)d->nmatch + across - 1) / across;
+    int room = most(1, least(rows, bottom / 2));
+    int shown = least((int)d->nmatch, room * across);
+    for (int r = 0; r < room; r++) {
+        int y = bottom - room + r;
+        draw_fill(screen, y, 0, screen->w, theme_attr(R_TAB), " ");
+        for (int k = 0; k < across; k++) {
+            int i = r * across + k;
+            if (i >= shown)
+                break;
+            if (i == shown - 1 && shown < (int)d->nmatch)
+                draw_printf(screen, y, k * (int)width, theme_attr(R_DIM), "+%d more",
+                            (int)d->nmatch - shown + 1);
+            else
+                draw_safe(screen, y, k * (int)width, (int)width - 1, theme_attr(R_KEY),
+                          d->match[i]);
+        }
+    }
+}
+
+static void draw_prompt(const struct canvas *c, const struct prompt_view *p, int *y, int *x)
+{
+    const size_t n = strlen(PROMPT_TEXT);
+    *y = c->y;
+    *x = c->x;
+    for (size_t i = 0; i < p->rows && (int)i < c->h; i++) {
+        const char *s = buf_str(&p->text[i]);
+        bool plain = strncmp(s, PROMPT_TEXT, n) == 0;
+        if (plain)
+            draw_text(c, (int)i, 0, theme_attr(R_PROMPT), PROMPT_TEXT);
+        draw_text(c, (int)i, plain ? (int)n : 0, theme_attr(R_TEXT), s + (plain ? n : 0));
+    }
+    *y += (int)p->row;
+    *x += least((int)p->col, c->w - 1);
+}
+
+void screen_draw(struct desk *d)
+{
+    struct prompt_view p;
+    struct layout l;
+    struct canvas screen = { 0, 0, d->rows, d->cols };
+    int y = 0, x = 0;
+    prompt_rows((size_t)d->cols, (size_t)most(1, least(PROMPT_ROWS, d->rows / 3)), &p);
+    int news = (int)logbook_last_rows(&d->log, (size_t)most(1, d->cols - 1));
+    screen_layout(d->rows, d->cols, (int)p.rows, least(news, 6), d->zoom, &l);
+    memset(d->has, 0, sizeof d->has);
+    werase(stdscr);
+    if (l.header.h)
+        draw_header(d, &l.header);
+    if (l.tabs.h)
+        draw_tabs(d, &l.tabs);
+    const struct canvas *rules[] = { &l.rule1, &l.rule2, &l.rule3 };
+    for (size_t i = 0; i < 3; i++)
+        if (rules[i]->h)
+            draw_fill(rules[i], 0, 0, rules[i]->w, theme_attr(R_RULE), glyph.h);
+    draw_main(d, &l);
+    draw_panes(d, &l);
+    draw_log(d, &l);
+    if (l.job.h)
+        draw_job(d, &l.job);
+    draw_matches(d, &screen, l.job.h ? l.job.y : l.prompt.y);
+    draw_prompt(&l.prompt, &p, &y, &x);
+    prompt_view_free(&p);
+    if (d->clear) {
+        clearok(curscr, TRUE);
+        d->clear = false;
+    }
+    curs_set(d->focus == FOCUS_PROMPT ? 1 : 0);
+    move(y, x);
+    wnoutrefresh(stdscr);
+    doupdate();
+}

@@ -1,0 +1,37 @@
+/* ui/theme.h -- what a colour means here, and how the terminal at hand can show it.
+ *
+ * Code names roles, never colours.  Every role also reads without colour: by bold, underline or
+ * reverse, and states always by a glyph as well. */
+#ifndef GPDESK_THEME_H
+#define GPDESK_THEME_H
+
+#include "ui/ui.h"
+
+enum role {
+    R_TEXT, R_DIM, R_HEAD, R_HEAD_DIM, R_TAB, R_TAB_ON, R_RULE, R_FRAME, R_FRAME_ON, R_TITLE,
+    R_COLUMN,     /* heading of a table's column */
+    R_KEY,        /* a key in a help text */
+    R_GOOD, R_WARN, R_BAD, R_NOTE, R_ACCENT,
+    R_SELECT,     /* the cursor in a list */
+    R_PROMPT, R_COMMAND, R_BAR, R_BAR_REST,
+    N_ROLES
+};
+/* Glyphs: UTF-8 or ASCII strings of one column each. */
+struct glyphs {
+    const char *h, *v, *tl, *tr, *bl, *br, *bar, *bar_end, *bar_rest, *dot, *dots, *star, *arrow;
+    const char *spark[8];
+    bool utf8;
+};
+extern struct glyphs glyph;
+
+/* After newterm and start_color are possible.  Reads NO_COLOR, GPDESK_THEME and what terminfo says. */
+void theme_init(const struct ui_opts *);
+/* By name; false when there is no such theme. */
+bool theme_set(const char *name);
+const char *theme_name(void);
+int theme_colors(void);             /* 0, 8, 256 */
+unsigned long theme_attr(enum role);    /* attr_t with its colour pair */
+/* A colour of the 256 palette (frames of gnuplot), as near as the terminal can; -1: default. */
+unsigned long theme_palette(int color);
+
+#endif

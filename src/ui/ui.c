@@ -1,0 +1,664 @@
+/* ui/ui.c -- the full screen: start and stop of curses, the one poll loop, the desk.
+ *
+ * The loop waits for a key, the workers, signals and gnuplot, and draws at most twenty times a
+ * second, four when only a job's progress changed, never when nothing did. */
+#include "ui/ui.h"
+
+#include "app/job.h"
+#include "base/mem.h"
+#include "ui/keys.h"
+#include "ui/loop.h"
+#include "ui/prompt.h"
+#include "ui/screen.h"
+
+#include <errno.h>
+#include <ncurses.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#undef lines      /* term.h takes short names */
+#undef columns
+
+#define KEY_FRAME 0.05        /* seconds between draws, while typing */
+#define JOB_FRAME 0.25        /* ... while only progress changes */
+
+const struct view_ops *const view_table[N_VIEWS] = {
+    &view_data, &view_runs, &view_residual, &view_nmll, &view_calib, &view_pca, &view_log,
+};
+
+double desk_now(void)
+{
+    return job_now();
+}
+
+/* --- the terminal -------------------------------------------------------------------------------- */
+
+static const char modes_on[] = "\033[?2004h";
+static const char modes_off[] = "\033[?2004l\033[?1006l\033[?1000l";
+static const char rescue[] = "\033[?2004l\033[?1006l\033[?1000l\033[?1049l\033[?25h\033[0m\r\n";
+static struct termios saved_termios;
+static bool have_termios;
+
+static void say(const char *s)
+{
+    for (size_t n = strlen(s); n > 0;) {
+        ssize_t k = write(STDOUT_FILENO, s, n);
+        if (k < 0 && errno != EINTR)
+            return;
+        if (k > 0) {
+            s += k;
+            n -= (size_t)k;
+        }
+    }
+}
+
+/* Our own bug: leave the terminal usable, then die as we would have. */
+static void on_crash(int sig)
+{
+    ssize_t k = write(STDOUT_FILENO, rescue, sizeof rescue - 1);
+    (void)k;
+    if (have_termios)
+        tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void catch_crashes(bool on)
+{
+    static const int sigs[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
+    static char stack[16384];
+    static struct sigaction old[5];
+    if (on) {
+        stack_t ss = { .ss_sp = stack, .ss_size = sizeof stack };
+        sigaltstack(&ss, NULL);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        if (on) {
+            struct sigaction sa = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_RESETHAND };
+            sigaction(sigs[i], &sa, &old[i]);
+        } else {
+            sigaction(sigs[i], &old[i], NULL);
+        }
+    }
+}
+
+/* NULL when a full screen is possible, else why not. */
+static const char *why_not(char *out, size_t len)
+{
+    const char *term = getenv("TERM");
+    int rc = 0;
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        return "this is not a terminal";
+    if (!term || !*term)
+        return "line mode: TERM is not set";
+    if (strcmp(term, "dumb") == 0)
+        return "line mode: the terminal is dumb";
+    if (setupterm(NULL, STDOUT_FILENO, &rc) != OK || rc != 1) {
+        snprintf(out, len, "line mode: the terminal type %.40s is not known here", term);
+        return out;
+    }
+    const char *cup = tigetstr("cup");
+    bool can = cup && cup != (char *)-1;
+    del_curterm(cur_term);
+    if (!can) {
+        snprintf(out, len, "line mode: the terminal %.40s cannot place its cursor", term);
+        return out;
+    }
+    return NULL;
+}
+
+static void terminal_modes(void)
+{
+    raw();           /* Ctrl-C is a byte, Ctrl-S reaches the history search */
+    noecho();
+    nonl();
+    intrflush(stdscr, FALSE);
+}
+
+static void terminal_size(struct desk *d)
+{
+    struct winsize w = { 0 };
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col) {
+        d->rows = w.ws_row;
+        d->cols = w.ws_col;
+    } else {
+        getmaxyx(stdscr, d->rows, d->cols);
+    }
+    if (d->rows != LINES || d->cols != COLS)
+        resizeterm(d->rows, d->cols);
+    prompt_resize((size_t)d->rows, (size_t)d->cols);
+    d->urgent = true;
+}
+
+static void leave_screen(void)
+{
+    const char *alt = tigetstr("smcup");
+    if (!alt || alt == (char *)-1) {           /* no second screen to return from: leave it clean */
+        werase(stdscr);
+        wrefresh(stdscr);
+    }
+    say(modes_off);
+    endwin();
+}
+
+void ui_mouse(struct desk *d, bool on)
+{
+    d->mouse = on;
+    say(on ? "\033[?1000h\033[?1006h" : "\033[?1006l\033[?1000l");
+    logbook_add(&d->log, LOG_NOTE, on ? "mouse on: the wheel scrolls; F4 gives the terminal its "
+                                        "selection back"
+                                      : "mouse off");
+}
+
+static void back_on_screen(struct desk *d)
+{
+    reset_prog_mode();
+    terminal_modes();
+    say(modes_on);
+    if (d->mouse)
+        say("\033[?1000h\033[?1006h");
+    terminal_size(d);
+    refresh();
+    d->clear = d->urgent = true;
+}
+
+void ui_suspend(struct desk *d)
+{
+    leave_screen();
+    loop_suspend();
+    back_on_screen(d);
+}
+
+/* --- the desk ------------------------------------------------------------------------------------ */
+
+struct run *desk_find(const struct desk *d, const char *id)
+{
+    for (size_t i = 0; i < d->ws->nrun; i++)
+        if (strcmp(d->ws->run[i]->id, id) == 0)
+            return d->ws->run[i];
+    return NULL;
+}
+
+struct run *desk_selected(const struct desk *d)
+{
+    struct run *r = desk_find(d, d->sel);
+    return r ? r : d->ws->nrun ? d->ws->run[d->ws->nrun - 1] : NULL;
+}
+
+struct run *desk_selected_of(const struct desk *d, enum run_kind kind)
+{
+    struct run *r = desk_selected(d);
+    if (r && r->kind == kind)
+        return r;
+    for (size_t i = d->ws->nrun; i-- > 0;)
+        if (d->ws->run[i]->kind == kind)
+            return d->ws->run[i];
+    return NULL;
+}
+
+bool desk_marked(const struct desk *d, const struct run *r)
+{
+    for (size_t i = 0; i < d->nmarks; i++)
+        if (strcmp(d->mark[i], r->id) == 0)
+            return true;
+    return false;
+}
+
+void desk_mark(struct desk *d, const struct run *r)
+{
+    for (size_t i = 0; i < d->nmarks; i++)
+        if (strcmp(d->mark[i], r->id) == 0) {
+            memmove(&d->mark[i], &d->mark[i + 1], (--d->nmarks - i) * sizeof *d->mark);
+            return;
+        }
+    if (d->nmarks == MARKS_MAX) {
+        logbook_add(&d->log, LOG_NOTE, "six runs are marked already: Space on one of them unmarks it");
+        return;
+    }
+    snprintf(d->mark[d->nmarks++], sizeof *d->mark, "%s", r->id);
+}
+
+void desk_move(struct desk *d, int by)
+{
+    const struct run *r = desk_selected(d);
+    long at = 0, n = (long)d->ws->nrun;
+    while (at < n && d->ws->run[at] != r)
+        at++;
+    at += by;
+    at = at < 0 ? 0 : at >= n ? n - 1 : at;
+    if (n > 0)
+        snprintf(d->sel, sizeof d->sel, "%s", d->ws->run[at]->id);
+}
+
+void desk_page(struct desk *d, const char *title, const char *text)
+{
+    desk_page_close(d);
+    d->pager.title = strdup(title);
+    d->pager.text = strdup(text);
+    d->pager.open = d->pager.title && d->pager.text;
+    d->pager.top = 0;
+}
+
+void desk_page_close(struct desk *d)
+{
+    free(d->pager.title);
+    free(d->pager.text);
+    d->pager = (struct pager){ 0 };
+}
+
+void desk_show(struct desk *d, size_t view)
+{
+    desk_page_close(d);
+    d->main = view;
+    d->active = PANE_MAIN;
+    d->welcome = false;
+    d->urgent = true;
+}
+
+void desk_prompt(struct desk *d, const char *text)
+{
+    prompt_set(text);
+    d->focus = FOCUS_PROMPT;
+}
+
+void desk_exec(struct desk *d, const char *line)
+{
+    struct buf echo = { 0 };
+    buf_puts(&echo, PROMPT_TEXT);
+    for (const char *p = line; *p; p++) {
+        buf_putc(&echo, *p);
+        if (*p == '\n')
+            buf_puts(&echo, "      > ");
+    }
+    logbook_add(&d->log, LOG_COMMAND, buf_str(&echo));
+    buf_free(&echo);
+    d->log_scroll = 0;
+    desk_page_close(d);
+    free(d->line);
+    d->line = strdup(line);
+    workspace_exec(d->ws, line);
+    d->dirty = true;
+}
+
+void desk_execf(struct desk *d, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    desk_exec(d, line);
+}
+
+/* A result too long for the log's pane is shown over the view, where it can be read and scrolled. */
+static void page_result(struct desk *d, const struct rec *r)
+{
+    size_t rows = 1;
+    for (const char *p = buf_str(&r->text); *p; p++)
+        rows += *p == '\n' && p[1];
+    size_t room = d->rows >= 30 && d->cols >= 100 ? (size_t)d->rows * 3 / 10 - 2 : 6;
+    if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
+        return;
+    desk_page(d, d->line, buf_str(&r->text));
+}
+
+static void on_rec(void *ctx, const struct rec *r)
+{
+    struct desk *d = ctx;
+    d->dirty = true;
+    if (r->type == REC_TICK)
+        return;
+    logbook_rec(&d->log, r);
+    page_result(d, r);
+}
+
+static void on_show(void *ctx, const char *plot, const char *run)
+{
+    static const struct { const char *plot; size_t view; } where[] = {
+        { "columns", VIEW_DATA }, { "residual", VIEW_RESIDUAL }, { "nmll", VIEW_NMLL },
+        { "calibration", VIEW_CALIB }, { "sd", VIEW_CALIB }, { "sderror", VIEW_CALIB },
+        { "parity", VIEW_CALIB }, { "pca", VIEW_PCA },
+    };
+    struct desk *d = ctx;
+    if (run && *run)
+        snprintf(d->sel, sizeof d->sel, "%s", run);
+    for (size_t i = 0; i < sizeof where / sizeof *where; i++)
+        if (strcmp(where[i].plot, plot) == 0) {
+            desk_show(d, where[i].view);
+            if (where[i].view == VIEW_CALIB)
+                calib_show(&d->view[VIEW_CALIB], plot);
+            if (where[i].view == VIEW_DATA)
+                data_show_plot(&d->view[VIEW_DATA]);
+        }
+}
+
+static void on_matches(void *ctx, char *const *match, size_t n)
+{
+    struct desk *d = ctx;
+    d->match = calloc(n, sizeof *d->match);
+    for (size_t i = 0; d->match && i < n; i++)
+        if ((d->match[d->nmatch] = strdup(match[i])))
+            d->nmatch++;
+}
+
+static char **on_complete(void *ctx, const char *line, size_t pos, size_t *start)
+{
+    return loop_complete(((struct desk *)ctx)->ws, line, pos, start);
+}
+
+/* The numbers of the first-start choice; they are no commands, so nothing typed is eaten. */
+static bool choose(struct desk *d, const char *line)
+{
+    while (*line == ' ')
+        line++;
+    if (*line < '1' || *line > '4' || line[1 + strspn(line + 1, " ")])
+        return false;
+    switch (*line) {
+    case '1': prompt_set("open "); break;
+    case '2': desk_exec(d, "demo co2"); break;
+    case '3': desk_exec(d, "help"); break;
+    default: break;
+    }
+    d->welcome = *line == '3';
+    return true;
+}
+
+static void on_line(void *ctx, const char *line)
+{
+    struct desk *d = ctx;
+    if (line[strspn(line, " \n")] == '\0') {
+        desk_page_close(d);
+        return;
+    }
+    if (d->welcome && choose(d, line))
+        return;
+    d->picked = d->main == VIEW_LOG;
+    desk_exec(d, line);
+}
+
+/* What is new in the workspace brings its view forward, unless the user has picked one since the
+ * last line. */
+static void follow(struct desk *d)
+{
+    const struct workspace *ws = d->ws;
+    size_t scored = 0, view = N_VIEWS;
+    const struct run *newest = ws->nrun ? ws->run[ws->nrun - 1] : NULL;
+    for (size_t i = 0; i < ws->nrun; i++)
+        scored += ws->run[i]->has_test;
+    const void *pca = ws->pca.have_clusters ? (const void *)ws->pca.clusters.label
+                                            : (const void *)ws->pca.coords;
+    if (ws->nrun != d->seen_runs && newest) {
+        snprintf(d->sel, sizeof d->sel, "%s", newest->id);
+        d->watch_trace = newest->kind == RUN_FIT;
+        if (newest->kind == RUN_TUNE)
+            view = VIEW_NMLL;
+    }
+    if (d->watch_trace && newest) {
+        if (newest->ntrace > 1)
+            view = VIEW_RESIDUAL;
+        else if (newest->state != RUN_RUNNING && newest->state != RUN_QUEUED)
+            view = VIEW_RUNS;
+        d->watch_trace = view == N_VIEWS;
+    }
+    if (scored > d->seen_scored)
+        view = VIEW_CALIB;
+    if (pca && pca != d->seen_pca)
+        view = VIEW_PCA;
+    if (ws->ndata && (ws->ndata != d->seen_data || ws->cur != d->seen_cur)) {
+        view = VIEW_DATA;
+        d->welcome = false;
+    }
+    d->seen_runs = ws->nrun;
+    d->seen_scored = scored;
+    d->seen_pca = pca;
+    d->seen_data = ws->ndata;
+    d->seen_cur = ws->cur;
+    if (view < N_VIEWS && !d->picked && !d->zoom)
+        d->main = view;
+}
+
+/* --- open, loop, close --------------------------------------------------------------------------- */
+
+static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts *o)
+{
+    *d = (struct desk){ .ws = ws, .opts = o, .dirty = true };
+    for (size_t i = 0; i < 2; i++)
+        if (!(d->plot[i] = plotpane_new()))
+            return false;
+    for (size_t i = 0; i < N_VIEWS; i++)
+        for (int k = 0; k < 2; k++) {
+            struct view *v = k ? &d->second[i] : &d->view[i];
+            size_t size = view_table[i]->state_size;
+            *v = (struct view){ .ops = view_table[i], .desk = d, .second = k == 1 };
+            if (size && !(v->state = calloc(1, size)))
+                return false;
+        }
+    d->list = (struct view){ .ops = &view_list, .desk = d };
+    return (d->list.state = calloc(1, view_list.state_size)) != NULL;
+}
+
+static void desk_close(struct desk *d)
+{
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        free(d->view[i].state);
+        free(d->second[i].state);
+    }
+    free(d->list.state);
+    plotpane_free(d->plot[0]);
+    plotpane_free(d->plot[1]);
+    desk_page_close(d);
+    logbook_free(&d->log);
+    for (size_t i = 0; i < d->nmatch; i++)
+        free(d->match[i]);
+    free(d->match);
+    free(d->line);
+}
+
+static void take_input(struct desk *d, struct input *in)
+{
+    struct input_event e;
+    while (!d->ws->quit && input_next(in, &e))
+        keys_event(d, &e);
+}
+
+static bool read_input(struct desk *d, struct input *in)
+{
+    char bytes[4096];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n > 0) {
+        input_feed(in, bytes, (size_t)n);
+        take_input(d, in);
+        return true;
+    }
+    return n < 0 && (errno == EINTR || errno == EAGAIN);
+}
+
+static void take_signals(struct desk *d, int fd)
+{
+    for (int sig; (sig = loop_signal_next(fd)) != 0;)
+        switch (sig) {
+        case SIGWINCH: terminal_size(d); break;
+        case SIGTSTP: ui_suspend(d); break;
+        case SIGCONT: back_on_screen(d); break;
+        case SIGINT: keys_interrupt(d); d->urgent = true; break;
+        default:
+            d->exit_signal = sig;
+            d->ws->quit = true;
+        }
+}
+
+/* gnuplot came or went: said once, whichever pane noticed. */
+static void tell_gnuplot(struct desk *d)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const char *s = plotpane_trouble(d->plot[i]);
+        if (!s || strcmp(s, d->told) == 0)
+            continue;
+        snprintf(d->told, sizeof d->told, "%s", s);
+        logbook_add(&d->log, LOG_NOTE, s);
+        d->dirty = true;
+    }
+}
+
+static int lower(int timeout, double seconds)
+{
+    int ms = seconds <= 0 ? 0 : seconds > 3600 ? 3600000 : (int)(seconds * 1000) + 1;
+    return timeout < 0 || ms < timeout ? ms : timeout;
+}
+
+/* Draws when it is time; lowers the timeout to when it will be. */
+static void draw_if_due(struct desk *d, double *drawn, int *timeout)
+{
+    double now = desk_now();
+    for (size_t i = 0; i < 2; i++) {
+        double due = plotpane_due(d->plot[i]);
+        if (due > 0 && due <= now)
+            d->dirty = true;
+        else if (due > 0)
+            *timeout = lower(*timeout, due - now);
+    }
+    if (jobs_count(d->ws->jobs)) {             /* a running clock, also in a phase without ticks */
+        if (now >= *drawn + 1)
+            d->dirty = true;
+        *timeout = lower(*timeout, *drawn + 1 - now);
+    }
+    if (!d->dirty && !d->urgent)
+        return;
+    double at = *drawn + (d->urgent ? KEY_FRAME : JOB_FRAME);
+    if (now < at) {
+        *timeout = lower(*timeout, at - now);
+        return;
+    }
+    d->dirty = d->urgent = false;
+    follow(d);
+    screen_draw(d);
+    *drawn = now;
+    for (size_t i = 0; i < 2; i++)
+        if (plotpane_due(d->plot[i]) > 0)
+            *timeout = lower(*timeout, plotpane_due(d->plot[i]) - now);
+}
+
+static void run_loop(struct desk *d, struct input *in, int sigfd)
+{
+    double drawn = -1, held = 0;
+    while (!d->ws->quit) {
+        struct pollfd p[9];
+        int timeout = -1, hold = input_hold_ms(in);
+        draw_if_due(d, &drawn, &timeout);
+        if (hold >= 0)
+            timeout = lower(timeout, held + hold / 1000.0 - desk_now());
+        p[0] = (struct pollfd){ STDIN_FILENO, POLLIN, 0 };
+        p[1] = (struct pollfd){ workspace_fd(d->ws), POLLIN, 0 };
+        p[2] = (struct pollfd){ sigfd, POLLIN, 0 };
+        nfds_t n = 3;
+        for (size_t i = 0; i < 2; i++)
+            n += plotpane_poll(d->plot[i], p + n, &timeout);
+        int ready = poll(p, n, timeout);
+        if (ready < 0 && errno != EINTR)
+            break;
+        if (ready < 0)
+            continue;
+        if (p[2].revents)
+            take_signals(d, sigfd);
+        if (p[0].revents) {
+            held = desk_now();
+            if (!read_input(d, in)) {          /* the terminal is gone */
+                d->exit_signal = SIGHUP;
+                d->ws->quit = true;
+            }
+        } else if (hold >= 0 && desk_now() >= held + hold / 1000.0) {
+            input_expire(in);
+            take_input(d, in);
+        }
+        if (p[1].revents) {
+            workspace_pump(d->ws);
+            d->dirty = true;
+        }
+        for (size_t i = 0; i < 2; i++)
+            if (plotpane_service(d->plot[i]))
+                d->dirty = true;
+        tell_gnuplot(d);
+    }
+}
+
+static void start(struct desk *d, bool first)
+{
+    const struct ui_opts *o = d->opts;
+    d->welcome = first && d->ws->ndata == 0 && o->nlines == 0;
+    if (o->start)
+        o->start(d->ws, o->ctx);
+    if (d->ws->ndata)
+        d->welcome = false;
+    for (size_t i = 0; i < o->nlines && !d->ws->quit; i++)
+        desk_exec(d, o->line[i]);
+}
+
+static void loop_on_screen(struct desk *d)
+{
+    struct input *in = input_new();
+    int sigfd = loop_signal_fd();
+    bool first = false;
+    char *history = loop_history_path(&first);
+    struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d };
+    struct sink sink = { on_rec, d, d->ws->sinks };
+    prompt_open_screen(&hooks, history);
+    free(history);
+    terminal_size(d);
+    d->ws->sinks = &sink;
+    d->ws->show = on_show;
+    d->ws->show_ctx = d;
+    start(d, first);
+    if (in)
+        run_loop(d, in, sigfd);
+    if (jobs_count(d->ws->jobs) && !d->exit_signal) {
+        logbook_add(&d->log, LOG_NOTE, "stopping what runs, keeping the best so far ...");
+        screen_draw(d);
+    }
+    loop_finish(d->ws);
+    d->ws->sinks = sink.next;
+    d->ws->show = NULL;
+    prompt_close();
+    input_free(in);
+    if (sigfd >= 0)
+        close(sigfd);
+}
+
+int ui_run(struct workspace *ws, const struct ui_opts *o)
+{
+    static struct desk desk;
+    char why[160];
+    const char *not = o->plain ? NULL : why_not(why, sizeof why);
+    if (o->plain || not)
+        return plain_run(ws, o, not);
+    unsetenv("LINES");             /* curses would believe them against the terminal */
+    unsetenv("COLUMNS");
+    have_termios = tcgetattr(STDIN_FILENO, &saved_termios) == 0;
+    SCREEN *screen = newterm(NULL, stdout, stdin);
+    if (!screen)
+        return plain_run(ws, o, "line mode: curses does not start on this terminal");
+    ws->interactive = true;
+    catch_crashes(true);
+    terminal_modes();
+    say(modes_on);
+    theme_init(o);
+    if (desk_open(&desk, ws, o))
+        loop_on_screen(&desk);
+    else
+        desk.exit_signal = 0;
+    leave_screen();
+    desk_close(&desk);
+    if (have_termios)
+        tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
+    delscreen(screen);
+    catch_crashes(false);
+    return desk.exit_signal ? 128 + desk.exit_signal : 0;
+}

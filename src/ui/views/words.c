@@ -1,0 +1,275 @@
+/* ui/views/words.c -- runs in words, next steps, axes: what several views share. */
+#include "ui/view.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+char run_glyph(const struct run *r)
+{
+    switch (r->state) {
+    case RUN_QUEUED: return '.';
+    case RUN_RUNNING: return '>';
+    case RUN_STOPPED: return '~';
+    case RUN_FAILED: return 'x';
+    case RUN_DONE: break;
+    }
+    return r->kind == RUN_FIT && r->info.why < 0 ? '!' : ' ';
+}
+
+static void put(struct buf *b, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put(struct buf *b, const char *key, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    buf_printf(b, "%s\t", key);
+    text_safe(b, line, 0);
+    buf_putc(b, '\n');
+}
+
+static void put_num(struct buf *b, const char *key, double v)
+{
+    char s[40];
+    if (isnan(v))
+        return;
+    text_number(s, sizeof s, v);
+    put(b, key, "%s", s);
+}
+
+static void hp_lines(const struct run *r, const double *hp, double amplitude, double noise,
+                     struct buf *b)
+{
+    char a[40], name[KERNEL_NAME_MAX];
+    double given[KERNEL_MAX_HP];
+    struct kernel parsed, *k = &parsed;
+    if (!r->kernel_text || kernel_parse(r->kernel_text, k, given, NULL) != ST_OK)
+        return;
+    size_t n = kernel_nhp(k);
+    for (size_t i = 0; i < n && i < 6; i++) {
+        struct hparam info;
+        kernel_hp_info(k, i, name, &info);
+        put_num(b, name, hp[i]);
+    }
+    if (n > 6)
+        put(b, "", "(%zu more hyperparameters)", n - 6);
+    text_number(a, sizeof a, amplitude);
+    put(b, "amplitude", "%s", a);
+    text_number(a, sizeof a, noise);
+    put(b, "noise sd", "%s", a);
+}
+
+static void fit_lines(const struct run *r, struct buf *b)
+{
+    const struct fit_info *f = &r->info;
+    char s[40], t[40];
+    bool over = r->state == RUN_DONE || r->state == RUN_STOPPED;
+    hp_lines(r, r->fit.hp, r->fit.amplitude, r->fit.noise, b);
+    if (!over) {
+        put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
+            r->fit.features);
+        return;
+    }
+    if (strcmp(f->solver, "exact") == 0)
+        put(b, "solver", "exact, %zu rows", f->rows);
+    else
+        put(b, "solver", "%s, %zu features%s%s", f->solver, f->features,
+            f->plan[0] ? ", " : "", f->plan);
+    if (f->rank)
+        put(b, "precond", "%s rank %zu", f->precond, f->rank);
+    if (f->why != OUT_DIRECT) {
+        put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
+        put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
+    }
+    if (f->rank && isfinite(f->ratio)) {
+        text_number(s, sizeof s, f->ratio);
+        put(b, "ratio", "%s (eigenvalue at the rank / noise)", s);
+    }
+    if (isfinite(f->effective_dimension)) {
+        text_number(s, sizeof s, f->effective_dimension);
+        put(b, "eff. dimension", "%s of %zu", s, f->variance_features ? f->variance_features
+                                                                      : f->features);
+    }
+    text_seconds(s, sizeof s, f->seconds.total);
+    text_seconds(t, sizeof t, f->seconds.solve);
+    put(b, "time", "%s (solve %s)", s, t);
+    text_seconds(s, sizeof s, f->seconds.precond);
+    text_seconds(t, sizeof t, f->seconds.variance);
+    put(b, "", "preconditioner %s, variance %s", s, t);
+    if (f->peak_bytes) {
+        mem_format(s, sizeof s, (double)f->peak_bytes);
+        put(b, "memory", "%s", s);
+    }
+}
+
+static void score_lines(const struct run *r, struct buf *b)
+{
+    static const char *const part[] = { "train", "valid", "test" };
+    char s[40], t[40];
+    if (!r->has_score)
+        return;
+    text_count(s, sizeof s, r->score_rows);
+    put(b, "score on", "%s, %s rows", part[r->score_part % 3], s);
+    text_number(s, sizeof s, r->score_raw.rmse);
+    text_number(t, sizeof t, r->score_scaled.rmse);
+    put(b, "RMSE", "%s (scaled %s)", s, t);
+    text_number(s, sizeof s, r->score_raw.r2);
+    put(b, "R2", "%s", s);
+    text_number(s, sizeof s, r->score_scaled.nlpd);
+    text_number(t, sizeof t, r->score_scaled.nlpd_constant);
+    put(b, "NLPD", "%s scaled (constant sd: %s)", s, t);
+    put(b, "coverage", "50 %%: %.3f  90 %%: %.3f  95 %%: %.3f", r->score_scaled.coverage50,
+        r->score_scaled.coverage90, r->score_scaled.coverage95);
+}
+
+void run_details(const struct run *r, struct buf *b)
+{
+    char s[40];
+    put(b, "run", "%s %s%s", r->id, run_state_name(r->state), r->star ? ", starred" : "");
+    if (r->dataset_name)
+        put(b, "data", "%s", r->dataset_name);
+    if (r->kernel_text)
+        put(b, "kernel", "%s", r->kernel_text);
+    if (r->kind == RUN_FIT) {
+        fit_lines(r, b);
+        score_lines(r, b);
+        if (r->info.warning[0])
+            put(b, "warning", "%s", r->info.warning);
+    } else {
+        const struct tune_result *t = &r->tune;
+        if (r->state == RUN_DONE || r->state == RUN_STOPPED) {
+            hp_lines(r, t->best.hp, t->best.amplitude, t->best.noise, b);
+            put_num(b, "NMLL", t->best.nmll);
+            put(b, "evaluations", "%zu, %zu features", t->evaluations, r->topt.features);
+            put_num(b, "eff. dimension", t->effective_dimension);
+            text_seconds(s, sizeof s, r->ended - r->started);
+            put(b, "time", "%s", s);
+        } else {
+            put(b, "features", "%zu", r->topt.features);
+            if (r->ntrace && isfinite(r->trace[r->ntrace - 1].value2)) {
+                text_number(s, sizeof s, r->trace[r->ntrace - 1].value2);
+                put(b, "best NMLL", "%s after %zu evaluations", s, r->ntrace);
+            }
+        }
+    }
+    if (r->state == RUN_FAILED)
+        put(b, "failed", "%s", r->failure.msg);
+    if (r->note && *r->note)
+        put(b, "note", "%s", r->note);
+    if (r->command)
+        put(b, "command", "%s", r->command);
+}
+
+void run_line(const struct run *r, struct buf *b)
+{
+    if (r->state == RUN_FAILED)
+        buf_printf(b, "%s failed: ", r->id);
+    else if (r->verdict[0] == '\0')
+        buf_printf(b, "%s %s", r->id, run_state_name(r->state));
+    text_safe(b, r->state == RUN_FAILED ? r->failure.msg : r->verdict, 0);
+}
+
+void next_steps(const struct workspace *ws, struct buf *b)
+{
+    if (ws->cur >= ws->ndata) {
+        buf_puts(b, "demo co2\tbundled data: CO2 at Mauna Loa\n"
+                    "open FILE.csv target=NAME\tyour own table\n"
+                    "help\tall commands\n");
+        return;
+    }
+    const struct dataset *d = ws->data[ws->cur];
+    const struct run *tune = NULL, *fit = NULL;
+    for (size_t i = 0; i < ws->nrun; i++) {
+        if (ws->run[i]->kind == RUN_TUNE && ws->run[i]->state == RUN_DONE)
+            tune = ws->run[i];
+        if (ws->run[i]->kind == RUN_FIT && ws->run[i]->model)
+            fit = ws->run[i];
+    }
+    if (!d->split.part)
+        buf_puts(b, "split test=20%\tkeep rows aside to judge by\n");
+    if (!tune)
+        buf_puts(b, "tune\tfind lengthscale, amplitude and noise\n");
+    if (!fit)
+        buf_puts(b, "fit\tfit the model\n");
+    else if (!fit->has_score && d->split.part)
+        buf_puts(b, "score\terror and coverage on the test rows\n");
+    else
+        buf_puts(b, "check\tcalibration, outliers, variance\n"
+                    "predict FILE.csv out=PRED.csv\tpredict new rows\n"
+                    "save FILE.gpd\tkeep all of this\n");
+}
+
+bool axis_key(int key, int *x, int *y)
+{
+    if (key == 'x')
+        *x = *x == 1 ? 2 : 1;
+    else if (key == 'y')
+        *y = *y == 1 ? 2 : 1;
+    else if (key == 'X')
+        *x = *y = 0;
+    else
+        return false;
+    return true;
+}
+
+void axis_apply(struct figure *f, int x, int y)
+{
+    for (; f; f = f->next) {
+        if (x)
+            f->x.log = x == 1;
+        if (y)
+            f->y.log = y == 1;
+    }
+}
+
+/* Adds the curves of another run's figure to the first panel, named by its run. */
+static enum status merge(struct figure *to, const struct figure *from, const char *id,
+                         struct err *err)
+{
+    for (size_t i = 0; i < from->ns; i++) {
+        const struct series *s = &from->s[i];
+        if (s->mark == MARK_HLINE || s->mark == MARK_VLINE || s->mark == MARK_BAND || s->faint)
+            continue;
+        char title[80];
+        snprintf(title, sizeof title, "%s %s", id, s->title ? s->title : "");
+        struct series *n = figure_add(to, title, s->mark, s->n, s->x, s->y, err);
+        if (!n)
+            return ST_NOMEM;
+        n->dashed = s->dashed;
+    }
+    return ST_OK;
+}
+
+struct figure *plot_request_make(void *ctx, struct err *err)
+{
+    struct plot_request *q = ctx;
+    const struct plot_ops *ops = plot_find(q->name, err);
+    struct figure *f = ops ? ops->make(q->desk->ws, q->run, NULL, err) : NULL;
+    if (!f)
+        return NULL;
+    if (q->marks && q->run && !f->reason && !f->next)
+        for (size_t i = 0; i < q->desk->nmarks; i++) {
+            struct run *r = desk_find(q->desk, q->desk->mark[i]);
+            if (!r || r == q->run || r->kind != q->run->kind)
+                continue;
+            struct figure *g = ops->make(q->desk->ws, r, NULL, err);
+            if (g && !g->reason)
+                merge(f, g, r->id, err);
+            figure_free(g);
+        }
+    axis_apply(f, q->x, q->y);
+    return f;
+}
+
+void plot_verdict(struct view *v, struct buf *b)
+{
+    const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
+    if (f && f->verdict && !f->reason)
+        text_safe(b, f->verdict, 0);
+}
