@@ -1,32 +1,76 @@
-/* compute/backend_cpu.c -- the processor as a backend. */
+/* compute/backend_cpu.c -- the processor as a backend: recognises the paired SORF chain and runs
+ * it fused, rows in vector lanes (simd.h).
+ *
+ * Rows are cut into tiles whose features fit the second-level cache; a tile's features are made
+ * once, met by the right-hand sides column by column, and used again for Z't while still there.
+ * Tiles are dealt to a fixed number of groups; a group adds its tiles in order into its own double
+ * sums, groups are added in order: the thread count changes nothing. */
 #include "compute/backend.h"
 
 #include "base/mem.h"
-#include "compute/interp.h"
+#include "compute/blas.h"
+#include "compute/simd.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE_ROWS = 64, GROUPS_MOST = 64 };
+enum {
+    GROUPS_MOST = 32,   /* partial sums over rows */
+    TILE_ROWS_MOST = 128,
+    TILE_ROWS_STEP = 16, /* the most lanes of any level: tiles do not depend on the level */
+    RHS_GEMM = 8,       /* from here on products by BLAS on the tile */
+    MERGE_COLS = 2048,  /* columns of one task when groups are added */
+};
+static const size_t tile_bytes = (size_t)1 << 20; /* half of a common second-level cache */
+
+struct worker {
+    char *z;       /* tile of features, when not stored: M x R */
+    double *x, *t; /* R x d; kcap x R */
+    char *tr, *wt; /* t rounded: kcap x R; products of a tile: kcap x M (with BLAS only) */
+    void *scratch;
+};
 
 struct cpu {
     const struct featmap *fm;
     const struct source *src;
     struct fop_opts opts;
-    size_t n, M, groups;
+    const struct simd *simd;
+    const struct simd_real *real; /* of the precision asked for */
+    struct simd_term *term, *term64; /* for real; for float64 tiles (the same when real is f64) */
     double *hp;
-    double *work; /* per worker: x tile, z tile, t, interpreter */
-    size_t work_len;
-    double *part; /* groups x M */
+    size_t n, M, R, tiles, groups, kcap;
+    struct worker *worker;
+    size_t workers;
+    double *part; /* groups x kcap x M */
+    char *P;      /* kcap x M, rounded, scaled by sqrt(1/mf) */
+    char *Z;      /* stored features: tiles x M x R; or NULL */
+    bool filled;
 };
 
-static size_t group_start(const struct cpu *c, size_t g)
-{
-    const size_t tiles = (c->n + TILE_ROWS - 1) / TILE_ROWS, at = tiles * g / c->groups * TILE_ROWS;
+/* ---- opening --------------------------------------------------------------------------------- */
 
-    return at < c->n ? at : c->n;
+static void workers_free(struct cpu *c)
+{
+    for (size_t i = 0; c->worker && i < c->workers; i++) {
+        struct worker *w = &c->worker[i];
+        free(w->z);
+        free(w->x);
+        free(w->t);
+        free(w->tr);
+        free(w->wt);
+        free(w->scratch);
+    }
+    free(c->worker);
+    c->worker = NULL;
+}
+
+static void terms_free(const struct cpu *c, struct simd_term *t)
+{
+    for (size_t i = 0; t && i < c->fm->nterms; i++)
+        simd_term_free(&t[i]);
+    free(t);
 }
 
 static void cpu_close(void *state)
@@ -35,214 +79,495 @@ static void cpu_close(void *state)
 
     if (!c)
         return;
+    workers_free(c);
+    if (c->term64 != c->term)
+        terms_free(c, c->term64);
+    terms_free(c, c->term);
     free(c->hp);
-    free(c->work);
     free(c->part);
+    free(c->P);
+    free(c->Z);
     free(c);
 }
 
-static void *cpu_open(const struct featmap *fm, const struct source *src,
-                      const struct fop_opts *opts, struct err *err)
+/* The one chain of steps that the loops of simd.h run. */
+static bool is_paired_sorf(const struct fm_term *t)
 {
-    struct cpu *c = mem_calloc(1, sizeof *c, "feature operator", err);
+    static const enum fm_op chain[] = { FM_SCALE_IN, FM_SIGN, FM_FHT,   FM_SIGN,  FM_FHT,
+                                        FM_SIGN,     FM_FHT,  FM_SCALE, FM_SINCOS };
 
-    if (!c)
-        return NULL;
-    c->fm = fm;
-    c->src = src;
-    c->opts = *opts;
-    c->n = src->n;
-    c->M = fm->M;
-    const size_t tiles = (c->n + TILE_ROWS - 1) / TILE_ROWS;
-    c->groups = tiles < 1 ? 1 : tiles < GROUPS_MOST ? tiles : GROUPS_MOST;
-    c->work_len = TILE_ROWS * (fm->M + src->d + 1) + interp_work(fm);
-    c->hp = mem_calloc(kernel_nhp(&fm->kernel) + 1, sizeof *c->hp, "hyperparameters", err);
-    c->work = mem_calloc(pool_threads(opts->pool), c->work_len * sizeof *c->work, "features", err);
-    c->part = mem_calloc(c->groups, c->M * sizeof *c->part, "partial sums", err);
-    if (!c->hp || !c->work || !c->part) {
-        cpu_close(c);
-        return NULL;
+    if (t->nsteps != sizeof chain / sizeof chain[0] || t->D < 2)
+        return false;
+    for (size_t i = 0; i < t->nsteps; i++)
+        if (t->steps[i].op != chain[i])
+            return false;
+    return t->steps[1].index == 0 && t->steps[3].index == 1 && t->steps[5].index == 2;
+}
+
+static struct simd_term *terms_new(struct cpu *c, const struct simd_real *real, struct err *err)
+{
+    struct simd_term *t = mem_calloc(c->fm->nterms, sizeof *t, "feature terms", err);
+
+    for (size_t i = 0; t && i < c->fm->nterms; i++)
+        if (real->prepare(&t[i], &c->fm->term[i], err) != ST_OK) {
+            terms_free(c, t);
+            return NULL;
+        }
+    return t;
+}
+
+static size_t scratch_bytes(const struct cpu *c)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const size_t a = c->real->scratch(&c->term[i]), b = c->simd->f64.scratch(&c->term64[i]);
+        most = a > most ? a : most;
+        most = b > most ? b : most;
     }
-    for (size_t i = 0; i < kernel_nhp(&fm->kernel); i++)
-        c->hp[i] = 1.0;
-    return c;
+    return most;
+}
+
+/* Workspace for k right-hand sides; grows, never shrinks. */
+static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
+{
+    const size_t size = c->real->size;
+    bool ok = true;
+
+    if (k <= c->kcap)
+        return ST_OK;
+    workers_free(c);
+    free(c->part);
+    free(c->P);
+    c->kcap = 0;
+    c->part = mem_aligned(c->groups * k, c->M * sizeof *c->part, "partial sums", err);
+    c->P = mem_aligned(k * c->M, size, "right-hand sides", err);
+    c->worker = mem_calloc(c->workers, sizeof *c->worker, "workers", err);
+    if (!c->part || !c->P || !c->worker)
+        return ST_NOMEM;
+    for (size_t i = 0; ok && i < c->workers; i++) {
+        struct worker *w = &c->worker[i];
+        w->z = c->Z ? NULL : mem_aligned(c->M * c->R, size, "tile of features", err);
+        w->x = mem_aligned(c->R * c->src->d, sizeof *w->x, "tile of inputs", err);
+        w->t = mem_aligned(k * c->R, sizeof *w->t, "row sums", err);
+        w->tr = mem_aligned(k * c->R, size, "row sums", err);
+        w->wt = k < RHS_GEMM ? NULL : mem_aligned(k * c->M, size, "tile products", err);
+        w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
+        ok = (c->Z || w->z) && w->x && w->t && w->tr && (k < RHS_GEMM || w->wt) && w->scratch;
+    }
+    if (!ok) {
+        workers_free(c);
+        return ST_NOMEM;
+    }
+    c->kcap = k;
+    return ST_OK;
+}
+
+static void cut_rows(struct cpu *c)
+{
+    size_t R = TILE_ROWS_MOST;
+
+    while (R > TILE_ROWS_STEP && (R * c->M * c->real->size > tile_bytes || R >= 2 * c->n))
+        R /= 2;
+    c->R = R;
+    c->tiles = (c->n + R - 1) / R;
+    c->groups = c->tiles < 1 ? 1 : c->tiles < GROUPS_MOST ? c->tiles : GROUPS_MOST;
+}
+
+static enum status cpu_init(struct cpu *c, struct err *err)
+{
+    c->hp = mem_calloc(kernel_nhp(&c->fm->kernel) + 1, sizeof *c->hp, "hyperparameters", err);
+    c->term = terms_new(c, c->real, err);
+    c->term64 = c->real == &c->simd->f64 ? c->term : terms_new(c, &c->simd->f64, err);
+    if (!c->hp || !c->term || !c->term64)
+        return ST_NOMEM;
+    cut_rows(c);
+    if (c->opts.store) {
+        c->Z = mem_aligned(c->tiles * c->R, c->M * c->real->size, "stored features", err);
+        if (!c->Z)
+            return ST_NOMEM;
+    }
+    return cpu_reserve(c, 1, err);
 }
 
 static enum status cpu_set(void *state, const double *hp, struct err *err)
 {
     struct cpu *c = state;
+    const size_t nhp = kernel_nhp(&c->fm->kernel);
 
-    for (size_t i = 0; i < kernel_nhp(&c->fm->kernel); i++)
+    for (size_t i = 0; i < nhp; i++)
         if (!(hp[i] > 0.0 && isfinite(hp[i])))
             return err_set(err, ST_RANGE, "hyperparameter %zu is %g; it must be positive", i + 1,
                            hp[i]);
-    memcpy(c->hp, hp, kernel_nhp(&c->fm->kernel) * sizeof *hp);
+    memcpy(c->hp, hp, nhp * sizeof *hp);
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const struct fm_term *t = &c->fm->term[i];
+        for (size_t j = 0; j < t->d; j++) {
+            const double inv = 1.0 / hp[t->steps[0].index];
+            c->term[i].inv[j] = inv;
+            c->term64[i].inv[j] = inv;
+            if (c->term[i].wide)
+                c->term[i].wide->inv[j] = inv;
+        }
+    }
+    c->filled = false;
     return ST_OK;
 }
 
-static enum status tile_rows(struct cpu *c, size_t r0, size_t r1, double *z, double *dz, size_t ld,
-                             size_t ihp, struct err *err)
+static void *cpu_open(const struct featmap *fm, const struct source *src,
+                      const struct fop_opts *opts, struct err *err)
 {
-    double *x = mem_calloc((r1 - r0) * c->src->d + interp_work(c->fm), sizeof *x, "tile", err);
+    for (size_t i = 0; i < fm->nterms; i++)
+        if (!is_paired_sorf(&fm->term[i])) {
+            err_set(err, ST_UNSUPPORTED, "the processor backend has no loop for term %zu", i + 1);
+            return NULL;
+        }
+    struct cpu *c = mem_calloc(1, sizeof *c, "feature operator", err);
+    if (!c)
+        return NULL;
+    *c = (struct cpu){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M,
+                       .simd = simd_now(), .workers = pool_threads(opts->pool) };
+    c->real = opts->precision == PREC_DOUBLE ? &c->simd->f64 : &c->simd->f32;
+    if (cpu_init(c, err) != ST_OK) {
+        cpu_close(c);
+        return NULL;
+    }
+    for (size_t i = 0; i < kernel_nhp(&fm->kernel); i++)
+        c->hp[i] = 1.0;
+    cpu_set(c, c->hp, NULL);
+    return c;
+}
 
-    if (!x)
-        return ST_NOMEM;
-    const enum status rc = c->src->rows(c->src, r0, r1, x, err);
-    double *zrow = dz ? mem_calloc(c->M, sizeof *zrow, "tile", err) : NULL;
-    for (size_t r = r0; rc == ST_OK && r < r1; r++)
-        interp_row(c->fm, c->hp, x + (r - r0) * c->src->d, dz ? zrow : z + (r - r0) * ld,
-                   dz ? dz + (r - r0) * ld : NULL, ihp, x + (r1 - r0) * c->src->d);
-    free(zrow);
+/* ---- rows of Z ------------------------------------------------------------------------------- */
+
+/* Rows in row-major order: at most one lane tile at a time, in precision `real`. */
+static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
+                             size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
+                             struct err *err)
+{
+    const size_t lanes = real->lanes, d = c->src->d;
+    double *x = mem_aligned(lanes * d, sizeof *x, "tile of inputs", err);
+    void *scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
+    enum status rc = x && scratch ? ST_OK : ST_NOMEM;
+
+    for (size_t r = r0; rc == ST_OK && r < r1; r += lanes) {
+        const size_t n = r1 - r < lanes ? r1 - r : lanes, at = (r - r0) * ld;
+        rc = c->src->rows(c->src, r, r + n, x, err);
+        for (size_t i = 0; rc == ST_OK && i < c->fm->nterms; i++) {
+            const struct fm_term *t = &c->fm->term[i];
+            char *zt = z ? (char *)z + (at + t->col0) * real->size : NULL;
+            char *dt = dz ? (char *)dz + (at + t->col0) * real->size : NULL;
+            if (dt && t->hp0 != ihp) { /* this term does not depend on that hyperparameter */
+                for (size_t row = 0; row < n; row++)
+                    memset(dt + row * ld * real->size, 0, t->cols * real->size);
+                dt = NULL;
+            }
+            if (zt || dt)
+                real->rows(&term[i], x, d, n, t->out, zt, dt, ld, scratch);
+        }
+    }
     free(x);
+    free(scratch);
     return rc;
 }
 
 static enum status cpu_tile64(void *state, size_t r0, size_t r1, double *z, size_t ld,
                               struct err *err)
 {
-    return tile_rows(state, r0, r1, z, NULL, ld, 0, err);
+    struct cpu *c = state;
+
+    return emit_rows(c, &c->simd->f64, c->term64, r0, r1, z, NULL, 0, ld, err);
 }
 
 static enum status cpu_dtile(void *state, size_t i, size_t r0, size_t r1, double *dz, size_t ld,
                              struct err *err)
 {
-    return tile_rows(state, r0, r1, NULL, dz, ld, i, err);
+    struct cpu *c = state;
+
+    return emit_rows(c, &c->simd->f64, c->term64, r0, r1, NULL, dz, i, ld, err);
+}
+
+/* Float rows; in double precision mode rounded from double ones. */
+static enum status narrow_rows(struct cpu *c, bool derivative, size_t ihp, size_t r0, size_t r1,
+                               float *z, size_t ld, struct err *err)
+{
+    double *row = mem_aligned(c->M, sizeof *row, "row of features", err);
+    enum status rc = row ? ST_OK : ST_NOMEM;
+
+    for (size_t r = r0; rc == ST_OK && r < r1; r++, z += ld) {
+        rc = derivative ? cpu_dtile(c, ihp, r, r + 1, row, c->M, err)
+                        : cpu_tile64(c, r, r + 1, row, c->M, err);
+        for (size_t j = 0; rc == ST_OK && j < c->M; j++)
+            z[j] = (float)row[j];
+    }
+    free(row);
+    return rc;
 }
 
 static enum status cpu_tile(void *state, size_t r0, size_t r1, float *z, size_t ld,
                             struct err *err)
 {
     struct cpu *c = state;
-    double *row = mem_calloc(c->M, sizeof *row, "tile", err);
-    enum status rc = row ? ST_OK : ST_NOMEM;
 
-    for (size_t r = r0; rc == ST_OK && r < r1; r++) {
-        rc = cpu_tile64(c, r, r + 1, row, c->M, err);
-        for (size_t j = 0; j < c->M; j++)
-            z[(r - r0) * ld + j] = (float)row[j];
-    }
-    free(row);
-    return rc;
+    if (c->real == &c->simd->f64)
+        return narrow_rows(c, false, 0, r0, r1, z, ld, err);
+    return emit_rows(c, c->real, c->term, r0, r1, z, NULL, 0, ld, err);
 }
+
+/* Heavy tails: the derivative needs the whole phase, which float would lose. */
+static enum status cpu_dtile32(void *state, size_t i, size_t r0, size_t r1, float *dz, size_t ld,
+                               struct err *err)
+{
+    struct cpu *c = state;
+
+    for (size_t t = 0; t < c->fm->nterms; t++)
+        if (c->real == &c->simd->f64 || c->term[t].wide)
+            return narrow_rows(c, true, i, r0, r1, dz, ld, err);
+    return emit_rows(c, c->real, c->term, r0, r1, NULL, dz, i, ld, err);
+}
+
+/* ---- sweeps over the rows -------------------------------------------------------------------- */
 
 struct sweep {
     struct cpu *c;
-    const double *P, *V; /* one of M, one of n; or both NULL */
-    double *T;           /* n, or NULL */
-    bool down;           /* accumulate Z't into part */
+    size_t k;
+    bool up;         /* t = Z P; else t = V */
+    const double *V; /* k vectors of n */
+    double *T;       /* k vectors of n, or NULL */
+    double *W;       /* k vectors of M, or NULL */
     const struct ctl *ctl;
-    _Atomic int failed;
-    struct err *errs; /* one per group */
+    atomic_int failed;
+    struct err errs[GROUPS_MOST];
 };
+
+static void round_to(const struct cpu *c, size_t n, const double *from, char *to)
+{
+    if (c->real->size == sizeof(double)) {
+        memcpy(to, from, n * sizeof *from);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        ((float *)(void *)to)[i] = (float)from[i];
+}
+
+/* Features of a tile into z (NULL: not kept), and t += Z P for k < RHS_GEMM right-hand sides. */
+static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, size_t r1, char *z,
+                                 size_t k, struct err *err)
+{
+    const size_t lanes = c->real->lanes, size = c->real->size, d = c->src->d;
+    const enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
+
+    for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
+        for (size_t i = 0; i < c->fm->nterms; i++) {
+            const size_t col0 = c->fm->term[i].col0, n = r < r1 - r0 ? r1 - r0 - r : 0;
+            c->real->gen(&c->term[i], n ? w->x + r * d : w->x, d, n < lanes ? n : lanes,
+                         z ? z + (col0 * c->R + r) * size : NULL, c->R, k, c->P + col0 * size,
+                         c->M, w->t + r, c->R, w->scratch);
+        }
+    return rc;
+}
+
+/* T = Z P by BLAS: the tile is a column-major R x M matrix. */
+static void gemm_up(const struct cpu *c, const struct worker *w, const char *z, size_t k)
+{
+    const size_t n = k * c->R;
+
+    if (c->real->size == sizeof(double)) {
+        blas_dgemm1(false, false, c->R, k, c->M, 1.0, (const double *)(const void *)z, c->R,
+                    (const double *)(const void *)c->P, c->M, 0.0, w->t, c->R);
+        return;
+    }
+    float *t = (float *)(void *)w->tr;
+    blas_sgemm1(false, false, c->R, k, c->M, 1.0F, (const float *)(const void *)z, c->R,
+                (const float *)(const void *)c->P, c->M, 0.0F, t, c->R);
+    for (size_t i = 0; i < n; i++)
+        w->t[i] = (double)t[i];
+}
+
+/* part += Z'T by BLAS, through a product of the tile's precision. */
+static void gemm_down(const struct cpu *c, const struct worker *w, const char *z, size_t k,
+                      double *part)
+{
+    if (c->real->size == sizeof(double)) {
+        blas_dgemm1(true, false, c->M, k, c->R, 1.0, (const double *)(const void *)z, c->R, w->t,
+                    c->R, 1.0, part, c->M);
+        return;
+    }
+    float *wt = (float *)(void *)w->wt;
+    blas_sgemm1(true, false, c->M, k, c->R, 1.0F, (const float *)(const void *)z, c->R,
+                (const float *)(const void *)w->tr, c->R, 0.0F, wt, c->M);
+    c->simd->add(k * c->M, wt, part);
+}
+
+/* t of a tile: Z P, or V. */
+static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t r1, char *z,
+                           struct err *err)
+{
+    struct cpu *c = s->c;
+    const size_t dots = s->up && s->k < RHS_GEMM ? s->k : 0, size = c->real->size;
+    enum status rc = ST_OK;
+
+    memset(w->t, 0, s->k * c->R * sizeof *w->t);
+    if (!c->filled)
+        rc = tile_generate(c, w, r0, r1, z, dots, err);
+    else
+        for (size_t i = 0; dots && i < c->fm->nterms; i++) {
+            const size_t col0 = c->fm->term[i].col0;
+            c->real->dot(&c->term[i], z + col0 * c->R * size, c->R, c->R, dots, c->P + col0 * size,
+                         c->M, w->t, c->R);
+        }
+    if (rc == ST_OK && s->up && !dots)
+        gemm_up(c, w, z, s->k);
+    for (size_t i = 0; !s->up && i < s->k; i++)
+        memcpy(w->t + i * c->R, s->V + i * c->n + r0, (r1 - r0) * sizeof *w->t);
+    return rc;
+}
+
+static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, double *part,
+                              struct err *err)
+{
+    struct cpu *c = s->c;
+    const size_t r0 = tile * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
+    char *z = c->Z ? c->Z + tile * c->R * c->M * c->real->size : w->z;
+
+    if (!c->Z && !s->W && s->k < RHS_GEMM)
+        z = NULL; /* nobody reads the columns again */
+    const enum status rc = tile_up(s, w, r0, r1, z, err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < s->k; i++) {
+        double *t = w->t + i * c->R;
+        if (s->T)
+            memcpy(s->T + i * c->n + r0, t, (r1 - r0) * sizeof *t);
+        for (size_t r = r1 - r0; r < c->R; r++)
+            t[r] = 0.0; /* rows past the end */
+    }
+    if (!s->W)
+        return ST_OK;
+    round_to(c, s->k * c->R, w->t, w->tr);
+    if (s->k < RHS_GEMM)
+        c->real->axpy(c->M, z, c->R, c->R, s->k, w->tr, part, c->M);
+    else
+        gemm_down(c, w, z, s->k, part);
+    return ST_OK;
+}
 
 static void sweep_group(void *ctx, size_t g, size_t worker)
 {
     struct sweep *s = ctx;
     struct cpu *c = s->c;
-    double *x = c->work + worker * c->work_len, *z = x + TILE_ROWS * c->src->d;
-    double *t = z + TILE_ROWS * c->M, *work = t + TILE_ROWS, *w = c->part + g * c->M;
-    const size_t end = group_start(c, g + 1);
+    double *part = c->part + g * c->kcap * c->M;
+    const size_t end = c->tiles * (g + 1) / c->groups;
 
-    memset(w, 0, c->M * sizeof *w);
-    for (size_t r0 = group_start(c, g); r0 < end; r0 += TILE_ROWS) {
-        const size_t r1 = r0 + TILE_ROWS < end ? r0 + TILE_ROWS : end;
-        if (ctl_stopped(s->ctl) || s->failed)
+    if (s->W)
+        memset(part, 0, s->k * c->M * sizeof *part);
+    for (size_t tile = c->tiles * g / c->groups; tile < end; tile++) {
+        if (s->failed || ctl_stopped(s->ctl))
             return;
-        if (c->src->rows(c->src, r0, r1, x, &s->errs[g]) != ST_OK) {
+        if (sweep_tile(s, &c->worker[worker], tile, part, &s->errs[g]) != ST_OK) {
             s->failed = 1;
             return;
-        }
-        for (size_t r = r0; r < r1; r++) {
-            double *zr = z + (r - r0) * c->M;
-            interp_row(c->fm, c->hp, x + (r - r0) * c->src->d, zr, NULL, 0, work);
-            t[r - r0] = s->V ? s->V[r] : 0.0;
-            for (size_t j = 0; s->P && j < c->M; j++)
-                t[r - r0] += zr[j] * s->P[j];
-            if (s->T)
-                s->T[r] = t[r - r0];
-            for (size_t j = 0; s->down && j < c->M; j++)
-                w[j] += zr[j] * t[r - r0];
         }
     }
 }
 
-static enum status sweep_run(struct cpu *c, const double *P, const double *V, double *T, double *W,
-                             const struct ctl *ctl, struct err *err)
+/* W = sum of the groups, in order, times sqrt(1/mf) of the column's term. */
+static void sweep_merge(void *ctx, size_t task, size_t worker)
 {
-    struct err errs[GROUPS_MOST] = { 0 };
-    struct sweep s = { c, P, V, T, W != NULL, ctl, 0, errs };
+    const struct sweep *s = ctx;
+    const struct cpu *c = s->c;
+    const size_t chunks = (c->M + MERGE_COLS - 1) / MERGE_COLS, i = task / chunks;
+    const size_t j0 = task % chunks * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
+    double *W = s->W + i * c->M;
 
-    pool_run(c->opts.pool, c->groups, sweep_group, &s);
-    for (size_t g = 0; g < c->groups; g++)
-        if (errs[g].code != ST_OK) {
-            if (err)
-                *err = errs[g];
-            return errs[g].code;
+    (void)worker;
+    for (size_t j = j0; j < j1; j++)
+        W[j] = c->part[i * c->M + j];
+    for (size_t g = 1; g < c->groups; g++) {
+        const double *part = c->part + (g * c->kcap + i) * c->M;
+        for (size_t j = j0; j < j1; j++)
+            W[j] += part[j];
+    }
+    for (size_t t = 0; t < c->fm->nterms; t++) {
+        const struct fm_term *term = &c->fm->term[t];
+        for (size_t j = term->col0 > j0 ? term->col0 : j0; j < j1 && j < term->col0 + term->cols; j++)
+            W[j] *= term->out;
+    }
+}
+
+static void scale_rhs(struct cpu *c, size_t k, const double *P)
+{
+    for (size_t i = 0; i < k; i++)
+        for (size_t t = 0; t < c->fm->nterms; t++) {
+            const struct fm_term *term = &c->fm->term[t];
+            for (size_t j = i * c->M + term->col0; j < i * c->M + term->col0 + term->cols; j++) {
+                if (c->real->size == sizeof(double))
+                    ((double *)(void *)c->P)[j] = P[j] * term->out;
+                else
+                    ((float *)(void *)c->P)[j] = (float)(P[j] * term->out);
+            }
         }
-    if (ctl_stopped(ctl))
+}
+
+static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
+{
+    struct cpu *c = s->c;
+    const enum status rc = cpu_reserve(c, s->k, err);
+
+    if (rc != ST_OK || s->k == 0)
+        return rc;
+    if (P)
+        scale_rhs(c, s->k, P);
+    pool_run(c->opts.pool, c->groups, sweep_group, s);
+    for (size_t g = 0; s->failed && g < c->groups; g++)
+        if (s->errs[g].code != ST_OK) {
+            if (err)
+                *err = s->errs[g];
+            return s->errs[g].code;
+        }
+    if (ctl_stopped(s->ctl))
         return err_set(err, ST_CANCELLED, "stopped while passing over the rows");
-    for (size_t g = 0; W && g < c->groups; g++)
-        for (size_t j = 0; j < c->M; j++)
-            W[j] = (g ? W[j] : 0.0) + c->part[g * c->M + j];
+    c->filled = c->Z != NULL;
+    if (s->W)
+        pool_run(c->opts.pool, s->k * ((c->M + MERGE_COLS - 1) / MERGE_COLS), sweep_merge, s);
     return ST_OK;
 }
 
 static enum status cpu_pass(void *state, size_t k, const double *P, double *W,
                             const struct ctl *ctl, struct err *err)
 {
-    struct cpu *c = state;
-    enum status rc = ST_OK;
+    struct sweep s = { .c = state, .k = k, .up = true, .W = W, .ctl = ctl };
 
-    for (size_t i = 0; rc == ST_OK && i < k; i++)
-        rc = sweep_run(c, P + i * c->M, NULL, NULL, W + i * c->M, ctl, err);
-    return rc;
+    return sweep_run(&s, P, err);
 }
 
 static enum status cpu_zp(void *state, size_t k, const double *P, double *T, const struct ctl *ctl,
                           struct err *err)
 {
-    struct cpu *c = state;
-    enum status rc = ST_OK;
+    struct sweep s = { .c = state, .k = k, .up = true, .T = T, .ctl = ctl };
 
-    for (size_t i = 0; rc == ST_OK && i < k; i++)
-        rc = sweep_run(c, P + i * c->M, NULL, T + i * c->n, NULL, ctl, err);
-    return rc;
+    return sweep_run(&s, P, err);
 }
 
 static enum status cpu_ztv(void *state, size_t k, const double *V, double *W,
                            const struct ctl *ctl, struct err *err)
 {
-    struct cpu *c = state;
-    enum status rc = ST_OK;
+    struct sweep s = { .c = state, .k = k, .V = V, .W = W, .ctl = ctl };
 
-    for (size_t i = 0; rc == ST_OK && i < k; i++)
-        rc = sweep_run(c, NULL, V + i * c->n, NULL, W + i * c->M, ctl, err);
-    return rc;
+    return sweep_run(&s, NULL, err);
 }
 
 static int cpu_probe(char *why, size_t len)
 {
-    (void)why;
-    (void)len;
+    if (why && len)
+        why[0] = '\0';
     return 1;
-}
-
-const char *cpu_level(void)
-{
-    return "portable";
-}
-
-enum status cpu_force_level(const char *level, struct err *err)
-{
-    if (strcmp(level, "portable") == 0)
-        return ST_OK;
-    return err_set(err, ST_UNSUPPORTED, "this processor has no level \"%s\"", level);
 }
 
 static const struct backend_ops cpu_ops = {
     .abi = BACKEND_ABI,
     .name = "cpu",
-    .summary = "processor",
+    .summary = "this processor: vector loops chosen at start, our own threads",
     .probe = cpu_probe,
     .open = cpu_open,
     .close = cpu_close,
@@ -253,6 +578,7 @@ static const struct backend_ops cpu_ops = {
     .tile = cpu_tile,
     .tile64 = cpu_tile64,
     .dtile = cpu_dtile,
+    .dtile32 = cpu_dtile32,
 };
 
 const struct backend_ops *backend_cpu(void)

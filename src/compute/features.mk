@@ -2,6 +2,7 @@
 libcompute_a_SOURCES += \
   src/compute/backend.h \
   src/compute/backend_cpu.c \
+  src/compute/cpu.c \
   src/compute/featmap.c \
   src/compute/featmap.h \
   src/compute/fop.c \
@@ -18,5 +19,11 @@ libcompute_a_SOURCES += \
   src/compute/pool.h \
   src/compute/rng.c \
   src/compute/rng.h \
+  src/compute/simd.h \
+  src/compute/simd_avx2.c \
+  src/compute/simd_avx512.c \
+  src/compute/simd_level.h \
+  src/compute/simd_portable.c \
+  src/compute/simd_real.h \
   src/compute/source.c \
   src/compute/source.h

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "compute/blas.h"
+#include "compute/simd.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -321,13 +322,10 @@ static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const
 
     memset(w, 0, M * sizeof *w);
     for (size_t r = r0; r < r1; r++, z += p->ldz * p->size) {
-        if (p->dbl) {
+        if (p->dbl)
             blas_daxpy(M, p->y[r], (const double *)(const void *)z, w);
-            continue;
-        }
-        const float *zf = (const float *)(const void *)z;
-        for (size_t j = 0; j < M; j++)
-            w[j] += p->y[r] * (double)zf[j];
+        else
+            simd_now()->axpy_rows(M, p->y[r], (const float *)(const void *)z, w);
     }
 }
 
@@ -385,8 +383,7 @@ static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
         blas_sgemm1(false, true, mi, nj, rows, 1.0F, (const float *)(const void *)z, p->ldz,
                     (const float *)(const void *)b, p->ldb, 0.0F, tmp, TILE);
         for (size_t j = 0; j < nj; j++)
-            for (size_t i = 0; i < mi; i++)
-                C[j * M + i] += (double)tmp[j * TILE + i];
+            simd_now()->add(mi, tmp + j * TILE, C + j * M);
     }
 }
 

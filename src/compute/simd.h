@@ -1,0 +1,69 @@
+/* compute/simd.h -- the inner loops over features, once per processor level behind one table.
+ *
+ * Rows live in vector lanes: a lane tile holds `lanes` rows of one term, so every butterfly of a
+ * Hadamard transform is a plain vector addition.  Features are generated column by column:
+ * column c of a tile of rows starts at z + c * cs (cs: rows in the tile, a multiple of lanes).
+ * Inside, numbers have the precision of the table in use (float or double); sums over rows and
+ * over blocks of columns leave as double. */
+#ifndef GPDESK_SIMD_H
+#define GPDESK_SIMD_H
+
+#include "base/status.h"
+#include "compute/featmap.h"
+
+#include <stddef.h>
+
+enum { SIMD_LANES_MOST = 16, SIMD_RHS_MOST = 8 };
+
+/* One term of a feature map, prepared for the loops.  The signs of S H D3 H D2 H D1 x are folded
+ * into the butterflies: a + s b and a - s b with s the product of the two signs; what is left is
+ * one sign per block, folded into scale together with 1/pi (phases are in half turns). */
+struct simd_term {
+    size_t d, D, dp, nb, mf; /* dp: power of two >= d; the first transform works on dp entries */
+    void *fold;              /* per block: dp-1, D-1, D-1 signs in the order of use */
+    void *scale;             /* nb * D */
+    double *inv;             /* d: 1/lengthscale of each input */
+    struct simd_term *wide;  /* heavy tails: the same in double, phases reduced before rounding */
+};
+
+/* Loops over one precision. */
+struct simd_real {
+    size_t lanes, size; /* numbers in a vector; bytes of one */
+    /* Fills a term for this table; NOMEM leaves nothing to free.  Free with simd_term_free. */
+    enum status (*prepare)(struct simd_term *, const struct fm_term *, struct err *);
+    /* Bytes of scratch for one worker. */
+    size_t (*scratch)(const struct simd_term *);
+    /* Unscaled cos, sin columns (no factor sqrt(1/mf)) of `lanes` rows x (row-major, n valid rows,
+     * d doubles each).  z may be NULL: not kept.  With k > 0 also, for the k right-hand sides
+     * P (k vectors of 2 mf, stride ldp), t[c * ldt + lane] += z . P[c]. */
+    void (*gen)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z, size_t cs,
+                size_t k, const void *P, size_t ldp, double *t, size_t ldt, void *scratch);
+    /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
+    void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
+                const void *P, size_t ldp, double *t, size_t ldt);
+    /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers. */
+    void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,
+                 double *w, size_t ldw);
+    /* n <= lanes rows, row-major, times c; with dz also (alone if z is NULL) dz/dlog l. */
+    void (*rows)(const struct simd_term *, const double *x, size_t ldx, size_t n, double c, void *z,
+                 void *dz, size_t ldz, void *scratch);
+    /* In-place transforms of `lanes` rows in lanes: v[i * lanes + lane], i < n (power of two). */
+    void (*fht)(void *v, size_t n);
+    /* sine and cosine of pi t, n a multiple of lanes. */
+    void (*sincospi)(size_t n, const void *t, void *s, void *c);
+};
+
+struct simd {
+    const char *name;
+    struct simd_real f32, f64;
+    void (*add)(size_t n, const float *x, double *y);                   /* y += x */
+    void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
+};
+
+void simd_term_free(struct simd_term *);
+
+extern const struct simd simd_portable, simd_avx2, simd_avx512; /* the latter two on x86-64 only */
+/* The table in force (see cpu_level in backend.h). */
+const struct simd *simd_now(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* compute/simd_level.h -- one processor level: simd_real.h for float and double, and the table.
+ * The including file sets the compiler's target, and defines
+ *
+ *   LEVEL            name of the table, LEVEL_NAME its text
+ *   VEC_BYTES        bytes of a vector register
+ *   MOST_BITS        log2 of the largest radix that stays in registers
+ *   SHUFFLE_LO/HI_n  lane lists of interleaved halves for n lanes (below)
+ *   f32_reduce, f64_reduce   see simd_real.h */
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#define ZIP_LO_2 0, 2
+#define ZIP_HI_2 1, 3
+#define ZIP_LO_4 0, 4, 1, 5
+#define ZIP_HI_4 2, 6, 3, 7
+#define ZIP_LO_8 0, 8, 1, 9, 2, 10, 3, 11
+#define ZIP_HI_8 4, 12, 5, 13, 6, 14, 7, 15
+#define ZIP_LO_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define ZIP_HI_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define ZIP(a, b, list) __builtin_shufflevector(a, b, list)
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+
+typedef float f32_vec __attribute__((vector_size(VEC_BYTES), may_alias));
+typedef int32_t f32_ivec __attribute__((vector_size(VEC_BYTES), may_alias));
+typedef double f32_wvec __attribute__((vector_size(2 * VEC_BYTES), may_alias));
+typedef double f64_vec __attribute__((vector_size(VEC_BYTES), may_alias));
+typedef int64_t f64_ivec __attribute__((vector_size(VEC_BYTES), may_alias));
+typedef float f64_nvec __attribute__((vector_size(VEC_BYTES / 2), may_alias));
+
+INLINE void f32_reduce(f32_vec t, f32_vec *r, f32_ivec *parity);
+INLINE void f64_reduce(f64_vec t, f64_vec *r, f64_ivec *parity);
+
+/* Minimax in r^2 on |r| <= 1/2, absolute error of the function: below 4e-9 (float), 2e-19. */
+static const float f32_sin_c[] = { 3.14159258004836845F, -5.16770687901277583F,
+                                   2.55003137754541758F, -0.598045171918789866F,
+                                   0.0772201203611254122F };
+static const float f32_cos_c[] = { -4.93480215608785984F, 4.05870959975080458F,
+                                   -1.33521610473841293F, 0.234953925058493707F,
+                                   -0.0244206991189306933F };
+static const double f64_sin_c[] = { 3.141592653589793232309,  -5.16771278004996855146,
+                                    2.550164039877241335348,  -0.5992645293174580084077,
+                                    0.08214588655328341535542, -0.007370430356027730337476,
+                                    0.0004662991705802350149996, -0.00002190202152836269879624,
+                                    7.683940368375032966657e-7 };
+static const double f64_cos_c[] = { -4.934802200544679305973, 4.058712126416767665202,
+                                    -1.335262768854558925171, 0.2353306303580646005712,
+                                    -0.02580689137730826815297, 0.001929574191715335504867,
+                                    -0.000104637433127250799944, 0.00000430075694502309529383,
+                                    -1.343798346029188265316e-7 };
+
+/* ---- double ---------------------------------------------------------------------------------- */
+
+#define REAL double
+#define N(name) f64_##name
+#define VEC f64_vec
+#define IVEC f64_ivec
+#define WVEC f64_vec
+#define LANES (VEC_BYTES / 8)
+#define ZIPLO(a, b) ZIP(a, b, CAT(ZIP_LO_, LANES64))
+#define ZIPHI(a, b) ZIP(a, b, CAT(ZIP_HI_, LANES64))
+#define SIN_TERMS 9
+#define COS_TERMS 9
+
+/* Nothing is wider than double. */
+static enum status f64_prepare_wide(struct simd_term *t, const struct fm_term *fm, struct err *err)
+{
+    (void)t;
+    (void)fm;
+    (void)err;
+    return ST_OK;
+}
+
+static void f64_lanes_wide(const struct simd_term *t, const double *x, size_t ldx, size_t n,
+                           double *out)
+{
+    (void)t;
+    (void)x;
+    (void)ldx;
+    (void)n;
+    (void)out;
+}
+
+static void f64_project_wide(const struct simd_term *t, size_t block, double *wide, double *v)
+{
+    (void)t;
+    (void)block;
+    (void)wide;
+    (void)v;
+}
+
+#include "compute/simd_real.h"
+
+#undef REAL
+#undef N
+#undef VEC
+#undef IVEC
+#undef WVEC
+#undef LANES
+#undef ZIPLO
+#undef ZIPHI
+#undef SIN_TERMS
+#undef COS_TERMS
+
+/* ---- float ----------------------------------------------------------------------------------- */
+
+#define REAL float
+#define N(name) f32_##name
+#define VEC f32_vec
+#define IVEC f32_ivec
+#define WVEC f32_wvec
+#define LANES (VEC_BYTES / 4)
+#define ZIPLO(a, b) ZIP(a, b, CAT(ZIP_LO_, LANES32))
+#define ZIPHI(a, b) ZIP(a, b, CAT(ZIP_HI_, LANES32))
+#define SIN_TERMS 5
+#define COS_TERMS 5
+
+/* Heavy tails: phases come from the wide term already in half turns and reduced to [-1, 1]. */
+static enum status f32_prepare_wide(struct simd_term *t, const struct fm_term *fm, struct err *err)
+{
+    if (!fm->phase64)
+        return ST_OK;
+    t->wide = mem_calloc(1, sizeof *t->wide, "feature term", err);
+    if (!t->wide || f64_prepare(t->wide, fm, err) != ST_OK) {
+        free(t->wide);
+        t->wide = NULL;
+        simd_term_free(t);
+        return ST_NOMEM;
+    }
+    for (size_t i = 0; i < t->nb * t->D; i++)
+        ((float *)t->scale)[i] = 1.0F;
+    return ST_OK;
+}
+
+/* A float tile is two double tiles: lanes 0.. and LANES64.. */
+static void f32_lanes_wide(const struct simd_term *t, const double *x, size_t ldx, size_t n,
+                           double *out)
+{
+    const size_t half = LANES / 2;
+
+    f64_lanes(t, x, ldx, n < half ? n : half, out);
+    f64_lanes(t, n > half ? x + half * ldx : x, ldx, n > half ? n - half : 0, out + t->dp * half);
+}
+
+static void f32_project_wide(const struct simd_term *t, size_t block, double *wide, float *v)
+{
+    const size_t half = LANES / 2;
+    double *a = wide + 2 * t->dp * half, *p = a + t->D * half;
+    const double *scale = (const double *)t->scale + block * t->D;
+
+    for (size_t h = 0; h < 2; h++) {
+        f64_project(t, block, wide + h * t->dp * half, a, p);
+        for (size_t j = 0; j < t->D; j++) {
+            f64_vec r;
+            f64_ivec parity;
+            f64_reduce(*(const f64_vec *)(const void *)(p + j * half) * (0.5 * scale[j]), &r,
+                       &parity);
+            *(f64_nvec *)(void *)(v + j * LANES + h * half) =
+                __builtin_convertvector(r + r, f64_nvec);
+        }
+    }
+}
+
+#include "compute/simd_real.h"
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static void level_add(size_t n, const float *x, double *y)
+{
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        f32_add_wide(*(const f32_loose *)(const void *)(x + i), y + i);
+    for (; i < n; i++)
+        y[i] += (double)x[i];
+}
+
+static void level_axpy_rows(size_t n, double a, const float *x, double *y)
+{
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES) {
+        const f32_vec v = *(const f32_loose *)(const void *)(x + i);
+        f32_wloose *w = (f32_wloose *)(void *)(y + i);
+        *w += __builtin_convertvector(v, f32_wvec) * a;
+    }
+    for (; i < n; i++)
+        y[i] += a * (double)x[i];
+}
+
+#define LEVEL_REAL(p, type)                                                                      \
+    { .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
+      .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .axpy = p##_axpy,                  \
+      .rows = p##_rows, .fht = p##_fht, .sincospi = p##_sincospi }
+
+const struct simd LEVEL = {
+    .name = LEVEL_NAME,
+    .f32 = LEVEL_REAL(f32, float),
+    .f64 = LEVEL_REAL(f64, double),
+    .add = level_add,
+    .axpy_rows = level_axpy_rows,
+};

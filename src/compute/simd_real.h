@@ -1,0 +1,617 @@
+/* compute/simd_real.h -- the loops of simd.h for one precision; included by simd_level.h with
+ *
+ *   REAL, N(name)          number type and the suffixed name of a function
+ *   VEC, IVEC, WVEC        vector of numbers, of integers of that size, of as many doubles
+ *   LANES, ZIPLO, ZIPHI    numbers in a vector; interleaved lower and upper halves of two
+ *   N(reduce)(t, &r, &m)   r = t - rint(t); m = integer whose lowest bit is rint(t) mod 2
+ *   N(sin_c), N(cos_c)     coefficients of sin(pi r) / r and (cos(pi r) - 1) / r^2 in r^2
+ *
+ * Vector extensions of GCC and Clang throughout: the same text compiles for every level. */
+
+typedef REAL N(loose) __attribute__((vector_size(VEC_BYTES), aligned(sizeof(REAL)), may_alias));
+typedef double N(wloose) __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+
+#define V_LOAD(p) (*(const VEC *)(const void *)(p))
+#define V_STORE(p, v) (*(VEC *)(void *)(p) = (v))
+#define V_BROADCAST(s) ((VEC){ 0 } + (s))
+
+/* ---- Hadamard transforms --------------------------------------------------------------------- */
+
+/* One stage of radix R at distance h.  a + s b and a - s b contract to fused operations. */
+INLINE void N(stage)(VEC *v, const int R, const int h, const REAL *s)
+{
+    UNROLL
+    for (int i = 0; i < R / 2; i++) {
+        const int k = i / h * 2 * h + i % h;
+        const VEC sign = V_BROADCAST(s[i / h]), a = v[k], b = v[k + h];
+        v[k] = a + b * sign;
+        v[k + h] = a - b * sign;
+    }
+}
+
+/* All stages of radix R; s holds R - 1 signs in the order of use. */
+INLINE void N(butterfly)(VEC *v, const int R, const REAL *s)
+{
+    N(stage)(v, R, 1, s);
+    if (R >= 4)
+        N(stage)(v, R, 2, s + R / 2);
+    if (R >= 8)
+        N(stage)(v, R, 4, s + R / 2 + R / 4);
+    if (R >= 16)
+        N(stage)(v, R, 8, s + R / 2 + R / 4 + R / 8);
+}
+
+/* Where the signs of a pass are: one set for all groups, one per upper or per lower index. */
+struct N(signs) {
+    const REAL *s;
+    size_t high, low; /* step in sets of R - 1 per upper and per lower index */
+};
+
+/* A pass of radix R over n entries at distance `stride`; in may be shorter (mask = its length - 1:
+ * entries beyond repeat, which is what the stages over padding zeros amount to). two.s: the first
+ * stages of the next transform follow in registers. */
+INLINE void N(pass)(const int R, size_t n, size_t stride, const REAL *in, size_t mask, REAL *out,
+                    struct N(signs) one, struct N(signs) two)
+{
+    for (size_t high = 0; high < n / (stride * (size_t)R); high++)
+        for (size_t low = 0; low < stride; low++) {
+            const size_t at = high * stride * (size_t)R + low;
+            VEC v[16];
+            UNROLL
+            for (int k = 0; k < R; k++)
+                v[k] = V_LOAD(in + ((at + (size_t)k * stride) & mask) * LANES);
+            N(butterfly)(v, R, one.s + (high * one.high + low * one.low) * (size_t)(R - 1));
+            if (two.s)
+                N(butterfly)(v, R, two.s + (high * two.high + low * two.low) * (size_t)(R - 1));
+            UNROLL
+            for (int k = 0; k < R; k++)
+                V_STORE(out + (at + (size_t)k * stride) * LANES, v[k]);
+        }
+}
+
+static void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask,
+                        REAL *out, struct N(signs) one, struct N(signs) two)
+{
+    switch (bits) {
+    case 1:
+        N(pass)(2, n, stride, in, mask, out, one, two);
+        break;
+    case 2:
+        N(pass)(4, n, stride, in, mask, out, one, two);
+        break;
+    case 3:
+        N(pass)(8, n, stride, in, mask, out, one, two);
+        break;
+    default:
+        N(pass)(16, n, stride, in, mask, out, one, two);
+        break;
+    }
+}
+
+/* Radices of the passes over 2^bits entries, first (stride 1) to last; larger ones first, so that
+ * the widest strides meet few cache sets. */
+static size_t N(radices)(size_t bits, size_t out[16])
+{
+    const size_t m = (bits + MOST_BITS - 1) / MOST_BITS;
+
+    for (size_t i = 0; i < m; i++)
+        out[i] = bits / m + (i < bits % m);
+    return m;
+}
+
+static size_t N(log2)(size_t n)
+{
+    size_t bits = 0;
+
+    while ((size_t)1 << bits < n)
+        bits++;
+    return bits;
+}
+
+/* Signs are folded by simulating a transform on them: after the stage over one bit, both entries
+ * of a pair carry the first one's sign.  f (n entries) ends as f[0], the sign left over. */
+static REAL *N(fold)(REAL *f, size_t n, size_t stride, size_t bits, REAL *out)
+{
+    const size_t R = (size_t)1 << bits;
+
+    for (size_t high = 0; high < n / (stride * R); high++)
+        for (size_t low = 0; low < stride; low++) {
+            REAL *g = f + high * stride * R + low;
+            for (size_t h = 1; h < R; h *= 2)
+                for (size_t k = 0; k < R; k += 2 * h)
+                    *out++ = g[k * stride] * g[(k + h) * stride];
+        }
+    return out;
+}
+
+/* Keeps the entries whose bits of this pass are zero: they carry the signs of the next pass. */
+static size_t N(squeeze)(REAL *f, size_t n, size_t stride, size_t bits)
+{
+    const size_t R = (size_t)1 << bits;
+    size_t m = 0;
+
+    for (size_t high = 0; high < n / (stride * R); high++)
+        for (size_t low = 0; low < stride; low++)
+            f[m++] = f[high * stride * R + low];
+    return m;
+}
+
+/* One transform's signs, passes ascending (radix 0 first) or descending. */
+static REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool down, REAL *out,
+                         REAL *left)
+{
+    for (size_t q = 0; q < m; q++) {
+        const size_t b = bits[down ? m - 1 - q : q], R = (size_t)1 << b;
+        const size_t stride = down ? n / R : 1;
+        out = N(fold)(f, n, stride, b, out);
+        n = N(squeeze)(f, n, stride, b);
+    }
+    *left *= f[0];
+    return out;
+}
+
+/* A transform of dp entries in place: passes ascending, each with signs per upper index. */
+static const REAL *N(first)(const struct simd_term *t, REAL *v, const REAL *s)
+{
+    const struct N(signs) none = { 0 };
+    size_t bits[16], stride = 1;
+    const size_t m = N(radices)(N(log2)(t->dp), bits);
+
+    for (size_t q = 0; q < m; q++) {
+        const size_t R = (size_t)1 << bits[q], groups = t->dp / (stride * R);
+        N(pass_any)(bits[q], t->dp, stride, v, t->dp - 1, v, (struct N(signs)){ s, 1, 0 }, none);
+        s += groups * (R - 1);
+        stride *= R;
+    }
+    return s;
+}
+
+/* H D3 H D2 H D1 x of one block, up to its sign.  x: dp vectors.  a, v: D vectors. The second
+ * transform goes up through the strides, the third down again: where they meet they share a pass. */
+static void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
+{
+    const struct N(signs) none = { 0 };
+    const REAL *s = (const REAL *)t->fold + block * (t->dp + 2 * t->D - 3);
+    size_t bits[16], stride = 1, mask = t->dp - 1;
+    const size_t m = N(radices)(N(log2)(t->D), bits);
+    const REAL *in = a;
+
+    memcpy(a, x, t->dp * LANES * sizeof *a);
+    s = N(first)(t, a, s);
+    for (size_t q = 0; q + 1 < m; q++) {
+        const size_t R = (size_t)1 << bits[q], groups = t->D / (stride * R);
+        N(pass_any)(bits[q], t->D, stride, in, mask, v, (struct N(signs)){ s, 1, 0 }, none);
+        s += groups * (R - 1);
+        stride *= R;
+        in = v;
+        mask = t->D - 1;
+    }
+    const size_t top = ((size_t)1 << bits[m - 1]) - 1;
+    N(pass_any)(bits[m - 1], t->D, stride, in, mask, v, (struct N(signs)){ s, 0, 0 },
+                (struct N(signs)){ s + top, 0, 1 });
+    s += top + stride * top;
+    for (size_t q = m - 1; q-- > 0;) {
+        const size_t R = (size_t)1 << bits[q];
+        stride /= R;
+        N(pass_any)(bits[q], t->D, stride, v, t->D - 1, v, (struct N(signs)){ s, 0, 1 }, none);
+        s += stride * (R - 1);
+    }
+}
+
+static void N(fht)(void *data, size_t n)
+{
+    REAL ones[15];
+    const struct N(signs) one = { ones, 0, 0 }, none = { 0 };
+    size_t bits[16], stride = 1;
+    const size_t m = N(radices)(N(log2)(n), bits);
+
+    for (int i = 0; i < 15; i++)
+        ones[i] = 1;
+    for (size_t q = 0; q < m; q++) {
+        N(pass_any)(bits[q], n, stride, data, n - 1, data, one, none);
+        stride <<= bits[q];
+    }
+}
+
+/* ---- preparation ----------------------------------------------------------------------------- */
+
+static void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t block, REAL *f)
+{
+    size_t bits[16], m;
+    REAL *out = (REAL *)t->fold + block * (t->dp + 2 * t->D - 3), left = 1;
+
+    for (size_t row = 0; row < 3; row++) {
+        const size_t n = row == 0 ? t->dp : t->D;
+        for (size_t i = 0; i < n; i++)
+            f[i] = fm->signs[(row * fm->nb + block) * fm->D + i];
+        m = N(radices)(N(log2)(n), bits);
+        out = N(fold_all)(f, n, bits, m, row == 2, out, &left);
+    }
+    for (size_t i = block * t->D; i < (block + 1) * t->D; i++) {
+        const double half_turns = fm->scale[i] * 0.31830988618379067154;
+        ((REAL *)t->scale)[i] = (REAL)half_turns * left;
+    }
+}
+
+static enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struct err *err)
+{
+    size_t dp = 1;
+
+    while (dp < fm->d)
+        dp *= 2;
+    *t = (struct simd_term){ .d = fm->d, .D = fm->D, .dp = dp, .nb = fm->nb, .mf = fm->mf };
+    t->fold = mem_aligned(t->nb, (dp + 2 * t->D - 3) * sizeof(REAL), "folded signs", err);
+    t->scale = mem_aligned(t->nb * t->D, sizeof(REAL), "feature scales", err);
+    t->inv = mem_calloc(t->d, sizeof *t->inv, "lengthscales", err);
+    REAL *f = mem_aligned(t->D, sizeof *f, "signs", err);
+    if (!t->fold || !t->scale || !t->inv || !f) {
+        simd_term_free(t);
+        free(f);
+        return ST_NOMEM;
+    }
+    for (size_t b = 0; b < t->nb; b++)
+        N(prepare_block)(t, fm, b, f);
+    free(f);
+    return N(prepare_wide)(t, fm, err);
+}
+
+/* Workspace of one lane tile. */
+struct N(work) {
+    REAL *keep, *v; /* columns of one block when nobody else keeps them; its phases */
+    REAL *x, *a;    /* inputs, and the transforms' way station */
+    double *wide;   /* heavy tails: the same in double, instead of x and a */
+};
+
+static struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
+{
+    struct N(work) w = { .keep = scratch };
+
+    w.v = w.keep + 2 * t->D * LANES;
+    w.a = w.v + t->D * LANES;
+    w.x = w.a + t->D * LANES;
+    w.wide = (double *)(void *)w.a;
+    return w;
+}
+
+static size_t N(scratch)(const struct simd_term *t)
+{
+    const size_t narrow = (t->dp + t->D) * sizeof(REAL), wide = (t->dp + t->D) * sizeof(double);
+
+    return (3 * t->D * sizeof(REAL) + (t->wide ? wide : narrow)) * LANES;
+}
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+INLINE void N(sincos)(VEC t, VEC *s, VEC *c)
+{
+    VEC r;
+    IVEC parity;
+
+    N(reduce)(t, &r, &parity);
+    const VEC u = r * r;
+    VEC p = V_BROADCAST(N(sin_c)[SIN_TERMS - 1]), q = V_BROADCAST(N(cos_c)[COS_TERMS - 1]);
+    UNROLL
+    for (int i = SIN_TERMS - 2; i >= 0; i--)
+        p = p * u + N(sin_c)[i];
+    UNROLL
+    for (int i = COS_TERMS - 2; i >= 0; i--)
+        q = q * u + N(cos_c)[i];
+    q = q * u + (REAL)1;
+    p = p * r;
+    const IVEC sign = parity << (sizeof(REAL) * 8 - 1);
+    *s = (VEC)((IVEC)p ^ sign);
+    *c = (VEC)((IVEC)q ^ sign);
+}
+
+static void N(sincospi)(size_t n, const void *t, void *s, void *c)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        VEC a, b;
+        N(sincos)(V_LOAD((const REAL *)t + i), &a, &b);
+        V_STORE((REAL *)s + i, a);
+        V_STORE((REAL *)c + i, b);
+    }
+}
+
+/* n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
+static void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
+{
+    memset(out, 0, t->dp * LANES * sizeof *out);
+    for (size_t i = 0; i < t->d; i++)
+        for (size_t r = 0; r < n; r++)
+            out[i * LANES + r] = (REAL)(x[r * ldx + i] * t->inv[i]);
+}
+
+static void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
+                    const struct N(work) *w)
+{
+    if (t->wide)
+        N(lanes_wide)(t->wide, x, ldx, n, w->wide);
+    else
+        N(lanes)(t, x, ldx, n, w->x);
+}
+
+/* Phases of one block in half turns, up to t->scale. */
+static void N(phases)(const struct simd_term *t, size_t block, const struct N(work) *w)
+{
+    if (t->wide)
+        N(project_wide)(t->wide, block, w->wide, w->v);
+    else
+        N(project)(t, block, w->x, w->a, w->v);
+}
+
+INLINE void N(add_wide)(VEC a, double *t)
+{
+    N(wloose) *w = (N(wloose) *)(void *)t;
+
+    *w += __builtin_convertvector(a, WVEC);
+}
+
+/* Columns of jn frequencies v (half turns: v scale) of one block. */
+static void N(block_keep)(size_t jn, const REAL *v, const REAL *scale, REAL *z, size_t cs)
+{
+    for (size_t j = 0; j < jn; j++) {
+        VEC s, c;
+        N(sincos)(V_LOAD(v + j * LANES) * scale[j], &s, &c);
+        V_STORE(z + 2 * j * cs, c);
+        V_STORE(z + (2 * j + 1) * cs, s);
+    }
+}
+
+/* The same, and their product with one vector; z may be NULL. */
+INLINE void N(block_dot1)(size_t jn, const REAL *v, const REAL *scale, REAL *z, size_t cs,
+                          const REAL *P, double *t)
+{
+    VEC even = { 0 }, odd = { 0 };
+
+    for (size_t j = 0; j < jn; j++) {
+        VEC s, c;
+        N(sincos)(V_LOAD(v + j * LANES) * scale[j], &s, &c);
+        if (z) {
+            V_STORE(z + 2 * j * cs, c);
+            V_STORE(z + (2 * j + 1) * cs, s);
+        }
+        even += c * P[2 * j];
+        odd += s * P[2 * j + 1];
+    }
+    N(add_wide)(even + odd, t);
+}
+
+/* Products of a block's kept columns with one vector; the same sums as above, bit for bit. */
+INLINE void N(kept_dot)(size_t jn, const REAL *z, size_t cs, const REAL *P, double *t)
+{
+    VEC even = { 0 }, odd = { 0 };
+
+    for (size_t j = 0; j < jn; j++) {
+        even += V_LOAD(z + 2 * j * cs) * P[2 * j];
+        odd += V_LOAD(z + (2 * j + 1) * cs) * P[2 * j + 1];
+    }
+    N(add_wide)(even + odd, t);
+}
+
+INLINE void N(kept_dot4)(size_t jn, const REAL *z, size_t cs, const REAL *P, size_t ldp, double *t,
+                         size_t ldt)
+{
+    VEC e0 = { 0 }, e1 = { 0 }, e2 = { 0 }, e3 = { 0 }, o0 = { 0 }, o1 = { 0 }, o2 = { 0 },
+        o3 = { 0 };
+
+    for (size_t j = 0; j < jn; j++) {
+        const VEC c = V_LOAD(z + 2 * j * cs), s = V_LOAD(z + (2 * j + 1) * cs);
+        const REAL *p = P + 2 * j;
+        e0 += c * p[0];
+        o0 += s * p[1];
+        e1 += c * p[ldp];
+        o1 += s * p[ldp + 1];
+        e2 += c * p[2 * ldp];
+        o2 += s * p[2 * ldp + 1];
+        e3 += c * p[3 * ldp];
+        o3 += s * p[3 * ldp + 1];
+    }
+    N(add_wide)(e0 + o0, t);
+    N(add_wide)(e1 + o1, t + ldt);
+    N(add_wide)(e2 + o2, t + 2 * ldt);
+    N(add_wide)(e3 + o3, t + 3 * ldt);
+}
+
+static void N(kept_dots)(size_t jn, const REAL *z, size_t cs, size_t k, const REAL *P, size_t ldp,
+                         double *t, size_t ldt)
+{
+    size_t c = 0;
+
+    for (; c + 4 <= k; c += 4)
+        N(kept_dot4)(jn, z, cs, P + c * ldp, ldp, t + c * ldt, ldt);
+    for (; c < k; c++)
+        N(kept_dot)(jn, z, cs, P + c * ldp, t + c * ldt);
+}
+
+static size_t N(in_block)(const struct simd_term *t, size_t b)
+{
+    const size_t left = t->mf - b * t->D;
+
+    return left < t->D ? left : t->D;
+}
+
+static void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
+                   size_t cs, size_t k, const void *Pv, size_t ldp, double *sums, size_t ldt,
+                   void *scratch)
+{
+    const struct N(work) w = N(work_in)(t, scratch);
+    const REAL *P = Pv, *scale = t->scale;
+    REAL *z = zv;
+
+    N(load)(t, x, ldx, n, &w);
+    for (size_t b = 0; b < t->nb; b++, scale += t->D) {
+        const size_t jn = N(in_block)(t, b);
+        N(phases)(t, b, &w);
+        if (k == 1) {
+            if (z)
+                N(block_dot1)(jn, w.v, scale, z, cs, P, sums);
+            else
+                N(block_dot1)(jn, w.v, scale, NULL, 0, P, sums);
+        } else {
+            REAL *keep = z ? z : w.keep;
+            const size_t step = z ? cs : LANES;
+            N(block_keep)(jn, w.v, scale, keep, step);
+            N(kept_dots)(jn, keep, step, k, P, ldp, sums, ldt);
+        }
+        z = z ? z + 2 * t->D * cs : NULL;
+        P = P ? P + 2 * t->D : NULL;
+    }
+}
+
+static void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t rows, size_t k,
+                   const void *Pv, size_t ldp, double *sums, size_t ldt)
+{
+    const REAL *z = zv, *P = Pv;
+
+    for (size_t b = 0; b < t->nb; b++, z += 2 * t->D * cs, P += 2 * t->D)
+        for (size_t r = 0; r < rows; r += LANES)
+            N(kept_dots)(N(in_block)(t, b), z + r, cs, k, P, ldp, sums + r, ldt);
+}
+
+/* ---- products with columns ------------------------------------------------------------------- */
+
+INLINE void N(halve)(VEC *a, const int n)
+{
+    UNROLL
+    for (int i = 0; i < n; i++)
+        a[i] = ZIPLO(a[i], a[i + n]) + ZIPHI(a[i], a[i + n]);
+}
+
+/* Sums each of LANES vectors over its lanes: lane i of the result is the sum of a[i]. Two vectors
+ * of partial sums become one, log2(LANES) times. */
+INLINE VEC N(sums)(VEC *a)
+{
+    if (LANES >= 16)
+        N(halve)(a, 8);
+    if (LANES >= 8)
+        N(halve)(a, 4);
+    if (LANES >= 4)
+        N(halve)(a, 2);
+    N(halve)(a, 1);
+    return a[0];
+}
+
+INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, const REAL *t, double *w)
+{
+    VEC acc[LANES];
+    const VEC t0 = V_LOAD(t);
+
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        acc[i] = V_LOAD(z + (size_t)i * cs) * t0;
+    for (size_t r = LANES; r < rows; r += LANES) {
+        const VEC tr = V_LOAD(t + r);
+        UNROLL
+        for (int i = 0; i < LANES; i++)
+            acc[i] += V_LOAD(z + (size_t)i * cs + r) * tr;
+    }
+    N(add_wide)(N(sums)(acc), w);
+}
+
+static void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
+                    double *w, size_t ldw)
+{
+    const REAL *z = zv, *t = tv;
+    size_t j = 0;
+
+    for (; j + LANES <= cols; j += LANES)
+        for (size_t c = 0; c < k; c++)
+            N(axpy_cols)(z + j * cs, cs, rows, t + c * cs, w + c * ldw + j);
+    for (; j < cols; j++)
+        for (size_t c = 0; c < k; c++) {
+            REAL sum = 0;
+            for (size_t r = 0; r < rows; r++)
+                sum += z[j * cs + r] * t[c * cs + r];
+            w[c * ldw + j] += (double)sum;
+        }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+INLINE void N(shuffle)(VEC *a)
+{
+    VEC b[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES / 2; i++) {
+        b[2 * i] = ZIPLO(a[i], a[i + LANES / 2]);
+        b[2 * i + 1] = ZIPHI(a[i], a[i + LANES / 2]);
+    }
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        a[i] = b[i];
+}
+
+/* LANES columns of LANES rows, transposed by log2(LANES) perfect shuffles: each rotates the bits
+ * of (column, row) by one. */
+INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
+{
+    VEC a[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        a[i] = V_LOAD(cols + i * LANES);
+    N(shuffle)(a);
+    if (LANES >= 4)
+        N(shuffle)(a);
+    if (LANES >= 8)
+        N(shuffle)(a);
+    if (LANES >= 16)
+        N(shuffle)(a);
+    for (size_t i = 0; i < n; i++)
+        *(N(loose) *)(void *)(z + i * ldz) = a[i];
+}
+
+static void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, size_t ldz)
+{
+    size_t j = 0;
+
+    for (; j + LANES <= ncols; j += LANES)
+        N(transpose)(cols + j * LANES, n, z + j, ldz);
+    for (; j < ncols; j++)
+        for (size_t r = 0; r < n; r++)
+            z[r * ldz + j] = cols[j * LANES + r];
+}
+
+/* d cos p / d log l = p sin p, d sin p / d log l = -p cos p, p in radians. */
+static void N(block_derivative)(size_t jn, const REAL *v, const REAL *scale, REAL c, REAL *dz)
+{
+    for (size_t j = 0; j < jn; j++) {
+        const VEC t = V_LOAD(v + j * LANES) * scale[j];
+        const VEC p = t * (c * (REAL)3.14159265358979323846);
+        VEC s, q;
+        N(sincos)(t, &s, &q);
+        V_STORE(dz + 2 * j * LANES, s * p);
+        V_STORE(dz + (2 * j + 1) * LANES, -(q * p));
+    }
+}
+
+static void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t n, double c,
+                    void *zv, void *dzv, size_t ldz, void *scratch)
+{
+    const struct N(work) w = N(work_in)(t, scratch);
+    const REAL *scale = t->scale;
+    REAL *z = zv, *dz = dzv;
+
+    N(load)(t, x, ldx, n, &w);
+    for (size_t b = 0; b < t->nb; b++, scale += t->D) {
+        const size_t jn = N(in_block)(t, b), at = 2 * b * t->D;
+        N(phases)(t, b, &w);
+        if (z) {
+            N(block_keep)(jn, w.v, scale, w.keep, LANES);
+            for (size_t i = 0; i < 2 * jn * LANES; i += LANES)
+                V_STORE(w.keep + i, V_LOAD(w.keep + i) * (REAL)c);
+            N(store_rows)(w.keep, 2 * jn, n, z + at, ldz);
+        }
+        if (dz) {
+            N(block_derivative)(jn, w.v, scale, (REAL)c, w.keep);
+            N(store_rows)(w.keep, 2 * jn, n, dz + at, ldz);
+        }
+    }
+}
+
+
+#undef V_LOAD
+#undef V_STORE
+#undef V_BROADCAST
