@@ -2,14 +2,18 @@
 #include "tests/support.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "compute/backend.h"
+#include "compute/blas.h"
 #include "compute/fop.h"
 #include "compute/interp.h"
 #include "compute/kernel.h"
 #include "compute/pool.h"
 #include "compute/rng.h"
+#include "compute/simd.h"
 
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,6 +321,580 @@ START_TEST(test_sorf_golden)
 }
 END_TEST
 
+/* ---- the operator ---------------------------------------------------------------------------- */
+
+/* Rows of standard normals, a feature map over them, and Z in float64 from the interpreter. */
+struct problem {
+    size_t n, d, M;
+    double *X, *Z, l;
+    struct source_array src;
+    struct featmap *fm;
+};
+
+static double *normals(size_t n, uint32_t sub)
+{
+    double *v = malloc(n * sizeof *v);
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = rng_normal(11, rng_stream(RNG_TEST, sub), i);
+    return v;
+}
+
+static struct problem problem_new(const char *kernel, size_t n, size_t d, size_t M, double l)
+{
+    struct problem p = { .n = n, .d = d, .M = M, .l = l };
+    const struct kernel k = parsed(kernel, NULL);
+
+    p.X = normals(n * d, 100);
+    p.fm = featmap_new(&k, d, M, 5, NULL);
+    ck_assert_ptr_nonnull(p.fm);
+    p.Z = calloc(n * M + interp_work(p.fm), sizeof *p.Z);
+    for (size_t i = 0; i < n; i++)
+        interp_row(p.fm, &l, p.X + i * d, p.Z + i * M, NULL, 0, p.Z + n * M);
+    source_array_init(&p.src, p.X, n, d, d);
+    return p;
+}
+
+static void problem_free(struct problem *p)
+{
+    featmap_free(p->fm);
+    free(p->X);
+    free(p->Z);
+}
+
+static struct fop *problem_fop(const struct problem *p, struct pool *pool, enum precision precision,
+                               bool store)
+{
+    const struct fop_opts opts = { .pool = pool, .precision = precision, .store = store };
+    struct fop *f = fop_new(backend_cpu(), p->fm, &p->src.base, &opts, NULL);
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert(fop_set(f, &p->l, NULL) == ST_OK);
+    ck_assert_uint_eq(fop_rows(f), p->n);
+    ck_assert_uint_eq(fop_cols(f), p->M);
+    ck_assert(fop_precision(f) == precision);
+    return f;
+}
+
+static double norm(size_t n, const double *v)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += v[i] * v[i];
+    return sqrt(s);
+}
+
+static void assert_near(size_t n, const double *got, const double *want, double tol, const char *what)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += (got[i] - want[i]) * (got[i] - want[i]);
+    ck_assert_msg(sqrt(s) <= tol * norm(n, want), "%s: %.3g of %.3g", what, sqrt(s), norm(n, want));
+}
+
+/* T = Z P and W = Z'T by plain loops. */
+static void plain_products(const struct problem *p, size_t k, const double *P, double *T, double *W)
+{
+    memset(W, 0, k * p->M * sizeof *W);
+    for (size_t c = 0; c < k; c++)
+        for (size_t i = 0; i < p->n; i++) {
+            double t = 0.0;
+            for (size_t j = 0; j < p->M; j++)
+                t += p->Z[i * p->M + j] * P[c * p->M + j];
+            T[c * p->n + i] = t;
+            for (size_t j = 0; j < p->M; j++)
+                W[c * p->M + j] += p->Z[i * p->M + j] * t;
+        }
+}
+
+/* Shapes on both sides of every edge: one row, a last tile that is not full, a last block of
+ * frequencies that is not full, one and two inputs, wide inputs. */
+static const struct { const char *kernel; size_t n, d, M; } shapes[] = {
+    { "rbf", 1, 1, 2 },         { "rbf", 17, 2, 90 },   { "matern(nu=3/2)", 700, 8, 258 },
+    { "matern(nu=1/2)", 150, 3, 130 }, { "cauchy", 300, 33, 1000 }, { "rbf", 90, 300, 1026 },
+    { "matern", 40, 1500, 300 },
+};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+enum { RHS = 9 };
+
+/* Tolerances: float features carry phase errors of 2^-24 |p| sqrt(stages); |p| is below 100 here
+ * (far more for heavy tails, whose phases are double); sums add as much again. */
+static double tolerance(enum precision precision)
+{
+    return precision == PREC_DOUBLE ? 1e-11 : 3e-5;
+}
+
+static void check_products(const struct problem *p, enum precision precision, bool store)
+{
+    static const size_t ks[] = { 1, 2, 5, RHS };
+    struct fop *f = problem_fop(p, NULL, precision, store);
+    const double tol = tolerance(precision);
+    double *P = normals(RHS * p->M, 101), *T = malloc(RHS * p->n * sizeof *T);
+    double *W = malloc(RHS * p->M * sizeof *W), *T0 = malloc(RHS * p->n * sizeof *T);
+    double *W0 = malloc(RHS * p->M * sizeof *W);
+
+    plain_products(p, RHS, P, T0, W0);
+    for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
+        const size_t k = ks[i];
+        ck_assert(fop_pass(f, k, P, W, NULL, NULL) == ST_OK);
+        assert_near(k * p->M, W, W0, tol, "pass");
+        ck_assert(fop_zp(f, k, P, T, NULL, NULL) == ST_OK);
+        assert_near(k * p->n, T, T0, tol, "zp");
+        ck_assert(fop_ztv(f, k, T0, W, NULL, NULL) == ST_OK);
+        assert_near(k * p->M, W, W0, tol, "ztv");
+    }
+    fop_free(f);
+    free(P);
+    free(T);
+    free(W);
+    free(T0);
+    free(W0);
+}
+
+START_TEST(test_products)
+{
+    struct problem p = problem_new(shapes[_i].kernel, shapes[_i].n, shapes[_i].d, shapes[_i].M,
+                                   sqrt((double)shapes[_i].d));
+
+    for (int store = 0; store < 2; store++) {
+        check_products(&p, PREC_FLOAT, store);
+        check_products(&p, PREC_DOUBLE, store);
+    }
+    problem_free(&p);
+}
+END_TEST
+
+/* Rows as float, as double and by the interpreter; unit length of every row. */
+START_TEST(test_tiles)
+{
+    struct problem p = problem_new(shapes[_i].kernel, shapes[_i].n, shapes[_i].d, shapes[_i].M,
+                                   sqrt((double)shapes[_i].d));
+    const size_t n = p.n, M = p.M, ld = M + 3;
+    double *z64 = calloc(n * ld, sizeof *z64);
+    float *z32 = calloc(n * ld, sizeof *z32);
+
+    for (int prec = 0; prec < 2; prec++) {
+        struct fop *f = problem_fop(&p, NULL, prec ? PREC_DOUBLE : PREC_FLOAT, false);
+        const size_t cut = n / 3; /* two calls: the second starts inside a tile */
+        ck_assert(fop_tile64(f, 0, cut, z64, ld, NULL) == ST_OK);
+        ck_assert(fop_tile64(f, cut, n, z64 + cut * ld, ld, NULL) == ST_OK);
+        ck_assert(fop_tile(f, 0, cut, z32, ld, NULL) == ST_OK);
+        ck_assert(fop_tile(f, cut, n, z32 + cut * ld, ld, NULL) == ST_OK);
+        const double c = p.fm->term[0].out;
+        for (size_t i = 0; i < n; i++) {
+            double len = 0.0, len32 = 0.0;
+            for (size_t j = 0; j < M; j++) {
+                const double z = z64[i * ld + j], y = (double)z32[i * ld + j];
+                /* heavy tails: phases up to 1e6 keep 1e-10 of a radian in double */
+                ck_assert_double_le(fabs(z - p.Z[i * M + j]), 2e-10 * c);
+                ck_assert_double_le(fabs(z - y), 2e-5 * c);
+                len += z * z;
+                len32 += y * y;
+            }
+            ck_assert_double_le(fabs(len - 1.0), 1e-13);
+            ck_assert_double_le(fabs(len32 - 1.0), 1e-6);
+            ck_assert(z64[i * ld + M] == 0.0 && z32[i * ld + M] == 0.0F); /* nothing past a row */
+        }
+        fop_free(f);
+    }
+    free(z64);
+    free(z32);
+    problem_free(&p);
+}
+END_TEST
+
+/* dZ/dlog l against central differences of the interpreter: the error is h^2/6 of a third
+ * derivative, which grows like |p|^3. */
+START_TEST(test_derivative)
+{
+    static const char *const names[] = { "rbf", "matern(nu=3/2)", "matern(nu=1/2)", "cauchy" };
+    const double h = 1e-6;
+    struct problem p = problem_new(names[_i], 20, 4, 200, 2.0);
+    const size_t n = p.n, M = p.M;
+    double *dz = malloc(n * M * sizeof *dz), *lo = malloc(2 * M * sizeof *lo), *hi = lo + M;
+    double *work = malloc(interp_work(p.fm) * sizeof *work);
+    float *df = malloc(n * M * sizeof *df);
+    struct fop *f = problem_fop(&p, NULL, PREC_DOUBLE, false);
+    const struct fop_opts opts = { .precision = PREC_FLOAT };
+    void *state = backend_cpu()->open(p.fm, &p.src.base, &opts, NULL);
+
+    ck_assert(backend_cpu()->set(state, &p.l, NULL) == ST_OK);
+    ck_assert(fop_dtile(f, 0, 0, n, dz, M, NULL) == ST_OK);
+    ck_assert(backend_cpu()->dtile32(state, 0, 0, n, df, M, NULL) == ST_OK);
+    for (size_t i = 0; i < n; i++) {
+        const double up = p.l * exp(h), down = p.l * exp(-h);
+        interp_row(p.fm, &up, p.X + i * p.d, hi, NULL, 0, work);
+        interp_row(p.fm, &down, p.X + i * p.d, lo, NULL, 0, work);
+        for (size_t j = 0; j < M; j++) {
+            const double fd = (hi[j] - lo[j]) / (2.0 * h), d = dz[i * M + j];
+            const double scale = fabs(fd) / p.fm->term[0].out + 1.0; /* about |p| */
+            if (scale > 1e3)
+                continue; /* differences say nothing there */
+            ck_assert_double_le(fabs(d - fd), (1e-9 + h * h * scale * scale * scale) * scale);
+            ck_assert_double_le(fabs((double)df[i * M + j] - d), 3e-5 * scale);
+        }
+    }
+    backend_cpu()->close(state);
+    fop_free(f);
+    free(dz);
+    free(df);
+    free(lo);
+    free(work);
+    problem_free(&p);
+}
+END_TEST
+
+/* The same bits from 1, 2, 3 and 8 threads, stored or made anew, in any product. */
+START_TEST(test_same_bits)
+{
+    static const size_t threads[] = { 1, 2, 3, 8 };
+    const size_t n = 1500, M = 600, L = 40;
+    const enum precision precision = _i ? PREC_DOUBLE : PREC_FLOAT;
+    struct problem p = problem_new("matern(nu=3/2)", n, 7, M, 2.0);
+    const size_t len = 2 * RHS * M + n + 2 * M * M + M * L + M + 1;
+    double *P = normals(RHS * M, 102), *y = normals(n, 103), *Om = normals(M * L, 104);
+    double *first = calloc(len, sizeof *first), *out = calloc(len, sizeof *out);
+
+    for (size_t i = 0; i < 8; i++) {
+        struct pool *pool = pool_new(threads[i / 2], NULL);
+        struct fop *f = problem_fop(&p, pool, precision, i % 2 == 1);
+        double *o = i == 0 ? first : out, *at = o;
+        for (int twice = 0; twice < 2; twice++) { /* the second reads what the first stored */
+            at = o;
+            ck_assert(fop_pass(f, 1, P, at, NULL, NULL) == ST_OK);
+            at += M;
+            ck_assert(fop_pass(f, 3, P, at, NULL, NULL) == ST_OK);
+            at += 3 * M;
+            ck_assert(fop_pass(f, RHS, P, at, NULL, NULL) == ST_OK);
+            at += RHS * M;
+            ck_assert(fop_zp(f, 1, P, at, NULL, NULL) == ST_OK);
+            at += n;
+        }
+        ck_assert(fop_gram(f, y, at, at + M * M, at + M * M + M, NULL, NULL) == ST_OK);
+        at += M * M + M + 1;
+        ck_assert(fop_dgram(f, 0, at, NULL, NULL) == ST_OK);
+        at += M * M;
+        ck_assert(fop_sketch(f, L, Om, at, NULL, NULL) == ST_OK);
+        at += M * L;
+        ck_assert_uint_le((size_t)(at - o), len);
+        ck_assert_msg(i == 0 || memcmp(first, out, len * sizeof *out) == 0,
+                      "%zu threads, %s: other bits", threads[i / 2], i % 2 ? "stored" : "made anew");
+        fop_free(f);
+        pool_free(pool);
+    }
+    free(P);
+    free(y);
+    free(Om);
+    free(first);
+    free(out);
+    problem_free(&p);
+}
+END_TEST
+
+/* Gram, its derivative and a sketch against plain loops over the interpreter's rows. */
+START_TEST(test_matrix_products)
+{
+    const size_t n = 700, M = 300, L = 17;
+    const enum precision precision = _i ? PREC_DOUBLE : PREC_FLOAT;
+    const double tol = tolerance(precision);
+    struct problem p = problem_new("rbf", n, 5, M, 1.5);
+    struct fop *f = problem_fop(&p, NULL, precision, false);
+    double *y = normals(n, 105), *Om = normals(M * L, 106), *G = malloc(M * M * sizeof *G);
+    double *C = malloc(M * M * sizeof *C), *Y = malloc(M * L * sizeof *Y), *zty = malloc(M * sizeof *y);
+    double *G0 = calloc(M * M, sizeof *G0), *C0 = calloc(M * M, sizeof *C0);
+    double *Y0 = calloc(M * L, sizeof *Y0), *zty0 = calloc(M, sizeof *zty0);
+    double *dz = malloc((2 * M + interp_work(p.fm)) * sizeof *dz), yty, yy = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double *z = p.Z + i * M;
+        interp_row(p.fm, &p.l, p.X + i * p.d, dz + M, dz, 0, dz + 2 * M);
+        for (size_t a = 0; a < M; a++)
+            for (size_t b = 0; b < M; b++) {
+                G0[b * M + a] += z[a] * z[b];
+                C0[b * M + a] += z[a] * dz[b];
+            }
+        for (size_t a = 0; a < M; a++)
+            zty0[a] += z[a] * y[i];
+        yy += y[i] * y[i];
+    }
+    for (size_t c = 0; c < L; c++)
+        for (size_t b = 0; b < M; b++)
+            for (size_t a = 0; a < M; a++)
+                Y0[c * M + a] += G0[b * M + a] * Om[c * M + b];
+    ck_assert(fop_gram(f, y, G, zty, &yty, NULL, NULL) == ST_OK);
+    ck_assert(fop_dgram(f, 0, C, NULL, NULL) == ST_OK);
+    ck_assert(fop_sketch(f, L, Om, Y, NULL, NULL) == ST_OK);
+    assert_near(M * M, G, G0, tol, "gram");
+    assert_near(M, zty, zty0, tol, "zty");
+    assert_near(M * M, C, C0, tol, "dgram");
+    assert_near(M * L, Y, Y0, tol, "sketch");
+    ck_assert_double_le(fabs(yty - yy), 1e-12 * yy);
+    for (size_t a = 0; a < M; a++)
+        for (size_t b = 0; b < a; b++)
+            ck_assert(G[a * M + b] == G[b * M + a]);
+    fop_free(f);
+
+    struct fop *g = fop_dense(p.Z, n, M, M, NULL, NULL); /* the same from a given matrix */
+    ck_assert(fop_gram(g, y, G, zty, &yty, NULL, NULL) == ST_OK);
+    ck_assert(fop_sketch(g, L, Om, Y, NULL, NULL) == ST_OK);
+    assert_near(M * M, G, G0, 1e-13, "dense gram");
+    assert_near(M * L, Y, Y0, 1e-12, "dense sketch");
+    fop_free(g);
+    free(y), free(Om), free(G), free(C), free(Y), free(zty);
+    free(G0), free(C0), free(Y0), free(zty0), free(dz);
+    problem_free(&p);
+}
+END_TEST
+
+START_TEST(test_dense_operator)
+{
+    struct problem p = problem_new("rbf", 200, 3, 64, 1.0);
+    struct pool *pool = pool_new(2, NULL);
+    struct fop *f = fop_dense(p.Z, p.n, p.M, p.M, pool, NULL);
+    double *P = normals(2 * p.M, 107), *T = malloc(2 * p.n * sizeof *T), *W = malloc(2 * p.M * 8);
+    double *T0 = malloc(2 * p.n * sizeof *T), *W0 = malloc(2 * p.M * sizeof *W);
+    float z[64];
+
+    plain_products(&p, 2, P, T0, W0);
+    ck_assert(fop_pass(f, 2, P, W, NULL, NULL) == ST_OK);
+    assert_near(2 * p.M, W, W0, 1e-13, "pass");
+    ck_assert(fop_zp(f, 2, P, T, NULL, NULL) == ST_OK);
+    assert_near(2 * p.n, T, T0, 1e-13, "zp");
+    ck_assert(fop_ztv(f, 2, T0, W, NULL, NULL) == ST_OK);
+    assert_near(2 * p.M, W, W0, 1e-13, "ztv");
+    ck_assert(fop_tile(f, 3, 4, z, 64, NULL) == ST_OK);
+    ck_assert(z[5] == (float)p.Z[3 * 64 + 5]);
+    ck_assert(fop_set(f, &p.l, NULL) == ST_STATE);
+    fop_free(f);
+    pool_free(pool);
+    free(P), free(T), free(W), free(T0), free(W0);
+    problem_free(&p);
+}
+END_TEST
+
+/* ---- processor levels ------------------------------------------------------------------------ */
+
+static const char *const levels[] = { "portable", "avx2", "avx512" };
+enum { N_LEVELS = sizeof levels / sizeof levels[0] };
+
+/* Check forks: a level forced here is gone with the test.  false: not on this machine. */
+static bool at_level(int i)
+{
+    struct err err = { 0 };
+    const enum status rc = cpu_force_level(levels[i], &err);
+
+    ck_assert(rc == ST_OK || rc == ST_UNSUPPORTED || rc == ST_NOT_FOUND);
+    ck_assert(rc != ST_OK || strcmp(cpu_level(), levels[i]) == 0);
+    return rc == ST_OK;
+}
+
+START_TEST(test_level_products)
+{
+    if (!at_level(_i))
+        return;
+    for (size_t s = 0; s < N_SHAPES; s++) {
+        struct problem p = problem_new(shapes[s].kernel, shapes[s].n, shapes[s].d, shapes[s].M,
+                                       sqrt((double)shapes[s].d));
+        check_products(&p, PREC_FLOAT, false);
+        check_products(&p, PREC_FLOAT, true);
+        check_products(&p, PREC_DOUBLE, false);
+        problem_free(&p);
+    }
+}
+END_TEST
+
+/* Against long double libm; half turns up to 2^20 in float, 2^40 in double.  The bound is four
+ * roundings at magnitude 1 (three products and the sum where nothing is fused); beyond the range
+ * nothing leaves [-1, 1]. */
+static void check_sincos(const struct simd_real *r, bool dbl)
+{
+    enum { N = 4096 };
+    _Alignas(64) double t[N], s[N], c[N];
+    float *tf = (float *)t, *sf = (float *)s, *cf = (float *)c;
+
+    for (int e = -20; e <= (dbl ? 40 : 20); e++) {
+        for (size_t i = 0; i < N; i++) {
+            const double v = ldexp(2.0 * rng_uniform(1, rng_stream(RNG_TEST, 9), i) - 1.0, e);
+            if (dbl)
+                t[i] = v;
+            else
+                tf[i] = (float)v;
+        }
+        r->sincospi(N, t, s, c);
+        for (size_t i = 0; i < N; i++) {
+            const long double pi = 3.14159265358979323846264338327950288L;
+            const long double v = dbl ? t[i] : tf[i], q = fmodl(v, 2.0L) * pi;
+            const double es = fabs((double)((dbl ? s[i] : (double)sf[i]) - sinl(q)));
+            const double ec = fabs((double)((dbl ? c[i] : (double)cf[i]) - cosl(q)));
+            const double bound = dbl ? 2.0 * DBL_EPSILON : 2.0 * FLT_EPSILON;
+            ck_assert_msg(es <= bound && ec <= bound, "%Lg half turns: %g %g", v, es, ec);
+        }
+    }
+    for (size_t i = 0; i < N; i++) {
+        const double v = ldexp(rng_normal(1, rng_stream(RNG_TEST, 10), i), (int)(i % 80));
+        if (dbl)
+            t[i] = v;
+        else
+            tf[i] = (float)v;
+    }
+    r->sincospi(N, t, s, c);
+    for (size_t i = 0; i < N; i++)
+        ck_assert(fabs(dbl ? s[i] : (double)sf[i]) <= 1.0 + 4e-7 &&
+                  fabs(dbl ? c[i] : (double)cf[i]) <= 1.0 + 4e-7);
+}
+
+START_TEST(test_level_sincos)
+{
+    if (!at_level(_i))
+        return;
+    check_sincos(&simd_now()->f32, false);
+    check_sincos(&simd_now()->f64, true);
+}
+END_TEST
+
+/* The golden transform in every lane; and H H x = n x for all sizes up to 2^13. */
+START_TEST(test_level_fht)
+{
+    size_t rows, n;
+    double *in = support_golden("fht_in", &rows, &n);
+    double *want = support_golden("fht_out_unnormalised", &rows, &n);
+    _Alignas(64) double v[16 * 8];
+
+    if (at_level(_i)) {
+        const struct simd_real *r = &simd_now()->f64;
+        ck_assert(n == 16 && r->lanes <= 8);
+        for (size_t i = 0; i < 16 * r->lanes; i++)
+            v[i] = in[(i % r->lanes) % rows * n + i / r->lanes];
+        r->fht(v, 16);
+        for (size_t i = 0; i < 16 * r->lanes; i++)
+            ck_assert(support_close(v[i], want[(i % r->lanes) % rows * n + i / r->lanes], 1e-12));
+        for (size_t size = 2; size <= 8192; size *= 2) {
+            const size_t lanes = simd_now()->f32.lanes;
+            float *w = aligned_alloc(64, size * lanes * sizeof *w + 64);
+            for (size_t i = 0; i < size * lanes; i++)
+                w[i] = (float)((i * 2654435761U >> 7) % 17) - 8.0F; /* small integers: exact */
+            simd_now()->f32.fht(w, size);
+            simd_now()->f32.fht(w, size);
+            for (size_t i = 0; i < size * lanes; i++)
+                ck_assert(w[i] == (float)size * ((float)((i * 2654435761U >> 7) % 17) - 8.0F));
+            free(w);
+        }
+    }
+    free(in);
+    free(want);
+}
+END_TEST
+
+/* ---- accuracy, stopping, failing ------------------------------------------------------------- */
+
+/* 6,000 rows of 2 inputs at a long lengthscale: eigenvalues from about n down to nothing, the case
+ * in which float32 sums over long chunks made Z'Z + lam2 I indefinite.  The smallest eigenvalue
+ * must stay above -1e-7 n, and Z'Z near the float64 one by the same. */
+START_TEST(test_gram_of_small_noise)
+{
+    const size_t n = 6000, M = 256;
+    struct problem p = problem_new("rbf", n, 2, M, 3.0);
+    struct fop *f = problem_fop(&p, NULL, PREC_FLOAT, false);
+    double *G = malloc(M * M * sizeof *G), *w = malloc(M * sizeof *w);
+
+    ck_assert(fop_gram(f, NULL, G, NULL, NULL, NULL, NULL) == ST_OK);
+    ck_assert(blas_dsyevd(M, G, M, w, false, NULL) == ST_OK);
+    ck_assert_double_gt(w[M - 1], 0.5 * (double)n);
+    ck_assert_double_ge(w[0], -1e-7 * (double)n);
+    fop_free(f);
+    free(G);
+    free(w);
+    problem_free(&p);
+}
+END_TEST
+
+static enum status broken_rows(const struct source *s, size_t r0, size_t r1, double *x,
+                               struct err *err)
+{
+    memset(x, 0, (r1 - r0) * s->d * sizeof *x);
+    return r1 > 500 ? err_set(err, ST_IO, "row 500 cannot be read") : ST_OK;
+}
+
+START_TEST(test_failing_source)
+{
+    struct problem p = problem_new("rbf", 800, 2, 64, 1.0);
+    struct pool *pool = pool_new(2, NULL);
+    double *G = malloc(64 * 64 * sizeof *G), P[64] = { 0 }, W[64];
+    struct err err = { 0 };
+
+    p.src.base.rows = broken_rows;
+    for (int store = 0; store < 2; store++) {
+        struct fop *f = problem_fop(&p, pool, PREC_FLOAT, store);
+        ck_assert(fop_pass(f, 1, P, W, NULL, &err) == ST_IO);
+        ck_assert_str_eq(err.msg, "row 500 cannot be read");
+        ck_assert(fop_gram(f, NULL, G, NULL, NULL, NULL, &err) == ST_IO);
+        ck_assert(fop_tile64(f, 499, 501, G, 64, &err) == ST_IO);
+        fop_free(f);
+    }
+    free(G);
+    pool_free(pool);
+    problem_free(&p);
+}
+END_TEST
+
+START_TEST(test_stop)
+{
+    struct problem p = problem_new("rbf", 800, 2, 64, 1.0);
+    struct fop *f = problem_fop(&p, NULL, PREC_FLOAT, true);
+    struct cancel cancel;
+    const struct ctl ctl = { .cancel = &cancel };
+    double *G = malloc(64 * 64 * sizeof *G), *P = normals(64, 108), W[64], again[64];
+
+    atomic_init(&cancel.stop, true);
+    ck_assert(fop_pass(f, 1, P, W, &ctl, NULL) == ST_CANCELLED);
+    ck_assert(fop_gram(f, NULL, G, NULL, NULL, &ctl, NULL) == ST_CANCELLED);
+    ck_assert(fop_sketch(f, 1, P, W, &ctl, NULL) == ST_CANCELLED);
+    atomic_store(&cancel.stop, false);
+    ck_assert(fop_pass(f, 1, P, W, &ctl, NULL) == ST_OK); /* not from features half stored */
+    ck_assert(fop_pass(f, 1, P, again, &ctl, NULL) == ST_OK);
+    ck_assert(memcmp(W, again, sizeof W) == 0);
+    free(G);
+    free(P);
+    fop_free(f);
+    problem_free(&p);
+}
+END_TEST
+
+/* Each allocation in turn fails: an error, no crash, nothing leaked (under the sanitizers). */
+START_TEST(test_memory_runs_out)
+{
+    struct problem p = problem_new("matern(nu=1/2)", 100, 2, 64, 1.0);
+    const struct fop_opts opts = { .precision = PREC_FLOAT, .store = true };
+    double *G = malloc(64 * 64 * sizeof *G), *P = normals(RHS * 64, 109), W[RHS * 64];
+    bool all = false;
+
+    for (size_t i = 1; !all; i++) {
+        struct err err = { 0 };
+        enum status rc = ST_OK;
+        ck_assert_uint_lt(i, 1000);
+        mem_fail_after(i);
+        struct featmap *fm = featmap_new(&p.fm->kernel, 2, 64, 5, &err);
+        struct fop *f = fm ? fop_new(backend_cpu(), fm, &p.src.base, &opts, &err) : NULL;
+        if (f && rc == ST_OK)
+            rc = fop_pass(f, RHS, P, W, NULL, &err);
+        if (f && rc == ST_OK)
+            rc = fop_gram(f, NULL, G, NULL, NULL, NULL, &err);
+        if (f && rc == ST_OK)
+            rc = fop_dgram(f, 0, G, NULL, &err);
+        all = f && rc == ST_OK;
+        mem_fail_after(0);
+        ck_assert(all || err.code == ST_NOMEM);
+        fop_free(f);
+        featmap_free(fm);
+    }
+    free(G);
+    free(P);
+    problem_free(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("features");
@@ -334,5 +912,18 @@ int main(void)
     tcase_add_loop_test(t, test_kernel_gradient, 0, N_KERNELS);
     tcase_add_loop_test(t, test_features_approximate_kernel, 0, N_KERNELS);
     tcase_add_test(t, test_sorf_golden);
+    tcase_add_loop_test(t, test_products, 0, N_SHAPES);
+    tcase_add_loop_test(t, test_tiles, 0, N_SHAPES);
+    tcase_add_loop_test(t, test_derivative, 0, 4);
+    tcase_add_loop_test(t, test_same_bits, 0, 2);
+    tcase_add_loop_test(t, test_matrix_products, 0, 2);
+    tcase_add_test(t, test_dense_operator);
+    tcase_add_loop_test(t, test_level_products, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_sincos, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_fht, 0, N_LEVELS);
+    tcase_add_test(t, test_gram_of_small_noise);
+    tcase_add_test(t, test_failing_source);
+    tcase_add_test(t, test_stop);
+    tcase_add_test(t, test_memory_runs_out);
     return support_run(s);
 }
