@@ -1,1 +1,12 @@
 # tests of the ui group
+if HAVE_CHECK
+check_PROGRAMS += tests/check_input
+TESTS += tests/check_input
+endif
+tests_check_input_SOURCES = tests/check_input.c
+tests_check_input_LDADD = tests/libsupport.a libui.a libbase.a $(CHECK_LIBS)
+
+check_PROGRAMS += tests/fuzz/fuzz_input
+TESTS += tests/fuzz/fuzz_input
+tests_fuzz_fuzz_input_SOURCES = tests/fuzz/fuzz_input.c
+tests_fuzz_fuzz_input_LDADD = libui.a libbase.a -lm
