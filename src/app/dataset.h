@@ -27,16 +27,26 @@ struct dataset {
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
     struct split split;
+    char *notes;         /* what dataset_new decided: lines "note[name]: text", "warning[...]" */
 };
-/* Takes a reference on the table. target NULL: the last column. name NULL: from the path (stem,
- * or the directory's name when the stem is data, train or test). */
+/* Takes a reference on the table. target NULL: the last column, or the last one of numbers when
+ * that holds words. name NULL: from the path (stem, or the directory's name when the stem is data,
+ * train or test). Text, identifiers, empty columns and columns of the words train/valid/test are
+ * no inputs: said in notes. */
 struct dataset *dataset_new(struct table *, const char *name, const char *target, struct err *);
 struct dataset *dataset_ref(struct dataset *);
 void dataset_unref(struct dataset *);
 /* A private, immutable copy sharing the table: what a job works on. */
 struct dataset *dataset_snapshot(const struct dataset *, struct err *);
 
-/* Patterns: names separated by commas, * as wildcard. Returns how many changed. */
+size_t dataset_target(const struct dataset *);  /* column; SIZE_MAX: none */
+size_t dataset_inputs(const struct dataset *);  /* after encoding, with every level of the table */
+/* Appends lines "warning[...]: text" about inputs that may give the target away: equal to it or in
+ * the same order, identifiers that order it, rows that occur in train and in test. For `summary`. */
+enum status dataset_leaks(const struct dataset *, struct buf *notes, struct err *);
+
+/* Patterns: names separated by commas, * as wildcard. *changed: how many. A new target must be one
+ * column; the former one becomes an input. */
 enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
@@ -51,12 +61,14 @@ enum status split_column(struct dataset *, const char *path, const char *column,
 void split_none(struct dataset *);
 
 /* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names. */
+enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING };
 struct enc_col {
     char *column;             /* source column's name */
-    enum { ENC_REAL, ENC_LEVEL, ENC_MISSING } kind;
+    enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing */
     char *level;              /* ENC_LEVEL */
     double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
     double fill;              /* missing becomes this before scaling */
+    double limit;             /* encoded values are cut to -limit..limit; 0: never */
     bool constant;            /* nearly constant on training rows: always encoded as 0 */
 };
 struct encoding {
@@ -65,6 +77,9 @@ struct encoding {
     double ymean, ysd;        /* of y, or of log y */
     enum missing_policy missing;
 };
+/* Statistics over the training rows (without those that the policy drops). Appends what was decided
+ * to notes as lines "note[name]: text". Fails on a constant target, log of y <= 0, missing cells
+ * under MISSING_ERROR. */
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
@@ -73,9 +88,11 @@ char *encoding_to_json(const struct encoding *, struct err *);   /* for the sess
 enum status encoding_from_json(const char *json, struct encoding *out, struct err *);
 
 /* Rows of a table through an encoding: a source that owns a materialised n x d matrix.
- * rows: which (NULL: all n). y may be NULL when the table has no target (new data). Counts cells
- * that were missing and levels never seen. Drops rows where the policy says so: kept[] lists the
- * table row of each row of the source. */
+ * rows: which, n of them (NULL: all rows of the table, n is not looked at). Columns are found by
+ * name. Missing cells and levels never seen in training follow the policy: an error, their mean, or
+ * the row is dropped; both are counted. want_y: rows without a target are dropped (an error under
+ * MISSING_ERROR); y stays NULL when the table has no such column (new data). Row i of the source is
+ * row[i] of the table. */
 struct encoded {
     struct source base;
     double *x;               /* n x d */
@@ -83,6 +100,7 @@ struct encoded {
     double *yraw;            /* n, units of the target; NULL */
     size_t *row; size_t n;   /* table row of each */
     size_t missing_cells, unseen_levels, dropped;
+    size_t cut;              /* values beyond enc_col.limit */
 };
 enum status encode(const struct encoding *, const struct table *, const size_t *rows, size_t n,
                    bool want_y, struct encoded *out, struct err *);
@@ -94,9 +112,12 @@ enum status dataset_fold_rows(const struct dataset *, size_t fold, bool in, size
                               size_t *n, struct err *);
 /* Back to units of the target: mean and sd of a Gaussian in scaled units. Under log the median-
  * based mean exp(m + v/2) and its sd are returned, and q(p) quantiles are exact. */
+/* One value in scaled units, in units of the target: maps quantiles exactly. */
+double encoding_value(const struct encoding *, double scaled);
 void encoding_unscale(const struct encoding *, size_t n, const double *mean, const double *var,
                       double *out_mean, double *out_sd);
-/* summary of columns: text and JSON through rec; histogram data for `plot columns`. */
+/* Of a column of numbers, or of the level codes of a category (its mean then has no meaning); text:
+ * only n, missing and unique. rows NULL: all. bins: 20 equal ones between bin_lo and bin_hi. */
 struct col_summary { size_t n, missing, unique; double mean, sd, min, q25, median, q75, max; bool unique_exact;
                      double bin_lo, bin_hi; size_t bins[20]; };
 enum status column_summary(const struct table *, size_t col, const size_t *rows, size_t n,

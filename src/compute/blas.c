@@ -119,6 +119,11 @@ void blas_dgemv1(bool ta, size_t m, size_t n, double alpha, const double *A, siz
     cblas_dgemv(CM, op(ta), (int)m, (int)n, alpha, A, (int)lda, x, 1, beta, y, 1);
 }
 
+void blas_dsymv1(bool lower, size_t n, const double *A, size_t lda, const double *x, double *y)
+{
+    cblas_dsymv(CM, lower ? CblasLower : CblasUpper, (int)n, 1.0, A, (int)lda, x, 1, 0.0, y, 1);
+}
+
 double blas_ddot(size_t n, const double *x, const double *y)
 {
     return cblas_ddot((int)n, x, 1, y, 1);

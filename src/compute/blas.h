@@ -40,6 +40,8 @@ void blas_sgemv1(bool ta, size_t m, size_t n, float alpha, const float *A, size_
                  const float *x, float beta, float *y);
 void blas_dgemv1(bool ta, size_t m, size_t n, double alpha, const double *A, size_t lda,
                  const double *x, double beta, double *y);
+/* y = A x for symmetric A (n x n), of which one triangle is read. */
+void blas_dsymv1(bool lower, size_t n, const double *A, size_t lda, const double *x, double *y);
 double blas_ddot(size_t n, const double *x, const double *y);
 double blas_dnrm2(size_t n, const double *x);
 void blas_daxpy(size_t n, double a, const double *x, double *y);

@@ -13,13 +13,13 @@ struct precond_ops {
     enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,
                          struct precond **out, struct err *);
 };
-const struct precond_ops *precond_at(size_t i);
+const struct precond_ops *precond_at(size_t i); /* NULL past the end */
 const struct precond_ops *precond_find(const char *name, struct err *err);
 
 void precond_free(struct precond *);
 size_t precond_rank(const struct precond *);
 const char *precond_name(const struct precond *);
-/* Sets lam2 for what follows. */
+/* Sets lam2 for what follows (1 after a build). */
 void precond_set_noise(struct precond *, double lam2);
 /* Approximate leading eigenvalues of Z'Z, descending (rank of them); NULL for none/jacobi. */
 const double *precond_eigenvalues(const struct precond *);
@@ -30,8 +30,10 @@ enum status precond_apply(const struct precond *, struct pool *, size_t k, const
 enum status precond_sqrt(const struct precond *, struct pool *, size_t k, const double *X,
                          double *Y, struct err *);
 double precond_logdet(const struct precond *);
-/* Nystrom from a given test matrix Omega (M x L, column-major; orthonormalised inside for
- * gauss-like ones when `qr`), `passes` 1..3: the golden tests' door. */
+/* The diagonal of Z'Z (M), by one generation of the features. */
+enum status precond_diagonal(struct fop *, double *diag, const struct ctl *, struct err *);
+/* Nystrom from a given test matrix Omega (M x L, column-major; orthonormalised inside when `qr`,
+ * else taken as orthonormal up to one scale), `passes` 1..3: the golden tests' door. */
 enum status nystrom_build(struct fop *, size_t L, const double *Omega, bool qr, int passes,
                           const struct ctl *, struct precond **out, struct err *);
 

@@ -8,5 +8,14 @@ libcompute_a_SOURCES += \
   src/compute/ctl.h \
   src/compute/kpca.h \
   src/compute/metrics.h \
+  src/compute/precond.c \
   src/compute/precond.h \
-  src/compute/solver.h
+  src/compute/precond_impl.h \
+  src/compute/preconds/jacobi.c \
+  src/compute/preconds/none.c \
+  src/compute/preconds/nystrom.c \
+  src/compute/solver.c \
+  src/compute/solver.h \
+  src/compute/solvers/cg.c \
+  src/compute/solvers/direct.c \
+  src/compute/solvers/pcg.c

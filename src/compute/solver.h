@@ -19,36 +19,49 @@ const char *outcome_name(enum outcome); /* "rtol" "direct" "maxit" "cancelled" "
 
 typedef enum status apply_fn(void *ctx, size_t k, const double *X, double *AX, const struct ctl *,
                              struct err *);
-struct linop { size_t n; apply_fn *apply; void *ctx; }; /* A is used, never formed */
+/* A is used, never formed.  pool serves the preconditioner; NULL is fine. */
+struct linop { size_t n; apply_fn *apply; void *ctx; struct pool *pool; };
 
 /* A = Z'Z + lam2 I over a feature operator. */
 struct ridge { struct fop *fop; double lam2; };
 struct linop ridge_linop(struct ridge *);
 
 struct solve_opts {
-    double rtol; size_t maxit;
+    double rtol; size_t maxit;   /* 0: 1e-6, 500 */
     size_t check_every;          /* true residual every so many iterations (0: 25) */
     const struct precond *pre;   /* NULL: none */
-    const double *x0;            /* warm start; NULL: 0 */
+    const double *x0;            /* warm start, k vectors; NULL: 0.  Scaled so that it is never
+                                    worse than 0 in the A-norm */
 };
 /* Per right-hand side; alpha/beta histories feed Lanczos (methods.md D). */
 struct solve_info {
     enum outcome why;
     size_t iterations;
-    double residual, true_residual; /* relative: / ||b|| */
-    double drift;                   /* true / recursive at the last check */
-    bool float_limit;               /* true residual stopped following the recursive one */
-    double *alpha, *beta;           /* iterations long; owned: solve_info_free */
+    double residual, true_residual; /* relative: / ||b||; true: at the last check, NaN: none */
+    double drift;                   /* true / recursive at the last check; NaN: none */
+    bool float_limit;               /* the true residual stopped following the recursive one: more
+                                       iterations cannot help (why is OUT_MAXIT) */
+    size_t replaced;                /* times the recursive residual was replaced by the true one */
+    double *alpha, *beta;           /* nhist long: the steps of one unbroken recursion (up to the
+                                       first replacement); owned: solve_info_free */
     size_t nhist;
 };
 void solve_info_free(struct solve_info *);
 
-/* k right-hand sides at once, per-column convergence; B, X: k vectors of n.  info: k of them. */
+/* Preconditioned conjugate gradients (Hestenes & Stiefel 1952; methods.md D.1) for k right-hand
+ * sides at once; a column that has ended is frozen and costs nothing more.  B, X: k vectors of n,
+ * no overlap; info: k of them, filled anew (free each with solve_info_free, also after an error).
+ * Converged only on the true residual, which is also recomputed every check_every iterations;
+ * where it has drifted from the recursive one the latter is replaced and the recursion restarts.
+ * A column that ended early holds its last iterate, which is its best in the A-norm.
+ * Ticks: "cg", one per iteration; value the largest recursive residual of the columns at work,
+ * value2 the largest true one where just computed. */
 enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X,
                      const struct solve_opts *, const struct ctl *, struct solve_info *info,
                      struct err *);
 
-/* The registry: what `fit solver=` offers. */
+/* The registry: what `fit solver=` offers.  Stopped on request is an outcome here, not a failure.
+ * "direct" needs A positive definite to double precision, else NOT_PD. */
 struct solver_ops {
     const char *name, *title, *help;  /* "pcg", ... */
     bool uses_precond, iterative;
@@ -56,7 +69,8 @@ struct solver_ops {
                          const struct solve_opts *, const struct ctl *, struct solve_info *info,
                          struct err *);
 };
-const struct solver_ops *solver_at(size_t i);
+extern const struct solver_ops pcg_solver, cg_solver, direct_solver; /* rows of solver.c */
+const struct solver_ops *solver_at(size_t i); /* NULL past the end */
 const struct solver_ops *solver_find(const char *name, struct err *err);
 
 #endif

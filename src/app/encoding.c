@@ -1,0 +1,726 @@
+/* app/encoding.c -- from cells to the numbers that compute reads: one-hot levels, missing cells,
+ * standardisation, all fitted on training rows and applied by column name to any table.
+ *
+ * A number becomes (x - mean) / sd.  A category of L levels becomes L indicators, centred and
+ * divided by one common s with s^2 = sum p (1 - p), so that the whole category has variance one,
+ * like a number, and two rows differ by the same distance whichever levels they have; s is at least
+ * 1/4, or a flag that is hardly ever set would send its rows to infinity.  A column that does not
+ * vary on the training rows beyond rounding noise is encoded as 0 always, and every encoded value
+ * is cut at ten times the largest of training: a column that is nearly constant there and extreme
+ * in a new row must not blow up a prediction.  Both are said. */
+#include "app/dataset.h"
+
+#include "app/import.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONSTANT_NOISE 1e-10 /* sd below this share of the largest magnitude is rounding noise */
+#define LEVEL_MIN_SD 0.25
+#define CUT_FACTOR 10.0
+
+static const char *shown(const char *name, char *out, size_t len)
+{
+    struct buf b = { 0 };
+    text_safe(&b, name, 40);
+    snprintf(out, len, "'%.*s'", (int)(len - 3), buf_str(&b));
+    buf_free(&b);
+    return out;
+}
+
+static bool cell_missing(const struct column *c, size_t row)
+{
+    return c->type == COL_REAL       ? isnan(c->v[row])
+           : c->type == COL_CATEGORY ? c->code[row] == UINT32_MAX
+                                     : c->text[row] == NULL;
+}
+
+/* ---- life ---- */
+
+void encoding_free(struct encoding *e)
+{
+    for (size_t j = 0; e->col != NULL && j < e->d; j++) {
+        free(e->col[j].column);
+        free(e->col[j].level);
+    }
+    free(e->col);
+    free(e->target);
+    *e = (struct encoding){ 0 };
+}
+
+enum status encoding_copy(struct encoding *dst, const struct encoding *src, struct err *err)
+{
+    *dst = *src;
+    dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
+    dst->col = mem_calloc(src->d, sizeof *dst->col, "an encoding", err);
+    bool good = dst->col != NULL && (src->target == NULL || dst->target != NULL);
+    for (size_t j = 0; j < src->d && good; j++) {
+        dst->col[j] = src->col[j];
+        dst->col[j].level = NULL;
+        dst->col[j].column = mem_strdup(src->col[j].column, err);
+        if (src->col[j].level != NULL)
+            dst->col[j].level = mem_strdup(src->col[j].level, err);
+        good = dst->col[j].column != NULL && (src->col[j].level == NULL) ==
+                                                 (dst->col[j].level == NULL);
+    }
+    if (good)
+        return ST_OK;
+    encoding_free(dst);
+    return ST_NOMEM;
+}
+
+static struct enc_col *add_column(struct encoding *e, size_t *cap, const char *column,
+                                  enum enc_kind kind, struct err *err)
+{
+    void *p = e->col;
+    enum status rc = mem_grow(&p, cap, e->d + 1, sizeof *e->col, "an encoding", err);
+    e->col = p;
+    char *name = rc == ST_OK ? mem_strdup(column, err) : NULL;
+    if (name == NULL)
+        return NULL;
+    e->col[e->d] = (struct enc_col){ .column = name, .kind = kind, .sd = 1.0 };
+    return &e->col[e->d++];
+}
+
+/* ---- statistics of the training rows ---- */
+
+struct moments {
+    size_t n;
+    double mean, sd, min, max, magnitude;
+    bool constant;
+};
+
+/* Two passes in row order: the same bits whoever asks. */
+static void take_moments(const double *v, const size_t *rows, size_t n, bool logs,
+                         struct moments *m)
+{
+    *m = (struct moments){ .min = INFINITY, .max = -INFINITY };
+    double sum = 0.0, squares = 0.0, rest = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double x = logs ? log(v[rows[i]]) : v[rows[i]];
+        if (isnan(x))
+            continue;
+        m->n++;
+        sum += x;
+        m->min = fmin(m->min, x);
+        m->max = fmax(m->max, x);
+    }
+    if (m->n == 0) {
+        *m = (struct moments){ .constant = true, .sd = 0.0 };
+        return;
+    }
+    m->mean = sum / (double)m->n;
+    for (size_t i = 0; i < n; i++) {
+        double x = logs ? log(v[rows[i]]) : v[rows[i]];
+        if (isnan(x))
+            continue;
+        rest += x - m->mean;
+        squares += (x - m->mean) * (x - m->mean);
+    }
+    m->mean += rest / (double)m->n; /* what the first pass lost to rounding */
+    m->sd = sqrt(fmax(squares - rest * rest / (double)m->n, 0.0) / (double)m->n);
+    m->magnitude = fmax(fabs(m->min), fabs(m->max));
+    m->constant = m->max == m->min || !(m->sd > CONSTANT_NOISE * m->magnitude) ||
+                  !isfinite(m->sd);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static enum status median(const double *v, const size_t *rows, size_t n, double *out,
+                          struct err *err)
+{
+    double *w = mem_calloc(n, sizeof *w, "a median", err);
+    if (w == NULL)
+        return ST_NOMEM;
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(v[rows[i]]))
+            w[m++] = v[rows[i]];
+    qsort(w, m, sizeof *w, by_value);
+    *out = m == 0 ? 0.0 : m % 2 == 1 ? w[m / 2] : 0.5 * (w[m / 2 - 1] + w[m / 2]);
+    free(w);
+    return ST_OK;
+}
+
+struct fitting {
+    const struct dataset *d;
+    size_t *rows, n; /* training rows that count */
+    struct encoding *e;
+    size_t cap;
+    struct buf *notes;
+    size_t constants;
+    char first_constant[64];
+    struct err *err;
+};
+
+static void note_constant(struct fitting *f, const char *name)
+{
+    if (f->constants++ == 0)
+        shown(name, f->first_constant, sizeof f->first_constant);
+}
+
+static enum status fit_real(struct fitting *f, const struct column *c)
+{
+    struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_REAL, f->err);
+    if (e == NULL)
+        return ST_NOMEM;
+    struct moments m;
+    take_moments(c->v, f->rows, f->n, false, &m);
+    e->fill = m.mean;
+    e->constant = m.constant;
+    if (f->d->missing == MISSING_MEDIAN) {
+        enum status rc = median(c->v, f->rows, f->n, &e->fill, f->err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    if (m.constant)
+        note_constant(f, c->name);
+    e->mean = m.mean;
+    if (f->d->xscale == X_NONE) {
+        e->mean = m.constant ? m.mean : 0.0;
+        return ST_OK;
+    }
+    if (!m.constant) {
+        e->sd = m.sd;
+        e->limit = CUT_FACTOR * fmax(1.0, fmax(m.max - m.mean, m.mean - m.min) / m.sd);
+    }
+    return ST_OK;
+}
+
+static enum status fit_category(struct fitting *f, const struct column *c)
+{
+    size_t *count = mem_calloc(c->nlevels, sizeof *count, "levels", f->err), total = 0, seen = 0;
+    if (count == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < f->n; i++) {
+        uint32_t k = c->code[f->rows[i]];
+        if (k == UINT32_MAX)
+            continue;
+        count[k]++;
+        total++;
+    }
+    double s2 = 0.0;
+    for (size_t k = 0; k < c->nlevels; k++) {
+        double p = total > 0 ? (double)count[k] / (double)total : 0.0;
+        s2 += p * (1.0 - p);
+        seen += count[k] > 0;
+    }
+    enum status rc = ST_OK;
+    for (size_t k = 0; k < c->nlevels && rc == ST_OK; k++) {
+        if (count[k] == 0)
+            continue;
+        struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_LEVEL, f->err);
+        if (e == NULL || (e->level = mem_strdup(c->level[k], f->err)) == NULL) {
+            rc = ST_NOMEM;
+            break;
+        }
+        e->fill = (double)count[k] / (double)total;
+        e->constant = seen == 1;
+        e->mean = f->d->xscale == X_NONE && seen > 1 ? 0.0 : e->fill;
+        e->sd = f->d->xscale == X_NONE || seen == 1 ? 1.0 : fmax(sqrt(s2), LEVEL_MIN_SD);
+    }
+    if (seen == 1)
+        note_constant(f, c->name);
+    free(count);
+    return rc;
+}
+
+static enum status fit_flag(struct fitting *f, const struct column *c)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < f->n; i++)
+        missing += cell_missing(c, f->rows[i]);
+    if (missing == 0)
+        return ST_OK;
+    struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_MISSING, f->err);
+    if (e == NULL)
+        return ST_NOMEM;
+    double p = (double)missing / (double)f->n;
+    e->constant = missing == f->n;
+    if (f->d->xscale == X_STANDARD && !e->constant) {
+        e->mean = p;
+        e->sd = fmax(sqrt(p * (1.0 - p)), LEVEL_MIN_SD);
+    }
+    return ST_OK;
+}
+
+/* ---- the target ---- */
+
+static enum status fit_target(struct fitting *f, const struct column *c)
+{
+    char name[64];
+    struct encoding *e = f->e;
+    const bool logs = e->yscale == Y_LOG;
+    for (size_t i = 0; logs && i < f->n; i++)
+        if (!(c->v[f->rows[i]] > 0.0)) {
+            err_named(f->err, ST_STATE, "log", "the target %s is %.6g in row %zu: it has no "
+                      "logarithm", shown(c->name, name, sizeof name), c->v[f->rows[i]],
+                      f->rows[i] + 1);
+            err_hint(f->err, "scale y=standard");
+            return ST_STATE;
+        }
+    struct moments m;
+    take_moments(c->v, f->rows, f->n, logs, &m);
+    if (m.constant) {
+        err_named(f->err, ST_STATE, "constant-target", "the target %s is %.6g in all %zu training "
+                  "rows: there is nothing to learn", shown(c->name, name, sizeof name),
+                  f->n > 0 ? c->v[f->rows[0]] : (double)NAN, f->n);
+        err_hint(f->err, "cols NAME role=target  chooses another one");
+        return ST_STATE;
+    }
+    e->ymean = e->yscale == Y_NONE ? 0.0 : m.mean;
+    e->ysd = e->yscale == Y_NONE ? 1.0 : m.sd;
+    return ST_OK;
+}
+
+/* ---- rows that count ---- */
+
+static enum status missing_error(const struct table *t, size_t col, size_t row, size_t cells,
+                                 bool target, struct err *err)
+{
+    char name[64];
+    err_named(err, ST_STATE, "missing", "%s %s is missing in %zu of the rows, first in row %zu",
+              target ? "the target" : "input", shown(t->col[col].name, name, sizeof name), cells,
+              row + 1);
+    err_hint(err, target ? "missing drop" : "missing mean  |  missing median  |  missing drop  |  "
+                                            "cols NAME role=skip");
+    return ST_STATE;
+}
+
+/* Training rows without those that the policy drops. */
+static enum status choose_rows(struct fitting *f, const size_t *train, size_t n, size_t target)
+{
+    const struct dataset *d = f->d;
+    const struct table *t = d->table;
+    f->rows = mem_calloc(n, sizeof *f->rows, "row numbers", f->err);
+    bool *drop = mem_calloc(n, sizeof *drop, "row numbers", f->err);
+    enum status rc = f->rows == NULL || drop == NULL ? ST_NOMEM : ST_OK;
+    for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
+        const struct column *c = &t->col[j];
+        if ((d->role[j] != ROLE_INPUT && j != target) || c->missing == 0)
+            continue;
+        size_t cells = 0, first = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!cell_missing(c, train[i]))
+                continue;
+            first = cells++ == 0 ? train[i] : first;
+            drop[i] = drop[i] || j == target || d->missing == MISSING_DROP;
+        }
+        if (cells > 0 && d->missing == MISSING_ERROR)
+            rc = missing_error(t, j, first, cells, j == target, f->err);
+    }
+    for (size_t i = 0; i < n && rc == ST_OK; i++)
+        if (!drop[i])
+            f->rows[f->n++] = train[i];
+    free(drop);
+    if (rc == ST_OK && f->n < n)
+        buf_printf(f->notes, "note[dropped]: %zu of %zu training rows with missing cells are left "
+                   "out\n", n - f->n, n);
+    if (rc == ST_OK && f->n < 2)
+        rc = err_named(f->err, ST_STATE, "rows", "%zu training rows are left: too few", f->n);
+    return rc;
+}
+
+static enum status check_target(const struct dataset *d, size_t target, struct err *err)
+{
+    char name[64];
+    if (target == SIZE_MAX) {
+        err_set(err, ST_STATE, "the data has no target");
+        err_hint(err, "cols NAME role=target");
+        return ST_STATE;
+    }
+    const struct column *c = &d->table->col[target];
+    if (c->type == COL_REAL)
+        return ST_OK;
+    err_set(err, ST_STATE, "the target %s holds words; a Gaussian process predicts numbers",
+            shown(c->name, name, sizeof name));
+    err_hint(err, "cols NAME role=target  |  cols NAME type=real");
+    return ST_STATE;
+}
+
+static enum status fit_columns(struct fitting *f)
+{
+    const struct dataset *d = f->d;
+    for (size_t j = 0; j < d->table->ncols; j++) {
+        const struct column *c = &d->table->col[j];
+        if (d->role[j] != ROLE_INPUT || c->type == COL_TEXT)
+            continue;
+        enum status rc = c->type == COL_REAL ? fit_real(f, c) : fit_category(f, c);
+        if (rc == ST_OK && d->missing_flag &&
+            (d->missing == MISSING_MEAN || d->missing == MISSING_MEDIAN))
+            rc = fit_flag(f, c);
+        if (rc != ST_OK)
+            return rc;
+    }
+    if (f->e->d > 0)
+        return ST_OK;
+    err_named(f->err, ST_STATE, "inputs", "the data has no input column");
+    err_hint(f->err, "cols NAME role=input");
+    return ST_STATE;
+}
+
+enum status encoding_fit(const struct dataset *d, const size_t *train, size_t ntrain,
+                         struct encoding *out, struct buf *notes, struct err *err)
+{
+    *out = (struct encoding){ .yscale = d->yscale, .missing = d->missing, .ysd = 1.0 };
+    struct buf unread = { 0 };
+    struct fitting f = { .d = d, .e = out, .notes = notes != NULL ? notes : &unread, .err = err };
+    size_t target = dataset_target(d);
+    enum status rc = check_target(d, target, err);
+    if (rc == ST_OK)
+        rc = choose_rows(&f, train, ntrain, target);
+    if (rc == ST_OK) {
+        out->target = mem_strdup(d->table->col[target].name, err);
+        rc = out->target != NULL ? fit_target(&f, &d->table->col[target]) : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = fit_columns(&f);
+    if (rc == ST_OK && f.constants > 0)
+        buf_printf(f.notes, "note[constant]: %zu input%s not vary on the training rows and "
+                   "count%s as 0: %s%s\n", f.constants, f.constants == 1 ? " does" : "s do",
+                   f.constants == 1 ? "s" : "", f.first_constant, f.constants > 1 ? ", ..." : "");
+    free(f.rows);
+    buf_free(&unread);
+    if (rc != ST_OK)
+        encoding_free(out);
+    return rc;
+}
+
+/* ---- applying it ---- */
+
+/* The encoded columns that come from one column of the table. */
+struct group {
+    const struct column *c;
+    size_t col;             /* of the table */
+    size_t first, n;        /* of its numbers or levels in the encoding; n == 0: only a flag */
+    size_t flag;            /* its ENC_MISSING; SIZE_MAX: none */
+    bool levels;
+    uint32_t *to;           /* table code -> level of the encoding; UINT32_MAX: never seen */
+    double *value;          /* levels as numbers, when the table has numbers there */
+};
+
+static size_t find_level(const struct encoding *e, const struct group *g, const char *word)
+{
+    size_t lo = 0, hi = g->n; /* levels are sorted */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int order = strcmp(e->col[g->first + mid].level, word);
+        if (order == 0)
+            return mid;
+        if (order < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return SIZE_MAX;
+}
+
+/* Level of a cell that is not missing; SIZE_MAX: never seen. */
+static size_t level_of(const struct encoding *e, const struct group *g, size_t row)
+{
+    const struct column *c = g->c;
+    if (c->type == COL_CATEGORY)
+        return g->to[c->code[row]] == UINT32_MAX ? SIZE_MAX : g->to[c->code[row]];
+    if (c->type == COL_TEXT)
+        return find_level(e, g, c->text[row]);
+    for (size_t k = 0; k < g->n; k++)
+        if (g->value[k] == c->v[row])
+            return k;
+    return SIZE_MAX;
+}
+
+static enum status map_levels(const struct encoding *e, struct group *g, struct err *err)
+{
+    if (g->c->type == COL_CATEGORY) {
+        g->to = mem_calloc(g->c->nlevels, sizeof *g->to, "levels", err);
+        if (g->to == NULL)
+            return ST_NOMEM;
+        for (size_t k = 0; k < g->c->nlevels; k++) {
+            size_t l = find_level(e, g, g->c->level[k]);
+            g->to[k] = l == SIZE_MAX ? UINT32_MAX : (uint32_t)l;
+        }
+    } else if (g->c->type == COL_REAL) {
+        g->value = mem_calloc(g->n, sizeof *g->value, "levels", err);
+        if (g->value == NULL)
+            return ST_NOMEM;
+        for (size_t k = 0; k < g->n; k++) {
+            const char *word = e->col[g->first + k].level;
+            if (!scan_number_all(word, strlen(word), '.', &g->value[k]))
+                g->value[k] = NAN;
+        }
+    }
+    return ST_OK;
+}
+
+static enum status map_group(const struct encoding *e, const struct table *t, struct group *g,
+                             struct err *err)
+{
+    const char *column = e->col[g->first].column;
+    char name[64];
+    g->col = table_find(t, column);
+    if (g->col == SIZE_MAX) {
+        err_named(err, ST_STATE, "column", "the data has no column %s, which the model reads",
+                  shown(column, name, sizeof name));
+        err_hint(err, "give the file's columns the names of the training data");
+        return ST_STATE;
+    }
+    g->c = &t->col[g->col];
+    if (g->levels)
+        return map_levels(e, g, err);
+    if (g->c->type == COL_REAL || g->n == 0 || g->c->missing == t->n)
+        return ST_OK;
+    err_named(err, ST_STATE, "column", "column %s holds words here but numbers in the training "
+              "data", shown(column, name, sizeof name));
+    err_hint(err, "open FILE types=NAME=real  tells which cell does not fit");
+    return ST_STATE;
+}
+
+static void free_groups(struct group *g, size_t n)
+{
+    for (size_t k = 0; g != NULL && k < n; k++) {
+        free(g[k].to);
+        free(g[k].value);
+    }
+    free(g);
+}
+
+static enum status make_groups(const struct encoding *e, const struct table *t,
+                               struct group **out, size_t *n, struct err *err)
+{
+    struct group *g = mem_calloc(e->d + 1, sizeof *g, "an encoding", err);
+    if (g == NULL)
+        return ST_NOMEM;
+    *n = 0;
+    enum status rc = ST_OK;
+    for (size_t j = 0; j < e->d && rc == ST_OK;) {
+        struct group *k = &g[(*n)++];
+        *k = (struct group){ .first = j, .flag = SIZE_MAX };
+        const char *column = e->col[j].column;
+        while (j < e->d && strcmp(e->col[j].column, column) == 0) {
+            if (e->col[j].kind == ENC_MISSING)
+                k->flag = j;
+            else
+                k->n++;
+            k->levels |= e->col[j].kind == ENC_LEVEL;
+            j++;
+        }
+        rc = map_group(e, t, k, err);
+    }
+    if (rc != ST_OK) {
+        free_groups(g, *n);
+        g = NULL;
+    }
+    *out = g;
+    return rc;
+}
+
+static double encode_one(const struct enc_col *c, double x, size_t *cut)
+{
+    if (c->constant)
+        return 0.0;
+    double z = (x - c->mean) / c->sd;
+    if (c->limit > 0.0 && fabs(z) > c->limit) {
+        z = copysign(c->limit, z);
+        ++*cut;
+    }
+    return z;
+}
+
+static void encode_cell(const struct encoding *e, const struct group *g, size_t row, double *x,
+                        size_t *cut)
+{
+    bool missing = cell_missing(g->c, row);
+    size_t level = g->levels && !missing ? level_of(e, g, row) : SIZE_MAX;
+    missing = missing || (g->levels && level == SIZE_MAX);
+    for (size_t k = 0; k < g->n; k++) {
+        const struct enc_col *c = &e->col[g->first + k];
+        double value = missing ? c->fill : g->levels ? (double)(k == level) : g->c->v[row];
+        x[g->first + k] = encode_one(c, value, cut);
+    }
+    if (g->flag != SIZE_MAX)
+        x[g->flag] = encode_one(&e->col[g->flag], missing ? 1.0 : 0.0, cut);
+}
+
+static enum status policy_error(const struct table *t, size_t col, size_t row, bool unseen,
+                                struct err *err)
+{
+    char name[64], value[64];
+    struct buf cell = { 0 };
+    shown(t->col[col].name, name, sizeof name);
+    table_cell(t, row, col, &cell);
+    if (unseen)
+        err_named(err, ST_STATE, "unseen", "row %zu: %s in column %s never occurs in the training "
+                  "rows", row + 1, shown(buf_str(&cell), value, sizeof value), name);
+    else
+        err_named(err, ST_STATE, "missing", "row %zu: column %s is missing", row + 1, name);
+    err_hint(err, "missing mean  |  missing median  |  missing drop");
+    buf_free(&cell);
+    return ST_STATE;
+}
+
+/* Which rows stay, and what is to be counted. */
+static enum status judge_rows(const struct encoding *e, const struct table *t,
+                              const struct group *g, size_t ng, const struct column *y,
+                              const size_t *rows, size_t n, struct encoded *out, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t row = rows != NULL ? rows[i] : i;
+        bool drop = false;
+        for (size_t k = 0; k < ng; k++) {
+            bool missing = cell_missing(g[k].c, row);
+            bool unseen = !missing && g[k].levels && level_of(e, &g[k], row) == SIZE_MAX;
+            if (!missing && !unseen)
+                continue;
+            out->missing_cells += missing;
+            out->unseen_levels += unseen;
+            if (e->missing == MISSING_ERROR)
+                return policy_error(t, g[k].col, row, unseen, err);
+            drop = drop || e->missing == MISSING_DROP;
+        }
+        if (y != NULL && isnan(y->v[row])) {
+            if (e->missing == MISSING_ERROR)
+                return policy_error(t, (size_t)(y - t->col), row, false, err);
+            drop = true;
+        }
+        if (drop)
+            out->dropped++;
+        else
+            out->row[out->n++] = row;
+    }
+    return ST_OK;
+}
+
+static enum status encode_target(const struct encoding *e, const struct column *y,
+                                 struct encoded *out, struct err *err)
+{
+    out->y = mem_calloc(out->n, sizeof *out->y, "targets", err);
+    out->yraw = mem_calloc(out->n, sizeof *out->yraw, "targets", err);
+    if (out->y == NULL || out->yraw == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < out->n; i++) {
+        double v = out->yraw[i] = y->v[out->row[i]];
+        if (e->yscale == Y_LOG && !(v > 0.0)) {
+            char name[64];
+            err_named(err, ST_STATE, "log", "the target %s is %.6g in row %zu: it has no logarithm",
+                      shown(e->target, name, sizeof name), v, out->row[i] + 1);
+            err_hint(err, "scale y=standard");
+            return ST_STATE;
+        }
+        out->y[i] = ((e->yscale == Y_LOG ? log(v) : v) - e->ymean) / e->ysd;
+    }
+    return ST_OK;
+}
+
+static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, double *x,
+                                struct err *err)
+{
+    const struct encoded *e = (const struct encoded *)s; /* base comes first; out may be moved */
+    (void)err;
+    if (r1 > r0)
+        memcpy(x, e->x + r0 * s->d, (r1 - r0) * s->d * sizeof *x);
+    return ST_OK;
+}
+
+static enum status make_room(const struct encoding *e, size_t n, struct encoded *out,
+                             struct err *err)
+{
+    double bytes = (double)n * (double)e->d * sizeof(double);
+    if (bytes > 0.9 * (double)mem_physical()) {
+        char need[32], have[32];
+        mem_format(need, sizeof need, bytes);
+        mem_format(have, sizeof have, (double)mem_physical());
+        err_named(err, ST_NOMEM, "memory", "%zu rows of %zu encoded inputs need %s; the machine "
+                  "has %s", n, e->d, need, have);
+        err_hint(err, "cols NAME role=skip  for categories of very many levels");
+        return ST_NOMEM;
+    }
+    out->row = mem_calloc(n, sizeof *out->row, "row numbers", err);
+    return out->row != NULL ? ST_OK : ST_NOMEM;
+}
+
+static enum status fill_matrix(const struct encoding *e, const struct group *g, size_t ng,
+                               struct encoded *out, struct err *err)
+{
+    enum { BLOCK = 512 };
+    out->x = mem_aligned(out->n * e->d, sizeof *out->x, "encoded inputs", err);
+    if (out->x == NULL)
+        return ST_NOMEM;
+    for (size_t r0 = 0; r0 < out->n; r0 += BLOCK) {
+        size_t r1 = r0 + BLOCK < out->n ? r0 + BLOCK : out->n;
+        for (size_t k = 0; k < ng; k++)
+            for (size_t i = r0; i < r1; i++)
+                encode_cell(e, &g[k], out->row[i], out->x + i * e->d, &out->cut);
+    }
+    return ST_OK;
+}
+
+enum status encode(const struct encoding *e, const struct table *t, const size_t *rows, size_t n,
+                   bool want_y, struct encoded *out, struct err *err)
+{
+    *out = (struct encoded){ 0 };
+    n = rows != NULL ? n : t->n;
+    size_t ng = 0, target = want_y && e->target != NULL ? table_find(t, e->target) : SIZE_MAX;
+    const struct column *y = target != SIZE_MAX ? &t->col[target] : NULL;
+    struct group *g = NULL;
+    enum status rc = make_groups(e, t, &g, &ng, err);
+    if (rc == ST_OK && y != NULL && y->type != COL_REAL) {
+        char name[64];
+        rc = err_named(err, ST_STATE, "column", "the target %s holds words here",
+                       shown(e->target, name, sizeof name));
+    }
+    if (rc == ST_OK)
+        rc = make_room(e, n, out, err);
+    if (rc == ST_OK)
+        rc = judge_rows(e, t, g, ng, y, rows, n, out, err);
+    if (rc == ST_OK)
+        rc = fill_matrix(e, g, ng, out, err);
+    if (rc == ST_OK && y != NULL)
+        rc = encode_target(e, y, out, err);
+    free_groups(g, ng);
+    if (rc != ST_OK)
+        encoded_free(out);
+    else
+        out->base = (struct source){ .n = out->n, .d = e->d, .rows = encoded_rows };
+    return rc;
+}
+
+void encoded_free(struct encoded *e)
+{
+    free(e->x);
+    free(e->y);
+    free(e->yraw);
+    free(e->row);
+    *e = (struct encoded){ 0 };
+}
+
+/* ---- back to units of the target ---- */
+
+double encoding_value(const struct encoding *e, double scaled)
+{
+    double y = scaled * e->ysd + e->ymean;
+    return e->yscale == Y_LOG ? exp(y) : y;
+}
+
+void encoding_unscale(const struct encoding *e, size_t n, const double *mean, const double *var,
+                      double *out_mean, double *out_sd)
+{
+    for (size_t i = 0; i < n; i++) {
+        double m = mean[i] * e->ysd + e->ymean, v = var[i] * e->ysd * e->ysd;
+        if (e->yscale == Y_LOG) { /* of a log-normal */
+            out_mean[i] = exp(m + 0.5 * v);
+            out_sd[i] = out_mean[i] * sqrt(expm1(v));
+        } else {
+            out_mean[i] = m;
+            out_sd[i] = sqrt(v);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/* compute/precond.c -- the list of preconditioners, and applying them.
+ *
+ * Nystrom (Frangella, Tropp & Udell 2023; methods.md C.2), with G ~ U diag(ev) U' and bL = ev_L:
+ *   P^-1  = I + U diag((bL + lam2) / (ev + lam2) - 1) U'
+ *   P^1/2 = I + U diag(sqrt((ev + lam2) / (bL + lam2)) - 1) U'
+ * so one pair of tall products serves every power. */
+#include "compute/precond_impl.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct precond_ops *const preconds[] = { &precond_none, &precond_jacobi,
+                                                      &precond_gauss, &precond_srht,
+                                                      &precond_srht2 };
+enum { NPRECONDS = sizeof preconds / sizeof *preconds };
+
+const struct precond_ops *precond_at(size_t i)
+{
+    return i < NPRECONDS ? preconds[i] : NULL;
+}
+
+const struct precond_ops *precond_find(const char *name, struct err *err)
+{
+    for (size_t i = 0; i < NPRECONDS; i++)
+        if (strcmp(name, preconds[i]->name) == 0)
+            return preconds[i];
+    err_set(err, ST_NOT_FOUND, "no preconditioner is called \"%.60s\"", name);
+    err_hint(err, "precond=none, jacobi, gauss, srht or srht2");
+    return NULL;
+}
+
+struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err)
+{
+    struct precond *p = mem_calloc(1, sizeof *p, "preconditioner", err);
+    if (p)
+        *p = (struct precond){ .ops = ops, .M = M, .lam2 = 1.0 };
+    return p;
+}
+
+void precond_free(struct precond *p)
+{
+    if (!p)
+        return;
+    free(p->diag);
+    free(p->U);
+    free(p->ev);
+    free(p);
+}
+
+size_t precond_rank(const struct precond *p)
+{
+    return p->L;
+}
+
+const char *precond_name(const struct precond *p)
+{
+    return p->ops->name;
+}
+
+void precond_set_noise(struct precond *p, double lam2)
+{
+    p->lam2 = lam2;
+}
+
+const double *precond_eigenvalues(const struct precond *p)
+{
+    return p->ev;
+}
+
+double precond_ratio(const struct precond *p)
+{
+    return p->ev ? p->ev[p->L - 1] / p->lam2 : NAN;
+}
+
+double precond_logdet(const struct precond *p)
+{
+    double sum = 0.0;
+    if (p->diag)
+        for (size_t i = 0; i < p->M; i++)
+            sum += log(p->diag[i] + p->lam2);
+    else if (p->U)
+        for (size_t i = 0; i < p->L; i++)
+            sum += log((p->ev[i] + p->lam2) / (p->ev[p->L - 1] + p->lam2));
+    return sum;
+}
+
+/* Y = P^power X, power -1 or 1/2. */
+static enum status apply(const struct precond *p, struct pool *pool, bool root, size_t k,
+                         const double *X, double *Y, struct err *err)
+{
+    const size_t M = p->M, L = p->L;
+    if (Y != X)
+        memcpy(Y, X, M * k * sizeof *Y);
+    for (size_t c = 0; p->diag && c < k; c++)
+        for (size_t i = 0; i < M; i++) {
+            const double d = p->diag[i] + p->lam2;
+            Y[c * M + i] *= root ? sqrt(d) : 1.0 / d;
+        }
+    if (!p->U || k == 0)
+        return ST_OK;
+    double *T = mem_aligned(L * k, sizeof *T, "applying the preconditioner", err);
+    if (!T)
+        return ST_NOMEM;
+    const double base = p->ev[L - 1] + p->lam2;
+    enum status rc = blas_dgemm(pool, true, false, L, k, M, 1.0, p->U, M, Y, M, 0.0, T, L, err);
+    for (size_t c = 0; rc == ST_OK && c < k; c++)
+        for (size_t i = 0; i < L; i++) {
+            const double d = (p->ev[i] + p->lam2) / base;
+            T[c * L + i] *= (root ? sqrt(d) : 1.0 / d) - 1.0;
+        }
+    if (rc == ST_OK)
+        rc = blas_dgemm(pool, false, false, M, k, L, 1.0, p->U, M, T, L, 1.0, Y, M, err);
+    free(T);
+    return rc;
+}
+
+enum status precond_apply(const struct precond *p, struct pool *pool, size_t k, const double *X,
+                          double *Y, struct err *err)
+{
+    return apply(p, pool, false, k, X, Y, err);
+}
+
+enum status precond_sqrt(const struct precond *p, struct pool *pool, size_t k, const double *X,
+                         double *Y, struct err *err)
+{
+    return apply(p, pool, true, k, X, Y, err);
+}

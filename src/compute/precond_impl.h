@@ -1,0 +1,22 @@
+/* compute/precond_impl.h -- what a preconditioner is made of: for precond.c and preconds/ only. */
+#ifndef GPDESK_PRECOND_IMPL_H
+#define GPDESK_PRECOND_IMPL_H
+
+#include "compute/precond.h"
+
+/* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, else I. */
+struct precond {
+    const struct precond_ops *ops;
+    size_t M, L;
+    double lam2;
+    double *diag; /* M */
+    double *U;    /* M x L, orthonormal columns */
+    double *ev;   /* L, descending, >= 0 */
+};
+
+extern const struct precond_ops precond_none, precond_jacobi, precond_gauss, precond_srht,
+    precond_srht2;
+
+struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* compute/preconds/jacobi.c -- the diagonal of A.  Little use for random features, whose columns
+ * are all of a size, but cheap, and right where a linear or scaled part is among them. */
+#include "compute/precond_impl.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { GROUPS = 32, STEP = 32 }; /* partial sums, and rows generated at once */
+
+struct diagonal {
+    struct fop *f;
+    const struct ctl *ctl;
+    double *part;  /* GROUPS x M */
+    double *tiles; /* per worker: STEP x M numbers of either size */
+    atomic_int failed;
+    struct err errs[GROUPS];
+};
+
+static void diagonal_group(void *ctx, size_t g, size_t worker)
+{
+    struct diagonal *s = ctx;
+    const size_t n = fop_rows(s->f), M = fop_cols(s->f), end = n * (g + 1) / GROUPS;
+    const bool single = fop_precision(s->f) == PREC_FLOAT;
+    double *sum = s->part + g * M, *z = s->tiles + worker * STEP * M;
+    float *zf = (float *)z;
+    for (size_t r = n * g / GROUPS; r < end; r += STEP) {
+        const size_t to = r + STEP < end ? r + STEP : end;
+        if (s->failed || ctl_stopped(s->ctl))
+            return;
+        const enum status rc = single ? fop_tile(s->f, r, to, zf, M, &s->errs[g])
+                                      : fop_tile64(s->f, r, to, z, M, &s->errs[g]);
+        if (rc != ST_OK) {
+            s->failed = 1;
+            return;
+        }
+        for (size_t i = 0; i < to - r; i++)
+            for (size_t j = 0; j < M; j++) {
+                const double v = single ? (double)zf[i * M + j] : z[i * M + j];
+                sum[j] += v * v;
+            }
+    }
+}
+
+enum status precond_diagonal(struct fop *f, double *diag, const struct ctl *ctl, struct err *err)
+{
+    const size_t M = fop_cols(f);
+    struct diagonal *s = mem_calloc(1, sizeof *s, "the diagonal of Z'Z", err);
+    enum status rc = s ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK) {
+        s->f = f;
+        s->ctl = ctl;
+        s->part = mem_calloc(GROUPS, M * sizeof *s->part, "the diagonal of Z'Z", err);
+        s->tiles = s->part ? mem_aligned(pool_threads(fop_pool(f)), STEP * M * sizeof *s->tiles,
+                                         "the diagonal of Z'Z", err)
+                           : NULL;
+        rc = s->tiles ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK) {
+        ctl_tell(ctl, "diagonal", 0, 1, NAN);
+        pool_run(fop_pool(f), GROUPS, diagonal_group, s);
+        for (size_t g = 0; g < GROUPS && rc == ST_OK; g++)
+            if ((rc = s->errs[g].code) != ST_OK && err)
+                *err = s->errs[g];
+        if (rc == ST_OK && ctl_stopped(ctl))
+            rc = err_set(err, ST_CANCELLED, "stopped while summing the diagonal");
+    }
+    if (rc == ST_OK)
+        for (size_t j = 0; j < M; j++) {
+            diag[j] = 0.0;
+            for (size_t g = 0; g < GROUPS; g++)
+                diag[j] += s->part[g * M + j];
+        }
+    if (s) {
+        free(s->tiles);
+        free(s->part);
+    }
+    free(s);
+    return rc;
+}
+
+static enum status jacobi_build(struct fop *f, const struct precond_opts *opts,
+                                const struct ctl *ctl, struct precond **out, struct err *err)
+{
+    (void)opts;
+    const size_t M = fop_cols(f);
+    struct precond *p = *out = precond_new(&precond_jacobi, M, err);
+    enum status rc = p ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK) {
+        p->diag = mem_calloc(M, sizeof *p->diag, "the diagonal of Z'Z", err);
+        rc = p->diag ? precond_diagonal(f, p->diag, ctl, err) : ST_NOMEM;
+    }
+    if (rc != ST_OK) {
+        precond_free(p);
+        *out = NULL;
+    }
+    return rc;
+}
+
+const struct precond_ops precond_jacobi = {
+    .name = "jacobi", .title = "Diagonal of A",
+    .help = "the diagonal alone; for features of unequal size", .build = jacobi_build,
+};

@@ -1,0 +1,347 @@
+/* compute/solvers/cg.c -- conjugate gradients for several right-hand sides, with preconditioning.
+ *
+ * The recursive residual is cheap and too optimistic: in float32 it goes on falling after b - A x
+ * has stopped.  Hence true residuals, at intervals and before "converged"; where the two part, the
+ * true one replaces the recursive one (van der Vorst & Ye 2000) and the directions start anew; where
+ * that has not helped either, the precision is exhausted and the column ends.
+ *
+ * Columns at work occupy the first `active` slots of every work array, so that A is applied to
+ * them and to nothing else. */
+#include "compute/solver.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double drifted = 2.0;  /* true / recursive residual from which they have parted */
+static const double progress = 0.5; /* a replacement must have gained this by the next one */
+
+struct slot {
+    size_t col;         /* right-hand side */
+    double bnorm, rz, rel;
+    double goal;        /* recursive residual at which convergence is checked */
+    double replaced_at; /* true residual at the last replacement; infinite: none yet */
+    bool check, restart;
+    enum outcome why;
+    size_t acap, bcap;  /* of the histories */
+};
+
+struct cg {
+    const struct linop *A;
+    const struct solve_opts *opts;
+    const struct ctl *ctl;
+    size_t n, k, active, it, maxit, every;
+    double rtol, worst_true;
+    const double *B;
+    double *Xout, *X, *R, *P, *Q, *Z; /* by slot, but B and Xout */
+    struct slot *slot;
+    struct solve_info *info;
+    struct err *err;
+};
+
+/* A failure of the operator, unless it is the caller's own wish to stop. */
+static bool stop_wanted(struct cg *s, enum status rc)
+{
+    return rc == ST_CANCELLED && ctl_stopped(s->ctl);
+}
+
+static enum status remember(struct cg *s, struct slot *t, double alpha)
+{
+    struct solve_info *in = &s->info[t->col];
+    if (in->replaced)
+        return ST_OK;
+    void *a = in->alpha, *b = in->beta;
+    enum status rc = mem_grow(&a, &t->acap, in->nhist + 1, sizeof alpha, "step history", s->err);
+    in->alpha = a;
+    if (rc == ST_OK)
+        rc = mem_grow(&b, &t->bcap, in->nhist + 1, sizeof alpha, "step history", s->err);
+    in->beta = b;
+    if (rc != ST_OK)
+        return rc;
+    in->alpha[in->nhist] = alpha;
+    in->beta[in->nhist++] = 0.0;
+    return ST_OK;
+}
+
+static void swap_slots(struct cg *s, size_t i, size_t j)
+{
+    double *arrays[] = { s->X, s->R, s->P };
+    for (size_t a = 0; i != j && a < 3; a++)
+        for (size_t r = 0; r < s->n; r++) {
+            const double v = arrays[a][i * s->n + r];
+            arrays[a][i * s->n + r] = arrays[a][j * s->n + r];
+            arrays[a][j * s->n + r] = v;
+        }
+    const struct slot t = s->slot[i];
+    s->slot[i] = s->slot[j];
+    s->slot[j] = t;
+}
+
+/* Freezes every slot that has got an outcome. */
+static void freeze(struct cg *s)
+{
+    for (size_t i = 0; i < s->active;) {
+        struct slot *t = &s->slot[i];
+        if (t->why == OUT_RUNNING) {
+            i++;
+            continue;
+        }
+        double *x = s->Xout + t->col * s->n;
+        memcpy(x, s->X + i * s->n, s->n * sizeof *x);
+        blas_dscal(s->n, t->bnorm, x);
+        s->info[t->col].why = t->why;
+        s->info[t->col].residual = t->rel;
+        swap_slots(s, i, --s->active);
+    }
+}
+
+static void freeze_all(struct cg *s, enum outcome why)
+{
+    for (size_t i = 0; i < s->active; i++)
+        s->slot[i].why = why;
+    freeze(s);
+}
+
+/* What the true residual (r, of relative size tr) says about slot t. */
+static void judge(struct cg *s, struct slot *t, double *R, const double *r, double tr)
+{
+    struct solve_info *in = &s->info[t->col];
+    in->true_residual = tr;
+    in->drift = tr / t->rel;
+    if (tr <= s->rtol) {
+        t->why = OUT_RTOL;
+    } else if (!isfinite(tr)) {
+        t->why = OUT_BREAKDOWN;
+    } else if (tr <= drifted * t->rel) { /* still together: go on, and ask again when it can be so */
+        if (t->rel <= t->goal)
+            t->goal = 0.9 * t->rel * (s->rtol / tr);
+    } else if (tr > progress * t->replaced_at) {
+        in->float_limit = true;
+        t->why = OUT_MAXIT;
+    } else {
+        memcpy(R, r, s->n * sizeof *R);
+        t->rel = t->replaced_at = tr;
+        t->goal = s->rtol;
+        t->restart = true;
+        in->replaced++;
+    }
+}
+
+/* True residuals of the slots marked `check`, in one application of A. */
+static enum status check_true(struct cg *s)
+{
+    size_t m = 0;
+    s->worst_true = NAN;
+    for (size_t i = 0; i < s->active; i++)
+        if (s->slot[i].check)
+            memcpy(s->Q + m++ * s->n, s->X + i * s->n, s->n * sizeof *s->Q);
+    if (m == 0)
+        return ST_OK;
+    const enum status rc = s->A->apply(s->A->ctx, m, s->Q, s->Z, s->ctl, s->err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0, q = 0; i < s->active; i++) {
+        struct slot *t = &s->slot[i];
+        if (!t->check)
+            continue;
+        t->check = false;
+        double *r = s->Z + q++ * s->n;
+        blas_dscal(s->n, -1.0, r);
+        blas_daxpy(s->n, 1.0 / t->bnorm, s->B + t->col * s->n, r);
+        const double tr = blas_dnrm2(s->n, r);
+        if (!(tr <= s->worst_true))
+            s->worst_true = tr;
+        judge(s, t, s->R + i * s->n, r, tr);
+    }
+    return ST_OK;
+}
+
+/* Z = P^-1 R, then the new directions; slots that restart forget the old ones. */
+static enum status directions(struct cg *s, bool first)
+{
+    enum status rc = ST_OK;
+    if (s->opts->pre)
+        rc = precond_apply(s->opts->pre, s->A->pool, s->active, s->R, s->Z, s->err);
+    else
+        memcpy(s->Z, s->R, s->active * s->n * sizeof *s->Z);
+    for (size_t i = 0; i < s->active && rc == ST_OK; i++) {
+        struct slot *t = &s->slot[i];
+        const double *z = s->Z + i * s->n;
+        double *p = s->P + i * s->n, rz = blas_ddot(s->n, s->R + i * s->n, z);
+        if (!(rz > 0.0) || !isfinite(rz)) {
+            t->why = OUT_BREAKDOWN;
+            continue;
+        }
+        struct solve_info *in = &s->info[t->col];
+        const double beta = first || t->restart ? 0.0 : rz / t->rz;
+        if (!first && !t->restart && !in->replaced)
+            in->beta[in->nhist - 1] = beta;
+        t->rz = rz;
+        t->restart = false;
+        for (size_t r = 0; r < s->n; r++)
+            p[r] = z[r] + beta * p[r];
+    }
+    return rc;
+}
+
+/* One step along the directions. */
+static enum status step(struct cg *s)
+{
+    enum status rc = s->A->apply(s->A->ctx, s->active, s->P, s->Q, s->ctl, s->err);
+    if (rc != ST_OK)
+        return rc;
+    s->it++;
+    for (size_t i = 0; i < s->active && rc == ST_OK; i++) {
+        struct slot *t = &s->slot[i];
+        const double *p = s->P + i * s->n, *q = s->Q + i * s->n;
+        const double pq = blas_ddot(s->n, p, q), alpha = t->rz / pq;
+        if (!(pq > 0.0) || !isfinite(alpha)) {
+            t->why = OUT_BREAKDOWN;
+            continue;
+        }
+        blas_daxpy(s->n, alpha, p, s->X + i * s->n);
+        blas_daxpy(s->n, -alpha, q, s->R + i * s->n);
+        t->rel = blas_dnrm2(s->n, s->R + i * s->n);
+        t->check = t->rel <= t->goal || s->it % s->every == 0 || s->it == s->maxit;
+        s->info[t->col].iterations = s->it;
+        rc = remember(s, t, alpha);
+    }
+    return rc;
+}
+
+static void tell(struct cg *s)
+{
+    struct tick t = { .phase = "cg", .done = s->it, .total = s->maxit, .value = 0.0,
+                      .value2 = s->worst_true, .target = s->rtol };
+    for (size_t i = 0; i < s->active; i++)
+        if (!(s->slot[i].rel <= t.value))
+            t.value = s->slot[i].rel;
+    ctl_tick(s->ctl, &t);
+}
+
+/* Residuals of the start: b, or b - A x0 with x0 scaled to the best point on its own line
+ * (alpha = b'x0 / x0'A x0), which makes any warm start at least as good as none. */
+static enum status start(struct cg *s)
+{
+    const size_t n = s->n;
+    const double *x0 = s->opts->x0;
+    if (x0) {
+        const enum status rc = s->A->apply(s->A->ctx, s->k, x0, s->Q, s->ctl, s->err);
+        if (rc != ST_OK)
+            return rc;
+        memset(s->X, 0, s->k * n * sizeof *s->X);
+    }
+    for (size_t c = 0; c < s->k; c++) {
+        struct slot *t = &s->slot[c];
+        double *x = s->X + c * n, *r = s->R + c * n;
+        const double bnorm = blas_dnrm2(n, s->B + c * n);
+        *t = (struct slot){ .col = c, .bnorm = bnorm, .goal = s->rtol, .replaced_at = INFINITY };
+        s->info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
+        if (!(bnorm > 0.0) || !isfinite(bnorm)) { /* b = 0: x = 0; or not a number */
+            t->why = bnorm == 0.0 ? OUT_RTOL : OUT_BREAKDOWN;
+            t->rel = s->info[c].true_residual = bnorm == 0.0 ? 0.0 : NAN;
+            t->bnorm = 0.0;
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            r[i] = s->B[c * n + i] / bnorm;
+        const double xax = x0 ? blas_ddot(n, x0 + c * n, s->Q + c * n) : 0.0;
+        const double a = xax > 0.0 ? blas_ddot(n, x0 + c * n, r) / xax : 0.0;
+        if (isfinite(a) && a != 0.0) {
+            blas_daxpy(n, a, x0 + c * n, x);
+            blas_daxpy(n, -a, s->Q + c * n, r);
+        }
+        t->rel = blas_dnrm2(n, r);
+        t->check = t->rel <= s->rtol;
+    }
+    s->active = s->k;
+    return ST_OK;
+}
+
+static enum status iterate(struct cg *s)
+{
+    enum status rc = start(s);
+    for (bool first = true; rc == ST_OK; first = false) {
+        rc = check_true(s);
+        if (rc == ST_OK)
+            tell(s);
+        if (rc == ST_OK)
+            freeze(s);
+        if (rc != ST_OK || s->active == 0)
+            break;
+        if (ctl_stopped(s->ctl)) {
+            freeze_all(s, OUT_CANCELLED);
+            break;
+        }
+        if (s->it == s->maxit) {
+            freeze_all(s, OUT_MAXIT);
+            break;
+        }
+        rc = directions(s, first);
+        freeze(s);
+        if (rc == ST_OK && s->active)
+            rc = step(s);
+        freeze(s);
+        if (s->active == 0)
+            break;
+    }
+    if (stop_wanted(s, rc)) {
+        err_clear(s->err);
+        freeze_all(s, OUT_CANCELLED);
+        rc = ST_OK;
+    }
+    return rc;
+}
+
+enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X,
+                     const struct solve_opts *opts, const struct ctl *ctl, struct solve_info *info,
+                     struct err *err)
+{
+    const size_t n = A->n, nk = n * k;
+    struct err local = { 0 };
+    for (size_t c = 0; c < k; c++)
+        info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
+    if (nk == 0)
+        return ST_OK;
+    double *work = mem_calloc(nk, 5 * sizeof *work, "conjugate gradients", err);
+    struct slot *slot = work ? mem_calloc(k, sizeof *slot, "conjugate gradients", err) : NULL;
+    if (!slot) {
+        free(work);
+        return ST_NOMEM;
+    }
+    struct cg s = { .A = A, .opts = opts, .ctl = ctl, .n = n, .k = k,
+                    .maxit = opts->maxit ? opts->maxit : 500,
+                    .every = opts->check_every ? opts->check_every : 25,
+                    .rtol = opts->rtol > 0.0 ? opts->rtol : 1e-6, .worst_true = NAN, .B = B,
+                    .Xout = X, .X = work, .R = work + nk, .P = work + 2 * nk, .Q = work + 3 * nk,
+                    .Z = work + 4 * nk, .slot = slot, .info = info, .err = err ? err : &local };
+    for (size_t c = 0; c < k; c++) /* a stop before the first residual leaves the start */
+        slot[c] = (struct slot){ .col = c, .bnorm = 1.0, .rel = 1.0 };
+    if (opts->x0)
+        memcpy(s.X, opts->x0, nk * sizeof *s.X);
+    s.active = k;
+    const enum status rc = iterate(&s);
+    free(slot);
+    free(work);
+    return rc;
+}
+
+static enum status cg_plain(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                            const struct solve_opts *opts, const struct ctl *ctl,
+                            struct solve_info *info, struct err *err)
+{
+    struct ridge ridge = { f, lam2 };
+    const struct linop A = ridge_linop(&ridge);
+    struct solve_opts plain = *opts;
+    plain.pre = NULL;
+    return cg_solve(&A, k, B, X, &plain, ctl, info, err);
+}
+
+const struct solver_ops cg_solver = {
+    .name = "cg", .title = "Conjugate gradients",
+    .help = "Hestenes & Stiefel 1952, without a preconditioner: slow where the noise is small",
+    .uses_precond = false, .iterative = true, .solve = cg_plain,
+};

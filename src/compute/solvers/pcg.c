@@ -1,0 +1,18 @@
+/* compute/solvers/pcg.c -- the default for many features: conjugate gradients with whatever
+ * preconditioner the fit has built. */
+#include "compute/solver.h"
+
+static enum status pcg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                             const struct solve_opts *opts, const struct ctl *ctl,
+                             struct solve_info *info, struct err *err)
+{
+    struct ridge ridge = { f, lam2 };
+    const struct linop A = ridge_linop(&ridge);
+    return cg_solve(&A, k, B, X, opts, ctl, info, err);
+}
+
+const struct solver_ops pcg_solver = {
+    .name = "pcg", .title = "Preconditioned conjugate gradients",
+    .help = "features are used, never multiplied out: memory and time linear in their number",
+    .uses_precond = true, .iterative = true, .solve = pcg_solve,
+};
