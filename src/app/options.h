@@ -16,6 +16,8 @@ struct option_row {
 const struct option_row *option_at(size_t i);          /* NULL past the end */
 /* Exact name or unique prefix. */
 const struct option_row *option_find(const char *name, struct err *err);
+/* Does this text do as a value? Numbers arrive in *x. */
+enum status option_check(const struct option_row *, const char *value, double *x, struct err *err);
 /* Built-in values. */
 void options_default(struct options *);
 /* Sets one; quietly keeps a value that a stronger origin has set. */

@@ -56,8 +56,10 @@ struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *r
                    double *color; char *color_name; bool sampled; char run[16];
                    struct kmeans clusters; bool have_clusters; };
 
-struct options { size_t threads; size_t mem; uint64_t seed; int verbosity; bool json, plain, color,
-                 accept_unconverged, strict, keep_going, dry; enum precision precision; };
+/* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
+struct options { size_t threads; size_t mem; uint64_t seed; int verbosity, color; bool json, plain,
+                 accept_unconverged, strict, keep_going, dry; enum precision precision;
+                 char theme[16]; };
 
 struct job;
 struct job_ops;

@@ -1,0 +1,235 @@
+/* app/batch.c -- running scripts to their end: see batch.h. */
+#include "app/batch.h"
+
+#include "app/job.h"
+#include "app/script.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16 };
+
+static int signals = -1;
+
+void batch_prepare(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int take_signal(void)
+{
+    struct signalfd_siginfo info;
+
+    if (signals >= 0 && read(signals, &info, sizeof info) == (ssize_t)sizeof info)
+        return (int)info.ssi_signo;
+    return 0;
+}
+
+/* ---- the check before ----------------------------------------------------------------------------- */
+
+/* What is checked for every statement, after it parsed. */
+typedef void visit_fn(struct workspace *, void *ctx, const struct command *, const struct args *,
+                      const char *in);
+struct checker {
+    struct workspace *ws;
+    visit_fn *visit; void *ctx;   /* NULL: parsing only */
+    size_t bad;
+};
+
+static void check_text(struct checker *, const char *text, const char *name, unsigned depth);
+
+static void complain(struct checker *c, const struct err *err, const char *text, const char *name,
+                     size_t line)
+{
+    char in[400];
+
+    if (++c->bad > ERRORS_SHOWN)
+        return;
+    if (name && line)
+        snprintf(in, sizeof in, "%.180s  (line %zu of %.120s)", text, line, name);
+    else
+        snprintf(in, sizeof in, "%.240s", text);
+    ws_error(c->ws, err, in);
+}
+
+/* A script that a script names is part of it, as far as it can be read already. */
+static void check_source(struct checker *c, const struct args *a, unsigned depth)
+{
+    const char *path = args_text(a, "file");
+    char *text = NULL;
+
+    if (!path || !strcmp(path, "-") || depth > SOURCE_DEPTH ||
+        script_read(path, &text, NULL) != ST_OK)
+        return;
+    check_text(c, text, path, depth + 1);
+    free(text);
+}
+
+static void check_text(struct checker *c, const char *text, const char *name, unsigned depth)
+{
+    struct statement *st = NULL;
+    struct err err = { 0 };
+    size_t n = 0;
+
+    if (command_split(text, &st, &n, &err) != ST_OK) {
+        complain(c, &err, name ? name : text, NULL, 0);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct command *cmd;
+        struct args *a = NULL;
+        err_clear(&err);
+        if (command_parse(st[i].text, &cmd, &a, &err) != ST_OK) {
+            complain(c, &err, st[i].text, name, st[i].line);
+            continue;
+        }
+        if (!strcmp(cmd->name, "source"))
+            check_source(c, a, depth);
+        if (c->visit)
+            c->visit(c->ws, c->ctx, cmd, a, args_line(a));
+        args_free(a);
+    }
+    command_statements_free(st, n);
+}
+
+static bool check_all(struct checker *c, const struct batch_item *item, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        check_text(c, item[i].text, item[i].name, 0);
+    if (c->bad > ERRORS_SHOWN)
+        ws_note(c->ws, "more", "and %zu more errors", c->bad - ERRORS_SHOWN);
+    return c->bad == 0;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------ */
+
+/* Stops what runs, keeping the best iterate, and waits for it; a second signal does not wait. */
+static void stop_all(struct workspace *ws)
+{
+    struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
+                            { .fd = signals, .events = POLLIN } };
+
+    workspace_forget(ws, 0, NULL);
+    jobs_stop(ws->jobs, "*", false, NULL);
+    while (jobs_count(ws->jobs) > 0) {
+        if (poll(fd, 2, 1000) < 0 && errno != EINTR)
+            return;
+        if (take_signal())
+            return;
+        jobs_pump(ws->jobs, ws);
+        workspace_forget(ws, 0, NULL);
+    }
+}
+
+/* Runs until nothing is left. Returns a signal's number, or 0. */
+static int drain(struct workspace *ws, struct rec_writer *w)
+{
+    struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
+                            { .fd = signals, .events = POLLIN } };
+
+    for (;;) {
+        const int sig = take_signal();
+        if (sig || w->broken)
+            return sig ? sig : SIGPIPE;
+        if (!workspace_busy(ws) || ws->quit)
+            return 0;
+        if (poll(fd, 2, 1000) < 0 && errno != EINTR)
+            return 0;
+        workspace_pump(ws);
+    }
+}
+
+int batch_status(const struct workspace *ws)
+{
+    switch (ws->first_error) {
+    case ST_OK:
+        return ws->unconverged && !ws->opt.accept_unconverged ? EXIT_UNCONVERGED : EXIT_DONE;
+    case ST_NOMEM: case ST_LIMIT:
+        return EXIT_RESOURCES;
+    case ST_IO: case ST_FORMAT:
+        return ws->first_error_output ? EXIT_FAILED : EXIT_INPUT;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_item *item, size_t n)
+{
+    struct checker c = { .ws = ws };
+    int sig = 0;
+
+    if (!check_all(&c, item, n))
+        return EXIT_USAGE_GP;
+    for (size_t i = 0; i < n && !sig && !ws->quit; i++) {
+        const size_t errors = ws->errors;
+        workspace_exec_from(ws, item[i].text, item[i].name, item[i].name != NULL);
+        sig = drain(ws, w);
+        if (ws->errors > errors && !ws->opt.keep_going)
+            break;
+    }
+    if (sig == SIGPIPE && w->broken_errno && w->broken_errno != EPIPE) {
+        fprintf(stderr, "gpdesk: cannot write to the output: %s\n", strerror(w->broken_errno));
+        sig = 0;
+        ws->first_error = w->broken_errno == ENOSPC ? ST_LIMIT : ST_STATE;
+    }
+    if (sig) {
+        if (sig != SIGPIPE)
+            ws_note(ws, "signal", "stopped by signal %d (%s)", sig, strsignal(sig));
+        stop_all(ws);
+        return 128 + sig;
+    }
+    if (jobs_count(ws->jobs) > 0) /* quit, or a failure with a job behind it */
+        stop_all(ws);
+    return batch_status(ws);
+}
+
+/* ---- dry runs -------------------------------------------------------------------------------------------- */
+
+static void dry_visit(struct workspace *ws, void *ctx, const struct command *cmd,
+                      const struct args *a, const char *in)
+{
+    size_t *count = ctx;
+
+    ++*count;
+    for (size_t k = 0; k < ARGS_MAX && cmd->args[k].name; k++) {
+        const char *path = args_text(a, cmd->args[k].name);
+        struct err err = { 0 };
+        if (cmd->args[k].type != ARG_FILE || !path || !strcmp(path, "-") ||
+            access(path, R_OK) == 0)
+            continue;
+        err_set(&err, ST_IO, "%.300s: %s", path, strerror(errno));
+        ws_error(ws, &err, in);
+    }
+}
+
+int batch_dry(struct workspace *ws, const struct batch_item *item, size_t n)
+{
+    size_t count = 0;
+    struct checker c = { .ws = ws, .visit = dry_visit, .ctx = &count };
+
+    if (!check_all(&c, item, n))
+        return EXIT_USAGE_GP;
+    struct rec r;
+    rec_init(&r, REC_RESULT, "dry");
+    rec_int(&r, "commands", (int64_t)count);
+    rec_int(&r, "errors", (int64_t)ws->errors);
+    rec_text(&r, "%zu command%s parse%s; nothing was run", count, count == 1 ? "" : "s",
+             count == 1 ? "s" : "");
+    ws_emit(ws, &r);
+    return batch_status(ws);
+}

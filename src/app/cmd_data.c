@@ -1,0 +1,1160 @@
+/* app/cmd_data.c -- reading, listing and preparing data: open, demo, data, use, show, summary,
+ * cols, missing, scale, split. */
+#include "app/commands.h"
+#include "app/grid.h"
+#include "app/job.h"
+#include "app/workspace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOW_ROWS = 20, SHOW_COLS = 12, SHOW_MAX = 1000, LEVELS_WARN = 1000,
+       INLINE_CELLS = 4000000 };
+
+/* ---- words about a dataset ------------------------------------------------------------------------ */
+
+static const char *type_name(enum col_type t)
+{
+    return t == COL_REAL ? "real" : t == COL_CATEGORY ? "category" : "text";
+}
+
+static size_t target_col(const struct dataset *d)
+{
+    for (size_t i = 0; i < d->table->ncols; i++)
+        if (d->role[i] == ROLE_TARGET)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Inputs after encoding: a category gives one column a level. */
+static size_t encoded_inputs(const struct dataset *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        const struct column *c = &d->table->col[i];
+        if (d->role[i] == ROLE_INPUT)
+            n += c->type == COL_CATEGORY ? c->nlevels : 1;
+    }
+    return n;
+}
+
+static void columns_words(const struct dataset *d, struct buf *out)
+{
+    size_t real = 0, cat = 0, wide = 0, other = 0;
+
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_CATEGORY) {
+            cat++;
+            wide += d->table->col[i].nlevels;
+        } else if (d->role[i] == ROLE_INPUT) {
+            real++;
+        } else if (d->role[i] != ROLE_TARGET) {
+            other++;
+        }
+    }
+    buf_printf(out, "%zu real input%s", real, real == 1 ? "" : "s");
+    if (cat)
+        buf_printf(out, ", %zu categor%s (%zu columns one-hot)", cat, cat == 1 ? "y" : "ies", wide);
+    if (other)
+        buf_printf(out, ", %zu not used", other);
+}
+
+static void constant_words(const struct dataset *d, struct buf *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        const struct column *c = &d->table->col[i];
+        bool same = c->type == COL_CATEGORY ? c->nlevels < 2 : c->type == COL_REAL;
+        for (size_t r = 1; c->type == COL_REAL && r < d->table->n && same; r++)
+            same = c->v[r] == c->v[0];
+        if (!same || d->role[i] != ROLE_INPUT)
+            continue;
+        buf_puts(out, n++ ? ", " : "");
+        text_safe(out, c->name, 24);
+    }
+    if (!n)
+        buf_puts(out, "none");
+}
+
+static void open_text(const struct dataset *d, struct rec *r)
+{
+    const struct table *t = d->table;
+    const size_t y = target_col(d);
+    char n[32], size[32], sec[32];
+
+    text_count(n, sizeof n, t->n);
+    text_seconds(sec, sizeof sec, t->seconds);
+    rec_safe(r, d->name);
+    rec_text(r, "  %s rows x %zu columns", n, t->ncols);
+    if (t->file_size) {
+        mem_format(size, sizeof size, (double)t->file_size);
+        rec_text(r, ", %s read in %s", size, sec);
+    } else {
+        rec_text(r, ", made in %s", sec);
+    }
+    if (t->decisions && *t->decisions) {
+        rec_text(r, "\n  read as   ");
+        /* Several lines of decisions hang below the first. */
+        for (const char *p = t->decisions; *p;) {
+            const size_t len = strcspn(p, "\n");
+            rec_text(r, "%s%.*s", p == t->decisions ? "" : "\n            ", (int)len, p);
+            p += len + (p[len] != '\0');
+        }
+    }
+    rec_text(r, "\n  columns   ");
+    columns_words(d, &r->text);
+    if (y != SIZE_MAX) {
+        rec_text(r, ";  target ");
+        text_safe(&r->text, t->col[y].name, 40);
+        rec_text(r, "  (change: cols NAME role=target)");
+    }
+    rec_text(r, "\n  missing   ");
+    if (t->missing)
+        rec_text(r, "%zu cells  (missing mean|median|drop)", t->missing);
+    else
+        rec_text(r, "none");
+    if (t->duplicates >= 0)
+        rec_text(r, "    duplicates %" PRId64 " row%s", t->duplicates, t->duplicates == 1 ? "" : "s");
+    rec_text(r, "    constant inputs ");
+    constant_words(d, &r->text);
+    rec_text(r, "\n  next      split test=20%%  |  summary  |  tune");
+}
+
+static void open_record(struct workspace *ws, const struct dataset *d, const char *command,
+                        double seconds)
+{
+    const struct table *t = d->table;
+    const size_t y = target_col(d);
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, command);
+    rec_str(&r, "dataset", d->name);
+    rec_str(&r, "path", t->path);
+    rec_int(&r, "rows", (int64_t)t->n);
+    rec_int(&r, "columns", (int64_t)t->ncols);
+    rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
+    rec_str(&r, "target", y == SIZE_MAX ? NULL : t->col[y].name);
+    rec_int(&r, "missing", (int64_t)t->missing);
+    if (t->duplicates >= 0)
+        rec_int(&r, "duplicates", t->duplicates);
+    else
+        rec_null(&r, "duplicates");
+    rec_str(&r, "checksum", *t->checksum ? t->checksum : NULL);
+    rec_num(&r, "seconds", seconds);
+    open_text(d, &r);
+    ws_emit(ws, &r);
+}
+
+/* ---- taking a dataset in ----------------------------------------------------------------------------- */
+
+/* Does input column i say the same as the target, or the target in another unit? */
+static bool leaks(const struct table *t, size_t i, size_t y)
+{
+    const double *a = t->col[i].v, *b = t->col[y].v;
+    double ma = 0, mb = 0, sa = 0, sb = 0, sab = 0;
+    size_t n = 0;
+
+    for (size_t r = 0; r < t->n; r++)
+        if (!isnan(a[r]) && !isnan(b[r])) {
+            ma += a[r];
+            mb += b[r];
+            n++;
+        }
+    if (n < 10)
+        return false;
+    ma /= (double)n;
+    mb /= (double)n;
+    for (size_t r = 0; r < t->n; r++)
+        if (!isnan(a[r]) && !isnan(b[r])) {
+            sa += (a[r] - ma) * (a[r] - ma);
+            sb += (b[r] - mb) * (b[r] - mb);
+            sab += (a[r] - ma) * (b[r] - mb);
+        }
+    return sa > 0 && sb > 0 && sab * sab > (1.0 - 1e-10) * sa * sb;
+}
+
+static void open_warnings(struct workspace *ws, const struct dataset *d)
+{
+    const struct table *t = d->table;
+    const size_t y = target_col(d), inputs = encoded_inputs(d);
+    char name[128], bytes[32];
+
+    for (size_t i = 0; i < t->ncols; i++) {
+        struct buf safe = { 0 };
+        text_safe(&safe, t->col[i].name, 60);
+        snprintf(name, sizeof name, "%s", buf_str(&safe));
+        buf_free(&safe);
+        if (d->role[i] != ROLE_INPUT)
+            continue;
+        if (t->col[i].type == COL_CATEGORY && t->col[i].nlevels > LEVELS_WARN) {
+            mem_format(bytes, sizeof bytes, 8.0 * (double)t->n * (double)t->col[i].nlevels);
+            ws_tell(ws, REC_WARNING, NULL, "levels", "cols NAME role=skip",
+                    "%s has %zu levels: one-hot makes %zu columns, %s", name, t->col[i].nlevels,
+                    t->col[i].nlevels, bytes);
+        }
+        if (y != SIZE_MAX && t->col[i].type == COL_REAL && t->col[y].type == COL_REAL &&
+            leaks(t, i, y))
+            ws_tell(ws, REC_WARNING, NULL, "leak", "cols NAME role=skip",
+                    "%s says the same as the target: nothing would be learnt", name);
+    }
+    if (inputs >= t->n)
+        ws_warn(ws, "wide", "%zu inputs for %zu rows: more columns than rows; the fit will follow "
+                "the noise unless the lengthscale is long", inputs, t->n);
+    if (t->n == 1)
+        ws_warn(ws, "one-row", "one row only: nothing can be scored");
+}
+
+/* Makes it the current one; one of the same name is replaced. */
+static enum status take_dataset(struct workspace *ws, struct dataset *d, struct err *err)
+{
+    for (size_t i = 0; i < ws->ndata; i++)
+        if (!strcmp(ws->data[i]->name, d->name)) {
+            ws_note(ws, "replaced", "%s was loaded before and is replaced; runs keep what they used",
+                    d->name);
+            dataset_unref(ws->data[i]);
+            ws->data[i] = d;
+            ws->cur = i;
+            return ST_OK;
+        }
+    struct dataset **grown = realloc(ws->data, (ws->ndata + 1) * sizeof *grown);
+    if (!grown)
+        return err_nomem(err, (ws->ndata + 1) * sizeof *grown, "the list of datasets");
+    ws->data = grown;
+    ws->data[ws->ndata] = d;
+    ws->cur = ws->ndata++;
+    return ST_OK;
+}
+
+static enum status set_roles(struct dataset *d, const char *patterns, enum col_role role,
+                             struct err *err)
+{
+    size_t changed = 0;
+
+    return patterns ? dataset_set_role(d, patterns, role, &changed, err) : ST_OK;
+}
+
+/* ---- open ------------------------------------------------------------------------------------------------ */
+
+struct loading {         /* a job's inputs and output */
+    struct args *args;   /* strings of the options live here */
+    struct import_opts opts;
+    char *path;
+    char *target;        /* demo: NULL */
+    struct demo_opts demo;
+    char *demo_name;
+    struct table *table;
+};
+
+static void loading_free(struct job *job)
+{
+    struct loading *l = job->arg;
+
+    if (!l)
+        return;
+    table_unref(l->table);
+    args_free(l->args);
+    free(l->path);
+    free(l->target);
+    free(l->demo_name);
+    free(l);
+    job->arg = NULL;
+}
+
+static enum status open_work(struct job *job, struct err *err)
+{
+    struct loading *l = job->arg;
+
+    return import_file(l->path, &l->opts, &job->ctl, &l->table, err);
+}
+
+static enum status open_take(struct workspace *ws, struct loading *l, struct err *err)
+{
+    const struct args *a = l->args;
+    struct dataset *d = dataset_new(l->table, args_text(a, "name"), args_text(a, "target"), err);
+    enum status rc = d ? ST_OK : err->code;
+
+    if (rc == ST_OK)
+        rc = set_roles(d, args_text(a, "skip"), ROLE_SKIP, err);
+    if (rc == ST_OK)
+        rc = set_roles(d, args_text(a, "id"), ROLE_ID, err);
+    if (rc == ST_OK && target_col(d) == SIZE_MAX) {
+        rc = err_set(err, ST_USAGE, "the target column is skipped too");
+        err_hint(err, "open FILE target=NAME");
+    }
+    if (rc == ST_OK)
+        rc = take_dataset(ws, d, err);
+    if (rc != ST_OK) {
+        dataset_unref(d);
+        return rc;
+    }
+    open_record(ws, d, "open", l->table->seconds);
+    open_warnings(ws, d);
+    return ST_OK;
+}
+
+static void open_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
+{
+    struct loading *l = job->arg;
+    struct err err = *why;
+
+    if (rc == ST_CANCELLED)
+        ws_note(ws, "stopped", "%s was not loaded", l->path ? l->path : l->demo_name);
+    else if (rc != ST_OK)
+        ws_error(ws, &err, job->line);
+    else if (open_take(ws, l, &err) != ST_OK)
+        ws_error(ws, &err, job->line);
+}
+
+static char separator(const char *s)
+{
+    return !s ? '\0' : !strcmp(s, "tab") || !strcmp(s, "\\t") ? '\t'
+         : !strcmp(s, "space") ? ' ' : !strcmp(s, "comma") ? ','
+         : !strcmp(s, "semicolon") ? ';' : s[1] ? '\0' : s[0];
+}
+
+static enum status cmd_open(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const struct job_ops ops = { "open", open_work, open_done, NULL, loading_free };
+    const char *header = args_text(a, "header"), *sep = args_text(a, "sep"),
+               *decimal = args_text(a, "decimal");
+
+    if (sep && !separator(sep)) {
+        err_set(err, ST_USAGE, "sep=%.20s: say one character, or tab, space, comma, semicolon", sep);
+        return ST_USAGE;
+    }
+    struct loading *l = mem_calloc(1, sizeof *l, "a job", err);
+    if (!l)
+        return ST_NOMEM;
+    l->args = args_ref(a);
+    l->path = mem_strdup(args_text(a, "file"), err);
+    l->opts = (struct import_opts){
+        .sep = separator(sep),
+        .header = header ? args_bool(a, "header") : -1,
+        .missing = args_text(a, "missing"),
+        .decimal = decimal ? *decimal == 'c' ? ',' : *decimal == 'p' ? '.' : *decimal : '\0',
+        .types = args_text(a, "types"), .mem_limit = ws->opt.mem,
+    };
+    if (!l->path) {
+        struct job orphan = { .arg = l };
+        loading_free(&orphan);
+        return ST_NOMEM;
+    }
+    return ws_submit(ws, &ops, "open", l, args_line(a), err);
+}
+
+/* ---- demo -------------------------------------------------------------------------------------------------- */
+
+static enum status demo_work(struct job *job, struct err *err)
+{
+    struct loading *l = job->arg;
+
+    return demo_make(l->demo_name, &l->demo, &l->table, err);
+}
+
+static void demo_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
+{
+    struct loading *l = job->arg;
+    struct err err = *why;
+    struct dataset *d = NULL;
+
+    if (rc == ST_OK && !(d = dataset_new(l->table, args_given(l->args, "as")
+                                         ? args_text(l->args, "as") : l->demo_name, NULL, &err)))
+        rc = err.code;
+    if (rc == ST_OK)
+        rc = take_dataset(ws, d, &err);
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "%s was not loaded", l->demo_name);
+    } else if (rc != ST_OK) {
+        dataset_unref(d);
+        ws_error(ws, &err, job->line);
+    } else {
+        open_record(ws, d, "demo", l->table->seconds);
+    }
+}
+
+static enum status demo_list(struct workspace *ws)
+{
+    const struct demo *d;
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "demo");
+    rec_open(&r, "demos");
+    for (size_t i = 0; (d = demo_at(i)) != NULL; i++) {
+        rec_str(&r, d->name, d->summary);
+        rec_text(&r, "%sdemo %-10s %s", i ? "\n" : "", d->name, d->summary);
+    }
+    rec_close(&r);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status demo_known(const char *name, struct err *err)
+{
+    const char *names[16];
+    const struct demo *d;
+    size_t n = 0;
+    char near[120];
+
+    for (; n < 16 && (d = demo_at(n)) != NULL; n++) {
+        names[n] = d->name;
+        if (!strcmp(d->name, name))
+            return ST_OK;
+    }
+    err_set(err, ST_NOT_FOUND, "there is no demo '%.40s'", name);
+    if (command_nearest(name, names, n, near, sizeof near))
+        err_hint(err, "demo %s", near);
+    else
+        err_hint(err, "demo   (lists them)");
+    return ST_NOT_FOUND;
+}
+
+static enum status cmd_demo(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const struct job_ops ops = { "demo", demo_work, demo_done, NULL, loading_free };
+    const char *name = args_text(a, "name");
+
+    if (!name)
+        return demo_list(ws);
+    enum status rc = demo_known(name, err);
+    if (rc != ST_OK)
+        return rc;
+    struct loading *l = mem_calloc(1, sizeof *l, "a job", err);
+    if (!l)
+        return ST_NOMEM;
+    l->args = args_ref(a);
+    l->demo_name = mem_strdup(name, err);
+    l->demo.n = (size_t)args_int(a, "n", 0);
+    l->demo.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    l->demo.kernel = args_text(a, "kernel");
+    l->demo.noise = args_num(a, "noise");
+    if (!l->demo_name) {
+        struct job orphan = { .arg = l };
+        loading_free(&orphan);
+        return ST_NOMEM;
+    }
+    return ws_submit(ws, &ops, "demo", l, args_line(a), err);
+}
+
+/* ---- data, use ------------------------------------------------------------------------------------------------ */
+
+static enum status cmd_list(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const bool right[] = { false, true, true, false, false, false };
+    struct grid g;
+    struct rec r;
+
+    (void)a, (void)err;
+    rec_init(&r, REC_RESULT, "data");
+    rec_array(&r, "datasets");
+    grid_init(&g, 6);
+    for (size_t i = 0; i < ws->ndata; i++) {
+        const struct dataset *d = ws->data[i];
+        const size_t y = target_col(d);
+        char n[32];
+        text_count(n, sizeof n, d->table->n);
+        grid_printf(&g, "%s%s", i == ws->cur ? "*" : " ", d->name);
+        grid_printf(&g, "%s rows", n);
+        grid_printf(&g, "%zu inputs", encoded_inputs(d));
+        grid_printf(&g, "-> %s", y == SIZE_MAX ? "none" : d->table->col[y].name);
+        grid_cell(&g, d->split.how ? d->split.how : "not split", 40);
+        grid_cell(&g, d->table->path, 60);
+        rec_item(&r);
+        rec_str(&r, "dataset", d->name);
+        rec_bool(&r, "current", i == ws->cur);
+        rec_int(&r, "rows", (int64_t)d->table->n);
+        rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
+        rec_str(&r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
+        rec_str(&r, "split", d->split.how);
+        rec_str(&r, "path", d->table->path);
+        rec_close(&r);
+    }
+    rec_array_close(&r);
+    grid_print(&g, right, &r.text);
+    if (!ws->ndata)
+        rec_text(&r, "no data is loaded: open FILE, or demo co2");
+    grid_free(&g);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status cmd_use(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, args_text(a, "dataset"), err);
+    struct rec r;
+
+    if (!d)
+        return err->code;
+    for (size_t i = 0; i < ws->ndata; i++)
+        if (ws->data[i] == d)
+            ws->cur = i;
+    rec_init(&r, REC_RESULT, "use");
+    rec_str(&r, "dataset", d->name);
+    rec_text(&r, "current: ");
+    rec_safe(&r, d->name);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- show ------------------------------------------------------------------------------------------------------- */
+
+static void cell_text(const struct column *c, size_t row, struct buf *out)
+{
+    char num[40];
+
+    buf_clear(out);
+    if (c->type == COL_REAL) {
+        if (isnan(c->v[row]))
+            return;
+        text_number(num, sizeof num, c->v[row]);
+        buf_puts(out, num);
+    } else if (c->type == COL_CATEGORY) {
+        if (c->code[row] != UINT32_MAX)
+            buf_puts(out, c->level[c->code[row]]);
+    } else if (c->text[row]) {
+        buf_puts(out, c->text[row]);
+    }
+}
+
+static void cell_json(const struct column *c, size_t row, struct rec *r)
+{
+    if (c->type == COL_REAL)
+        rec_num(r, c->name, c->v[row]);
+    else if (c->type == COL_CATEGORY)
+        rec_str(r, c->name, c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]]);
+    else
+        rec_str(r, c->name, c->text[row]);
+}
+
+/* Rows first..last, from 1. */
+static enum status show_rows(struct workspace *ws, const struct dataset *d, size_t first, size_t last)
+{
+    const struct table *t = d->table;
+    const size_t shown = t->ncols < SHOW_COLS ? t->ncols : SHOW_COLS;
+    bool right[SHOW_COLS + 1] = { true };
+    struct buf cell = { 0 };
+    struct grid g;
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "show");
+    rec_str(&r, "dataset", d->name);
+    rec_array(&r, "rows");
+    grid_init(&g, shown + 1);
+    grid_cell(&g, "row", 0);
+    for (size_t c = 0; c < shown; c++) {
+        grid_cell(&g, t->col[c].name, 18);
+        right[c + 1] = t->col[c].type == COL_REAL;
+    }
+    for (size_t i = first; i <= last; i++) {
+        grid_printf(&g, "%zu", i);
+        rec_item(&r);
+        rec_int(&r, "row", (int64_t)i);
+        rec_open(&r, "cells");
+        for (size_t c = 0; c < t->ncols; c++) {
+            cell_json(&t->col[c], i - 1, &r);
+            if (c >= shown)
+                continue;
+            cell_text(&t->col[c], i - 1, &cell);
+            grid_cell(&g, buf_str(&cell), 18);
+        }
+        rec_close(&r);
+        rec_close(&r);
+    }
+    rec_array_close(&r);
+    grid_print(&g, right, &r.text);
+    if (shown < t->ncols)
+        rec_text(&r, "... and %zu columns more (cols)", t->ncols - shown);
+    grid_free(&g);
+    buf_free(&cell);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status show_data(struct workspace *ws, const struct dataset *d)
+{
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "show");
+    rec_str(&r, "dataset", d->name);
+    rec_int(&r, "rows", (int64_t)d->table->n);
+    rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
+    rec_str(&r, "path", d->table->path);
+    rec_str(&r, "split", d->split.how);
+    open_text(d, &r);
+    rec_text(&r, "\n  split     %s", d->split.how ? d->split.how : "none: all rows train");
+    if (d->split.part)
+        rec_text(&r, "  (train %zu, valid %zu, test %zu)", d->split.count[PART_TRAIN],
+                 d->split.count[PART_VALID], d->split.count[PART_TEST]);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status show_run(struct workspace *ws, const struct run *run)
+{
+    struct rec r;
+    struct buf num = { 0 };
+
+    rec_init(&r, REC_RESULT, "show");
+    rec_str(&r, "run", run->id);
+    rec_str(&r, "kind", run->kind == RUN_FIT ? "fit" : "tune");
+    rec_str(&r, "state", run_state_name(run->state));
+    rec_str(&r, "dataset", run->dataset_name);
+    rec_str(&r, "kernel", run->kernel_text);
+    rec_str(&r, "line", run->command);
+    rec_str(&r, "note", run->note);
+    rec_text(&r, "%s  %s  %s\n  data      ", run->id, run_state_name(run->state),
+             run->command ? run->command : "");
+    rec_safe(&r, run->dataset_name ? run->dataset_name : "?");
+    rec_text(&r, "\n  kernel    %s", run->kernel_text ? run->kernel_text : "?");
+    if (run->kind == RUN_FIT && run->state == RUN_DONE) {
+        const struct fit_info *f = &run->info;
+        rec_text(&r, "\n  hyper     l %.4g   amplitude %.4g   noise %.4g", run->fit.hp[0],
+                 run->fit.amplitude, run->fit.noise);
+        rec_text(&r, "\n  solver    %s, %zu features, rank %zu, rtol %g, %s after %zu iterations",
+                 f->solver, f->features, f->rank, run->fit.rtol, outcome_name(f->why),
+                 f->iterations);
+        rec_text(&r, "\n  seconds   features %.2f  precond %.2f  solve %.2f  variance %.2f  total %.2f",
+                 f->seconds.features, f->seconds.precond, f->seconds.solve, f->seconds.variance,
+                 f->seconds.total);
+        if (*f->plan_note)
+            rec_text(&r, "\n  plan      %s", f->plan_note);
+    }
+    if (*run->verdict)
+        rec_text(&r, "\n  verdict   %s", run->verdict);
+    if (run->note) {
+        rec_text(&r, "\n  note      ");
+        rec_safe(&r, run->note);
+    }
+    buf_free(&num);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status show_column(struct workspace *ws, const struct dataset *d, size_t c,
+                               struct err *err);
+
+static enum status cmd_show(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *what = args_text(a, "object");
+    size_t first, last;
+    char tail;
+
+    if (what && (!strncmp(what, "run:", 4) ||
+                 ((*what == 'r' || *what == 't') && ws->nrun && strspn(what + 1, "0123456789") ==
+                  strlen(what + 1) && what[1]))) {
+        const struct run *run = ws_run(ws, what, err);
+        return run ? show_run(ws, run) : err->code;
+    }
+    const bool named = what && !strncmp(what, "dataset:", 8);
+    struct dataset *d = ws_dataset(ws, named ? what : NULL, err);
+    if (!d)
+        return err->code;
+    if (!what || named || !strcmp(what, ".") || !strcmp(what, d->name))
+        return !what ? show_rows(ws, d, d->table->n ? 1 : 0,
+                                 d->table->n < SHOW_ROWS ? d->table->n : SHOW_ROWS)
+                     : show_data(ws, d);
+    const int got = sscanf(what, "%zu..%zu%c", &first, &last, &tail);
+    if (got == 1 && strspn(what, "0123456789") == strlen(what))
+        last = first;
+    if (got == 2 || (got == 1 && strspn(what, "0123456789") == strlen(what))) {
+        if (first < 1 || last > d->table->n || first > last) {
+            err_set(err, ST_RANGE, "rows %zu..%zu: %s has rows 1..%zu", first, last, d->name,
+                    d->table->n);
+            return ST_RANGE;
+        }
+        if (last - first + 1 > SHOW_MAX)
+            return err_set(err, ST_RANGE, "%zu rows: at most %d are shown at once", last - first + 1,
+                           SHOW_MAX);
+        return show_rows(ws, d, first, last);
+    }
+    const size_t c = table_find(d->table, what);
+    if (c != SIZE_MAX)
+        return show_column(ws, d, c, err);
+    err_set(err, ST_NOT_FOUND, "%.80s is no run, no column of %.80s and no row range", what, d->name);
+    err_hint(err, "show 1..20   |   show run:r1   |   cols");
+    return ST_NOT_FOUND;
+}
+
+/* ---- summary -------------------------------------------------------------------------------------------------------- */
+
+struct summary {         /* a job's inputs and outputs */
+    struct dataset *data;
+    size_t *col, ncol;
+    struct col_summary *sum;
+};
+
+static void summary_free(struct job *job)
+{
+    struct summary *s = job->arg;
+
+    if (!s)
+        return;
+    dataset_unref(s->data);
+    free(s->col);
+    free(s->sum);
+    free(s);
+    job->arg = NULL;
+}
+
+static enum status summary_work(struct job *job, struct err *err)
+{
+    struct summary *s = job->arg;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; i < s->ncol && rc == ST_OK; i++) {
+        if (ctl_stopped(&job->ctl))
+            return err_set(err, ST_CANCELLED, "stopped");
+        ctl_tell(&job->ctl, "summary", i, s->ncol, NAN);
+        rc = column_summary(s->data->table, s->col[i], NULL, s->data->table->n, &s->sum[i], err);
+    }
+    return rc;
+}
+
+/* Counts as one word of eight steps: " ..:##:. " */
+static void bars(const struct col_summary *s, struct buf *out)
+{
+    static const char steps[] = " .:-=+*#";
+    size_t most = 0;
+
+    for (size_t i = 0; i < 20; i++)
+        most = s->bins[i] > most ? s->bins[i] : most;
+    for (size_t i = 0; i < 20; i++)
+        buf_putc(out, !most || !s->bins[i] ? ' ' : steps[1 + s->bins[i] * 6 / most]);
+}
+
+static void summary_number(struct grid *g, double x)
+{
+    char num[40];
+
+    text_number(num, sizeof num, x);
+    grid_cell(g, num, 0);
+}
+
+static void summary_row(const struct summary *s, size_t i, struct grid *g, struct rec *r)
+{
+    const struct column *c = &s->data->table->col[s->col[i]];
+    const struct col_summary *m = &s->sum[i];
+    const bool real = c->type == COL_REAL;
+    struct buf hist = { 0 };
+
+    grid_cell(g, c->name, 24);
+    grid_cell(g, role_name(s->data->role[s->col[i]]), 0);
+    grid_cell(g, type_name(c->type), 0);
+    grid_printf(g, "%zu", m->missing);
+    grid_printf(g, "%s%zu", m->unique_exact ? "" : ">", m->unique);
+    const double v[] = { m->mean, m->sd, m->min, m->median, m->max };
+    for (size_t k = 0; k < 5; k++)
+        if (real)
+            summary_number(g, v[k]);
+        else
+            grid_cell(g, "", 0);
+    if (real)
+        bars(m, &hist);
+    grid_cell(g, buf_str(&hist), 0);
+    buf_free(&hist);
+    rec_item(r);
+    rec_str(r, "column", c->name);
+    rec_str(r, "role", role_name(s->data->role[s->col[i]]));
+    rec_str(r, "type", type_name(c->type));
+    rec_int(r, "missing", (int64_t)m->missing);
+    rec_int(r, "unique", (int64_t)m->unique);
+    rec_bool(r, "unique_exact", m->unique_exact);
+    const char *const keys[] = { "mean", "sd", "min", "q25", "median", "q75", "max" };
+    const double w[] = { m->mean, m->sd, m->min, m->q25, m->median, m->q75, m->max };
+    for (size_t k = 0; k < 7; k++)
+        rec_num(r, keys[k], real ? w[k] : NAN);
+    rec_close(r);
+}
+
+static void summary_tell(struct workspace *ws, const struct summary *s)
+{
+    static const bool right[] = { false, false, false, true, true, true, true, true, true, true,
+                                  false };
+    static const char *const head[] = { "column", "role", "type", "missing", "unique", "mean", "sd",
+                                        "min", "median", "max", "histogram" };
+    struct grid g;
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "summary");
+    rec_str(&r, "dataset", s->data->name);
+    rec_int(&r, "rows", (int64_t)s->data->table->n);
+    rec_int(&r, "missing", (int64_t)s->data->table->missing);
+    if (s->data->table->duplicates >= 0)
+        rec_int(&r, "duplicates", s->data->table->duplicates);
+    else
+        rec_null(&r, "duplicates");
+    rec_array(&r, "columns");
+    grid_init(&g, 11);
+    for (size_t i = 0; i < 11; i++)
+        grid_cell(&g, head[i], 0);
+    for (size_t i = 0; i < s->ncol; i++)
+        summary_row(s, i, &g, &r);
+    rec_array_close(&r);
+    grid_print(&g, right, &r.text);
+    rec_text(&r, "%zu rows, %zu missing cells", s->data->table->n, s->data->table->missing);
+    if (s->data->table->duplicates >= 0)
+        rec_text(&r, ", %" PRId64 " duplicate rows", s->data->table->duplicates);
+    grid_free(&g);
+    ws_emit(ws, &r);
+}
+
+static void summary_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    if (rc == ST_OK)
+        summary_tell(ws, job->arg);
+    else if (rc == ST_CANCELLED)
+        ws_note(ws, "stopped", "the summary was stopped");
+    else
+        ws_error(ws, err, job->line);
+}
+
+/* name against a pattern with * */
+static bool matches(const char *pattern, const char *name)
+{
+    if (*pattern == '*')
+        return matches(pattern + 1, name) || (*name && matches(pattern, name + 1));
+    return *pattern == *name && (!*pattern || matches(pattern + 1, name + 1));
+}
+
+static bool listed(const char *patterns, const char *name)
+{
+    if (!patterns)
+        return true;
+    char *copy = strdup(patterns), *save = NULL;
+    bool hit = false;
+    for (char *p = copy ? strtok_r(copy, ",", &save) : NULL; p && !hit; p = strtok_r(NULL, ",", &save))
+        hit = strlen(p) < 64 ? matches(p, name) : !strcmp(p, name);
+    hit |= !strcmp(patterns, name);
+    free(copy);
+    return hit;
+}
+
+static enum status run_summary(struct workspace *ws, const struct dataset *d, const char *patterns,
+                               const char *line, struct err *err)
+{
+    static const struct job_ops ops = { "summary", summary_work, summary_done, NULL, summary_free };
+    struct summary *s = mem_calloc(1, sizeof *s, "a summary", err);
+    struct job inline_job = { .ops = &ops, .arg = s };
+    enum status rc = ST_OK;
+
+    if (!s)
+        return ST_NOMEM;
+    s->data = dataset_snapshot(d, err);
+    s->col = mem_calloc(d->table->ncols, sizeof *s->col, "a summary", err);
+    s->sum = mem_calloc(d->table->ncols, sizeof *s->sum, "a summary", err);
+    if (!s->data || !s->col || !s->sum)
+        rc = ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < d->table->ncols; i++)
+        if (listed(patterns, d->table->col[i].name))
+            s->col[s->ncol++] = i;
+    if (rc == ST_OK && s->ncol == 0) {
+        rc = err_set(err, ST_NOT_FOUND, "no column is called %.80s", patterns);
+        err_hint(err, "cols");
+    }
+    /* What takes longer than a blink goes to the background. */
+    if (rc == ST_OK && d->table->n * s->ncol > INLINE_CELLS)
+        return ws_submit(ws, &ops, "summary", s, line, err);
+    if (rc == ST_OK)
+        rc = summary_work(&inline_job, err);
+    if (rc == ST_OK)
+        summary_tell(ws, s);
+    summary_free(&inline_job);
+    return rc;
+}
+
+static enum status cmd_summary(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return run_summary(ws, ws_dataset(ws, NULL, err), args_text(a, "columns"), args_line(a), err);
+}
+
+static enum status show_column(struct workspace *ws, const struct dataset *d, size_t c,
+                               struct err *err)
+{
+    return run_summary(ws, d, d->table->col[c].name, "summary", err);
+}
+
+/* ---- cols, missing, scale ----------------------------------------------------------------------------------------------- */
+
+static enum status list_columns(struct workspace *ws, const struct dataset *d, const char *patterns)
+{
+    static const bool right[] = { false, false, false, true, true };
+    static const char *const head[] = { "column", "role", "type", "levels", "missing" };
+    struct grid g;
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "cols");
+    rec_str(&r, "dataset", d->name);
+    rec_array(&r, "columns");
+    grid_init(&g, 5);
+    for (size_t i = 0; i < 5; i++)
+        grid_cell(&g, head[i], 0);
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        const struct column *c = &d->table->col[i];
+        if (!listed(patterns, c->name))
+            continue;
+        grid_cell(&g, c->name, 40);
+        grid_cell(&g, role_name(d->role[i]), 0);
+        grid_cell(&g, type_name(c->type), 0);
+        if (c->type == COL_CATEGORY)
+            grid_printf(&g, "%zu", c->nlevels);
+        else
+            grid_cell(&g, "", 0);
+        grid_printf(&g, "%zu", c->missing);
+        rec_item(&r);
+        rec_str(&r, "column", c->name);
+        rec_str(&r, "role", role_name(d->role[i]));
+        rec_str(&r, "type", type_name(c->type));
+        rec_int(&r, "missing", (int64_t)c->missing);
+        rec_close(&r);
+    }
+    rec_array_close(&r);
+    grid_print(&g, right, &r.text);
+    grid_free(&g);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status cmd_cols(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const char *const roles[] = { "input", "target", "id", "split", "skip" };
+    static const char *const types[] = { "real", "category", "text" };
+    struct dataset *d = ws_dataset(ws, NULL, err);
+    const char *patterns = args_text(a, "columns"), *role = args_text(a, "role"),
+               *type = args_text(a, "type");
+    size_t changed = 0, retyped = 0;
+    enum status rc = ST_OK;
+
+    if (!role && !type)
+        return list_columns(ws, d, patterns);
+    if (!patterns) {
+        err_set(err, ST_USAGE, "cols: which columns?");
+        err_hint(err, "cols x1,x2* role=skip");
+        return ST_USAGE;
+    }
+    for (size_t i = 0; type && i < 3; i++)
+        if (!strcmp(type, types[i]))
+            rc = dataset_set_type(d, patterns, (enum col_type)i, &retyped, err);
+    for (size_t i = 0; role && rc == ST_OK && i < 5; i++)
+        if (!strcmp(role, roles[i]))
+            rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
+    if (rc != ST_OK)
+        return rc;
+    struct rec r;
+    const size_t y = target_col(d);
+    rec_init(&r, REC_RESULT, "cols");
+    rec_int(&r, "changed", (int64_t)(changed + retyped));
+    rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
+    rec_str(&r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
+    rec_text(&r, "%zu column%s changed; now %zu inputs, target ", changed + retyped,
+             changed + retyped == 1 ? "" : "s", encoded_inputs(d));
+    rec_safe(&r, y == SIZE_MAX ? "none" : d->table->col[y].name);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status cmd_missing(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const char *const words[] = { "error", "mean", "median", "drop" };
+    struct dataset *d = ws_dataset(ws, NULL, err);
+    const char *policy = args_text(a, "policy");
+    struct rec r;
+
+    for (size_t i = 0; policy && i < 4; i++)
+        if (!strcmp(policy, words[i]))
+            d->missing = (enum missing_policy)i;
+    if (args_given(a, "flag"))
+        d->missing_flag = args_bool(a, "flag");
+    rec_init(&r, REC_RESULT, "missing");
+    rec_str(&r, "policy", words[d->missing]);
+    rec_bool(&r, "flag", d->missing_flag);
+    rec_int(&r, "missing", (int64_t)d->table->missing);
+    rec_text(&r, "%zu missing cells in ", d->table->missing);
+    rec_safe(&r, d->name);
+    rec_text(&r, "; policy %s%s", words[d->missing],
+             d->missing_flag ? ", with a 0/1 input that says where" : "");
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status cmd_scale(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const char *const ys[] = { "standard", "log", "none" };
+    static const char *const xs[] = { "standard", "none" };
+    struct dataset *d = ws_dataset(ws, NULL, err);
+    const char *y = args_text(a, "y"), *x = args_text(a, "x");
+    const size_t t = target_col(d);
+    struct rec r;
+
+    if (y && !strcmp(y, "log") && t != SIZE_MAX && d->table->col[t].type == COL_REAL)
+        for (size_t i = 0; i < d->table->n; i++)
+            if (d->table->col[t].v[i] <= 0.0) {
+                err_set(err, ST_RANGE, "scale y=log needs a positive target; row %zu of %.80s is %g",
+                        i + 1, d->table->col[t].name, d->table->col[t].v[i]);
+                err_hint(err, "scale y=standard");
+                return ST_RANGE;
+            }
+    for (size_t i = 0; y && i < 3; i++)
+        if (!strcmp(y, ys[i]))
+            d->yscale = (enum y_scale)i;
+    for (size_t i = 0; x && i < 2; i++)
+        if (!strcmp(x, xs[i]))
+            d->xscale = (enum x_scale)i;
+    rec_init(&r, REC_RESULT, "scale");
+    rec_str(&r, "x", xs[d->xscale]);
+    rec_str(&r, "y", ys[d->yscale]);
+    rec_text(&r, "x %s, y %s (mean and standard deviation of the training rows; scores are in "
+             "units of the target)", xs[d->xscale], ys[d->yscale]);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- split ------------------------------------------------------------------------------------------------------------------- */
+
+static enum status do_split(struct workspace *ws, struct dataset *d, const struct args *a,
+                            struct err *err)
+{
+    const char *file = args_text(a, "file"), *column = args_text(a, "column");
+    const uint64_t seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    const bool shares = args_given(a, "test") || args_given(a, "valid");
+    const double test = args_given(a, "test") || !args_given(a, "valid") ? args_num(a, "test") : 0.0,
+                 valid = args_given(a, "valid") ? args_num(a, "valid") : 0.0;
+    const int ways = (file || column) + args_given(a, "folds") + args_bool(a, "none") +
+                     (shares || args_given(a, "ordered"));
+
+    if (ways > 1) {
+        err_set(err, ST_USAGE, "split: one way at a time: test= and valid=, or column=, or folds=");
+        err_hint(err, "help split");
+        return ST_USAGE;
+    }
+    if (args_bool(a, "none")) {
+        split_none(d);
+        return ST_OK;
+    }
+    if (file && !column) {
+        err_set(err, ST_USAGE, "split file=%.80s: which column of it?", file);
+        err_hint(err, "split file=%.80s column=NAME", file);
+        return ST_USAGE;
+    }
+    if (column)
+        return split_column(d, file, column, err);
+    if (args_given(a, "folds"))
+        return split_folds(d, (size_t)args_int(a, "folds", 5), seed, err);
+    if (test + valid >= 1.0)
+        return err_set(err, ST_RANGE, "split: test and valid take %g%%: nothing is left to train on",
+                       100.0 * (test + valid));
+    return args_bool(a, "ordered") ? split_ordered(d, test, valid, err)
+                                   : split_random(d, test, valid, seed, err);
+}
+
+static enum status cmd_split(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, NULL, err);
+    const enum status rc = do_split(ws, d, a, err);
+    struct rec r;
+
+    if (rc != ST_OK)
+        return rc;
+    const struct split *s = &d->split;
+    const size_t train = s->part ? s->count[PART_TRAIN] : d->table->n;
+    rec_init(&r, REC_RESULT, "split");
+    rec_str(&r, "dataset", d->name);
+    rec_str(&r, "how", s->how);
+    rec_int(&r, "train", (int64_t)train);
+    rec_int(&r, "valid", (int64_t)(s->part ? s->count[PART_VALID] : 0));
+    rec_int(&r, "test", (int64_t)(s->part ? s->count[PART_TEST] : 0));
+    if (s->nfolds)
+        rec_int(&r, "folds", (int64_t)s->nfolds);
+    else
+        rec_null(&r, "folds");
+    rec_safe(&r, d->name);
+    if (s->nfolds) {
+        rec_text(&r, "  %zu folds of about %zu rows", s->nfolds, d->table->n / s->nfolds);
+    } else {
+        rec_text(&r, "  train %zu", train);
+        if (s->part && s->count[PART_VALID])
+            rec_text(&r, "  valid %zu", s->count[PART_VALID]);
+        rec_text(&r, "  test %zu rows", s->part ? s->count[PART_TEST] : 0);
+    }
+    if (s->how) {
+        rec_text(&r, "  (");
+        rec_safe(&r, s->how);
+        rec_text(&r, ")");
+    }
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------------------- */
+
+const struct command cmd_data_rows[] = {
+    { "open", "data", "Read a table: CSV, TSV, NPY, also .gz and .zst", "open share/data/co2.csv",
+      { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+          "the file; - is standard input" },
+        { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "column to predict (default: the last)" },
+        { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
+        { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },
+        { "name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)" },
+        { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter: one character, tab, semicolon" },
+        { "header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)" },
+        { "missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-" },
+        { "decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark" },
+        { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real" } },
+      CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
+      "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
+      "column and cell. Nothing is dropped or guessed in silence." },
+    { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy" },
+        { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },
+        { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the generator (default: the option seed)" },
+        { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function" },
+        { "noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise" },
+        { "as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset" } },
+      CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_demo, NULL },
+    { "data", "data", "List the datasets", "data", { { .name = NULL } }, 0, cmd_list, NULL },
+    { "use", "data", "Choose the current dataset", "use .",
+      { { "dataset", ARG_DATASET, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+          "its name; -1 is the one before" } },
+      CMD_CHANGES, cmd_use, NULL },
+    { "show", "data", "Rows, a column, a dataset or a run", "show 1..5",
+      { { "object", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+          "rows a..b, a column, . (the dataset), run:r7 (default: the first rows)" } },
+      0, cmd_show, NULL },
+    { "summary", "data", "Each column: missing, unique, moments, histogram", "summary",
+      { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: x1,x2* (default: all)" } },
+      CMD_NEEDS_DATA, cmd_summary, NULL },
+    { "cols", "data", "List columns; set role or type by pattern", "cols *",
+      { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*" },
+        { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|id|split|skip", NULL, "what it is for" },
+        { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text", NULL, "what its cells are" } },
+      CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols, NULL },
+    { "missing", "data", "What to do about missing cells", "missing mean flag=yes",
+      { { "policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,
+          "stop, fill with the training rows' mean or median, or drop the row" },
+        { "flag", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "an extra 0/1 input that says where" } },
+      CMD_NEEDS_DATA | CMD_CHANGES, cmd_missing, NULL },
+    { "scale", "data", "Scaling of inputs and target", "scale y=standard",
+      { { "y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "of the target" },
+        { "x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "of the inputs" } },
+      CMD_NEEDS_DATA | CMD_CHANGES, cmd_scale,
+      "Fitted on training rows only. Scores are in units of the target whatever the scaling." },
+    { "split", "data", "Which rows train, validate, test", "split test=20% seed=7",
+      { { "test", ARG_SHARE, 0, "20%", 0, 0.99, NULL, NULL, "share of test rows" },
+        { "valid", ARG_SHARE, 0, NULL, 0, 0.99, NULL, NULL, "share of validation rows" },
+        { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the draw (default: the option seed)" },
+        { "ordered", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the last rows, not random ones" },
+        { "file", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "a table whose column says it" },
+        { "column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+          "0/1 with 1 = test, or the words train, valid, test" },
+        { "folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "k folds for score folds" },
+        { "none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "undo: all rows train" } },
+      CMD_NEEDS_DATA | CMD_CHANGES, cmd_split,
+      "A column used by a split is no input. Valid rows are neither trained on nor scored unless\n"
+      "score on=valid asks for them." },
+    { .name = NULL },
+};

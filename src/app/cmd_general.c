@@ -1,0 +1,728 @@
+/* app/cmd_general.c -- settings, background work, runs, help, scripts: set, get, jobs, stop, wait,
+ * runs, compare, note, help, about, source, quit. */
+#include "config.h"
+
+#include "app/commands.h"
+#include "app/grid.h"
+#include "app/job.h"
+#include "app/options.h"
+#include "app/script.h"
+#include "app/store.h"
+#include "app/workspace.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/backend.h"
+#include "compute/blas.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- set, get ------------------------------------------------------------------------------------- */
+
+static double *hp_place(struct workspace *ws, size_t slot)
+{
+    const size_t n = kernel_nhp(&ws->kernel);
+
+    return slot < n ? &ws->hp[slot] : slot == n ? &ws->amplitude : &ws->noise;
+}
+
+static struct tune_bound *hp_bound(struct workspace *ws, size_t slot)
+{
+    const size_t n = kernel_nhp(&ws->kernel);
+
+    return slot < n ? &ws->hp_bound[slot] : slot == n ? &ws->amp_bound : &ws->noise_bound;
+}
+
+static void hp_name(const struct workspace *ws, size_t slot, char name[KERNEL_NAME_MAX],
+                    struct hparam *h)
+{
+    const size_t n = kernel_nhp(&ws->kernel);
+
+    if (slot < n) {
+        kernel_hp_info(&ws->kernel, slot, name, h);
+        return;
+    }
+    snprintf(name, KERNEL_NAME_MAX, "%s", slot == n ? "amplitude" : "noise");
+    *h = (struct hparam){ name, "", 0.0, 0.0, slot == n ? 1.0 : 0.1, "" };
+}
+
+/* Who is behind a hyperparameter's value: a tuning run, `set`, or nobody. */
+static void hp_origin(const struct workspace *ws, size_t slot, double value, char *out, size_t len)
+{
+    char name[KERNEL_NAME_MAX];
+    struct hparam h;
+
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *r = ws->run[i];
+        const struct tune_point *p = &r->tune.best;
+        if (r->kind != RUN_TUNE || !r->tune.evaluations)
+            continue;
+        const double best = slot < r->tune.nhp ? p->hp[slot]
+                          : slot == r->tune.nhp ? p->amplitude : p->noise;
+        if (best == value) {
+            snprintf(out, len, "tuned by %s", r->id);
+            return;
+        }
+    }
+    hp_name(ws, slot, name, &h);
+    snprintf(out, len, "%s", value == h.init ? "starting value" : "set");
+}
+
+static void hp_row(struct workspace *ws, size_t slot, struct grid *g, struct rec *r)
+{
+    const struct tune_bound *b = hp_bound(ws, slot);
+    const double v = *hp_place(ws, slot);
+    char name[KERNEL_NAME_MAX], origin[40], lo[32], hi[32];
+    struct hparam h;
+
+    hp_name(ws, slot, name, &h);
+    hp_origin(ws, slot, v, origin, sizeof origin);
+    rec_item(r);
+    rec_str(r, "name", name);
+    rec_num(r, "value", v);
+    rec_str(r, "by", origin);
+    rec_num(r, "min", b->hi > 0.0 ? b->lo : NAN);
+    rec_num(r, "max", b->hi > 0.0 ? b->hi : NAN);
+    rec_close(r);
+    grid_cell(g, name, 0);
+    grid_printf(g, "%.5g", v);
+    grid_cell(g, origin, 0);
+    if (b->hi > 0.0) {
+        text_number(lo, sizeof lo, b->lo);
+        text_number(hi, sizeof hi, b->hi);
+        grid_printf(g, "tuned within %s..%s", lo, hi);
+    } else {
+        grid_cell(g, "", 0);
+    }
+}
+
+static void option_line(const struct workspace *ws, const struct option_row *o, struct grid *g,
+                        struct rec *r)
+{
+    struct buf value = { 0 };
+
+    o->show(&ws->opt, &value);
+    rec_item(r);
+    rec_str(r, "name", o->arg.name);
+    rec_str(r, "value", buf_str(&value));
+    rec_str(r, "by", option_origin(ws->origin, o->arg.name));
+    rec_close(r);
+    grid_cell(g, o->arg.name, 0);
+    grid_cell(g, buf_str(&value), 0);
+    grid_cell(g, option_origin(ws->origin, o->arg.name), 0);
+    grid_cell(g, o->arg.help, 70);
+    buf_free(&value);
+}
+
+/* name NULL: all. */
+static enum status tell_settings(struct workspace *ws, const char *command, const char *name,
+                                 struct err *err)
+{
+    const size_t slots = kernel_nhp(&ws->kernel) + 2;
+    struct buf kernel = { 0 };
+    struct grid g;
+    struct rec r;
+    size_t slot = SIZE_MAX, told = 0;
+    const struct option_row *only = NULL;
+
+    if (name && ws_hp_slot(&ws->kernel, strcmp(name, "l") ? name : "lengthscale", &slot, NULL) !=
+                    ST_OK && !(only = option_find(name, err)))
+        return err->code;
+    rec_init(&r, REC_RESULT, command);
+    kernel_print(&ws->kernel, &kernel);
+    rec_str(&r, "kernel", buf_str(&kernel));
+    rec_array(&r, "settings");
+    grid_init(&g, 4);
+    for (size_t i = 0; i < slots; i++)
+        if (!name || i == slot) {
+            hp_row(ws, i, &g, &r);
+            told++;
+        }
+    const struct option_row *o;
+    for (size_t i = 0; (o = option_at(i)) != NULL; i++)
+        if (!name || o == only) {
+            option_line(ws, o, &g, &r);
+            told++;
+        }
+    rec_array_close(&r);
+    if (!name)
+        rec_text(&r, "kernel %s\n", buf_str(&kernel));
+    grid_print(&g, NULL, &r.text);
+    grid_free(&g);
+    buf_free(&kernel);
+    ws_emit(ws, &r);
+    return told ? ST_OK : ST_INTERNAL;
+}
+
+static enum status set_hyper(struct workspace *ws, const char *name, double lo, double hi,
+                             struct err *err)
+{
+    size_t slot;
+    const enum status rc = ws_hp_slot(&ws->kernel, name, &slot, err);
+
+    if (rc != ST_OK)
+        return rc;
+    struct tune_bound *b = hp_bound(ws, slot), old = *b;
+    if (lo == hi) {
+        *hp_place(ws, slot) = lo;
+        ws->hp_tuned = true; /* chosen by somebody: a fit need not say that they are untuned */
+        return ST_OK;
+    }
+    if (!isnan(lo))
+        b->lo = lo;
+    if (!isnan(hi))
+        b->hi = hi;
+    b->fixed = false;
+    if (b->hi > 0.0 && !(b->lo < b->hi)) {
+        err_set(err, ST_RANGE, "%s: the bounds %g..%g are empty", name, b->lo, b->hi);
+        *b = old;
+        return ST_RANGE;
+    }
+    return ST_OK;
+}
+
+static enum status cmd_set(struct workspace *ws, const struct args *a, struct err *err)
+{
+    enum status rc = ST_OK;
+    const char *value;
+    double lo, hi;
+
+    if (!args_opts(a) && !args_hp(a))
+        return tell_settings(ws, "set", args_text(a, "name"), err);
+    for (size_t i = 0; i < args_hp(a) && rc == ST_OK; i++) {
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        rc = set_hyper(ws, name, lo, hi, err);
+    }
+    for (size_t i = 0; i < args_opts(a) && rc == ST_OK; i++) {
+        const char *name = args_opt_at(a, i, &value);
+        rc = option_set(&ws->opt, ws->origin, name, value, BY_SET, err);
+    }
+    return rc;
+}
+
+static enum status cmd_get(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return tell_settings(ws, "get", args_text(a, "name"), err);
+}
+
+/* ---- jobs, stop, wait --------------------------------------------------------------------------------- */
+
+static enum status cmd_jobs(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct job_view v;
+    struct rec r;
+    unsigned long number;
+    const char *line;
+
+    (void)a, (void)err;
+    rec_init(&r, REC_RESULT, "jobs");
+    rec_array(&r, "jobs");
+    for (size_t i = 0; jobs_view(ws->jobs, i, &v); i++) {
+        rec_item(&r);
+        rec_str(&r, "name", v.name);
+        rec_str(&r, "state", v.stopping ? "stopped" : v.running ? "running" : "queued");
+        rec_str(&r, "line", v.line);
+        rec_num(&r, "seconds", v.seconds);
+        rec_num(&r, "left", v.left);
+        rec_close(&r);
+        job_words(&v, &r.text);
+        rec_text(&r, "   (");
+        rec_safe(&r, v.line);
+        rec_text(&r, ")\n");
+    }
+    for (size_t i = 0; (line = workspace_waiting_at(ws, i, &number)) != NULL; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "q%lu", number);
+        rec_item(&r);
+        rec_str(&r, "name", name);
+        rec_str(&r, "state", "waiting");
+        rec_str(&r, "line", line);
+        rec_null(&r, "seconds");
+        rec_null(&r, "left");
+        rec_close(&r);
+        rec_text(&r, "%s waits: ", name);
+        rec_safe(&r, line);
+        rec_text(&r, "\n");
+    }
+    rec_array_close(&r);
+    if (!r.text.len)
+        rec_text(&r, "no job is running");
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static void mark_stopped(struct workspace *ws, const char *name)
+{
+    for (size_t i = 0; i < ws->nrun; i++) {
+        struct run *r = ws->run[i];
+        if ((r->state == RUN_RUNNING || r->state == RUN_QUEUED) &&
+            (!strcmp(name, "*") || !strcmp(name, r->id)))
+            r->state = RUN_STOPPED;
+    }
+    ws->serial++;
+}
+
+static enum status cmd_stop(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *name = args_text(a, "job");
+    const bool now = args_bool(a, "now"), all = name && (!strcmp(name, "*") || !strcmp(name, "all"));
+    struct job_view v;
+    struct rec r;
+    char what[24] = "*";
+
+    if (name && !strncmp(name, "run:", 4))
+        name += 4;
+    if (name && *name == 'q' && strspn(name + 1, "0123456789") == strlen(name + 1)) {
+        const enum status rc = workspace_forget(ws, strtoul(name + 1, NULL, 10), err);
+        if (rc != ST_OK)
+            return rc;
+        snprintf(what, sizeof what, "%s", name);
+    } else {
+        if (all)
+            workspace_forget(ws, 0, NULL);
+        else if ((!name || !strcmp(name, ".")) && jobs_view(ws->jobs, 0, &v))
+            snprintf(what, sizeof what, "%s", v.name);
+        else if (name && strcmp(name, "."))
+            snprintf(what, sizeof what, "%.23s", name);
+        const enum status rc = jobs_stop(ws->jobs, what, now, err);
+        if (rc != ST_OK)
+            return rc;
+        mark_stopped(ws, what);
+    }
+    rec_init(&r, REC_RESULT, "stop");
+    rec_str(&r, "job", what);
+    rec_bool(&r, "keep", !now && *what != 'q');
+    rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what,
+             *what == 'q' ? "" : now ? "; nothing is kept" : "; the best iterate is kept");
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* It has waited in line: nothing is left to do. */
+static enum status cmd_wait(struct workspace *ws, const struct args *a, struct err *err)
+{
+    (void)ws, (void)a, (void)err;
+    return ST_OK;
+}
+
+/* ---- runs, compare, note --------------------------------------------------------------------------------- */
+
+static void run_number(struct grid *g, double x)
+{
+    char num[40];
+
+    if (isfinite(x))
+        text_number(num, sizeof num, x);
+    else
+        snprintf(num, sizeof num, "-");
+    grid_cell(g, num, 0);
+}
+
+static double run_seconds(const struct run *r)
+{
+    return r->state == RUN_RUNNING ? job_now() - r->started
+         : r->ended > r->started ? r->ended - r->started : NAN;
+}
+
+static double run_nmll(const struct run *r)
+{
+    return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.nmll : NAN;
+}
+
+static void run_json(struct rec *rec, const struct run *r)
+{
+    const bool fit = r->kind == RUN_FIT;
+
+    rec_item(rec);
+    rec_str(rec, "run", r->id);
+    rec_str(rec, "kind", fit ? "fit" : "tune");
+    rec_str(rec, "state", run_state_name(r->state));
+    rec_str(rec, "dataset", r->dataset_name);
+    rec_str(rec, "kernel", r->kernel_text);
+    rec_str(rec, "solver", fit && *r->info.solver ? r->info.solver : NULL);
+    rec_num(rec, "features", fit ? (r->info.features ? (double)r->info.features : NAN)
+                                 : (double)r->topt.features);
+    rec_num(rec, "rank", fit && r->info.rank ? (double)r->info.rank : NAN);
+    rec_num(rec, "iterations", fit ? (double)r->info.iterations : NAN);
+    rec_str(rec, "outcome", fit && r->info.why ? outcome_name(r->info.why) : NULL);
+    rec_num(rec, "nmll", run_nmll(r));
+    rec_num(rec, "rmse", r->has_score ? r->score_raw.rmse : NAN);
+    rec_num(rec, "rmse_scaled", r->has_score ? r->score_scaled.rmse : NAN);
+    rec_num(rec, "coverage95", r->has_score ? r->score_scaled.coverage95 : NAN);
+    rec_num(rec, "seconds", run_seconds(r));
+    rec_str(rec, "note", r->note);
+    rec_close(rec);
+}
+
+static void run_row(struct grid *g, const struct workspace *ws, const struct run *r)
+{
+    const bool fit = r->kind == RUN_FIT;
+    char mark = r->state == RUN_RUNNING ? '>' : r->state == RUN_FAILED ? 'x'
+              : r->state == RUN_QUEUED ? '.' : fit && (int)r->info.why < 0 ? '!' : ' ';
+
+    if (mark == ' ' && !strcmp(r->id, ws->last_fit))
+        mark = '*';
+    grid_printf(g, "%c%s", mark, r->id);
+    grid_cell(g, run_state_name(r->state), 0);
+    grid_cell(g, r->dataset_name, 16);
+    grid_cell(g, r->kernel_text, 24);
+    grid_cell(g, fit ? r->info.solver : "tune", 0);
+    run_number(g, fit ? (r->info.features ? (double)r->info.features : NAN)
+                      : r->topt.exact ? NAN : (double)r->topt.features);
+    run_number(g, fit && r->info.rank ? (double)r->info.rank : NAN);
+    run_number(g, fit ? (double)r->info.iterations : (double)r->tune.evaluations);
+    run_number(g, run_nmll(r));
+    run_number(g, r->has_score ? r->score_raw.rmse : NAN);
+    run_number(g, r->has_score ? r->score_scaled.coverage95 : NAN);
+    char sec[32] = "-";
+    if (isfinite(run_seconds(r)))
+        text_seconds(sec, sizeof sec, run_seconds(r));
+    grid_cell(g, sec, 0);
+    grid_cell(g, r->note, 40);
+}
+
+static enum status cmd_runs(struct workspace *ws, const struct args *a, struct err *err)
+{
+    static const bool right[] = { false, false, false, false, false, true, true, true, true, true,
+                                  true, true, false };
+    static const char *const head[] = { " run", "state", "data", "kernel", "solver", "features",
+                                        "rank", "it", "nmll", "rmse", "cover95", "time", "note" };
+    const char *kind = args_text(a, "kind");
+    struct grid g;
+    struct rec r;
+    size_t n = 0;
+
+    (void)err;
+    rec_init(&r, REC_RESULT, "runs");
+    rec_array(&r, "runs");
+    grid_init(&g, 13);
+    for (size_t i = 0; i < 13; i++)
+        grid_cell(&g, head[i], 0);
+    for (size_t i = 0; i < ws->nrun; i++) {
+        const struct run *run = ws->run[i];
+        if (strcmp(kind, "all") && (run->kind == RUN_FIT) != !strcmp(kind, "fits"))
+            continue;
+        run_row(&g, ws, run);
+        run_json(&r, run);
+        n++;
+    }
+    rec_array_close(&r);
+    if (n)
+        grid_print(&g, right, &r.text);
+    rec_text(&r, n ? "* last fit   > running   ! stopped short   x failed" : "no runs yet: tune, fit");
+    grid_free(&g);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* One row of a comparison: the same words for all, or marked. */
+struct aspect { const char *name; void (*write)(const struct run *, struct buf *); };
+
+static void put(struct buf *b, double x)
+{
+    char num[40];
+
+    if (isfinite(x))
+        text_number(num, sizeof num, x);
+    else
+        snprintf(num, sizeof num, "-");
+    buf_puts(b, num);
+}
+
+#define ASPECT(id, expr)                                              \
+    static void aspect_##id(const struct run *r, struct buf *b)       \
+    {                                                                 \
+        expr;                                                         \
+    }
+static bool is_fit(const struct run *r)
+{
+    return r->kind == RUN_FIT;
+}
+ASPECT(data, buf_puts(b, r->dataset_name ? r->dataset_name : "-"))
+ASPECT(split, buf_puts(b, r->data && r->data->split.how ? r->data->split.how : "-"))
+ASPECT(kernel, buf_puts(b, r->kernel_text ? r->kernel_text : "-"))
+ASPECT(length, put(b, is_fit(r) ? r->fit.hp[0] : r->tune.best.hp[0]))
+ASPECT(amplitude, put(b, is_fit(r) ? r->fit.amplitude : r->tune.best.amplitude))
+ASPECT(noise, put(b, is_fit(r) ? r->fit.noise : r->tune.best.noise))
+ASPECT(solver, buf_puts(b, is_fit(r) ? r->info.solver : "tune"))
+ASPECT(features, put(b, is_fit(r) ? (double)r->info.features : (double)r->topt.features))
+ASPECT(rank, put(b, is_fit(r) && r->info.rank ? (double)r->info.rank : NAN))
+ASPECT(precond, buf_puts(b, is_fit(r) && *r->info.precond ? r->info.precond : "-"))
+ASPECT(rtol, put(b, is_fit(r) ? r->fit.rtol : NAN))
+ASPECT(seed, put(b, is_fit(r) ? (double)r->fit.seed : (double)r->topt.seed))
+ASPECT(state, buf_puts(b, run_state_name(r->state)))
+ASPECT(outcome, buf_puts(b, is_fit(r) && r->info.why ? outcome_name(r->info.why) : "-"))
+ASPECT(iterations, put(b, is_fit(r) ? (double)r->info.iterations : (double)r->tune.evaluations))
+ASPECT(residual, put(b, is_fit(r) ? r->info.true_residual : NAN))
+ASPECT(nmll, put(b, run_nmll(r)))
+ASPECT(rmse, put(b, r->has_score ? r->score_raw.rmse : NAN))
+ASPECT(nlpd, put(b, r->has_score ? r->score_raw.nlpd : NAN))
+ASPECT(coverage, put(b, r->has_score ? r->score_scaled.coverage95 : NAN))
+ASPECT(seconds, put(b, run_seconds(r)))
+static const struct aspect aspects[] = {
+    { "data", aspect_data }, { "split", aspect_split }, { "kernel", aspect_kernel },
+    { "lengthscale", aspect_length }, { "amplitude", aspect_amplitude }, { "noise", aspect_noise },
+    { "solver", aspect_solver }, { "features", aspect_features }, { "rank", aspect_rank },
+    { "precond", aspect_precond }, { "rtol", aspect_rtol }, { "seed", aspect_seed },
+    { "state", aspect_state }, { "outcome", aspect_outcome }, { "iterations", aspect_iterations },
+    { "true_residual", aspect_residual }, { "nmll", aspect_nmll }, { "rmse", aspect_rmse },
+    { "nlpd", aspect_nlpd }, { "coverage95", aspect_coverage }, { "seconds", aspect_seconds },
+};
+
+enum { COMPARE_MAX = 8 };
+
+/* Which runs: those named, else the last two fits. */
+static enum status compared(struct workspace *ws, const struct args *a,
+                            const struct run *out[COMPARE_MAX], size_t *n, struct err *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < args_many(a, "runs"); i++) {
+        if (*n == COMPARE_MAX)
+            return err_set(err, ST_LIMIT, "at most %d runs are compared at once", COMPARE_MAX);
+        if (!(out[(*n)++] = ws_run(ws, args_many_at(a, "runs", i), err)))
+            return err->code;
+    }
+    if (*n)
+        return ST_OK;
+    for (size_t i = ws->nrun; i-- > 0 && *n < 2;)
+        if (ws->run[i]->kind == RUN_FIT) {
+            out[1 - *n] = ws->run[i];
+            ++*n;
+        }
+    if (*n < 2) {
+        err_named(err, ST_STATE, "no-run", "two runs are needed to compare");
+        err_hint(err, "fit; then compare r1 r2");
+        return ST_STATE;
+    }
+    return ST_OK;
+}
+
+static enum status cmd_compare(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct run *run[COMPARE_MAX];
+    size_t n;
+    struct grid g;
+    struct rec r;
+    enum status rc = compared(ws, a, run, &n, err);
+
+    if (rc != ST_OK)
+        return rc;
+    rec_init(&r, REC_RESULT, "compare");
+    rec_array(&r, "runs");
+    for (size_t i = 0; i < n; i++)
+        run_json(&r, run[i]);
+    rec_array_close(&r);
+    rec_open(&r, "differs");
+    grid_init(&g, n + 2);
+    grid_cell(&g, "", 0);
+    grid_cell(&g, "", 0);
+    for (size_t i = 0; i < n; i++)
+        grid_cell(&g, run[i]->id, 0);
+    for (size_t k = 0; k < sizeof aspects / sizeof *aspects; k++) {
+        struct buf cell[COMPARE_MAX] = { { 0 } };
+        bool same = true;
+        for (size_t i = 0; i < n; i++) {
+            aspects[k].write(run[i], &cell[i]);
+            same &= !strcmp(buf_str(&cell[i]), buf_str(&cell[0]));
+        }
+        rec_bool(&r, aspects[k].name, !same);
+        grid_cell(&g, same ? "" : "*", 0);
+        grid_cell(&g, aspects[k].name, 0);
+        for (size_t i = 0; i < n; i++) {
+            grid_cell(&g, buf_str(&cell[i]), 28);
+            buf_free(&cell[i]);
+        }
+    }
+    rec_close(&r);
+    grid_print(&g, NULL, &r.text);
+    rec_text(&r, "* differs");
+    grid_free(&g);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static enum status cmd_note(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *text = args_text(a, "text");
+    struct run *run = NULL;
+    struct rec r;
+
+    if (args_given(a, "run") || *ws->last_fit) {
+        run = ws_run(ws, args_text(a, "run"), err);
+        if (!run)
+            return err->code;
+        char *copy = mem_strdup(text, err);
+        if (!copy)
+            return ST_NOMEM;
+        free(run->note);
+        run->note = copy;
+        if (ws->store)
+            store_run(ws->store, run);
+    }
+    rec_init(&r, REC_RESULT, "note");
+    rec_str(&r, "run", run ? run->id : NULL);
+    rec_str(&r, "text", text);
+    rec_text(&r, "noted%s%s", run ? " at " : " in the log", run ? run->id : "");
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- help, about ----------------------------------------------------------------------------------------------- */
+
+static enum status cmd_help(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *topic = args_text(a, "topic");
+    struct buf page = { 0 };
+    struct rec r;
+
+    if (!topic) {
+        help_overview(&page);
+    } else if (*topic == '/' && topic[1]) {
+        if (!help_search(topic + 1, &page)) {
+            err_set(err, ST_NOT_FOUND, "no page speaks of '%.60s'", topic + 1);
+            err_hint(err, "help");
+        }
+    } else if (!help_topic(topic, &page)) {
+        const struct command *c = command_find(topic, err);
+        if (c)
+            command_help(c, &page);
+        else
+            err_hint(err, "help /%.60s   (searches all pages)", topic);
+    }
+    if (!page.len) {
+        buf_free(&page);
+        return err->code;
+    }
+    rec_init(&r, REC_RESULT, "help");
+    rec_str(&r, "topic", topic);
+    rec_str(&r, "text", buf_str(&page));
+    rec_text(&r, "%s", buf_str(&page));
+    buf_free(&page);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+static void about_path(struct rec *r, const char *key, const char *env, const char *fallback)
+{
+    const char *base = getenv(env), *home = getenv("HOME");
+    struct buf path = { 0 };
+
+    if (base && *base == '/')
+        buf_printf(&path, "%s/gpdesk", base);
+    else if (home)
+        buf_printf(&path, "%s/%s/gpdesk", home, fallback);
+    rec_str(r, key, buf_str(&path));
+    rec_text(r, "\n  %-9s ", key);
+    rec_safe(r, buf_str(&path));
+    buf_free(&path);
+}
+
+static enum status cmd_about(struct workspace *ws, const struct args *a, struct err *err)
+{
+    char ram[32], limit[32], rss[32];
+    const struct kernel_ops *k;
+    struct rec r;
+
+    (void)a, (void)err;
+    mem_format(ram, sizeof ram, (double)mem_physical());
+    mem_format(limit, sizeof limit, (double)ws->opt.mem);
+    mem_format(rss, sizeof rss, (double)mem_peak_rss());
+    rec_init(&r, REC_RESULT, "about");
+    rec_str(&r, "version", PACKAGE_VERSION);
+    rec_str(&r, "cpu", cpu_level());
+    rec_str(&r, "blas", blas_describe());
+    rec_int(&r, "threads", (int64_t)ws->opt.threads);
+    rec_int(&r, "cores", (int64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    rec_int(&r, "memory", (int64_t)mem_physical());
+    rec_int(&r, "memory_limit", (int64_t)ws->opt.mem);
+    rec_int(&r, "memory_peak", (int64_t)mem_peak_rss());
+    rec_str(&r, "backend", ws->backend->name);
+    rec_str(&r, "session", ws->store ? store_path(ws->store) : NULL);
+    rec_text(&r, "gpdesk %s: scalable Gaussian processes in the terminal; GPL-3.0-or-later\n"
+             "  cpu       %s kernels, %zu of %ld threads\n  blas      %s\n"
+             "  memory    %s used at most so far; limit %s of %s\n  devices   %s (%s); no GPU module\n"
+             "  kernels  ",
+             PACKAGE_VERSION, cpu_level(), ws->opt.threads, sysconf(_SC_NPROCESSORS_ONLN),
+             blas_describe(), rss, limit, ram, ws->backend->name, ws->backend->summary);
+    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
+        rec_text(&r, " %s", k->name);
+    if (ws->store) {
+        rec_text(&r, "\n  session   ");
+        rec_safe(&r, store_path(ws->store));
+    }
+    about_path(&r, "config", "XDG_CONFIG_HOME", ".config");
+    about_path(&r, "state", "XDG_STATE_HOME", ".local/state");
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- source, quit ------------------------------------------------------------------------------------------------ */
+
+static enum status cmd_source(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *path = args_text(a, "file");
+    char *text = NULL;
+    enum status rc = script_read(path, &text, err);
+
+    if (rc != ST_OK)
+        return rc;
+    rc = workspace_exec_from(ws, text, path, 1);
+    free(text);
+    if (rc != ST_OK)
+        err_set(err, rc, "%.300s does not parse; nothing of it was run", path);
+    return rc;
+}
+
+static enum status cmd_quit(struct workspace *ws, const struct args *a, struct err *err)
+{
+    (void)a, (void)err;
+    ws->quit = true;
+    return ST_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+
+const struct command cmd_general_rows[] = {
+    { "set", "settings", "Set hyperparameters and options; alone: list them all", "set l=0.8 noise=0.05",
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "show this one only" } },
+      CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS, cmd_set,
+      "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= one of them.\n"
+      "Stronger than the command line, which is stronger than GPDESK_NAME, then the config file." },
+    { "get", "settings", "Show a setting, and who set it", "get seed",
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "hyperparameter or option (default: all)" } },
+      0, cmd_get, NULL },
+    { "jobs", "work", "List what runs and what waits", "jobs", { { .name = NULL } }, 0, cmd_jobs, NULL },
+    { "stop", "work", "Stop a job, keeping its best iterate", "stop *",
+      { { "job", ARG_JOB, ARGF_POS, NULL, 0, 0, NULL, NULL,
+          "r7, t2, q3 (waiting), * (all); default: the running one" },
+        { "now", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "keep nothing" } },
+      0, cmd_stop, NULL },
+    { "wait", "work", "Go on when all jobs have ended", "wait", { { .name = NULL } }, CMD_BARRIER,
+      cmd_wait, NULL },
+    { "runs", "work", "Table of tunings and fits", "runs",
+      { { "kind", ARG_CHOICE, ARGF_POS, "all", 0, 0, "all|fits|tunings", NULL, "which" } },
+      0, cmd_runs, NULL },
+    { "compare", "work", "Runs side by side, differences marked", "compare r1 r2",
+      { { "runs", ARG_RUN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
+          "which (default: the last two fits)" } },
+      0, cmd_compare, NULL },
+    { "note", "work", "A remark for a run", "note r1 looks good",
+      { { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which (default: the last fit)" },
+        { "text", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
+          "the rest of the line" } },
+      0, cmd_note, NULL },
+    { "source", "session", "Run a script", "source share/examples/co2.gps",
+      { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script" } },
+      0, cmd_source, "All of it is parsed before its first line runs." },
+    { "help", "general", "This overview, a command, a page, or a search", "help fit",
+      { { "topic", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "command or page; /word searches" } },
+      0, cmd_help, NULL },
+    { "about", "general", "Version, processor, libraries, memory, paths", "about",
+      { { .name = NULL } }, 0, cmd_about, NULL },
+    { "quit", "general", "End the program", "quit", { { .name = NULL } }, 0, cmd_quit, NULL },
+    { .name = NULL },
+};

@@ -1,0 +1,211 @@
+/* app/help.c -- the overview of commands, pages that are no command, and searching them all. */
+#include "app/commands.h"
+
+#include "app/options.h"
+#include "app/table.h"
+#include "app/workspace.h"
+#include "base/text.h"
+#include "compute/kernel.h"
+#include "compute/precond.h"
+#include "compute/solver.h"
+#include "compute/tune.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char grammar_page[] =
+    "A line is one or more commands, separated by ; -- the rest of a line behind # is a comment,\n"
+    "and a \\ at its end goes on on the next one.\n"
+    "  command   verb, then objects, key=value pairs and flags: score r7 on=test\n"
+    "            --key=value and --key value mean key=value; verb ? shows the usage\n"
+    "  words     unique beginnings of verbs and keys will do; an ambiguous one is listed\n"
+    "  quotes    'as it stands' and \"with \\\" \\\\ \\n \\t \\x1b\": names with blanks or signs need them\n"
+    "  numbers   64k 1.5M (thousands, millions); 4GB (1024 x 1024 x 1024 bytes each); 30s 5m 2h; 90%\n"
+    "  ranges    a..b an interval; a..b/step; a..b*2 doubling; a,b,c a list\n"
+    "  objects   a name, . (the current one), -1 (the one before), r7 or run:r7, dataset:kin40k\n"
+    "  kernels   rbf   matern(nu=3/2)   rbf(l=0.3)   (see help kernels)\n"
+    "Keys of hyperparameters: l= (lengthscale=), amplitude=, noise=; l=0.1..10 sets bounds, and\n"
+    "l.min= l.max= one of them. All are standard deviations in scaled units.\n";
+
+static const char batch_page[] =
+    "gpdesk [options] [FILE ...] runs without questions where no terminal is: -e LINE (repeatable),\n"
+    "-f SCRIPT, a script as FILE, or lines on standard input. All is parsed before the first command\n"
+    "runs; every job runs to its end before the next line.\n"
+    "  stdout    results; with --format json every record, one object a line\n"
+    "  stderr    notes, warnings, errors, progress\n"
+    "  exit      0 all done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped\n"
+    "            short of its tolerance (0 with --accept-unconverged); 4 an input file is missing or\n"
+    "            malformed; 5 out of memory, disk or time; 128+n ended by signal n, the best iterate\n"
+    "            saved\n"
+    "  -n        parses all, looks for the files, predicts the memory, runs nothing\n"
+    "  -k        goes on after a failure; --strict makes warnings failures\n";
+
+static void kernels_page(struct buf *out)
+{
+    const struct kernel_ops *k;
+
+    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++) {
+        buf_printf(out, "%-10s %s: %s\n", k->name, k->title, k->formula);
+        for (const struct kparam *p = k->params; p && p->name; p++)
+            buf_printf(out, "           %s=%g  %s\n", p->name, p->init, p->help);
+        for (const struct hparam *h = k->hparams; h && h->name; h++)
+            buf_printf(out, "           %s  %s (starts at %g, %g to %g)\n", h->name, h->help, h->init,
+                       h->lo, h->hi);
+        buf_printf(out, "           %s\n", k->cite);
+    }
+}
+
+static void solvers_page(struct buf *out)
+{
+    const struct solver_ops *s;
+    const struct precond_ops *p;
+    const struct tuner_ops *t;
+
+    buf_puts(out, "fit solver=\n");
+    for (size_t i = 0; (s = solver_at(i)) != NULL; i++)
+        buf_printf(out, "  %-10s %s: %s\n", s->name, s->title, s->help);
+    buf_puts(out, "fit precond=\n");
+    for (size_t i = 0; (p = precond_at(i)) != NULL; i++)
+        buf_printf(out, "  %-10s %s: %s\n", p->name, p->title, p->help);
+    buf_puts(out, "tune method=\n");
+    for (size_t i = 0; (t = tuner_at(i)) != NULL; i++)
+        buf_printf(out, "  %-10s %s: %s\n", t->name, t->title, t->help);
+}
+
+static void plots_page(struct buf *out)
+{
+    const struct plot_ops *p;
+
+    for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
+        buf_printf(out, "%-12s %s: %s\n", p->name, p->title, p->help ? p->help : p->axes);
+    buf_puts(out, "plot NAME out=FILE.svg|png|pdf|txt|csv writes a file; describe NAME says it in words.\n");
+}
+
+static void options_page(struct buf *out)
+{
+    const struct option_row *o;
+
+    for (size_t i = 0; (o = option_at(i)) != NULL; i++)
+        buf_printf(out, "%-20s %s%s%s\n", o->arg.name, o->arg.help, o->arg.choices ? ": " : "",
+                   o->arg.choices ? o->arg.choices : "");
+    buf_puts(out, "set NAME=VALUE for this session; --NAME on the command line, GPDESK_NAME in the\n"
+                  "environment, or `set` lines in the file gpdesk/config of your configuration\n"
+                  "directory for all. `get NAME` tells which of them won.\n");
+}
+
+static void demos_page(struct buf *out)
+{
+    const struct demo *d;
+
+    for (size_t i = 0; (d = demo_at(i)) != NULL; i++)
+        buf_printf(out, "demo %-10s %s\n", d->name, d->summary);
+}
+
+static void grammar_write(struct buf *out)
+{
+    buf_puts(out, grammar_page);
+}
+
+static void batch_write(struct buf *out)
+{
+    buf_puts(out, batch_page);
+}
+
+static const struct topic { const char *name, *summary; void (*write)(struct buf *); } topics[] = {
+    { "grammar", "how a line is written", grammar_write },
+    { "kernels", "covariance functions", kernels_page },
+    { "solvers", "solvers, preconditioners and tuners", solvers_page },
+    { "plots", "what can be plotted", plots_page },
+    { "options", "settings and who may set them", options_page },
+    { "demos", "bundled data", demos_page },
+    { "batch", "scripts, exit status, JSON", batch_write },
+};
+
+const char *help_topic_at(size_t i)
+{
+    return i < sizeof topics / sizeof *topics ? topics[i].name : NULL;
+}
+
+bool help_topic(const char *name, struct buf *out)
+{
+    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+        if (!strcmp(topics[i].name, name)) {
+            buf_printf(out, "%s: %s\n", topics[i].name, topics[i].summary);
+            topics[i].write(out);
+            return true;
+        }
+    return false;
+}
+
+void help_overview(struct buf *out)
+{
+    const struct command *c, *d;
+
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+        bool first = true;
+        for (size_t k = 0; k < i && first; k++)
+            first = strcmp(command_at(k)->group, c->group) != 0;
+        if (!first)
+            continue;
+        buf_printf(out, "%s\n", c->group);
+        for (size_t k = i; (d = command_at(k)) != NULL; k++)
+            if (!strcmp(d->group, c->group))
+                buf_printf(out, "  %-10s %s\n", d->name, d->summary);
+    }
+    buf_puts(out, "pages");
+    for (size_t i = 0; help_topic_at(i); i++)
+        buf_printf(out, "%s %s", i ? "," : "", help_topic_at(i));
+    buf_puts(out, "\nhelp COMMAND explains one; help /WORD searches. First: demo co2; tune; fit; score\n");
+}
+
+static bool contains(const char *line, size_t n, const char *word)
+{
+    const size_t m = strlen(word);
+
+    for (size_t i = 0; i + m <= n; i++)
+        if (!strncasecmp(line + i, word, m))
+            return true;
+    return false;
+}
+
+/* Lines of a page that hold the word, with the page's name in front. */
+static size_t grep_page(const char *page, const char *name, const char *word, struct buf *out)
+{
+    size_t hits = 0;
+
+    while (*page) {
+        const size_t n = strcspn(page, "\n");
+        if (contains(page, n, word)) {
+            while (*page == ' ')
+                page++;
+            const size_t m = strcspn(page, "\n");
+            buf_printf(out, "%-10s %.*s\n", name, (int)m, page);
+            hits++;
+        }
+        page += strcspn(page, "\n");
+        page += *page != '\0';
+    }
+    return hits;
+}
+
+size_t help_search(const char *word, struct buf *out)
+{
+    size_t hits = 0;
+    const struct command *c;
+    struct buf page = { 0 };
+
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+        buf_clear(&page);
+        command_help(c, &page);
+        hits += grep_page(buf_str(&page), c->name, word, out);
+    }
+    for (size_t i = 0; help_topic_at(i); i++) {
+        buf_clear(&page);
+        help_topic(help_topic_at(i), &page);
+        hits += grep_page(buf_str(&page), help_topic_at(i), word, out);
+    }
+    buf_free(&page);
+    return hits;
+}

@@ -1,0 +1,329 @@
+/* app/options.c -- the table of settings and who set what: see options.h. */
+#include "app/options.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 32, CONFIG_MAX = 1 << 20 };
+
+struct options_origin { enum origin by[OPTIONS_MAX]; };
+
+static size_t cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+#define BOOL_OPTION(id, field)                                                                  \
+    static enum status apply_##id(struct options *o, const char *text, double x, struct err *e) \
+    {                                                                                           \
+        (void)x, (void)e;                                                                       \
+        o->field = strchr("yot1", *text) && strcmp(text, "off");                                \
+        return ST_OK;                                                                           \
+    }                                                                                           \
+    static void show_##id(const struct options *o, struct buf *b)                               \
+    {                                                                                           \
+        buf_puts(b, o->field ? "yes" : "no");                                                   \
+    }
+BOOL_OPTION(plain, plain)
+BOOL_OPTION(strict, strict)
+BOOL_OPTION(keep_going, keep_going)
+BOOL_OPTION(accept, accept_unconverged)
+
+#define NUMBER_OPTION(id, field, cast)                                                          \
+    static enum status apply_##id(struct options *o, const char *text, double x, struct err *e) \
+    {                                                                                           \
+        (void)text, (void)e;                                                                    \
+        o->field = (cast)x;                                                                     \
+        return ST_OK;                                                                           \
+    }
+NUMBER_OPTION(threads, threads, size_t)
+NUMBER_OPTION(mem, mem, size_t)
+NUMBER_OPTION(seed, seed, uint64_t)
+NUMBER_OPTION(verbosity, verbosity, int)
+
+static void show_threads(const struct options *o, struct buf *b)
+{
+    buf_printf(b, "%zu", o->threads);
+}
+
+static void show_mem(const struct options *o, struct buf *b)
+{
+    char text[32];
+
+    mem_format(text, sizeof text, (double)o->mem);
+    for (char *p = text; *p; p++)
+        if (*p != ' ')
+            buf_putc(b, *p);
+}
+
+static void show_seed(const struct options *o, struct buf *b)
+{
+    buf_printf(b, "%" PRIu64, o->seed);
+}
+
+static void show_verbosity(const struct options *o, struct buf *b)
+{
+    buf_printf(b, "%d", o->verbosity);
+}
+
+static enum status apply_precision(struct options *o, const char *text, double x, struct err *e)
+{
+    (void)x, (void)e;
+    o->precision = strcmp(text, "double") ? PREC_FLOAT : PREC_DOUBLE;
+    return ST_OK;
+}
+
+static void show_precision(const struct options *o, struct buf *b)
+{
+    buf_puts(b, o->precision == PREC_DOUBLE ? "double" : "float");
+}
+
+static const char *const color_words[] = { "auto", "always", "never" };
+
+static enum status apply_color(struct options *o, const char *text, double x, struct err *e)
+{
+    (void)x, (void)e;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, color_words[i]))
+            o->color = i;
+    return ST_OK;
+}
+
+static void show_color(const struct options *o, struct buf *b)
+{
+    buf_puts(b, color_words[o->color]);
+}
+
+static enum status apply_theme(struct options *o, const char *text, double x, struct err *e)
+{
+    (void)x, (void)e;
+    snprintf(o->theme, sizeof o->theme, "%s", text);
+    return ST_OK;
+}
+
+static void show_theme(const struct options *o, struct buf *b)
+{
+    buf_puts(b, o->theme);
+}
+
+static const struct option_row rows[] = {
+    { { "threads", ARG_INT, 0, NULL, 1, 256, NULL, NULL,
+        "threads that compute; results do not depend on it" }, apply_threads, show_threads },
+    { { "mem", ARG_BYTES, 0, NULL, 0x1p26, 0x1p50, NULL, NULL,
+        "memory that data and fits may take together" }, apply_mem, show_mem },
+    { { "seed", ARG_INT, 0, "1", 0, 0x1p53, NULL, NULL,
+        "of every random draw; the same seed gives the same numbers" }, apply_seed, show_seed },
+    { { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,
+        "of features; sums are double always" }, apply_precision, show_precision },
+    { { "color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,
+        "colour on the screen" }, apply_color, show_color },
+    { { "theme", ARG_CHOICE, 0, "auto", 0, 0, "auto|dark|light|mono", NULL,
+        "colours of the screen" }, apply_theme, show_theme },
+    { { "plain", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+        "one event a line, no full screen" }, apply_plain, show_plain },
+    { { "verbosity", ARG_INT, 0, "1", 0, 2, NULL, NULL,
+        "0: results, warnings and errors; 1: notes and progress too; 2: also each command" },
+      apply_verbosity, show_verbosity },
+    { { "strict", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+        "a warning counts as an error" }, apply_strict, show_strict },
+    { { "keep-going", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+        "go on after a command that failed" }, apply_keep_going, show_keep_going },
+    { { "accept-unconverged", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+        "exit with 0 although a fit stopped short of its tolerance" }, apply_accept, show_accept },
+};
+_Static_assert(sizeof rows / sizeof *rows <= OPTIONS_MAX, "origins need a slot for each option");
+
+const struct option_row *option_at(size_t i)
+{
+    return i < sizeof rows / sizeof *rows ? &rows[i] : NULL;
+}
+
+const struct option_row *option_find(const char *name, struct err *err)
+{
+    const char *names[OPTIONS_MAX];
+    const struct option_row *hit = NULL;
+    size_t n = 0, hits = 0;
+    char near[160];
+
+    for (; option_at(n); n++) {
+        names[n] = rows[n].arg.name;
+        if (!strcmp(names[n], name))
+            return &rows[n];
+        if (*name && !strncmp(names[n], name, strlen(name))) {
+            hit = &rows[n];
+            hits++;
+        }
+    }
+    if (hits == 1)
+        return hit;
+    err_set(err, hits ? ST_AMBIGUOUS : ST_NOT_FOUND,
+            hits ? "several options begin with '%.40s'" : "there is no option '%.40s'", name);
+    if (!hits && command_nearest(name, names, n, near, sizeof near))
+        err_hint(err, "%s   (all: set)", near);
+    else
+        err_hint(err, "set");
+    return NULL;
+}
+
+void options_default(struct options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->threads = cores();
+    o->mem = mem_physical() / 4 * 3;
+    o->seed = 1;
+    o->verbosity = 1;
+    o->precision = PREC_FLOAT;
+    strcpy(o->theme, "auto");
+}
+
+struct options_origin *options_origin_new(struct err *err)
+{
+    return mem_calloc(1, sizeof(struct options_origin), "options", err);
+}
+
+enum status option_set(struct options *o, struct options_origin *who, const char *name,
+                       const char *value, enum origin by, struct err *err)
+{
+    const struct option_row *row = option_find(name, err);
+    double x = NAN;
+
+    if (!row)
+        return err && err->code ? err->code : ST_NOT_FOUND;
+    const size_t i = (size_t)(row - rows);
+    if (who && who->by[i] > by)
+        return ST_OK;
+    enum status rc = option_check(row, value, &x, err);
+    if (rc == ST_OK)
+        rc = row->apply(o, value, x, err);
+    if (rc == ST_OK && who)
+        who->by[i] = by;
+    return rc;
+}
+
+enum status option_check(const struct option_row *row, const char *value, double *x,
+                         struct err *err)
+{
+    char word[48], list[200] = "";
+
+    switch (row->arg.type) {
+    case ARG_INT: case ARG_BYTES:
+        return command_number(&row->arg, value, x, err);
+    case ARG_CHOICE:
+        for (size_t i = 0; command_choice(row->arg.choices, i, word, sizeof word); i++) {
+            if (!strcmp(word, value))
+                return ST_OK;
+            strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1);
+            strncat(list, word, sizeof list - strlen(list) - 1);
+        }
+        return err_set(err, ST_USAGE, "%s=%.40s: no such choice; choose one of %s", row->arg.name,
+                       value, list);
+    default:
+        for (const char *const *w = (const char *const[]){ "yes", "no", "on", "off", "true",
+                                                           "false", "1", "0", NULL }; *w; w++)
+            if (!strcmp(*w, value))
+                return ST_OK;
+        return err_set(err, ST_USAGE, "%s=%.40s: say yes or no", row->arg.name, value);
+    }
+}
+
+const char *option_origin(const struct options_origin *who, const char *name)
+{
+    static const char *const words[] = { "default", "config file", "environment", "command line",
+                                         "set" };
+    for (size_t i = 0; option_at(i); i++)
+        if (!strcmp(rows[i].arg.name, name))
+            return words[who->by[i]];
+    return "";
+}
+
+enum status options_from_env(struct options *o, struct options_origin *who, struct err *err)
+{
+    for (size_t i = 0; option_at(i); i++) {
+        char name[64] = "GPDESK_";
+        size_t n = strlen(name);
+        for (const char *p = rows[i].arg.name; *p; p++)
+            name[n++] = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+        name[n] = '\0';
+        const char *value = getenv(name);
+        if (!value || !*value)
+            continue;
+        enum status rc = option_set(o, who, rows[i].arg.name, value, BY_ENV, err);
+        if (rc != ST_OK) {
+            err_prefix(err, "%s: ", name);
+            return rc;
+        }
+    }
+    return ST_OK;
+}
+
+static bool config_path(struct buf *out)
+{
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+    if (base && *base == '/')
+        buf_printf(out, "%s/gpdesk/config", base);
+    else if (home && *home == '/')
+        buf_printf(out, "%s/.config/gpdesk/config", home);
+    return out->len > 0 && !out->failed;
+}
+
+static void config_line(struct options *o, struct options_origin *who, const char *text,
+                        struct err *err)
+{
+    const struct command *cmd;
+    struct args *a = NULL;
+    const char *value;
+
+    if (command_parse(text, &cmd, &a, err) != ST_OK)
+        return;
+    if (strcmp(cmd->name, "set") || args_hp(a) || args_given(a, "name"))
+        err_set(err, ST_USAGE, "only lines like `set threads=2` belong here");
+    for (size_t i = 0; err->code == ST_OK && i < args_opts(a); i++) {
+        const char *name = args_opt_at(a, i, &value);
+        option_set(o, who, name, value, BY_CONFIG, err);
+    }
+    args_free(a);
+}
+
+void options_from_config(struct options *o, struct options_origin *who, struct buf *complaints)
+{
+    struct buf path = { 0 };
+    struct statement *st = NULL;
+    size_t n = 0, got = 0;
+    struct err err = { 0 };
+    char *text = NULL;
+    FILE *f = config_path(&path) ? fopen(path.s, "re") : NULL;
+
+    if (!f) {
+        if (path.len && errno != ENOENT && errno != ENOTDIR)
+            buf_printf(complaints, "%s: %s\n", path.s, strerror(errno));
+    } else if ((text = calloc(1, CONFIG_MAX)) != NULL) {
+        got = fread(text, 1, CONFIG_MAX - 1, f);
+        if (strlen(text) != got || got == CONFIG_MAX - 1)
+            buf_printf(complaints, "%s is no text of settings; it is not read\n", path.s);
+        else if (command_split(text, &st, &n, &err) != ST_OK)
+            buf_printf(complaints, "%s: %s\n", path.s, err.msg);
+    }
+    for (size_t i = 0; i < n; i++) {
+        err_clear(&err);
+        config_line(o, who, st[i].text, &err);
+        if (err.code != ST_OK)
+            buf_printf(complaints, "%s line %zu: %s\n", path.s, st[i].line, err.msg);
+    }
+    if (f)
+        fclose(f);
+    command_statements_free(st, n);
+    free(text);
+    buf_free(&path);
+}
