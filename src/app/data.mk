@@ -2,7 +2,9 @@
 libapp_a_SOURCES += \
   src/app/dataset.c \
   src/app/dataset.h \
+  src/app/demo.c \
   src/app/encoding.c \
+  src/app/encoding_json.c \
   src/app/import.c \
   src/app/import.h \
   src/app/import_csv.c \
@@ -12,5 +14,16 @@ libapp_a_SOURCES += \
   src/app/import_stream.c \
   src/app/scan_number.c \
   src/app/split.c \
+  src/app/summary.c \
   src/app/table.c \
   src/app/table.h
+
+# The bundled series is compiled in, so that it is there without an installation.
+bundleddir = $(pkgdatadir)/data
+dist_bundled_DATA = share/data/co2.csv
+BUILT_SOURCES += src/app/co2_data.h
+CLEANFILES += src/app/co2_data.h
+src/app/co2_data.h: $(srcdir)/share/data/co2.csv
+	$(AM_V_GEN)$(MKDIR_P) src/app && $(AWK) -F, '/^[0-9]/ { printf "{ %s, %s },\n", $$1, $$2 }' \
+	  $(srcdir)/share/data/co2.csv > $@.tmp && mv -f $@.tmp $@
+src/app/demo.$(OBJEXT): src/app/co2_data.h

@@ -362,20 +362,26 @@ static int compare_cell(const struct column *c, size_t a, size_t b)
     return strcmp(c->text[a], c->text[b]);
 }
 
-static int compare_rows(const struct table *t, size_t a, size_t b)
+struct comparison {
+    const struct table *t;
+    const bool *use; /* columns; NULL: all */
+};
+
+static int compare_rows(const struct comparison *c, size_t a, size_t b)
 {
     int order = 0;
-    for (size_t j = 0; j < t->ncols && order == 0; j++)
-        order = compare_cell(&t->col[j], a, b);
+    for (size_t j = 0; j < c->t->ncols && order == 0; j++)
+        if (c->use == NULL || c->use[j])
+            order = compare_cell(&c->t->col[j], a, b);
     return order;
 }
 
-static int by_hash_then_row(const void *a, const void *b, void *table)
+static int by_hash_then_row(const void *a, const void *b, void *comparison)
 {
     const struct row_key *x = a, *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
-    return compare_rows(table, x->row, y->row);
+    return compare_rows(comparison, x->row, y->row);
 }
 
 /* Groups the keys by the top byte of their hash, so that sorting can be stopped between groups
@@ -394,44 +400,53 @@ static void spread_keys(const struct row_key *key, size_t n, struct row_key *out
         out[next[key[i].hash >> 56]++] = key[i];
 }
 
-/* Rows that equal an earlier one.  Exact whatever the hash does: rows with equal hashes are ordered
- * by their cells.  Gives up (-1) only where the keys would not fit. */
-static enum status count_duplicates(struct table *t, const struct ctl *ctl, struct err *err)
+/* Equal rows stand together in k[0..m): counts the repeated ones and, where there are parts, those
+ * of part 2 that equal one of part 0. */
+static void count_groups(const struct comparison *c, const struct row_key *k, size_t m,
+                         const uint8_t *part, int64_t *repeated, int64_t *shared)
+{
+    for (size_t i = 0, j; i < m; i = j) {
+        size_t in[3] = { 0 };
+        for (j = i; j < m && (j == i || (k[j].hash == k[i].hash &&
+                                         compare_rows(c, k[j].row, k[i].row) == 0)); j++)
+            in[part != NULL ? part[k[j].row] : 0]++;
+        *repeated += (int64_t)(j - i - 1);
+        if (in[0] > 0)
+            *shared += (int64_t)in[2];
+    }
+}
+
+enum status table_repeats(const struct table *t, const bool *use, const uint8_t *part,
+                          const struct ctl *ctl, int64_t *repeated, int64_t *shared,
+                          struct err *err)
 {
     enum { STEP = 1 << 14 };
-    t->duplicates = -1;
-    if (t->n > (size_t)100 << 20)
-        return ST_OK;
-    struct row_key *key = malloc((t->n + 1) * sizeof *key), *sorted = NULL;
-    if (key != NULL)
-        sorted = malloc((t->n + 1) * sizeof *sorted);
-    enum status rc = ST_OK;
-    if (key == NULL || sorted == NULL)
-        goto done; /* a count that is not worth an error */
+    struct comparison c = { t, use };
+    size_t first[257];
+    *repeated = *shared = 0;
+    struct row_key *key = mem_calloc(t->n, sizeof *key, "repeated rows", err);
+    struct row_key *sorted = mem_calloc(t->n, sizeof *sorted, "repeated rows", err);
+    enum status rc = key == NULL || sorted == NULL ? ST_NOMEM : ST_OK;
     for (size_t r0 = 0; r0 < t->n && rc == ST_OK; r0 += STEP) {
         size_t r1 = r0 + STEP < t->n ? r0 + STEP : t->n;
         for (size_t i = r0; i < r1; i++)
             key[i] = (struct row_key){ 1, i };
         for (size_t j = 0; j < t->ncols; j++)
-            hash_column(&t->col[j], r0, r1, key);
+            if (use == NULL || use[j])
+                hash_column(&t->col[j], r0, r1, key);
         if (ctl_stopped(ctl))
-            rc = err_set(err, ST_CANCELLED, "reading was stopped");
+            rc = err_set(err, ST_CANCELLED, "counting repeated rows was stopped");
     }
-    size_t first[257];
-    spread_keys(key, t->n, sorted, first);
-    int64_t repeated = 0;
+    if (rc == ST_OK)
+        spread_keys(key, t->n, sorted, first);
     for (size_t b = 0; b < 256 && rc == ST_OK; b++) {
         struct row_key *k = sorted + first[b];
         size_t m = first[b + 1] - first[b];
-        qsort_r(k, m, sizeof *k, by_hash_then_row, t);
-        for (size_t i = 1; i < m; i++)
-            repeated += k[i].hash == k[i - 1].hash && compare_rows(t, k[i].row, k[i - 1].row) == 0;
+        qsort_r(k, m, sizeof *k, by_hash_then_row, &c);
+        count_groups(&c, k, m, part, repeated, shared);
         if (ctl_stopped(ctl))
-            rc = err_set(err, ST_CANCELLED, "reading was stopped");
+            rc = err_set(err, ST_CANCELLED, "counting repeated rows was stopped");
     }
-    if (rc == ST_OK)
-        t->duplicates = repeated;
-done:
     free(key);
     free(sorted);
     return rc;
@@ -443,5 +458,9 @@ enum status table_finish(struct table *t, const struct ctl *ctl, struct err *err
     for (size_t j = 0; j < t->ncols; j++)
         t->missing += t->col[j].missing;
     ctl_tell(ctl, "read: repeated rows", 0, 0, NAN);
-    return count_duplicates(t, ctl, err);
+    int64_t shared;
+    t->duplicates = -1;
+    if (t->n > (size_t)100 << 20)
+        return ST_OK; /* the keys would take gigabytes */
+    return table_repeats(t, NULL, NULL, ctl, &t->duplicates, &shared, err);
 }

@@ -43,6 +43,10 @@ size_t table_find(const struct table *, const char *name); /* SIZE_MAX when abse
 /* The cell as text for people and for matching levels: numbers with the fewest digits that read
  * back, "" when missing. */
 void table_cell(const struct table *, size_t row, size_t col, struct buf *out);
+/* Rows that equal an earlier one in the chosen columns (use NULL: all); exact. With parts (one of
+ * 0, 1, 2 for each row): *shared rows of part 2 equal a row of part 0. */
+enum status table_repeats(const struct table *, const bool *use, const uint8_t *part,
+                          const struct ctl *, int64_t *repeated, int64_t *shared, struct err *);
 /* Bytes that the table occupies. */
 size_t table_bytes(const struct table *);
 
@@ -61,7 +65,8 @@ struct import_opts {
  * IO and FORMAT (the file), USAGE (the options), NOMEM, CANCELLED.  opts NULL: all guessed. */
 enum status import_file(const char *path, const struct import_opts *, const struct ctl *,
                         struct table **out, struct err *);
-/* Generated and bundled data: co2, robot, friedman1, draw, toy. args: "n" "seed" etc. */
+/* Generated and bundled data: co2, robot, friedman1, draw, toy.  n 0, noise < 0, kernel NULL: the
+ * default; opts NULL: all of them.  noise: standard deviation in units of the target. */
 struct demo_opts { size_t n; uint64_t seed; const char *kernel; double noise; };
 struct demo { const char *name, *summary; };
 const struct demo *demo_at(size_t i);

@@ -1,0 +1,372 @@
+/* app/encoding_json.c -- an encoding as JSON and back, exactly: numbers with the digits that read
+ * back to the same value, names byte for byte (a byte that is not UTF-8 travels as a lone low
+ * surrogate, \udc80 to \udcff).  What is read comes from a session file and is not believed. */
+#include "app/dataset.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_word[] = { "real", "level", "missing" };
+static const char *const yscale_word[] = { "standard", "log", "none" };
+static const char *const missing_word[] = { "error", "mean", "median", "drop" };
+
+/* ---- writing ---- */
+
+/* Bytes of the UTF-8 character at s, 0 when there is none. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
+             : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+static void write_string(struct buf *b, const char *s)
+{
+    buf_putc(b, '"');
+    for (const unsigned char *p = (const unsigned char *)s; *p != '\0';) {
+        size_t n = utf8_length(p);
+        if (n == 0)
+            buf_printf(b, "\\udc%02x", *p);
+        else if (*p < 0x20 || *p == '"' || *p == '\\' || *p == 0x7f)
+            buf_printf(b, "\\u%04x", *p);
+        else
+            buf_putn(b, (const char *)p, n);
+        p += n == 0 ? 1 : n;
+    }
+    buf_putc(b, '"');
+}
+
+static void write_number(struct buf *b, const char *key, double x)
+{
+    buf_printf(b, ",\"%s\":", key);
+    buf_json_double(b, x);
+}
+
+char *encoding_to_json(const struct encoding *e, struct err *err)
+{
+    struct buf b = { 0 };
+    buf_puts(&b, "{\"target\":");
+    if (e->target != NULL)
+        write_string(&b, e->target);
+    else
+        buf_puts(&b, "null");
+    buf_printf(&b, ",\"yscale\":\"%s\",\"missing\":\"%s\"", yscale_word[e->yscale],
+               missing_word[e->missing]);
+    write_number(&b, "ymean", e->ymean);
+    write_number(&b, "ysd", e->ysd);
+    buf_puts(&b, ",\"columns\":[");
+    for (size_t j = 0; j < e->d; j++) {
+        const struct enc_col *c = &e->col[j];
+        buf_puts(&b, j > 0 ? ",{\"column\":" : "{\"column\":");
+        write_string(&b, c->column);
+        buf_printf(&b, ",\"kind\":\"%s\"", kind_word[c->kind]);
+        if (c->level != NULL) {
+            buf_puts(&b, ",\"level\":");
+            write_string(&b, c->level);
+        }
+        write_number(&b, "mean", c->mean);
+        write_number(&b, "sd", c->sd);
+        write_number(&b, "fill", c->fill);
+        write_number(&b, "limit", c->limit);
+        buf_printf(&b, ",\"constant\":%s}", c->constant ? "true" : "false");
+    }
+    buf_puts(&b, "]}");
+    char *s = buf_take(&b);
+    if (s == NULL)
+        err_nomem(err, 64 * e->d, "an encoding");
+    return s;
+}
+
+/* ---- reading: just the shape above, members in any order ---- */
+
+struct reader {
+    const char *p, *start;
+    struct err *err;
+};
+
+static enum status wrong(struct reader *r, const char *what)
+{
+    return err_named(r->err, ST_FORMAT, "encoding", "the stored encoding is damaged at byte %zu: "
+                     "%s", (size_t)(r->p - r->start), what);
+}
+
+static void blanks(struct reader *r)
+{
+    while (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r')
+        r->p++;
+}
+
+static bool take(struct reader *r, char c)
+{
+    blanks(r);
+    if (*r->p != c)
+        return false;
+    r->p++;
+    return true;
+}
+
+static bool hex4(const char *s, unsigned *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < 4; i++) {
+        char c = s[i];
+        unsigned v = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                     : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                            : 16;
+        if (v == 16)
+            return false;
+        *out = *out * 16 + v;
+    }
+    return true;
+}
+
+static void put_utf8(struct buf *b, unsigned c)
+{
+    if (c < 0x80) {
+        buf_putc(b, (char)c);
+    } else if (c < 0x800) {
+        buf_putc(b, (char)(0xc0 | c >> 6));
+        buf_putc(b, (char)(0x80 | (c & 0x3f)));
+    } else if (c < 0x10000) {
+        buf_putc(b, (char)(0xe0 | c >> 12));
+        buf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
+        buf_putc(b, (char)(0x80 | (c & 0x3f)));
+    } else {
+        buf_putc(b, (char)(0xf0 | c >> 18));
+        buf_putc(b, (char)(0x80 | (c >> 12 & 0x3f)));
+        buf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
+        buf_putc(b, (char)(0x80 | (c & 0x3f)));
+    }
+}
+
+/* \uXXXX behind the u: a character, a pair of surrogates, or a raw byte. */
+static bool take_escape(struct reader *r, struct buf *b)
+{
+    unsigned c, low;
+    if (!hex4(r->p, &c) || c == 0)
+        return false;
+    r->p += 4;
+    if (c >= 0xdc80 && c <= 0xdcff) {
+        buf_putc(b, (char)(c & 0xff));
+        return true;
+    }
+    if (c >= 0xd800 && c < 0xdc00) {
+        if (r->p[0] != '\\' || r->p[1] != 'u' || !hex4(r->p + 2, &low) || low < 0xdc00 ||
+            low > 0xdfff)
+            return false;
+        r->p += 6;
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    } else if (c >= 0xdc00 && c < 0xe000) {
+        return false;
+    }
+    put_utf8(b, c);
+    return true;
+}
+
+static enum status take_string(struct reader *r, char **out)
+{
+    struct buf b = { 0 };
+    bool good = take(r, '"');
+    while (good && *r->p != '"') {
+        static const char letters[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+        const char *k;
+        if ((unsigned char)*r->p < 0x20) {
+            good = false;
+        } else if (*r->p != '\\') {
+            buf_putc(&b, *r->p++);
+        } else if (r->p[1] == 'u') {
+            r->p += 2;
+            good = take_escape(r, &b);
+        } else if (r->p[1] != '\0' && (k = strchr(letters, r->p[1])) != NULL) {
+            buf_putc(&b, means[k - letters]);
+            r->p += 2;
+        } else {
+            good = false;
+        }
+    }
+    if (!good) {
+        buf_free(&b);
+        return wrong(r, "a string was expected");
+    }
+    r->p++;
+    *out = buf_take(&b);
+    return *out != NULL ? ST_OK : err_nomem(r->err, 64, "an encoding");
+}
+
+static enum status take_number(struct reader *r, double *x)
+{
+    blanks(r);
+    size_t len = strspn(r->p, "+-.0123456789eE");
+    if (len == 0 || len > 64 || !text_double(r->p, len, x) || !isfinite(*x))
+        return wrong(r, "a number was expected");
+    r->p += len;
+    return ST_OK;
+}
+
+static enum status take_word(struct reader *r, const char *const *words, size_t n, unsigned *out)
+{
+    char *s;
+    enum status rc = take_string(r, &s);
+    if (rc != ST_OK)
+        return rc;
+    for (*out = 0; *out < n && strcmp(words[*out], s) != 0;)
+        ++*out;
+    free(s);
+    return *out < n ? ST_OK : wrong(r, "an unknown word");
+}
+
+static enum status take_bool(struct reader *r, bool *x)
+{
+    blanks(r);
+    *x = strncmp(r->p, "true", 4) == 0;
+    if (!*x && strncmp(r->p, "false", 5) != 0)
+        return wrong(r, "true or false was expected");
+    r->p += *x ? 4 : 5;
+    return ST_OK;
+}
+
+/* Reads a member's value into whatever is being filled. */
+typedef enum status member_fn(struct reader *r, const char *key, void *into);
+
+static enum status take_object(struct reader *r, member_fn *member, void *into)
+{
+    if (!take(r, '{'))
+        return wrong(r, "an object was expected");
+    for (bool first = true; !take(r, '}'); first = false) {
+        char *key = NULL;
+        if (!first && !take(r, ','))
+            return wrong(r, "a comma was expected");
+        enum status rc = take_string(r, &key);
+        if (rc == ST_OK && !take(r, ':'))
+            rc = wrong(r, "a colon was expected");
+        if (rc == ST_OK)
+            rc = member(r, key, into);
+        free(key);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
+}
+
+static enum status column_member(struct reader *r, const char *key, void *into)
+{
+    struct enc_col *c = into;
+    unsigned k;
+    if (strcmp(key, "column") == 0 && c->column == NULL)
+        return take_string(r, &c->column);
+    if (strcmp(key, "level") == 0 && c->level == NULL)
+        return take_string(r, &c->level);
+    if (strcmp(key, "kind") == 0) {
+        enum status rc = take_word(r, kind_word, 3, &k);
+        c->kind = rc == ST_OK ? (enum enc_kind)k : ENC_REAL;
+        return rc;
+    }
+    if (strcmp(key, "mean") == 0)
+        return take_number(r, &c->mean);
+    if (strcmp(key, "sd") == 0)
+        return take_number(r, &c->sd);
+    if (strcmp(key, "fill") == 0)
+        return take_number(r, &c->fill);
+    if (strcmp(key, "limit") == 0)
+        return take_number(r, &c->limit);
+    if (strcmp(key, "constant") == 0)
+        return take_bool(r, &c->constant);
+    return wrong(r, "an unknown or repeated member");
+}
+
+static enum status take_columns(struct reader *r, struct encoding *e)
+{
+    size_t cap = 0;
+    if (e->col != NULL || !take(r, '['))
+        return wrong(r, "a list was expected");
+    while (!take(r, ']')) {
+        if (e->d > 0 && !take(r, ','))
+            return wrong(r, "a comma was expected");
+        void *p = e->col;
+        enum status rc = mem_grow(&p, &cap, e->d + 1, sizeof *e->col, "an encoding", r->err);
+        e->col = p;
+        if (rc != ST_OK)
+            return rc;
+        struct enc_col *c = &e->col[e->d++];
+        *c = (struct enc_col){ 0 };
+        rc = take_object(r, column_member, c);
+        if (rc != ST_OK)
+            return rc;
+        if (c->column == NULL || (c->kind == ENC_LEVEL) != (c->level != NULL) || !(c->sd > 0.0) ||
+            c->limit < 0.0)
+            return wrong(r, "a column is incomplete");
+    }
+    return ST_OK;
+}
+
+static enum status encoding_member(struct reader *r, const char *key, void *into)
+{
+    struct encoding *e = into;
+    unsigned k = 0;
+    enum status rc;
+    if (strcmp(key, "target") == 0 && e->target == NULL) {
+        blanks(r);
+        if (strncmp(r->p, "null", 4) != 0)
+            return take_string(r, &e->target);
+        r->p += 4;
+        return ST_OK;
+    }
+    if (strcmp(key, "yscale") == 0) {
+        rc = take_word(r, yscale_word, 3, &k);
+        e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;
+        return rc;
+    }
+    if (strcmp(key, "missing") == 0) {
+        rc = take_word(r, missing_word, 4, &k);
+        e->missing = rc == ST_OK ? (enum missing_policy)k : MISSING_ERROR;
+        return rc;
+    }
+    if (strcmp(key, "ymean") == 0)
+        return take_number(r, &e->ymean);
+    if (strcmp(key, "ysd") == 0)
+        return take_number(r, &e->ysd);
+    if (strcmp(key, "columns") == 0)
+        return take_columns(r, e);
+    return wrong(r, "an unknown or repeated member");
+}
+
+/* Levels of one column stand together and in order: encode() searches them. */
+static enum status check_order(struct reader *r, const struct encoding *e)
+{
+    for (size_t j = 1; j < e->d; j++) {
+        const struct enc_col *a = &e->col[j - 1], *b = &e->col[j];
+        bool same = strcmp(a->column, b->column) == 0;
+        if (same && (a->kind == ENC_MISSING || b->kind == ENC_REAL ||
+                     (b->kind == ENC_LEVEL && a->kind != ENC_LEVEL) ||
+                     (b->kind == ENC_LEVEL && strcmp(a->level, b->level) >= 0)))
+            return wrong(r, "columns are out of order");
+    }
+    return ST_OK;
+}
+
+enum status encoding_from_json(const char *json, struct encoding *out, struct err *err)
+{
+    struct reader r = { json, json, err };
+    *out = (struct encoding){ .ysd = 0.0 };
+    enum status rc = take_object(&r, encoding_member, out);
+    blanks(&r);
+    if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0)))
+        rc = wrong(&r, "it is incomplete");
+    if (rc == ST_OK)
+        rc = check_order(&r, out);
+    if (rc != ST_OK)
+        encoding_free(out);
+    return rc;
+}
