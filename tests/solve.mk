@@ -1,5 +1,6 @@
 # tests of the solve group
-solve_tests = tests/check_blas tests/check_precond tests/check_solver
+solve_tests = tests/check_blas tests/check_kpca tests/check_metrics \
+  tests/check_precond tests/check_solver
 if HAVE_CHECK
 check_PROGRAMS += $(solve_tests)
 TESTS += $(solve_tests)
@@ -10,3 +11,7 @@ tests_check_precond_SOURCES = tests/check_precond.c
 tests_check_precond_LDADD = $(compute_tests)
 tests_check_solver_SOURCES = tests/check_solver.c
 tests_check_solver_LDADD = $(compute_tests)
+tests_check_kpca_SOURCES = tests/check_kpca.c
+tests_check_kpca_LDADD = $(compute_tests)
+tests_check_metrics_SOURCES = tests/check_metrics.c
+tests_check_metrics_LDADD = $(compute_tests)

@@ -6,7 +6,10 @@ libcompute_a_SOURCES += \
   src/compute/blas_kernels.h \
   src/compute/ctl.c \
   src/compute/ctl.h \
+  src/compute/kmeans.c \
+  src/compute/kpca.c \
   src/compute/kpca.h \
+  src/compute/metrics.c \
   src/compute/metrics.h \
   src/compute/precond.c \
   src/compute/precond.h \
