@@ -38,7 +38,6 @@ static const double noise_default[2] = { 1e-4, 10.0 };
 /* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
  * and moves a little, which the polish on all rows corrects. */
 enum { SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
-enum { PROFILE_COLS = 1536 }; /* above, a tridiagonal reduction costs more than it saves */
 
 /* ---- positions ---- */
 
@@ -70,7 +69,7 @@ size_t tune_evals_left(const struct tune_job *job)
 
 bool tune_profiles_full(const struct tune_job *job)
 {
-    return !job->opts->exact && job->full.M <= PROFILE_COLS;
+    return !job->opts->exact || !job->have_low;
 }
 
 /* ---- evaluation ---- */
@@ -155,9 +154,8 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     double g[KERNEL_MAX_HP] = { 0 };
     enum status rc;
 
-    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = job->amp[0],
-                                .noise = job->noise[0],
-                                .subsampled = l != &job->full };
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = l->amplitude,
+                                .noise = l->noise, .subsampled = l != &job->full };
     tune_to_hp(job, u, out->hp);
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
@@ -174,6 +172,10 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
+    if (isfinite(out->nmll)) { /* where the next one starts looking */
+        l->amplitude = out->amplitude;
+        l->noise = out->noise;
+    }
     const double scale = (double)job->full.n / (double)l->n; /* an estimate for all rows */
     out->nmll *= scale;
     if (gradu != NULL) {

@@ -20,6 +20,7 @@ struct tune_level {
     size_t n, M;
     struct featmap *map; /* features: made at the first use */
     struct fop *fop;
+    double amplitude, noise; /* of the last evaluation; 0: none yet */
 };
 
 struct tune_job {
@@ -54,8 +55,8 @@ enum status tune_eval(struct tune_job *, const double *u, bool full, double *gra
  * log amplitude and log noise. */
 enum status tune_eval_at(struct tune_job *, const double *u, double amplitude, double noise,
                          double *gradu, struct tune_point *out, struct err *);
-/* Whether the full level is worth reducing to tridiagonal form, or is searched jointly in
- * amplitude and noise with one Cholesky factorisation each. */
+/* Whether the full level is searched with amplitude and noise at their best for each kernel setting
+ * (features), or jointly in all of them (exact kernel: one factorisation an evaluation). */
 bool tune_profiles_full(const struct tune_job *);
 /* Descends from a point by L-BFGS with exact gradients (tune_nlopt.c), at most max_evals
  * evaluations; what it finds is in the job's trace. */

@@ -20,8 +20,11 @@ struct descent {
     size_t nvars, amp_at, noise_at; /* positions of log amplitude, log noise; MAX_VARS: fixed */
     double amplitude, noise;        /* of the start, or fixed */
     double scale;                   /* objective = scale * nmll */
+    double lo[MAX_VARS], hi[MAX_VARS];
     double x[MAX_VARS], f, g[MAX_VARS]; /* the last good evaluation */
     bool have;
+    double least;                   /* of the values so far, and how many since brought nothing */
+    size_t stale;
     enum status rc;
     struct err *err;
     nlopt_opt opt;
@@ -59,6 +62,33 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
     return isfinite(p.nmll);
 }
 
+/* How far the value still matters: single precision features make it rough below about 4e-6 nats
+ * a row, and nothing is learnt from such digits. */
+static bool smooth(const struct tune_job *job)
+{
+    return job->opts->exact || job->opts->precision == PREC_DOUBLE;
+}
+static double value_tolerance(const struct tune_job *job)
+{
+    return (smooth(job) ? 1e-9 : 5e-6) * (double)job->full.n;
+}
+
+/* What a further step may still bring, g'g / (2 h), with the curvature h seen between the last two
+ * points; components held by a bound do not count. */
+static double promise(const struct descent *d, const double *x, const double *g)
+{
+    double dx2 = 0.0, dxdg = 0.0, gg = 0.0;
+
+    for (size_t i = 0; i < d->nvars; i++) {
+        const double dx = x[i] - d->x[i];
+        const bool out = (x[i] <= d->lo[i] && g[i] > 0.0) || (x[i] >= d->hi[i] && g[i] < 0.0);
+        dx2 += dx * dx;
+        dxdg += dx * (g[i] - d->g[i]);
+        gg += out ? 0.0 : g[i] * g[i];
+    }
+    return dxdg > 0.0 && dx2 > 0.0 ? 0.5 * gg * dx2 / dxdg : INFINITY;
+}
+
 static double objective(unsigned n, const double *x, double *grad, void *ctx)
 {
     struct descent *d = ctx;
@@ -70,10 +100,15 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
                 grad[i] = d->scale * d->g[i] + (x[i] - d->x[i]);
             return d->scale * (d->f + fabs(d->f) + 1e3);
         }
+        const double tol = value_tolerance(d->job), more = promise(d, x, g);
         memcpy(d->x, x, n * sizeof *x);
         memcpy(d->g, g, n * sizeof *g);
         d->f = f;
-        d->have = true;
+        /* NLopt's own test sees only steps that it has accepted. */
+        d->stale = f < d->least - tol ? 0 : d->stale + 1;
+        d->least = fmin(d->least, f);
+        if (d->stale >= 3 || (f <= d->least + tol && more < tol))
+            nlopt_force_stop(d->opt);
     }
     for (unsigned i = 0; grad != NULL && i < n; i++)
         grad[i] = d->scale * d->g[i];
@@ -81,10 +116,10 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
 }
 
 /* The variables, their start and bounds. */
-static void descent_vars(struct descent *d, const struct tune_point *from, double *x, double *lo,
-                         double *hi)
+static void descent_vars(struct descent *d, const struct tune_point *from, double *x)
 {
     struct tune_job *job = d->job;
+    double *lo = d->lo, *hi = d->hi;
 
     tune_from_hp(job, from->hp, x);
     for (size_t i = 0; i < job->nfree; i++) {
@@ -111,16 +146,9 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
         x[i] = fmin(fmax(x[i], lo[i]), hi[i]);
 }
 
-/* How far the value still matters: the last digits of a likelihood on many rows do not. */
-static double value_tolerance(const struct tune_job *job)
+static enum status descent_run(struct descent *d, double *x, size_t max_evals)
 {
-    const double n = (double)job->full.n;
-    return n > 4000.0 ? 2e-7 * n : 1e-9 * n;
-}
-
-static enum status descent_run(struct descent *d, double *x, const double *lo, const double *hi,
-                               size_t max_evals)
-{
+    const double *lo = d->lo, *hi = d->hi;
     double gmax = 0.0, minf;
     const unsigned n = (unsigned)d->nvars;
 
@@ -128,6 +156,7 @@ static enum status descent_run(struct descent *d, double *x, const double *lo, c
         return d->rc; /* no value at the start: nothing to descend from */
     memcpy(d->x, x, n * sizeof *x);
     d->have = true;
+    d->least = d->f;
     for (unsigned i = 0; i < n; i++) { /* a component that pushes out of the box does not count */
         const bool out = (x[i] <= lo[i] && d->g[i] > 0.0) || (x[i] >= hi[i] && d->g[i] < 0.0);
         gmax = fmax(gmax, out ? 0.0 : fabs(d->g[i]));
@@ -144,7 +173,7 @@ static enum status descent_run(struct descent *d, double *x, const double *lo, c
     nlopt_set_upper_bounds(d->opt, hi);
     nlopt_set_maxeval(d->opt, (int)max_evals);
     nlopt_set_ftol_abs(d->opt, tol * d->scale);
-    nlopt_set_xtol_abs1(d->opt, d->job->full.n > 4000 ? 1e-4 : 1e-9);
+    nlopt_set_xtol_abs1(d->opt, smooth(d->job) ? 1e-9 : 1e-4);
     /* Its failures (roundoff, line search) end the descent where it is: the trace has the best. */
     (void)nlopt_optimize(d->opt, x, &minf);
     nlopt_destroy(d->opt);
@@ -156,14 +185,14 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
                          size_t max_evals, struct err *err)
 {
     struct descent d = { .job = job, .full = full, .scale = 1.0, .err = err };
-    double x[MAX_VARS] = { 0 }, lo[MAX_VARS], hi[MAX_VARS];
+    double x[MAX_VARS] = { 0 };
 
     d.joint = full && !tune_profiles_full(job);
-    descent_vars(&d, from, x, lo, hi);
+    descent_vars(&d, from, x);
     if (d.nvars == 0) { /* everything fixed: one evaluation */
         struct tune_point p;
         return d.joint ? tune_eval_at(job, x, d.amplitude, d.noise, NULL, &p, err)
                        : tune_eval(job, x, full, NULL, &p, err);
     }
-    return descent_run(&d, x, lo, hi, max_evals);
+    return descent_run(&d, x, max_evals);
 }

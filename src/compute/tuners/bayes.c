@@ -214,7 +214,7 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
         return ST_NOMEM;
     s->dim = job->nfree;
     /* A descent follows: it needs the right valley, not the last digit. */
-    const double close_enough = job->opts->polish ? 0.012 : 0.003;
+    const double close_enough = job->opts->polish ? 0.006 : 0.003;
     enum status rc = surrogate_alloc(s, err);
     if (rc == ST_OK)
         rc = initial_points(job, s, err);

@@ -1,0 +1,417 @@
+/* compute/model_fit.c -- fitting: the weights by a direct or an iterative solver, then the factor
+ * behind the variances.  Everything at amplitude 1: A1 = Z1'Z1 + ratio I, A1 w = Z1'y. */
+#include "compute/model.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/exact.h"
+#include "compute/model_impl.h"
+#include "compute/precond.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The target that an automatic rank aims at: rank-th eigenvalue over noise variance (C.3). */
+static const double ratio_target = 30.0;
+/* Of the features, this share used up by the data means variances that are too small (B.6). */
+static const double starved_share = 0.75;
+
+struct fit {
+    const struct fit_opts *o;
+    const struct source *src;
+    const double *y;
+    const struct backend_ops *be;
+    struct pool *pool;
+    const struct ctl *ctl;
+    struct fit_plan plan;
+    struct model *m;
+    struct fit_info *info;
+    struct solve_info *trace;
+    struct featmap *map;
+    struct fop *f;
+    double ratio, *b;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void warn(struct fit_info *info, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void warn(struct fit_info *info, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (info->warning[0] != '\0') /* the first one matters most */
+        return;
+    snprintf(info->warning_name, sizeof info->warning_name, "%s", name);
+    va_start(ap, fmt);
+    vsnprintf(info->warning, sizeof info->warning, fmt, ap);
+    va_end(ap);
+}
+
+static enum status check(const struct source *src, const double *y, const struct fit_opts *o,
+                         struct err *err)
+{
+    double lo = INFINITY, hi = -INFINITY;
+
+    for (size_t i = 0; i < src->n; i++) {
+        if (!isfinite(y[i]))
+            return err_set(err, ST_RANGE, "target of training row %zu is %g", i + 1, y[i]);
+        lo = fmin(lo, y[i]);
+        hi = fmax(hi, y[i]);
+    }
+    if (src->n < 2 || !(hi > lo))
+        return err_named(err, ST_RANGE, "constant-target",
+                         "the target is constant on the %zu training rows: nothing to learn",
+                         src->n);
+    if (!(o->amplitude > 0.0) || !(o->noise > 0.0) || !isfinite(o->amplitude) ||
+        !isfinite(o->noise))
+        return err_set(err, ST_RANGE, "amplitude=%g and noise=%g must be positive", o->amplitude,
+                       o->noise);
+    for (size_t i = 0; i < kernel_nhp(&o->kernel); i++) {
+        char name[KERNEL_NAME_MAX];
+        struct hparam hp;
+        kernel_hp_info(&o->kernel, i, name, &hp);
+        if (!(o->hp[i] > 0.0) || !isfinite(o->hp[i]))
+            return err_set(err, ST_RANGE, "%s=%g must be positive", name, o->hp[i]);
+    }
+    return ST_OK;
+}
+
+static enum status fit_new(struct fit *ft, struct err *err)
+{
+    struct model *m = mem_calloc(1, sizeof *m, "the model", err);
+
+    if (m == NULL)
+        return ST_NOMEM;
+    m->refs = 1;
+    m->kind = ft->plan.exact ? MODEL_EXACT : MODEL_FEATURES;
+    m->kernel = ft->o->kernel;
+    memcpy(m->hp, ft->o->hp, sizeof m->hp);
+    m->amplitude = ft->o->amplitude;
+    m->noise = ft->o->noise;
+    m->seed = ft->o->seed;
+    m->precision = ft->o->precision;
+    m->d = ft->src->d;
+    m->M = ft->plan.exact ? ft->src->n : ft->o->features;
+    ft->m = m;
+    m->w = mem_calloc(m->M, sizeof *m->w, "the weights", err);
+    ft->b = m->w && !ft->plan.exact ? mem_calloc(m->M, sizeof *ft->b, "Z'y", err) : NULL;
+    return m->w && (ft->b || ft->plan.exact) ? ST_OK : ST_NOMEM;
+}
+
+/* Residuals on the training rows; then amplitude and noise by their common factor,
+ *   amplitude^2 = y' (K1 + ratio I)^-1 y / n = (r'r + ratio w'w) / (n ratio),   r = y - Z1 w,
+ * which with an inexact w errs to the safe side.  The weights do not depend on it. */
+static enum status fit_scale(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const size_t n = ft->src->n;
+    double rr = 0.0, c;
+
+    if (ft->plan.exact) { /* r = ratio alpha */
+        rr = ft->ratio * ft->ratio * blas_ddot(n, m->w, m->w);
+        c = blas_ddot(n, ft->y, m->w);
+    } else {
+        double *t = mem_calloc(n, sizeof *t, "the residuals", err);
+        enum status rc = t ? fop_zp(ft->f, 1, m->w, t, NULL, err) : ST_NOMEM;
+        for (size_t i = 0; rc == ST_OK && i < n; i++)
+            rr += (ft->y[i] - t[i]) * (ft->y[i] - t[i]);
+        free(t);
+        if (rc != ST_OK)
+            return rc;
+        c = rr / ft->ratio + blas_ddot(m->M, m->w, m->w);
+    }
+    info->train_rmse = sqrt(rr / (double)n);
+    info->scale = sqrt(c / (double)n) / m->amplitude;
+    if (ft->o->keep_scale || info->why == OUT_CANCELLED || !(info->scale > 1e-3) ||
+        !(info->scale < 1e3))
+        info->scale = 1.0;
+    m->amplitude *= info->scale;
+    m->noise *= info->scale;
+    info->amplitude = m->amplitude;
+    info->noise = m->noise;
+    return ST_OK;
+}
+
+/* ---- exact ---- */
+
+static enum status fit_exact(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const size_t n = m->M;
+    struct phase_ctl phase;
+    double t = now(), jitter = 0.0;
+
+    m->X = exact_inputs(ft->src, err);
+    double *K = m->X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
+    if (K == NULL)
+        return ST_NOMEM;
+    enum status rc = exact_factor(&m->kernel, m->hp, m->X, n, m->d, ft->ratio, K, &jitter,
+                                  ft->pool, model_phase(&phase, ft->ctl, "solve"), err);
+    if (rc == ST_OK) {
+        memcpy(m->w, ft->y, n * sizeof *m->w);
+        rc = blas_dtrsm(ft->pool, false, n, 1, K, n, m->w, n, err);
+    }
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->pool, true, n, 1, K, n, m->w, n, err);
+    info->seconds.solve = now() - t;
+    t = now();
+    if (rc == ST_OK && ft->plan.Mv > 0) {
+        rc = model_effdim(ft->pool, n, K, ft->ratio + jitter, &info->effective_dimension, ft->ctl,
+                          err);
+        m->L = K;
+        m->Mv = n;
+        K = NULL;
+    }
+    free(K);
+    info->seconds.variance = now() - t;
+    info->why = OUT_DIRECT;
+    if (rc == ST_OK)
+        rc = fit_scale(ft, err);
+    info->residual = info->true_residual = NAN;
+    if (jitter > 0.0)
+        warn(info, "jitter", "the kernel matrix is singular in double precision: %.2g was added "
+             "to its diagonal (noise variance over amplitude squared is %.2g)", jitter, ft->ratio);
+    return rc;
+}
+
+/* ---- direct ---- */
+
+static double relative_residual(struct fit *ft, struct err *err)
+{
+    const size_t M = ft->m->M;
+    double r2 = 0.0, b2 = 0.0, *Aw = mem_calloc(M, sizeof *Aw, "the residual", err);
+
+    if (Aw == NULL || fop_pass(ft->f, 1, ft->m->w, Aw, ft->ctl, err) != ST_OK) {
+        free(Aw);
+        err_clear(err);
+        return NAN;
+    }
+    for (size_t i = 0; i < M; i++) {
+        const double r = ft->b[i] - Aw[i] - ft->ratio * ft->m->w[i];
+        r2 += r * r;
+        b2 += ft->b[i] * ft->b[i];
+    }
+    free(Aw);
+    return b2 > 0.0 ? sqrt(r2 / b2) : 0.0;
+}
+
+static enum status fit_direct(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    struct phase_ctl phase;
+    double t = now(), jitter, *L;
+    const size_t M = m->M;
+    enum status rc = model_factor(ft->f, ft->y, ft->ratio, &L, ft->b, &jitter,
+                                  model_phase(&phase, ft->ctl, "gram"), err);
+
+    info->seconds.features = 0.0; /* made and used up inside the Gram */
+    if (rc == ST_OK) {
+        memcpy(m->w, ft->b, M * sizeof *m->w);
+        rc = blas_dtrsm(ft->pool, false, M, 1, L, M, m->w, M, err);
+    }
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->pool, true, M, 1, L, M, m->w, M, err);
+    if (rc == ST_OK)
+        info->residual = info->true_residual = relative_residual(ft, err);
+    info->seconds.solve = now() - t;
+    info->why = OUT_DIRECT;
+    info->rank = 0;
+    t = now();
+    if (rc == ST_OK && ft->plan.Mv == M) {
+        rc = model_effdim(ft->pool, M, L, ft->ratio + jitter, &info->effective_dimension, ft->ctl,
+                          err);
+        m->L = L;
+        m->Mv = M;
+        L = NULL;
+    }
+    free(L);
+    info->seconds.variance = now() - t;
+    if (jitter > 0.0)
+        warn(info, "indefinite", "rounding made the Gram matrix indefinite at noise ratio %.2g: "
+             "%.2g was added; precision=double or more noise avoids it", ft->ratio, jitter);
+    return rc;
+}
+
+/* ---- iterative ---- */
+
+/* Builds the preconditioner; an automatic rank doubles until its ratio is good enough. */
+static enum status build_precond(struct fit *ft, struct precond **pre, struct err *err)
+{
+    const size_t M = ft->m->M;
+    const struct precond_ops *ops = precond_find(ft->o->precond ? ft->o->precond : "srht2", err);
+    struct precond_opts po = { .rank = ft->plan.rank, .seed = ft->o->seed };
+    struct phase_ctl phase;
+
+    if (ops == NULL)
+        return ST_NOT_FOUND;
+    for (;;) {
+        enum status rc = ops->build(ft->f, &po, model_phase(&phase, ft->ctl, "precond"), pre, err);
+        if (rc != ST_OK)
+            return rc;
+        precond_set_noise(*pre, ft->ratio);
+        ft->info->rank = precond_rank(*pre);
+        ft->info->ratio = precond_ratio(*pre);
+        if (ft->o->rank != 0 || !(ft->info->ratio > ratio_target) || po.rank >= RANK_MOST ||
+            2 * po.rank > M / 2)
+            return ST_OK;
+        precond_free(*pre);
+        *pre = NULL;
+        po.rank = 2 * po.rank < RANK_MOST ? 2 * po.rank : RANK_MOST;
+    }
+}
+
+static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    struct precond *pre = NULL;
+    struct phase_ctl phase;
+    struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit };
+    double t = now();
+    enum status rc = fop_ztv(ft->f, 1, ft->y, ft->b, model_phase(&phase, ft->ctl, "features"), err);
+
+    info->seconds.features = now() - t;
+    t = now();
+    if (rc == ST_OK && solver->uses_precond)
+        rc = build_precond(ft, &pre, err);
+    info->seconds.precond = now() - t;
+    t = now();
+    so.pre = pre;
+    if (rc == ST_OK)
+        rc = solver->solve(ft->f, ft->ratio, 1, ft->b, m->w, &so, ft->ctl, ft->trace, err);
+    info->seconds.solve = now() - t;
+    if (pre != NULL)
+        snprintf(info->precond, sizeof info->precond, "%s", precond_name(pre));
+    precond_free(pre);
+    if (rc != ST_OK)
+        return rc;
+    info->why = ft->trace->why;
+    info->iterations = ft->trace->iterations;
+    info->residual = ft->trace->residual;
+    info->true_residual = ft->trace->true_residual;
+    info->float_limit = ft->trace->float_limit;
+    if (info->float_limit)
+        warn(info, "float-limit", "the true residual stopped at %.2g: single precision features "
+             "allow no less; precision=double does", info->true_residual);
+    return ST_OK;
+}
+
+/* Variances of their own when the solver left no factor.  Being stopped here loses only them. */
+static enum status fit_variance(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const double t = now();
+    enum status rc = ST_OK;
+
+    if (ft->plan.Mv > 0 && m->L == NULL) {
+        if (info->why == OUT_CANCELLED)
+            rc = ST_CANCELLED;
+        else
+            rc = model_variance(m, ft->src, ft->plan.Mv, ft->be, ft->pool, ft->ctl,
+                                &info->effective_dimension, err);
+        if (rc == ST_CANCELLED) {
+            err_clear(err);
+            rc = ST_OK;
+            warn(info, "no-variance", "stopped before the variances: the model predicts means");
+        }
+        info->seconds.variance += now() - t;
+    }
+    info->variance_features = m->kind == MODEL_EXACT ? 0 : m->Mv;
+    if (rc == ST_OK && m->kind == MODEL_FEATURES && m->L != NULL &&
+        info->effective_dimension > starved_share * (double)m->Mv)
+        warn(info, "starved", "the data use up %.0f of %zu features of the variance: predicted "
+             "variances are too small away from the noise; more features, or solver=exact",
+             info->effective_dimension, m->Mv);
+    return rc;
+}
+
+static enum status fit_features(struct fit *ft, struct err *err)
+{
+    const bool direct = ft->plan.plan == PLAN_DIRECT;
+    const char *name = ft->o->solver == NULL || strcmp(ft->o->solver, "auto") == 0 ? "pcg"
+                                                                                   : ft->o->solver;
+    const struct solver_ops *solver = direct ? NULL : solver_find(name, err);
+
+    if (!direct && solver == NULL)
+        return ST_NOT_FOUND;
+    snprintf(ft->info->solver, sizeof ft->info->solver, "%s", direct ? "direct" : solver->name);
+    enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->plan.plan == PLAN_STORE, ft->be,
+                                ft->pool, &ft->map, &ft->f, err);
+    if (rc == ST_OK)
+        rc = direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
+    if (rc == ST_OK)
+        rc = fit_scale(ft, err);
+    fop_free(ft->f);
+    featmap_free(ft->map);
+    ft->f = NULL;
+    ft->map = NULL;
+    return rc;
+}
+
+static void describe(struct fit *ft)
+{
+    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
+    struct fit_info *info = ft->info;
+
+    info->rows = ft->src->n;
+    info->inputs = ft->src->d;
+    info->features = ft->plan.exact ? 0 : ft->o->features;
+    info->ratio = info->effective_dimension = NAN;
+    info->residual = info->true_residual = NAN;
+    info->peak_bytes = (size_t)ft->plan.bytes;
+    snprintf(info->plan, sizeof info->plan, "%s", ft->plan.exact ? "exact" : plans[ft->plan.plan]);
+    snprintf(info->solver, sizeof info->solver, "exact");
+}
+
+enum status model_fit(const struct source *src, const double *y, const struct fit_opts *o,
+                      const struct backend_ops *be, struct pool *pool, const struct ctl *ctl,
+                      struct model **out, struct fit_info *info, struct solve_info *trace,
+                      struct err *err)
+{
+    struct solve_info own = { 0 };
+    struct fit ft = { .o = o, .src = src, .y = y, .be = be, .pool = pool, .ctl = ctl,
+                      .info = info, .trace = trace ? trace : &own };
+    const double start = now();
+
+    *out = NULL;
+    *info = (struct fit_info){ .why = OUT_RUNNING };
+    *ft.trace = (struct solve_info){ .why = OUT_DIRECT };
+    enum status rc = check(src, y, o, err);
+    if (rc == ST_OK)
+        rc = model_plan_make(src->n, src->d, o, pool_threads(pool), &ft.plan, info->plan_note,
+                             err);
+    if (rc == ST_OK)
+        rc = fit_new(&ft, err);
+    if (rc == ST_OK) {
+        describe(&ft);
+        ft.ratio = o->noise * o->noise / (o->amplitude * o->amplitude);
+        rc = ft.plan.exact ? fit_exact(&ft, err) : fit_features(&ft, err);
+    }
+    if (rc == ST_OK)
+        rc = fit_variance(&ft, err);
+    free(ft.b);
+    solve_info_free(&own);
+    info->seconds.total = now() - start;
+    if (rc != ST_OK) {
+        model_unref(ft.m);
+        if (trace != NULL)
+            solve_info_free(trace);
+        return rc;
+    }
+    *out = ft.m;
+    return ST_OK;
+}

@@ -1,0 +1,43 @@
+/* compute/model_impl.h -- what model.c (the fitted thing, its predictions), model_plan.c (what a fit
+ * will cost) and model_fit.c (fitting) share. */
+#ifndef GPDESK_MODEL_IMPL_H
+#define GPDESK_MODEL_IMPL_H
+
+#include "compute/model.h"
+
+enum {
+    AUTO_VARIANCE = 4096, /* features for the variance where the fit itself leaves no factor */
+    RANK_FIRST = 1024,    /* the automatic rank starts at M / 8 and at most here */
+    RANK_MOST = 3000,     /* and doubles to at most here (methods.md C.3) */
+};
+
+/* What a fit will do, decided from sizes alone. */
+struct fit_plan {
+    enum plan plan;
+    bool exact;
+    size_t rank;            /* of the preconditioner at the start */
+    size_t Mv;              /* features for the variance; 0: none */
+    double bytes;           /* at the peak */
+    double bytes_store, bytes_regenerate, bytes_direct;
+};
+enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t threads,
+                            struct fit_plan *, char note[256], struct err *);
+
+/* Lower Cholesky factor of Zv'Zv + (ratio + jitter) I into *L (Mv x Mv, the caller frees), for the
+ * operator as set; y not NULL: also b = Z'y (Mv).  jitter > 0: rounding had made the Gram
+ * indefinite at this ratio. */
+enum status model_factor(struct fop *, const double *y, double ratio, double **L, double *b,
+                         double *jitter, const struct ctl *, struct err *);
+/* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
+enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
+                         const struct ctl *, struct err *);
+/* Draws the model's map at Mv columns over a source and opens it. */
+enum status model_open(const struct model *, size_t Mv, const struct source *, bool store,
+                       const struct backend_ops *, struct pool *, struct featmap **,
+                       struct fop **, struct err *);
+
+/* The same ticks under another phase: a fit says what it is for, not which product it is in. */
+struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };
+const struct ctl *model_phase(struct phase_ctl *, const struct ctl *outer, const char *phase);
+
+#endif
