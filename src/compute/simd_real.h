@@ -23,9 +23,9 @@ INLINE void N(stage)(VEC *v, const int R, const int h, const REAL *s)
     UNROLL
     for (int i = 0; i < R / 2; i++) {
         const int k = i / h * 2 * h + i % h;
-        const VEC sign = V_BROADCAST(s[i / h]), a = v[k], b = v[k + h];
-        v[k] = a + b * sign;
-        v[k + h] = a - b * sign;
+        const VEC a = v[k], b = v[k + h];
+        v[k] = a + b * s[i / h];
+        v[k + h] = a - b * s[i / h];
     }
 }
 
@@ -41,49 +41,55 @@ INLINE void N(butterfly)(VEC *v, const int R, const REAL *s)
         N(stage)(v, R, 8, s + R / 2 + R / 4 + R / 8);
 }
 
-/* Where the signs of a pass are: one set for all groups, one per upper or per lower index. */
-struct N(signs) {
-    const REAL *s;
-    size_t high, low; /* step in sets of R - 1 per upper and per lower index */
-};
+/* Which set of R - 1 signs a group takes: its number counted over the upper indices, over the lower
+ * ones, or the same set for all. */
+enum { N(SAME), N(HIGH), N(LOW) };
 
-/* A pass of radix R over n entries at distance `stride`; in may be shorter (mask = its length - 1:
- * entries beyond repeat, which is what the stages over padding zeros amount to). two.s: the first
- * stages of the next transform follow in registers. */
-INLINE void N(pass)(const int R, size_t n, size_t stride, const REAL *in, size_t mask, REAL *out,
-                    struct N(signs) one, struct N(signs) two)
+INLINE const REAL *N(set_of)(const REAL *s, const int which, size_t high, size_t low, const int R)
 {
-    for (size_t high = 0; high < n / (stride * (size_t)R); high++)
+    return which == N(SAME) ? s : s + (which == N(HIGH) ? high : low) * (size_t)(R - 1);
+}
+
+/* A pass of radix R over n entries at distance `stride`.  in may be shorter (mask: its length - 1,
+ * at least R - 1): entries beyond repeat, which is what the stages over padding zeros amount to;
+ * only at stride 1.  two: the first stages of the next transform follow in registers. */
+INLINE void N(pass)(const int R, const size_t n, const size_t stride, const REAL *in, size_t mask,
+                    REAL *out, const REAL *one, const int one_of, const REAL *two)
+{
+    for (size_t high = 0; high < n / (size_t)R; high += stride)
         for (size_t low = 0; low < stride; low++) {
-            const size_t at = high * stride * (size_t)R + low;
+            const size_t at = high * (size_t)R + low;
+            const REAL *p = in + (at & mask) * LANES;
+            REAL *q = out + at * LANES;
             VEC v[16];
             UNROLL
             for (int k = 0; k < R; k++)
-                v[k] = V_LOAD(in + ((at + (size_t)k * stride) & mask) * LANES);
-            N(butterfly)(v, R, one.s + (high * one.high + low * one.low) * (size_t)(R - 1));
-            if (two.s)
-                N(butterfly)(v, R, two.s + (high * two.high + low * two.low) * (size_t)(R - 1));
+                v[k] = V_LOAD(p + (size_t)k * stride * LANES);
+            N(butterfly)(v, R, N(set_of)(one, one_of, high / stride, low, R));
+            if (two)
+                N(butterfly)(v, R, N(set_of)(two, N(LOW), 0, low, R));
             UNROLL
             for (int k = 0; k < R; k++)
-                V_STORE(out + (at + (size_t)k * stride) * LANES, v[k]);
+                V_STORE(q + (size_t)k * stride * LANES, v[k]);
         }
 }
 
+/* The same for sizes known at run time only. */
 static void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask,
-                        REAL *out, struct N(signs) one, struct N(signs) two)
+                        REAL *out, const REAL *one, int one_of, const REAL *two)
 {
     switch (bits) {
     case 1:
-        N(pass)(2, n, stride, in, mask, out, one, two);
+        N(pass)(2, n, stride, in, mask, out, one, one_of, two);
         break;
     case 2:
-        N(pass)(4, n, stride, in, mask, out, one, two);
+        N(pass)(4, n, stride, in, mask, out, one, one_of, two);
         break;
     case 3:
-        N(pass)(8, n, stride, in, mask, out, one, two);
+        N(pass)(8, n, stride, in, mask, out, one, one_of, two);
         break;
     default:
-        N(pass)(16, n, stride, in, mask, out, one, two);
+        N(pass)(16, n, stride, in, mask, out, one, one_of, two);
         break;
     }
 }
@@ -150,65 +156,124 @@ static REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool d
     return out;
 }
 
-/* A transform of dp entries in place: passes ascending, each with signs per upper index. */
-static const REAL *N(first)(const struct simd_term *t, REAL *v, const REAL *s)
+/* A transform of dp entries: passes ascending, each with signs per upper index. *mask + 1 entries
+ * are left in v, enough for any radix. */
+static const REAL *N(first)(const struct simd_term *t, const REAL *x, REAL *v, const REAL *s,
+                            size_t *mask)
 {
-    const struct N(signs) none = { 0 };
+    size_t len = t->dp;
     size_t bits[16], stride = 1;
     const size_t m = N(radices)(N(log2)(t->dp), bits);
 
+    if (m == 0)
+        memcpy(v, x, LANES * sizeof *v);
     for (size_t q = 0; q < m; q++) {
         const size_t R = (size_t)1 << bits[q], groups = t->dp / (stride * R);
-        N(pass_any)(bits[q], t->dp, stride, v, t->dp - 1, v, (struct N(signs)){ s, 1, 0 }, none);
+        N(pass_any)(bits[q], t->dp, stride, q ? v : x, t->dp - 1, v, s, N(HIGH), NULL);
         s += groups * (R - 1);
         stride *= R;
     }
+    for (; len < 16 && len < t->D; len *= 2)
+        memcpy(v + len * LANES, v, len * LANES * sizeof *v);
+    *mask = len - 1;
     return s;
 }
 
-/* H D3 H D2 H D1 x of one block, up to its sign.  x: dp vectors.  a, v: D vectors. The second
- * transform goes up through the strides, the third down again: where they meet they share a pass. */
-static void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
+/* The second and third transform: D = A B (C), radices from stride 1 up.  The second goes up
+ * through the strides, the third down again: where they meet they share a pass. */
+INLINE void N(project_two)(const int A, const int B, const REAL *a, size_t mask, REAL *v,
+                           const REAL *s)
 {
-    const struct N(signs) none = { 0 };
-    const REAL *s = (const REAL *)t->fold + block * (t->dp + 2 * t->D - 3);
-    size_t bits[16], stride = 1, mask = t->dp - 1;
+    const size_t D = (size_t)A * (size_t)B, signs = (size_t)B * (size_t)(A - 1);
+
+    N(pass)(A, D, 1, a, mask, v, s, N(HIGH), NULL);
+    s += signs;
+    N(pass)(B, D, (size_t)A, v, D - 1, v, s, N(SAME), s + (B - 1));
+    s += (size_t)(B - 1) * (size_t)(A + 1);
+    N(pass)(A, D, 1, v, D - 1, v, s, N(SAME), NULL);
+}
+
+INLINE void N(project_three)(const int A, const int B, const int C, const REAL *a, size_t mask,
+                             REAL *v, const REAL *s)
+{
+    const size_t AB = (size_t)A * (size_t)B, D = AB * (size_t)C;
+
+    N(pass)(A, D, 1, a, mask, v, s, N(HIGH), NULL);
+    s += D / (size_t)A * (size_t)(A - 1);
+    N(pass)(B, D, (size_t)A, v, D - 1, v, s, N(HIGH), NULL);
+    s += (size_t)C * (size_t)(B - 1);
+    N(pass)(C, D, AB, v, D - 1, v, s, N(SAME), s + (C - 1));
+    s += (size_t)(C - 1) * (AB + 1);
+    N(pass)(B, D, (size_t)A, v, D - 1, v, s, N(LOW), NULL);
+    s += (size_t)A * (size_t)(B - 1);
+    N(pass)(A, D, 1, v, D - 1, v, s, N(SAME), NULL);
+}
+
+/* Any number of passes, of sizes known at run time only. */
+static void N(project_any)(const struct simd_term *t, const REAL *a, size_t mask, REAL *v,
+                           const REAL *s)
+{
+    size_t bits[16], stride = 1;
     const size_t m = N(radices)(N(log2)(t->D), bits);
     const REAL *in = a;
 
-    memcpy(a, x, t->dp * LANES * sizeof *a);
-    s = N(first)(t, a, s);
     for (size_t q = 0; q + 1 < m; q++) {
         const size_t R = (size_t)1 << bits[q], groups = t->D / (stride * R);
-        N(pass_any)(bits[q], t->D, stride, in, mask, v, (struct N(signs)){ s, 1, 0 }, none);
+        N(pass_any)(bits[q], t->D, stride, in, mask, v, s, N(HIGH), NULL);
         s += groups * (R - 1);
         stride *= R;
         in = v;
         mask = t->D - 1;
     }
     const size_t top = ((size_t)1 << bits[m - 1]) - 1;
-    N(pass_any)(bits[m - 1], t->D, stride, in, mask, v, (struct N(signs)){ s, 0, 0 },
-                (struct N(signs)){ s + top, 0, 1 });
+    N(pass_any)(bits[m - 1], t->D, stride, in, mask, v, s, N(SAME), s + top);
     s += top + stride * top;
     for (size_t q = m - 1; q-- > 0;) {
         const size_t R = (size_t)1 << bits[q];
         stride /= R;
-        N(pass_any)(bits[q], t->D, stride, v, t->D - 1, v, (struct N(signs)){ s, 0, 1 }, none);
+        N(pass_any)(bits[q], t->D, stride, v, t->D - 1, v, s, N(LOW), NULL);
         s += stride * (R - 1);
     }
+}
+
+/* H D3 H D2 H D1 x of one block, up to its sign.  x: dp vectors.  a, v: D vectors. Common widths
+ * have loops of constant size; their radices are those of N(radices). */
+static void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
+{
+    const REAL *s = (const REAL *)t->fold + block * (t->dp + 2 * t->D - 3);
+    size_t mask;
+
+    if (t->dp == t->D)
+        a = v; /* nothing is repeated: in place, half the cache */
+    s = N(first)(t, x, a, s, &mask);
+    if (t->D == 32)
+        N(project_two)(8, 4, a, mask, v, s);
+    else if (t->D == 64)
+        N(project_two)(8, 8, a, mask, v, s);
+    else if (t->D == 128 && MOST_BITS == 4)
+        N(project_two)(16, 8, a, mask, v, s);
+    else if (t->D == 128)
+        N(project_three)(8, 4, 4, a, mask, v, s);
+    else if (t->D == 256 && MOST_BITS == 4)
+        N(project_two)(16, 16, a, mask, v, s);
+    else if (t->D == 256)
+        N(project_three)(8, 8, 4, a, mask, v, s);
+    else if (t->D == 512)
+        N(project_three)(8, 8, 8, a, mask, v, s);
+    else
+        N(project_any)(t, a, mask, v, s);
 }
 
 static void N(fht)(void *data, size_t n)
 {
     REAL ones[15];
-    const struct N(signs) one = { ones, 0, 0 }, none = { 0 };
     size_t bits[16], stride = 1;
     const size_t m = N(radices)(N(log2)(n), bits);
 
     for (int i = 0; i < 15; i++)
         ones[i] = 1;
     for (size_t q = 0; q < m; q++) {
-        N(pass_any)(bits[q], n, stride, data, n - 1, data, one, none);
+        N(pass_any)(bits[q], n, stride, data, n - 1, data, ones, N(SAME), NULL);
         stride <<= bits[q];
     }
 }
