@@ -1,1 +1,7 @@
 # tests of the plot group
+if HAVE_CHECK
+check_PROGRAMS += tests/check_gnuplot
+TESTS += tests/check_gnuplot
+endif
+tests_check_gnuplot_SOURCES = tests/check_gnuplot.c
+tests_check_gnuplot_LDADD = $(app_tests)

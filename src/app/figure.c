@@ -337,11 +337,15 @@ struct series *figure_histogram(struct figure *f, const char *title, enum mark m
     }
     for (size_t i = 0; share && all > 0 && i < bins; i++)
         count[i] /= (double)all;
-    if (title != NULL && *title != '\0')
-        buf_puts(&b, title);
+    /* What the end cells hold besides is told: beside the curve's name, or the axis'. */
+    const bool named = title != NULL && *title != '\0', label = !named && f->x.label != NULL;
+    buf_puts(&b, named ? title : label ? f->x.label : "");
     if (beyond > 0)
-        buf_printf(&b, "%s%zu beyond the ends", b.len > 0 ? ", " : "", beyond);
-    struct series *s = figure_add(f, buf_str(&b), mark, bins, x, count, err);
+        buf_printf(&b, "%s%zu beyond the ends%s", named ? ", " : label ? " (" : "", beyond,
+                   label ? ")" : "");
+    struct series *s = NULL;
+    if (!label || beyond == 0 || replace_string(&f->x.label, buf_str(&b), err) == ST_OK)
+        s = figure_add(f, label ? "" : buf_str(&b), mark, bins, x, count, err);
     buf_free(&b);
     free(x);
     return s;

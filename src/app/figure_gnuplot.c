@@ -43,9 +43,11 @@ void gp_quote(struct buf *b, const char *text)
         } else if (*p < 0x20 || *p == 0x7f || (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)) {
             buf_putc(b, ' '); /* C0, DEL, C1: ESC would reach a terminal, a newline ends the line */
             p += n;
+        } else if (*p == '\'') {
+            /* Not '': gnuplot 5.4 reads ''' as an empty string and the start of another. */
+            buf_puts(b, "\u2019");
+            p++;
         } else {
-            if (*p == '\'')
-                buf_putc(b, '\'');
             buf_putn(b, (const char *)p, n);
             p += n;
         }
@@ -196,7 +198,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
 {
     const struct series *s = e->s;
     const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
-    const int pt = point_types[(e->id + LAYOUT_IDS - 1) % LAYOUT_IDS];
+    const int pt = point_types[e->slot >= 0 ? e->slot % LAYOUT_IDS : 0];
     const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
                        : s->faint ? " dt (4,4)" : "";
 
@@ -209,12 +211,14 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
             color(b, "lc", rgb);
         return;
     case MARK_BARS:
-        buf_puts(b, " w boxes fs transparent solid 0.55 border");
+        buf_puts(b, " w boxes"); /* the colour first: after `border` it would be the border's */
         color(b, "lc", rgb);
+        buf_puts(b, " fs transparent solid 0.55 border");
         return;
     case MARK_BAND:
-        buf_puts(b, " w filledcurves fs transparent solid 0.22 noborder");
+        buf_puts(b, " w filledcurves");
         color(b, "lc", rgb);
+        buf_puts(b, " fs transparent solid 0.22 noborder");
         return;
     case MARK_LINEPOINTS:
         buf_printf(b, " w linespoints pt %d ps 0.8 lw 2%s", pt, dash);
@@ -294,7 +298,7 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
 
     buf_puts(b, "unset label\nunset tics\nunset border\nunset key\nunset xlabel\nunset ylabel\n"
                 "unset grid\nset size noratio\nset xrange [0:1]\nset yrange [0:1]\n");
-    set_label(b, "title", f->title, 90, dark, " font ',+1'");
+    set_label(b, "title", f->title, 90, dark, "");
     text_safe(&safe, f->reason != NULL ? f->reason
                      : f->x.log || f->y.log ? "no values above zero to draw"
                                             : "no values to draw", 0);
@@ -342,7 +346,7 @@ static void picture_axes(const struct panel *p, const struct figure_scale *sc, b
     set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog);
     set_label(b, "xlabel", f->x.label, 70, dark, "");
     set_label(b, "ylabel", f->y.label, 50, dark, "");
-    set_label(b, "title", f->title, 90, dark, " font ',+1'");
+    set_label(b, "title", f->title, 90, dark, "");
     buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
     set_key(p, dark, b);
 }
@@ -417,7 +421,7 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
     double w, h;
 
     term_size(term, &w, &h);
-    if (l == NULL || layout_init(l, f, (size_t)(w / 9), (size_t)(h / 20), &st, NULL) != ST_OK) {
+    if (l == NULL || layout_init(l, f, (size_t)(w / 9), (size_t)(h / 22), &st, 1, NULL) != ST_OK) {
         b->failed = true;
         free(l);
         return;
@@ -436,8 +440,8 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
         struct figure_scale sc;
         const double pw = w / (double)across, ph = h / (double)down;
         const double side = fmin(pw, ph);
-        figure_scale(l->p[i].f, (size_t)((l->p[i].f->square ? side : pw) / 95),
-                     (size_t)(ph / 50), &sc);
+        figure_scale(l->p[i].f, (size_t)((l->p[i].f->square ? side : pw) / 75),
+                     (size_t)(ph / 60), &sc);
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
         picture_panel(&l->p[i], &sc, dark, b);

@@ -73,7 +73,7 @@ static int last_group(const struct series *s)
 size_t figure_entries(const struct figure *f, struct entry *out)
 {
     static const char glyph[] = "*+ox#@%&";
-    size_t n = 0, curves = 0, dashes = 0;
+    size_t n = 0, ids = 0, colors = 0, dashes = 0;
 
     for (size_t i = 0; i < f->ns && n < LAYOUT_ENTRIES; i++) {
         const struct series *s = &f->s[i];
@@ -87,18 +87,15 @@ size_t figure_entries(const struct figure *f, struct entry *out)
         for (int g = s->group != NULL ? 0 : -1; g <= groups && n < LAYOUT_ENTRIES; g++) {
             if (g >= 0 && !has_group(s, g))
                 continue;
-            const size_t k = g >= 0 ? (size_t)g : curves;
-            struct entry e = { s, g, (unsigned char)(k % LAYOUT_IDS + 1),
-                               s->color >= 0 && g < 0 ? s->color : (int)(k % LAYOUT_IDS),
-                               { glyph[k % LAYOUT_IDS] } };
-            if (s->mark == MARK_BAND)
-                e.glyph[0] = ':';
-            else if (s->dashed)
-                e.glyph[0] = ".:'`"[dashes++ % 4];
-            out[n++] = e;
-            curves += g < 0;
+            /* A band has the colour of the curve that follows it: its mean. */
+            const int slot = g >= 0 ? g : s->color >= 0 ? s->color : (int)colors;
+            const char look = s->mark == MARK_BAND ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
+                              : glyph[slot % LAYOUT_IDS];
+            out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
+                                       slot % LAYOUT_IDS, { look } };
+            colors += g < 0 && s->mark != MARK_BAND;
         }
-        curves += groups >= 0 ? (size_t)groups + 1 : 0;
+        colors += groups >= 0 ? (size_t)groups + 1 : 0;
     }
     return n;
 }
@@ -260,6 +257,8 @@ static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
     raster_panel(l, p);
     if (kh == 0 || b->h < 3 || b->w < 12)
         return;
+    kw += 4 * l->key_room;
+    kh += l->key_room;
     if (key_corner(l, p, kw, kh))
         return;
     if (b->w >= 56 && kw <= b->w / 3 && kh + 1 < b->h) {
@@ -306,11 +305,12 @@ static void grid_shape(const struct figure *f, size_t w, size_t h, size_t n, siz
 }
 
 enum status layout_init(struct layout *l, const struct figure *f, size_t w, size_t h,
-                        const struct figure_style *st, struct err *err)
+                        const struct figure_style *st, size_t key_room, struct err *err)
 {
     *l = (struct layout){ .style = *st, .w = w, .h = h };
     l->sx = st->utf8 ? 2 : 1;
     l->sy = st->utf8 ? 4 : 1;
+    l->key_room = key_room;
     l->raster = mem_calloc(w * h * l->sx * l->sy + 1, 1, "a plot", err);
     if (l->raster == NULL)
         return ST_NOMEM;

@@ -36,6 +36,7 @@ struct layout {
     struct figure_style style;
     size_t w, h, sx, sy;  /* cells; dots per cell: 2 x 4, or 1 x 1 without UTF-8 */
     unsigned char *raster; /* (w sx) x (h sy) dots, row by row */
+    size_t key_room;       /* rows more than the key's words need: pictures have larger signs */
     bool glyphs_only;     /* classes must be told apart without colour: no braille */
     size_t np, more;      /* panels shown, and left out for want of room */
     struct panel p[LAYOUT_PANELS];
@@ -43,12 +44,20 @@ struct layout {
 
 /* Plans the layout and fills the raster with the built-in plot. */
 enum status layout_init(struct layout *, const struct figure *, size_t w, size_t h,
-                        const struct figure_style *, struct err *);
+                        const struct figure_style *, size_t key_room, struct err *);
 void layout_free(struct layout *);
 /* Draws the curves of a panel into the (empty) raster: figure_text.c. */
 void layout_raster(struct layout *, const struct panel *);
 /* Draws everything into frame cells. */
 enum status layout_draw(const struct layout *, struct frame *out, struct err *);
+
+/* gnuplot commands that draw the raster: a picture of nothing but the curves, in colours that
+ * layout_read knows again.  dumb: characters, else a colour bitmap. */
+void layout_gnuplot(const struct layout *, struct buf *out);
+/* Fills the raster from what gnuplot wrote; false when that is not such a picture. */
+bool layout_read(struct layout *, const char *bytes, size_t n);
+/* More bytes than such a picture can have. */
+size_t layout_read_limit(const struct layout *);
 
 /* The curves of a panel in the order of the key, at most LAYOUT_ENTRIES. */
 size_t figure_entries(const struct figure *, struct entry *out);

@@ -253,7 +253,7 @@ enum status figure_frame(const struct figure *f, size_t w, size_t h, const struc
 
     *out = (struct frame){ 0 };
     if (l != NULL)
-        rc = layout_init(l, f, w, h, st, err);
+        rc = layout_init(l, f, w, h, st, 0, err);
     if (rc == ST_OK)
         rc = layout_draw(l, out, err);
     if (l != NULL)

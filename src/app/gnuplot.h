@@ -29,7 +29,7 @@ size_t gnuplot_poll(struct gnuplot *, struct pollfd *fds, int *timeout_ms);
 /* After poll: reads, writes, restarts, kills what hangs (its own child only).  true when a new frame
  * or a change of state is there.  Never blocks; harmless at any time. */
 bool gnuplot_service(struct gnuplot *);
-/* A request that has no frame yet. */
+/* gnuplot is at work on a request (false while it does not work: the built-in plot stands). */
 bool gnuplot_busy(const struct gnuplot *);
 /* The last frame: h rows of w cells; NULL when none. Valid until the next call. */
 const struct frame *gnuplot_frame(const struct gnuplot *);
@@ -44,5 +44,7 @@ long gnuplot_pid(const struct gnuplot *);
  * missing (txt and csv never need it; svg is then drawn by the built-in writer). */
 enum status plot_export(const struct figure *, const char *path, size_t width, size_t height,
                         struct buf *note, struct err *);
+/* Time gnuplot may take for it (20,000 ms); for tests. */
+void plot_export_limit(int ms);
 
 #endif

@@ -1,0 +1,679 @@
+/* tests/check_gnuplot.c -- the gnuplot children: pictures, hostile text, and every way to fail.
+ * Fakes named by GPDESK_GNUPLOT run always; the tests of gnuplot itself skip where it is absent. */
+#include "app/gnuplot.h"
+#include "base/buf.h"
+#include "support.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct err err;
+
+static void need_gnuplot(void)
+{
+    unsetenv("GPDESK_GNUPLOT");
+    if (system("gnuplot --version >/dev/null 2>&1") != 0)
+        exit(77);
+}
+
+/* A shell script that plays gnuplot. */
+static void fake(const char *dir, const char *script)
+{
+    const char *path = support_path(dir, "fake");
+    struct buf b = { 0 };
+
+    buf_printf(&b, "#!/bin/sh\n%s\n", script);
+    support_write(path, b.s, b.len);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    ck_assert_int_eq(setenv("GPDESK_GNUPLOT", path, 1), 0);
+    buf_free(&b);
+}
+
+static struct figure *line_figure(const char *title, size_t n)
+{
+    struct figure *f = figure_new("line", title, &err);
+    double *y = calloc(n + 1, sizeof *y);
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = (double)i;
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_nonnull(figure_add(f, title, MARK_LINE, n, NULL, y, &err));
+    ck_assert_int_eq(figure_label(f, title, title, &err), ST_OK);
+    free(y);
+    return f;
+}
+
+static long long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* One turn of a poll loop, as the workbench does it. */
+static bool turn(struct gnuplot *g, int most_ms)
+{
+    struct pollfd fd[3];
+    int timeout = most_ms;
+    const size_t n = gnuplot_poll(g, fd, &timeout);
+
+    ck_assert_uint_le(n, 3);
+    poll(fd, n, timeout < most_ms && timeout >= 0 ? timeout : most_ms);
+    return gnuplot_service(g);
+}
+
+/* Until gnuplot has answered or `state` (a part of it) is said; false after a minute. */
+static bool until_state(struct gnuplot *g, const char *state)
+{
+    for (const long long end = now_ms() + 60000; now_ms() < end;) {
+        turn(g, 100);
+        if (state != NULL ? strstr(gnuplot_state(g), state) != NULL
+                          : *gnuplot_state(g) == '\0' && !gnuplot_busy(g))
+            return true;
+    }
+    return false;
+}
+
+/* Until a frame comes that is not number `seen`. */
+static unsigned next_frame(struct gnuplot *g, unsigned seen)
+{
+    for (const long long end = now_ms() + 60000; now_ms() < end;) {
+        turn(g, 100);
+        if (gnuplot_frame(g) != NULL && gnuplot_frame(g)->serial != seen && !gnuplot_busy(g))
+            return gnuplot_frame(g)->serial;
+    }
+    ck_abort_msg("no frame");
+    return 0;
+}
+
+static const char *cell(const struct frame *fr, size_t x, size_t y)
+{
+    return fr->cell[y * fr->w + x].ch;
+}
+
+static bool is_braille(const char *ch)
+{
+    return (unsigned char)ch[0] == 0xe2 && ((unsigned char)ch[1] & 0xfc) == 0xa0;
+}
+
+static bool is_mark(const struct frame *fr, size_t x, size_t y)
+{
+    return is_braille(cell(fr, x, y)) || cell(fr, x, y)[0] == '*';
+}
+
+static bool near_mark(const struct frame *fr, size_t x, size_t y)
+{
+    for (size_t k = y > 0 ? y - 1 : 0; k <= y + 1 && k < fr->h; k++)
+        for (size_t i = x > 0 ? x - 1 : 0; i <= x + 1 && i < fr->w; i++)
+            if (is_mark(fr, i, k))
+                return true;
+    return false;
+}
+
+static size_t files_in(const char *dir)
+{
+    DIR *d = opendir(dir);
+    size_t n = 0;
+
+    ck_assert_ptr_nonnull(d);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return n;
+}
+
+static struct buf slurp(const char *path)
+{
+    struct buf b = { 0 };
+    char chunk[8192];
+    FILE *f = fopen(path, "rb");
+
+    ck_assert_msg(f != NULL, "%s", path);
+    for (size_t k; (k = fread(chunk, 1, sizeof chunk, f)) > 0;)
+        buf_putn(&b, chunk, k);
+    fclose(f);
+    return b;
+}
+
+/* -- gnuplot itself ------------------------------------------------------------------------- */
+
+/* gnuplot and the built-in plot must put a curve on the same cells. */
+static void same_cells(bool utf8, bool ylog)
+{
+    struct gnuplot *g = gnuplot_new(&err);
+    struct figure *f = figure_new("x", "", &err);
+    double x[60], y[60];
+
+    for (size_t i = 0; i < 60; i++) {
+        x[i] = (double)i;
+        y[i] = ylog ? pow(10, -(double)i / 10) : sin((double)i / 9);
+    }
+    f->y.log = ylog;
+    figure_add(f, "", MARK_LINE, 60, x, y, &err);
+    ck_assert_int_eq(gnuplot_request(g, f, 70, 16, utf8, &err), ST_OK);
+    ck_assert_msg(gnuplot_frame(g) != NULL, "the built-in plot comes at once");
+    next_frame(g, gnuplot_frame(g)->serial);
+    ck_assert_str_eq(gnuplot_state(g), "");
+    const struct frame *fr = gnuplot_frame(g);
+    struct frame own;
+    const struct figure_style st = { .utf8 = utf8, .dark = true, .colors = 256 };
+    ck_assert_int_eq(figure_frame(f, 70, 16, &st, &own, &err), ST_OK);
+    ck_assert_uint_eq(fr->w, own.w);
+    ck_assert_uint_eq(fr->h, own.h);
+    size_t marked = 0;
+    for (size_t k = 0; k < 16; k++)
+        for (size_t i = 0; i < 70; i++) {
+            const bool a = is_mark(fr, i, k), b = is_mark(&own, i, k);
+            marked += a;
+            if (a && !b) /* lines may be rounded otherwise, by a neighbouring cell */
+                ck_assert(near_mark(&own, i, k));
+            else if (b && !a)
+                ck_assert(near_mark(fr, i, k));
+            else if (!a) /* axes, numbers, blanks */
+                ck_assert_str_eq(cell(fr, i, k), cell(&own, i, k));
+        }
+    ck_assert_uint_gt(marked, 55);
+    frame_free(&own);
+    figure_free(f);
+    gnuplot_free(g);
+}
+
+START_TEST(live_braille_matches_our_own_drawing)
+{
+    need_gnuplot();
+    same_cells(true, false);
+    same_cells(true, true);
+}
+END_TEST
+
+START_TEST(live_ascii_matches_our_own_drawing)
+{
+    need_gnuplot();
+    same_cells(false, false);
+    same_cells(false, true);
+}
+END_TEST
+
+START_TEST(live_newest_request_wins)
+{
+    need_gnuplot();
+    struct gnuplot *g = gnuplot_new(&err);
+    for (size_t i = 2; i < 30; i++) {
+        struct figure *f = line_figure("y", i);
+        ck_assert_int_eq(gnuplot_request(g, f, 40 + i, 12, true, &err), ST_OK);
+        figure_free(f);
+        turn(g, 0);
+    }
+    ck_assert(until_state(g, NULL));
+    ck_assert_uint_eq(gnuplot_frame(g)->w, 69);
+    gnuplot_free(g);
+}
+END_TEST
+
+/* All kinds of marks and of bad data must come back as a picture, not as gnuplot's refusal. */
+START_TEST(live_draws_everything)
+{
+    need_gnuplot();
+    const double bad[] = { NAN, INFINITY, -INFINITY, 0, -1, 1e308, -1e308, 1e-308, 3, 3 };
+    struct gnuplot *g = gnuplot_new(&err);
+    for (int m = MARK_LINE; m <= MARK_VLINE; m++)
+        for (int kind = 0; kind < 6; kind++)
+            for (int lg = 0; lg < 4; lg++) {
+                struct figure *f = figure_new("x", "t", &err);
+                double x[10], y[10];
+                for (size_t i = 0; i < 10; i++) {
+                    x[i] = kind == 0 ? bad[i] : kind == 1 ? 5 : (double)i;
+                    y[i] = kind == 2 ? bad[9 - i] : kind == 1 ? 5 : kind == 3 ? NAN
+                           : kind == 4 ? 0 : (double)i * 1e3;
+                }
+                f->x.log = lg & 1;
+                f->y.log = lg & 2;
+                if (m == MARK_BAND)
+                    figure_add_band(f, "b", 10, x, y, x, &err);
+                else
+                    figure_add(f, "c", (enum mark)m, m >= MARK_HLINE ? 1 : 10, x, y, &err);
+                figure_add(f, "other", MARK_LINE, kind == 5 ? 10 : 0, x, y, &err);
+                ck_assert_int_eq(gnuplot_request(g, f, 50, 12, kind != 1, &err), ST_OK);
+                ck_assert(until_state(g, NULL));
+                figure_free(f);
+            }
+    gnuplot_free(g);
+}
+END_TEST
+
+START_TEST(live_survives_kill_in_mid_plot)
+{
+    need_gnuplot();
+    struct gnuplot *g = gnuplot_new(&err);
+    struct figure *f = line_figure("y", 20000);
+    ck_assert_int_eq(gnuplot_request(g, f, 100, 30, true, &err), ST_OK);
+    unsigned seen = next_frame(g, gnuplot_frame(g)->serial);
+    const long first = gnuplot_pid(g);
+    ck_assert_int_gt(first, 0);
+    ck_assert_int_eq(gnuplot_request(g, f, 100, 30, true, &err), ST_OK);
+    gnuplot_service(g); /* under way */
+    ck_assert_int_eq(kill((pid_t)first, SIGKILL), 0);
+    ck_assert(until_state(g, "ended unexpectedly"));
+    ck_assert_uint_ne(gnuplot_frame(g)->serial, seen); /* our own drawing stands in */
+    ck_assert(until_state(g, NULL));                   /* and gnuplot is back */
+    ck_assert_int_gt(gnuplot_pid(g), 0);
+    ck_assert_int_ne(gnuplot_pid(g), first);
+    figure_free(f);
+    gnuplot_free(g);
+}
+END_TEST
+
+START_TEST(live_child_ends_with_us)
+{
+    need_gnuplot();
+    struct gnuplot *g = gnuplot_new(&err);
+    struct figure *f = line_figure("y", 10);
+    ck_assert_int_eq(gnuplot_request(g, f, 40, 12, true, &err), ST_OK);
+    next_frame(g, gnuplot_frame(g)->serial);
+    const pid_t pid = (pid_t)gnuplot_pid(g);
+    ck_assert_int_eq(getpgid(pid), pid); /* a group of its own: Ctrl-C does not reach it */
+    gnuplot_free(g);
+    ck_assert_int_eq(kill(pid, 0), -1);
+    ck_assert_int_eq(errno, ESRCH);
+    figure_free(f);
+}
+END_TEST
+
+/* Text that tries to run a command, or to end a string, a line or a data block. */
+static const char *const hostile[] = {
+    "`touch X`", "$(touch X)", "'; system('touch X') #", "''; system(\"touch X\") #",
+    "a'\nsystem('touch X')\n'", "\"; system(\"touch X\")", "\\'; system('touch X'); '\\",
+    "GPX7Q\nsystem('touch X')\n", "GPX7Q", "GPEND 1", "|touch X", "<touch X", "@touch", "!touch X",
+    "{/=40 big}", "^_{}~&", "%s%n%d", "\x1b]0;x\x07\x1b[2J", "\xc2\x9b" "2J", "\xff\xfe bad \xc3",
+    "\xe2\x80\xae rtl", "\r\n!touch X\r\n", "set output '|touch X'", "-", "",
+    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "<svg onload=x>&amp;\"'", "]]>", "load 'X'",
+};
+enum { N_HOSTILE = sizeof hostile / sizeof *hostile };
+
+START_TEST(hostile_text_is_only_text)
+{
+    need_gnuplot();
+    char *dir = support_tmpdir();
+    char here[4096];
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    ck_assert_int_eq(chdir(dir), 0);
+    struct gnuplot *g = gnuplot_new(&err);
+    for (size_t i = 0; i < N_HOSTILE; i++) {
+        struct figure *f = line_figure(hostile[i], 12);
+        ck_assert_int_eq(gnuplot_request(g, f, 60, 14, true, &err), ST_OK);
+        ck_assert_msg(until_state(g, NULL), "%s", hostile[i]);
+        ck_assert_int_eq(plot_export(f, "out.svg", 0, 0, NULL, &err), ST_OK);
+        struct buf svg = slurp("out.svg");
+        ck_assert_msg(strstr(buf_str(&svg), "</svg>") != NULL, "%s", hostile[i]);
+        ck_assert_msg(strstr(buf_str(&svg), "<svg onload") == NULL, "escaped");
+        buf_free(&svg);
+        unlink("out.svg");
+        ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
+        f->reason = strdup(hostile[i]);
+        ck_assert_msg(plot_export(f, "out.png", 0, 0, NULL, &err) == ST_OK, "%s: %s", hostile[i],
+                      err.msg);
+        unlink("out.png");
+        ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
+        figure_free(f);
+    }
+    gnuplot_free(g);
+    ck_assert_int_eq(chdir(here), 0);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(hostile_names_are_only_names)
+{
+    need_gnuplot();
+    char *dir = support_tmpdir();
+    char here[4096];
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    ck_assert_int_eq(chdir(dir), 0);
+    struct figure *f = line_figure("y", 12);
+    for (size_t i = 0; i < N_HOSTILE; i++)
+        for (int k = 0; k < 2; k++) {
+            struct buf name = { 0 };
+            buf_printf(&name, "%s%s", hostile[i], k == 0 ? ".svg" : ".csv");
+            if (strchr(hostile[i], '/') == NULL) {
+                ck_assert_msg(plot_export(f, name.s, 0, 0, NULL, &err) == ST_OK, "%s: %s", name.s,
+                              err.msg);
+                ck_assert_msg(files_in(".") == 1, "%s", name.s);
+                ck_assert_int_eq(unlink(name.s), 0);
+            } else {
+                ck_assert_int_ne(plot_export(f, name.s, 0, 0, NULL, &err), ST_OK);
+                for (const char *p = err.msg; *p != '\0'; p++) /* safe to show */
+                    ck_assert_int_ge((unsigned char)*p, 0x20);
+            }
+            ck_assert_uint_eq(files_in("."), 0);
+            buf_free(&name);
+        }
+    figure_free(f);
+    ck_assert_int_eq(chdir(here), 0);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(export_writes_every_kind)
+{
+    need_gnuplot();
+    static const struct {
+        const char *name, *magic;
+    } kind[] = { { "a.svg", "<?xml" }, { "a.png", "\x89PNG" }, { "a.pdf", "%PDF" },
+                 { "a.txt", "" },      { "a.CSV", "panel,series,x,y,y2,class\n" } };
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("title", 100000); /* thinned: quick */
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        const char *path = support_path(dir, kind[i].name);
+        struct buf note = { 0 };
+        ck_assert_msg(plot_export(f, path, 0, 0, &note, &err) == ST_OK, "%s", err.msg);
+        struct buf b = slurp(path);
+        ck_assert_uint_gt(b.len, 400);
+        ck_assert_int_eq(strncmp(b.s, kind[i].magic, strlen(kind[i].magic)), 0);
+        ck_assert_str_eq(buf_str(&note), "");
+        buf_free(&b);
+    }
+    ck_assert_uint_eq(files_in(dir), sizeof kind / sizeof *kind);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+/* Giant glyphs: what no installed font has must not go to cairo. */
+START_TEST(export_png_with_foreign_text)
+{
+    need_gnuplot();
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("\xe6\x97\xa5\xe6\x9c\xac", 20);
+    struct buf note = { 0 };
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.png"), 0, 0, &note, &err), ST_OK);
+    ck_assert_ptr_nonnull(strstr(buf_str(&note), "svg"));
+    buf_free(&note);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+/* -- refusals that need no gnuplot ---------------------------------------------------------- */
+
+START_TEST(export_refuses_with_reason)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 5);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.bmp"), 0, 0, NULL, &err), ST_USAGE);
+    ck_assert_ptr_nonnull(strstr(err.msg, ".svg"));
+    ck_assert_int_eq(plot_export(f, support_path(dir, "noending"), 0, 0, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.svg"), 1, 1, NULL, &err), ST_RANGE);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "no/a.csv"), 0, 0, NULL, &err), ST_IO);
+    ck_assert_int_eq(mkdir(support_path(dir, "d.csv"), 0755), 0);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "d.csv"), 0, 0, NULL, &err), ST_IO);
+    ck_assert_ptr_nonnull(strstr(err.msg, "directory"));
+    ck_assert_int_eq(mkfifo(support_path(dir, "f.csv"), 0644), 0);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "f.csv"), 0, 0, NULL, &err), ST_IO);
+    /* A link is followed: the file behind it is replaced, the link stays. */
+    support_write(support_path(dir, "real.csv"), "old", 3);
+    ck_assert_int_eq(symlink("real.csv", support_path(dir, "link.csv")), 0);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "link.csv"), 0, 0, NULL, &err), ST_OK);
+    struct stat st;
+    ck_assert_int_eq(lstat(support_path(dir, "link.csv"), &st), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+    struct buf b = slurp(support_path(dir, "real.csv"));
+    ck_assert_uint_gt(b.len, 10);
+    buf_free(&b);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+/* Exports with a gnuplot that is not there, fails, hangs or writes nothing: svg by ourselves with a
+ * note, png with a sentence; what stood there before stays. */
+static void export_without(const char *why)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("<y> & 'z'", 50);
+    struct buf note = { 0 };
+
+    plot_export_limit(300);
+    ck_assert_msg(plot_export(f, support_path(dir, "a.svg"), 0, 0, &note, &err) == ST_OK, "%s: %s",
+                  why, err.msg);
+    ck_assert_msg(note.len > 10, "%s", why);
+    struct buf b = slurp(support_path(dir, "a.svg"));
+    ck_assert_ptr_nonnull(strstr(b.s, "</svg>"));
+    ck_assert_ptr_nonnull(strstr(b.s, "&lt;y&gt; &amp; "));
+    buf_free(&b);
+    support_write(support_path(dir, "a.png"), "before", 6);
+    ck_assert_int_ne(plot_export(f, support_path(dir, "a.png"), 0, 0, NULL, &err), ST_OK);
+    ck_assert(strlen(err.msg) > 10 && strlen(err.hint) > 5);
+    b = slurp(support_path(dir, "a.png"));
+    ck_assert_str_eq(b.s, "before");
+    buf_free(&b);
+    ck_assert_uint_eq(files_in(dir), 2);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.txt"), 0, 0, NULL, &err), ST_OK);
+    buf_free(&note);
+    figure_free(f);
+    support_rmdir(dir);
+    plot_export_limit(20000);
+}
+
+START_TEST(export_with_broken_gnuplot)
+{
+    char *dir = support_tmpdir();
+    setenv("GPDESK_GNUPLOT", "no-such-program-anywhere", 1);
+    export_without("missing");
+    fake(dir, "exit 127");
+    export_without("exit 127");
+    fake(dir, "exit 1");
+    export_without("exit 1");
+    fake(dir, "cat >/dev/null; exit 0");
+    export_without("writes nothing");
+    fake(dir, "cat >/dev/null; echo garbage > plot.svg; : > plot.png");
+    export_without("writes garbage");
+    fake(dir, "exec sleep 30");
+    export_without("hangs");
+    fake(dir, "exec >&- 2>&-; exec sleep 30");
+    export_without("hangs silently");
+    fake(dir, "kill -9 $$");
+    export_without("dies");
+    unsetenv("GPDESK_GNUPLOT");
+    support_rmdir(dir);
+}
+END_TEST
+
+/* -- fakes for the live child --------------------------------------------------------------- */
+
+static struct gnuplot *live_with(struct figure *f)
+{
+    struct gnuplot *g = gnuplot_new(&err);
+
+    ck_assert_int_eq(gnuplot_request(g, f, 60, 14, true, &err), ST_OK);
+    ck_assert_ptr_nonnull(gnuplot_frame(g));
+    return g;
+}
+
+START_TEST(fake_missing)
+{
+    struct figure *f = line_figure("y", 20);
+    setenv("GPDESK_GNUPLOT", "no-such-program-anywhere", 1);
+    struct gnuplot *g = live_with(f);
+    ck_assert(until_state(g, "not installed"));
+    ck_assert(!gnuplot_busy(g));
+    char said[256];
+    snprintf(said, sizeof said, "%s", gnuplot_state(g));
+    const unsigned before = gnuplot_frame(g)->serial;
+    ck_assert_int_eq(gnuplot_request(g, f, 60, 14, true, &err), ST_OK);
+    ck_assert_uint_ne(gnuplot_frame(g)->serial, before); /* the built-in plot goes on */
+    turn(g, 1);
+    ck_assert_str_eq(gnuplot_state(g), said); /* and nothing new is said */
+    gnuplot_free(g);
+    figure_free(f);
+}
+END_TEST
+
+START_TEST(fake_cannot_run)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 20);
+    fake(dir, "exit 127");
+    struct gnuplot *g = live_with(f);
+    ck_assert(until_state(g, "cannot be run"));
+    gnuplot_free(g);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(fake_dies_again_and_again)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 20);
+    struct buf script = { 0 };
+    buf_printf(&script, "echo x >> %s/starts; exit 3", dir);
+    fake(dir, script.s);
+    struct gnuplot *g = live_with(f);
+    for (const long long end = now_ms() + 3000; now_ms() < end;)
+        turn(g, 50);
+    ck_assert_ptr_nonnull(strstr(gnuplot_state(g), "ended unexpectedly"));
+    struct buf b = slurp(support_path(dir, "starts"));
+    ck_assert_uint_eq(b.len, 6); /* three starts, then a rest */
+    int timeout = -1;
+    struct pollfd fd[3];
+    ck_assert_uint_eq(gnuplot_poll(g, fd, &timeout), 0);
+    ck_assert_int_gt(timeout, 5000); /* no busy loop meanwhile */
+    buf_free(&b);
+    buf_free(&script);
+    gnuplot_free(g);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(fake_hangs)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 20);
+    struct buf script = { 0 };
+    buf_printf(&script, "sleep 60 & echo $! > %s/child; wait", dir);
+    fake(dir, script.s);
+    struct gnuplot *g = live_with(f);
+    ck_assert(until_state(g, "did not answer"));
+    struct buf b = slurp(support_path(dir, "child"));
+    const pid_t grandchild = (pid_t)atol(b.s);
+    ck_assert_int_gt(grandchild, 1);
+    for (int i = 0; i < 200 && kill(grandchild, 0) == 0; i++) { /* the whole group was ended */
+        struct buf stat = { 0 };
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%ld/stat", (long)grandchild);
+        if (access(path, R_OK) == 0)
+            stat = slurp(path);
+        const bool zombie = strstr(buf_str(&stat), ") Z") != NULL; /* nobody here reaps it */
+        buf_free(&stat);
+        if (zombie)
+            break;
+        ck_assert_int_lt(i, 199);
+        nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
+    }
+    buf_free(&b);
+    buf_free(&script);
+    gnuplot_free(g);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(fake_garbage)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 20);
+    fake(dir, "while :; do echo 'P6 GPEND 1 \033[2J garbage garbage garbage garbage'; done");
+    struct gnuplot *g = live_with(f);
+    ck_assert(until_state(g, "no picture"));
+    gnuplot_free(g);
+    /* Answers in time, but with something else: noise, a wrong size, a cut bitmap. */
+    static const char *const noise[] = {
+        "while read l; do case $l in *GPEND*) echo \"$l\" | sed \"s/print '\\(.*\\)'/\\1/\";; esac; done",
+        "while read l; do case $l in *GPEND*) printf 'P6\\n8 8\\n255\\nxxx'; echo \"$l\" | sed "
+        "\"s/print '\\(.*\\)'/\\1/\";; esac; done",
+        "while read l; do case $l in *GPEND*) printf 'P6\\n120 56\\n255\\nxxx'; echo \"$l\" | sed "
+        "\"s/print '\\(.*\\)'/\\1/\";; esac; done",
+    };
+    for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
+        fake(dir, noise[i]);
+        g = live_with(f);
+        ck_assert(until_state(g, "could not draw"));
+        ck_assert(!gnuplot_busy(g));
+        gnuplot_free(g);
+    }
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(fake_reads_nothing)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 2000);
+    fake(dir, "exec <&-; sleep 0.2; exit 0");
+    struct gnuplot *g = live_with(f); /* EPIPE must not become SIGPIPE */
+    ck_assert(until_state(g, "ended unexpectedly"));
+    gnuplot_free(g);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(fake_recovers)
+{
+    need_gnuplot();
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 20);
+    struct buf script = { 0 };
+    /* The first start fails, the second is the real program. */
+    buf_printf(&script, "[ -e %s/once ] && exec gnuplot \"$@\"; : > %s/once; exit 1", dir, dir);
+    fake(dir, script.s);
+    struct gnuplot *g = live_with(f);
+    ck_assert(until_state(g, "ended unexpectedly"));
+    ck_assert(until_state(g, NULL));
+    buf_free(&script);
+    gnuplot_free(g);
+    figure_free(f);
+    support_rmdir(dir);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("gnuplot");
+    const struct {
+        const char *name;
+        const TTest *test[8];
+    } group[] = {
+        { .name = "live",
+          .test = { live_braille_matches_our_own_drawing, live_ascii_matches_our_own_drawing,
+                    live_newest_request_wins, live_draws_everything,
+                    live_survives_kill_in_mid_plot, live_child_ends_with_us } },
+        { .name = "hostile", .test = { hostile_text_is_only_text, hostile_names_are_only_names } },
+        { .name = "export",
+          .test = { export_writes_every_kind, export_png_with_foreign_text,
+                    export_refuses_with_reason, export_with_broken_gnuplot } },
+        { .name = "fake",
+          .test = { fake_missing, fake_cannot_run, fake_dies_again_and_again, fake_hangs,
+                    fake_garbage, fake_reads_nothing, fake_recovers } },
+    };
+    for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
+        TCase *tc = tcase_create(group[i].name);
+        tcase_set_timeout(tc, 120);
+        for (size_t j = 0; j < 8 && group[i].test[j]; j++)
+            tcase_add_test(tc, group[i].test[j]);
+        suite_add_tcase(s, tc);
+    }
+    return support_run(s);
+}
