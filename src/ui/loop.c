@@ -9,29 +9,44 @@
 #include "ui/view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void wanted(sigset_t *set)
+/* Handlers that write to a pipe, and no signalfd: OpenBLAS starts its threads before main, with
+ * every signal open, and a signal that one of them takes would never be seen by a signalfd. */
+static const int wanted[] = { SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
+enum { WANTED = sizeof wanted / sizeof *wanted };
+static volatile sig_atomic_t pending[WANTED];
+static int wake[2] = { -1, -1 };
+static struct sigaction before[WANTED];
+
+static void on_signal(int sig)
 {
-    static const int list[] = { SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
-    sigemptyset(set);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        sigaddset(set, list[i]);
+    const int saved = errno;
+    for (size_t i = 0; i < WANTED; i++)
+        if (wanted[i] == sig)
+            pending[i] = 1;
+    ssize_t n = write(wake[1], "s", 1);      /* full is as good: somebody will look */
+    (void)n;
+    errno = saved;
+}
+
+static void install(void)
+{
+    struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    for (size_t i = 0; i < WANTED; i++)
+        sigaction(wanted[i], &sa, NULL);
 }
 
 void ui_prepare(void)
 {
-    sigset_t set;
-    wanted(&set);
-    sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_ALL, "");
     if (MB_CUR_MAX == 1)
@@ -39,29 +54,47 @@ void ui_prepare(void)
     setlocale(LC_NUMERIC, "C");
 }
 
-int loop_signal_fd(void)
+int loop_signal_open(void)
 {
-    sigset_t set;
-    wanted(&set);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+        return -1;
+    for (size_t i = 0; i < WANTED; i++) {
+        pending[i] = 0;
+        sigaction(wanted[i], NULL, &before[i]);
+    }
+    install();
+    return wake[0];
 }
 
-int loop_signal_next(int fd)
+void loop_signal_close(void)
 {
-    struct signalfd_siginfo si;
-    return fd >= 0 && read(fd, &si, sizeof si) == (ssize_t)sizeof si ? (int)si.ssi_signo : 0;
+    if (wake[0] < 0)
+        return;
+    for (size_t i = 0; i < WANTED; i++)
+        sigaction(wanted[i], &before[i], NULL);
+    close(wake[0]);
+    close(wake[1]);
+    wake[0] = wake[1] = -1;
+}
+
+int loop_signal_next(void)
+{
+    char bytes[64];
+    while (read(wake[0], bytes, sizeof bytes) > 0)
+        ;
+    for (size_t i = 0; i < WANTED; i++)
+        if (pending[i]) {
+            pending[i] = 0;
+            return wanted[i];
+        }
+    return 0;
 }
 
 void loop_suspend(void)
 {
-    sigset_t tstp, old;
-    sigemptyset(&tstp);
-    sigaddset(&tstp, SIGTSTP);
     signal(SIGTSTP, SIG_DFL);
-    kill(getpid(), SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &tstp, &old);   /* stops here */
-    sigprocmask(SIG_SETMASK, &old, NULL);
+    kill(getpid(), SIGTSTP);                 /* stops here; ignored where nobody could wake us */
+    install();
 }
 
 void loop_finish(struct workspace *ws)

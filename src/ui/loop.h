@@ -5,8 +5,11 @@
 #include <stdbool.h>
 
 struct workspace;
-int loop_signal_fd(void);            /* of the signals that ui_prepare blocked; -1: none */
-int loop_signal_next(int fd);        /* 0: no more */
+/* From now on HUP, TERM, INT, WINCH, TSTP and CONT make this descriptor readable (after newterm:
+ * curses installs handlers of its own); -1: not possible. */
+int loop_signal_open(void);
+int loop_signal_next(void);          /* the next signal that came; 0: no more */
+void loop_signal_close(void);        /* handlers as they were before */
 /* Stops every job keeping its best iterate, waits (some seconds at most) for the results to arrive,
  * and has the session written. */
 void loop_finish(struct workspace *);

@@ -152,10 +152,10 @@ static void interrupt(struct plain *p)
     }
 }
 
-static void take_signals(struct plain *p, int fd)
+static void take_signals(struct plain *p)
 {
     struct winsize w;
-    for (int sig; (sig = loop_signal_next(fd)) != 0;)
+    for (int sig; (sig = loop_signal_next()) != 0;)
         switch (sig) {
         case SIGWINCH:
             if (p->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col)
@@ -214,10 +214,9 @@ static void run_loop(struct plain *p, int sigfd)
         int ready = poll(f, p->ended ? 2 : 3, jobs_count(p->ws->jobs) ? 1000 : -1);
         if (ready < 0 && errno != EINTR)
             break;
+        take_signals(p);
         if (ready < 0)
             continue;
-        if (f[1].revents)
-            take_signals(p, sigfd);
         if (f[0].revents)
             workspace_pump(p->ws);
         if (f[2].revents && p->tty && !(f[2].revents & POLLIN)) {
@@ -237,7 +236,7 @@ int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
     struct plain p = { .ws = ws, .tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) };
     struct sink sink = { on_rec, &p, ws->sinks };
     struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, &p };
-    int sigfd = loop_signal_fd();
+    int sigfd = loop_signal_open();
     bool first = false;
     ws->interactive = p.tty;
     ws->sinks = &sink;
@@ -264,7 +263,6 @@ int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
     prompt_close();
     ws->sinks = sink.next;
     buf_free(&p.in);
-    if (sigfd >= 0)
-        close(sigfd);
+    loop_signal_close();
     return p.exit_signal ? 128 + p.exit_signal : 0;
 }

@@ -200,6 +200,7 @@ static void history_put(const char *line)
         n++;
     }
     free(copy);
+    using_history();                       /* the next line starts after what was just added */
     if (n && pr.history && append_history(n, pr.history) != 0) {
         FILE *f = fopen(pr.history, "ae"); /* append_history wants the file to exist */
         if (f && fclose(f) == 0)

@@ -621,7 +621,7 @@ void screen_draw(struct desk *d)
     int y = 0, x = 0;
     prompt_rows((size_t)d->cols, (size_t)most(1, least(PROMPT_ROWS, d->rows / 3)), &p);
     int news = (int)logbook_last_rows(&d->log, (size_t)most(1, d->cols - 1));
-    screen_layout(d->rows, d->cols, (int)p.rows, least(news, 6), d->zoom, &l);
+    screen_layout(d->rows, d->cols, (int)p.rows, least(news + 1, 6), d->zoom, &l);
     memset(d->has, 0, sizeof d->has);
     werase(stdscr);
     if (l.header.h)

@@ -122,6 +122,7 @@ static void terminal_modes(void)
     noecho();
     nonl();
     intrflush(stdscr, FALSE);
+    typeahead(-1);   /* curses must not peek at our input */
 }
 
 static void terminal_size(struct desk *d)
@@ -482,9 +483,9 @@ static bool read_input(struct desk *d, struct input *in)
     return n < 0 && (errno == EINTR || errno == EAGAIN);
 }
 
-static void take_signals(struct desk *d, int fd)
+static void take_signals(struct desk *d)
 {
-    for (int sig; (sig = loop_signal_next(fd)) != 0;)
+    for (int sig; (sig = loop_signal_next()) != 0;)
         switch (sig) {
         case SIGWINCH: terminal_size(d); break;
         case SIGTSTP: ui_suspend(d); break;
@@ -565,10 +566,9 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
         int ready = poll(p, n, timeout);
         if (ready < 0 && errno != EINTR)
             break;
+        take_signals(d);
         if (ready < 0)
             continue;
-        if (p[2].revents)
-            take_signals(d, sigfd);
         if (p[0].revents) {
             held = desk_now();
             if (!read_input(d, in)) {          /* the terminal is gone */
@@ -605,7 +605,7 @@ static void start(struct desk *d, bool first)
 static void loop_on_screen(struct desk *d)
 {
     struct input *in = input_new();
-    int sigfd = loop_signal_fd();
+    int sigfd = loop_signal_open();
     bool first = false;
     char *history = loop_history_path(&first);
     struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d };
@@ -628,8 +628,7 @@ static void loop_on_screen(struct desk *d)
     d->ws->show = NULL;
     prompt_close();
     input_free(in);
-    if (sigfd >= 0)
-        close(sigfd);
+    loop_signal_close();
 }
 
 int ui_run(struct workspace *ws, const struct ui_opts *o)
