@@ -123,6 +123,8 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     }
     r->last = *t;
     r->last.point = NULL;
+    if (ws->store)
+        store_trace(ws->store, r);
     ws->serial++;
 }
 

@@ -11,7 +11,6 @@
 #include "base/text.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -51,14 +50,6 @@ static bool scale_long(uint64_t w, int q, double *out)
 }
 #endif
 
-/* What looks like a number and is refused has overflowed. */
-static const char *convert(const char *text, size_t len, const char *e, double *out)
-{
-    if (!text_double(text, len, out))
-        *out = *text == '-' ? -(double)INFINITY : (double)INFINITY;
-    return e;
-}
-
 /* The unusual: copied, with a point, to strtod in the C locale. */
 static const char *scan_slow(const char *s, const char *e, char dec, double *out)
 {
@@ -73,7 +64,7 @@ static const char *scan_slow(const char *s, const char *e, char dec, double *out
         char *comma = dec != '.' ? memchr(few, dec, len) : NULL;
         if (comma != NULL)
             *comma = '.';
-        return convert(few, len, e, out);
+        return text_double(few, len, out) ? e : NULL;
     }
     char *copy = strndup(s, len);
     if (copy == NULL)
@@ -81,9 +72,9 @@ static const char *scan_slow(const char *s, const char *e, char dec, double *out
     char *comma = dec != '.' ? memchr(copy, dec, len) : NULL;
     if (comma != NULL)
         *comma = '.';
-    convert(copy, len, e, out);
+    bool good = text_double(copy, len, out);
     free(copy);
-    return e;
+    return good ? e : NULL;
 }
 
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

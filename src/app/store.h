@@ -34,6 +34,16 @@ struct rec;
 void store_message(struct store *, const struct rec *);
 /* `save FILE`: a clean copy (VACUUM INTO), or makes FILE the session when there is none. */
 enum status store_save_as(struct workspace *ws, const char *path, struct err *err);
+/* A copy at a path that does not exist yet; waits for the thread. */
+enum status store_copy(struct store *, const char *path, struct err *err);
+/* The session that starts by itself when somebody works without one, in the state directory. */
+enum status store_begin(struct workspace *ws, struct err *err);
+/* NAME, NAME.gpd or a path, to a path: here first, then in the state directory. Caller frees. */
+char *store_find(const char *name, struct err *err);
+/* The newest session of the state directory but `except` (may be NULL). Caller frees. */
+char *store_newest(const struct store *except, struct err *err);
+/* Can it be opened? (`resume` asks before it lets go of the current session.) */
+enum status store_probe(const char *path, struct err *err);
 /* `sessions`: lists session files in the state directory with time, runs and datasets. */
 enum status store_list(struct workspace *ws, struct err *err);
 

@@ -1,3 +1,22 @@
-# session files
+# session files: the store, the schema embedded as text, and the commands about sessions
 libapp_a_SOURCES += \
-  src/app/store.h
+  src/app/checksum.c \
+  src/app/checksum.h \
+  src/app/cmd_session.c \
+  src/app/store.c \
+  src/app/store.h \
+  src/app/store_db.c \
+  src/app/store_files.c \
+  src/app/store_impl.h \
+  src/app/store_json.c \
+  src/app/store_load.c \
+  src/app/transcript.c \
+  src/app/transcript.h
+nodist_libapp_a_SOURCES = src/app/schema_sql.c
+
+schema_files = share/schema/001.sql
+EXTRA_DIST += src/app/embed.awk $(schema_files)
+CLEANFILES += src/app/schema_sql.c
+src/app/schema_sql.c: src/app/embed.awk $(schema_files)
+	$(AM_V_GEN)$(MKDIR_P) src/app && (cd '$(srcdir)' && $(AWK) -f src/app/embed.awk \
+	  $(schema_files)) > $@.tmp && mv $@.tmp $@

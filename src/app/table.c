@@ -2,6 +2,7 @@
  * repeated rows counted exactly. */
 #include "app/table.h"
 
+#include "app/checksum.h"
 #include "app/import.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 /* ---- life ---- */
 
@@ -100,7 +100,7 @@ size_t table_bytes(const struct table *t)
 static size_t intern_place(const struct intern *in, const char *s, size_t len)
 {
     size_t mask = in->nslot - 1;
-    size_t i = crc32(0, (const Bytef *)s, (uInt)len) & mask;
+    size_t i = checksum_add(0, s, len) & mask;
     for (; in->slot[i] != 0; i = (i + 1) & mask) {
         const char *t = in->text + in->at[in->slot[i] - 1];
         if (strncmp(t, s, len) == 0 && t[len] == '\0')
@@ -343,8 +343,8 @@ static void hash_column(const struct column *c, size_t r0, size_t r1, struct row
             p = (const unsigned char *)c->text[i];
             len = strlen(c->text[i]);
         }
-        uint32_t crc = (uint32_t)crc32((uLong)(key[i].hash >> 32), p, (uInt)len);
-        uint32_t adler = (uint32_t)adler32((uLong)(uint32_t)key[i].hash, p, (uInt)len);
+        uint32_t crc = checksum_add((uint32_t)(key[i].hash >> 32), p, len);
+        uint32_t adler = checksum_adler((uint32_t)key[i].hash, p, len);
         key[i].hash = (uint64_t)crc << 32 | adler;
     }
 }

@@ -36,9 +36,7 @@ struct ws_line {
     unsigned long group;
     unsigned depth;
     char origin[160];
-    char run[16];                /* of the job being told of; "" */
     bool executing, submitted;
-    size_t warned;               /* warnings before a job's outcome was told */
     size_t insert;               /* where `source` puts what it reads */
 };
 enum { SOURCE_DEPTH = 16 };
@@ -116,13 +114,9 @@ static void waiting_free(struct waiting *w)
     w->args = NULL;
 }
 
-void workspace_free(struct workspace *ws)
+/* Everything loaded, fitted and remembered; the session is closed first. */
+static void release(struct workspace *ws)
 {
-    if (!ws)
-        return;
-    jobs_free(ws->jobs);
-    for (size_t i = 0; ws->lines && i < ws->lines->n; i++)
-        waiting_free(&ws->lines->v[i]);
     if (ws->store)
         store_close(ws->store);
     for (size_t i = 0; i < ws->nrun; i++)
@@ -132,14 +126,42 @@ void workspace_free(struct workspace *ws)
     for (size_t i = 0; i < ws->nscript; i++)
         free(ws->script[i]);
     pca_state_free(&ws->pca);
+    free(ws->run);
+    free(ws->data);
+    free(ws->script);
+}
+
+void workspace_clear(struct workspace *ws)
+{
+    release(ws);
+    ws->run = NULL;
+    ws->data = NULL;
+    ws->script = NULL;
+    ws->nrun = ws->ndata = ws->nscript = ws->nfit = ws->ntune = 0;
+    ws->cur = SIZE_MAX;
+    *ws->last_fit = '\0';
+    memset(&ws->pca, 0, sizeof ws->pca);
+    memset(ws->hp_bound, 0, sizeof ws->hp_bound);
+    memset(&ws->amp_bound, 0, sizeof ws->amp_bound);
+    memset(&ws->noise_bound, 0, sizeof ws->noise_bound);
+    ws->hp_tuned = false;
+    (void)default_kernel(ws, NULL);
+    ws->serial++;
+}
+
+void workspace_free(struct workspace *ws)
+{
+    if (!ws)
+        return;
+    jobs_free(ws->jobs);
+    for (size_t i = 0; ws->lines && i < ws->lines->n; i++)
+        waiting_free(&ws->lines->v[i]);
+    release(ws);
     pool_free(ws->pool);
     if (ws->lines)
         free(ws->lines->v);
     free(ws->lines);
     free(ws->origin);
-    free(ws->run);
-    free(ws->data);
-    free(ws->script);
     free(ws);
 }
 
@@ -162,7 +184,8 @@ static void vtell(struct workspace *ws, enum rec_type type, const char *run, con
 
     rec_init(&r, type, name);
     buf_vprintf(&r.text, fmt, ap);
-    snprintf(r.run, sizeof r.run, "%s", run ? run : ws->lines->run);
+    if (run)
+        snprintf(r.run, sizeof r.run, "%s", run);
     if (hint)
         snprintf(r.hint, sizeof r.hint, "%s", hint);
     if (type == REC_WARNING) {
@@ -217,7 +240,6 @@ void ws_error(struct workspace *ws, const struct err *err, const char *in)
     rec_init(&r, REC_ERROR, err->name[0] ? err->name : status_name(err->code));
     buf_puts(&r.text, err->msg[0] ? err->msg : status_words(err->code));
     snprintf(r.hint, sizeof r.hint, "%s", err->hint);
-    snprintf(r.run, sizeof r.run, "%s", ws->lines->run);
     if (line && *ws->lines->origin)
         snprintf(r.in, sizeof r.in, "%.90s  (%.150s)", line, ws->lines->origin);
     else if (line)
@@ -374,12 +396,29 @@ static void remember(struct workspace *ws, const struct args *a)
         ws->script[ws->nscript++] = line;
 }
 
+/* Who works at the keyboard without a session gets one: nothing is lost. */
+static void begin_session(struct workspace *ws)
+{
+    struct err err = { 0 };
+
+    if (store_begin(ws, &err) == ST_OK) {
+        ws_note(ws, "session", "saved as you work in %s", store_path(ws->store));
+    } else {
+        ws->no_session = true; /* said once */
+        ws_tell(ws, REC_WARNING, NULL, "session", "save FILE", "this work is not being saved: %s",
+                err.msg);
+    }
+}
+
 /* After a statement or its job has ended. */
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
                             enum status rc, double seconds)
 {
     if (rc == ST_OK && cmd->flags & CMD_CHANGES)
         remember(ws, a);
+    if (!ws->store && ws->interactive && !ws->no_session && rc == ST_OK &&
+        cmd->flags & CMD_CHANGES)
+        begin_session(ws);
     if (ws->store) {
         store_command(ws->store, args_line(a), rc, seconds);
         if (cmd->flags & (CMD_CHANGES | CMD_SETS))
@@ -653,24 +692,16 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
 {
     struct ws_line *l = ws->lines;
 
-    l->warned = ws->warnings;
     l->cmd = job->cmd;
     l->args = job->args;
     l->group = job->group;
     snprintf(l->origin, sizeof l->origin, "%s", job->origin);
-    if (args_looks_like_run(job->name))
-        snprintf(l->run, sizeof l->run, "%s", job->name);
 }
 
 void workspace_job_end(struct workspace *ws, const struct job *job, enum status rc)
 {
     struct ws_line *l = ws->lines;
 
-    if (rc == ST_OK && ws->opt.strict && ws->warnings > l->warned) {
-        struct err err;
-        rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
-        ws_error(ws, &err, NULL);
-    }
     if (job->cmd && job->args)
         statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started);
     if (rc != ST_OK && !ws->opt.keep_going)
@@ -678,5 +709,4 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
     l->cmd = NULL;
     l->args = NULL;
     *l->origin = '\0';
-    *l->run = '\0';
 }

@@ -89,9 +89,12 @@ struct workspace {
     enum status first_error;      /* of this program run: the exit code comes from it */
     bool first_error_output;      /* ... and it was about writing */
     bool interactive;             /* somebody is at the keyboard */
+    bool no_session;              /* none is to be started by itself */
 };
 struct workspace *workspace_new(const struct options *, struct err *);
 void workspace_free(struct workspace *);   /* stops jobs first */
+/* As new, but for options, jobs and sinks; closes the session. No job may be running. */
+void workspace_clear(struct workspace *);
 
 /* Runs one line (several statements; also a whole script).  Everything is parsed before the first
  * runs.  Jobs are queued and the call returns; failures have already been emitted as error records

@@ -1,0 +1,184 @@
+/* app/cmd_session.c -- commands about sessions: save, sessions, resume, script. */
+#include "app/commands.h"
+#include "app/job.h"
+#include "app/store.h"
+#include "app/transcript.h"
+#include "app/workspace.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- save --------------------------------------------------------------------------------------------- */
+
+static enum status cmd_save(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *file = args_text(a, "file");
+    const bool had = ws->store != NULL;
+    enum status rc = ST_OK;
+    struct rec r;
+
+    if (file)
+        rc = store_save_as(ws, file, err);
+    else if (!had)
+        rc = store_begin(ws, err);
+    if (rc == ST_OK)
+        rc = store_flush(ws->store, err);
+    if (rc != ST_OK)
+        return rc;
+    const bool copy = file && had;
+    rec_init(&r, REC_RESULT, "save");
+    rec_str(&r, "session", copy ? file : store_path(ws->store));
+    rec_bool(&r, "copy", copy);
+    rec_int(&r, "runs", (int64_t)ws->nrun);
+    rec_text(&r, copy ? "a copy of the session is in " : "saved in ");
+    rec_safe(&r, copy ? file : store_path(ws->store));
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- sessions, resume ------------------------------------------------------------------------------------ */
+
+static enum status cmd_sessions(struct workspace *ws, const struct args *a, struct err *err)
+{
+    (void)a;
+    return store_list(ws, err);
+}
+
+static void tell_resumed(struct workspace *ws, const char *command)
+{
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, command);
+    rec_str(&r, "session", store_path(ws->store));
+    rec_int(&r, "datasets", (int64_t)ws->ndata);
+    rec_int(&r, "runs", (int64_t)ws->nrun);
+    rec_str(&r, "run", *ws->last_fit ? ws->last_fit : NULL);
+    rec_text(&r, "resumed ");
+    rec_safe(&r, store_path(ws->store));
+    rec_text(&r, ": %zu dataset%s, %zu run%s", ws->ndata, ws->ndata == 1 ? "" : "s", ws->nrun,
+             ws->nrun == 1 ? "" : "s");
+    if (ws->cur < ws->ndata) {
+        rec_text(&r, "; current ");
+        rec_safe(&r, ws->data[ws->cur]->name);
+    }
+    for (size_t i = 0; i < ws->nrun; i++)
+        if (strncmp(ws->run[i]->verdict, "interrupted", 11) == 0)
+            rec_text(&r, "\n  %s was %s", ws->run[i]->id, ws->run[i]->verdict);
+    ws_emit(ws, &r);
+}
+
+static enum status cmd_resume(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *name = args_text(a, "session");
+    char *path = name ? store_find(name, err) : store_newest(ws->store, err);
+    enum status rc = path ? ST_OK : err->code;
+
+    if (rc == ST_OK && jobs_count(ws->jobs) > 0) {
+        rc = err_set(err, ST_STATE, "a job runs; the workspace cannot be exchanged under it");
+        err_hint(err, "wait, or stop");
+    }
+    /* Looked at first, so that a bad file leaves everything as it is. */
+    if (rc == ST_OK)
+        rc = store_probe(path, err);
+    if (rc == ST_OK) {
+        workspace_clear(ws);
+        rc = store_open(ws, path, err);
+    }
+    if (rc == ST_OK)
+        tell_resumed(ws, "resume");
+    free(path);
+    return rc;
+}
+
+/* ---- script ------------------------------------------------------------------------------------------------ */
+
+/* Beside and renamed: a script is whole or as it was. */
+static enum status write_text(const char *path, const struct buf *text, struct err *err)
+{
+    struct buf part = { 0 };
+
+    buf_printf(&part, "%s.part-%ld", path, (long)getpid());
+    if (part.failed)
+        return err_nomem(err, 0, "a path");
+    const int fd = open(buf_str(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0777);
+    bool good = fd >= 0;
+    for (size_t at = 0; good && at < text->len;) {
+        const ssize_t n = write(fd, text->s + at, text->len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        good = n > 0;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    if (good)
+        good = rename(buf_str(&part), path) == 0;
+    const int why = errno;
+    if (!good && fd >= 0)
+        unlink(buf_str(&part));
+    buf_free(&part);
+    if (!good)
+        return err_named(err, ST_IO, why == ENOSPC ? "disk" : "write", "%.200s: %s", path,
+                         strerror(why));
+    return ST_OK;
+}
+
+static enum status cmd_script(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *out = args_text(a, "out");
+    struct buf text = { 0 };
+    struct rec r;
+    size_t lines = 0;
+    enum status rc = transcript(ws, args_bool(a, "all"), &text, err);
+
+    if (rc == ST_OK && out)
+        rc = write_text(out, &text, err);
+    if (rc != ST_OK) {
+        buf_free(&text);
+        return rc;
+    }
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.s[i] == '\n';
+    rec_init(&r, REC_RESULT, "script");
+    rec_str(&r, "out", out);
+    rec_int(&r, "lines", (int64_t)lines);
+    rec_str(&r, "script", out ? NULL : buf_str(&text));
+    if (out) {
+        rec_text(&r, "%zu lines in ", lines);
+        rec_safe(&r, out);
+    } else if (text.len) {
+        buf_putn(&r.text, text.s, text.len - 1); /* the last line end comes with the record */
+    }
+    ws_emit(ws, &r);
+    buf_free(&text);
+    return ST_OK;
+}
+
+/* ---- the rows ---------------------------------------------------------------------------------------------- */
+
+const struct command cmd_session_rows[] = {
+    { "save", "session", "Save now; with a file: a copy, or the session from now on",
+      "save work.gpd",
+      { { "file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet" } },
+      0, cmd_save,
+      "A session is saved by itself after every command and every few seconds while a job runs. "
+      "`save` waits until all of it is on disk." },
+    { "sessions", "session", "Sessions in the state directory", "sessions",
+      { { .name = NULL } }, 0, cmd_sessions, NULL },
+    { "resume", "session", "Go on with a session: data, kernel, fits, everything", "resume",
+      { { "session", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+          "a name that `sessions` lists, or a file; default: the newest" } },
+      0, cmd_resume,
+      "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
+      "and compared; what has changed or is damaged is told and left out." },
+    { "script", "session", "Write the commands that lead here, with seeds and expected figures",
+      "script all=yes",
+      { { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file to write; default: shown" },
+        { "all", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the whole history, not the shortest way" } },
+      0, cmd_script, "Run it again with gpdesk -f FILE: the same seed gives the same figures." },
+    { .name = NULL },
+};

@@ -1,0 +1,519 @@
+/* app/store_json.c -- datasets, runs and the workspace as JSON, as the session keeps them.
+ *
+ * Numbers are written with as many digits as read back to the same bits. */
+#include "app/store_impl.h"
+
+#include "app/checksum.h"
+#include "base/text.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+const char *const store_roles[] = { "input", "target", "id", "split", "skip", NULL };
+const char *const store_types[] = { "real", "category", "text", NULL };
+const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
+const char *const store_yscales[] = { "standard", "log", "none", NULL };
+const char *const store_xscales[] = { "standard", "none", NULL };
+const char *const store_kinds[] = { "tune", "fit", NULL };
+const char *const store_states[] = { "queued", "running", "done", "stopped", "failed", NULL };
+const char *const store_outcomes[] = { "running", "rtol", "direct", "maxit",
+                                       "cancelled", "breakdown", NULL };
+const int store_outcome_values[] = { OUT_RUNNING, OUT_RTOL,      OUT_DIRECT,
+                                     OUT_MAXIT,   OUT_CANCELLED, OUT_BREAKDOWN };
+const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", NULL };
+const char *const store_precisions[] = { "float", "double", NULL };
+const char *const store_plans[] = { "auto", "store", "regenerate", "direct", NULL };
+const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
+const char *const store_parts[] = { "train", "valid", "test", NULL };
+const char *const store_models[] = { "features", "exact", NULL };
+
+/* ---- members ------------------------------------------------------------------------------------- */
+
+static void key(struct buf *b, const char *name)
+{
+    const char last = b->len ? b->s[b->len - 1] : '{';
+
+    if (last != '{' && last != '[')
+        buf_putc(b, ',');
+    if (name) {
+        buf_json_string(b, name);
+        buf_putc(b, ':');
+    }
+}
+
+static void str(struct buf *b, const char *name, const char *value)
+{
+    key(b, name);
+    if (value)
+        buf_json_string(b, value);
+    else
+        buf_puts(b, "null");
+}
+
+static void num(struct buf *b, const char *name, double x)
+{
+    key(b, name);
+    buf_json_double(b, x);
+}
+
+static void count(struct buf *b, const char *name, uint64_t n)
+{
+    key(b, name);
+    buf_printf(b, "%" PRIu64, n);
+}
+
+static void integer(struct buf *b, const char *name, int64_t n)
+{
+    key(b, name);
+    buf_printf(b, "%" PRId64, n);
+}
+
+static void flag(struct buf *b, const char *name, bool yes)
+{
+    key(b, name);
+    buf_puts(b, yes ? "true" : "false");
+}
+
+static void open_object(struct buf *b, const char *name)
+{
+    if (name || b->len)
+        key(b, name);
+    buf_putc(b, '{');
+}
+
+static void nums(struct buf *b, const char *name, const double *v, size_t n)
+{
+    key(b, name);
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++)
+        num(b, NULL, v[i]);
+    buf_putc(b, ']');
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------ */
+
+void store_pack_doubles(double *v, size_t n)
+{
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    for (size_t i = 0; i < n; i++) {
+        uint64_t u;
+        memcpy(&u, &v[i], sizeof u);
+        u = htole64(u); /* its own inverse */
+        memcpy(&v[i], &u, sizeof u);
+    }
+#else
+    (void)v;
+    (void)n;
+#endif
+}
+
+void store_pack_points(unsigned char *out, const struct trace_point *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++, out += STORE_POINT) {
+        double d[8] = { p[i].value, p[i].value2 };
+        uint32_t step = htole32(p[i].step), seconds;
+        memcpy(d + 2, p[i].point, sizeof p[i].point);
+        memcpy(&seconds, &p[i].seconds, sizeof seconds);
+        seconds = htole32(seconds);
+        store_pack_doubles(d, 8);
+        memcpy(out, &step, 4);
+        memcpy(out + 4, &seconds, 4);
+        memcpy(out + 8, d, sizeof d);
+    }
+}
+
+void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++, in += STORE_POINT) {
+        double d[8];
+        uint32_t step, seconds;
+        memcpy(&step, in, 4);
+        memcpy(&seconds, in + 4, 4);
+        memcpy(d, in + 8, sizeof d);
+        store_pack_doubles(d, 8);
+        seconds = le32toh(seconds);
+        out[i].step = le32toh(step);
+        memcpy(&out[i].seconds, &seconds, 4);
+        out[i].value = d[0];
+        out[i].value2 = d[1];
+        memcpy(out[i].point, d + 2, sizeof out[i].point);
+    }
+}
+
+void store_pack_tuning(double *out, const struct tune_result *t)
+{
+    for (size_t i = 0; i < t->ntrace; i++, out += t->nhp + STORE_TUNE_EXTRA) {
+        const struct tune_point *p = &t->trace[i];
+        double *tail = out + t->nhp;
+        memcpy(out, p->hp, t->nhp * sizeof *out);
+        tail[0] = p->amplitude;
+        tail[1] = p->noise;
+        tail[2] = p->nmll;
+        tail[3] = p->effdim;
+        tail[4] = p->subsampled;
+    }
+    store_pack_doubles(out - t->ntrace * (t->nhp + STORE_TUNE_EXTRA),
+                       t->ntrace * (t->nhp + STORE_TUNE_EXTRA));
+}
+
+/* ---- datasets ----------------------------------------------------------------------------------------- */
+
+static bool starts(const char *line, const char *verb)
+{
+    const size_t n = strlen(verb);
+
+    return strncmp(line, verb, n) == 0 && line[n] == ' ';
+}
+
+const char *store_recipe(const struct workspace *ws, const struct dataset *ds)
+{
+    const char *path = ds->table->path ? ds->table->path : "";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const bool demo = strncmp(path, "demo:", 5) == 0;
+    char word[64] = "";
+
+    if (demo)
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(path + 5, " "), path + 5);
+    for (size_t i = ws->nscript; i-- > 0;) {
+        const char *line = ws->script[i];
+        if (demo ? starts(line, "demo") && strstr(line, word) != NULL
+                 : starts(line, "open") && strstr(line, base) != NULL)
+            return line;
+    }
+    return NULL;
+}
+
+static void column(struct buf *b, const struct column *c, enum col_role role)
+{
+    open_object(b, NULL);
+    str(b, "name", c->name);
+    str(b, "type", store_types[c->type]);
+    str(b, "role", store_roles[role]);
+    key(b, "counts"); /* missing cells, levels */
+    buf_printf(b, "[%zu,%zu]", c->missing, c->type == COL_CATEGORY ? c->nlevels : 0);
+    buf_putc(b, '}');
+}
+
+static void split_json(struct buf *b, const struct split *s, size_t n)
+{
+    uint32_t sum = 0;
+
+    if (s->part)
+        sum = checksum_add(sum, s->part, n);
+    if (s->fold)
+        sum = checksum_add(sum, s->fold, n * sizeof *s->fold);
+    open_object(b, "split");
+    str(b, "how", s->how);
+    flag(b, "parts", s->part != NULL);
+    count(b, "folds", s->fold ? s->nfolds : 0);
+    count(b, "sum", sum);
+    buf_putc(b, '}');
+}
+
+void store_json_dataset(struct buf *b, const struct dataset *ds, const char *recipe)
+{
+    const struct table *t = ds->table;
+
+    open_object(b, NULL);
+    count(b, "v", 1);
+    str(b, "name", ds->name);
+    str(b, "path", t->path);
+    count(b, "size", t->file_size);
+    str(b, "checksum", t->checksum);
+    str(b, "recipe", recipe);
+    str(b, "decisions", t->decisions);
+    count(b, "rows", t->n);
+    key(b, "columns");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < t->ncols; i++)
+        column(b, &t->col[i], ds->role[i]);
+    buf_putc(b, ']');
+    str(b, "missing", store_missing[ds->missing]);
+    flag(b, "missing_flag", ds->missing_flag);
+    str(b, "yscale", store_yscales[ds->yscale]);
+    str(b, "xscale", store_xscales[ds->xscale]);
+    split_json(b, &ds->split, t->n);
+    buf_putc(b, '}');
+}
+
+/* ---- the workspace ------------------------------------------------------------------------------------ */
+
+static void kernel_text(struct buf *b, const char *name, const struct kernel *k)
+{
+    struct buf text = { 0 };
+
+    kernel_print(k, &text);
+    str(b, name, buf_str(&text));
+    buf_free(&text);
+}
+
+static void bound(struct buf *b, const char *name, const struct tune_bound *t)
+{
+    open_object(b, name);
+    num(b, "lo", t->lo);
+    num(b, "hi", t->hi);
+    flag(b, "fixed", t->fixed);
+    num(b, "value", t->value);
+    buf_putc(b, '}');
+}
+
+static void bounds(struct buf *b, const struct tune_bound *hp, size_t n,
+                   const struct tune_bound *amplitude, const struct tune_bound *noise)
+{
+    key(b, "bounds");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++)
+        bound(b, NULL, &hp[i]);
+    buf_putc(b, ']');
+    bound(b, "amplitude_bound", amplitude);
+    bound(b, "noise_bound", noise);
+}
+
+void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *ids)
+{
+    const size_t nhp = kernel_nhp(&ws->kernel);
+    size_t stored = 0;
+
+    for (size_t i = 0; i < ws->nrun; i++)
+        stored += ws->run[i]->state != RUN_QUEUED;
+    open_object(b, NULL);
+    count(b, "v", 1);
+    key(b, "datasets");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < ws->ndata; i++)
+        integer(b, NULL, ids[i]);
+    buf_putc(b, ']');
+    integer(b, "current", ws->cur < ws->ndata ? (int64_t)ws->cur : -1);
+    kernel_text(b, "kernel", &ws->kernel);
+    nums(b, "hp", ws->hp, nhp);
+    num(b, "amplitude", ws->amplitude);
+    num(b, "noise", ws->noise);
+    flag(b, "tuned", ws->hp_tuned);
+    bounds(b, ws->hp_bound, nhp, &ws->amp_bound, &ws->noise_bound);
+    count(b, "seed", ws->opt.seed);
+    str(b, "precision", store_precisions[ws->opt.precision]);
+    count(b, "fits", ws->nfit);
+    count(b, "tunes", ws->ntune);
+    str(b, "last_fit", ws->last_fit);
+    count(b, "runs", stored);
+    count(b, "script", ws->nscript);
+    buf_putc(b, '}');
+}
+
+/* ---- runs --------------------------------------------------------------------------------------------- */
+
+static const char *outcome_word(enum outcome why)
+{
+    for (size_t i = 0; store_outcomes[i]; i++)
+        if (store_outcome_values[i] == (int)why)
+            return store_outcomes[i];
+    return store_outcomes[0];
+}
+
+static void fit_opts(struct buf *b, const struct fit_opts *o)
+{
+    open_object(b, "fit");
+    str(b, "solver", o->solver);
+    str(b, "precond", o->precond);
+    count(b, "features", o->features);
+    count(b, "rank", o->rank);
+    num(b, "rtol", o->rtol);
+    count(b, "maxit", o->maxit);
+    str(b, "variance", store_variances[o->variance]);
+    count(b, "variance_count", o->variance_count);
+    str(b, "plan", store_plans[o->plan]);
+    str(b, "precision", store_precisions[o->precision]);
+    count(b, "mem_limit", o->mem_limit);
+    count(b, "seed", o->seed);
+    kernel_text(b, "kernel", &o->kernel);
+    nums(b, "hp", o->hp, kernel_nhp(&o->kernel));
+    num(b, "amplitude", o->amplitude);
+    num(b, "noise", o->noise);
+    buf_putc(b, '}');
+}
+
+static void fit_info(struct buf *b, const struct fit_info *f)
+{
+    open_object(b, "info");
+    str(b, "solver", f->solver);
+    str(b, "precond", f->precond);
+    str(b, "plan", f->plan);
+    str(b, "why", outcome_word(f->why));
+    count(b, "features", f->features);
+    count(b, "rank", f->rank);
+    count(b, "iterations", f->iterations);
+    count(b, "variance_features", f->variance_features);
+    count(b, "rows", f->rows);
+    count(b, "inputs", f->inputs);
+    num(b, "residual", f->residual);
+    num(b, "true_residual", f->true_residual);
+    num(b, "ratio", f->ratio);
+    num(b, "effective_dimension", f->effective_dimension);
+    flag(b, "float_limit", f->float_limit);
+    num(b, "s_features", f->seconds.features);
+    num(b, "s_precond", f->seconds.precond);
+    num(b, "s_solve", f->seconds.solve);
+    num(b, "s_variance", f->seconds.variance);
+    num(b, "s_total", f->seconds.total);
+    count(b, "peak_bytes", f->peak_bytes);
+    str(b, "plan_note", f->plan_note);
+    str(b, "warning", f->warning);
+    str(b, "warning_name", f->warning_name);
+    buf_putc(b, '}');
+}
+
+static void solve_info(struct buf *b, const struct solve_info *s)
+{
+    open_object(b, "solve");
+    str(b, "why", outcome_word(s->why));
+    count(b, "iterations", s->iterations);
+    num(b, "residual", s->residual);
+    num(b, "true_residual", s->true_residual);
+    num(b, "drift", s->drift);
+    flag(b, "float_limit", s->float_limit);
+    count(b, "history", s->alpha && s->beta ? s->nhist : 0);
+    buf_putc(b, '}');
+}
+
+static void model(struct buf *b, const struct model *m)
+{
+    open_object(b, "model");
+    str(b, "kind", store_models[m->kind]);
+    kernel_text(b, "kernel", &m->kernel);
+    nums(b, "hp", m->hp, kernel_nhp(&m->kernel));
+    num(b, "amplitude", m->amplitude);
+    num(b, "noise", m->noise);
+    count(b, "seed", m->seed);
+    count(b, "d", m->d);
+    count(b, "M", m->M);
+    count(b, "Mv", m->Mv);
+    flag(b, "inputs", m->X != NULL);
+    str(b, "precision", store_precisions[m->precision]);
+    buf_putc(b, '}');
+}
+
+static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
+{
+    open_object(b, "tune");
+    str(b, "method", t->method);
+    flag(b, "exact", t->exact);
+    count(b, "features", t->features);
+    count(b, "max_evals", t->max_evals);
+    count(b, "subsample", t->subsample);
+    flag(b, "polish", t->polish);
+    count(b, "seed", t->seed);
+    str(b, "precision", store_precisions[t->precision]);
+    str(b, "plan", store_plans[t->plan]);
+    count(b, "mem_limit", t->mem_limit);
+    bounds(b, t->hp, nhp, &t->amplitude, &t->noise);
+    buf_putc(b, '}');
+}
+
+static void tune_point(struct buf *b, const char *name, const struct tune_point *p, size_t nhp)
+{
+    open_object(b, name);
+    nums(b, "hp", p->hp, nhp);
+    num(b, "amplitude", p->amplitude);
+    num(b, "noise", p->noise);
+    num(b, "nmll", p->nmll);
+    num(b, "effdim", p->effdim);
+    flag(b, "subsampled", p->subsampled);
+    buf_putc(b, '}');
+}
+
+static void tune_result(struct buf *b, const struct tune_result *t)
+{
+    open_object(b, "result");
+    str(b, "why", store_tune_outcomes[t->why]);
+    count(b, "nhp", t->nhp);
+    count(b, "evaluations", t->evaluations);
+    tune_point(b, "best", &t->best, t->nhp);
+    num(b, "effective_dimension", t->effective_dimension);
+    count(b, "points", t->ntrace);
+    count(b, "at_lower", t->at_lower);
+    count(b, "at_upper", t->at_upper);
+    flag(b, "degenerate", t->degenerate);
+    str(b, "verdict", t->verdict);
+    buf_putc(b, '}');
+}
+
+static void metrics(struct buf *b, const char *name, const struct metrics *m)
+{
+    open_object(b, name);
+    count(b, "n", m->n);
+    num(b, "rmse", m->rmse);
+    num(b, "mae", m->mae);
+    num(b, "r2", m->r2);
+    num(b, "pearson", m->pearson);
+    num(b, "spearman", m->spearman);
+    num(b, "nlpd", m->nlpd);
+    num(b, "nlpd_constant", m->nlpd_constant);
+    num(b, "crps", m->crps);
+    num(b, "coverage50", m->coverage50);
+    num(b, "coverage90", m->coverage90);
+    num(b, "coverage95", m->coverage95);
+    num(b, "mean_z2", m->mean_z2);
+    num(b, "ence", m->ence);
+    buf_putc(b, '}');
+}
+
+static void score(struct buf *b, const struct run *r)
+{
+    open_object(b, "score");
+    str(b, "part", store_parts[r->score_part]);
+    count(b, "rows", r->score_rows);
+    metrics(b, "scaled", &r->score_scaled);
+    metrics(b, "raw", &r->score_raw);
+    buf_putc(b, '}');
+}
+
+static void failure(struct buf *b, const struct err *e)
+{
+    open_object(b, "failure");
+    str(b, "status", status_name(e->code));
+    str(b, "name", e->name);
+    str(b, "msg", e->msg);
+    str(b, "hint", e->hint);
+    buf_putc(b, '}');
+}
+
+void store_json_run(struct buf *b, const struct run *r, int64_t dataset_id)
+{
+    open_object(b, NULL);
+    count(b, "v", 1);
+    str(b, "kind", store_kinds[r->kind]);
+    str(b, "state", store_states[r->state]);
+    integer(b, "data", dataset_id);
+    str(b, "dataset", r->dataset_name);
+    str(b, "kernel", r->kernel_text);
+    str(b, "command", r->command);
+    integer(b, "created", r->created);
+    num(b, "seconds", r->ended > r->started ? r->ended - r->started : NAN);
+    num(b, "target", r->trace_target);
+    str(b, "note", r->note);
+    flag(b, "star", r->star);
+    str(b, "verdict", r->verdict);
+    flag(b, "encoding", r->has_enc);
+    if (r->kind == RUN_FIT) {
+        fit_opts(b, &r->fit);
+        fit_info(b, &r->info);
+        solve_info(b, &r->solve);
+    } else {
+        struct kernel k;
+        double set[KERNEL_MAX_HP];
+        size_t nhp = r->tune.nhp;
+        if (r->kernel_text && kernel_parse(r->kernel_text, &k, set, NULL) == ST_OK)
+            nhp = kernel_nhp(&k);
+        tune_opts(b, &r->topt, nhp);
+        tune_result(b, &r->tune);
+    }
+    if (r->model)
+        model(b, r->model);
+    if (r->has_score)
+        score(b, r);
+    if (r->state == RUN_FAILED)
+        failure(b, &r->failure);
+    buf_putc(b, '}');
+}
