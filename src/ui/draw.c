@@ -110,29 +110,79 @@ struct canvas draw_inner(const struct canvas *c, int y, int x, int h, int w)
     return r;
 }
 
-struct canvas draw_frame(const struct canvas *c, const char *title, bool active)
+/* Which ways the lines of each cell of the screen go, so that frames can share their edges. */
+enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8 };
+static unsigned char *line_mask;
+static int mask_rows, mask_cols;
+
+void draw_begin(int rows, int cols)
 {
-    unsigned long a = theme_attr(active ? R_FRAME_ON : R_FRAME);
+    if (rows != mask_rows || cols != mask_cols) {
+        free(line_mask);
+        line_mask = rows && cols ? malloc((size_t)rows * (size_t)cols) : NULL;
+        mask_rows = rows;
+        mask_cols = cols;
+    }
+    if (line_mask)
+        memset(line_mask, 0, (size_t)rows * (size_t)cols);
+}
+
+static void line_cell(const struct canvas *c, int row, int col, int ways, unsigned long attr)
+{
+    static const char *const joint[16] = { " ", "│", "│", "│", "─", "┘", "┐", "┤",
+                                           "─", "└", "┌", "├", "─", "┴", "┬", "┼" };
+    const int y = c->y + row, x = c->x + col;
+    if (line_mask && y >= 0 && y < mask_rows && x >= 0 && x < mask_cols)
+        ways = line_mask[y * mask_cols + x] |= (unsigned char)ways;
+    const char *ascii = ways & ~(UP | DOWN) ? ways & ~(LEFT | RIGHT) ? "+" : "-" : "|";
+    draw_text(c, row, col, attr, glyph.utf8 ? joint[ways & 15] : ascii);
+}
+
+static void frame_lines(const struct canvas *c, unsigned long a, bool bottom)
+{
+    const int h = c->h - 1, w = c->w - 1;
+    line_cell(c, 0, 0, DOWN | RIGHT, a);
+    line_cell(c, 0, w, DOWN | LEFT, a);
+    for (int i = 1; i < w; i++)
+        line_cell(c, 0, i, LEFT | RIGHT, a);
+    for (int i = 1; i < h; i++) {
+        line_cell(c, i, 0, UP | DOWN, a);
+        line_cell(c, i, w, UP | DOWN, a);
+    }
+    if (!bottom)
+        return;
+    line_cell(c, h, 0, UP | RIGHT, a);
+    line_cell(c, h, w, UP | LEFT, a);
+    for (int i = 1; i < w; i++)
+        line_cell(c, h, i, LEFT | RIGHT, a);
+}
+
+static void frame_title(const struct canvas *c, const char *title)
+{
+    if (!title || !*title || c->w <= 8)
+        return;
+    struct canvas t = draw_inner(c, 0, 2, 1, c->w - 4);
+    draw_text(&t, 0, 0, theme_attr(R_TITLE), " ");
+    struct canvas u = draw_inner(&t, 0, 1, 1, t.w - 2);
+    int w = draw_text(&u, 0, 0, theme_attr(R_TITLE), title);
+    draw_text(&t, 0, 1 + w, theme_attr(R_TITLE), " ");
+}
+
+struct canvas draw_frame(const struct canvas *c, const char *title)
+{
     if (c->h < 2 || c->w < 4)
         return (struct canvas){ c->y, c->x, 0, 0 };
-    draw_text(c, 0, 0, a, glyph.tl);
-    draw_fill(c, 0, 1, c->w - 2, a, glyph.h);
-    draw_text(c, 0, c->w - 1, a, glyph.tr);
-    for (int i = 1; i < c->h - 1; i++) {
-        draw_text(c, i, 0, a, glyph.v);
-        draw_text(c, i, c->w - 1, a, glyph.v);
-    }
-    draw_text(c, c->h - 1, 0, a, glyph.bl);
-    draw_fill(c, c->h - 1, 1, c->w - 2, a, glyph.h);
-    draw_text(c, c->h - 1, c->w - 1, a, glyph.br);
-    if (title && *title && c->w > 8) {
-        struct canvas t = draw_inner(c, 0, 2, 1, c->w - 4);
-        draw_text(&t, 0, 0, a, " ");
-        struct canvas u = draw_inner(&t, 0, 1, 1, t.w - 2);
-        int w = draw_text(&u, 0, 0, theme_attr(R_TITLE), title);
-        draw_text(&t, 0, 1 + w, a, " ");
-    }
+    frame_lines(c, theme_attr(R_FRAME), true);
+    frame_title(c, title);
     return draw_inner(c, 1, 1, c->h - 2, c->w - 2);
+}
+
+void draw_frame_mark(const struct canvas *c, const char *title)
+{
+    if (c->h < 2 || c->w < 4)
+        return;
+    frame_lines(c, theme_attr(R_FRAME_ON), false);
+    frame_title(c, title);
 }
 
 void draw_bar(const struct canvas *c, int row, int col, int width, double share)

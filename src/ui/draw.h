@@ -24,8 +24,12 @@ int draw_safe(const struct canvas *, int row, int col, int width, unsigned long 
               const char *any);
 void draw_fill(const struct canvas *, int row, int col, int n, unsigned long attr, const char *glyph);
 void draw_clear(const struct canvas *);
-/* A frame with a title; returns the canvas inside. */
-struct canvas draw_frame(const struct canvas *, const char *title, bool active);
+/* A frame with a title; returns the canvas inside.  Frames may share their edges: where lines meet
+ * the right junction is drawn.  draw_begin forgets the lines of the last picture; draw_frame_mark
+ * draws the top and the sides of a frame again, as the active one. */
+void draw_begin(int rows, int cols);
+struct canvas draw_frame(const struct canvas *, const char *title);
+void draw_frame_mark(const struct canvas *, const char *title);
 struct canvas draw_inner(const struct canvas *, int y, int x, int h, int w);  /* clipped part */
 void draw_bar(const struct canvas *, int row, int col, int width, double share);
 /* Wraps text (already safe) at blanks into lines of at most `cols` columns, later lines indented:

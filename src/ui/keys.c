@@ -90,6 +90,7 @@ static bool pager_key(struct desk *d, int key)
 
 static void scroll_page(struct desk *d, int key)
 {
+    d->quiet = true;
     struct view *v = d->focus == FOCUS_VIEW ? active_view(d) : &d->view[d->main];
     if (pager_key(d, key))
         return;
@@ -162,7 +163,7 @@ static void prompt_key(struct desk *d, const struct input_event *e)
         else if (d->pager.open)
             desk_page_close(d);
         else
-            d->focus = FOCUS_VIEW;
+            d->focus = FOCUS_VIEW, d->quiet = true;
         return;
     }
     if (e->key == UK_CTRLKEY('D') && prompt_empty()) {
@@ -188,6 +189,7 @@ static void view_key(struct desk *d, int key)
     case UK_CTRLKEY('D'): end_of_input(d); return;
     default: break;
     }
+    d->quiet = true;
     if (v->ops->key && v->ops->key(v, key))
         return;
     for (size_t i = 0; i < N_VIEWS; i++)

@@ -47,12 +47,13 @@ static struct canvas take_top(struct canvas *left, int n)
 /* 80x24 and below: one view over the log; the view loses height first, then the rest goes. */
 static void layout_small(struct canvas left, int rows, int log_rows, struct layout *l)
 {
+    const bool log_view = log_rows < 0;       /* the log fills the view: no strip of it */
     l->header = take_top(&left, 1);
     if (rows >= 12)
         l->tabs = take_top(&left, 1);
     if (rows >= 18)
         l->rule1 = take_top(&left, 1);
-    if (rows >= 10) {
+    if (rows >= 10 && !log_view) {
         int want = rows >= 16 ? 2 + most(0, rows - 24) / 4 : 1;
         if (log_rows > want)
             want = least(log_rows, most(want, rows / 4));
@@ -61,6 +62,8 @@ static void layout_small(struct canvas left, int rows, int log_rows, struct layo
         l->log = take_bottom(&left, want);
         if (rows >= 14)
             l->rule2 = take_bottom(&left, 1);
+    } else if (rows >= 10) {
+        l->rule3 = take_bottom(&left, 1);
     }
     if (rows >= 9)
         l->verdict = take_bottom(&left, 1);
@@ -73,12 +76,13 @@ static void layout_medium(struct canvas left, int rows, struct layout *l)
     l->frames = true;
     l->header = take_top(&left, 1);
     l->tabs = take_top(&left, 1);
-    int low = most(8, rows * 3 / 10);
-    struct canvas bottom = take_bottom(&left, low);
-    l->list = (struct canvas){ left.y, left.x, left.h, 38 };
-    l->main = (struct canvas){ left.y, left.x + 38, left.h, left.w - 38 };
-    l->inspector = (struct canvas){ bottom.y, bottom.x, bottom.h, 38 };
-    l->log = (struct canvas){ bottom.y, bottom.x + 38, bottom.h, bottom.w - 38 };
+    /* Neighbours share the line between them, so each pane begins on the last one's edge. */
+    const int low = most(9, rows * 3 / 10), up = left.h - low + 1, list = 40;
+    const int y = left.y + up - 1, x = left.x + list - 1;
+    l->list = (struct canvas){ left.y, left.x, up, list };
+    l->main = (struct canvas){ left.y, x, up, left.w - list + 1 };
+    l->inspector = (struct canvas){ y, left.x, low, list };
+    l->log = (struct canvas){ y, x, low, left.w - list + 1 };
 }
 
 static void layout_wide(struct canvas left, int rows, struct layout *l)
@@ -86,15 +90,16 @@ static void layout_wide(struct canvas left, int rows, struct layout *l)
     l->frames = true;
     l->header = take_top(&left, 1);
     l->tabs = take_top(&left, 1);
-    l->log = take_bottom(&left, most(8, rows / 5));
-    int list = 40, right = most(44, left.w * 3 / 10), mid = left.w - list - right;
-    int upper = (left.h + 1) / 2;
-    l->list = (struct canvas){ left.y, left.x, left.h, list };
-    l->main = (struct canvas){ left.y, left.x + list, upper, mid };
-    l->second = (struct canvas){ left.y + upper, left.x + list, left.h - upper, mid };
-    int low = most(10, left.h / 4);
-    l->inspector = (struct canvas){ left.y, left.x + list + mid, left.h - low, right };
-    l->notes = (struct canvas){ left.y + left.h - low, left.x + list + mid, low, right };
+    const int low = most(9, rows / 5), up = left.h - low + 1, list = 42;
+    const int right = most(46, left.w * 3 / 10), mid = left.w - list - right + 2;
+    const int half = (up + 1) / 2, notes = most(11, up / 4);
+    const int x1 = left.x + list - 1, x2 = x1 + mid - 1, y2 = left.y + half - 1;
+    l->list = (struct canvas){ left.y, left.x, up, list };
+    l->main = (struct canvas){ left.y, x1, half, mid };
+    l->second = (struct canvas){ y2, x1, up - half + 1, mid };
+    l->inspector = (struct canvas){ left.y, x2, up - notes + 1, right };
+    l->notes = (struct canvas){ left.y + up - notes, x2, notes, right };
+    l->log = (struct canvas){ left.y + up - 1, left.x, low, left.w };
 }
 
 void screen_layout(int rows, int cols, int prompt_rows, int log_rows, bool zoom, struct layout *l)
@@ -160,25 +165,25 @@ static void current_words(const struct workspace *ws, struct buf *b)
     }
     struct buf k = { 0 };
     kernel_print(&ws->kernel, &k);
-    buf_puts(b, "   ");
+    buf_puts(b, "  ");
     text_safe(b, buf_str(&k), 30);
     buf_free(&k);
     for (size_t i = ws->nrun; i-- > 0;) {
         const struct run *r = ws->run[i];
         if (r->kind != RUN_FIT)
             continue;
-        bool over = r->state == RUN_DONE || r->state == RUN_STOPPED;
+        bool over = r->info.solver[0] != '\0';
         size_t m = over ? r->info.features : r->fit.features;
         size_t rank = over ? r->info.rank : r->fit.rank;
         if (over && strcmp(r->info.solver, "exact") == 0)
-            buf_printf(b, "   %s exact", r->id);
+            buf_puts(b, "  exact");
         else if (m)
-            buf_printf(b, "   %s features=%zu", r->id, m);
+            buf_printf(b, "  features=%zu", m);
         if (rank)
             buf_printf(b, " rank=%zu", rank);
         break;
     }
-    buf_printf(b, "   seed=%llu", (unsigned long long)ws->opt.seed);
+    buf_printf(b, " seed=%llu", (unsigned long long)ws->opt.seed);
 }
 
 static void session_words(const struct workspace *ws, struct buf *b)
@@ -211,7 +216,7 @@ static void draw_header(const struct desk *d, const struct canvas *c)
     int right = c->w - (int)strlen(focus) - 1;
     draw_text(c, 0, right, theme_attr(R_HEAD), focus);
     struct canvas in = draw_inner(c, 0, 0, 1, right - 1);
-    int x = draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk") + 3;
+    int x = draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk") + 2;
     current_words(ws, &b);
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
     buf_clear(&b);
@@ -410,12 +415,12 @@ static void view_name(struct view *v, struct buf *b)
         v->ops->title_more(v, b);
 }
 
-static void draw_verdict(struct view *v, const struct canvas *c)
+static void draw_verdict(struct view *v, const struct canvas *c, int col)
 {
     struct buf b = { 0 };
     if (v->ops->verdict)
         v->ops->verdict(v, &b);
-    draw_text(c, 0, 1, theme_attr(R_ACCENT), buf_str(&b));
+    draw_text(c, 0, col, theme_attr(R_ACCENT), buf_str(&b));
     buf_free(&b);
 }
 
@@ -431,8 +436,13 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
         text_safe(&title, d->pager.title, 60);
     else
         view_name(v, &title);
-    bool active = d->focus == FOCUS_VIEW && d->active == which;
-    struct canvas in = draw_frame(c, buf_str(&title), active);
+    struct canvas frame = draw_frame(c, buf_str(&title));
+    struct canvas in = draw_inner(&frame, 0, 1, frame.h, frame.w - 2);
+    if (d->focus == FOCUS_VIEW && d->active == which) {
+        d->mark_frame = *c;
+        free(d->mark_title);
+        d->mark_title = strdup(buf_str(&title));
+    }
     buf_free(&title);
     if (over) {
         draw_pager(d, &in);
@@ -446,7 +456,7 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
         struct canvas last = draw_inner(&in, in.h - 1, 0, 1, in.w);
         in.h--;
         v->ops->draw(v, &in);
-        draw_verdict(v, &last);
+        draw_verdict(v, &last, 0);
     } else {
         v->ops->draw(v, &in);
     }
@@ -473,7 +483,7 @@ static void draw_main(struct desk *d, const struct layout *l)
         draw_welcome(d, &l->main);
     } else {
         v->ops->draw(v, &l->main);
-        draw_verdict(v, &l->verdict);
+        draw_verdict(v, &l->verdict, 1);
     }
 }
 
@@ -520,9 +530,9 @@ static void draw_inspector(struct desk *d, const struct canvas *c)
         buf_printf(&title, ": %s", r->id);
         run_details(r, &b);
     }
-    struct canvas in = draw_frame(c, buf_str(&title), false);
+    struct canvas in = draw_frame(c, buf_str(&title));
     if (r)
-        draw_pairs(&in, buf_str(&b), 16, false);
+        draw_pairs(&in, buf_str(&b), 12, false);
     else
         draw_text(&in, 0, 1, theme_attr(R_DIM), "no run selected");
     buf_free(&b);
@@ -544,7 +554,7 @@ static void draw_panes(struct desk *d, const struct layout *l)
         draw_inspector(d, &l->inspector);
     if (l->notes.h) {
         struct buf b = { 0 };
-        struct canvas in = draw_frame(&l->notes, "What next", false);
+        struct canvas in = draw_frame(&l->notes, "What next");
         next_steps(d->ws, &b);
         draw_pairs(&in, buf_str(&b), 0, true);
         buf_free(&b);
@@ -557,10 +567,15 @@ static void draw_log(struct desk *d, const struct layout *l)
     if (c.h <= 0)
         return;
     d->has[PANE_LOG] = true;
-    if (l->frames)
-        c = draw_frame(&c, "Log", d->focus == FOCUS_VIEW && d->active == PANE_LOG);
-    else
-        c = draw_inner(&c, 0, 1, c.h, c.w - 1);
+    if (l->frames) {
+        if (d->focus == FOCUS_VIEW && d->active == PANE_LOG) {
+            d->mark_frame = c;
+            free(d->mark_title);
+            d->mark_title = strdup("Log");
+        }
+        c = draw_frame(&c, "Log");
+    }
+    c = draw_inner(&c, 0, 1, c.h, c.w - 2);
     size_t none = 0;                  /* view 9 scrolls its own pane, the strip stays at the end */
     logbook_draw(&d->log, &c, d->main == VIEW_LOG ? &none : &d->log_scroll);
 }
@@ -621,7 +636,10 @@ void screen_draw(struct desk *d)
     int y = 0, x = 0;
     prompt_rows((size_t)d->cols, (size_t)most(1, least(PROMPT_ROWS, d->rows / 3)), &p);
     int news = (int)logbook_last_rows(&d->log, (size_t)most(1, d->cols - 1));
-    screen_layout(d->rows, d->cols, (int)p.rows, least(news + 1, 6), d->zoom, &l);
+    news = d->main == VIEW_LOG ? -1 : d->quiet ? 0 : least(news + 1, 6);
+    screen_layout(d->rows, d->cols, (int)p.rows, news, d->zoom, &l);
+    draw_begin(d->rows, d->cols);
+    d->mark_frame.h = 0;
     memset(d->has, 0, sizeof d->has);
     werase(stdscr);
     if (l.header.h)
@@ -635,6 +653,8 @@ void screen_draw(struct desk *d)
     draw_main(d, &l);
     draw_panes(d, &l);
     draw_log(d, &l);
+    if (d->mark_frame.h)
+        draw_frame_mark(&d->mark_frame, d->mark_title);
     if (l.job.h)
         draw_job(d, &l.job);
     draw_matches(d, &screen, l.job.h ? l.job.y : l.prompt.y);

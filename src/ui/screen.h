@@ -12,7 +12,8 @@ struct layout {
     struct canvas header, tabs, rule1, main, verdict, rule2, log, rule3, job, prompt;
     struct canvas list, second, inspector, notes;   /* whole panes, frame included */
 };
-/* prompt_rows: rows the line editor wants; log_rows: rows of the newest message. */
+/* prompt_rows: rows the line editor wants; log_rows: rows that the newest
+ * message wants, negative when the view is the log. */
 void screen_layout(int rows, int cols, int prompt_rows, int log_rows, bool zoom, struct layout *);
 void screen_draw(struct desk *);
 

@@ -260,6 +260,7 @@ void desk_show(struct desk *d, size_t view)
 {
     desk_page_close(d);
     d->main = view;
+    d->quiet = true;
     d->active = PANE_MAIN;
     d->welcome = false;
     d->urgent = true;
@@ -281,6 +282,7 @@ void desk_exec(struct desk *d, const char *line)
             buf_puts(&echo, "      > ");
     }
     logbook_add(&d->log, LOG_COMMAND, buf_str(&echo));
+    d->quiet = false;
     buf_free(&echo);
     d->log_scroll = 0;
     desk_page_close(d);
@@ -319,6 +321,7 @@ static void on_rec(void *ctx, const struct rec *r)
     if (r->type == REC_TICK)
         return;
     logbook_rec(&d->log, r);
+    d->quiet = false;
     page_result(d, r);
 }
 
@@ -462,6 +465,8 @@ static void desk_close(struct desk *d)
         free(d->match[i]);
     free(d->match);
     free(d->line);
+    free(d->mark_title);
+    draw_begin(0, 0);
 }
 
 static void take_input(struct desk *d, struct input *in)

@@ -72,6 +72,8 @@ struct desk {
     char *line;                      /* the last line run */
     char mark[MARKS_MAX][16]; size_t nmarks;
     bool has[N_PANES];               /* panes on the screen, from the last draw */
+    struct canvas mark_frame; char *mark_title; /* of the active pane, from this draw */
+    bool quiet;                      /* the newest message was read: the log's strip is small */
     bool quit_asked, mouse, clear;
     bool dirty, urgent;              /* draw soon; draw now (a key was pressed) */
     int exit_signal;
@@ -99,6 +101,7 @@ void desk_move(struct desk *, int by);                   /* selection in the lis
 char run_glyph(const struct run *);                      /* '>' runs, '!' not converged, ... */
 void run_details(const struct run *, struct buf *);      /* "key<TAB>value" lines */
 void run_line(const struct run *, struct buf *);
+void kernel_short(const struct run *, char *out, size_t len); /* "matern 5/2" */
 void next_steps(const struct workspace *, struct buf *); /* "command<TAB>why" lines */
 bool axis_key(int key, int *x, int *y);                  /* x, y, X: 0 default, 1 log, 2 linear */
 void axis_apply(struct figure *, int x, int y);

@@ -33,7 +33,7 @@ static void cell_text(const struct column *c, size_t i, char *out, size_t len)
         if (isnan(c->v[i]))
             snprintf(out, len, "%s", missing);
         else
-            text_number(out, len, c->v[i]);
+            snprintf(out, len, "%.7g", c->v[i]);
     } else {
         const char *s = c->type == COL_TEXT ? c->text[i]
                       : c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
@@ -113,7 +113,7 @@ static void draw_summary(struct view *v, const struct canvas *c, const struct da
     if (m && col->type == COL_REAL) {
         const double q[6] = { m->mean, m->sd, m->min, m->median, m->max, 0 };
         for (size_t i = 0; i < 5; i++)
-            text_number(a[i], sizeof a[i], q[i]);
+            snprintf(a[i], sizeof a[i], "%.6g", q[i]);
         buf_printf(&b, "mean %s  sd %s  min %s  median %s  max %s", a[0], a[1], a[2], a[3], a[4]);
         int used = draw_text(c, 1, 1, theme_attr(R_TEXT), buf_str(&b));
         buf_clear(&b);
@@ -250,7 +250,7 @@ static void data_verdict(struct view *v, struct buf *b)
         inputs += d->role[j] == ROLE_INPUT;
     text_count(a[0], sizeof a[0], d->table->n);
     text_safe(b, d->name, 30);
-    buf_printf(b, ": %s rows, %zu inputs", a[0], inputs);
+    buf_printf(b, ": %s rows, %zu input%s", a[0], inputs, inputs == 1 ? "" : "s");
     if (d->split.part) {
         for (size_t i = 0; i < 3; i++)
             text_count(a[i], sizeof a[i], d->split.count[i]);

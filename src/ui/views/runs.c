@@ -34,7 +34,8 @@ struct cells {
 static void cells_fill(const struct run *r, double now, struct cells *c)
 {
     *c = (struct cells){ "-", "-", "-", "-", "-", "-", "-", "-" };
-    const bool over = r->state == RUN_DONE || r->state == RUN_STOPPED;
+    const bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) &&
+                      (r->kind == RUN_TUNE ? r->tune.evaluations > 0 : r->info.solver[0] != 0);
     if (r->kind == RUN_FIT) {
         size_t m = over ? r->info.features : r->fit.features;
         if (over && strcmp(r->info.solver, "exact") == 0)
@@ -140,7 +141,9 @@ static void draw_wide(struct view *v, const struct canvas *c)
             draw_fill(c, i + 1, 0, c->w, a, " ");
         char head[3] = { desk_marked(d, r) ? '*' : ' ', run_glyph(r), 0 };
         draw_text(c, i + 1, 0, a, head);
-        const char *cell[] = { r->id, r->kernel_text ? r->kernel_text : "-", t.features, t.rank,
+        char kernel[40];
+        kernel_short(r, kernel, sizeof kernel);
+        const char *cell[] = { r->id, kernel, t.features, t.rank,
                                t.it, t.resid, t.nmll, t.rmse, t.cover, t.time };
         x = 2;
         for (size_t j = 0; j < sizeof col / sizeof *col; j++)
@@ -281,7 +284,7 @@ static int list_datasets(struct view *v, const struct canvas *c)
         draw_text(c, row, 0, theme_attr(R_ACCENT), on ? ">" : " ");
         draw_safe(c, row, 1, 16, theme_attr(on ? R_TITLE : R_TEXT), d->name);
         text_count(a, sizeof a, d->table->n);
-        draw_printf(c, row++, 18, theme_attr(R_TEXT), "%9s x %zu", a, inputs);
+        draw_printf(c, row++, 17, theme_attr(R_TEXT), "%9s x %zu", a, inputs);
         if (on && d->split.part && row < c->h) {
             text_count(a, sizeof a, d->split.count[PART_TRAIN]);
             text_count(t, sizeof t, d->split.count[PART_TEST]);
@@ -304,7 +307,7 @@ static void list_draw(struct view *v, const struct canvas *c)
         draw_text(c, row, 1, theme_attr(R_DIM), "no runs yet");
         return;
     }
-    draw_printf(c, row++, 0, theme_attr(R_COLUMN), "  %-4s %-9s %6s %10s", "run", "kernel", "it",
+    draw_printf(c, row++, 0, theme_attr(R_COLUMN), "  %-3s %-10s %6s %10s", "run", "kernel", "it",
                 "NMLL/RMSE");
     v->page = c->h - row;
     size_t at = selected_index(d);
@@ -320,7 +323,9 @@ static void list_draw(struct view *v, const struct canvas *c)
         char head[3] = { desk_marked(d, r) ? '*' : ' ', run_glyph(r), 0 };
         draw_text(c, row + i, 0, a, head);
         draw_field(c, row + i, 2, 4, false, a, r->id);
-        draw_field(c, row + i, 7, 9, false, a, r->kernel_text ? r->kernel_text : "-");
+        char kernel[40];
+        kernel_short(r, kernel, sizeof kernel);
+        draw_field(c, row + i, 6, 10, false, a, kernel);
         draw_field(c, row + i, 17, 6, true, a, t.it);
         draw_field(c, row + i, 24, 10, true, a, r->kind == RUN_FIT ? t.rmse : t.nmll);
     }

@@ -43,69 +43,49 @@ static void put_num(struct buf *b, const char *key, double v)
     put(b, key, "%s", s);
 }
 
+/* Hyperparameters on one line while there are few: the names are cut to what all know. */
 static void hp_lines(const struct run *r, const double *hp, double amplitude, double noise,
                      struct buf *b)
 {
     char a[40], name[KERNEL_NAME_MAX];
     double given[KERNEL_MAX_HP];
     struct kernel parsed, *k = &parsed;
+    struct buf line = { 0 };
     if (!r->kernel_text || kernel_parse(r->kernel_text, k, given, NULL) != ST_OK)
         return;
     size_t n = kernel_nhp(k);
     for (size_t i = 0; i < n && i < 6; i++) {
         struct hparam info;
         kernel_hp_info(k, i, name, &info);
-        put_num(b, name, hp[i]);
+        text_number(a, sizeof a, hp[i]);
+        buf_printf(&line, "%s %s  ", strcmp(name, "lengthscale") == 0 ? "l" : name, a);
     }
     if (n > 6)
-        put(b, "", "(%zu more hyperparameters)", n - 6);
+        buf_printf(&line, "(%zu more)  ", n - 6);
     text_number(a, sizeof a, amplitude);
-    put(b, "amplitude", "%s", a);
+    buf_printf(&line, "amplitude %s  ", a);
     text_number(a, sizeof a, noise);
-    put(b, "noise sd", "%s", a);
+    buf_printf(&line, "noise %s", a);
+    put(b, "scaled", "%s", buf_str(&line));
+    buf_free(&line);
 }
 
-static void fit_lines(const struct run *r, struct buf *b)
+/* "matern(nu=5/2)" as "matern 5/2", for narrow columns. */
+void kernel_short(const struct run *r, char *out, size_t len)
 {
-    const struct fit_info *f = &r->info;
-    char s[40], t[40];
-    bool over = r->state == RUN_DONE || r->state == RUN_STOPPED;
-    hp_lines(r, r->fit.hp, r->fit.amplitude, r->fit.noise, b);
-    if (!over) {
-        put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
-            r->fit.features);
-        return;
+    const char *s = r->kernel_text ? r->kernel_text : "-";
+    size_t n = 0;
+    while (*s && n + 1 < len) {
+        if (strncmp(s, "(nu=", 4) == 0) {
+            out[n++] = ' ';
+            s += 4;
+        } else if (*s == ')') {
+            s++;
+        } else {
+            out[n++] = *s++;
+        }
     }
-    if (strcmp(f->solver, "exact") == 0)
-        put(b, "solver", "exact, %zu rows", f->rows);
-    else
-        put(b, "solver", "%s, %zu features%s%s", f->solver, f->features,
-            f->plan[0] ? ", " : "", f->plan);
-    if (f->rank)
-        put(b, "precond", "%s rank %zu", f->precond, f->rank);
-    if (f->why != OUT_DIRECT) {
-        put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
-        put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
-    }
-    if (f->rank && isfinite(f->ratio)) {
-        text_number(s, sizeof s, f->ratio);
-        put(b, "ratio", "%s (eigenvalue at the rank / noise)", s);
-    }
-    if (isfinite(f->effective_dimension)) {
-        text_number(s, sizeof s, f->effective_dimension);
-        put(b, "eff. dimension", "%s of %zu", s, f->variance_features ? f->variance_features
-                                                                      : f->features);
-    }
-    text_seconds(s, sizeof s, f->seconds.total);
-    text_seconds(t, sizeof t, f->seconds.solve);
-    put(b, "time", "%s (solve %s)", s, t);
-    text_seconds(s, sizeof s, f->seconds.precond);
-    text_seconds(t, sizeof t, f->seconds.variance);
-    put(b, "", "preconditioner %s, variance %s", s, t);
-    if (f->peak_bytes) {
-        mem_format(s, sizeof s, (double)f->peak_bytes);
-        put(b, "memory", "%s", s);
-    }
+    out[n] = '\0';
 }
 
 static void score_lines(const struct run *r, struct buf *b)
@@ -128,22 +108,63 @@ static void score_lines(const struct run *r, struct buf *b)
         r->score_scaled.coverage90, r->score_scaled.coverage95);
 }
 
+static void fit_lines(const struct run *r, struct buf *b)
+{
+    const struct fit_info *f = &r->info;
+    char s[40], t[40];
+    bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) && f->solver[0];
+    hp_lines(r, r->fit.hp, r->fit.amplitude, r->fit.noise, b);
+    if (!over) {
+        put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
+            r->fit.features);
+        return;
+    }
+    if (strcmp(f->solver, "exact") == 0)
+        put(b, "solver", "exact, %zu rows", f->rows);
+    else
+        put(b, "solver", "%s, %zu features", f->solver, f->features);
+    if (f->rank)
+        put(b, "precond", "%s rank %zu", f->precond, f->rank);
+    if (f->why != OUT_DIRECT) {
+        put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
+        put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
+    }
+    score_lines(r, b);
+    if (f->rank && isfinite(f->ratio)) {
+        text_number(s, sizeof s, f->ratio);
+        put(b, "ratio", "%s, eigenvalue at the rank / noise", s);
+    }
+    if (isfinite(f->effective_dimension)) {
+        text_number(s, sizeof s, f->effective_dimension);
+        put(b, "eff. dim.", "%s of %zu", s, f->variance_features ? f->variance_features
+                                                                      : f->features);
+    }
+    text_seconds(s, sizeof s, f->seconds.total);
+    text_seconds(t, sizeof t, f->seconds.solve);
+    char u[40], v[40];
+    text_seconds(u, sizeof u, f->seconds.precond);
+    text_seconds(v, sizeof v, f->seconds.variance);
+    put(b, "time", "%s: preconditioner %s, solve %s, variance %s", s, u, t, v);
+    if (f->peak_bytes) {
+        mem_format(s, sizeof s, (double)f->peak_bytes);
+        put(b, "memory", "%s", s);
+    }
+}
+
 void run_details(const struct run *r, struct buf *b)
 {
     char s[40];
-    put(b, "run", "%s %s%s", r->id, run_state_name(r->state), r->star ? ", starred" : "");
-    if (r->dataset_name)
-        put(b, "data", "%s", r->dataset_name);
+    put(b, "run", "%s %s on %s%s", r->id, run_state_name(r->state),
+        r->dataset_name ? r->dataset_name : "lost data", r->star ? ", starred" : "");
     if (r->kernel_text)
         put(b, "kernel", "%s", r->kernel_text);
     if (r->kind == RUN_FIT) {
         fit_lines(r, b);
-        score_lines(r, b);
         if (r->info.warning[0])
             put(b, "warning", "%s", r->info.warning);
     } else {
         const struct tune_result *t = &r->tune;
-        if (r->state == RUN_DONE || r->state == RUN_STOPPED) {
+        if ((r->state == RUN_DONE || r->state == RUN_STOPPED) && t->evaluations) {
             hp_lines(r, t->best.hp, t->best.amplitude, t->best.noise, b);
             put_num(b, "NMLL", t->best.nmll);
             put(b, "evaluations", "%zu, %zu features", t->evaluations, r->topt.features);
@@ -172,6 +193,8 @@ void run_line(const struct run *r, struct buf *b)
         buf_printf(b, "%s failed: ", r->id);
     else if (r->verdict[0] == '\0')
         buf_printf(b, "%s %s", r->id, run_state_name(r->state));
+    else if (strncmp(r->verdict, r->id, strlen(r->id)) != 0)
+        buf_printf(b, "%s ", r->id);
     text_safe(b, r->state == RUN_FAILED ? r->failure.msg : r->verdict, 0);
 }
 
