@@ -1,10 +1,432 @@
 /* main.c -- arguments and locale, then the workbench or a script. */
 #include "config.h"
 
-#include <stdio.h>
+#include "app/batch.h"
+#include "app/options.h"
+#include "app/script.h"
+#include "app/store.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/backend.h"
+#include "compute/blas.h"
+#include "ui/ui.h"
 
-int main(void)
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A piece of what is to be run, in the order given. */
+struct piece { enum { PIECE_LINE, PIECE_FILE, PIECE_SCRIPT } kind; const char *text; };
+struct cli {
+    struct options opt;
+    struct options_origin *who;
+    struct piece *piece; size_t n;
+    const char *session;
+    bool json, interactive, no_config, quiet;
+};
+
+static const char usage_text[] =
+    "usage: gpdesk [options] [FILE ...]\n"
+    "A workbench for Gaussian processes. FILE is data (CSV, NPY), a session (.gpd) or a script\n"
+    "(.gps), told apart by content. Without -e, -f or a script it starts at the prompt.\n"
+    "\n"
+    "  -e LINE          run a command line (repeatable, in order): -e 'open a.csv' -e fit\n"
+    "  -f SCRIPT        run a script; - is standard input\n"
+    "  -i               stay at the prompt after these\n"
+    "  -s SESSION       keep everything in this session file; continue it when it exists\n"
+    "  -n               parse all, look for the files, predict the memory; run nothing\n"
+    "  -k               go on after a command that failed\n"
+    "  -q, -v           say less, say more\n"
+    "  --format F       text or json (one object a line, for programs)\n"
+    "  --seed N         seed of every random draw\n"
+    "  --threads N      threads that compute (results do not depend on it)\n"
+    "  --mem SIZE       memory that may be used: 4GB\n"
+    "  --precision P    float or double features\n"
+    "  --cpu LEVEL      portable, avx2 or avx512\n"
+    "  --strict         warnings are errors\n"
+    "  --accept-unconverged   exit with 0 although a fit stopped short of its tolerance\n"
+    "  --plain          line mode: no full screen, one event a line\n"
+    "  --color WHEN     auto, always or never\n"
+    "  --no-config      read no configuration file\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit: 0 done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped short;\n"
+    "4 an input file is missing or malformed; 5 out of memory, disk or time; 128+n signal n.\n";
+
+enum { OPT_FORMAT = 256, OPT_SEED, OPT_THREADS, OPT_MEM, OPT_PRECISION, OPT_CPU, OPT_STRICT,
+       OPT_ACCEPT, OPT_PLAIN, OPT_COLOR, OPT_NO_CONFIG, OPT_HELP, OPT_VERSION };
+static const struct option long_options[] = {
+    { "format", required_argument, NULL, OPT_FORMAT },
+    { "seed", required_argument, NULL, OPT_SEED },
+    { "threads", required_argument, NULL, OPT_THREADS },
+    { "mem", required_argument, NULL, OPT_MEM },
+    { "precision", required_argument, NULL, OPT_PRECISION },
+    { "cpu", required_argument, NULL, OPT_CPU },
+    { "strict", no_argument, NULL, OPT_STRICT },
+    { "accept-unconverged", no_argument, NULL, OPT_ACCEPT },
+    { "plain", no_argument, NULL, OPT_PLAIN },
+    { "color", required_argument, NULL, OPT_COLOR },
+    { "no-config", no_argument, NULL, OPT_NO_CONFIG },
+    { "help", no_argument, NULL, OPT_HELP },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { "session", required_argument, NULL, 's' },
+    { "interactive", no_argument, NULL, 'i' },
+    { "quiet", no_argument, NULL, 'q' },
+    { "verbose", no_argument, NULL, 'v' },
+    { "dry-run", no_argument, NULL, 'n' },
+    { "keep-going", no_argument, NULL, 'k' },
+    { NULL, 0, NULL, 0 },
+};
+
+/* A message before there is anything to send records to. */
+static int complain(const struct err *err, int status)
 {
-    printf("gpdesk %s\n", PACKAGE_VERSION);
-    return 0;
+    struct buf b = { 0 };
+
+    text_safe(&b, err->msg, 0);
+    fprintf(stderr, "gpdesk: %s\n", buf_str(&b));
+    if (*err->hint) {
+        buf_clear(&b);
+        text_safe(&b, err->hint, 0);
+        fprintf(stderr, "  try  %s\n", buf_str(&b));
+    }
+    buf_free(&b);
+    return status;
+}
+
+static bool add_piece(struct cli *c, int kind, const char *text, struct err *err)
+{
+    struct piece *grown = realloc(c->piece, (c->n + 1) * sizeof *grown);
+
+    if (!grown) {
+        err_nomem(err, (c->n + 1) * sizeof *grown, "arguments");
+        return false;
+    }
+    c->piece = grown;
+    c->piece[c->n].kind = kind;
+    c->piece[c->n++].text = text;
+    return true;
+}
+
+static enum status set(struct cli *c, const char *name, const char *value, struct err *err)
+{
+    enum status rc = option_set(&c->opt, c->who, name, value, BY_COMMAND_LINE, err);
+
+    if (rc != ST_OK)
+        err_prefix(err, "--");
+    return rc;
+}
+
+static enum status take_option(struct cli *c, int o, struct err *err)
+{
+    switch (o) {
+    case 'e': return add_piece(c, PIECE_LINE, optarg, err) ? ST_OK : ST_NOMEM;
+    case 'f': return add_piece(c, PIECE_SCRIPT, optarg, err) ? ST_OK : ST_NOMEM;
+    case 's': c->session = optarg; return ST_OK;
+    case 'i': c->interactive = true; return ST_OK;
+    case 'n': c->opt.dry = true; return ST_OK;
+    case 'k': return set(c, "keep-going", "yes", err);
+    case 'q': return set(c, "verbosity", "0", err);
+    case 'v': return set(c, "verbosity", "2", err);
+    case OPT_SEED: return set(c, "seed", optarg, err);
+    case OPT_THREADS: return set(c, "threads", optarg, err);
+    case OPT_MEM: return set(c, "mem", optarg, err);
+    case OPT_PRECISION: return set(c, "precision", optarg, err);
+    case OPT_CPU: return cpu_force_level(optarg, err);
+    case OPT_STRICT: return set(c, "strict", "yes", err);
+    case OPT_ACCEPT: return set(c, "accept-unconverged", "yes", err);
+    case OPT_PLAIN: return set(c, "plain", "yes", err);
+    case OPT_COLOR: return set(c, "color", optarg, err);
+    case OPT_NO_CONFIG: c->no_config = true; return ST_OK;
+    case OPT_FORMAT:
+        c->opt.json = !strcmp(optarg, "json");
+        if (c->opt.json || !strcmp(optarg, "text"))
+            return ST_OK;
+        return err_set(err, ST_USAGE, "--format=%.40s: say text or json", optarg);
+    default:
+        return err_set(err, ST_USAGE, "see gpdesk --help");
+    }
+}
+
+/* Returns -1 to go on, else an exit status. */
+static int take_arguments(struct cli *c, int argc, char **argv)
+{
+    struct err err = { 0 };
+    int o;
+
+    opterr = 0;
+    while ((o = getopt_long(argc, argv, "+:e:f:s:inkqvh", long_options, NULL)) != -1) {
+        if (o == OPT_HELP || o == 'h') {
+            fputs(usage_text, stdout);
+            return fflush(stdout) ? EXIT_FAILED : 0;
+        }
+        if (o == OPT_VERSION) {
+            printf("gpdesk %s\n", PACKAGE_VERSION);
+            return fflush(stdout) ? EXIT_FAILED : 0;
+        }
+        if (o == ':')
+            err_set(&err, ST_USAGE, "%s needs a value", argv[optind - 1]);
+        else if (o == '?')
+            err_set(&err, ST_USAGE, "unknown option %s", argv[optind - 1]);
+        else if (take_option(c, o, &err) == ST_OK)
+            continue;
+        if (!*err.hint)
+            err_hint(&err, "gpdesk --help");
+        return complain(&err, EXIT_USAGE_GP);
+    }
+    /* Options may also stand behind a FILE: gpdesk data.csv -e fit. */
+    while (optind < argc) {
+        const bool options = optind > 1 && !strcmp(argv[optind - 1], "--");
+        if (!options && argv[optind][0] == '-' && argv[optind][1])
+            return take_arguments(c, argc, argv);
+        if (!add_piece(c, PIECE_FILE, argv[optind++], &err))
+            return complain(&err, EXIT_RESOURCES);
+        if (!options && optind < argc && argv[optind][0] == '-' && argv[optind][1])
+            return take_arguments(c, argc, argv);
+    }
+    return -1;
+}
+
+/* FILE arguments become lines, scripts or the session. */
+static int sort_files(struct cli *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct err err = { 0 };
+        enum file_kind kind;
+        if (c->piece[i].kind != PIECE_FILE)
+            continue;
+        if (script_sniff(c->piece[i].text, &kind, &err) != ST_OK)
+            return complain(&err, EXIT_INPUT);
+        if (kind == FILE_SCRIPT) {
+            c->piece[i].kind = PIECE_SCRIPT;
+        } else if (kind == FILE_SESSION) {
+            if (c->session && strcmp(c->session, c->piece[i].text)) {
+                err_set(&err, ST_USAGE, "two sessions: %s and %s", c->session, c->piece[i].text);
+                return complain(&err, EXIT_USAGE_GP);
+            }
+            c->session = c->piece[i].text;
+            memmove(&c->piece[i], &c->piece[i + 1], (c->n - i - 1) * sizeof *c->piece);
+            c->n--;
+            i--;
+        }
+    }
+    return -1;
+}
+
+/* The command line that stands for a piece; caller frees. */
+static char *piece_line(const struct piece *p, struct err *err)
+{
+    struct buf b = { 0 };
+
+    if (p->kind == PIECE_LINE)
+        return mem_strdup(p->text, err);
+    buf_puts(&b, p->kind == PIECE_FILE ? "open " : "source ");
+    command_quote(&b, p->text);
+    char *line = buf_take(&b);
+    if (!line)
+        err_nomem(err, 0, "a line");
+    buf_free(&b);
+    return line;
+}
+
+static enum status open_session(struct workspace *ws, const char *path, struct err *err)
+{
+    const struct options typed = ws->opt;
+    enum status rc = store_open(ws, path, err);
+
+    if (rc == ST_OK && !strcmp(option_origin(ws->origin, "seed"), "command line"))
+        ws->opt.seed = typed.seed; /* the command line is stronger than what the session kept */
+    return rc;
+}
+
+/* ---- at the keyboard ----------------------------------------------------------------------------- */
+
+static void start_session(struct workspace *ws, void *ctx)
+{
+    const struct cli *c = ctx;
+    struct err err = { 0 };
+
+    if (c->session && open_session(ws, c->session, &err) != ST_OK)
+        ws_error(ws, &err, c->session);
+}
+
+static int run_interactive(struct cli *c, struct workspace *ws, bool terminal)
+{
+    char **line = calloc(c->n + 1, sizeof *line);
+    struct err err = { 0 };
+    size_t n = 0;
+    int status = EXIT_RESOURCES;
+
+    while (line && n < c->n && (line[n] = piece_line(&c->piece[n], &err)) != NULL)
+        n++;
+    if (!line || n < c->n) {
+        complain(&err, status);
+    } else {
+        const struct ui_opts opts = {
+            .plain = c->opt.plain, .color = (enum ui_color)c->opt.color,
+            .theme = strcmp(c->opt.theme, "auto") ? c->opt.theme : NULL,
+            .start = start_session, .ctx = c,
+            .line = (const char *const *)line, .nlines = n,
+        };
+        ws->interactive = true;
+        status = terminal && !c->opt.plain ? ui_run(ws, &opts) : plain_run(ws, &opts, NULL);
+    }
+    for (size_t i = 0; line && i < n; i++)
+        free(line[i]);
+    free(line);
+    return status;
+}
+
+/* ---- without anybody at it ------------------------------------------------------------------------- */
+
+static int read_items(const struct cli *c, struct batch_item *item, size_t *n)
+{
+    struct err err = { 0 };
+    bool input = false;
+
+    for (*n = 0; *n < c->n; ++*n) {
+        const struct piece *p = &c->piece[*n];
+        struct batch_item *it = &item[*n];
+        const bool from_stdin = p->kind == PIECE_SCRIPT && !strcmp(p->text, "-");
+        if (from_stdin && input) {
+            err_set(&err, ST_USAGE, "standard input can be read once");
+            return complain(&err, EXIT_USAGE_GP);
+        }
+        input |= from_stdin;
+        it->name = p->kind == PIECE_SCRIPT ? (from_stdin ? "stdin" : p->text) : NULL;
+        if (p->kind != PIECE_SCRIPT) {
+            it->text = piece_line(p, &err);
+            if (!it->text)
+                return complain(&err, EXIT_RESOURCES);
+        } else if (script_read(p->text, &it->text, &err) != ST_OK) {
+            return complain(&err, err.code == ST_NOMEM ? EXIT_RESOURCES : EXIT_INPUT);
+        }
+    }
+    return -1;
+}
+
+static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
+{
+    struct batch_item *item = calloc(c->n + 1, sizeof *item);
+    struct err err = { 0 };
+    size_t n = 0;
+    int status = item ? read_items(c, item, &n) : complain(&err, EXIT_RESOURCES);
+
+    if (status < 0 && c->opt.dry)
+        status = batch_dry(ws, item, n);
+    if (status < 0 && c->session && open_session(ws, c->session, &err) != ST_OK) {
+        ws_error(ws, &err, c->session);
+        status = batch_status(ws);
+    }
+    if (status < 0)
+        status = batch_run(ws, w, item, n);
+    for (size_t i = 0; item && i < c->n; i++)
+        free(item[i].text);
+    free(item);
+    return status;
+}
+
+/* ---- putting it together ----------------------------------------------------------------------------- */
+
+/* UTF-8 where there is any, the C locale's numbers always. */
+static void set_locale(void)
+{
+    setlocale(LC_ALL, "");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8"))
+        setlocale(LC_CTYPE, "C.UTF-8");
+    setlocale(LC_NUMERIC, "C");
+}
+
+static int settings(struct cli *c, int argc, char **argv, struct buf *complaints)
+{
+    struct err err = { 0 };
+
+    options_default(&c->opt);
+    c->who = options_origin_new(&err);
+    if (!c->who)
+        return complain(&err, EXIT_RESOURCES);
+    const int status = take_arguments(c, argc, argv);
+    if (status >= 0)
+        return status;
+    if (options_from_env(&c->opt, c->who, &err) != ST_OK)
+        return complain(&err, EXIT_USAGE_GP);
+    if (!c->no_config)
+        options_from_config(&c->opt, c->who, complaints);
+    return -1;
+}
+
+static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
+{
+    struct rec_writer w;
+    struct err err = { 0 };
+    struct workspace *ws = workspace_new(&c->opt, &err);
+    int status;
+
+    if (!ws)
+        return complain(&err, EXIT_RESOURCES);
+    free(ws->origin);
+    ws->origin = c->who;
+    c->who = NULL;
+    rec_writer_init(&w, stdout, stderr, c->opt.json, c->opt.verbosity == 0);
+    ws->sinks = &w.sink;
+    for (const char *p = complaints; *p;) {
+        const size_t len = strcspn(p, "\n");
+        ws_warn(ws, "config", "%.*s", (int)len, p);
+        p += len + (p[len] != '\0');
+    }
+    if (batch) {
+        status = run_batch(c, ws, &w);
+    } else {
+        ws->sinks = NULL;
+        status = run_interactive(c, ws, terminal);
+    }
+    workspace_free(ws);
+    if (fflush(stdout) != 0 && status == 0)
+        status = errno == EPIPE ? 128 + 13 : EXIT_RESOURCES;
+    rec_writer_free(&w);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli c = { 0 };
+    struct buf complaints = { 0 };
+    struct err err = { 0 };
+
+    log_open(getenv("GPDESK_LOG"));
+    set_locale();
+    int status = settings(&c, argc, argv, &complaints);
+    if (status < 0)
+        status = sort_files(&c);
+    if (status < 0) {
+        const bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        bool scripted = c.opt.dry || c.opt.json;
+        for (size_t i = 0; i < c.n; i++)
+            scripted |= c.piece[i].kind != PIECE_FILE;
+        const bool batch = !c.interactive && (scripted || !terminal);
+        if (batch && !c.opt.dry && !isatty(STDIN_FILENO)) {
+            bool lines = false; /* neither -e nor -f: the script comes from standard input */
+            for (size_t i = 0; i < c.n; i++)
+                lines |= c.piece[i].kind != PIECE_FILE;
+            if (!lines && !add_piece(&c, PIECE_SCRIPT, "-", &err))
+                status = complain(&err, EXIT_RESOURCES);
+        }
+        if (batch)
+            batch_prepare();
+        else
+            ui_prepare();
+        blas_init();
+        if (status < 0)
+            status = run(&c, batch, terminal, buf_str(&complaints));
+    }
+    buf_free(&complaints);
+    free(c.piece);
+    free(c.who);
+    return status;
 }

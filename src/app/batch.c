@@ -7,37 +7,52 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16 };
 
-static int signals = -1;
+static int signals[2] = { -1, -1 }; /* a pipe that the handler writes to */
+
+/* On any thread: BLAS starts its own before main, with nothing blocked. */
+static void on_signal(int sig)
+{
+    const int keep = errno;
+    const unsigned char byte = (unsigned char)sig;
+
+    if (write(signals[1], &byte, 1) < 0)
+        errno = keep; /* the pipe is full of signals already */
+    errno = keep;
+}
 
 void batch_prepare(void)
 {
-    sigset_t set;
+    struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (pipe2(signals, O_NONBLOCK | O_CLOEXEC) != 0)
+        return;
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+        struct sigaction old;
+        /* nohup stays in force; SIGINT, which shells ignore for what they start with &, is meant
+         * when somebody sends it. */
+        if (caught[i] != SIGHUP ||
+            (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+            sigaction(caught[i], &act, NULL);
+    }
 }
 
 static int take_signal(void)
 {
-    struct signalfd_siginfo info;
+    unsigned char byte;
 
-    if (signals >= 0 && read(signals, &info, sizeof info) == (ssize_t)sizeof info)
-        return (int)info.ssi_signo;
-    return 0;
+    return signals[0] >= 0 && read(signals[0], &byte, 1) == 1 ? byte : 0;
 }
 
 /* ---- the check before ----------------------------------------------------------------------------- */
@@ -122,7 +137,7 @@ static bool check_all(struct checker *c, const struct batch_item *item, size_t n
 static void stop_all(struct workspace *ws)
 {
     struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
-                            { .fd = signals, .events = POLLIN } };
+                            { .fd = signals[0], .events = POLLIN } };
 
     workspace_forget(ws, 0, NULL);
     jobs_stop(ws->jobs, "*", false, NULL);
@@ -140,7 +155,7 @@ static void stop_all(struct workspace *ws)
 static int drain(struct workspace *ws, struct rec_writer *w)
 {
     struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
-                            { .fd = signals, .events = POLLIN } };
+                            { .fd = signals[0], .events = POLLIN } };
 
     for (;;) {
         const int sig = take_signal();

@@ -12,8 +12,7 @@ enum {
     EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE_GP = 2, EXIT_UNCONVERGED = 3, EXIT_INPUT = 4,
     EXIT_RESOURCES = 5,
 };
-/* SIGINT, SIGTERM and SIGHUP are taken from a descriptor from now on (call before any thread
- * exists); SIGPIPE becomes an error of write. */
+/* SIGINT, SIGTERM and SIGHUP stop the script from now on; SIGPIPE becomes an error of write. */
 void batch_prepare(void);
 /* Parses everything first: a script that does not parse runs nothing and gives 2.  Otherwise runs
  * it, each job to its end.  A signal stops the job, keeps its best iterate, and gives 128 + n. */
