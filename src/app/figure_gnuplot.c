@@ -346,7 +346,7 @@ static void picture_axes(const struct panel *p, const struct figure_scale *sc, b
     set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog);
     set_label(b, "xlabel", f->x.label, 70, dark, "");
     set_label(b, "ylabel", f->y.label, 50, dark, "");
-    set_label(b, "title", f->title, 90, dark, "");
+    set_label(b, "title", figure_headline(f), 90, dark, "");
     buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
     set_key(p, dark, b);
 }

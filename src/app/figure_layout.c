@@ -168,11 +168,20 @@ static size_t key_entries(const struct panel *p, size_t *width)
     return n;
 }
 
+const char *figure_headline(const struct figure *f)
+{
+    const size_t n = f->title != NULL ? strlen(f->title) : 0;
+
+    if (n == 0 || (f->x.label != NULL && strncmp(f->title, f->x.label, n) == 0 &&
+                   (f->x.label[n] == '\0' || strncmp(f->x.label + n, " (", 2) == 0)))
+        return "";
+    return f->title;
+}
+
 /* A row above the plot for the y label and the title. */
 static bool panel_header(const struct figure *f, const struct box *b)
 {
-    const bool words = (f->y.label != NULL && *f->y.label != '\0') ||
-                       (f->title != NULL && *f->title != '\0');
+    const bool words = (f->y.label != NULL && *f->y.label != '\0') || *figure_headline(f) != '\0';
     return b->h >= 8 && words;
 }
 
@@ -195,7 +204,7 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
     }
     p->y = b->y + head;
     p->h = b->h - head - 2 - p->foot;
-    size_t nx = (b->w - right) / 10;
+    size_t nx = (b->w - right) / 7;
     const size_t ny = p->h >= 4 ? p->h / 2 : 2;
     for (;; nx--) {
         figure_scale(p->f, nx, ny, &p->sc);
@@ -203,7 +212,7 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
         yw = yw > b->w / 3 ? b->w / 3 : yw;
         p->x = b->x + yw + 2;
         p->w = b->w > yw + 2 + right ? b->w - yw - 2 - right : 1;
-        if (nx <= 2 || p->sc.xt.n * (ticks_width(&p->sc.xt) + 2) <= p->w)
+        if (nx <= 2 || p->sc.xt.n * (ticks_width(&p->sc.xt) + 5) <= p->w)
             break;
     }
 }
@@ -478,9 +487,9 @@ static void draw_header(const struct layout *l, const struct panel *p, struct fr
     const size_t y = p->y - 1 - p->kline, left = p->x >= 8 ? p->x - 8 : 0, end = p->x + p->w;
 
     const size_t used = put_text(fr, &l->style, left, y, p->f->y.label, end - left, -1);
-    const size_t tw = label_width(p->f->title);
+    const size_t tw = label_width(figure_headline(p->f));
     if (tw > 0 && left + used + 3 + tw <= end)
-        put_text(fr, &l->style, end - tw, y, p->f->title, tw, -1);
+        put_text(fr, &l->style, end - tw, y, figure_headline(p->f), tw, -1);
 }
 
 static const char *line_glyph(const struct layout *l, const struct entry *e)

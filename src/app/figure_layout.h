@@ -63,6 +63,8 @@ size_t layout_read_limit(const struct layout *);
 size_t figure_entries(const struct figure *, struct entry *out);
 /* The key's text for one ("" when it has none). */
 void figure_entry_title(const struct entry *, struct buf *out);
+/* The title, unless it only repeats the x label; never NULL. */
+const char *figure_headline(const struct figure *);
 /* Half the width of a bar. */
 double figure_half_bar(const struct series *);
 double figure_x(const struct series *, size_t i);

@@ -86,7 +86,7 @@ static void axes(struct svg *v, const struct figure *f)
     line(v, v->x, v->y, v->x, v->y + v->h, -2);
     line(v, v->x, v->y + v->h, v->x + v->w, v->y + v->h, -2);
     words(v, v->x + v->w / 2, v->y + v->h + 38, "middle", "", f->x.label, 80);
-    words(v, v->x + v->w / 2, v->y - 12, "middle", " font-weight=\"bold\"", f->title, 90);
+    words(v, v->x + v->w / 2, v->y - 12, "middle", "", figure_headline(f), 90);
     const double lx = v->x - 58, ly = v->y + v->h / 2;
     struct buf turn = { 0 };
     buf_printf(&turn, " transform=\"rotate(-90 %.1f %.1f)\"", lx, ly);
@@ -213,7 +213,7 @@ static void curve(struct svg *v, const struct entry *e, bool several)
     else if (s->mark == MARK_LINE || s->mark == MARK_LINEPOINTS)
         polyline(v, s);
     buf_puts(v->b, "</g>\n");
-    if (e->id != 0 && (s->mark == MARK_LINEPOINTS || (s->mark == MARK_LINE && several))) {
+    if (e->id != 0 && (s->mark == MARK_LINEPOINTS || (s->mark == MARK_LINE && several && !s->dashed))) {
         buf_printf(v->b, "<g fill=\"#%06x\">\n", rgb);
         signs(v, e, s->mark == MARK_LINEPOINTS ? 1 : s->n / 9 + 1, 3.5);
         buf_puts(v->b, "</g>\n");
@@ -234,6 +234,10 @@ static void key(struct svg *v, const struct panel *p, double x)
                        p->e[i].s->dashed || p->e[i].id == 0 ? " stroke-dasharray=\"5 3\"" : "");
             if (p->e[i].s->mark == MARK_POINTS)
                 sign(v, x + 10, y, p->e[i].slot, 3.5);
+            else if (p->e[i].s->mark == MARK_BAND || p->e[i].s->mark == MARK_BARS)
+                buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"20\" height=\"9\" "
+                           "stroke=\"none\" fill-opacity=\"%s\"/>", x, y - 5,
+                           p->e[i].s->mark == MARK_BAND ? "0.22" : "0.6");
             else
                 buf_printf(v->b, "<path d=\"M%.1f %.1fh20\"/>", x, y);
             buf_puts(v->b, "</g>\n");
@@ -310,7 +314,7 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
     v->h = fmax(h - 36 - 56, 20);
     if (f->square)
         v->w = v->h = fmin(v->w, v->h);
-    figure_scale(f, (size_t)(v->w / 75), (size_t)(v->h / 45), &sc);
+    figure_scale(f, (size_t)(v->w / 60), (size_t)(v->h / 45), &sc);
     v->sc = &sc;
     axes(v, f);
     buf_printf(v->b, "<clipPath id=\"c%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
