@@ -252,6 +252,10 @@ static void expects(const struct arg *a, char *out, size_t len)
     if (a->lo != 0.0 || a->hi != 0.0) {
         text_number(lo, sizeof lo, a->lo);
         text_number(hi, sizeof hi, a->hi);
+        if (a->type == ARG_INT && a->lo >= 0.0 && a->hi <= 0x1p53) {
+            text_count(lo, sizeof lo, (uint64_t)a->lo);
+            text_count(hi, sizeof hi, (uint64_t)a->hi);
+        }
         if (a->type == ARG_BYTES) {
             mem_format(lo, sizeof lo, a->lo);
             mem_format(hi, sizeof hi, a->hi);

@@ -185,6 +185,40 @@ static enum status set_hyper(struct workspace *ws, const char *name, double lo, 
     return ST_OK;
 }
 
+/* What was set, as typed. */
+static void tell_set(struct workspace *ws, const struct args *a)
+{
+    struct rec r;
+    const char *value;
+    double lo, hi;
+
+    rec_init(&r, REC_RESULT, "set");
+    rec_open(&r, "set");
+    for (size_t i = 0; i < args_hp(a); i++) {
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        if (lo == hi) {
+            rec_num(&r, name, lo);
+            rec_text(&r, "%s%s = %.6g", r.text.len ? "\n" : "", name, lo);
+            continue;
+        }
+        rec_nums(&r, name, (double[]){ lo, hi }, 2);
+        rec_text(&r, "%s%s is tuned within", r.text.len ? "\n" : "", name);
+        if (!isnan(lo))
+            rec_text(&r, " %.6g", lo);
+        rec_text(&r, "..");
+        if (!isnan(hi))
+            rec_text(&r, "%.6g", hi);
+    }
+    for (size_t i = 0; i < args_opts(a); i++) {
+        const char *name = args_opt_at(a, i, &value);
+        rec_str(&r, name, value);
+        rec_text(&r, "%s%s = ", r.text.len ? "\n" : "", name);
+        rec_safe(&r, value);
+    }
+    rec_close(&r);
+    ws_emit(ws, &r);
+}
+
 static enum status cmd_set(struct workspace *ws, const struct args *a, struct err *err)
 {
     enum status rc = ST_OK;
@@ -201,6 +235,8 @@ static enum status cmd_set(struct workspace *ws, const struct args *a, struct er
         const char *name = args_opt_at(a, i, &value);
         rc = option_set(&ws->opt, ws->origin, name, value, BY_SET, err);
     }
+    if (rc == ST_OK)
+        tell_set(ws, a);
     return rc;
 }
 
@@ -305,7 +341,11 @@ static enum status cmd_stop(struct workspace *ws, const struct args *a, struct e
 /* It has waited in line: nothing is left to do. */
 static enum status cmd_wait(struct workspace *ws, const struct args *a, struct err *err)
 {
-    (void)ws, (void)a, (void)err;
+    struct rec r;
+
+    (void)a, (void)err;
+    rec_init(&r, REC_RESULT, "wait");
+    ws_emit(ws, &r);
     return ST_OK;
 }
 

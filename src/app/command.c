@@ -159,10 +159,15 @@ static void help_range(const struct arg *a, struct buf *out)
     if (a->type == ARG_BYTES) {
         mem_format(lo, sizeof lo, a->lo);
         mem_format(hi, sizeof hi, a->hi);
+    } else if (a->type == ARG_INT && a->lo >= 0.0 && a->hi <= 0x1p53) {
+        text_count(lo, sizeof lo, (uint64_t)a->lo);
+        text_count(hi, sizeof hi, (uint64_t)a->hi);
     } else {
         text_number(lo, sizeof lo, a->lo);
         text_number(hi, sizeof hi, a->hi);
     }
+    if (a->hi >= 1e12) /* a limit that nobody meets */
+        return;
     if (isinf(a->hi))
         buf_printf(out, ", at least %s", lo);
     else
@@ -177,7 +182,7 @@ static void help_arg(const struct arg *a, struct buf *out)
     if (a->choices && a->type != ARG_CHOICE)
         buf_printf(&left, "|%s", a->choices);
     buf_printf(out, "  %-26s %s", buf_str(&left), a->help ? a->help : "");
-    if (a->unit && *a->unit && strcmp(a->unit, "doubling"))
+    if (a->type == ARG_REAL && a->unit && *a->unit)
         buf_printf(out, ", in %s", a->unit);
     help_range(a, out);
     if (a->flags & ARGF_REQUIRED)

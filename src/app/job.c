@@ -97,7 +97,9 @@ static void on_tick(void *ctx, const struct tick *t)
 
     pthread_mutex_lock(&l->q->lock);
     const double seconds = job_now() - s->job->started;
-    if (s->phase != t->phase && (!s->phase || strcmp(s->phase, t->phase))) {
+    /* A phase that starts over (a second pass) is measured anew. */
+    const bool again = s->phase && t->done < s->tick.done;
+    if (again || (s->phase != t->phase && (!s->phase || strcmp(s->phase, t->phase)))) {
         s->phase = t->phase;
         s->phase_at = seconds;
         s->phase_done = (double)t->done;
@@ -440,7 +442,9 @@ void job_words(const struct job_view *v, struct buf *out)
     }
     if (v->rate >= 0.95 && t->phase && !strcmp(t->phase, "cg"))
         buf_printf(out, "  %.1f it/s", v->rate);
-    if (v->running && !v->stopping) {
+    const bool guess = isfinite(v->left) || (t->phase && (!strcmp(t->phase, "cg") ||
+                                                          !strcmp(t->phase, "tune")));
+    if (v->running && !v->stopping && guess) {
         text_seconds(num, sizeof num, isfinite(v->left) ? v->left : NAN);
         buf_printf(out, "  %s left", num);
     }

@@ -248,7 +248,9 @@ static bool tick_due(struct rec_writer *w, const struct rec *r)
     const double share = member(r, "share"), t = now();
     const bool other = strcmp(w->tick_run, r->run) || strcmp(w->tick_phase, r->name);
 
-    /* NaN shares compare false: then only the clock counts. */
+    /* What ends within a blink needs no line; NaN shares compare false: only the clock counts. */
+    if (member(r, "seconds") < 2.0)
+        return false;
     if (!other && !(share >= w->tick_share + 0.1) && t < w->tick_at + 10.0)
         return false;
     snprintf(w->tick_run, sizeof w->tick_run, "%s", r->run);

@@ -36,7 +36,9 @@ struct ws_line {
     unsigned long group;
     unsigned depth;
     char origin[160];
+    char run[16];                /* of the job being told of; "" */
     bool executing, submitted;
+    size_t warned;               /* warnings before a job's outcome was told */
     size_t insert;               /* where `source` puts what it reads */
 };
 enum { SOURCE_DEPTH = 16 };
@@ -184,8 +186,7 @@ static void vtell(struct workspace *ws, enum rec_type type, const char *run, con
 
     rec_init(&r, type, name);
     buf_vprintf(&r.text, fmt, ap);
-    if (run)
-        snprintf(r.run, sizeof r.run, "%s", run);
+    snprintf(r.run, sizeof r.run, "%s", run ? run : ws->lines->run);
     if (hint)
         snprintf(r.hint, sizeof r.hint, "%s", hint);
     if (type == REC_WARNING) {
@@ -240,6 +241,7 @@ void ws_error(struct workspace *ws, const struct err *err, const char *in)
     rec_init(&r, REC_ERROR, err->name[0] ? err->name : status_name(err->code));
     buf_puts(&r.text, err->msg[0] ? err->msg : status_words(err->code));
     snprintf(r.hint, sizeof r.hint, "%s", err->hint);
+    snprintf(r.run, sizeof r.run, "%s", ws->lines->run);
     if (line && *ws->lines->origin)
         snprintf(r.in, sizeof r.in, "%.90s  (%.150s)", line, ws->lines->origin);
     else if (line)
@@ -692,16 +694,24 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
 {
     struct ws_line *l = ws->lines;
 
+    l->warned = ws->warnings;
     l->cmd = job->cmd;
     l->args = job->args;
     l->group = job->group;
     snprintf(l->origin, sizeof l->origin, "%s", job->origin);
+    if (args_looks_like_run(job->name))
+        snprintf(l->run, sizeof l->run, "%s", job->name);
 }
 
 void workspace_job_end(struct workspace *ws, const struct job *job, enum status rc)
 {
     struct ws_line *l = ws->lines;
 
+    if (rc == ST_OK && ws->opt.strict && ws->warnings > l->warned) {
+        struct err err;
+        rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
+        ws_error(ws, &err, NULL);
+    }
     if (job->cmd && job->args)
         statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started);
     if (rc != ST_OK && !ws->opt.keep_going)
@@ -709,4 +719,5 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
     l->cmd = NULL;
     l->args = NULL;
     *l->origin = '\0';
+    *l->run = '\0';
 }
