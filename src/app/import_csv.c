@@ -127,6 +127,8 @@ struct reader {
     char *scratch;
     size_t capscratch;
     struct csv_skipped blank, comment;
+    double *mark;        /* missing marks that are numbers: -99 */
+    size_t nmark;
     size_t not_utf8;     /* line of the first cell that is not UTF-8 */
     size_t budget;       /* bytes */
     struct err *err;
@@ -297,6 +299,11 @@ static inline bool fast_number(const struct reader *r, size_t col, const char **
     } else {
         return false;
     }
+    for (size_t i = 0; i < r->nmark; i++)
+        if (x == r->mark[i]) {
+            *p = s; /* perhaps a missing mark */
+            return false;
+        }
     r->col[col].v[r->n] = x;
     return true;
 }
@@ -607,8 +614,12 @@ static enum status reader_init(struct reader *r)
     r->col = mem_calloc(m, sizeof *r->col, "columns", r->err);
     r->kind = mem_calloc(m, sizeof *r->kind, "columns", r->err);
     r->date = mem_calloc(m, sizeof *r->date, "columns", r->err);
-    if (r->col == NULL || r->kind == NULL || r->date == NULL)
+    r->mark = mem_calloc(r->plan->nmark, sizeof *r->mark, "marks", r->err);
+    if (r->col == NULL || r->kind == NULL || r->date == NULL || r->mark == NULL)
         return ST_NOMEM;
+    for (size_t i = 0; i < r->plan->nmark; i++)
+        r->nmark += scan_number_all(r->plan->mark[i], strlen(r->plan->mark[i]), r->plan->dec,
+                                    &r->mark[r->nmark]);
     for (size_t j = 0; j < m; j++) {
         r->kind[j] = r->plan->kind[j];
         r->date[j] = r->kind[j] == KIND_DATE;
@@ -626,6 +637,7 @@ static void reader_free(struct reader *r)
     free(r->col);
     free(r->kind);
     free(r->date);
+    free(r->mark);
     free(r->scratch);
 }
 

@@ -186,7 +186,7 @@ enum { NSEP = sizeof separators, SEP_ROWS = 300 };
 struct fit {
     size_t rows, width; /* the most frequent number of cells */
     size_t agree;       /* records that have it */
-    size_t cells, clean; /* of the records after the first: cells, and those that need no other separator */
+    size_t cells, clean; /* cells, and those that hold no other separator */
 };
 
 static bool sure_cell(const struct csv_cell *c, char sep)
@@ -213,7 +213,7 @@ static void measure(const struct sample *s, char sep, struct fit *f)
             f->width = width(s, i);
         }
     }
-    for (size_t i = s->rows > 1; i < s->rows; i++)
+    for (size_t i = 0; i < s->rows; i++)
         for (size_t j = 0; j < width(s, i); j++) {
             f->cells++;
             f->clean += sure_cell(cell_at(s, i, j), sep);

@@ -393,7 +393,7 @@ enum status inbuf_fill(struct inbuf *in, size_t limit, struct err *err)
         in->pos = 0;
     }
     if (in->len == in->cap) {
-        if (in->cap >= limit)
+        if (in->cap + PAD >= limit)
             return ST_LIMIT;
         size_t have = in->cap == 0 ? 0 : in->cap + PAD;
         void *b = in->b;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -50,6 +51,14 @@ static bool scale_long(uint64_t w, int q, double *out)
 }
 #endif
 
+/* What looks like a number and is refused has overflowed. */
+static const char *convert(const char *text, size_t len, const char *e, double *out)
+{
+    if (!text_double(text, len, out))
+        *out = *text == '-' ? -(double)INFINITY : (double)INFINITY;
+    return e;
+}
+
 /* The unusual: copied, with a point, to strtod in the C locale. */
 static const char *scan_slow(const char *s, const char *e, char dec, double *out)
 {
@@ -64,7 +73,7 @@ static const char *scan_slow(const char *s, const char *e, char dec, double *out
         char *comma = dec != '.' ? memchr(few, dec, len) : NULL;
         if (comma != NULL)
             *comma = '.';
-        return text_double(few, len, out) ? e : NULL;
+        return convert(few, len, e, out);
     }
     char *copy = strndup(s, len);
     if (copy == NULL)
@@ -72,9 +81,9 @@ static const char *scan_slow(const char *s, const char *e, char dec, double *out
     char *comma = dec != '.' ? memchr(copy, dec, len) : NULL;
     if (comma != NULL)
         *comma = '.';
-    bool good = text_double(copy, len, out);
+    convert(copy, len, e, out);
     free(copy);
-    return good ? e : NULL;
+    return e;
 }
 
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
