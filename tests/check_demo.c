@@ -1,0 +1,198 @@
+/* tests/check_demo.c -- bundled and generated data against the formulas they claim. */
+#include "app/table.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct table *demo(const char *name, const struct demo_opts *o)
+{
+    struct table *t;
+    struct err err = { 0 };
+    ck_assert_msg(demo_make(name, o, &t, &err) == ST_OK, "%s: %s", name, err.msg);
+    return t;
+}
+
+START_TEST(every_demo_is_made)
+{
+    size_t n = 0;
+    for (const struct demo *d; (d = demo_at(n)) != NULL; n++) {
+        struct table *t = demo(d->name, NULL);
+        char start[64];
+        snprintf(start, sizeof start, "demo:%s", d->name);
+        ck_assert(strncmp(t->path, start, strlen(start)) == 0);
+        ck_assert_uint_ge(t->n, 200);
+        ck_assert(t->missing == 0 && t->duplicates == 0);
+        for (size_t j = 0; j < t->ncols; j++)
+            for (size_t i = 0; i < t->n; i++)
+                ck_assert(isfinite(t->col[j].v[i]));
+        table_unref(t);
+    }
+    ck_assert_uint_eq(n, 5);
+}
+END_TEST
+
+START_TEST(co2_is_the_measured_series)
+{
+    struct table *t = demo("co2", NULL);
+    ck_assert_uint_eq(t->n, 741);
+    ck_assert_str_eq(t->col[1].name, "ppm");
+    ck_assert(t->col[0].v[0] == 1958.2083 && t->col[1].v[0] == 315.70);
+    ck_assert(t->col[1].v[740] == 416.18);
+    for (size_t i = 1; i < t->n; i++)
+        ck_assert(t->col[0].v[i] > t->col[0].v[i - 1] && t->col[1].v[i] > 300 && t->col[1].v[i] < 420);
+    table_unref(t);
+    struct err err = { 0 };
+    ck_assert_int_eq(demo_make("co2", &(struct demo_opts){ .n = 9 }, &t, &err), ST_USAGE);
+}
+END_TEST
+
+START_TEST(rows_depend_on_seed_and_row_alone)
+{
+    struct demo_opts a = { .n = 500, .seed = 4, .noise = -1 }, b = { .n = 100, .seed = 4, .noise = -1 },
+                     c = { .n = 100, .seed = 5, .noise = -1 };
+    static const char *const name[] = { "robot", "friedman1", "toy", "draw" };
+    for (size_t k = 0; k < 4; k++) {
+        struct table *x = demo(name[k], &a), *y = demo(name[k], &b), *z = demo(name[k], &c);
+        for (size_t j = 0; j < x->ncols; j++) {
+            ck_assert(memcmp(x->col[j].v, y->col[j].v, 100 * sizeof(double)) == 0);
+            ck_assert(memcmp(y->col[j].v, z->col[j].v, 100 * sizeof(double)) != 0);
+        }
+        table_unref(x);
+        table_unref(y);
+        table_unref(z);
+    }
+}
+END_TEST
+
+START_TEST(formulas_hold_without_noise)
+{
+    struct demo_opts o = { .n = 300, .seed = 2, .noise = 0 };
+    struct table *t = demo("friedman1", &o);
+    ck_assert_uint_eq(t->ncols, 11);
+    for (size_t i = 0; i < t->n; i++) {
+        double x[10];
+        for (size_t j = 0; j < 10; j++) {
+            x[j] = t->col[j].v[i];
+            ck_assert(x[j] > 0 && x[j] < 1);
+        }
+        ck_assert(support_close(t->col[10].v[i], 10 * sin(M_PI * x[0] * x[1]) +
+                                20 * pow(x[2] - 0.5, 2) + 10 * x[3] + 5 * x[4], 1e-13));
+    }
+    table_unref(t);
+    t = demo("toy", &o);
+    for (size_t i = 0; i < t->n; i++) {
+        double x = t->col[0].v[i];
+        ck_assert(support_close(t->col[1].v[i], sin(0.8 * x) + 0.3 * sin(8 * x), 1e-13));
+    }
+    table_unref(t);
+    /* The hand by explicit rotation matrices, base first: T <- T R_k, p <- p + T link. */
+    t = demo("robot", &o);
+    for (size_t i = 0; i < t->n; i++) {
+        double T[3][3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } }, p[3] = { 0 };
+        for (size_t k = 0; k < 8; k++) {
+            double a = t->col[k].v[i], U[3][3];
+            const double z[3][3] = { { cos(a), -sin(a), 0 }, { sin(a), cos(a), 0 }, { 0, 0, 1 } };
+            const double y[3][3] = { { cos(a), 0, sin(a) }, { 0, 1, 0 }, { -sin(a), 0, cos(a) } };
+            ck_assert(fabs(a) < M_PI / 2);
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < 3; c++) {
+                    U[r][c] = 0;
+                    for (int s = 0; s < 3; s++)
+                        U[r][c] += T[r][s] * (k % 2 == 0 ? z[s][c] : y[s][c]);
+                }
+            memcpy(T, U, sizeof T);
+            for (int r = 0; r < 3; r++)
+                p[r] += 0.125 * T[r][0];
+        }
+        double want = sqrt(pow(p[0] - 0.1, 2) + pow(p[1] - 0.1, 2) + pow(p[2] - 0.1, 2));
+        ck_assert(support_close(t->col[8].v[i], want, 1e-12));
+    }
+    table_unref(t);
+}
+END_TEST
+
+START_TEST(noise_is_as_large_as_asked)
+{
+    struct demo_opts quiet = { .n = 20000, .seed = 2, .noise = 0 },
+                     loud = { .n = 20000, .seed = 2, .noise = 0.5 };
+    struct table *a = demo("toy", &quiet), *b = demo("toy", &loud);
+    double s = 0, q = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        double e = b->col[1].v[i] - a->col[1].v[i];
+        s += e;
+        q += e * e;
+    }
+    ck_assert(fabs(s / 20000) < 5 * 0.5 / sqrt(20000));
+    ck_assert(fabs(sqrt(q / 20000) - 0.5) < 5 * 0.5 / sqrt(40000));
+    table_unref(a);
+    table_unref(b);
+}
+END_TEST
+
+/* Over many seeds the draws have the kernel's covariance. */
+static void check_covariance(const char *kernel, double (*k)(double r))
+{
+    enum { SEEDS = 3000 };
+    double lag0 = 0, near = 0, far = 0, rn = 0, rf = 0;
+    for (uint64_t s = 0; s < SEEDS; s++) {
+        struct demo_opts o = { .n = 3, .seed = s, .noise = 0, .kernel = kernel };
+        struct table *t = demo("draw", &o);
+        const double *x = t->col[0].v, *y = t->col[1].v;
+        lag0 += y[0] * y[0] / SEEDS;
+        near += y[0] * y[1] / SEEDS;
+        far += y[1] * y[2] / SEEDS;
+        rn += k(fabs(x[0] - x[1])) / SEEDS;
+        rf += k(fabs(x[1] - x[2])) / SEEDS;
+        ck_assert(fabs(x[0]) < sqrt(3.0));
+        table_unref(t);
+    }
+    const double tol = 5 * sqrt(2.0 / SEEDS); /* var(y y') <= 2 */
+    ck_assert_msg(fabs(lag0 - 1) < tol, "%s: variance %g", kernel, lag0);
+    ck_assert_msg(fabs(near - rn) < tol && fabs(far - rf) < tol, "%s: %g %g, %g %g", kernel, near,
+                  rn, far, rf);
+}
+
+static double rbf(double r) { return exp(-r * r / 2 / 0.64); }
+static double matern(double r) { return exp(-r / 0.7); }
+
+START_TEST(draws_have_the_kernel_s_covariance)
+{
+    check_covariance("rbf(l=0.8)", rbf);
+    check_covariance("matern(nu=1/2,l=0.7)", matern);
+}
+END_TEST
+
+START_TEST(refusals)
+{
+    struct table *t;
+    struct err err = { 0 };
+    ck_assert_int_eq(demo_make("nope", NULL, &t, &err), ST_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(err.hint, "friedman1"));
+    ck_assert_int_eq(demo_make("toy", &(struct demo_opts){ .n = 1 }, &t, &err), ST_RANGE);
+    ck_assert_int_eq(demo_make("toy", &(struct demo_opts){ .n = SIZE_MAX }, &t, &err), ST_RANGE);
+    ck_assert_int_eq(demo_make("toy", &(struct demo_opts){ .kernel = "rbf" }, &t, &err), ST_USAGE);
+    ck_assert_int_ne(demo_make("draw", &(struct demo_opts){ .kernel = "rbf(" }, &t, &err), ST_OK);
+    ck_assert_int_ne(demo_make("draw", &(struct demo_opts){ .kernel = "nope" }, &t, &err), ST_OK);
+    ck_assert_ptr_null(t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("demo");
+    TCase *tc = tcase_create("demo");
+    tcase_set_timeout(tc, 120);
+    const TTest *const tests[] = {
+        every_demo_is_made, co2_is_the_measured_series, rows_depend_on_seed_and_row_alone,
+        formulas_hold_without_noise, noise_is_as_large_as_asked,
+        draws_have_the_kernel_s_covariance, refusals,
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tc, tests[i]);
+    suite_add_tcase(s, tc);
+    return support_run(s);
+}
