@@ -3,6 +3,7 @@
 #include "app/commands.h"
 #include "app/grid.h"
 #include "app/job.h"
+#include "app/reading.h"
 #include "app/workspace.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -312,35 +313,20 @@ static void open_done(struct workspace *ws, struct job *job, enum status rc, con
         ws_error(ws, &err, job->line);
 }
 
-static char separator(const char *s)
-{
-    return !s ? '\0' : !strcmp(s, "tab") || !strcmp(s, "\\t") ? '\t'
-         : !strcmp(s, "space") ? ' ' : !strcmp(s, "comma") ? ','
-         : !strcmp(s, "semicolon") ? ';' : s[1] ? '\0' : s[0];
-}
-
 static enum status cmd_open(struct workspace *ws, const struct args *a, struct err *err)
 {
     static const struct job_ops ops = { "open", open_work, open_done, NULL, loading_free };
-    const char *header = args_text(a, "header"), *sep = args_text(a, "sep"),
-               *decimal = args_text(a, "decimal");
+    struct import_opts opts;
+    const enum status rc = reading_options(a, ws->opt.mem, &opts, err);
 
-    if (sep && !separator(sep)) {
-        err_set(err, ST_USAGE, "sep=%.20s: say one character, or tab, space, comma, semicolon", sep);
-        return ST_USAGE;
-    }
+    if (rc != ST_OK)
+        return rc;
     struct loading *l = mem_calloc(1, sizeof *l, "a job", err);
     if (!l)
         return ST_NOMEM;
     l->args = args_ref(a);
     l->path = mem_strdup(args_text(a, "file"), err);
-    l->opts = (struct import_opts){
-        .sep = separator(sep),
-        .header = header ? args_bool(a, "header") : -1,
-        .missing = args_text(a, "missing"),
-        .decimal = decimal ? *decimal == 'c' ? ',' : *decimal == 'p' ? '.' : *decimal : '\0',
-        .types = args_text(a, "types"), .mem_limit = ws->opt.mem,
-    };
+    l->opts = opts;
     if (!l->path) {
         struct job orphan = { .arg = l };
         loading_free(&orphan);

@@ -3,6 +3,7 @@
 #include "app/clustering.h"
 #include "app/commands.h"
 #include "app/fitting.h"
+#include "app/reading.h"
 #include "app/scoring.h"
 #include "app/store.h"
 #include "base/text.h"
@@ -264,16 +265,11 @@ static enum status cmd_check(struct workspace *ws, const struct args *a, struct 
 static enum status cmd_predict(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct run *r = ws_run(ws, args_text(a, "run"), err);
-    const char *sep = args_text(a, "sep"), *dec = args_text(a, "decimal");
-    struct import_opts o = { .header = -1, .missing = args_text(a, "missing"),
-                             .types = args_text(a, "types"), .mem_limit = ws->opt.mem };
+    struct import_opts o;
+    const enum status rc = r ? reading_options(a, ws->opt.mem, &o, err) : err->code;
 
-    if (!r)
-        return err->code;
-    if (sep)
-        o.sep = !strcmp(sep, "tab") ? '\t' : sep[0];
-    if (dec)
-        o.decimal = dec[0];
+    if (rc != ST_OK)
+        return rc;
     return scoring_predict(ws, r, args_text(a, "file"), args_text(a, "out"), &o, args_line(a), err);
 }
 

@@ -48,26 +48,17 @@ static enum status cmd_sessions(struct workspace *ws, const struct args *a, stru
     return store_list(ws, err);
 }
 
-static void tell_resumed(struct workspace *ws, const char *command)
+static void tell_resumed(struct workspace *ws)
 {
     struct rec r;
 
-    rec_init(&r, REC_RESULT, command);
+    rec_init(&r, REC_RESULT, "resume");
     rec_str(&r, "session", store_path(ws->store));
     rec_int(&r, "datasets", (int64_t)ws->ndata);
     rec_int(&r, "runs", (int64_t)ws->nrun);
     rec_str(&r, "run", *ws->last_fit ? ws->last_fit : NULL);
     rec_text(&r, "resumed ");
     rec_safe(&r, store_path(ws->store));
-    rec_text(&r, ": %zu dataset%s, %zu run%s", ws->ndata, ws->ndata == 1 ? "" : "s", ws->nrun,
-             ws->nrun == 1 ? "" : "s");
-    if (ws->cur < ws->ndata) {
-        rec_text(&r, "; current ");
-        rec_safe(&r, ws->data[ws->cur]->name);
-    }
-    for (size_t i = 0; i < ws->nrun; i++)
-        if (strncmp(ws->run[i]->verdict, "interrupted", 11) == 0)
-            rec_text(&r, "\n  %s was %s", ws->run[i]->id, ws->run[i]->verdict);
     ws_emit(ws, &r);
 }
 
@@ -89,7 +80,7 @@ static enum status cmd_resume(struct workspace *ws, const struct args *a, struct
         rc = store_open(ws, path, err);
     }
     if (rc == ST_OK)
-        tell_resumed(ws, "resume");
+        tell_resumed(ws);
     free(path);
     return rc;
 }

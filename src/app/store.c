@@ -748,6 +748,9 @@ void store_run(struct store *st, const struct run *r)
 
     if (!k)
         return;
+    /* Weights go first: a run that is known as done has them, whatever happens in between. */
+    if (ended(r) && r->model && !k->model)
+        store_model(st, r, true);
     const int64_t data = dataset_version(st, st->ws, r->data);
     store_json_run(&body, r, data);
     char *text = buf_take(&body);
@@ -845,9 +848,9 @@ static void put_everything(struct store *st)
     for (size_t i = 0; i < ws->nrun; i++) {
         if (ws->run[i]->state == RUN_QUEUED)
             continue;
-        store_run(st, ws->run[i]);
         if (ended(ws->run[i]) && ws->run[i]->model)
             store_model(st, ws->run[i], keeps_factor(ws, ws->run[i]->id));
+        store_run(st, ws->run[i]);
     }
 }
 
@@ -888,6 +891,23 @@ static void store_free(struct store *st)
     free(st);
 }
 
+static void tell_resumed(struct workspace *ws)
+{
+    struct buf words = { 0 };
+
+    buf_printf(&words, "%zu dataset%s, %zu run%s", ws->ndata, ws->ndata == 1 ? "" : "s", ws->nrun,
+               ws->nrun == 1 ? "" : "s");
+    if (ws->cur < ws->ndata) {
+        buf_puts(&words, "; current: ");
+        text_safe(&words, ws->data[ws->cur]->name, 60);
+    }
+    for (size_t i = 0; i < ws->nrun; i++)
+        if (strncmp(ws->run[i]->verdict, "interrupted", 11) == 0)
+            buf_printf(&words, "; %s was %s", ws->run[i]->id, ws->run[i]->verdict);
+    ws_note(ws, "session", "going on with %s: %s", ws->store->path, buf_str(&words));
+    buf_free(&words);
+}
+
 enum status store_open(struct workspace *ws, const char *path, struct err *err)
 {
     struct store_loaded loaded = { .next_dataset = 1, .next_run = 1 };
@@ -917,6 +937,8 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
     ws->store = st;
     if (fresh)
         put_meta(st);
+    else
+        tell_resumed(ws);
     put_everything(st);
     return ST_OK;
 }

@@ -3,6 +3,8 @@ libapp_a_SOURCES += \
   src/app/checksum.c \
   src/app/checksum.h \
   src/app/cmd_session.c \
+  src/app/reading.c \
+  src/app/reading.h \
   src/app/store.c \
   src/app/store.h \
   src/app/store_db.c \

@@ -6,6 +6,7 @@
 #include "app/store_impl.h"
 
 #include "app/checksum.h"
+#include "app/reading.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -121,29 +122,6 @@ static bool take_script(void *ctx, int64_t id, const char *name, const char *bod
 
 /* ---- data --------------------------------------------------------------------------------------------- */
 
-/* Options of the `open` line that first read the file; its strings belong to the args. */
-static void import_options(const struct args *a, size_t mem, struct import_opts *o)
-{
-    static const struct {
-        const char *word;
-        char c;
-    } seps[] = { { "tab", '\t' }, { "\\t", '\t' }, { "space", ' ' }, { "comma", ',' },
-                 { "semicolon", ';' } };
-    const char *sep = args_text(a, "sep"), *decimal = args_text(a, "decimal");
-
-    *o = (struct import_opts){ .header = args_text(a, "header") ? args_bool(a, "header") : -1,
-                               .missing = args_text(a, "missing"), .types = args_text(a, "types"),
-                               .mem_limit = mem };
-    if (sep) {
-        o->sep = sep[0] && !sep[1] ? sep[0] : '\0';
-        for (size_t i = 0; i < sizeof seps / sizeof *seps; i++)
-            if (strcmp(sep, seps[i].word) == 0)
-                o->sep = seps[i].c;
-    }
-    if (decimal)
-        o->decimal = *decimal == 'c' ? ',' : *decimal == 'p' ? '.' : *decimal;
-}
-
 static enum status read_file(const char *path, const struct args *a, size_t mem,
                              struct table **out, struct err *err)
 {
@@ -155,8 +133,8 @@ static enum status read_file(const char *path, const struct args *a, size_t mem,
     /* A session must not make us wait for a pipe or read a device. */
     if (*path != '/' || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return err_set(err, ST_IO, "there is no such file now");
-    if (a)
-        import_options(a, mem, &opts);
+    if (a && reading_options(a, mem, &opts, err) != ST_OK)
+        return ST_USAGE;
     return import_file(path, &opts, NULL, out, err);
 }
 

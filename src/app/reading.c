@@ -1,0 +1,36 @@
+/* app/reading.c -- see reading.h. */
+#include "app/reading.h"
+
+#include <string.h>
+
+static char separator(const char *s)
+{
+    static const struct {
+        const char *word;
+        char c;
+    } words[] = { { "tab", '\t' },  { "\\t", '\t' },      { "space", ' ' },
+                  { "comma", ',' }, { "semicolon", ';' }, { "point", '.' } };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(s, words[i].word) == 0)
+            return words[i].c;
+    return s[0] && !s[1] ? s[0] : '\0';
+}
+
+enum status reading_options(const struct args *a, size_t mem_limit, struct import_opts *out,
+                            struct err *err)
+{
+    const char *sep = args_text(a, "sep"), *decimal = args_text(a, "decimal");
+
+    *out = (struct import_opts){ .header = args_text(a, "header") ? args_bool(a, "header") : -1,
+                                 .missing = args_text(a, "missing"), .types = args_text(a, "types"),
+                                 .mem_limit = mem_limit };
+    if (sep && !(out->sep = separator(sep)))
+        return err_set(err, ST_USAGE,
+                       "sep=%.20s: say one character, or tab, space, comma, semicolon", sep);
+    if (decimal)
+        out->decimal = separator(decimal);
+    if (decimal && out->decimal != '.' && out->decimal != ',')
+        return err_set(err, ST_USAGE, "decimal=%.20s: say . or , (or point, comma)", decimal);
+    return ST_OK;
+}

@@ -1,0 +1,14 @@
+/* app/reading.h -- how a file is to be read, from a command's arguments: `open`, `predict` and the
+ * session, which reads a file again as it was read first. */
+#ifndef GPDESK_READING_H
+#define GPDESK_READING_H
+
+#include "app/command.h"
+#include "app/table.h"
+
+/* sep= header= missing= decimal= types=, as far as the command has them.  The strings belong to
+ * the args.  USAGE when a separator or decimal mark is none. */
+enum status reading_options(const struct args *, size_t mem_limit, struct import_opts *out,
+                            struct err *err);
+
+#endif

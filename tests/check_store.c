@@ -1,0 +1,896 @@
+/* tests/check_store.c -- sessions: what goes in comes back to the bit; what is damaged, hostile,
+ * locked or half written is noticed. */
+#include "app/store.h"
+
+#include "app/store_impl.h"
+#include "app/transcript.h"
+#include "store_support.h"
+#include "support.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *dir;
+static char session[512], csv[512];
+
+static void set_up(void)
+{
+    dir = support_tmpdir();
+    snprintf(session, sizeof session, "%s", support_path(dir, "a.gpd"));
+    snprintf(csv, sizeof csv, "%s", support_path(dir, "made up.csv"));
+}
+
+static void tear_down(void)
+{
+    support_rmdir(dir);
+}
+
+/* ---- helpers ------------------------------------------------------------------------------------- */
+
+static void write_csv(size_t n, double shift)
+{
+    struct splitmix g;
+    FILE *f = fopen(csv, "w");
+
+    ck_assert(f != NULL);
+    splitmix_init(&g, 11);
+    fprintf(f, "a;b;kind;mask;y\n");
+    for (size_t i = 0; i < n; i++) {
+        const double a = splitmix_uniform(&g), b = splitmix_normal(&g);
+        fprintf(f, "%.6f;%.6f;%s;%d;%.6f\n", a, b, i % 3 ? i % 3 == 1 ? "red" : "green" : "blue",
+                i % 4 == 3, sin(6 * a) + 0.3 * b + 0.1 * splitmix_normal(&g) + shift);
+    }
+    fclose(f);
+}
+
+static void run(struct desk *d, const char *line)
+{
+    const bool good = desk_run(d, line);
+    ck_assert_msg(good, "%s\n%s", line, buf_str(&d->said));
+}
+
+static void runf(struct desk *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void runf(struct desk *d, const char *fmt, ...)
+{
+    struct buf line = { 0 };
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vprintf(&line, fmt, ap);
+    va_end(ap);
+    run(d, buf_str(&line));
+    buf_free(&line);
+}
+
+static void begin(struct desk *d, const char *path)
+{
+    struct err err = { 0 };
+    const enum status rc = desk_open(d, path, &err);
+    ck_assert_msg(rc == ST_OK, "%s", err.msg);
+}
+
+static char *slurp(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
+    struct stat st;
+    ck_assert_int_eq(fstat(fileno(f), &st), 0);
+    char *bytes = malloc((size_t)st.st_size + 1);
+    *n = fread(bytes, 1, (size_t)st.st_size, f);
+    bytes[*n] = '\0';
+    fclose(f);
+    return bytes;
+}
+
+static void same_files(const char *a, const char *b)
+{
+    size_t n, m;
+    char *x = slurp(a, &n), *y = slurp(b, &m);
+    ck_assert_uint_eq(n, m);
+    ck_assert(memcmp(x, y, n) == 0);
+    ck_assert_uint_gt(n, 100);
+    free(x);
+    free(y);
+}
+
+/* Everything about a run that can be written as text, and sums of its arrays. */
+static char *portrait(const struct run *r)
+{
+    struct buf b = { 0 };
+
+    store_json_run(&b, r, 0);
+    if (r->has_enc) {
+        char *enc = encoding_to_json(&r->enc, NULL);
+        buf_puts(&b, enc);
+        free(enc);
+    }
+    if (r->model)
+        for (size_t i = 0; i < r->model->M; i++)
+            buf_printf(&b, " %a", r->model->w[i]);
+    for (size_t i = 0; i < r->ntrace; i++)
+        buf_printf(&b, " %u:%a:%a:%a:%a", (unsigned)r->trace[i].step, (double)r->trace[i].seconds,
+                   r->trace[i].value, r->trace[i].value2, r->trace[i].point[0]);
+    for (size_t i = 0; i < r->solve.nhist; i++)
+        buf_printf(&b, " %a/%a", r->solve.alpha[i], r->solve.beta[i]);
+    for (size_t i = 0; i < r->tune.ntrace; i++)
+        buf_printf(&b, " %a,%a", r->tune.trace[i].hp[0], r->tune.trace[i].nmll);
+    return buf_take(&b);
+}
+
+static char *workspace_portrait(const struct workspace *ws)
+{
+    struct buf b = { 0 };
+    int64_t ids[16] = { 0 };
+
+    ck_assert_uint_le(ws->ndata, 16);
+    store_json_state(&b, ws, ids);
+    for (size_t i = 0; i < ws->ndata; i++)
+        store_json_dataset(&b, ws->data[i], store_recipe(ws, ws->data[i]));
+    for (size_t i = 0; i < ws->nscript; i++)
+        buf_printf(&b, "%s\n", ws->script[i]);
+    return buf_take(&b);
+}
+
+/* Lines that use most of what a session keeps. */
+static void work(struct desk *d)
+{
+    runf(d, "open '%s' sep=semicolon target=y id=a", csv);
+    run(d, "cols a role=input");
+    run(d, "split column=mask");
+    run(d, "missing mean");
+    run(d, "kernel matern(nu=3/2)");
+    run(d, "set l=0.05..20");
+    run(d, "tune features=64 evals=4");
+    run(d, "fit features=128 solver=pcg rank=16 rtol=1e-8");
+    run(d, "score");
+    run(d, "fit solver=exact");
+    run(d, "score");
+    run(d, "note r1 a first 'try' with \"quotes\" and more");
+}
+
+/* ---- round trips ------------------------------------------------------------------------------------ */
+
+START_TEST(everything_comes_back)
+{
+    struct desk d;
+    char *runs[8], *before, *after;
+    size_t n;
+
+    write_csv(80, 0);
+    begin(&d, session);
+    work(&d);
+    runf(&d, "predict run=r1 out='%s'", support_path(dir, "r1.csv"));
+    runf(&d, "predict run=r2 out='%s'", support_path(dir, "r2.csv"));
+    runf(&d, "predict '%s' run=r1 out='%s'", csv, support_path(dir, "n1.csv"));
+    n = d.ws->nrun;
+    ck_assert_uint_eq(n, 3);
+    for (size_t i = 0; i < n; i++)
+        runs[i] = portrait(d.ws->run[i]);
+    before = workspace_portrait(d.ws);
+    ck_assert_int_eq(store_flush(d.ws->store, NULL), ST_OK);
+    ck_assert_int_gt(store_saved_at(d.ws->store), 0);
+    desk_close(&d);
+
+    begin(&d, session);
+    ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
+    ck_assert(strstr(buf_str(&d.said), "going on with") != NULL);
+    ck_assert_uint_eq(d.ws->nrun, n);
+    for (size_t i = 0; i < n; i++) {
+        char *again = portrait(d.ws->run[i]);
+        ck_assert_str_eq(again, runs[i]);
+        free(again);
+        free(runs[i]);
+    }
+    after = workspace_portrait(d.ws);
+    ck_assert_str_eq(after, before);
+    ck_assert_str_eq(d.ws->last_fit, "r2");
+    ck_assert_uint_eq(d.ws->opt.seed, 7);
+    runf(&d, "predict run=r1 out='%s'", support_path(dir, "r1b.csv"));
+    runf(&d, "predict run=r2 out='%s'", support_path(dir, "r2b.csv"));
+    runf(&d, "predict '%s' run=r1 out='%s'", csv, support_path(dir, "n1b.csv"));
+    desk_close(&d);
+    same_files(support_path(dir, "r1.csv"), support_path(dir, "r1b.csv"));
+    same_files(support_path(dir, "r2.csv"), support_path(dir, "r2b.csv"));
+    same_files(support_path(dir, "n1.csv"), support_path(dir, "n1b.csv"));
+    free(before);
+    free(after);
+}
+END_TEST
+
+START_TEST(work_goes_on_after_a_resume)
+{
+    struct desk d;
+
+    write_csv(60, 0);
+    begin(&d, session);
+    work(&d);
+    desk_close(&d);
+    for (int i = 0; i < 3; i++) {
+        begin(&d, session);
+        run(&d, "fit features=64");
+        ck_assert_uint_eq(d.ws->nrun, 4u + (unsigned)i);
+        ck_assert_int_eq(d.ws->last_fit[0], 'r');
+        ck_assert_uint_eq(d.ws->nfit, 3u + (unsigned)i);
+        desk_close(&d);
+    }
+}
+END_TEST
+
+START_TEST(demos_and_folds_come_back)
+{
+    struct desk d;
+    char *before, *after;
+
+    begin(&d, session);
+    run(&d, "demo draw n=50 kernel=rbf(l=0.3) noise=0.1 seed=4; split folds=5; demo co2; "
+            "split test=20% seed=3; use draw; scale y=none");
+    before = workspace_portrait(d.ws);
+    desk_close(&d);
+    begin(&d, session);
+    after = workspace_portrait(d.ws);
+    ck_assert_str_eq(after, before);
+    ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
+    ck_assert_uint_eq(d.ws->cur, 0);
+    ck_assert_uint_eq(d.ws->data[0]->split.nfolds, 5);
+    desk_close(&d);
+    free(before);
+    free(after);
+}
+END_TEST
+
+/* The factor is kept for the last five fits and for starred ones; the others predict the same. */
+START_TEST(factors_are_kept_for_the_newest_and_the_starred)
+{
+    struct desk d;
+
+    write_csv(60, 0);
+    begin(&d, session);
+    runf(&d, "open '%s' target=y; kernel rbf", csv);
+    for (int i = 0; i < 8; i++)
+        runf(&d, "fit features=%d", 32 + 2 * i);
+    d.ws->run[0]->star = true;
+    store_run(d.ws->store, d.ws->run[0]);
+    runf(&d, "predict '%s' run=r2 out='%s'", csv, support_path(dir, "a.csv"));
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nrun, 8);
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert(d.ws->run[i]->model != NULL && d.ws->run[i]->model->w != NULL);
+        ck_assert_msg((d.ws->run[i]->model->L != NULL) == (i == 0 || i >= 3), "r%zu", i + 1);
+    }
+    ck_assert(d.ws->run[0]->star);
+    runf(&d, "predict '%s' run=r2 out='%s'", csv, support_path(dir, "b.csv"));
+    desk_close(&d);
+    same_files(support_path(dir, "a.csv"), support_path(dir, "b.csv"));
+}
+END_TEST
+
+START_TEST(interrupted_runs_are_stopped_ones)
+{
+    struct desk d;
+    struct err err;
+
+    begin(&d, session);
+    run(&d, "demo toy n=40; kernel rbf; fit features=32");
+    struct run *r = ws_run_new(d.ws, RUN_FIT, &err);
+    ck_assert(r != NULL);
+    r->state = RUN_RUNNING;
+    r->dataset_name = strdup("toy");
+    r->kernel_text = strdup("rbf");
+    r->fit = d.ws->run[0]->fit;
+    r->captrace = r->ntrace = 2;
+    r->trace = calloc(2, sizeof *r->trace);
+    r->trace[1].step = 97;
+    r->trace[1].value = 0.25;
+    store_trace(d.ws->store, r);
+    ck_assert_int_eq(store_flush(d.ws->store, &err), ST_OK);
+    r->ntrace = 0; /* what comes later is lost */
+    r->state = RUN_QUEUED;
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nrun, 2);
+    r = d.ws->run[1];
+    ck_assert_int_eq(r->state, RUN_STOPPED);
+    ck_assert_uint_eq(r->ntrace, 2);
+    ck_assert_uint_eq(r->trace[1].step, 97);
+    ck_assert(strstr(r->verdict, "97") && strstr(buf_str(&d.said), "interrupted"));
+    ck_assert_str_eq(d.ws->last_fit, "r1");
+    desk_close(&d);
+}
+END_TEST
+
+/* ---- data that has changed ------------------------------------------------------------------------------ */
+
+START_TEST(changed_data_is_told)
+{
+    struct desk d;
+
+    write_csv(60, 0);
+    begin(&d, session);
+    work(&d);
+    runf(&d, "predict '%s' run=r1 out='%s'", csv, support_path(dir, "a.csv"));
+    desk_close(&d);
+
+    char *copy;
+    size_t n;
+    copy = slurp(csv, &n);
+    write_csv(61, 1);
+    begin(&d, session);
+    ck_assert_msg(strstr(buf_str(&d.said), "has changed"), "%s", buf_str(&d.said));
+    ck_assert_uint_eq(d.ws->ndata, 1);
+    ck_assert_uint_eq(d.ws->data[0]->table->n, 61);
+    ck_assert_uint_eq(d.ws->nrun, 3);
+    ck_assert(d.ws->run[1]->data == NULL && d.ws->run[1]->model != NULL);
+    desk_close(&d);
+
+    ck_assert_int_eq(unlink(csv), 0);
+    begin(&d, session);
+    ck_assert_msg(strstr(buf_str(&d.said), "cannot be loaded"), "%s", buf_str(&d.said));
+    ck_assert_uint_eq(d.ws->ndata, 0);
+    ck_assert_uint_eq(d.ws->nrun, 3);
+    const char *elsewhere = support_path(dir, "elsewhere.csv");
+    support_write(elsewhere, copy, n);
+    runf(&d, "predict '%s' run=r1 out='%s' sep=semicolon", elsewhere, support_path(dir, "b.csv"));
+    desk_close(&d);
+    free(copy);
+    same_files(support_path(dir, "a.csv"), support_path(dir, "b.csv"));
+}
+END_TEST
+
+/* A session that names a pipe or a device as its data must not hang or read it. */
+START_TEST(data_must_be_a_file)
+{
+    struct desk d;
+
+    write_csv(40, 0);
+    begin(&d, session);
+    runf(&d, "open '%s' target=y", csv);
+    desk_close(&d);
+    unlink(csv);
+    ck_assert_int_eq(mkfifo(csv, 0600), 0);
+    begin(&d, session);
+    ck_assert(strstr(buf_str(&d.said), "cannot be loaded") != NULL);
+    desk_close(&d);
+}
+END_TEST
+
+/* ---- files that are refused ---------------------------------------------------------------------------------- */
+
+static void refused(const char *path, const char *word)
+{
+    struct desk d;
+    struct err err = { 0 };
+    const enum status rc = desk_open(&d, path, &err);
+
+    ck_assert_msg(rc != ST_OK, "%s was opened", path);
+    ck_assert_msg(strstr(err.msg, word) != NULL, "'%s' lacks '%s'", err.msg, word);
+    ck_assert(d.ws->store == NULL);
+    desk_close(&d);
+}
+
+static void sql(const char *path, const char *text)
+{
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    char *why = NULL;
+    ck_assert_msg(sqlite3_exec(db, text, NULL, NULL, &why) == SQLITE_OK, "%s: %s", text, why);
+    sqlite3_close(db);
+}
+
+static void make_session(void)
+{
+    struct desk d;
+    begin(&d, session);
+    run(&d, "demo toy n=30; kernel rbf; fit features=32");
+    desk_close(&d);
+}
+
+START_TEST(odd_files_are_refused)
+{
+    const char *path = support_path(dir, "odd");
+    struct stat st;
+
+    refused(dir, "is a directory");
+    refused(support_path(dir, "no/where.gpd"), "No such file");
+    support_write(path, "a,b\n1,2\n", 8);
+    refused(path, "not an SQLite database");
+    char page[4096];
+    memset(page, 'x', sizeof page);
+    support_write(path, page, sizeof page);
+    refused(path, "not an SQLite database");
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    refused(path, "no regular file");
+    unlink(path);
+    sql(path, "CREATE TABLE t(x); PRAGMA application_id=123");
+    refused(path, "no session of gpdesk");
+    unlink(path);
+
+    make_session();
+    ck_assert_int_eq(symlink(session, path), 0);
+    refused(path, "symbolic link");
+    unlink(path);
+    if (geteuid() != 0) {
+        ck_assert_int_eq(chmod(session, 0400), 0);
+        refused(session, "cannot be written");
+        ck_assert_int_eq(chmod(session, 0600), 0);
+    }
+    ck_assert_int_eq(stat(session, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0600); /* nobody else's business */
+    sql(session, "PRAGMA user_version=99");
+    refused(session, "newer gpdesk");
+    sql(session, "PRAGMA user_version=0");
+    refused(session, "damaged");
+}
+END_TEST
+
+START_TEST(empty_files_become_sessions)
+{
+    struct desk d;
+    support_write(session, "", 0);
+    begin(&d, session);
+    run(&d, "demo toy n=30");
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->ndata, 1);
+    desk_close(&d);
+}
+END_TEST
+
+static const char *const hostile[] = {
+    "CREATE VIEW run2 AS SELECT 1",
+    "CREATE TRIGGER t AFTER INSERT ON command BEGIN DELETE FROM run; END",
+    "CREATE TABLE more(x)",
+    "CREATE INDEX i ON run(body)",
+    "ALTER TABLE run ADD COLUMN x",
+    "CREATE VIRTUAL TABLE v USING fts5(x)",
+    "DROP TABLE run; CREATE VIEW run(id, name, body, sum) AS WITH RECURSIVE c(x) AS "
+    "(SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, 'r' || x, '{}', 0 FROM c",
+    "DROP TABLE state; CREATE TABLE state(key TEXT, body TEXT "
+    "GENERATED ALWAYS AS (hex(zeroblob(400000000))), sum INTEGER)",
+};
+
+START_TEST(hostile_schemas_are_refused)
+{
+    make_session();
+    sql(session, hostile[_i]);
+    refused(session, "tables are not those of a session");
+}
+END_TEST
+
+START_TEST(changed_rows_are_left_out)
+{
+    struct desk d;
+    static const char *const change[] = {
+        "UPDATE run SET body = replace(body, '\"seed\":7', '\"seed\":8')",
+        "UPDATE run SET name = 'r7'",
+        "UPDATE run SET body = x'00ff'",
+        "UPDATE run SET id = id + 1",
+        "UPDATE run SET body = '{}'",
+    };
+    make_session();
+    sql(session, change[_i]);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nrun, 0);
+    ck_assert(strstr(buf_str(&d.said), "damaged") != NULL);
+    ck_assert_uint_eq(d.ws->ndata, 1);
+    /* Work goes on, under a new number. */
+    run(&d, "fit features=32");
+    ck_assert_str_eq(d.ws->last_fit, "r2");
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nrun, 1);
+    desk_close(&d);
+}
+END_TEST
+
+START_TEST(damaged_arrays_leave_the_rest)
+{
+    struct desk d;
+    make_session();
+    sql(session, "UPDATE blob SET data = zeroblob(length(data)) WHERE what = 'w'");
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nrun, 1);
+    ck_assert(d.ws->run[0]->model == NULL);
+    ck_assert(strstr(buf_str(&d.said), "fit it again") != NULL);
+    desk_close(&d);
+
+    unlink(session);
+    make_session();
+    sql(session, "DELETE FROM blob WHERE what = 'L'");
+    begin(&d, session);
+    ck_assert(d.ws->run[0]->model != NULL && d.ws->run[0]->model->L == NULL);
+    desk_close(&d);
+
+    unlink(session);
+    make_session();
+    sql(session, "UPDATE state SET body = replace(body, 'rbf', 'rbg')");
+    begin(&d, session);
+    ck_assert(strstr(buf_str(&d.said), "what was current") != NULL);
+    ck_assert_uint_eq(d.ws->nrun, 1);
+    desk_close(&d);
+}
+END_TEST
+
+/* ---- random damage ------------------------------------------------------------------------------------------- */
+
+enum { FLIPS = 250 };
+
+/* What is loaded equals the original or is not there. */
+static void check_loaded(const struct desk *d, char *const *runs, size_t n, const char *state)
+{
+    for (size_t i = 0; i < d->ws->nrun; i++) {
+        const struct run *r = d->ws->run[i];
+        const size_t k = (size_t)(r->kind == RUN_TUNE ? 0 : r->id[1] - '0');
+        ck_assert_uint_lt(k, n);
+        if (!r->model && r->kind == RUN_FIT)
+            continue; /* told as damaged */
+        char *again = portrait(r);
+        /* The trace may end early; what is there is right. */
+        if (strcmp(again, runs[k]) != 0)
+            ck_assert_msg(strstr(buf_str(&d->said), "damaged") != NULL, "run %s differs\n%s\n%s",
+                          r->id, again, runs[k]);
+        free(again);
+    }
+    char *now = workspace_portrait(d->ws);
+    if (strcmp(now, state) != 0)
+        ck_assert_msg(strstr(buf_str(&d->said), "warning") != NULL, "silently different:\n%s\n%s",
+                      now, state);
+    free(now);
+}
+
+START_TEST(random_damage_is_noticed)
+{
+    struct desk d;
+    struct splitmix g;
+    struct err err;
+    char *runs[3], *state;
+    size_t n, refusals = 0, clean = 0;
+
+    write_csv(40, 0);
+    begin(&d, session);
+    work(&d);
+    desk_close(&d);
+    begin(&d, session); /* as it comes back whole */
+    ck_assert_uint_eq(d.ws->nrun, 3);
+    for (size_t i = 0; i < 3; i++)
+        runs[i] = portrait(d.ws->run[i]);
+    state = workspace_portrait(d.ws);
+    desk_close(&d);
+    char *whole = slurp(session, &n), *bytes = malloc(n);
+    const char *hurt = support_path(dir, "hurt.gpd");
+
+    splitmix_init(&g, 2026);
+    for (int i = 0; i < FLIPS; i++) {
+        memcpy(bytes, whole, n);
+        size_t len = n;
+        for (unsigned k = 0; k <= (unsigned)i % 4; k++) {
+            const size_t at = splitmix_next(&g) % (i % 3 ? n : 4096); /* headers more often */
+            bytes[at] = (char)(bytes[at] ^ 1 << splitmix_next(&g) % 8);
+        }
+        if (i % 25 == 24)
+            len = splitmix_next(&g) % n; /* cut off */
+        support_write(hurt, bytes, len);
+        if (desk_open(&d, hurt, &err) != ST_OK) {
+            ck_assert(err.msg[0] != '\0');
+            refusals++;
+        } else {
+            check_loaded(&d, runs, 3, state);
+            clean += !strstr(buf_str(&d.said), "warning");
+        }
+        desk_close(&d);
+        unlink(hurt);
+        unlink(support_path(dir, "hurt.gpd-wal"));
+        unlink(support_path(dir, "hurt.gpd-journal"));
+    }
+    /* Neither all nor none: the test tests something. */
+    ck_assert_uint_gt(refusals, 10);
+    ck_assert_uint_gt(clean, 10);
+    for (size_t i = 0; i < 3; i++)
+        free(runs[i]);
+    free(state);
+    free(whole);
+    free(bytes);
+}
+END_TEST
+
+/* ---- two programs, full disks, kill -9 ------------------------------------------------------------------------ */
+
+START_TEST(a_session_has_one_owner)
+{
+    struct desk d, other;
+    struct err err;
+
+    begin(&d, session);
+    run(&d, "demo toy n=30");
+    ck_assert_int_eq(store_flush(d.ws->store, &err), ST_OK);
+    ck_assert_int_ne(desk_open(&other, session, &err), ST_OK);
+    ck_assert_msg(strstr(err.msg, "open in another gpdesk") != NULL, "%s", err.msg);
+    desk_close(&other);
+    run(&d, "kernel rbf");
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nscript, 2);
+    desk_close(&d);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_survived)
+{
+    struct desk d;
+    struct err err = { 0 };
+    struct stat st;
+    struct rlimit none, limit;
+
+    write_csv(200, 0);
+    begin(&d, session);
+    runf(&d, "open '%s' target=y; kernel rbf; fit features=256", csv);
+    ck_assert_int_eq(store_flush(d.ws->store, &err), ST_OK);
+    signal(SIGXFSZ, SIG_IGN); /* writing beyond the limit then fails, as on a full disk */
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &none), 0);
+    ck_assert_int_eq(stat(support_path(dir, "a.gpd-wal"), &st), 0);
+    limit = none;
+    limit.rlim_cur = (rlim_t)st.st_size + 20000;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    run(&d, "fit features=512");
+    ck_assert_int_ne(store_flush(d.ws->store, &err), ST_OK);
+    ck_assert_str_ne(store_trouble(d.ws->store), "");
+    ck_assert(err.msg[0] != '\0');
+    run(&d, "fit features=32"); /* the work itself goes on */
+    ck_assert_msg(strstr(buf_str(&d.said), "not being saved") != NULL, "%s", buf_str(&d.said));
+    ck_assert(!desk_run(&d, "save"));
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    run(&d, "save");
+    ck_assert_str_eq(store_trouble(d.ws->store), "");
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nrun, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(d.ws->run[i]->model != NULL);
+    desk_close(&d);
+}
+END_TEST
+
+/* Starts the victim; its stdout comes through *out. */
+static pid_t start_victim(int *out)
+{
+    const char *top = getenv("top_builddir");
+    char path[600];
+    int fd[2];
+
+    snprintf(path, sizeof path, "%s/tests/store_victim", top ? top : ".");
+    ck_assert_int_eq(pipe(fd), 0);
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        dup2(fd[1], STDOUT_FILENO);
+        close(fd[0]);
+        close(fd[1]);
+        execl(path, path, session, (char *)NULL);
+        _exit(127);
+    }
+    close(fd[1]);
+    *out = fd[0];
+    return pid;
+}
+
+/* The last number that the victim wrote. */
+static unsigned last_number(int fd)
+{
+    char text[65536];
+    size_t n = 0;
+    for (ssize_t got; n < sizeof text - 1 && (got = read(fd, text + n, sizeof text - 1 - n)) > 0;)
+        n += (size_t)got;
+    text[n] = '\0';
+    unsigned last = 0;
+    for (char *p = text; *p;) {
+        char *end = strchr(p, '\n');
+        if (!end)
+            break;
+        last = (unsigned)strtoul(p, NULL, 10);
+        p = end + 1;
+    }
+    return last;
+}
+
+START_TEST(kill_9_loses_nothing_that_was_saved)
+{
+    struct splitmix g;
+    unsigned known = 0;
+
+    splitmix_init(&g, 99);
+    for (int i = 0; i < 12; i++) {
+        int out, status;
+        struct desk d;
+        const pid_t pid = start_victim(&out);
+        usleep((useconds_t)(60000 + splitmix_next(&g) % 250000));
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_msg(WIFSIGNALED(status), "the victim ended by itself: %d", status);
+        const unsigned told = last_number(out);
+        close(out);
+        begin(&d, session); /* the lock of the dead is no obstacle */
+        ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
+        ck_assert_uint_ge(d.ws->nfit, told);
+        ck_assert_uint_ge(d.ws->nfit, known);
+        for (size_t k = 0; k < d.ws->nrun; k++)
+            ck_assert(d.ws->run[k]->model != NULL || d.ws->run[k]->state == RUN_STOPPED);
+        known = (unsigned)d.ws->nfit;
+        desk_close(&d);
+    }
+    ck_assert_uint_gt(known, 3);
+}
+END_TEST
+
+/* ---- commands ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(save_copies_and_begins)
+{
+    struct desk d;
+    const char *copy = support_path(dir, "copy.gpd");
+
+    begin(&d, NULL);
+    run(&d, "demo toy n=30; kernel rbf; fit features=32");
+    runf(&d, "save '%s'", session); /* begins one, with all that was done */
+    ck_assert_str_eq(strrchr(store_path(d.ws->store), '/'), "/a.gpd");
+    runf(&d, "save '%s'", copy);
+    ck_assert_str_eq(strrchr(store_path(d.ws->store), '/'), "/a.gpd");
+    char line[600];
+    snprintf(line, sizeof line, "save '%s'", copy);
+    ck_assert(!desk_run(&d, line)); /* never over a file */
+    desk_close(&d);
+    for (int i = 0; i < 2; i++) {
+        begin(&d, i ? copy : session);
+        ck_assert_uint_eq(d.ws->nrun, 1);
+        ck_assert(d.ws->run[0]->model != NULL);
+        desk_close(&d);
+    }
+}
+END_TEST
+
+START_TEST(sessions_start_by_themselves_and_resume)
+{
+    struct desk d;
+
+    setenv("XDG_STATE_HOME", dir, 1);
+    begin(&d, NULL);
+    d.ws->interactive = true;
+    run(&d, "help");
+    ck_assert(d.ws->store == NULL); /* nothing to keep yet */
+    run(&d, "demo toy n=30");
+    ck_assert(d.ws->store != NULL);
+    run(&d, "kernel rbf; fit features=32; sessions");
+    desk_close(&d);
+
+    begin(&d, NULL);
+    d.ws->interactive = true;
+    run(&d, "demo co2; resume");
+    ck_assert_uint_eq(d.ws->ndata, 1);
+    ck_assert_str_eq(d.ws->data[0]->name, "toy");
+    ck_assert_uint_eq(d.ws->nrun, 1);
+    ck_assert(!desk_run(&d, "resume nothing-of-that-name"));
+    ck_assert_uint_eq(d.ws->nrun, 1);
+    run(&d, "resume"); /* the other one */
+    ck_assert_str_eq(d.ws->data[0]->name, "co2");
+    desk_close(&d);
+}
+END_TEST
+
+/* A script written and run again gives the same figures. */
+START_TEST(scripts_replay_to_the_same_figures)
+{
+    struct desk d, again;
+    struct buf text = { 0 };
+    char *first, *second;
+
+    write_csv(80, 0);
+    begin(&d, NULL);
+    work(&d);
+    ck_assert_int_eq(transcript(d.ws, true, &text, NULL), ST_OK);
+    begin(&again, NULL);
+    run(&again, buf_str(&text));
+    ck_assert_uint_eq(again.ws->nrun, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct run *a = d.ws->run[i], *b = again.ws->run[i];
+        if (a->kind == RUN_TUNE)
+            ck_assert(a->tune.best.nmll == b->tune.best.nmll);
+        else
+            ck_assert(a->score_scaled.rmse == b->score_scaled.rmse &&
+                      a->score_scaled.nlpd == b->score_scaled.nlpd);
+    }
+    first = workspace_portrait(d.ws);
+    second = workspace_portrait(again.ws);
+    desk_close(&again);
+    ck_assert(strstr(first, "matern") && strstr(second, "matern"));
+    free(first);
+    free(second);
+
+    /* The short one leads to the last fit. */
+    buf_clear(&text);
+    run(&d, "kernel rbf; kernel matern(nu=5/2); tune features=64 evals=3; split test=50%; split test=25%; "
+            "fit features=64; fit features=128; score");
+    ck_assert_int_eq(transcript(d.ws, false, &text, NULL), ST_OK);
+    ck_assert(!strstr(buf_str(&text), "kernel rbf") && !strstr(buf_str(&text), "test=50%"));
+    ck_assert(strstr(buf_str(&text), "# r1: ") && strstr(buf_str(&text), "# score: "));
+    begin(&again, NULL);
+    run(&again, buf_str(&text));
+    ck_assert(again.ws->run[again.ws->nrun - 1]->score_scaled.rmse ==
+              d.ws->run[d.ws->nrun - 1]->score_scaled.rmse);
+    desk_close(&again);
+    desk_close(&d);
+    buf_free(&text);
+}
+END_TEST
+
+START_TEST(hostile_names_survive)
+{
+    struct desk d;
+    char *before, *after;
+
+    snprintf(csv, sizeof csv, "%s/%s", dir, "it's `$(touch x)` %s; \x1b[31m.csv");
+    write_csv(40, 0);
+    begin(&d, session);
+    runf(&d, "open \"%s\" target=y name=\"a'b;c %%s\"; split test=25%%", csv);
+    run(&d, "kernel rbf; fit features=32");
+    before = workspace_portrait(d.ws);
+    desk_close(&d);
+    begin(&d, session);
+    ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
+    after = workspace_portrait(d.ws);
+    ck_assert_str_eq(before, after);
+    ck_assert(d.ws->run[0]->data != NULL);
+    desk_close(&d);
+    free(before);
+    free(after);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("store");
+    const struct {
+        const char *name;
+        const TTest *test;
+        int loop;
+    } group[] = {
+        { "back", everything_comes_back, 1 },
+        { "on", work_goes_on_after_a_resume, 1 },
+        { "demo", demos_and_folds_come_back, 1 },
+        { "factor", factors_are_kept_for_the_newest_and_the_starred, 1 },
+        { "interrupted", interrupted_runs_are_stopped_ones, 1 },
+        { "changed", changed_data_is_told, 1 },
+        { "pipe", data_must_be_a_file, 1 },
+        { "odd", odd_files_are_refused, 1 },
+        { "empty", empty_files_become_sessions, 1 },
+        { "hostile", hostile_schemas_are_refused, (int)(sizeof hostile / sizeof *hostile) },
+        { "rows", changed_rows_are_left_out, 5 },
+        { "arrays", damaged_arrays_leave_the_rest, 1 },
+        { "flips", random_damage_is_noticed, 1 },
+        { "owner", a_session_has_one_owner, 1 },
+        { "full", a_full_disk_is_survived, 1 },
+        { "kill", kill_9_loses_nothing_that_was_saved, 1 },
+        { "save", save_copies_and_begins, 1 },
+        { "auto", sessions_start_by_themselves_and_resume, 1 },
+        { "script", scripts_replay_to_the_same_figures, 1 },
+        { "names", hostile_names_survive, 1 },
+    };
+    for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
+        TCase *tc = tcase_create(group[i].name);
+        tcase_add_checked_fixture(tc, set_up, tear_down);
+        tcase_set_timeout(tc, 120);
+        tcase_add_loop_test(tc, group[i].test, 0, group[i].loop);
+        suite_add_tcase(s, tc);
+    }
+    return support_run(s);
+}
