@@ -1,1 +1,7 @@
 # tests of the model group
+if HAVE_CHECK
+check_PROGRAMS += tests/check_scoring
+TESTS += tests/check_scoring
+endif
+tests_check_scoring_SOURCES = tests/check_scoring.c
+tests_check_scoring_LDADD = $(app_tests)
