@@ -157,6 +157,13 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, struct fit
                                        NULL, err);
     if (rc != ST_OK)
         return rc;
+    /* What the user has set stays as it is; what a tuning found with fewer features is refined. */
+    o->keep_scale = !ws->hp_tuned || !args_bool(a, "rescale");
+    for (size_t i = 0; i < args_hp(a); i++) {
+        double lo, hi;
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        o->keep_scale |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
+    }
     if (!ws->hp_tuned && !args_hp(a))
         ws_note(ws, "untuned", "the hyperparameters are starting values, not tuned ones; "
                 "try: tune, then fit");
@@ -354,6 +361,7 @@ const struct command cmd_model_rows[] = {
         { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
         { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
         { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },
+        { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "after a tuning: amplitude and noise by one factor to their best at these features" },
         { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_fit,

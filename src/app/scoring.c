@@ -726,11 +726,14 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     }
     if (r && r->model && r->model->kind == MODEL_FEATURES && isfinite(r->info.effective_dimension)) {
         const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
-        f[n] = (struct finding){ "starvation", share < 0.5, "" };
+        const bool covered = m->coverage95 >= 0.92;
+        f[n] = (struct finding){ "starvation", share < 0.5 || covered, "" };
         snprintf(f[n].text, sizeof f[n].text,
-                 "effective dimension %.0f of %zu variance features (%.0f %%): variances are %s",
+                 "effective dimension %.0f of %zu variance features (%.0f %%): %s",
                  r->info.effective_dimension, r->model->Mv, 100 * share,
-                 f[n].ok ? "not starved" : "too small; try more features"), n++;
+                 share < 0.5 ? "variances are not starved"
+                 : covered   ? "near the limit, yet the coverage is right"
+                             : "variances are too small; try more features, or variance=all"), n++;
     }
     return n;
 }
