@@ -1,0 +1,346 @@
+/* tests/check_job.c -- the worker thread: order, ticks, stopping, results, and the statements that
+ * wait for it. */
+#include "app/job.h"
+#include "app/options.h"
+#include "app/workspace.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A job that ticks `steps` times, waits to be let go, or runs until it is stopped. */
+struct probe {
+    size_t steps, ticks, done_calls, last;
+    bool endless, fail;
+    atomic_bool *hold;
+    enum status rc;
+    int freed;
+    char order[16];
+};
+static struct probe *freed_probe;
+
+static enum status probe_work(struct job *job, struct err *err)
+{
+    struct probe *p = job->arg;
+    const double point[2] = { 1.0, 2.0 };
+
+    for (size_t i = 1; p->endless || i <= p->steps; i++) {
+        const struct tick t = { .phase = "cg", .done = i, .total = p->steps, .value = pow(0.5, (double)i),
+                                .value2 = NAN, .target = 1e-6, .point = point, .npoint = 2 };
+        ctl_tick(&job->ctl, &t);
+        if (ctl_stopped(&job->ctl))
+            return p->fail ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
+        if (p->endless)
+            usleep(500);
+    }
+    while (p->hold && atomic_load(p->hold) && !ctl_stopped(&job->ctl))
+        usleep(200);
+    return p->fail ? err_set(err, ST_RANGE, "it failed") : ST_OK;
+}
+
+static void probe_tick(struct workspace *ws, struct job *job, const struct tick *t)
+{
+    struct probe *p = job->arg;
+
+    (void)ws;
+    ck_assert_uint_eq(t->done, p->last + 1); /* none is lost, none comes twice */
+    ck_assert_uint_eq(t->npoint, 2);
+    ck_assert_double_eq(t->point[1], 2.0);
+    p->last = t->done;
+    p->ticks++;
+}
+
+static void probe_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct probe *p = job->arg;
+
+    (void)ws, (void)err;
+    p->rc = rc;
+    p->done_calls++;
+}
+
+static void probe_free(struct job *job)
+{
+    freed_probe = job->arg;
+    if (freed_probe)
+        freed_probe->freed++;
+}
+
+static const struct job_ops probe_ops = { "probe", probe_work, probe_done, probe_tick, probe_free };
+
+static struct options opts(void)
+{
+    struct options o;
+
+    options_default(&o);
+    o.threads = 2;
+    return o;
+}
+
+static struct workspace *open_ws(void)
+{
+    const struct options o = opts();
+    struct err err = { 0 };
+    struct workspace *ws = workspace_new(&o, &err);
+
+    ck_assert_msg(ws != NULL, "%s", err.msg);
+    return ws;
+}
+
+static void submit(struct workspace *ws, const char *name, struct probe *p)
+{
+    struct err err = { 0 };
+
+    ck_assert_int_eq(ws_submit(ws, &probe_ops, name, p, name, &err), ST_OK);
+}
+
+START_TEST(every_tick_arrives_in_order)
+{
+    struct workspace *ws = open_ws();
+    struct probe p = { .steps = 20000 };
+
+    submit(ws, "j1", &p);
+    workspace_drain(ws);
+    ck_assert_uint_eq(p.ticks, 20000);
+    ck_assert_uint_eq(p.done_calls, 1);
+    ck_assert_int_eq(p.rc, ST_OK);
+    ck_assert_int_eq(p.freed, 1);
+    ck_assert_uint_eq(jobs_count(ws->jobs), 0);
+    workspace_free(ws);
+}
+END_TEST
+
+START_TEST(jobs_run_one_after_the_other)
+{
+    struct workspace *ws = open_ws();
+    atomic_bool hold = true;
+    struct probe first = { .steps = 10, .hold = &hold }, second = { .steps = 10 },
+                 third = { .steps = 10 };
+    struct job_view v;
+    struct err err = { 0 };
+
+    submit(ws, "r1", &first);
+    submit(ws, "r2", &second);
+    submit(ws, "r3", &third);
+    while (jobs_view(ws->jobs, 0, &v) && !v.tick.done)
+        workspace_pump(ws);
+    ck_assert_uint_eq(jobs_count(ws->jobs), 3);
+    ck_assert(jobs_view(ws->jobs, 0, &v) && v.running && !strcmp(v.name, "r1"));
+    ck_assert(jobs_view(ws->jobs, 1, &v) && !v.running && !strcmp(v.name, "r2"));
+    ck_assert(!jobs_view(ws->jobs, 3, &v));
+    ck_assert_uint_eq(second.ticks, 0);
+    /* One taken off the queue never runs, and is told. */
+    ck_assert_int_eq(jobs_stop(ws->jobs, "r2", false, &err), ST_OK);
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    ck_assert_int_eq(first.rc, ST_OK);
+    ck_assert_int_eq(second.rc, ST_CANCELLED);
+    ck_assert_uint_eq(second.ticks, 0);
+    ck_assert_uint_eq(third.ticks, 10);
+    ck_assert(first.done_calls == 1 && second.done_calls == 1 && third.done_calls == 1);
+    workspace_free(ws);
+}
+END_TEST
+
+START_TEST(a_stopped_job_keeps_what_it_has)
+{
+    struct workspace *ws = open_ws();
+    struct probe p = { .endless = true };
+    struct job_view v;
+    struct err err = { 0 };
+
+    submit(ws, "r1", &p);
+    while (p.ticks < 8)
+        workspace_pump(ws);
+    ck_assert(jobs_view(ws->jobs, 0, &v));
+    ck_assert_double_gt(v.rate, 0.0);
+    ck_assert_int_eq(jobs_stop(ws->jobs, NULL, false, &err), ST_OK);
+    /* It shows as stopped at once, whatever it still does. */
+    ck_assert(!jobs_view(ws->jobs, 0, &v) || v.stopping);
+    workspace_drain(ws);
+    ck_assert_int_eq(p.rc, ST_OK);
+    ck_assert_int_eq(jobs_stop(ws->jobs, NULL, false, &err), ST_STATE);
+    ck_assert_int_eq(jobs_stop(ws->jobs, "r9", false, &err), ST_NOT_FOUND);
+    workspace_free(ws);
+}
+END_TEST
+
+START_TEST(stop_now_drops_the_result)
+{
+    struct workspace *ws = open_ws();
+    struct probe p = { .endless = true };
+    struct err err = { 0 };
+
+    submit(ws, "r1", &p);
+    while (p.ticks < 3)
+        workspace_pump(ws);
+    ck_assert_int_eq(jobs_stop(ws->jobs, "*", true, &err), ST_OK);
+    workspace_drain(ws);
+    ck_assert_int_eq(p.rc, ST_CANCELLED);
+    ck_assert_uint_eq(p.done_calls, 1);
+    workspace_free(ws);
+}
+END_TEST
+
+START_TEST(leaving_stops_and_frees_all)
+{
+    struct workspace *ws = open_ws();
+    struct probe running = { .endless = true }, queued = { .steps = 5 };
+
+    submit(ws, "r1", &running);
+    submit(ws, "r2", &queued);
+    workspace_free(ws);
+    ck_assert(running.freed == 1 && queued.freed == 1);
+    ck_assert(running.done_calls == 0 && queued.ticks == 0);
+}
+END_TEST
+
+START_TEST(a_failure_is_handed_over)
+{
+    struct workspace *ws = open_ws();
+    struct probe p = { .steps = 2, .fail = true };
+
+    submit(ws, "j1", &p);
+    workspace_drain(ws);
+    ck_assert_int_eq(p.rc, ST_RANGE);
+    workspace_free(ws);
+}
+END_TEST
+
+/* The residual halves each step, so 1e-6 is due at step 20: the rest over the rate. */
+START_TEST(time_left_comes_from_the_fitted_rate)
+{
+    struct workspace *ws = open_ws();
+    atomic_bool hold = true;
+    struct probe few = { .steps = 3, .hold = &hold }, some = { .steps = 12, .hold = &hold };
+    struct job_view v;
+
+    submit(ws, "r1", &few);
+    while (few.ticks < 3)
+        workspace_pump(ws);
+    ck_assert(jobs_view(ws->jobs, 0, &v) && isnan(v.left)); /* unknown before 5 points */
+    struct buf words = { 0 };
+    job_words(&v, &words);
+    ck_assert(strstr(buf_str(&words), "? left") && strstr(buf_str(&words), "r1 cg 3/3"));
+    buf_free(&words);
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    atomic_store(&hold, true);
+    submit(ws, "r2", &some);
+    while (some.ticks < 12)
+        workspace_pump(ws);
+    ck_assert(jobs_view(ws->jobs, 0, &v));
+    ck_assert_msg(fabs(v.left * v.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6, "%g", v.left * v.rate);
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    workspace_free(ws);
+}
+END_TEST
+
+/* ---- statements --------------------------------------------------------------------------------------- */
+
+struct heard { char text[8192]; };
+
+static void hear(void *ctx, const struct rec *r)
+{
+    struct heard *h = ctx;
+
+    if (r->type == REC_TICK)
+        return;
+    const size_t n = strlen(h->text);
+    snprintf(h->text + n, sizeof h->text - n, "%s:%s;", rec_type_name(r->type), r->name);
+}
+
+/* What is typed ahead runs in the order of a script; looking around does not wait. */
+START_TEST(lines_wait_for_what_they_need)
+{
+    struct workspace *ws = open_ws();
+    struct heard h = { "" };
+    struct sink sink = { hear, &h, NULL };
+    atomic_bool hold = true;
+    struct probe p = { .steps = 1, .hold = &hold };
+
+    ws->sinks = &sink;
+    submit(ws, "j1", &p);
+    workspace_exec(ws, "demo friedman1 n=20");
+    workspace_exec(ws, "summary");   /* needs the data of the line before */
+    workspace_exec(ws, "get seed");  /* needs nothing */
+    workspace_exec(ws, "wait; set seed=5");
+    ck_assert_str_eq(h.text, "result:get;");
+    ck_assert_uint_eq(workspace_waiting(ws), 4);
+    ck_assert_str_eq(workspace_waiting_at(ws, 0, NULL), "demo friedman1 n=20");
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    ck_assert_str_eq(h.text, "result:get;result:demo;result:summary;result:wait;result:set;");
+    ck_assert_uint_eq(ws->opt.seed, 5);
+    ws->sinks = NULL;
+    workspace_free(ws);
+}
+END_TEST
+
+START_TEST(a_failure_drops_the_rest_of_its_line_only)
+{
+    struct workspace *ws = open_ws();
+    struct heard h = { "" };
+    struct sink sink = { hear, &h, NULL };
+
+    ws->sinks = &sink;
+    workspace_exec(ws, "open /nonexistent/file.csv; summary; cols");
+    workspace_exec(ws, "about");
+    workspace_drain(ws);
+    ck_assert_str_eq(h.text, "result:about;error:no-file;note:not-run;");
+    ck_assert_int_eq(ws->first_error, ST_IO);
+    h.text[0] = '\0';
+    workspace_exec(ws, "about; nonsense"); /* all is parsed before anything runs */
+    ck_assert_str_eq(h.text, "error:not-found;");
+    ws->sinks = NULL;
+    workspace_free(ws);
+}
+END_TEST
+
+START_TEST(waiting_lines_can_be_taken_back)
+{
+    struct workspace *ws = open_ws();
+    atomic_bool hold = true;
+    struct probe p = { .steps = 1, .hold = &hold };
+    unsigned long number = 0;
+    struct err err = { 0 };
+
+    submit(ws, "j1", &p);
+    workspace_exec(ws, "demo toy");
+    workspace_exec(ws, "demo co2");
+    ck_assert_ptr_nonnull(workspace_waiting_at(ws, 0, &number));
+    ck_assert_int_eq(workspace_forget(ws, number, &err), ST_OK);
+    ck_assert_int_eq(workspace_forget(ws, number, &err), ST_NOT_FOUND);
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    ck_assert_uint_eq(ws->ndata, 1);
+    ck_assert_str_eq(ws->data[0]->name, "co2");
+    workspace_free(ws);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("job");
+    TCase *t = tcase_create("job");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, every_tick_arrives_in_order);
+    tcase_add_test(t, jobs_run_one_after_the_other);
+    tcase_add_test(t, a_stopped_job_keeps_what_it_has);
+    tcase_add_test(t, stop_now_drops_the_result);
+    tcase_add_test(t, leaving_stops_and_frees_all);
+    tcase_add_test(t, a_failure_is_handed_over);
+    tcase_add_test(t, time_left_comes_from_the_fitted_rate);
+    tcase_add_test(t, lines_wait_for_what_they_need);
+    tcase_add_test(t, a_failure_drops_the_rest_of_its_line_only);
+    tcase_add_test(t, waiting_lines_can_be_taken_back);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
