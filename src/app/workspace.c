@@ -699,8 +699,12 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
     l->args = job->args;
     l->group = job->group;
     snprintf(l->origin, sizeof l->origin, "%s", job->origin);
-    if (args_looks_like_run(job->name))
-        snprintf(l->run, sizeof l->run, "%s", job->name);
+    struct run *r = args_looks_like_run(job->name) ? ws_run(ws, job->name, NULL) : NULL;
+    if (!r)
+        return;
+    snprintf(l->run, sizeof l->run, "%s", job->name);
+    if (!(r->started > 0.0)) /* over before its first tick */
+        r->started = job->started;
 }
 
 void workspace_job_end(struct workspace *ws, const struct job *job, enum status rc)
