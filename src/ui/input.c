@@ -176,6 +176,10 @@ static size_t esc_scan(struct input *p, const unsigned char *s, size_t n, struct
         e->key = UK_ESC;
         return 1;
     }
+    if (s[1] == 3 || s[1] == 4 || s[1] == 12 || s[1] == 26) {
+        e->key = UK_ESC;          /* Esc, then Ctrl-C, D, L or Z in a hurry: two keys */
+        return 1;
+    }
     if (s[1] == '[') {
         size_t i = 2;
         if (n > 2 && s[2] == '[') {             /* Linux console: ESC [ [ A .. E are F1 .. F5 */

@@ -219,23 +219,25 @@ static void draw_header(const struct desk *d, const struct canvas *c)
     int x = draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk") + 2;
     current_words(ws, &b);
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
-    buf_clear(&b);
-    session_words(ws, &b);
-    if (ws->store || c->w >= 150) {
-        buf_puts(&b, "   ");
-    } else {
-        buf_clear(&b);
-    }
+    struct buf piece[4] = { { 0 } };          /* as many as there is room for, in this order */
     size_t mem = ws->opt.mem ? ws->opt.mem : mem_physical();
+    if (ws->store || c->w >= 150)
+        session_words(ws, &piece[0]);
     mem_format(used, sizeof used, (double)resident_bytes());
     mem_format(all, sizeof all, (double)mem);
-    buf_printf(&b, "memory %s of %s   %zu thread%s", used, all, ws->opt.threads,
-               ws->opt.threads == 1 ? "" : "s");
-    if (c->w >= 180)
-        buf_printf(&b, "   theme %s", theme_name());
-    if (x + (int)text_width(buf_str(&b)) < in.w)
-        draw_text(&in, 0, in.w - (int)text_width(buf_str(&b)) - 1, theme_attr(R_HEAD_DIM),
-                  buf_str(&b));
+    buf_printf(&piece[1], "memory %s of %s", used, all);
+    buf_printf(&piece[2], "%zu thread%s", ws->opt.threads, ws->opt.threads == 1 ? "" : "s");
+    buf_printf(&piece[3], "theme %s", theme_name());
+    int end = in.w - 1;
+    for (size_t i = 0; i < 4; i++) {
+        const char *s = buf_str(&piece[i]);
+        int w = (int)text_width(s);
+        if (w && x + w + 2 <= end) {
+            draw_text(&in, 0, end - w, theme_attr(R_HEAD_DIM), s);
+            end -= w + 3;
+        }
+        buf_free(&piece[i]);
+    }
     buf_free(&b);
 }
 
@@ -270,6 +272,16 @@ static void value_words(const struct job_view *j, struct buf *b)
         buf_printf(b, "   resid %.1e %s %.0e", t->value, glyph.utf8 ? glyph.arrow : "->",
                    t->target);
     }
+}
+
+/* How far: for a residual on its way to a target the share of the decades, else the count. */
+static double job_share(const struct tick *t)
+{
+    if (!isnan(t->target) && t->target > 0 && t->target < 1 && t->value > 0) {
+        double s = log(t->value) / log(t->target);
+        return s < 0 ? 0 : s > 1 ? 1 : s;
+    }
+    return t->total ? (double)t->done / (double)t->total : NAN;
 }
 
 static void draw_job(const struct desk *d, const struct canvas *c)
@@ -323,7 +335,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         buf_printf(&b, "   +%zu", more - 1);
     x += draw_text(c, 0, x, theme_attr(j.stopping ? R_WARN : R_TEXT), buf_str(&b)) + 3;
     const char *stop = c->w >= 100 ? "   Ctrl-C stops" : "";
-    double share = t->total ? (double)t->done / (double)t->total : NAN;
+    double share = job_share(t);
     int room = c->w - x - 7 - (int)strlen(stop);
     if (!isnan(share) && room >= 8) {
         int w = least(room, 40);
@@ -420,7 +432,11 @@ static void draw_verdict(struct view *v, const struct canvas *c, int col)
     struct buf b = { 0 };
     if (v->ops->verdict)
         v->ops->verdict(v, &b);
-    draw_text(c, 0, col, theme_attr(R_ACCENT), buf_str(&b));
+    struct canvas in = draw_inner(c, 0, col, c->h, c->w - col);
+    if (in.h > 1)
+        draw_paragraph(&in, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
+    else
+        draw_text(&in, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
     buf_free(&b);
 }
 
@@ -453,8 +469,9 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
         return;
     }
     if (in.h > 6 && v->ops->verdict) {
-        struct canvas last = draw_inner(&in, in.h - 1, 0, 1, in.w);
-        in.h--;
+        const int rows = in.h > 14 ? 2 : 1;       /* of the sentence below it */
+        struct canvas last = draw_inner(&in, in.h - rows, 0, rows, in.w);
+        in.h -= rows;
         v->ops->draw(v, &in);
         draw_verdict(v, &last, 0);
     } else {

@@ -1,0 +1,117 @@
+# tests/screens/lib.sh -- driving gpdesk in tmux; sourced by the screen tests, which print TAP.
+#
+# Every test has a tmux server, a home and a state directory of its own.  It waits by polling for
+# text on the screen, never by a blind sleep; the word "ready" in the status line is the idle mark.
+# GPDESK names another program to test.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+GPDESK=${GPDESK:-$(cd "${top_builddir:-.}" && pwd)/gpdesk}
+SOCKET=gpdesk-$(basename "$0" .sh)-$$
+LIMIT=${LIMIT:-300}                     # polls of 0.1 s: CI is slow, and slower under ASan
+n=0
+failed=0
+
+if ! command -v tmux > /dev/null 2>&1; then
+    echo "tmux is not installed"
+    exit 77
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/gpdesk-screen.XXXXXX") || exit 1
+printf '%s\n' 'set -g default-terminal tmux-256color' 'set -g status off' \
+    'set -g remain-on-exit on' 'set -sg escape-time 0' 'set -g history-limit 2000' > "$work/conf"
+
+t() { tmux -L "$SOCKET" -f "$work/conf" "$@"; }
+
+finish() {
+    tmux -L "$SOCKET" kill-server > /dev/null 2>&1
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+
+# start COLS ROWS [NAME=VALUE ...] [-- ARGS]: gpdesk in a shell that reports its exit status.
+start() {
+    cols=$1 rows=$2
+    shift 2
+    vars=
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        vars="$vars $1"
+        shift
+    done
+    [ $# -gt 0 ] && shift
+    tmux -L "$SOCKET" kill-server > /dev/null 2>&1
+    i=0
+    while tmux -L "$SOCKET" has-session > /dev/null 2>&1 && [ $i -lt 50 ]; do
+        i=$((i + 1)); sleep 0.05
+    done
+    state=${STATE:-$work/state}
+    cat > "$work/run.sh" << END
+cd "$work"
+env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" XDG_STATE_HOME="$state" LANG=C.UTF-8 \\
+    OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*
+echo "EXIT=\$?"
+END
+    t new-session -d -s a -x "$cols" -y "$rows" "sh $work/run.sh; exec cat" > /dev/null 2>&1
+}
+
+screen() { t capture-pane -p -t a 2> /dev/null; }
+keys() { t send-keys -t a "$@"; }
+type_line() { t send-keys -t a -l "$1"; t send-keys -t a Enter; }
+resize() { t resize-window -t a -x "$1" -y "$2"; }
+
+# waitfor TEXT: until it is on the screen.
+waitfor() {
+    i=0
+    while [ $i -lt "$LIMIT" ]; do
+        screen | grep -qF -- "$1" && return 0
+        i=$((i + 1)); sleep 0.1
+    done
+    return 1
+}
+# waitgone TEXT: until it is not.
+waitgone() {
+    i=0
+    while [ $i -lt "$LIMIT" ]; do
+        screen | grep -qF -- "$1" || return 0
+        i=$((i + 1)); sleep 0.1
+    done
+    return 1
+}
+# waituntil COMMAND...: until it succeeds.
+waituntil() {
+    i=0
+    while [ $i -lt "$LIMIT" ]; do
+        "$@" > /dev/null 2>&1 && return 0
+        i=$((i + 1)); sleep 0.1
+    done
+    return 1
+}
+
+# verdict STATUS NAME: one TAP line; a failure shows the screen.
+verdict() {
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        screen | sed 's/^/#   |/'
+        failed=1
+    fi
+}
+# expect TEXT NAME: waits for it, then says so.
+expect() { waitfor "$1"; verdict $? "$2"; }
+expect_gone() { waitgone "$1"; verdict $? "$2"; }
+# absent TEXT NAME: it is not on the screen now.
+absent() { ! screen | grep -qF -- "$1"; verdict $? "$2"; }
+# leave STATUS NAME: quits and checks the exit status.
+leave() {
+    keys C-c
+    type_line quit
+    expect "EXIT=$1" "$2"
+}
+done_testing() {
+    echo "1..$n"
+    exit "$failed"
+}
+# The process id of the gpdesk in the pane.
+pid_of() { pgrep -P "$(t display-message -p -t a '#{pane_pid}')" -x "$(basename "$GPDESK")" ||
+    pgrep -f -x "$GPDESK.*" -P "$(pgrep -P "$(t display-message -p -t a '#{pane_pid}')" | head -n 1)"; }
