@@ -10,3 +10,20 @@ check_PROGRAMS += tests/fuzz/fuzz_input
 TESTS += tests/fuzz/fuzz_input
 tests_fuzz_fuzz_input_SOURCES = tests/fuzz/fuzz_input.c
 tests_fuzz_fuzz_input_LDADD = libui.a libbase.a -lm
+
+# The workbench itself, in tmux (skipped, with the word, where there is none).
+TESTS += \
+  tests/screens/prompt.sh \
+  tests/screens/live.sh \
+  tests/screens/sizes.sh \
+  tests/screens/terms.sh \
+  tests/screens/signals.sh \
+  tests/screens/hostile.sh
+EXTRA_DIST += \
+  tests/screens/lib.sh \
+  tests/screens/prompt.sh \
+  tests/screens/live.sh \
+  tests/screens/sizes.sh \
+  tests/screens/terms.sh \
+  tests/screens/signals.sh \
+  tests/screens/hostile.sh

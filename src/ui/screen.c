@@ -122,7 +122,7 @@ void screen_layout(int rows, int cols, int prompt_rows, int log_rows, bool zoom,
         l->main = left;
     } else if (cols >= 160 && rows >= 45) {
         layout_wide(left, rows, l);
-    } else if (cols >= 100 && rows >= 30) {
+    } else if (cols >= MEDIUM_COLS && rows >= MEDIUM_ROWS) {
         layout_medium(left, rows, l);
     } else {
         layout_small(left, rows, log_rows, l);

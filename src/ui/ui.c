@@ -308,7 +308,7 @@ static void page_result(struct desk *d, const struct rec *r)
     size_t rows = 1;
     for (const char *p = buf_str(&r->text); *p; p++)
         rows += *p == '\n' && p[1];
-    size_t room = d->rows >= 30 && d->cols >= 100 ? (size_t)d->rows * 3 / 10 - 2 : 6;
+    size_t room = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS ? (size_t)d->rows * 3 / 10 - 2 : 6;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
     desk_page(d, d->line, buf_str(&r->text));

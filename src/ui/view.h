@@ -43,7 +43,7 @@ extern const struct view_ops view_data, view_runs, view_residual, view_nmll, vie
 
 enum focus { FOCUS_PROMPT, FOCUS_VIEW };
 enum pane { PANE_MAIN, PANE_SECOND, PANE_LIST, PANE_LOG, N_PANES };
-enum { MARKS_MAX = 6 };
+enum { MARKS_MAX = 6, MEDIUM_COLS = 110, MEDIUM_ROWS = 32 };   /* from there on: panes */
 
 /* Text over the view: help, a long result. */
 struct pager { bool open; char *title; char *text; size_t top, rows; int page; };

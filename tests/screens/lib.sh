@@ -46,6 +46,7 @@ start() {
     state=${STATE:-$work/state}
     cat > "$work/run.sh" << END
 cd "$work"
+trap : INT                     # Ctrl-C in line mode is for gpdesk
 env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" XDG_STATE_HOME="$state" LANG=C.UTF-8 \\
     OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*
 echo "EXIT=\$?"
@@ -85,6 +86,9 @@ waituntil() {
     done
     return 1
 }
+
+# Esc means the view after a moment without another key.
+to_view() { keys Escape; waitfor "[view]"; }
 
 # verdict STATUS NAME: one TAP line; a failure shows the screen.
 verdict() {

@@ -113,11 +113,12 @@ static void draw_wide(struct view *v, const struct canvas *c)
 {
     struct runs_state *s = v->state;
     const struct desk *d = v->desk;
-    static const struct { const char *head; int w; bool right; int min; } col[] = {
-        { "run", 6, false, 0 }, { "kernel", 16, false, 0 }, { "features", 9, true, 0 },
-        { "rank", 6, true, 66 }, { "it", 7, true, 0 }, { "residual", 9, true, 86 },
-        { "NMLL", 10, true, 0 }, { "RMSE", 9, true, 0 }, { "cover95", 8, true, 76 },
-        { "time", 10, true, 60 },
+    /* min: the width of the pane from which on a column is shown. */
+    const struct { const char *head; int w; bool right; int min; } col[] = {
+        { "run", 4, false, 0 }, { "kernel", c->w >= 100 ? 18 : 11, false, 0 },
+        { "features", 8, true, 0 }, { "rank", 5, true, 70 }, { "it", 6, true, 0 },
+        { "residual", 8, true, 90 }, { "NMLL", 9, true, 0 }, { "RMSE", 8, true, 0 },
+        { "cover95", 7, true, 64 }, { "time", 9, true, 80 },
     };
     int x = 2;
     for (size_t j = 0; j < sizeof col / sizeof *col; j++)

@@ -1,0 +1,81 @@
+#!/bin/sh
+# The main job at the keyboard: demo, tune, fit with live plots, cancel, score; gnuplot that dies or
+# is missing.
+. "$(dirname "$0")/lib.sh"
+
+# The gnuplot child of the tested program.
+gnuplot_of() { pgrep -P "$(pid_of)" -x gnuplot; }
+
+start 100 30 -- --threads 2
+type_line "demo friedman1 n=400 seed=3"
+expect "friedman1 400 x 10" "demo loads data"
+type_line "split test=25% seed=1"
+expect "test 100" "split"
+type_line "tune features=256 evals=8"
+expect "[4 NMLL" "tune brings its view forward"
+expect "best so far" "with a live plot"
+expect "t1  matern" "tune ends with its result"
+type_line "fit solver=pcg features=1024 rank=64"
+expect "[3 Resid" "fit brings the residual"
+expect "stopped: reached rtol" "and says why it stopped"
+expect "1e-06" "the axis of the residual is labelled"
+type_line "score"
+expect "[6 Calib" "score brings the calibration"
+expect "share of targets inside" "with the coverage plot"
+to_view
+keys Right
+expect "Predictive sd" "Right turns to the histogram of sd"
+keys Right
+expect "mean predicted sd" "then error against sd"
+keys Right
+expect "Predicted against observed" "then parity"
+keys 2
+expect "cover95" "the table of runs"
+keys Up
+keys Enter
+expect "Run t1" "Enter shows all of a run"
+keys q
+keys ' '
+keys ' '
+keys =
+expect "compare" "= compares the marked runs"
+keys q
+keys n
+expect "gpdesk> note" "n puts a note on the prompt"
+keys C-c
+
+# A long fit: live, then stopped by Ctrl-C, then the prompt is free.
+type_line "demo robot n=20000 seed=2"
+expect "robot 20,000 x" "larger data"
+type_line "fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000"
+waitfor "r2 cg"
+verdict $? "the job line follows the solver"
+expect "r2 recursive" "the residual is drawn while it runs"
+keys -l "abc"
+expect "gpdesk> abc" "the prompt echoes while it computes"
+keys C-c
+expect_gone "gpdesk> abc" "Ctrl-C clears the line first"
+waitfor "r2 cg"
+verdict $? "and the job still runs"
+gp=$(gnuplot_of)
+if [ -n "$gp" ]; then
+    kill -9 $gp
+    waituntil test -n "$(gnuplot_of)"
+    expect "r2 recursive" "gnuplot killed: the plot stays"
+    waituntil sh -c "! kill -0 $gp"
+    verdict $? "its child is reaped"
+fi
+keys C-c
+expect "stop r2" "Ctrl-C with nothing typed asks the job to stop"
+expect " ready" "and it stops"
+expect "~r2" "r2 is marked as stopped" || true
+leave 0 "quit"
+
+start 100 30 GPDESK_GNUPLOT=/nonexistent -- --threads 2
+type_line "demo toy"
+expect " ready" "without gnuplot"
+type_line "tune features=128 evals=4"
+expect "gnuplot" "its absence is said"
+expect "best so far" "and the plot is drawn all the same"
+leave 0 "quit without gnuplot"
+done_testing

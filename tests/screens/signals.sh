@@ -1,0 +1,75 @@
+#!/bin/sh
+# Signals and a terminal that vanishes: jobs keep their best iterate, the session is on disk.
+. "$(dirname "$0")/lib.sh"
+
+ended() { ! kill -0 "$1" 2> /dev/null; }
+long="fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000"
+
+start 80 24 -- --threads 2 -s "$work/one.gpd"
+type_line "demo robot n=20000 seed=2"
+expect "robot 20,000 x" "data"
+type_line "$long"
+waitfor "r1 cg"
+verdict $? "a job runs"
+pid=$(pid_of)
+kill -TERM "$pid"
+expect "EXIT=143" "SIGTERM: status 143"
+start 80 24 -- --threads 2 -s "$work/one.gpd"
+expect "robot 20,000 x" "the session comes back"
+keys M-2
+expect "r1" "with the run that was stopped"
+keys C-d
+expect "EXIT=0" "quit"
+
+start 80 24 -- --threads 2
+expect " ready" "again"
+pid=$(pid_of)
+kill -HUP "$pid"
+expect "EXIT=129" "SIGHUP: status 129"
+
+start 80 24 -- --threads 2 -s "$work/two.gpd"
+type_line "demo robot n=20000 seed=2"
+expect "robot 20,000 x" "data"
+type_line "$long"
+waitfor "r1 cg"
+verdict $? "a job runs"
+keys C-d
+expect "Ctrl-D again" "Ctrl-D asks once while a job runs"
+keys C-c
+waitfor "stop r1"
+verdict $? "another key answers no"
+expect " ready" "and is a key as ever"
+type_line "$long"
+waitfor "r2 cg"
+pid=$(pid_of)
+t kill-pane -t a
+waituntil ended "$pid"
+verdict $? "the terminal vanishes: the program ends"
+test -s "$work/two.gpd"
+verdict $? "its session is on disk"
+
+# Ctrl-Z needs a shell with job control around it.
+if command -v bash > /dev/null 2>&1; then
+    tmux -L "$SOCKET" kill-server > /dev/null 2>&1
+    waituntil sh -c "! tmux -L $SOCKET has-session"
+    t new-session -d -s a -x 80 -y 24 "env HOME=$work PS1='shell> ' XDG_STATE_HOME=$work/state \
+LANG=C.UTF-8 bash --norc --noprofile -i" > /dev/null 2>&1
+    expect "shell>" "a shell"
+    type_line "$GPDESK"
+    expect " ready" "starts"
+    keys -l "half"
+    expect "gpdesk> half" "half a line"
+    keys C-z
+    expect "Stopped" "Ctrl-Z stops it"
+    type_line "echo SA''NE"
+    expect "SANE" "the shell has its terminal back"
+    type_line "fg"
+    expect " ready" "fg brings the screen back"
+    expect "gpdesk> half" "with the typed line"
+    keys C-c
+    type_line quit
+    expect_gone " ready" "quit"
+    type_line 'echo STATUS=$?'
+    expect "STATUS=0" "with status 0"
+fi
+done_testing
