@@ -169,6 +169,7 @@ static enum status set_hyper(struct workspace *ws, const char *name, double lo, 
     struct tune_bound *b = hp_bound(ws, slot), old = *b;
     if (lo == hi) {
         *hp_place(ws, slot) = lo;
+        ws->scale_tuned &= slot < kernel_nhp(&ws->kernel);
         ws->hp_tuned = true; /* chosen by somebody: a fit need not say that they are untuned */
         return ST_OK;
     }

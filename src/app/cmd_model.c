@@ -51,7 +51,7 @@ static void kernel_take(struct workspace *ws, const struct kernel *k, const doub
         ws->hp[i] = isfinite(hp[i]) ? hp[i] : h.init;
         ws->hp_bound[i] = (struct tune_bound){ h.lo, h.hi, false, 0 };
     }
-    ws->hp_tuned = false;
+    ws->hp_tuned = ws->scale_tuned = false;
     ws->serial++;
 }
 
@@ -158,7 +158,7 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, struct fit
     if (rc != ST_OK)
         return rc;
     /* What the user has set stays as it is; what a tuning found with fewer features is refined. */
-    o->keep_scale = !ws->hp_tuned || !args_bool(a, "rescale");
+    o->keep_scale = !ws->scale_tuned || !args_bool(a, "rescale");
     for (size_t i = 0; i < args_hp(a); i++) {
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);

@@ -288,7 +288,7 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     ws->kernel = r->fit.kernel;
     ws->amplitude = r->tune.best.amplitude;
     ws->noise = r->tune.best.noise;
-    ws->hp_tuned = true;
+    ws->hp_tuned = ws->scale_tuned = true;
     if (r->tune.why == TUNE_CANCELLED)
         ws->unconverged = true;
     tune_words(ws, r, &r->tune);

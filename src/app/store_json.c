@@ -291,6 +291,7 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     num(b, "amplitude", ws->amplitude);
     num(b, "noise", ws->noise);
     flag(b, "tuned", ws->hp_tuned);
+    flag(b, "scale_tuned", ws->scale_tuned);
     bounds(b, ws->hp_bound, nhp, &ws->amp_bound, &ws->noise_bound);
     count(b, "seed", ws->opt.seed);
     str(b, "precision", store_precisions[ws->opt.precision]);

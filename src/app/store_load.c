@@ -1030,6 +1030,7 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->amplitude = amplitude;
     ws->noise = noise;
     ws->hp_tuned = tuned;
+    ws->scale_tuned = tuned && jdoc_bool(j, "$.scale_tuned");
     ws->opt.seed = seed;
     ws->opt.precision = precision;
 }

@@ -67,6 +67,7 @@ struct store;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
+    bool scale_tuned;             /* amplitude and noise come from a tuning, not from the user */
     struct tune_bound hp_bound[KERNEL_MAX_HP], amp_bound, noise_bound; /* from `set l=a..b` */
     struct run **run; size_t nrun; size_t nfit, ntune;  /* order of creation */
     char last_fit[16];
