@@ -260,7 +260,9 @@ static enum status merge(struct figure *to, const struct figure *from, const cha
         if (s->mark == MARK_HLINE || s->mark == MARK_VLINE || s->mark == MARK_BAND || s->faint)
             continue;
         char title[80];
-        snprintf(title, sizeof title, "%s %s", id, s->title ? s->title : "");
+        const char *own = s->title ? s->title : "";
+        bool named = strncmp(own, id, strlen(id)) == 0;
+        snprintf(title, sizeof title, "%s%s%s", named ? "" : id, named ? "" : " ", own);
         struct series *n = figure_add(to, title, s->mark, s->n, s->x, s->y, err);
         if (!n)
             return ST_NOMEM;
