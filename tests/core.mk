@@ -7,3 +7,16 @@ tests_check_command_SOURCES = tests/check_command.c
 tests_check_command_LDADD = $(app_tests)
 tests_check_job_SOURCES = tests/check_job.c
 tests_check_job_LDADD = $(app_tests)
+
+check_PROGRAMS += tests/fuzz/fuzz_script
+TESTS += tests/fuzz/fuzz_script
+tests_fuzz_fuzz_script_SOURCES = tests/fuzz/fuzz_script.c
+tests_fuzz_fuzz_script_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+
+# Scripts drive the program; jsonl judges what it writes.
+check_PROGRAMS += tests/jsonl
+tests_jsonl_SOURCES = tests/jsonl.c
+tests_jsonl_LDADD = $(APP_LIBS)
+TESTS += tests/scripts/batch.sh tests/scripts/signals.sh tests/scripts/examples.sh
+EXTRA_DIST += tests/scripts/lib.sh tests/scripts/batch.sh tests/scripts/signals.sh \
+  tests/scripts/examples.sh

@@ -518,8 +518,11 @@ bool args_looks_like_run(const char *s)
 static enum status check_value(const struct arg *a, char **text, struct err *err)
 {
     double lo, hi;
+    struct err own = { 0 };
     bool flag;
 
+    if (!err)
+        err = &own;
     if (!**text && a->type != ARG_TEXT)
         return bad_value(a, *text, ST_USAGE, "a value is missing", err);
     switch (a->type) {
@@ -556,9 +559,9 @@ static enum status check_value(const struct arg *a, char **text, struct err *err
         err_hint(err, "runs");
         return ST_USAGE;
     case ARG_PLOT:
-        return plot_find(*text, err) ? ST_OK : ST_NOT_FOUND;
+        return plot_find(*text, err) ? ST_OK : err->code;
     case ARG_OPTION:
-        return option_find(*text, err) ? ST_OK : ST_NOT_FOUND;
+        return option_find(*text, err) ? ST_OK : err->code;
     default:
         return ST_OK;
     }

@@ -756,7 +756,7 @@ const struct command cmd_general_rows[] = {
         { "text", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
           "the rest of the line" } },
       0, cmd_note, NULL },
-    { "source", "session", "Run a script", "source share/examples/co2.gps",
+    { "source", "session", "Run a script", "source share/examples/demo.gps",
       { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script" } },
       0, cmd_source, "All of it is parsed before its first line runs." },
     { "help", "general", "This overview, a command, a page, or a search", "help fit",

@@ -1,0 +1,35 @@
+#!/bin/sh
+# tests/scripts/examples.sh -- every example of the command table runs on bundled data.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+# What an example may rely on: data, a split, a kernel, a tuning, two fits and a score.
+before='demo friedman1 n=120 seed=1; split test=25% seed=2; kernel rbf; tune features=64 evals=4;
+fit features=64; fit features=128; score'
+cd "$src" || exit 99
+"$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' >"$dir/verbs"
+ok "there are verbs" test -s "$dir/verbs"
+while read -r verb; do
+    "$gpdesk" -q -e "help $verb" | sed -n '/^example  /,/^[a-z]/{s/^example  //p;s/^         //p}' \
+        >"$dir/lines"
+    while read -r line; do
+        before_this=$before
+        case $verb in
+        resume) # needs a session that somebody left
+            (cd "$dir" && "$gpdesk" -q -e 'demo toy; save' >/dev/null 2>&1)
+            before_this= ;;
+        source) before_this= ;;
+        esac
+        case $line in
+        stop*) # with nothing to stop it says so
+            "$gpdesk" -q -e "$before_this" -e "$line" >"$dir/.o" 2>&1
+            has "$line" "$(cat "$dir/.o")" 'no job is running' ;;
+        *)
+            # Files that examples write land in the test's own directory.
+            (cd "$dir" && ln -sfn "$src/share" share &&
+                timeout 300 "$gpdesk" -q -e "$before_this" -e "$line" >.o 2>&1)
+            result $? "$line" "$(tail -n 5 "$dir/.o")" ;;
+        esac
+    done <"$dir/lines"
+done <"$dir/verbs"
+
+finish

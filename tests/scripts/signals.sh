@@ -1,0 +1,35 @@
+#!/bin/sh
+# tests/scripts/signals.sh -- a batch that is stopped: the best iterate is kept, the status says it.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+# A fit that would take minutes; it is stopped once it iterates.
+start() {
+    rm -f run.json s.gpd
+    "$gpdesk" --format json -s s.gpd -e 'demo friedman1 n=20000; split test=10%' \
+        -e 'fit features=4096 solver=cg rtol=1e-15 maxit=1000000 noise=0.0001 variance=none' -e 'score' \
+        >run.json 2>run.err &
+    pid=$!
+    for i in $(seq 600); do
+        grep -q '"phase":"cg"' run.json && break
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+    done
+}
+
+start
+kill -INT $pid
+wait $pid
+is "SIGINT gives 130" $? 130
+ok "every line is a record" "$jsonl" check <run.json
+is "the fit ended as cancelled" "$("$jsonl" get fit '$.outcome' <run.json)" cancelled
+is "what followed was not run" "$("$jsonl" type result score <run.json)" 0
+"$gpdesk" --format json -s s.gpd -e runs >after.json 2>/dev/null
+is "the session has the run" "$("$jsonl" get runs '$.runs[0].run' <after.json)" r1
+
+start
+kill -TERM $pid
+wait $pid
+is "SIGTERM gives 143" $? 143
+is "and keeps the run" "$("$jsonl" get fit '$.outcome' <run.json)" cancelled
+
+finish
