@@ -367,6 +367,7 @@ static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
 {
     const size_t M = p->f->M, mi = M - i0 < TILE ? M - i0 : TILE;
     const size_t nj = p->L - j0 < TILE ? p->L - j0 : TILE;
+    const bool diagonal = p->lower && i0 == j0;
     double *C = p->C + j0 * M + i0;
     float *tmp = (float *)(void *)(p->tmp + worker * p->tmp_bytes);
 
@@ -375,15 +376,22 @@ static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
         const char *z = p->z + (at * p->ldz + i0) * p->size;
         const char *b = (p->b ? p->b + at * p->ldb * p->size : p->z + at * p->ldz * p->size) +
                         j0 * p->size;
-        if (p->dbl) {
+        if (p->dbl && diagonal)
+            blas_dsyrk1(true, false, mi, rows, 1.0, (const double *)(const void *)z, p->ldz, 1.0, C,
+                        M);
+        else if (p->dbl)
             blas_dgemm1(false, true, mi, nj, rows, 1.0, (const double *)(const void *)z, p->ldz,
                         (const double *)(const void *)b, p->ldb, 1.0, C, M);
-            continue;
+        else if (diagonal)
+            blas_ssyrk1(true, false, mi, rows, 1.0F, (const float *)(const void *)z, p->ldz, 0.0F,
+                        tmp, TILE);
+        else
+            blas_sgemm1(false, true, mi, nj, rows, 1.0F, (const float *)(const void *)z, p->ldz,
+                        (const float *)(const void *)b, p->ldb, 0.0F, tmp, TILE);
+        for (size_t j = 0; !p->dbl && j < nj; j++) {
+            const size_t top = diagonal ? j : 0;
+            simd_now()->add(mi - top, tmp + j * TILE + top, C + j * M + top);
         }
-        blas_sgemm1(false, true, mi, nj, rows, 1.0F, (const float *)(const void *)z, p->ldz,
-                    (const float *)(const void *)b, p->ldb, 0.0F, tmp, TILE);
-        for (size_t j = 0; j < nj; j++)
-            simd_now()->add(mi, tmp + j * TILE, C + j * M);
     }
 }
 
