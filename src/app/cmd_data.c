@@ -601,7 +601,7 @@ static enum status show_run(struct workspace *ws, const struct run *run)
     if (run->kind == RUN_FIT && run->state == RUN_DONE) {
         const struct fit_info *f = &run->info;
         rec_text(&r, "\n  hyper     l %.4g   amplitude %.4g   noise %.4g", run->fit.hp[0],
-                 run->fit.amplitude, run->fit.noise);
+                 run->info.amplitude, run->info.noise);
         rec_text(&r, "\n  solver    %s, %zu features, rank %zu, rtol %g, %s after %zu iterations",
                  f->solver, f->features, f->rank, run->fit.rtol, outcome_name(f->why),
                  f->iterations);

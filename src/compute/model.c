@@ -93,6 +93,15 @@ static void restore_lower(double *G, const double *diag, size_t M)
         G[i + i * M] = diag[i];
 }
 
+static double least_pivot(const double *L, size_t M)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < M; i++)
+        least = fmin(least, L[i + i * M] * L[i + i * M]);
+    return least;
+}
+
 enum status model_factor(struct fop *f, const double *y, double ratio, double **L, double *b,
                          double *jitter, const struct ctl *ctl, struct err *err)
 {
@@ -109,6 +118,8 @@ enum status model_factor(struct fop *f, const double *y, double ratio, double **
         for (size_t i = 0; i < M; i++)
             G[i + i * M] = diag[i] + ratio + *jitter;
         rc = blas_dpotrf(fop_pool(f), M, G, M, ctl, NULL, err);
+        if (rc == ST_OK && least_pivot(G, M) < 0.5 * ratio)
+            rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise"); /* cf. nmll.c */
         if (rc != ST_NOT_PD || *jitter > 1e-4 * (double)fop_rows(f))
             break;
         *jitter = *jitter > 0.0 ? *jitter * 10.0 : 1e-9 * (double)fop_rows(f);

@@ -18,7 +18,7 @@
 /* The target that an automatic rank aims at: rank-th eigenvalue over noise variance (C.3). */
 static const double ratio_target = 30.0;
 /* Of the features, this share used up by the data means variances that are too small (B.6). */
-static const double starved_share = 0.75;
+static const double starved_share = 0.5;
 
 struct fit {
     const struct fit_opts *o;

@@ -20,50 +20,6 @@ static const double LOG_2PI = 1.8378770664093454836;
 
 /* ---- the spectrum ---- */
 
-/* Number of eigenvalues of the tridiagonal (d, e) below x (Sturm sequence). */
-static size_t tri_count_below(size_t m, const double *d, const double *e, double x)
-{
-    size_t count = 0;
-    double q = 1.0;
-
-    for (size_t i = 0; i < m; i++) {
-        const double off = i > 0 ? e[i - 1] * e[i - 1] / q : 0.0;
-        q = d[i] - x - off;
-        if (q < 0.0)
-            count++;
-        if (fabs(q) < 1e-300)
-            q = -1e-300;
-    }
-    return count;
-}
-
-/* Shifts a tridiagonal that rounding has made indefinite, so that its smallest eigenvalue is just
- * above 0: the same in kind as clipping eigenvalues, and as small as the rounding. */
-static double tri_lift(size_t m, double *d, const double *e)
-{
-    double scale = 0.0;
-
-    for (size_t i = 0; i < m; i++)
-        scale = fmax(scale, fabs(d[i]));
-    if (!(scale > 0.0) || tri_count_below(m, d, e, 0.0) == 0)
-        return 0.0;
-    double hi = 0.0, lo = 1e-16 * scale; /* the eigenvalue is in (-lo, -hi] */
-    while (tri_count_below(m, d, e, -lo) > 0 && lo < 4.0 * scale) {
-        hi = lo;
-        lo *= 4.0;
-    }
-    while (lo - hi > 0.01 * lo) {
-        const double mid = 0.5 * (lo + hi);
-        if (tri_count_below(m, d, e, -mid) > 0)
-            hi = mid;
-        else
-            lo = mid;
-    }
-    for (size_t i = 0; i < m; i++)
-        d[i] += lo;
-    return lo;
-}
-
 void nmll_eig_free(struct nmll_eig *eig)
 {
     if (eig == NULL)
@@ -83,10 +39,7 @@ static enum status eig_full(struct nmll_eig *out, double *G, const double *b, st
         return rc;
     for (size_t i = 0; i < M; i++) {
         out->g[i] = blas_ddot(M, G + i * M, b);
-        if (out->d[i] < 0.0) {
-            out->shift = fmax(out->shift, -out->d[i]);
-            out->d[i] = 0.0;
-        }
+        out->d[i] = fmax(out->d[i], 0.0);
     }
     return ST_OK;
 }
@@ -110,8 +63,6 @@ enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double
     } else {
         memcpy(out->g, b, M * sizeof *b);
         rc = blas_tridiag(M, G, M, out->d, out->e, 1, out->g, M, err);
-        if (rc == ST_OK)
-            out->shift = tri_lift(M, out->d, out->e);
     }
     if (rc != ST_OK)
         nmll_eig_free(out);
@@ -163,7 +114,13 @@ static double logsum_value(const struct logsum *s)
     return log(s->mant) + (double)s->expo * 0.69314718055994530942;
 }
 
-/* log|A1|, g' A1^-1 g and tr A1^-1 at a ratio; false when A1 is not positive definite there. */
+/* When G is positive semidefinite every pivot of G + ratio I is at least the ratio.  One that falls
+ * short by this share says that rounding has made G indefinite by as much as the noise: such a point
+ * has no value, and near it a spurious one that no search must find. */
+static const double pivot_share = 0.75;
+
+/* log|A1|, g' A1^-1 g and tr A1^-1 at a ratio; false when A1 is not positive definite there, or only
+ * by accident. */
 static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
                         double *trace)
 {
@@ -181,7 +138,7 @@ static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, 
             delta = q->d[i] + ratio;
             u = q->g[i];
         }
-        if (!(delta > 0.0) || !isfinite(delta))
+        if (!(delta > pivot_share * ratio) || !isfinite(delta))
             return false;
         logsum_mul(&ls, delta);
         qsum += u * u / delta;
@@ -377,16 +334,22 @@ struct chol_parts {
 };
 
 /* A1 (lower, in place) becomes its inverse when `invert`, its factor otherwise. */
-static enum status chol_parts(struct pool *pool, size_t M, double *A, const double *g, bool invert,
-                              struct chol_parts *p, const struct ctl *ctl, struct err *err)
+static enum status chol_parts(struct pool *pool, size_t M, double *A, double ratio,
+                              const double *g, bool invert, struct chol_parts *p,
+                              const struct ctl *ctl, struct err *err)
 {
     enum status rc = blas_dpotrf(pool, M, A, M, ctl, NULL, err);
 
     if (rc != ST_OK)
         return rc;
     p->logdet = 0.0;
-    for (size_t i = 0; i < M; i++)
-        p->logdet += 2.0 * log(A[i + i * M]);
+    for (size_t i = 0; i < M; i++) {
+        const double l = A[i + i * M];
+        if (l * l < pivot_share * ratio)
+            return err_set(err, ST_NOT_PD, "rounding in the %zu x %zu matrix is as large as the "
+                           "noise (ratio %.3g)", M, M, ratio);
+        p->logdet += 2.0 * log(l);
+    }
     memcpy(p->w, g, M * sizeof *g);
     rc = blas_dtrsm(pool, false, M, 1, A, M, p->w, M, err);
     if (rc == ST_OK)
@@ -492,7 +455,7 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         G[i + i * M] += ratio;
     if (rc == ST_OK)
-        rc = chol_parts(fop_pool(f), M, G, b, grad != NULL, &p, ctl, err);
+        rc = chol_parts(fop_pool(f), M, G, ratio, b, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
         *effdim = rc == ST_OK && grad != NULL ? (double)M - ratio * p.trace : NAN;
     if (rc == ST_OK) {
@@ -553,7 +516,7 @@ static double ratio_value(struct ratio_search *s, double log_ratio)
     if (s->rc != ST_OK)
         return f;
     refill(s->G, s->diag, s->M, ratio);
-    const enum status rc = chol_parts(s->pool, s->M, s->G, s->b, false, &s->p, s->ctl, s->err);
+    const enum status rc = chol_parts(s->pool, s->M, s->G, ratio, s->b, false, &s->p, s->ctl, s->err);
     if (rc == ST_NOT_PD) {
         err_clear(s->err);
     } else if (rc != ST_OK) {
@@ -654,8 +617,6 @@ static enum status best_by_tridiagonal(struct ratio_search *s, double *noise, do
     s->at = log(ratio);
     if (effdim != NULL)
         *effdim = nmll_eig_effdim(&q, ratio);
-    for (size_t i = 0; i < s->M; i++)
-        s->diag[i] += q.shift;
     nmll_eig_free(&q);
     return ST_OK;
 }
@@ -707,7 +668,7 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
                                : fmin(fmax(sqrt(ratio) * s.best_amplitude, nb[0]), nb[1]);
         if (grad != NULL) {
             refill(s.G, s.diag, M, ratio);
-            rc = chol_parts(s.pool, M, s.G, b, true, &s.p, ctl, err);
+            rc = chol_parts(s.pool, M, s.G, ratio, b, true, &s.p, ctl, err);
             if (rc == ST_OK && effdim != NULL)
                 *effdim = (double)M - ratio * s.p.trace;
             if (rc == ST_OK)
@@ -743,7 +704,7 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const d
     K = p.w ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
     rc = K ? exact_matrix(k, hp, X, n, src->d, ratio, K, pool, ctl, err) : ST_NOMEM;
     if (rc == ST_OK)
-        rc = chol_parts(pool, n, K, y, grad != NULL, &p, ctl, err);
+        rc = chol_parts(pool, n, K, ratio, y, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
         *effdim = rc == ST_OK && grad != NULL ? (double)n - ratio * p.trace : NAN;
     if (rc == ST_OK) {

@@ -15,7 +15,6 @@ struct nmll_eig {
     double yty;
     double *d, *e;   /* tridiagonal form, or (e == NULL) the eigenvalues, clipped at 0 */
     double *g;       /* Q' Z'y (dual: Q' y) */
-    double shift;    /* added to d because rounding had made the Gram indefinite (>= 0) */
 };
 /* want_eigen: diagonalise fully (for display), else tridiagonal only. */
 enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const struct ctl *,
@@ -25,7 +24,8 @@ enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const
 enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double yty, bool dual,
                           bool want_eigen, struct nmll_eig *out, struct err *);
 void nmll_eig_free(struct nmll_eig *);
-/* NMLL at given amplitude and noise (standard deviations); +inf where the arithmetic fails. */
+/* NMLL at given amplitude and noise (standard deviations); +inf where the arithmetic fails: where
+ * rounding has made the Gram indefinite by about the noise ratio. */
 double nmll_eig_at(const struct nmll_eig *, double amplitude, double noise);
 /* Best amplitude in closed form at a noise ratio (methods.md B.3). */
 double nmll_eig_profile(const struct nmll_eig *, double ratio, double *amplitude);

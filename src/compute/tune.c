@@ -147,6 +147,14 @@ static enum status forgive(enum status rc, struct tune_point *p, struct err *err
     return ST_OK;
 }
 
+static bool at_start(const struct tune_job *job, const double *hp)
+{
+    for (size_t i = 0; i < job->nhp; i++)
+        if (fabs(log(hp[i] / job->start[i])) > 1e-9)
+            return false;
+    return true;
+}
+
 enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *err)
 {
@@ -183,6 +191,8 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
             g[i] *= scale;
         chain(job, g, gradu);
     }
+    if (l != &job->full && isnan(job->start_low) && at_start(job, out->hp))
+        job->start_low = out->nmll;
     return record(job, out, err);
 }
 
@@ -349,24 +359,27 @@ static enum status run_polish(struct tune_job *job, struct err *err)
                : tune_eval_at(job, u, from.amplitude, from.noise, NULL, &from, err);
 }
 
-/* Never worse than the start: it is scored at the full level too, and polished when it wins. */
+/* Never worse than the start: it is scored at the full level too, and polished when it wins.  When
+ * the sample already puts it a tenth of a nat a row behind, it cannot. */
 static enum status compare_start(struct tune_job *job, struct err *err)
 {
     struct tune_point p = { .nmll = INFINITY };
     const double before = job->res->best.nmll;
     double u[KERNEL_MAX_HP];
-    enum status rc;
+    enum status rc = ST_OK;
 
     if (job->opts->start == NULL || job->nfree == 0)
         return ST_OK;
     tune_from_hp(job, job->start, u);
-    if (tune_profiles_full(job)) {
-        rc = tune_eval(job, u, true, NULL, &p, err);
-    } else {
+    if (job->have_low && isnan(job->start_low))
         rc = tune_eval(job, u, false, NULL, &p, err);
-        if (rc == ST_OK && p.subsampled && isfinite(p.nmll))
-            rc = tune_eval_at(job, u, p.amplitude, p.noise, NULL, &p, err);
-    }
+    if (rc != ST_OK ||
+        (job->have_low && job->start_low > job->best_low.nmll + 0.1 * (double)job->full.n))
+        return rc;
+    if (tune_profiles_full(job))
+        rc = tune_eval(job, u, true, NULL, &p, err);
+    else
+        rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
     if (rc == ST_OK && p.nmll < before && job->opts->polish)
         rc = tune_descend(job, &p, true, 10, err);
     return rc;
@@ -408,7 +421,7 @@ static void verdict(struct tune_job *job, double var_y)
     const unsigned at = res->at_lower | res->at_upper;
     char name[KERNEL_NAME_MAX], val[32];
 
-    res->degenerate = p->noise * p->noise > 0.95 * var_y;
+    res->degenerate = p->noise * p->noise > 0.9 * var_y;
     if (res->degenerate) {
         snprintf(res->verdict, sizeof res->verdict,
                  "degenerate: noise explains nearly everything, the inputs explain little with "
@@ -484,6 +497,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };
     res->best.nmll = job.best_low.nmll = INFINITY;
+    job.start_low = NAN;
     res->best.subsampled = true;
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
     if (rc == ST_OK)
@@ -492,7 +506,6 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
         rc = job_levels(&job, src, y, err);
     if (rc == ST_OK)
         rc = run_search(&job, err);
-    level_close(&job.low);
     if (rc == ST_OK)
         rc = run_polish(&job, err);
     if (rc == ST_OK)

@@ -42,6 +42,7 @@ struct tune_job {
     size_t *idx;
     double *ysub;
     struct tune_point best_low;                  /* nmll +inf: none yet */
+    double start_low;                            /* the start's score at the low level; NaN */
 };
 
 void tune_to_hp(const struct tune_job *, const double *u, double *hp);

@@ -187,10 +187,12 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
     struct descent d = { .job = job, .full = full, .scale = 1.0, .err = err };
     double x[MAX_VARS] = { 0 };
 
-    d.joint = full && !tune_profiles_full(job);
+    d.joint = job->opts->exact;
     descent_vars(&d, from, x);
     if (d.nvars == 0) { /* everything fixed: one evaluation */
         struct tune_point p;
+        if (!from->subsampled && isfinite(from->nmll))
+            return ST_OK;
         return d.joint ? tune_eval_at(job, x, d.amplitude, d.noise, NULL, &p, err)
                        : tune_eval(job, x, full, NULL, &p, err);
     }

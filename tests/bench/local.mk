@@ -18,3 +18,8 @@ bench: gpdesk$(EXEEXT) $(bench_programs)
 	  top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
 	    GPDESK='$(abs_top_builddir)/gpdesk' $(SHELL) $(srcdir)/$$s || exit 1; \
 	done
+
+# The compute core alone: tune, fit and score one data set (see the head of the file).
+EXTRA_PROGRAMS += tests/bench/bench_gp
+tests_bench_bench_gp_SOURCES = tests/bench/bench_gp.c
+tests_bench_bench_gp_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)

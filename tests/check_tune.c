@@ -1,0 +1,386 @@
+/* tests/check_tune.c -- the search for hyperparameters: golden optima, bounds, fixed values, stops,
+ * and that nothing comes out worse than it went in. */
+#include "compute/backend.h"
+#include "compute/blas.h"
+#include "compute/rng.h"
+#include "compute/tune.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct kernel parse(const char *text)
+{
+    struct kernel k;
+    double set[KERNEL_MAX_HP];
+    ck_assert_int_eq(kernel_parse(text, &k, set, NULL), ST_OK);
+    return k;
+}
+
+static struct tune_opts options(size_t features)
+{
+    return (struct tune_opts){ .method = "bayes", .features = features, .polish = true, .seed = 5 };
+}
+
+enum { N = 600, D = 2 };
+struct prob { double X[N * D], y[N]; struct source_array src; };
+
+/* A smooth function of two inputs with noise 0.2, scaled to unit variance. */
+static struct prob *prob_make(double noise)
+{
+    struct prob *p = malloc(sizeof *p);
+    double mean = 0, var = 0;
+
+    ck_assert_ptr_nonnull(p);
+    for (size_t i = 0; i < N * D; i++)
+        p->X[i] = rng_normal(31, rng_stream(RNG_TEST, 1), i);
+    for (size_t i = 0; i < N; i++) {
+        p->y[i] = noise < 0 ? 0.0 : sin(1.5 * p->X[i * D]) + cos(p->X[i * D + 1]);
+        p->y[i] += fabs(noise) * rng_normal(31, rng_stream(RNG_TEST, 2), i);
+        mean += p->y[i] / N;
+    }
+    for (size_t i = 0; i < N; i++)
+        var += (p->y[i] - mean) * (p->y[i] - mean) / N;
+    for (size_t i = 0; i < N; i++)
+        p->y[i] = (p->y[i] - mean) / sqrt(var);
+    source_array_init(&p->src, p->X, N, D, D);
+    return p;
+}
+
+static struct tune_result run(const struct prob *p, const char *kernel, const struct tune_opts *o,
+                              struct pool *pool)
+{
+    struct kernel k = parse(kernel);
+    struct tune_result res;
+    struct err err = { 0 };
+    const enum status rc = tune_run(&k, &p->src.base, p->y, o, backend_cpu(), pool, NULL, &res,
+                                    &err);
+    ck_assert_msg(rc == ST_OK, "%s", err.msg);
+    return res;
+}
+
+/* NMLL at a point, by nmll_features on all rows. */
+static double score(const struct prob *p, const char *kernel, const struct tune_opts *o,
+                    const struct tune_point *at)
+{
+    struct kernel k = parse(kernel);
+    struct fop_opts fo = { .precision = o->precision };
+    struct featmap *map = featmap_new(&k, D, o->features, o->seed, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &p->src.base, &fo, NULL);
+    double v;
+    ck_assert_int_eq(nmll_features(f, p->y, at->hp, 1, at->amplitude, at->noise, &v, NULL, NULL,
+                                   NULL, NULL), ST_OK);
+    fop_free(f);
+    featmap_free(map);
+    return v;
+}
+
+/* The exact kernel's golden optimum (found there by another optimiser). */
+START_TEST(exact_optimum_is_golden)
+{
+    static const char *const text[] = { "rbf", "matern(nu=3/2)", "matern(nu=5/2)" };
+    static const char *const name[] = { "rbf", "mat32", "mat52" };
+    size_t n, d, r, c;
+    char key[40];
+    double *X = support_golden("gp_X", &n, &d), *y = support_golden("gp_y", &r, &c);
+    struct source_array src;
+    struct kernel k = parse(text[_i]);
+    struct tune_opts o = options(0);
+    struct tune_result res;
+    struct err err = { 0 };
+
+    source_array_init(&src, X, n, d, d);
+    o.exact = true;
+    ck_assert_msg(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, &err) == ST_OK,
+                  "%s", err.msg);
+    snprintf(key, sizeof key, "opt_nmll_%s", name[_i]);
+    const double want = support_golden_scalar("gp_scalars", key);
+    ck_assert_double_le(res.best.nmll, want + 1e-6 * fabs(want));
+    /* The same valley, not a better one elsewhere. */
+    snprintf(key, sizeof key, "opt_s_%s", name[_i]);
+    ck_assert_double_le(fabs(res.best.hp[0] * support_golden_scalar("gp_scalars", key) - 1), 1e-3);
+    snprintf(key, sizeof key, "opt_lam2_%s", name[_i]);
+    ck_assert_double_le(fabs(res.best.noise / sqrt(support_golden_scalar("gp_scalars", key)) - 1),
+                        1e-3);
+    ck_assert(!res.best.subsampled && res.best.effdim > 1.0);
+    ck_assert_int_eq(res.at_lower | res.at_upper, 0);
+    tune_result_free(&res);
+    free(X), free(y);
+}
+END_TEST
+
+/* Every method, with and without polish: what is reported is what the formula gives there, and a
+ * dense grid finds nothing better. */
+START_TEST(methods_find_the_optimum)
+{
+    static const char *const method[] = { "bayes", "grid", "lbfgs" };
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    o.method = method[_i];
+    o.precision = PREC_DOUBLE;
+    struct tune_result res = run(p, "rbf", &o, NULL);
+    const double v = score(p, "rbf", &o, &res.best);
+    ck_assert_double_le(fabs(v - res.best.nmll), 1e-6 * fabs(v));
+
+    struct kernel k = parse("rbf");
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+    struct featmap *map = featmap_new(&k, D, o.features, o.seed, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &p->src.base, &fo, NULL);
+    const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
+    for (double l = 0.02; l < 900; l *= 1.5) {
+        double value, a = 0, s = 0;
+        ck_assert_int_eq(nmll_features_best(f, p->y, &l, 1, ab, nb, &value, &a, &s, NULL, NULL,
+                                            NULL, NULL), ST_OK);
+        ck_assert_double_le(res.best.nmll, value + 1e-6 * fabs(value));
+    }
+    fop_free(f);
+    featmap_free(map);
+    ck_assert_int_eq(res.why, TUNE_DONE);
+    ck_assert_uint_eq(res.ntrace, res.evaluations);
+    ck_assert(!res.degenerate);
+    for (size_t i = 0; i < res.ntrace; i++)
+        ck_assert(!(res.trace[i].nmll < res.best.nmll));
+    tune_result_free(&res);
+    free(p);
+}
+END_TEST
+
+/* Search on a sample, result on all rows. */
+START_TEST(sample_then_all_rows)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    o.subsample = 200;
+    struct tune_result res = run(p, "matern(nu=5/2)", &o, NULL);
+    size_t sampled = 0;
+    for (size_t i = 0; i < res.ntrace; i++)
+        sampled += res.trace[i].subsampled;
+    ck_assert(sampled >= 10 && sampled < res.ntrace);
+    ck_assert(!res.best.subsampled);
+    const double v = score(p, "matern(nu=5/2)", &o, &res.best);
+    ck_assert_double_le(fabs(v - res.best.nmll), 1e-4 * fabs(v));
+    o.subsample = 0;
+    struct tune_result all = run(p, "matern(nu=5/2)", &o, NULL);
+    ck_assert_double_le(fabs(all.best.nmll - res.best.nmll), 0.05);
+    /* Without a polish the sample's best is still scored on all rows. */
+    o.subsample = 200;
+    o.polish = false;
+    struct tune_result rough = run(p, "matern(nu=5/2)", &o, NULL);
+    ck_assert(!rough.best.subsampled);
+    ck_assert_double_le(all.best.nmll, rough.best.nmll + 0.05);
+    tune_result_free(&res), tune_result_free(&all), tune_result_free(&rough);
+    free(p);
+}
+END_TEST
+
+START_TEST(never_worse_than_the_start)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    const double start[] = { 0.9 };
+    o.start = start;
+    o.max_evals = 3;
+    o.method = "grid"; /* three points, none near the optimum */
+    o.polish = _i;
+    struct tune_result res = run(p, "rbf", &o, NULL);
+    o.hp[0] = (struct tune_bound){ .fixed = true, .value = 0.9 };
+    struct tune_result at = run(p, "rbf", &o, NULL);
+    ck_assert_double_le(res.best.nmll, at.best.nmll + 1e-3);
+    tune_result_free(&res), tune_result_free(&at);
+    free(p);
+}
+END_TEST
+
+START_TEST(fixed_values_and_bounds)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    o.noise = (struct tune_bound){ .fixed = true, .value = 0.5 };
+    o.hp[0] = (struct tune_bound){ .lo = 3.0, .hi = 8.0 };
+    struct tune_result res = run(p, "rbf", &o, NULL);
+    ck_assert(res.best.noise == 0.5);
+    ck_assert(res.best.hp[0] >= 3.0 && res.best.hp[0] <= 8.0);
+    for (size_t i = 0; i < res.ntrace; i++)
+        ck_assert(res.trace[i].hp[0] >= 3.0 && res.trace[i].hp[0] <= 8.0);
+    ck_assert_int_eq(res.at_lower & 1u, 1u); /* the optimum is near 1 */
+    ck_assert_int_eq(res.at_upper & 1u, 0);
+    ck_assert_ptr_nonnull(strstr(res.verdict, "lengthscale is at its lower bound"));
+    tune_result_free(&res);
+
+    o = options(128);
+    o.hp[0] = (struct tune_bound){ .fixed = true, .value = 1.2 };
+    o.amplitude = (struct tune_bound){ .fixed = true, .value = 1.5 };
+    o.noise = (struct tune_bound){ .fixed = true, .value = 0.3 };
+    res = run(p, "rbf", &o, NULL);
+    ck_assert(res.best.hp[0] == 1.2 && res.best.amplitude == 1.5);
+    ck_assert_double_le(fabs(res.best.noise - 0.3), 1e-12);
+    ck_assert_uint_eq(res.evaluations, 1);
+    tune_result_free(&res);
+
+    struct kernel k = parse("rbf");
+    struct err err;
+    o.hp[0] = (struct tune_bound){ .lo = 5, .hi = 2 };
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &res, &err),
+                     ST_RANGE);
+    free(p);
+}
+END_TEST
+
+START_TEST(pure_noise_is_degenerate)
+{
+    struct prob *p = prob_make(-1.0);
+    struct tune_opts o = options(64);
+    struct tune_result res = run(p, "matern(nu=3/2)", &o, NULL);
+    ck_assert_msg(res.degenerate, "l %g amplitude %g noise %g", res.best.hp[0], res.best.amplitude,
+                  res.best.noise);
+    ck_assert_ptr_nonnull(strstr(res.verdict, "noise explains"));
+    tune_result_free(&res);
+    free(p);
+}
+END_TEST
+
+/* Hardly any noise at all: single precision makes the Gram indefinite somewhere in the bounds; that
+ * is a bad point, not a failure. */
+START_TEST(noise_free_data_are_survived)
+{
+    struct prob *p = prob_make(0.0);
+    struct tune_opts o = options(_i ? 1600 : 256); /* both ways to the best noise */
+    o.hp[0] = (struct tune_bound){ .lo = 0.5, .hi = 20 };
+    o.max_evals = 6;
+    struct pool *pool = pool_new(2, NULL);
+    struct tune_result res = run(p, "rbf", &o, pool);
+    ck_assert(isfinite(res.best.nmll) && res.best.noise < 0.05);
+    tune_result_free(&res);
+    pool_free(pool);
+    free(p);
+}
+END_TEST
+
+struct stopper { struct cancel cancel; size_t after, ticks; double best; };
+static void stop_after(void *ctx, const struct tick *t)
+{
+    struct stopper *s = ctx;
+    ck_assert_str_eq(t->phase, "tune");
+    ck_assert_uint_eq(t->npoint, 3);
+    ck_assert(t->point[0] > 0 && t->point[1] > 0 && t->point[2] > 0);
+    s->ticks++;
+    s->best = t->value2;
+    if (t->done >= s->after)
+        atomic_store(&s->cancel.stop, true);
+}
+
+START_TEST(stop_keeps_the_best)
+{
+    struct prob *p = prob_make(0.2);
+    struct kernel k = parse("rbf");
+    struct tune_opts o = options(128);
+    struct tune_result res;
+
+    for (size_t after = 1; after < 16; after += 7) {
+        struct stopper s = { .after = after };
+        struct ctl ctl = { &s.cancel, stop_after, &s };
+        ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &res,
+                                  NULL), ST_OK);
+        ck_assert_int_eq(res.why, TUNE_CANCELLED);
+        ck_assert_uint_eq(res.evaluations, after);
+        ck_assert_uint_eq(s.ticks, after);
+        ck_assert(res.best.nmll == s.best);
+        tune_result_free(&res);
+    }
+    struct stopper s = { .after = 1 };
+    struct ctl ctl = { &s.cancel, stop_after, &s };
+    atomic_store(&s.cancel.stop, true);
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &res, NULL),
+                     ST_CANCELLED);
+    free(p);
+}
+END_TEST
+
+START_TEST(same_bits_for_any_thread_count)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    struct tune_result first = { 0 };
+
+    o.subsample = 300;
+    o.exact = _i;
+    for (size_t t = 1; t <= 3; t++) {
+        struct pool *pool = pool_new(t, NULL);
+        struct tune_result res = run(p, "matern(nu=5/2)", &o, pool);
+        if (t == 1) {
+            first = res;
+        } else {
+            ck_assert_uint_eq(res.ntrace, first.ntrace);
+            for (size_t i = 0; i < res.ntrace; i++)
+                ck_assert(res.trace[i].nmll == first.trace[i].nmll &&
+                          res.trace[i].hp[0] == first.trace[i].hp[0] &&
+                          res.trace[i].noise == first.trace[i].noise);
+            tune_result_free(&res);
+        }
+        pool_free(pool);
+    }
+    tune_result_free(&first);
+    free(p);
+}
+END_TEST
+
+START_TEST(registry_and_refusals)
+{
+    struct prob *p = prob_make(0.2);
+    struct kernel k = parse("rbf");
+    struct tune_opts o = options(128);
+    struct tune_result res;
+    struct err err;
+    static double many_y[20000];
+    struct source_array many;
+
+    for (size_t i = 0; tuner_at(i); i++) {
+        ck_assert_ptr_eq(tuner_find(tuner_at(i)->name, &err), tuner_at(i));
+        ck_assert(tuner_at(i)->title[0] && tuner_at(i)->help[0]);
+    }
+    ck_assert_ptr_null(tuner_find("nonesuch", &err));
+    ck_assert_int_eq(err.code, ST_NOT_FOUND);
+    o.method = "nonesuch";
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &res, &err),
+                     ST_NOT_FOUND);
+    o = options(7);
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &res, &err),
+                     ST_RANGE);
+    o = options(64);
+    double flat[N] = { 0 };
+    ck_assert_int_eq(tune_run(&k, &p->src.base, flat, &o, backend_cpu(), NULL, NULL, &res, &err),
+                     ST_RANGE);
+    o.exact = true;
+    many_y[0] = 1;
+    source_array_init(&many, many_y, 20000, 1, 1);
+    ck_assert_int_eq(tune_run(&k, &many.base, many_y, &o, backend_cpu(), NULL, NULL, &res, &err),
+                     ST_LIMIT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "20,000 rows"));
+    free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("tune");
+    TCase *t = tcase_create("tune");
+
+    support_need("golden/gp_X.csv");
+    blas_init();
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, exact_optimum_is_golden, 0, 3);
+    tcase_add_loop_test(t, methods_find_the_optimum, 0, 3);
+    tcase_add_test(t, sample_then_all_rows);
+    tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
+    tcase_add_test(t, fixed_values_and_bounds);
+    tcase_add_test(t, pure_noise_is_degenerate);
+    tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);
+    tcase_add_test(t, stop_keeps_the_best);
+    tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 2);
+    tcase_add_test(t, registry_and_refusals);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
