@@ -353,6 +353,10 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     num(b, "ratio", f->ratio);
     num(b, "effective_dimension", f->effective_dimension);
     flag(b, "float_limit", f->float_limit);
+    num(b, "amplitude", f->amplitude);
+    num(b, "noise", f->noise);
+    num(b, "scale", f->scale);
+    num(b, "train_rmse", f->train_rmse);
     num(b, "s_features", f->seconds.features);
     num(b, "s_precond", f->seconds.precond);
     num(b, "s_solve", f->seconds.solve);

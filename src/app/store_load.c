@@ -598,6 +598,10 @@ static void read_fit(struct jdoc *j, struct run *r)
     f->ratio = jdoc_num(j, "$.info.ratio");
     f->effective_dimension = jdoc_num(j, "$.info.effective_dimension");
     f->float_limit = jdoc_bool(j, "$.info.float_limit");
+    f->amplitude = jdoc_num(j, "$.info.amplitude");
+    f->noise = jdoc_num(j, "$.info.noise");
+    f->scale = jdoc_num(j, "$.info.scale");
+    f->train_rmse = jdoc_num(j, "$.info.train_rmse");
     f->seconds.features = jdoc_num(j, "$.info.s_features");
     f->seconds.precond = jdoc_num(j, "$.info.s_precond");
     f->seconds.solve = jdoc_num(j, "$.info.s_solve");
