@@ -242,7 +242,7 @@ struct job *job_make(const struct job_ops *ops, const char *name, void *arg, con
     job->arg = arg;
     job->line = copy;
     job->queued = job_now();
-    snprintf(job->name, sizeof job->name, "%s", name);
+    snprintf(job->name, sizeof job->name, "%s", name ? name : ops->verb);
     atomic_init(&job->cancel.stop, false);
     return job;
 }

@@ -26,7 +26,7 @@ struct job_ops {
 };
 struct job {
     const struct job_ops *ops;
-    char name[16];            /* the run's id, or "j3" */
+    char name[16];            /* the run's id, or the verb */
     char *line;               /* canonical command */
     void *arg;                /* the job's own inputs and outputs */
     struct cancel cancel;

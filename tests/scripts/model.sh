@@ -1,0 +1,104 @@
+#!/bin/sh
+# tests/scripts/model.sh -- tune, fit, score, predict, look: the commands a user types, on data
+# with a known answer.  Friedman 1 has noise sd 1 and signal sd about 4.9.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+# num KEY: the last value of a key in the JSON lines of the last run
+num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | tail -n 1; }
+between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x != "" && x >= lo && x <= hi) }'; }
+data='demo friedman1 n=600 seed=1; split test=25% seed=2; kernel rbf'
+
+run --format json -e "$data; tune; fit; score; check"
+is "exact job ends with 0" $rc 0
+has "few rows are fitted exactly, and it is said" "$out" '"name":"exact"'
+has "outcome is direct" "$out" '"outcome":"direct"'
+ok "rmse lies between the noise and twice the noise" between "$(num rmse)" 0.9 2.0
+ok "coverage95 is honest" between "$(num coverage95)" 0.88 1.0
+ok "nlpd is below that of the noiseless-mean guess" between "$(num nlpd)" 1.0 2.5
+exact=$(num rmse)
+hp=$(printf '%s\n' "$out" | sed -n 's/.*"command":"tune".*"lengthscale":\([^,]*\),"amplitude":\([^,]*\),"noise":\([^}]*\)}.*/l=\1 amplitude=\2 noise=\3/p')
+
+run --format json --threads 1 -e "$data; fit features=2048 solver=pcg rank=128 $hp; score"
+ok "random features come within 15 % of exact" between "$(num rmse)" \
+    "$(awk -v e="$exact" 'BEGIN { print 0.85 * e }')" "$(awk -v e="$exact" 'BEGIN { print 1.15 * e }')"
+has "converged" "$out" '"outcome":"rtol"'
+strip() { printf '%s\n' "$out" | grep '"result"' | sed 's/"seconds":[^,}]*//g; s/"seconds":{[^}]*}//g; s/"[a-z]*":[0-9.e-]*\(,"[a-z]*":[0-9.e-]*\)*}//g'; }
+one=$(strip)
+run --format json --threads 3 -e "$data; fit features=2048 solver=pcg rank=128 $hp; score"
+is "3 threads give the figures of 1 thread" "$(strip)" "$one"
+
+run --format json -e "$data; fit features=256 solver=cg maxit=3 $hp"
+is "a fit that stops short ends with 3" $rc 3
+has "and says so" "$out" '"outcome":"maxit"'
+run --accept-unconverged -e "$data; fit features=256 solver=cg maxit=3 $hp"
+is "--accept-unconverged ends with 0" $rc 0
+
+# Predictions: every test row, the header of the contract, sd at least sd_latent.
+run --format json -e "$data; fit features=256 $hp; score; predict out=p.csv"
+is "predict ends with 0" $rc 0
+is "header" "$(head -n 1 p.csv)" "row,mean,sd_latent,sd"
+is "one line a test row" "$(($(wc -l <p.csv) - 1))" 150
+ok "sd holds the noise" awk -F, 'NR > 1 && !($4 > $3 && $3 > 0) { bad = 1 } END { exit bad }' p.csv
+run -e "$data" -e "show 1..3" -e "fit features=256 $hp" -e "predict out=/nonexistent/p.csv"
+is "an unwritable place is an error" $rc 1
+printf 'old' >kept.csv
+run -e "$data; fit features=256 $hp; predict /nonexistent.csv out=kept.csv"
+is "a missing input file is 4" $rc 4
+is "what was there stays" "$(cat kept.csv)" old
+
+# New files: columns by name in any order, categories never seen, ids carried over.
+awk 'BEGIN { srand(1); print "id,a,b,kind,y"; for (i = 0; i < 120; i++) { a = rand(); b = rand(); k = i % 3 ? "u" : "v";
+    printf "\"n,%d\",%.4f,%.4f,%s,%.4f\n", i, a, b, k, 3 * a - b + (k == "u") + 0.05 * rand() } }' >train.csv
+printf 'kind,b,id,a\nu,0.5,first,0.5\nw,0.25,second,0.75\n' >new.csv
+run --format json -e 'open train.csv; cols id role=id; missing mean; fit kernel=rbf features=128 noise=0.1; predict new.csv out=q.csv'
+is "new file" $rc 0
+has "unseen categories are counted" "$out" '"unseen":1'
+is "ids are carried over" "$(head -n 1 q.csv) $(sed -n 2p q.csv | cut -d, -f2)" "row,id,mean,sd_latent,sd first"
+run -e 'open train.csv; fit kernel=rbf features=128 noise=0.1; predict new.csv out=no.csv'
+ok "under missing error they are refused" test $rc -ne 0
+has "by value and column" "$err" "'w' in column 'kind'"
+ok "a prediction near the truth" between "$(sed -n 2p q.csv | cut -d, -f3)" 1.7 2.35
+printf 'b,a\n0.5,0.5\n' >lacks.csv
+run -e 'open train.csv; cols id role=id; fit kernel=rbf features=128; predict lacks.csv out=z.csv'
+ok "a file that lacks a column is refused" test $rc -ne 0
+has "by name" "$err" 'kind'
+
+# Folds, log targets, groups, pictures.
+run --format json -e "demo friedman1 n=200 seed=1; split folds=4 seed=2; kernel rbf; fit l=4 noise=0.2 amplitude=2; score folds"
+is "folds" $rc 0
+has "one score a fold" "$out" '"rmse_folds":\[[^,]*,[^,]*,[^,]*,[^,]*\]'
+awk 'BEGIN { srand(2); print "x,y"; for (i = 0; i < 300; i++) { x = 4 * rand(); printf "%.5f,%.6f\n", x, exp(x + 0.1 * (rand() - 0.5)) } }' >log.csv
+run --format json -e 'open log.csv; scale y=log; split test=30% seed=1; kernel rbf; tune; fit; score'
+is "log target" $rc 0
+ok "scores are in units of y" between "$(num rmse)" 0.05 3
+run --format json -e "$data; fit features=256 $hp; pca dims=3; cluster k=2..4"
+is "pca and cluster" $rc 0
+has "silhouettes of each k" "$out" '"silhouettes":\['
+
+run --format json -e "plot residual; plot nmll; plot parity; plot calibration; plot sd; plot sderror; plot pca; plot columns"
+is "a plot without data draws its reason and succeeds" $rc 0
+is "each gives its reason" "$(printf '%s\n' "$out" | grep -c '"reason":"')" 8
+run --format json -e "$data; tune features=64 evals=5; fit features=256 solver=pcg rank=32 $hp; score; cluster k=3" \
+    -e "plot residual out=residual.csv; plot nmll out=nmll.csv; plot parity out=parity.csv; plot calibration out=calibration.csv" \
+    -e "plot sd out=sd.csv; plot sderror out=sderror.csv; plot pca out=pca.csv; plot columns out=columns.txt; plot residual out=residual.svg"
+is "exports" $rc 0
+for f in residual nmll parity calibration sd sderror pca; do
+    ok "$f.csv has numbers" test "$(wc -l <$f.csv)" -gt 3
+done
+ok "columns.txt is a picture" grep -q . columns.txt
+ok "residual.svg is SVG" grep -q '<svg' residual.svg
+ok "the residual in the picture falls below 1e-6" awk -F, '$4 != "" && $4 + 0 < 1e-6 { ok = 1 } END { exit !ok }' residual.csv
+
+# Refusals: a constant target at the fit, hyperparameters that cannot be, unknown names.
+printf 'x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n' >const.csv
+run -e 'open const.csv; fit features=64 kernel=rbf'
+is "a constant target is refused at the fit" $rc 1
+run -e "$data; fit l=-1"
+ok "a negative lengthscale is refused" test $rc -ne 0
+run -e "$data; fit solver=nonsense"
+ok "an unknown solver is refused" test $rc -ne 0
+has "with the known ones" "$err" 'pcg'
+run -e "$data; plot nonsense"
+has "an unknown plot is refused with the known ones" "$err" 'parity'
+
+finish
