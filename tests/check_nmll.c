@@ -200,7 +200,7 @@ START_TEST(indefinite_is_refused)
             G[k + 1 + j * M] = s * a + c * d;
         }
     }
-    ck_assert_int_eq(nmll_eig_from(100, M, G, b, 1e4, false, false, &q, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_from(NULL, 100, M, G, b, 1e4, false, false, &q, NULL), ST_OK);
     ck_assert(isfinite(nmll_eig_at(&q, 1.0, 0.1)));
     ck_assert(isinf(nmll_eig_at(&q, 1.0, 1e-3)));
     for (double ratio = 1e-6; ratio < 0.999e-3; ratio *= 1.1)

@@ -11,6 +11,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -340,21 +341,13 @@ enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_ve
     return info == 0 ? ST_OK : lapack_failed(info, "the symmetric eigenproblem", n, err);
 }
 
-enum status blas_tridiag(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
-                         size_t ldb, struct err *err)
+enum status blas_sytrd1(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
+                        size_t ldb, struct err *err)
 {
-    enum status rc = blas_fits(n, lda, ldb, err);
-    if (rc == ST_OK)
-        rc = blas_finite(true, n, n, A, lda, err);
-    if (rc != ST_OK || n == 0)
-        return rc;
-    if (n == 1) { /* no off-diagonal: e may be NULL */
-        d[0] = A[0];
-        return ST_OK;
-    }
     /* dsytrd: n * 64; dormtr: k * 64 and the 65 x 64 block reflector. */
     const size_t lwork = 64 * (n > k ? n : k) + 65 * 64;
-    if ((rc = blas_fits(lwork, k, 0, err)) != ST_OK)
+    const enum status rc = blas_fits(lwork, k, 0, err);
+    if (rc != ST_OK)
         return rc;
     double *work = mem_aligned(lwork + n, sizeof *work, "tridiagonal reduction", err);
     if (!work)
@@ -383,6 +376,43 @@ enum status blas_house_qr1(size_t m, size_t n, double *A, size_t lda, struct err
                                    work, (int)lwork);
     free(work);
     return info == 0 ? ST_OK : lapack_failed(info, "the QR factorisation", n, err);
+}
+
+enum status blas_reflectors1(size_t m, size_t n, double *A, size_t lda, double *tau,
+                             struct err *err)
+{
+    double work[64 * 64];
+    assert(n <= 64);
+    const lapack_int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, (int)m, (int)n, A, (int)lda, tau,
+                                                work, 64 * 64);
+    return info == 0 ? ST_OK : lapack_failed(info, "the QR factorisation", n, err);
+}
+
+void blas_larft1(size_t m, size_t k, const double *V, size_t ldv, const double *tau, double *T,
+                 size_t ldt)
+{
+    LAPACKE_dlarft_work(LAPACK_COL_MAJOR, 'F', 'C', (int)m, (int)k, V, (int)ldv, tau, T, (int)ldt);
+    for (size_t j = 0; j < k; j++)
+        for (size_t i = j + 1; i < k; i++)
+            T[i + j * ldt] = 0.0;
+}
+
+double blas_larfg1(size_t n, double *alpha, double *x)
+{
+    double tau = 0.0;
+    LAPACKE_dlarfg_work((int)n, alpha, x, 1, &tau);
+    return tau;
+}
+
+void blas_dger1(size_t m, size_t n, double alpha, const double *x, const double *y, double *A,
+                size_t lda)
+{
+    cblas_dger(CM, (int)m, (int)n, alpha, x, 1, y, 1, A, (int)lda);
+}
+
+void blas_syr21(size_t n, double alpha, const double *x, const double *y, double *A, size_t lda)
+{
+    cblas_dsyr2(CM, CblasLower, (int)n, alpha, x, 1, y, 1, A, (int)lda);
 }
 
 enum status blas_gesdd1(size_t m, size_t n, double *A, size_t lda, double *s, double *Vt,

@@ -3,7 +3,8 @@
  * any thread count gives the same bits.  Matrices here are column-major unless said otherwise
  * (a symmetric matrix is the same either way).  A NULL pool runs everything in the caller.
  *
- * blas.c holds the door itself and the products, blas_factor.c the tiled factorisations. */
+ * blas.c holds the door itself and the products, blas_factor.c the tiled factorisations,
+ * blas_tridiag.c the tridiagonal reduction. */
 #ifndef GPDESK_BLAS_H
 #define GPDESK_BLAS_H
 
@@ -65,9 +66,10 @@ enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct e
  * overwrite A when want_vectors.  Single-threaded. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,
                         struct err *);
-/* A = Q T Q' (lower triangle in; destroyed): d (n), e (n-1), and b := Q' b for k vectors. */
-enum status blas_tridiag(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
-                         size_t ldb, struct err *);
+/* A = Q T Q' (lower triangle in; all of A is destroyed): d (n), e (n-1), and b := Q' b for k
+ * vectors. */
+enum status blas_tridiag(struct pool *, size_t n, double *A, size_t lda, double *d, double *e,
+                         size_t k, double *b, size_t ldb, struct err *err);
 /* Thin QR: A (m x n, m >= n) is replaced by Q, orthonormal to rounding also when A is not of full
  * rank.  Column signs are not defined. */
 enum status blas_dqr(struct pool *, size_t m, size_t n, double *A, size_t lda, struct err *);

@@ -1,5 +1,5 @@
-/* compute/blas_kernels.h -- what blas_factor.c needs of LAPACK on one tile, single-threaded and
- * without checks: only for blas.c, which implements it, and blas_factor.c. */
+/* compute/blas_kernels.h -- what blas_factor.c and blas_tridiag.c need of LAPACK on one tile,
+ * single-threaded and without checks: only for them and for blas.c, which implements it. */
 #ifndef GPDESK_BLAS_KERNELS_H
 #define GPDESK_BLAS_KERNELS_H
 
@@ -29,6 +29,19 @@ void blas_trsv1(bool trans, size_t n, const double *L, size_t ldl, double *x);
 void blas_trtri1(size_t n, double *L, size_t ldl);  /* lower, non-unit */
 void blas_lauum1(size_t n, double *L, size_t ldl);  /* lower: L := L'L */
 enum status blas_house_qr1(size_t m, size_t n, double *A, size_t lda, struct err *);
+/* Householder vectors below the diagonal of A, R on and above it; n <= 64. */
+enum status blas_reflectors1(size_t m, size_t n, double *A, size_t lda, double *tau,
+                             struct err *err);
+/* The triangular factor T (zeros below its diagonal) of I - V T V'. */
+void blas_larft1(size_t m, size_t k, const double *V, size_t ldv, const double *tau, double *T,
+                 size_t ldt);
+double blas_larfg1(size_t n, double *alpha, double *x); /* returns tau */
+void blas_dger1(size_t m, size_t n, double alpha, const double *x, const double *y, double *A,
+                size_t lda);
+void blas_syr21(size_t n, double alpha, const double *x, const double *y, double *A,
+                size_t lda); /* lower triangle: A += alpha (x y' + y x') */
+enum status blas_sytrd1(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
+                        size_t ldb, struct err *err);
 enum status blas_gesdd1(size_t m, size_t n, double *A, size_t lda, double *s, double *Vt,
                         size_t ldvt, struct err *); /* U overwrites A; Vt n x n */
 

@@ -44,8 +44,9 @@ static enum status eig_full(struct nmll_eig *out, double *G, const double *b, st
     return ST_OK;
 }
 
-enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double yty, bool dual,
-                          bool want_eigen, struct nmll_eig *out, struct err *err)
+enum status nmll_eig_from(struct pool *pool, size_t n, size_t M, double *G, const double *b,
+                          double yty, bool dual, bool want_eigen, struct nmll_eig *out,
+                          struct err *err)
 {
     enum status rc;
 
@@ -62,7 +63,7 @@ enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double
         rc = eig_full(out, G, b, err);
     } else {
         memcpy(out->g, b, M * sizeof *b);
-        rc = blas_tridiag(M, G, M, out->d, out->e, 1, out->g, M, err);
+        rc = blas_tridiag(pool, M, G, M, out->d, out->e, 1, out->g, M, err);
     }
     if (rc != ST_OK)
         nmll_eig_free(out);
@@ -92,7 +93,8 @@ enum status nmll_eig_build(struct fop *f, const double *y, bool want_eigen, cons
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = nmll_eig_from(fop_rows(f), fop_cols(f), G, b, yty, false, want_eigen, out, err);
+        rc = nmll_eig_from(fop_pool(f), fop_rows(f), fop_cols(f), G, b, yty, false, want_eigen,
+                           out, err);
     free(G);
     free(b);
     return rc;
@@ -608,7 +610,8 @@ static enum status best_by_tridiagonal(struct ratio_search *s, double *noise, do
     if (T == NULL)
         return ST_NOMEM;
     memcpy(T, s->G, s->M * s->M * sizeof *T);
-    enum status rc = nmll_eig_from(s->n, s->M, T, s->b, s->yty, false, false, &q, s->err);
+    enum status rc = nmll_eig_from(s->pool, s->n, s->M, T, s->b, s->yty, false, false, &q,
+                                   s->err);
     free(T);
     if (rc != ST_OK)
         return rc;
@@ -745,7 +748,7 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, co
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = nmll_eig_from(n, n, K, y, blas_ddot(n, y, y), true, false, &q, err);
+        rc = nmll_eig_from(pool, n, n, K, y, blas_ddot(n, y, y), true, false, &q, err);
     if (rc == ST_OK) {
         *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
         if (effdim != NULL)

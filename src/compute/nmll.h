@@ -21,8 +21,9 @@ enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const
                            struct nmll_eig *out, struct err *);
 /* From a symmetric matrix, given and destroyed (lower triangle, ld = M): the Gram with b = Z'y, or
  * with `dual` the kernel matrix with b = y. */
-enum status nmll_eig_from(size_t n, size_t M, double *G, const double *b, double yty, bool dual,
-                          bool want_eigen, struct nmll_eig *out, struct err *);
+enum status nmll_eig_from(struct pool *, size_t n, size_t M, double *G, const double *b,
+                          double yty, bool dual, bool want_eigen, struct nmll_eig *out,
+                          struct err *);
 void nmll_eig_free(struct nmll_eig *);
 /* NMLL at given amplitude and noise (standard deviations); +inf where the arithmetic fails: where
  * rounding has made the Gram indefinite by about the noise ratio. */

@@ -4,6 +4,7 @@ libcompute_a_SOURCES += \
   src/compute/blas.h \
   src/compute/blas_factor.c \
   src/compute/blas_kernels.h \
+  src/compute/blas_tridiag.c \
   src/compute/ctl.c \
   src/compute/ctl.h \
   src/compute/kmeans.c \

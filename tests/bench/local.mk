@@ -1,12 +1,14 @@
 # Benchmarks: data-sized jobs that print figures; never part of `make check`.
 #   bench_programs += tests/bench/x      (built by `make bench`)
 #   bench_scripts += tests/bench/x.sh    (run in order by `make bench`)
-bench_programs = tests/bench/bench_compute
-bench_scripts = tests/bench/compute.sh tests/bench/jobs.sh
+bench_programs = tests/bench/bench_compute tests/bench/bench_solve
+bench_scripts = tests/bench/compute.sh tests/bench/solve.sh tests/bench/jobs.sh
 
-EXTRA_PROGRAMS += tests/bench/bench_compute
+EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_bench_compute_SOURCES = tests/bench/bench_compute.c
 tests_bench_bench_compute_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+tests_bench_bench_solve_SOURCES = tests/bench/bench_solve.c
+tests_bench_bench_solve_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 EXTRA_DIST += $(bench_scripts)
 CLEANFILES += tests/bench/compute.json
 

@@ -115,8 +115,8 @@ static enum status square_root(const struct nystrom *s, double *nu)
 }
 
 /* From B: U (into Omega) and ev, by the eigenvectors of B'B.  Dividing by small singular values
- * loses orthogonality, which one more QR restores; descending order makes the large directions
- * the ones it leaves alone. */
+ * loses orthogonality (about eps ev_1 / ev_L), which one more QR restores where it matters;
+ * descending order makes the large directions the ones it leaves alone. */
 static enum status spectrum(const struct nystrom *s, double nu, double *ev)
 {
     const size_t M = s->M, L = s->L;
@@ -134,7 +134,9 @@ static enum status spectrum(const struct nystrom *s, double nu, double *ev)
     }
     rc = blas_dgemm(s->pool, false, false, M, L, L, 1.0, s->Y, M, s->W, L, 0.0, s->Omega, M,
                     s->err);
-    return rc == ST_OK ? blas_dqr(s->pool, M, L, s->Omega, M, s->err) : rc;
+    if (rc == ST_OK && !(s->t[0] > 1e-6 * s->t[L - 1]))
+        rc = blas_dqr(s->pool, M, L, s->Omega, M, s->err);
+    return rc;
 }
 
 static enum status build(struct nystrom *s, bool qr, const struct precond_ops *ops,
