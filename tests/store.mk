@@ -8,3 +8,12 @@ tests_check_store_SOURCES = tests/check_store.c tests/store_support.c tests/stor
 tests_check_store_LDADD = $(app_tests)
 tests_store_victim_SOURCES = tests/store_victim.c tests/store_support.c tests/store_support.h
 tests_store_victim_LDADD = $(store_tests)
+
+check_PROGRAMS += tests/fuzz/fuzz_session
+TESTS += tests/fuzz/fuzz_session
+EXTRA_DIST += tests/fuzz/corpus/session/small.rows tests/fuzz/corpus/session/exact.rows \
+  tests/fuzz/corpus/session/lies.rows
+tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/store_support.c \
+  tests/store_support.h
+tests_fuzz_fuzz_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_fuzz_fuzz_session_LDADD = $(store_tests)

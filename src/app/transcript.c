@@ -105,6 +105,15 @@ static void drop_old_fits(struct step *s, size_t n)
     }
 }
 
+/* A score that a later one of the same fit repeats. */
+static void drop_repeated_scores(struct step *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n && is(&s[i], "score") && !is(&s[k], "fit"); k++)
+            if (s[k].keep && strcmp(s[k].line, s[i].line) == 0)
+                s[i].keep = false;
+}
+
 /* Tunings before a `kernel` that a later tuning follows. */
 static void drop_old_tunings(struct step *s, size_t n)
 {
@@ -302,6 +311,7 @@ enum status transcript(const struct workspace *ws, bool all, struct buf *out, st
     if (!all) {
         drop_old_data(s, n);
         drop_old_fits(s, n);
+        drop_repeated_scores(s, n);
         drop_old_tunings(s, n);
         drop_replaced(s, n);
     }
