@@ -294,7 +294,7 @@ static const char *const hostile[] = {
     "`touch X`", "$(touch X)", "'; system('touch X') #", "''; system(\"touch X\") #",
     "a'\nsystem('touch X')\n'", "\"; system(\"touch X\")", "\\'; system('touch X'); '\\",
     "GPX7Q\nsystem('touch X')\n", "GPX7Q", "GPEND 1", "|touch X", "<touch X", "@touch", "!touch X",
-    "{/=40 big}", "^_{}~&", "%s%n%d", "\x1b]0;x\x07\x1b[2J", "\xc2\x9b" "2J", "\xff\xfe bad \xc3",
+    "{/=40 big}", "^_{}~&", "%s%n%d", "\x1b]0;x\x07\x1b[2J", "\xc2\x9b[2J", "\xff\xfe bad \xc3",
     "\xe2\x80\xae rtl", "\r\n!touch X\r\n", "set output '|touch X'", "-", "",
     "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "<svg onload=x>&amp;\"'", "]]>", "load 'X'",
 };

@@ -507,19 +507,48 @@ done:
 
 enum status figure_thin(struct figure *f, size_t points, struct err *err)
 {
+    return figure_thin_kinds(f, points, points, err);
+}
+
+enum status figure_thin_kinds(struct figure *f, size_t curve, size_t cloud, struct err *err)
+{
     for (; f != NULL; f = f->next) {
         for (size_t i = 0; i < f->ns; i++) {
             struct series *s = &f->s[i];
-            if (s->n <= points || s->n < 8)
+            const bool points = s->mark == MARK_POINTS;
+            if (s->n <= (points ? cloud : curve) || s->n < 8)
                 continue;
-            enum status rc = s->mark == MARK_POINTS
-                                 ? thin_cloud(s, points, f->x.log, f->y.log, err)
-                                 : thin_curve(s, points, f->x.log, err);
+            enum status rc = points ? thin_cloud(s, cloud, f->x.log, f->y.log, err)
+                                    : thin_curve(s, curve, f->x.log, err);
             if (rc != ST_OK)
                 return rc;
         }
     }
     return ST_OK;
+}
+
+const struct figure *figure_thinned(const struct figure *f, size_t w, struct err *err)
+{
+    const size_t curve = 8 * w + 200, cloud = 20 * w + 400;
+    bool any = false;
+
+    for (const struct figure *p = f; p != NULL; p = p->next)
+        for (size_t i = 0; i < p->ns; i++)
+            any = any || p->s[i].n > (p->s[i].mark == MARK_POINTS ? cloud : curve);
+    if (!any)
+        return f;
+    struct figure *copy = figure_copy(f, err);
+    if (copy != NULL && figure_thin_kinds(copy, curve, cloud, err) != ST_OK) {
+        figure_free(copy);
+        copy = NULL;
+    }
+    return copy;
+}
+
+void figure_thinned_free(const struct figure *thinned, const struct figure *original)
+{
+    if (thinned != original)
+        figure_free((struct figure *)thinned);
 }
 
 size_t figure_dropped(const struct figure *f)
@@ -805,22 +834,38 @@ static void scale_axis(const struct axis *a, struct extent e, size_t n, bool sna
         scale_linear(lo, hi, free_lo, free_hi, a->whole, snap, n, t);
 }
 
-void figure_scale(const struct figure *f, size_t nx, size_t ny, struct figure_scale *out)
+void figure_range(const struct figure *f, struct figure_range *r)
 {
     struct extent ex = { INFINITY, -INFINITY }, ey = ex;
 
-    nx = nx < 1 ? 1 : nx > FIGURE_TICKS - 4 ? FIGURE_TICKS - 4 : nx;
-    ny = ny < 1 ? 1 : ny > FIGURE_TICKS - 4 ? FIGURE_TICKS - 4 : ny;
     for (size_t i = 0; i < f->ns; i++)
         series_extent(&f->s[i], f->x.log, f->y.log, &ex, &ey);
+    *r = (struct figure_range){ ex.lo, ex.hi, ey.lo, ey.hi };
+}
+
+void figure_scale(const struct figure *f, size_t nx, size_t ny, struct figure_scale *out)
+{
+    struct figure_range r;
+
+    figure_range(f, &r);
+    figure_scale_range(f, &r, nx, ny, out);
+}
+
+void figure_scale_range(const struct figure *f, const struct figure_range *r, size_t nx, size_t ny,
+                        struct figure_scale *out)
+{
+    struct extent ex = { r->xlo, r->xhi }, ey = { r->ylo, r->yhi };
+
+    nx = nx < 1 ? 1 : nx > FIGURE_TICKS - 4 ? FIGURE_TICKS - 4 : nx;
+    ny = ny < 1 ? 1 : ny > FIGURE_TICKS - 4 ? FIGURE_TICKS - 4 : ny;
     if (f->square) {
         const struct extent both = { fmin(ex.lo, ey.lo), fmax(ex.hi, ey.hi) };
         ex = ey = both;
     }
     out->xlog = f->x.log;
     out->ylog = f->y.log;
-    scale_axis(&f->x, ex, nx, f->square, &out->xlo, &out->xhi, &out->xt);
-    scale_axis(&f->y, ey, ny, true, &out->ylo, &out->yhi, &out->yt);
+    scale_axis(&f->x, ex, nx, false, &out->xlo, &out->xhi, &out->xt);
+    scale_axis(&f->y, ey, ny, !f->square, &out->ylo, &out->yhi, &out->yt);
     if (f->square && isnan(f->y.lo) && isnan(f->y.hi) && isnan(f->x.lo) && isnan(f->x.hi)) {
         /* Ticks differ with the room on each axis; the range must not. */
         const double lo = fmin(out->xlo, out->ylo), hi = fmax(out->xhi, out->yhi);

@@ -19,6 +19,7 @@ enum mark {
     MARK_LINEPOINTS,
     MARK_BARS,  /* x: bar centres, equally spaced; y: heights from 0 */
     MARK_STEPS, /* a histogram's outline: each y holds around its x, half way to the neighbours */
+    MARK_STAIRS, /* each y holds until the next x: "best so far" */
     MARK_BAND,  /* the area between y and y2 */
     MARK_HLINE, /* a line across the panel at y[0] */
     MARK_VLINE  /* a line up the panel at x[0] */
@@ -122,8 +123,8 @@ void figure_describe(const struct figure *, struct buf *out);
 
 /* Cells of a text screen: UTF-8 text and a terminal colour each. */
 struct frame_cell {
-    char ch[5];
-    short fg; /* 0..colors-1; -1: the terminal's own */
+    char ch[5]; /* one character; empty: the second column of a wide one before it */
+    short fg;   /* 0..colors-1; -1: the terminal's own */
 };
 struct frame {
     size_t w, h;

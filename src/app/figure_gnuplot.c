@@ -198,7 +198,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
 {
     const struct series *s = e->s;
     const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
-    const int pt = point_types[e->slot >= 0 ? e->slot % LAYOUT_IDS : 0];
+    const int pt = point_types[e->look % LAYOUT_IDS];
     const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
                        : s->faint ? " dt (4,4)" : "";
 
@@ -227,7 +227,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
         if (several && e->id != 0 && !s->dashed && s->mark == MARK_LINE && s->n > 1)
             buf_printf(b, " w linespoints pt %d ps 0.8 pi %zu lw 2", pt, s->n / 9 + 1);
         else
-            buf_printf(b, " w lines lw %s%s", s->faint ? "1.2" : e->id == 0 ? "1.6" : "2", dash);
+            buf_printf(b, " w %s lw %s%s", s->mark == MARK_STAIRS ? "steps" : "lines", s->faint ? "1.2" : e->id == 0 ? "1.6" : "2", dash);
     }
     color(b, "lc", rgb);
 }
@@ -367,12 +367,10 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
     }
     buf_puts(b, "plot NaN notitle");
-    static const enum mark order[] = { MARK_BAND, MARK_BARS, MARK_HLINE, MARK_VLINE, MARK_POINTS,
-                                       MARK_STEPS, MARK_LINE, MARK_LINEPOINTS };
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
+    for (int k = 0; k < LAYERS; k++)
         for (size_t i = 0; i < p->ne; i++) {
             const struct entry *e = &p->e[i];
-            if (e->s->mark != order[k] || !entry_shown(f, e))
+            if (figure_layer(e->s) != k || !entry_shown(f, e))
                 continue;
             buf_printf(b, ", $d%zu u 1:2%s", i,
                        e->s->mark == MARK_BARS || e->s->mark == MARK_BAND ? ":3" : "");
@@ -421,7 +419,8 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
     double w, h;
 
     term_size(term, &w, &h);
-    if (l == NULL || layout_init(l, f, (size_t)(w / 9), (size_t)(h / 22), &st, 1, NULL) != ST_OK) {
+    const double wide = f->square && f->next == NULL ? fmin(w, h) : w;
+    if (l == NULL || layout_init(l, f, (size_t)(wide / 9), (size_t)(h / 22), &st, 1, NULL) != ST_OK) {
         b->failed = true;
         free(l);
         return;

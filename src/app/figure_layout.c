@@ -70,8 +70,22 @@ static int last_group(const struct series *s)
     return g < LAYOUT_ENTRIES - 1 ? g : LAYOUT_ENTRIES - 1;
 }
 
+/* The sign that goes with a colour, or the next free one. */
+static int choose_look(int slot, bool taken[LAYOUT_IDS])
+{
+    for (int k = 0; k < LAYOUT_IDS; k++) {
+        const int look = (slot + k) % LAYOUT_IDS;
+        if (!taken[look]) {
+            taken[look] = true;
+            return look;
+        }
+    }
+    return slot % LAYOUT_IDS;
+}
+
 size_t figure_entries(const struct figure *f, struct entry *out)
 {
+    bool taken[LAYOUT_IDS] = { false };
     static const char glyph[] = "*+ox#@%&";
     size_t n = 0, ids = 0, colors = 0, dashes = 0;
 
@@ -79,7 +93,7 @@ size_t figure_entries(const struct figure *f, struct entry *out)
         const struct series *s = &f->s[i];
         const bool level = s->mark == MARK_HLINE || s->mark == MARK_VLINE;
         if (level || s->faint) {
-            out[n++] = (struct entry){ s, -1, 0, s->color >= 0 ? s->color : SLOT_TEXT,
+            out[n++] = (struct entry){ s, -1, 0, s->color >= 0 ? s->color : SLOT_TEXT, 0,
                                        { s->faint ? '.' : s->mark == MARK_VLINE ? '|' : '=' } };
             continue;
         }
@@ -89,15 +103,29 @@ size_t figure_entries(const struct figure *f, struct entry *out)
                 continue;
             /* A band has the colour of the curve that follows it: its mean. */
             const int slot = g >= 0 ? g : s->color >= 0 ? s->color : (int)colors;
-            const char look = s->mark == MARK_BAND ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
-                              : glyph[slot % LAYOUT_IDS];
+            const bool plain = s->mark != MARK_BAND && !s->dashed;
+            const int look = plain ? choose_look(slot % LAYOUT_IDS, taken) : slot % LAYOUT_IDS;
+            const char sign = s->mark == MARK_BAND ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
+                              : glyph[look];
             out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
-                                       slot % LAYOUT_IDS, { look } };
+                                       slot % LAYOUT_IDS, look, { sign } };
             colors += g < 0 && s->mark != MARK_BAND;
         }
         colors += groups >= 0 ? (size_t)groups + 1 : 0;
     }
     return n;
+}
+
+int figure_layer(const struct series *s)
+{
+    switch (s->mark) {
+    case MARK_BAND: return 0;
+    case MARK_BARS: return 1;
+    case MARK_HLINE:
+    case MARK_VLINE: return 2;
+    case MARK_POINTS: return s->n > 150 ? 3 : 5;
+    default: return 4;
+    }
 }
 
 void figure_entry_title(const struct entry *e, struct buf *out)
@@ -206,8 +234,10 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
     p->h = b->h - head - 2 - p->foot;
     size_t nx = (b->w - right) / 7;
     const size_t ny = p->h >= 4 ? p->h / 2 : 2;
+    struct figure_range r;
+    figure_range(p->f, &r);
     for (;; nx--) {
-        figure_scale(p->f, nx, ny, &p->sc);
+        figure_scale_range(p->f, &r, nx, ny, &p->sc);
         size_t yw = ticks_width(&p->sc.yt);
         yw = yw > b->w / 3 ? b->w / 3 : yw;
         p->x = b->x + yw + 2;
@@ -330,11 +360,10 @@ enum status layout_init(struct layout *l, const struct figure *f, size_t w, size
     grid_shape(f, w, h, n, &across, &down);
     for (size_t i = 0; f != NULL && i < across * down && i < LAYOUT_PANELS; i++, f = f->next) {
         struct panel *p = &l->p[l->np++];
-        const size_t cw = w / across, ch = h / down, gap = across > 1 ? 2 : 0;
+        const size_t cw = w / across, ch = (h - (n > across * down)) / down;
+        const size_t gap = across > 1 ? 2 : 0;
         const size_t col = i % across, row = i / across;
         struct box b = { col * cw, row * ch, cw - (col + 1 < across ? gap : 0), ch };
-        if (row + 1 == down)
-            b.h = h - b.y;
         p->f = f;
         if (f->reason != NULL) {
             p->x = b.x;

@@ -15,8 +15,9 @@ enum { LAYOUT_PANELS = 16, LAYOUT_ENTRIES = 32, LAYOUT_IDS = 8 };
 struct entry {
     const struct series *s;
     int group;        /* -1: all of the series */
-    unsigned char id; /* 1..LAYOUT_IDS in the raster; 0: a reference line, not in the raster */
+    unsigned char id; /* 1..LAYOUT_IDS in the raster; 0: a reference line, drawn otherwise */
     int slot;         /* colour: index into the theme's cycle */
+    int look;         /* sign: that of the slot unless another curve of this colour has it */
     char glyph[5];
 };
 
@@ -65,6 +66,22 @@ size_t figure_entries(const struct figure *, struct entry *out);
 void figure_entry_title(const struct entry *, struct buf *out);
 /* The title, unless it only repeats the x label; never NULL. */
 const char *figure_headline(const struct figure *);
+/* figure_scale in two steps: what the data span (lo > hi: nothing), then numbers for the room. */
+struct figure_range {
+    double xlo, xhi, ylo, yhi;
+};
+void figure_range(const struct figure *, struct figure_range *);
+void figure_scale_range(const struct figure *, const struct figure_range *, size_t nx, size_t ny,
+                        struct figure_scale *out);
+/* figure_thin with limits of their own for curves and for clouds of points. */
+enum status figure_thin_kinds(struct figure *, size_t curve, size_t cloud, struct err *);
+/* The same into a copy when there is anything to thin, for a screen of w columns; NULL when memory
+ * is short.  figure_thinned_free frees what it returned, unless that is the figure itself. */
+const struct figure *figure_thinned(const struct figure *, size_t w, struct err *);
+void figure_thinned_free(const struct figure *thinned, const struct figure *original);
+/* What lies on top of what, 0..5: areas below, few points (which sit on curves) on top. */
+enum { LAYERS = 6 };
+int figure_layer(const struct series *);
 /* Half the width of a bar. */
 double figure_half_bar(const struct series *);
 double figure_x(const struct series *, size_t i);

@@ -167,9 +167,12 @@ static void plain(const struct panel *p, const struct entry *e, struct buf *b)
 {
     const struct series *s = e->s;
 
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->mark == MARK_STAIRS && i > 0)
+            numbers(b, shown(figure_x(s, i), p->sc.xlog), shown(s->y[i - 1], p->sc.ylog));
         if (e->group < 0 || s->group[i] == e->group)
             numbers(b, shown(figure_x(s, i), p->sc.xlog), shown(s->y[i], p->sc.ylog));
+    }
 }
 
 static void data(const struct layout *l, const struct panel *p, const struct entry *e, size_t index,
@@ -188,7 +191,8 @@ static void data(const struct layout *l, const struct panel *p, const struct ent
             band(l, p, e->s, b);
         break;
     default:
-        if (e->s->dashed && l->style.utf8 && e->s->mark != MARK_POINTS)
+        if (e->s->dashed && l->style.utf8 && e->s->mark != MARK_POINTS &&
+            e->s->mark != MARK_STAIRS)
             dashes(l, p, e->s, b);
         else
             plain(p, e, b);
@@ -200,8 +204,6 @@ static void data(const struct layout *l, const struct panel *p, const struct ent
 
 static void panel(const struct layout *l, const struct panel *p, struct buf *b)
 {
-    static const enum mark order[] = { MARK_BAND, MARK_BARS, MARK_POINTS, MARK_LINE, MARK_STEPS,
-                                       MARK_LINEPOINTS };
     const double w = (double)(l->w * l->sx - 1);
     const double h = (double)((l->style.utf8 ? round_up(l->h * l->sy) : l->h) - 1);
     const double left = (double)(p->x * l->sx), top = (double)(p->y * l->sy);
@@ -222,10 +224,10 @@ static void panel(const struct layout *l, const struct panel *p, struct buf *b)
         if (p->e[i].id != 0)
             data(l, p, &p->e[i], i, b);
     const char *sep = "plot ";
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
+    for (int k = 0; k < LAYERS; k++)
         for (size_t i = 0; i < p->ne; i++) {
             const struct entry *e = &p->e[i];
-            if (e->id == 0 || e->s->mark != order[k])
+            if (e->id == 0 || figure_layer(e->s) != k)
                 continue;
             buf_printf(b, "%s$p%zu u 1:2 w %s ", sep, i,
                        e->s->mark != MARK_POINTS ? "lines" : l->style.utf8 ? "dots" : "points pt 1");

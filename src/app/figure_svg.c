@@ -102,6 +102,8 @@ static void polyline(struct svg *v, const struct series *s)
     for (size_t i = 0; i < s->n; i++) {
         const double x = px(v, figure_x(s, i)), y = py(v, s->y[i]);
         const bool ok = near(v, x, y);
+        if (ok && pen && s->mark == MARK_STAIRS)
+            buf_printf(v->b, "H%.1f", x);
         if (ok)
             buf_printf(v->b, "%c%.1f %.1f", pen ? 'L' : 'M', x, y);
         pen = ok;
@@ -153,9 +155,9 @@ static void area(struct svg *v, const struct series *s)
     }
 }
 
-static void sign(struct svg *v, double x, double y, int slot, double r)
+static void sign(struct svg *v, double x, double y, int look, double r)
 {
-    switch (slot % 4) {
+    switch (look % 4) {
     case 1:
         buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fh%.1fz\"/>\n", x, y - r, r, 1.8 * r,
                    -2 * r);
@@ -180,7 +182,7 @@ static void signs(struct svg *v, const struct entry *e, size_t every, double r)
             continue;
         const double x = px(v, figure_x(e->s, i)), y = py(v, e->s->y[i]);
         if (near(v, x, y))
-            sign(v, x, y, e->slot, r);
+            sign(v, x, y, e->look, r);
     }
 }
 
@@ -210,7 +212,7 @@ static void curve(struct svg *v, const struct entry *e, bool several)
         area(v, s);
     else if (s->mark == MARK_POINTS)
         signs(v, e, 1, s->n > 800 ? 1.2 : s->n > 150 ? 2 : 3.5);
-    else if (s->mark == MARK_LINE || s->mark == MARK_LINEPOINTS)
+    else if (s->mark == MARK_LINE || s->mark == MARK_LINEPOINTS || s->mark == MARK_STAIRS)
         polyline(v, s);
     buf_puts(v->b, "</g>\n");
     if (e->id != 0 && (s->mark == MARK_LINEPOINTS || (s->mark == MARK_LINE && several && !s->dashed))) {
@@ -233,7 +235,7 @@ static void key(struct svg *v, const struct panel *p, double x)
             buf_printf(v->b, "<g fill=\"#%06x\" stroke=\"#%06x\" stroke-width=\"2\"%s>", rgb, rgb,
                        p->e[i].s->dashed || p->e[i].id == 0 ? " stroke-dasharray=\"5 3\"" : "");
             if (p->e[i].s->mark == MARK_POINTS)
-                sign(v, x + 10, y, p->e[i].slot, 3.5);
+                sign(v, x + 10, y, p->e[i].look, 3.5);
             else if (p->e[i].s->mark == MARK_BAND || p->e[i].s->mark == MARK_BARS)
                 buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"20\" height=\"9\" "
                            "stroke=\"none\" fill-opacity=\"%s\"/>", x, y - 5,
@@ -322,12 +324,10 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
                v->y - 1, v->w + 2, v->h + 2, index);
     for (size_t i = 0; i < p->ne; i++)
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < p->ne; i++) {
-            const enum mark m = p->e[i].s->mark;
-            if ((k == 0) == (m == MARK_BAND || m == MARK_BARS || m == MARK_POINTS))
+    for (int k = 0; k < LAYERS; k++)
+        for (size_t i = 0; i < p->ne; i++)
+            if (figure_layer(p->e[i].s) == k)
                 curve(v, &p->e[i], lines > 1);
-        }
     buf_puts(v->b, "</g>\n");
     key(v, p, v->x + v->w + 14);
     free(p);

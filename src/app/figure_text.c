@@ -78,6 +78,11 @@ static void draw_line(struct brush *b, const struct panel *p, const struct serie
     for (size_t i = 0; i < s->n; i++) {
         struct point at;
         const bool ok = place(b, &p->sc, figure_x(s, i), s->y[i], &at);
+        if (ok && have && s->mark == MARK_STAIRS) {
+            const struct point corner = { at.x, last.y };
+            stroke(b, last, corner);
+            last = corner;
+        }
         if (ok)
             stroke(b, have ? last : at, at);
         last = at;
@@ -191,16 +196,11 @@ static void draw_band(struct brush *b, const struct panel *p, const struct serie
     }
 }
 
-static int layer(enum mark m)
-{
-    return m == MARK_BAND ? 0 : m == MARK_BARS ? 1 : m == MARK_POINTS ? 2 : 3;
-}
-
 static void draw_entry(struct brush *b, const struct layout *l, const struct panel *p,
                        const struct entry *e)
 {
     b->walked = 0;
-    b->id = e->id;
+    b->id = e->id != 0 ? e->id : LAYOUT_IDS + 1; /* not shown as dots: keeps the key away */
     b->dashed = e->s->dashed && l->style.utf8;
     switch (e->s->mark) {
     case MARK_POINTS:
@@ -235,9 +235,12 @@ void layout_raster(struct layout *l, const struct panel *p)
 
     if (b.w == 0 || b.h == 0)
         return;
-    for (int k = 0; k < 4; k++)
+    for (size_t i = 0; i < p->ne; i++) /* reference lines first: they give way */
+        if (p->e[i].id == 0 && p->e[i].s->mark < MARK_HLINE)
+            draw_entry(&b, l, p, &p->e[i]);
+    for (int k = 0; k < LAYERS; k++)
         for (size_t i = 0; i < p->ne; i++)
-            if (p->e[i].id != 0 && layer(p->e[i].s->mark) == k)
+            if (p->e[i].id != 0 && figure_layer(p->e[i].s) == k)
                 draw_entry(&b, l, p, &p->e[i]);
     for (size_t i = 0; i < p->ne; i++)
         clouds += p->e[i].id != 0 && p->e[i].s->mark == MARK_POINTS;
@@ -249,16 +252,18 @@ enum status figure_frame(const struct figure *f, size_t w, size_t h, const struc
                          struct frame *out, struct err *err)
 {
     struct layout *l = mem_calloc(1, sizeof *l, "a plot", err); /* 20 KB: not for the stack */
+    const struct figure *thin = figure_thinned(f, w, err);
     enum status rc = ST_NOMEM;
 
     *out = (struct frame){ 0 };
-    if (l != NULL)
-        rc = layout_init(l, f, w, h, st, 0, err);
+    if (l != NULL && thin != NULL)
+        rc = layout_init(l, thin, w, h, st, 0, err);
     if (rc == ST_OK)
         rc = layout_draw(l, out, err);
     if (l != NULL)
         layout_free(l);
     free(l);
+    figure_thinned_free(thin, f);
     return rc;
 }
 

@@ -128,16 +128,16 @@ static bool working(const struct gnuplot *g)
 enum status gnuplot_request(struct gnuplot *g, const struct figure *f, size_t w, size_t h,
                             bool utf8, struct err *err)
 {
-    struct figure *copy = figure_copy(f, err);
+    const struct figure *thin = figure_thinned(f, w, err);
 
+    if (thin == NULL)
+        return ST_NOMEM;
+    struct figure *copy = thin != f ? (struct figure *)thin : figure_copy(f, err);
     if (copy == NULL)
         return ST_NOMEM;
-    enum status rc = figure_thin(copy, 20 * w + 400, err);
-    if (rc != ST_OK) {
-        figure_free(copy);
-        return rc;
-    }
-    const bool resized = !g->have_frame || g->w != w || g->h != h || g->utf8 != utf8;
+    const bool other = g->want == NULL || strcmp(g->want->name != NULL ? g->want->name : "",
+                                                 f->name != NULL ? f->name : "") != 0;
+    const bool resized = other || !g->have_frame || g->w != w || g->h != h || g->utf8 != utf8;
     figure_free(g->want);
     g->want = copy;
     g->w = w;

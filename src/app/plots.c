@@ -183,7 +183,7 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     if (ok) {
         f->x.whole = true;
         ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err)
-             && figure_add(f, "best so far", MARK_STEPS, r->ntrace, x, b, err)
+             && figure_add(f, "best so far", MARK_STAIRS, r->ntrace, x, b, err)
              && figure_verdict(f, err, "%s: best NMLL %.2f at evaluation %u of %zu%s", r->id, best,
                                r->trace[at].step, r->ntrace,
                                r->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;

@@ -91,8 +91,8 @@ static void draw_frame_cells(const struct canvas *c, const struct frame *f)
             short fg = row[x].fg;
             while (x < f->w && (int)x < c->w && row[x].fg == fg && n + 8 < sizeof run) {
                 size_t k = strlen(row[x].ch);
-                memcpy(run + n, k ? row[x].ch : " ", k ? k : 1);
-                n += k ? k : 1;
+                memcpy(run + n, row[x].ch, k); /* empty: behind a wide character */
+                n += k;
                 x++;
             }
             run[n] = '\0';
