@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16 };
@@ -59,7 +60,7 @@ static int take_signal(void)
 
 /* What is checked for every statement, after it parsed. */
 typedef void visit_fn(struct workspace *, void *ctx, const struct command *, const struct args *,
-                      const char *in);
+                      const char *name, size_t line);
 struct checker {
     struct workspace *ws;
     visit_fn *visit; void *ctx;   /* NULL: parsing only */
@@ -116,7 +117,7 @@ static void check_text(struct checker *c, const char *text, const char *name, un
         if (!strcmp(cmd->name, "source"))
             check_source(c, a, depth);
         if (c->visit)
-            c->visit(c->ws, c->ctx, cmd, a, args_line(a));
+            c->visit(c->ws, c->ctx, cmd, a, name, name ? st[i].line : 0);
         args_free(a);
     }
     command_statements_free(st, n);
@@ -213,38 +214,94 @@ int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_ite
     return batch_status(ws);
 }
 
-/* ---- dry runs -------------------------------------------------------------------------------------------- */
+/* ---- dry runs --------------------------------------------------------------------------------------------
 
-static void dry_visit(struct workspace *ws, void *ctx, const struct command *cmd,
+ * What costs little is done in memory, so that columns, splits and memory are those of the real
+ * run: data is read, prepared and split, fits are planned instead of computed (fitting.c).  Nothing
+ * is written, and only complaints and plans are told. */
+
+enum { DRY_FILE_MAX = 256 << 20 };
+
+struct dry {
+    size_t commands, plans;
+    bool blind;             /* the current data was too large to be read */
+    struct sink sink, *to;
+};
+
+static void dry_hear(void *ctx, const struct rec *r)
+{
+    struct dry *d = ctx;
+
+    if (r->type == REC_TICK || r->type == REC_NOTE ||
+        (r->type == REC_RESULT && strcmp(r->name, "dry")))
+        return;
+    d->plans += r->type == REC_RESULT;
+    for (struct sink *s = d->to; s; s = s->next)
+        s->take(s->ctx, r);
+}
+
+/* Looks at the files of a statement: false when one is missing (said) or too large to be read. */
+static bool dry_files(struct workspace *ws, struct dry *d, const struct command *cmd,
                       const struct args *a, const char *in)
 {
-    size_t *count = ctx;
+    bool good = true;
 
-    ++*count;
     for (size_t k = 0; k < ARGS_MAX && cmd->args[k].name; k++) {
         const char *path = args_text(a, cmd->args[k].name);
         struct err err = { 0 };
-        if (cmd->args[k].type != ARG_FILE || !path || !strcmp(path, "-") ||
-            access(path, R_OK) == 0)
+        struct stat st;
+        if (cmd->args[k].type != ARG_FILE || !path)
             continue;
-        err_set(&err, ST_IO, "%.300s: %s", path, strerror(errno));
-        ws_error(ws, &err, in);
+        if (!strcmp(path, "-") || (stat(path, &st) == 0 && st.st_size > DRY_FILE_MAX)) {
+            d->blind = true;
+            good = false;
+        } else if (access(path, R_OK) != 0) {
+            err_set(&err, ST_IO, "%.300s: %s", path, strerror(errno));
+            ws_error(ws, &err, in);
+            good = false;
+        }
     }
+    return good;
+}
+
+static void dry_visit(struct workspace *ws, void *ctx, const struct command *cmd,
+                      const struct args *a, const char *name, size_t line)
+{
+    static const char *const done[] = { "open", "demo", "use", "cols", "missing", "scale", "split",
+                                        "kernel", "set", "tune", "fit" };
+    struct dry *d = ctx;
+    bool does = false;
+
+    d->commands++;
+    if (cmd->flags & CMD_SETS && !(cmd->flags & CMD_NEEDS_DATA))
+        d->blind = false;
+    for (size_t i = 0; i < sizeof done / sizeof *done; i++)
+        does |= !strcmp(done[i], cmd->name);
+    if (!dry_files(ws, d, cmd, a, args_line(a)) || !does ||
+        (d->blind && cmd->flags & CMD_NEEDS_DATA))
+        return;
+    workspace_exec_from(ws, args_line(a), name, line);
+    workspace_drain(ws);
 }
 
 int batch_dry(struct workspace *ws, const struct batch_item *item, size_t n)
 {
-    size_t count = 0;
-    struct checker c = { .ws = ws, .visit = dry_visit, .ctx = &count };
+    struct checker parse = { .ws = ws };
+    struct dry d = { .to = ws->sinks };
+    struct checker c = { .ws = ws, .visit = dry_visit, .ctx = &d };
 
-    if (!check_all(&c, item, n))
+    if (!check_all(&parse, item, n))
         return EXIT_USAGE_GP;
+    d.sink = (struct sink){ dry_hear, &d, NULL };
+    ws->sinks = &d.sink;
+    check_all(&c, item, n);
+    ws->sinks = d.to;
     struct rec r;
     rec_init(&r, REC_RESULT, "dry");
-    rec_int(&r, "commands", (int64_t)count);
+    rec_int(&r, "commands", (int64_t)d.commands);
     rec_int(&r, "errors", (int64_t)ws->errors);
-    rec_text(&r, "%zu command%s parse%s; nothing was run", count, count == 1 ? "" : "s",
-             count == 1 ? "s" : "");
+    rec_text(&r, "%zu command%s parse%s; nothing was run", d.commands, d.commands == 1 ? "" : "s",
+             d.commands == 1 ? "s" : "");
     ws_emit(ws, &r);
     return batch_status(ws);
 }

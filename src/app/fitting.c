@@ -504,9 +504,59 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     return rc;
 }
 
+/* In a dry run: what the fit would take, instead of the fit. */
+static enum status plan_only(struct workspace *ws, const struct dataset *d, struct fit_opts o,
+                             const char *line, struct err *err)
+{
+    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
+    struct encoding enc = { 0 };
+    enum plan plan = PLAN_AUTO;
+    size_t *rows = NULL, n = 0, bytes = 0;
+    char note[256] = "", peak[32], limit[32], count[32];
+    struct rec rec;
+    enum status rc = dataset_rows(d, PART_TRAIN, &rows, &n, err);
+
+    if (rc == ST_OK)
+        rc = encoding_fit(d, rows, n, &enc, NULL, err);
+    o.mem_limit = ws->opt.mem;
+    if (rc == ST_OK)
+        rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);
+    free(rows);
+    if (rc != ST_OK) {
+        encoding_free(&enc);
+        return rc;
+    }
+    /* The table and its encoded rows are held beside what the fit itself takes. */
+    bytes += n * enc.d * sizeof(double) + d->table->n * d->table->ncols * sizeof(double);
+    mem_format(peak, sizeof peak, (double)bytes);
+    mem_format(limit, sizeof limit, (double)ws->opt.mem);
+    text_count(count, sizeof count, n);
+    rec_init(&rec, REC_RESULT, "dry");
+    rec_str(&rec, "line", line);
+    rec_int(&rec, "rows", (int64_t)n);
+    rec_int(&rec, "inputs", (int64_t)enc.d);
+    rec_str(&rec, "solver", o.solver);
+    rec_str(&rec, "plan", plans[plan]);
+    rec_int(&rec, "bytes", (int64_t)bytes);
+    rec_safe(&rec, line);
+    rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit, note);
+    ws_emit(ws, &rec);
+    encoding_free(&enc);
+    return ST_OK;
+}
+
 enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct kernel *k,
                          const struct tune_opts *o, const char *line, struct err *err)
 {
+    if (ws->opt.dry) {
+        /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */
+        const struct fit_opts like = {
+            .solver = o->exact ? "exact" : "direct", .features = o->features, .kernel = *k,
+            .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
+            .amplitude = 1.0, .noise = 0.1,
+        };
+        return plan_only(ws, d, like, line, err);
+    }
     struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
 
     if (!f)
@@ -523,6 +573,8 @@ enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct k
 enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fit_opts *o,
                         const char *line, struct err *err)
 {
+    if (ws->opt.dry)
+        return plan_only(ws, d, *o, line, err);
     struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
 
     if (!f)

@@ -130,6 +130,12 @@ run -n -e 'open missing.csv; fit'
 is "-n looks for files" "$rc" 4
 run -n -e 'fit rank=abc'
 is "-n finds what does not parse" "$rc" 2
+run -n --mem 1GB -e 'demo toy; fit features=100000 solver=direct'
+is "-n predicts the memory" "$rc" 5
+run -n -e 'demo friedman1 n=500; split test=20%; fit features=512; score'
+has "of what would be fitted" "$out" '400 rows x 10 inputs'
+run -n -e 'demo toy; cols nosuch role=skip'
+is "-n finds a column that is not there" "$rc" 1
 
 # -- JSON
 "$gpdesk" --format json -e 'demo friedman1 n=300 seed=1' -e 'split test=20% seed=2' \
