@@ -8,7 +8,6 @@
 #include "compute/backend.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
 #include "compute/simd.h"
 
 #include <math.h>
@@ -20,15 +19,15 @@ enum {
     GROUPS_MOST = 32,   /* partial sums over rows */
     TILE_ROWS_MOST = 128,
     TILE_ROWS_STEP = 16, /* the most lanes of any level: tiles do not depend on the level */
-    RHS_GEMM = 8,       /* from here on products by BLAS on the tile */
-    MERGE_COLS = 2048,  /* columns of one task when groups are added */
+    RHS_BLOCK = 8,      /* from here on right-hand sides go in groups of a vector */
+    MERGE_COLS = 512,  /* columns of one task when groups are added */
 };
 static const size_t tile_bytes = (size_t)1 << 20; /* half of a common second-level cache */
 
 struct worker {
     char *z;       /* tile of features, when not stored: M x R */
     double *x, *t; /* R x d; kcap x R */
-    char *tr, *wt; /* t rounded: kcap x R; products of a tile: kcap x M (with BLAS only) */
+    char *tr;      /* t rounded: kcap x R, or in groups R x lanes */
     void *scratch;
 };
 
@@ -43,8 +42,8 @@ struct cpu {
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
     size_t workers;
-    double *part; /* groups x kcap x M */
-    char *P;      /* kcap x M, rounded, scaled by sqrt(1/mf) */
+    double *part; /* groups x kcap x M, or M x lanes for each group of right-hand sides */
+    char *P;      /* kcap x M, likewise; rounded, scaled by sqrt(1/mf) */
     char *Z;      /* stored features: tiles x M x R; or NULL */
     bool filled;
 };
@@ -59,7 +58,6 @@ static void workers_free(struct cpu *c)
         free(w->x);
         free(w->t);
         free(w->tr);
-        free(w->wt);
         free(w->scratch);
     }
     free(c->worker);
@@ -128,12 +126,25 @@ static size_t scratch_bytes(const struct cpu *c)
     return most;
 }
 
+/* Vectors of right-hand sides when they go in groups, else 0. */
+static size_t rhs_groups(const struct cpu *c, size_t k)
+{
+    return k < RHS_BLOCK ? 0 : (k + c->real->lanes - 1) / c->real->lanes;
+}
+
+/* Right-hand sides with those that fill up the last group. */
+static size_t rhs_padded(const struct cpu *c, size_t k)
+{
+    return k < RHS_BLOCK ? k : rhs_groups(c, k) * c->real->lanes;
+}
+
 /* Workspace for k right-hand sides; grows, never shrinks. */
 static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
 {
     const size_t size = c->real->size;
     bool ok = true;
 
+    k = rhs_padded(c, k);
     if (k <= c->kcap)
         return ST_OK;
     workers_free(c);
@@ -151,9 +162,8 @@ static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
         w->x = mem_aligned(c->R * c->src->d, sizeof *w->x, "tile of inputs", err);
         w->t = mem_aligned(k * c->R, sizeof *w->t, "row sums", err);
         w->tr = mem_aligned(k * c->R, size, "row sums", err);
-        w->wt = k < RHS_GEMM ? NULL : mem_aligned(k * c->M, size, "tile products", err);
         w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
-        ok = (c->Z || w->z) && w->x && w->t && w->tr && (k < RHS_GEMM || w->wt) && w->scratch;
+        ok = (c->Z || w->z) && w->x && w->t && w->tr && w->scratch;
     }
     if (!ok) {
         workers_free(c);
@@ -350,53 +360,45 @@ static void round_to(const struct cpu *c, size_t n, const double *from, char *to
         ((float *)(void *)to)[i] = (float)from[i];
 }
 
-/* Features of a tile into z (NULL: not kept), and t += Z P for k < RHS_GEMM right-hand sides. */
+/* Features of a tile into z (NULL: not kept), and t += Z P for dots right-hand sides or groups. */
 static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, size_t r1, char *z,
-                                 size_t k, struct err *err)
+                                 size_t dots, size_t groups, struct err *err)
 {
-    const size_t lanes = c->real->lanes, size = c->real->size, d = c->src->d;
+    const struct simd_real *real = c->real;
+    const size_t lanes = real->lanes, size = real->size, d = c->src->d;
     const enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
 
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
         for (size_t i = 0; i < c->fm->nterms; i++) {
-            const size_t col0 = c->fm->term[i].col0, n = r < r1 - r0 ? r1 - r0 - r : 0;
-            c->real->gen(&c->term[i], n ? w->x + r * d : w->x, d, n < lanes ? n : lanes,
-                         z ? z + (col0 * c->R + r) * size : NULL, c->R, k, c->P + col0 * size,
-                         c->M, w->t + r, c->R, w->scratch);
+            const size_t col0 = c->fm->term[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
+            const size_t n = left < lanes ? left : lanes;
+            const double *x = n ? w->x + r * d : w->x;
+            char *zt = z ? z + (col0 * c->R + r) * size : NULL;
+            if (groups)
+                real->gen_block(&c->term[i], x, d, n, zt, c->R, groups, c->P + col0 * lanes * size,
+                                c->M * lanes, w->t + r, c->R, w->scratch);
+            else
+                real->gen(&c->term[i], x, d, n, zt, c->R, dots, c->P + col0 * size, c->M, w->t + r,
+                          c->R, w->scratch);
         }
     return rc;
 }
 
-/* T = Z P by BLAS: the tile is a column-major R x M matrix. */
-static void gemm_up(const struct cpu *c, const struct worker *w, const char *z, size_t k)
+/* t of a tile from kept columns. */
+static void tile_dot(struct cpu *c, struct worker *w, const char *z, size_t dots, size_t groups)
 {
-    const size_t n = k * c->R;
+    const struct simd_real *real = c->real;
 
-    if (c->real->size == sizeof(double)) {
-        blas_dgemm1(false, false, c->R, k, c->M, 1.0, (const double *)(const void *)z, c->R,
-                    (const double *)(const void *)c->P, c->M, 0.0, w->t, c->R);
-        return;
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const size_t col0 = c->fm->term[i].col0;
+        const char *zt = z + col0 * c->R * real->size;
+        if (groups)
+            real->dot_block(&c->term[i], zt, c->R, c->R, groups,
+                            c->P + col0 * real->lanes * real->size, c->M * real->lanes, w->t, c->R);
+        else
+            real->dot(&c->term[i], zt, c->R, c->R, dots, c->P + col0 * real->size, c->M, w->t,
+                      c->R);
     }
-    float *t = (float *)(void *)w->tr;
-    blas_sgemm1(false, false, c->R, k, c->M, 1.0F, (const float *)(const void *)z, c->R,
-                (const float *)(const void *)c->P, c->M, 0.0F, t, c->R);
-    for (size_t i = 0; i < n; i++)
-        w->t[i] = (double)t[i];
-}
-
-/* part += Z'T by BLAS, through a product of the tile's precision. */
-static void gemm_down(const struct cpu *c, const struct worker *w, const char *z, size_t k,
-                      double *part)
-{
-    if (c->real->size == sizeof(double)) {
-        blas_dgemm1(true, false, c->M, k, c->R, 1.0, (const double *)(const void *)z, c->R, w->t,
-                    c->R, 1.0, part, c->M);
-        return;
-    }
-    float *wt = (float *)(void *)w->wt;
-    blas_sgemm1(true, false, c->M, k, c->R, 1.0F, (const float *)(const void *)z, c->R,
-                (const float *)(const void *)w->tr, c->R, 0.0F, wt, c->M);
-    c->simd->add(k * c->M, wt, part);
 }
 
 /* t of a tile: Z P, or V. */
@@ -404,23 +406,41 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
                            struct err *err)
 {
     struct cpu *c = s->c;
-    const size_t dots = s->up && s->k < RHS_GEMM ? s->k : 0, size = c->real->size;
+    const size_t groups = s->up ? rhs_groups(c, s->k) : 0, dots = s->up && !groups ? s->k : 0;
     enum status rc = ST_OK;
 
-    memset(w->t, 0, s->k * c->R * sizeof *w->t);
+    memset(w->t, 0, rhs_padded(c, s->k) * c->R * sizeof *w->t);
     if (!c->filled)
-        rc = tile_generate(c, w, r0, r1, z, dots, err);
-    else
-        for (size_t i = 0; dots && i < c->fm->nterms; i++) {
-            const size_t col0 = c->fm->term[i].col0;
-            c->real->dot(&c->term[i], z + col0 * c->R * size, c->R, c->R, dots, c->P + col0 * size,
-                         c->M, w->t, c->R);
-        }
-    if (rc == ST_OK && s->up && !dots)
-        gemm_up(c, w, z, s->k);
+        rc = tile_generate(c, w, r0, r1, z, dots, groups, err);
+    else if (s->up)
+        tile_dot(c, w, z, dots, groups);
     for (size_t i = 0; !s->up && i < s->k; i++)
         memcpy(w->t + i * c->R, s->V + i * c->n + r0, (r1 - r0) * sizeof *w->t);
     return rc;
+}
+
+/* part += Z't of a tile.  ahead: the columns after z, or NULL. */
+static void tile_down(const struct cpu *c, const struct worker *w, const char *z, size_t k,
+                      double *part, const char *ahead)
+{
+    const size_t groups = rhs_groups(c, k), lanes = c->real->lanes;
+
+    if (!groups) {
+        round_to(c, k * c->R, w->t, w->tr);
+        c->real->axpy(c->M, z, c->R, c->R, k, w->tr, part, c->M, ahead);
+        return;
+    }
+    for (size_t g = 0; g < groups; g++)
+        for (size_t r = 0; r < c->R; r++)
+            for (size_t i = 0; i < lanes; i++) {
+                const double t = w->t[(g * lanes + i) * c->R + r];
+                const size_t at = (g * c->R + r) * lanes + i;
+                if (c->real->size == sizeof(double))
+                    ((double *)(void *)w->tr)[at] = t;
+                else
+                    ((float *)(void *)w->tr)[at] = (float)t;
+            }
+    c->real->axpy_block(c->M, z, c->R, c->R, groups, w->tr, part, c->M * lanes);
 }
 
 static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, double *part,
@@ -428,9 +448,10 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
 {
     struct cpu *c = s->c;
     const size_t r0 = tile * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
-    char *z = c->Z ? c->Z + tile * c->R * c->M * c->real->size : w->z;
+    const size_t bytes = c->R * c->M * c->real->size;
+    char *z = c->Z ? c->Z + tile * bytes : w->z;
 
-    if (!c->Z && !s->W && s->k < RHS_GEMM)
+    if (!c->Z && !s->W)
         z = NULL; /* nobody reads the columns again */
     const enum status rc = tile_up(s, w, r0, r1, z, err);
     if (rc != ST_OK)
@@ -442,13 +463,8 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
         for (size_t r = r1 - r0; r < c->R; r++)
             t[r] = 0.0; /* rows past the end */
     }
-    if (!s->W)
-        return ST_OK;
-    round_to(c, s->k * c->R, w->t, w->tr);
-    if (s->k < RHS_GEMM)
-        c->real->axpy(c->M, z, c->R, c->R, s->k, w->tr, part, c->M);
-    else
-        gemm_down(c, w, z, s->k, part);
+    if (s->W)
+        tile_down(c, w, z, s->k, part, c->filled && tile + 1 < c->tiles ? z + bytes : NULL);
     return ST_OK;
 }
 
@@ -460,7 +476,7 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     const size_t end = c->tiles * (g + 1) / c->groups;
 
     if (s->W)
-        memset(part, 0, s->k * c->M * sizeof *part);
+        memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
     for (size_t tile = c->tiles * g / c->groups; tile < end; tile++) {
         if (s->failed || ctl_stopped(s->ctl))
             return;
@@ -471,40 +487,50 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     }
 }
 
+/* Where entry j of right-hand side i is in P and in a group's partial sums. */
+static size_t rhs_at(const struct cpu *c, size_t k, size_t i, size_t j)
+{
+    const size_t lanes = c->real->lanes;
+
+    return k < RHS_BLOCK ? i * c->M + j : (i / lanes * c->M + j) * lanes + i % lanes;
+}
+
 /* W = sum of the groups, in order, times sqrt(1/mf) of the column's term. */
 static void sweep_merge(void *ctx, size_t task, size_t worker)
 {
     const struct sweep *s = ctx;
     const struct cpu *c = s->c;
-    const size_t chunks = (c->M + MERGE_COLS - 1) / MERGE_COLS, i = task / chunks;
-    const size_t j0 = task % chunks * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
-    double *W = s->W + i * c->M;
+    const size_t j0 = task * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
 
     (void)worker;
-    for (size_t j = j0; j < j1; j++)
-        W[j] = c->part[i * c->M + j];
-    for (size_t g = 1; g < c->groups; g++) {
-        const double *part = c->part + (g * c->kcap + i) * c->M;
-        for (size_t j = j0; j < j1; j++)
-            W[j] += part[j];
-    }
-    for (size_t t = 0; t < c->fm->nterms; t++) {
-        const struct fm_term *term = &c->fm->term[t];
-        for (size_t j = term->col0 > j0 ? term->col0 : j0; j < j1 && j < term->col0 + term->cols; j++)
-            W[j] *= term->out;
+    for (size_t i = 0; i < s->k; i++) {
+        double *W = s->W + i * c->M;
+        for (size_t g = 0; g < c->groups; g++) {
+            const double *part = c->part + g * c->kcap * c->M;
+            for (size_t j = j0; j < j1; j++)
+                W[j] = (g ? W[j] : 0.0) + part[rhs_at(c, s->k, i, j)];
+        }
+        for (size_t t = 0; t < c->fm->nterms; t++) {
+            const struct fm_term *term = &c->fm->term[t];
+            const size_t end = term->col0 + term->cols < j1 ? term->col0 + term->cols : j1;
+            for (size_t j = term->col0 > j0 ? term->col0 : j0; j < end; j++)
+                W[j] *= term->out;
+        }
     }
 }
 
 static void scale_rhs(struct cpu *c, size_t k, const double *P)
 {
+    memset(c->P, 0, rhs_padded(c, k) * c->M * c->real->size);
     for (size_t i = 0; i < k; i++)
         for (size_t t = 0; t < c->fm->nterms; t++) {
             const struct fm_term *term = &c->fm->term[t];
-            for (size_t j = i * c->M + term->col0; j < i * c->M + term->col0 + term->cols; j++) {
+            for (size_t j = term->col0; j < term->col0 + term->cols; j++) {
+                const double p = P[i * c->M + j] * term->out;
                 if (c->real->size == sizeof(double))
-                    ((double *)(void *)c->P)[j] = P[j] * term->out;
+                    ((double *)(void *)c->P)[rhs_at(c, k, i, j)] = p;
                 else
-                    ((float *)(void *)c->P)[j] = (float)(P[j] * term->out);
+                    ((float *)(void *)c->P)[rhs_at(c, k, i, j)] = (float)p;
             }
         }
 }
@@ -529,7 +555,7 @@ static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
         return err_set(err, ST_CANCELLED, "stopped while passing over the rows");
     c->filled = c->Z != NULL;
     if (s->W)
-        pool_run(c->opts.pool, s->k * ((c->M + MERGE_COLS - 1) / MERGE_COLS), sweep_merge, s);
+        pool_run(c->opts.pool, (c->M + MERGE_COLS - 1) / MERGE_COLS, sweep_merge, s);
     return ST_OK;
 }
 

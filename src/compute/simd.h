@@ -41,9 +41,20 @@ struct simd_real {
     /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
     void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
                 const void *P, size_t ldp, double *t, size_t ldt);
-    /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers. */
+    /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
+     * will be read next, fetched into the cache meanwhile; or NULL. */
     void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,
-                 double *w, size_t ldw);
+                 double *w, size_t ldw, const void *ahead);
+    /* The same three for many right-hand sides in groups of `lanes`: P[g * ldp + column * lanes + i],
+     * t[(g * lanes + i) * ldt + row] where sums leave and t[(g * cs + row) * lanes + i] where they
+     * enter, w[g * ldw + column * lanes + i]. */
+    void (*gen_block)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z,
+                      size_t cs, size_t groups, const void *P, size_t ldp, double *t, size_t ldt,
+                      void *scratch);
+    void (*dot_block)(const struct simd_term *, const void *z, size_t cs, size_t rows,
+                      size_t groups, const void *P, size_t ldp, double *t, size_t ldt);
+    void (*axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, size_t groups,
+                       const void *t, double *w, size_t ldw);
     /* n <= lanes rows, row-major, times c; with dz also (alone if z is NULL) dz/dlog l. */
     void (*rows)(const struct simd_term *, const double *x, size_t ldx, size_t n, double c, void *z,
                  void *dz, size_t ldz, void *scratch);

@@ -454,6 +454,22 @@ INLINE void N(kept_dot)(size_t jn, const REAL *z, size_t cs, const REAL *P, doub
     N(add_wide)(even + odd, t);
 }
 
+/* The same for two vectors of rows side by side: whole cache lines in order. */
+INLINE void N(kept_dot_pair)(size_t jn, const REAL *z, size_t cs, const REAL *P, double *t)
+{
+    VEC e0 = { 0 }, o0 = { 0 }, e1 = { 0 }, o1 = { 0 };
+
+    for (size_t j = 0; j < jn; j++) {
+        const REAL *c = z + 2 * j * cs, *s = c + cs;
+        e0 += V_LOAD(c) * P[2 * j];
+        e1 += V_LOAD(c + LANES) * P[2 * j];
+        o0 += V_LOAD(s) * P[2 * j + 1];
+        o1 += V_LOAD(s + LANES) * P[2 * j + 1];
+    }
+    N(add_wide)(e0 + o0, t);
+    N(add_wide)(e1 + o1, t + LANES);
+}
+
 INLINE void N(kept_dot4)(size_t jn, const REAL *z, size_t cs, const REAL *P, size_t ldp, double *t,
                          size_t ldt)
 {
@@ -487,6 +503,29 @@ static void N(kept_dots)(size_t jn, const REAL *z, size_t cs, size_t k, const RE
         N(kept_dot4)(jn, z, cs, P + c * ldp, ldp, t + c * ldt, ldt);
     for (; c < k; c++)
         N(kept_dot)(jn, z, cs, P + c * ldp, t + c * ldt);
+}
+
+/* Products of a block's kept columns with LANES vectors at once, P[column][vector]. */
+INLINE void N(kept_dot_block)(size_t cols, const REAL *z, size_t cs, const REAL *P, double *t,
+                              size_t ldt)
+{
+    VEC acc[LANES] = { 0 };
+
+    for (size_t j = 0; j < cols; j++) {
+        const VEC a = V_LOAD(z + j * cs);
+        UNROLL
+        for (int i = 0; i < LANES; i++)
+            acc[i] += a * P[j * LANES + (size_t)i];
+    }
+    for (int i = 0; i < LANES; i++)
+        N(add_wide)(acc[i], t + (size_t)i * ldt);
+}
+
+static void N(kept_dot_blocks)(size_t jn, const REAL *z, size_t cs, size_t groups, const REAL *P,
+                               size_t ldp, double *t, size_t ldt)
+{
+    for (size_t g = 0; g < groups; g++)
+        N(kept_dot_block)(2 * jn, z, cs, P + g * ldp, t + g * LANES * ldt, ldt);
 }
 
 static size_t N(in_block)(const struct simd_term *t, size_t b)
@@ -524,14 +563,47 @@ static void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_
     }
 }
 
+static void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
+                         size_t cs, size_t groups, const void *Pv, size_t ldp, double *sums,
+                         size_t ldt, void *scratch)
+{
+    const struct N(work) w = N(work_in)(t, scratch);
+    const REAL *P = Pv, *scale = t->scale;
+    REAL *z = zv;
+
+    N(load)(t, x, ldx, n, &w);
+    for (size_t b = 0; b < t->nb; b++, scale += t->D, P += 2 * t->D * LANES) {
+        const size_t jn = N(in_block)(t, b), step = z ? cs : LANES;
+        REAL *keep = z ? z + 2 * b * t->D * cs : w.keep;
+        N(phases)(t, b, &w);
+        N(block_keep)(jn, w.v, scale, keep, step);
+        N(kept_dot_blocks)(jn, keep, step, groups, P, ldp, sums, ldt);
+    }
+}
+
+static void N(dot_block)(const struct simd_term *t, const void *zv, size_t cs, size_t rows,
+                         size_t groups, const void *Pv, size_t ldp, double *sums, size_t ldt)
+{
+    const REAL *z = zv, *P = Pv;
+
+    for (size_t b = 0; b < t->nb; b++, z += 2 * t->D * cs, P += 2 * t->D * LANES)
+        for (size_t r = 0; r < rows; r += LANES)
+            N(kept_dot_blocks)(N(in_block)(t, b), z + r, cs, groups, P, ldp, sums + r, ldt);
+}
+
 static void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t rows, size_t k,
                    const void *Pv, size_t ldp, double *sums, size_t ldt)
 {
     const REAL *z = zv, *P = Pv;
 
-    for (size_t b = 0; b < t->nb; b++, z += 2 * t->D * cs, P += 2 * t->D)
-        for (size_t r = 0; r < rows; r += LANES)
-            N(kept_dots)(N(in_block)(t, b), z + r, cs, k, P, ldp, sums + r, ldt);
+    for (size_t b = 0; b < t->nb; b++, z += 2 * t->D * cs, P += 2 * t->D) {
+        const size_t jn = N(in_block)(t, b);
+        size_t r = 0;
+        for (; k == 1 && r + 2 * LANES <= rows; r += 2 * LANES)
+            N(kept_dot_pair)(jn, z + r, cs, P, sums + r);
+        for (; r < rows; r += LANES)
+            N(kept_dots)(jn, z + r, cs, k, P, ldp, sums + r, ldt);
+    }
 }
 
 /* ---- products with columns ------------------------------------------------------------------- */
@@ -559,8 +631,8 @@ INLINE VEC N(sums)(VEC *a)
 
 INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, const REAL *t, double *w)
 {
-    VEC acc[LANES];
     const VEC t0 = V_LOAD(t);
+    VEC acc[LANES];
 
     UNROLL
     for (int i = 0; i < LANES; i++)
@@ -575,14 +647,18 @@ INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, const REAL *t, d
 }
 
 static void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
-                    double *w, size_t ldw)
+                    double *w, size_t ldw, const void *ahead)
 {
     const REAL *z = zv, *t = tv;
     size_t j = 0;
 
-    for (; j + LANES <= cols; j += LANES)
+    for (; j + LANES <= cols; j += LANES) {
+        const char *next = ahead ? (const char *)ahead + j * cs * sizeof(REAL) : NULL;
+        for (size_t i = 0; next && i < LANES * cs * sizeof(REAL); i += 64)
+            __builtin_prefetch(next + i, 0, 2);
         for (size_t c = 0; c < k; c++)
             N(axpy_cols)(z + j * cs, cs, rows, t + c * cs, w + c * ldw + j);
+    }
     for (; j < cols; j++)
         for (size_t c = 0; c < k; c++) {
             REAL sum = 0;
@@ -590,6 +666,53 @@ static void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t 
                 sum += z[j * cs + r] * t[c * cs + r];
             w[c * ldw + j] += (double)sum;
         }
+}
+
+/* n columns (a constant) at once: the vector holds right-hand sides, features are broadcast. */
+INLINE void N(axpy_block_cols)(const int n, const REAL *z, const size_t cs, size_t rows,
+                               const REAL *t, double *w)
+{
+    VEC acc[LANES] = { 0 };
+
+    for (size_t r = 0; r < rows; r++) {
+        const VEC a = V_LOAD(t + r * LANES);
+        UNROLL
+        for (int i = 0; i < n; i++)
+            acc[i] += a * z[(size_t)i * cs + r];
+    }
+    for (int i = 0; i < n; i++)
+        N(add_wide)(acc[i], w + (size_t)i * LANES);
+}
+
+INLINE void N(axpy_block_any)(size_t cols, const REAL *z, const size_t cs, size_t rows,
+                              size_t groups, const REAL *t, double *w, size_t ldw)
+{
+    for (size_t g = 0; g < groups; g++, t += cs * LANES, w += ldw) {
+        size_t j = 0;
+        for (; j + LANES <= cols; j += LANES)
+            N(axpy_block_cols)(LANES, z + j * cs, cs, rows, t, w + j * LANES);
+        for (; j < cols; j++)
+            N(axpy_block_cols)(1, z + j * cs, cs, rows, t, w + j * LANES);
+    }
+}
+
+static void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, size_t groups,
+                          const void *t, double *w, size_t ldw)
+{
+    switch (cs) { /* tiles of the usual sizes get constant addresses */
+    case 16:
+        N(axpy_block_any)(cols, z, 16, rows, groups, t, w, ldw);
+        break;
+    case 32:
+        N(axpy_block_any)(cols, z, 32, rows, groups, t, w, ldw);
+        break;
+    case 128:
+        N(axpy_block_any)(cols, z, 128, rows, groups, t, w, ldw);
+        break;
+    default:
+        N(axpy_block_any)(cols, z, cs, rows, groups, t, w, ldw);
+        break;
+    }
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
