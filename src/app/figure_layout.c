@@ -220,7 +220,8 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
     p->head = p->axes && panel_header(p->f, b);
     const size_t head = p->head + (size_t)p->kline;
 
-    p->foot = p->axes && b->h >= 10 && label_width(p->f->x.label) > 12;
+    const size_t label = label_width(p->f->x.label);
+    p->foot = p->axes && b->h >= 10 && (label > 12 || (label > 0 && b->h >= 16));
 
     if (!p->axes) {
         p->x = b->x;
