@@ -13,6 +13,7 @@
 #include "ui/ui.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -84,11 +85,25 @@ static const struct option long_options[] = {
     { NULL, 0, NULL, 0 },
 };
 
+static bool complain_json; /* --format json was read: messages are records on stdout, too */
+
 /* A message before there is anything to send records to. */
 static int complain(const struct err *err, int status)
 {
     struct buf b = { 0 };
 
+    if (complain_json) {
+        struct rec r;
+        rec_init(&r, REC_ERROR, *err->name ? err->name : status_name(err->code));
+        rec_text(&r, "%s", err->msg);
+        snprintf(r.hint, sizeof r.hint, "%s", err->hint);
+        rec_json_line(&r, &b);
+        fputs(buf_str(&b), stdout);
+        fflush(stdout);
+        rec_free(&r);
+        buf_free(&b);
+        return status;
+    }
     text_safe(&b, err->msg, 0);
     fprintf(stderr, "gpdesk: %s\n", buf_str(&b));
     if (*err->hint) {
@@ -145,7 +160,7 @@ static enum status take_option(struct cli *c, int o, struct err *err)
     case OPT_COLOR: return set(c, "color", optarg, err);
     case OPT_NO_CONFIG: c->no_config = true; return ST_OK;
     case OPT_FORMAT:
-        c->opt.json = !strcmp(optarg, "json");
+        c->opt.json = complain_json = !strcmp(optarg, "json");
         if (c->opt.json || !strcmp(optarg, "text"))
             return ST_OK;
         return err_set(err, ST_USAGE, "--format=%.40s: say text or json", optarg);
@@ -393,12 +408,21 @@ static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
     return status;
 }
 
+/* A file opened later must not become stdout because that was closed. */
+static void fill_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+            _exit(EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
     struct cli c = { 0 };
     struct buf complaints = { 0 };
     struct err err = { 0 };
 
+    fill_descriptors();
     log_open(getenv("GPDESK_LOG"));
     set_locale();
     int status = settings(&c, argc, argv, &complaints);

@@ -514,6 +514,24 @@ bool args_looks_like_run(const char *s)
     return false;
 }
 
+/* ~/x is below the home directory, as a shell would read it. */
+static enum status expand_home(char **text, struct err *err)
+{
+    const char *home = getenv("HOME");
+    struct buf b = { 0 };
+
+    if (strncmp(*text, "~/", 2) || !home || *home != '/')
+        return ST_OK;
+    buf_printf(&b, "%s%s", home, *text + 1);
+    char *full = buf_take(&b);
+    buf_free(&b);
+    if (!full)
+        return err_nomem(err, strlen(*text), "a path");
+    free(*text);
+    *text = full;
+    return ST_OK;
+}
+
 /* Checks a value; may replace *text by its canonical form. */
 static enum status check_value(const struct arg *a, char **text, struct err *err)
 {
@@ -558,6 +576,8 @@ static enum status check_value(const struct arg *a, char **text, struct err *err
                 a->name, *text);
         err_hint(err, "runs");
         return ST_USAGE;
+    case ARG_FILE: case ARG_OUT:
+        return expand_home(text, err);
     case ARG_PLOT:
         return plot_find(*text, err) ? ST_OK : err->code;
     case ARG_OPTION:

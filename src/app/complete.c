@@ -83,8 +83,15 @@ static void offer_files(struct found *f, const char *typed, const char *prefix)
     const char *path = rest + quoted, *slash = strrchr(path, '/');
     char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("");
     const char *base = slash ? slash + 1 : path;
-    DIR *d = dir ? opendir(*dir ? dir : ".") : NULL;
+    const char *home = getenv("HOME");
+    struct buf where = { 0 };
     struct dirent *e;
+
+    if (dir && !strncmp(dir, "~/", 2) && home)
+        buf_printf(&where, "%s%s", home, dir + 1);
+    else
+        buf_puts(&where, dir && *dir ? dir : ".");
+    DIR *d = opendir(buf_str(&where));
 
     for (size_t seen = 0; d && (e = readdir(d)) != NULL && seen < 20000; seen++) {
         struct buf full = { 0 }, q = { 0 };
@@ -92,9 +99,10 @@ static void offer_files(struct found *f, const char *typed, const char *prefix)
         if (strncmp(e->d_name, base, strlen(base)) || (*e->d_name == '.' && *base != '.') ||
             !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
-        buf_printf(&full, "%s%s", dir, e->d_name);
-        if (stat(buf_str(&full), &st) == 0 && S_ISDIR(st.st_mode))
-            buf_putc(&full, '/');
+        buf_printf(&full, "%s/%s", buf_str(&where), e->d_name);
+        const bool is_dir = stat(buf_str(&full), &st) == 0 && S_ISDIR(st.st_mode);
+        buf_clear(&full);
+        buf_printf(&full, "%s%s%s", dir, e->d_name, is_dir ? "/" : "");
         command_quote(&q, buf_str(&full));
         if (quoted && *buf_str(&q) != '"') {
             buf_clear(&q);
@@ -106,6 +114,7 @@ static void offer_files(struct found *f, const char *typed, const char *prefix)
     }
     if (d)
         closedir(d);
+    buf_free(&where);
     free(dir);
 }
 

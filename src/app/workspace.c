@@ -529,6 +529,22 @@ static void parse_error(struct workspace *ws, const struct err *err, const char 
     snprintf(l->origin, sizeof l->origin, "%s", keep);
 }
 
+/* A line that does not even begin now: say what it waits for. */
+static void tell_waiting(struct workspace *ws, unsigned long group, unsigned long number)
+{
+    struct job_view v;
+
+    for (size_t i = 0; i < ws->lines->n; i++)
+        if (ws->lines->v[i].group == group && ws->lines->v[i].number == number) {
+            char hint[40];
+            const bool job = jobs_view(ws->jobs, 0, &v);
+            snprintf(hint, sizeof hint, "stop q%lu", number);
+            ws_tell(ws, REC_NOTE, NULL, "waits", hint, "%.120s waits in line behind %s",
+                    args_line(ws->lines->v[i].args), job ? v.name : "what was typed before");
+            return;
+        }
+}
+
 enum status workspace_exec_from(struct workspace *ws, const char *text, const char *name,
                                 size_t first_line)
 {
@@ -564,6 +580,7 @@ enum status workspace_exec_from(struct workspace *ws, const char *text, const ch
         parse_error(ws, &err, NULL, w[0].origin);
         first = ST_LIMIT;
     }
+    const unsigned long first_number = l->numbers + 1;
     for (i = 0; w && i < n; i++) {
         w[i].number = ++l->numbers;
         if (first == ST_OK && (first = enqueue(ws, &w[i], &err)) == ST_OK)
@@ -575,6 +592,8 @@ enum status workspace_exec_from(struct workspace *ws, const char *text, const ch
     if (first != ST_OK)
         return first;
     advance(ws);
+    if (ws->interactive && !l->executing)
+        tell_waiting(ws, group, first_number);
     return ws->errors > errors ? ST_STATE : ST_OK;
 }
 

@@ -122,6 +122,23 @@ is "quit ends with 0" "$rc" 0
 run -e ''
 is "an empty line is nothing" "$rc" 0
 
+run -s work.gpd -e 'demo toy; split test=20%; fit'
+is "a session is made" "$rc" 0
+run work.gpd -e 'runs; score'
+is "and goes on, as a FILE" "$rc" 0
+has "with its runs" "$out" 'r1 *done'
+run -s work.gpd other.gpd
+is "a session that is not there is 4" "$rc" 4
+run --format json missing.csv
+is "in JSON, too" "$rc" 4
+ok "as a record" "$jsonl" check <.out
+out=$("$gpdesk" -e 'open -; data' <points.csv 2>&1)
+has "data may come from standard input" "$out" '3 rows'
+HOME=$dir run -e 'open ~/points.csv'
+is "~ is the home directory" "$rc" 0
+"$gpdesk" -e 'demo toy' >&- 2>/dev/null
+is "a closed stdout does no harm" "$?" 0
+
 # -- dry runs
 run -n -f good.gps
 is "-n parses" "$rc" 0
