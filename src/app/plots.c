@@ -538,22 +538,25 @@ const struct plot_ops *plot_at(size_t i)
 
 const struct plot_ops *plot_find(const char *name, struct err *err)
 {
+    const size_t n = sizeof plots / sizeof *plots;
     const struct plot_ops *found = NULL;
     size_t hits = 0;
-    struct buf b = { 0 };
 
-    for (size_t i = 0; i < sizeof plots / sizeof *plots; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!strcmp(plots[i].name, name))
             return &plots[i];
         if (!strncmp(plots[i].name, name, strlen(name)))
             found = &plots[i], hits++;
-        buf_printf(&b, "%s%s", i ? ", " : "", plots[i].name);
     }
     if (hits != 1 || !*name) {
-        err_set(err, hits ? ST_AMBIGUOUS : ST_NOT_FOUND, "%s plot %s", hits ? "more than one" : "there is no", name);
+        struct buf b = { 0 };
+        for (size_t i = 0; i < n; i++)
+            buf_printf(&b, "%s%s", i ? ", " : "", plots[i].name);
+        err_set(err, hits ? ST_AMBIGUOUS : ST_NOT_FOUND, "%s plot %s",
+                hits ? "more than one" : "there is no", name);
         err_hint(err, "plot NAME, one of %s", buf_str(&b));
+        buf_free(&b);
         found = NULL;
     }
-    buf_free(&b);
     return found;
 }

@@ -313,7 +313,9 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         buf_free(&b);
         return;
     }
-    buf_printf(&b, " %s", j.stopping ? "stopping" : t->phase ? t->phase : j.verb ? j.verb : "");
+    const char *what = j.stopping ? "stopping" : t->phase ? t->phase : j.verb ? j.verb : "";
+    if (strcmp(what, j.name) != 0)
+        buf_printf(&b, " %s", what);
     if (t->phase && t->total)
         buf_printf(&b, " %zu/%zu", t->done, t->total);
     value_words(&j, &b);

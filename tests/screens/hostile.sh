@@ -21,7 +21,7 @@ title=$(t display-message -p -t a '#{pane_title}')
 case $title in *owned*) false ;; *) true ;; esac
 verdict $? "no escape sequence reached the terminal"
 type_line "plot columns"
-expect "shape" "the plot of the columns"
+expect "columns of 40 rows" "the plot of the columns"
 expect " ready" "is drawn"
 type_line "fit features=64 solver=direct"
 expect "r1 " "a fit works"
