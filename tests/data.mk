@@ -10,3 +10,34 @@ tests_check_dataset_SOURCES = tests/check_dataset.c
 tests_check_dataset_LDADD = $(app_tests)
 tests_check_demo_SOURCES = tests/check_demo.c
 tests_check_demo_LDADD = $(app_tests)
+
+# Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each for
+# FUZZ_SECONDS.
+data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy
+check_PROGRAMS += $(data_fuzz)
+TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh
+tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_npy_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh
+
+# libFuzzer: what it finds new lies in fuzz/csv and fuzz/npy of the build directory.
+FUZZ_CC = clang
+FUZZ_SECONDS = 300
+FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
+  -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
+fuzz_sources = src/base/buf.c src/base/mem.c src/base/status.c src/base/text.c src/compute/ctl.c \
+  src/compute/rng.c src/app/checksum.c src/app/dataset.c src/app/encoding.c src/app/import.c \
+  src/app/import_csv.c src/app/import_npy.c src/app/import_sniff.c src/app/import_stream.c \
+  src/app/scan_number.c src/app/split.c src/app/table.c
+.PHONY: fuzz
+fuzz:
+	@$(MKDIR_P) fuzz
+	@for f in csv npy; do \
+	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
+	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
+	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(ZLIB_LIBS) $(ZSTD_LIBS) -lm) && \
+	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
+	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
+	done
