@@ -12,6 +12,8 @@ libapp_a_SOURCES += \
   src/app/import_npy.c \
   src/app/import_sniff.c \
   src/app/import_stream.c \
+  src/app/order.c \
+  src/app/order.h \
   src/app/scan_number.c \
   src/app/split.c \
   src/app/summary.c \

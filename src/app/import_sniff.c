@@ -372,7 +372,7 @@ static enum status take_marks(struct csv_plan *plan, const char *list, struct er
 
 static size_t known_mark(const struct csv_cell *c)
 {
-    for (size_t k = 0; k < NKNOWN; k++)
+    for (size_t k = 0; k < NKNOWN && c->len <= 4; k++) /* none is longer */
         if (strlen(known_marks[k]) == c->len && memcmp(known_marks[k], c->s, c->len) == 0)
             return k;
     return NKNOWN;

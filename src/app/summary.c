@@ -2,6 +2,7 @@
  * looks as if it gave the target away. */
 #include "app/dataset.h"
 
+#include "app/order.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -11,59 +12,6 @@
 #include <string.h>
 
 /* ---- sorted numbers ---- */
-
-/* Bits of a double in an order that unsigned integers have too. */
-static uint64_t to_key(double x)
-{
-    uint64_t k;
-    x += 0.0; /* -0 becomes 0 */
-    memcpy(&k, &x, sizeof k);
-    return k >> 63 ? ~k : k | (uint64_t)1 << 63;
-}
-
-static double from_key(uint64_t k)
-{
-    double x;
-    k = k >> 63 ? k & ~((uint64_t)1 << 63) : ~k;
-    memcpy(&x, &k, sizeof x);
-    return x;
-}
-
-/* Radix sort by eleven bits, lowest first; both arrays hold n, the result is in v. */
-static void sort_numbers(double *v, uint64_t *a, uint64_t *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        a[i] = to_key(v[i]);
-    for (unsigned shift = 0; shift < 64; shift += 11) {
-        size_t at[2048] = { 0 };
-        for (size_t i = 0; i < n; i++)
-            at[a[i] >> shift & 2047]++;
-        for (size_t k = 0, sum = 0; k < 2048; k++) {
-            size_t count = at[k];
-            at[k] = sum;
-            sum += count;
-        }
-        for (size_t i = 0; i < n; i++)
-            b[at[a[i] >> shift & 2047]++] = a[i];
-        uint64_t *t = a;
-        a = b;
-        b = t;
-    }
-    for (size_t i = 0; i < n; i++)
-        v[i] = from_key(a[i]);
-}
-
-static enum status sort_doubles(double *v, size_t n, struct err *err)
-{
-    uint64_t *a = mem_calloc(n, sizeof *a, "a summary", err);
-    uint64_t *b = mem_calloc(n, sizeof *b, "a summary", err);
-    if (a != NULL && b != NULL)
-        sort_numbers(v, a, b, n);
-    enum status rc = a != NULL && b != NULL ? ST_OK : ST_NOMEM;
-    free(a);
-    free(b);
-    return rc;
-}
 
 /* Between order statistics, linearly: numpy's default. */
 static double quantile(const double *v, size_t n, double p)
@@ -148,7 +96,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
             v[m++] = c->type == COL_REAL ? c->v[row] : (double)c->code[row];
     }
     s->missing = n - m;
-    enum status rc = m > 0 ? sort_doubles(v, m, err) : ST_OK;
+    enum status rc = m > 0 ? order_sort(v, m, err) : ST_OK;
     if (rc == ST_OK && m > 0)
         summarise_sorted(v, m, s);
     free(v);

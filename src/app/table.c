@@ -4,6 +4,7 @@
 
 #include "app/checksum.h"
 #include "app/import.h"
+#include "app/order.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -327,26 +328,43 @@ static double plain_zero(double x)
     return isnan(x) ? (double)NAN : x + 0.0; /* -0.0 equals 0.0; all missing cells are alike */
 }
 
-/* Adds a column to the hash of rows r0..r1: two independent checksums of its bytes. */
-static void hash_column(const struct column *c, size_t r0, size_t r1, struct row_key *key)
+/* Two independent checksums over some bytes of a row. */
+static uint64_t hash_bytes(uint64_t hash, const void *p, size_t len)
 {
-    for (size_t i = r0; i < r1; i++) {
-        unsigned char b[8] = { 0 };
-        const unsigned char *p = b;
-        size_t len = 8;
-        if (c->type == COL_REAL) {
-            double x = plain_zero(c->v[i]);
-            memcpy(b, &x, 8);
-        } else if (c->type == COL_CATEGORY) {
-            memcpy(b, &c->code[i], 4);
-        } else if (c->text[i] != NULL) {
-            p = (const unsigned char *)c->text[i];
-            len = strlen(c->text[i]);
+    uint32_t crc = checksum_add((uint32_t)(hash >> 32), p, len);
+    uint32_t adler = checksum_adler((uint32_t)hash, p, len);
+    return (uint64_t)crc << 32 | adler;
+}
+
+/* Numbers and codes are gathered first: checksums are fast on many bytes at a time. */
+static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
+{
+    enum { GATHER = 64 };
+    double cell[GATHER];
+    size_t n = 0;
+    uint64_t hash = 1;
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct column *c = &t->col[j];
+        if (use != NULL && !use[j])
+            continue;
+        if (c->type == COL_TEXT) {
+            const char *s = c->text[row] != NULL ? c->text[row] : "";
+            hash = hash_bytes(hash, s, strlen(s) + 1);
+            continue;
         }
-        uint32_t crc = checksum_add((uint32_t)(key[i].hash >> 32), p, len);
-        uint32_t adler = checksum_adler((uint32_t)key[i].hash, p, len);
-        key[i].hash = (uint64_t)crc << 32 | adler;
+        cell[n++] = c->type == COL_REAL ? plain_zero(c->v[row]) : (double)c->code[row];
+        if (n == GATHER) {
+            hash = hash_bytes(hash, cell, sizeof cell);
+            n = 0;
+        }
     }
+    return hash_bytes(hash, cell, n * sizeof *cell);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
 static int compare_cell(const struct column *c, size_t a, size_t b)
@@ -416,29 +434,76 @@ static void count_groups(const struct comparison *c, const struct row_key *k, si
     }
 }
 
+/* The column of numbers with most distinct values in a sample; SIZE_MAX when none is promising. */
+static size_t sharpest_column(const struct table *t, const bool *use)
+{
+    enum { SAMPLE = 512 };
+    size_t best = SIZE_MAX, most = SAMPLE / 2, step = t->n / SAMPLE;
+    double v[SAMPLE];
+    for (size_t j = 0; j < t->ncols && step > 0 && most < SAMPLE; j++) {
+        const struct column *c = &t->col[j];
+        if (c->type != COL_REAL || c->missing > 0 || (use != NULL && !use[j]))
+            continue;
+        for (size_t i = 0; i < SAMPLE; i++)
+            v[i] = c->v[i * step];
+        qsort(v, SAMPLE, sizeof *v, by_value);
+        size_t distinct = 1;
+        for (size_t i = 1; i < SAMPLE; i++)
+            distinct += v[i] != v[i - 1];
+        if (distinct > most) {
+            most = distinct;
+            best = j;
+        }
+    }
+    return best;
+}
+
+/* Rows that may equal another one: those whose value in the sharpest column comes more than once.
+ * On measured numbers few are left, and the rest of the work is spared. */
+static enum status candidates(const struct table *t, const bool *use, struct row_key *key,
+                              size_t *m, struct err *err)
+{
+    size_t sharp = sharpest_column(t, use), again = 0;
+    double *v = sharp != SIZE_MAX ? mem_calloc(t->n, sizeof *v, "repeated rows", err) : NULL;
+    if (sharp != SIZE_MAX && v == NULL)
+        return ST_NOMEM;
+    enum status rc = ST_OK;
+    if (v != NULL) {
+        memcpy(v, t->col[sharp].v, t->n * sizeof *v);
+        rc = order_sort(v, t->n, err);
+        for (size_t i = 1; i < t->n; i++) /* v[0..again): the repeated values */
+            if (v[i] == v[i - 1] && (again == 0 || v[again - 1] != v[i]))
+                v[again++] = v[i];
+    }
+    *m = 0;
+    for (size_t i = 0; i < t->n && rc == ST_OK; i++)
+        if (v == NULL || (again > 0 && bsearch(&t->col[sharp].v[i], v, again, sizeof *v, by_value)))
+            key[(*m)++] = (struct row_key){ 0, i };
+    free(v);
+    return rc;
+}
+
 enum status table_repeats(const struct table *t, const bool *use, const uint8_t *part,
                           const struct ctl *ctl, int64_t *repeated, int64_t *shared,
                           struct err *err)
 {
     enum { STEP = 1 << 14 };
     struct comparison c = { t, use };
-    size_t first[257];
+    size_t first[257], n = 0;
     *repeated = *shared = 0;
-    struct row_key *key = mem_calloc(t->n, sizeof *key, "repeated rows", err);
-    struct row_key *sorted = mem_calloc(t->n, sizeof *sorted, "repeated rows", err);
-    enum status rc = key == NULL || sorted == NULL ? ST_NOMEM : ST_OK;
-    for (size_t r0 = 0; r0 < t->n && rc == ST_OK; r0 += STEP) {
-        size_t r1 = r0 + STEP < t->n ? r0 + STEP : t->n;
-        for (size_t i = r0; i < r1; i++)
-            key[i] = (struct row_key){ 1, i };
-        for (size_t j = 0; j < t->ncols; j++)
-            if (use == NULL || use[j])
-                hash_column(&t->col[j], r0, r1, key);
+    struct row_key *key = mem_calloc(t->n, sizeof *key, "repeated rows", err), *sorted = NULL;
+    enum status rc = key == NULL ? ST_NOMEM : candidates(t, use, key, &n, err);
+    if (rc == ST_OK && (sorted = mem_calloc(n, sizeof *sorted, "repeated rows", err)) == NULL)
+        rc = ST_NOMEM;
+    for (size_t k0 = 0; k0 < n && rc == ST_OK; k0 += STEP) {
+        size_t k1 = k0 + STEP < n ? k0 + STEP : n;
+        for (size_t k = k0; k < k1; k++)
+            key[k].hash = hash_row(t, use, key[k].row);
         if (ctl_stopped(ctl))
             rc = err_set(err, ST_CANCELLED, "counting repeated rows was stopped");
     }
     if (rc == ST_OK)
-        spread_keys(key, t->n, sorted, first);
+        spread_keys(key, n, sorted, first);
     for (size_t b = 0; b < 256 && rc == ST_OK; b++) {
         struct row_key *k = sorted + first[b];
         size_t m = first[b + 1] - first[b];

@@ -1,14 +1,16 @@
 # Benchmarks: data-sized jobs that print figures; never part of `make check`.
 #   bench_programs += tests/bench/x      (built by `make bench`)
 #   bench_scripts += tests/bench/x.sh    (run in order by `make bench`)
-bench_programs = tests/bench/bench_compute tests/bench/bench_solve
-bench_scripts = tests/bench/compute.sh tests/bench/solve.sh tests/bench/jobs.sh
+bench_programs = tests/bench/bench_compute tests/bench/bench_solve tests/bench/bench_csv
+bench_scripts = tests/bench/compute.sh tests/bench/solve.sh tests/bench/csv.sh tests/bench/jobs.sh
 
 EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_bench_compute_SOURCES = tests/bench/bench_compute.c
 tests_bench_bench_compute_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_solve_SOURCES = tests/bench/bench_solve.c
 tests_bench_bench_solve_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+tests_bench_bench_csv_SOURCES = tests/bench/bench_csv.c
+tests_bench_bench_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += $(bench_scripts)
 CLEANFILES += tests/bench/compute.json
 
