@@ -34,8 +34,8 @@ static void check_ticks(const struct ticks *t, double lo, double hi)
     ck_assert_uint_ge(t->n, 1);
     for (size_t i = 0; i < t->n; i++) {
         const double slack = 1e-6 * fmax(fabs(lo), fabs(hi));
-        ck_assert_msg(t->at[i] >= lo - slack && t->at[i] <= hi + slack, "%g in %g..%g", t->at[i], lo,
-                      hi);
+        ck_assert_msg(t->at[i] >= lo - slack && t->at[i] <= hi + slack, "%g in %g..%g", t->at[i],
+                      lo, hi);
         if (i > 0)
             ck_assert_double_gt(t->at[i], t->at[i - 1]);
         /* The words read back as the value (commas apart). */
@@ -350,7 +350,8 @@ static void line_is_drawn(size_t w, size_t h, double slope, double icept)
                 const double yv = row_v[0] - ((double)k - at_row[0]) * per_row;
                 const double away = fabs(yv - (slope * xv + icept));
                 ck_assert_msg(away <= 1.6 * per_row + 1.6 * fabs(slope) * per_col,
-                              "%zux%zu: a mark at %g, %g is off the line by %g", w, h, xv, yv, away);
+                              "%zux%zu: a mark at %g, %g is off the line by %g", w, h, xv, yv,
+                              away);
                 marks++;
             }
     ck_assert_uint_ge(marks, (size_t)((double)w * 0.6));
@@ -421,8 +422,8 @@ END_TEST
 START_TEST(text_survives_everything)
 {
     const double bad[] = { NAN, INFINITY, -INFINITY, 0, -1, DBL_MAX, -DBL_MAX, DBL_MIN, 1, 1 };
-    static const size_t size[][2] = { { 0, 0 }, { 1, 1 }, { 5, 2 }, { 20, 5 }, { 30, 8 }, { 78, 14 },
-                                      { 3, 40 }, { 120, 3 }, { 21, 6 } };
+    static const size_t size[][2] = { { 0, 0 },   { 1, 1 },  { 5, 2 },   { 20, 5 }, { 30, 8 },
+                                      { 78, 14 }, { 3, 40 }, { 120, 3 }, { 21, 6 } };
     for (int m = MARK_LINE; m <= MARK_VLINE; m++)
         for (int kind = 0; kind < 6; kind++)
             for (int mode = 0; mode < 8; mode++)
@@ -441,7 +442,8 @@ START_TEST(text_survives_everything)
                     struct frame fr;
                     const struct figure_style st = { .utf8 = mode & 4, .colors = mode & 1 ? 256 : 8,
                                                      .dark = mode & 2 };
-                    ck_assert_int_eq(figure_frame(f, size[k][0], size[k][1], &st, &fr, &err), ST_OK);
+                    ck_assert_int_eq(figure_frame(f, size[k][0], size[k][1], &st, &fr, &err),
+                                     ST_OK);
                     ck_assert_uint_eq(fr.w, size[k][0]);
                     ck_assert_uint_eq(fr.h, size[k][1]);
                     for (size_t i = 0; i < fr.w * fr.h; i++)

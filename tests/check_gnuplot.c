@@ -599,7 +599,8 @@ START_TEST(fake_garbage)
     gnuplot_free(g);
     /* Answers in time, but with something else: noise, a wrong size, a cut bitmap. */
     static const char *const noise[] = {
-        "while read l; do case $l in *GPEND*) echo \"$l\" | sed \"s/print '\\(.*\\)'/\\1/\";; esac; done",
+        "while read l; do case $l in *GPEND*) echo \"$l\" | sed "
+        "\"s/print '\\(.*\\)'/\\1/\";; esac; done",
         "while read l; do case $l in *GPEND*) printf 'P6\\n8 8\\n255\\nxxx'; echo \"$l\" | sed "
         "\"s/print '\\(.*\\)'/\\1/\";; esac; done",
         "while read l; do case $l in *GPEND*) printf 'P6\\n120 56\\n255\\nxxx'; echo \"$l\" | sed "

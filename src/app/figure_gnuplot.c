@@ -227,7 +227,8 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
         if (several && e->id != 0 && !s->dashed && s->mark == MARK_LINE && s->n > 1)
             buf_printf(b, " w linespoints pt %d ps 0.8 pi %zu lw 2", pt, s->n / 9 + 1);
         else
-            buf_printf(b, " w %s lw %s%s", s->mark == MARK_STAIRS ? "steps" : "lines", s->faint ? "1.2" : e->id == 0 ? "1.6" : "2", dash);
+            buf_printf(b, " w %s lw %s%s", s->mark == MARK_STAIRS ? "steps" : "lines",
+                       s->faint ? "1.2" : e->id == 0 ? "1.6" : "2", dash);
     }
     color(b, "lc", rgb);
 }
@@ -420,7 +421,8 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
 
     term_size(term, &w, &h);
     const double wide = f->square && f->next == NULL ? fmin(w, h) : w;
-    if (l == NULL || layout_init(l, f, (size_t)(wide / 9), (size_t)(h / 22), &st, 1, NULL) != ST_OK) {
+    const size_t cols = (size_t)(wide / 9), rows = (size_t)(h / 22);
+    if (l == NULL || layout_init(l, f, cols, rows, &st, 1, NULL) != ST_OK) {
         b->failed = true;
         free(l);
         return;
@@ -429,7 +431,8 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
     across = across < l->np ? across : l->np > 0 ? l->np : 1;
     const size_t down = l->np > 0 ? (l->np + across - 1) / across : 1;
     if (!bare) {
-        buf_puts(b, "set object 1 rectangle from screen 0,0 to screen 1,1 behind fs solid noborder");
+        buf_puts(b, "set object 1 rectangle from screen 0,0 to screen 1,1 behind fs solid "
+                    "noborder");
         color(b, "fc", figure_rgb(-4, dark));
         buf_putc(b, '\n');
     }

@@ -229,8 +229,9 @@ static void panel(const struct layout *l, const struct panel *p, struct buf *b)
             const struct entry *e = &p->e[i];
             if (e->id == 0 || figure_layer(e->s) != k)
                 continue;
+            const char *dots = l->style.utf8 ? "dots" : "points pt 1";
             buf_printf(b, "%s$p%zu u 1:2 w %s ", sep, i,
-                       e->s->mark != MARK_POINTS ? "lines" : l->style.utf8 ? "dots" : "points pt 1");
+                       e->s->mark != MARK_POINTS ? "lines" : dots);
             if (l->style.utf8)
                 buf_printf(b, "lt %d", e->id);
             else

@@ -167,8 +167,8 @@ static void sign(struct svg *v, double x, double y, int look, double r)
                    y - r, 2 * r, 2 * r);
         break;
     case 3:
-        buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz\"/>\n", x, y - r, r, r,
-                   -r, r, -r, -r);
+        buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz\"/>\n", x, y - r, r,
+                   r, -r, r, -r, -r);
         break;
     default:
         buf_printf(v->b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", x, y, r);
@@ -215,7 +215,8 @@ static void curve(struct svg *v, const struct entry *e, bool several)
     else if (s->mark == MARK_LINE || s->mark == MARK_LINEPOINTS || s->mark == MARK_STAIRS)
         polyline(v, s);
     buf_puts(v->b, "</g>\n");
-    if (e->id != 0 && (s->mark == MARK_LINEPOINTS || (s->mark == MARK_LINE && several && !s->dashed))) {
+    const bool marked = s->mark == MARK_LINE && several && !s->dashed;
+    if (e->id != 0 && (s->mark == MARK_LINEPOINTS || marked)) {
         buf_printf(v->b, "<g fill=\"#%06x\">\n", rgb);
         signs(v, e, s->mark == MARK_LINEPOINTS ? 1 : s->n / 9 + 1, 3.5);
         buf_puts(v->b, "</g>\n");
@@ -348,9 +349,9 @@ void figure_svg(const struct figure *f, size_t w, size_t h, bool dark, struct bu
         n++;
     const size_t across = thin->across > 1 ? (thin->across < n ? thin->across : n) : 1;
     const size_t down = (n + across - 1) / across;
-    buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/"
-               "svg\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" font-family=\"sans-serif\" "
-               "font-size=\"13\" fill=\"#%06x\">\n<rect width=\"%zu\" height=\"%zu\" "
+    buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
+               "viewBox=\"0 0 %zu %zu\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#%06x\">\n<rect width=\"%zu\" height=\"%zu\" "
                "fill=\"#%06x\"/>\n", w, h, w, h, figure_rgb(-1, dark), w, h, figure_rgb(-4, dark));
     const double pw = (double)w / (double)across, ph = (double)h / (double)down;
     for (const struct figure *p = thin; p != NULL; p = p->next, i++)

@@ -26,8 +26,8 @@ enum status gnuplot_request(struct gnuplot *, const struct figure *, size_t w, s
 /* For the poll loop: fills up to 3 pollfds, returns how many; *timeout_ms (-1: none yet) is lowered
  * as needed. */
 size_t gnuplot_poll(struct gnuplot *, struct pollfd *fds, int *timeout_ms);
-/* After poll: reads, writes, restarts, kills what hangs (its own child only).  true when a new frame
- * or a change of state is there.  Never blocks; harmless at any time. */
+/* After poll: reads, writes, restarts, kills what hangs (its own child only).  true when a new
+ * frame or a change of state is there.  Never blocks; harmless at any time. */
 bool gnuplot_service(struct gnuplot *);
 /* gnuplot is at work on a request (false while it does not work: the built-in plot stands). */
 bool gnuplot_busy(const struct gnuplot *);

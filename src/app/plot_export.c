@@ -85,8 +85,8 @@ static enum status choose_size(struct job *j, struct err *err)
     if (j->h == 0)
         j->h = across > 1 ? 230 * down : j->f->square && panels == 1 ? 600 : 480 + 340 * (down - 1);
     if (j->w < 160 || j->w > 10000 || j->h < 120 || j->h > 10000)
-        return err_set(err, ST_RANGE, "size %zu x %zu pixels: a picture needs 160 to 10000 by 120 to "
-                       "10000", j->w, j->h);
+        return err_set(err, ST_RANGE, "size %zu x %zu pixels: a picture needs 160 to 10000 by 120 "
+                       "to 10000", j->w, j->h);
     return ST_OK;
 }
 
