@@ -4,6 +4,8 @@
  * Which thread runs which task is left to chance, what a task computes never is. */
 #include "compute/pool.h"
 
+#include "compute/blas.h"
+
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -90,6 +92,9 @@ struct pool *pool_new(size_t threads, struct err *err)
 {
     enum { MOST = 4096 };
 
+    /* Two of our threads inside a BLAS that has threads of its own can lock each other out for
+     * ever (seen with OpenBLAS 0.3.21): no pool without single-threaded BLAS. */
+    blas_init();
     if (threads < 1 || threads > MOST) {
         err_set(err, ST_RANGE, "threads=%zu is outside 1 to %d", threads, MOST);
         return NULL;
