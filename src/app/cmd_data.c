@@ -151,6 +151,8 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
     rec_num(&r, "seconds", seconds);
     open_text(d, &r);
     ws_emit(ws, &r);
+    ws_tell_lines(ws, t->notes);
+    ws_tell_lines(ws, d->notes);
 }
 
 /* ---- taking a dataset in ----------------------------------------------------------------------------- */
@@ -673,6 +675,7 @@ struct summary {         /* a job's inputs and outputs */
     struct dataset *data;
     size_t *col, ncol;
     struct col_summary *sum;
+    struct buf leaks;    /* what may give the target away */
 };
 
 static void summary_free(struct job *job)
@@ -684,6 +687,7 @@ static void summary_free(struct job *job)
     dataset_unref(s->data);
     free(s->col);
     free(s->sum);
+    buf_free(&s->leaks);
     free(s);
     job->arg = NULL;
 }
@@ -699,7 +703,7 @@ static enum status summary_work(struct job *job, struct err *err)
         ctl_tell(&job->ctl, "summary", i, s->ncol, NAN);
         rc = column_summary(s->data->table, s->col[i], NULL, s->data->table->n, &s->sum[i], err);
     }
-    return rc;
+    return rc == ST_OK ? dataset_leaks(s->data, &s->leaks, err) : rc;
 }
 
 /* Counts as one word of eight steps: " ..:##:. " */
@@ -788,6 +792,7 @@ static void summary_tell(struct workspace *ws, const struct summary *s)
         rec_text(&r, ", %" PRId64 " duplicate rows", s->data->table->duplicates);
     grid_free(&g);
     ws_emit(ws, &r);
+    ws_tell_lines(ws, buf_str(&s->leaks));
 }
 
 static void summary_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)

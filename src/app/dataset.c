@@ -262,8 +262,6 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
         default_role(d, j, &notes);
     if (rc == ST_OK)
         rc = choose_target(d, target, &notes, err);
-    if (rc == ST_OK && t->ncols > t->n)
-        buf_printf(&notes, "warning[wide]: %zu columns but only %zu rows\n", t->ncols, t->n);
     d->notes = buf_take(&notes);
     if (rc == ST_OK && d->notes == NULL)
         rc = err_nomem(err, 64, "a dataset");

@@ -159,23 +159,6 @@ void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, do
     buf_printf(b, "noise %s", num);
 }
 
-/* The notes of the encoding, one record each. */
-static void tell_notes(struct workspace *ws, struct buf *notes)
-{
-    char *s = notes->len ? notes->s : NULL, *end;
-
-    for (; s && *s; s = end) {
-        end = strchr(s, '\n');
-        if (end)
-            *end++ = '\0';
-        else
-            end = s + strlen(s);
-        if (*s)
-            ws_note(ws, "encoding", "%s", s);
-    }
-    buf_clear(notes);
-}
-
 /* A run that ended without a result. */
 static void run_failed(struct workspace *ws, struct run *r, enum status rc, const struct err *err,
                        const char *line)
@@ -276,7 +259,8 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
         run_failed(ws, r, rc, err, job->line);
         return;
     }
-    tell_notes(ws, &f->notes);
+    ws_tell_lines(ws, buf_str(&f->notes));
+    buf_clear(&f->notes);
     r->ended = job_now();
     r->tune = f->tune;
     memset(&f->tune, 0, sizeof f->tune);
@@ -433,7 +417,8 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         run_failed(ws, r, rc, err, job->line);
         return;
     }
-    tell_notes(ws, &f->notes);
+    ws_tell_lines(ws, buf_str(&f->notes));
+    buf_clear(&f->notes);
     r->ended = job_now();
     r->model = f->model, f->model = NULL;
     r->info = f->info;

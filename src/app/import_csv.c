@@ -525,9 +525,6 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
         csv_column_words(r->plan, j, where, sizeof where);
         if (c->date)
             buf_printf(notes, "note[date]: %s holds ISO dates: read as years\n", where);
-        if (c->type == COL_CATEGORY && c->nlevels > 1000)
-            buf_printf(notes, "warning[levels]: %s has %zu levels: as many inputs after one-hot "
-                       "encoding\n", where, c->nlevels);
     }
     if (!r->plan->header)
         buf_printf(notes, "note[names]: no header: the columns are named %s..%s\n",

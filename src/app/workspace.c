@@ -226,6 +226,24 @@ void ws_tell(struct workspace *ws, enum rec_type type, const char *run, const ch
     va_end(ap);
 }
 
+void ws_tell_lines(struct workspace *ws, const char *lines)
+{
+    for (const char *s = lines != NULL ? lines : ""; *s;) {
+        const size_t len = strcspn(s, "\n");
+        const char *open = memchr(s, '[', len), *close = memchr(s, ']', len);
+        char name[40] = "data";
+        size_t head = 0;
+        if (open && close && open < close && close + 2 < s + len && close[1] == ':') {
+            snprintf(name, sizeof name, "%.*s", (int)(close - open - 1), open + 1);
+            head = (size_t)(close + 3 - s);
+        }
+        if (len > head)
+            ws_tell(ws, strncmp(s, "warning[", 8) ? REC_NOTE : REC_WARNING, NULL, name, NULL,
+                    "%.*s", (int)(len - head), s + head);
+        s += len + (s[len] == '\n');
+    }
+}
+
 /* Is the failure about what we write, not about what we read? */
 static bool about_output(const struct err *err)
 {

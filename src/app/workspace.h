@@ -126,6 +126,9 @@ void ws_error(struct workspace *, const struct err *, const char *in);
 /* note or warning with everything: run ("" or NULL: none), way out (NULL: none). */
 void ws_tell(struct workspace *, enum rec_type, const char *run, const char *name,
              const char *hint, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Lines "note[name]: text" and "warning[name]: text", as tables, datasets and encodings keep them:
+ * one record each. */
+void ws_tell_lines(struct workspace *, const char *lines);
 /* Around job_ops.done (job.c): messages get the job's place in the script; then the script, the
  * session and the rest of its line take note of the outcome. */
 void workspace_job_begin(struct workspace *, const struct job *);
