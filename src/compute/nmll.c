@@ -12,6 +12,7 @@
 #include "compute/blas.h"
 #include "compute/exact.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,48 @@ void nmll_eig_free(struct nmll_eig *eig)
     *eig = (struct nmll_eig){ 0 };
 }
 
+/* How many eigenvalues of the tridiagonal form lie below x: negative pivots of T - x I. */
+static size_t count_below(const struct nmll_eig *q, double x)
+{
+    size_t below = 0;
+    double delta = 1.0;
+
+    for (size_t i = 0; i < q->M; i++) {
+        delta = q->d[i] - x - (i ? q->e[i - 1] * (q->e[i - 1] / delta) : 0.0);
+        if (delta == 0.0)
+            delta = -DBL_MIN; /* the limit from above, as good as any */
+        below += delta < 0.0;
+    }
+    return below;
+}
+
+/* A Gram has no negative eigenvalue; how far rounding has pushed one says how far it has moved all
+ * of them.  Close to that the terms y'y - g'A^-1 g and log|A| cancel into anything: a spurious
+ * optimum of noise 1e-3 was found there.  Ten times as much is safe: no eigenvalue of G + ratio I is
+ * then wrong by more than a tenth. */
+static const double floor_factor = 10.0;
+
+static double ratio_floor(const struct nmll_eig *q)
+{
+    double lo = 0.0, hi = 0.0;
+
+    if (q->e == NULL || count_below(q, 0.0) == 0)
+        return 0.0;
+    for (size_t i = 0; i < q->M; i++) { /* Gershgorin */
+        const double left = i ? fabs(q->e[i - 1]) : 0.0;
+        const double right = i + 1 < q->M ? fabs(q->e[i]) : 0.0;
+        lo = fmin(lo, q->d[i] - left - right);
+    }
+    for (int k = 0; k < 100 && hi - lo > -0.02 * lo; k++) {
+        const double mid = 0.5 * (lo + hi);
+        if (count_below(q, mid) > 0)
+            hi = mid;
+        else
+            lo = mid;
+    }
+    return -floor_factor * lo;
+}
+
 static enum status eig_full(struct nmll_eig *out, double *G, const double *b, struct err *err)
 {
     const size_t M = out->M;
@@ -37,6 +80,7 @@ static enum status eig_full(struct nmll_eig *out, double *G, const double *b, st
 
     if (rc != ST_OK)
         return rc;
+    out->floor = -floor_factor * fmin(M ? out->d[0] : 0.0, 0.0);
     for (size_t i = 0; i < M; i++) {
         out->g[i] = blas_ddot(M, G + i * M, b);
         out->d[i] = fmax(out->d[i], 0.0);
@@ -64,6 +108,8 @@ enum status nmll_eig_from(struct pool *pool, size_t n, size_t M, double *G, cons
     } else {
         memcpy(out->g, b, M * sizeof *b);
         rc = blas_tridiag(pool, M, G, M, out->d, out->e, 1, out->g, M, err);
+        if (rc == ST_OK)
+            out->floor = ratio_floor(out);
     }
     if (rc != ST_OK)
         nmll_eig_free(out);
@@ -129,6 +175,8 @@ static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, 
     struct logsum ls = { 1.0, 0 };
     double qsum = 0.0, tr = 0.0, delta = 1.0, ddelta = 0.0, u = 0.0;
 
+    if (ratio < q->floor)
+        return false;
     for (size_t i = 0; i < q->M; i++) {
         if (q->e != NULL && i > 0) { /* delta_i and its derivative in the ratio */
             const double l = q->e[i - 1] / delta;

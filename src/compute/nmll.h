@@ -15,6 +15,7 @@ struct nmll_eig {
     double yty;
     double *d, *e;   /* tridiagonal form, or (e == NULL) the eigenvalues, clipped at 0 */
     double *g;       /* Q' Z'y (dual: Q' y) */
+    double floor;    /* ratios below it have no value: rounding has moved eigenvalues that far */
 };
 /* want_eigen: diagonalise fully (for display), else tridiagonal only. */
 enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const struct ctl *,
