@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, BINS = 10 };
+enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, BINS = 10,
+       COLUMN_ROWS = 100000 };  /* a histogram's rows: more would hold up the screen that asks */
 
 static struct figure *nothing(const char *name, const char *reason, struct err *err)
 {
@@ -467,8 +468,19 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
     ok = f && figure_label(f, buf_str(&name), "rows", err) == ST_OK;
     buf_free(&name);
     if (ok && c->type == COL_REAL) {
-        const size_t bins = figure_bins(rows, c->v, &lo, &hi);
-        ok = figure_histogram(f, "", MARK_BARS, rows, c->v, lo, hi, bins, false, err) != NULL;
+        const double *v = c->v;
+        double *sample = NULL;
+        if (rows > COLUMN_ROWS) {
+            sample = mem_calloc(COLUMN_ROWS, sizeof *sample, "plot", err);
+            ok = sample != NULL;
+            for (size_t i = 0; sample && i < COLUMN_ROWS; i++)
+                sample[i] = c->v[(size_t)((double)i * (double)rows / COLUMN_ROWS)];
+            v = sample;
+            rows = COLUMN_ROWS;
+        }
+        const size_t bins = ok ? figure_bins(rows, v, &lo, &hi) : 0;
+        ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, lo, hi, bins, false, err);
+        free(sample);
     } else if (ok) {
         const size_t n = c->type == COL_CATEGORY ? (c->nlevels < 30 ? c->nlevels : 30) : 0;
         double count[30] = { 0 };
@@ -515,8 +527,10 @@ static struct figure *plot_columns(struct workspace *ws, struct run *r, const st
         tail = &(*tail)->next;
     }
     first->across = n <= 3 ? n : n <= 8 ? 3 : 4;
-    const bool ok = figure_verdict(first, err, "%zu of %zu columns of %zu rows", n, d->table->ncols,
-                                   d->table->n) == ST_OK;
+    const bool ok = figure_verdict(first, err, "%zu of %zu columns of %zu rows%s", n,
+                                   d->table->ncols, d->table->n,
+                                   d->table->n > COLUMN_ROWS ? " (every so many: a sample of 100,000)"
+                                                             : "") == ST_OK;
     return finish(first, ok);
 }
 

@@ -446,6 +446,7 @@ static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts
             if (size && !(v->state = calloc(1, size)))
                 return false;
         }
+    snprintf(d->theme, sizeof d->theme, "%s", ws->opt.theme);
     d->list = (struct view){ .ops = &view_list, .desk = d };
     return (d->list.state = calloc(1, view_list.state_size)) != NULL;
 }
@@ -521,6 +522,19 @@ static int lower(int timeout, double seconds)
     return timeout < 0 || ms < timeout ? ms : timeout;
 }
 
+/* `set theme=` takes effect at once. */
+static void watch_theme(struct desk *d)
+{
+    if (strcmp(d->theme, d->ws->opt.theme) == 0)
+        return;
+    snprintf(d->theme, sizeof d->theme, "%s", d->ws->opt.theme);
+    if (!theme_set(d->theme))
+        return;
+    plotpane_forget(d->plot[0]);
+    plotpane_forget(d->plot[1]);
+    d->clear = true;
+}
+
 /* Draws when it is time; lowers the timeout to when it will be. */
 static void draw_if_due(struct desk *d, double *drawn, int *timeout)
 {
@@ -546,6 +560,7 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
     }
     d->dirty = d->urgent = false;
     follow(d);
+    watch_theme(d);
     screen_draw(d);
     *drawn = now;
     for (size_t i = 0; i < 2; i++)

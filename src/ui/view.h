@@ -78,6 +78,7 @@ struct desk {
     bool dirty, urgent;              /* draw soon; draw now (a key was pressed) */
     int exit_signal;
     char told[256];                  /* the last word on gnuplot */
+    char theme[16];                  /* the option as last seen */
 };
 
 /* What views may ask for (ui.c). */
@@ -103,7 +104,7 @@ void run_details(const struct run *, struct buf *);      /* "key<TAB>value" line
 void run_line(const struct run *, struct buf *);
 void kernel_short(const struct run *, char *out, size_t len); /* "matern 5/2" */
 void next_steps(const struct workspace *, struct buf *); /* "command<TAB>why" lines */
-bool axis_key(int key, int *x, int *y);                  /* x, y, X: 0 default, 1 log, 2 linear */
+bool axis_key(const struct view *, int key, int *x, int *y); /* x, y, X: 0 default, 1 log, 2 linear */
 void axis_apply(struct figure *, int x, int y);
 /* Makes plot `name` of a run as a plotpane_make: ctx is a struct plot_request. */
 struct plot_request { struct desk *desk; const char *name; struct run *run; int x, y; bool marks; };

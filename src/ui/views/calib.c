@@ -54,7 +54,7 @@ static bool calib_key(struct view *v, int key)
 {
     struct calib_state *s = v->state;
     const struct run *r = shown(v);
-    if (axis_key(key, &s->x, &s->y))
+    if (axis_key(v, key, &s->x, &s->y))
         return true;
     switch (key) {
     case UK_RIGHT: case 'l': case 'n': case ']':

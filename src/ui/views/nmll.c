@@ -36,7 +36,7 @@ static bool nmll_key(struct view *v, int key)
 {
     struct nmll_state *s = v->state;
     const struct run *r = shown(v);
-    if (axis_key(key, &s->x, &s->y))
+    if (axis_key(v, key, &s->x, &s->y))
         return true;
     switch (key) {
     case 'k': case UK_UP: case UK_LEFT: desk_move(v->desk, -1); return true;

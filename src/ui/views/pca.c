@@ -23,7 +23,7 @@ static void pca_draw(struct view *v, const struct canvas *c)
 static bool pca_key(struct view *v, int key)
 {
     struct pca_view *s = v->state;
-    if (axis_key(key, &s->x, &s->y))
+    if (axis_key(v, key, &s->x, &s->y))
         return true;
     switch (key) {
     case 'd': desk_exec(v->desk, "describe pca"); return true;

@@ -228,12 +228,13 @@ void next_steps(const struct workspace *ws, struct buf *b)
                     "save FILE.gpd\tkeep all of this\n");
 }
 
-bool axis_key(int key, int *x, int *y)
+bool axis_key(const struct view *v, int key, int *x, int *y)
 {
+    const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
     if (key == 'x')
-        *x = *x == 1 ? 2 : 1;
+        *x = f && f->x.log ? 2 : 1;
     else if (key == 'y')
-        *y = *y == 1 ? 2 : 1;
+        *y = f && f->y.log ? 2 : 1;
     else if (key == 'X')
         *x = *y = 0;
     else
