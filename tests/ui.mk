@@ -1,10 +1,13 @@
 # tests of the ui group
 if HAVE_CHECK
-check_PROGRAMS += tests/check_input
-TESTS += tests/check_input
+check_PROGRAMS += tests/check_input tests/check_screen
+TESTS += tests/check_input tests/check_screen
 endif
 tests_check_input_SOURCES = tests/check_input.c
 tests_check_input_LDADD = tests/libsupport.a libui.a libbase.a $(CHECK_LIBS)
+
+tests_check_screen_SOURCES = tests/check_screen.c
+tests_check_screen_LDADD = $(ui_tests)
 
 check_PROGRAMS += tests/fuzz/fuzz_input
 TESTS += tests/fuzz/fuzz_input

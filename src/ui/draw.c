@@ -212,12 +212,14 @@ size_t draw_wrap(const char *text, size_t cols, size_t indent, draw_line_fn *put
         size_t room = n ? cols - indent : cols;
         size_t fit = text_fit(text, room), len = fit;
         if (text[fit]) {
-            if (fit == 0)                       /* a wide character in one column: skip it */
-                fit = len = 1;
             size_t cut = fit;
+            if (fit == 0)                       /* a wide character in one column: leave it out */
+                do
+                    fit++;
+                while (((unsigned char)text[fit] & 0xc0) == 0x80);
             while (cut > 0 && text[cut] != ' ')
                 cut--;
-            if (cut > fit / 3)
+            if (len && cut > fit / 3)
                 len = fit = cut;
         }
         if (put)
@@ -230,21 +232,29 @@ size_t draw_wrap(const char *text, size_t cols, size_t indent, draw_line_fn *put
     return n;
 }
 
-struct para { const struct canvas *c; int row, col; unsigned long attr; };
+size_t draw_indent(const char *text)
+{
+    const size_t own = strspn(text, " ");
+    return own ? own + 2 : 0;
+}
+
+struct para { const struct canvas *c; int row, col; unsigned long attr; size_t indent; };
 
 static void para_line(void *ctx, size_t i, const char *line, size_t n)
 {
     struct para *p = ctx;
     char *s = strndup(line, n);
     if (s)
-        draw_text(p->c, p->row + (int)i, p->col, p->attr, s);
+        draw_text(p->c, p->row + (int)i, p->col + (int)(i ? p->indent : 0), p->attr, s);
     free(s);
 }
 
 int draw_paragraph(const struct canvas *c, int row, int col, unsigned long attr, const char *text)
 {
-    struct para p = { c, row, col, attr };
+    struct para p = { c, row, col, attr, draw_indent(text) };
     if (c->w <= col)
         return 0;
-    return (int)draw_wrap(text, (size_t)(c->w - col), 0, para_line, &p);
+    if (p.indent + 8 > (size_t)(c->w - col))
+        p.indent = 0;
+    return (int)draw_wrap(text, (size_t)(c->w - col), p.indent, para_line, &p);
 }

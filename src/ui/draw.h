@@ -36,6 +36,8 @@ void draw_bar(const struct canvas *, int row, int col, int width, double share);
  * calls put(ctx, start, bytes, first) for each; returns how many lines. */
 typedef void draw_line_fn(void *ctx, size_t index, const char *line, size_t bytes);
 size_t draw_wrap(const char *text, size_t cols, size_t indent, draw_line_fn *put, void *ctx);
+/* Columns by which the wrapped lines of a text are set in: its own leading blanks and two more. */
+size_t draw_indent(const char *text);
 /* Wrapped paragraph from `row` on; returns the rows used. */
 int draw_paragraph(const struct canvas *, int row, int col, unsigned long attr, const char *text);
 

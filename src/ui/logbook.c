@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 2 };
+/* Later rows of a line are set in, further than the line itself. */
+static size_t indent_of(const char *text, size_t cols)
+{
+    const size_t own = draw_indent(text), n = own ? own : 2;
+    return n + 8 > cols ? 0 : n;
+}
 
 void logbook_free(struct logbook *l)
 {
@@ -104,7 +109,7 @@ void logbook_rec(struct logbook *l, const struct rec *r)
 
 static size_t rows_of(const struct log_line *l, size_t cols)
 {
-    return draw_wrap(l->text, cols, INDENT, NULL, NULL);
+    return draw_wrap(l->text, cols, indent_of(l->text, cols), NULL, NULL);
 }
 
 size_t logbook_last_rows(const struct logbook *l, size_t cols)
@@ -128,10 +133,10 @@ static void put_row(void *ctx, size_t i, const char *text, size_t n)
     unsigned long attr = theme_attr(roles[p->line->kind]);
     char *s = strndup(text, n);
     if (s && p->row + (int)i >= 0) {
-        int w = draw_text(p->c, p->row + (int)i, i ? INDENT : 0, attr, s);
+        int in = i ? (int)indent_of(p->line->text, (size_t)p->c->w) : 0;
+        int w = draw_text(p->c, p->row + (int)i, in, attr, s);
         if (p->line->repeat > 1 && i + 1 == p->rows)
-            draw_printf(p->c, p->row + (int)i, (i ? INDENT : 0) + w, attr, "  x%u",
-                        p->line->repeat);
+            draw_printf(p->c, p->row + (int)i, in + w, attr, "  x%u", p->line->repeat);
     }
     free(s);
 }
@@ -155,7 +160,7 @@ void logbook_draw(const struct logbook *l, const struct canvas *c, size_t *scrol
         row -= (int)rows;
         if (row < c->h) {
             struct put p = { c, row, x, rows };
-            draw_wrap(x->text, (size_t)c->w, INDENT, put_row, &p);
+            draw_wrap(x->text, (size_t)c->w, indent_of(x->text, (size_t)c->w), put_row, &p);
         }
     }
     if (*scroll && c->w > 24)

@@ -352,12 +352,15 @@ static void draw_job(const struct desk *d, const struct canvas *c)
 
 /* --- panes ------------------------------------------------------------------------------------- */
 
-static void draw_pager(struct desk *d, const struct canvas *c)
+static void draw_pager(struct desk *d, const struct canvas *screen)
 {
     struct pager *p = &d->pager;
     size_t row = 0;
-    p->page = c->h;
+    struct canvas whole = *screen, body = whole, *c = &body;
     draw_clear(c);
+    if (p->rows > (size_t)c->h && c->h > 2)
+        body.h--;                              /* the last row says where we are */
+    p->page = c->h;
     if (p->top + (size_t)c->h > p->rows)
         p->top = p->rows > (size_t)c->h ? p->rows - (size_t)c->h : 0;
     struct buf line = { 0 };
@@ -371,7 +374,7 @@ static void draw_pager(struct desk *d, const struct canvas *c)
         buf_clear(&line);
         text_safe(&line, tab ? tab + 1 : raw, 0);
         int col = tab ? least(18, c->w / 3) : 0, w = c->w - 1 - col;
-        size_t rows = w > 0 ? draw_wrap(buf_str(&line), (size_t)w, 0, NULL, NULL) : 1;
+        size_t rows = w > 0 ? draw_wrap(buf_str(&line), (size_t)w, draw_indent(buf_str(&line)), NULL, NULL) : 1;
         total += rows;
         if (from + rows > p->top && row < (size_t)c->h) {
             struct canvas in = draw_inner(c, (int)row, col, c->h - (int)row, w);
@@ -390,9 +393,12 @@ static void draw_pager(struct desk *d, const struct canvas *c)
     }
     p->rows = total;
     buf_free(&line);
-    if (total > (size_t)c->h && c->w > 40)
-        draw_printf(c, c->h - 1, c->w - 32, theme_attr(R_SELECT), " %zu-%zu of %zu: PgUp PgDn, Esc ",
-                    p->top + 1, p->top + (size_t)c->h, total);
+    if (body.h < whole.h)
+        draw_printf(&whole, whole.h - 1, 1, theme_attr(R_SELECT),
+                    " %zu-%zu of %zu   PgUp PgDn   Esc closes ", p->top + 1,
+                    p->top + (size_t)c->h, total);
+    else if (total > (size_t)whole.h)
+        d->dirty = true;                       /* only now we know that it does not fit */
 }
 
 static void draw_welcome(const struct desk *d, const struct canvas *c)
