@@ -706,16 +706,18 @@ static enum status summary_work(struct job *job, struct err *err)
     return rc == ST_OK ? dataset_leaks(s->data, &s->leaks, err) : rc;
 }
 
-/* Counts as one word of eight steps: " ..:##:. " */
+/* Counts in ten cells as one word of eight steps, so that a row fits in 80 columns: " .:##:. " */
 static void bars(const struct col_summary *s, struct buf *out)
 {
     static const char steps[] = " .:-=+*#";
     size_t most = 0;
 
-    for (size_t i = 0; i < 20; i++)
-        most = s->bins[i] > most ? s->bins[i] : most;
-    for (size_t i = 0; i < 20; i++)
-        buf_putc(out, !most || !s->bins[i] ? ' ' : steps[1 + s->bins[i] * 6 / most]);
+    for (size_t i = 0; i < 20; i += 2)
+        most = s->bins[i] + s->bins[i + 1] > most ? s->bins[i] + s->bins[i + 1] : most;
+    for (size_t i = 0; i < 20; i += 2) {
+        const size_t n = s->bins[i] + s->bins[i + 1];
+        buf_putc(out, !most || !n ? ' ' : steps[1 + n * 6 / most]);
+    }
 }
 
 static void summary_number(struct grid *g, double x)

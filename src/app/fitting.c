@@ -300,7 +300,10 @@ static void fit_verdict(struct run *r)
                  i->iterations, i->true_residual);
         break;
     case OUT_DIRECT:
-        snprintf(v, n, "solved directly (Cholesky), relative residual %.1e", i->true_residual);
+        if (isnan(i->true_residual))
+            snprintf(v, n, "solved directly (Cholesky)");
+        else
+            snprintf(v, n, "solved directly (Cholesky), relative residual %.1e", i->true_residual);
         break;
     case OUT_MAXIT:
         if (isfinite(tf.forecast) && tf.forecast > (double)i->iterations)

@@ -83,6 +83,8 @@ static bool pager_key(struct desk *d, int key)
     case 'j': case UK_DOWN: p->top++; return true;
     case 'g': case UK_HOME: p->top = 0; return true;
     case 'G': case UK_END: p->top = p->rows; return true;
+    case UK_LEFT: case 'h': p->left -= p->left > 8 ? 8 : p->left; return true;
+    case UK_RIGHT: case 'l': p->left += p->cut ? 8 : 0; return true;
     case 'q': case UK_ESC: case UK_ENTER: desk_page_close(d); return true;
     default: return false;
     }
@@ -170,6 +172,8 @@ static void prompt_key(struct desk *d, const struct input_event *e)
         end_of_input(d);
         return;
     }
+    if (prompt_empty() && (e->key == UK_LEFT || e->key == UK_RIGHT) && pager_key(d, e->key))
+        return;                                  /* nothing to move in: the page moves */
     if (e->n)
         prompt_feed(e->bytes, e->n);
 }

@@ -352,6 +352,29 @@ static void draw_job(const struct desk *d, const struct canvas *c)
 
 /* --- panes ------------------------------------------------------------------------------------- */
 
+/* Rows of a table keep their columns: they are cut and moved sideways instead of wrapped. */
+static bool is_table_row(const char *s)
+{
+    size_t gaps = 0;
+    for (s += strspn(s, " "); *s; s++)
+        gaps += s[0] == ' ' && s[1] == ' ' && s[2] && s[2] != ' ';
+    return gaps >= 3;
+}
+
+static int draw_table_row(struct pager *p, const struct canvas *c, const char *s)
+{
+    s += text_fit(s, p->left);
+    if ((int)text_width(s) <= c->w - 1) {
+        draw_text(c, 0, 1, theme_attr(R_TEXT), s);
+        return 1;
+    }
+    struct canvas in = draw_inner(c, 0, 1, 1, c->w - 2);
+    int w = draw_text(&in, 0, 0, theme_attr(R_TEXT), s);
+    draw_text(c, 0, 1 + w, theme_attr(R_DIM), glyph.dots);
+    p->cut = true;
+    return 1;
+}
+
 static void draw_pager(struct desk *d, const struct canvas *screen)
 {
     struct pager *p = &d->pager;
@@ -361,6 +384,7 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
     if (p->rows > (size_t)c->h && c->h > 2)
         body.h--;                              /* the last row says where we are */
     p->page = c->h;
+    p->cut = p->left > 0;
     if (p->top + (size_t)c->h > p->rows)
         p->top = p->rows > (size_t)c->h ? p->rows - (size_t)c->h : 0;
     struct buf line = { 0 };
@@ -374,7 +398,8 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
         buf_clear(&line);
         text_safe(&line, tab ? tab + 1 : raw, 0);
         int col = tab ? least(18, c->w / 3) : 0, w = c->w - 1 - col;
-        size_t rows = w > 0 ? draw_wrap(buf_str(&line), (size_t)w, draw_indent(buf_str(&line)), NULL, NULL) : 1;
+        bool table = is_table_row(buf_str(&line));
+        size_t rows = w > 0 && !table ? draw_wrap(buf_str(&line), (size_t)w, draw_indent(buf_str(&line)), NULL, NULL) : 1;
         total += rows;
         if (from + rows > p->top && row < (size_t)c->h) {
             struct canvas in = draw_inner(c, (int)row, col, c->h - (int)row, w);
@@ -383,7 +408,9 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
                 *tab = '\0';
                 draw_text(c, (int)row, 1, theme_attr(R_KEY), raw);
             }
-            if (skip == 0)
+            if (table)
+                row += (size_t)draw_table_row(p, &in, buf_str(&line));
+            else if (skip == 0)
                 row += (size_t)draw_paragraph(&in, 0, 1, theme_attr(R_TEXT), buf_str(&line));
             else
                 row += rows - skip;
@@ -395,8 +422,8 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
     buf_free(&line);
     if (body.h < whole.h)
         draw_printf(&whole, whole.h - 1, 1, theme_attr(R_SELECT),
-                    " %zu-%zu of %zu   PgUp PgDn   Esc closes ", p->top + 1,
-                    p->top + (size_t)c->h, total);
+                    " %zu-%zu of %zu   PgUp PgDn%s   Esc closes ", p->top + 1,
+                    p->top + (size_t)c->h, total, p->cut ? " Left Right" : "");
     else if (total > (size_t)whole.h)
         d->dirty = true;                       /* only now we know that it does not fit */
 }
@@ -502,6 +529,8 @@ static void draw_main(struct desk *d, const struct layout *l)
         draw_pager(d, &l->main);
         struct buf b = { 0 };
         text_safe(&b, d->pager.title, 0);
+        if (d->pager.cut && d->pager.rows <= (size_t)l->main.h)
+            buf_puts(&b, "   (Left Right: the rest of the rows)");
         draw_text(&l->verdict, 0, 1, theme_attr(R_TITLE), buf_str(&b));
         buf_free(&b);
     } else if (d->welcome) {

@@ -312,6 +312,7 @@ static void page_result(struct desk *d, const struct rec *r)
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
     desk_page(d, d->line, buf_str(&r->text));
+    d->quiet = true;                           /* it is on the screen already */
 }
 
 static void on_rec(void *ctx, const struct rec *r)
@@ -563,6 +564,8 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
     watch_theme(d);
     screen_draw(d);
     *drawn = now;
+    if (d->dirty)                              /* drawing found that it must draw again */
+        *timeout = lower(*timeout, JOB_FRAME);
     for (size_t i = 0; i < 2; i++)
         if (plotpane_due(d->plot[i]) > 0)
             *timeout = lower(*timeout, plotpane_due(d->plot[i]) - now);

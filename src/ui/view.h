@@ -46,7 +46,7 @@ enum pane { PANE_MAIN, PANE_SECOND, PANE_LIST, PANE_LOG, N_PANES };
 enum { MARKS_MAX = 6, MEDIUM_COLS = 110, MEDIUM_ROWS = 32 };   /* from there on: panes */
 
 /* Text over the view: help, a long result. */
-struct pager { bool open; char *title; char *text; size_t top, rows; int page; };
+struct pager { bool open; char *title; char *text; size_t top, rows, left; int page; bool cut; };
 
 struct desk {
     struct workspace *ws;
