@@ -47,8 +47,8 @@ start() {
     cat > "$work/run.sh" << END
 cd "$work"
 trap : INT                     # Ctrl-C in line mode is for gpdesk
-env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" XDG_STATE_HOME="$state" LANG=C.UTF-8 \\
-    OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*
+sh -c 'echo \$\$ > pid; exec env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" \\
+    XDG_STATE_HOME="$state" LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
 echo "EXIT=\$?"
 END
     t new-session -d -s a -x "$cols" -y "$rows" "sh $work/run.sh; exec cat" > /dev/null 2>&1
@@ -116,6 +116,16 @@ done_testing() {
     echo "1..$n"
     exit "$failed"
 }
-# The process id of the gpdesk in the pane.
-pid_of() { pgrep -P "$(t display-message -p -t a '#{pane_pid}')" -x "$(basename "$GPDESK")" ||
-    pgrep -f -x "$GPDESK.*" -P "$(pgrep -P "$(t display-message -p -t a '#{pane_pid}')" | head -n 1)"; }
+# The gpdesk in the pane, and its gnuplot child.
+pid_of() { cat "$work/pid"; }
+gnuplot_of() {
+    for d in /proc/[0-9]*; do
+        if [ "$(cat "$d/comm" 2> /dev/null)" = gnuplot ] &&
+            grep -q "^PPid:[[:space:]]*$(pid_of)\$" "$d/status" 2> /dev/null; then
+            echo "${d#/proc/}"
+            return 0
+        fi
+    done
+    return 1
+}
+ended() { ! kill -0 "$1" 2> /dev/null; }

@@ -3,10 +3,7 @@
 # is missing.
 . "$(dirname "$0")/lib.sh"
 
-# The gnuplot child of the tested program.
-gnuplot_of() { pgrep -P "$(pid_of)" -x gnuplot; }
 gnuplot_lives() { [ -n "$(gnuplot_of)" ]; }
-ended() { ! kill -0 "$1" 2> /dev/null; }
 
 start 100 30 -- --threads 2
 type_line "demo friedman1 n=400 seed=3"

@@ -2,7 +2,6 @@
 # Signals and a terminal that vanishes: jobs keep their best iterate, the session is on disk.
 . "$(dirname "$0")/lib.sh"
 
-ended() { ! kill -0 "$1" 2> /dev/null; }
 long="fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000"
 
 start 80 24 -- --threads 2 -s "$work/one.gpd"
@@ -20,6 +19,23 @@ keys M-2
 expect "r1" "with the run that was stopped"
 keys C-d
 expect "EXIT=0" "quit"
+
+# Killed without a chance to say anything: what was done is in the session.
+start 80 24 -- --threads 2 -s "$work/kill.gpd"
+type_line "demo friedman1 n=600 seed=5; split test=25% seed=1; fit features=256 solver=direct; score"
+expect "RMSE" "a scored fit"
+rmse=$(screen | grep -o 'RMSE [0-9.]*' | head -n 1)
+type_line "note r1 kept"
+expect "noted at r1" "and a note"
+kill -9 "$(pid_of)"
+expect "EXIT=137" "kill -9"
+start 80 24 -- --threads 2 -s "$work/kill.gpd"
+expect "friedman1 600 x 10" "the session of a killed program opens"
+type_line "score"
+expect "$rmse" "and its model predicts the same ($rmse)"
+pid=$(pid_of)
+kill -SEGV "$pid"
+expect "EXIT=139" "a crash gives the terminal back"
 
 start 80 24 -- --threads 2
 expect " ready" "again"
