@@ -360,7 +360,7 @@ START_TEST(features_gradient_and_value)
     const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
     double best, a, s, grad, ed;
     ck_assert_int_eq(nmll_features_best(f, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
-                                        NULL), ST_OK);
+                                        NULL, NULL), ST_OK);
     ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &up, NULL, NULL), ST_OK);
     ck_assert(near_rel(best, v, 1e-9));
     ck_assert(near_rel(ed, up, 1e-6));

@@ -133,7 +133,7 @@ START_TEST(methods_find_the_optimum)
     for (double l = 0.02; l < 900; l *= 1.5) {
         double value, a = 0, s = 0;
         ck_assert_int_eq(nmll_features_best(f, p->y, &l, 1, ab, nb, &value, &a, &s, NULL, NULL,
-                                            NULL, NULL), ST_OK);
+                                            NULL, NULL, NULL), ST_OK);
         ck_assert_double_le(res.best.nmll, value + 1e-6 * fabs(value));
     }
     fop_free(f);

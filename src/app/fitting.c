@@ -433,10 +433,11 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
-    if (fabs(r->info.scale - 1.0) > 0.02)
+    if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
-                "amplitude and noise were multiplied by %.3g, their best at these features; the "
-                "tuning had counted as noise what fewer features missed", r->info.scale);
+                "noise %.3g and amplitude %.3g suit these features better than %.3g and %.3g; the "
+                "tuning had counted as noise what fewer features missed", r->info.noise,
+                r->info.amplitude, r->fit.noise, r->fit.amplitude);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0)

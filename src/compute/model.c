@@ -32,9 +32,22 @@ void model_unref(struct model *m)
     free(m);
 }
 
+double model_round(double x)
+{
+    int e;
+    const double m = frexp(x, &e);
+
+    return ldexp(nearbyint(ldexp(m, 40)), e - 40);
+}
+
+double model_ratio(double amplitude, double noise)
+{
+    return model_round(noise * noise / (amplitude * amplitude));
+}
+
 static double noise_ratio(const struct model *m)
 {
-    return m->noise * m->noise / (m->amplitude * m->amplitude);
+    return model_ratio(m->amplitude, m->noise);
 }
 
 /* ---- phases ---- */
@@ -57,11 +70,11 @@ const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, cons
 
 /* ---- the factor ---- */
 
-enum status model_open(const struct model *m, size_t columns, const struct source *src, bool store,
-                       const struct backend_ops *be, struct pool *pool, struct featmap **map,
-                       struct fop **f, struct err *err)
+enum status model_open(const struct model *m, size_t columns, const struct source *src,
+                       enum precision precision, bool store, const struct backend_ops *be,
+                       struct pool *pool, struct featmap **map, struct fop **f, struct err *err)
 {
-    struct fop_opts fo = { .pool = pool, .precision = m->precision, .store = store };
+    struct fop_opts fo = { .pool = pool, .precision = precision, .store = store };
 
     *f = NULL;
     *map = featmap_new(&m->kernel, m->d, columns, m->seed, err);
@@ -79,8 +92,7 @@ enum status model_open(const struct model *m, size_t columns, const struct sourc
     return rc;
 }
 
-/* Back to the Gram after a factorisation that failed: its upper triangle was not touched. */
-static void restore_lower(double *G, const double *diag, size_t M)
+static void restore_lower(double *G, const double *diag, size_t M, double plus)
 {
     enum { EDGE = 64 };
 
@@ -90,49 +102,52 @@ static void restore_lower(double *G, const double *diag, size_t M)
                 for (size_t i = ib > j ? ib : j + 1; i < M && i < ib + EDGE; i++)
                     G[i + j * M] = G[j + i * M];
     for (size_t i = 0; i < M; i++)
-        G[i + i * M] = diag[i];
+        G[i + i * M] = diag[i] + plus;
 }
 
-static double least_pivot(const double *L, size_t M)
+enum status model_refactor(struct pool *pool, size_t M, double *L, const double *diag,
+                           double ratio, double jitter, const struct ctl *ctl, struct err *err)
 {
     double least = INFINITY;
 
-    for (size_t i = 0; i < M; i++)
+    restore_lower(L, diag, M, ratio + jitter);
+    enum status rc = blas_dpotrf(pool, M, L, M, ctl, NULL, err);
+    for (size_t i = 0; rc == ST_OK && i < M; i++)
         least = fmin(least, L[i + i * M] * L[i + i * M]);
-    return least;
+    if (rc == ST_OK && least < 0.5 * ratio) /* no pivot of G + ratio I is below the ratio */
+        rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise");
+    return rc;
 }
 
 enum status model_factor(struct fop *f, const double *y, double ratio, double **L, double *b,
-                         double *jitter, const struct ctl *ctl, struct err *err)
+                         double *diag, double *jitter, const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(f);
-    double yty, *diag = mem_calloc(M, sizeof *diag, "the Gram's diagonal", err);
-    double *G = diag ? mem_aligned(M * M, sizeof *G, "the Gram matrix", err) : NULL;
+    const double n = (double)fop_rows(f);
+    double yty, *own = diag ? NULL : mem_calloc(M, sizeof *own, "the Gram's diagonal", err);
+    double *G = diag || own ? mem_aligned(M * M, sizeof *G, "the Gram matrix", err) : NULL;
     enum status rc = G ? fop_gram(f, y, G, b, y ? &yty : NULL, ctl, err) : ST_NOMEM;
 
     *L = NULL;
     *jitter = 0.0;
+    if (diag == NULL)
+        diag = own;
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         diag[i] = G[i + i * M];
     while (rc == ST_OK) {
-        for (size_t i = 0; i < M; i++)
-            G[i + i * M] = diag[i] + ratio + *jitter;
-        rc = blas_dpotrf(fop_pool(f), M, G, M, ctl, NULL, err);
-        if (rc == ST_OK && least_pivot(G, M) < 0.5 * ratio)
-            rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise"); /* cf. nmll.c */
-        if (rc != ST_NOT_PD || *jitter > 1e-4 * (double)fop_rows(f))
+        rc = model_refactor(fop_pool(f), M, G, diag, ratio, *jitter, ctl, err);
+        if (rc != ST_NOT_PD || *jitter > 1e-4 * n)
             break;
-        *jitter = *jitter > 0.0 ? *jitter * 10.0 : 1e-9 * (double)fop_rows(f);
-        restore_lower(G, diag, M);
+        *jitter = *jitter > 0.0 ? *jitter * 10.0 : fmax(0.5 * ratio, 1e-10 * n);
+        err_clear(err);
         rc = ST_OK;
     }
     if (rc == ST_OK) {
-        err_clear(err);
         *L = G;
         G = NULL;
     }
     free(G);
-    free(diag);
+    free(own);
     return rc;
 }
 
@@ -199,9 +214,18 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
         Mv = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE;
     if (train->d != m->d)
         return err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, train->d);
-    enum status rc = model_open(m, Mv, train, false, be, pool, &map, &f, err);
+    enum status rc = model_open(m, Mv, train, m->precision, false, be, pool, &map, &f, err);
     if (rc == ST_OK)
-        rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, &jitter, ctl, err);
+        rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
+    if (rc == ST_OK && jitter > 0.0 && m->precision == PREC_FLOAT) { /* more digits first */
+        fop_free(f);
+        featmap_free(map);
+        free(L);
+        L = NULL;
+        rc = model_open(m, Mv, train, PREC_DOUBLE, false, be, pool, &map, &f, err);
+        if (rc == ST_OK)
+            rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
+    }
     if (rc == ST_OK && effdim != NULL)
         rc = model_effdim(pool, Mv, L, noise_ratio(m) + jitter, effdim, ctl, err);
     fop_free(f);
@@ -337,14 +361,14 @@ static enum status predict_features(struct predict *p, const struct backend_ops 
     const struct model *m = p->m;
     struct featmap *map = NULL;
     struct fop *f = NULL;
-    enum status rc = model_open(m, m->M, p->src, false, be, pool, &map, &f, err);
+    enum status rc = model_open(m, m->M, p->src, m->precision, false, be, pool, &map, &f, err);
 
     if (rc == ST_OK)
         rc = fop_zp(f, 1, m->w, p->mean, p->ctl, err);
     if (rc == ST_OK && p->varf != NULL && m->Mv != m->M) {
         fop_free(f);
         featmap_free(map);
-        rc = model_open(m, m->Mv, p->src, false, be, pool, &map, &f, err);
+        rc = model_open(m, m->Mv, p->src, m->precision, false, be, pool, &map, &f, err);
     }
     if (rc == ST_OK && p->varf != NULL) {
         p->f = f;

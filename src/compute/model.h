@@ -21,10 +21,11 @@ struct fit_opts {
     uint64_t seed;
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise;
-    /* The noise ratio is taken as given.  Amplitude and noise themselves are then set, by one common
-     * factor, to their maximum likelihood at this fit's features (methods.md B.3): a tuning at fewer
-     * features counts what those missed as noise.  keep_scale: leave them as they are, as when the
-     * user has set them. */
+    /* A tuning at fewer features counts what those missed as noise.  So by default the noise ratio
+     * moves to the one that predicts best at this fit's own features (generalised cross-validation,
+     * kernel hyperparameters fixed), and amplitude and noise to the likeliest there; with a solver
+     * that cannot refine the ratio, the latter only.  keep_scale: they stay as they are, as when
+     * the user has set them. */
     bool keep_scale;
 };
 /* Plain, storable description and numbers of a fit. */
@@ -34,8 +35,8 @@ struct fit_info {
     size_t features, rank, iterations, variance_features, rows, inputs;
     double residual, true_residual, ratio, effective_dimension;
     bool float_limit;
-    double amplitude, noise;     /* of the model: those given, times scale */
-    double scale;                /* 1 under keep_scale */
+    double amplitude, noise;     /* of the model */
+    double scale;                /* amplitude over the one given; 1 under keep_scale */
     double train_rmse;           /* scaled units */
     struct { double features, precond, solve, variance, total; } seconds;
     size_t peak_bytes;       /* predicted+measured by allocation, of this fit */

@@ -33,7 +33,8 @@ struct fit {
     struct solve_info *trace;
     struct featmap *map;
     struct fop *f;
-    double ratio, *b;
+    double ratio, *b;       /* ratio: of noise to amplitude, squared, in force */
+    bool free_scale;        /* amplitude and noise may follow the data */
 };
 
 static double now(void)
@@ -108,7 +109,7 @@ static enum status fit_new(struct fit *ft, struct err *err)
     return m->w && (ft->b || ft->plan.exact) ? ST_OK : ST_NOMEM;
 }
 
-/* Residuals on the training rows; then amplitude and noise by their common factor,
+/* Residuals on the training rows; then the likeliest amplitude at the ratio in force,
  *   amplitude^2 = y' (K1 + ratio I)^-1 y / n = (r'r + ratio w'w) / (n ratio),   r = y - Z1 w,
  * which with an inexact w errs to the safe side.  The weights do not depend on it. */
 static enum status fit_scale(struct fit *ft, struct err *err)
@@ -132,12 +133,12 @@ static enum status fit_scale(struct fit *ft, struct err *err)
         c = rr / ft->ratio + blas_ddot(m->M, m->w, m->w);
     }
     info->train_rmse = sqrt(rr / (double)n);
-    info->scale = sqrt(c / (double)n) / m->amplitude;
-    if (ft->o->keep_scale || info->why == OUT_CANCELLED || !(info->scale > 1e-3) ||
-        !(info->scale < 1e3))
-        info->scale = 1.0;
-    m->amplitude *= info->scale;
-    m->noise *= info->scale;
+    const double amplitude = sqrt(c / (double)n);
+    if (ft->free_scale && info->why != OUT_CANCELLED && isfinite(amplitude) && amplitude > 0.0) {
+        m->amplitude = amplitude;
+        m->noise = amplitude * sqrt(ft->ratio);
+    }
+    info->scale = m->amplitude / ft->o->amplitude;
     info->amplitude = m->amplitude;
     info->noise = m->noise;
     return ST_OK;
@@ -207,17 +208,43 @@ static double relative_residual(struct fit *ft, struct err *err)
     return b2 > 0.0 ? sqrt(r2 / b2) : 0.0;
 }
 
+/* The factor and Z'y; in double precision when single is too coarse for this little noise. */
+static enum status direct_factor(struct fit *ft, double **L, double *diag, double *jitter,
+                                 struct err *err)
+{
+    struct model *m = ft->m;
+    struct phase_ctl phase;
+    const struct ctl *ctl = model_phase(&phase, ft->ctl, "gram");
+    enum status rc = model_factor(ft->f, ft->y, ft->ratio, L, ft->b, diag, jitter, ctl, err);
+
+    if (rc != ST_OK || !(*jitter > 0.0) || m->precision == PREC_DOUBLE)
+        return rc;
+    free(*L);
+    *L = NULL;
+    fop_free(ft->f);
+    featmap_free(ft->map);
+    ft->f = NULL;
+    ft->map = NULL;
+    rc = model_open(m, m->M, ft->src, PREC_DOUBLE, false, ft->be, ft->pool, &ft->map, &ft->f, err);
+    return rc == ST_OK
+               ? model_factor(ft->f, ft->y, ft->ratio, L, ft->b, diag, jitter, ctl, err)
+               : rc;
+}
+
 static enum status fit_direct(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
-    struct phase_ctl phase;
-    double t = now(), jitter, *L;
-    const size_t M = m->M;
-    enum status rc = model_factor(ft->f, ft->y, ft->ratio, &L, ft->b, &jitter,
-                                  model_phase(&phase, ft->ctl, "gram"), err);
+    double t = now(), jitter = 0.0, *L = NULL;
+    const size_t M = m->M, n = ft->src->n;
+    double *diag = mem_calloc(M, sizeof *diag, "the Gram's diagonal", err);
+    enum status rc = diag ? direct_factor(ft, &L, diag, &jitter, err) : ST_NOMEM;
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
+    if (rc == ST_OK && ft->free_scale)
+        rc = model_refine_factor(ft->pool, n, M, L, diag, ft->b, blas_ddot(n, ft->y, ft->y),
+                                 m->seed, &ft->ratio, &jitter, ft->ctl, err);
+    free(diag);
     if (rc == ST_OK) {
         memcpy(m->w, ft->b, M * sizeof *m->w);
         rc = blas_dtrsm(ft->pool, false, M, 1, L, M, m->w, M, err);
@@ -290,6 +317,11 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->seconds.precond = now() - t;
     t = now();
     so.pre = pre;
+    if (rc == ST_OK && pre != NULL && ft->free_scale)
+        rc = model_refine_iterative(ft->f, ft->y, ft->b, solver, pre, m->seed, &ft->ratio,
+                                    model_phase(&phase, ft->ctl, "refine"), err);
+    if (rc == ST_OK && pre != NULL)
+        info->ratio = precond_ratio(pre);
     if (rc == ST_OK)
         rc = solver->solve(ft->f, ft->ratio, 1, ft->b, m->w, &so, ft->ctl, ft->trace, err);
     info->seconds.solve = now() - t;
@@ -349,8 +381,9 @@ static enum status fit_features(struct fit *ft, struct err *err)
     if (!direct && solver == NULL)
         return ST_NOT_FOUND;
     snprintf(ft->info->solver, sizeof ft->info->solver, "%s", direct ? "direct" : solver->name);
-    enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->plan.plan == PLAN_STORE, ft->be,
-                                ft->pool, &ft->map, &ft->f, err);
+    enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->m->precision,
+                                ft->plan.plan == PLAN_STORE, ft->be, ft->pool, &ft->map, &ft->f,
+                                err);
     if (rc == ST_OK)
         rc = direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
     if (rc == ST_OK)
@@ -398,7 +431,8 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
         rc = fit_new(&ft, err);
     if (rc == ST_OK) {
         describe(&ft);
-        ft.ratio = o->noise * o->noise / (o->amplitude * o->amplitude);
+        ft.ratio = model_ratio(o->amplitude, o->noise);
+        ft.free_scale = !o->keep_scale;
         rc = ft.plan.exact ? fit_exact(&ft, err) : fit_features(&ft, err);
     }
     if (rc == ST_OK)

@@ -27,13 +27,33 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t 
  * operator as set; y not NULL: also b = Z'y (Mv).  jitter > 0: rounding had made the Gram
  * indefinite at this ratio. */
 enum status model_factor(struct fop *, const double *y, double ratio, double **L, double *b,
-                         double *jitter, const struct ctl *, struct err *);
+                         double *diag, double *jitter, const struct ctl *, struct err *);
+/* The same factor at another ratio: the strict upper triangle of L still holds the Gram's, diag (M,
+ * filled by model_factor; may be NULL there) its diagonal.  NOT_PD: rounding is as large as the
+ * noise. */
+enum status model_refactor(struct pool *, size_t M, double *L, const double *diag, double ratio,
+                           double jitter, const struct ctl *, struct err *);
+
+/* noise^2 / amplitude^2, rounded to 40 bits: a common factor of both, and a session's round trip,
+ * leave it the same to the last bit. */
+double model_round(double);
+double model_ratio(double amplitude, double noise);
+
+/* Moves *ratio to the one that predicts best by GCV at these features, kernel hyperparameters fixed
+ * (model_refine.c).
+ * L, at *ratio, is refactored on the way.  Nothing changes where precision forbids. */
+enum status model_refine_factor(struct pool *, size_t n, size_t M, double *L, const double *diag,
+                                const double *b, double yty, uint64_t seed, double *ratio,
+                                double *jitter, const struct ctl *, struct err *);
+enum status model_refine_iterative(struct fop *, const double *y, const double *b,
+                                   const struct solver_ops *, struct precond *, uint64_t seed,
+                                   double *ratio, const struct ctl *, struct err *);
 /* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
                          const struct ctl *, struct err *);
 /* Draws the model's map at Mv columns over a source and opens it. */
-enum status model_open(const struct model *, size_t Mv, const struct source *, bool store,
-                       const struct backend_ops *, struct pool *, struct featmap **,
+enum status model_open(const struct model *, size_t Mv, const struct source *, enum precision,
+                       bool store, const struct backend_ops *, struct pool *, struct featmap **,
                        struct fop **, struct err *);
 
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */

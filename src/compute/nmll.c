@@ -555,7 +555,11 @@ struct ratio_search {
     struct err *err;
     enum status rc;     /* a failure other than NOT_PD */
     double amplitude, best, at, best_amplitude;
+    double wall;        /* the largest log ratio that rounding made unusable; -inf: none */
 };
+
+/* Rounding limits the answer when what it forbids is this near the best log ratio. */
+static const double wall_near = 1.4;
 
 /* The least NMLL over the amplitude at one ratio; +inf where A1 is not positive definite. */
 static double ratio_value(struct ratio_search *s, double log_ratio)
@@ -567,15 +571,15 @@ static double ratio_value(struct ratio_search *s, double log_ratio)
         return f;
     refill(s->G, s->diag, s->M, ratio);
     const enum status rc = chol_parts(s->pool, s->M, s->G, ratio, s->b, false, &s->p, s->ctl, s->err);
-    if (rc == ST_NOT_PD) {
+    const double c = rc == ST_OK ? (s->yty - s->p.quad) / ratio : 0.0;
+    if (rc == ST_NOT_PD || (rc == ST_OK && !(c > 0.0))) {
         err_clear(s->err);
+        s->wall = fmax(s->wall, log_ratio);
     } else if (rc != ST_OK) {
         s->rc = rc;
     } else {
-        const double c = (s->yty - s->p.quad) / ratio;
         s->amplitude = best_amplitude(n, c, sqrt(ratio), s->ab, s->nb);
-        if (c > 0.0)
-            f = nmll_from_terms(n, c, s->p.logdet + (n - (double)s->M) * log_ratio, s->amplitude);
+        f = nmll_from_terms(n, c, s->p.logdet + (n - (double)s->M) * log_ratio, s->amplitude);
     }
     if (f < s->best) {
         s->best = f;
@@ -668,6 +672,10 @@ static enum status best_by_tridiagonal(struct ratio_search *s, double *noise, do
     s->at = log(ratio);
     if (effdim != NULL)
         *effdim = nmll_eig_effdim(&q, ratio);
+    const double less = s->at - wall_near, lowest = 2.0 * log(s->nb[0] / s->ab[1]);
+    double a;
+    if (less > lowest && !isfinite(best_at_ratio(&q, less, s->ab, s->nb, &a)))
+        s->wall = less;
     nmll_eig_free(&q);
     return ST_OK;
 }
@@ -684,10 +692,10 @@ static enum status best_by_cholesky(struct ratio_search *s, double amplitude, do
 enum status nmll_features_best(struct fop *f, const double *y, const double *hp, size_t nhp,
                                const double ab[2], const double nb[2], double *value,
                                double *amplitude, double *noise, double *grad, double *effdim,
-                               const struct ctl *ctl, struct err *err)
+                               bool *limited, const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(f);
-    struct ratio_search s = { .pool = fop_pool(f), .n = fop_rows(f), .M = M, .ab = ab, .nb = nb,
+    struct ratio_search s = { .wall = -INFINITY, .pool = fop_pool(f), .n = fop_rows(f), .M = M, .ab = ab, .nb = nb,
                               .ctl = ctl, .err = err, .best = INFINITY };
     double *b = NULL;
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
@@ -710,6 +718,10 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
     else if (rc == ST_OK)
         rc = best_by_cholesky(&s, *amplitude, *noise);
     *value = s.best;
+    if (limited != NULL)
+        *limited = !isfinite(s.best) || s.wall > s.at - wall_near - 1e-9;
+    if (rc == ST_OK && limited != NULL && *limited)
+        grad = NULL; /* not worth its time: the caller may want more digits */
     if (rc == ST_OK && !isfinite(s.best))
         rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
     if (rc == ST_OK) {

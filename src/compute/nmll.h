@@ -48,11 +48,13 @@ enum status nmll_features(struct fop *, const double *y, const double *hp, size_
  * (grad not NULL: nhp entries) its gradient in log hp.  By the envelope theorem that is the partial
  * gradient at the best amplitude and noise, also where these lie on a bound.  On entry *amplitude
  * and *noise are a guess (0: none), which saves time above 1536 columns: there the search is over
- * Cholesky factorisations, and effdim comes with a gradient only (else NaN). */
+ * Cholesky factorisations, and effdim comes with a gradient only (else NaN).  *limited (may be NULL)
+ * is set, and no gradient made, when rounding of the Gram forbids noise ratios near or below the
+ * best one: double precision features would find a better one. */
 enum status nmll_features_best(struct fop *, const double *y, const double *hp, size_t nhp,
                                const double amp_bounds[2], const double noise_bounds[2],
                                double *value, double *amplitude, double *noise, double *grad,
-                               double *effdim, const struct ctl *, struct err *);
+                               double *effdim, bool *limited, const struct ctl *, struct err *);
 /* The same as nmll_features for the exact kernel on n rows (n x n memory). */
 enum status nmll_exact(const struct kernel *, const struct source *, const double *y,
                        const double *hp, double amplitude, double noise, double *value,

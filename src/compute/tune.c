@@ -114,7 +114,7 @@ static enum status level_open(struct tune_job *job, struct tune_level *l, struct
 {
     if (l->fop != NULL)
         return ST_OK;
-    struct fop_opts fo = { .pool = job->pool, .precision = job->opts->precision, .store = false };
+    struct fop_opts fo = { .pool = job->pool, .precision = l->precision, .store = false };
     l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
     l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
     return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
@@ -155,6 +155,35 @@ static bool at_start(const struct tune_job *job, const double *hp)
     return true;
 }
 
+/* One evaluation over features.  Where single precision turns out to limit an answer that matters,
+ * its level is in double from there on: twice the time, and only data with next to no noise need it. */
+static enum status features_best(struct tune_job *job, struct tune_level *l,
+                                 struct tune_point *out, double *g, struct err *err)
+{
+    bool limited = false;
+    enum status rc = level_open(job, l, err);
+
+    for (;;) {
+        if (rc != ST_OK)
+            return rc;
+        out->amplitude = l->amplitude;
+        out->noise = l->noise;
+        rc = nmll_features_best(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise, &out->nmll,
+                                &out->amplitude, &out->noise, g, &out->effdim,
+                                l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
+        const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
+                              out->nmll * (double)job->full.n / (double)l->n >
+                                  job->best_low.nmll + 0.05 * (double)job->full.n;
+        if (!limited || hopeless || (rc != ST_OK && rc != ST_NOT_PD))
+            return rc;
+        limited = false;
+        l->precision = PREC_DOUBLE;
+        level_close(l);
+        err_clear(err);
+        rc = level_open(job, l, err);
+    }
+}
+
 enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *err)
 {
@@ -171,11 +200,7 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
         rc = nmll_exact_best(job->kernel, l->src, l->y, out->hp, job->amp, job->noise, &out->nmll,
                              &out->amplitude, &out->noise, &out->effdim, job->pool, &job->quiet, err);
     } else {
-        rc = level_open(job, l, err);
-        if (rc == ST_OK)
-            rc = nmll_features_best(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise,
-                                    &out->nmll, &out->amplitude, &out->noise, gradu ? g : NULL,
-                                    &out->effdim, &job->quiet, err);
+        rc = features_best(job, l, out, gradu ? g : NULL, err);
     }
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
@@ -304,7 +329,8 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     const struct tune_opts *o = job->opts;
     size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
 
-    job->full = (struct tune_level){ .src = src, .y = y, .n = src->n, .M = o->features };
+    job->full = (struct tune_level){ .src = src, .y = y, .n = src->n, .M = o->features,
+                                     .precision = o->precision };
     if (o->exact)
         job->full.M = cols = src->n;
     if (rows == 0)
@@ -313,7 +339,8 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
         rows = src->n;
     if (o->exact)
         cols = rows;
-    job->low = (struct tune_level){ .src = src, .y = y, .n = rows, .M = cols };
+    job->low = (struct tune_level){ .src = src, .y = y, .n = rows, .M = cols,
+                                    .precision = o->precision };
     job->have_low = rows < src->n || cols < job->full.M;
     return rows < src->n ? subsample(job, rows, err) : ST_OK;
 }

@@ -18,6 +18,7 @@ struct tune_level {
     const struct source *src;
     const double *y;
     size_t n, M;
+    enum precision precision; /* of features; rises to double when single limits the answer */
     struct featmap *map; /* features: made at the first use */
     struct fop *fop;
     double amplitude, noise; /* of the last evaluation; 0: none yet */

@@ -66,11 +66,11 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
  * a row, and nothing is learnt from such digits. */
 static bool smooth(const struct tune_job *job)
 {
-    return job->opts->exact || job->opts->precision == PREC_DOUBLE;
+    return job->opts->exact || job->full.precision == PREC_DOUBLE;
 }
 static double value_tolerance(const struct tune_job *job)
 {
-    return (smooth(job) ? 1e-9 : 5e-6) * (double)job->full.n;
+    return (smooth(job) && job->full.n < 4000 ? 1e-9 : 5e-6) * (double)job->full.n;
 }
 
 /* What a further step may still bring, g'g / (2 h), with the curvature h seen between the last two
@@ -173,7 +173,7 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
     nlopt_set_upper_bounds(d->opt, hi);
     nlopt_set_maxeval(d->opt, (int)max_evals);
     nlopt_set_ftol_abs(d->opt, tol * d->scale);
-    nlopt_set_xtol_abs1(d->opt, smooth(d->job) ? 1e-9 : 1e-4);
+    nlopt_set_xtol_abs1(d->opt, smooth(d->job) && d->job->full.n < 4000 ? 1e-9 : 1e-4);
     /* Its failures (roundoff, line search) end the descent where it is: the trace has the best. */
     (void)nlopt_optimize(d->opt, x, &minf);
     nlopt_destroy(d->opt);
