@@ -354,6 +354,7 @@ void prompt_hide(void)
         fputs("\r        \r", stdout);     /* covers "gpdesk> " on any terminal */
     else
         fputc('\n', stdout);
+    fflush(stdout);                        /* what follows may go to stderr */
 }
 
 void prompt_show(void)

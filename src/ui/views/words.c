@@ -113,7 +113,9 @@ static void fit_lines(const struct run *r, struct buf *b)
     const struct fit_info *f = &r->info;
     char s[40], t[40];
     bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) && f->solver[0];
-    hp_lines(r, r->fit.hp, r->fit.amplitude, r->fit.noise, b);
+    /* A fit may have rescaled what the tuning found: the model knows what it used. */
+    hp_lines(r, r->fit.hp, r->model ? r->model->amplitude : r->fit.amplitude,
+             r->model ? r->model->noise : r->fit.noise, b);
     if (!over) {
         put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
             r->fit.features);
