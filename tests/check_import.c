@@ -62,7 +62,7 @@ START_TEST(numbers_are_those_of_strtod)
     struct splitmix r;
     splitmix_init(&r, 11);
     char s[400];
-    for (size_t i = 0; i < 300000; i++) {
+    for (size_t i = 0; i < 100000; i++) {
         uint64_t bits = splitmix_next(&r);
         double x;
         if (i % 3 == 0) { /* any finite double */

@@ -231,7 +231,7 @@ static enum status close_call(const struct inbuf *in, const struct fit *f, size_
     err_named(err, ST_FORMAT, "delimiter", "%s: %zu columns with %s, %zu with %s",
               stream_name(in->st), f[a].width, sep_option(separators[a]), f[b].width,
               sep_option(separators[b]));
-    static const char *const word[] = { ",", ";", "tab", "|" };
+    static const char *const word[] = { "comma", "semicolon", "tab", "|" };
     err_hint(err, "open FILE sep=%s  or  open FILE sep=%s", word[a], word[b]);
     return ST_FORMAT;
 }
@@ -320,7 +320,7 @@ static enum status find_decimal(const struct inbuf *in, const struct sample *s,
     csv_cell_words(like->s, like->len, value, sizeof value);
     err_named(err, ST_FORMAT, "decimal", "%s line %zu: %s may have a decimal comma or a mark for "
               "thousands", stream_name(in->st), like_line, value);
-    err_hint(err, "open FILE decimal=,   (marks for thousands must be removed from the file)");
+    err_hint(err, "open FILE decimal=comma  (marks for thousands must be removed from the file)");
     return ST_FORMAT;
 }
 
