@@ -157,6 +157,29 @@ START_TEST(effective_dimension_is_golden)
 }
 END_TEST
 
+/* The half's effective dimension is that of its columns, with the variance of all. */
+START_TEST(half_is_rescaled)
+{
+    enum { N2 = 300, M2 = 128 };
+    double *Z = malloc(N2 * M2 * sizeof *Z), *L, *H, jitter, half, own;
+
+    for (size_t i = 0; i < N2 * M2; i++)
+        Z[i] = rng_normal(8, rng_stream(RNG_TEST, 4), i) * exp(-0.02 * (double)(i % M2));
+    struct fop *f = fop_dense(Z, N2, M2, M2, NULL, NULL);
+    ck_assert_int_eq(model_factor(f, NULL, 0.02, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_effdim_half(NULL, M2, L, 0.02, &half, NULL, NULL), ST_OK);
+    fop_free(f);
+    for (size_t i = 0; i < N2 * M2; i++)
+        Z[i] *= sqrt(2.0);
+    f = fop_dense(Z, N2, M2 / 2, M2, NULL, NULL);
+    ck_assert_int_eq(model_factor(f, NULL, 0.02, &H, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_effdim(NULL, M2 / 2, H, 0.02, &own, NULL, NULL), ST_OK);
+    ck_assert(near_rel(half, own, 1e-9));
+    fop_free(f);
+    free(L), free(H), free(Z);
+}
+END_TEST
+
 /* A Gram that is no Gram: the factor is found with a jitter, and the jitter is told. */
 START_TEST(indefinite_gram_gets_jitter)
 {
@@ -279,6 +302,10 @@ START_TEST(big_features_within_bounds)
             fop_free(f);
             featmap_free(map);
         }
+        if (mat && bound[_i].M <= 1024) /* exact 1013: these features cannot hold it */
+            ck_assert_str_eq(info.warning_name, "starved");
+        if (!mat && bound[_i].M == 4096)
+            ck_assert_str_eq(info.warning_name, "");
         free(want);
         model_unref(m);
     }
@@ -786,6 +813,7 @@ int main(void)
     tcase_add_test(t, feature_weights_are_golden);
     tcase_add_test(t, prefix_variance_is_golden);
     tcase_add_test(t, effective_dimension_is_golden);
+    tcase_add_test(t, half_is_rescaled);
     tcase_add_test(t, indefinite_gram_gets_jitter);
     tcase_add_loop_test(t, big_exact_is_golden, 0, 2);
     tcase_add_loop_test(t, big_features_within_bounds, 0, 3);

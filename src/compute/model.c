@@ -175,6 +175,29 @@ enum status model_effdim(struct pool *pool, size_t M, const double *L, double ra
     return rc;
 }
 
+enum status model_effdim_half(struct pool *pool, size_t M, const double *L, double ratio,
+                              double *effdim, const struct ctl *ctl, struct err *err)
+{
+    const size_t h = M / 2;
+    double *H = mem_aligned(h * h, sizeof *H, "the Gram of half the features", err);
+
+    if (H == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < h; i++) {
+        double g = 0.0; /* G_ii + ratio */
+        for (size_t k = 0; k <= i; k++)
+            g += L[i + k * M] * L[i + k * M];
+        H[i + i * h] = 2.0 * g - ratio;
+        for (size_t j = 0; j < i; j++)
+            H[i + j * h] = 2.0 * L[j + i * M];
+    }
+    enum status rc = blas_dpotrf(pool, h, H, h, ctl, NULL, err);
+    if (rc == ST_OK)
+        rc = model_effdim(pool, h, H, ratio, effdim, ctl, err);
+    free(H);
+    return rc;
+}
+
 static enum status exact_variance(struct model *m, const struct backend_ops *be,
                                   struct pool *pool, const struct ctl *ctl, double *effdim,
                                   struct err *err)

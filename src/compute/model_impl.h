@@ -51,6 +51,11 @@ enum status model_refine_iterative(struct fop *, const double *y, const double *
 /* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
                          const struct ctl *, struct err *);
+/* The same for the first half of the columns, rescaled, from the Gram that the upper triangle of L
+ * still holds.  When it is much less, the effective dimension is still growing with the features:
+ * they, and not the data, limit the variance. */
+enum status model_effdim_half(struct pool *, size_t M, const double *L, double ratio,
+                              double *effdim, const struct ctl *, struct err *);
 /* Draws the model's map at Mv columns over a source and opens it. */
 enum status model_open(const struct model *, size_t Mv, const struct source *, enum precision,
                        bool store, const struct backend_ops *, struct pool *, struct featmap **,

@@ -50,7 +50,8 @@ static double product_seconds(double n, double M, const struct fit_opts *o)
 static double direct_seconds(double n, const struct fit_opts *o)
 {
     const double M = (double)o->features;
-    return product_seconds(n, M, o) + M * M * M / 3.0 / 45e9;
+    const double factors = o->keep_scale ? 1.0 : 6.0; /* looks at other noise ratios */
+    return product_seconds(n, M, o) + factors * M * M * M / 3.0 / 45e9;
 }
 
 static double iterative_seconds(double n, const struct fit_opts *o, double rank, bool store)
