@@ -17,3 +17,6 @@ tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/store_support.
   tests/store_support.h
 tests_fuzz_fuzz_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_session_LDADD = $(store_tests)
+
+TESTS += tests/screens/resume.sh
+EXTRA_DIST += tests/screens/resume.sh
