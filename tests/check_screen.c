@@ -35,7 +35,8 @@ START_TEST(layout_fits_every_size)
                 for (size_t i = 0; i < 8; i++) {
                     inside(strip[i], rows, cols, "a strip");
                     for (int y = strip[i]->y; y < strip[i]->y + strip[i]->h; y++)
-                        ck_assert_msg(used[y]++ == 0, "two strips in row %d of %dx%d", y, rows, cols);
+                        ck_assert_msg(used[y]++ == 0, "two strips in row %d of %dx%d", y, rows,
+                                      cols);
                 }
                 for (size_t i = 0; i < 6; i++) {
                     inside(pane[i], rows, cols, "a pane");

@@ -22,7 +22,8 @@ void draw_field(const struct canvas *, int row, int col, int width, bool right, 
 /* The same for a string that may hold anything. */
 int draw_safe(const struct canvas *, int row, int col, int width, unsigned long attr,
               const char *any);
-void draw_fill(const struct canvas *, int row, int col, int n, unsigned long attr, const char *glyph);
+void draw_fill(const struct canvas *, int row, int col, int n, unsigned long attr,
+               const char *glyph);
 void draw_clear(const struct canvas *);
 /* A frame with a title; returns the canvas inside.  Frames may share their edges: where lines meet
  * the right junction is drawn.  draw_begin forgets the lines of the last picture; draw_frame_mark

@@ -156,7 +156,82 @@ static void csi_event(struct input *p, const unsigned char *body, size_t n, unsi
     e->key = key;
 }
 
-/* Length of the escape sequence at s, 0 when it may grow; fills e. */
+/* The scans below return the length of the sequence at s, 0 while it may still grow (`more`: the
+ * timer has not run out), and fill e when it is a key or a mouse event. */
+
+/* ESC [ ... */
+static size_t csi_scan(struct input *p, const unsigned char *s, size_t n, bool more,
+                       struct input_event *e)
+{
+    size_t i = 2;
+    if (n > 2 && s[2] == '[') {             /* Linux console: ESC [ [ A .. E are F1 .. F5 */
+        if (n == 3)
+            return more ? 0 : 3;
+        e->key = s[3] >= 'A' && s[3] <= 'E' ? UK_F1 + (s[3] - 'A') : UK_NONE;
+        return 4;
+    }
+    while (i < n && i < INPUT_SEQ_MAX && s[i] >= 0x20 && s[i] <= 0x3f)
+        i++;
+    if (i == INPUT_SEQ_MAX)
+        return i;                           /* nobody's key is that long */
+    if (i == n) {
+        if (more)
+            return 0;
+        e->key = n == 2 ? ('[' | UK_ALT) : UK_NONE;
+        return n;
+    }
+    if (s[i] < 0x40 || s[i] > 0x7e)
+        return i;                           /* broken off: the stray byte speaks for itself */
+    if (i == 2 && s[2] == 'M') {            /* the old mouse report: three bytes follow */
+        if (n < 6 && more)
+            return 0;
+        return n < 6 ? n : 6;
+    }
+    csi_event(p, s + 2, i - 2, s[i], e);
+    return i + 1;
+}
+
+/* ESC O ... */
+static size_t ss3_scan(const unsigned char *s, size_t n, bool more, struct input_event *e)
+{
+    size_t i = 2;
+    while (i < n && i < 8 && ((s[i] >= '0' && s[i] <= '9') || s[i] == ';'))
+        i++;
+    if (i == n) {
+        if (more)
+            return 0;
+        e->key = n == 2 ? ('O' | UK_ALT) : UK_NONE;
+        return n;
+    }
+    int v[3], np = csi_params(s + 2, i - 2, v), key = csi_letter(s[i]);
+    if (key == UK_NONE) {                   /* Alt-O, then something else was typed */
+        e->key = i == 2 ? ('O' | UK_ALT) : UK_NONE;
+        return i;
+    }
+    e->key = key | (i > 2 ? modifiers(v[np >= 2 ? 1 : 0]) : 0);
+    return i + 1;
+}
+
+/* ESC ] or ESC P: a reply of the terminal, up to BEL or ESC \ */
+static size_t reply_scan(const unsigned char *s, size_t n, bool more, struct input_event *e)
+{
+    for (size_t i = 2; i < n && i < INPUT_REPLY_MAX; i++) {
+        if (s[i] == 7 && s[1] == ']')
+            return i + 1;
+        if (s[i] == 033) {
+            if (i + 1 == n)
+                return more ? 0 : n;
+            return s[i + 1] == '\\' ? i + 2 : i;
+        }
+    }
+    if (n >= INPUT_REPLY_MAX)
+        return INPUT_REPLY_MAX;
+    if (more)
+        return 0;
+    e->key = n == 2 ? (s[1] | UK_ALT) : UK_NONE;
+    return n;
+}
+
 static size_t esc_scan(struct input *p, const unsigned char *s, size_t n, struct input_event *e)
 {
     const bool more = !p->expired;
@@ -164,7 +239,11 @@ static size_t esc_scan(struct input *p, const unsigned char *s, size_t n, struct
         e->key = UK_ESC;
         return more ? 0 : 1;
     }
-    if (s[1] == 033) {            /* Alt with a sequence, else a lone ESC before something new */
+    switch (s[1]) {
+    case 3: case 4: case 12: case 26:       /* Esc, then Ctrl-C, D, L or Z in a hurry: two keys */
+        e->key = UK_ESC;
+        return 1;
+    case 033:                               /* Alt with a sequence, else a lone Esc */
         if (n == 2 && more)
             return 0;
         if (n > 2 && (s[2] == '[' || s[2] == 'O')) {
@@ -175,73 +254,10 @@ static size_t esc_scan(struct input *p, const unsigned char *s, size_t n, struct
         }
         e->key = UK_ESC;
         return 1;
-    }
-    if (s[1] == 3 || s[1] == 4 || s[1] == 12 || s[1] == 26) {
-        e->key = UK_ESC;          /* Esc, then Ctrl-C, D, L or Z in a hurry: two keys */
-        return 1;
-    }
-    if (s[1] == '[') {
-        size_t i = 2;
-        if (n > 2 && s[2] == '[') {             /* Linux console: ESC [ [ A .. E are F1 .. F5 */
-            if (n == 3)
-                return more ? 0 : 3;
-            e->key = s[3] >= 'A' && s[3] <= 'E' ? UK_F1 + (s[3] - 'A') : UK_NONE;
-            return 4;
-        }
-        while (i < n && i < INPUT_SEQ_MAX && s[i] >= 0x20 && s[i] <= 0x3f)
-            i++;
-        if (i == INPUT_SEQ_MAX)
-            return i;                           /* nobody's key is that long */
-        if (i == n) {
-            if (more)
-                return 0;
-            e->key = n == 2 ? ('[' | UK_ALT) : UK_NONE;
-            return n;
-        }
-        if (s[i] < 0x40 || s[i] > 0x7e)
-            return i;                           /* broken off: the stray byte speaks for itself */
-        if (i == 2 && s[2] == 'M') {            /* the old mouse report: three bytes follow */
-            if (n < 6 && more)
-                return 0;
-            return n < 6 ? n : 6;
-        }
-        csi_event(p, s + 2, i - 2, s[i], e);
-        return i + 1;
-    }
-    if (s[1] == 'O') {
-        size_t i = 2;
-        while (i < n && i < 8 && ((s[i] >= '0' && s[i] <= '9') || s[i] == ';'))
-            i++;
-        if (i == n) {
-            if (more)
-                return 0;
-            e->key = n == 2 ? ('O' | UK_ALT) : UK_NONE;
-            return n;
-        }
-        int v[3], np = csi_params(s + 2, i - 2, v), key = csi_letter(s[i]);
-        if (key == UK_NONE) {                   /* Alt-O, then something else was typed */
-            e->key = i == 2 ? ('O' | UK_ALT) : UK_NONE;
-            return i;
-        }
-        e->key = key | (i > 2 ? modifiers(v[np >= 2 ? 1 : 0]) : 0);
-        return i + 1;
-    }
-    if (s[1] == ']' || s[1] == 'P') {           /* a reply of the terminal: up to BEL or ESC \ */
-        for (size_t i = 2; i < n && i < INPUT_REPLY_MAX; i++) {
-            if (s[i] == 7 && s[1] == ']')
-                return i + 1;
-            if (s[i] == 033) {
-                if (i + 1 == n)
-                    return more ? 0 : n;
-                return s[i + 1] == '\\' ? i + 2 : i;
-            }
-        }
-        if (n >= INPUT_REPLY_MAX)
-            return INPUT_REPLY_MAX;
-        if (more)
-            return 0;
-        e->key = n == 2 ? (s[1] | UK_ALT) : UK_NONE;
-        return n;
+    case '[': return csi_scan(p, s, n, more, e);
+    case 'O': return ss3_scan(s, n, more, e);
+    case ']': case 'P': return reply_scan(s, n, more, e);
+    default: break;
     }
     int code = 0, k = utf8_scan(s + 1, n - 1, &code);
     if (k == 0)

@@ -1,5 +1,5 @@
-/* ui/plain.c -- line mode: no curses, no rewriting, one event a line.  For TERM=dumb, --plain, screen
- * readers, logs and tests.  At a terminal readline edits the line; else lines are read as they
+/* ui/plain.c -- line mode: no curses, no rewriting, one event a line.  For TERM=dumb, --plain,
+ * screen readers, logs and tests.  At a terminal readline edits the line; else lines are read as they
  * come. */
 #include "ui/ui.h"
 
@@ -245,7 +245,8 @@ int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
     if (p.tty) {
         char *history = loop_history_path(&first);
         if (first && !ws->ndata && !o->nlines)
-            say(stdout, "To begin: open FILE.csv target=NAME, or demo co2, or help. Ctrl-D leaves.");
+            say(stdout,
+                "To begin: open FILE.csv target=NAME, or demo co2, or help. Ctrl-D leaves.");
         prompt_open_plain(&hooks, history);
         free(history);
     }

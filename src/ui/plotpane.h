@@ -1,4 +1,5 @@
-/* ui/plotpane.h -- a live plot in a pane: one gnuplot child, the figure it shows, when to remake it.
+/* ui/plotpane.h -- a live plot in a pane: one gnuplot child, the figure it shows, when to remake
+ * it.
  *
  * A view says what it shows by a stamp (any number that changes with the data); the pane remakes
  * the figure when the stamp or the size changed, at most three times a second while data stream

@@ -59,7 +59,7 @@ static char **no_matches(const char *text, int start, int end)
     return NULL;
 }
 
-/* --- completion: ours from end to end, because our words are not readline's ----------------- */
+/* --- completion: ours from end to end, because our words are not readline's ------------------- */
 
 static size_t common_prefix(char *const *m)
 {
@@ -122,7 +122,7 @@ static int complete(int count, int key)
     return 0;
 }
 
-/* --- history by prefix, and up and down inside a pasted block -------------------------------- */
+/* --- history by prefix, and up and down inside a pasted block --------------------------------- */
 
 static bool move_in_block(int dir)
 {
@@ -425,10 +425,10 @@ void prompt_resize(size_t rows, size_t cols)
 
 /* --- what to draw ----------------------------------------------------------------------------- */
 
-/* One row of the line, as cells: text already safe, and the column where each byte's cell starts. */
+/* One row of the line: a prompt, and bytes of the buffer. */
 struct row {
     const char *prefix;
-    size_t from, to;       /* bytes of rl_line_buffer */
+    size_t from, to;
 };
 
 /* Appends the character at s (n bytes left) in a form that is safe to show; returns its bytes. */

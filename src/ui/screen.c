@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- layout ------------------------------------------------------------------------------------ */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 static int least(int a, int b)
 {
@@ -129,7 +129,7 @@ void screen_layout(int rows, int cols, int prompt_rows, int log_rows, bool zoom,
     }
 }
 
-/* --- the header: what is current ------------------------------------------------------------- */
+/* --- the header: what is current -------------------------------------------------------------- */
 
 static size_t resident_bytes(void)
 {
@@ -257,7 +257,7 @@ static void draw_tabs(const struct desk *d, const struct canvas *c)
         draw_text(c, 0, c->w - 8, theme_attr(R_TAB), "F1 help");
 }
 
-/* --- the job line ------------------------------------------------------------------------------ */
+/* --- the job line ----------------------------------------------------------------------------- */
 
 static void value_words(const struct job_view *j, struct buf *b)
 {
@@ -296,7 +296,8 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         int x = draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
         const char *keys = d->focus == FOCUS_VIEW
                                ? "   i prompt   ? keys   1-9 views   Tab pane   z zoom   q close"
-                               : "   F1 help   Tab completes   Alt-1..9 views   Esc keys of the view";
+                               : "   F1 help   Tab completes   Alt-1..9 views"
+                                 "   Esc keys of the view";
         draw_text(c, 0, x + 1, theme_attr(R_DIM), keys);
         buf_free(&b);
         return;
@@ -350,7 +351,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
     buf_free(&b);
 }
 
-/* --- panes ------------------------------------------------------------------------------------- */
+/* --- panes ------------------------------------------------------------------------------------ */
 
 /* Rows of a table keep their columns: they are cut and moved sideways instead of wrapped. */
 static bool is_table_row(const char *s)
@@ -399,7 +400,8 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
         text_safe(&line, tab ? tab + 1 : raw, 0);
         int col = tab ? least(18, c->w / 3) : 0, w = c->w - 1 - col;
         bool table = is_table_row(buf_str(&line));
-        size_t rows = w > 0 && !table ? draw_wrap(buf_str(&line), (size_t)w, draw_indent(buf_str(&line)), NULL, NULL) : 1;
+        size_t in_by = draw_indent(buf_str(&line));
+        size_t rows = w > 0 && !table ? draw_wrap(buf_str(&line), (size_t)w, in_by, NULL, NULL) : 1;
         total += rows;
         if (from + rows > p->top && row < (size_t)c->h) {
             struct canvas in = draw_inner(c, (int)row, col, c->h - (int)row, w);

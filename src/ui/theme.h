@@ -24,7 +24,7 @@ struct glyphs {
 };
 extern struct glyphs glyph;
 
-/* After newterm and start_color are possible.  Reads NO_COLOR, GPDESK_THEME and what terminfo says. */
+/* After newterm.  Reads NO_COLOR, GPDESK_THEME and what terminfo says. */
 void theme_init(const struct ui_opts *);
 /* By name; false when there is no such theme. */
 bool theme_set(const char *name);

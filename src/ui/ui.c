@@ -40,7 +40,7 @@ double desk_now(void)
     return job_now();
 }
 
-/* --- the terminal -------------------------------------------------------------------------------- */
+/* --- the terminal ----------------------------------------------------------------------------- */
 
 static const char modes_on[] = "\033[?2004h";
 static const char modes_off[] = "\033[?2004l\033[?1006l\033[?1000l";
@@ -179,7 +179,7 @@ void ui_suspend(struct desk *d)
     back_on_screen(d);
 }
 
-/* --- the desk ------------------------------------------------------------------------------------ */
+/* --- the desk --------------------------------------------------------------------------------- */
 
 struct run *desk_find(const struct desk *d, const char *id)
 {
@@ -222,7 +222,7 @@ void desk_mark(struct desk *d, const struct run *r)
             return;
         }
     if (d->nmarks == MARKS_MAX) {
-        logbook_add(&d->log, LOG_NOTE, "six runs are marked already: Space on one of them unmarks it");
+        logbook_add(&d->log, LOG_NOTE, "six runs are marked already: Space on one unmarks it");
         return;
     }
     snprintf(d->mark[d->nmarks++], sizeof *d->mark, "%s", r->id);
@@ -302,13 +302,14 @@ void desk_execf(struct desk *d, const char *fmt, ...)
     desk_exec(d, line);
 }
 
-/* A result too long for the log's pane is shown over the view, where it can be read and scrolled. */
+/* A result too long for the log's pane is shown over the view, where it can be scrolled. */
 static void page_result(struct desk *d, const struct rec *r)
 {
     size_t rows = 1;
     for (const char *p = buf_str(&r->text); *p; p++)
         rows += *p == '\n' && p[1];
-    size_t room = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS ? (size_t)d->rows * 3 / 10 - 2 : 6;
+    const bool panes = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS;
+    const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : 6;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
     desk_page(d, d->line, buf_str(&r->text));
@@ -431,7 +432,7 @@ static void follow(struct desk *d)
         d->main = view;
 }
 
-/* --- open, loop, close --------------------------------------------------------------------------- */
+/* --- open, loop, close ------------------------------------------------------------------------ */
 
 static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts *o)
 {

@@ -93,7 +93,7 @@ double desk_now(void);
 /* Runs by id and selection. */
 struct run *desk_find(const struct desk *, const char *id);
 struct run *desk_selected(const struct desk *);          /* NULL: none */
-struct run *desk_selected_of(const struct desk *, enum run_kind); /* the selected, else the newest */
+struct run *desk_selected_of(const struct desk *, enum run_kind); /* else the newest of them */
 bool desk_marked(const struct desk *, const struct run *);
 void desk_mark(struct desk *, const struct run *);       /* toggles */
 void desk_move(struct desk *, int by);                   /* selection in the list of runs */
@@ -104,7 +104,7 @@ void run_details(const struct run *, struct buf *);      /* "key<TAB>value" line
 void run_line(const struct run *, struct buf *);
 void kernel_short(const struct run *, char *out, size_t len); /* "matern 5/2" */
 void next_steps(const struct workspace *, struct buf *); /* "command<TAB>why" lines */
-bool axis_key(const struct view *, int key, int *x, int *y); /* x, y, X: 0 default, 1 log, 2 linear */
+bool axis_key(const struct view *, int key, int *x, int *y); /* 0 as it is, 1 log, 2 linear */
 void axis_apply(struct figure *, int x, int y);
 /* Makes plot `name` of a run as a plotpane_make: ctx is a struct plot_request. */
 struct plot_request { struct desk *desk; const char *name; struct run *run; int x, y; bool marks; };

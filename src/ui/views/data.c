@@ -1,4 +1,4 @@
-/* ui/views/data.c -- view 1: the table as it was read, a column's summary, or its shape as a plot. */
+/* ui/views/data.c -- view 1: the table as it was read, a column's summary, or its shape. */
 #include "ui/view.h"
 
 #include "base/text.h"

@@ -269,7 +269,7 @@ const struct view_ops view_runs = {
     keys, sizeof(struct runs_state), runs_draw, runs_key, runs_verdict, runs_title, false,
 };
 
-/* --- the left column of a wide screen ------------------------------------------------------- */
+/* --- the left column of a wide screen --------------------------------------------------------- */
 
 static int list_datasets(struct view *v, const struct canvas *c)
 {
