@@ -75,7 +75,7 @@ INLINE void N(pass)(const int R, const size_t n, const size_t stride, const REAL
 }
 
 /* The same for sizes known at run time only. */
-static void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask,
+LOOP void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask,
                         REAL *out, const REAL *one, int one_of, const REAL *two)
 {
     switch (bits) {
@@ -96,7 +96,7 @@ static void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, si
 
 /* Radices of the passes over 2^bits entries, first (stride 1) to last; larger ones first, so that
  * the widest strides meet few cache sets. */
-static size_t N(radices)(size_t bits, size_t out[16])
+LOOP size_t N(radices)(size_t bits, size_t out[16])
 {
     const size_t m = (bits + MOST_BITS - 1) / MOST_BITS;
 
@@ -105,7 +105,7 @@ static size_t N(radices)(size_t bits, size_t out[16])
     return m;
 }
 
-static size_t N(log2)(size_t n)
+LOOP size_t N(log2)(size_t n)
 {
     size_t bits = 0;
 
@@ -116,7 +116,7 @@ static size_t N(log2)(size_t n)
 
 /* Signs are folded by simulating a transform on them: after the stage over one bit, both entries
  * of a pair carry the first one's sign.  f (n entries) ends as f[0], the sign left over. */
-static REAL *N(fold)(REAL *f, size_t n, size_t stride, size_t bits, REAL *out)
+LOOP REAL *N(fold)(REAL *f, size_t n, size_t stride, size_t bits, REAL *out)
 {
     const size_t R = (size_t)1 << bits;
 
@@ -131,7 +131,7 @@ static REAL *N(fold)(REAL *f, size_t n, size_t stride, size_t bits, REAL *out)
 }
 
 /* Keeps the entries whose bits of this pass are zero: they carry the signs of the next pass. */
-static size_t N(squeeze)(REAL *f, size_t n, size_t stride, size_t bits)
+LOOP size_t N(squeeze)(REAL *f, size_t n, size_t stride, size_t bits)
 {
     const size_t R = (size_t)1 << bits;
     size_t m = 0;
@@ -143,7 +143,7 @@ static size_t N(squeeze)(REAL *f, size_t n, size_t stride, size_t bits)
 }
 
 /* One transform's signs, passes ascending (radix 0 first) or descending. */
-static REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool down, REAL *out,
+LOOP REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool down, REAL *out,
                          REAL *left)
 {
     for (size_t q = 0; q < m; q++) {
@@ -158,7 +158,7 @@ static REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool d
 
 /* A transform of dp entries: passes ascending, each with signs per upper index. *mask + 1 entries
  * are left in v, enough for any radix. */
-static const REAL *N(first)(const struct simd_term *t, const REAL *x, REAL *v, const REAL *s,
+LOOP const REAL *N(first)(const struct simd_term *t, const REAL *x, REAL *v, const REAL *s,
                             size_t *mask)
 {
     size_t len = t->dp;
@@ -210,7 +210,7 @@ INLINE void N(project_three)(const int A, const int B, const int C, const REAL *
 }
 
 /* Any number of passes, of sizes known at run time only. */
-static void N(project_any)(const struct simd_term *t, const REAL *a, size_t mask, REAL *v,
+LOOP void N(project_any)(const struct simd_term *t, const REAL *a, size_t mask, REAL *v,
                            const REAL *s)
 {
     size_t bits[16], stride = 1;
@@ -238,7 +238,7 @@ static void N(project_any)(const struct simd_term *t, const REAL *a, size_t mask
 
 /* H D3 H D2 H D1 x of one block, up to its sign.  x: dp vectors.  a, v: D vectors. Common widths
  * have loops of constant size; their radices are those of N(radices). */
-static void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
+LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
 {
     const REAL *s = (const REAL *)t->fold + block * (t->dp + 2 * t->D - 3);
     size_t mask;
@@ -264,7 +264,7 @@ static void N(project)(const struct simd_term *t, size_t block, const REAL *x, R
         N(project_any)(t, a, mask, v, s);
 }
 
-static void N(fht)(void *data, size_t n)
+LOOP void N(fht)(void *data, size_t n)
 {
     REAL ones[15];
     size_t bits[16], stride = 1;
@@ -280,7 +280,7 @@ static void N(fht)(void *data, size_t n)
 
 /* ---- preparation ----------------------------------------------------------------------------- */
 
-static void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t block, REAL *f)
+LOOP void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t block, REAL *f)
 {
     size_t bits[16], m;
     REAL *out = (REAL *)t->fold + block * (t->dp + 2 * t->D - 3), left = 1;
@@ -298,7 +298,7 @@ static void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size
     }
 }
 
-static enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struct err *err)
+LOOP enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struct err *err)
 {
     size_t dp = 1;
 
@@ -327,7 +327,7 @@ struct N(work) {
     double *wide;   /* heavy tails: the same in double, instead of x and a */
 };
 
-static struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
+LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
 {
     struct N(work) w = { .keep = scratch };
 
@@ -338,7 +338,7 @@ static struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
     return w;
 }
 
-static size_t N(scratch)(const struct simd_term *t)
+LOOP size_t N(scratch)(const struct simd_term *t)
 {
     const size_t narrow = (t->dp + t->D) * sizeof(REAL), wide = (t->dp + t->D) * sizeof(double);
 
@@ -368,7 +368,7 @@ INLINE void N(sincos)(VEC t, VEC *s, VEC *c)
     *c = (VEC)((IVEC)q ^ sign);
 }
 
-static void N(sincospi)(size_t n, const void *t, void *s, void *c)
+LOOP void N(sincospi)(size_t n, const void *t, void *s, void *c)
 {
     for (size_t i = 0; i < n; i += LANES) {
         VEC a, b;
@@ -379,7 +379,7 @@ static void N(sincospi)(size_t n, const void *t, void *s, void *c)
 }
 
 /* n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
-static void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
+LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
 {
     memset(out, 0, t->dp * LANES * sizeof *out);
     for (size_t i = 0; i < t->d; i++)
@@ -387,7 +387,7 @@ static void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, siz
             out[i * LANES + r] = (REAL)(x[r * ldx + i] * t->inv[i]);
 }
 
-static void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
+LOOP void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
                     const struct N(work) *w)
 {
     if (t->wide)
@@ -397,7 +397,7 @@ static void N(load)(const struct simd_term *t, const double *x, size_t ldx, size
 }
 
 /* Phases of one block in half turns, up to t->scale. */
-static void N(phases)(const struct simd_term *t, size_t block, const struct N(work) *w)
+LOOP void N(phases)(const struct simd_term *t, size_t block, const struct N(work) *w)
 {
     if (t->wide)
         N(project_wide)(t->wide, block, w->wide, w->v);
@@ -413,7 +413,7 @@ INLINE void N(add_wide)(VEC a, double *t)
 }
 
 /* Columns of jn frequencies v (half turns: v scale) of one block. */
-static void N(block_keep)(size_t jn, const REAL *v, const REAL *scale, REAL *z, size_t cs)
+LOOP void N(block_keep)(size_t jn, const REAL *v, const REAL *scale, REAL *z, size_t cs)
 {
     for (size_t j = 0; j < jn; j++) {
         VEC s, c;
@@ -494,7 +494,7 @@ INLINE void N(kept_dot4)(size_t jn, const REAL *z, size_t cs, const REAL *P, siz
     N(add_wide)(e3 + o3, t + 3 * ldt);
 }
 
-static void N(kept_dots)(size_t jn, const REAL *z, size_t cs, size_t k, const REAL *P, size_t ldp,
+LOOP void N(kept_dots)(size_t jn, const REAL *z, size_t cs, size_t k, const REAL *P, size_t ldp,
                          double *t, size_t ldt)
 {
     size_t c = 0;
@@ -521,21 +521,21 @@ INLINE void N(kept_dot_block)(size_t cols, const REAL *z, size_t cs, const REAL 
         N(add_wide)(acc[i], t + (size_t)i * ldt);
 }
 
-static void N(kept_dot_blocks)(size_t jn, const REAL *z, size_t cs, size_t groups, const REAL *P,
+LOOP void N(kept_dot_blocks)(size_t jn, const REAL *z, size_t cs, size_t groups, const REAL *P,
                                size_t ldp, double *t, size_t ldt)
 {
     for (size_t g = 0; g < groups; g++)
         N(kept_dot_block)(2 * jn, z, cs, P + g * ldp, t + g * LANES * ldt, ldt);
 }
 
-static size_t N(in_block)(const struct simd_term *t, size_t b)
+LOOP size_t N(in_block)(const struct simd_term *t, size_t b)
 {
     const size_t left = t->mf - b * t->D;
 
     return left < t->D ? left : t->D;
 }
 
-static void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
+LOOP void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
                    size_t cs, size_t k, const void *Pv, size_t ldp, double *sums, size_t ldt,
                    void *scratch)
 {
@@ -563,7 +563,7 @@ static void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_
     }
 }
 
-static void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
+LOOP void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
                          size_t cs, size_t groups, const void *Pv, size_t ldp, double *sums,
                          size_t ldt, void *scratch)
 {
@@ -581,7 +581,7 @@ static void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx,
     }
 }
 
-static void N(dot_block)(const struct simd_term *t, const void *zv, size_t cs, size_t rows,
+LOOP void N(dot_block)(const struct simd_term *t, const void *zv, size_t cs, size_t rows,
                          size_t groups, const void *Pv, size_t ldp, double *sums, size_t ldt)
 {
     const REAL *z = zv, *P = Pv;
@@ -591,7 +591,7 @@ static void N(dot_block)(const struct simd_term *t, const void *zv, size_t cs, s
             N(kept_dot_blocks)(N(in_block)(t, b), z + r, cs, groups, P, ldp, sums + r, ldt);
 }
 
-static void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t rows, size_t k,
+LOOP void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t rows, size_t k,
                    const void *Pv, size_t ldp, double *sums, size_t ldt)
 {
     const REAL *z = zv, *P = Pv;
@@ -646,7 +646,7 @@ INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, const REAL *t, d
     N(add_wide)(N(sums)(acc), w);
 }
 
-static void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
+LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
                     double *w, size_t ldw, const void *ahead)
 {
     const REAL *z = zv, *t = tv;
@@ -696,7 +696,7 @@ INLINE void N(axpy_block_any)(size_t cols, const REAL *z, const size_t cs, size_
     }
 }
 
-static void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, size_t groups,
+LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, size_t groups,
                           const void *t, double *w, size_t ldw)
 {
     switch (cs) { /* tiles of the usual sizes get constant addresses */
@@ -751,7 +751,7 @@ INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
         *(N(loose) *)(void *)(z + i * ldz) = a[i];
 }
 
-static void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, size_t ldz)
+LOOP void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, size_t ldz)
 {
     size_t j = 0;
 
@@ -763,7 +763,7 @@ static void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, siz
 }
 
 /* d cos p / d log l = p sin p, d sin p / d log l = -p cos p, p in radians. */
-static void N(block_derivative)(size_t jn, const REAL *v, const REAL *scale, REAL c, REAL *dz)
+LOOP void N(block_derivative)(size_t jn, const REAL *v, const REAL *scale, REAL c, REAL *dz)
 {
     for (size_t j = 0; j < jn; j++) {
         const VEC t = V_LOAD(v + j * LANES) * scale[j];
@@ -775,7 +775,7 @@ static void N(block_derivative)(size_t jn, const REAL *v, const REAL *scale, REA
     }
 }
 
-static void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t n, double c,
+LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t n, double c,
                     void *zv, void *dzv, size_t ldz, void *scratch)
 {
     const struct N(work) w = N(work_in)(t, scratch);
