@@ -268,7 +268,7 @@ static void value_words(const struct job_view *j, struct buf *b)
     if (strcmp(t->phase, "tune") == 0) {
         text_number(s, sizeof s, t->value2);
         buf_printf(b, "   best NMLL %s", s);
-    } else if (!isnan(t->target)) {
+    } else if (strcmp(t->phase, "cg") == 0 && !isnan(t->target)) {
         buf_printf(b, "   resid %.1e %s %.0e", t->value, glyph.utf8 ? glyph.arrow : "->",
                    t->target);
     }
@@ -277,7 +277,7 @@ static void value_words(const struct job_view *j, struct buf *b)
 /* How far: for a residual on its way to a target the share of the decades, else the count. */
 static double job_share(const struct tick *t)
 {
-    if (!isnan(t->target) && t->target > 0 && t->target < 1 && t->value > 0) {
+    if (t->phase && strcmp(t->phase, "cg") == 0 && t->target > 0 && t->target < 1 && t->value > 0) {
         double s = log(t->value) / log(t->target);
         return s < 0 ? 0 : s > 1 ? 1 : s;
     }

@@ -46,7 +46,7 @@ keys C-c
 # A long fit: live, then stopped by Ctrl-C, then the prompt is free.
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "larger data"
-type_line "fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000"
+type_line "fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000 rescale=no"
 waitfor "r2 cg"
 verdict $? "the job line follows the solver"
 expect "r2 recursive" "the residual is drawn while it runs"
