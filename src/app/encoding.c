@@ -461,12 +461,14 @@ static enum status map_levels(const struct encoding *e, struct group *g, struct 
     return ST_OK;
 }
 
-static enum status map_group(const struct encoding *e, const struct table *t, struct group *g,
-                             struct err *err)
+/* likely: where the column stands when the tables agree; a wide one is then not searched. */
+static enum status map_group(const struct encoding *e, const struct table *t, size_t likely,
+                             struct group *g, struct err *err)
 {
     const char *column = e->col[g->first].column;
     char name[64];
-    g->col = table_find(t, column);
+    g->col = likely < t->ncols && strcmp(t->col[likely].name, column) == 0
+                 ? likely : table_find(t, column);
     if (g->col == SIZE_MAX) {
         err_named(err, ST_STATE, "column", "the data has no column %s, which the model reads",
                   shown(column, name, sizeof name));
@@ -513,7 +515,7 @@ static enum status make_groups(const struct encoding *e, const struct table *t,
             k->levels |= e->col[j].kind == ENC_LEVEL;
             j++;
         }
-        rc = map_group(e, t, k, err);
+        rc = map_group(e, t, *n > 1 ? g[*n - 2].col + 1 : 0, k, err);
     }
     if (rc != ST_OK) {
         free_groups(g, *n);

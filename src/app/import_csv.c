@@ -420,12 +420,15 @@ static enum status read_rows(struct reader *r)
 {
     struct inbuf *in = r->in;
     bool header = r->plan->header;
+    /* Few rows at first where columns are many: each array touches a page. */
+    const size_t share = 1000000 / r->plan->ncols, first = share < 16 ? 16
+                                                         : share > 1024 ? 1024 : share;
     enum status rc = more(r);
     while (rc == ST_OK) {
         const char *p = in->b + in->pos, *end = in->b + in->len;
         if (p == end && in->eof)
             return ST_OK;
-        if (r->n == r->room && (rc = make_room(r, r->n < 512 ? 1024 : r->n * 2)) != ST_OK)
+        if (r->n == r->room && (rc = make_room(r, r->n == 0 ? first : r->n * 2)) != ST_OK)
             return rc;
         bool skipped = false;
         enum csv_end how = CSV_LINE;
@@ -537,12 +540,23 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
                    empty == 1 ? " holds" : "s hold");
 }
 
-/* "x3", or "x3_" and so on where the file uses that name itself. */
-static char *made_up_name(const struct csv_plan *plan, size_t col, struct err *err)
+/* Does the file itself use names of the form that is made up? */
+static bool uses_such_names(const struct csv_plan *plan)
+{
+    for (size_t j = 0; j < plan->ncols; j++) {
+        const char *name = plan->name[j];
+        if (name != NULL && name[0] == 'x' && name[1] >= '0' && name[1] <= '9')
+            return true;
+    }
+    return false;
+}
+
+/* "x3", or "x3_" and so on where the file has such a name already. */
+static char *made_up_name(const struct csv_plan *plan, size_t col, bool careful, struct err *err)
 {
     struct buf b = { 0 };
     buf_printf(&b, "x%zu", col + 1);
-    for (size_t j = 0; j < plan->ncols; j++)
+    for (size_t j = 0; careful && j < plan->ncols; j++)
         if (plan->name[j] != NULL && strcmp(plan->name[j], buf_str(&b)) == 0) {
             buf_putc(&b, '_');
             j = (size_t)-1;
@@ -555,6 +569,7 @@ static char *made_up_name(const struct csv_plan *plan, size_t col, struct err *e
 
 static enum status fill_table(struct reader *r, struct table *t)
 {
+    const bool careful = uses_such_names(r->plan);
     t->n = r->n;
     for (size_t j = 0; j < t->ncols; j++) {
         struct column *c = &t->col[j];
@@ -563,7 +578,8 @@ static enum status fill_table(struct reader *r, struct table *t)
         if (rc != ST_OK)
             return rc;
         c->named = given != NULL;
-        c->name = given != NULL ? mem_strdup(given, r->err) : made_up_name(r->plan, j, r->err);
+        c->name = given != NULL ? mem_strdup(given, r->err)
+                                : made_up_name(r->plan, j, careful, r->err);
         if (c->name == NULL)
             return ST_NOMEM;
         c->date = r->date[j] && c->type == COL_REAL;
