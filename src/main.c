@@ -341,6 +341,12 @@ static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
     }
     if (status < 0)
         status = batch_run(ws, w, item, n);
+    /* What was asked to be kept and could not be is a failure of the program. */
+    if (ws->store && store_flush(ws->store, &err) != ST_OK) {
+        snprintf(err.name, sizeof err.name, "%s", err.code == ST_LIMIT ? "disk" : "write");
+        ws_error(ws, &err, c->session);
+        status = status == EXIT_DONE || status == EXIT_UNCONVERGED ? batch_status(ws) : status;
+    }
     for (size_t i = 0; item && i < c->n; i++)
         free(item[i].text);
     free(item);

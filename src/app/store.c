@@ -904,7 +904,7 @@ static void tell_resumed(struct workspace *ws)
     for (size_t i = 0; i < ws->nrun; i++)
         if (strncmp(ws->run[i]->verdict, "interrupted", 11) == 0)
             buf_printf(&words, "; %s was %s", ws->run[i]->id, ws->run[i]->verdict);
-    ws_note(ws, "session", "going on with %s: %s", ws->store->path, buf_str(&words));
+    ws_note(ws, "session", "going on with %s: %s", sdb_shown(ws->store->db), buf_str(&words));
     buf_free(&words);
 }
 
@@ -914,7 +914,7 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
     bool fresh = false;
 
     if (ws->store)
-        return err_set(err, ST_STATE, "a session is open already: %.200s", ws->store->path);
+        return err_set(err, ST_STATE, "a session is open already: %s", sdb_shown(ws->store->db));
     struct store *st = mem_calloc(1, sizeof *st, "the session", err);
     if (!st)
         return ST_NOMEM;
@@ -977,6 +977,11 @@ void store_close(struct store *st)
 const char *store_path(const struct store *st)
 {
     return st->path;
+}
+
+const char *store_shown(const struct store *st)
+{
+    return sdb_shown(st->db); /* never changes: no lock */
 }
 
 enum status store_flush(struct store *st, struct err *err)

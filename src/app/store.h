@@ -19,6 +19,7 @@ struct store;
 enum status store_open(struct workspace *ws, const char *path, struct err *err);
 void store_close(struct store *);          /* flushes; joins the thread */
 const char *store_path(const struct store *);
+const char *store_shown(const struct store *);   /* as it was named, safe to print */
 enum status store_flush(struct store *, struct err *);  /* waits until all is on disk: `save`, tests */
 int64_t store_saved_at(const struct store *);           /* unix time of the last commit; 0: none */
 const char *store_trouble(const struct store *);        /* "" or "disk full: ..." */

@@ -30,6 +30,7 @@ struct sdb {
     sqlite3 *db;
     sqlite3_stmt *json;       /* type, JSON and text at a path: kept, it runs for every field */
     char *path;
+    char shown[200];          /* the path, safe to print */
     struct timespec deadline; /* of opening */
     bool timed, late;
     int last;                 /* newest result code */
@@ -37,14 +38,22 @@ struct sdb {
 
 /* ---- failures ---------------------------------------------------------------------------------- */
 
+static void show_path(const char *path, char *out, size_t len)
+{
+    struct buf b = { 0 };
+
+    text_safe(&b, path, len - 40);
+    snprintf(out, len, "%s", buf_str(&b));
+    buf_free(&b);
+}
+
 /* A failure of SQLite in our words. */
 static enum status failed(struct sdb *s, struct err *err)
 {
     const int rc = sqlite3_extended_errcode(s->db);
-    char where[160] = "";
+    const char *where = s->shown;
 
     s->last = rc;
-    snprintf(where, sizeof where, "%.150s", s->path);
     if (s->late)
         return err_named(err, ST_LIMIT, "session", "%s takes too long to open and is refused", where);
     switch (rc & 0xff) {
@@ -188,7 +197,7 @@ static uint32_t big_endian(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static enum status check_header(const char *path, int fd, off_t size, struct err *err)
+static enum status check_header(const char *shown, int fd, off_t size, struct err *err)
 {
     unsigned char h[HEADER];
 
@@ -196,28 +205,28 @@ static enum status check_header(const char *path, int fd, off_t size, struct err
         return ST_OK;
     const ssize_t n = pread(fd, h, sizeof h, 0);
     if (n < 0)
-        return err_named(err, ST_IO, "session", "%.200s: %s", path, strerror(errno));
+        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
     if (n < HEADER || memcmp(h, "SQLite format 3", 16) != 0)
-        return err_named(err, ST_FORMAT, "session", "%.200s is no session: not an SQLite database",
-                         path);
+        return err_named(err, ST_FORMAT, "session", "%s is no session: not an SQLite database",
+                         shown);
     const uint32_t id = big_endian(h + HEADER_APPLICATION);
     if (id != APPLICATION_ID && (id != 0 || big_endian(h + HEADER_VERSION) != 0 || size > 4096))
         return err_named(err, ST_FORMAT, "session",
-                         "%.200s is an SQLite database, but no session of gpdesk "
+                         "%s is an SQLite database, but no session of gpdesk "
                          "(application id %08x, expected %08x)",
-                         path, (unsigned)id, (unsigned)APPLICATION_ID);
+                         shown, (unsigned)id, (unsigned)APPLICATION_ID);
     return ST_OK;
 }
 
 /* The path with its directory resolved, so that only the last name can be a link, and that is
  * refused. */
-static char *resolve(const char *path, struct err *err)
+static char *resolve(const char *path, const char *shown, struct err *err)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char dir[PATH_MAX], full[PATH_MAX];
 
     if (*base == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0) {
-        err_named(err, ST_IO, "session", "%.200s is a directory", path);
+        err_named(err, ST_IO, "session", "%s is a directory", shown);
         return NULL;
     }
     if (!slash)
@@ -228,7 +237,7 @@ static char *resolve(const char *path, struct err *err)
         return NULL;
     }
     if (!realpath(dir, full)) {
-        err_named(err, ST_IO, "session", "%.200s: %s", path, strerror(errno));
+        err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
         return NULL;
     }
     struct buf b = { 0 };
@@ -240,7 +249,8 @@ static char *resolve(const char *path, struct err *err)
 }
 
 /* A regular file of ours, or none.  *size: -1 when there is none. */
-static enum status check_file(const char *path, bool write, off_t *size, struct err *err)
+static enum status check_file(const char *path, const char *shown, bool write, off_t *size,
+                              struct err *err)
 {
     struct stat st;
 
@@ -248,42 +258,41 @@ static enum status check_file(const char *path, bool write, off_t *size, struct 
     if (lstat(path, &st) != 0) {
         if (errno == ENOENT)
             return ST_OK;
-        return err_named(err, ST_IO, "session", "%.200s: %s", path, strerror(errno));
+        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
     }
     if (S_ISLNK(st.st_mode)) {
-        err_named(err, ST_IO, "session", "%.200s is a symbolic link; sessions are not followed",
-                  path);
+        err_named(err, ST_IO, "session", "%s is a symbolic link; sessions are not followed", shown);
         err_hint(err, "name the file itself");
         return ST_IO;
     }
     if (S_ISDIR(st.st_mode))
-        return err_named(err, ST_IO, "session", "%.200s is a directory", path);
+        return err_named(err, ST_IO, "session", "%s is a directory", shown);
     if (!S_ISREG(st.st_mode))
-        return err_named(err, ST_IO, "session", "%.200s is no regular file", path);
+        return err_named(err, ST_IO, "session", "%s is no regular file", shown);
     if (write && access(path, W_OK) != 0) {
-        err_named(err, ST_IO, "session", "%.200s cannot be written: %s; a session is written as you "
-                  "work", path, strerror(errno));
+        err_named(err, ST_IO, "session", "%s cannot be written: %s; a session is written as you "
+                  "work", shown, strerror(errno));
         err_hint(err, "copy it, or change its permissions");
         return ST_IO;
     }
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return err_named(err, ST_IO, "session", "%.200s: %s", path, strerror(errno));
+        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
     /* A journal that a killed program left is rolled back first; then the contents are checked. */
     char journal[PATH_MAX];
     snprintf(journal, sizeof journal, "%s-journal", path);
-    enum status rc = access(journal, F_OK) == 0 ? ST_OK : check_header(path, fd, st.st_size, err);
+    enum status rc = access(journal, F_OK) == 0 ? ST_OK : check_header(shown, fd, st.st_size, err);
     close(fd);
     *size = st.st_size;
     return rc;
 }
 
-static enum status create_file(const char *path, struct err *err)
+static enum status create_file(const char *path, const char *shown, struct err *err)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0) {
-        err_named(err, ST_IO, "session", "%.200s cannot be created: %s", path, strerror(errno));
+        err_named(err, ST_IO, "session", "%s cannot be created: %s", shown, strerror(errno));
         return ST_IO;
     }
     close(fd);
@@ -360,6 +369,7 @@ static enum status check_schema(struct sdb *s, int64_t version, struct err *err)
     struct buf want = { 0 }, have = { 0 };
     enum status rc = ST_OK;
 
+    memcpy(ours.shown, s->shown, sizeof ours.shown);
     if (sqlite3_open_v2(":memory:", &ours.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
         SQLITE_OK)
         rc = failed(&ours, err);
@@ -371,7 +381,7 @@ static enum status check_schema(struct sdb *s, int64_t version, struct err *err)
         rc = schema_text(s, &have, err);
     if (rc == ST_OK && strcmp(buf_str(&want), buf_str(&have)) != 0)
         rc = err_named(err, ST_FORMAT, "session",
-                       "%.200s is refused: its tables are not those of a session", s->path);
+                       "%s is refused: its tables are not those of a session", s->shown);
     sqlite3_close(ours.db);
     buf_free(&want);
     buf_free(&have);
@@ -395,7 +405,7 @@ static enum status quick_check(struct sdb *s, struct err *err)
         for (char *p = line; *p; p++)
             if (*p == '\n')
                 *p = ' ';
-        st = err_named(err, ST_FORMAT, "session", "%.200s is damaged: %s", s->path, line);
+        st = err_named(err, ST_FORMAT, "session", "%s is damaged: %s", s->shown, line);
     }
     sqlite3_finalize(q);
     return st;
@@ -419,17 +429,17 @@ static enum status check_contents(struct sdb *s, bool deep, bool *fresh, struct 
         return ST_OK;
     if (id != APPLICATION_ID)
         return err_named(err, ST_FORMAT, "session",
-                         "%.200s is an SQLite database, but no session of gpdesk", s->path);
+                         "%s is an SQLite database, but no session of gpdesk", s->shown);
     if (version > known) {
         err_named(err, ST_UNSUPPORTED, "session",
-                  "%.200s was written by a newer gpdesk (schema %lld, this one knows %lld)",
-                  s->path, (long long)version, (long long)known);
+                  "%s was written by a newer gpdesk (schema %lld, this one knows %lld)", s->shown,
+                  (long long)version, (long long)known);
         err_hint(err, "open it with that version, or start a new session");
         return ST_UNSUPPORTED;
     }
     if (version < 1)
-        return err_named(err, ST_FORMAT, "session", "%.200s is damaged: schema number %lld",
-                         s->path, (long long)version);
+        return err_named(err, ST_FORMAT, "session", "%s is damaged: schema number %lld",
+                         s->shown, (long long)version);
     rc = check_schema(s, version, err);
     if (rc == ST_OK && deep)
         rc = quick_check(s, err);
@@ -472,13 +482,14 @@ struct sdb *sdb_open(const char *path, enum sdb_mode mode, bool *fresh, struct e
     *fresh = false;
     if (!s)
         return NULL;
-    s->path = resolve(path, err);
-    enum status rc = s->path ? check_file(s->path, mode != SDB_LOOK, &size, err) : ST_IO;
+    show_path(path, s->shown, sizeof s->shown);
+    s->path = resolve(path, s->shown, err);
+    enum status rc = s->path ? check_file(s->path, s->shown, mode != SDB_LOOK, &size, err) : ST_IO;
     if (rc == ST_OK && size < 0) {
         if (mode == SDB_CREATE)
-            made = (rc = create_file(s->path, err)) == ST_OK;
+            made = (rc = create_file(s->path, s->shown, err)) == ST_OK;
         else
-            rc = err_named(err, ST_NOT_FOUND, "session", "there is no session %.200s", s->path);
+            rc = err_named(err, ST_NOT_FOUND, "session", "there is no session %s", s->shown);
     }
     if (rc == ST_OK)
         rc = open_db(s, mode, size, fresh, err);
@@ -505,6 +516,11 @@ void sdb_close(struct sdb *s)
 const char *sdb_path(const struct sdb *s)
 {
     return s->path;
+}
+
+const char *sdb_shown(const struct sdb *s)
+{
+    return s->shown;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------- */

@@ -26,7 +26,8 @@ enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep c
  * *fresh: nothing was in it. */
 struct sdb *sdb_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
 void sdb_close(struct sdb *);
-const char *sdb_path(const struct sdb *); /* absolute */
+const char *sdb_path(const struct sdb *);  /* absolute */
+const char *sdb_shown(const struct sdb *); /* as named, safe to print */
 enum status sdb_begin(struct sdb *, struct err *);
 enum status sdb_commit(struct sdb *, struct err *);
 void sdb_rollback(struct sdb *);

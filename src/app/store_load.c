@@ -624,18 +624,17 @@ static void read_solve(struct loader *l, struct jdoc *j, struct run *r)
     s->true_residual = jdoc_num(j, "$.solve.true_residual");
     s->drift = jdoc_num(j, "$.solve.drift");
     s->float_limit = jdoc_bool(j, "$.solve.float_limit");
-    if (n == 0 || sdb_blob_size(l->db, r->id, "cg") != 2 * n * sizeof(double))
+    if (n == 0)
         return;
-    double *both = mem_calloc(2 * n, sizeof *both, "a trace", NULL);
-    s->alpha = mem_calloc(n, sizeof *s->alpha, "a trace", NULL);
-    s->beta = mem_calloc(n, sizeof *s->beta, "a trace", NULL);
-    if (both && s->alpha && s->beta &&
-        sdb_get_blob(l->db, r->id, "cg", both, 2 * n * sizeof *both, NULL) == ST_OK) {
-        store_pack_doubles(both, 2 * n);
+    double *both = doubles(l, r->id, "cg", 2 * n, NULL);
+    s->alpha = both ? mem_calloc(n, sizeof *s->alpha, "a trace", NULL) : NULL;
+    s->beta = both ? mem_calloc(n, sizeof *s->beta, "a trace", NULL) : NULL;
+    if (s->alpha && s->beta) {
         memcpy(s->alpha, both, n * sizeof *both);
         memcpy(s->beta, both + n, n * sizeof *both);
         s->nhist = n;
     } else {
+        damaged(l, "the coefficients of the solver of %s are damaged", r->id);
         free(s->alpha);
         free(s->beta);
         s->alpha = s->beta = NULL;
@@ -762,13 +761,32 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         model_unref(m);
         return;
     }
-    if (m->Mv && m->Mv <= 1 << 16 && sdb_blob_size(l->db, r->id, "L") > 0) {
+    r->model = m;
+}
+
+/* Variance factors, newest first, as far as a quarter of the memory goes; what is not loaded (or
+ * was not kept) is worked out again from the data when it is needed. */
+static void read_factors(struct loader *l)
+{
+    double budget = (l->ws->opt.mem ? (double)l->ws->opt.mem : (double)mem_physical()) / 4;
+
+    for (size_t i = l->ws->nrun == l->out->nrun ? l->ws->nrun : 0; i-- > 0;) {
+        struct run *r = l->ws->run[i];
+        struct model *m = r->model;
+        struct err why = { 0 };
+        if (!m || !m->Mv || m->Mv > 1 << 16 || sdb_blob_size(l->db, r->id, "L") == 0)
+            continue;
+        l->out->run[i].factor = true; /* it is in the file, loaded or not */
+        budget -= (double)m->Mv * (double)m->Mv * sizeof(double);
+        if (budget < 0)
+            return;
         m->L = factor(l, r->id, m->Mv, &why);
-        if (!m->L)
+        if (!m->L) {
+            l->out->run[i].factor = false;
             damaged(l, "the variance factor of %s is damaged; it is worked out again from the data",
                     r->id);
+        }
     }
-    r->model = m;
 }
 
 static void read_model(struct loader *l, struct jdoc *j, struct run *r)
@@ -804,16 +822,17 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
 
 /* ---- runs -------------------------------------------------------------------------------------------------- */
 
-static void read_trace(struct loader *l, struct run *r, size_t *parts)
+static void read_trace(struct loader *l, struct jdoc *j, struct run *r, size_t *parts)
 {
+    const size_t expected = (size_t)jdoc_int(j, 0, MANY, "$.points");
     void *bytes = NULL;
     size_t n = 0;
     bool cut = false;
 
     if (sdb_get_parts(l->db, r->id, "trace", &bytes, &n, parts, &cut, NULL) != ST_OK)
-        return;
-    const size_t points = n / STORE_POINT;
-    if (cut)
+        cut = true;
+    const size_t points = bytes ? n / STORE_POINT : 0;
+    if (cut || points < expected)
         damaged(l, "the trace of %s is damaged after point %zu", r->id, points);
     r->trace = points ? mem_calloc(points, sizeof *r->trace, "a trace", NULL) : NULL;
     if (r->trace) {
@@ -898,7 +917,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
     }
     if (jdoc_has(j, "$.failure"))
         read_failure(j, r);
-    read_trace(l, r, parts);
+    read_trace(l, j, r, parts);
     const int64_t id = jdoc_int(j, 0, INT64_MAX, "$.data");
     if (id && jdoc_ok(j)) {
         bool changed;
@@ -935,7 +954,6 @@ static void remember_run(struct loader *l, const struct run *r, int64_t row, siz
     o->run[o->nrun].parts = parts;
     o->run[o->nrun].points = r->ntrace;
     o->run[o->nrun].model = r->model != NULL;
-    o->run[o->nrun].factor = r->model && r->model->L;
     snprintf(o->run[o->nrun].name, sizeof o->run[o->nrun].name, "%s", r->id);
     o->nrun++;
 }
@@ -1115,8 +1133,10 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
         rc = ST_NOMEM;
     if (rc == ST_OK && l.rc == ST_OK)
         rc = sdb_each_run(db, take_run, &l, err);
-    if (rc == ST_OK && l.rc == ST_OK)
+    if (rc == ST_OK && l.rc == ST_OK) {
+        read_factors(&l);
         take_workspace(&l);
+    }
     if (l.damaged_lines)
         damaged(&l, "%zu lines of the script are damaged", l.damaged_lines);
     find_last_fit(ws);

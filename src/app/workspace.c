@@ -422,7 +422,7 @@ static void begin_session(struct workspace *ws)
     struct err err = { 0 };
 
     if (store_begin(ws, &err) == ST_OK) {
-        ws_note(ws, "session", "saved as you work in %s", store_path(ws->store));
+        ws_note(ws, "session", "saved as you work in %s", store_shown(ws->store));
     } else {
         ws->no_session = true; /* said once */
         ws_tell(ws, REC_WARNING, NULL, "session", "save FILE", "this work is not being saved: %s",
