@@ -103,7 +103,7 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     point[job->nhp] = p->amplitude;
     point[job->nhp + 1] = p->noise;
     ctl_tick(job->ctl, &(struct tick){ .phase = "tune", .done = res->evaluations,
-                                       .total = job->max_evals,
+                                       .total = res->evaluations < job->max_evals ? job->max_evals : 0,
                                        .value = p->nmll, .value2 = res->best.nmll, .target = NAN,
                                        .point = point, .npoint = job->nhp + 2 });
     return ST_OK;
@@ -347,7 +347,18 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
 
 /* ---- the course ---- */
 
-/* The largest share of the evaluations may go to the search; the polish has its own. */
+/* Of a limit on evaluations the polish gets a third; the start's own score comes on top. */
+static size_t polish_share(const struct tune_opts *o)
+{
+    return o->max_evals == 0 ? 20 : o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
+}
+static size_t search_share(const struct tune_opts *o)
+{
+    if (o->max_evals == 0)
+        return TUNE_DEFAULT_EVALS;
+    return o->max_evals > polish_share(o) ? o->max_evals - polish_share(o) : 1;
+}
+
 static enum status run_search(struct tune_job *job, struct err *err)
 {
     const char *method = job->opts->method ? job->opts->method : "bayes";
@@ -365,7 +376,6 @@ static enum status run_polish(struct tune_job *job, struct err *err)
 {
     struct tune_point from = job->best_low;
     double u[KERNEL_MAX_HP];
-    size_t max = job->opts->max_evals ? (job->opts->max_evals + 2) / 3 : 20;
     enum status rc = ST_OK;
 
     if (!isfinite(from.nmll)) { /* nothing was searched: one look at the start */
@@ -377,7 +387,7 @@ static enum status run_polish(struct tune_job *job, struct err *err)
             from.noise = sqrt(job->noise[0] * job->noise[1]);
     }
     if (job->opts->polish)
-        return tune_descend(job, &from, true, max, err);
+        return tune_descend(job, &from, true, polish_share(job->opts), err);
     tune_from_hp(job, from.hp, u);
     if (!from.subsampled)
         return ST_OK;
@@ -519,7 +529,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
 {
     struct tune_job job = { .kernel = k, .opts = opts, .be = be, .pool = pool, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),
-                            .max_evals = opts->max_evals ? opts->max_evals : TUNE_DEFAULT_EVALS };
+                            .max_evals = search_share(opts) };
     enum status rc = check_input(src, y, opts, err);
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };

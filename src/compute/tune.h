@@ -13,7 +13,7 @@ struct tune_opts {
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     bool exact;              /* exact kernel instead of features */
     size_t features;         /* columns of Z */
-    size_t max_evals;        /* 0: the method's default (30) */
+    size_t max_evals;        /* search and polish together; 0: 30 and 20 at most */
     size_t subsample;        /* rows used while searching; 0: automatic; the last points use all */
     bool polish;
     uint64_t seed;
@@ -30,7 +30,7 @@ struct tune_point {
     bool subsampled;
 };
 struct tune_result {
-    enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS } why;
+    enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS } why; /* EVALS: still descending */
     size_t nhp, evaluations;
     struct tune_point best;
     double effective_dimension;

@@ -175,7 +175,9 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
     nlopt_set_ftol_abs(d->opt, tol * d->scale);
     nlopt_set_xtol_abs1(d->opt, smooth(d->job) && d->job->full.n < 4000 ? 1e-9 : 1e-4);
     /* Its failures (roundoff, line search) end the descent where it is: the trace has the best. */
-    (void)nlopt_optimize(d->opt, x, &minf);
+    const nlopt_result why = nlopt_optimize(d->opt, x, &minf);
+    if (d->full && why == NLOPT_MAXEVAL_REACHED)
+        d->job->res->why = TUNE_EVALS;
     nlopt_destroy(d->opt);
     d->opt = NULL;
     return d->rc;
