@@ -293,7 +293,8 @@ START_TEST(big_features_within_bounds)
             ck_assert_double_le(sqrt(v2), bound[_i].var);
             struct featmap *map;
             struct fop *f;
-            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, o.precision, false, backend_cpu(), pool,
+            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, o.precision, false,
+                                        backend_cpu(), pool,
                                         &map, &f, NULL), ST_OK);
             ck_assert_int_eq(nmll_features(f, b.y, m->hp, 1, 1.0, 0.1, &nmll, NULL, NULL, NULL,
                                            NULL), ST_OK);
@@ -635,8 +636,8 @@ START_TEST(scale_follows_the_features)
     struct model *b = fit(&p->src.base, p->y, &o, NULL, &info);
 
     ck_assert(kept.scale == 1.0 && a->amplitude == 3.0 && a->noise == o.noise);
-    ck_assert_int_eq(model_open(b, 256, &p->src.base, o.precision, false, backend_cpu(), NULL, &map, &f, NULL),
-                     ST_OK);
+    ck_assert_int_eq(model_open(b, 256, &p->src.base, o.precision, false, backend_cpu(), NULL,
+                                &map, &f, NULL), ST_OK);
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, 256, NULL), ST_OK);
     ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
     const double ratio = model_ratio(b->amplitude, b->noise), given = o.noise * o.noise / 9.0;

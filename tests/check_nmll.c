@@ -277,7 +277,7 @@ START_TEST(exact_at_golden_optimum_is_flat)
 }
 END_TEST
 
-/* ---- drawn features: gradients by central differences, value by a dense long double formula ---- */
+/* ---- drawn features: gradients by central differences, value by a dense formula ---- */
 
 enum { DN = 150, DD = 3, DM = 64 };
 

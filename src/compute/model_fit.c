@@ -136,7 +136,7 @@ static enum status fit_scale(struct fit *ft, struct err *err)
     }
     info->train_rmse = sqrt(rr / (double)n);
     const double amplitude = sqrt(c / (double)n);
-    if (ft->free_scale && info->why != OUT_CANCELLED && isfinite(amplitude) && amplitude > 0.0) {
+    if (ft->free_scale && isfinite(amplitude) && amplitude > 0.0) {
         m->amplitude = amplitude;
         m->noise = amplitude * sqrt(ft->ratio);
     }
@@ -210,27 +210,29 @@ static double relative_residual(struct fit *ft, struct err *err)
     return b2 > 0.0 ? sqrt(r2 / b2) : 0.0;
 }
 
-/* The factor and Z'y; in double precision when single is too coarse for this little noise. */
-static enum status direct_factor(struct fit *ft, double **L, double *diag, double *jitter,
-                                 struct err *err)
+/* Factor, Z'y and the Gram's diagonal at M columns; in double precision when single is too coarse
+ * for this little noise.  *f and *map are those last used. */
+static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, struct fop **f,
+                             double **L, double *b, double *diag, double *jitter,
+                             const struct ctl *ctl, struct err *err)
 {
     struct model *m = ft->m;
-    struct phase_ctl phase;
-    const struct ctl *ctl = model_phase(&phase, ft->ctl, "gram");
-    enum status rc = model_factor(ft->f, ft->y, ft->ratio, L, ft->b, diag, jitter, ctl, err);
+    enum status rc = ST_OK;
 
+    if (*f == NULL)
+        rc = model_open(m, M, ft->src, m->precision, false, ft->be, ft->pool, map, f, err);
+    if (rc == ST_OK)
+        rc = model_factor(*f, ft->y, ft->ratio, L, b, diag, jitter, ctl, err);
     if (rc != ST_OK || !(*jitter > 0.0) || m->precision == PREC_DOUBLE)
         return rc;
     free(*L);
     *L = NULL;
-    fop_free(ft->f);
-    featmap_free(ft->map);
-    ft->f = NULL;
-    ft->map = NULL;
-    rc = model_open(m, m->M, ft->src, PREC_DOUBLE, false, ft->be, ft->pool, &ft->map, &ft->f, err);
-    return rc == ST_OK
-               ? model_factor(ft->f, ft->y, ft->ratio, L, ft->b, diag, jitter, ctl, err)
-               : rc;
+    fop_free(*f);
+    featmap_free(*map);
+    *f = NULL;
+    *map = NULL;
+    rc = model_open(m, M, ft->src, PREC_DOUBLE, false, ft->be, ft->pool, map, f, err);
+    return rc == ST_OK ? model_factor(*f, ft->y, ft->ratio, L, b, diag, jitter, ctl, err) : rc;
 }
 
 static enum status fit_direct(struct fit *ft, struct err *err)
@@ -239,8 +241,11 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     struct fit_info *info = ft->info;
     double t = now(), jitter = 0.0, *L = NULL;
     const size_t M = m->M, n = ft->src->n;
+    struct phase_ctl phase;
     double *diag = mem_calloc(M, sizeof *diag, "the Gram's diagonal", err);
-    enum status rc = diag ? direct_factor(ft, &L, diag, &jitter, err) : ST_NOMEM;
+    enum status rc = diag ? factor_at(ft, M, &ft->map, &ft->f, &L, ft->b, diag, &jitter,
+                                      model_phase(&phase, ft->ctl, "gram"), err)
+                          : ST_NOMEM;
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
     if (rc == ST_OK && ft->free_scale)
@@ -275,6 +280,38 @@ static enum status fit_direct(struct fit *ft, struct err *err)
 }
 
 /* ---- iterative ---- */
+
+/* The noise ratio that suits the features, at as many of them as the automatic variance has; where
+ * that is the variance asked for, its factor stays. */
+static enum status refine_ratio(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    const size_t M = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE, n = ft->src->n;
+    struct featmap *map = NULL;
+    struct fop *f = NULL;
+    struct phase_ctl phase;
+    const struct ctl *ctl = model_phase(&phase, ft->ctl, "variance");
+    const double t = now();
+    double *L = NULL, jitter = 0.0, *b = mem_calloc(2 * M, sizeof *b, "Z'y", err);
+    enum status rc = b ? factor_at(ft, M, &map, &f, &L, b, b + M, &jitter, ctl, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = model_refine_factor(ft->pool, n, M, L, b + M, b, blas_ddot(n, ft->y, ft->y), m->seed,
+                                 &ft->ratio, &jitter, ctl, err);
+    if (rc == ST_OK && ft->plan.Mv == M) {
+        rc = model_effdim(ft->pool, M, L, ft->ratio + jitter, &ft->info->effective_dimension, ctl,
+                          err);
+        m->L = L;
+        m->Mv = M;
+        L = NULL;
+    }
+    free(L);
+    free(b);
+    fop_free(f);
+    featmap_free(map);
+    ft->info->seconds.variance += now() - t;
+    return rc;
+}
 
 /* Builds the preconditioner; an automatic rank doubles until its ratio is good enough. */
 static enum status build_precond(struct fit *ft, struct precond **pre, struct err *err)
@@ -313,17 +350,14 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     enum status rc = fop_ztv(ft->f, 1, ft->y, ft->b, model_phase(&phase, ft->ctl, "features"), err);
 
     info->seconds.features = now() - t;
+    if (rc == ST_OK && ft->free_scale)
+        rc = refine_ratio(ft, err);
     t = now();
     if (rc == ST_OK && solver->uses_precond)
         rc = build_precond(ft, &pre, err);
     info->seconds.precond = now() - t;
     t = now();
     so.pre = pre;
-    if (rc == ST_OK && pre != NULL && ft->free_scale)
-        rc = model_refine_iterative(ft->f, ft->y, ft->b, solver, pre, m->seed, &ft->ratio,
-                                    model_phase(&phase, ft->ctl, "refine"), err);
-    if (rc == ST_OK && pre != NULL)
-        info->ratio = precond_ratio(pre);
     if (rc == ST_OK)
         rc = solver->solve(ft->f, ft->ratio, 1, ft->b, m->w, &so, ft->ctl, ft->trace, err);
     info->seconds.solve = now() - t;

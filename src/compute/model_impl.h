@@ -1,5 +1,5 @@
-/* compute/model_impl.h -- what model.c (the fitted thing, its predictions), model_plan.c (what a fit
- * will cost) and model_fit.c (fitting) share. */
+/* compute/model_impl.h -- what model.c (the fitted thing, its predictions), model_plan.c (what a
+ * fit will cost), model_fit.c and model_refine.c share. */
 #ifndef GPDESK_MODEL_IMPL_H
 #define GPDESK_MODEL_IMPL_H
 
@@ -40,14 +40,10 @@ double model_round(double);
 double model_ratio(double amplitude, double noise);
 
 /* Moves *ratio to the one that predicts best by GCV at these features, kernel hyperparameters fixed
- * (model_refine.c).
- * L, at *ratio, is refactored on the way.  Nothing changes where precision forbids. */
+ * (model_refine.c).  L, at *ratio, is refactored on the way.  Nothing changes where precision forbids. */
 enum status model_refine_factor(struct pool *, size_t n, size_t M, double *L, const double *diag,
                                 const double *b, double yty, uint64_t seed, double *ratio,
                                 double *jitter, const struct ctl *, struct err *);
-enum status model_refine_iterative(struct fop *, const double *y, const double *b,
-                                   const struct solver_ops *, struct precond *, uint64_t seed,
-                                   double *ratio, const struct ctl *, struct err *);
 /* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
                          const struct ctl *, struct err *);

@@ -6,7 +6,8 @@
  *   GCV = (r'r / n) / (1 - gamma / n)^2,   gamma = M - ratio tr A1^-1,
  * the leave-one-out error up to the leverages' spread.  It is chosen over the likelihood because
  * the kernel is never quite right, and what a fit is for is prediction.  gamma, the effective
- * dimension, comes from a few random probes that share the factor or the conjugate gradients. */
+ * dimension, comes from a few random probes.  An iterative fit asks this of the factor that its
+ * variances need anyway, at up to 4096 columns: most of the way from a tuning's 2048. */
 #include "compute/model_impl.h"
 
 #include "base/mem.h"
@@ -17,11 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBES = 3, LOOKS_MOST = 8, ITERATIONS_MOST = 80 };
+enum { PROBES = 3, LOOKS_MOST = 8 };
 static const double first_step = 1.1;  /* in the log ratio: a factor of 3 */
 static const double farthest = 2.6;    /* from the given ratio: a factor of 13, 3.7 in the noise */
 static const double close_enough = 0.25;
-static const double probe_rtol = 1e-4;
 
 /* ---- the search: downhill by steps, then parabolas ---- */
 
@@ -86,7 +86,7 @@ static void probe(uint64_t seed, size_t p, size_t M, double *out)
         out[i] = rng_u64(seed, rng_stream(RNG_PROBE, (uint32_t)p), i) & 1 ? 1.0 : -1.0;
 }
 
-/* ---- with a factor ---- */
+/* ---- scores ---- */
 
 /* GCV from the factor of A1 at `ratio`. */
 static enum status factor_score(struct pool *pool, size_t n, size_t M, const double *L,
@@ -140,76 +140,5 @@ enum status model_refine_factor(struct pool *pool, size_t n, size_t M, double *L
     if (rc == ST_OK && at != *ratio)
         rc = model_refactor(pool, M, L, diag, *ratio, 0.0, ctl, err);
     free(work);
-    return rc;
-}
-
-/* ---- with conjugate gradients ---- */
-
-struct block { double *B, *X, *t; struct solve_info info[1 + PROBES]; };
-
-static enum status block_score(struct fop *f, const double *y, const struct solver_ops *solver,
-                               struct precond *pre, double ratio, struct block *v, double *score,
-                               const struct ctl *ctl, struct err *err)
-{
-    const size_t M = fop_cols(f), n = fop_rows(f);
-    struct solve_opts so = { .rtol = probe_rtol, .maxit = ITERATIONS_MOST, .pre = pre };
-    double rr = 0.0, trace = 0.0;
-    bool good = true;
-
-    precond_set_noise(pre, ratio);
-    memset(v->X, 0, (1 + PROBES) * M * sizeof *v->X);
-    memset(v->info, 0, sizeof v->info);
-    enum status rc = solver->solve(f, ratio, 1 + PROBES, v->B, v->X, &so, ctl, v->info, err);
-    for (size_t c = 0; c < 1 + PROBES; c++) {
-        good = good && v->info[c].why == OUT_RTOL;
-        solve_info_free(&v->info[c]);
-    }
-    *score = INFINITY;
-    if (rc != ST_OK || !good) /* too hard a system for a ratio this small */
-        return rc;
-    for (size_t c = 1; c <= PROBES; c++)
-        trace += blas_ddot(M, v->B + c * M, v->X + c * M) / PROBES;
-    rc = fop_zp(f, 1, v->X, v->t, ctl, err);
-    for (size_t i = 0; rc == ST_OK && i < n; i++)
-        rr += (y[i] - v->t[i]) * (y[i] - v->t[i]);
-    *score = gcv((double)n, (double)M - ratio * trace, rr);
-    return rc;
-}
-
-enum status model_refine_iterative(struct fop *f, const double *y, const double *b,
-                                   const struct solver_ops *solver, struct precond *pre,
-                                   uint64_t seed, double *ratio, const struct ctl *ctl,
-                                   struct err *err)
-{
-    const size_t M = fop_cols(f);
-    struct search s = { .start = log(*ratio) };
-    struct block v = { .B = NULL };
-    double next = s.start, best = s.start;
-    enum status rc = ST_NOMEM;
-
-    v.B = mem_aligned((1 + PROBES) * M, sizeof *v.B, "probes", err);
-    v.X = v.B ? mem_aligned((1 + PROBES) * M, sizeof *v.X, "probes", err) : NULL;
-    v.t = v.X ? mem_calloc(fop_rows(f), sizeof *v.t, "the residual", err) : NULL;
-    if (v.t != NULL) {
-        rc = ST_OK;
-        memcpy(v.B, b, M * sizeof *b);
-        for (size_t k = 0; k < PROBES; k++)
-            probe(seed, k, M, v.B + (k + 1) * M);
-    }
-    while (rc == ST_OK) {
-        struct look *l = &s.at[s.n++];
-        l->x = next;
-        rc = block_score(f, y, solver, pre, s.n > 1 ? model_round(exp(next)) : *ratio, &v, &l->f,
-                         ctl, err);
-        const bool hard = s.n == 2 && !isfinite(fmin(s.at[0].f, s.at[1].f));
-        if (rc != ST_OK || hard || !search_next(&s, &next, &best))
-            break;
-    }
-    if (rc == ST_OK && best != s.start)
-        *ratio = model_round(exp(best));
-    precond_set_noise(pre, *ratio);
-    free(v.B);
-    free(v.X);
-    free(v.t);
     return rc;
 }

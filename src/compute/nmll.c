@@ -48,8 +48,8 @@ static size_t count_below(const struct nmll_eig *q, double x)
 
 /* A Gram has no negative eigenvalue; how far rounding has pushed one says how far it has moved all
  * of them.  Close to that the terms y'y - g'A^-1 g and log|A| cancel into anything: a spurious
- * optimum of noise 1e-3 was found there.  Ten times as much is safe: no eigenvalue of G + ratio I is
- * then wrong by more than a tenth. */
+ * optimum of noise 1e-3 was found there.  Ten times as much is safe: no eigenvalue of G + ratio I
+ * is then wrong by more than a tenth. */
 static const double floor_factor = 10.0;
 
 static double ratio_floor(const struct nmll_eig *q)
@@ -163,12 +163,12 @@ static double logsum_value(const struct logsum *s)
 }
 
 /* When G is positive semidefinite every pivot of G + ratio I is at least the ratio.  One that falls
- * short by this share says that rounding has made G indefinite by as much as the noise: such a point
- * has no value, and near it a spurious one that no search must find. */
+ * short by this share says that rounding has made G indefinite by as much as the noise: such a
+ * point has no value, and near it a spurious one that no search must find. */
 static const double pivot_share = 0.75;
 
-/* log|A1|, g' A1^-1 g and tr A1^-1 at a ratio; false when A1 is not positive definite there, or only
- * by accident. */
+/* log|A1|, g' A1^-1 g and tr A1^-1 at a ratio; false when A1 is not positive definite there, or
+ * only by accident. */
 static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
                         double *trace)
 {
@@ -528,165 +528,16 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
     return rc;
 }
 
-/* ---- the best amplitude and noise by factorisations ---- */
-
-/* A1's lower triangle and diagonal from G's upper triangle, which no factorisation touches. */
-static void refill(double *G, const double *diag, size_t M, double ratio)
-{
-    enum { EDGE = 64 };
-
-    for (size_t jb = 0; jb < M; jb += EDGE)
-        for (size_t ib = jb; ib < M; ib += EDGE)
-            for (size_t j = jb; j < M && j < jb + EDGE; j++)
-                for (size_t i = ib > j ? ib : j + 1; i < M && i < ib + EDGE; i++)
-                    G[i + j * M] = G[j + i * M];
-    for (size_t i = 0; i < M; i++)
-        G[i + i * M] = diag[i] + ratio;
-}
-
-struct ratio_search {
-    struct pool *pool;
-    size_t n, M;
-    double *G, *diag;
-    const double *b, *ab, *nb;
-    double yty;
-    struct chol_parts p;
-    const struct ctl *ctl;
-    struct err *err;
-    enum status rc;     /* a failure other than NOT_PD */
-    double amplitude, best, at, best_amplitude;
-    double wall;        /* the largest log ratio that rounding made unusable; -inf: none */
-};
-
 /* Rounding limits the answer when what it forbids is this near the best log ratio. */
 static const double wall_near = 1.4;
 
-/* The least NMLL over the amplitude at one ratio; +inf where A1 is not positive definite. */
-static double ratio_value(struct ratio_search *s, double log_ratio)
+static bool rounding_limits(const struct nmll_eig *q, double ratio, const double ab[2],
+                            const double nb[2])
 {
-    const double ratio = exp(log_ratio), n = (double)s->n;
-    double f = INFINITY;
+    const double less = log(ratio) - wall_near, lowest = 2.0 * log(nb[0] / ab[1]);
+    double amplitude;
 
-    if (s->rc != ST_OK)
-        return f;
-    refill(s->G, s->diag, s->M, ratio);
-    const enum status rc = chol_parts(s->pool, s->M, s->G, ratio, s->b, false, &s->p, s->ctl, s->err);
-    const double c = rc == ST_OK ? (s->yty - s->p.quad) / ratio : 0.0;
-    if (rc == ST_NOT_PD || (rc == ST_OK && !(c > 0.0))) {
-        err_clear(s->err);
-        s->wall = fmax(s->wall, log_ratio);
-    } else if (rc != ST_OK) {
-        s->rc = rc;
-    } else {
-        s->amplitude = best_amplitude(n, c, sqrt(ratio), s->ab, s->nb);
-        f = nmll_from_terms(n, c, s->p.logdet + (n - (double)s->M) * log_ratio, s->amplitude);
-    }
-    if (f < s->best) {
-        s->best = f;
-        s->at = log_ratio;
-        s->best_amplitude = s->amplitude;
-    }
-    return f;
-}
-
-/* The vertex of the parabola through three points, or the middle of the larger interval. */
-static double vertex(const double x[3], const double f[3])
-{
-    const double d1 = x[1] - x[0], d2 = x[2] - x[1];
-    const double num = d1 * d1 * (f[2] - f[1]) - d2 * d2 * (f[0] - f[1]);
-    const double den = d1 * (f[2] - f[1]) + d2 * (f[0] - f[1]);
-    const double u = x[1] - 0.5 * num / den;
-
-    if (isfinite(u) && den > 0.0 && u > x[0] + 0.02 * d1 && u < x[2] - 0.02 * d2)
-        return u;
-    return d1 > d2 ? x[1] - 0.38 * d1 : x[1] + 0.38 * d2;
-}
-
-/* Downhill from a guess in growing steps, then parabolas: the profile over the log ratio is smooth
- * with one minimum in practice, and each value is a factorisation. */
-static void ratio_descend(struct ratio_search *s, double guess, double step)
-{
-    const double lo = 2.0 * log(s->nb[0] / s->ab[1]), hi = 2.0 * log(s->nb[1] / s->ab[0]);
-    const double tol = 5e-7 * (double)s->n;
-    double x[3], f[3];
-
-    x[1] = fmin(fmax(guess, lo), hi);
-    f[1] = ratio_value(s, x[1]);
-    if (!(hi > lo))
-        return;
-    while (!isfinite(f[1]) && s->rc == ST_OK && x[1] < hi) { /* too little noise to factor */
-        x[1] = fmin(x[1] + 2.0, hi);
-        f[1] = ratio_value(s, x[1]);
-    }
-    x[2] = fmin(x[1] + step, hi);
-    f[2] = x[2] > x[1] ? ratio_value(s, x[2]) : INFINITY;
-    x[0] = fmax(x[1] - step, lo);
-    f[0] = f[2] < f[1] || !(x[0] < x[1]) ? INFINITY : ratio_value(s, x[0]);
-    for (int it = 0; it < 40 && s->rc == ST_OK && f[2] < f[1] && x[2] < hi; it++) {
-        step *= 2.0;
-        x[0] = x[1], f[0] = f[1], x[1] = x[2], f[1] = f[2];
-        x[2] = fmin(x[1] + step, hi);
-        f[2] = ratio_value(s, x[2]);
-    }
-    for (int it = 0; it < 40 && s->rc == ST_OK && f[0] < f[1] && x[0] > lo; it++) {
-        step *= 2.0;
-        x[2] = x[1], f[2] = f[1], x[1] = x[0], f[1] = f[0];
-        x[0] = fmax(x[1] - step, lo);
-        f[0] = ratio_value(s, x[0]);
-    }
-    if (f[0] < f[1] || f[2] < f[1])
-        return; /* the minimum is on a bound */
-    for (int it = 0; it < 12 && s->rc == ST_OK && x[2] - x[0] > 1e-6; it++) {
-        const double u = vertex(x, f), fu = ratio_value(s, u);
-        const double gain = f[1] - fu;
-        const size_t end = u < x[1] ? 0 : 2;
-        if (fu < f[1]) { /* the old middle becomes an end on the other side of u */
-            x[2 - end] = x[1], f[2 - end] = f[1];
-            x[1] = u, f[1] = fu;
-        } else {
-            x[end] = u, f[end] = fu;
-        }
-        if (fabs(gain) < tol)
-            break;
-    }
-}
-
-enum { TRI_COLS = 1536 }; /* above, a dozen factorisations are cheaper than one reduction */
-
-/* Amplitude and noise by the tridiagonal form; A (may be NULL) keeps the Gram. */
-static enum status best_by_tridiagonal(struct ratio_search *s, double *noise, double *effdim)
-{
-    struct nmll_eig q;
-    double *T = mem_aligned(s->M * s->M, sizeof *T, "the Gram matrix", s->err);
-
-    if (T == NULL)
-        return ST_NOMEM;
-    memcpy(T, s->G, s->M * s->M * sizeof *T);
-    enum status rc = nmll_eig_from(s->pool, s->n, s->M, T, s->b, s->yty, false, false, &q,
-                                   s->err);
-    free(T);
-    if (rc != ST_OK)
-        return rc;
-    s->best = nmll_eig_best(&q, s->ab, s->nb, &s->best_amplitude, noise);
-    const double ratio = *noise * *noise / (s->best_amplitude * s->best_amplitude);
-    s->at = log(ratio);
-    if (effdim != NULL)
-        *effdim = nmll_eig_effdim(&q, ratio);
-    const double less = s->at - wall_near, lowest = 2.0 * log(s->nb[0] / s->ab[1]);
-    double a;
-    if (less > lowest && !isfinite(best_at_ratio(&q, less, s->ab, s->nb, &a)))
-        s->wall = less;
-    nmll_eig_free(&q);
-    return ST_OK;
-}
-
-static enum status best_by_cholesky(struct ratio_search *s, double amplitude, double noise)
-{
-    const bool guessed = amplitude > 0.0 && noise > 0.0;
-
-    s->best = INFINITY;
-    ratio_descend(s, guessed ? 2.0 * log(noise / amplitude) : log(1e-2), guessed ? 0.5 : 1.5);
-    return s->rc;
+    return less > lowest && !isfinite(best_at_ratio(q, less, ab, nb, &amplitude));
 }
 
 enum status nmll_features_best(struct fop *f, const double *y, const double *hp, size_t nhp,
@@ -694,53 +545,47 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
                                double *amplitude, double *noise, double *grad, double *effdim,
                                bool *limited, const struct ctl *ctl, struct err *err)
 {
-    const size_t M = fop_cols(f);
-    struct ratio_search s = { .wall = -INFINITY, .pool = fop_pool(f), .n = fop_rows(f), .M = M, .ab = ab, .nb = nb,
-                              .ctl = ctl, .err = err, .best = INFINITY };
-    double *b = NULL;
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    double *G = NULL, *A = NULL, *b = NULL, yty = 0.0, ratio = 0.0;
+    struct nmll_eig q = { 0 };
+    struct chol_parts p = { .w = NULL };
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
 
-    if (effdim != NULL)
-        *effdim = NAN;
+    *value = INFINITY;
     if (rc == ST_OK)
-        rc = gram_alloc(f, y, &s.G, &b, &s.yty, ctl, err);
-    s.b = b;
-    if (rc == ST_OK && (s.diag = mem_calloc(2 * M, sizeof *s.diag, "the weights", err)) == NULL)
-        rc = ST_NOMEM;
-    s.p.w = s.diag ? s.diag + M : NULL;
-    for (size_t i = 0; rc == ST_OK && i < M; i++)
-        s.diag[i] = s.G[i + i * M];
+        rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+    if (rc == ST_OK && grad != NULL) { /* the reduction destroys its input */
+        A = mem_aligned(M * M, sizeof *A, "the Gram matrix", err);
+        p.w = A ? mem_calloc(M, sizeof *p.w, "the weights", err) : NULL;
+        rc = p.w ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK && grad != NULL)
+        memcpy(A, G, M * M * sizeof *A);
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
-    double best_noise = 0.0;
-    if (rc == ST_OK && M <= TRI_COLS)
-        rc = best_by_tridiagonal(&s, &best_noise, effdim);
-    else if (rc == ST_OK)
-        rc = best_by_cholesky(&s, *amplitude, *noise);
-    *value = s.best;
-    if (limited != NULL)
-        *limited = !isfinite(s.best) || s.wall > s.at - wall_near - 1e-9;
-    if (rc == ST_OK && limited != NULL && *limited)
-        grad = NULL; /* not worth its time: the caller may want more digits */
-    if (rc == ST_OK && !isfinite(s.best))
-        rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
+    if (rc == ST_OK)
+        rc = nmll_eig_from(fop_pool(f), n, M, G, b, yty, false, false, &q, err);
     if (rc == ST_OK) {
-        const double ratio = exp(s.at);
-        *amplitude = s.best_amplitude;
-        *noise = M <= TRI_COLS ? best_noise
-                               : fmin(fmax(sqrt(ratio) * s.best_amplitude, nb[0]), nb[1]);
-        if (grad != NULL) {
-            refill(s.G, s.diag, M, ratio);
-            rc = chol_parts(s.pool, M, s.G, ratio, b, true, &s.p, ctl, err);
-            if (rc == ST_OK && effdim != NULL)
-                *effdim = (double)M - ratio * s.p.trace;
-            if (rc == ST_OK)
-                rc = hp_gradient(f, y, nhp, s.G, s.p.w, *noise, grad, ctl, err);
-        }
+        *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
+        ratio = *noise * *noise / (*amplitude * *amplitude);
+        if (effdim != NULL)
+            *effdim = nmll_eig_effdim(&q, ratio);
+        if (limited != NULL && (*limited = !isfinite(*value) || rounding_limits(&q, ratio, ab, nb)))
+            grad = NULL; /* not worth its time: the caller may want more digits */
+        if (!isfinite(*value))
+            rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
     }
-    free(s.G);
-    free(s.diag);
+    for (size_t i = 0; rc == ST_OK && grad != NULL && i < M; i++)
+        A[i + i * M] += ratio;
+    if (rc == ST_OK && grad != NULL)
+        rc = chol_parts(fop_pool(f), M, A, ratio, b, true, &p, ctl, err);
+    if (rc == ST_OK && grad != NULL)
+        rc = hp_gradient(f, y, nhp, A, p.w, *noise, grad, ctl, err);
+    nmll_eig_free(&q);
+    free(G);
+    free(A);
     free(b);
+    free(p.w);
     return rc;
 }
 
@@ -814,7 +659,8 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, co
         if (effdim != NULL)
             *effdim = nmll_eig_effdim(&q, *noise * *noise / (*amplitude * *amplitude));
         if (!isfinite(*value))
-            rc = err_set(err, ST_NOT_PD, "the kernel matrix is too inexact for any noise in bounds");
+            rc = err_set(err, ST_NOT_PD,
+                         "the kernel matrix is too inexact for any noise in bounds");
     }
     nmll_eig_free(&q);
     free(X);

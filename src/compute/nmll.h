@@ -46,11 +46,9 @@ enum status nmll_features(struct fop *, const double *y, const double *hp, size_
                           double *effdim, const struct ctl *, struct err *);
 /* The least NMLL over amplitude and noise within bounds at one kernel setting, where it lies, and
  * (grad not NULL: nhp entries) its gradient in log hp.  By the envelope theorem that is the partial
- * gradient at the best amplitude and noise, also where these lie on a bound.  On entry *amplitude
- * and *noise are a guess (0: none), which saves time above 1536 columns: there the search is over
- * Cholesky factorisations, and effdim comes with a gradient only (else NaN).  *limited (may be NULL)
- * is set, and no gradient made, when rounding of the Gram forbids noise ratios near or below the
- * best one: double precision features would find a better one. */
+ * gradient at the best amplitude and noise, also where these lie on a bound.  *limited (may be
+ * NULL) is set, and no gradient made, when rounding of the Gram forbids noise ratios near or below
+ * the best one: double precision features would find a better one. */
 enum status nmll_features_best(struct fop *, const double *y, const double *hp, size_t nhp,
                                const double amp_bounds[2], const double noise_bounds[2],
                                double *value, double *amplitude, double *noise, double *grad,

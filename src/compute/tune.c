@@ -103,7 +103,8 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     point[job->nhp] = p->amplitude;
     point[job->nhp + 1] = p->noise;
     ctl_tick(job->ctl, &(struct tick){ .phase = "tune", .done = res->evaluations,
-                                       .total = res->evaluations < job->max_evals ? job->max_evals : 0,
+                                       .total = res->evaluations < job->max_evals
+                                                    ? job->max_evals : 0,
                                        .value = p->nmll, .value2 = res->best.nmll, .target = NAN,
                                        .point = point, .npoint = job->nhp + 2 });
     return ST_OK;
@@ -156,7 +157,8 @@ static bool at_start(const struct tune_job *job, const double *hp)
 }
 
 /* One evaluation over features.  Where single precision turns out to limit an answer that matters,
- * its level is in double from there on: twice the time, and only data with next to no noise need it. */
+ * its level is in double from there on: twice the time, and only data with next to no noise need
+ * it. */
 static enum status features_best(struct tune_job *job, struct tune_level *l,
                                  struct tune_point *out, double *g, struct err *err)
 {
@@ -166,8 +168,6 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
     for (;;) {
         if (rc != ST_OK)
             return rc;
-        out->amplitude = l->amplitude;
-        out->noise = l->noise;
         rc = nmll_features_best(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise, &out->nmll,
                                 &out->amplitude, &out->noise, g, &out->effdim,
                                 l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
@@ -198,7 +198,8 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
         return err_set(err, ST_CANCELLED, "stopped");
     if (job->opts->exact) {
         rc = nmll_exact_best(job->kernel, l->src, l->y, out->hp, job->amp, job->noise, &out->nmll,
-                             &out->amplitude, &out->noise, &out->effdim, job->pool, &job->quiet, err);
+                             &out->amplitude, &out->noise, &out->effdim, job->pool, &job->quiet,
+                             err);
     } else {
         rc = features_best(job, l, out, gradu ? g : NULL, err);
     }

@@ -1,7 +1,8 @@
 /* compute/tune.h -- hyperparameters by minimising the NMLL: the registry of tuners and the search.
  *
  * Amplitude and noise are free after one factorisation per kernel setting (B.3, B.4), so the search
- * is over the kernel's own hyperparameters; then all are polished by L-BFGS with exact gradients. */
+ * is over the kernel's own hyperparameters; these are then polished by L-BFGS with exact gradients,
+ * amplitude and noise at their best for each (exact kernel: jointly with them). */
 #ifndef GPDESK_TUNE_H
 #define GPDESK_TUNE_H
 

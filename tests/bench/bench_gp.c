@@ -1,7 +1,8 @@
 /* tests/bench/bench_gp.c -- tune, fit and score on the shared data without the program around them:
  *
- *   bench_gp NAME KERNEL [key=value...]     keys: tune fit rank solver seed threads rtol split method
- *                                                 evals plan exact polish
+ *   bench_gp NAME KERNEL [key=value...]
+ *
+ * Keys: tune fit rank solver seed threads rtol split method evals exact polish l amplitude noise.
  *
  * Reads ../shared/data/NAME/{data,splits}.csv.gz through zcat, standardises on the training rows,
  * prints each evaluation and the figures of the issue's table. */

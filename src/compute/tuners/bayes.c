@@ -54,7 +54,8 @@ static void transform(struct surrogate *s)
             sorted[finite++] = s->nmll[i];
     qsort(sorted, finite, sizeof *sorted, by_value);
     const double best = finite ? sorted[0] : 0.0, worst = finite ? sorted[finite - 1] : 1.0;
-    const double scale = fmax((finite ? sorted[finite / 4] : 1.0) - best, 1e-6 * (1.0 + fabs(best)));
+    const double low = finite ? sorted[finite / 4] : 1.0;
+    const double scale = fmax(low - best, 1e-6 * (1.0 + fabs(best)));
     for (size_t i = 0; i < s->m; i++) {
         const double f = isfinite(s->nmll[i]) ? s->nmll[i] : worst + (worst - best);
         s->t[i] = log1p((f - best) / scale);
