@@ -111,7 +111,8 @@ enum status dataset_rows(const struct dataset *, enum part, size_t **rows, size_
 enum status dataset_fold_rows(const struct dataset *, size_t fold, bool in, size_t **rows,
                               size_t *n, struct err *);
 /* Back to units of the target: mean and sd of a Gaussian in scaled units. Under log the median-
- * based mean exp(m + v/2) and its sd are returned, and q(p) quantiles are exact. */
+ * based mean exp(m + v/2) and its sd are returned, and q(p) quantiles are exact. var NULL (a fit
+ * without variances): no sd is written, and under log the mean is the median exp(m). */
 /* One value in scaled units, in units of the target: maps quantiles exactly. */
 double encoding_value(const struct encoding *, double scaled);
 void encoding_unscale(const struct encoding *, size_t n, const double *mean, const double *var,

@@ -716,13 +716,12 @@ void encoding_unscale(const struct encoding *e, size_t n, const double *mean, co
                       double *out_mean, double *out_sd)
 {
     for (size_t i = 0; i < n; i++) {
-        double m = mean[i] * e->ysd + e->ymean, v = var[i] * e->ysd * e->ysd;
-        if (e->yscale == Y_LOG) { /* of a log-normal */
+        double m = mean[i] * e->ysd + e->ymean, v = var ? var[i] * e->ysd * e->ysd : 0;
+        if (e->yscale == Y_LOG) /* of a log-normal */
             out_mean[i] = exp(m + 0.5 * v);
-            out_sd[i] = out_mean[i] * sqrt(expm1(v));
-        } else {
+        else
             out_mean[i] = m;
-            out_sd[i] = sqrt(v);
-        }
+        if (var)
+            out_sd[i] = e->yscale == Y_LOG ? out_mean[i] * sqrt(expm1(v)) : sqrt(v);
     }
 }

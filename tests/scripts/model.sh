@@ -89,6 +89,15 @@ ok "columns.txt is a picture" grep -q . columns.txt
 ok "residual.svg is SVG" grep -q '<svg' residual.svg
 ok "the residual in the picture falls below 1e-6" awk -F, '$4 != "" && $4 + 0 < 1e-6 { ok = 1 } END { exit !ok }' residual.csv
 
+# A fit without variances has a mean and its scores, and null where a variance is needed.
+for y in standard log; do
+    run --format json -e "$data; scale y=$y; fit features=128 solver=pcg rank=16 variance=none $hp; score; predict out=n.csv"
+    is "variance=none, y=$y" $rc 0
+    has "scores of the mean" "$out" '"r2":0.'
+    has "nlpd is null" "$out" '"nlpd":null,"nlpd_scaled":null'
+    is "a mean alone is written" "$(head -n 1 n.csv)" "row,mean"
+done
+
 # Refusals: a constant target at the fit, hyperparameters that cannot be, unknown names.
 printf 'x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n' >const.csv
 run -e 'open const.csv; fit features=64 kernel=rbf'
