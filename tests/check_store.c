@@ -137,7 +137,7 @@ static char *workspace_portrait(const struct workspace *ws)
     int64_t ids[16] = { 0 };
 
     ck_assert_uint_le(ws->ndata, 16);
-    store_json_state(&b, ws, ids);
+    store_json_state(&b, ws, ids, 0);
     for (size_t i = 0; i < ws->ndata; i++)
         store_json_dataset(&b, ws->data[i], store_recipe(ws, ws->data[i]));
     for (size_t i = 0; i < ws->nscript; i++)
@@ -346,8 +346,16 @@ START_TEST(changed_data_is_told)
     support_write(elsewhere, copy, n);
     runf(&d, "predict '%s' run=r1 out='%s' sep=semicolon", elsewhere, support_path(dir, "b.csv"));
     desk_close(&d);
-    free(copy);
     same_files(support_path(dir, "a.csv"), support_path(dir, "b.csv"));
+
+    /* The file is back: so are the dataset and, for the fits that were made from it, the scores. */
+    support_write(csv, copy, n);
+    free(copy);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->ndata, 1);
+    ck_assert_ptr_nonnull(d.ws->run[1]->data);
+    run(&d, "score r1");
+    desk_close(&d);
 }
 END_TEST
 
@@ -800,6 +808,24 @@ START_TEST(sessions_start_by_themselves_and_resume)
 }
 END_TEST
 
+/* A line that only shows a setting takes no part in the script. */
+START_TEST(questions_are_no_part_of_the_script)
+{
+    struct desk d;
+    struct buf text = { 0 };
+
+    write_csv(40, 0);
+    begin(&d, NULL);
+    runf(&d, "open '%s' target=y; kernel rbf; scale y=none; kernel; scale; missing; fit", csv);
+    ck_assert_int_eq(transcript(d.ws, false, &text, NULL), ST_OK);
+    ck_assert_msg(strstr(buf_str(&text), "\nkernel rbf\n") && strstr(buf_str(&text), "\nfit\n") &&
+                  !strstr(buf_str(&text), "\nkernel\n") && !strstr(buf_str(&text), "\nscale\n") &&
+                  !strstr(buf_str(&text), "\nmissing\n"), "%s", buf_str(&text));
+    buf_free(&text);
+    desk_close(&d);
+}
+END_TEST
+
 /* A script written and run again gives the same figures. */
 START_TEST(scripts_replay_to_the_same_figures)
 {
@@ -895,6 +921,7 @@ int main(void)
         { "kill", kill_9_loses_nothing_that_was_saved, 1 },
         { "save", save_copies_and_begins, 1 },
         { "auto", sessions_start_by_themselves_and_resume, 1 },
+        { "questions", questions_are_no_part_of_the_script, 1 },
         { "script", scripts_replay_to_the_same_figures, 1 },
         { "names", hostile_names_survive, 1 },
     };

@@ -56,6 +56,7 @@ struct op {
 /* What the file holds of a run. */
 struct kept_run {
     char name[16];
+    int64_t data;               /* the dataset it was made from, loaded or not */
     int64_t row;
     char *body;                 /* as last written */
     size_t parts, points;       /* of its trace */
@@ -83,6 +84,8 @@ struct store {
     int64_t next_dataset, next_run;
     size_t nscript;
     char *state;
+    struct store_away *away;
+    size_t naway;
     struct kept_run *run;
     size_t nrun, caprun;
     _Atomic int64_t saved_at;
@@ -622,7 +625,8 @@ static int64_t dataset_version(struct store *st, const struct workspace *ws,
 void store_state(struct store *st, const struct workspace *ws)
 {
     struct buf body = { 0 };
-    int64_t *ids = mem_calloc(ws->ndata, sizeof *ids, "the session", NULL);
+    size_t away = 0;
+    int64_t *ids = mem_calloc(ws->ndata + st->naway, sizeof *ids, "the session", NULL);
 
     for (; st->nscript < ws->nscript; st->nscript++)
         put_text(st, OP_SCRIPT, (int64_t)st->nscript + 1, ws->script[st->nscript], "");
@@ -632,7 +636,15 @@ void store_state(struct store *st, const struct workspace *ws)
     }
     for (size_t i = 0; i < ws->ndata; i++)
         ids[i] = dataset_version(st, ws, ws->data[i]);
-    store_json_state(&body, ws, ids);
+    /* One opened since under its name takes an absent dataset's place. */
+    for (size_t i = 0; i < st->naway; i++) {
+        bool replaced = false;
+        for (size_t k = 0; k < ws->ndata && !replaced; k++)
+            replaced = strcmp(ws->data[k]->name, st->away[i].name) == 0;
+        if (!replaced)
+            ids[ws->ndata + away++] = st->away[i].id;
+    }
+    store_json_state(&body, ws, ids, away);
     free(ids);
     char *text = buf_take(&body);
     if (!text) {
@@ -751,8 +763,9 @@ void store_run(struct store *st, const struct run *r)
     /* Weights go first: a run that is known as done has them, whatever happens in between. */
     if (ended(r) && r->model && !k->model)
         store_model(st, r, true);
-    const int64_t data = dataset_version(st, st->ws, r->data);
-    store_json_run(&body, r, data);
+    if (r->data && r->data->table)
+        k->data = dataset_version(st, st->ws, r->data);
+    store_json_run(&body, r, k->data);
     char *text = buf_take(&body);
     if (!text) {
         set_trouble(st, "out of memory");
@@ -864,11 +877,15 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
     st->next_dataset = l->next_dataset;
     st->next_run = l->next_run;
     st->nscript = l->nscript;
+    st->away = l->away;
+    st->naway = l->naway;
+    l->away = NULL;
+    l->naway = 0;
     enum status rc = mem_grow((void **)&st->run, &st->caprun, l->nrun, sizeof *st->run,
                               "the session", err);
     for (size_t i = 0; rc == ST_OK && i < l->nrun; i++) {
         struct kept_run *k = &st->run[st->nrun++];
-        *k = (struct kept_run){ .row = l->run[i].row, .parts = l->run[i].parts,
+        *k = (struct kept_run){ .row = l->run[i].row, .data = l->run[i].data, .parts = l->run[i].parts,
                                 .points = l->run[i].points, .whole_trace = true,
                                 .history = true, .encoding = true, .model = l->run[i].model,
                                 .factor = l->run[i].factor };
@@ -884,6 +901,9 @@ static void store_free(struct store *st)
         free(st->version[i].body);
     for (size_t i = 0; i < st->nrun; i++)
         free(st->run[i].body);
+    for (size_t i = 0; i < st->naway; i++)
+        free(st->away[i].name);
+    free(st->away);
     free(st->version);
     free(st->run);
     free(st->state);

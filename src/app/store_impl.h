@@ -110,8 +110,8 @@ extern const int store_outcome_values[];
 /* The line that made a dataset's table, from the script so far; NULL: none is known. */
 const char *store_recipe(const struct workspace *, const struct dataset *);
 void store_json_dataset(struct buf *, const struct dataset *, const char *recipe);
-/* ids: of ws->data, in order. */
-void store_json_state(struct buf *, const struct workspace *, const int64_t *ids);
+/* ids: of ws->data, in order, then of `away` datasets that could not be loaded this time. */
+void store_json_state(struct buf *, const struct workspace *, const int64_t *ids, size_t away);
 void store_json_run(struct buf *, const struct run *, int64_t dataset_id); /* 0: none */
 
 /* Trace points as stored: 72 bytes each, little-endian. */
@@ -127,13 +127,16 @@ void store_pack_doubles(double *, size_t n);
 /* ---- loading (store_load.c) ---- */
 /* A dataset version known to the file. */
 struct store_version { int64_t id; char *body; };
+/* A dataset whose file is not there now: the session keeps it for the day that it is. */
+struct store_away { int64_t id; char *name; };
 struct store_loaded {
     struct store_version *version; size_t nversion;
     int64_t next_dataset, next_run;
     size_t nscript;
     size_t skipped;              /* rows and arrays left out because they are damaged */
-    struct { char name[16]; int64_t row; size_t parts, points; bool model, factor; } *run;
+    struct { char name[16]; int64_t row, data; size_t parts, points; bool model, factor; } *run;
     size_t nrun;
+    struct store_away *away; size_t naway;
 };
 enum status store_load(struct workspace *, struct sdb *, struct store_loaded *, struct err *);
 void store_loaded_free(struct store_loaded *);

@@ -271,7 +271,8 @@ static void bounds(struct buf *b, const struct tune_bound *hp, size_t n,
     bound(b, "noise_bound", noise);
 }
 
-void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *ids)
+void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *ids,
+                      size_t away)
 {
     const size_t nhp = kernel_nhp(&ws->kernel);
     size_t stored = 0;
@@ -282,7 +283,7 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     count(b, "v", 1);
     key(b, "datasets");
     buf_putc(b, '[');
-    for (size_t i = 0; i < ws->ndata; i++)
+    for (size_t i = 0; i < ws->ndata + away; i++)
         integer(b, NULL, ids[i]);
     buf_putc(b, ']');
     integer(b, "current", ws->cur < ws->ndata ? (int64_t)ws->cur : -1);

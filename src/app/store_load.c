@@ -32,7 +32,7 @@ struct loader {
     struct sdb *db;
     struct store_loaded *out;
     struct shared_table *table;
-    size_t ntable, captable, capversion, caprun;
+    size_t ntable, captable, capversion, caprun, capaway;
     struct dataset **made;     /* of each version, once made; NULL: not usable */
     bool *tried;
     char *state;               /* body of the workspace's row */
@@ -943,7 +943,8 @@ static size_t run_number(const char *name)
     return *end || n > MANY ? 0 : n;
 }
 
-static void remember_run(struct loader *l, const struct run *r, int64_t row, size_t parts)
+static void remember_run(struct loader *l, const struct run *r, int64_t row, int64_t data,
+                         size_t parts)
 {
     struct store_loaded *o = l->out;
 
@@ -952,6 +953,7 @@ static void remember_run(struct loader *l, const struct run *r, int64_t row, siz
         return;
     o->run[o->nrun].row = row;
     o->run[o->nrun].parts = parts;
+    o->run[o->nrun].data = data;
     o->run[o->nrun].points = r->ntrace;
     o->run[o->nrun].model = r->model != NULL;
     snprintf(o->run[o->nrun].name, sizeof o->run[o->nrun].name, "%s", r->id);
@@ -990,11 +992,32 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
         ws_run_free(r);
         return true;
     }
-    remember_run(l, r, row, parts);
+    remember_run(l, r, row, jdoc_int(&j, 0, INT64_MAX, "$.data"), parts);
     return l->rc == ST_OK;
 }
 
 /* ---- the workspace ------------------------------------------------------------------------------------------- */
+
+/* Not loaded now (its file is missing, say), and not to be lost for that. */
+static void put_away(struct loader *l, int64_t id)
+{
+    struct store_loaded *o = l->out;
+    struct jdoc j = { 0 };
+
+    for (size_t i = 0; i < o->nversion; i++) {
+        if (o->version[i].id != id || !jdoc_open(&j, l->db, o->version[i].body))
+            continue;
+        char *name = jdoc_str(&j, "$.name");
+        if (!name || !jdoc_ok(&j) ||
+            fatal(l, mem_grow((void **)&o->away, &l->capaway, o->naway + 1, sizeof *o->away,
+                              "the session", &l->err))) {
+            free(name);
+            return;
+        }
+        o->away[o->naway++] = (struct store_away){ .id = id, .name = name };
+        return;
+    }
+}
 
 static void take_datasets(struct loader *l, struct jdoc *j)
 {
@@ -1006,8 +1029,10 @@ static void take_datasets(struct loader *l, struct jdoc *j)
         bool changed;
         const int64_t id = jdoc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i);
         struct dataset *made = dataset_of(l, id, &changed), *own, **grown;
-        if (!made)
+        if (!made) {
+            put_away(l, id);
             continue;
+        }
         /* The workspace changes its datasets in place; runs keep the one they were made from. */
         own = dataset_snapshot(made, &l->err);
         grown = own ? realloc(ws->data, (ws->ndata + 1) * sizeof *grown) : NULL;
@@ -1154,7 +1179,10 @@ void store_loaded_free(struct store_loaded *o)
 {
     for (size_t i = 0; i < o->nversion; i++)
         free(o->version[i].body);
+    for (size_t i = 0; i < o->naway; i++)
+        free(o->away[i].name);
     free(o->version);
     free(o->run);
+    free(o->away);
     *o = (struct store_loaded){ 0 };
 }

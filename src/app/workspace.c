@@ -434,7 +434,9 @@ static void begin_session(struct workspace *ws)
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
                             enum status rc, double seconds)
 {
-    if (rc == ST_OK && cmd->flags & CMD_CHANGES)
+    /* `kernel` alone shows the kernel: a line of the script would replace the choice before it. */
+    const bool asks = !(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ');
+    if (rc == ST_OK && cmd->flags & CMD_CHANGES && !asks)
         remember(ws, a);
     if (!ws->store && ws->interactive && !ws->no_session && rc == ST_OK &&
         cmd->flags & CMD_CHANGES)
