@@ -17,6 +17,7 @@ tests_fuzz_fuzz_script_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COM
 check_PROGRAMS += tests/jsonl
 tests_jsonl_SOURCES = tests/jsonl.c
 tests_jsonl_LDADD = $(APP_LIBS)
-TESTS += tests/scripts/batch.sh tests/scripts/signals.sh tests/scripts/examples.sh
+TESTS += tests/scripts/batch.sh tests/scripts/signals.sh tests/scripts/examples.sh \
+  tests/scripts/hints.sh
 EXTRA_DIST += tests/scripts/lib.sh tests/scripts/batch.sh tests/scripts/signals.sh \
-  tests/scripts/examples.sh
+  tests/scripts/examples.sh tests/scripts/hints.sh

@@ -1,0 +1,55 @@
+#!/bin/sh
+# tests/scripts/hints.sh -- what a message says to try exists: in every hint of the source that
+# starts like a command line, and in every "try: ..." inside a message, the verb is in the table.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+"$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u >verbs
+ok "there are verbs" test "$(wc -l <verbs)" -gt 30
+
+# Words that start a hint without being a command: plain advice, programs, options of a command.
+cat >prose <<'END'
+a
+apt-get
+copy
+give
+gpdesk
+iconv
+inside
+is
+its
+mend
+near
+name
+numpy.save
+one
+out
+precond
+raise
+rename
+solver
+the
+unpack
+write
+END
+
+# Verbs that the design names for later and that nobody has yet.
+planned='advise|why|explain|race|sweep|spectrum|lesson|palette|export|history|branch|undo|redo|drop|purge|bind|theme|layout|view|star|echo|dry|pause'
+hints() { # the string that follows err_hint(x, on the same or the next line
+    find "$src/src" -name '*.c' -exec cat {} + | tr '\n' ' ' |
+        grep -oE 'err_hint\([^"%;]*"[^"]+|ws_tell\([^"]*("[^"]*"|[A-Z_a-z0-9, ]+)*"[^"]+' | grep -oE 'err_hint\([^"]*".*' |
+        sed 's/^err_hint([^"]*"//'
+}
+hints >all
+ok "there are hints" test "$(wc -l <all)" -gt 60
+sed -n 's/^\([a-z][a-z.-]*\).*/\1/p' all | sort -u >first
+{ cat verbs prose; } | sort -u >known
+is "every hint starts with a command or is plain advice" "$(comm -23 first known | tr '\n' ' ')" ""
+
+# "try: fit, then score": the first word, and what follows ", or" and "then".
+find "$src/src" -name '*.c' -exec cat {} + | grep -oE 'try: [a-z]+' | sed 's/try: //' | sort -u >tried
+ok "messages say what to try" test -s tried
+printf 'another\nmore\n' | sort - verbs >known
+is "every 'try:' names a command" "$(comm -23 tried known | tr '\n' ' ')" ""
+is "no hint sends the reader to a command that is not there" \
+    "$(grep -nE "(^|[|;] *|, or |then )($planned)( |\$|\")" all | head -n 5)" ""
+finish
