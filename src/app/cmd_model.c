@@ -165,8 +165,8 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, struct fit
         o->keep_scale |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
     }
     if (!ws->hp_tuned && !args_hp(a))
-        ws_note(ws, "untuned", "the hyperparameters are starting values, not tuned ones; "
-                "try: tune, then fit");
+        ws_tell(ws, REC_NOTE, NULL, "untuned", "tune, then fit",
+                "the hyperparameters are starting values, not tuned ones");
     return ST_OK;
 }
 

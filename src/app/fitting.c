@@ -525,7 +525,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     rec_int(&rec, "rows", (int64_t)n);
     rec_int(&rec, "inputs", (int64_t)enc.d);
     rec_str(&rec, "solver", o.solver);
-    rec_str(&rec, "plan", plans[plan]);
+    rec_str(&rec, "plan", o.solver && !strcmp(o.solver, "exact") ? "exact" : plans[plan]);
     rec_int(&rec, "bytes", (int64_t)bytes);
     rec_safe(&rec, line);
     rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit, note);

@@ -192,4 +192,10 @@ if test -w /dev/full; then
     has "and told" "$(cat full.err)" 'cannot write'
 fi
 
+# A dry run names the plan as the fit itself does; ways out are in "try", not in the words.
+run -n --format json -e 'demo toy n=30; fit'
+has "a dry run plans an exact fit" "$out" '"solver":"exact","plan":"exact"'
+run --format json -e 'demo toy n=30; fit'
+has "starting values: what to try" "$out" '"name":"untuned","run":null,"message":"the hyperparameters are starting values, not tuned ones","try":"tune, then fit"'
+
 finish
