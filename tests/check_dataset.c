@@ -430,7 +430,7 @@ START_TEST(gas_is_bounded)
     struct err err;
     const char *mask = support_shared("data/gas/splits.csv.gz");
     for (int k = 0; k < 5; k++) {
-        char column[16];
+        char column[24];
         snprintf(column, sizeof column, "split%d", k);
         ck_assert_int_eq(split_column(f.d, mask, column, &err), ST_OK);
         ck_assert_int_eq(fit(&f, &err), ST_OK);

@@ -15,6 +15,10 @@ if ! command -v tmux > /dev/null 2>&1; then
     echo "tmux is not installed"
     exit 77
 fi
+if ! command -v pgrep > /dev/null 2>&1; then
+    echo "pgrep is not installed"
+    exit 77
+fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpdesk-screen.XXXXXX") || exit 1
 printf '%s\n' 'set -g default-terminal tmux-256color' 'set -g status off' \
     'set -g remain-on-exit on' 'set -sg escape-time 0' 'set -g history-limit 2000' > "$work/conf"
@@ -27,6 +31,11 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
+# Some containers have no pseudo-terminals: then every wait below would be in vain.
+if ! t new-session -d -s probe true > "$work/probe" 2>&1; then
+    echo "tmux cannot start here: $(head -n 1 "$work/probe")"
+    exit 77
+fi
 
 # start COLS ROWS [NAME=VALUE ...] [-- ARGS]: gpdesk in a shell that reports its exit status.
 start() {
