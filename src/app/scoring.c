@@ -135,9 +135,11 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
     if (rc == ST_OK)
         rc = predict_rows(s->model, &s->enc, &e, job, p, err);
     p->part = part;
-    s->missing_cells += e.missing_cells;
-    s->unseen_levels += e.unseen_levels;
-    s->dropped += e.dropped;
+    if (!sample) { /* a sample of training rows only feeds pictures */
+        s->missing_cells = e.missing_cells;
+        s->unseen_levels = e.unseen_levels;
+        s->dropped = e.dropped;
+    }
     encoded_free(&e);
     free(rows);
     return rc;
@@ -513,9 +515,9 @@ static bool ended_early(struct workspace *ws, struct job *job, enum status rc,
 
 static void tell_counts(struct workspace *ws, const struct scoring *s)
 {
-    if (s->missing_cells)
-        ws_note(ws, "missing", "%zu missing cells were filled as the missing policy says",
-                s->missing_cells);
+    if (s->missing_cells && s->enc.missing != MISSING_DROP)
+        ws_note(ws, "missing", "%zu missing cell%s filled as the missing policy says",
+                s->missing_cells, s->missing_cells == 1 ? " was" : "s were");
     if (s->unseen_levels)
         ws_warn(ws, "unseen",
                 "%zu cells hold categories never seen in training; they were encoded as none of the "

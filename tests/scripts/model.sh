@@ -98,6 +98,14 @@ for y in standard log; do
     is "a mean alone is written" "$(head -n 1 n.csv)" "row,mean"
 done
 
+# Missing cells: what is said counts the scored rows alone, and dropped rows are not filled.
+awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print (i % 4 == 3 ? "" : i) "," i % 7 }' >holes.csv
+run -e 'open holes.csv target=y; missing mean; split ordered test=20%; fit; score'
+has "8 test rows hold 2 of the 10 holes" "$err" '2 missing cells were filled'
+run -e 'open holes.csv target=y; missing drop; split ordered test=20%; fit; score'
+has "or 2 of them are left out" "$err" '2 rows were left out'
+ok "and nothing is filled" test -z "$(printf '%s\n' "$err" | grep 'were filled')"
+
 # Refusals: a constant target at the fit, hyperparameters that cannot be, unknown names.
 printf 'x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n' >const.csv
 run -e 'open const.csv; fit features=64 kernel=rbf'
