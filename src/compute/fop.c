@@ -18,7 +18,7 @@
 enum {
     CHUNK_ROWS = 256,   /* rows whose products are summed in float32 */
     CHUNKS_MOST = 16,   /* chunks in a block of rows */
-    TILE = 256,         /* edge of a tile of the result */
+    TILE = 512,         /* edge of a tile of the result */
     DENSE_GROUPS = 32,  /* partial sums of a dense operator */
     PAD = 16,           /* keeps rows of Z off the same cache sets */
 };
