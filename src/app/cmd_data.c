@@ -2,6 +2,7 @@
  * cols, missing, scale, split. */
 #include "app/commands.h"
 #include "app/grid.h"
+#include "app/fitting.h"
 #include "app/job.h"
 #include "app/reading.h"
 #include "app/workspace.h"
@@ -207,7 +208,7 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
             ws_tell(ws, REC_WARNING, NULL, "leak", "cols NAME role=skip",
                     "%s says the same as the target: nothing would be learnt", name);
     }
-    if (inputs >= t->n)
+    if (inputs > t->n)
         ws_warn(ws, "wide", "%zu inputs for %zu rows: more columns than rows; the fit will follow "
                 "the noise unless the lengthscale is long", inputs, t->n);
     if (t->n == 1)
@@ -595,6 +596,7 @@ static enum status show_run(struct workspace *ws, const struct run *run)
     rec_str(&r, "dataset", run->dataset_name);
     rec_str(&r, "kernel", run->kernel_text);
     rec_str(&r, "line", run->command);
+    fitting_json(&r, run);
     rec_str(&r, "note", run->note);
     rec_text(&r, "%s  %s  %s\n  data      ", run->id, run_state_name(run->state),
              run->command ? run->command : "");
@@ -602,16 +604,25 @@ static enum status show_run(struct workspace *ws, const struct run *run)
     rec_text(&r, "\n  kernel    %s", run->kernel_text ? run->kernel_text : "?");
     if (run->kind == RUN_FIT && run->state == RUN_DONE) {
         const struct fit_info *f = &run->info;
-        rec_text(&r, "\n  hyper     l %.4g   amplitude %.4g   noise %.4g", run->fit.hp[0],
-                 run->info.amplitude, run->info.noise);
-        rec_text(&r, "\n  solver    %s, %zu features, rank %zu, rtol %g, %s after %zu iterations",
-                 f->solver, f->features, f->rank, run->fit.rtol, outcome_name(f->why),
-                 f->iterations);
+        rec_text(&r, "\n  hyper     ");
+        fitting_hp_text(&r.text, &run->fit.kernel, run->fit.hp, f->amplitude, f->noise);
+        rec_text(&r, "\n  solver    %s", f->solver);
+        if (f->features)
+            rec_text(&r, ", %zu features", f->features);
+        if (f->why != OUT_DIRECT)
+            rec_text(&r, ", rank %zu, rtol %g, %s after %zu iterations", f->rank, run->fit.rtol,
+                     outcome_name(f->why), f->iterations);
         rec_text(&r, "\n  seconds   features %.2f  precond %.2f  solve %.2f  variance %.2f  total %.2f",
                  f->seconds.features, f->seconds.precond, f->seconds.solve, f->seconds.variance,
                  f->seconds.total);
         if (*f->plan_note)
             rec_text(&r, "\n  plan      %s", f->plan_note);
+    }
+    if (run->kind == RUN_TUNE && run->tune.evaluations) {
+        const struct tune_point *p = &run->tune.best;
+        rec_text(&r, "\n  hyper     ");
+        fitting_hp_text(&r.text, &run->fit.kernel, p->hp, p->amplitude, p->noise);
+        rec_text(&r, "\n  nmll      %.2f after %zu evaluations", p->nmll, run->tune.evaluations);
     }
     if (*run->verdict)
         rec_text(&r, "\n  verdict   %s", run->verdict);

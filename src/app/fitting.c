@@ -211,6 +211,24 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
                 "a constant; try another kernel, or more restarts with tune method=bayes");
 }
 
+static void tune_json(struct rec *rec, const struct run *r)
+{
+    const struct tune_result *t = &r->tune;
+
+    if (r->topt.exact)
+        rec_null(rec, "features");
+    else
+        rec_int(rec, "features", (int64_t)r->topt.features);
+    rec_str(rec, "method", r->topt.method ? r->topt.method : "bayes");
+    rec_str(rec, "outcome", t->why == TUNE_CANCELLED ? "cancelled"
+                            : t->why == TUNE_EVALS   ? "evals"
+                                                     : "done");
+    rec_int(rec, "evaluations", (int64_t)t->evaluations);
+    rec_num(rec, "nmll", t->best.nmll);
+    fitting_hp_json(rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
+    rec_num(rec, "effective_dimension", t->effective_dimension);
+}
+
 static void tune_result_record(struct workspace *ws, const struct run *r, const struct fitting *f)
 {
     const struct tune_result *t = &r->tune;
@@ -221,16 +239,7 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     snprintf(rec.run, sizeof rec.run, "%s", r->id);
     rec_str(&rec, "run", r->id);
     rec_str(&rec, "kernel", r->kernel_text);
-    if (f->topt.exact)
-        rec_null(&rec, "features");
-    else
-        rec_int(&rec, "features", (int64_t)f->topt.features);
-    rec_str(&rec, "method", f->topt.method ? f->topt.method : "bayes");
-    rec_str(&rec, "outcome", t->why == TUNE_CANCELLED ? "cancelled" : t->why == TUNE_EVALS ? "evals" : "done");
-    rec_int(&rec, "evaluations", (int64_t)t->evaluations);
-    rec_num(&rec, "nmll", t->best.nmll);
-    fitting_hp_json(&rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
-    rec_num(&rec, "effective_dimension", t->effective_dimension);
+    tune_json(&rec, r);
     rec_int(&rec, "rows", (int64_t)f->rows);
     rec_num(&rec, "seconds", f->seconds);
     text_seconds(sec, sizeof sec, f->seconds);
@@ -336,8 +345,6 @@ static void fit_json(struct rec *rec, const struct run *r)
     const struct fit_info *i = &r->info;
     const bool exact = r->model->kind == MODEL_EXACT, cg = i->why != OUT_DIRECT;
 
-    rec_str(rec, "run", r->id);
-    rec_str(rec, "kernel", r->kernel_text);
     rec_str(rec, "solver", i->solver);
     if (exact)
         rec_null(rec, "features");
@@ -374,6 +381,14 @@ static void fit_json(struct rec *rec, const struct run *r)
     rec_num(rec, "effective_dimension", i->effective_dimension);
 }
 
+void fitting_json(struct rec *rec, const struct run *r)
+{
+    if (r->kind == RUN_FIT && r->model)
+        fit_json(rec, r);
+    else if (r->kind == RUN_TUNE && r->tune.evaluations)
+        tune_json(rec, r);
+}
+
 static void fit_result_record(struct workspace *ws, const struct run *r)
 {
     const struct fit_info *i = &r->info;
@@ -382,6 +397,8 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
 
     rec_init(&rec, REC_RESULT, "fit");
     snprintf(rec.run, sizeof rec.run, "%s", r->id);
+    rec_str(&rec, "run", r->id);
+    rec_str(&rec, "kernel", r->kernel_text);
     fit_json(&rec, r);
     text_seconds(total, sizeof total, i->seconds.total);
     text_seconds(solve, sizeof solve, i->seconds.solve);

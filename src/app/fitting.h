@@ -14,6 +14,9 @@ enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_o
  * when `fit_encoding`, else used as it is.  notes (may be NULL) collects what to tell. */
 enum status fitting_rows(const struct dataset *, enum part, bool fit_encoding, struct encoding *enc,
                          struct encoded *out, struct buf *notes, struct err *);
+/* What a finished run found, as its result record has it ("solver", "iterations", "nmll", ...);
+ * nothing for a run without a result. */
+void fitting_json(struct rec *, const struct run *);
 /* Hyperparameters as {"lengthscale":..,"amplitude":..,"noise":..} and as words. */
 void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, double amplitude,
                      double noise);
