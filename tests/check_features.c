@@ -772,7 +772,7 @@ START_TEST(test_level_fht)
             ck_assert(support_close(v[i], want[(i % r->lanes) % rows * n + i / r->lanes], 1e-12));
         for (size_t size = 2; size <= 8192; size *= 2) {
             const size_t lanes = simd_now()->f32.lanes;
-            float *w = aligned_alloc(64, size * lanes * sizeof *w + 64);
+            float *w = aligned_alloc(64, (size * lanes * sizeof *w + 63) / 64 * 64);
             for (size_t i = 0; i < size * lanes; i++)
                 w[i] = (float)((i * 2654435761U >> 7) % 17) - 8.0F; /* small integers: exact */
             simd_now()->f32.fht(w, size);
