@@ -335,6 +335,9 @@ static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
 
     if (status < 0 && c->opt.dry)
         status = batch_dry(ws, item, n);
+    /* A script that does not parse leaves no session behind. */
+    if (status < 0 && c->session && !batch_check(ws, item, n))
+        status = EXIT_USAGE_GP;
     if (status < 0 && c->session && open_session(ws, c->session, &err) != ST_OK) {
         ws_error(ws, &err, c->session);
         status = batch_status(ws);

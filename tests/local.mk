@@ -15,16 +15,21 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh $(SHELL)
-# One BLAS thread: the programs split their own work.  Too large a request is NULL under ASan, too.
+# No settings and sessions of the user.  One BLAS thread: the programs split their own work.  Too large a request is NULL under ASan, too.
 AM_TESTS_ENVIRONMENT = \
   OPENBLAS_NUM_THREADS=1; export OPENBLAS_NUM_THREADS; \
   srcdir='$(srcdir)'; export srcdir; \
   top_srcdir='$(top_srcdir)'; export top_srcdir; \
   top_builddir='$(top_builddir)'; export top_builddir; \
+  XDG_STATE_HOME='$(abs_top_builddir)/tests/home/state'; export XDG_STATE_HOME; \
+  XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
   ASAN_OPTIONS="allocator_may_return_null=1 $$ASAN_OPTIONS"; export ASAN_OPTIONS; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
 EXTRA_DIST += tests/run-tap.sh tests/layers.sh
 TESTS += tests/layers.sh
+
+clean-local:
+	rm -rf tests/home
 
 include $(srcdir)/tests/base.mk
 include $(srcdir)/tests/features.mk

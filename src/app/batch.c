@@ -132,6 +132,13 @@ static bool check_all(struct checker *c, const struct batch_item *item, size_t n
     return c->bad == 0;
 }
 
+bool batch_check(struct workspace *ws, const struct batch_item *item, size_t n)
+{
+    struct checker c = { .ws = ws };
+
+    return check_all(&c, item, n);
+}
+
 /* ---- running ------------------------------------------------------------------------------------------ */
 
 /* Stops what runs, keeping the best iterate, and waits for it; a second signal does not wait. */

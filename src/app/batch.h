@@ -17,6 +17,8 @@ void batch_prepare(void);
 /* Parses everything first: a script that does not parse runs nothing and gives 2.  Otherwise runs
  * it, each job to its end.  A signal stops the job, keeps its best iterate, and gives 128 + n. */
 int batch_run(struct workspace *, struct rec_writer *, const struct batch_item *, size_t n);
+/* Parses everything and complains: false when something does not parse. */
+bool batch_check(struct workspace *, const struct batch_item *, size_t n);
 /* -n: parses, looks for files, predicts memory; runs nothing. */
 int batch_dry(struct workspace *, const struct batch_item *, size_t n);
 /* The exit status that fits what happened so far. */
