@@ -222,7 +222,7 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
 
     if (rc == ST_OK && m->X)
         rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
-    if (rc == ST_OK && op->factor && m->L)
+    if (rc == ST_OK && op->factor)
         rc = put_factor(db, op->text[0], m, err);
     return rc;
 }
@@ -278,7 +278,7 @@ static size_t op_bytes(const struct op *op)
 
     if (op->model) {
         n += op->model->M * sizeof(double);
-        if (op->factor && op->model->L)
+        if (op->factor)
             n += op->model->Mv * op->model->Mv / 2 * sizeof(double);
     }
     return n;
@@ -830,11 +830,12 @@ void store_model(struct store *st, const struct run *r, bool with_factor)
     if (!op)
         return;
     op->model = model_ref(m);
-    op->factor = with_factor;
+    op->factor = with_factor && m->L; /* decided here: a job may work the factor out meanwhile */
     op->text[0] = copied(st, r->id);
+    const bool op_factor = op->factor;
     push(st, op, 1);
     k->model = true;
-    k->factor |= with_factor && m->L;
+    k->factor |= op_factor;
     drop_old_factors(st);
 }
 

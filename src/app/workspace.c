@@ -181,6 +181,9 @@ void ws_emit(struct workspace *ws, struct rec *r)
 
 static void vtell(struct workspace *ws, enum rec_type type, const char *run, const char *name,
                   const char *hint, const char *fmt, va_list ap)
+    __attribute__((format(printf, 6, 0)));
+static void vtell(struct workspace *ws, enum rec_type type, const char *run, const char *name,
+                  const char *hint, const char *fmt, va_list ap)
 {
     struct rec r;
 

@@ -23,7 +23,7 @@ void buf_putc(struct buf *, char c);
 void buf_puts(struct buf *, const char *s);
 void buf_putn(struct buf *, const char *s, size_t n);
 void buf_printf(struct buf *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void buf_vprintf(struct buf *, const char *fmt, va_list ap);
+void buf_vprintf(struct buf *, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /* JSON.  Strings are escaped; bytes that are not UTF-8 become U+FFFD.  Doubles are written with
  * the fewest digits that read back to the same value; NaN and infinities as null. */

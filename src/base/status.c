@@ -41,6 +41,8 @@ static void cut_whole(char *s, size_t size)
 }
 
 static void fill(struct err *err, enum status code, const char *name, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
+static void fill(struct err *err, enum status code, const char *name, const char *fmt, va_list ap)
 {
     /* fmt may print from *err itself (a message passed on), so it is written elsewhere first. */
     char msg[sizeof err->msg];
