@@ -22,10 +22,9 @@ struct fit_opts {
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise;
     /* A tuning at fewer features counts what those missed as noise.  So by default the noise ratio
-     * moves to the one that predicts best at this fit's own features (generalised cross-validation,
-     * kernel hyperparameters fixed), and amplitude and noise to the likeliest there; with a solver
-     * that cannot refine the ratio, the latter only.  keep_scale: they stay as they are, as when
-     * the user has set them. */
+     * moves to the one that predicts best at this fit's own features (leave-one-out errors, kernel
+     * hyperparameters fixed), and amplitude and noise to the likeliest there; an exact fit does the
+     * latter only.  keep_scale: they stay as they are, as when the user has set them. */
     bool keep_scale;
 };
 /* Plain, storable description and numbers of a fit. */

@@ -240,7 +240,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
     double t = now(), jitter = 0.0, *L = NULL;
-    const size_t M = m->M, n = ft->src->n;
+    const size_t M = m->M;
     struct phase_ctl phase;
     double *diag = mem_calloc(M, sizeof *diag, "the Gram's diagonal", err);
     enum status rc = diag ? factor_at(ft, M, &ft->map, &ft->f, &L, ft->b, diag, &jitter,
@@ -249,8 +249,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
     if (rc == ST_OK && ft->free_scale)
-        rc = model_refine_factor(ft->pool, n, M, L, diag, ft->b, blas_ddot(n, ft->y, ft->y),
-                                 m->seed, &ft->ratio, &jitter, ft->ctl, err);
+        rc = model_refine_factor(ft->f, ft->y, L, diag, ft->b, &ft->ratio, &jitter, ft->ctl, err);
     free(diag);
     if (rc == ST_OK) {
         memcpy(m->w, ft->b, M * sizeof *m->w);
@@ -286,7 +285,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
 static enum status refine_ratio(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
-    const size_t M = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE, n = ft->src->n;
+    const size_t M = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE;
     struct featmap *map = NULL;
     struct fop *f = NULL;
     struct phase_ctl phase;
@@ -296,8 +295,7 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
     enum status rc = b ? factor_at(ft, M, &map, &f, &L, b, b + M, &jitter, ctl, err) : ST_NOMEM;
 
     if (rc == ST_OK)
-        rc = model_refine_factor(ft->pool, n, M, L, b + M, b, blas_ddot(n, ft->y, ft->y), m->seed,
-                                 &ft->ratio, &jitter, ctl, err);
+        rc = model_refine_factor(f, ft->y, L, b + M, b, &ft->ratio, &jitter, ctl, err);
     if (rc == ST_OK && ft->plan.Mv == M) {
         rc = model_effdim(ft->pool, M, L, ft->ratio + jitter, &ft->info->effective_dimension, ctl,
                           err);

@@ -39,11 +39,12 @@ enum status model_refactor(struct pool *, size_t M, double *L, const double *dia
 double model_round(double);
 double model_ratio(double amplitude, double noise);
 
-/* Moves *ratio to the one that predicts best by GCV at these features, kernel hyperparameters fixed
- * (model_refine.c).  L, at *ratio, is refactored on the way.  Nothing changes where precision forbids. */
-enum status model_refine_factor(struct pool *, size_t n, size_t M, double *L, const double *diag,
-                                const double *b, double yty, uint64_t seed, double *ratio,
-                                double *jitter, const struct ctl *, struct err *);
+/* Moves *ratio to the one that predicts best by leave-one-out errors at these features, kernel
+ * hyperparameters fixed (model_refine.c).  L, at *ratio, is refactored on the way.  Nothing changes
+ * where precision forbids. */
+enum status model_refine_factor(struct fop *, const double *y, double *L, const double *diag,
+                                const double *b, double *ratio, double *jitter,
+                                const struct ctl *, struct err *);
 /* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
                          const struct ctl *, struct err *);
