@@ -328,7 +328,7 @@ static void fit_verdict(struct run *r)
         break;
     case OUT_CANCELLED:
         snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept",
-                 i->iterations, i->true_residual);
+                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual);
         break;
     case OUT_BREAKDOWN:
         snprintf(v, n,

@@ -52,7 +52,7 @@ verdict $? "a job runs"
 keys C-d
 expect "Ctrl-D again" "Ctrl-D asks once while a job runs"
 keys C-c
-waitfor "stop r1"
+waitfor "stopped on request"
 verdict $? "another key answers no"
 expect " ready" "and is a key as ever"
 type_line "$long"
