@@ -327,6 +327,7 @@ END_TEST
 struct problem {
     size_t n, d, M;
     double *X, *Z, l;
+    const double *scale; /* of the rows; NULL: none */
     struct source_array src;
     struct featmap *fm;
 };
@@ -365,7 +366,8 @@ static void problem_free(struct problem *p)
 static struct fop *problem_fop(const struct problem *p, struct pool *pool, enum precision precision,
                                bool store)
 {
-    const struct fop_opts opts = { .pool = pool, .precision = precision, .store = store };
+    const struct fop_opts opts = { .pool = pool, .precision = precision, .store = store,
+                                   .row_scale = p->scale };
     struct fop *f = fop_new(backend_cpu(), p->fm, &p->src.base, &opts, NULL);
 
     ck_assert_ptr_nonnull(f);
@@ -648,6 +650,67 @@ START_TEST(test_matrix_products)
 }
 END_TEST
 
+/* Factors of rows, as roots of weights: everything is as if they had been multiplied into Z. */
+START_TEST(test_row_scale)
+{
+    const size_t n = 300, M = 130, L = 5;
+    const enum precision precision = _i ? PREC_DOUBLE : PREC_FLOAT;
+    const double tol = tolerance(precision);
+    struct problem p = problem_new("matern(nu=5/2)", n, 4, M, 1.7);
+    double *scale = malloc(n * sizeof *scale), *y = normals(n, 105), *Om = normals(M * L, 106);
+    double *dZ = malloc(n * M * sizeof *dZ), *z = malloc(n * M * sizeof *z);
+    double *G = malloc(M * M * sizeof *G), *G0 = calloc(M * M, sizeof *G0);
+    double *C0 = calloc(M * M, sizeof *C0), *Y0 = calloc(M * L, sizeof *Y0);
+    double *zty = malloc(M * sizeof *zty), *zty0 = calloc(M, sizeof *zty0);
+    double *row = malloc((M + interp_work(p.fm)) * sizeof *row);
+    float *zf = malloc(n * M * sizeof *zf);
+
+    for (size_t i = 0; i < n; i++) { /* down to 0: a row that does not count */
+        scale[i] = i % 7 == 3 ? 0.0 : 0.1 + 3.0 * rng_uniform(2, rng_stream(RNG_TEST, 9), i);
+        interp_row(p.fm, &p.l, p.X + i * p.d, row, dZ + i * M, 0, row + M);
+        for (size_t a = 0; a < M; a++) {
+            p.Z[i * M + a] *= scale[i];
+            dZ[i * M + a] *= scale[i];
+        }
+    }
+    p.scale = scale;
+    for (size_t i = 0; i < n; i++)
+        for (size_t a = 0; a < M; a++) {
+            zty0[a] += p.Z[i * M + a] * y[i];
+            for (size_t b = 0; b < M; b++) {
+                G0[b * M + a] += p.Z[i * M + a] * p.Z[i * M + b];
+                C0[b * M + a] += p.Z[i * M + a] * dZ[i * M + b];
+            }
+        }
+    for (size_t c = 0; c < L; c++)
+        for (size_t b = 0; b < M; b++)
+            for (size_t a = 0; a < M; a++)
+                Y0[c * M + a] += G0[b * M + a] * Om[c * M + b];
+    check_products(&p, precision, false);
+    check_products(&p, precision, true);
+    struct fop *f = problem_fop(&p, NULL, precision, false);
+    ck_assert(fop_gram(f, y, G, zty, NULL, NULL, NULL) == ST_OK);
+    assert_near(M * M, G, G0, tol, "gram");
+    assert_near(M, zty, zty0, tol, "zty");
+    ck_assert(fop_dgram(f, 0, G, NULL, NULL) == ST_OK);
+    assert_near(M * M, G, C0, tol, "dgram");
+    ck_assert(fop_sketch(f, L, Om, G, NULL, NULL) == ST_OK);
+    assert_near(M * L, G, Y0, tol, "sketch");
+    ck_assert(fop_dtile(f, 0, 5, n, z, M, NULL) == ST_OK); /* from the middle of a tile */
+    assert_near((n - 5) * M, z, dZ + 5 * M, 1e-11, "dtile");
+    ck_assert(fop_tile64(f, 5, n, z, M, NULL) == ST_OK);
+    assert_near((n - 5) * M, z, p.Z + 5 * M, 1e-11, "tile64");
+    ck_assert(fop_tile(f, 5, n, zf, M, NULL) == ST_OK);
+    for (size_t i = 0; i < (n - 5) * M; i++)
+        z[i] = (double)zf[i];
+    assert_near((n - 5) * M, z, p.Z + 5 * M, 3e-5, "tile");
+    fop_free(f);
+    free(scale), free(y), free(Om), free(dZ), free(z), free(G), free(G0), free(C0), free(Y0);
+    free(zty), free(zty0), free(row), free(zf);
+    problem_free(&p);
+}
+END_TEST
+
 START_TEST(test_dense_operator)
 {
     struct problem p = problem_new("rbf", 200, 3, 64, 1.0);
@@ -923,6 +986,7 @@ int main(void)
     tcase_add_loop_test(t, test_derivative, 0, 4);
     tcase_add_loop_test(t, test_same_bits, 0, 2);
     tcase_add_loop_test(t, test_matrix_products, 0, 2);
+    tcase_add_loop_test(t, test_row_scale, 0, 2);
     tcase_add_test(t, test_dense_operator);
     tcase_add_loop_test(t, test_level_products, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_sincos, 0, N_LEVELS);

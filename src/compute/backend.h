@@ -24,6 +24,9 @@ struct fop_opts {
     struct pool *pool;
     enum precision precision;
     bool store;        /* keep Z resident (rows x M of the precision) instead of regenerating */
+    /* n factors (the roots of row weights) that multiply the rows of Z wherever they are used, and
+     * of dZ; NULL: ones.  They outlive the operator. */
+    const double *row_scale;
 };
 
 struct backend_ops {

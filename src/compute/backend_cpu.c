@@ -250,6 +250,20 @@ static void *cpu_open(const struct featmap *fm, const struct source *src,
 
 /* ---- rows of Z ------------------------------------------------------------------------------- */
 
+static void scale_rows(const struct cpu *c, const struct simd_real *real, size_t r0, size_t n,
+                       void *z, size_t ld)
+{
+    for (size_t r = 0; z && r < n; r++) {
+        const double s = c->opts.row_scale[r0 + r];
+        if (real->size == sizeof(double))
+            for (size_t j = 0; j < c->M; j++)
+                ((double *)z)[r * ld + j] *= s;
+        else
+            for (size_t j = 0; j < c->M; j++)
+                ((float *)z)[r * ld + j] = (float)(s * (double)((float *)z)[r * ld + j]);
+    }
+}
+
 /* Rows in row-major order: at most one lane tile at a time, in precision `real`. */
 static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
                              size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
@@ -274,6 +288,10 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
             }
             if (zt || dt)
                 real->rows(&term[i], x, d, n, t->out, zt, dt, ld, scratch);
+        }
+        if (rc == ST_OK && c->opts.row_scale) {
+            scale_rows(c, real, r, n, z ? (char *)z + at * real->size : NULL, ld);
+            scale_rows(c, real, r, n, dz ? (char *)dz + at * real->size : NULL, ld);
         }
     }
     free(x);
@@ -458,6 +476,11 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
         return rc;
     for (size_t i = 0; i < s->k; i++) {
         double *t = w->t + i * c->R;
+        if (c->opts.row_scale) /* S Z P, S^2 Z P on the way to Z'S S Z P, or S V */
+            for (size_t r = 0; r < r1 - r0; r++) {
+                const double f = c->opts.row_scale[r0 + r];
+                t[r] *= s->up && s->W ? f * f : f;
+            }
         if (s->T)
             memcpy(s->T + i * c->n + r0, t, (r1 - r0) * sizeof *t);
         for (size_t r = r1 - r0; r < c->R; r++)

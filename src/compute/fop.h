@@ -1,5 +1,6 @@
 /* compute/fop.h -- a feature operator in use: Z (n x M) over data, never formed unless stored.
- * Thin, backend-neutral; also over an explicit Z, for tests and small problems.
+ * Thin, backend-neutral; with row factors in its options Z stands for diag(row_scale) Z in all of
+ * these; also over an explicit Z, for tests and small problems.
  * Vectors: k right-hand sides are k contiguous vectors (stride M or n). */
 #ifndef GPDESK_FOP_H
 #define GPDESK_FOP_H
