@@ -371,6 +371,101 @@ START_TEST(features_gradient_and_value)
 }
 END_TEST
 
+/* Fewer rows than columns: through Z Z', against the Gram of one Cholesky. */
+START_TEST(fewer_rows_than_columns)
+{
+    static const char *const text[] = { "rbf", "matern(nu=3/2)", "cauchy" };
+    double X[DN * DD], y[DN], hp_set[KERNEL_MAX_HP], g[3], v, best, a, s, grad, ed, edp;
+    const double hp = 0.9, ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
+    struct source_array src;
+    struct kernel k;
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+
+    draw(X, y);
+    source_array_init(&src, X, DN, DD, DD);
+    ck_assert_int_eq(kernel_parse(text[_i], &k, hp_set, NULL), ST_OK);
+    struct featmap *map = featmap_new(&k, DD, 4 * DN, 5, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(nmll_features_best(f, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
+                                        NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &edp, NULL, NULL), ST_OK);
+    ck_assert(near_rel(best, v, 1e-9));
+    ck_assert(near_rel(ed, edp, 1e-6));
+    ck_assert_double_le(fabs(g[1]) + fabs(g[2]), 1e-3); /* a minimum in both */
+    ck_assert_double_le(fabs(g[0] - grad), 1e-6 * (1.0 + fabs(grad)));
+    fop_free(f);
+    featmap_free(map);
+}
+END_TEST
+
+/* Mean squared error of predicting each row by ridge regression on all others, by elimination. */
+static double refit_mse(const double *Z, size_t n, size_t M, const double *y, double ratio)
+{
+    double *A = malloc(M * (M + 1) * sizeof *A), sum = 0.0;
+
+    ck_assert_ptr_nonnull(A);
+    for (size_t out = 0; out < n; out++) {
+        for (size_t i = 0; i < M; i++)
+            for (size_t j = 0; j <= M; j++) {
+                double s = i == j ? ratio : 0.0;
+                for (size_t r = 0; r < n; r++)
+                    s += r == out ? 0.0 : Z[r * M + i] * (j < M ? Z[r * M + j] : y[r]);
+                A[i * (M + 1) + j] = s;
+            }
+        for (size_t c = 0; c < M; c++)
+            for (size_t i = 0; i < M; i++) {
+                const double l = i == c ? 0.0 : A[i * (M + 1) + c] / A[c * (M + 1) + c];
+                for (size_t j = c; l != 0.0 && j <= M; j++)
+                    A[i * (M + 1) + j] -= l * A[c * (M + 1) + j];
+            }
+        double e = y[out];
+        for (size_t c = 0; c < M; c++)
+            e -= Z[out * M + c] * A[c * (M + 1) + M] / A[c * (M + 1) + c];
+        sum += e * e;
+    }
+    free(A);
+    return sum / (double)n;
+}
+
+/* Leave-one-out errors from one spectrum against as many refits as there are rows; at a fixed
+ * ratio, and where it chooses the ratio itself. */
+START_TEST(leave_one_out)
+{
+    enum { N = 30 };
+    const size_t M = _i ? 50 : 14;
+    double *Z = malloc(N * M * sizeof *Z), y[N], mse, nmll, a, s, v;
+
+    for (size_t i = 0; i < N * M; i++)
+        Z[i] = rng_normal(5, rng_stream(RNG_TEST, 7), i) / sqrt((double)M);
+    for (size_t i = 0; i < N; i++) {
+        y[i] = 0.4 * rng_normal(5, rng_stream(RNG_TEST, 8), i);
+        for (size_t c = 0; c < 5; c++)
+            y[i] += Z[i * M + c];
+    }
+    struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
+    const double one[2] = { 1, 1 }, noise[2] = { 0.3, 0.3 };
+    ck_assert_int_eq(nmll_features_loo(f, y, NULL, 0, one, noise, &mse, &nmll, &a, &s, NULL, NULL,
+                                       NULL), ST_OK);
+    ck_assert(near_rel(mse, refit_mse(Z, N, M, y, 0.09), 1e-9));
+    ck_assert_double_eq_tol(a, 1.0, 1e-12);
+    ck_assert_double_eq_tol(s, 0.3, 1e-12);
+    ck_assert_int_eq(nmll_features(f, y, NULL, 0, a, s, &v, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert(near_rel(nmll, v, 1e-9));
+
+    const double ab[2] = { 0.01, 100 }, nb[2] = { 1e-3, 100 };
+    ck_assert_int_eq(nmll_features_loo(f, y, NULL, 0, ab, nb, &mse, &nmll, &a, &s, NULL, NULL,
+                                       NULL), ST_OK);
+    const double ratio = s * s / (a * a);
+    ck_assert(near_rel(mse, refit_mse(Z, N, M, y, ratio), 1e-9));
+    /* least within the bounds, up to where the search ends on a plateau */
+    ck_assert_double_le(mse, refit_mse(Z, N, M, y, ratio * 1.5) * (1.0 + 1e-4));
+    ck_assert_double_le(mse, refit_mse(Z, N, M, y, ratio / 1.5) * (1.0 + 1e-4));
+    fop_free(f);
+    free(Z);
+}
+END_TEST
+
 START_TEST(refuses_nonsense)
 {
     struct fs fs = fs_open(0);
@@ -407,6 +502,8 @@ int main(void)
     tcase_add_loop_test(t, exact_is_golden, 0, 3);
     tcase_add_loop_test(t, exact_at_golden_optimum_is_flat, 0, 3);
     tcase_add_loop_test(t, features_gradient_and_value, 0, 5);
+    tcase_add_loop_test(t, fewer_rows_than_columns, 0, 3);
+    tcase_add_loop_test(t, leave_one_out, 0, 2);
     tcase_add_test(t, refuses_nonsense);
     suite_add_tcase(s, t);
     return support_run(s);

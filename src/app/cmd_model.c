@@ -128,9 +128,10 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     if (!t)
         return err->code;
     o.method = t->name;
+    o.objective = strcmp(args_text(a, "objective"), "loo") ? TUNE_NMLL : TUNE_LOO;
     const char *on = args_text(a, "solver");
     o.exact = !strcmp(on, "exact")
-              || (!strcmp(on, "auto") && !args_given(a, "features")
+              || (!strcmp(on, "auto") && o.objective == TUNE_NMLL && !args_given(a, "features")
                   && train_rows(d) <= EXACT_TUNE_ROWS);
     if (o.exact && !strcmp(on, "auto"))
         ws_note(ws, "exact", "%zu training rows: tuned on the exact kernel (tune features=%d uses "
@@ -346,6 +347,7 @@ const struct command cmd_model_rows[] = {
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning" },
         { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features" },
         { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs" },
+        { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo", NULL, "marginal likelihood, or the leave-one-out error of the feature model" },
         { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30)" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },

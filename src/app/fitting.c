@@ -115,7 +115,7 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
         r->state = RUN_RUNNING;
         r->started = job->started;
     }
-    const bool traced = !strcmp(t->phase, "cg") || !strcmp(t->phase, "tune");
+    const bool traced = !strcmp(t->phase, "cg") || !strncmp(t->phase, "tune", 4);
     if (traced && isfinite(t->value)) {
         if (isfinite(t->target))
             r->trace_target = t->target;
@@ -224,7 +224,10 @@ static void tune_json(struct rec *rec, const struct run *r)
                             : t->why == TUNE_EVALS   ? "evals"
                                                      : "done");
     rec_int(rec, "evaluations", (int64_t)t->evaluations);
+    rec_str(rec, "objective", tune_objective_name(r->topt.objective));
     rec_num(rec, "nmll", t->best.nmll);
+    if (r->topt.objective == TUNE_LOO)
+        rec_num(rec, "loo", t->best.score);
     fitting_hp_json(rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
     rec_num(rec, "effective_dimension", t->effective_dimension);
 }
@@ -248,6 +251,9 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s)\n  ", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
              f->topt.exact ? "exact kernel" : "random features");
+    if (f->topt.objective == TUNE_LOO)
+        rec_text(&rec, "chosen by leave-one-out error: rmse %.4g of the scaled target\n  ",
+                 sqrt(exp(2.0 * t->best.score / (double)f->rows - 1.0) / (2.0 * M_PI)));
     fitting_hp_text(&rec.text, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
     rec_text(&rec, "   (standard deviations, in units of the scaled x and y)");
     if (t->verdict[0])

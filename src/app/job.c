@@ -422,6 +422,17 @@ int jobs_fd(const struct jobs *q)
 
 /* ---- words and records of progress ------------------------------------------------------------- */
 
+static bool tuning(const char *phase)
+{
+    return phase && (!strcmp(phase, "tune") || !strcmp(phase, "tune-loo"));
+}
+
+/* What a tuning minimises, as in its result. */
+static const char *objective(const char *phase)
+{
+    return !strcmp(phase, "tune-loo") ? "loo" : "nmll";
+}
+
 void job_words(const struct job_view *v, struct buf *out)
 {
     const struct tick *t = &v->tick;
@@ -436,14 +447,14 @@ void job_words(const struct job_view *v, struct buf *out)
         buf_printf(out, "  resid %.1e", t->value);
         if (t->target > 0.0)
             buf_printf(out, " -> %.0e", t->target);
-    } else if (t->phase && !strcmp(t->phase, "tune") && isfinite(t->value)) {
+    } else if (tuning(t->phase) && isfinite(t->value)) {
         text_number(num, sizeof num, isfinite(t->value2) ? t->value2 : t->value);
-        buf_printf(out, "  nmll %s (best)", num);
+        buf_printf(out, "  %s %s (best)", objective(t->phase), num);
     }
     if (v->rate >= 0.95 && t->phase && !strcmp(t->phase, "cg"))
         buf_printf(out, "  %.1f it/s", v->rate);
-    const bool guess = isfinite(v->left) || (t->phase && (!strcmp(t->phase, "cg") ||
-                                                          !strcmp(t->phase, "tune")));
+    const bool guess = isfinite(v->left) || tuning(t->phase) ||
+                       (t->phase && !strcmp(t->phase, "cg"));
     if (v->running && !v->stopping && guess) {
         text_seconds(num, sizeof num, isfinite(v->left) ? v->left : NAN);
         buf_printf(out, "  %s left", num);
@@ -461,8 +472,8 @@ static double tick_share(const struct tick *t)
 static void tick_record(struct workspace *ws, const struct job_view *v, double seconds)
 {
     const struct tick *t = &v->tick;
-    const bool cg = t->phase && !strcmp(t->phase, "cg"),
-               tune = t->phase && !strcmp(t->phase, "tune");
+    const bool cg = t->phase && !strcmp(t->phase, "cg"), tune = tuning(t->phase);
+    char best[24];
     struct rec r;
 
     rec_init(&r, REC_TICK, t->phase ? t->phase : v->verb);
@@ -475,8 +486,9 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         rec_num(&r, "target", t->target);
     } else if (tune) {
         rec_int(&r, "evaluations", (int64_t)t->done);
-        rec_num(&r, "nmll", t->value);
-        rec_num(&r, "nmll_best", t->value2);
+        snprintf(best, sizeof best, "%s_best", objective(t->phase));
+        rec_num(&r, objective(t->phase), t->value);
+        rec_num(&r, best, t->value2);
     } else {
         rec_int(&r, "done", (int64_t)t->done);
     }

@@ -169,9 +169,13 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
     double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
     double *b = mem_calloc(r->ntrace, sizeof *b, "plot", err);
-    snprintf(title, sizeof title, "NMLL of %s: each evaluation, and the best so far", r->id);
+    const bool loo = r->topt.objective == TUNE_LOO;
+    snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far",
+             loo ? "Leave-one-out score" : "NMLL", r->id);
     struct figure *f = x && y && b ? figure_new("nmll", title, err) : NULL;
-    bool ok = f && figure_label(f, "evaluation", "negative log marginal likelihood (nats)", err) == ST_OK;
+    bool ok = f && figure_label(f, "evaluation", loo ? "leave-one-out score (nats)"
+                                                      : "negative log marginal likelihood (nats)",
+                                   err) == ST_OK;
     double best = INFINITY;
     size_t at = 0;
     for (size_t i = 0; ok && i < r->ntrace; i++) {
@@ -185,7 +189,8 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
         f->x.whole = true;
         ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err)
              && figure_add(f, "best so far", MARK_STAIRS, r->ntrace, x, b, err)
-             && figure_verdict(f, err, "%s: best NMLL %.2f at evaluation %u of %zu%s", r->id, best,
+             && figure_verdict(f, err, "%s: best %s %.2f at evaluation %u of %zu%s", r->id,
+                               loo ? "score" : "NMLL", best,
                                r->trace[at].step, r->ntrace,
                                r->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;
     }

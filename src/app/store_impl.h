@@ -119,7 +119,8 @@ enum { STORE_POINT = 4 + 4 + 8 * 8 };
 void store_pack_points(unsigned char *out, const struct trace_point *, size_t n);
 void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n);
 /* Points of a tuning: hp..., amplitude, noise, nmll, effdim, subsampled as doubles. */
-enum { STORE_TUNE_EXTRA = 5 };
+extern const char *const store_objectives[];
+enum { STORE_TUNE_EXTRA = 6 };
 void store_pack_tuning(double *out, const struct tune_result *);
 /* Doubles to and from little-endian; in place is fine. */
 void store_pack_doubles(double *, size_t n);

@@ -16,6 +16,7 @@ const char *const store_types[] = { "real", "category", "text", NULL };
 const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
 const char *const store_yscales[] = { "standard", "log", "none", NULL };
 const char *const store_xscales[] = { "standard", "none", NULL };
+const char *const store_objectives[] = { "nmll", "loo", NULL };
 const char *const store_kinds[] = { "tune", "fit", NULL };
 const char *const store_states[] = { "queued", "running", "done", "stopped", "failed", NULL };
 const char *const store_outcomes[] = { "running", "rtol", "direct", "maxit",
@@ -153,6 +154,7 @@ void store_pack_tuning(double *out, const struct tune_result *t)
         tail[2] = p->nmll;
         tail[3] = p->effdim;
         tail[4] = p->subsampled;
+        tail[5] = p->score;
     }
     store_pack_doubles(out - t->ntrace * (t->nhp + STORE_TUNE_EXTRA),
                        t->ntrace * (t->nhp + STORE_TUNE_EXTRA));
@@ -404,6 +406,7 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
 {
     open_object(b, "tune");
     str(b, "method", t->method);
+    str(b, "objective", store_objectives[t->objective]);
     flag(b, "exact", t->exact);
     count(b, "features", t->features);
     count(b, "max_evals", t->max_evals);
@@ -424,6 +427,7 @@ static void tune_point(struct buf *b, const char *name, const struct tune_point 
     num(b, "amplitude", p->amplitude);
     num(b, "noise", p->noise);
     num(b, "nmll", p->nmll);
+    num(b, "score", p->score);
     num(b, "effdim", p->effdim);
     flag(b, "subsampled", p->subsampled);
     buf_putc(b, '}');

@@ -651,6 +651,7 @@ static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, const c
     p->amplitude = jdoc_num(j, "%s.amplitude", in);
     p->noise = jdoc_num(j, "%s.noise", in);
     p->nmll = jdoc_num(j, "%s.nmll", in);
+    p->score = jdoc_num(j, "%s.score", in);
     p->effdim = jdoc_num(j, "%s.effdim", in);
     p->subsampled = jdoc_bool(j, "%s.subsampled", in);
 }
@@ -674,6 +675,7 @@ static void read_tuning(struct loader *l, struct run *r, size_t n)
         p->nmll = tail[2];
         p->effdim = tail[3];
         p->subsampled = tail[4] != 0;
+        p->score = tail[5];
     }
     free(all);
 }
@@ -688,6 +690,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         return;
     r->fit.kernel = k;
     o->method = tuner_name(j);
+    o->objective = (enum tune_objective)jdoc_word(j, store_objectives, "$.tune.objective");
     o->exact = jdoc_bool(j, "$.tune.exact");
     o->features = size_at(j, "$.tune.features");
     o->max_evals = size_at(j, "$.tune.max_evals");

@@ -5,7 +5,9 @@ libcompute_a_SOURCES += \
   src/compute/model_fit.c \
   src/compute/model_plan.c \
   src/compute/model_refine.c \
-  src/compute/nmll.c src/compute/nmll.h \
+  src/compute/nmll.c src/compute/nmll.h src/compute/nmll_impl.h \
+  src/compute/nmll_dual.c \
+  src/compute/nmll_loo.c \
   src/compute/tune.c src/compute/tune.h src/compute/tune_impl.h \
   src/compute/tune_nlopt.c \
   src/compute/tuners/bayes.c \

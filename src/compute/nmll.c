@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "compute/blas.h"
 #include "compute/exact.h"
+#include "compute/nmll_impl.h"
 
 #include <float.h>
 #include <math.h>
@@ -377,16 +378,8 @@ static enum status residual_form(struct fop *f, size_t ihp, const double *r, con
     return rc;
 }
 
-/* What one factorisation of A1 leaves for value and gradient. */
-struct chol_parts {
-    double quad, logdet, wtw, trace; /* g'w, log|A1|, w'w, tr A1^-1 */
-    double *w;                       /* M */
-};
-
-/* A1 (lower, in place) becomes its inverse when `invert`, its factor otherwise. */
-static enum status chol_parts(struct pool *pool, size_t M, double *A, double ratio,
-                              const double *g, bool invert, struct chol_parts *p,
-                              const struct ctl *ctl, struct err *err)
+enum status nmll_chol(struct pool *pool, size_t M, double *A, double ratio, const double *g,
+                      bool invert, struct nmll_chol *p, const struct ctl *ctl, struct err *err)
 {
     enum status rc = blas_dpotrf(pool, M, A, M, ctl, NULL, err);
 
@@ -492,7 +485,7 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
     const size_t n = fop_rows(f), M = fop_cols(f);
     const double b2 = amplitude * amplitude, ratio = noise * noise / b2;
     double *G = NULL, *b = NULL, yty = 0.0;
-    struct chol_parts p = { .w = NULL };
+    struct nmll_chol p = { .w = NULL };
 
     if (!(amplitude > 0.0) || !(noise > 0.0) || !(ratio > 0.0) || !isfinite(ratio))
         return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive", amplitude,
@@ -505,7 +498,7 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         G[i + i * M] += ratio;
     if (rc == ST_OK)
-        rc = chol_parts(fop_pool(f), M, G, ratio, b, grad != NULL, &p, ctl, err);
+        rc = nmll_chol(fop_pool(f), M, G, ratio, b, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
         *effdim = rc == ST_OK && grad != NULL ? (double)M - ratio * p.trace : NAN;
     if (rc == ST_OK) {
@@ -548,10 +541,14 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
     const size_t n = fop_rows(f), M = fop_cols(f);
     double *G = NULL, *A = NULL, *b = NULL, yty = 0.0, ratio = 0.0;
     struct nmll_eig q = { 0 };
-    struct chol_parts p = { .w = NULL };
+    struct nmll_chol p = { .w = NULL };
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
 
     *value = INFINITY;
+    if (limited != NULL)
+        *limited = false;
+    if (rc == ST_OK && nmll_is_dual(n, M))
+        return nmll_dual_best(f, y, nhp, ab, nb, value, amplitude, noise, grad, effdim, ctl, err);
     if (rc == ST_OK)
         rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
     if (rc == ST_OK && grad != NULL) { /* the reduction destroys its input */
@@ -578,7 +575,7 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
     for (size_t i = 0; rc == ST_OK && grad != NULL && i < M; i++)
         A[i + i * M] += ratio;
     if (rc == ST_OK && grad != NULL)
-        rc = chol_parts(fop_pool(f), M, A, ratio, b, true, &p, ctl, err);
+        rc = nmll_chol(fop_pool(f), M, A, ratio, b, true, &p, ctl, err);
     if (rc == ST_OK && grad != NULL)
         rc = hp_gradient(f, y, nhp, A, p.w, *noise, grad, ctl, err);
     nmll_eig_free(&q);
@@ -598,7 +595,7 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const d
 {
     const size_t n = src->n, nhp = kernel_nhp(k);
     const double b2 = amplitude * amplitude, ratio = noise * noise / b2;
-    struct chol_parts p = { .w = NULL };
+    struct nmll_chol p = { .w = NULL };
     double *X = NULL, *K = NULL;
 
     if (!(ratio > 0.0) || !isfinite(ratio))
@@ -612,7 +609,7 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const d
     K = p.w ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
     rc = K ? exact_matrix(k, hp, X, n, src->d, ratio, K, pool, ctl, err) : ST_NOMEM;
     if (rc == ST_OK)
-        rc = chol_parts(pool, n, K, ratio, y, grad != NULL, &p, ctl, err);
+        rc = nmll_chol(pool, n, K, ratio, y, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
         *effdim = rc == ST_OK && grad != NULL ? (double)n - ratio * p.trace : NAN;
     if (rc == ST_OK) {

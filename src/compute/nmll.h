@@ -46,13 +46,22 @@ enum status nmll_features(struct fop *, const double *y, const double *hp, size_
                           double *effdim, const struct ctl *, struct err *);
 /* The least NMLL over amplitude and noise within bounds at one kernel setting, where it lies, and
  * (grad not NULL: nhp entries) its gradient in log hp.  By the envelope theorem that is the partial
- * gradient at the best amplitude and noise, also where these lie on a bound.  *limited (may be
+ * gradient at the best amplitude and noise, also where these lie on a bound.  With fewer rows than
+ * columns all is done through Z Z' in double precision (nmll_dual.c).  *limited (may be
  * NULL) is set, and no gradient made, when rounding of the Gram forbids noise ratios near or below
  * the best one: double precision features would find a better one. */
 enum status nmll_features_best(struct fop *, const double *y, const double *hp, size_t nhp,
                                const double amp_bounds[2], const double noise_bounds[2],
                                double *value, double *amplitude, double *noise, double *grad,
                                double *effdim, bool *limited, const struct ctl *, struct err *);
+/* Another objective: the mean squared leave-one-out error (Allen 1974) at the noise ratio within
+ * bounds where it is least, on at most 4096 rows spread over the data; *amplitude is the likeliest
+ * at that ratio, *nmll the value there (+inf: none).  Deterministic; O(n M^2 + M^3), a full
+ * eigendecomposition.  With fewer rows than columns, n x n. */
+enum status nmll_features_loo(struct fop *, const double *y, const double *hp, size_t nhp,
+                              const double amp_bounds[2], const double noise_bounds[2],
+                              double *mse, double *nmll, double *amplitude, double *noise,
+                              double *effdim, const struct ctl *, struct err *);
 /* The same as nmll_features for the exact kernel on n rows (n x n memory). */
 enum status nmll_exact(const struct kernel *, const struct source *, const double *y,
                        const double *hp, double amplitude, double noise, double *value,

@@ -76,9 +76,9 @@ bool tune_profiles_full(const struct tune_job *job)
 
 static bool better(const struct tune_point *a, const struct tune_point *b)
 {
-    if (a->subsampled != b->subsampled && isfinite(a->nmll) && isfinite(b->nmll))
+    if (a->subsampled != b->subsampled && isfinite(a->score) && isfinite(b->score))
         return b->subsampled; /* a value on all rows beats an estimate */
-    return a->nmll < b->nmll || isnan(b->nmll);
+    return a->score < b->score || isnan(b->score);
 }
 
 /* Appends to the trace, keeps the best, tells the listener. */
@@ -93,19 +93,20 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
         return rc;
     res->trace[res->ntrace++] = *p;
     res->evaluations++;
-    if (isfinite(p->nmll)) {
+    if (isfinite(p->score)) {
         if (better(p, &res->best))
             res->best = *p;
-        if (p->nmll < job->best_low.nmll && p->subsampled == job->have_low)
+        if (p->score < job->best_low.score && p->subsampled == job->have_low)
             job->best_low = *p;
     }
     memcpy(point, p->hp, job->nhp * sizeof *point);
     point[job->nhp] = p->amplitude;
     point[job->nhp + 1] = p->noise;
-    ctl_tick(job->ctl, &(struct tick){ .phase = "tune", .done = res->evaluations,
+    ctl_tick(job->ctl, &(struct tick){ .phase = job->opts->objective == TUNE_LOO ? "tune-loo" : "tune",
+                                       .done = res->evaluations,
                                        .total = res->evaluations < job->max_evals
                                                     ? job->max_evals : 0,
-                                       .value = p->nmll, .value2 = res->best.nmll, .target = NAN,
+                                       .value = p->score, .value2 = res->best.score, .target = NAN,
                                        .point = point, .npoint = job->nhp + 2 });
     return ST_OK;
 }
@@ -144,7 +145,7 @@ static enum status forgive(enum status rc, struct tune_point *p, struct err *err
     if (rc != ST_NOT_PD)
         return rc;
     err_clear(err);
-    p->nmll = INFINITY;
+    p->nmll = p->score = INFINITY;
     return ST_OK;
 }
 
@@ -165,6 +166,15 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
     bool limited = false;
     enum status rc = level_open(job, l, err);
 
+    if (rc == ST_OK && job->opts->objective == TUNE_LOO) {
+        double mse;
+        rc = nmll_features_loo(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise, &mse,
+                               &out->nmll, &out->amplitude, &out->noise, &out->effdim,
+                               &job->quiet, err);
+        out->score = 0.5 * (double)l->n * (1.0 + log(2.0 * M_PI * mse));
+        return rc;
+    }
+
     for (;;) {
         if (rc != ST_OK)
             return rc;
@@ -173,7 +183,7 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
                                 l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
         const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
                               out->nmll * (double)job->full.n / (double)l->n >
-                                  job->best_low.nmll + 0.05 * (double)job->full.n;
+                                  job->best_low.score + 0.05 * (double)job->full.n;
         if (!limited || hopeless || (rc != ST_OK && rc != ST_NOT_PD))
             return rc;
         limited = false;
@@ -192,7 +202,8 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     enum status rc;
 
     *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = l->amplitude,
-                                .noise = l->noise, .subsampled = l != &job->full };
+                                .noise = l->noise, .subsampled = l != &job->full,
+                                .score = NAN };
     tune_to_hp(job, u, out->hp);
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
@@ -206,19 +217,22 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
-    if (isfinite(out->nmll)) { /* where the next one starts looking */
+    if (isnan(out->score))
+        out->score = out->nmll;
+    if (isfinite(out->score)) { /* where the next one starts looking */
         l->amplitude = out->amplitude;
         l->noise = out->noise;
     }
     const double scale = (double)job->full.n / (double)l->n; /* an estimate for all rows */
     out->nmll *= scale;
+    out->score *= scale;
     if (gradu != NULL) {
         for (size_t i = 0; i < job->nhp; i++)
             g[i] *= scale;
         chain(job, g, gradu);
     }
     if (l != &job->full && isnan(job->start_low) && at_start(job, out->hp))
-        job->start_low = out->nmll;
+        job->start_low = out->score;
     return record(job, out, err);
 }
 
@@ -246,6 +260,7 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
+    out->score = out->nmll;
     if (gradu != NULL) {
         chain(job, g, gradu);
         gradu[job->nfree] = g[job->nhp];
@@ -379,14 +394,16 @@ static enum status run_polish(struct tune_job *job, struct err *err)
     double u[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
-    if (!isfinite(from.nmll)) { /* nothing was searched: one look at the start */
+    if (!isfinite(from.score)) { /* nothing was searched: one look at the start */
         tune_from_hp(job, job->start, u);
         rc = tune_eval(job, u, tune_profiles_full(job), NULL, &from, err);
         if (rc != ST_OK)
             return rc;
-        if (!isfinite(from.nmll))
+        if (!isfinite(from.score))
             from.noise = sqrt(job->noise[0] * job->noise[1]);
     }
+    if (job->opts->polish && job->opts->objective == TUNE_LOO)
+        return tune_simplex(job, &from, polish_share(job->opts), err);
     if (job->opts->polish)
         return tune_descend(job, &from, true, polish_share(job->opts), err);
     tune_from_hp(job, from.hp, u);
@@ -401,8 +418,8 @@ static enum status run_polish(struct tune_job *job, struct err *err)
  * the sample already puts it a tenth of a nat a row behind, it cannot. */
 static enum status compare_start(struct tune_job *job, struct err *err)
 {
-    struct tune_point p = { .nmll = INFINITY };
-    const double before = job->res->best.nmll;
+    struct tune_point p = { .nmll = INFINITY, .score = INFINITY };
+    const double before = job->res->best.score;
     double u[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
@@ -412,14 +429,15 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     if (job->have_low && isnan(job->start_low))
         rc = tune_eval(job, u, false, NULL, &p, err);
     if (rc != ST_OK ||
-        (job->have_low && job->start_low > job->best_low.nmll + 0.1 * (double)job->full.n))
+        (job->have_low && job->start_low > job->best_low.score + 0.1 * (double)job->full.n))
         return rc;
     if (tune_profiles_full(job))
         rc = tune_eval(job, u, true, NULL, &p, err);
     else
         rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
-    if (rc == ST_OK && p.nmll < before && job->opts->polish)
-        rc = tune_descend(job, &p, true, 10, err);
+    if (rc == ST_OK && p.score < before && job->opts->polish)
+        rc = job->opts->objective == TUNE_LOO ? tune_simplex(job, &p, 10, err)
+                                              : tune_descend(job, &p, true, 10, err);
     return rc;
 }
 
@@ -492,7 +510,7 @@ static enum status finish(struct tune_job *job, struct err *err)
         mean += job->full.y[i] / (double)job->full.n;
     for (size_t i = 0; i < job->full.n; i++)
         var_y += (job->full.y[i] - mean) * (job->full.y[i] - mean) / (double)job->full.n;
-    if (!isfinite(res->best.nmll)) {
+    if (!isfinite(res->best.score)) {
         if (res->why == TUNE_CANCELLED)
             return err_set(err, ST_CANCELLED, "stopped before the first evaluation");
         err_set(err, ST_NOT_PD, "no setting within the bounds gives a usable likelihood");
@@ -503,6 +521,11 @@ static enum status finish(struct tune_job *job, struct err *err)
     flag_bounds(job);
     verdict(job, fmax(var_y, 1e-300));
     return ST_OK;
+}
+
+const char *tune_objective_name(enum tune_objective o)
+{
+    return o == TUNE_LOO ? "loo" : "nmll";
 }
 
 static enum status check_input(const struct source *src, const double *y,
@@ -518,6 +541,8 @@ static enum status check_input(const struct source *src, const double *y,
         return err_named(err, ST_RANGE, "constant-target",
                          "the target is constant on the %zu training rows: nothing to learn",
                          src->n);
+    if (o->objective == TUNE_LOO && (o->exact || (o->method && !strcmp(o->method, "lbfgs"))))
+        return err_set(err, ST_USAGE, "objective=loo is for feature models, method=bayes or grid");
     if (!o->exact && (o->features < 2 || o->features % 2))
         return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
     return o->exact ? exact_allowed(src->n, 1, o->mem_limit, err) : ST_OK;
@@ -535,6 +560,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };
     res->best.nmll = job.best_low.nmll = INFINITY;
+    res->best.score = job.best_low.score = INFINITY;
     job.start_low = NAN;
     res->best.subsampled = true;
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };

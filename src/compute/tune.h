@@ -10,7 +10,11 @@
 #include "compute/nmll.h"
 
 struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value, else [lo, hi] */
+/* What is minimised.  LOO: n/2 (1 + log(2 pi mse)) with the mean squared leave-one-out error, the
+ * noise ratio at its best for it; feature models only, searched without gradients. */
+enum tune_objective { TUNE_NMLL, TUNE_LOO };
 struct tune_opts {
+    enum tune_objective objective;
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     bool exact;              /* exact kernel instead of features */
     size_t features;         /* columns of Z */
@@ -28,6 +32,7 @@ struct tune_opts {
 struct tune_point {
     double hp[KERNEL_MAX_HP];
     double amplitude, noise, nmll, effdim;
+    double score; /* what is minimised, in nats: nmll, unless opts.objective says otherwise */
     bool subsampled;
 };
 struct tune_result {
@@ -47,8 +52,9 @@ struct tuner_ops {
 };
 const struct tuner_ops *tuner_at(size_t i);
 const struct tuner_ops *tuner_find(const char *name, struct err *err);
+const char *tune_objective_name(enum tune_objective); /* "nmll", "loo" */
 
-/* y: scaled targets (n). Ticks: phase "tune", value nmll, value2 best so far, point = (hp...,
+/* y: scaled targets (n). Ticks: phase "tune" (objective LOO: "tune-loo"), value the score, value2 best so far, point = (hp...,
  * amplitude, noise).  Cancel keeps the best point so far. Never worse than the start. */
 enum status tune_run(const struct kernel *, const struct source *, const double *y,
                      const struct tune_opts *, const struct backend_ops *, struct pool *,

@@ -42,7 +42,7 @@ struct tune_job {
     struct source_subset subset;
     size_t *idx;
     double *ysub;
-    struct tune_point best_low;                  /* nmll +inf: none yet */
+    struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN */
 };
 
@@ -64,6 +64,9 @@ bool tune_profiles_full(const struct tune_job *);
  * evaluations; what it finds is in the job's trace. */
 enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,
                          size_t max_evals, struct err *);
+/* The same without gradients, on all rows, by Nelder & Mead's simplex. */
+enum status tune_simplex(struct tune_job *, const struct tune_point *from, size_t max_evals,
+                         struct err *err);
 size_t tune_evals_left(const struct tune_job *); /* of the search's share */
 
 extern const struct tuner_ops tuner_bayes, tuner_grid, tuner_lbfgs;

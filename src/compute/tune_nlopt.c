@@ -1,4 +1,5 @@
-/* compute/tune_nlopt.c -- descent by L-BFGS with exact gradients; the only door to NLopt.
+/* compute/tune_nlopt.c -- descent by L-BFGS with exact gradients, and by a simplex without any; the only
+ * door to NLopt.
  *
  * Variables: the free hyperparameters on the unit scale of their bounds, and where amplitude and
  * noise are not profiled out, their logarithms.  NLopt's L-BFGS takes a first step as long as the
@@ -199,4 +200,58 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
                        : tune_eval(job, x, full, NULL, &p, err);
     }
     return descent_run(&d, x, max_evals);
+}
+
+/* ---- without gradients ---- */
+
+struct simplex {
+    struct tune_job *job;
+    enum status rc;
+    struct err *err;
+    nlopt_opt opt;
+};
+
+static double simplex_value(unsigned n, const double *x, double *grad, void *ctx)
+{
+    struct simplex *s = ctx;
+    struct tune_point p;
+
+    (void)n;
+    (void)grad;
+    s->rc = tune_eval(s->job, x, true, NULL, &p, s->err);
+    if (s->rc != ST_OK) {
+        nlopt_force_stop(s->opt);
+        return HUGE_VAL;
+    }
+    return isfinite(p.score) ? p.score : 1e300;
+}
+
+enum status tune_simplex(struct tune_job *job, const struct tune_point *from, size_t max_evals,
+                         struct err *err)
+{
+    struct simplex s = { .job = job, .rc = ST_OK, .err = err };
+    double x[MAX_VARS] = { 0 }, lo[MAX_VARS] = { 0 }, hi[MAX_VARS], step[MAX_VARS], least;
+
+    if (job->nfree == 0) {
+        struct tune_point p;
+        return tune_eval(job, x, true, NULL, &p, err);
+    }
+    tune_from_hp(job, from->hp, x);
+    for (size_t i = 0; i < job->nfree; i++) {
+        hi[i] = 1.0;
+        step[i] = x[i] > 0.5 ? -0.04 : 0.04; /* a factor of 1.4 over bounds of 5,000 */
+    }
+    s.opt = nlopt_create(NLOPT_LN_NELDERMEAD, (unsigned)job->nfree);
+    if (s.opt == NULL)
+        return err_nomem(err, job->nfree * 64u, "the optimiser");
+    nlopt_set_min_objective(s.opt, simplex_value, &s);
+    nlopt_set_lower_bounds(s.opt, lo);
+    nlopt_set_upper_bounds(s.opt, hi);
+    nlopt_set_initial_step(s.opt, step);
+    nlopt_set_maxeval(s.opt, (int)max_evals);
+    nlopt_set_xtol_abs1(s.opt, 2e-3);
+    nlopt_set_ftol_abs(s.opt, 1e-6 * (double)job->full.n);
+    nlopt_optimize(s.opt, x, &least); /* however it ends, the trace has the best */
+    nlopt_destroy(s.opt);
+    return s.rc;
 }

@@ -19,7 +19,7 @@ enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM =
 struct surrogate {
     size_t m, dim;                  /* points, free hyperparameters */
     double u[MAX_POINTS][MAX_DIM];
-    double nmll[MAX_POINTS];
+    double nmll[MAX_POINTS]; /* the scores */
     double t[MAX_POINTS];           /* transformed, centred, unit variance */
     double length;
     double *L, *alpha, *work;       /* m x m factor; m; m x CANDIDATES */
@@ -156,7 +156,7 @@ static enum status look(struct tune_job *job, struct surrogate *s, const double 
 
     if (rc == ST_OK && s->m < MAX_POINTS) {
         memcpy(s->u[s->m], u, s->dim * sizeof *u);
-        s->nmll[s->m++] = p.nmll;
+        s->nmll[s->m++] = p.score;
     }
     return rc;
 }
@@ -208,6 +208,9 @@ static enum status surrogate_alloc(struct surrogate *s, struct err *err)
 
 static enum status bayes_search(struct tune_job *job, struct err *err)
 {
+    if (job->nfree > MAX_DIM && job->opts->objective == TUNE_LOO)
+        return err_set(err, ST_USAGE, "objective=loo has no gradients: at most %d free "
+                       "hyperparameters", (int)MAX_DIM);
     if (job->nfree > MAX_DIM) /* a surrogate over many hyperparameters knows nothing in 30 points */
         return tuner_lbfgs.search(job, err);
     struct surrogate *s = mem_calloc(1, sizeof *s, "the surrogate", err);
