@@ -252,12 +252,7 @@ static char *piece_line(const struct piece *p, struct err *err)
 
 static enum status open_session(struct workspace *ws, const char *path, struct err *err)
 {
-    const struct options typed = ws->opt;
-    enum status rc = store_open(ws, path, err);
-
-    if (rc == ST_OK && !strcmp(option_origin(ws->origin, "seed"), "command line"))
-        ws->opt.seed = typed.seed; /* the command line is stronger than what the session kept */
-    return rc;
+    return store_open(ws, path, err);
 }
 
 /* ---- at the keyboard ----------------------------------------------------------------------------- */

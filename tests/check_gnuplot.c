@@ -1,10 +1,12 @@
 /* tests/check_gnuplot.c -- the gnuplot children: pictures, hostile text, and every way to fail.
  * Fakes named by GPDESK_GNUPLOT run always; the tests of gnuplot itself skip where it is absent. */
+#include "app/figure_layout.h"
 #include "app/gnuplot.h"
 #include "base/buf.h"
 #include "support.h"
 
 #include <check.h>
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -312,7 +315,7 @@ START_TEST(hostile_text_is_only_text)
         struct figure *f = line_figure(hostile[i], 12);
         ck_assert_int_eq(gnuplot_request(g, f, 60, 14, true, &err), ST_OK);
         ck_assert_msg(until_state(g, NULL), "%s", hostile[i]);
-        ck_assert_int_eq(plot_export(f, "out.svg", 0, 0, NULL, &err), ST_OK);
+        ck_assert_int_eq(plot_export(f, "out.svg", 0, 0, false, NULL, &err), ST_OK);
         struct buf svg = slurp("out.svg");
         ck_assert_msg(strstr(buf_str(&svg), "</svg>") != NULL, "%s", hostile[i]);
         ck_assert_msg(strstr(buf_str(&svg), "<svg onload") == NULL, "escaped");
@@ -320,7 +323,7 @@ START_TEST(hostile_text_is_only_text)
         unlink("out.svg");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
         f->reason = strdup(hostile[i]);
-        ck_assert_msg(plot_export(f, "out.png", 0, 0, NULL, &err) == ST_OK, "%s: %s", hostile[i],
+        ck_assert_msg(plot_export(f, "out.png", 0, 0, false, NULL, &err) == ST_OK, "%s: %s", hostile[i],
                       err.msg);
         unlink("out.png");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
@@ -345,12 +348,12 @@ START_TEST(hostile_names_are_only_names)
             struct buf name = { 0 };
             buf_printf(&name, "%s%s", hostile[i], k == 0 ? ".svg" : ".csv");
             if (strchr(hostile[i], '/') == NULL) {
-                ck_assert_msg(plot_export(f, name.s, 0, 0, NULL, &err) == ST_OK, "%s: %s", name.s,
+                ck_assert_msg(plot_export(f, name.s, 0, 0, false, NULL, &err) == ST_OK, "%s: %s", name.s,
                               err.msg);
                 ck_assert_msg(files_in(".") == 1, "%s", name.s);
                 ck_assert_int_eq(unlink(name.s), 0);
             } else {
-                ck_assert_int_ne(plot_export(f, name.s, 0, 0, NULL, &err), ST_OK);
+                ck_assert_int_ne(plot_export(f, name.s, 0, 0, false, NULL, &err), ST_OK);
                 for (const char *p = err.msg; *p != '\0'; p++) /* safe to show */
                     ck_assert_int_ge((unsigned char)*p, 0x20);
             }
@@ -375,7 +378,7 @@ START_TEST(export_writes_every_kind)
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
         const char *path = support_path(dir, kind[i].name);
         struct buf note = { 0 };
-        ck_assert_msg(plot_export(f, path, 0, 0, &note, &err) == ST_OK, "%s", err.msg);
+        ck_assert_msg(plot_export(f, path, 0, 0, false, &note, &err) == ST_OK, "%s", err.msg);
         struct buf b = slurp(path);
         ck_assert_uint_gt(b.len, 400);
         ck_assert_int_eq(strncmp(b.s, kind[i].magic, strlen(kind[i].magic)), 0);
@@ -395,11 +398,68 @@ START_TEST(export_png_with_foreign_text)
     char *dir = support_tmpdir();
     struct figure *f = line_figure("\xe6\x97\xa5\xe6\x9c\xac", 20);
     struct buf note = { 0 };
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.png"), 0, 0, &note, &err), ST_OK);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.png"), 0, 0, false, &note, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&note), "svg"));
     buf_free(&note);
     figure_free(f);
     support_rmdir(dir);
+}
+END_TEST
+
+/* What an export leaves when it is killed goes at the next one in the same place: not what a living
+ * process has, nor what is fresh, nor what only has such a name. */
+START_TEST(export_sweeps_what_the_killed_left)
+{
+    char *dir = support_tmpdir(), gone[64], mine[64];
+    struct figure *f = line_figure("y", 5);
+    const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    struct stat st;
+    const pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    snprintf(gone, sizeof gone, ".gpdesk-plot-%ld-abcdef", (long)child);
+    snprintf(mine, sizeof mine, ".gpdesk-plot-%ld-abcdef", (long)getpid());
+    const char *names[] = { gone, mine, ".gpdesk-plot-x-abcdef" };
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(mkdir(support_path(dir, names[i]), 0700), 0);
+        struct buf in = { 0 };
+        buf_printf(&in, "%s/plot.svg", names[i]);
+        support_write(support_path(dir, in.s), "x", 1);
+        buf_free(&in);
+    }
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(stat(support_path(dir, gone), &st), 0); /* too fresh */
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(utimensat(AT_FDCWD, support_path(dir, names[i]), old, 0), 0);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_ne(stat(support_path(dir, gone), &st), 0);
+    ck_assert_int_eq(stat(support_path(dir, mine), &st), 0);
+    ck_assert_int_eq(stat(support_path(dir, names[2]), &st), 0);
+    figure_free(f);
+}
+END_TEST
+
+/* A dark picture has the dark ground, the light one the light. */
+START_TEST(export_theme)
+{
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("y", 5);
+    const unsigned ground = figure_rgb(-4, true);
+    char hex[16], dec[32]; /* as our own writer and as gnuplot write it */
+
+    snprintf(hex, sizeof hex, "#%06x", ground);
+    snprintf(dec, sizeof dec, "rgb(%3u, %3u, %3u)", ground >> 16, ground >> 8 & 255, ground & 255);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(plot_export(f, support_path(dir, "a.svg"), 0, 0, i, NULL, &err), ST_OK);
+        struct buf b = slurp(support_path(dir, "a.svg"));
+        for (char *p = b.s; *p; p++)
+            *p = (char)tolower((unsigned char)*p);
+        ck_assert_int_eq(strstr(b.s, hex) != NULL || strstr(b.s, dec) != NULL, i);
+        buf_free(&b);
+    }
+    figure_free(f);
 }
 END_TEST
 
@@ -409,20 +469,20 @@ START_TEST(export_refuses_with_reason)
 {
     char *dir = support_tmpdir();
     struct figure *f = line_figure("y", 5);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.bmp"), 0, 0, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.bmp"), 0, 0, false, NULL, &err), ST_USAGE);
     ck_assert_ptr_nonnull(strstr(err.msg, ".svg"));
-    ck_assert_int_eq(plot_export(f, support_path(dir, "noending"), 0, 0, NULL, &err), ST_USAGE);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.svg"), 1, 1, NULL, &err), ST_RANGE);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "no/a.csv"), 0, 0, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "noending"), 0, 0, false, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.svg"), 1, 1, false, NULL, &err), ST_RANGE);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "no/a.csv"), 0, 0, false, NULL, &err), ST_IO);
     ck_assert_int_eq(mkdir(support_path(dir, "d.csv"), 0755), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "d.csv"), 0, 0, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "d.csv"), 0, 0, false, NULL, &err), ST_IO);
     ck_assert_ptr_nonnull(strstr(err.msg, "directory"));
     ck_assert_int_eq(mkfifo(support_path(dir, "f.csv"), 0644), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "f.csv"), 0, 0, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "f.csv"), 0, 0, false, NULL, &err), ST_IO);
     /* A link is followed: the file behind it is replaced, the link stays. */
     support_write(support_path(dir, "real.csv"), "old", 3);
     ck_assert_int_eq(symlink("real.csv", support_path(dir, "link.csv")), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "link.csv"), 0, 0, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "link.csv"), 0, 0, false, NULL, &err), ST_OK);
     struct stat st;
     ck_assert_int_eq(lstat(support_path(dir, "link.csv"), &st), 0);
     ck_assert(S_ISLNK(st.st_mode));
@@ -443,7 +503,7 @@ static void export_without(const char *why)
     struct buf note = { 0 };
 
     plot_export_limit(300);
-    ck_assert_msg(plot_export(f, support_path(dir, "a.svg"), 0, 0, &note, &err) == ST_OK, "%s: %s",
+    ck_assert_msg(plot_export(f, support_path(dir, "a.svg"), 0, 0, false, &note, &err) == ST_OK, "%s: %s",
                   why, err.msg);
     ck_assert_msg(note.len > 10, "%s", why);
     struct buf b = slurp(support_path(dir, "a.svg"));
@@ -451,13 +511,13 @@ static void export_without(const char *why)
     ck_assert_ptr_nonnull(strstr(b.s, "&lt;y&gt; &amp; "));
     buf_free(&b);
     support_write(support_path(dir, "a.png"), "before", 6);
-    ck_assert_int_ne(plot_export(f, support_path(dir, "a.png"), 0, 0, NULL, &err), ST_OK);
+    ck_assert_int_ne(plot_export(f, support_path(dir, "a.png"), 0, 0, false, NULL, &err), ST_OK);
     ck_assert(strlen(err.msg) > 10 && strlen(err.hint) > 5);
     b = slurp(support_path(dir, "a.png"));
     ck_assert_str_eq(b.s, "before");
     buf_free(&b);
     ck_assert_uint_eq(files_in(dir), 2);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.txt"), 0, 0, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(f, support_path(dir, "a.txt"), 0, 0, false, NULL, &err), ST_OK);
     buf_free(&note);
     figure_free(f);
     support_rmdir(dir);
@@ -664,7 +724,8 @@ int main(void)
         { .name = "hostile", .test = { hostile_text_is_only_text, hostile_names_are_only_names } },
         { .name = "export",
           .test = { export_writes_every_kind, export_png_with_foreign_text,
-                    export_refuses_with_reason, export_with_broken_gnuplot } },
+                    export_refuses_with_reason, export_with_broken_gnuplot,
+                    export_sweeps_what_the_killed_left, export_theme } },
         { .name = "fake",
           .test = { fake_missing, fake_cannot_run, fake_dies_again_and_again, fake_hangs,
                     fake_garbage, fake_reads_nothing, fake_recovers } },

@@ -271,7 +271,9 @@ static enum status cmd_jobs(struct workspace *ws, const struct args *a, struct e
         rec_safe(&r, v.line);
         rec_text(&r, ")\n");
     }
-    for (size_t i = 0; (line = workspace_waiting_at(ws, i, &number)) != NULL; i++) {
+    /* Without a keyboard what waits is the rest of the script, which is not news. */
+    for (size_t i = 0; ws->interactive && (line = workspace_waiting_at(ws, i, &number)) != NULL;
+         i++) {
         char name[32];
         snprintf(name, sizeof name, "q%lu", number);
         rec_item(&r);

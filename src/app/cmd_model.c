@@ -3,6 +3,7 @@
 #include "app/clustering.h"
 #include "app/commands.h"
 #include "app/fitting.h"
+#include "app/options.h"
 #include "app/reading.h"
 #include "app/scoring.h"
 #include "app/store.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double DOUBLE_ENTRIES = 2e7; /* rows x features of a fit in double by itself */
 enum { EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
        DEFAULT_TUNE_FEATURES = 2048 };
 
@@ -222,6 +224,16 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     return ST_OK;
 }
 
+/* Small, nearly noiseless data meet the limit of single precision first, and pay least for double.
+ * Whoever has named a precision gets it. */
+static bool small_enough(const struct workspace *ws, const struct args *a, size_t rows,
+                         const struct fit_opts *o)
+{
+    return !args_given(a, "precision") && strcmp(o->solver, "exact") != 0 &&
+           !strcmp(option_origin(ws->origin, "precision"), "default") &&
+           (double)rows * (double)o->features <= DOUBLE_ENTRIES;
+}
+
 static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
@@ -242,6 +254,12 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     o.rtol = args_num(a, "rtol");
     o.maxit = (size_t)args_int(a, "maxit", 500);
     o.precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
+    if (o.precision == PREC_FLOAT && small_enough(ws, a, train_rows(d), &o)) {
+        o.precision = PREC_DOUBLE;
+        ws_note(ws, "precision", "%zu rows x %zu features: small enough for double precision at no "
+                "cost worth naming (fit precision=float asks for single)", train_rows(d),
+                o.features);
+    }
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     return fitting_fit(ws, d, &o, args_line(a), err);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct export { struct figure *fig; char *path; size_t w, h; struct buf note; };
+struct export { struct figure *fig; char *path; size_t w, h; bool dark; struct buf note; };
 
 static void export_free(struct job *job)
 {
@@ -28,7 +28,7 @@ static void export_free(struct job *job)
 static enum status export_work(struct job *job, struct err *err)
 {
     struct export *e = job->arg;
-    return plot_export(e->fig, e->path, e->w, e->h, &e->note, err);
+    return plot_export(e->fig, e->path, e->w, e->h, e->dark, &e->note, err);
 }
 
 static void figure_record(struct workspace *ws, const char *verb, const struct figure *f,
@@ -95,6 +95,7 @@ static enum status export_start(struct workspace *ws, struct figure *f, const st
     }
     struct job tmp = { .arg = e };
     e->fig = f;
+    e->dark = !strcmp(args_text(a, "theme"), "dark");
     e->path = mem_strdup(args_text(a, "out"), err);
     const char *size = args_text(a, "size");
     if (size && (sscanf(size, "%zux%zu", &e->w, &e->h) != 2 || !e->w || !e->h || e->w > 20000
@@ -178,6 +179,7 @@ const struct command cmd_plot_rows[] = {
       { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "columns, parity, residual, nmll, calibration, sd, sderror, pca" },
         RUNS_ARG, AXIS_ARGS,
         { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv" },
+        { "theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file" },
         { "size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)" } },
       0, cmd_plot,
       "A plot without data draws its reason. .csv writes the numbers behind the picture." },

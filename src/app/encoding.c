@@ -583,7 +583,7 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
             if (!missing && !unseen)
                 continue;
             out->missing_cells += missing;
-            out->unseen_levels += unseen;
+            out->unseen_levels += unseen && e->missing != MISSING_DROP; /* else: dropped */
             if (e->missing == MISSING_ERROR)
                 return policy_error(t, g[k].col, row, unseen, err);
             drop = drop || e->missing == MISSING_DROP;

@@ -154,8 +154,21 @@ static enum status bad_cell(struct reader *r, size_t col, const struct csv_cell 
     return ST_FORMAT;
 }
 
+/* A record that breaks off where the file ends: was it cut short while being read? */
+static bool changed(struct reader *r)
+{
+    struct table scratch = { 0 };
+
+    if (!r->in->eof)
+        return false;
+    err_clear(r->err);
+    return stream_finish(r->in->st, &scratch, r->err) == ST_IO;
+}
+
 static enum status ragged(struct reader *r, size_t found, bool more)
 {
+    if (changed(r))
+        return ST_IO;
     err_named(r->err, ST_FORMAT, "ragged", "%s line %zu has %s%zu cells, the others have %zu",
               stream_name(r->in->st), r->line, more ? "more than " : "", found, r->plan->ncols);
     err_hint(r->err, "mend the line; cells that hold the separator need quotes; or say sep=");
@@ -165,6 +178,8 @@ static enum status ragged(struct reader *r, size_t found, bool more)
 static enum status broken_quote(struct reader *r, size_t col, enum csv_end how)
 {
     char where[120];
+    if (changed(r))
+        return ST_IO;
     csv_column_words(r->plan, col, where, sizeof where);
     err_named(r->err, ST_FORMAT, "quote", how == CSV_UNCLOSED
               ? "%s line %zu, %s: the quote opened here is never closed"

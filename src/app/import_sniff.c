@@ -521,10 +521,11 @@ static enum status find_kind(const struct inbuf *in, const struct sample *s, str
 /* ---- header ---- */
 
 /* Line 1 holds names when none of its cells is a number or empty throughout, and either a column
- * of numbers or dates stands below, or no name occurs again in its column. */
+ * of numbers or dates stands below, or no name occurs again in its column; and when most columns of
+ * numbers have a word there, even if another name looks like a number ("-1", "2019"). */
 static void find_header(const struct sample *s, int option, struct csv_plan *plan)
 {
-    size_t words = 0, numbers = 0, below = 0, repeated = 0;
+    size_t words = 0, numbers = 0, below = 0, over = 0, repeated = 0;
     double x;
     for (size_t j = 0; j < width(s, 0); j++) {
         const struct csv_cell *name = cell_at(s, 0, j);
@@ -547,10 +548,15 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
             repeated += by_cell(&name, &c) == 0;
         }
         below += n > 0 && good * 2 >= n;
+        over += n > 0 && good == n && !number;
     }
     if (option >= 0) {
         plan->header = option > 0;
         buf_puts(&plan->why, " (as said)");
+    } else if (numbers > 0 && s->rows > 2 && over * 2 > below) {
+        plan->header = true;
+        buf_printf(&plan->why, " (line %zu has words over %zu of %zu columns of numbers)",
+                   s->line[0], over, below);
     } else if (numbers > 0 || words == 0) {
         plan->header = false;
         buf_printf(&plan->why, " (line %zu %s)", s->line[0],

@@ -237,10 +237,17 @@ enum status option_check(const struct option_row *row, const char *value, double
     }
 }
 
+void option_mark(struct options_origin *who, const char *name, enum origin by)
+{
+    for (size_t i = 0; option_at(i); i++)
+        if (!strcmp(rows[i].arg.name, name))
+            who->by[i] = by;
+}
+
 const char *option_origin(const struct options_origin *who, const char *name)
 {
-    static const char *const words[] = { "default", "config file", "environment", "command line",
-                                         "set" };
+    static const char *const words[] = { "default", "config file", "environment", "session",
+                                         "command line", "set" };
     for (size_t i = 0; option_at(i); i++)
         if (!strcmp(rows[i].arg.name, name))
             return words[who->by[i]];

@@ -6,7 +6,7 @@
 #include "app/command.h"
 #include "app/workspace.h"
 
-enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_COMMAND_LINE, BY_SET };
+enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET };
 
 struct option_row {
     struct arg arg;             /* name, type, default (NULL: worked out), range, unit, help */
@@ -25,6 +25,8 @@ struct options_origin;
 struct options_origin *options_origin_new(struct err *);
 enum status option_set(struct options *, struct options_origin *, const char *name,
                        const char *value, enum origin, struct err *);
+/* Says who set an option whose value came another way (a session restored). */
+void option_mark(struct options_origin *, const char *name, enum origin by);
 const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
 /* GPDESK_THREADS and so on. */
 enum status options_from_env(struct options *, struct options_origin *, struct err *);

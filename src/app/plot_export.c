@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LEFT ".gpdesk-plot-" /* our directory beside a target; then the process that made it */
 
 static atomic_int limit_ms = 20000;
 
@@ -39,6 +43,7 @@ struct job {
     const struct figure *f;
     enum kind kind;
     size_t w, h;
+    bool dark;
     char *target;        /* where the result goes, links resolved */
     char *dir;           /* our directory beside it */
     char *made;          /* the file in it */
@@ -90,6 +95,38 @@ static enum status choose_size(struct job *j, struct err *err)
     return ST_OK;
 }
 
+static void remove_directory(const char *dir);
+
+/* Directories that exports left beside the target when they were killed: their process is gone, and
+ * for so long that it is not one of another machine on the same disk. */
+static void sweep(const char *parent)
+{
+    enum { LONG_AGO = 600 };
+    DIR *d = opendir(*parent ? parent : ".");
+    struct buf path = { 0 };
+    struct stat st;
+    long pid;
+    int used;
+
+    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        used = 0;
+        if (sscanf(e->d_name, LEFT "%9ld-%n", &pid, &used) != 1 || used == 0 || pid <= 0)
+            continue;
+        if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+            continue;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode) ||
+            st.st_uid != geteuid() || time(NULL) - st.st_mtime < LONG_AGO)
+            continue;
+        path.len = 0;
+        buf_printf(&path, "%s%s", parent, e->d_name);
+        if (!path.failed)
+            remove_directory(path.s);
+    }
+    if (d != NULL)
+        closedir(d);
+    buf_free(&path);
+}
+
 /* The real target (links followed) and a fresh directory beside it. */
 static enum status prepare(struct job *j, const char *path, struct err *err)
 {
@@ -111,7 +148,8 @@ static enum status prepare(struct job *j, const char *path, struct err *err)
         buf_putn(&b, j->target, (size_t)(slash - j->target) + 1);
     else
         buf_puts(&b, "./"); /* also for names that begin with a dash */
-    buf_puts(&b, ".gpdesk-plot-XXXXXX");
+    sweep(buf_str(&b));
+    buf_printf(&b, LEFT "%ld-XXXXXX", (long)getpid());
     char *dir = buf_take(&b);
     if (dir == NULL)
         return err_nomem(err, 0, "a plot");
@@ -280,7 +318,7 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
     enum run result = RUN_MISSING;
 
     buf_printf(&own, "plot%s", suffix[j->kind]);
-    figure_gnuplot(j->f, term, buf_str(&own), false, false, &tx);
+    figure_gnuplot(j->f, term, buf_str(&own), false, j->dark, &tx);
     if (program == NULL)
         goto done;
     result = RUN_FAILED;
@@ -330,7 +368,7 @@ static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
         return err != NULL ? err->code : ST_IO;
     }
     struct buf b = { 0 };
-    figure_svg(j->f, j->w, j->h, false, &b);
+    figure_svg(j->f, j->w, j->h, j->dark, &b);
     enum status rc = write_bytes(j, &b, err);
     buf_free(&b);
     if (rc == ST_OK) {
@@ -394,9 +432,9 @@ static void text_page(const struct job *j, struct buf *b)
 }
 
 enum status plot_export(const struct figure *f, const char *path, size_t width, size_t height,
-                        struct buf *note, struct err *err)
+                        bool dark, struct buf *note, struct err *err)
 {
-    struct job j = { .f = f, .w = width, .h = height, .note = note };
+    struct job j = { .f = f, .w = width, .h = height, .dark = dark, .note = note };
     struct buf b = { 0 };
 
     text_safe(&j.name, path, 120);

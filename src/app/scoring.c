@@ -33,7 +33,7 @@ struct scoring {
     struct prediction pred, train;       /* train: a sample of the training rows */
     struct metrics scaled, raw;
     bool have_metrics;
-    size_t missing_cells, unseen_levels, dropped, written;
+    size_t missing_cells, unseen_levels, dropped, cut, written;
     struct buf text;                     /* predict without out=: the first rows */
     size_t nfolds; struct metrics *fold; /* folds: raw metrics of each */
     double seconds;
@@ -139,6 +139,7 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
         s->missing_cells = e.missing_cells;
         s->unseen_levels = e.unseen_levels;
         s->dropped = e.dropped;
+        s->cut = e.cut;
     }
     encoded_free(&e);
     free(rows);
@@ -455,6 +456,7 @@ static enum status predict_table(struct scoring *s, struct job *job, const struc
     s->missing_cells = e.missing_cells;
     s->unseen_levels = e.unseen_levels;
     s->dropped = e.dropped;
+    s->cut = e.cut;
     encoded_free(&e);
     return rc;
 }
@@ -522,6 +524,10 @@ static void tell_counts(struct workspace *ws, const struct scoring *s)
         ws_warn(ws, "unseen",
                 "%zu cells hold categories never seen in training; they were encoded as none of the "
                 "known ones", s->unseen_levels);
+    if (s->cut)
+        ws_warn(ws, "extreme", "%zu value%s far outside what training has seen (more than ten times "
+                "its largest, standardised) %s cut to that limit", s->cut, s->cut == 1 ? "" : "s",
+                s->cut == 1 ? "was" : "were");
     if (s->dropped)
         ws_note(ws, "dropped", "%zu rows were left out as the missing policy says", s->dropped);
 }

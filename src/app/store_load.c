@@ -3,6 +3,7 @@
  * Nothing is believed: every row's checksum is compared, every number has its range, arrays have
  * the size that their owner says, and a data file is read again and compared with what was noted.
  * What is damaged is left out and told; what is left works. */
+#include "app/options.h"
 #include "app/store_impl.h"
 
 #include "app/checksum.h"
@@ -1082,7 +1083,12 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->noise = noise;
     ws->hp_tuned = tuned;
     ws->scale_tuned = tuned && jdoc_bool(j, "$.scale_tuned");
-    ws->opt.seed = seed;
+    const bool typed = ws->origin && !strcmp(option_origin(ws->origin, "seed"), "command line");
+    if (!typed) { /* the command line is stronger than what the session kept */
+        ws->opt.seed = seed;
+        if (ws->origin)
+            option_mark(ws->origin, "seed", BY_SESSION);
+    }
     ws->opt.precision = precision;
 }
 
