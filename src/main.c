@@ -49,7 +49,7 @@ static const char usage_text[] =
     "  --threads N      threads that compute (results do not depend on it)\n"
     "  --mem SIZE       memory that may be used: 4GB\n"
     "  --precision P    float or double features\n"
-    "  --cpu LEVEL      portable, avx2 or avx512\n"
+    "  --cpu LEVEL      portable, avx2, avx512 or amx\n"
     "  --strict         warnings are errors\n"
     "  --accept-unconverged   exit with 0 although a fit stopped short of its tolerance\n"
     "  --plain          line mode: no full screen, one event a line\n"

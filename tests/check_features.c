@@ -739,7 +739,7 @@ END_TEST
 
 /* ---- processor levels ------------------------------------------------------------------------ */
 
-static const char *const levels[] = { "portable", "avx2", "avx512" };
+static const char *const levels[] = { "portable", "avx2", "avx512", "amx" };
 enum { N_LEVELS = sizeof levels / sizeof levels[0] };
 
 /* Check forks: a level forced here is gone with the test.  false: not on this machine. */
@@ -752,6 +752,55 @@ static bool at_level(int i)
     ck_assert(rc != ST_OK || strcmp(cpu_level(), levels[i]) == 0);
     return rc == ST_OK;
 }
+
+/* Gram and Z'dZ against plain loops over the interpreter's rows, at sizes on both sides of the
+ * edges of blocks (32 columns, 32 and 256 rows) and of several tiles of the result.  Matrix units
+ * round features to 2^-18 of their size: twice that in a product. */
+static void check_gram(size_t n, size_t M)
+{
+    struct problem p = problem_new("rbf", n, 3, M, 1.5);
+    struct fop *f = problem_fop(&p, NULL, PREC_FLOAT, false);
+    double *y = normals(n, 105), *G = malloc(M * M * sizeof *G), *G0 = calloc(M * M, sizeof *G0);
+    double *zty = malloc(M * sizeof *zty), *zty0 = calloc(M, sizeof *zty0);
+    double *C0 = calloc(M * M, sizeof *C0), *row = malloc((2 * M + interp_work(p.fm)) * 8);
+
+    for (size_t i = 0; i < n; i++) {
+        const double *z = p.Z + i * M;
+        interp_row(p.fm, &p.l, p.X + i * p.d, row + M, row, 0, row + 2 * M);
+        for (size_t b = 0; b < M; b++) {
+            zty0[b] += z[b] * y[i];
+            for (size_t a = 0; a < M; a++) {
+                G0[b * M + a] += z[a] * z[b];
+                C0[b * M + a] += z[a] * row[b];
+            }
+        }
+    }
+    ck_assert(fop_gram(f, y, G, zty, NULL, NULL, NULL) == ST_OK);
+    assert_near(M * M, G, G0, 8e-6, "gram");
+    assert_near(M, zty, zty0, 1e-5, "zty");
+    ck_assert(fop_dgram(f, 0, G, NULL, NULL) == ST_OK);
+    assert_near(M * M, G, C0, 1e-5, "dgram");
+    ck_assert(fop_gram(f, NULL, G, NULL, NULL, NULL, NULL) == ST_OK); /* the workspace again */
+    assert_near(M * M, G, G0, 8e-6, "gram");
+    for (size_t a = 0; a < M; a++)
+        for (size_t b = 0; b < a; b++)
+            ck_assert(G[a * M + b] == G[b * M + a]);
+    fop_free(f);
+    free(y), free(G), free(G0), free(zty), free(zty0), free(C0), free(row);
+    problem_free(&p);
+}
+
+START_TEST(test_level_gram)
+{
+    if (!at_level(_i))
+        return;
+    check_gram(1, 2);
+    check_gram(33, 30);
+    check_gram(300, 34);
+    check_gram(700, 290);
+    check_gram(257, 520);
+}
+END_TEST
 
 START_TEST(test_level_products)
 {
@@ -989,6 +1038,7 @@ int main(void)
     tcase_add_loop_test(t, test_row_scale, 0, 2);
     tcase_add_test(t, test_dense_operator);
     tcase_add_loop_test(t, test_level_products, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_gram, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_sincos, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht, 0, N_LEVELS);
     tcase_add_test(t, test_gram_of_small_noise);

@@ -57,7 +57,7 @@ struct backend_ops {
                            struct err *);
 };
 const struct backend_ops *backend_cpu(void);
-/* The CPU level in force: "portable", "avx2" or "avx512"; cpu_force_level before the first use. */
+/* The CPU level in force: "portable", "avx2", "avx512" or "amx"; cpu_force_level before the first use. */
 const char *cpu_level(void);
 enum status cpu_force_level(const char *level, struct err *err);
 

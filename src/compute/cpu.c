@@ -15,7 +15,7 @@ static const struct simd *cpu_table(size_t i)
 {
     static const struct simd *const tables[] = {
 #ifdef __x86_64__
-        &simd_avx512, &simd_avx2,
+        &simd_amx, &simd_avx512, &simd_avx2,
 #endif
         &simd_portable,
     };
@@ -26,6 +26,8 @@ static bool cpu_runs(const struct simd *s)
 {
 #ifdef __x86_64__
     __builtin_cpu_init();
+    if (s == &simd_amx)
+        return cpu_runs(&simd_avx512) && simd_amx_usable();
     if (s == &simd_avx512)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
@@ -62,7 +64,7 @@ enum status cpu_force_level(const char *level, struct err *err)
             return ST_OK;
         }
     return err_set(err, ST_NOT_FOUND,
-                   "there is no processor level \"%s\": portable, avx2 or avx512", level);
+                   "there is no processor level \"%s\": portable, avx2, avx512 or amx", level);
 }
 
 void simd_term_free(struct simd_term *t)

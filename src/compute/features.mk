@@ -20,6 +20,7 @@ libcompute_a_SOURCES += \
   src/compute/rng.c \
   src/compute/rng.h \
   src/compute/simd.h \
+  src/compute/simd_amx.c \
   src/compute/simd_avx2.c \
   src/compute/simd_avx512.c \
   src/compute/simd_level.h \

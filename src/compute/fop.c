@@ -3,7 +3,8 @@
  *
  * A block of rows is generated once, in chunks, by the pool; then tiles of the result are tasks
  * that each walk over the chunks in order.  A tile's sums inside one chunk are float32, chunks meet
- * in float64: nothing depends on who computed what. */
+ * in float64: nothing depends on who computed what.  On matrix units (simd_tiles) the Grams take
+ * features packed for them, rounded to 17 bits. */
 #include "compute/fop.h"
 
 #include "base/mem.h"
@@ -19,10 +20,12 @@ enum {
     CHUNK_ROWS = 256,   /* rows whose products are summed in float32 */
     CHUNKS_MOST = 16,   /* chunks in a block of rows */
     TILE = 512,         /* edge of a tile of the result */
+    TILE_UNITS = 256,   /* the same on matrix units */
     DENSE_GROUPS = 32,  /* partial sums of a dense operator */
     PAD = 16,           /* keeps rows of Z off the same cache sets */
 };
-static const size_t block_bytes = (size_t)128 << 20; /* features of one block, at most */
+static const size_t block_bytes = (size_t)128 << 20; /* features of one block, at most; */
+static const size_t block_bytes_units = (size_t)256 << 20; /* packed ones, of both factors */
 
 struct fop {
     const struct backend_ops *be;
@@ -33,6 +36,7 @@ struct fop {
     const double *Z; /* dense: given; else NULL */
     size_t ld;
     double *part; /* dense: DENSE_GROUPS x M */
+    struct panel *panel; /* the last product's workspace, for the next one alike */
 };
 
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
@@ -71,12 +75,15 @@ struct fop *fop_dense(const double *Z, size_t n, size_t M, size_t ld, struct poo
     return f;
 }
 
+static void panel_free(struct panel *p);
+
 void fop_free(struct fop *f)
 {
     if (!f)
         return;
     if (f->state)
         f->be->close(f->state);
+    panel_free(f->panel);
     free(f->part);
     free(f);
 }
@@ -226,13 +233,19 @@ enum status fop_dtile(struct fop *f, size_t ihp, size_t r0, size_t r1, double *d
 struct panel {
     struct fop *f;
     bool dbl;
-    size_t size, rows, chunks; /* bytes of a number; rows and chunks of the present block */
+    size_t size, most;         /* bytes of a number; rows of a block */
+    size_t rows, chunks;       /* of the present block */
     size_t r0, ldz, ldb, L;    /* first row; leading dimensions; columns of the right factor */
+    size_t edge;               /* of a tile of the result */
     char *z, *b;               /* block of Z, right factor (row-major; b NULL: z itself) */
+    const struct simd_tiles *units; /* then z and b hold packed chunks, chunk_bytes apart */
+    size_t chunk_bytes;
     char *omega;               /* sketch: M x L */
     bool derivative;           /* b is dZ/dlog hp[ihp] */
     size_t ihp;
-    char *tmp;                 /* per worker: one tile; in float32 mode also dtile's doubles */
+    char *tmp;                 /* per worker: a chunk's product, dtile's doubles, or rows to pack */
+    double *sum;               /* per worker: a tile of the result, edge columns of lds */
+    size_t lds;
     size_t tmp_bytes;
     const double *y;           /* Gram: also Z'y, chunk by chunk */
     double *zty;               /* CHUNKS_MOST x M */
@@ -251,13 +264,14 @@ static void panel_free(struct panel *p)
     free(p->b);
     free(p->omega);
     free(p->tmp);
+    free(p->sum);
     free(p->zty);
     free(p);
 }
 
-static size_t block_rows(const struct fop *f, size_t columns, size_t size)
+static size_t block_rows(const struct fop *f, size_t bytes, size_t columns, size_t size)
 {
-    size_t chunks = block_bytes / (CHUNK_ROWS * columns * size);
+    size_t chunks = bytes / (CHUNK_ROWS * columns * size);
 
     chunks = chunks < 1 ? 1 : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     const size_t rows = chunks * CHUNK_ROWS;
@@ -278,24 +292,85 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     p->ldz = f->M + PAD;
     p->L = L ? L : f->M;
     p->ldb = L ? L + PAD : p->ldz;
-    p->rows = block_rows(f, f->M + L, p->size);
+    p->edge = TILE;
+    p->most = block_rows(f, block_bytes, f->M + L, p->size);
     p->tmp_bytes = (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
-    p->z = mem_aligned(p->rows * p->ldz, p->size, "features of a row block", err);
-    p->b = L ? mem_aligned(p->rows * p->ldb, p->size, "right factor of a row block", err) : NULL;
+    p->z = mem_aligned(p->most * p->ldz, p->size, "features of a row block", err);
+    p->b = L ? mem_aligned(p->most * p->ldb, p->size, "right factor of a row block", err) : NULL;
+    p->lds = p->edge + PAD;
     p->tmp = mem_aligned(threads, p->tmp_bytes, "product tiles", err);
-    if (!p->z || (L && !p->b) || !p->tmp) {
+    p->sum = mem_aligned(threads * p->edge, p->lds * sizeof *p->sum, "product tiles", err);
+    if (!p->z || (L && !p->b) || !p->tmp || !p->sum) {
         panel_free(p);
         return NULL;
     }
     return p;
 }
 
+/* Whether Z'Z (derivative: Z'dZ) goes over matrix units. */
+static bool units_serve(const struct fop *f, bool derivative)
+{
+    return simd_now()->tiles && !f->Z && f->precision == PREC_FLOAT &&
+           (!derivative || f->be->dtile32);
+}
+
+/* A panel for a Gram, or for Z'dZ. */
+static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
+{
+    if (!units_serve(f, derivative))
+        return panel_new(f, derivative ? f->M : 0, err);
+    if (f->panel) {
+        struct panel *kept = f->panel;
+        f->panel = NULL;
+        return kept;
+    }
+    struct panel *p = mem_calloc(1, sizeof *p, "row block", err);
+    if (!p)
+        return NULL;
+    *p = (struct panel){ .f = f, .units = simd_now()->tiles, .size = sizeof(float), .L = f->M,
+                         .edge = TILE_UNITS, .ldz = f->M + PAD, .ldb = f->M + PAD };
+    p->most = block_rows(f, block_bytes_units, 2 * f->M, sizeof(float));
+    p->chunk_bytes = p->units->bytes(f->M);
+    p->tmp_bytes = CHUNK_ROWS * p->ldz * sizeof(float);
+    const size_t chunks = (p->most + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    p->z = mem_aligned(chunks, p->chunk_bytes, "features of a row block", err);
+    p->b = p->z ? mem_aligned(chunks, p->chunk_bytes, "right factor of a row block", err) : NULL;
+    p->lds = p->edge + PAD;
+    p->tmp = p->b ? mem_aligned(pool_threads(f->pool), p->tmp_bytes, "rows of features", err)
+                  : NULL;
+    p->sum = p->tmp ? mem_aligned(pool_threads(f->pool) * p->edge, p->lds * sizeof *p->sum,
+                                  "product tiles", err)
+                    : NULL;
+    if (!p->sum) {
+        panel_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+/* A search asks for many Grams: small workspaces stay, their pages need not be cleared again. */
+static void panel_done(struct panel *p)
+{
+    enum { KEEP = 80 << 20 };
+
+    if (!p || !p->units || p->most * p->L * 2 * sizeof(float) > KEEP) {
+        panel_free(p);
+        return;
+    }
+    free(p->zty);
+    p->zty = NULL;
+    p->y = NULL;
+    p->lower = p->derivative = false;
+    p->failed = 0;
+    memset(p->errs, 0, sizeof p->errs);
+    p->f->panel = p;
+}
+
 /* dZ in float32 from the backend's float64 rows, a few at a time through the worker's scratch. */
-static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t worker,
+static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t worker, char *out,
                                    struct err *err)
 {
     const struct fop *f = p->f;
-    char *out = p->b + (r0 - p->r0) * p->ldb * p->size;
     double *row = (double *)(void *)(p->tmp + worker * p->tmp_bytes);
     const size_t step = p->tmp_bytes / sizeof(double) / f->M;
 
@@ -329,6 +404,27 @@ static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const
     }
 }
 
+/* The same rows for matrix units, one factor after the other through the worker's scratch. */
+static enum status packed_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, size_t worker,
+                                struct err *err)
+{
+    char *row = p->tmp + worker * p->tmp_bytes;
+    float *z = (float *)(void *)row;
+    char *right = p->z + chunk * p->chunk_bytes, *left = p->b + chunk * p->chunk_bytes;
+    enum status rc = fop_tile(p->f, r0, r1, z, p->ldz, err);
+
+    if (rc != ST_OK)
+        return rc;
+    p->units->pack(r1 - r0, p->f->M, z, p->ldz, p->derivative ? NULL : left, right);
+    if (p->zty)
+        zty_chunk(p, chunk, r0, r1, row);
+    if (p->derivative)
+        rc = derivative_rows(p, r0, r1, worker, row, err);
+    if (rc == ST_OK && p->derivative)
+        p->units->pack(r1 - r0, p->f->M, z, p->ldz, left, NULL);
+    return rc;
+}
+
 static void panel_chunk(void *ctx, size_t chunk, size_t worker)
 {
     struct panel *p = ctx;
@@ -341,10 +437,15 @@ static void panel_chunk(void *ctx, size_t chunk, size_t worker)
 
     if (p->failed || ctl_stopped(p->ctl))
         return;
+    if (p->units) {
+        if (packed_chunk(p, chunk, r0, r1, worker, err) != ST_OK)
+            p->failed = 1;
+        return;
+    }
     rc = p->dbl ? fop_tile64(f, r0, r1, (double *)(void *)z, p->ldz, err)
                 : fop_tile(f, r0, r1, (float *)(void *)z, p->ldz, err);
     if (rc == ST_OK && p->derivative)
-        rc = derivative_rows(p, r0, r1, worker, err);
+        rc = derivative_rows(p, r0, r1, worker, b, err);
     if (rc != ST_OK) {
         p->failed = 1;
         return;
@@ -363,12 +464,10 @@ static void panel_chunk(void *ctx, size_t chunk, size_t worker)
 }
 
 /* C(i0.., j0..) += sum over chunks of Z_chunk' B_chunk. */
-static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
+static void product_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t nj, size_t worker,
+                         double *sum)
 {
-    const size_t M = p->f->M, mi = M - i0 < TILE ? M - i0 : TILE;
-    const size_t nj = p->L - j0 < TILE ? p->L - j0 : TILE;
     const bool diagonal = p->lower && i0 == j0;
-    double *C = p->C + j0 * M + i0;
     float *tmp = (float *)(void *)(p->tmp + worker * p->tmp_bytes);
 
     for (size_t at = 0; at < p->rows; at += CHUNK_ROWS) {
@@ -377,11 +476,11 @@ static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
         const char *b = (p->b ? p->b + at * p->ldb * p->size : p->z + at * p->ldz * p->size) +
                         j0 * p->size;
         if (p->dbl && diagonal)
-            blas_dsyrk1(true, false, mi, rows, 1.0, (const double *)(const void *)z, p->ldz, 1.0, C,
-                        M);
+            blas_dsyrk1(true, false, mi, rows, 1.0, (const double *)(const void *)z, p->ldz, 1.0,
+                        sum, p->lds);
         else if (p->dbl)
             blas_dgemm1(false, true, mi, nj, rows, 1.0, (const double *)(const void *)z, p->ldz,
-                        (const double *)(const void *)b, p->ldb, 1.0, C, M);
+                        (const double *)(const void *)b, p->ldb, 1.0, sum, p->lds);
         else if (diagonal)
             blas_ssyrk1(true, false, mi, rows, 1.0F, (const float *)(const void *)z, p->ldz, 0.0F,
                         tmp, TILE);
@@ -390,15 +489,62 @@ static void product_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
                         (const float *)(const void *)b, p->ldb, 0.0F, tmp, TILE);
         for (size_t j = 0; !p->dbl && j < nj; j++) {
             const size_t top = diagonal ? j : 0;
-            simd_now()->add(mi - top, tmp + j * TILE + top, C + j * M + top);
+            simd_now()->add(mi - top, tmp + j * TILE + top, sum + j * p->lds + top);
         }
     }
+}
+
+static void units_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t nj, double *sum)
+{
+    for (size_t c = 0; c < p->chunks; c++) {
+        const size_t left = p->rows - c * CHUNK_ROWS;
+        const char *z = p->z + c * p->chunk_bytes, *b = p->b + c * p->chunk_bytes;
+        const bool more = c + 1 < p->chunks;
+        p->units->product(left < CHUNK_ROWS ? left : CHUNK_ROWS, z, i0, mi, b, j0, nj, p->lower,
+                          sum, p->lds, more ? z + p->chunk_bytes : NULL,
+                          more ? b + p->chunk_bytes : NULL);
+    }
+}
+
+/* The other triangle from a tile of the lower one, both by whole cache lines. */
+static void mirror_tile(double *G, size_t M, size_t i0, size_t mi, size_t j0, size_t nj)
+{
+    enum { EDGE = 16 };
+
+    for (size_t jb = j0; jb < j0 + nj; jb += EDGE)
+        for (size_t ib = i0 > jb ? i0 : jb; ib < i0 + mi; ib += EDGE)
+            for (size_t i = ib; i < i0 + mi && i < ib + EDGE; i++)
+                for (size_t j = jb; j < j0 + nj && j < jb + EDGE && j < i; j++)
+                    G[i * M + j] = G[j * M + i];
+}
+
+/* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
+ * apart, would throw each other out of the cache at every chunk. */
+static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
+{
+    const size_t M = p->f->M, mi = M - i0 < p->edge ? M - i0 : p->edge;
+    const size_t nj = p->L - j0 < p->edge ? p->L - j0 : p->edge;
+    double *sum = p->sum + worker * p->edge * p->lds;
+
+    memset(sum, 0, nj * p->lds * sizeof *sum);
+    if (p->units)
+        units_tile(p, i0, mi, j0, nj, sum);
+    else
+        product_tile(p, i0, mi, j0, nj, worker, sum);
+    for (size_t j = 0; j < nj; j++) {
+        const size_t top = p->lower && i0 == j0 ? j : 0;
+        double *c = p->C + (j0 + j) * M + i0;
+        for (size_t i = top; i < mi; i++)
+            c[i] = (p->r0 ? c[i] : 0.0) + sum[j * p->lds + i];
+    }
+    if (p->lower && p->r0 + p->rows == p->f->n)
+        mirror_tile(p->C, M, i0, mi, j0, nj);
 }
 
 static void panel_tile(void *ctx, size_t task, size_t worker)
 {
     struct panel *p = ctx;
-    const size_t down = (p->f->M + TILE - 1) / TILE;
+    const size_t down = (p->f->M + p->edge - 1) / p->edge;
     size_t i = task % down, j = task / down;
 
     if (p->lower) { /* task counts the lower triangle column by column */
@@ -410,19 +556,19 @@ static void panel_tile(void *ctx, size_t task, size_t worker)
         i = j + task;
     }
     if (!ctl_stopped(p->ctl))
-        product_tile(p, i * TILE, j * TILE, worker);
+        result_tile(p, i * p->edge, j * p->edge, worker);
 }
 
 static enum status panel_run(struct panel *p, double *C, double *zty, const char *phase,
                              const struct ctl *ctl, struct err *err)
 {
     struct fop *f = p->f;
-    const size_t most = p->rows, down = (f->M + TILE - 1) / TILE, across = (p->L + TILE - 1) / TILE;
+    const size_t most = p->most, down = (f->M + p->edge - 1) / p->edge;
+    const size_t across = (p->L + p->edge - 1) / p->edge;
     const size_t tiles = p->lower ? down * (down + 1) / 2 : down * across;
 
     p->C = C;
     p->ctl = ctl;
-    memset(C, 0, f->M * p->L * sizeof *C);
     for (p->r0 = 0; p->r0 < f->n; p->r0 += most) {
         p->rows = f->n - p->r0 < most ? f->n - p->r0 : most;
         p->chunks = (p->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
@@ -445,21 +591,10 @@ static enum status panel_run(struct panel *p, double *C, double *zty, const char
     return ST_OK;
 }
 
-static void mirror(double *G, size_t M)
-{
-    enum { EDGE = 64 }; /* both triangles' cache lines are used whole */
-
-    for (size_t jb = 0; jb < M; jb += EDGE)
-        for (size_t ib = jb; ib < M; ib += EDGE)
-            for (size_t j = jb; j < M && j < jb + EDGE; j++)
-                for (size_t i = ib > j ? ib : j + 1; i < M && i < ib + EDGE; i++)
-                    G[i * M + j] = G[j * M + i];
-}
-
 enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, double *yty,
                      const struct ctl *ctl, struct err *err)
 {
-    struct panel *p = panel_new(f, 0, err);
+    struct panel *p = panel_gram(f, false, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK && y && zty) {
@@ -472,11 +607,9 @@ enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, dou
         p->lower = true;
         rc = panel_run(p, G, p->zty ? zty : NULL, "gram", ctl, err);
     }
-    if (rc == ST_OK)
-        mirror(G, f->M);
     if (rc == ST_OK && y && yty)
         *yty = blas_ddot(f->n, y, y);
-    panel_free(p);
+    panel_done(p);
     return rc;
 }
 
@@ -484,7 +617,7 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
 {
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
-    struct panel *p = panel_new(f, f->M, err);
+    struct panel *p = panel_gram(f, true, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK) {
@@ -492,7 +625,7 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
         p->ihp = ihp;
         rc = panel_run(p, C, NULL, "gram", ctl, err);
     }
-    panel_free(p);
+    panel_done(p);
     return rc;
 }
 

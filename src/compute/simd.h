@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "compute/featmap.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SIMD_LANES_MOST = 16, SIMD_RHS_MOST = 8 };
@@ -64,16 +65,36 @@ struct simd_real {
     void (*sincospi)(size_t n, const void *t, void *s, void *c);
 };
 
+/* Products C += R'L of float32 blocks on matrix units, where a level has them.  Numbers are rounded
+ * to 17 bits, products are exact, their sums over a block's rows float32. */
+enum { SIMD_TILES_ROWS = 256, SIMD_TILES_COLS = 32 };
+struct simd_tiles {
+    size_t (*bytes)(size_t cols); /* of a packed block of up to SIMD_TILES_ROWS rows; one form */
+    /* Packs a row-major block, 64-byte aligned results; z is rounded in place.  The two factors of a
+     * product have forms of their own; either may be NULL. */
+    void (*pack)(size_t rows, size_t cols, float *z, size_t ld, void *left, void *right);
+    /* C[j * ldc + i] += sum over rows of R(i0 + i) L(j0 + j), i < mi, j < nj; i0, j0 multiples of
+     * SIMD_TILES_COLS.  lower: of blocks above the diagonal nothing is added.  next_*: factors whose
+     * columns will be asked for next, fetched into the cache meanwhile; or NULL. */
+    void (*product)(size_t rows, const void *right, size_t i0, size_t mi, const void *left,
+                    size_t j0, size_t nj, bool lower, double *C, size_t ldc,
+                    const void *next_right, const void *next_left);
+};
+
 struct simd {
     const char *name;
     struct simd_real f32, f64;
+    const struct simd_tiles *tiles; /* NULL: none */
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
 };
 
 void simd_term_free(struct simd_term *);
 
-extern const struct simd simd_portable, simd_avx2, simd_avx512; /* the latter two on x86-64 only */
+/* All but the first on x86-64 only; simd_amx is simd_avx512 with matrix units. */
+extern const struct simd simd_portable, simd_avx2, simd_avx512, simd_amx;
+extern const struct simd_tiles simd_amx_tiles;
+bool simd_amx_usable(void); /* also asks the kernel for permission */
 /* The table in force (see cpu_level in backend.h). */
 const struct simd *simd_now(void);
 

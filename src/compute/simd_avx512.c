@@ -20,6 +20,8 @@
 
 #define LEVEL simd_avx512
 #define LEVEL_NAME "avx512"
+#define LEVEL_TILES simd_amx
+#define LEVEL_TILES_NAME "amx"
 #define VEC_BYTES 64
 #define LANES32 16
 #define LANES64 8

@@ -204,10 +204,12 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
       .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
       .rows = p##_rows, .fht = p##_fht, .sincospi = p##_sincospi }
 
-const struct simd LEVEL = {
-    .name = LEVEL_NAME,
-    .f32 = LEVEL_REAL(f32, float),
-    .f64 = LEVEL_REAL(f64, double),
-    .add = level_add,
-    .axpy_rows = level_axpy_rows,
-};
+#define LEVEL_LOOPS                                                                              \
+    .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \
+    .axpy_rows = level_axpy_rows
+
+const struct simd LEVEL = { .name = LEVEL_NAME, LEVEL_LOOPS };
+#ifdef LEVEL_TILES
+const struct simd LEVEL_TILES = { .name = LEVEL_TILES_NAME, LEVEL_LOOPS,
+                                  .tiles = &simd_amx_tiles };
+#endif

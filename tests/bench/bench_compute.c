@@ -1,7 +1,9 @@
 /* tests/bench/bench_compute.c -- how fast the inner loops run, beside an obvious baseline on the same
  * data in the same run and beside what the machine can do.
  *
- *   bench_compute [--json FILE] [--threads N] [--level portable|avx2|avx512]
+ *   bench_compute [--json FILE] [--threads N] [--level portable|avx2|avx512|amx] [--only PART]
+ *
+ * PART: limits fht sincos features pass stored products.
  *
  * Times are the best of several repeats: of the thread's CPU time for one thread, which other work on
  * the machine disturbs least, of wall time for several.
@@ -483,15 +485,22 @@ static void write_json(const char *path)
     }
 }
 
+static bool wanted(const char *only, const char *part)
+{
+    return !only || strcmp(only, part) == 0;
+}
+
 int main(int argc, char **argv)
 {
-    const char *path = NULL;
+    const char *path = NULL, *only = NULL;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
             path = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             threads = (size_t)atoi(argv[++i]);
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
         else if (strcmp(argv[i], "--level") == 0 && i + 1 < argc) {
             struct err err;
             if (cpu_force_level(argv[++i], &err) != ST_OK) {
@@ -509,22 +518,32 @@ int main(int argc, char **argv)
     printf("%-46s %9s %-14s %-34s %7s %6s\n", "what", "value", "unit", "baseline", "ratio",
            "of limit");
     bench_limits();
-    bench_fht();
-    bench_sincos();
-    bench_features(16, 4096, false);
-    bench_features(128, 4096, false);
-    bench_features(1024, 8192, false);
-    bench_features(1024, 8192, true);
-    bench_pass("rbf", 8, 8192, PREC_FLOAT);
-    bench_pass("rbf", 100, 8192, PREC_FLOAT);
-    bench_pass("matern(nu=1/2)", 8, 8192, PREC_FLOAT);
-    bench_pass("rbf", 8, 8192, PREC_DOUBLE);
-    bench_stored(8, 8192);
-    repeats = 3;
-    bench_gram(8192, 2048, PREC_FLOAT);
-    bench_gram(8192, 4096, PREC_FLOAT);
-    bench_gram(4096, 2048, PREC_DOUBLE);
-    bench_sketch(8192, 8192, 512);
+    if (wanted(only, "fht"))
+        bench_fht();
+    if (wanted(only, "sincos"))
+        bench_sincos();
+    if (wanted(only, "features")) {
+        bench_features(8, 4096, false);
+        bench_features(16, 4096, false);
+        bench_features(128, 4096, false);
+        bench_features(1024, 8192, false);
+        bench_features(1024, 8192, true);
+    }
+    if (wanted(only, "pass")) {
+        bench_pass("rbf", 8, 8192, PREC_FLOAT);
+        bench_pass("rbf", 100, 8192, PREC_FLOAT);
+        bench_pass("matern(nu=1/2)", 8, 8192, PREC_FLOAT);
+        bench_pass("rbf", 8, 8192, PREC_DOUBLE);
+    }
+    if (wanted(only, "stored"))
+        bench_stored(8, 8192);
+    if (wanted(only, "products")) {
+        repeats = 3;
+        bench_gram(8192, 2048, PREC_FLOAT);
+        bench_gram(8192, 4096, PREC_FLOAT);
+        bench_gram(4096, 2048, PREC_DOUBLE);
+        bench_sketch(8192, 8192, 512);
+    }
     if (path)
         write_json(path);
     buf_free(&json);
