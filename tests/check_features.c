@@ -650,6 +650,57 @@ START_TEST(test_matrix_products)
 }
 END_TEST
 
+/* Z'Z formed once: the same products from it, the same bits for any thread count, until new
+ * hyperparameters. */
+START_TEST(test_formed)
+{
+    static const size_t threads[] = { 1, 2, 3, 8 };
+    const size_t n = 400, M = _i ? 700 : 40, L = 9; /* several tiles, the last ones not full; one */
+    struct problem p = problem_new("matern(nu=3/2)", n, 3, M, 1.3);
+    double *P = normals(RHS * M, 101), *W0 = malloc(RHS * M * sizeof *W0), *y = normals(n, 7);
+    double *W = malloc(RHS * M * sizeof *W), *first = malloc(RHS * M * sizeof *first);
+    double *G = malloc(M * M * sizeof *G), *zty = malloc(2 * M * sizeof *zty);
+    size_t ld;
+
+    for (size_t i = 0; i < 4; i++) {
+        struct pool *pool = pool_new(threads[i], NULL);
+        struct fop *f = problem_fop(&p, pool, PREC_DOUBLE, false);
+        ck_assert_ptr_null(fop_formed(f, &ld));
+        ck_assert(fop_pass(f, RHS, P, W0, NULL, NULL) == ST_OK);
+        ck_assert(fop_gram(f, y, G, zty, NULL, NULL, NULL) == ST_OK);
+        ck_assert(fop_form(f, NULL, NULL) == ST_OK);
+        const double *A = fop_formed(f, &ld);
+        for (size_t j = 0; j < M; j++)
+            ck_assert(memcmp(A + j * ld, G + j * M, M * sizeof *G) == 0);
+        ck_assert(fop_pass(f, 1, P, W, NULL, NULL) == ST_OK);
+        assert_near(M, W, W0, 1e-12, "pass");
+        ck_assert(fop_pass(f, RHS, P, W, NULL, NULL) == ST_OK);
+        assert_near(RHS * M, W, W0, 1e-12, "pass");
+        if (i == 0)
+            memcpy(first, W, RHS * M * sizeof *W);
+        ck_assert(memcmp(first, W, RHS * M * sizeof *W) == 0);
+        ck_assert(fop_sketch(f, L, P, W, NULL, NULL) == ST_OK);
+        assert_near(L * M, W, W0, 1e-12, "sketch");
+        ck_assert(fop_gram(f, y, G, zty + M, NULL, NULL, NULL) == ST_OK);
+        assert_near(M, zty + M, zty, 1e-12, "zty");
+        for (size_t j = 0; j < M; j++)
+            ck_assert(memcmp(A + j * ld, G + j * M, M * sizeof *G) == 0);
+        const double l = 0.4;
+        ck_assert(fop_set(f, &l, NULL) == ST_OK);
+        ck_assert_ptr_null(fop_formed(f, &ld));
+        ck_assert(fop_pass(f, 1, P, W, NULL, NULL) == ST_OK);
+        double apart = 0.0;
+        for (size_t j = 0; j < M; j++)
+            apart += fabs(W[j] - W0[j]);
+        ck_assert_double_gt(apart, 0.1 * norm(M, W0));
+        fop_free(f);
+        pool_free(pool);
+    }
+    free(P), free(W0), free(y), free(W), free(first), free(G), free(zty);
+    problem_free(&p);
+}
+END_TEST
+
 /* Factors of rows, as roots of weights: everything is as if they had been multiplied into Z. */
 START_TEST(test_row_scale)
 {
@@ -1035,6 +1086,7 @@ int main(void)
     tcase_add_loop_test(t, test_derivative, 0, 4);
     tcase_add_loop_test(t, test_same_bits, 0, 2);
     tcase_add_loop_test(t, test_matrix_products, 0, 2);
+    tcase_add_loop_test(t, test_formed, 0, 2);
     tcase_add_loop_test(t, test_row_scale, 0, 2);
     tcase_add_test(t, test_dense_operator);
     tcase_add_loop_test(t, test_level_products, 0, N_LEVELS);

@@ -446,7 +446,23 @@ START_TEST(solvers_agree)
     ck_assert_double_le(sqrt(dp / norm), 7e-6);
     ck_assert_double_le(sqrt(dc / norm), 7e-6);
     ck_assert(pcg->Mv == 256 && memcmp(pcg->L, direct->L, sizeof(double)) == 0);
-    model_unref(direct), model_unref(pcg), model_unref(cg);
+    model_unref(pcg), model_unref(cg);
+    static const enum plan plans[] = { PLAN_STORE, PLAN_REGENERATE, PLAN_DIRECT };
+    static const char *const words[] = { "store", "regenerate", "direct" };
+    for (size_t i = 0; i < 6; i++) { /* iterations on the features, and on Z'Z formed once */
+        o.solver = i % 2 ? "cg" : "pcg";
+        o.plan = plans[i / 2];
+        struct model *m = fit(&p->src.base, p->y, &o, NULL, &b);
+        ck_assert_str_eq(b.plan, words[i / 2]);
+        ck_assert_str_eq(b.solver, o.solver);
+        ck_assert_int_eq(b.why, OUT_RTOL);
+        dp = 0;
+        for (size_t j = 0; j < 256; j++)
+            dp += pow(direct->w[j] - m->w[j], 2);
+        ck_assert_double_le(sqrt(dp / norm), 7e-6);
+        model_unref(m);
+    }
+    model_unref(direct);
     free(p);
 }
 END_TEST
@@ -457,6 +473,7 @@ START_TEST(same_bits_for_any_thread_count)
     static const struct { const char *solver; size_t features, rank; enum plan plan; } way[] = {
         { "direct", 384, 0, PLAN_AUTO }, { "pcg", 384, 96, PLAN_STORE },
         { "pcg", 384, 96, PLAN_REGENERATE }, { "exact", 0, 0, PLAN_AUTO },
+        { "pcg", 384, 96, PLAN_DIRECT },
     };
     struct prob *p = prob_make();
     struct model *first = NULL;
@@ -755,16 +772,28 @@ START_TEST(plan_follows_sizes)
 
     ck_assert_int_eq(model_plan(100000, 10, &o, 2, &plan, &bytes, note, NULL), ST_OK);
     ck_assert_int_eq(plan, PLAN_DIRECT);
-    o.features = 8192;
+    o.features = 16384;
+    o.rank = 32;
     o.solver = "pcg";
-    o.mem_limit = (size_t)8 << 30;
-    ck_assert_int_eq(model_plan(36000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    o.mem_limit = (size_t)16 << 30;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
     ck_assert_int_eq(plan, PLAN_STORE);
-    ck_assert(bytes > 36000 * 8192 * 4ul);
-    o.mem_limit = (size_t)1 << 30; /* Z does not fit: regenerated */
-    ck_assert_int_eq(model_plan(36000, 8, &o, 2, &plan, &less, note, NULL), ST_OK);
+    ck_assert_ptr_nonnull(strstr(note, "stores the features"));
+    ck_assert(bytes > 100000 * 16384 * 4ul);
+    o.mem_limit = (size_t)2 << 30; /* Z does not fit: regenerated */
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &less, note, NULL), ST_OK);
     ck_assert_int_eq(plan, PLAN_REGENERATE);
-    ck_assert(less < bytes && less < ((size_t)1 << 30));
+    ck_assert(less < bytes && less < ((size_t)2 << 30));
+    o.features = 4096; /* a sketch of rank 1024 costs more than Z'Z */
+    o.rank = 1024;
+    ck_assert_int_eq(model_plan(36000, 8, &o, 2, &plan, &less, note, NULL), ST_OK);
+    ck_assert_int_eq(plan, PLAN_DIRECT);
+    ck_assert_ptr_nonnull(strstr(note, "iterates on it"));
+    o.plan = PLAN_STORE; /* as asked */
+    ck_assert_int_eq(model_plan(36000, 8, &o, 2, &plan, &less, note, NULL), ST_OK);
+    ck_assert_int_eq(plan, PLAN_STORE);
+    o.plan = PLAN_AUTO;
+    o.mem_limit = (size_t)1 << 30;
     o.solver = "exact";
     ck_assert_int_eq(model_plan(36000, 8, &o, 2, &plan, &less, note, NULL), ST_LIMIT);
 }
@@ -821,7 +850,7 @@ int main(void)
     tcase_add_loop_test(t, exact_agrees_with_long_double, 0, 5);
     tcase_add_test(t, exact_survives_duplicates);
     tcase_add_test(t, solvers_agree);
-    tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 4);
+    tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 5);
     tcase_add_loop_test(t, rebuilt_variance_has_the_same_bits, 0, 3);
     tcase_add_test(t, predictions_do_not_depend_on_chunks);
     tcase_add_test(t, variance_modes);

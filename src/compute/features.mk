@@ -7,6 +7,8 @@ libcompute_a_SOURCES += \
   src/compute/featmap.h \
   src/compute/fop.c \
   src/compute/fop.h \
+  src/compute/gram.c \
+  src/compute/gram.h \
   src/compute/interp.c \
   src/compute/interp.h \
   src/compute/kernel.c \

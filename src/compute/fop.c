@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "compute/blas.h"
+#include "compute/gram.h"
 #include "compute/simd.h"
 
 #include <math.h>
@@ -37,6 +38,7 @@ struct fop {
     size_t ld;
     double *part; /* dense: DENSE_GROUPS x M */
     struct panel *panel; /* the last product's workspace, for the next one alike */
+    struct gram *formed; /* Z'Z, or NULL */
 };
 
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
@@ -84,6 +86,7 @@ void fop_free(struct fop *f)
     if (f->state)
         f->be->close(f->state);
     panel_free(f->panel);
+    gram_free(f->formed);
     free(f->part);
     free(f);
 }
@@ -160,7 +163,20 @@ enum status fop_set(struct fop *f, const double *hp, struct err *err)
 {
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
+    fop_unform(f);
     return f->be->set(f->state, hp, err);
+}
+
+void fop_unform(struct fop *f)
+{
+    gram_free(f->formed);
+    f->formed = NULL;
+}
+
+const double *fop_formed(const struct fop *f, size_t *ld)
+{
+    *ld = f->formed ? f->formed->ld : 0;
+    return f->formed ? f->formed->A : NULL;
 }
 
 enum status fop_pass(struct fop *f, size_t k, const double *P, double *W, const struct ctl *ctl,
@@ -168,6 +184,10 @@ enum status fop_pass(struct fop *f, size_t k, const double *P, double *W, const 
 {
     enum status rc = ST_OK;
 
+    if (f->formed && ctl_stopped(ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (f->formed)
+        return gram_apply(f->formed, f->pool, k, P, W, err);
     if (!f->Z)
         return f->be->pass(f->state, k, P, W, ctl, err);
     for (size_t c = 0; rc == ST_OK && c < k; c++)
@@ -249,7 +269,8 @@ struct panel {
     size_t tmp_bytes;
     const double *y;           /* Gram: also Z'y, chunk by chunk */
     double *zty;               /* CHUNKS_MOST x M */
-    double *C;                 /* result: M x L, column-major, ld = M */
+    double *C;                 /* result: M x L, column-major */
+    size_t ldc;
     bool lower;                /* only tiles on and below the diagonal */
     const struct ctl *ctl;
     atomic_int failed;
@@ -507,7 +528,7 @@ static void units_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t 
 }
 
 /* The other triangle from a tile of the lower one, both by whole cache lines. */
-static void mirror_tile(double *G, size_t M, size_t i0, size_t mi, size_t j0, size_t nj)
+static void mirror_tile(double *G, size_t ld, size_t i0, size_t mi, size_t j0, size_t nj)
 {
     enum { EDGE = 16 };
 
@@ -515,7 +536,7 @@ static void mirror_tile(double *G, size_t M, size_t i0, size_t mi, size_t j0, si
         for (size_t ib = i0 > jb ? i0 : jb; ib < i0 + mi; ib += EDGE)
             for (size_t i = ib; i < i0 + mi && i < ib + EDGE; i++)
                 for (size_t j = jb; j < j0 + nj && j < jb + EDGE && j < i; j++)
-                    G[i * M + j] = G[j * M + i];
+                    G[i * ld + j] = G[j * ld + i];
 }
 
 /* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
@@ -533,12 +554,12 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
         product_tile(p, i0, mi, j0, nj, worker, sum);
     for (size_t j = 0; j < nj; j++) {
         const size_t top = p->lower && i0 == j0 ? j : 0;
-        double *c = p->C + (j0 + j) * M + i0;
+        double *c = p->C + (j0 + j) * p->ldc + i0;
         for (size_t i = top; i < mi; i++)
             c[i] = (p->r0 ? c[i] : 0.0) + sum[j * p->lds + i];
     }
     if (p->lower && p->r0 + p->rows == p->f->n)
-        mirror_tile(p->C, M, i0, mi, j0, nj);
+        mirror_tile(p->C, p->ldc, i0, mi, j0, nj);
 }
 
 static void panel_tile(void *ctx, size_t task, size_t worker)
@@ -559,7 +580,7 @@ static void panel_tile(void *ctx, size_t task, size_t worker)
         result_tile(p, i * p->edge, j * p->edge, worker);
 }
 
-static enum status panel_run(struct panel *p, double *C, double *zty, const char *phase,
+static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty, const char *phase,
                              const struct ctl *ctl, struct err *err)
 {
     struct fop *f = p->f;
@@ -568,6 +589,7 @@ static enum status panel_run(struct panel *p, double *C, double *zty, const char
     const size_t tiles = p->lower ? down * (down + 1) / 2 : down * across;
 
     p->C = C;
+    p->ldc = ldc;
     p->ctl = ctl;
     for (p->r0 = 0; p->r0 < f->n; p->r0 += most) {
         p->rows = f->n - p->r0 < most ? f->n - p->r0 : most;
@@ -591,8 +613,8 @@ static enum status panel_run(struct panel *p, double *C, double *zty, const char
     return ST_OK;
 }
 
-enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, double *yty,
-                     const struct ctl *ctl, struct err *err)
+static enum status gram_into(struct fop *f, const double *y, double *G, size_t ld, double *zty,
+                             const struct ctl *ctl, struct err *err)
 {
     struct panel *p = panel_gram(f, false, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
@@ -605,11 +627,39 @@ enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, dou
     }
     if (rc == ST_OK) {
         p->lower = true;
-        rc = panel_run(p, G, p->zty ? zty : NULL, "gram", ctl, err);
+        rc = panel_run(p, G, ld, p->zty ? zty : NULL, "gram", ctl, err);
     }
+    panel_done(p);
+    return rc;
+}
+
+enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, double *yty,
+                     const struct ctl *ctl, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if (!f->formed)
+        rc = gram_into(f, y, G, f->M, zty, ctl, err);
+    for (size_t j = 0; f->formed && j < f->M; j++)
+        memcpy(G + j * f->M, f->formed->A + j * f->formed->ld, f->M * sizeof *G);
+    if (f->formed && y && zty)
+        rc = fop_ztv(f, 1, y, zty, ctl, err);
     if (rc == ST_OK && y && yty)
         *yty = blas_ddot(f->n, y, y);
-    panel_done(p);
+    return rc;
+}
+
+enum status fop_form(struct fop *f, const struct ctl *ctl, struct err *err)
+{
+    struct gram *g = NULL;
+    enum status rc = f->formed ? ST_OK : gram_new(&g, f->M, err);
+
+    if (rc == ST_OK && g)
+        rc = gram_into(f, NULL, g->A, g->ld, NULL, ctl, err);
+    if (rc != ST_OK)
+        gram_free(g);
+    else if (g)
+        f->formed = g;
     return rc;
 }
 
@@ -623,7 +673,7 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
     if (rc == ST_OK) {
         p->derivative = true;
         p->ihp = ihp;
-        rc = panel_run(p, C, NULL, "gram", ctl, err);
+        rc = panel_run(p, C, f->M, NULL, "gram", ctl, err);
     }
     panel_done(p);
     return rc;
@@ -632,6 +682,11 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
 enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
                        const struct ctl *ctl, struct err *err)
 {
+    if (f->formed && ctl_stopped(ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (f->formed)
+        return blas_dgemm(f->pool, false, false, f->M, L, f->M, 1.0, f->formed->A, f->formed->ld,
+                          Omega, f->M, 0.0, Y, f->M, err);
     struct panel *p = panel_new(f, L, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 
@@ -646,7 +701,7 @@ enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
             else
                 ((float *)(void *)p->omega)[i] = (float)Omega[i];
         }
-        rc = panel_run(p, Y, NULL, "sketch", ctl, err);
+        rc = panel_run(p, Y, f->M, NULL, "sketch", ctl, err);
     }
     panel_free(p);
     return rc;

@@ -38,6 +38,12 @@ enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz
  * to lam2 ~ 1e-7 n.  zty (M) and yty may be NULL.  Same bits for any thread count. */
 enum status fop_gram(struct fop *, const double *y, double *G, double *zty, double *yty,
                      const struct ctl *, struct err *);
+/* Forms Z'Z once, as fop_gram, and keeps it (8 M^2 bytes): pass, gram and sketch then work on it
+ * and no longer on the features, until fop_set or fop_unform. */
+enum status fop_form(struct fop *, const struct ctl *, struct err *);
+void fop_unform(struct fop *);
+/* The matrix formed, M columns of *ld, both triangles; NULL: none. */
+const double *fop_formed(const struct fop *, size_t *ld);
 /* C = Z' dZ_i, dZ_i = dZ / d log hp[i] (M x M, not symmetric, column-major), for the exact
  * gradient.  Sums as in fop_gram. */
 enum status fop_dgram(struct fop *, size_t ihp, double *C, const struct ctl *, struct err *);

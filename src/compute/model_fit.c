@@ -351,6 +351,10 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (rc == ST_OK && ft->free_scale)
         rc = refine_ratio(ft, err);
     t = now();
+    if (rc == ST_OK && ft->plan.formed)
+        rc = fop_form(ft->f, model_phase(&phase, ft->ctl, "gram"), err);
+    info->seconds.features += now() - t;
+    t = now();
     if (rc == ST_OK && solver->uses_precond)
         rc = build_precond(ft, &pre, err);
     info->seconds.precond = now() - t;
@@ -420,7 +424,7 @@ static enum status fit_variance(struct fit *ft, struct err *err)
 
 static enum status fit_features(struct fit *ft, struct err *err)
 {
-    const bool direct = ft->plan.plan == PLAN_DIRECT;
+    const bool direct = ft->plan.plan == PLAN_DIRECT && !ft->plan.formed;
     const char *name = ft->o->solver == NULL || strcmp(ft->o->solver, "auto") == 0 ? "pcg"
                                                                                    : ft->o->solver;
     const struct solver_ops *solver = direct ? NULL : solver_find(name, err);

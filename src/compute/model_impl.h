@@ -15,10 +15,12 @@ enum {
 struct fit_plan {
     enum plan plan;
     bool exact;
+    bool formed;            /* plan DIRECT with a solver that iterates: on Z'Z, formed once */
     size_t rank;            /* of the preconditioner at the start */
     size_t Mv;              /* features for the variance; 0: none */
     double bytes;           /* at the peak */
-    double bytes_store, bytes_regenerate, bytes_direct;
+    double bytes_store, bytes_regenerate, bytes_formed, bytes_direct;
+    double seconds_store, seconds_regenerate, seconds_formed, seconds_direct; /* of one core */
 };
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t threads,
                             struct fit_plan *, char note[256], struct err *);

@@ -1,20 +1,51 @@
-/* compute/model_plan.c -- what a fit will do and need, from sizes alone: never from a stopwatch, so
- * that the same command gives the same bits tomorrow.
+/* compute/model_plan.c -- what a fit will do and need, from sizes and the processor level alone:
+ * never from a stopwatch, so that the same command gives the same bits tomorrow.
  *
- * Costs per core (performance.md 3.2, 3.3): float32 products 100 GFLOP/s, float64 50; a pass over
- * stored features 0.18 ns an entry, over regenerated ones 0.32. */
+ * Costs per core are rounded measurements (tests/bench/bench_compute): right to a factor of two, and
+ * enough to tell plans apart that differ by more. */
 #include "compute/model_impl.h"
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/exact.h"
+#include "compute/gram.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { DIRECT_ALWAYS = 2048, TYPICAL_ITERATIONS = 60 };
+enum {
+    DIRECT_ALWAYS = 2048,     /* columns up to which an automatic solver factorises */
+    ITERATIONS = 120,         /* of a preconditioned solve, */
+    ITERATIONS_PLAIN = 500,   /* and of one without */
+};
 static const double panel_bytes = 256e6; /* row blocks of a product, at most */
+
+/* Seconds of one core for an entry of Z: made anew with its products, read again with them; and
+ * floating point operations a second of the Gram (n M^2 of them), of sketches, and in float64. */
+struct rates { const char *level; double made, stored, gram, sketch, dbl; };
+static const struct rates rates[] = {
+    { "amx", 0.33e-9, 0.25e-9, 270e9, 95e9, 50e9 },
+    { "avx512", 0.33e-9, 0.25e-9, 90e9, 95e9, 50e9 },
+    { "avx2", 0.6e-9, 0.3e-9, 90e9, 95e9, 50e9 },
+    { "portable", 1.6e-9, 0.5e-9, 90e9, 95e9, 50e9 },
+};
+static const double stream = 10e9; /* bytes a second that one core reads from memory */
+
+static struct rates rates_now(const struct fit_opts *o)
+{
+    struct rates r = rates[sizeof rates / sizeof rates[0] - 1];
+
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (strcmp(cpu_level(), rates[i].level) == 0)
+            r = rates[i];
+    if (o->precision == PREC_DOUBLE) {
+        r.made *= 2.2;
+        r.stored *= 2.0;
+        r.gram = r.sketch = r.dbl;
+    }
+    return r;
+}
 
 static double least(double a, double b)
 {
@@ -41,26 +72,59 @@ static size_t variance_columns(const struct fit_opts *o, bool direct)
     return direct || o->features <= AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
 }
 
+/* One core's seconds of each way to fit, variances included. */
 static double product_seconds(double n, double M, const struct fit_opts *o)
 {
-    return n * M * M / (o->precision == PREC_DOUBLE ? 50e9 : 100e9);
+    return n * M * M / rates_now(o).gram;
 }
 
-/* One core's seconds of a direct and of an iterative fit, variance included. */
+static double factor_seconds(double M)
+{
+    return M * M * M / 3.0 / 45e9;
+}
+
 static double direct_seconds(double n, const struct fit_opts *o)
 {
     const double M = (double)o->features;
     const double factors = o->keep_scale ? 1.0 : 6.0; /* looks at other noise ratios */
-    return product_seconds(n, M, o) + factors * M * M * M / 3.0 / 45e9;
+    return product_seconds(n, M, o) + factors * factor_seconds(M);
 }
 
-static double iterative_seconds(double n, const struct fit_opts *o, double rank, bool store)
+static bool preconditioned(const struct fit_opts *o)
+{
+    const bool none = o->precond && (strcmp(o->precond, "none") == 0 ||
+                                     strcmp(o->precond, "jacobi") == 0);
+    return !none && !(o->solver && strcmp(o->solver, "cg") == 0);
+}
+
+static double iterations(const struct fit_opts *o)
+{
+    const double usual = preconditioned(o) ? ITERATIONS : ITERATIONS_PLAIN;
+    return o->maxit ? least((double)o->maxit, usual) : usual;
+}
+
+/* Of a solve by iterations: what is the same in every plan. */
+static double solve_seconds(double n, const struct fit_opts *o, double rank)
 {
     const double M = (double)o->features, Mv = (double)variance_columns(o, false);
-    const double entry = store ? 0.18e-9 : 0.32e-9;
-    const double speed = o->precision == PREC_DOUBLE ? 50e9 : 100e9;
-    return 2.0 * 4.0 * n * M * rank / speed + TYPICAL_ITERATIONS * n * M * entry +
-           product_seconds(n, Mv, o) + Mv * Mv * Mv / 3.0 / 45e9;
+    const double pre = preconditioned(o) ? iterations(o) * 16.0 * M * rank / stream : 0.0;
+    return pre + product_seconds(n, Mv, o) + factor_seconds(Mv);
+}
+
+static double passes_seconds(double n, const struct fit_opts *o, double rank, bool store)
+{
+    const struct rates r = rates_now(o);
+    const double M = (double)o->features, sketch = preconditioned(o) ? 2.0 * 4.0 * M * rank : 0.0;
+    return n * sketch / r.sketch + iterations(o) * n * M * (store ? r.stored : r.made) +
+           solve_seconds(n, o, rank);
+}
+
+static double formed_seconds(double n, const struct fit_opts *o, double rank)
+{
+    const double M = (double)o->features;
+    const double sketch = preconditioned(o) ? 2.0 * 2.0 * M * M * rank / rates_now(o).dbl : 0.0;
+    return product_seconds(n, M, o) + sketch + iterations(o) * 4.0 * M * M / stream +
+           solve_seconds(n, o, rank);
 }
 
 static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_plan *p)
@@ -76,6 +140,10 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     p->bytes_regenerate = rows + (sketch > var ? sketch : var);
     p->bytes_store = p->bytes_regenerate + z;
     p->bytes_direct = rows + 8.0 * M * M + panel + direct_var;
+    p->bytes_formed = rows + (double)gram_bytes(o->features, 1) +
+                      (8.0 * M * r * 5.0 > panel ? 8.0 * M * r * 5.0 : panel);
+    if (p->bytes_formed < rows + var)
+        p->bytes_formed = rows + var;
 }
 
 static bool wants(const struct fit_opts *o, const char *name)
@@ -87,44 +155,63 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
                           struct err *err)
 {
     const bool free_choice = o->solver == NULL || wants(o, "auto");
+    const double rank = (double)p->rank;
 
     if (wants(o, "direct") && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
-    if (!free_choice && !wants(o, "direct") && o->plan == PLAN_DIRECT)
-        return err_set(err, ST_USAGE, "plan=direct goes with solver=direct or auto, not with %s",
-                       o->solver);
+    p->seconds_direct = direct_seconds((double)n, o);
+    p->seconds_formed = formed_seconds((double)n, o, rank);
+    p->seconds_store = passes_seconds((double)n, o, rank, true);
+    p->seconds_regenerate = passes_seconds((double)n, o, rank, false);
     if (o->plan != PLAN_AUTO) {
         p->plan = o->plan;
-        return ST_OK;
-    }
-    p->plan = p->bytes_store <= budget ? PLAN_STORE : PLAN_REGENERATE;
-    if (wants(o, "direct")) {
+    } else if (wants(o, "direct")) {
         p->plan = PLAN_DIRECT;
-    } else if (free_choice && p->bytes_direct <= budget) {
-        const double it = iterative_seconds((double)n, o, (double)p->rank, p->plan == PLAN_STORE);
-        if (o->features <= DIRECT_ALWAYS || direct_seconds((double)n, o) <= it)
+    } else {
+        p->plan = p->bytes_store <= budget && p->seconds_store <= p->seconds_regenerate
+                      ? PLAN_STORE
+                      : PLAN_REGENERATE;
+        const double passes = p->plan == PLAN_STORE ? p->seconds_store : p->seconds_regenerate;
+        if (free_choice && p->bytes_direct <= budget &&
+            (o->features <= DIRECT_ALWAYS || p->seconds_direct <= passes))
+            p->plan = PLAN_DIRECT;
+        else if (!free_choice && p->bytes_formed <= budget && p->seconds_formed <= passes)
             p->plan = PLAN_DIRECT;
     }
+    p->formed = p->plan == PLAN_DIRECT && !free_choice && !wants(o, "direct");
     return ST_OK;
 }
 
-static void describe(size_t n, const struct fit_opts *o, size_t threads, double budget,
+struct way { const char *chosen, *other; double bytes, seconds; bool taken; };
+
+/* "does this (memory, time); instead: ..." */
+static void describe(const struct fit_opts *o, size_t threads, double budget,
                      const struct fit_plan *p, char note[256])
 {
-    static const char *const words[] = { "auto", "store", "regenerate", "direct" };
-    char a[24], b[24], c[24], lim[24], t1[24], t2[24];
+    const struct way ways[] = {
+        { "stores the features", "storing the features", p->bytes_store, p->seconds_store,
+          p->plan == PLAN_STORE },
+        { "makes the features anew in every pass", "making them anew", p->bytes_regenerate,
+          p->seconds_regenerate, p->plan == PLAN_REGENERATE },
+        { "forms Z'Z once and iterates on it", "iterating on Z'Z", p->bytes_formed,
+          p->seconds_formed, p->formed },
+        { "forms and factorises Z'Z", "factorising Z'Z", p->bytes_direct, p->seconds_direct,
+          p->plan == PLAN_DIRECT && !p->formed },
+    };
     const double cores = threads ? (double)threads : 1.0;
+    char mem[24], t[24], head[100] = "", rest[160] = "";
 
-    mem_format(a, sizeof a, p->bytes_store);
-    mem_format(b, sizeof b, p->bytes_regenerate);
-    mem_format(c, sizeof c, p->bytes_direct);
-    mem_format(lim, sizeof lim, budget);
-    text_seconds(t1, sizeof t1, direct_seconds((double)n, o) / cores);
-    text_seconds(t2, sizeof t2,
-                 iterative_seconds((double)n, o, (double)p->rank, p->plan != PLAN_REGENERATE) /
-                     cores);
-    snprintf(note, 256, "%s: store needs %s, regenerate %s, direct %s of %s; about %s direct, %s "
-             "iterative", words[p->plan], a, b, c, lim, t1, t2);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        mem_format(mem, sizeof mem, ways[i].bytes);
+        text_seconds(t, sizeof t, ways[i].seconds / cores);
+        if (ways[i].taken)
+            snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
+        else if (!(wants(o, "direct")) || i == 3)
+            snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
+                     *rest ? "," : "; instead", ways[i].other, mem, t);
+    }
+    mem_format(mem, sizeof mem, budget);
+    snprintf(note, 256, "%s%s; %s allowed", head, rest, mem);
 }
 
 static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, struct fit_plan *p,
@@ -164,11 +251,12 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
     enum status rc = choose(n, o, budget, p, err);
     if (rc != ST_OK)
         return rc;
-    p->Mv = variance_columns(o, p->plan == PLAN_DIRECT);
-    p->bytes = p->plan == PLAN_DIRECT  ? p->bytes_direct
+    p->Mv = variance_columns(o, p->plan == PLAN_DIRECT && !p->formed);
+    p->bytes = p->formed               ? p->bytes_formed
+               : p->plan == PLAN_DIRECT ? p->bytes_direct
                : p->plan == PLAN_STORE ? p->bytes_store
                                        : p->bytes_regenerate;
-    describe(n, o, threads, budget, p, note);
+    describe(o, threads, budget, p, note);
     const double most = o->mem_limit ? budget : 0.95 * ram;
     if (most > 0.0 && p->bytes > most) {
         mem_format(need, sizeof need, p->bytes);

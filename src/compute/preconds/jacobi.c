@@ -47,6 +47,12 @@ static void diagonal_group(void *ctx, size_t g, size_t worker)
 enum status precond_diagonal(struct fop *f, double *diag, const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(f);
+    size_t ld;
+    const double *G = fop_formed(f, &ld);
+    for (size_t j = 0; G && j < M; j++)
+        diag[j] = G[j * ld + j];
+    if (G)
+        return ST_OK;
     struct diagonal *s = mem_calloc(1, sizeof *s, "the diagonal of Z'Z", err);
     enum status rc = s ? ST_OK : ST_NOMEM;
     if (rc == ST_OK) {
