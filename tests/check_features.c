@@ -140,6 +140,9 @@ START_TEST(test_kernel_text)
         { "matern(nu=3/2,l=2)", "matern(nu=3/2)", 2.0 },
         { "matern(l=1/4, nu=0.5)", "matern(nu=1/2)", 0.25 },
         { "cauchy()", "cauchy", NAN },
+        { "rbf(ard)", "rbf(ard)", NAN },
+        { "rbf( ard = 5, l=2 )", "rbf(ard=5)", 2.0 },
+        { "matern(ard,nu=3/2)", "matern(nu=3/2,ard)", NAN },
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         double hp[KERNEL_MAX_HP];
@@ -156,6 +159,10 @@ START_TEST(test_kernel_text)
         { "rbf(", ST_USAGE, "ends too early" },
         { "rbf(l", ST_USAGE, "\"=\"" },
         { "rbf(l=)", ST_USAGE, "number" },
+        { "rbf(ard=)", ST_USAGE, "number of inputs" },
+        { "rbf(ard=0)", ST_USAGE, "number of inputs" },
+        { "rbf(ard=2.5)", ST_USAGE, "number of inputs" },
+        { "rbf(ard=9999)", ST_LIMIT, "at most" },
         { "rbf(l=1", ST_USAGE, "ends too early" },
         { "rbf(l=-1)", ST_RANGE, "outside" },
         { "rbf(l=nan)", ST_USAGE, "number" },
@@ -762,6 +769,49 @@ START_TEST(test_row_scale)
 }
 END_TEST
 
+/* A lengthscale for each input is one lengthscale over inputs divided by them: features, products
+ * and exact values, in both precisions, on every level. */
+START_TEST(test_ard_is_scaling)
+{
+    enum { N = 100, D = 7, M = 256 };
+    static const char *const text[] = { "rbf", "matern(nu=1/2)", "matern(nu=5/2)", "cauchy" };
+    const double l[D] = { 0.3, 1.0, 7.0, 40.0, 0.9, 2.0, 1000.0 }, one = 1.0;
+    double *x = normals(N * D, 301), *u = malloc(N * D * sizeof *u), *P = normals(M, 302);
+    double *Z = malloc(2 * N * M * sizeof *Z), W[2][M], hp[KERNEL_MAX_HP];
+    struct source_array src[2];
+    size_t from[KERNEL_MAX_HP];
+
+    for (size_t i = 0; i < N * D; i++)
+        u[i] = x[i] / l[i % D];
+    source_array_init(&src[0], x, N, D, D);
+    source_array_init(&src[1], u, N, D, D);
+    for (int which = 0; which < 4; which++)
+        for (int precision = 0; precision < 2; precision++) {
+            const struct fop_opts fo = { .precision = precision ? PREC_DOUBLE : PREC_FLOAT };
+            struct kernel k[2] = { parsed(text[which], hp), parsed(text[which], hp) };
+            k[0].term[0].ard = KERNEL_ARD;
+            ck_assert(kernel_bind(&k[0], D, from, NULL) == ST_OK);
+            ck_assert_uint_eq(kernel_nhp(&k[0]), D);
+            ck_assert(kernel_bind(&k[0], D + 1, from, NULL) == ST_SHAPE);
+            for (int i = 0; i < 2; i++) {
+                struct featmap *fm = featmap_new(&k[i], D, M, 9, NULL);
+                struct fop *f = fop_new(backend_cpu(), fm, &src[i].base, &fo, NULL);
+                ck_assert(fop_set(f, i ? &one : l, NULL) == ST_OK);
+                ck_assert(fop_tile64(f, 0, N, Z + i * N * M, M, NULL) == ST_OK);
+                ck_assert(fop_pass(f, 1, P, W[i], NULL, NULL) == ST_OK);
+                fop_free(f);
+                featmap_free(fm);
+            }
+            assert_near(N * M, Z, Z + N * M, which == 1 ? 1e-8 : 1e-12, "ard rows");
+            assert_near(M, W[0], W[1], precision ? 1e-9 : 2e-2, "ard pass");
+            for (size_t i = 1; i < 20; i++)
+                ck_assert_double_eq_tol(kernel_exact(&k[0], l, D, x, x + i * D, NULL),
+                                        kernel_exact(&k[1], &one, D, u, u + i * D, NULL), 1e-14);
+        }
+    free(x), free(u), free(P), free(Z);
+}
+END_TEST
+
 START_TEST(test_dense_operator)
 {
     struct problem p = problem_new("rbf", 200, 3, 64, 1.0);
@@ -1088,6 +1138,7 @@ int main(void)
     tcase_add_loop_test(t, test_matrix_products, 0, 2);
     tcase_add_loop_test(t, test_formed, 0, 2);
     tcase_add_loop_test(t, test_row_scale, 0, 2);
+    tcase_add_test(t, test_ard_is_scaling);
     tcase_add_test(t, test_dense_operator);
     tcase_add_loop_test(t, test_level_products, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_gram, 0, N_LEVELS);

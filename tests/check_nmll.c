@@ -399,6 +399,51 @@ START_TEST(fewer_rows_than_columns)
 }
 END_TEST
 
+/* One lengthscale for each input: the gradient in all of them, by central differences; with rows
+ * more than columns, fewer, and on the exact kernel. */
+START_TEST(ard_gradient)
+{
+    static const char *const text[] = { "rbf(ard=3)", "matern(nu=3/2,ard=3)", "cauchy(ard=3)" };
+    const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 }, h = 1e-5;
+    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[DD], grad[DD + 2], v, up, dn, a, s;
+    const size_t M = _i % 3 == 0 ? DM : 4 * DN;
+    struct source_array src;
+    struct kernel k;
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+
+    draw(X, y);
+    source_array_init(&src, X, DN, DD, DD);
+    ck_assert_int_eq(kernel_parse(text[_i / 3], &k, set, NULL), ST_OK);
+    ck_assert_uint_eq(kernel_nhp(&k), DD);
+    for (size_t i = 0; i < DD; i++)
+        hp[i] = 0.7 + 0.5 * (double)i;
+    struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
+    struct fop *f = map ? fop_new(backend_cpu(), map, &src.base, &fo, NULL) : NULL;
+    ck_assert_ptr_nonnull(f);
+    for (size_t i = 0; i <= DD; i++) {
+        double *best[] = { &v, &up, &dn };
+        for (int side = i < DD ? 1 : 0; side <= (i < DD ? 2 : 0); side++) {
+            double at[DD];
+            memcpy(at, hp, sizeof at);
+            if (i < DD)
+                at[i] *= exp(side == 1 ? h : -h);
+            if (_i % 3 == 2)
+                ck_assert_int_eq(nmll_exact(&k, &src.base, y, at, 1.1, 0.2, best[side],
+                                            i < DD ? NULL : grad, NULL, NULL, NULL, NULL), ST_OK);
+            else
+                ck_assert_int_eq(nmll_features_best(f, y, at, DD, ab, nb, best[side], &a, &s,
+                                                    i < DD ? NULL : grad, NULL, NULL, NULL, NULL),
+                                 ST_OK);
+        }
+        set[i] = i < DD ? (up - dn) / (2 * h) : v;
+    }
+    for (size_t i = 0; i < DD; i++) /* truncation h^2, rounding eps |f| / h, and the inner search */
+        ck_assert_double_le(fabs(grad[i] - set[i]), 2e-5 * (1.0 + fabs(grad[i])));
+    fop_free(f);
+    featmap_free(map);
+}
+END_TEST
+
 /* Mean squared error of predicting each row by ridge regression on all others, by elimination. */
 static double refit_mse(const double *Z, size_t n, size_t M, const double *y, double ratio)
 {
@@ -504,6 +549,7 @@ int main(void)
     tcase_add_loop_test(t, features_gradient_and_value, 0, 5);
     tcase_add_loop_test(t, fewer_rows_than_columns, 0, 3);
     tcase_add_loop_test(t, leave_one_out, 0, 2);
+    tcase_add_loop_test(t, ard_gradient, 0, 9);
     tcase_add_test(t, refuses_nonsense);
     suite_add_tcase(s, t);
     return support_run(s);

@@ -117,10 +117,19 @@ static enum status read_quoted(const char *s, size_t *p, struct buf *out, struct
     return ST_USAGE;
 }
 
-/* Is [s, s+n) a key: letters, digits, _ . - with a letter among them, perhaps after --? */
+/* Is [s, s+n) a key: letters, digits, _ . - with a letter among them, perhaps after --, and perhaps
+ * a number in brackets at the end (one lengthscale of many)? */
 static bool is_key(const char *s, size_t n, size_t *skip)
 {
     bool letter = false;
+
+    if (n > 3 && s[n - 1] == ']') {
+        size_t at = n - 1;
+        while (at > 0 && isdigit((unsigned char)s[at - 1]))
+            at--;
+        if (at < n - 1 && at > 1 && s[at - 1] == '[')
+            n = at - 1;
+    }
 
     *skip = n > 2 && s[0] == '-' && s[1] == '-' ? 2 : 0;
     for (size_t i = *skip; i < n; i++) {
@@ -611,6 +620,14 @@ bool args_hp_name(const char *key, char *out, size_t len, int *side)
     if (n == 0 || n >= sizeof name)
         return false;
     snprintf(name, sizeof name, "%.*s", (int)n, base);
+    char *bracket = strchr(name, '['), number[16] = "";
+    if (bracket) { /* one of ARD's: l[3] */
+        const size_t digits = strspn(bracket + 1, "0123456789");
+        if (digits == 0 || digits > 4 || strcmp(bracket + 1 + digits, "]") != 0)
+            return false;
+        snprintf(number, sizeof number, "%s", bracket);
+        *bracket = '\0';
+    }
     if (!strcmp(name, "l"))
         snprintf(name, sizeof name, "lengthscale");
     bool known = (!strcmp(name, "amplitude") || !strcmp(name, "noise")) && base == key;
@@ -618,7 +635,7 @@ bool args_hp_name(const char *key, char *out, size_t len, int *side)
         for (const struct hparam *h = kernel_at(i)->hparams; !known && h && h->name; h++)
             known = !strcmp(h->name, name);
     if (known)
-        snprintf(out, len, "%.*s%s", (int)(base - key), key, name);
+        snprintf(out, len, "%.*s%s%s", (int)(base - key), key, name, number);
     return known;
 }
 

@@ -118,6 +118,20 @@ static enum status project(struct clustering *c, const struct encoded *e, struct
     return rc;
 }
 
+static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
+{
+    size_t from[KERNEL_MAX_HP];
+    double hp[KERNEL_MAX_HP];
+
+    if (!kernel_has_ard(&c->kernel))
+        return ST_OK;
+    const enum status rc = kernel_bind(&c->kernel, d, from, err);
+    memcpy(hp, c->hp, sizeof hp);
+    for (size_t i = 0; rc == ST_OK && i < kernel_nhp(&c->kernel); i++)
+        c->hp[i] = hp[from[i]];
+    return rc;
+}
+
 static enum status clustering_work(struct job *job, struct err *err)
 {
     struct clustering *c = job->arg;
@@ -143,6 +157,8 @@ static enum status clustering_work(struct job *job, struct err *err)
         rc = err_set(err, ST_RANGE, "dims=%zu needs more than %zu rows", c->o.dims, e.n);
     if (rc == ST_OK)
         rc = take_color(c, &e, err);
+    if (rc == ST_OK)
+        rc = bind_kernel(c, e.base.d, err);
     if (rc == ST_OK)
         rc = project(c, &e, job, err);
     if (rc == ST_OK) {

@@ -2,6 +2,7 @@
  * runs, compare, note, help, about, source, quit. */
 #include "config.h"
 
+#include "app/args.h"
 #include "app/commands.h"
 #include "app/grid.h"
 #include "app/job.h"
@@ -126,11 +127,13 @@ static enum status tell_settings(struct workspace *ws, const char *command, cons
     struct buf kernel = { 0 };
     struct grid g;
     struct rec r;
-    size_t slot = SIZE_MAX, told = 0;
+    char own[KERNEL_NAME_MAX];
+    int side;
+    size_t slot = SIZE_MAX, count = 0, told = 0;
     const struct option_row *only = NULL;
 
-    if (name && ws_hp_slot(&ws->kernel, strcmp(name, "l") ? name : "lengthscale", &slot, NULL) !=
-                    ST_OK && !(only = option_find(name, err)))
+    if (name && ws_hp_slot(&ws->kernel, args_hp_name(name, own, sizeof own, &side) ? own : name,
+                           &slot, &count, NULL) != ST_OK && !(only = option_find(name, err)))
         return err->code;
     rec_init(&r, REC_RESULT, command);
     kernel_print(&ws->kernel, &kernel);
@@ -138,7 +141,7 @@ static enum status tell_settings(struct workspace *ws, const char *command, cons
     rec_array(&r, "settings");
     grid_init(&g, 4);
     for (size_t i = 0; i < slots; i++)
-        if (!name || i == slot) {
+        if (!name || (i >= slot && i < slot + count)) {
             hp_row(ws, i, &g, &r);
             told++;
         }
@@ -158,15 +161,11 @@ static enum status tell_settings(struct workspace *ws, const char *command, cons
     return told ? ST_OK : ST_INTERNAL;
 }
 
-static enum status set_hyper(struct workspace *ws, const char *name, double lo, double hi,
-                             struct err *err)
+static enum status set_one(struct workspace *ws, size_t slot, const char *name, double lo,
+                           double hi, struct err *err)
 {
-    size_t slot;
-    const enum status rc = ws_hp_slot(&ws->kernel, name, &slot, err);
-
-    if (rc != ST_OK)
-        return rc;
     struct tune_bound *b = hp_bound(ws, slot), old = *b;
+
     if (lo == hi) {
         *hp_place(ws, slot) = lo;
         ws->scale_tuned &= slot < kernel_nhp(&ws->kernel);
@@ -184,6 +183,17 @@ static enum status set_hyper(struct workspace *ws, const char *name, double lo, 
         return ST_RANGE;
     }
     return ST_OK;
+}
+
+static enum status set_hyper(struct workspace *ws, const char *name, double lo, double hi,
+                             struct err *err)
+{
+    size_t first, count;
+    enum status rc = ws_hp_slot(&ws->kernel, name, &first, &count, err);
+
+    for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
+        rc = set_one(ws, slot, name, lo, hi, err);
+    return rc;
 }
 
 /* What was set, as typed. */

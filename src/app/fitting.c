@@ -15,6 +15,9 @@
 #include <string.h>
 #include <time.h>
 
+static const double IDLE_SCALE = 100.0; /* standard deviations: a change of 1 % at most */
+enum { SHOWN_SCALES = 12, NAMED_INPUTS = 8 };
+
 struct fitting {                     /* a job's inputs and outputs */
     struct dataset *data;
     struct encoding enc;
@@ -69,6 +72,31 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
 
 /* ---- on the worker ------------------------------------------------------------------------- */
 
+/* One lengthscale an input: how many there are is known once the rows are encoded.  What was said
+ * of "the lengthscale" so far holds for each. */
+static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
+{
+    size_t from[KERNEL_MAX_HP];
+    struct tune_bound bound[KERNEL_MAX_HP];
+    double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
+
+    if (!kernel_has_ard(&f->kernel))
+        return ST_OK;
+    const enum status rc = kernel_bind(&f->kernel, d, from, err);
+    if (rc != ST_OK)
+        return rc;
+    memcpy(bound, f->topt.hp, sizeof bound);
+    memcpy(start, f->start, sizeof start);
+    memcpy(hp, f->fopt.hp, sizeof hp);
+    for (size_t i = 0; i < kernel_nhp(&f->kernel); i++) {
+        f->topt.hp[i] = bound[from[i]];
+        f->start[i] = start[from[i]];
+        f->fopt.hp[i] = hp[from[i]];
+    }
+    f->fopt.kernel = f->kernel;
+    return ST_OK;
+}
+
 static enum status tune_work(struct job *job, struct err *err)
 {
     struct fitting *f = job->arg;
@@ -76,6 +104,8 @@ static enum status tune_work(struct job *job, struct err *err)
     const double t0 = job_now();
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
+    if (rc == ST_OK)
+        rc = bind_kernel(f, e.base.d, err);
     if (rc == ST_OK) {
         f->rows = e.n;
         f->topt.mem_limit = job->mem_limit;
@@ -93,6 +123,8 @@ static enum status fit_work(struct job *job, struct err *err)
     struct encoded e = { 0 };
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
+    if (rc == ST_OK)
+        rc = bind_kernel(f, e.base.d, err);
     if (rc == ST_OK) {
         f->rows = e.n;
         f->fopt.mem_limit = job->mem_limit;
@@ -128,14 +160,38 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     ws->serial++;
 }
 
+/* How many of the hyperparameters from i on are the lengthscales of one ARD term; its name without
+ * the number. */
+static size_t hp_group(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX])
+{
+    char next[KERNEL_NAME_MAX];
+    size_t n = 1;
+
+    kernel_hp_info(k, i, name, NULL);
+    char *bracket = strchr(name, '[');
+    if (!bracket)
+        return 1;
+    *bracket = '\0';
+    for (; i + n < kernel_nhp(k); n++) {
+        kernel_hp_info(k, i + n, next, NULL);
+        if (strncmp(next, name, strlen(name)) != 0 || next[strlen(name)] != '[' ||
+            strstr(next, "[1]"))
+            break;
+    }
+    return n;
+}
+
 void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
                      double noise)
 {
     rec_open(rec, "hyperparameters");
-    for (size_t i = 0; i < kernel_nhp(k); i++) {
+    for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
         char name[KERNEL_NAME_MAX];
-        kernel_hp_info(k, i, name, NULL);
-        rec_num(rec, name, hp[i]);
+        n = hp_group(k, i, name);
+        if (n > 1)
+            rec_nums(rec, name, hp + i, n);
+        else
+            rec_num(rec, name, hp[i]);
     }
     rec_num(rec, "amplitude", amplitude);
     rec_num(rec, "noise", noise);
@@ -147,16 +203,63 @@ void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, do
 {
     char num[32];
 
-    for (size_t i = 0; i < kernel_nhp(k); i++) {
+    for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
         char name[KERNEL_NAME_MAX];
-        kernel_hp_info(k, i, name, NULL);
-        text_number(num, sizeof num, hp[i]);
-        buf_printf(b, "%s %s   ", name, num);
+        n = hp_group(k, i, name);
+        buf_puts(b, name);
+        for (size_t j = 0; j < n && j < SHOWN_SCALES; j++) {
+            text_number(num, sizeof num, hp[i + j]);
+            buf_printf(b, " %s", num);
+        }
+        if (n > SHOWN_SCALES)
+            buf_printf(b, " ... (%zu inputs)", n);
+        buf_puts(b, "   ");
     }
     text_number(num, sizeof num, amplitude);
     buf_printf(b, "amplitude %s   ", num);
     text_number(num, sizeof num, noise);
     buf_printf(b, "noise %s", num);
+}
+
+/* What the job has made of the run's kernel: bound to its inputs. */
+static void adopt_kernel(struct run *r, const struct fitting *f)
+{
+    struct buf text = { 0 };
+
+    if (!kernel_has_ard(&f->kernel))
+        return;
+    kernel_print(&f->kernel, &text);
+    char *words = buf_take(&text);
+    if (words) {
+        free(r->kernel_text);
+        r->kernel_text = words;
+    }
+    r->fit.kernel = f->kernel;
+    memcpy(r->fit.hp, f->fopt.hp, sizeof r->fit.hp);
+    memcpy(r->topt.hp, f->topt.hp, sizeof r->topt.hp);
+}
+
+/* Inputs whose lengthscale a tuning has moved out of sight. */
+static void idle_inputs(struct workspace *ws, const struct run *r)
+{
+    const struct tune_result *t = &r->tune;
+    struct buf names = { 0 };
+    size_t idle = 0;
+
+    if (!kernel_has_ard(&r->fit.kernel))
+        return;
+    for (size_t i = 0; i < t->nhp && i < r->enc.d; i++) {
+        if (t->best.hp[i] < IDLE_SCALE)
+            continue;
+        if (idle++ < NAMED_INPUTS) {
+            buf_puts(&names, idle > 1 ? ", " : "");
+            text_safe(&names, r->enc.col[i].column, 40);
+        }
+    }
+    if (idle)
+        ws_note(ws, "no-influence", "%zu of %zu inputs hardly matter (lengthscale above %g): %s%s",
+                idle, t->nhp, IDLE_SCALE, buf_str(&names), idle > NAMED_INPUTS ? ", ..." : "");
+    buf_free(&names);
 }
 
 /* A run that ended without a result. */
@@ -192,7 +295,7 @@ static void adopt_encoding(struct run *r, struct encoding *enc)
 static void tune_words(struct workspace *ws, const struct run *r, const struct tune_result *t)
 {
     for (size_t i = 0; i < t->nhp + 2; i++) {
-        const bool lo = t->at_lower >> i & 1, hi = t->at_upper >> i & 1;
+        const bool lo = t->at_lower & tune_bit(t->nhp, i), hi = t->at_upper & tune_bit(t->nhp, i);
         char name[KERNEL_NAME_MAX] = "amplitude";
         double v = i < t->nhp ? t->best.hp[i] : i == t->nhp ? t->best.amplitude : t->best.noise;
         if (!lo && !hi)
@@ -279,11 +382,15 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     r->ended = job_now();
     r->tune = f->tune;
     memset(&f->tune, 0, sizeof f->tune);
+    adopt_kernel(r, f);
     adopt_encoding(r, &f->enc);
     r->state = r->tune.why == TUNE_CANCELLED ? RUN_STOPPED : RUN_DONE;
     snprintf(r->verdict, sizeof r->verdict, "%s", r->tune.verdict);
-    for (size_t i = 0; i < r->tune.nhp; i++)
+    for (size_t i = 0; i < r->tune.nhp; i++) {
         ws->hp[i] = r->tune.best.hp[i];
+        if (kernel_has_ard(&r->fit.kernel))
+            ws->hp_bound[i] = r->topt.hp[i];
+    }
     ws->kernel = r->fit.kernel;
     ws->amplitude = r->tune.best.amplitude;
     ws->noise = r->tune.best.noise;
@@ -291,6 +398,7 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     if (r->tune.why == TUNE_CANCELLED)
         ws->unconverged = true;
     tune_words(ws, r, &r->tune);
+    idle_inputs(ws, r);
     tune_result_record(ws, r, f);
     if (ws->store) {
         store_run(ws->store, r);
@@ -450,6 +558,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     r->info = f->info;
     r->solve = f->solve;
     memset(&f->solve, 0, sizeof f->solve);
+    adopt_kernel(r, f);
     adopt_encoding(r, &f->enc);
     r->state = r->info.why > 0 ? RUN_DONE : RUN_STOPPED;
     fit_verdict(r);

@@ -143,7 +143,8 @@ enum status ws_hp_merge(const struct kernel *, const struct args *, double *hp, 
                         double *noise, struct tune_bound *hp_bound, struct tune_bound *amp_bound,
                         struct tune_bound *noise_bound, struct err *);
 /* Where a hyperparameter lives: index in hp, nhp for amplitude, nhp + 1 for noise. */
-enum status ws_hp_slot(const struct kernel *, const char *name, size_t *slot, struct err *);
+enum status ws_hp_slot(const struct kernel *, const char *name, size_t *slot, size_t *count,
+                       struct err *);
 struct dataset *ws_dataset(struct workspace *, const char *name, struct err *); /* NULL/".": current */
 /* "r7", "run:r7", ".", NULL: the last fit; patterns are not taken. */
 struct run *ws_run(struct workspace *, const char *name, struct err *);

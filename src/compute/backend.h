@@ -49,12 +49,17 @@ struct backend_ops {
     /* Rows r0..r1-1 of Z, (r1-r0) x ld; callable from any pool task. */
     enum status (*tile)(void *state, size_t r0, size_t r1, float *z, size_t ld, struct err *);
     enum status (*tile64)(void *state, size_t r0, size_t r1, double *z, size_t ld, struct err *);
-    /* The same rows of dZ / d log hp[i] (double). */
+    /* The same rows of dZ / d log hp[i] (double).  UNSUPPORTED with ARD: see grad. */
     enum status (*dtile)(void *state, size_t i, size_t r0, size_t r1, double *dz, size_t ld,
                          struct err *);
     /* Rows in float32, both Z and dZ, for the fast gradient.  NULL: use dtile. */
     enum status (*dtile32)(void *state, size_t i, size_t r0, size_t r1, float *dz, size_t ld,
                            struct err *);
+    /* grad[i] += sum over rows r0..r1-1 and columns of B o dZ / d log hp[i], for every i, from the
+     * rows of Z and of B (both (r1-r0) x ld): one transform back, whatever the number of
+     * hyperparameters.  Callable from any pool task. */
+    enum status (*grad)(void *state, size_t r0, size_t r1, const double *Z, const double *B,
+                        size_t ld, double *grad, struct err *);
 };
 const struct backend_ops *backend_cpu(void);
 /* The CPU level in force: "portable", "avx2", "avx512" or "amx"; cpu_force_level before the first use. */

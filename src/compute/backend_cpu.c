@@ -213,7 +213,7 @@ static enum status cpu_set(void *state, const double *hp, struct err *err)
     for (size_t i = 0; i < c->fm->nterms; i++) {
         const struct fm_term *t = &c->fm->term[i];
         for (size_t j = 0; j < t->d; j++) {
-            const double inv = 1.0 / hp[t->steps[0].index];
+            const double inv = 1.0 / hp[t->steps[0].index + (t->nl > 1 ? j : 0)];
             c->term[i].inv[j] = inv;
             c->term64[i].inv[j] = inv;
             if (c->term[i].wide)
@@ -307,10 +307,23 @@ static enum status cpu_tile64(void *state, size_t r0, size_t r1, double *z, size
     return emit_rows(c, &c->simd->f64, c->term64, r0, r1, z, NULL, 0, ld, err);
 }
 
+/* With ARD the derivative in one lengthscale would need a transform of its own for each: cpu_grad
+ * has all of them for the price of one. */
+static enum status has_dtile(const struct cpu *c, struct err *err)
+{
+    for (size_t i = 0; i < c->fm->nterms; i++)
+        if (c->fm->term[i].nl > 1)
+            return err_set(err, ST_UNSUPPORTED, "rows of derivatives are for one lengthscale");
+    return ST_OK;
+}
+
 static enum status cpu_dtile(void *state, size_t i, size_t r0, size_t r1, double *dz, size_t ld,
                              struct err *err)
 {
     struct cpu *c = state;
+
+    if (has_dtile(c, err) != ST_OK)
+        return ST_UNSUPPORTED;
 
     return emit_rows(c, &c->simd->f64, c->term64, r0, r1, NULL, dz, i, ld, err);
 }
@@ -558,6 +571,77 @@ static void scale_rhs(struct cpu *c, size_t k, const double *P)
         }
 }
 
+/* ---- all derivatives at once ------------------------------------------------------------------- */
+
+/* Back through one block of the chain: u += D1 H D2 H D3 H S g, g the derivative in the phases. */
+static void block_back(const struct simd_real *real, const struct fm_term *t, size_t b, double *v,
+                       double *u)
+{
+    const size_t L = real->lanes, D = t->D;
+
+    for (int s = 3; s-- > 0;) {
+        const int8_t *sign = t->signs + ((size_t)s * t->nb + b) * D;
+        real->fht(v, D);
+        for (size_t i = 0; i < D; i++)
+            for (size_t k = 0; sign[i] < 0 && k < L; k++)
+                v[i * L + k] = -v[i * L + k];
+    }
+    for (size_t i = 0; i < t->d * L; i++)
+        u[i] += v[i];
+}
+
+/* d/dp of a column pair (c cos p, c sin p) is (-its sine, its cosine): the features themselves are
+ * all that is needed. */
+static void term_back(const struct simd_real *real, const struct fm_term *t, size_t n,
+                      const double *z, const double *B, size_t ld, double *v, double *u)
+{
+    const size_t L = real->lanes;
+
+    memset(u, 0, t->d * L * sizeof *u);
+    for (size_t b = 0; b < t->nb; b++) {
+        memset(v, 0, t->D * L * sizeof *v);
+        for (size_t i = 0; i < t->D && b * t->D + i < t->mf; i++) {
+            const size_t j = b * t->D + i, at = t->col0 + 2 * j;
+            for (size_t k = 0; k < n; k++)
+                v[i * L + k] = t->scale[j] * (z[k * ld + at] * B[k * ld + at + 1] -
+                                              z[k * ld + at + 1] * B[k * ld + at]);
+        }
+        block_back(real, t, b, v, u);
+    }
+}
+
+static enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
+                            size_t ld, double *grad, struct err *err)
+{
+    const struct cpu *c = state;
+    const struct simd_real *real = &c->simd->f64;
+    const size_t L = real->lanes, d = c->src->d;
+    size_t D = 1;
+
+    for (size_t i = 0; i < c->fm->nterms; i++)
+        D = c->fm->term[i].D > D ? c->fm->term[i].D : D;
+    double *x = mem_aligned(L * d, sizeof *x, "tile of inputs", err);
+    double *v = x ? mem_aligned(L * (D + d), sizeof *v, "tile of derivatives", err) : NULL;
+    enum status rc = v ? ST_OK : ST_NOMEM;
+    for (size_t r = r0; rc == ST_OK && r < r1; r += L) {
+        const size_t n = r1 - r < L ? r1 - r : L, at = (r - r0) * ld;
+        rc = c->src->rows(c->src, r, r + n, x, err);
+        for (size_t i = 0; rc == ST_OK && i < c->fm->nterms; i++) {
+            const struct fm_term *t = &c->fm->term[i];
+            double *u = v + L * D;
+            term_back(real, t, n, z + at, B + at, ld, v, u);
+            for (size_t k = 0; k < n; k++)
+                for (size_t j = 0; j < d; j++) {
+                    const size_t h = t->hp0 + (t->nl > 1 ? j : 0);
+                    grad[h] -= u[j * L + k] * x[k * d + j] / c->hp[h];
+                }
+        }
+    }
+    free(x);
+    free(v);
+    return rc;
+}
+
 static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
 {
     struct cpu *c = s->c;
@@ -628,6 +712,7 @@ static const struct backend_ops cpu_ops = {
     .tile64 = cpu_tile64,
     .dtile = cpu_dtile,
     .dtile32 = cpu_dtile32,
+    .grad = cpu_grad,
 };
 
 const struct backend_ops *backend_cpu(void)

@@ -59,7 +59,7 @@ static enum status term_alloc(struct fm_term *t, const struct kterm *k, size_t d
                               size_t mf, size_t col0, size_t hp0, struct err *err)
 {
     *t = (struct fm_term){ .d = d, .D = D, .nb = (mf + D - 1) / D, .mf = mf, .col0 = col0,
-                           .cols = 2 * mf, .hp0 = hp0, .out = sqrt(1.0 / (double)mf),
+                           .cols = 2 * mf, .hp0 = hp0, .nl = k->ard ? d : 1, .out = sqrt(1.0 / (double)mf),
                            .phase64 = k->ops->heavy && k->ops->heavy(k->params) };
     t->steps = sorf_steps(hp0, t->out, &t->nsteps, err);
     t->signs = mem_calloc(3 * t->nb, D, "feature signs", err);
@@ -99,6 +99,12 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
                 2 * k->nterms);
         return NULL;
     }
+    for (size_t i = 0; i < k->nterms; i++)
+        if (k->term[i].ard != 0 && k->term[i].ard != d) {
+            err_set(err, ST_SHAPE, "a kernel with a lengthscale for each input is drawn for as many "
+                    "inputs as it has, not %zu", d);
+            return NULL;
+        }
     const size_t D = pow2_at_least(d < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : d);
     struct featmap *fm = map_alloc(k, d, M, err);
     size_t col = 0, hp = 0, left = M / 2;
@@ -115,6 +121,7 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
         term_draw(&fm->term[i], &k->term[i], i, seed);
         col += 2 * mf;
         left -= mf;
+        hp += fm->term[i].nl - 1;
         for (const struct hparam *h = k->term[i].ops->hparams; h && h->name; h++)
             hp++;
     }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum fm_op {
-    FM_SCALE_IN, /* v = x * (1/l): hyperparameter hp[index]; pads with zeros to D */
+    FM_SCALE_IN, /* v = x * (1/l): hp[index], with ARD hp[index + i]; pads with zeros to D */
     FM_SIGN,     /* v *= signs (row `index` of the block's three)                      */
     FM_FHT,      /* v = H v, unnormalised, natural (Sylvester) order                    */
     FM_SCALE,    /* p_j = v_j * scale_j (chi lengths, radial factor, D^(-3/2) folded in) */
@@ -25,7 +25,7 @@ struct fm_step { enum fm_op op; size_t index; double value; };
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
     size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf) */
-    size_t hp0;            /* first hyperparameter of this term */
+    size_t hp0, nl;        /* first hyperparameter of this term; its lengthscales: 1 or d (ARD) */
     bool phase64;          /* heavy tails: project in float64 */
     const struct fm_step *steps; size_t nsteps;
     int8_t *signs;         /* 3 x nb*D, +-1; row 0 applied first */

@@ -246,6 +246,14 @@ enum status fop_dtile(struct fop *f, size_t ihp, size_t r0, size_t r1, double *d
     return f->be->dtile(f->state, ihp, r0, r1, dz, ld, err);
 }
 
+enum status fop_grad(struct fop *f, size_t r0, size_t r1, const double *Z, const double *B,
+                     size_t ld, double *grad, struct err *err)
+{
+    if (f->Z)
+        return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
+    return f->be->grad(f->state, r0, r1, Z, B, ld, grad, err);
+}
+
 /* ---- products by blocks of rows ------------------------------------------------------------ */
 
 /* What one product needs: Z of a block of rows, in single or double precision, and what is

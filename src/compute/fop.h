@@ -30,6 +30,10 @@ enum status fop_ztv(struct fop *, size_t k, const double *V, double *W, const st
                     struct err *);
 enum status fop_tile(struct fop *, size_t r0, size_t r1, float *z, size_t ld, struct err *);
 enum status fop_tile64(struct fop *, size_t r0, size_t r1, double *z, size_t ld, struct err *);
+/* grad[i] += sum of B o dZ / d log hp[i] over rows r0..r1-1, for every hyperparameter i; Z, B: those
+ * rows, (r1-r0) x ld. */
+enum status fop_grad(struct fop *, size_t r0, size_t r1, const double *Z, const double *B,
+                     size_t ld, double *grad, struct err *err);
 enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,
                       struct err *);
 

@@ -50,7 +50,7 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
         case FM_SCALE_IN:
             memset(v, 0, D * sizeof *v);
             for (size_t i = 0; i < t->d; i++)
-                v[i] = x[i] / hp[step->index];
+                v[i] = x[i] / hp[step->index + (t->nl > 1 ? i : 0)];
             break;
         case FM_SIGN:
             for (size_t i = 0; i < D; i++)

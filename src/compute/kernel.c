@@ -2,7 +2,7 @@
  *
  *     expression := term { "+" term }
  *     term       := name [ "(" [ setting { "," setting } ] ")" ]
- *     setting    := parameter "=" number [ "/" number ] */
+ *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" inputs ] */
 #include "compute/kernel.h"
 
 #include "base/text.h"
@@ -66,6 +66,13 @@ static size_t ops_nhp(const struct kernel_ops *ops)
     while (ops->hparams && ops->hparams[n].name)
         n++;
     return n;
+}
+
+static size_t term_nhp(const struct kterm *t)
+{
+    const size_t n = ops_nhp(t->ops);
+
+    return t->ard == 0 || t->ard == KERNEL_ARD ? n : n - 1 + t->ard;
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -168,6 +175,28 @@ static enum status set_value(struct parser *p, struct kterm *term, double *hp, c
     return err_set(p->err, ST_NOT_FOUND, "kernel %s has no parameter \"%s\"", ops->name, name);
 }
 
+/* "ard", or "ard=8": the kernel of a model knows its inputs. */
+static enum status parse_ard(struct parser *p, struct kterm *term)
+{
+    const struct hparam *h = term->ops->hparams;
+    double v;
+
+    if (!h || !h->name || strcmp(h->name, "lengthscale") != 0)
+        return err_set(p->err, ST_USAGE, "kernel %s has no lengthscale: ard has no meaning",
+                       term->ops->name);
+    term->ard = KERNEL_ARD;
+    if (*p->at != '=')
+        return ST_OK;
+    p->at++;
+    if (!parse_plain_number(p, &v) || !(v >= 1.0) || v != floor(v))
+        return parse_fail(p, "a number of inputs");
+    if (v > KERNEL_MAX_HP - 8)
+        return err_set(p->err, ST_LIMIT, "ard=%g: one lengthscale each for at most %d inputs", v,
+                       KERNEL_MAX_HP - 8);
+    term->ard = (size_t)v;
+    return ST_OK;
+}
+
 static enum status parse_settings(struct parser *p, struct kterm *term, double *hp)
 {
     char name[KERNEL_NAME_MAX];
@@ -180,12 +209,17 @@ static enum status parse_settings(struct parser *p, struct kterm *term, double *
         if (!parse_word(p, name))
             return parse_fail(p, "the name of a parameter");
         skip_blanks(p);
-        if (*p->at != '=')
+        enum status rc = ST_OK;
+        if (strcmp(name, "ard") == 0) {
+            rc = parse_ard(p, term);
+        } else if (*p->at != '=') {
             return parse_fail(p, "\"=\"");
-        p->at++;
-        enum status rc = parse_number(p, &v);
-        if (rc == ST_OK)
-            rc = set_value(p, term, hp, name, v);
+        } else {
+            p->at++;
+            rc = parse_number(p, &v);
+            if (rc == ST_OK)
+                rc = set_value(p, term, hp, name, v);
+        }
         if (rc != ST_OK)
             return rc;
         skip_blanks(p);
@@ -245,7 +279,8 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
         const enum status rc = parse_term(&p, &k.term[k.nterms], hp + nhp);
         if (rc != ST_OK)
             return rc;
-        nhp += ops_nhp(k.term[k.nterms++].ops);
+        nhp += term_nhp(&k.term[k.nterms]);
+        k.nterms++;
         skip_blanks(&p);
         if (!*p.at)
             break;
@@ -283,7 +318,12 @@ void kernel_print(const struct kernel *k, struct buf *out)
             buf_printf(out, "%s%s=", i ? "," : "(", ops->params[i].name);
             print_value(k->term[t].params[i], out);
         }
-        if (ops->params && ops->params[0].name)
+        const bool open = ops->params && ops->params[0].name, ard = k->term[t].ard != 0;
+        if (ard)
+            buf_puts(out, open ? ",ard" : "(ard");
+        if (ard && k->term[t].ard != KERNEL_ARD)
+            buf_printf(out, "=%zu", k->term[t].ard);
+        if (open || ard)
             buf_putc(out, ')');
     }
 }
@@ -293,24 +333,71 @@ size_t kernel_nhp(const struct kernel *k)
     size_t n = 0;
 
     for (size_t t = 0; t < k->nterms; t++)
-        n += ops_nhp(k->term[t].ops);
+        n += term_nhp(&k->term[t]);
     return n;
+}
+
+bool kernel_has_ard(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].ard != 0)
+            return true;
+    return false;
+}
+
+enum status kernel_bind(struct kernel *k, size_t d, size_t from[KERNEL_MAX_HP], struct err *err)
+{
+    struct kernel bound = *k;
+    size_t old = 0, n = 0;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        struct kterm *term = &bound.term[t];
+        if (term->ard == KERNEL_ARD)
+            term->ard = d;
+        if (term->ard != 0 && term->ard != d) {
+            err_set(err, ST_SHAPE, "the kernel has a lengthscale for each of %zu inputs, the data "
+                    "have %zu", term->ard, d);
+            term->ard = KERNEL_ARD;
+            struct buf text = { 0 };
+            kernel_print(&bound, &text);
+            err_hint(err, "kernel %s", buf_str(&text));
+            buf_free(&text);
+            return ST_SHAPE;
+        }
+    }
+    if (kernel_nhp(&bound) > KERNEL_MAX_HP - 2) {
+        err_set(err, ST_LIMIT, "%zu inputs: at most %d hyperparameters", d, KERNEL_MAX_HP - 2);
+        err_hint(err, "cols NAME role=skip");
+        return ST_LIMIT;
+    }
+    for (size_t t = 0; t < k->nterms; t++) {
+        const size_t had = term_nhp(&k->term[t]), has = term_nhp(&bound.term[t]);
+        for (size_t i = 0; i < has; i++) /* one value spreads over all lengthscales */
+            from[n + i] = old + (has == had ? i : i < d ? 0 : i - d + 1);
+        old += had;
+        n += has;
+    }
+    *k = bound;
+    return ST_OK;
 }
 
 void kernel_hp_info(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX],
                     struct hparam *info)
 {
     for (size_t t = 0; t < k->nterms; t++) {
-        const size_t n = ops_nhp(k->term[t].ops);
+        const struct kterm *term = &k->term[t];
+        const size_t n = term_nhp(term), each = n - ops_nhp(term->ops) + 1;
         if (i >= n) {
             i -= n;
             continue;
         }
-        const struct hparam *h = &k->term[t].ops->hparams[i];
+        const struct hparam *h = &term->ops->hparams[i < each ? 0 : i - each + 1];
         struct buf b = { 0 };
         if (k->nterms > 1)
             buf_printf(&b, "%zu.", t + 1);
         buf_puts(&b, h->name);
+        if (term->ard != 0 && term->ard != KERNEL_ARD && i < each)
+            buf_printf(&b, "[%zu]", i + 1);
         strncpy(name, buf_str(&b), KERNEL_NAME_MAX - 1);
         name[KERNEL_NAME_MAX - 1] = '\0';
         buf_free(&b);
@@ -321,20 +408,38 @@ void kernel_hp_info(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX]
     name[0] = '\0';
 }
 
+/* One term at one pair of rows; grad: its own hyperparameters, or NULL. */
+static double term_exact(const struct kterm *term, const double *hp, size_t d, const double *x,
+                         const double *y, double *grad)
+{
+    const size_t each = term_nhp(term) - ops_nhp(term->ops) + 1;
+    double r2 = 0.0;
+
+    for (size_t i = 0; i < d; i++) {
+        const double u = (x[i] - y[i]) / hp[each > 1 ? i : 0];
+        r2 += u * u;
+    }
+    const double a = sqrt(r2);
+    if (grad) { /* f(a): df/dlog l_i = -f'(a) u_i^2 / a, and dlogl is -a f'(a) */
+        const double all = term->ops->dlogl(term->params, a);
+        if (each == 1)
+            grad[0] = all;
+        for (size_t i = 0; each > 1 && i < d; i++) {
+            const double u = (x[i] - y[i]) / hp[i];
+            grad[i] = r2 > 0.0 ? all * u * u / r2 : 0.0;
+        }
+    }
+    return term->ops->exact(term->params, a);
+}
+
 double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,
                     const double *y, double *grad)
 {
-    double r2 = 0.0, sum = 0.0;
+    double sum = 0.0;
 
-    for (size_t i = 0; i < d; i++)
-        r2 += (x[i] - y[i]) * (x[i] - y[i]);
-    const double r = sqrt(r2);
     for (size_t t = 0; t < k->nterms; t++) {
-        const struct kterm *term = &k->term[t];
-        const size_t n = ops_nhp(term->ops);
-        sum += term->ops->exact(term->params, r / hp[0]);
-        if (grad)
-            *grad = term->ops->dlogl(term->params, r / hp[0]);
+        const size_t n = term_nhp(&k->term[t]);
+        sum += term_exact(&k->term[t], hp, d, x, y, grad);
         hp += n;
         grad = grad ? grad + n : NULL;
     }

@@ -41,25 +41,34 @@ const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 
-/* One term of an expression. */
+/* One term of an expression.  ard: 0, one lengthscale for all inputs; KERNEL_ARD, one for each of
+ * inputs not yet counted (one value stands for all until kernel_bind); else as many as inputs. */
+#define KERNEL_ARD SIZE_MAX
 struct kterm {
     const struct kernel_ops *ops;
     double params[KERNEL_MAX_PARAMS];
+    size_t ard;
 };
 /* A kernel expression: a sum of terms (one term today).  Plain data; copy by assignment.
  * Hyperparameter vector: for one term its hparams in order; with ARD ops->hparams[0] takes d
- * values. Names: "lengthscale"; for several terms prefixed "1." "2.". */
+ * values. Names: "lengthscale", with ARD "lengthscale[1]" ...; for several terms prefixed "1."
+ * "2.". */
 struct kernel {
     size_t nterms;
     struct kterm term[KERNEL_MAX_TERMS];
 };
 
-/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)".  Values given for hyperparameters go to hp_set (natural
+/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)", "rbf(ard=8)" (for 8 inputs).  Values given for hyperparameters go to hp_set (natural
  * scale, NaN where not given; length KERNEL_MAX_HP).  Errors: USAGE with position, NOT_FOUND. */
-enum { KERNEL_MAX_HP = 64 };
+enum { KERNEL_MAX_HP = 256 };
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err);
-void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2)" */
+void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2,ard)" */
+/* Fixes the lengthscales of an ARD kernel for d inputs.  from[i] (KERNEL_MAX_HP): which of the
+ * hyperparameters before is the start of hyperparameter i.  LIMIT: more of them than
+ * KERNEL_MAX_HP; SHAPE: already made for other inputs.  Nothing changes without ARD. */
+enum status kernel_bind(struct kernel *, size_t d, size_t from[KERNEL_MAX_HP], struct err *err);
+bool kernel_has_ard(const struct kernel *);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);

@@ -448,20 +448,93 @@ static enum status trace_product(struct pool *pool, size_t M, const double *S, c
     return ST_OK;
 }
 
+/* ---- all hyperparameters at once ---- */
+
+enum { BACK_ROWS = 64, FEW_HP = 2 };
+
+struct back {
+    struct fop *f;
+    size_t n, M, nhp;
+    const double *Ainv, *w, *r; /* full symmetric M x M; weights; residuals over the noise variance */
+    double *part;               /* per task: nhp */
+    enum status *rc;
+    const struct ctl *ctl;
+};
+
+/* B = Z A^-1 - r w' / noise^2 for a tile of rows, and its sum with all dZ_i. */
+static void back_task(void *ctx, size_t task, size_t worker)
+{
+    struct back *b = ctx;
+    const size_t M = b->M, r0 = task * BACK_ROWS;
+    const size_t rows = r0 + BACK_ROWS < b->n ? BACK_ROWS : b->n - r0;
+
+    (void)worker;
+    if (ctl_stopped(b->ctl))
+        return;
+    double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
+    b->rc[task] = Z ? fop_tile64(b->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
+    if (b->rc[task] == ST_OK) {
+        blas_dgemm1(false, false, M, rows, M, 1.0, b->Ainv, M, Z, M, 0.0, B, M);
+        for (size_t i = 0; i < rows; i++)
+            blas_daxpy(M, -b->r[r0 + i], b->w, B + i * M);
+        b->rc[task] = fop_grad(b->f, r0, r0 + rows, Z, B, M, b->part + task * b->nhp, NULL);
+    }
+    free(Z);
+}
+
+/* The gradient of hp_gradient in two products of n M^2, whatever the number of hyperparameters.  r
+ * is destroyed; Ainv becomes full. */
+static enum status back_gradient(struct fop *f, size_t nhp, double *Ainv, const double *w,
+                                 double *r, double noise, double *grad, const struct ctl *ctl,
+                                 struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f), tasks = (n + BACK_ROWS - 1) / BACK_ROWS;
+    struct back b = { .f = f, .n = n, .M = M, .nhp = nhp, .Ainv = Ainv, .w = w, .r = r,
+                      .ctl = ctl };
+    enum status rc = ST_OK;
+
+    b.part = mem_calloc(tasks * nhp, sizeof *b.part, "partial sums", err);
+    b.rc = b.part ? mem_calloc(tasks, sizeof *b.rc, "partial sums", err) : NULL;
+    if (b.rc == NULL) {
+        free(b.part);
+        return ST_NOMEM;
+    }
+    for (size_t j = 0; j < M; j++)
+        for (size_t i = j + 1; i < M; i++)
+            Ainv[j + i * M] = Ainv[i + j * M];
+    blas_dscal(n, 1.0 / (noise * noise), r);
+    pool_run(fop_pool(f), tasks, back_task, &b);
+    memset(grad, 0, nhp * sizeof *grad);
+    for (size_t t = 0; rc == ST_OK && t < tasks; t++) {
+        if (b.rc[t] != ST_OK)
+            rc = err_set(err, b.rc[t], "the features' derivatives could not be computed");
+        for (size_t h = 0; h < nhp; h++)
+            grad[h] += b.part[t * nhp + h];
+    }
+    if (rc == ST_OK && ctl_stopped(ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    free(b.part);
+    free(b.rc);
+    return rc;
+}
+
 /* dNMLL/dlog hp_i = -(r' Zd w)/lam2 + tr(A^-1 Z' Zd) (B.2), for every i; Ainv is A1^-1 (lower), w
  * the weights at amplitude 1, so that Zd w and A^-1 Z'Zd are those of amplitude 1 too. */
-static enum status hp_gradient(struct fop *f, const double *y, size_t nhp, const double *Ainv,
+static enum status hp_gradient(struct fop *f, const double *y, size_t nhp, double *Ainv,
                                const double *w, double noise, double *grad, const struct ctl *ctl,
                                struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
+    const bool few = nhp <= FEW_HP;
     double *r = mem_calloc(n, sizeof *r, "the residual", err);
-    double *C = r ? mem_aligned(M * M, sizeof *C, "the gradient's matrix", err) : NULL;
-    enum status rc = C ? fop_zp(f, 1, w, r, ctl, err) : ST_NOMEM;
+    double *C = r && few ? mem_aligned(M * M, sizeof *C, "the gradient's matrix", err) : NULL;
+    enum status rc = r && (C || !few) ? fop_zp(f, 1, w, r, ctl, err) : ST_NOMEM;
 
     for (size_t i = 0; rc == ST_OK && i < n; i++)
         r[i] = y[i] - r[i];
-    for (size_t h = 0; rc == ST_OK && h < nhp; h++) {
+    if (rc == ST_OK && !few)
+        rc = back_gradient(f, nhp, Ainv, w, r, noise, grad, ctl, err);
+    for (size_t h = 0; few && rc == ST_OK && h < nhp; h++) {
         double rzw = 0.0, tr = 0.0;
         rc = fop_dgram(f, h, C, ctl, err);
         if (rc == ST_OK)

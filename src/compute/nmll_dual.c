@@ -20,9 +20,11 @@ bool nmll_is_dual(size_t n, size_t M)
 
 struct rows_job {
     struct fop *f;
-    size_t n, M, ihp;
+    size_t n, M;
     double *Z;       /* n x M row-major, written; or */
-    const double *W; /* n x M row-major: part[task] = sum of W o dZ */
+    const double *Zof;
+    const double *W; /* n x M row-major: part[task * nhp + i] = sum of W o dZ_i */
+    size_t nhp;
     double *part;
     enum status *rc;
 };
@@ -37,10 +39,8 @@ static void rows_task(void *ctx, size_t task, size_t worker)
         j->rc[task] = fop_tile64(j->f, r0, r1, j->Z + r0 * M, M, NULL);
         return;
     }
-    double *dz = mem_aligned((r1 - r0) * M, sizeof *dz, "a tile of derivatives", NULL);
-    j->rc[task] = dz ? fop_dtile(j->f, j->ihp, r0, r1, dz, M, NULL) : ST_NOMEM;
-    j->part[task] = j->rc[task] == ST_OK ? blas_ddot((r1 - r0) * M, j->W + r0 * M, dz) : 0.0;
-    free(dz);
+    j->rc[task] = fop_grad(j->f, r0, r1, j->Zof + r0 * M, j->W + r0 * M, M,
+                           j->part + task * j->nhp, NULL);
 }
 
 static enum status rows_run(struct rows_job *j, double *sum, const struct ctl *ctl,
@@ -49,7 +49,7 @@ static enum status rows_run(struct rows_job *j, double *sum, const struct ctl *c
     const size_t tasks = (j->n + ROWS - 1) / ROWS;
     enum status rc = ST_OK;
 
-    j->part = mem_calloc(tasks, sizeof *j->part, "partial sums", err);
+    j->part = mem_calloc(tasks * (j->nhp + 1), sizeof *j->part, "partial sums", err);
     j->rc = j->part ? mem_calloc(tasks, sizeof *j->rc, "partial sums", err) : NULL;
     if (j->rc == NULL)
         rc = ST_NOMEM;
@@ -58,8 +58,8 @@ static enum status rows_run(struct rows_job *j, double *sum, const struct ctl *c
     for (size_t t = 0; rc == ST_OK && t < tasks; t++) {
         if (j->rc[t] != ST_OK)
             rc = err_set(err, j->rc[t], "the features could not be made");
-        if (sum != NULL)
-            *sum += j->part[t];
+        for (size_t h = 0; sum != NULL && h < j->nhp; h++)
+            sum[h] += j->part[t * j->nhp + h];
     }
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
@@ -106,10 +106,10 @@ static enum status dual_gradient(struct fop *f, const double *y, double *A, cons
             A[j + i * n] = A[i + j * n] -= p.w[i] * p.w[j] / b2;
     if (rc == ST_OK)
         rc = blas_dgemm(pool, false, false, M, n, n, 1.0, Z, M, A, n, 0.0, W, M, err);
-    for (size_t h = 0; rc == ST_OK && h < nhp; h++) {
-        struct rows_job j = { .f = f, .n = n, .M = M, .ihp = h, .W = W };
-        grad[h] = 0.0;
-        rc = rows_run(&j, &grad[h], ctl, err);
+    memset(grad, 0, nhp * sizeof *grad);
+    if (rc == ST_OK && nhp > 0) {
+        struct rows_job j = { .f = f, .n = n, .M = M, .nhp = nhp, .Zof = Z, .W = W };
+        rc = rows_run(&j, grad, ctl, err);
     }
     free(p.w);
     free(W);

@@ -364,15 +364,20 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
 /* ---- the course ---- */
 
 /* Of a limit on evaluations the polish gets a third; the start's own score comes on top. */
-static size_t polish_share(const struct tune_opts *o)
+static size_t polish_share(const struct tune_job *job)
 {
+    const struct tune_opts *o = job->opts;
+
+    if (o->max_evals == 0 && o->exact && kernel_has_ard(job->kernel))
+        return 60; /* the sample has only given one lengthscale for all */
     return o->max_evals == 0 ? 20 : o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
 }
-static size_t search_share(const struct tune_opts *o)
+static size_t search_share(const struct kernel *k, const struct tune_opts *o)
 {
     if (o->max_evals == 0)
-        return TUNE_DEFAULT_EVALS;
-    return o->max_evals > polish_share(o) ? o->max_evals - polish_share(o) : 1;
+        return kernel_has_ard(k) ? TUNE_ARD_EVALS : TUNE_DEFAULT_EVALS;
+    const size_t polish = o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
+    return o->max_evals > polish ? o->max_evals - polish : 1;
 }
 
 static enum status run_search(struct tune_job *job, struct err *err)
@@ -403,9 +408,9 @@ static enum status run_polish(struct tune_job *job, struct err *err)
             from.noise = sqrt(job->noise[0] * job->noise[1]);
     }
     if (job->opts->polish && job->opts->objective == TUNE_LOO)
-        return tune_simplex(job, &from, polish_share(job->opts), err);
+        return tune_simplex(job, &from, polish_share(job), err);
     if (job->opts->polish)
-        return tune_descend(job, &from, true, polish_share(job->opts), err);
+        return tune_descend(job, &from, true, polish_share(job), err);
     tune_from_hp(job, from.hp, u);
     if (!from.subsampled)
         return ST_OK;
@@ -451,12 +456,12 @@ static void flag_bounds(struct tune_job *job)
         const double hi = i < job->nhp ? job->hi[i] : i == job->nhp ? job->amp[1] : job->noise[1];
         const double v = i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude : p->noise;
 
-        if (i >= 32 || !(hi > lo * (1.0 + 1e-12)))
+        if (!(hi > lo * (1.0 + 1e-12)))
             continue;
         if (v <= lo * 1.005)
-            res->at_lower |= 1u << i;
-        else if (v >= hi / 1.005)
-            res->at_upper |= 1u << i;
+            res->at_lower |= tune_bit(job->nhp, i);
+        else if (v >= hi / 1.005 && !(i < job->nhp && kernel_has_ard(job->kernel)))
+            res->at_upper |= tune_bit(job->nhp, i); /* with ARD: an input without influence */
     }
 }
 
@@ -484,10 +489,10 @@ static void verdict(struct tune_job *job, double var_y)
                  "this kernel; try another kernel or other inputs");
         return;
     }
-    for (size_t i = 0; i < job->nhp + 2 && i < 32; i++) {
-        if (!(at >> i & 1u))
+    for (size_t i = 0; i < job->nhp + 2; i++) {
+        if (!(at & tune_bit(job->nhp, i)))
             continue;
-        const bool low = res->at_lower >> i & 1u;
+        const bool low = res->at_lower & tune_bit(job->nhp, i);
         text_number(val, sizeof val, i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude
                                                                            : p->noise);
         snprintf(res->verdict, sizeof res->verdict,
@@ -555,7 +560,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
 {
     struct tune_job job = { .kernel = k, .opts = opts, .be = be, .pool = pool, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),
-                            .max_evals = search_share(opts) };
+                            .max_evals = search_share(k, opts) };
     enum status rc = check_input(src, y, opts, err);
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };

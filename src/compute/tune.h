@@ -41,10 +41,16 @@ struct tune_result {
     struct tune_point best;
     double effective_dimension;
     struct tune_point *trace; size_t ntrace;   /* every evaluation, in order */
-    unsigned at_lower, at_upper;               /* bit i: hp i; bits nhp, nhp+1: amplitude, noise */
+    unsigned at_lower, at_upper;               /* bits of tune_bit */
     bool degenerate;                           /* noise explains nearly everything */
     char verdict[256];
 };
+/* Bit of hyperparameter i in at_lower, at_upper; i = nhp, nhp + 1: amplitude, noise.  0: none, for
+ * hyperparameters beyond the thirtieth. */
+static inline unsigned tune_bit(size_t nhp, size_t i)
+{
+    return i == nhp ? 1u << 30 : i == nhp + 1 ? 1u << 31 : i < 30 ? 1u << i : 0u;
+}
 struct tune_job;
 struct tuner_ops {
     const char *name, *title, *help;

@@ -106,6 +106,26 @@ run -e 'open holes.csv target=y; missing drop; split ordered test=20%; fit; scor
 has "or 2 of them are left out" "$err" '2 rows were left out'
 ok "and nothing is filled" test -z "$(printf '%s\n' "$err" | grep 'were filled')"
 
+# One lengthscale an input: friedman1 uses five of its ten; the session keeps them, single ones can
+# be set, and another number of inputs is refused.
+ard='demo friedman1 n=400 seed=2; split test=20% seed=1; kernel rbf(ard)'
+run --format json -s ard.gpd -e "$ard; tune features=256; fit features=256; score; predict out=a1.csv"
+is "an ARD job ends with 0" $rc 0
+has "lengthscales come as an array" "$out" '"hyperparameters":{"lengthscale":\['
+has "the kernel knows its inputs" "$out" '"kernel":"rbf(ard=10)"'
+has "inputs without influence are named" "$out" '"message":"5 of 10 inputs hardly matter (lengthscale above 100): x6, x7, x8, x9, x10"'
+run -s ard.gpd -e 'predict out=a2.csv; pca; set l[2]=0.5; get l[2]; fit features=64; kernel rbf(ard=3); fit features=64'
+ok "a resumed ARD model predicts the same" cmp a1.csv a2.csv
+has "one lengthscale can be set" "$out" 'lengthscale\[2\]  0.5'
+has "another number of inputs is refused" "$err" 'a lengthscale for each of 3 inputs, the data have 10'
+
+# Leave-one-out as the objective.
+run --format json -e 'demo friedman1 n=200; split test=20%; kernel rbf; tune objective=loo features=128; fit features=128; score'
+is "a leave-one-out tuning ends with 0" $rc 0
+has "its score is told beside the nmll" "$out" '"objective":"loo","nmll":[-0-9.e+]*,"loo":'
+run -e 'demo friedman1 n=200; tune objective=loo solver=exact'
+has "and it is for features" "$err" 'objective=loo is for feature models'
+
 # Refusals: a constant target at the fit, hyperparameters that cannot be, unknown names.
 printf 'x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n' >const.csv
 run -e 'open const.csv; fit features=64 kernel=rbf'

@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM = 4 };
+enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM = 4,
+       TIED_POINTS = 16 };
 
 struct surrogate {
+    bool tied; /* one coordinate for all: ARD starts from its best single lengthscale */
     size_t m, dim;                  /* points, free hyperparameters */
     double u[MAX_POINTS][MAX_DIM];
     double nmll[MAX_POINTS]; /* the scores */
@@ -152,7 +154,11 @@ static enum status look(struct tune_job *job, struct surrogate *s, const double 
                         struct err *err)
 {
     struct tune_point p;
-    enum status rc = tune_eval(job, u, false, NULL, &p, err);
+    double all[KERNEL_MAX_HP];
+
+    for (size_t f = 0; f < job->nfree; f++)
+        all[f] = u[s->tied ? 0 : f];
+    enum status rc = tune_eval(job, all, false, NULL, &p, err);
 
     if (rc == ST_OK && s->m < MAX_POINTS) {
         memcpy(s->u[s->m], u, s->dim * sizeof *u);
@@ -176,7 +182,7 @@ static double nearest(const struct surrogate *s, const double *u)
 
 static enum status initial_points(struct tune_job *job, struct surrogate *s, struct err *err)
 {
-    double u[MAX_DIM];
+    double u[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
     if (job->opts->start != NULL) {
@@ -206,23 +212,39 @@ static enum status surrogate_alloc(struct surrogate *s, struct err *err)
     return s->cand ? ST_OK : ST_NOMEM;
 }
 
+/* From one lengthscale for all inputs to one for each, along exact gradients. */
+static enum status descend_untied(struct tune_job *job, struct err *err)
+{
+    const struct tune_point from = job->best_low;
+    const size_t left = tune_evals_left(job);
+
+    return left > 1 ? tune_descend(job, &from, false, left, err) : ST_OK;
+}
+
 static enum status bayes_search(struct tune_job *job, struct err *err)
 {
-    if (job->nfree > MAX_DIM && job->opts->objective == TUNE_LOO)
-        return err_set(err, ST_USAGE, "objective=loo has no gradients: at most %d free "
-                       "hyperparameters", (int)MAX_DIM);
-    if (job->nfree > MAX_DIM) /* a surrogate over many hyperparameters knows nothing in 30 points */
+    const bool tied = job->nfree > MAX_DIM && kernel_has_ard(job->kernel);
+
+    if (job->nfree > MAX_DIM && job->opts->objective == TUNE_LOO) {
+        err_set(err, ST_USAGE, "objective=loo has no gradients: at most %d free hyperparameters",
+                (int)MAX_DIM);
+        err_hint(err, "tune objective=nmll");
+        return ST_USAGE;
+    }
+    if (job->nfree > MAX_DIM && !tied) /* a surrogate over many knows nothing in 30 points */
         return tuner_lbfgs.search(job, err);
     struct surrogate *s = mem_calloc(1, sizeof *s, "the surrogate", err);
     if (s == NULL)
         return ST_NOMEM;
-    s->dim = job->nfree;
+    s->tied = tied;
+    s->dim = tied ? 1 : job->nfree;
     /* A descent follows: it needs the right valley, not the last digit. */
     const double close_enough = job->opts->polish ? 0.006 : 0.003;
     enum status rc = surrogate_alloc(s, err);
     if (rc == ST_OK)
         rc = initial_points(job, s, err);
-    for (uint32_t round = 0; rc == ST_OK && tune_evals_left(job) > 0 && s->m < MAX_POINTS;
+    for (uint32_t round = 0; rc == ST_OK && tune_evals_left(job) > 0 && s->m < MAX_POINTS &&
+                           !(tied && s->m >= TIED_POINTS);
          round++) {
         double next[MAX_DIM];
         if (!fit_surrogate(s))
@@ -245,13 +267,16 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
     free(s->mean);
     free(s->cand);
     free(s);
+    if (rc == ST_OK && tied && isfinite(job->best_low.score) && !job->opts->exact)
+        rc = descend_untied(job, err);
     return rc;
 }
 
 const struct tuner_ops tuner_bayes = {
     .name = "bayes",
     .title = "Bayesian optimisation, then L-BFGS",
-    .help = "looks at ten points over the bounds, then where samples of a Gaussian process through "
+    .help = "looks at ten points over the bounds (with ARD: of one lengthscale for all inputs, from where "
+            "a descent follows), then where samples of a Gaussian process through "
             "the scores are lowest; amplitude and noise are at their best at each point; L-BFGS "
             "with exact gradients on all rows ends it",
     .search = bayes_search,
