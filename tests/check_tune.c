@@ -112,6 +112,40 @@ START_TEST(exact_optimum_is_golden)
 }
 END_TEST
 
+/* Two of many inputs matter, and no single lengthscale sees them: the best of those calls all of it
+ * noise.  One for each finds the two. */
+START_TEST(ard_finds_the_inputs)
+{
+    enum { ROWS = 500, INPUTS = 20, A = 3, B = 11 };
+    double *X = malloc(ROWS * INPUTS * sizeof *X), *y = malloc(ROWS * sizeof *y);
+    struct source_array src;
+    struct kernel one = parse("rbf"), each = parse("rbf(ard=20)");
+    struct tune_opts o = options(256);
+    struct tune_result res;
+
+    for (size_t i = 0; i < ROWS * INPUTS; i++)
+        X[i] = rng_normal(21, rng_stream(RNG_TEST, 1), i);
+    for (size_t i = 0; i < ROWS; i++)
+        y[i] = 1.4 * sin(2.5 * X[i * INPUTS + A] + X[i * INPUTS + B]) +
+               0.1 * rng_normal(21, rng_stream(RNG_TEST, 2), i);
+    source_array_init(&src, X, ROWS, INPUTS, INPUTS);
+    ck_assert_int_eq(tune_run(&one, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL), ST_OK);
+    ck_assert_double_ge(res.best.noise, 0.7); /* the premise */
+    tune_result_free(&res);
+    ck_assert_int_eq(tune_run(&each, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
+                     ST_OK);
+    ck_assert_double_le(res.best.noise, 0.2); /* 0.1 was put in */
+    for (size_t i = 0; i < INPUTS; i++) {
+        if (i == A || i == B)
+            ck_assert_double_le(res.best.hp[i], 5.0);
+        else
+            ck_assert_double_ge(res.best.hp[i], 10.0);
+    }
+    tune_result_free(&res);
+    free(X), free(y);
+}
+END_TEST
+
 /* Every method, with and without polish: what is reported is what the formula gives there, and a
  * dense grid finds nothing better. */
 START_TEST(methods_find_the_optimum)
@@ -378,6 +412,7 @@ int main(void)
     tcase_add_test(t, fixed_values_and_bounds);
     tcase_add_test(t, pure_noise_is_degenerate);
     tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);
+    tcase_add_test(t, ard_finds_the_inputs);
     tcase_add_test(t, stop_keeps_the_best);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 2);
     tcase_add_test(t, registry_and_refusals);

@@ -16,6 +16,8 @@
 
 enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM = 4,
        TIED_POINTS = 16 };
+/* In standard deviations of the target. */
+static const double HELD_NOISE = 0.3, DEGENERATE_NOISE = 0.9;
 
 struct surrogate {
     bool tied; /* one coordinate for all: ARD starts from its best single lengthscale */
@@ -212,13 +214,52 @@ static enum status surrogate_alloc(struct surrogate *s, struct err *err)
     return s->cand ? ST_OK : ST_NOMEM;
 }
 
+static enum status descend_left(struct tune_job *job, const struct tune_point *from, size_t share,
+                                struct err *err)
+{
+    const size_t left = tune_evals_left(job) / share;
+
+    return left > 1 ? tune_descend(job, from, false, left, err) : ST_OK;
+}
+
+/* Where few of many inputs matter, no single lengthscale explains anything, and the best one calls
+ * all of it noise: a flat place to descend from.  So the noise is held down first, from
+ * lengthscales at which rows are neighbours (sqrt(d)): what can be explained must then be, and the
+ * inputs sort themselves; then the noise is let go. */
+static enum status descend_held(struct tune_job *job, struct err *err)
+{
+    const double most = job->noise[1], held = fmax(job->noise[0], HELD_NOISE);
+    const struct tune_point before = job->best_low;
+    struct tune_point from = before;
+    enum status rc = ST_OK;
+
+    if (most <= held)
+        return ST_OK;
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        from.hp[i] = fmin(fmax(sqrt((double)job->nfree), job->lo[i]), job->hi[i]);
+    }
+    job->best_low.score = INFINITY;
+    job->noise[1] = held;
+    rc = descend_left(job, &from, 2, err);
+    job->noise[1] = most;
+    from = job->best_low;
+    if (rc == ST_OK && isfinite(from.score))
+        rc = descend_left(job, &from, 1, err);
+    if (before.score < job->best_low.score)
+        job->best_low = before;
+    return rc;
+}
+
 /* From one lengthscale for all inputs to one for each, along exact gradients. */
 static enum status descend_untied(struct tune_job *job, struct err *err)
 {
     const struct tune_point from = job->best_low;
-    const size_t left = tune_evals_left(job);
+    enum status rc = descend_left(job, &from, 1, err);
 
-    return left > 1 ? tune_descend(job, &from, false, left, err) : ST_OK;
+    if (rc == ST_OK && job->best_low.noise > DEGENERATE_NOISE)
+        rc = descend_held(job, err);
+    return rc;
 }
 
 static enum status bayes_search(struct tune_job *job, struct err *err)
