@@ -17,7 +17,7 @@
 enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM = 4,
        TIED_POINTS = 16 };
 /* In standard deviations of the target. */
-static const double HELD_NOISE = 0.3, DEGENERATE_NOISE = 0.9;
+static const double HELD_NOISE = 0.3, MUCH_NOISE = 0.6;
 
 struct surrogate {
     bool tied; /* one coordinate for all: ARD starts from its best single lengthscale */
@@ -257,7 +257,7 @@ static enum status descend_untied(struct tune_job *job, struct err *err)
     const struct tune_point from = job->best_low;
     enum status rc = descend_left(job, &from, 1, err);
 
-    if (rc == ST_OK && job->best_low.noise > DEGENERATE_NOISE)
+    if (rc == ST_OK && job->best_low.noise > MUCH_NOISE)
         rc = descend_held(job, err);
     return rc;
 }
