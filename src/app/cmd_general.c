@@ -499,7 +499,30 @@ static bool is_fit(const struct run *r)
 ASPECT(data, buf_puts(b, r->dataset_name ? r->dataset_name : "-"))
 ASPECT(split, buf_puts(b, r->data && r->data->split.how ? r->data->split.how : "-"))
 ASPECT(kernel, buf_puts(b, r->kernel_text ? r->kernel_text : "-"))
-ASPECT(length, put(b, is_fit(r) ? r->fit.hp[0] : r->tune.best.hp[0]))
+/* One, or with ARD all while they fit a column, else the shortest and the longest. */
+static void aspect_length(const struct run *r, struct buf *b)
+{
+    enum { SHOWN = 4 };
+    const double *hp = is_fit(r) ? r->fit.hp : r->tune.best.hp;
+    const size_t n = kernel_nhp(&r->fit.kernel);
+    double least = hp[0], most = hp[0];
+
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, hp[i]);
+        most = fmax(most, hp[i]);
+        if (n <= SHOWN) {
+            buf_puts(b, i ? " " : "");
+            put(b, hp[i]);
+        }
+    }
+    if (n > SHOWN) {
+        put(b, least);
+        buf_puts(b, "..");
+        put(b, most);
+        buf_printf(b, " (%zu)", n);
+    }
+}
+
 ASPECT(amplitude, put(b, is_fit(r) ? r->info.amplitude : r->tune.best.amplitude))
 ASPECT(noise, put(b, is_fit(r) ? r->info.noise : r->tune.best.noise))
 ASPECT(solver, buf_puts(b, is_fit(r) ? r->info.solver : "tune"))

@@ -58,7 +58,8 @@ static void hp_lines(const struct run *r, const double *hp, double amplitude, do
         struct hparam info;
         kernel_hp_info(k, i, name, &info);
         text_number(a, sizeof a, hp[i]);
-        buf_printf(&line, "%s %s  ", strcmp(name, "lengthscale") == 0 ? "l" : name, a);
+        const bool length = strncmp(name, "lengthscale", 11) == 0; /* perhaps with a number */
+        buf_printf(&line, "%s%s %s  ", length ? "l" : "", name + (length ? 11 : 0), a);
     }
     if (n > 6)
         buf_printf(&line, "(%zu more)  ", n - 6);
