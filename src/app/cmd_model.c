@@ -138,6 +138,11 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     if (o.exact && !strcmp(on, "auto"))
         ws_note(ws, "exact", "%zu training rows: tuned on the exact kernel (tune features=%d uses "
                 "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
+    o.approx = !strcmp(args_text(a, "nmll"), "approx");
+    o.rank = (size_t)args_int(a, "rank", 0);
+    o.probes = (size_t)args_int(a, "probes", 0);
+    if (o.approx && o.exact && !strcmp(on, "auto"))
+        o.exact = false;
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
     o.max_evals = (size_t)args_int(a, "evals", 0);
@@ -366,6 +371,9 @@ const struct command cmd_model_rows[] = {
         { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features" },
         { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs" },
         { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo", NULL, "marginal likelihood, or the leave-one-out error of the feature model" },
+        { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
+        { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx" },
+        { "rank", ARG_INT, 0, "512", 16, 16384, NULL, "columns", "preconditioner of nmll=approx" },
         { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30)" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },

@@ -329,6 +329,8 @@ static void tune_json(struct rec *rec, const struct run *r)
     rec_int(rec, "evaluations", (int64_t)t->evaluations);
     rec_str(rec, "objective", tune_objective_name(r->topt.objective));
     rec_num(rec, "nmll", t->best.nmll);
+    if (r->topt.approx)
+        rec_num(rec, "nmll_error", t->best.se);
     if (r->topt.objective == TUNE_LOO)
         rec_num(rec, "loo", t->best.score);
     fitting_hp_json(rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
@@ -354,6 +356,9 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s)\n  ", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
              f->topt.exact ? "exact kernel" : "random features");
+    if (f->topt.approx && t->best.se > 0.0)
+        rec_text(&rec, "approximate: standard error %.3g over %zu probes\n  ", t->best.se,
+                 f->topt.probes ? f->topt.probes : 16);
     if (f->topt.objective == TUNE_LOO)
         rec_text(&rec, "chosen by leave-one-out error: rmse %.4g of the scaled target\n  ",
                  sqrt(exp(2.0 * t->best.score / (double)f->rows - 1.0) / (2.0 * M_PI)));

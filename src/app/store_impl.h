@@ -120,7 +120,7 @@ void store_pack_points(unsigned char *out, const struct trace_point *, size_t n)
 void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n);
 /* Points of a tuning: hp..., amplitude, noise, nmll, effdim, subsampled as doubles. */
 extern const char *const store_objectives[];
-enum { STORE_TUNE_EXTRA = 6 };
+enum { STORE_TUNE_EXTRA = 7 };
 void store_pack_tuning(double *out, const struct tune_result *);
 /* Doubles to and from little-endian; in place is fine. */
 void store_pack_doubles(double *, size_t n);

@@ -155,6 +155,7 @@ void store_pack_tuning(double *out, const struct tune_result *t)
         tail[3] = p->effdim;
         tail[4] = p->subsampled;
         tail[5] = p->score;
+        tail[6] = p->se;
     }
     store_pack_doubles(out - t->ntrace * (t->nhp + STORE_TUNE_EXTRA),
                        t->ntrace * (t->nhp + STORE_TUNE_EXTRA));
@@ -408,6 +409,9 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     str(b, "method", t->method);
     str(b, "objective", store_objectives[t->objective]);
     flag(b, "exact", t->exact);
+    flag(b, "approx", t->approx);
+    count(b, "rank", t->rank);
+    count(b, "probes", t->probes);
     count(b, "features", t->features);
     count(b, "max_evals", t->max_evals);
     count(b, "subsample", t->subsample);
@@ -428,6 +432,7 @@ static void tune_point(struct buf *b, const char *name, const struct tune_point 
     num(b, "noise", p->noise);
     num(b, "nmll", p->nmll);
     num(b, "score", p->score);
+    num(b, "se", p->se);
     num(b, "effdim", p->effdim);
     flag(b, "subsampled", p->subsampled);
     buf_putc(b, '}');

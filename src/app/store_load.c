@@ -653,6 +653,7 @@ static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, const c
     p->noise = jdoc_num(j, "%s.noise", in);
     p->nmll = jdoc_num(j, "%s.nmll", in);
     p->score = jdoc_num(j, "%s.score", in);
+    p->se = jdoc_num(j, "%s.se", in);
     p->effdim = jdoc_num(j, "%s.effdim", in);
     p->subsampled = jdoc_bool(j, "%s.subsampled", in);
 }
@@ -677,6 +678,7 @@ static void read_tuning(struct loader *l, struct run *r, size_t n)
         p->effdim = tail[3];
         p->subsampled = tail[4] != 0;
         p->score = tail[5];
+        p->se = tail[6];
     }
     free(all);
 }
@@ -693,6 +695,9 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->method = tuner_name(j);
     o->objective = (enum tune_objective)jdoc_word(j, store_objectives, "$.tune.objective");
     o->exact = jdoc_bool(j, "$.tune.exact");
+    o->approx = jdoc_bool(j, "$.tune.approx");
+    o->rank = size_at(j, "$.tune.rank");
+    o->probes = size_at(j, "$.tune.probes");
     o->features = size_at(j, "$.tune.features");
     o->max_evals = size_at(j, "$.tune.max_evals");
     o->subsample = size_at(j, "$.tune.subsample");

@@ -8,6 +8,7 @@ libcompute_a_SOURCES += \
   src/compute/nmll.c src/compute/nmll.h src/compute/nmll_impl.h \
   src/compute/nmll_dual.c \
   src/compute/nmll_loo.c \
+  src/compute/nmll_slq.c \
   src/compute/tune.c src/compute/tune.h src/compute/tune_impl.h \
   src/compute/tune_nlopt.c \
   src/compute/tuners/bayes.c \

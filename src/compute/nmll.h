@@ -54,6 +54,16 @@ enum status nmll_features_best(struct fop *, const double *y, const double *hp, 
                                const double amp_bounds[2], const double noise_bounds[2],
                                double *value, double *amplitude, double *noise, double *grad,
                                double *effdim, bool *limited, const struct ctl *, struct err *);
+/* The NMLL and its gradient (nhp + 2 entries as in nmll_features; NULL: value only) without the
+ * Gram, by preconditioned CG on Z'y and random probes: O(n M) an iteration.  *se: standard error of
+ * the value over the probes (of the log determinant; the rest is exact to rtol).  The probes depend
+ * on the seed alone, so that differences between settings are far more exact than each value.
+ * *iterations: most of any column.  se, iterations may be NULL. */
+struct nmll_slq_opts { size_t rank, probes; double rtol; uint64_t seed; };
+enum status nmll_features_slq(struct fop *, const double *y, const double *hp, size_t nhp,
+                              double amplitude, double noise, const struct nmll_slq_opts *,
+                              double *value, double *se, double *grad, size_t *iterations,
+                              const struct ctl *, struct err *);
 /* Another objective: the mean squared leave-one-out error (Allen 1974) at the noise ratio within
  * bounds where it is least, on at most 4096 rows spread over the data; *amplitude is the likeliest
  * at that ratio, *nmll the value there (+inf: none).  Deterministic; O(n M^2 + M^3), a full

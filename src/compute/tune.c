@@ -69,7 +69,7 @@ size_t tune_evals_left(const struct tune_job *job)
 
 bool tune_profiles_full(const struct tune_job *job)
 {
-    return !job->opts->exact || !job->have_low;
+    return (!job->opts->exact && !job->opts->approx) || !job->have_low;
 }
 
 /* ---- evaluation ---- */
@@ -116,7 +116,11 @@ static enum status level_open(struct tune_job *job, struct tune_level *l, struct
 {
     if (l->fop != NULL)
         return ST_OK;
-    struct fop_opts fo = { .pool = job->pool, .precision = l->precision, .store = false };
+    const double bytes = (double)l->n * (double)l->M * (l->precision == PREC_FLOAT ? 4.0 : 8.0);
+    const double room = job->opts->mem_limit ? (double)job->opts->mem_limit
+                                             : (double)mem_physical() * 0.5;
+    struct fop_opts fo = { .pool = job->pool, .precision = l->precision,
+                           .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
     l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
     l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
     return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
@@ -236,6 +240,18 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     return record(job, out, err);
 }
 
+static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
+                                struct tune_point *out, double *g, struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    const struct nmll_slq_opts so = { .rank = o->rank ? o->rank : 512,
+                                      .probes = o->probes ? o->probes : 16, .rtol = 1e-5,
+                                      .seed = o->seed };
+
+    return nmll_features_slq(l->fop, l->y, out->hp, job->nhp, out->amplitude, out->noise, &so,
+                             &out->nmll, &out->se, g, NULL, &job->quiet, err);
+}
+
 enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
                          double *gradu, struct tune_point *out, struct err *err)
 {
@@ -253,7 +269,9 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
                         gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
     } else {
         rc = level_open(job, l, err);
-        if (rc == ST_OK)
+        if (rc == ST_OK && job->opts->approx)
+            rc = at_by_probes(job, l, out, gradu ? g : NULL, err);
+        else if (rc == ST_OK)
             rc = nmll_features(l->fop, l->y, out->hp, job->nhp, amplitude, noise, &out->nmll,
                                gradu ? g : NULL, &out->effdim, &job->quiet, err);
     }
@@ -548,6 +566,8 @@ static enum status check_input(const struct source *src, const double *y,
                          src->n);
     if (o->objective == TUNE_LOO && (o->exact || (o->method && !strcmp(o->method, "lbfgs"))))
         return err_set(err, ST_USAGE, "objective=loo is for feature models, method=bayes or grid");
+    if (o->approx && (o->exact || o->objective != TUNE_NMLL))
+        return err_set(err, ST_USAGE, "the approximate marginal likelihood is for features");
     if (!o->exact && (o->features < 2 || o->features % 2))
         return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
     return o->exact ? exact_allowed(src->n, 1, o->mem_limit, err) : ST_OK;

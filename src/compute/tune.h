@@ -17,6 +17,9 @@ struct tune_opts {
     enum tune_objective objective;
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     bool exact;              /* exact kernel instead of features */
+    bool approx;             /* features: on all rows and columns the NMLL by PCG and probes, for
+                                columns whose Gram is too much; the search has a Gram of few */
+    size_t rank, probes;     /* of that; 0: 512 and 16 */
     size_t features;         /* columns of Z */
     size_t max_evals;        /* search and polish together; 0: 30 and 20 at most */
     size_t subsample;        /* rows used while searching; 0: automatic; the last points use all */
@@ -32,6 +35,7 @@ struct tune_opts {
 struct tune_point {
     double hp[KERNEL_MAX_HP];
     double amplitude, noise, nmll, effdim;
+    double se;    /* standard error of nmll where it is approximate, else 0 */
     double score; /* what is minimised, in nats: nmll, unless opts.objective says otherwise */
     bool subsampled;
 };

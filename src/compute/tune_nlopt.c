@@ -190,7 +190,7 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
     struct descent d = { .job = job, .full = full, .scale = 1.0, .err = err };
     double x[MAX_VARS] = { 0 };
 
-    d.joint = job->opts->exact;
+    d.joint = job->opts->exact || (job->opts->approx && full);
     descent_vars(&d, from, x);
     if (d.nvars == 0) { /* everything fixed: one evaluation */
         struct tune_point p;

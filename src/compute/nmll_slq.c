@@ -1,0 +1,245 @@
+/* compute/nmll_slq.c -- the marginal likelihood of many features without their Gram: conjugate
+ * gradients and stochastic Lanczos quadrature (methods.md D; Ubaru, Chen & Saad 2017; estimate N of
+ * the notes).
+ *
+ * With a Nystrom preconditioner P and probes n_i ~ N(0, I), c_i = P^1/2 n_i are right-hand sides
+ * beside Z'y.  Their CG coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at n_i:
+ *   log|A| = log|P| + log|P^-1/2 A P^-1/2|,   the latter about (M / nv) sum_i e_1' log(T_i) e_1,
+ * and the same solves give the gradient: E[(A^-1 c)' B (P^-1 c)] = tr(A^-1 B). */
+#include "compute/nmll_impl.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/rng.h"
+#include "compute/solver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 64, MAXIT = 1000 };
+static const double LOG_2PI = 1.8378770664093454836;
+
+struct slq {
+    struct fop *f;
+    const struct nmll_slq_opts *o;
+    size_t n, M, k;              /* k: probes and, last, the data */
+    double ratio;
+    double *B, *X, *V;           /* M x k: right-hand sides, solutions; P^-1 of the probes */
+    double *T;                   /* n x k: Z X; the last column becomes y - Z w */
+    struct solve_info *info;
+    struct precond *pre;
+    const struct ctl *ctl;
+};
+
+static void slq_free(struct slq *s)
+{
+    for (size_t c = 0; s->info != NULL && c < s->k; c++)
+        solve_info_free(&s->info[c]);
+    free(s->info);
+    free(s->B);
+    free(s->X);
+    free(s->V);
+    free(s->T);
+    precond_free(s->pre);
+}
+
+static enum status slq_alloc(struct slq *s, bool gradient, struct err *err)
+{
+    const size_t size = s->M * s->k;
+
+    s->info = mem_calloc(s->k, sizeof *s->info, "the probes", err);
+    s->B = s->info ? mem_aligned(size, sizeof *s->B, "the probes", err) : NULL;
+    s->X = s->B ? mem_aligned(size, sizeof *s->X, "the probes", err) : NULL;
+    if (s->X == NULL)
+        return ST_NOMEM;
+    memset(s->X, 0, size * sizeof *s->X);
+    if (!gradient)
+        return ST_OK;
+    s->V = mem_aligned(size, sizeof *s->V, "the probes", err);
+    s->T = s->V ? mem_aligned(s->n * s->k, sizeof *s->T, "the probes", err) : NULL;
+    return s->T ? ST_OK : ST_NOMEM;
+}
+
+/* Probes by (seed, probe, index): the same for every candidate, so that candidates compare. */
+static enum status slq_right_hand_sides(struct slq *s, const double *y, struct err *err)
+{
+    const size_t M = s->M, nv = s->k - 1;
+
+    for (size_t i = 0; i < nv; i++)
+        for (size_t j = 0; j < M; j++)
+            s->B[i * M + j] = rng_normal(s->o->seed, rng_stream(RNG_PROBE, (uint32_t)i), j);
+    enum status rc = precond_sqrt(s->pre, fop_pool(s->f), nv, s->B, s->B, err);
+    return rc == ST_OK ? fop_ztv(s->f, 1, y, s->B + nv * M, s->ctl, err) : rc;
+}
+
+/* e_1' log(T) e_1 from the coefficients of one column; false: T has an eigenvalue <= 0. */
+static bool lanczos_log(const struct solve_info *in, double *out, struct err *err)
+{
+    const size_t m = in->nhist;
+    double *T = mem_calloc(m * m + m + 1, sizeof *T, "a Lanczos matrix", err), *th = T + m * m;
+    bool ok = T != NULL;
+
+    *out = 0.0;
+    for (size_t i = 0; ok && i < m; i++) {
+        T[i + i * m] = 1.0 / in->alpha[i] + (i ? in->beta[i - 1] / in->alpha[i - 1] : 0.0);
+        if (i + 1 < m)
+            T[i + 1 + i * m] = T[i + (i + 1) * m] = sqrt(in->beta[i]) / in->alpha[i];
+    }
+    ok = ok && blas_dsyevd(m, T, m, th, true, err) == ST_OK;
+    for (size_t j = 0; ok && j < m; j++) {
+        ok = th[j] > 0.0;
+        if (ok)
+            *out += T[j * m] * T[j * m] * log(th[j]);
+    }
+    free(T);
+    return ok;
+}
+
+/* log|A| and its standard error, over probes. */
+static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct err *err)
+{
+    const size_t nv = s->k - 1;
+    double sum = 0.0, squares = 0.0, e;
+
+    for (size_t i = 0; i < nv; i++) {
+        if (s->info[i].why == OUT_BREAKDOWN || s->info[i].nhist == 0 ||
+            !lanczos_log(&s->info[i], &e, err))
+            return err && err->code == ST_NOMEM ? ST_NOMEM
+                       : err_set(err, ST_NOT_PD, "the operator is indefinite at noise ratio %.3g",
+                                 s->ratio);
+        sum += e;
+        squares += e * e;
+    }
+    const double mean = sum / (double)nv;
+    const double var = fmax(0.0, squares / (double)nv - mean * mean);
+    *logdet = precond_logdet(s->pre) + (double)s->M * mean;
+    *se = nv > 1 ? (double)s->M * sqrt(var / (double)(nv - 1)) : NAN;
+    return ST_OK;
+}
+
+struct slq_rows { struct slq *s; size_t nhp; double *part; enum status *rc; double lam2; };
+
+/* B = (1/nv) sum_i (Z u_i) v_i' - r w' / noise^2 over a tile of rows, and its sum with all dZ. */
+static void grad_task(void *ctx, size_t task, size_t worker)
+{
+    struct slq_rows *g = ctx;
+    const struct slq *s = g->s;
+    const size_t M = s->M, nv = s->k - 1, r0 = task * ROWS;
+    const size_t rows = r0 + ROWS < s->n ? ROWS : s->n - r0;
+
+    (void)worker;
+    if (ctl_stopped(s->ctl))
+        return;
+    double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
+    g->rc[task] = Z ? fop_tile64(s->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
+    if (g->rc[task] == ST_OK) {
+        blas_dgemm1(false, true, M, rows, nv, 1.0 / (double)nv, s->V, M, s->T + r0, s->n, 0.0, B, M);
+        for (size_t i = 0; i < rows; i++)
+            blas_daxpy(M, -s->T[nv * s->n + r0 + i] / g->lam2, s->X + nv * M, B + i * M);
+        g->rc[task] = fop_grad(s->f, r0, r0 + rows, Z, B, M, g->part + task * g->nhp, NULL);
+    }
+    free(Z);
+}
+
+static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp, double noise,
+                                   double *grad, struct err *err)
+{
+    const size_t tasks = (s->n + ROWS - 1) / ROWS, nv = s->k - 1;
+    struct slq_rows g = { .s = s, .nhp = nhp, .lam2 = noise * noise };
+    enum status rc = fop_zp(s->f, s->k, s->X, s->T, s->ctl, err);
+
+    for (size_t i = 0; rc == ST_OK && i < s->n; i++)
+        s->T[nv * s->n + i] = y[i] - s->T[nv * s->n + i];
+    if (rc == ST_OK)
+        rc = precond_apply(s->pre, fop_pool(s->f), nv, s->B, s->V, err);
+    g.part = mem_calloc(tasks * (nhp + 1), sizeof *g.part, "partial sums", err);
+    g.rc = g.part ? mem_calloc(tasks, sizeof *g.rc, "partial sums", err) : NULL;
+    if (g.rc == NULL)
+        rc = ST_NOMEM;
+    if (rc == ST_OK)
+        pool_run(fop_pool(s->f), tasks, grad_task, &g);
+    memset(grad, 0, nhp * sizeof *grad);
+    for (size_t t = 0; rc == ST_OK && t < tasks; t++) {
+        if (g.rc[t] != ST_OK)
+            rc = err_set(err, g.rc[t], "the features' derivatives could not be computed");
+        for (size_t h = 0; h < nhp; h++)
+            grad[h] += g.part[t * nhp + h];
+    }
+    if (rc == ST_OK && ctl_stopped(s->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    free(g.part);
+    free(g.rc);
+    return rc;
+}
+
+static enum status slq_solve(struct slq *s, const double *y, struct err *err)
+{
+    const size_t M = s->M;
+    struct ridge ridge = { s->f, s->ratio };
+    const struct linop A = ridge_linop(&ridge);
+    const struct precond_ops *ops = precond_find("srht2", err);
+    const struct precond_opts po = { .rank = s->o->rank < M / 2 ? s->o->rank : M / 2,
+                                     .seed = s->o->seed };
+    struct solve_opts so = { .rtol = s->o->rtol, .maxit = MAXIT, .check_every = MAXIT };
+    enum status rc = ops ? ops->build(s->f, &po, s->ctl, &s->pre, err) : ST_NOT_FOUND;
+
+    if (rc != ST_OK)
+        return rc;
+    precond_set_noise(s->pre, s->ratio);
+    so.pre = s->pre;
+    rc = slq_right_hand_sides(s, y, err);
+    if (rc == ST_OK)
+        rc = cg_solve(&A, s->k, s->B, s->X, &so, s->ctl, s->info, err);
+    if (rc == ST_OK && ctl_stopped(s->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    return rc;
+}
+
+enum status nmll_features_slq(struct fop *f, const double *y, const double *hp, size_t nhp,
+                              double amplitude, double noise, const struct nmll_slq_opts *o,
+                              double *value, double *se, double *grad, size_t *iterations,
+                              const struct ctl *ctl, struct err *err)
+{
+    const double b2 = amplitude * amplitude;
+    struct slq s = { .f = f, .o = o, .n = fop_rows(f), .M = fop_cols(f), .k = o->probes + 1,
+                     .ratio = noise * noise / b2, .ctl = ctl };
+    const size_t M = s.M, n = s.n, nv = o->probes;
+    double logdet = 0.0, error = NAN;
+
+    if (!(amplitude > 0.0) || !(noise > 0.0) || !isfinite(s.ratio) || nv < 2)
+        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive, probes 2 or more",
+                       amplitude, noise);
+    enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+    if (rc == ST_OK)
+        rc = slq_alloc(&s, grad != NULL, err);
+    if (rc == ST_OK)
+        rc = slq_solve(&s, y, err);
+    if (rc == ST_OK)
+        rc = slq_logdet(&s, &logdet, &error, err);
+    if (rc == ST_OK) {
+        const double *w = s.X + nv * M, *b = s.B + nv * M, yty = blas_ddot(n, y, y);
+        const double quad = blas_ddot(M, b, w), wtw = blas_ddot(M, w, w);
+        const double c = (yty - quad) / s.ratio;
+        *value = 0.5 * (c / b2 + logdet + ((double)n - (double)M) * log(s.ratio) +
+                        (double)n * (LOG_2PI + log(b2)));
+        if (se != NULL)
+            *se = 0.5 * error;
+        for (size_t i = 0; iterations != NULL && i < s.k; i++)
+            *iterations = i == 0 || s.info[i].iterations > *iterations ? s.info[i].iterations
+                                                                       : *iterations;
+        if (!(c > 0.0))
+            rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise (ratio %.3g)", s.ratio);
+        if (rc == ST_OK && grad != NULL) {
+            rc = slq_hp_gradient(&s, y, nhp, noise, grad, err);
+            double trace = 0.0; /* of A^-1 */
+            for (size_t i = 0; i < nv; i++)
+                trace += blas_ddot(M, s.X + i * M, s.V + i * M) / (double)nv;
+            const double rr = yty - quad - s.ratio * wtw;
+            grad[nhp] = -wtw / b2 + (double)M - s.ratio * trace;
+            grad[nhp + 1] = -rr / (noise * noise) + ((double)n - (double)M) + s.ratio * trace;
+        }
+    }
+    slq_free(&s);
+    return rc;
+}
