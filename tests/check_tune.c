@@ -150,7 +150,7 @@ END_TEST
  * dense grid finds nothing better. */
 START_TEST(methods_find_the_optimum)
 {
-    static const char *const method[] = { "bayes", "grid", "lbfgs" };
+    static const char *const method[] = { "bayes", "grid", "lbfgs", "neldermead", "bobyqa" };
     struct prob *p = prob_make(0.2);
     struct tune_opts o = options(128);
     o.method = method[_i];
@@ -406,7 +406,7 @@ int main(void)
     blas_init();
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, exact_optimum_is_golden, 0, 3);
-    tcase_add_loop_test(t, methods_find_the_optimum, 0, 3);
+    tcase_add_loop_test(t, methods_find_the_optimum, 0, 5);
     tcase_add_test(t, sample_then_all_rows);
     tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
     tcase_add_test(t, fixed_values_and_bounds);

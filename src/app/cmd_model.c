@@ -369,7 +369,7 @@ const struct command cmd_model_rows[] = {
       { DATA_ARG, KERNEL_ARG,
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning" },
         { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features" },
-        { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs" },
+        { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs, neldermead, bobyqa" },
         { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo", NULL, "marginal likelihood, or the leave-one-out error of the feature model" },
         { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
         { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx" },

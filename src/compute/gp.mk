@@ -13,4 +13,5 @@ libcompute_a_SOURCES += \
   src/compute/tune_nlopt.c \
   src/compute/tuners/bayes.c \
   src/compute/tuners/grid.c \
-  src/compute/tuners/lbfgs.c
+  src/compute/tuners/lbfgs.c \
+  src/compute/tuners/simplex.c

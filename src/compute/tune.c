@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct tuner_ops *const tuners[] = { &tuner_bayes, &tuner_grid, &tuner_lbfgs };
+static const struct tuner_ops *const tuners[] = { &tuner_bayes, &tuner_grid, &tuner_lbfgs,
+                                                  &tuner_simplex, &tuner_bobyqa };
 
 const struct tuner_ops *tuner_at(size_t i)
 {
@@ -26,7 +27,7 @@ const struct tuner_ops *tuner_find(const char *name, struct err *err)
         if (strcmp(tuners[i]->name, name) == 0)
             return tuners[i];
     err_set(err, ST_NOT_FOUND, "no tuner is called \"%.40s\"", name);
-    err_hint(err, "tune method=bayes, grid or lbfgs");
+    err_hint(err, "tune method=bayes, grid, lbfgs, neldermead or bobyqa");
     return NULL;
 }
 
@@ -426,7 +427,7 @@ static enum status run_polish(struct tune_job *job, struct err *err)
             from.noise = sqrt(job->noise[0] * job->noise[1]);
     }
     if (job->opts->polish && job->opts->objective == TUNE_LOO)
-        return tune_simplex(job, &from, polish_share(job), err);
+        return tune_descend_free(job, &from, true, TUNE_SIMPLEX, 0.04, polish_share(job), err);
     if (job->opts->polish)
         return tune_descend(job, &from, true, polish_share(job), err);
     tune_from_hp(job, from.hp, u);
@@ -459,7 +460,7 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     else
         rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
     if (rc == ST_OK && p.score < before && job->opts->polish)
-        rc = job->opts->objective == TUNE_LOO ? tune_simplex(job, &p, 10, err)
+        rc = job->opts->objective == TUNE_LOO ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
                                               : tune_descend(job, &p, true, 10, err);
     return rc;
 }

@@ -64,11 +64,13 @@ bool tune_profiles_full(const struct tune_job *);
  * evaluations; what it finds is in the job's trace. */
 enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,
                          size_t max_evals, struct err *);
-/* The same without gradients, on all rows, by Nelder & Mead's simplex. */
-enum status tune_simplex(struct tune_job *, const struct tune_point *from, size_t max_evals,
-                         struct err *err);
+/* The same without gradients: by Nelder & Mead's simplex, or by Powell's BOBYQA, which models the
+ * objective by a quadratic (and needs two or more free hyperparameters, else the simplex is taken). */
+enum tune_free { TUNE_SIMPLEX, TUNE_BOBYQA };
+enum status tune_descend_free(struct tune_job *, const struct tune_point *from, bool full,
+                              enum tune_free, double step, size_t max_evals, struct err *err);
 size_t tune_evals_left(const struct tune_job *); /* of the search's share */
 
-extern const struct tuner_ops tuner_bayes, tuner_grid, tuner_lbfgs;
+extern const struct tuner_ops tuner_bayes, tuner_grid, tuner_lbfgs, tuner_simplex, tuner_bobyqa;
 
 #endif

@@ -206,6 +206,7 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
 
 struct simplex {
     struct tune_job *job;
+    bool full;
     enum status rc;
     struct err *err;
     nlopt_opt opt;
@@ -218,7 +219,7 @@ static double simplex_value(unsigned n, const double *x, double *grad, void *ctx
 
     (void)n;
     (void)grad;
-    s->rc = tune_eval(s->job, x, true, NULL, &p, s->err);
+    s->rc = tune_eval(s->job, x, s->full, NULL, &p, s->err);
     if (s->rc != ST_OK) {
         nlopt_force_stop(s->opt);
         return HUGE_VAL;
@@ -226,22 +227,24 @@ static double simplex_value(unsigned n, const double *x, double *grad, void *ctx
     return isfinite(p.score) ? p.score : 1e300;
 }
 
-enum status tune_simplex(struct tune_job *job, const struct tune_point *from, size_t max_evals,
-                         struct err *err)
+enum status tune_descend_free(struct tune_job *job, const struct tune_point *from, bool full,
+                              enum tune_free how, double first, size_t max_evals, struct err *err)
 {
-    struct simplex s = { .job = job, .rc = ST_OK, .err = err };
+    struct simplex s = { .job = job, .full = full, .rc = ST_OK, .err = err };
     double x[MAX_VARS] = { 0 }, lo[MAX_VARS] = { 0 }, hi[MAX_VARS], step[MAX_VARS], least;
+    const nlopt_algorithm algorithm = how == TUNE_BOBYQA && job->nfree > 1 ? NLOPT_LN_BOBYQA
+                                                                           : NLOPT_LN_NELDERMEAD;
 
     if (job->nfree == 0) {
         struct tune_point p;
-        return tune_eval(job, x, true, NULL, &p, err);
+        return tune_eval(job, x, full, NULL, &p, err);
     }
     tune_from_hp(job, from->hp, x);
     for (size_t i = 0; i < job->nfree; i++) {
         hi[i] = 1.0;
-        step[i] = x[i] > 0.5 ? -0.04 : 0.04; /* a factor of 1.4 over bounds of 5,000 */
+        step[i] = x[i] > 0.5 ? -first : first;
     }
-    s.opt = nlopt_create(NLOPT_LN_NELDERMEAD, (unsigned)job->nfree);
+    s.opt = nlopt_create(algorithm, (unsigned)job->nfree);
     if (s.opt == NULL)
         return err_nomem(err, job->nfree * 64u, "the optimiser");
     nlopt_set_min_objective(s.opt, simplex_value, &s);
