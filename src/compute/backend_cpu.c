@@ -22,12 +22,13 @@ enum {
     RHS_BLOCK = 8,      /* from here on right-hand sides go in groups of a vector */
     MERGE_COLS = 512,  /* columns of one task when groups are added */
 };
-static const size_t tile_bytes = (size_t)1 << 20; /* half of a common second-level cache */
+static const size_t tile_bytes = (size_t)1 << 19; /* two of them fit a second-level cache */
 
 struct worker {
     char *z;       /* tile of features, when not stored: M x R */
     double *x, *t; /* R x d; kcap x R */
     char *tr;      /* t rounded: kcap x R, or in groups R x lanes */
+    char *blocks;  /* stored features: sums of R rows for each block of the longest term */
     void *scratch;
 };
 
@@ -58,6 +59,7 @@ static void workers_free(struct cpu *c)
         free(w->x);
         free(w->t);
         free(w->tr);
+        free(w->blocks);
         free(w->scratch);
     }
     free(c->worker);
@@ -138,6 +140,15 @@ static size_t rhs_padded(const struct cpu *c, size_t k)
     return k < RHS_BLOCK ? k : rhs_groups(c, k) * c->real->lanes;
 }
 
+static size_t blocks_most(const struct cpu *c)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < c->fm->nterms; i++)
+        most = c->term[i].nb > most ? c->term[i].nb : most;
+    return most;
+}
+
 /* Workspace for k right-hand sides; grows, never shrinks. */
 static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
 {
@@ -163,7 +174,8 @@ static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
         w->t = mem_aligned(k * c->R, sizeof *w->t, "row sums", err);
         w->tr = mem_aligned(k * c->R, size, "row sums", err);
         w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
-        ok = (c->Z || w->z) && w->x && w->t && w->tr && w->scratch;
+        w->blocks = c->Z ? mem_aligned(c->R * blocks_most(c), size, "row sums", err) : NULL;
+        ok = (c->Z ? w->blocks != NULL : w->z != NULL) && w->x && w->t && w->tr && w->scratch;
     }
     if (!ok) {
         workers_free(c);
@@ -474,6 +486,25 @@ static void tile_down(const struct cpu *c, const struct worker *w, const char *z
     c->real->axpy_block(c->M, z, c->R, c->R, groups, w->tr, part, c->M * lanes);
 }
 
+/* Row factors and results; rows past the end count for nothing. */
+static void row_sums(struct sweep *s, struct worker *w, size_t r0, size_t r1)
+{
+    const struct cpu *c = s->c;
+
+    for (size_t i = 0; i < s->k; i++) {
+        double *t = w->t + i * c->R;
+        if (c->opts.row_scale) /* S Z P, S^2 Z P on the way to Z'S S Z P, or S V */
+            for (size_t r = 0; r < r1 - r0; r++) {
+                const double f = c->opts.row_scale[r0 + r];
+                t[r] *= s->up && s->W ? f * f : f;
+            }
+        if (s->T)
+            memcpy(s->T + i * c->n + r0, t, (r1 - r0) * sizeof *t);
+        for (size_t r = r1 - r0; r < c->R; r++)
+            t[r] = 0.0;
+    }
+}
+
 static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, double *part,
                               struct err *err)
 {
@@ -487,21 +518,117 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
     const enum status rc = tile_up(s, w, r0, r1, z, err);
     if (rc != ST_OK)
         return rc;
-    for (size_t i = 0; i < s->k; i++) {
-        double *t = w->t + i * c->R;
-        if (c->opts.row_scale) /* S Z P, S^2 Z P on the way to Z'S S Z P, or S V */
-            for (size_t r = 0; r < r1 - r0; r++) {
-                const double f = c->opts.row_scale[r0 + r];
-                t[r] *= s->up && s->W ? f * f : f;
-            }
-        if (s->T)
-            memcpy(s->T + i * c->n + r0, t, (r1 - r0) * sizeof *t);
-        for (size_t r = r1 - r0; r < c->R; r++)
-            t[r] = 0.0; /* rows past the end */
-    }
+    row_sums(s, w, r0, r1);
     if (s->W)
         tile_down(c, w, z, s->k, part, c->filled && tile + 1 < c->tiles ? z + bytes : NULL);
     return ST_OK;
+}
+
+/* ---- stored features ------------------------------------------------------------------------- */
+
+/* The product of a tile with its right-hand sides and the way back of the tile before, a few
+ * columns of each in turn: the one waits for memory while the other works in the cache.  The sums
+ * are those of tile_dot and tile_down, bit for bit. */
+struct flow {
+    struct cpu *c;
+    struct worker *w;
+    size_t k;
+    double *part;
+    const char *up, *down; /* the tiles; either may be NULL */
+    size_t cols;           /* of the tile below that are done */
+};
+
+/* The way back up to column `to`, a multiple of the lanes or the last one. */
+static void flow_down(struct flow *f, size_t to, const char *ahead)
+{
+    const struct cpu *c = f->c;
+    const size_t size = c->real->size, end = to == c->M ? to : to / c->real->lanes * c->real->lanes;
+
+    if (!f->down || end <= f->cols)
+        return;
+    c->real->axpy(end - f->cols, f->down + f->cols * c->R * size, c->R, c->R, f->k, f->w->tr,
+                  f->part + f->cols, c->M, ahead);
+    f->cols = end;
+}
+
+/* A term's blocks from four places at once, one right-hand side; sums are added in the order of
+ * blocks. */
+static void flow_four(struct flow *f, const struct simd_term *t, size_t col0)
+{
+    const struct cpu *c = f->c;
+    const size_t size = c->real->size, q = t->nb / 4, cols = 2 * t->D, R = c->R;
+
+    for (size_t b = 0; b < q; b++) {
+        const void *z[4], *P[4];
+        void *sums[4];
+        for (size_t i = 0; i < 4; i++) {
+            const size_t col = col0 + (b + i * q) * cols;
+            z[i] = f->up + col * R * size;
+            P[i] = c->P + col * size;
+            sums[i] = f->w->blocks + (b + i * q) * R * size;
+        }
+        c->real->dot4(t->D, z, R, R, P, sums);
+        flow_down(f, col0 + 4 * (b + 1) * cols, NULL);
+    }
+    for (size_t b = 0; b < t->nb; b++)
+        for (size_t r = 0; r < R; r++)
+            f->w->t[r] += size == sizeof(double)
+                              ? ((const double *)(const void *)f->w->blocks)[b * R + r]
+                              : (double)((const float *)(const void *)f->w->blocks)[b * R + r];
+}
+
+static void flow_blocks(struct flow *f, const struct simd_term *t, size_t col0)
+{
+    enum { COLUMNS = 128 }; /* in turn */
+    const struct cpu *c = f->c;
+    const size_t size = c->real->size, step = 2 * t->D >= COLUMNS ? 1 : COLUMNS / (2 * t->D);
+
+    for (size_t b = 0; b < t->nb; b += step) {
+        const size_t left = t->mf - b * t->D, most = step * t->D, col = col0 + 2 * b * t->D;
+        struct simd_term some = *t; /* these blocks alone */
+        some.mf = left < most ? left : most;
+        some.nb = (some.mf + t->D - 1) / t->D;
+        const char *z = f->up ? f->up + col * c->R * size : NULL;
+        if (z)
+            c->real->dot(&some, z, c->R, c->R, f->k, c->P + col * size, c->M, f->w->t, c->R);
+        flow_down(f, col + 2 * some.mf, z && left > most ? z + 2 * some.mf * c->R * size : NULL);
+    }
+}
+
+static void flow_tile(struct flow *f)
+{
+    const struct cpu *c = f->c;
+
+    f->cols = 0;
+    if (f->up)
+        memset(f->w->t, 0, f->k * c->R * sizeof *f->w->t);
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const struct simd_term *t = &c->term[i];
+        if (f->up && f->k == 1 && t->nb % 4 == 0 && t->mf == t->nb * t->D)
+            flow_four(f, t, c->fm->term[i].col0);
+        else
+            flow_blocks(f, t, c->fm->term[i].col0);
+    }
+}
+
+/* All tiles of a group.  The sums of a tile leave for the way back once they are whole. */
+static void flow_group(struct sweep *s, struct worker *w, size_t from, size_t to, double *part)
+{
+    struct cpu *c = s->c;
+    const size_t bytes = c->R * c->M * c->real->size;
+    struct flow f = { .c = c, .w = w, .k = s->k, .part = part };
+
+    for (size_t tile = from; tile <= to; tile++) {
+        if (ctl_stopped(s->ctl))
+            return;
+        f.down = tile > from ? c->Z + (tile - 1) * bytes : NULL;
+        f.up = tile < to ? c->Z + tile * bytes : NULL;
+        flow_tile(&f);
+        if (f.up) {
+            row_sums(s, w, tile * c->R, tile * c->R + c->R < c->n ? tile * c->R + c->R : c->n);
+            round_to(c, s->k * c->R, w->t, w->tr);
+        }
+    }
 }
 
 static void sweep_group(void *ctx, size_t g, size_t worker)
@@ -513,6 +640,10 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
+    if (c->filled && s->up && s->W && !rhs_groups(c, s->k)) {
+        flow_group(s, &c->worker[worker], c->tiles * g / c->groups, end, part);
+        return;
+    }
     for (size_t tile = c->tiles * g / c->groups; tile < end; tile++) {
         if (s->failed || ctl_stopped(s->ctl))
             return;

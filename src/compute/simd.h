@@ -42,6 +42,11 @@ struct simd_real {
     /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
     void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
                 const void *P, size_t ldp, double *t, size_t ldt);
+    /* The sums of four blocks of jn frequencies each, kept in four places, with one vector, for
+     * `rows` rows each into sums[4] (numbers of this precision): what `dot` would add to t, in four
+     * streams, which memory serves faster than one. */
+    void (*dot4)(size_t jn, const void *const z[4], size_t cs, size_t rows, const void *const P[4],
+                 void *const sums[4]);
     /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
      * will be read next, fetched into the cache meanwhile; or NULL. */
     void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,

@@ -200,7 +200,8 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
 
 #define LEVEL_REAL(p, type)                                                                      \
     { .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
-      .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .axpy = p##_axpy,                  \
+      .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .dot4 = p##_dot4,                  \
+      .axpy = p##_axpy,                                                                          \
       .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
       .rows = p##_rows, .fht = p##_fht, .sincospi = p##_sincospi }
 

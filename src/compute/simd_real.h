@@ -606,6 +606,34 @@ LOOP void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t ro
     }
 }
 
+/* As kept_dot, of four blocks. */
+LOOP void N(dot4)(size_t jn, const void *const zv[4], size_t cs, size_t rows,
+                  const void *const Pv[4], void *const sums[4])
+{
+    const REAL *P0 = Pv[0], *P1 = Pv[1], *P2 = Pv[2], *P3 = Pv[3];
+
+    for (size_t r = 0; r < rows; r += LANES) {
+        const REAL *z0 = (const REAL *)zv[0] + r, *z1 = (const REAL *)zv[1] + r;
+        const REAL *z2 = (const REAL *)zv[2] + r, *z3 = (const REAL *)zv[3] + r;
+        VEC e0 = { 0 }, e1 = { 0 }, e2 = { 0 }, e3 = { 0 };
+        VEC o0 = { 0 }, o1 = { 0 }, o2 = { 0 }, o3 = { 0 };
+        for (size_t j = 0; j < 2 * jn; j += 2) {
+            e0 += V_LOAD(z0 + j * cs) * P0[j];
+            o0 += V_LOAD(z0 + (j + 1) * cs) * P0[j + 1];
+            e1 += V_LOAD(z1 + j * cs) * P1[j];
+            o1 += V_LOAD(z1 + (j + 1) * cs) * P1[j + 1];
+            e2 += V_LOAD(z2 + j * cs) * P2[j];
+            o2 += V_LOAD(z2 + (j + 1) * cs) * P2[j + 1];
+            e3 += V_LOAD(z3 + j * cs) * P3[j];
+            o3 += V_LOAD(z3 + (j + 1) * cs) * P3[j + 1];
+        }
+        V_STORE((REAL *)sums[0] + r, e0 + o0);
+        V_STORE((REAL *)sums[1] + r, e1 + o1);
+        V_STORE((REAL *)sums[2] + r, e2 + o2);
+        V_STORE((REAL *)sums[3] + r, e3 + o3);
+    }
+}
+
 /* ---- products with columns ------------------------------------------------------------------- */
 
 INLINE void N(halve)(VEC *a, const int n)
