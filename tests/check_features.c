@@ -141,6 +141,8 @@ START_TEST(test_kernel_text)
         { "matern(l=1/4, nu=0.5)", "matern(nu=1/2)", 0.25 },
         { "cauchy()", "cauchy", NAN },
         { "rbf(ard)", "rbf(ard)", NAN },
+        { "rq", "rq(alpha=1)", NAN },
+        { "rq(alpha=5/2, l=3)", "rq(alpha=5/2)", 3.0 },
         { "rbf( ard = 5, l=2 )", "rbf(ard=5)", 2.0 },
         { "matern(ard,nu=3/2)", "matern(nu=3/2,ard)", NAN },
     };
@@ -159,6 +161,7 @@ START_TEST(test_kernel_text)
         { "rbf(", ST_USAGE, "ends too early" },
         { "rbf(l", ST_USAGE, "\"=\"" },
         { "rbf(l=)", ST_USAGE, "number" },
+        { "rq(alpha=0)", ST_RANGE, "alpha" },
         { "rbf(ard=)", ST_USAGE, "number of inputs" },
         { "rbf(ard=0)", ST_USAGE, "number of inputs" },
         { "rbf(ard=2.5)", ST_USAGE, "number of inputs" },
@@ -193,6 +196,7 @@ static const struct { const char *golden, *text; } kernels[] = {
     { "mat32", "matern(nu=3/2)" },
     { "mat52", "matern(nu=5/2)" },
     { "cauchy", "cauchy" },
+    { "cauchy", "rq(alpha=1)" }, /* of shape 1 */
 };
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 static const struct { const char *name; double s; } scales[] = { { "s0p7", 0.7 }, { "s1p5", 1.5 } };
@@ -769,6 +773,45 @@ START_TEST(test_row_scale)
 }
 END_TEST
 
+/* Other shapes: against the formula, the limit of large alpha, and features within Monte-Carlo
+ * bounds (4 / sqrt(frequencies) at the most of 190 pairs). */
+START_TEST(test_rational_quadratic)
+{
+    enum { N = 20, D = 4, M = 8192 };
+    static const double alpha[] = { 0.3, 2.0, 1000.0 };
+    double *x = normals(N * D, 17), *Z = malloc(N * M * sizeof *Z);
+    const double l = 1.4;
+    struct source_array src;
+
+    source_array_init(&src, x, N, D, D);
+    for (int a = 0; a < 3; a++) {
+        const struct fop_opts fo = { .precision = PREC_DOUBLE };
+        struct kernel k = parsed("rq", NULL);
+        k.term[0].params[0] = alpha[a];
+        struct featmap *fm = featmap_new(&k, D, M, 3, NULL);
+        struct fop *f = fop_new(backend_cpu(), fm, &src.base, &fo, NULL);
+        ck_assert(fop_set(f, &l, NULL) == ST_OK && fop_tile64(f, 0, N, Z, M, NULL) == ST_OK);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < i; j++) {
+                double r2 = 0.0, dot = 0.0;
+                for (size_t c = 0; c < D; c++)
+                    r2 += (x[i * D + c] - x[j * D + c]) * (x[i * D + c] - x[j * D + c]);
+                for (size_t c = 0; c < M; c++)
+                    dot += Z[i * M + c] * Z[j * M + c];
+                const double v = kernel_exact(&k, &l, D, x + i * D, x + j * D, NULL);
+                const double want = pow(1.0 + r2 / (2.0 * alpha[a] * l * l), -alpha[a]);
+                ck_assert_double_eq_tol(v, want, 1e-11);
+                if (a == 2) /* its first correction is r^4 / (8 alpha l^4) of it */
+                    ck_assert_double_eq_tol(v, exp(-r2 / (2.0 * l * l)), 2e-3);
+                ck_assert_double_eq_tol(dot, want, 4.0 / sqrt(M / 2));
+            }
+        fop_free(f);
+        featmap_free(fm);
+    }
+    free(x), free(Z);
+}
+END_TEST
+
 /* A lengthscale for each input is one lengthscale over inputs divided by them: features, products
  * and exact values, in both precisions, on every level. */
 START_TEST(test_ard_is_scaling)
@@ -1129,6 +1172,7 @@ int main(void)
     tcase_add_test(t, test_kernel_text);
     tcase_add_loop_test(t, test_kernel_exact, 0, N_KERNELS);
     tcase_add_loop_test(t, test_kernel_gradient, 0, N_KERNELS);
+    tcase_add_test(t, test_rational_quadratic);
     tcase_add_loop_test(t, test_features_approximate_kernel, 0, N_KERNELS);
     tcase_add_test(t, test_sorf_golden);
     tcase_add_loop_test(t, test_products, 0, N_SHAPES);

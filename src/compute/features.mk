@@ -17,6 +17,7 @@ libcompute_a_SOURCES += \
   src/compute/kernels/kernels.h \
   src/compute/kernels/matern.c \
   src/compute/kernels/rbf.c \
+  src/compute/kernels/rq.c \
   src/compute/pool.c \
   src/compute/pool.h \
   src/compute/rng.c \

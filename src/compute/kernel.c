@@ -19,7 +19,8 @@ const struct hparam kernel_lengthscale[] = {
 };
 
 /* Every kernel there is, in the order in which help lists them. */
-static const struct kernel_ops *const kernels[] = { &kernel_rbf, &kernel_matern, &kernel_cauchy };
+static const struct kernel_ops *const kernels[] = { &kernel_rbf, &kernel_matern, &kernel_cauchy,
+                                                    &kernel_rq };
 
 const struct kernel_ops *kernel_at(size_t i)
 {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The main jobs on real data (../shared/data), from CSV to score, with the figures each must reach.
-# Usage: tests/bench/jobs.sh [JOB...]   (kin40k protein pol bike small million); all by default.
+# Usage: tests/bench/jobs.sh [JOB...]   (kin40k protein pol bike small million proteinrbf approx fine
+# predict); all by default.
 # Prints one line a job and exits 1 when a figure is missed.  THREADS and SEED can be set.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
@@ -45,7 +46,7 @@ big() { # NAME KERNEL FIT RMSE SECONDS
     must "seconds of the whole job" "$wall" 0 "$5"
 }
 job_kin40k() {
-    big kin40k rbf "solver=pcg features=8192 rank=1024 rtol=1e-6" 0.14 120
+    big kin40k rbf "solver=pcg features=8192 rank=1024 rtol=1e-6" 0.14 50
     [ -s "$work/out" ] && must "nlpd_scaled - nlpd_constant" \
         "$(awk -v a="$(field score nlpd_scaled)" -v b="$(field score nlpd_constant)" 'BEGIN { print a - b }')" -99 0
 }
@@ -96,6 +97,56 @@ job_million() {
     done
 }
 
-[ $# -gt 0 ] || set -- kin40k protein pol bike small million
+# As a public peer was timed: tune 1024, fit 8192 rank 512.
+job_proteinrbf() {
+    have protein || return 0
+    run "open $shared/data/protein/data.csv.gz target=y" "split file=$shared/data/protein/splits.csv.gz column=split0" \
+        "kernel rbf" "tune features=1024" "fit solver=pcg features=8192 rank=512 rtol=1e-6" "score"
+    printf 'protein  rbf            rmse_scaled %s  coverage95 %s  tune %s s  fit %s s  job %s s  seed %s\n' \
+        "$(field score rmse_scaled)" "$(field score coverage95)" "$(field tune seconds)" "$(total)" "$wall" "$seed"
+    must "seconds of the whole job" "$wall" 0 35
+}
+
+# The marginal likelihood without the Gram against the one with it, at one setting.
+at_kin40k="open $shared/data/kin40k/data.csv.gz target=y"
+split_kin40k="split file=$shared/data/kin40k/splits.csv.gz column=split0"
+job_approx() {
+    have kin40k || return 0
+    run "$at_kin40k" "$split_kin40k" "kernel rbf" "tune features=4096 l=1.7118 amplitude=3.9457 noise=0.2059"
+    exact=$(field tune nmll)
+    run "$at_kin40k" "$split_kin40k" "kernel rbf" \
+        "tune features=4096 l=1.7118 amplitude=3.9457 noise=0.2059 nmll=approx rank=2048 probes=64"
+    se=$(field tune nmll_error)
+    printf 'kin40k   rbf M=4096     NMLL %s  without the Gram %s +- %s  %s s\n' "$exact" "$(field tune nmll)" "$se" "$(field tune seconds)"
+    must "difference in standard errors" \
+        "$(awk -v a="$exact" -v b="$(field tune nmll)" -v s="$se" 'BEGIN { d = (a - b) / s; print d < 0 ? -d : d }')" 0 3
+    must "standard error, % of the NMLL" \
+        "$(awk -v a="$exact" -v s="$se" 'BEGIN { a = a < 0 ? -a : a; print 100 * s / a }')" 0 0.1
+}
+
+# Fine tuning at many features.
+job_fine() {
+    have kin40k || return 0
+    run "$at_kin40k" "$split_kin40k" "kernel rbf" "tune features=16384 nmll=approx rank=1024 evals=45"
+    printf 'kin40k   rbf M=16384    NMLL %s +- %s  %s evaluations  %s s\n' "$(field tune nmll)" "$(field tune nmll_error)" \
+        "$(field tune evaluations)" "$(field tune seconds)"
+    must "seconds" "$(field tune seconds)" 0 1200
+}
+
+# Rows predicted a second: kin40k's rows, 8192 features; the mean alone, and with sd from 1024.
+job_predict() {
+    have kin40k || return 0
+    for v in none 1024 4096; do
+        run "$at_kin40k" "$split_kin40k" "kernel rbf" "set l=1.7118 amplitude=6.66 noise=0.105" \
+            "fit solver=pcg features=8192 rank=1024 rtol=1e-3 variance=$v" \
+            "predict $shared/data/kin40k/data.csv.gz out=$work/p.csv"
+        rate=$(awk -v n="$(field predict rows)" -v s="$(field predict seconds)" 'BEGIN { printf "%.0f", n / s }')
+        printf 'kin40k   M=8192 variance=%-5s file to file %s rows/s\n' "$v" "$rate"
+        [ $v = none ] && must "rows a second" "$rate" 177000 1e12
+        [ $v = 1024 ] && must "rows a second" "$rate" 23000 1e12
+    done
+}
+
+[ $# -gt 0 ] || set -- kin40k protein pol bike small million proteinrbf approx predict
 for job in "$@"; do "job_$job"; done
 exit $missed

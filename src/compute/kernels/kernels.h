@@ -6,6 +6,6 @@
 
 extern const struct hparam kernel_lengthscale[]; /* the one hyperparameter of stationary kernels */
 
-extern const struct kernel_ops kernel_rbf, kernel_matern, kernel_cauchy;
+extern const struct kernel_ops kernel_rbf, kernel_matern, kernel_cauchy, kernel_rq;
 
 #endif

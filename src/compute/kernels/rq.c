@@ -1,0 +1,40 @@
+/* compute/kernels/rq.c -- the rational quadratic kernel: Gaussians of many lengthscales at once, a
+ * mixture over a gamma-distributed inverse squared length of shape alpha. */
+#include "compute/kernels/kernels.h"
+#include "compute/rng.h"
+
+#include <math.h>
+
+static double rq_radial(const double *params, uint64_t seed, uint64_t stream, uint64_t j)
+{
+    return sqrt(rng_gamma(seed, stream, j, params[0]) / params[0]);
+}
+
+static double rq_exact(const double *params, double a)
+{
+    return exp(-params[0] * log1p(0.5 * a * a / params[0]));
+}
+
+static double rq_dlogl(const double *params, double a)
+{
+    return a * a * rq_exact(params, a) / (1.0 + 0.5 * a * a / params[0]);
+}
+
+static const struct kparam rq_params[] = {
+    { "alpha", 0.05, 1000.0, 1.0,
+      "shape: small for lengthscales far apart, large for the squared exponential; 0.05 to 1000",
+      NULL },
+    { 0 },
+};
+
+const struct kernel_ops kernel_rq = {
+    .name = "rq",
+    .title = "Rational quadratic",
+    .formula = "(1 + a^2/(2 alpha))^-alpha, a = r/l",
+    .cite = "Rasmussen & Williams 2006, 4.2",
+    .params = rq_params,
+    .hparams = kernel_lengthscale,
+    .radial = rq_radial,
+    .exact = rq_exact,
+    .dlogl = rq_dlogl,
+};
