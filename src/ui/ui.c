@@ -402,6 +402,11 @@ static void follow(struct desk *d)
         scored += ws->run[i]->has_test;
     const void *pca = ws->pca.have_clusters ? (const void *)ws->pca.clusters.label
                                             : (const void *)ws->pca.coords;
+    /* Data first: a job on them may have begun, and even ended, since the last look. */
+    if (ws->ndata && (ws->ndata != d->seen_data || ws->cur != d->seen_cur)) {
+        view = VIEW_DATA;
+        d->welcome = false;
+    }
     if (ws->nrun != d->seen_runs && newest) {
         snprintf(d->sel, sizeof d->sel, "%s", newest->id);
         d->watch_trace = newest->kind == RUN_FIT;
@@ -419,10 +424,6 @@ static void follow(struct desk *d)
         view = VIEW_CALIB;
     if (pca && pca != d->seen_pca)
         view = VIEW_PCA;
-    if (ws->ndata && (ws->ndata != d->seen_data || ws->cur != d->seen_cur)) {
-        view = VIEW_DATA;
-        d->welcome = false;
-    }
     d->seen_runs = ws->nrun;
     d->seen_scored = scored;
     d->seen_pca = pca;

@@ -46,7 +46,7 @@ keys C-c
 # A long fit: live, then stopped by Ctrl-C, then the prompt is free.
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "larger data"
-type_line "fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000 rescale=no"
+type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate rescale=no"
 waitfor "r2 cg"
 verdict $? "the job line follows the solver"
 expect "r2 recursive" "the residual is drawn while it runs"
@@ -74,7 +74,7 @@ leave 0 "quit"
 
 start 100 30 GPDESK_GNUPLOT=/nonexistent -- --threads 2
 type_line "demo toy"
-expect " ready" "without gnuplot"
+expect "toy 200 x 1" "without gnuplot"
 type_line "tune features=128 evals=4"
 expect "gnuplot" "its absence is said"
 expect "best so far" "and the plot is drawn all the same"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 ended() { ! kill -0 "$1" 2> /dev/null; }
-long="fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000"
+long="fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 
 i=0
 echo "a,b,y" > "$work/own.csv"

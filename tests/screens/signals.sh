@@ -2,7 +2,7 @@
 # Signals and a terminal that vanishes: jobs keep their best iterate, the session is on disk.
 . "$(dirname "$0")/lib.sh"
 
-long="fit solver=pcg features=2048 rank=16 rtol=1e-12 maxit=100000"
+long="fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 
 start 80 24 -- --threads 2 -s "$work/one.gpd"
 type_line "demo robot n=20000 seed=2"

@@ -6,7 +6,7 @@
 start() {
     rm -f run.json s.gpd
     "$gpdesk" --format json -s s.gpd -e 'demo friedman1 n=20000; split test=10%' \
-        -e 'fit features=4096 solver=cg rtol=1e-15 maxit=1000000 noise=0.0001 variance=none' -e 'score' \
+        -e 'fit features=4096 solver=cg plan=regenerate rtol=1e-15 maxit=1000000 noise=0.0001 variance=none' -e 'score' \
         >run.json 2>run.err &
     pid=$!
     for i in $(seq 600); do
