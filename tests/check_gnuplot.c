@@ -438,6 +438,7 @@ START_TEST(export_sweeps_what_the_killed_left)
     ck_assert_int_eq(stat(support_path(dir, mine), &st), 0);
     ck_assert_int_eq(stat(support_path(dir, names[2]), &st), 0);
     figure_free(f);
+    support_rmdir(dir);
 }
 END_TEST
 
@@ -460,6 +461,7 @@ START_TEST(export_theme)
         buf_free(&b);
     }
     figure_free(f);
+    support_rmdir(dir);
 }
 END_TEST
 
