@@ -293,7 +293,7 @@ START_TEST(big_features_within_bounds)
             ck_assert_double_le(sqrt(v2), bound[_i].var);
             struct featmap *map;
             struct fop *f;
-            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, o.precision, false,
+            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, NULL, o.precision, false,
                                         backend_cpu(), pool,
                                         &map, &f, NULL), ST_OK);
             ck_assert_int_eq(nmll_features(f, b.y, m->hp, 1, 1.0, 0.1, &nmll, NULL, NULL, NULL,
@@ -653,7 +653,7 @@ START_TEST(scale_follows_the_features)
     struct model *b = fit(&p->src.base, p->y, &o, NULL, &info);
 
     ck_assert(kept.scale == 1.0 && a->amplitude == 3.0 && a->noise == o.noise);
-    ck_assert_int_eq(model_open(b, 256, &p->src.base, o.precision, false, backend_cpu(), NULL,
+    ck_assert_int_eq(model_open(b, 256, &p->src.base, NULL, o.precision, false, backend_cpu(), NULL,
                                 &map, &f, NULL), ST_OK);
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, 256, NULL), ST_OK);
     ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
@@ -831,6 +831,83 @@ START_TEST(allocation_failures_are_errors)
 }
 END_TEST
 
+/* ---- weights of rows ---- */
+
+/* A row of weight 2 is the same row twice: the same posterior, and where the program takes the
+ * amplitude from the data the same quadratic form, over fewer rows. */
+enum { WN = 60, WD = 2, WT = 7 };
+
+START_TEST(weights_are_repetitions)
+{
+    static const struct { const char *solver; enum precision precision; double tol; } how[] = {
+        { "exact", PREC_DOUBLE, 1e-9 }, { "direct", PREC_DOUBLE, 1e-8 },
+        { "direct", PREC_FLOAT, 2e-4 }, { "pcg", PREC_DOUBLE, 1e-7 }, { "pcg", PREC_FLOAT, 5e-4 },
+    };
+    double X[2 * WN * WD], y[2 * WN], xt[WT * WD], scale[WN], mean[2][WT], var[2][WT];
+    struct source_array src[2], test;
+    size_t n = WN;
+
+    for (size_t i = 0; i < WN * WD; i++)
+        X[i] = 2.0 * rng_uniform(5, 1, i) - 1.0;
+    for (size_t i = 0; i < WN; i++)
+        y[i] = sin(3.0 * X[i * WD]) + X[i * WD + 1] + 0.3 * rng_normal(5, 2, i);
+    for (size_t i = 0; i < WT * WD; i++)
+        xt[i] = 2.0 * rng_uniform(5, 3, i) - 1.0;
+    for (size_t i = 0; i < WN; i++) {
+        scale[i] = i % 3 ? 1.0 : sqrt(2.0);
+        if (i % 3)
+            continue;
+        memcpy(X + n * WD, X + i * WD, WD * sizeof *X);
+        y[n++] = y[i];
+    }
+    source_array_init(&src[0], X, WN, WD, WD);
+    src[0].base.row_scale = scale;
+    source_array_init(&src[1], X, n, WD, WD);
+    source_array_init(&test, xt, WT, WD, WD);
+    for (int v = 0; v < 2; v++) {
+        struct fit_opts o = options("matern(nu=5/2)", how[_i].solver, 64);
+        struct fit_info info;
+        o.noise = 0.3;
+        o.precision = how[_i].precision;
+        o.rank = 16;
+        struct model *m = fit(&src[v].base, y, &o, NULL, &info);
+        ck_assert_int_eq(model_predict(m, &test.base, mean[v], var[v], backend_cpu(), NULL, NULL,
+                                       NULL), ST_OK);
+        /* rebuilt from the data, as after a resume */
+        double again[WT];
+        ck_assert_int_eq(model_variance(m, &src[v].base, m->Mv, backend_cpu(), NULL, NULL, NULL,
+                                        NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &test.base, mean[v], again, backend_cpu(), NULL, NULL,
+                                       NULL), ST_OK);
+        for (size_t i = 0; i < WT; i++)
+            ck_assert(near_rel(again[i], var[v][i], 1e-9));
+        model_unref(m);
+    }
+    for (size_t i = 0; i < WT; i++) {
+        ck_assert_double_le(fabs(mean[0][i] - mean[1][i]), how[_i].tol);
+        ck_assert(near_rel(var[0][i], var[1][i], 10.0 * how[_i].tol));
+    }
+}
+END_TEST
+
+START_TEST(weights_must_be_positive)
+{
+    const double X[6] = { 0, 1, 2, 3, 4, 5 }, y[6] = { 0, 1, 0, 1, 0, 1 };
+    double scale[6] = { 1, 1, 1, 0, 1, 1 };
+    struct source_array src;
+    struct fit_opts o = options("rbf", "exact", 0);
+    struct fit_info info;
+    struct model *m;
+    struct err err = { 0 };
+
+    source_array_init(&src, X, 6, 1, 1);
+    src.base.row_scale = scale;
+    ck_assert_int_eq(model_fit(&src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, &err),
+                     ST_RANGE);
+    ck_assert_ptr_nonnull(strstr(err.msg, "row 4"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("model");
@@ -859,6 +936,8 @@ int main(void)
     tcase_add_test(t, refusals);
     tcase_add_test(t, plan_follows_sizes);
     tcase_add_test(t, allocation_failures_are_errors);
+    tcase_add_loop_test(t, weights_are_repetitions, 0, 5);
+    tcase_add_test(t, weights_must_be_positive);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -554,6 +554,59 @@ START_TEST(leave_one_out)
 }
 END_TEST
 
+/* A row of weight 2 is the same row twice, but for the density of the difference of the two, which is
+ * 0: N(y1; f, s2) N(y2; f, s2) = N(y; f, s2/2) / (2 s sqrt(pi)), s the noise. */
+START_TEST(weights_are_repetitions)
+{
+    enum { N = 40, D = 2, M = 32 };
+    double X[2 * N * D], y[2 * N], yw[N], scale[N], v[2], g[2][3], hp = 0.8;
+    const double amp = 1.2, noise = 0.3;
+    struct source_array src[2];
+    struct kernel k;
+    double set[KERNEL_MAX_HP], logs = 0.0;
+    size_t n = N;
+
+    ck_assert_int_eq(kernel_parse("matern(nu=5/2)", &k, set, NULL), ST_OK);
+    for (size_t i = 0; i < N * D; i++)
+        X[i] = 2.0 * rng_uniform(6, 1, i) - 1.0;
+    for (size_t i = 0; i < N; i++) {
+        y[i] = sin(3.0 * X[i * D]) + 0.3 * rng_normal(6, 2, i);
+        scale[i] = i % 2 ? 1.0 : sqrt(2.0);
+        yw[i] = scale[i] * y[i];
+        logs += log(scale[i]);
+        if (i % 2)
+            continue;
+        memcpy(X + n * D, X + i * D, D * sizeof *X);
+        y[n++] = y[i];
+    }
+    source_array_init(&src[0], X, N, D, D);
+    src[0].base.row_scale = scale;
+    source_array_init(&src[1], X, n, D, D);
+    struct featmap *map = featmap_new(&k, D, M, 3, NULL);
+    for (int s = 0; s < 2; s++) {
+        const double *t = s ? y : yw;
+        if (_i == 0) {
+            ck_assert_int_eq(nmll_exact(&k, &src[s].base, t, &hp, amp, noise, &v[s], g[s], NULL,
+                                        NULL, NULL, NULL), ST_OK);
+            continue;
+        }
+        const struct fop_opts fo = { .precision = PREC_DOUBLE,
+                                     .row_scale = src[s].base.row_scale };
+        struct fop *f = fop_new(backend_cpu(), map, &src[s].base, &fo, NULL);
+        ck_assert_ptr_nonnull(f);
+        ck_assert_int_eq(nmll_features(f, t, &hp, 1, amp, noise, &v[s], g[s], NULL, NULL, NULL),
+                         ST_OK);
+        fop_free(f);
+    }
+    const double twice = (double)(n - N);
+    ck_assert(near_rel(v[0] - logs + twice * log(2.0 * noise * sqrt(M_PI)), v[1], 1e-9));
+    ck_assert(near_rel(g[0][0], g[1][0], 1e-7));
+    ck_assert(near_rel(g[0][1], g[1][1], 1e-7));
+    ck_assert(near_rel(g[0][2] + twice, g[1][2], 1e-7));
+    featmap_free(map);
+}
+END_TEST
+
 START_TEST(refuses_nonsense)
 {
     struct fs fs = fs_open(0);
@@ -594,6 +647,7 @@ int main(void)
     tcase_add_loop_test(t, leave_one_out, 0, 2);
     tcase_add_loop_test(t, ard_gradient, 0, 9);
     tcase_add_test(t, quadrature_agrees);
+    tcase_add_loop_test(t, weights_are_repetitions, 0, 2);
     tcase_add_test(t, refuses_nonsense);
     suite_add_tcase(s, t);
     return support_run(s);

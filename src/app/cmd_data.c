@@ -288,6 +288,8 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
         rc = set_roles(d, args_text(a, "skip"), ROLE_SKIP, err);
     if (rc == ST_OK)
         rc = set_roles(d, args_text(a, "id"), ROLE_ID, err);
+    if (rc == ST_OK)
+        rc = set_roles(d, args_text(a, "weight"), ROLE_WEIGHT, err);
     if (rc == ST_OK && target_col(d) == SIZE_MAX) {
         rc = err_set(err, ST_USAGE, "the target column is skipped too");
         err_hint(err, "open FILE target=NAME");
@@ -926,7 +928,6 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
 
 static enum status cmd_cols(struct workspace *ws, const struct args *a, struct err *err)
 {
-    static const char *const roles[] = { "input", "target", "id", "split", "skip" };
     static const char *const types[] = { "real", "category", "text" };
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *patterns = args_text(a, "columns"), *role = args_text(a, "role"),
@@ -944,8 +945,8 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     for (size_t i = 0; type && i < 3; i++)
         if (!strcmp(type, types[i]))
             rc = dataset_set_type(d, patterns, (enum col_type)i, &retyped, err);
-    for (size_t i = 0; role && rc == ST_OK && i < 5; i++)
-        if (!strcmp(role, roles[i]))
+    for (size_t i = 0; role && rc == ST_OK && i <= ROLE_WEIGHT; i++)
+        if (!strcmp(role, role_name((enum col_role)i)))
             rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
     if (rc != ST_OK)
         return rc;
@@ -1103,6 +1104,7 @@ const struct command cmd_data_rows[] = {
         { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "column to predict (default: the last)" },
         { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
         { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },
+        { "weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "column of weights: a row's noise variance is noise^2 over it" },
         { "name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)" },
         { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter: one character, tab, semicolon" },
         { "header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)" },
@@ -1134,7 +1136,7 @@ const struct command cmd_data_rows[] = {
       CMD_NEEDS_DATA, cmd_summary, NULL },
     { "cols", "data", "List columns; set role or type by pattern", "cols *",
       { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*" },
-        { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|id|split|skip", NULL, "what it is for" },
+        { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL, "what it is for" },
         { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text", NULL, "what its cells are" } },
       CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols, NULL },
     { "missing", "data", "What to do about missing cells", "missing mean flag=yes",

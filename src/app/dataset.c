@@ -15,7 +15,7 @@
 
 const char *role_name(enum col_role role)
 {
-    static const char *const name[] = { "input", "target", "id", "split", "skip" };
+    static const char *const name[] = { "input", "target", "id", "split", "skip", "weight" };
     return name[role];
 }
 
@@ -272,12 +272,22 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
     return d;
 }
 
-size_t dataset_target(const struct dataset *d)
+static size_t first_with(const struct dataset *d, enum col_role role)
 {
     for (size_t j = 0; j < d->table->ncols; j++)
-        if (d->role[j] == ROLE_TARGET)
+        if (d->role[j] == role)
             return j;
     return SIZE_MAX;
+}
+
+size_t dataset_target(const struct dataset *d)
+{
+    return first_with(d, ROLE_TARGET);
+}
+
+size_t dataset_weight(const struct dataset *d)
+{
+    return first_with(d, ROLE_WEIGHT);
 }
 
 size_t dataset_inputs(const struct dataset *d)
@@ -354,6 +364,12 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
 {
     const struct column *c = &d->table->col[j];
     char name[64];
+    if (role == ROLE_WEIGHT && c->type != COL_REAL) {
+        err_set(err, ST_STATE, "column %s holds words: weights are numbers above 0",
+                shown(c->name, name, sizeof name));
+        err_hint(err, "cols NAME type=real");
+        return ST_STATE;
+    }
     if ((role != ROLE_INPUT && role != ROLE_TARGET) || c->type != COL_TEXT)
         return ST_OK;
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
@@ -373,15 +389,19 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     enum status rc = select_columns(d->table, pattern, in, &n, err);
     if (rc == ST_OK && role == ROLE_TARGET && n != 1)
         rc = err_set(err, ST_USAGE, "%zu columns are named; there is one target", n);
+    if (rc == ST_OK && role == ROLE_WEIGHT && n != 1)
+        rc = err_set(err, ST_USAGE, "%zu columns are named; one holds the weights", n);
     for (size_t j = 0; j < m && rc == ST_OK; j++)
         if (in[j])
             rc = check_role(d, j, role, err);
-    size_t before = dataset_target(d);
+    size_t before = dataset_target(d), weight = dataset_weight(d);
     for (size_t j = 0; j < m && rc == ST_OK; j++) {
         if (!in[j] || d->role[j] == role)
             continue;
         if (role == ROLE_TARGET && before != SIZE_MAX)
             d->role[before] = ROLE_INPUT;
+        if (role == ROLE_WEIGHT && weight != SIZE_MAX)
+            d->role[weight] = ROLE_SKIP;
         d->role[j] = role;
         ++*changed;
     }

@@ -6,7 +6,8 @@
 #include "app/table.h"
 #include "compute/source.h"
 
-enum col_role { ROLE_INPUT, ROLE_TARGET, ROLE_ID, ROLE_SPLIT, ROLE_SKIP };
+/* ROLE_WEIGHT: the noise variance of a row is noise^2 over the cell. */
+enum col_role { ROLE_INPUT, ROLE_TARGET, ROLE_ID, ROLE_SPLIT, ROLE_SKIP, ROLE_WEIGHT };
 const char *role_name(enum col_role);
 enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
 enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
@@ -40,13 +41,14 @@ void dataset_unref(struct dataset *);
 struct dataset *dataset_snapshot(const struct dataset *, struct err *);
 
 size_t dataset_target(const struct dataset *);  /* column; SIZE_MAX: none */
+size_t dataset_weight(const struct dataset *);  /* column; SIZE_MAX: none */
 size_t dataset_inputs(const struct dataset *);  /* after encoding, with every level of the table */
 /* Appends lines "warning[...]: text" about inputs that may give the target away: equal to it or in
  * the same order, identifiers that order it, rows that occur in train and in test. For `summary`. */
 enum status dataset_leaks(const struct dataset *, struct buf *notes, struct err *);
 
-/* Patterns: names separated by commas, * as wildcard. *changed: how many. A new target must be one
- * column; the former one becomes an input. */
+/* Patterns: names separated by commas, * as wildcard. *changed: how many. A new target or weight must
+ * be one column; the former target becomes an input, the former weight is skipped. */
 enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
@@ -74,6 +76,7 @@ struct enc_col {
 struct encoding {
     size_t d; struct enc_col *col;
     char *target; enum y_scale yscale;
+    char *weight;             /* column of the rows' weights; NULL: all 1 */
     double ymean, ysd;        /* of y, or of log y */
     enum missing_policy missing;
 };
@@ -98,6 +101,8 @@ struct encoded {
     double *x;               /* n x d */
     double *y;               /* n, scaled; NULL */
     double *yraw;            /* n, units of the target; NULL */
+    double *row_scale;       /* n, roots of the weights, also in base; NULL: all 1, or no such
+                                column in this table (new data) */
     size_t *row; size_t n;   /* table row of each */
     size_t missing_cells, unseen_levels, dropped;
     size_t cut;              /* values beyond enc_col.limit */

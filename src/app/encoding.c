@@ -50,6 +50,7 @@ void encoding_free(struct encoding *e)
     }
     free(e->col);
     free(e->target);
+    free(e->weight);
     *e = (struct encoding){ 0 };
 }
 
@@ -57,8 +58,10 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
 {
     *dst = *src;
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
+    dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->col = mem_calloc(src->d, sizeof *dst->col, "an encoding", err);
-    bool good = dst->col != NULL && (src->target == NULL || dst->target != NULL);
+    bool good = dst->col != NULL && (src->target == NULL || dst->target != NULL) &&
+                (src->weight == NULL || dst->weight != NULL);
     for (size_t j = 0; j < src->d && good; j++) {
         dst->col[j] = src->col[j];
         dst->col[j].level = NULL;
@@ -306,7 +309,8 @@ static enum status choose_rows(struct fitting *f, const size_t *train, size_t n,
     enum status rc = f->rows == NULL || drop == NULL ? ST_NOMEM : ST_OK;
     for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
         const struct column *c = &t->col[j];
-        if ((d->role[j] != ROLE_INPUT && j != target) || c->missing == 0)
+        if ((d->role[j] != ROLE_INPUT && j != target &&
+             (d->role[j] != ROLE_WEIGHT || d->missing != MISSING_DROP)) || c->missing == 0)
             continue;
         size_t cells = 0, first = 0;
         for (size_t i = 0; i < n; i++) {
@@ -381,6 +385,10 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     if (rc == ST_OK) {
         out->target = mem_strdup(d->table->col[target].name, err);
         rc = out->target != NULL ? fit_target(&f, &d->table->col[target]) : ST_NOMEM;
+    }
+    if (rc == ST_OK && dataset_weight(d) != SIZE_MAX) {
+        out->weight = mem_strdup(d->table->col[dataset_weight(d)].name, err);
+        rc = out->weight != NULL ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK)
         rc = fit_columns(&f);
@@ -572,7 +580,8 @@ static enum status policy_error(const struct table *t, size_t col, size_t row, b
 /* Which rows stay, and what is to be counted. */
 static enum status judge_rows(const struct encoding *e, const struct table *t,
                               const struct group *g, size_t ng, const struct column *y,
-                              const size_t *rows, size_t n, struct encoded *out, struct err *err)
+                              const struct column *w, const size_t *rows, size_t n,
+                              struct encoded *out, struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
         size_t row = rows != NULL ? rows[i] : i;
@@ -593,6 +602,7 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
                 return policy_error(t, (size_t)(y - t->col), row, false, err);
             drop = true;
         }
+        drop = drop || (w != NULL && e->missing == MISSING_DROP && isnan(w->v[row]));
         if (drop)
             out->dropped++;
         else
@@ -618,6 +628,27 @@ static enum status encode_target(const struct encoding *e, const struct column *
             return ST_STATE;
         }
         out->y[i] = ((e->yscale == Y_LOG ? log(v) : v) - e->ymean) / e->ysd;
+    }
+    return ST_OK;
+}
+
+static enum status encode_weights(const struct encoding *e, const struct column *w,
+                                  struct encoded *out, struct err *err)
+{
+    out->row_scale = mem_calloc(out->n, sizeof *out->row_scale, "weights", err);
+    if (out->row_scale == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < out->n; i++) {
+        const double v = w->v[out->row[i]];
+        if (!(v > 0.0) || !isfinite(v)) {
+            char name[64];
+            err_named(err, ST_STATE, "weight", "the weight %s is %s%.6g in row %zu; weights are "
+                      "numbers above 0", shown(e->weight, name, sizeof name),
+                      isnan(v) ? "missing: " : "", v, out->row[i] + 1);
+            err_hint(err, isnan(v) ? "missing drop  |  cols NAME role=skip" : "cols NAME role=skip");
+            return ST_STATE;
+        }
+        out->row_scale[i] = sqrt(v);
     }
     return ST_OK;
 }
@@ -671,7 +702,9 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     *out = (struct encoded){ 0 };
     n = rows != NULL ? n : t->n;
     size_t ng = 0, target = want_y && e->target != NULL ? table_find(t, e->target) : SIZE_MAX;
+    size_t weight = e->weight != NULL ? table_find(t, e->weight) : SIZE_MAX;
     const struct column *y = target != SIZE_MAX ? &t->col[target] : NULL;
+    const struct column *w = weight != SIZE_MAX ? &t->col[weight] : NULL;
     struct group *g = NULL;
     enum status rc = make_groups(e, t, &g, &ng, err);
     if (rc == ST_OK && y != NULL && y->type != COL_REAL) {
@@ -679,19 +712,27 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         rc = err_named(err, ST_STATE, "column", "the target %s holds words here",
                        shown(e->target, name, sizeof name));
     }
+    if (rc == ST_OK && w != NULL && w->type != COL_REAL) {
+        char name[64];
+        rc = err_named(err, ST_STATE, "column", "the weight %s holds words here",
+                       shown(e->weight, name, sizeof name));
+    }
     if (rc == ST_OK)
         rc = make_room(e, n, out, err);
     if (rc == ST_OK)
-        rc = judge_rows(e, t, g, ng, y, rows, n, out, err);
+        rc = judge_rows(e, t, g, ng, y, w, rows, n, out, err);
     if (rc == ST_OK)
         rc = fill_matrix(e, g, ng, out, err);
     if (rc == ST_OK && y != NULL)
         rc = encode_target(e, y, out, err);
+    if (rc == ST_OK && w != NULL)
+        rc = encode_weights(e, w, out, err);
     free_groups(g, ng);
     if (rc != ST_OK)
         encoded_free(out);
     else
-        out->base = (struct source){ .n = out->n, .d = e->d, .rows = encoded_rows };
+        out->base = (struct source){ .n = out->n, .d = e->d, .rows = encoded_rows,
+                                     .row_scale = out->row_scale };
     return rc;
 }
 
@@ -700,6 +741,7 @@ void encoded_free(struct encoded *e)
     free(e->x);
     free(e->y);
     free(e->yraw);
+    free(e->row_scale);
     free(e->row);
     *e = (struct encoded){ 0 };
 }

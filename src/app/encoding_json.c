@@ -61,6 +61,10 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
         write_string(&b, e->target);
     else
         buf_puts(&b, "null");
+    if (e->weight != NULL) {
+        buf_puts(&b, ",\"weight\":");
+        write_string(&b, e->weight);
+    }
     buf_printf(&b, ",\"yscale\":\"%s\",\"missing\":\"%s\"", yscale_word[e->yscale],
                missing_word[e->missing]);
     write_number(&b, "ymean", e->ymean);
@@ -323,6 +327,8 @@ static enum status encoding_member(struct reader *r, const char *key, void *into
         r->p += 4;
         return ST_OK;
     }
+    if (strcmp(key, "weight") == 0 && e->weight == NULL)
+        return take_string(r, &e->weight);
     if (strcmp(key, "yscale") == 0) {
         rc = take_word(r, yscale_word, 3, &k);
         e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;

@@ -106,7 +106,7 @@ static enum status predict_rows(const struct model *m, const struct encoding *en
     if (sd) {
         encoding_unscale(enc, e->n, p->mean_scaled, p->var_scaled, p->mean, p->sd_latent);
         for (size_t i = 0; i < e->n; i++)
-            p->var_scaled[i] += noise2;
+            p->var_scaled[i] += e->row_scale ? noise2 / (e->row_scale[i] * e->row_scale[i]) : noise2;
     }
     encoding_unscale(enc, e->n, p->mean_scaled, p->var_scaled, p->mean, p->sd);
     return ST_OK;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const store_roles[] = { "input", "target", "id", "split", "skip", NULL };
+const char *const store_roles[] = { "input", "target", "id", "split", "skip", "weight", NULL };
 const char *const store_types[] = { "real", "category", "text", NULL };
 const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
 const char *const store_yscales[] = { "standard", "log", "none", NULL };

@@ -41,7 +41,7 @@ double *exact_inputs(const struct source *src, struct err *err)
 
 struct matrix_job {
     const struct kernel *k;
-    const double *hp, *X;
+    const double *hp, *X, *row_scale;
     size_t n, d, nhp;
     double diag;
     double *K;
@@ -49,6 +49,11 @@ struct matrix_job {
     double *part; /* tasks x nhp */
     const struct ctl *ctl;
 };
+
+static double factor(const struct matrix_job *m, size_t i, size_t j)
+{
+    return m->row_scale ? m->row_scale[i] * m->row_scale[j] : 1.0;
+}
 
 static void matrix_task(void *ctx, size_t task, size_t worker)
 {
@@ -60,18 +65,19 @@ static void matrix_task(void *ctx, size_t task, size_t worker)
         return;
     for (size_t j = j0; j < j1; j++) {
         const double *xj = m->X + j * d;
-        m->K[j + j * n] = kernel_exact(m->k, m->hp, d, xj, xj, NULL) + m->diag;
+        m->K[j + j * n] = factor(m, j, j) * kernel_exact(m->k, m->hp, d, xj, xj, NULL) + m->diag;
         for (size_t i = j + 1; i < n; i++)
-            m->K[i + j * n] = kernel_exact(m->k, m->hp, d, m->X + i * d, xj, NULL);
+            m->K[i + j * n] = factor(m, i, j) *
+                              kernel_exact(m->k, m->hp, d, m->X + i * d, xj, NULL);
     }
 }
 
 enum status exact_matrix(const struct kernel *k, const double *hp, const double *X, size_t n,
-                         size_t d, double diag, double *K, struct pool *pool,
-                         const struct ctl *ctl, struct err *err)
+                         size_t d, const double *row_scale, double diag, double *K,
+                         struct pool *pool, const struct ctl *ctl, struct err *err)
 {
-    struct matrix_job m = { .k = k, .hp = hp, .X = X, .n = n, .d = d, .diag = diag, .K = K,
-                            .ctl = ctl };
+    struct matrix_job m = { .k = k, .hp = hp, .X = X, .row_scale = row_scale, .n = n, .d = d,
+                            .diag = diag, .K = K, .ctl = ctl };
 
     pool_run(pool, (n + TILE - 1) / TILE, matrix_task, &m);
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
@@ -88,7 +94,7 @@ static void contract_task(void *ctx, size_t task, size_t worker)
         return;
     for (size_t j = j0; j < j1; j++)
         for (size_t i = j; i < n; i++) {
-            const double w = m->W[i + j * n] * (i == j ? 1.0 : 2.0);
+            const double w = m->W[i + j * n] * factor(m, i, j) * (i == j ? 1.0 : 2.0);
             kernel_exact(m->k, m->hp, d, m->X + i * d, m->X + j * d, grad);
             for (size_t h = 0; h < m->nhp; h++)
                 part[h] += w * grad[h];
@@ -96,12 +102,12 @@ static void contract_task(void *ctx, size_t task, size_t worker)
 }
 
 enum status exact_contract(const struct kernel *k, const double *hp, const double *X, size_t n,
-                           size_t d, const double *W, double *sum, struct pool *pool,
-                           const struct ctl *ctl, struct err *err)
+                           size_t d, const double *row_scale, const double *W, double *sum,
+                           struct pool *pool, const struct ctl *ctl, struct err *err)
 {
     const size_t tasks = (n + TILE - 1) / TILE, nhp = kernel_nhp(k);
-    struct matrix_job m = { .k = k, .hp = hp, .X = X, .n = n, .d = d, .nhp = nhp, .W = W,
-                            .ctl = ctl };
+    struct matrix_job m = { .k = k, .hp = hp, .X = X, .row_scale = row_scale, .n = n, .d = d,
+                            .nhp = nhp, .W = W, .ctl = ctl };
 
     m.part = mem_calloc(tasks * (nhp ? nhp : 1), sizeof *m.part, "partial sums", err);
     if (m.part == NULL)
@@ -144,12 +150,13 @@ void exact_cross(const struct kernel *k, const double *hp, const double *X, size
 }
 
 enum status exact_factor(const struct kernel *k, const double *hp, const double *X, size_t n,
-                         size_t d, double ratio, double *K, double *jitter, struct pool *pool,
-                         const struct ctl *ctl, struct err *err)
+                         size_t d, const double *row_scale, double ratio, double *K,
+                         double *jitter, struct pool *pool, const struct ctl *ctl, struct err *err)
 {
     *jitter = 0.0;
     for (;;) {
-        enum status rc = exact_matrix(k, hp, X, n, d, ratio + *jitter, K, pool, ctl, err);
+        enum status rc = exact_matrix(k, hp, X, n, d, row_scale, ratio + *jitter, K, pool,
+                                      ctl, err);
         if (rc == ST_OK)
             rc = blas_dpotrf(pool, n, K, n, ctl, NULL, err);
         if (rc != ST_NOT_PD || *jitter >= 1e-4)

@@ -17,21 +17,22 @@ enum { EXACT_MAX_ROWS = 10000 };
 enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *);
 /* All rows of a source as a row-major n x d array; the caller frees it. */
 double *exact_inputs(const struct source *, struct err *);
-/* Lower triangle of K1 + diag I, K1_ij = k(x_i, x_j) at amplitude 1. */
+/* Lower triangle of S K1 S + diag I, K1_ij = k(x_i, x_j) at amplitude 1; S the n row factors of
+ * source.h (NULL: 1), here and below. */
 enum status exact_matrix(const struct kernel *, const double *hp, const double *X, size_t n,
-                         size_t d, double diag, double *K, struct pool *, const struct ctl *,
+                         size_t d, const double *row_scale, double diag, double *K, struct pool *, const struct ctl *,
                          struct err *);
-/* sum_ij W_ij dK1_ij / d log hp[h] for every h < nhp; W symmetric, lower triangle given. */
+/* sum_ij W_ij s_i s_j dK1_ij / d log hp[h] for every h < nhp; W symmetric, lower triangle given. */
 enum status exact_contract(const struct kernel *, const double *hp, const double *X, size_t n,
-                           size_t d, const double *W, double *sum, struct pool *,
-                           const struct ctl *, struct err *);
+                           size_t d, const double *row_scale, const double *W, double *sum,
+                           struct pool *, const struct ctl *, struct err *);
 /* Cross-covariances k(x_i, xt_t): column t (length n, ld = n) for m test rows. */
 void exact_cross(const struct kernel *, const double *hp, const double *X, size_t n, size_t d,
                  const double *Xt, size_t m, double *C, struct pool *);
-/* Lower Cholesky factor of K1 + (ratio + jitter) I into K.  jitter starts at 0 and grows from
+/* Lower Cholesky factor of S K1 S + (ratio + jitter) I into K.  jitter starts at 0 and grows from
  * 1e-12 n-fold until the factorisation succeeds; NOT_PD when 1e-4 does not suffice. */
 enum status exact_factor(const struct kernel *, const double *hp, const double *X, size_t n,
-                         size_t d, double ratio, double *K, double *jitter, struct pool *,
-                         const struct ctl *, struct err *);
+                         size_t d, const double *row_scale, double ratio, double *K,
+                         double *jitter, struct pool *, const struct ctl *, struct err *);
 
 #endif

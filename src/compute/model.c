@@ -71,10 +71,12 @@ const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, cons
 /* ---- the factor ---- */
 
 enum status model_open(const struct model *m, size_t columns, const struct source *src,
-                       enum precision precision, bool store, const struct backend_ops *be,
-                       struct pool *pool, struct featmap **map, struct fop **f, struct err *err)
+                       const double *row_scale, enum precision precision, bool store,
+                       const struct backend_ops *be, struct pool *pool, struct featmap **map,
+                       struct fop **f, struct err *err)
 {
-    struct fop_opts fo = { .pool = pool, .precision = precision, .store = store };
+    struct fop_opts fo = { .pool = pool, .precision = precision, .store = store,
+                           .row_scale = row_scale };
 
     *f = NULL;
     *map = featmap_new(&m->kernel, m->d, columns, m->seed, err);
@@ -198,23 +200,31 @@ enum status model_effdim_half(struct pool *pool, size_t M, const double *L, doub
     return rc;
 }
 
-static enum status exact_variance(struct model *m, const struct backend_ops *be,
-                                  struct pool *pool, const struct ctl *ctl, double *effdim,
-                                  struct err *err)
+void model_exact_unscale(size_t n, const double *row_scale, double *L, double *w)
+{
+    for (size_t i = 0; row_scale && w && i < n; i++)
+        w[i] *= row_scale[i];
+    for (size_t j = 0; row_scale && L && j < n; j++)
+        for (size_t i = j; i < n; i++)
+            L[i + j * n] /= row_scale[i];
+}
+
+static enum status exact_variance(struct model *m, const double *row_scale, struct pool *pool,
+                                  const struct ctl *ctl, double *effdim, struct err *err)
 {
     double jitter;
     double *K = mem_aligned(m->M * m->M, sizeof *K, "the kernel matrix", err);
-    enum status rc = K ? exact_factor(&m->kernel, m->hp, m->X, m->M, m->d, noise_ratio(m), K,
-                                      &jitter, pool, ctl, err)
+    enum status rc = K ? exact_factor(&m->kernel, m->hp, m->X, m->M, m->d, row_scale,
+                                      noise_ratio(m), K, &jitter, pool, ctl, err)
                        : ST_NOMEM;
 
-    (void)be;
     if (rc == ST_OK && effdim != NULL)
         rc = model_effdim(pool, m->M, K, noise_ratio(m) + jitter, effdim, ctl, err);
     if (rc != ST_OK) {
         free(K);
         return rc;
     }
+    model_exact_unscale(m->M, row_scale, K, NULL);
     free(m->L);
     m->L = K;
     m->Mv = m->M;
@@ -232,12 +242,15 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
 
     ctl = model_phase(&phase, ctl, "variance");
     if (m->kind == MODEL_EXACT)
-        return exact_variance(m, be, pool, ctl, effdim, err);
+        return train->n != m->M ? err_set(err, ST_SHAPE, "the model has %zu training rows, the "
+                                          "data %zu", m->M, train->n)
+                                : exact_variance(m, train->row_scale, pool, ctl, effdim, err);
     if (Mv == 0)
         Mv = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE;
     if (train->d != m->d)
         return err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, train->d);
-    enum status rc = model_open(m, Mv, train, m->precision, false, be, pool, &map, &f, err);
+    const double *rs = train->row_scale;
+    enum status rc = model_open(m, Mv, train, rs, m->precision, false, be, pool, &map, &f, err);
     if (rc == ST_OK)
         rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
     if (rc == ST_OK && jitter > 0.0 && m->precision == PREC_FLOAT) { /* more digits first */
@@ -245,7 +258,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
         featmap_free(map);
         free(L);
         L = NULL;
-        rc = model_open(m, Mv, train, PREC_DOUBLE, false, be, pool, &map, &f, err);
+        rc = model_open(m, Mv, train, rs, PREC_DOUBLE, false, be, pool, &map, &f, err);
         if (rc == ST_OK)
             rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
     }
@@ -384,14 +397,15 @@ static enum status predict_features(struct predict *p, const struct backend_ops 
     const struct model *m = p->m;
     struct featmap *map = NULL;
     struct fop *f = NULL;
-    enum status rc = model_open(m, m->M, p->src, m->precision, false, be, pool, &map, &f, err);
+    enum status rc = model_open(m, m->M, p->src, NULL, m->precision, false, be, pool, &map, &f,
+                                err);
 
     if (rc == ST_OK)
         rc = fop_zp(f, 1, m->w, p->mean, p->ctl, err);
     if (rc == ST_OK && p->varf != NULL && m->Mv != m->M) {
         fop_free(f);
         featmap_free(map);
-        rc = model_open(m, m->Mv, p->src, m->precision, false, be, pool, &map, &f, err);
+        rc = model_open(m, m->Mv, p->src, NULL, m->precision, false, be, pool, &map, &f, err);
     }
     if (rc == ST_OK && p->varf != NULL) {
         p->f = f;

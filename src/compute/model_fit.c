@@ -36,6 +36,7 @@ struct fit {
     struct featmap *map;
     struct fop *f;
     double ratio, *b;       /* ratio: of noise to amplitude, squared, in force */
+    double weights;         /* sum of the rows' weights */
     bool free_scale;        /* amplitude and noise may follow the data */
 };
 
@@ -89,6 +90,30 @@ static enum status check(const struct source *src, const double *y, const struct
     return ST_OK;
 }
 
+/* Weights of rows: targets multiplied as the rows of Z are.  *own: the caller frees it. */
+static enum status weigh(struct fit *ft, double **own, struct err *err)
+{
+    const size_t n = ft->src->n;
+    const double *s = ft->src->row_scale;
+
+    ft->weights = (double)n;
+    if (s == NULL)
+        return ST_OK;
+    *own = mem_calloc(n, sizeof **own, "the weighted targets", err);
+    if (*own == NULL)
+        return ST_NOMEM;
+    ft->weights = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(s[i] > 0.0) || !isfinite(s[i]))
+            return err_set(err, ST_RANGE, "the weight of training row %zu is %g", i + 1,
+                           s[i] * s[i]);
+        (*own)[i] = s[i] * ft->y[i];
+        ft->weights += s[i] * s[i];
+    }
+    ft->y = *own;
+    return ST_OK;
+}
+
 static enum status fit_new(struct fit *ft, struct err *err)
 {
     struct model *m = mem_calloc(1, sizeof *m, "the model", err);
@@ -134,7 +159,7 @@ static enum status fit_scale(struct fit *ft, struct err *err)
             return rc;
         c = rr / ft->ratio + blas_ddot(m->M, m->w, m->w);
     }
-    info->train_rmse = sqrt(rr / (double)n);
+    info->train_rmse = sqrt(rr / ft->weights);
     const double amplitude = sqrt(c / (double)n);
     if (ft->free_scale && isfinite(amplitude) && amplitude > 0.0) {
         m->amplitude = amplitude;
@@ -160,8 +185,8 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     double *K = m->X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
     if (K == NULL)
         return ST_NOMEM;
-    enum status rc = exact_factor(&m->kernel, m->hp, m->X, n, m->d, ft->ratio, K, &jitter,
-                                  ft->pool, model_phase(&phase, ft->ctl, "solve"), err);
+    enum status rc = exact_factor(&m->kernel, m->hp, m->X, n, m->d, ft->src->row_scale, ft->ratio,
+                                  K, &jitter, ft->pool, model_phase(&phase, ft->ctl, "solve"), err);
     if (rc == ST_OK) {
         memcpy(m->w, ft->y, n * sizeof *m->w);
         rc = blas_dtrsm(ft->pool, false, n, 1, K, n, m->w, n, err);
@@ -182,6 +207,8 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     info->why = OUT_DIRECT;
     if (rc == ST_OK)
         rc = fit_scale(ft, err);
+    if (rc == ST_OK)
+        model_exact_unscale(n, ft->src->row_scale, m->L, m->w);
     info->residual = info->true_residual = NAN;
     if (jitter > 0.0)
         warn(info, "jitter", "the kernel matrix is singular in double precision: %.2g was added "
@@ -220,7 +247,8 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
     enum status rc = ST_OK;
 
     if (*f == NULL)
-        rc = model_open(m, M, ft->src, m->precision, false, ft->be, ft->pool, map, f, err);
+        rc = model_open(m, M, ft->src, ft->src->row_scale, m->precision, false, ft->be, ft->pool,
+                        map, f, err);
     if (rc == ST_OK)
         rc = model_factor(*f, ft->y, ft->ratio, L, b, diag, jitter, ctl, err);
     if (rc != ST_OK || !(*jitter > 0.0) || m->precision == PREC_DOUBLE)
@@ -231,7 +259,8 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
     featmap_free(*map);
     *f = NULL;
     *map = NULL;
-    rc = model_open(m, M, ft->src, PREC_DOUBLE, false, ft->be, ft->pool, map, f, err);
+    rc = model_open(m, M, ft->src, ft->src->row_scale, PREC_DOUBLE, false, ft->be, ft->pool, map, f,
+                    err);
     return rc == ST_OK ? model_factor(*f, ft->y, ft->ratio, L, b, diag, jitter, ctl, err) : rc;
 }
 
@@ -432,7 +461,7 @@ static enum status fit_features(struct fit *ft, struct err *err)
     if (!direct && solver == NULL)
         return ST_NOT_FOUND;
     snprintf(ft->info->solver, sizeof ft->info->solver, "%s", direct ? "direct" : solver->name);
-    enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->m->precision,
+    enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->src->row_scale, ft->m->precision,
                                 ft->plan.plan == PLAN_STORE, ft->be, ft->pool, &ft->map, &ft->f,
                                 err);
     if (rc == ST_OK)
@@ -467,6 +496,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
                       struct err *err)
 {
     struct solve_info own = { 0 };
+    double *weighted = NULL;
     struct fit ft = { .o = o, .src = src, .y = y, .be = be, .pool = pool, .ctl = ctl,
                       .info = info, .trace = trace ? trace : &own };
     const double start = now();
@@ -475,6 +505,8 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     *info = (struct fit_info){ .why = OUT_RUNNING };
     *ft.trace = (struct solve_info){ .why = OUT_DIRECT };
     enum status rc = check(src, y, o, err);
+    if (rc == ST_OK)
+        rc = weigh(&ft, &weighted, err);
     if (rc == ST_OK)
         rc = model_plan_make(src->n, src->d, o, pool_threads(pool), &ft.plan, info->plan_note,
                              err);
@@ -489,6 +521,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     if (rc == ST_OK)
         rc = fit_variance(&ft, err);
     free(ft.b);
+    free(weighted);
     solve_info_free(&own);
     info->seconds.total = now() - start;
     if (rc != ST_OK) {

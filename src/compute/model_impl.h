@@ -55,10 +55,15 @@ enum status model_effdim(struct pool *, size_t M, const double *L, double ratio,
  * they, and not the data, limit the variance. */
 enum status model_effdim_half(struct pool *, size_t M, const double *L, double ratio,
                               double *effdim, const struct ctl *, struct err *);
-/* Draws the model's map at Mv columns over a source and opens it. */
-enum status model_open(const struct model *, size_t Mv, const struct source *, enum precision,
-                       bool store, const struct backend_ops *, struct pool *, struct featmap **,
+/* Draws the model's map at Mv columns over a source and opens it; row_scale: of the source where it
+ * trains, NULL where it predicts. */
+enum status model_open(const struct model *, size_t Mv, const struct source *,
+                       const double *row_scale, enum precision, bool store,
+                       const struct backend_ops *, struct pool *, struct featmap **,
                        struct fop **, struct err *);
+/* An exact factor of S K1 S + ratio I, or weights against it (NULL: not there), into those of
+ * K1 + ratio S^-2, which predict without the row factors.  Nothing without row factors. */
+void model_exact_unscale(size_t n, const double *row_scale, double *L, double *w);
 
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */
 struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };

@@ -680,7 +680,7 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const d
     X = exact_inputs(src, err);
     p.w = X ? mem_calloc(n, sizeof *p.w, "the weights", err) : NULL;
     K = p.w ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
-    rc = K ? exact_matrix(k, hp, X, n, src->d, ratio, K, pool, ctl, err) : ST_NOMEM;
+    rc = K ? exact_matrix(k, hp, X, n, src->d, src->row_scale, ratio, K, pool, ctl, err) : ST_NOMEM;
     if (rc == ST_OK)
         rc = nmll_chol(pool, n, K, ratio, y, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
@@ -695,7 +695,7 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const d
             for (size_t j = 0; j < n; j++)
                 for (size_t i = j; i < n; i++)
                     K[i + j * n] -= p.w[i] * p.w[j] / b2;
-            rc = exact_contract(k, hp, X, n, src->d, K, grad, pool, ctl, err);
+            rc = exact_contract(k, hp, X, n, src->d, src->row_scale, K, grad, pool, ctl, err);
             for (size_t h = 0; h < nhp; h++)
                 grad[h] *= 0.5;
         }
@@ -719,7 +719,7 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, co
         return rc;
     double *X = exact_inputs(src, err);
     double *K = X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
-    rc = K ? exact_matrix(k, hp, X, n, src->d, 0.0, K, pool, ctl, err) : ST_NOMEM;
+    rc = K ? exact_matrix(k, hp, X, n, src->d, src->row_scale, 0.0, K, pool, ctl, err) : ST_NOMEM;
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)

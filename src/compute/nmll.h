@@ -2,6 +2,8 @@
  *
  * Everywhere: y scaled, natural log, all constants included.  The model is y ~ N(0, beta^2 (K1 +
  * ratio I)), ratio = noise^2 / amplitude^2, K1 = Z Z' at amplitude 1 (or the exact kernel matrix).
+ * With weights of rows (source.h) all is of S y and S Z, or S K1 S: y comes multiplied by the row
+ * factors, and the likelihood of y itself is the value less the sum of their logarithms.
  * Hyperparameters are natural-scale values; gradients are in their logarithms. */
 #ifndef GPDESK_NMLL_H
 #define GPDESK_NMLL_H

@@ -13,12 +13,16 @@ struct source {
      * pool thread at the same time; must not keep state between calls. */
     enum status (*rows)(const struct source *, size_t r0, size_t r1, double *x, struct err *);
     void *ctx;
+    /* n square roots of the rows' weights (the noise variance of row i is noise^2 / w_i), NULL:
+     * all 1.  What trains multiplies rows and targets by them; predictions do not look. */
+    const double *row_scale;
 };
 
 /* Over a row-major n x d array that outlives the source. */
 struct source_array { struct source base; const double *x; size_t ld; };
 void source_array_init(struct source_array *, const double *x, size_t n, size_t d, size_t ld);
-/* Rows idx[0..n) of another source; both outlive it. */
+/* Rows idx[0..n) of another source; both outlive it.  Its row_scale, where that has one, is the
+ * caller's to gather. */
 struct source_subset { struct source base; const struct source *of; const size_t *idx; };
 void source_subset_init(struct source_subset *, const struct source *of, const size_t *idx,
                         size_t n);

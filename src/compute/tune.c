@@ -121,6 +121,7 @@ static enum status level_open(struct tune_job *job, struct tune_level *l, struct
     const double room = job->opts->mem_limit ? (double)job->opts->mem_limit
                                              : (double)mem_physical() * 0.5;
     struct fop_opts fo = { .pool = job->pool, .precision = l->precision,
+                           .row_scale = l->src->row_scale,
                            .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
     l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
     l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
@@ -187,7 +188,7 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
                                 &out->amplitude, &out->noise, g, &out->effdim,
                                 l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
         const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
-                              out->nmll * (double)job->full.n / (double)l->n >
+                              (out->nmll - l->log_scale) * (double)job->full.n / (double)l->n >
                                   job->best_low.score + 0.05 * (double)job->full.n;
         if (!limited || hopeless || (rc != ST_OK && rc != ST_NOT_PD))
             return rc;
@@ -222,6 +223,7 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
+    out->nmll -= l->log_scale;
     if (isnan(out->score))
         out->score = out->nmll;
     if (isfinite(out->score)) { /* where the next one starts looking */
@@ -279,6 +281,7 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
+    out->nmll -= l->log_scale;
     out->score = out->nmll;
     if (gradu != NULL) {
         chain(job, g, gradu);
@@ -334,6 +337,36 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
     return rc;
 }
 
+static double log_scale(const struct source *s)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; s->row_scale && i < s->n; i++)
+        sum += log(s->row_scale[i]);
+    return sum;
+}
+
+/* Targets as the level keeps them. */
+static enum status weigh(struct tune_job *job, const struct source *src, const double **y,
+                         struct err *err)
+{
+    const double *s = src->row_scale;
+
+    if (s == NULL)
+        return ST_OK;
+    job->yown = mem_calloc(src->n, sizeof *job->yown, "the weighted targets", err);
+    if (job->yown == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < src->n; i++) {
+        if (!(s[i] > 0.0) || !isfinite(s[i]))
+            return err_set(err, ST_RANGE, "the weight of training row %zu is %g", i + 1,
+                           s[i] * s[i]);
+        job->yown[i] = s[i] * (*y)[i];
+    }
+    *y = job->yown;
+    return ST_OK;
+}
+
 /* A deterministic sample of the rows, spread over the file: one row from each of `rows` equal
  * stretches, so that sorted files are covered evenly. */
 static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
@@ -342,7 +375,9 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
 
     job->idx = mem_calloc(rows, sizeof *job->idx, "the sample's rows", err);
     job->ysub = job->idx ? mem_calloc(rows, sizeof *job->ysub, "the sample's targets", err) : NULL;
-    if (job->ysub == NULL)
+    if (job->ysub && job->full.src->row_scale)
+        job->ssub = mem_calloc(rows, sizeof *job->ssub, "the sample's weights", err);
+    if (job->ysub == NULL || (job->full.src->row_scale && job->ssub == NULL))
         return ST_NOMEM;
     for (size_t i = 0; i < rows; i++) {
         const size_t a = (size_t)((double)i * (double)n / (double)rows);
@@ -351,8 +386,12 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
                                         b > a ? b - a : 1);
         job->idx[i] = a + (size_t)draw;
         job->ysub[i] = job->full.y[job->idx[i]];
+        if (job->ssub)
+            job->ssub[i] = job->full.src->row_scale[job->idx[i]];
     }
     source_subset_init(&job->subset, job->full.src, job->idx, rows);
+    job->subset.base.row_scale = job->ssub;
+    job->low.log_scale = log_scale(&job->subset.base);
     job->low.src = &job->subset.base;
     job->low.y = job->ysub;
     return ST_OK;
@@ -364,7 +403,8 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     const struct tune_opts *o = job->opts;
     size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
 
-    job->full = (struct tune_level){ .src = src, .y = y, .n = src->n, .M = o->features,
+    job->full = (struct tune_level){ .src = src, .y = y, .log_scale = log_scale(src),
+                                     .n = src->n, .M = o->features,
                                      .precision = o->precision };
     if (o->exact)
         job->full.M = cols = src->n;
@@ -374,7 +414,8 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
         rows = src->n;
     if (o->exact)
         cols = rows;
-    job->low = (struct tune_level){ .src = src, .y = y, .n = rows, .M = cols,
+    job->low = (struct tune_level){ .src = src, .y = y, .log_scale = job->full.log_scale,
+                                    .n = rows, .M = cols,
                                     .precision = o->precision };
     job->have_low = rows < src->n || cols < job->full.M;
     return rows < src->n ? subsample(job, rows, err) : ST_OK;
@@ -593,6 +634,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     if (rc == ST_OK)
         rc = job_bounds(&job, err);
     if (rc == ST_OK)
+        rc = weigh(&job, src, &y, err);
+    if (rc == ST_OK)
         rc = job_levels(&job, src, y, err);
     if (rc == ST_OK)
         rc = run_search(&job, err);
@@ -610,6 +653,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     level_close(&job.full);
     free(job.idx);
     free(job.ysub);
+    free(job.ssub);
+    free(job.yown);
     if (rc != ST_OK)
         tune_result_free(res);
     return rc;

@@ -16,7 +16,8 @@ enum { TUNE_DEFAULT_EVALS = 30, TUNE_ARD_EVALS = 90 };
 /* The rows and columns of one fidelity. */
 struct tune_level {
     const struct source *src;
-    const double *y;
+    const double *y;         /* multiplied by the row factors of src, where it has them */
+    double log_scale;        /* sum of the logarithms of those */
     size_t n, M;
     enum precision precision; /* of features; rises to double when single limits the answer */
     struct featmap *map; /* features: made at the first use */
@@ -41,7 +42,7 @@ struct tune_job {
     bool have_low;                               /* low is cheaper than full */
     struct source_subset subset;
     size_t *idx;
-    double *ysub;
+    double *yown, *ysub, *ssub;                  /* with row factors: of all rows; the sample's */
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN */
 };

@@ -126,6 +126,30 @@ has "its score is told beside the nmll" "$out" '"objective":"loo","nmll":[-0-9.e
 run -e 'demo friedman1 n=200; tune objective=loo solver=exact'
 has "and it is for features" "$err" 'objective=loo is for feature models'
 
+# Weights: a row of weight 2 is the same row twice, up to a known constant of the likelihood.
+awk 'BEGIN { srand(4); print "a,b,y,w"; for (i = 0; i < 90; i++) { a = rand(); b = rand(); w = i % 3 ? 1 : 2;
+    printf "%.4f,%.4f,%.4f,%d\n", a, b, sin(6 * a) + b + 0.3 * (rand() - 0.5), w } }' >w.csv
+awk -F, '{ print $1 "," $2 "," $3 } NR > 1 && $4 == 2 { print $1 "," $2 "," $3 }' w.csv >twice.csv
+for how in "solver=exact" "features=128 precision=double"; do
+    run --format json -s w.gpd -e "open w.csv target=y weight=w; scale x=none y=none; kernel rbf; tune l=0.5 amplitude=1 noise=0.3 $how; fit $how" \
+        -e 'predict twice.csv out=w1.csv; pca'
+    is "a weighted job ends with 0 ($how)" $rc 0
+    weighted=$(num nmll)
+    run -s w.gpd -e 'predict twice.csv out=w3.csv; score on=train'
+    is "and resumes ($how)" $rc 0
+    ok "with the same predictions ($how)" cmp w1.csv w3.csv
+    run --format json -e "open twice.csv target=y; scale x=none y=none; kernel rbf; tune l=0.5 amplitude=1 noise=0.3 $how; fit $how; predict twice.csv out=w2.csv"
+    ok "weights count in the likelihood ($how)" between "$(num nmll)" \
+        "$(awk -v w="$weighted" 'BEGIN { print w + 30 * log(0.6 * sqrt(3.14159265358979)) - 1e-3 }')" \
+        "$(awk -v w="$weighted" 'BEGIN { print w + 30 * log(0.6 * sqrt(3.14159265358979)) + 1e-3 }')"
+    ok "and in the predictions ($how)" awk -F, 'NR == FNR { m[FNR] = $2; next } FNR > 1 && (m[FNR] - $2) ^ 2 > 1e-8 { bad = 1 } END { exit bad }' w1.csv w2.csv
+done
+sed '5s/,[12]$/,0/' w.csv >w0.csv
+run -e 'open w0.csv target=y weight=w; fit features=64 kernel=rbf'
+has "a weight of 0 is refused, with its row" "$err" "the weight 'w' is 0 in row 4"
+run -e 'open train.csv target=y weight=kind'
+has "words are no weights" "$err" 'weights are numbers above 0'
+
 # Refusals: a constant target at the fit, hyperparameters that cannot be, unknown names.
 printf 'x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n' >const.csv
 run -e 'open const.csv; fit features=64 kernel=rbf'
