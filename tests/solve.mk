@@ -1,6 +1,6 @@
 # tests of the solve group
 solve_tests = tests/check_blas tests/check_kpca tests/check_metrics \
-  tests/check_precond tests/check_solver
+  tests/check_precond tests/check_registry tests/check_solver
 if HAVE_CHECK
 check_PROGRAMS += $(solve_tests)
 TESTS += $(solve_tests)
@@ -9,6 +9,8 @@ tests_check_blas_SOURCES = tests/check_blas.c
 tests_check_blas_LDADD = $(compute_tests)
 tests_check_precond_SOURCES = tests/check_precond.c
 tests_check_precond_LDADD = $(compute_tests)
+tests_check_registry_SOURCES = tests/check_registry.c
+tests_check_registry_LDADD = $(compute_tests)
 tests_check_solver_SOURCES = tests/check_solver.c
 tests_check_solver_LDADD = $(compute_tests)
 tests_check_kpca_SOURCES = tests/check_kpca.c

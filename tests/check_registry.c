@@ -1,0 +1,228 @@
+/* tests/check_registry.c -- every solver with every preconditioner on every kernel of the
+ * registries, over features stored, made anew and multiplied out, against Cholesky; and the same
+ * bits for any number of threads.  A new row of any registry is tested by being there. */
+#include "compute/backend.h"
+#include "compute/blas.h"
+#include "compute/rng.h"
+#include "compute/solver.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 500, D = 3, M = 48, K = 2, FORMS = 2 };
+static const double lam2 = 10.0;
+
+/* Plain, and with one lengthscale for each input where the kernel has such a form. */
+static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_MAX_HP])
+{
+    char text[64];
+    size_t from[KERNEL_MAX_HP];
+    struct err err = { 0 };
+
+    snprintf(text, sizeof text, ard ? "%s(ard)" : "%s", kernel_at(i)->name);
+    if (kernel_parse(text, k, hp, &err) != ST_OK || kernel_bind(k, D, from, &err) != ST_OK) {
+        ck_assert_msg(ard, "%s: %s", text, err.msg); /* only some take ard */
+        return false;
+    }
+    for (size_t h = 0; h < kernel_nhp(k); h++) {
+        struct hparam info;
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(k, h, name, &info);
+        hp[h] = strncmp(name, "lengthscale", 11) == 0 ? 0.8 + 0.1 * (double)h : info.init;
+    }
+    return true;
+}
+
+struct system {
+    double x[N * D], B[K * M], want[K * M], norm[K];
+    struct source_array src;
+    struct featmap *map;
+    struct kernel kernel;
+    double hp[KERNEL_MAX_HP], size; /* size: |A| from above */
+};
+
+static struct fop *open_fop(const struct system *s, enum precision precision, bool store,
+                            bool formed, struct pool *pool)
+{
+    const struct fop_opts o = { .pool = pool, .precision = precision, .store = store };
+    struct err err = { 0 };
+    struct fop *f = fop_new(backend_cpu(), s->map, &s->src.base, &o, &err);
+
+    ck_assert_msg(f != NULL, "%s", err.msg);
+    ck_assert_int_eq(fop_set(f, s->hp, NULL), ST_OK);
+    if (formed)
+        ck_assert_int_eq(fop_form(f, NULL, NULL), ST_OK);
+    return f;
+}
+
+/* The reference: the operator's own rows in double precision, multiplied out here. */
+static bool system_new(struct system *s, size_t kernel, bool ard)
+{
+    double z[N * M], A[M * M] = { 0 };
+
+    if (!kernel_form(kernel, ard, &s->kernel, s->hp))
+        return false;
+    for (size_t i = 0; i < N * D; i++)
+        s->x[i] = rng_normal(11, rng_stream(RNG_TEST, 1), i);
+    for (size_t i = 0; i < K * M; i++)
+        s->want[i] = s->B[i] = cos((double)(i * i)) + 0.2;
+    source_array_init(&s->src, s->x, N, D, D);
+    s->map = featmap_new(&s->kernel, D, M, 5, NULL);
+    ck_assert_ptr_nonnull(s->map);
+    struct fop *f = open_fop(s, PREC_DOUBLE, false, false, NULL);
+    ck_assert_int_eq(fop_tile64(f, 0, N, z, M, NULL), ST_OK);
+    fop_free(f);
+    s->size = lam2;
+    for (size_t r = 0; r < N; r++)
+        for (size_t i = 0; i < M; i++) {
+            s->size += z[r * M + i] * z[r * M + i];
+            for (size_t j = 0; j < M; j++)
+                A[i * M + j] += z[r * M + i] * z[r * M + j];
+        }
+    for (size_t i = 0; i < M; i++)
+        A[i * M + i] += lam2;
+    ck_assert_int_eq(blas_dpotrf(NULL, M, A, M, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm(NULL, false, M, K, A, M, s->want, M, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm(NULL, true, M, K, A, M, s->want, M, NULL), ST_OK);
+    for (size_t c = 0; c < K; c++)
+        s->norm[c] = blas_dnrm2(M, s->B + c * M);
+    return true;
+}
+
+static size_t count_kernels(void)
+{
+    size_t n = 0;
+    while (kernel_at(n))
+        n++;
+    return n;
+}
+
+static size_t count_solvers(void)
+{
+    size_t n = 0;
+    while (solver_at(n))
+        n++;
+    return n;
+}
+
+static struct precond *precond_for(struct fop *f, const struct precond_ops *ops)
+{
+    const struct precond_opts po = { .rank = 16, .seed = 5 };
+    struct precond *p = NULL;
+    struct err err = { 0 };
+
+    ck_assert_msg(ops->build(f, &po, NULL, &p, &err) == ST_OK, "%s: %s", ops->name, err.msg);
+    precond_set_noise(p, lam2);
+    return p;
+}
+
+/* |x - x*| <= |b - A x| / lam2, and a float32 operator is itself 4e-7 |A| away from the one that
+ * the reference was made of. */
+static void compare(const struct system *s, const struct solver_ops *ops, const char *with,
+                    enum precision precision, const double *X, const struct solve_info *info)
+{
+    const double off = precision == PREC_FLOAT ? 4e-7 : 1e-13;
+
+    for (size_t c = 0; c < K; c++) {
+        double e2 = 0.0, w2 = 0.0;
+        ck_assert_msg(info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
+                      "%s %s: %s at %.1e", ops->name, with, outcome_name(info[c].why),
+                      info[c].true_residual);
+        for (size_t i = 0; i < M; i++) {
+            e2 += pow(X[c * M + i] - s->want[c * M + i], 2.0);
+            w2 += pow(s->want[c * M + i], 2.0);
+        }
+        const double most = (info[c].true_residual * s->norm[c] + off * s->size * sqrt(w2)) / lam2;
+        ck_assert_msg(sqrt(e2) <= most, "%s %s: error %.2e, at most %.2e", ops->name, with,
+                      sqrt(e2), most);
+    }
+}
+
+START_TEST(every_combination)
+{
+    static const struct { enum precision p; bool store, formed; double rtol; } way[] = {
+        { PREC_DOUBLE, false, false, 1e-10 }, { PREC_FLOAT, false, false, 1e-5 },
+        { PREC_FLOAT, true, false, 1e-5 }, { PREC_FLOAT, false, true, 1e-10 },
+    };
+    struct system *s = calloc(1, sizeof *s);
+
+    if (!system_new(s, (size_t)_i / FORMS, _i % FORMS == 1)) {
+        free(s);
+        return;
+    }
+    for (size_t w = 0; w < sizeof way / sizeof *way; w++) {
+        struct fop *f = open_fop(s, way[w].p, way[w].store, way[w].formed, NULL);
+        for (size_t q = 0; precond_at(q); q++) {
+            struct precond *p = precond_for(f, precond_at(q));
+            for (size_t i = 0; solver_at(i); i++) {
+                const struct solver_ops *ops = solver_at(i);
+                const struct solve_opts o = { .rtol = way[w].rtol, .maxit = 2000, .pre = p };
+                struct solve_info info[K];
+                struct err err = { 0 };
+                double X[K * M];
+                if (!ops->uses_precond && q > 0)
+                    continue;
+                ck_assert_msg(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, &err) == ST_OK,
+                              "%s: %s", ops->name, err.msg);
+                compare(s, ops, precond_at(q)->name, way[w].p, X, info);
+                solve_info_free(&info[0]);
+                solve_info_free(&info[1]);
+            }
+            precond_free(p);
+        }
+        fop_free(f);
+    }
+    featmap_free(s->map);
+    free(s);
+}
+END_TEST
+
+/* Few iterations: bits that differ would show, and need not have converged. */
+START_TEST(same_bits_for_any_thread_count)
+{
+    static const size_t threads[] = { 1, 2, 3, 8 };
+    const struct solver_ops *ops = solver_at((size_t)_i);
+    struct system *s = calloc(1, sizeof *s);
+    double first[K * M], X[K * M];
+
+    for (size_t k = 0; kernel_at(k); k++)
+        for (int form = 0; form < 3; form++) {
+            ck_assert(system_new(s, k, false));
+            for (size_t t = 0; t < 4; t++) {
+                struct pool *pool = pool_new(threads[t], NULL);
+                struct fop *f = open_fop(s, PREC_FLOAT, form == 1, form == 2, pool);
+                struct precond *p = precond_for(f, precond_find("srht2", NULL));
+                struct solve_info info[K];
+                const struct solve_opts o = { .rtol = 1e-9, .maxit = 6, .pre = p };
+                ck_assert_int_eq(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, NULL), ST_OK);
+                if (t == 0)
+                    memcpy(first, X, sizeof X);
+                ck_assert_int_eq(memcmp(first, X, sizeof X), 0);
+                solve_info_free(&info[0]);
+                solve_info_free(&info[1]);
+                precond_free(p);
+                fop_free(f);
+                pool_free(pool);
+            }
+            featmap_free(s->map);
+        }
+    free(s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("registry");
+    TCase *t = tcase_create("registry");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, blas_init, NULL);
+    tcase_add_loop_test(t, every_combination, 0, (int)(count_kernels() * FORMS));
+    tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, (int)count_solvers());
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
