@@ -15,6 +15,8 @@
 
 enum { N = 500, D = 3, M = 48, K = 2, FORMS = 2 };
 static const double lam2 = 10.0;
+static const double coarse_most = 0.02; /* what a solver without vanishing errors still reaches */
+static const double batch[SOLVER_MAX_PARAMS] = { 64 }; /* of stochastic ones: several an epoch */
 
 /* Plain, and with one lengthscale for each input where the kernel has such a form. */
 static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_MAX_HP])
@@ -129,7 +131,11 @@ static void compare(const struct system *s, const struct solver_ops *ops, const 
 
     for (size_t c = 0; c < K; c++) {
         double e2 = 0.0, w2 = 0.0;
-        ck_assert_msg(info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
+        if (ops->coarse)
+            ck_assert_msg(info[c].true_residual <= coarse_most, "%s: %.1e", ops->name,
+                          info[c].true_residual);
+        else
+            ck_assert_msg(info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
                       "%s %s: %s at %.1e", ops->name, with, outcome_name(info[c].why),
                       info[c].true_residual);
         for (size_t i = 0; i < M; i++) {
@@ -160,7 +166,8 @@ START_TEST(every_combination)
             struct precond *p = precond_for(f, precond_at(q));
             for (size_t i = 0; solver_at(i); i++) {
                 const struct solver_ops *ops = solver_at(i);
-                const struct solve_opts o = { .rtol = way[w].rtol, .maxit = 2000, .pre = p };
+                const struct solve_opts o = { .rtol = way[w].rtol, .maxit = 200, .pre = p, .seed = 7,
+                                              .params = ops->stochastic ? batch : NULL };
                 struct solve_info info[K];
                 struct err err = { 0 };
                 double X[K * M];
@@ -197,7 +204,8 @@ START_TEST(same_bits_for_any_thread_count)
                 struct fop *f = open_fop(s, PREC_FLOAT, form == 1, form == 2, pool);
                 struct precond *p = precond_for(f, precond_find("srht2", NULL));
                 struct solve_info info[K];
-                const struct solve_opts o = { .rtol = 1e-9, .maxit = 6, .pre = p };
+                const struct solve_opts o = { .rtol = 1e-9, .maxit = 6, .pre = p, .seed = 3,
+                                              .params = ops->stochastic ? batch : NULL };
                 ck_assert_int_eq(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, NULL), ST_OK);
                 if (t == 0)
                     memcpy(first, X, sizeof X);

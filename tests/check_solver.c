@@ -2,6 +2,8 @@
  * conjugate gradients; what stops them, and what they leave behind. */
 #include "compute/blas.h"
 #include "compute/solver.h"
+#include "compute/solvers/batch.h"
+#include "compute/solvers/descent.h"
 
 #include "base/mem.h"
 #include "support.h"
@@ -229,7 +231,8 @@ START_TEST(conformance)
 {
     const struct solver_ops *ops = solver_at((size_t)_i / count_preconds());
     const struct precond_ops *pops = precond_at((size_t)_i % count_preconds());
-    const double lam2 = 0.3;
+    const double lam2 = ops->stochastic ? 30.0 : 0.3; /* condition 30 and 3000 */
+    const double batch[SOLVER_MAX_PARAMS] = { 20 };
     double *z = features(N, M), A[M * M], want[K * M], B[K * M], X[K * M];
     struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
     struct precond *p;
@@ -246,9 +249,14 @@ START_TEST(conformance)
     const struct precond_opts po = { .rank = 16, .seed = 5 };
     ck_assert_int_eq(pops->build(f, &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, lam2);
-    const struct solve_opts o = { .rtol = 1e-10, .maxit = 1000, .pre = p };
+    const struct solve_opts o = { .rtol = 1e-10, .maxit = 4000, .pre = p, .seed = 4,
+                                  .params = ops->stochastic ? batch : NULL };
     ck_assert_int_eq(ops->solve(f, lam2, K, B, X, &o, NULL, info, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
+        if (ops->coarse) { /* check_registry knows what it reaches */
+            solve_info_free(&info[c]);
+            continue;
+        }
         ck_assert_int_eq(info[c].why, ops->iterative ? OUT_RTOL : OUT_DIRECT);
         ck_assert_double_le(info[c].true_residual, 1e-10);
         /* |x - x*| <= |r| / lam2 */
@@ -321,6 +329,265 @@ START_TEST(same_bits_for_any_thread_count)
         pool_free(pool);
     }
     free(z), free(b), free(x), free(first);
+}
+END_TEST
+
+/* ---- stochastic gradients ---------------------------------------------------------------------- */
+
+enum { OPT_N = 80, OPT_M = 6, OPT_STEPS = 40, OPT_BLOCK = 8 };
+static const double opt_lam2 = 0.5;
+static const size_t opt_rows[] = { 1, 2, 10, 11, 40 };
+
+/* 80 rows in blocks of 8, one block a batch, in the golden order. */
+struct opt { double *Z, *y, *ids, b[OPT_M]; struct fop *f; struct batch batch; };
+
+static void opt_new(struct opt *o)
+{
+    size_t r, c;
+    o->Z = support_golden("opt_Z", &r, &c);
+    ck_assert(r == OPT_N && c == OPT_M);
+    o->y = support_golden("opt_y", &r, &c);
+    o->ids = support_golden("opt_batches", &r, &c);
+    ck_assert_uint_eq(r, OPT_STEPS);
+    o->f = fop_dense(o->Z, OPT_N, OPT_M, OPT_M, NULL, NULL);
+    ck_assert_int_eq(fop_ztv(o->f, 1, o->y, o->b, NULL, NULL), ST_OK);
+    ck_assert_int_eq(batch_new_of(&o->batch, o->f, OPT_BLOCK, 1, 1, NULL), ST_OK);
+    ck_assert_uint_eq(o->batch.count, OPT_N / OPT_BLOCK);
+}
+
+static void opt_free(struct opt *o)
+{
+    batch_free(&o->batch);
+    fop_free(o->f);
+    free(o->Z), free(o->y), free(o->ids);
+}
+
+static void same_row(const char *what, const double *want, const double *w)
+{
+    for (size_t i = 0; i < OPT_M; i++)
+        ck_assert_msg(support_close(w[i], want[i], 1e-10), "%s: %.17g, not %.17g", what, w[i],
+                      want[i]);
+}
+
+/* 0: plain, eta 0.1; 1: with the exact three leading eigenpairs, eta 0.3.  Golden steps are those of
+ * the mean loss: eta / n here. */
+START_TEST(golden_svrg)
+{
+    struct opt o;
+    size_t r, c, row = 0;
+    double *want = support_golden(_i ? "psvrg_trace" : "svrg_trace", &r, &c), w[OPT_M] = { 0 };
+    double G[OPT_M], Q[OPT_M], v[OPT_M] = { 0 }, A[OPT_M * OPT_M], ev[OPT_M], top[3 * OPT_M];
+    struct precond *p = NULL;
+
+    opt_new(&o);
+    if (_i) {
+        ck_assert_int_eq(fop_gram(o.f, NULL, A, NULL, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(blas_dsyevd(OPT_M, A, OPT_M, ev, true, NULL), ST_OK);
+        memcpy(top, A + 3 * OPT_M, sizeof top);
+        ck_assert_int_eq(nystrom_build(o.f, 3, top, true, 1, NULL, &p, NULL), ST_OK);
+        precond_set_noise(p, opt_lam2);
+    }
+    for (size_t t = 0; t < OPT_STEPS; t++) {
+        const size_t block = (size_t)o.ids[t];
+        if (t % 10 == 0) {
+            for (size_t i = 0; i < OPT_M; i++)
+                w[i] += v[i];
+            memset(v, 0, sizeof v);
+            ck_assert_int_eq(fop_pass(o.f, 1, w, G, NULL, NULL), ST_OK);
+            for (size_t i = 0; i < OPT_M; i++)
+                G[i] += opt_lam2 * w[i] - o.b[i];
+        }
+        ck_assert_int_eq(batch_pass_at(&o.batch, &block, v, Q, NULL), ST_OK);
+        ck_assert_int_eq(svrg_step(p, NULL, OPT_M, 1, (_i ? 0.3 : 0.1) / OPT_N, opt_lam2, G, Q, v,
+                                   NULL), ST_OK);
+        if (t + 1 == opt_rows[row]) {
+            double now[OPT_M];
+            for (size_t i = 0; i < OPT_M; i++)
+                now[i] = w[i] + v[i];
+            same_row(_i ? "psvrg" : "svrg", want + OPT_M * row++, now);
+        }
+    }
+    ck_assert_uint_eq(row, r);
+    precond_free(p);
+    opt_free(&o);
+    free(want);
+}
+END_TEST
+
+/* The golden gradients use the batch's own targets: Z_B'y_B in the place of b. */
+START_TEST(golden_amsgrad)
+{
+    static const size_t at[] = { 1, 2, 10, 40 };
+    struct opt o;
+    size_t r, c, row = 0;
+    double *want = support_golden("amsgrad_trace", &r, &c), w[OPT_M] = { 0 }, g[OPT_M];
+    double m[OPT_M] = { 0 }, v[OPT_M] = { 0 }, vh[OPT_M] = { 0 };
+
+    opt_new(&o);
+    for (size_t t = 0; t < OPT_STEPS; t++) {
+        const size_t block = (size_t)o.ids[t];
+        ck_assert_int_eq(batch_pass_at(&o.batch, &block, w, g, NULL), ST_OK);
+        for (size_t i = 0; i < OPT_M; i++) {
+            double zy = 0.0;
+            for (size_t j = block * OPT_BLOCK; j < (block + 1) * OPT_BLOCK; j++)
+                zy += o.Z[j * OPT_M + i] * o.y[j];
+            g[i] = (g[i] + opt_lam2 * w[i]) / OPT_N - zy / OPT_BLOCK;
+        }
+        amsgrad_step(OPT_M, 0.05, g, m, v, vh, w);
+        if (t + 1 == at[row])
+            same_row("amsgrad", want + OPT_M * row++, w);
+    }
+    ck_assert_uint_eq(row, r);
+    opt_free(&o);
+    free(want);
+}
+END_TEST
+
+/* Over an epoch the batches add up to all rows, whatever their number; the order is the seed's. */
+START_TEST(batches_cover_the_rows)
+{
+    double *z = features(N, M), P[M], W[M], sum[M] = { 0 }, all[M];
+    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct batch b;
+    size_t first[4];
+
+    for (size_t i = 0; i < M; i++)
+        P[i] = sin((double)i);
+    ck_assert_int_eq(batch_new_of(&b, f, 10, 5, 1, NULL), ST_OK);
+    ck_assert_uint_eq(b.count, 4);
+    batch_shuffle(&b, 3, 0);
+    memcpy(first, b.order, sizeof first);
+    batch_shuffle(&b, 3, 1);
+    ck_assert_int_ne(memcmp(first, b.order, sizeof first), 0);
+    batch_shuffle(&b, 3, 0);
+    ck_assert_int_eq(memcmp(first, b.order, sizeof first), 0);
+    for (size_t i = 0; i < b.count; i++) {
+        ck_assert_int_eq(batch_pass(&b, i, P, W, NULL), ST_OK);
+        blas_daxpy(M, 1.0 / (double)b.count, W, sum);
+    }
+    ck_assert_int_eq(fop_pass(f, 1, P, all, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < M; i++)
+        ck_assert(support_close(sum[i], all[i], 1e-12));
+    batch_free(&b);
+    fop_free(f);
+    free(z);
+}
+END_TEST
+
+/* A step far beyond the stable one diverges, is halved, and the solve still ends well. */
+START_TEST(divergence_is_mended)
+{
+    static const char *const names[] = { "svrg", "psvrg", "amsgrad" };
+    const struct solver_ops *ops = solver_find(names[_i], NULL);
+    double *z = features(N, M), *b = ones(M), x[M];
+    const double wild[SOLVER_MAX_PARAMS] = { 20, 0, 30 };
+    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct precond *p;
+    struct solve_info info;
+    const struct precond_opts po = { .rank = 16, .seed = 5 };
+
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    precond_set_noise(p, 3.0);
+    const struct solve_opts o = { .rtol = _i == 2 ? 0.1 : 1e-8, .maxit = 2000, .pre = p, .seed = 1,
+                                  .params = wild };
+    ck_assert_int_eq(ops->solve(f, 3.0, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+    ck_assert_int_eq(info.why, OUT_RTOL);
+    ck_assert_uint_ge(info.halved, 1);
+    ck_assert_double_gt(info.passes, (double)info.iterations);
+    double A[M * M];
+    ck_assert_int_eq(fop_gram(f, NULL, A, NULL, NULL, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < M; i++)
+        A[i * M + i] += 3.0;
+    ck_assert_double_eq_tol(relative_residual(M, A, b, x), info.true_residual,
+                            1e-6 * info.true_residual + 1e-14);
+    solve_info_free(&info);
+    precond_free(p);
+    fop_free(f);
+    free(z), free(b);
+}
+END_TEST
+
+/* Stopped at any iteration: the best iterate so far, and its residual told truly. */
+START_TEST(gradient_methods_stop)
+{
+    static const char *const names[] = { "svrg", "psvrg", "amsgrad", "lbfgs" };
+    const struct solver_ops *ops = solver_find(names[_i], NULL);
+    double *z = features(N, M), *b = ones(M), x[M], A[M * M];
+    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct heard h = { .stop_at = 3 };
+    const struct ctl ctl = { .cancel = &h.cancel, .tick = hear, .ctx = &h };
+    struct solve_info info;
+    const struct solve_opts o = { .rtol = 1e-12, .maxit = 100, .seed = 1 };
+
+    ck_assert_int_eq(ops->solve(f, 1.0, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
+    ck_assert_int_eq(info.why, OUT_CANCELLED);
+    ck_assert_uint_eq(info.iterations, 3);
+    ck_assert_uint_ge(h.n, 4); /* the start, and three steps */
+    ck_assert_int_eq(fop_gram(f, NULL, A, NULL, NULL, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < M; i++)
+        A[i * M + i] += 1.0;
+    ck_assert_double_eq_tol(relative_residual(M, A, b, x), info.residual, 1e-9);
+    solve_info_free(&info);
+    fop_free(f);
+    free(z), free(b);
+}
+END_TEST
+
+/* With exact steps the iterates are those of conjugate gradients (Nocedal & Wright, theorem 7.4):
+ * the same residual after the same number of steps, until rounding parts them; unit steps are
+ * never better. */
+START_TEST(lbfgs_is_cg_with_exact_steps)
+{
+    double *z = features(N, M), *b = ones(M), x[M];
+    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct heard cg = { .n = 0 }, exact = { .n = 0 }, wolfe = { .n = 0 };
+    struct heard *each[] = { &cg, &exact, &wolfe };
+    const double unit[SOLVER_MAX_PARAMS] = { 0, 1 };
+    size_t its[3];
+
+    for (int i = 0; i < 3; i++) {
+        const struct ctl ctl = { .tick = hear, .ctx = each[i] };
+        struct solve_info info;
+        const struct solve_opts o = { .rtol = 1e-6, .maxit = 500, .params = i == 2 ? unit : NULL };
+        const struct solver_ops *ops = i ? solver_find("lbfgs", NULL) : solver_find("cg", NULL);
+        ck_assert_int_eq(ops->solve(f, 20.0, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
+        ck_assert_int_eq(info.why, OUT_RTOL);
+        its[i] = info.iterations;
+        solve_info_free(&info);
+    }
+    ck_assert_uint_ge(cg.n, 12);
+    for (size_t i = 0; i < 12; i++)
+        ck_assert_double_eq_tol(exact.rel[i], cg.rel[i], 1e-6 * cg.rel[i]);
+    ck_assert_uint_ge(its[2], its[0]);
+    fop_free(f);
+    free(z), free(b);
+}
+END_TEST
+
+START_TEST(parameters_are_parsed)
+{
+    const struct solver_ops *ops;
+    double p[SOLVER_MAX_PARAMS];
+    char text[SOLVER_TEXT_MAX];
+    struct err err = { 0 };
+
+    ck_assert_int_eq(solver_parse("svrg(step=0.5,batch=256)", &ops, p, &err), ST_OK);
+    ck_assert_str_eq(ops->name, "svrg");
+    ck_assert(p[0] == 256 && p[1] == 0 && p[2] == 0.5);
+    solver_print(ops, p, text);
+    ck_assert_str_eq(text, "svrg(batch=256,step=0.5)");
+    ck_assert_int_eq(solver_parse("pcg", &ops, p, &err), ST_OK);
+    solver_print(ops, p, text);
+    ck_assert_str_eq(text, "pcg");
+    static const struct { const char *text; enum status rc; } bad[] = {
+        { "svrg(", ST_USAGE }, { "svrg()", ST_USAGE }, { "svrg(batch=)", ST_RANGE },
+        { "svrg(batch=0)", ST_RANGE }, { "svrg(batch=1.5)", ST_RANGE }, { "svrg(x=1)", ST_NOT_FOUND },
+        { "svrg(batch=3", ST_USAGE }, { "svrg(batch=3)x", ST_USAGE }, { "pcg(batch=3)", ST_NOT_FOUND },
+        { "sgd", ST_NOT_FOUND }, { "svrg(batch=nan)", ST_RANGE }, { "", ST_NOT_FOUND },
+        { "svrg(batch=1,)", ST_USAGE }, { "lbfgs(wolfe=2)", ST_RANGE },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(solver_parse(bad[i].text, &ops, p, &err) == bad[i].rc, "%s", bad[i].text);
 }
 END_TEST
 
@@ -592,6 +859,15 @@ int main(void)
     tcase_add_test(t, direct_refuses_and_stops);
     tcase_add_test(t, out_of_memory);
     tcase_add_test(t, outcomes_have_names);
+    tcase_add_test(t, batches_cover_the_rows);
+    tcase_add_loop_test(t, divergence_is_mended, 0, 3);
+    tcase_add_loop_test(t, gradient_methods_stop, 0, 4);
+    tcase_add_test(t, lbfgs_is_cg_with_exact_steps);
+    tcase_add_test(t, parameters_are_parsed);
+    if (support_shared("golden/opt_Z.csv")) {
+        tcase_add_loop_test(t, golden_svrg, 0, 2);
+        tcase_add_test(t, golden_amsgrad);
+    }
     if (support_shared("golden/cg_A.csv")) {
         tcase_add_test(t, golden_cg);
         tcase_add_test(t, golden_history);

@@ -16,6 +16,8 @@ struct tick {
     double value;       /* residual, nmll, ...; NaN: none */
     double value2;      /* cg: true residual when just recomputed; tune: best so far; NaN: none */
     double target;      /* value aimed at (rtol); NaN: none */
+    double passes;      /* cg: passes over the data so far, those of checks included */
+    const char *method; /* cg: which solver (static string); NULL: conjugate gradients */
     const double *point; /* tune: hyperparameters of this evaluation, natural scale; else NULL */
     size_t npoint;       /* length of point; the array is only valid during the call */
 };

@@ -20,6 +20,13 @@ libcompute_a_SOURCES += \
   src/compute/preconds/nystrom.c \
   src/compute/solver.c \
   src/compute/solver.h \
+  src/compute/solvers/amsgrad.c \
+  src/compute/solvers/batch.c \
+  src/compute/solvers/batch.h \
   src/compute/solvers/cg.c \
+  src/compute/solvers/descent.c \
+  src/compute/solvers/descent.h \
   src/compute/solvers/direct.c \
-  src/compute/solvers/pcg.c
+  src/compute/solvers/lbfgs.c \
+  src/compute/solvers/pcg.c \
+  src/compute/solvers/svrg.c

@@ -8,6 +8,8 @@
 #include "compute/fop.h"
 #include "compute/precond.h"
 
+#include <stdint.h>
+
 enum outcome {
     OUT_RUNNING = 0,
     OUT_RTOL = 1,       /* ||b - A x|| <= rtol ||b||, checked on the true residual */
@@ -32,6 +34,8 @@ struct solve_opts {
     const struct precond *pre;   /* NULL: none */
     const double *x0;            /* warm start, k vectors; NULL: 0.  Scaled so that it is never
                                     worse than 0 in the A-norm */
+    const double *params;        /* of the solver's own table, in its order; 0 or NULL: default */
+    uint64_t seed;               /* of random batches */
 };
 /* Per right-hand side; alpha/beta histories feed Lanczos (methods.md D). */
 struct solve_info {
@@ -41,6 +45,8 @@ struct solve_info {
     double drift;                   /* true / recursive at the last check; NaN: none */
     bool float_limit;               /* the true residual stopped following the recursive one: more
                                        iterations cannot help (why is OUT_MAXIT) */
+    double passes;                  /* over the data, those of checks included */
+    size_t halved;                  /* times that a step was halved because it diverged */
     size_t replaced;                /* times the recursive residual was replaced by the true one */
     double *alpha, *beta;           /* nhist long: the steps of one unbroken recursion (up to the
                                        first replacement); owned: solve_info_free */
@@ -60,17 +66,34 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
                      const struct solve_opts *, const struct ctl *, struct solve_info *info,
                      struct err *);
 
+/* A parameter of a solver, written solver=svrg(batch=256); 0 stands for its default. */
+enum { SOLVER_MAX_PARAMS = 4, SOLVER_TEXT_MAX = 96 };
+struct solver_param { const char *name; double lo, hi, init; bool whole; const char *help; };
+
 /* The registry: what `fit solver=` offers.  Stopped on request is an outcome here, not a failure.
  * "direct" needs A positive definite to double precision, else NOT_PD. */
 struct solver_ops {
     const char *name, *title, *help;  /* "pcg", ... */
     bool uses_precond, iterative;
+    bool stochastic;                   /* steps on random batches of rows */
+    bool coarse;                       /* ends after two or three digits: its errors do not vanish */
+    const struct solver_param *params; /* ends at .name == NULL; may be NULL */
     enum status (*solve)(struct fop *, double lam2, size_t k, const double *B, double *X,
                          const struct solve_opts *, const struct ctl *, struct solve_info *info,
                          struct err *);
 };
-extern const struct solver_ops pcg_solver, cg_solver, direct_solver; /* rows of solver.c */
+/* rows of solver.c */
+extern const struct solver_ops pcg_solver, cg_solver, direct_solver, lbfgs_solver, svrg_solver,
+    psvrg_solver, amsgrad_solver;
 const struct solver_ops *solver_at(size_t i); /* NULL past the end */
 const struct solver_ops *solver_find(const char *name, struct err *err);
+/* "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */
+enum status solver_parse(const char *text, const struct solver_ops **,
+                         double params[SOLVER_MAX_PARAMS], struct err *);
+/* The same in canonical form: only what is given. */
+void solver_print(const struct solver_ops *, const double params[SOLVER_MAX_PARAMS],
+                  char text[SOLVER_TEXT_MAX]);
+/* Parameter i as a solver is to use it: as given, else its default. */
+double solver_param(const struct solver_ops *, const struct solve_opts *, size_t i);
 
 #endif

@@ -33,7 +33,7 @@ struct cg {
     const struct linop *A;
     const struct solve_opts *opts;
     const struct ctl *ctl;
-    size_t n, k, active, it, maxit, every;
+    size_t n, k, active, it, maxit, every, passes;
     double rtol, worst_true;
     const double *B;
     double *Xout, *X, *R, *P, *Q, *Z; /* by slot, but B and Xout */
@@ -46,6 +46,12 @@ struct cg {
 static bool stop_wanted(struct cg *s, enum status rc)
 {
     return rc == ST_CANCELLED && ctl_stopped(s->ctl);
+}
+
+static enum status apply(struct cg *s, size_t k, const double *X, double *AX)
+{
+    s->passes++;
+    return s->A->apply(s->A->ctx, k, X, AX, s->ctl, s->err);
 }
 
 static enum status remember(struct cg *s, struct slot *t, double alpha)
@@ -94,6 +100,7 @@ static void freeze(struct cg *s)
         blas_dscal(s->n, t->bnorm, x);
         s->info[t->col].why = t->why;
         s->info[t->col].residual = t->rel;
+        s->info[t->col].passes = (double)s->passes;
         swap_slots(s, i, --s->active);
     }
 }
@@ -140,7 +147,7 @@ static enum status check_true(struct cg *s)
             memcpy(s->Q + m++ * s->n, s->X + i * s->n, s->n * sizeof *s->Q);
     if (m == 0)
         return ST_OK;
-    const enum status rc = s->A->apply(s->A->ctx, m, s->Q, s->Z, s->ctl, s->err);
+    const enum status rc = apply(s, m, s->Q, s->Z);
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0, q = 0; i < s->active; i++) {
@@ -190,7 +197,7 @@ static enum status directions(struct cg *s, bool first)
 /* One step along the directions. */
 static enum status step(struct cg *s)
 {
-    enum status rc = s->A->apply(s->A->ctx, s->active, s->P, s->Q, s->ctl, s->err);
+    enum status rc = apply(s, s->active, s->P, s->Q);
     if (rc != ST_OK)
         return rc;
     s->it++;
@@ -215,7 +222,8 @@ static enum status step(struct cg *s)
 static void tell(struct cg *s)
 {
     struct tick t = { .phase = "cg", .done = s->it, .total = s->maxit, .value = 0.0,
-                      .value2 = s->worst_true, .target = s->rtol };
+                      .value2 = s->worst_true, .target = s->rtol,
+                      .passes = (double)s->passes };
     for (size_t i = 0; i < s->active; i++)
         if (!(s->slot[i].rel <= t.value))
             t.value = s->slot[i].rel;
@@ -229,7 +237,7 @@ static enum status start(struct cg *s)
     const size_t n = s->n;
     const double *x0 = s->opts->x0;
     if (x0) {
-        const enum status rc = s->A->apply(s->A->ctx, s->k, x0, s->Q, s->ctl, s->err);
+        const enum status rc = apply(s, s->k, x0, s->Q);
         if (rc != ST_OK)
             return rc;
         memset(s->X, 0, s->k * n * sizeof *s->X);

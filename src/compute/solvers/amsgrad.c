@@ -1,0 +1,168 @@
+/* compute/solvers/amsgrad.c -- AMSGrad (Reddi, Kale & Kumar 2018) on mini-batches: the adaptive
+ * baseline of xGPR's Figure 1 (methods.md E).
+ *
+ * The batch gradient (n/B) Z_B'(Z_B w) + lam2 w - b needs no targets.  Its steps have the length lr
+ * in every coordinate; the rule starts from the root mean square of the exact first step of
+ * steepest descent, and halves when two looks in turn gain too little, as an error that does not
+ * shrink with w asks for.  One iteration is some epochs and a look at the true residual. */
+#include "compute/solver.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/solvers/batch.h"
+#include "compute/solvers/descent.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH, EPOCHS, STEP, HALVED_MOST = 60 };
+static const double gain = 0.95; /* residual over the best before: less is a gain */
+
+static const struct solver_param amsgrad_params[] = {
+    { "batch", 1, 1e6, 512, true, "rows of a batch" },
+    { "epochs", 1, 100, 2, true, "epochs between two looks at the true residual" },
+    { "step", 1e-6, 1e3, 1, false, "step over the one of the rule" },
+    { .name = NULL },
+};
+
+void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, double *vh,
+                  double *w)
+{
+    for (size_t i = 0; i < n; i++) {
+        m[i] = 0.9 * m[i] + 0.1 * g[i];
+        v[i] = 0.999 * v[i] + 0.001 * g[i] * g[i];
+        vh[i] = fmax(vh[i], v[i]);
+        w[i] -= lr * m[i] / (sqrt(vh[i]) + 1e-8);
+    }
+}
+
+struct amsgrad {
+    struct descent s;
+    struct batch b;
+    double *lr, *m, *v, *vh; /* by column; k vectors of M */
+    size_t epoch, epochs;
+    double n;
+};
+
+/* lr of each column: the root mean square of -alpha g, alpha = g'g / g'A g. */
+static enum status step_rule(struct amsgrad *a, double factor)
+{
+    struct descent *s = &a->s;
+    const enum status rc = descent_apply(s, s->G, s->work);
+
+    for (size_t c = 0; rc == ST_OK && c < s->k; c++) {
+        const double *g = s->G + c * s->M, gg = blas_ddot(s->M, g, g);
+        const double alpha = gg / blas_ddot(s->M, g, s->work + c * s->M);
+        a->lr[c] = isfinite(alpha) ? factor * alpha * sqrt(gg / (double)s->M) : 0.0;
+    }
+    return rc;
+}
+
+static enum status walk(struct amsgrad *a)
+{
+    struct descent *s = &a->s;
+    const size_t M = s->M;
+    enum status rc = ST_OK;
+
+    for (size_t e = 0; e < a->epochs; e++) {
+        batch_shuffle(&a->b, s->o->seed, a->epoch++);
+        for (size_t i = 0; rc == ST_OK && i < a->b.count; i++) {
+            if (ctl_stopped(s->ctl))
+                return err_set(s->err, ST_CANCELLED, "stopped");
+            rc = batch_pass(&a->b, i, s->W, s->work, s->err);
+            s->passes += (double)a->b.per / (double)a->b.blocks;
+            for (size_t j = 0; rc == ST_OK && j < s->k * M; j++)
+                s->work[j] += s->ridge.lam2 * s->W[j] - s->B[j];
+            for (size_t c = 0; rc == ST_OK && c < s->k; c++)
+                amsgrad_step(M, a->lr[c], s->work + c * M, a->m + c * M, a->v + c * M,
+                             a->vh + c * M, s->W + c * M);
+        }
+    }
+    return rc;
+}
+
+static void halve(struct amsgrad *a)
+{
+    for (size_t c = 0; c < a->s.k; c++)
+        a->lr[c] *= 0.5;
+}
+
+static double worst(const struct descent *s)
+{
+    double most = 0.0;
+    for (size_t c = 0; c < s->k; c++)
+        most = s->bnorm[c] > 0.0 ? fmax(most, s->least[c]) : most;
+    return most;
+}
+
+static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
+{
+    struct descent *s = &a->s;
+    enum status rc = ST_OK;
+    size_t idle = 0, halvings = 0;
+
+    while (rc == ST_OK && look != LOOK_DONE && s->it < s->maxit) {
+        const double before = worst(s);
+        rc = walk(a);
+        s->it += rc == ST_OK;
+        if (rc == ST_OK)
+            rc = descent_look(s, false, &look);
+        if (rc != ST_OK)
+            break;
+        if (look == LOOK_WORSE) { /* from the best again, without momentum */
+            descent_back(s);
+            memset(a->m, 0, s->k * s->M * sizeof *a->m);
+            s->halved++;
+        }
+        idle = worst(s) > gain * before ? idle + 1 : 0;
+        if (look != LOOK_WORSE && idle < 2)
+            continue;
+        idle = 0;
+        halve(a);
+        if (++halvings > HALVED_MOST) {
+            *why = s->halved > HALVED_MOST / 2 ? OUT_BREAKDOWN : OUT_MAXIT;
+            break;
+        }
+    }
+    return rc;
+}
+
+static enum status amsgrad_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                                 const struct solve_opts *o, const struct ctl *ctl,
+                                 struct solve_info *info, struct err *err)
+{
+    const struct solver_ops *ops = &amsgrad_solver;
+    struct amsgrad a = { .epochs = (size_t)solver_param(ops, o, EPOCHS) };
+    enum outcome why = OUT_MAXIT;
+    enum look look = LOOK_ON;
+    enum status rc = descent_new(&a.s, ops->name, f, lam2, k, B, o, ctl, info, err);
+    const size_t kM = k * fop_cols(f);
+
+    if (rc == ST_OK)
+        rc = descent_look(&a.s, true, &look);
+    if (rc == ST_OK && look != LOOK_DONE) {
+        rc = batch_new(&a.b, f, (size_t)solver_param(ops, o, BATCH), k, err);
+        a.lr = rc == ST_OK ? mem_calloc(k + 3 * kM, sizeof *a.lr, "gradient descent", err) : NULL;
+        if (rc == ST_OK && !a.lr)
+            rc = ST_NOMEM;
+    }
+    if (rc == ST_OK && look != LOOK_DONE) {
+        a.m = a.lr + k;
+        a.v = a.m + kM;
+        a.vh = a.v + kM;
+        rc = step_rule(&a, solver_param(ops, o, STEP));
+        if (rc == ST_OK)
+            rc = iterate(&a, &why, look);
+    }
+    free(a.lr);
+    batch_free(&a.b);
+    return descent_end(&a.s, rc, why, false, X);
+}
+
+const struct solver_ops amsgrad_solver = {
+    .name = "amsgrad", .title = "AMSGrad",
+    .help = "Reddi, Kale & Kumar 2018, for comparison: two or three digits, rarely more",
+    .iterative = true, .stochastic = true, .coarse = true, .params = amsgrad_params,
+    .solve = amsgrad_solve,
+};

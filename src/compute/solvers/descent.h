@@ -1,0 +1,54 @@
+/* compute/solvers/descent.h -- what the gradient methods share: the start, the true residual and
+ * what follows from it, the best iterate, the end.  For solvers/ and tests only.
+ *
+ * The ridge loss times n, f(w) = w'A w / 2 - b'w, has the gradient A w - b: the residual is the
+ * gradient.  Inside, every right-hand side has norm 1. */
+#ifndef GPDESK_SOLVERS_DESCENT_H
+#define GPDESK_SOLVERS_DESCENT_H
+
+#include "compute/solver.h"
+
+enum look { LOOK_ON, LOOK_DONE, LOOK_WORSE }; /* worse: it diverges */
+
+struct descent {
+    struct ridge ridge;
+    struct linop A;
+    const struct solve_opts *o;
+    const struct ctl *ctl;
+    struct solve_info *info;
+    struct err *err;
+    const char *method;
+    size_t M, k, it, maxit, halved;
+    double rtol, passes;
+    double *bnorm, *rel, *least;     /* by column: |b|; of the iterate; of the best one */
+    double *B, *W, *G;               /* k vectors of M: b / |b|, iterate, gradient A w - b */
+    double *best, *best_G, *work;    /* of the best iterates; k vectors to use */
+};
+/* Everything allocated; the iterate is 0, or x0 on the best point of its line. */
+enum status descent_new(struct descent *, const char *method, struct fop *, double lam2, size_t k,
+                        const double *B, const struct solve_opts *, const struct ctl *,
+                        struct solve_info *, struct err *);
+/* AX = A X for k vectors, counted. */
+enum status descent_apply(struct descent *, const double *X, double *AX);
+/* The true gradient at W, by one pass (fresh: G is it already); keeps what is better; tells. */
+enum status descent_look(struct descent *, bool fresh, enum look *);
+/* The iterate and gradient go back to the best ones. */
+void descent_back(struct descent *);
+/* A tick with the residuals at hand; checked: they are true ones. */
+void descent_tell(struct descent *, bool checked);
+/* A stop by the caller's wish becomes an outcome; fills info and X (iterate: of W, else the best)
+ * and frees.  Returns rc otherwise. */
+enum status descent_end(struct descent *, enum status rc, enum outcome why, bool iterate,
+                        double *X);
+/* Largest eigenvalue of P^-1 A by some power iterations (from below, a tenth added). */
+enum status descent_top(struct descent *, const struct precond *, double *top);
+
+/* One SVRG step away from the snapshot: v -= eta P^-1 (Q + lam2 v + G), Q the batch's Z'Z v; Q is
+ * used up.  k vectors of M. */
+enum status svrg_step(const struct precond *, struct pool *, size_t M, size_t k, double eta,
+                      double lam2, const double *G, double *Q, double *v, struct err *);
+/* Reddi, Kale & Kumar 2018: m, v, vh are moments (n), lr the step length. */
+void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, double *vh,
+                  double *w);
+
+#endif

@@ -1,0 +1,142 @@
+/* compute/solvers/svrg.c -- stochastic variance-reduced gradient (Johnson & Zhang 2013), plain and
+ * with a preconditioner: the baselines of xGPR's Figure 1 (methods.md E).
+ *
+ * At a snapshot the gradient G is known whole.  Away from it by v, a batch of rows says how it has
+ * changed: Z'Z v ~ (n/B) Z_B'(Z_B v), without bias, and with an error that shrinks with v.
+ *   v -= eta P^-1 (Z_B'Z_B n/B v + lam2 v + G),   eta = step / L,
+ *   L = top + n lev / B,  top = eigenvalue_1 of P^-1 A,  lev = max z'P^-1 z
+ * (stable to about 2 / L).  One iteration is a snapshot and what follows it. */
+#include "compute/solver.h"
+
+#include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/solvers/batch.h"
+#include "compute/solvers/descent.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH, EPOCHS, STEP, HALVED_MOST = 30 };
+
+static const struct solver_param svrg_params[] = {
+    { "batch", 1, 1e6, 512, true, "rows of a batch" },
+    { "epochs", 1, 100, 2, true, "epochs between two snapshots of the whole gradient" },
+    { "step", 1e-6, 100, 1, false, "step over the one of the rule" },
+    { .name = NULL },
+};
+
+enum status svrg_step(const struct precond *pre, struct pool *pool, size_t M, size_t k, double eta,
+                      double lam2, const double *G, double *Q, double *v, struct err *err)
+{
+    for (size_t i = 0; i < k * M; i++)
+        Q[i] += lam2 * v[i] + G[i];
+    const enum status rc = pre ? precond_apply(pre, pool, k, Q, Q, err) : ST_OK;
+    for (size_t i = 0; rc == ST_OK && i < k * M; i++)
+        v[i] -= eta * Q[i];
+    return rc;
+}
+
+/* 1 / L. */
+static enum status step_rule(struct descent *s, struct batch *b, const struct precond *pre,
+                             double *eta)
+{
+    double top = 0.0, lev = 0.0;
+    enum status rc = descent_top(s, pre, &top);
+
+    if (rc == ST_OK && b->per < b->blocks)
+        rc = batch_leverage(b->f, pre, &lev, s->err);
+    const double n = (double)fop_rows(b->f);
+    *eta = 1.0 / (top + n * lev / (double)batch_size(b));
+    return rc;
+}
+
+/* From a snapshot on: W += v. */
+static enum status leave(struct descent *s, struct batch *b, const struct precond *pre, double eta,
+                         size_t epochs, size_t *epoch, double *v)
+{
+    enum status rc = ST_OK;
+
+    memset(v, 0, s->k * s->M * sizeof *v);
+    for (size_t e = 0; e < epochs; e++) {
+        batch_shuffle(b, s->o->seed, (*epoch)++);
+        for (size_t i = 0; rc == ST_OK && i < b->count; i++) {
+            if (ctl_stopped(s->ctl))
+                return err_set(s->err, ST_CANCELLED, "stopped");
+            rc = batch_pass(b, i, v, s->work, s->err);
+            s->passes += (double)b->per / (double)b->blocks;
+            if (rc == ST_OK)
+                rc = svrg_step(pre, s->A.pool, s->M, s->k, eta, s->ridge.lam2, s->G, s->work, v,
+                               s->err);
+        }
+    }
+    for (size_t i = 0; rc == ST_OK && i < s->k * s->M; i++)
+        s->W[i] += v[i];
+    return rc;
+}
+
+static enum status run(const struct solver_ops *ops, struct fop *f, double lam2, size_t k,
+                       const double *B, double *X, const struct solve_opts *o,
+                       const struct ctl *ctl, struct solve_info *info, struct err *err)
+{
+    const struct precond *pre = ops->uses_precond ? o->pre : NULL;
+    struct descent s;
+    struct batch b = { .f = NULL };
+    enum look look = LOOK_ON;
+    enum outcome why = OUT_MAXIT;
+    double eta = 0.0, *v = NULL;
+    size_t epoch = 0;
+    enum status rc = descent_new(&s, ops->name, f, lam2, k, B, o, ctl, info, err);
+
+    if (rc == ST_OK)
+        rc = descent_look(&s, true, &look);
+    if (rc == ST_OK && look != LOOK_DONE) {
+        rc = batch_new(&b, f, (size_t)solver_param(ops, o, BATCH), k, err);
+        v = rc == ST_OK ? mem_calloc(k * s.M, sizeof *v, "gradient descent", err) : NULL;
+        rc = v ? step_rule(&s, &b, pre, &eta) : rc == ST_OK ? ST_NOMEM : rc;
+        eta *= solver_param(ops, o, STEP);
+    }
+    while (rc == ST_OK && look != LOOK_DONE && s.it < s.maxit) {
+        rc = leave(&s, &b, pre, eta, (size_t)solver_param(ops, o, EPOCHS), &epoch, v);
+        s.it += rc == ST_OK;
+        if (rc == ST_OK)
+            rc = descent_look(&s, false, &look);
+        if (rc != ST_OK || look != LOOK_WORSE)
+            continue;
+        descent_back(&s);
+        eta *= 0.5;
+        if (++s.halved > HALVED_MOST) {
+            why = OUT_BREAKDOWN;
+            break;
+        }
+    }
+    free(v);
+    batch_free(&b);
+    return descent_end(&s, rc, why, false, X);
+}
+
+static enum status svrg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                              const struct solve_opts *o, const struct ctl *ctl,
+                              struct solve_info *info, struct err *err)
+{
+    return run(&svrg_solver, f, lam2, k, B, X, o, ctl, info, err);
+}
+
+static enum status psvrg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                               const struct solve_opts *o, const struct ctl *ctl,
+                               struct solve_info *info, struct err *err)
+{
+    return run(&psvrg_solver, f, lam2, k, B, X, o, ctl, info, err);
+}
+
+const struct solver_ops svrg_solver = {
+    .name = "svrg", .title = "Stochastic variance-reduced gradient",
+    .help = "Johnson & Zhang 2013, for comparison: slow where the noise is small",
+    .iterative = true, .stochastic = true, .params = svrg_params, .solve = svrg_solve,
+};
+const struct solver_ops psvrg_solver = {
+    .name = "psvrg", .title = "Preconditioned SVRG",
+    .help = "svrg with the preconditioner of pcg: few passes where its rank is enough",
+    .uses_precond = true, .iterative = true, .stochastic = true, .params = svrg_params,
+    .solve = psvrg_solve,
+};
