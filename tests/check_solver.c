@@ -189,8 +189,16 @@ START_TEST(golden_history)
             T[i * 21 + 1] = sqrt(info.beta[i]) / info.alpha[i];
     }
     ck_assert_int_eq(blas_dsyevd(20, T, 20, th, false, NULL), ST_OK);
+    double own[20], least, most;
+    ck_assert_int_eq(ritz_values(&info, 0, 20, own, NULL), ST_OK);
+    for (size_t i = 0; i < 20; i++) /* bisection against an eigensolver */
+        ck_assert_double_eq_tol(own[i], th[i], 1e-10 * th[i] + 1e-13 * th[19]);
     for (size_t i = 12; i < 20; i++) /* those that have converged */
-        ck_assert_double_eq_tol(th[i], ritz[i], 1e-6 * ritz[i]);
+        ck_assert_double_eq_tol(own[i], ritz[i], 1e-6 * ritz[i]);
+    const double condition = ritz_condition(&info, &least, &most);
+    ck_assert(least == own[0] && most == own[19] && condition == most / least);
+    ck_assert_double_le(condition, 1e4 * (1.0 + 1e-9)); /* from within the spectrum: kappa is 1e4 */
+    ck_assert_int_eq(ritz_values(&info, 0, 21, own, NULL), ST_RANGE);
     solve_info_free(&info);
     free(A), free(B), free(want), free(b), free(rel), free(e), free(ab), free(Ae), free(ritz);
     free(x), free(bound);

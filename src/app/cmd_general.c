@@ -402,6 +402,7 @@ static void run_json(struct rec *rec, const struct run *r)
     rec_num(rec, "rank", fit && r->info.rank ? (double)r->info.rank : NAN);
     rec_num(rec, "iterations",
             fit && r->info.why != OUT_DIRECT ? (double)r->info.iterations : NAN);
+    rec_num(rec, "passes", fit && r->info.why != OUT_DIRECT ? r->info.passes : NAN);
     rec_str(rec, "outcome", fit && r->info.why ? outcome_name(r->info.why) : NULL);
     rec_num(rec, "nmll", run_nmll(r));
     rec_num(rec, "rmse", r->has_score ? r->score_raw.rmse : NAN);

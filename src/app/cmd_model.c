@@ -212,9 +212,10 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     } else if (is_auto || !strcmp(name, "exact")) {
         o->solver = is_auto ? "auto" : "exact";
     } else {
-        const struct solver_ops *s = solver_find(name, err);
-        if (!s)
-            return err->code;
+        const struct solver_ops *s;
+        const enum status rc = solver_parse(name, &s, o->solver_params, err);
+        if (rc != ST_OK)
+            return rc;
         o->solver = s->name;
     }
     if (args_given(a, "precond")) {
@@ -382,7 +383,7 @@ const struct command cmd_model_rows[] = {
       "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it." },
     { "fit", "model", "Fit a Gaussian process at the current hyperparameters", "fit features=1024",
       { DATA_ARG, KERNEL_ARG,
-        { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, pcg, cg, direct, exact" },
+        { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad; svrg(batch=256,step=0.5)" },
         { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "columns of Z (random features)" },
         { "rank", ARG_INT, 0, NULL, 1, 65536, NULL, "columns", "rank of the preconditioner (default: chosen, told)" },
         { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "none, jacobi, gauss, srht, srht2" },

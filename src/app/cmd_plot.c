@@ -172,7 +172,8 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 
 #define RUNS_ARG { "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL, "runs (columns: column names); default: the last fit" }
 #define AXIS_ARGS { "x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis" }, \
-                  { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }
+                  { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }, \
+                  { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual: the clock along the horizontal axis" }
 
 const struct command cmd_plot_rows[] = {
     { "plot", "look", "Draw a plot on screen or into a file", "plot columns",

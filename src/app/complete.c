@@ -179,6 +179,26 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
     }
 }
 
+/* A solver; once its bracket is open, its parameters after those already there. */
+static void offer_solver(struct found *f, const char *typed, const char *prefix,
+                         const struct solver_ops *s)
+{
+    const size_t n = strlen(s->name);
+    char word[SOLVER_TEXT_MAX];
+
+    if (strncmp(typed, s->name, n) != 0 || typed[n] != '(') {
+        offer(f, typed, prefix, s->name, "");
+        return;
+    }
+    const char *comma = strrchr(typed, ',');
+    const size_t kept = comma ? (size_t)(comma + 1 - typed) : n + 1;
+    for (size_t i = 0; s->params && s->params[i].name; i++) {
+        snprintf(word, sizeof word, "%.*s%s=", kept < 60 ? (int)kept : 60, typed,
+                 s->params[i].name);
+        offer(f, typed, prefix, word, "");
+    }
+}
+
 /* Values where the table knows only a word, by the command's and the argument's name. */
 static void offer_known(struct found *f, const struct command *c, const struct arg *a,
                         const char *typed, const char *prefix)
@@ -188,7 +208,7 @@ static void offer_known(struct found *f, const struct command *c, const struct a
             offer(f, typed, prefix, demo_at(i)->name, "");
     if (!strcmp(a->name, "solver"))
         for (size_t i = 0; solver_at(i); i++)
-            offer(f, typed, prefix, solver_at(i)->name, "");
+            offer_solver(f, typed, prefix, solver_at(i));
     if (!strcmp(a->name, "precond"))
         for (size_t i = 0; precond_at(i); i++)
             offer(f, typed, prefix, precond_at(i)->name, "");

@@ -151,7 +151,12 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     if (traced && isfinite(t->value)) {
         if (isfinite(t->target))
             r->trace_target = t->target;
-        trace_append(r, t, job->tick_seconds, NULL);
+        struct tick kept = *t;
+        if (!strcmp(t->phase, "cg")) {
+            kept.point = &t->passes;
+            kept.npoint = 1;
+        }
+        trace_append(r, &kept, job->tick_seconds, NULL);
     }
     r->last = *t;
     r->last.point = NULL;
@@ -413,6 +418,13 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     ws->serial++;
 }
 
+/* Whether a larger rank helps this solver. */
+static bool uses_rank(const char *name)
+{
+    const struct solver_ops *s = solver_find(name, NULL);
+    return s && (s->uses_precond || !strcmp(s->name, "cg"));
+}
+
 /* ux.md 5: every stop has its reason, its distance to the target and the next step. */
 static void fit_verdict(struct run *r)
 {
@@ -434,7 +446,11 @@ static void fit_verdict(struct run *r)
             snprintf(v, n, "solved directly (Cholesky), relative residual %.1e", i->true_residual);
         break;
     case OUT_MAXIT:
-        if (isfinite(tf.forecast) && tf.forecast > (double)i->iterations)
+        if (!uses_rank(i->solver))
+            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target, after %.0f passes "
+                     "over the data. try: fit solver=pcg, which needs fewer",
+                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, i->passes);
+        else if (isfinite(tf.forecast) && tf.forecast > (double)i->iterations)
             snprintf(v, n,
                      "stopped at it %zu: residual %.1e, %.0f x the target. Rate %.3f an iteration: "
                      "about %.0f more. try: fit rank=%zu",
@@ -457,6 +473,42 @@ static void fit_verdict(struct run *r)
         break;
     default: v[0] = '\0';
     }
+}
+
+/* What the iteration tells of the system: how fast, how ill-conditioned, at what price. */
+static void convergence_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const bool iterated = i->why != OUT_DIRECT;
+    struct trace_fit tf;
+
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    rec_num(rec, "passes", iterated ? i->passes : NAN);
+    rec_num(rec, "rate", iterated ? tf.rate : NAN);
+    rec_num(rec, "rate_r2", iterated ? tf.r2 : NAN);
+    rec_num(rec, "condition", i->condition);
+    rec_num(rec, "condition_plain", i->condition_plain);
+    rec_num(rec, "ritz_min", i->ritz_min);
+    rec_num(rec, "ritz_max", i->ritz_max);
+    if (i->halved)
+        rec_int(rec, "step_halved", (int64_t)i->halved);
+    else
+        rec_null(rec, "step_halved");
+}
+
+/* The same in words; nothing for a direct solve. */
+static void convergence_words(struct rec *rec, const struct fit_info *i)
+{
+    char k[32], plain[32];
+
+    if (!isfinite(i->condition))
+        return;
+    text_number(k, sizeof k, i->condition);
+    text_number(plain, sizeof plain, i->condition_plain);
+    rec_text(rec, "\n  condition number %s by the coefficients of the iteration", k);
+    if (isfinite(i->condition_plain) && i->condition_plain != i->condition)
+        rec_text(rec, "; %s without the preconditioner", plain);
+    rec_text(rec, ";  %.0f passes over the data", i->passes);
 }
 
 static void fit_json(struct rec *rec, const struct run *r)
@@ -483,6 +535,7 @@ static void fit_json(struct rec *rec, const struct run *r)
     rec_num(rec, "residual", i->residual);
     rec_num(rec, "true_residual", i->true_residual);
     rec_num(rec, "ratio", cg && i->rank ? i->ratio : NAN);
+    convergence_json(rec, r);
     if (i->variance_features)
         rec_int(rec, "variance_features", (int64_t)i->variance_features);
     else
@@ -535,6 +588,7 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
     fitting_hp_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->amplitude, r->model->noise);
     rec_text(&rec, "\n  preconditioner %s   solve %s   variance %s   peak %s", pre, solve, var, mem);
+    convergence_words(&rec, i);
     if (isfinite(i->effective_dimension))
         rec_text(&rec, "\n  effective dimension %.0f%s", i->effective_dimension,
                  i->variance_features && i->variance_features < i->features
@@ -570,6 +624,11 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
+    if (r->info.halved)
+        ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
+                "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "
+                "from the best iterate", r->info.solver, r->info.halved,
+                r->info.halved == 1 ? "" : "s");
     if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
                 "noise %.3g and amplitude %.3g suit these features better than %.3g and %.3g; the "

@@ -57,6 +57,14 @@ static void kernels_page(struct buf *out)
     }
 }
 
+static void solver_entry(struct buf *out, const struct solver_ops *s)
+{
+    buf_printf(out, "  %-10s %s: %s\n", s->name, s->title, s->help);
+    for (size_t i = 0; s->params && s->params[i].name; i++)
+        buf_printf(out, "             %s(%s=%g)  %s, %g to %g\n", s->name, s->params[i].name,
+                   s->params[i].init, s->params[i].help, s->params[i].lo, s->params[i].hi);
+}
+
 static void solvers_page(struct buf *out)
 {
     const struct solver_ops *s;
@@ -65,7 +73,7 @@ static void solvers_page(struct buf *out)
 
     buf_puts(out, "fit solver=\n");
     for (size_t i = 0; (s = solver_at(i)) != NULL; i++)
-        buf_printf(out, "  %-10s %s: %s\n", s->name, s->title, s->help);
+        solver_entry(out, s);
     buf_puts(out, "fit precond=\n");
     for (size_t i = 0; (p = precond_at(i)) != NULL; i++)
         buf_printf(out, "  %-10s %s: %s\n", p->name, p->title, p->help);

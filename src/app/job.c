@@ -438,7 +438,7 @@ void job_words(const struct job_view *v, struct buf *out)
     const struct tick *t = &v->tick;
     char num[32];
 
-    buf_printf(out, "%s %s", v->name, t->phase ? t->phase : v->verb);
+    buf_printf(out, "%s %s", v->name, t->method ? t->method : t->phase ? t->phase : v->verb);
     if (t->phase && t->total)
         buf_printf(out, " %zu/%zu", t->done, t->total);
     if (v->stopping)
@@ -484,6 +484,8 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         rec_num(&r, "residual", t->value);
         rec_num(&r, "true_residual", t->value2);
         rec_num(&r, "target", t->target);
+        rec_num(&r, "passes", t->passes);
+        rec_str(&r, "method", t->method ? t->method : "cg");
     } else if (tune) {
         rec_int(&r, "evaluations", (int64_t)t->done);
         snprintf(best, sizeof best, "%s_best", objective(t->phase));

@@ -44,8 +44,23 @@ static size_t named_runs(struct workspace *ws, struct run *first, const struct a
 
 /* ---- convergence --------------------------------------------------------------------------------- */
 
+/* What the residual is drawn against: solvers compare by passes and by seconds. */
+enum clock { BY_ITERATION, BY_SECONDS, BY_PASSES };
+static const char *const clock_words[] = { "iteration", "seconds", "passes over the data" };
+
+static enum clock residual_clock(const struct args *a)
+{
+    const char *by = a ? args_text(a, "by") : NULL;
+    return by && *by == 's' ? BY_SECONDS : by && *by == 'p' ? BY_PASSES : BY_ITERATION;
+}
+
+static double point_at(const struct trace_point *t, enum clock by)
+{
+    return by == BY_SECONDS ? (double)t->seconds : by == BY_PASSES ? t->point[0] : t->step;
+}
+
 /* The residuals of one run: recursive as a line, true ones as points, forecast dashed. */
-static bool add_residual(struct figure *f, const struct run *r, struct err *err)
+static bool add_residual(struct figure *f, const struct run *r, enum clock by, struct err *err)
 {
     double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
     double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
@@ -54,13 +69,18 @@ static bool add_residual(struct figure *f, const struct run *r, struct err *err)
     size_t n = 0;
 
     for (size_t i = 0; ok && i < r->ntrace; i++)
-        x[i] = r->trace[i].step, y[i] = r->trace[i].value;
-    snprintf(title, sizeof title, "%s recursive", r->id);
+        x[i] = point_at(&r->trace[i], by), y[i] = r->trace[i].value;
+    size_t checked = 0; /* gradient methods know the true residual at every point */
+    for (size_t i = 0; i < r->ntrace; i++)
+        checked += isfinite(r->trace[i].value2);
+    const bool plain = checked == r->ntrace;
+    snprintf(title, sizeof title, "%s %s", r->id,
+             !plain ? "recursive" : r->info.solver[0] ? r->info.solver : "residual");
     ok = ok && figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
     const int color = (int)f->ns - 1;
-    for (size_t i = 0; ok && i < r->ntrace; i++)
+    for (size_t i = 0; ok && !plain && i < r->ntrace; i++)
         if (isfinite(r->trace[i].value2))
-            x[n] = r->trace[i].step, y[n++] = r->trace[i].value2;
+            x[n] = point_at(&r->trace[i], by), y[n++] = r->trace[i].value2;
     if (ok && n) {
         snprintf(title, sizeof title, "%s true", r->id);
         struct series *s = figure_add(f, title, MARK_POINTS, n, x, y, err);
@@ -70,7 +90,7 @@ static bool add_residual(struct figure *f, const struct run *r, struct err *err)
     }
     struct trace_fit tf;
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
-    if (ok && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) && tf.r2 > 0.9) {
+    if (ok && by == BY_ITERATION && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) && tf.r2 > 0.9) {
         const struct trace_point *t = &r->trace[r->ntrace - 1];
         const double fx[2] = { t->step, tf.forecast }, fy[2] = { t->value, r->trace_target };
         snprintf(title, sizeof title, "forecast of %s", r->id);
@@ -88,6 +108,9 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
     struct trace_fit tf;
 
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    if (r->state != RUN_RUNNING && isfinite(r->info.condition))
+        return figure_verdict(f, err, "%s %s; condition number %.2g by the iteration's coefficients",
+                              r->id, r->verdict, r->info.condition) == ST_OK;
     if (r->state != RUN_RUNNING)
         return figure_verdict(f, err, "%s %s", r->id, r->verdict) == ST_OK;
     if (!isfinite(tf.rate))
@@ -106,6 +129,7 @@ static struct figure *plot_residual(struct workspace *ws, struct run *r, const s
 {
     struct run *runs[8];
     const size_t n = named_runs(ws, r, a, runs, 8, err);
+    const enum clock by = residual_clock(a);
     double target = NAN;
     char title[128];
     size_t drawn = 0;
@@ -116,13 +140,13 @@ static struct figure *plot_residual(struct workspace *ws, struct run *r, const s
         return nothing("residual", "There is no fit yet. try: fit", err);
     snprintf(title, sizeof title, "Residual of %s%s", runs[0]->id, n > 1 ? " and others" : "");
     struct figure *f = figure_new("residual", title, err);
-    bool ok = f && figure_label(f, "iteration", "relative residual |b - Aw| / |b|", err) == ST_OK;
+    bool ok = f && figure_label(f, clock_words[by], "relative residual |b - Aw| / |b|", err) == ST_OK;
     if (ok)
-        f->y.log = f->x.whole = true;
+        f->y.log = true, f->x.whole = by == BY_ITERATION;
     for (size_t i = 0; ok && i < n; i++) {
         if (!runs[i]->ntrace || runs[i]->kind != RUN_FIT)
             continue;
-        ok = add_residual(f, runs[i], err);
+        ok = add_residual(f, runs[i], by, err);
         target = isfinite(runs[i]->trace_target) ? runs[i]->trace_target : target;
         drawn++;
     }

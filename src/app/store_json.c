@@ -321,6 +321,7 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
 {
     open_object(b, "fit");
     str(b, "solver", o->solver);
+    nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
     str(b, "precond", o->precond);
     count(b, "features", o->features);
     count(b, "rank", o->rank);
@@ -356,6 +357,12 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     num(b, "true_residual", f->true_residual);
     num(b, "ratio", f->ratio);
     num(b, "effective_dimension", f->effective_dimension);
+    num(b, "passes", f->passes);
+    count(b, "halved", f->halved);
+    num(b, "condition", f->condition);
+    num(b, "condition_plain", f->condition_plain);
+    num(b, "ritz_min", f->ritz_min);
+    num(b, "ritz_max", f->ritz_max);
     flag(b, "float_limit", f->float_limit);
     num(b, "amplitude", f->amplitude);
     num(b, "noise", f->noise);

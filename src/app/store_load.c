@@ -563,6 +563,34 @@ static const char *tuner_name(struct jdoc *j)
     return found;
 }
 
+/* Figures that sessions of before do not have. */
+static double later_num(struct jdoc *j, const char *path)
+{
+    return jdoc_has(j, "%s", path) ? jdoc_num(j, "%s", path) : NAN;
+}
+
+static void read_solver_info(struct jdoc *j, struct run *r)
+{
+    const struct solver_ops *s = r->fit.solver ? solver_find(r->fit.solver, NULL) : NULL;
+    struct fit_info *f = &r->info;
+
+    for (size_t i = 0; s && s->params && s->params[i].name; i++) {
+        const struct solver_param *p = &s->params[i];
+        const double v = jdoc_has(j, "$.fit.solver_params[%zu]", i)
+                             ? jdoc_num(j, "$.fit.solver_params[%zu]", i)
+                             : 0.0;
+        if (v != 0.0 && !(v >= p->lo && v <= p->hi))
+            jdoc_wrong(j, "$.fit.solver_params[%zu] is out of range", i);
+        r->fit.solver_params[i] = v;
+    }
+    f->passes = later_num(j, "$.info.passes");
+    f->halved = jdoc_has(j, "$.info.halved") ? size_at(j, "$.info.halved") : 0;
+    f->condition = later_num(j, "$.info.condition");
+    f->condition_plain = later_num(j, "$.info.condition_plain");
+    f->ritz_min = later_num(j, "$.info.ritz_min");
+    f->ritz_max = later_num(j, "$.info.ritz_max");
+}
+
 static void read_fit(struct jdoc *j, struct run *r)
 {
     struct fit_opts *o = &r->fit;
@@ -598,6 +626,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     f->true_residual = jdoc_num(j, "$.info.true_residual");
     f->ratio = jdoc_num(j, "$.info.ratio");
     f->effective_dimension = jdoc_num(j, "$.info.effective_dimension");
+    read_solver_info(j, r);
     f->float_limit = jdoc_bool(j, "$.info.float_limit");
     f->amplitude = jdoc_num(j, "$.info.amplitude");
     f->noise = jdoc_num(j, "$.info.noise");

@@ -20,7 +20,7 @@ enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
 const char *run_state_name(enum run_state);
 
 /* A trace point of a run: cg: step = iteration, value = recursive residual, value2 = true one (NaN
- * where not computed).  tune: step = evaluation, value = nmll, value2 = best, point = hp..., amp,
+ * where not computed), point[0] = passes over the data (NaN in sessions of before).  tune: step = evaluation, value = nmll, value2 = best, point = hp..., amp,
  * noise. */
 struct trace_point { uint32_t step; float seconds; double value, value2; double point[6]; };
 

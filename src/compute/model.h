@@ -11,7 +11,8 @@ enum model_kind { MODEL_FEATURES, MODEL_EXACT };
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
 
 struct fit_opts {
-    const char *solver;      /* solver_find: "auto" "pcg" "cg" "direct" "exact" */
+    const char *solver;      /* solver_find: "auto" "exact" and the registry's */
+    double solver_params[SOLVER_MAX_PARAMS]; /* of its own table; 0: default */
     const char *precond;     /* precond_find; NULL: the default ("srht2") */
     size_t features, rank;   /* rank 0: chosen by the rule, reported */
     double rtol; size_t maxit;
@@ -34,6 +35,11 @@ struct fit_info {
     size_t features, rank, iterations, variance_features, rows, inputs;
     double residual, true_residual, ratio, effective_dimension;
     bool float_limit;
+    double passes;               /* of the solver over the data, those of checks included */
+    size_t halved;               /* times that the solver's step was halved because it diverged */
+    /* Of P^-1 A, from the coefficients of conjugate gradients (from below), with the extreme Ritz
+     * values; of A, from the preconditioner's spectrum (from above).  NaN: unknown. */
+    double condition, ritz_min, ritz_max, condition_plain;
     double amplitude, noise;     /* of the model */
     double scale;                /* amplitude over the one given; 1 under keep_scale */
     double train_rmse;           /* scaled units */

@@ -372,7 +372,8 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     struct fit_info *info = ft->info;
     struct precond *pre = NULL;
     struct phase_ctl phase;
-    struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit };
+    struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
+                             .params = ft->o->solver_params };
     double t = now();
     enum status rc = fop_ztv(ft->f, 1, ft->y, ft->b, model_phase(&phase, ft->ctl, "features"), err);
 
@@ -392,6 +393,8 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (rc == ST_OK)
         rc = solver->solve(ft->f, ft->ratio, 1, ft->b, m->w, &so, ft->ctl, ft->trace, err);
     info->seconds.solve = now() - t;
+    if (pre != NULL && precond_eigenvalues(pre) != NULL)
+        info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
     if (pre != NULL)
         snprintf(info->precond, sizeof info->precond, "%s", precond_name(pre));
     precond_free(pre);
@@ -402,6 +405,11 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->residual = ft->trace->residual;
     info->true_residual = ft->trace->true_residual;
     info->float_limit = ft->trace->float_limit;
+    info->passes = ft->trace->passes;
+    info->halved = ft->trace->halved;
+    info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    if (!solver->uses_precond || strcmp(info->precond, "none") == 0)
+        info->condition_plain = info->condition;
     if (info->float_limit)
         warn(info, "float-limit", "the true residual stopped at %.2g: single precision features "
              "allow no less; precision=double does", info->true_residual);
@@ -484,6 +492,7 @@ static void describe(struct fit *ft)
     info->inputs = ft->src->d;
     info->features = ft->plan.exact ? 0 : ft->o->features;
     info->ratio = info->effective_dimension = NAN;
+    info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
     info->residual = info->true_residual = NAN;
     info->peak_bytes = (size_t)ft->plan.bytes;
     snprintf(info->plan, sizeof info->plan, "%s", ft->plan.exact ? "exact" : plans[ft->plan.plan]);

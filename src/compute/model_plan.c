@@ -94,7 +94,10 @@ static bool preconditioned(const struct fit_opts *o)
 {
     const bool none = o->precond && (strcmp(o->precond, "none") == 0 ||
                                      strcmp(o->precond, "jacobi") == 0);
-    return !none && !(o->solver && strcmp(o->solver, "cg") == 0);
+    const struct solver_ops *solver = o->solver && strcmp(o->solver, "auto") != 0
+                                          ? solver_find(o->solver, NULL)
+                                          : NULL;
+    return !none && (solver == NULL || solver->uses_precond);
 }
 
 static double iterations(const struct fit_opts *o)

@@ -57,7 +57,7 @@ static enum status set_param(const struct solver_ops *ops, const char *name, siz
     err_set(err, ST_NOT_FOUND, "solver %s has no parameter \"%.*s\"", ops->name,
             nlen < 20 ? (int)nlen : 20, name);
     if (*list)
-        err_hint(err, "it has %s", list);
+        err_hint(err, "its parameters: %s", list);
     return ST_NOT_FOUND;
 }
 

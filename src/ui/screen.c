@@ -314,7 +314,11 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         buf_free(&b);
         return;
     }
-    const char *what = j.stopping ? "stopping" : t->phase ? t->phase : j.verb ? j.verb : "";
+    const char *what = j.stopping ? "stopping"
+                       : t->method ? t->method
+                       : t->phase  ? t->phase
+                       : j.verb    ? j.verb
+                                   : "";
     if (strcmp(what, j.name) != 0)
         buf_printf(&b, " %s", what);
     if (t->phase && t->total)

@@ -33,6 +33,31 @@ has "and says so" "$out" '"outcome":"maxit"'
 run --accept-unconverged -e "$data; fit features=256 solver=cg maxit=3 $hp"
 is "--accept-unconverged ends with 0" $rc 0
 
+# Every solver of the registry fits the same system; what it may be told, and what it tells.
+for s in pcg cg lbfgs 'lbfgs(wolfe=1)' 'svrg(batch=64)' 'psvrg(batch=64)' direct; do
+    run --format json -e "$data; fit features=128 rank=32 solver=$s rtol=1e-4 noise=1 l=3 variance=none"
+    is "solver=$s ends with 0" $rc 0
+done
+for plan in store regenerate direct; do
+    run --format json -e "$data; fit features=128 rank=32 solver=psvrg(batch=64) plan=$plan rtol=1e-4 noise=1 l=3 precision=float"
+    is "psvrg with plan=$plan ends with 0" $rc 0
+    has "which counts its passes" "$out" '"passes":[1-9]'
+    has "and says what is iterating" "$out" '"method":"psvrg"'
+done
+run -e "$data; fit features=128 solver=amsgrad rtol=1e-9 noise=1 l=3"
+is "amsgrad stops short of nine digits" $rc 3
+has "and names what does not" "$out" 'solver=pcg'
+run --format json -e "$data; fit features=128 solver=cg rtol=1e-8 noise=1 l=3"
+ok "cg tells its condition number" between "$(num condition)" 2 1e4
+is "which is that of the system itself" "$(num condition_plain)" "$(num condition)"
+run -e "$data; fit features=128 solver=svrg(batch=0)"
+ok "a batch without rows is refused" test $rc -ne 0
+has "with the range" "$err" 'rows of a batch, 1 to'
+run -e "$data; fit features=128 solver=sgd"
+has "an unknown solver is answered by the known ones" "$err" 'lbfgs'
+run -e "$data; fit features=128 solver=lbfgs noise=1 l=3; describe residual by=passes"
+has "the residual over passes" "$out" 'passes over the data'
+
 # Predictions: every test row, the header of the contract, sd at least sd_latent.
 run --format json -e "$data; fit features=256 $hp; score; predict out=p.csv"
 is "predict ends with 0" $rc 0
