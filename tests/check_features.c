@@ -1,4 +1,8 @@
 /* tests/check_features.c -- random numbers, pool, kernels, drawn feature maps and the operator. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "tests/support.h"
 
 #include "base/buf.h"
@@ -145,6 +149,8 @@ START_TEST(test_kernel_text)
         { "rq(alpha=5/2, l=3)", "rq(alpha=5/2)", 3.0 },
         { "rbf( ard = 5, l=2 )", "rbf(ard=5)", 2.0 },
         { "matern(ard,nu=3/2)", "matern(nu=3/2,ard)", NAN },
+        { "rbf(l=2)*periodic+linear", "rbf * periodic + linear", 2.0 },
+        { "poly(degree=3, l=2)", "poly(degree=3,c=1)", 2.0 },
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         double hp[KERNEL_MAX_HP];
@@ -171,9 +177,18 @@ START_TEST(test_kernel_text)
         { "rbf(l=nan)", ST_USAGE, "number" },
         { "rbf(l=1/0)", ST_USAGE, "other than 0" },
         { "rbf(nu=1)", ST_NOT_FOUND, "nu" },
-        { "matern(nu=2)", ST_RANGE, "nu=2" },
+        { "matern(nu=3)", ST_RANGE, "nu=3" },
+#ifndef HAVE_GSL
+        { "matern(nu=2)", ST_RANGE, "GNU Scientific Library" },
+#endif
         { "rbf rbf", ST_USAGE, "position 5" },
-        { "rbf + cauchy", ST_UNSUPPORTED, "rbf and cauchy" },
+        { "rbf + ", ST_USAGE, "ends too early" },
+        { "rbf - linear", ST_USAGE, "position 5" },
+        { "rbf(weight=2)", ST_USAGE, "first summand" },
+        { "rbf + linear(weight=-1)", ST_RANGE, "weight" },
+        { "linear(ard)", ST_USAGE, "no lengthscale" },
+        { "poly(degree=2.5)", ST_RANGE, "degree" },
+        { "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", ST_LIMIT, "at most 8" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct kernel k;

@@ -631,6 +631,7 @@ bool args_hp_name(const char *key, char *out, size_t len, int *side)
     if (!strcmp(name, "l"))
         snprintf(name, sizeof name, "lengthscale");
     bool known = (!strcmp(name, "amplitude") || !strcmp(name, "noise")) && base == key;
+    known |= !strcmp(name, "weight") && base > key; /* of a summand: 2.weight */
     for (size_t i = 0; !known && kernel_at(i); i++)
         for (const struct hparam *h = kernel_at(i)->hparams; !known && h && h->name; h++)
             known = !strcmp(h->name, name);

@@ -77,6 +77,9 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
     rec_str(&rec, "kernel", buf_str(&b));
     fitting_hp_json(&rec, &k, ws->hp, ws->amplitude, ws->noise);
     rec_text(&rec, "kernel %s: %s; %s\n  ", buf_str(&b), k.term[0].ops->title, k.term[0].ops->formula);
+    for (size_t i = 1; i < k.nterms; i++)
+        rec_text(&rec, "%s %s; %s\n  ", k.term[i].times ? "times" : "plus", k.term[i].ops->title,
+                 k.term[i].ops->formula);
     fitting_hp_text(&rec.text, &k, ws->hp, ws->amplitude, ws->noise);
     ws_emit(ws, &rec);
     buf_free(&b);
@@ -363,7 +366,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 
 const struct command cmd_model_rows[] = {
     { "kernel", "model", "List kernels, or set the current one", "kernel matern(nu=5/2)",
-      { { "kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "rbf, matern(nu=3/2), cauchy, rq(alpha=2), rbf(l=0.3), rbf(ard)" } },
+      { { "kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "rbf, matern(nu=3/2,ard), rbf(l=0.3), rbf * periodic + linear; help kernels" } },
       CMD_CHANGES, cmd_kernel,
       "l= (lengthscale) is in units of the standardised inputs; a value given here is where tuning starts." },
     { "tune", "model", "Choose hyperparameters by the marginal likelihood", "tune features=512 evals=12",

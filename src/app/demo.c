@@ -119,7 +119,7 @@ struct wave {
 /* Frequencies of one stationary term in one dimension: a normal divided by l, times the kernel's
  * own radial factor. */
 static void draw_term(const struct kterm *term, double l, size_t index, uint64_t seed, size_t m,
-                      struct wave *w)
+                      double weight, struct wave *w)
 {
     uint64_t stream = rng_stream(RNG_DRAW, (uint32_t)(8 * index));
     for (size_t j = 0; j < m; j++) {
@@ -127,8 +127,8 @@ static void draw_term(const struct kterm *term, double l, size_t index, uint64_t
         if (term->ops->radial != NULL)
             radial = term->ops->radial(term->params, seed, stream + 1, j);
         w[j].omega = rng_normal(seed, stream + 2, j) * radial / l;
-        w[j].a = rng_normal(seed, stream + 3, j) / sqrt((double)m);
-        w[j].b = rng_normal(seed, stream + 4, j) / sqrt((double)m);
+        w[j].a = weight * rng_normal(seed, stream + 3, j) / sqrt((double)m);
+        w[j].b = weight * rng_normal(seed, stream + 4, j) / sqrt((double)m);
     }
 }
 
@@ -144,18 +144,19 @@ static enum status draw_waves(const struct demo_opts *o, size_t m, struct wave *
     *out = mem_calloc(*n, sizeof **out, "a draw", err);
     if (*out == NULL)
         return ST_NOMEM;
-    for (size_t t = 0, i = 0; t < k.nterms; t++) {
+    for (size_t t = 0; t < k.nterms; t++) {
         const struct kernel_ops *ops = k.term[t].ops;
-        if (ops->exact == NULL || ops->hparams == NULL || ops->hparams[0].name == NULL) {
+        const struct kernel_place at = kernel_place(&k, t);
+        if (ops->exact == NULL || ops->hparams == NULL || k.term[t].times) {
             free(*out);
-            err_set(err, ST_UNSUPPORTED, "a draw needs stationary kernels; %s is none", ops->name);
+            err_set(err, ST_UNSUPPORTED, "a draw needs stationary kernels and their sums; %s is "
+                    "%s", ops->name, k.term[t].times ? "a factor" : "none");
             err_hint(err, "demo draw kernel=rbf(l=0.3)");
             return ST_UNSUPPORTED;
         }
-        double l = isnan(hp[i]) ? ops->hparams[0].init : hp[i];
-        draw_term(&k.term[t], l, t, o->seed, m, *out + t * m);
-        for (size_t own = 0; ops->hparams[own].name != NULL; own++)
-            i++; /* the next term's values follow */
+        const double l = isnan(hp[at.hp0]) ? ops->hparams[0].init : hp[at.hp0];
+        const double weight = at.weight == SIZE_MAX || isnan(hp[at.weight]) ? 1.0 : hp[at.weight];
+        draw_term(&k.term[t], l, t, o->seed, m, weight, *out + t * m);
     }
     return ST_OK;
 }

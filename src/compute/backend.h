@@ -12,9 +12,10 @@
 #include "compute/pool.h"
 #include "compute/source.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 1
+#define BACKEND_ABI 2
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -49,7 +50,9 @@ struct backend_ops {
     /* Rows r0..r1-1 of Z, (r1-r0) x ld; callable from any pool task. */
     enum status (*tile)(void *state, size_t r0, size_t r1, float *z, size_t ld, struct err *);
     enum status (*tile64)(void *state, size_t r0, size_t r1, double *z, size_t ld, struct err *);
-    /* The same rows of dZ / d log hp[i] (double).  UNSUPPORTED with ARD: see grad. */
+    /* The same rows of dZ / d log hp[i] (double); where has_dtile says no (ARD, products and the
+     * like): UNSUPPORTED, see grad. */
+    bool (*has_dtile)(void *state);
     enum status (*dtile)(void *state, size_t i, size_t r0, size_t r1, double *dz, size_t ld,
                          struct err *);
     /* Rows in float32, both Z and dZ, for the fast gradient.  NULL: use dtile. */

@@ -1,5 +1,6 @@
 /* compute/backend_cpu.c -- the processor as a backend: recognises the paired SORF chain and runs
- * it fused, rows in vector lanes (simd.h).
+ * it fused, rows in vector lanes (simd.h); all other terms together are one part of the columns,
+ * made by backend_steps.c.
  *
  * Rows are cut into tiles whose features fit the second-level cache; a tile's features are made
  * once, met by the right-hand sides column by column, and used again for Z't while still there.
@@ -8,6 +9,7 @@
 #include "compute/backend.h"
 
 #include "base/mem.h"
+#include "compute/backend_steps.h"
 #include "compute/simd.h"
 
 #include <math.h>
@@ -32,13 +34,24 @@ struct worker {
     void *scratch;
 };
 
+/* Columns that are made alike: those of a plain term, or of all that are none (fm NULL). */
+struct part {
+    const struct fm_term *fm;
+    size_t col0, cols;
+    double out; /* columns in a tile lack this factor */
+};
+
 struct cpu {
     const struct featmap *fm;
     const struct source *src;
     struct fop_opts opts;
     const struct simd *simd;
     const struct simd_real *real; /* of the precision asked for */
-    struct simd_term *term, *term64; /* for real; for float64 tiles (the same when real is f64) */
+    struct part *seg;
+    size_t nseg;
+    struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when real
+                                      * is f64) */
+    struct steps *steps;             /* of the last part; NULL: all terms are plain */
     double *hp;
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
@@ -68,7 +81,7 @@ static void workers_free(struct cpu *c)
 
 static void terms_free(const struct cpu *c, struct simd_term *t)
 {
-    for (size_t i = 0; t && i < c->fm->nterms; i++)
+    for (size_t i = 0; t && i < c->nseg; i++)
         simd_term_free(&t[i]);
     free(t);
 }
@@ -83,6 +96,8 @@ static void cpu_close(void *state)
     if (c->term64 != c->term)
         terms_free(c, c->term64);
     terms_free(c, c->term);
+    steps_free(c->steps);
+    free(c->seg);
     free(c->hp);
     free(c->part);
     free(c->P);
@@ -90,37 +105,49 @@ static void cpu_close(void *state)
     free(c);
 }
 
-/* The one chain of steps that the loops of simd.h run. */
-static bool is_paired_sorf(const struct fm_term *t)
+/* Plain terms first, as their columns are; one part for all others. */
+static enum status parts_make(struct cpu *c, struct err *err)
 {
-    static const enum fm_op chain[] = { FM_SCALE_IN, FM_SIGN, FM_FHT,   FM_SIGN,  FM_FHT,
-                                        FM_SIGN,     FM_FHT,  FM_SCALE, FM_SINCOS };
+    size_t col = 0;
 
-    if (t->nsteps != sizeof chain / sizeof chain[0] || t->D < 2)
-        return false;
-    for (size_t i = 0; i < t->nsteps; i++)
-        if (t->steps[i].op != chain[i])
-            return false;
-    return t->steps[1].index == 0 && t->steps[3].index == 1 && t->steps[5].index == 2;
+    c->seg = mem_calloc(c->fm->nterms + 1, sizeof *c->seg, "feature terms", err);
+    if (!c->seg)
+        return ST_NOMEM;
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const struct fm_term *t = &c->fm->term[i];
+        if (!featmap_is_plain(t))
+            continue;
+        c->seg[c->nseg++] = (struct part){ .fm = t, .col0 = t->col0, .cols = t->cols, .out = t->out };
+        col += t->cols;
+    }
+    if (col < c->M)
+        c->seg[c->nseg++] = (struct part){ .col0 = col, .cols = c->M - col, .out = 1.0 };
+    return steps_new(c->fm, &c->steps, err);
 }
 
 static struct simd_term *terms_new(struct cpu *c, const struct simd_real *real, struct err *err)
 {
-    struct simd_term *t = mem_calloc(c->fm->nterms, sizeof *t, "feature terms", err);
+    enum { D = 64 }; /* columns of the other part are summed by as many pairs */
+    struct simd_term *t = mem_calloc(c->nseg, sizeof *t, "feature terms", err);
 
-    for (size_t i = 0; t && i < c->fm->nterms; i++)
-        if (real->prepare(&t[i], &c->fm->term[i], err) != ST_OK) {
+    for (size_t i = 0; t && i < c->nseg; i++) {
+        const size_t mf = c->seg[i].cols / 2;
+        if (!c->seg[i].fm) {
+            t[i] = (struct simd_term){ .d = c->fm->d, .D = D, .dp = D, .mf = mf,
+                                       .nb = (mf + D - 1) / D };
+        } else if (real->prepare(&t[i], c->seg[i].fm, err) != ST_OK) {
             terms_free(c, t);
             return NULL;
         }
+    }
     return t;
 }
 
 static size_t scratch_bytes(const struct cpu *c)
 {
-    size_t most = 0;
+    size_t most = c->steps ? steps_scratch(c->steps, c->real) : 0;
 
-    for (size_t i = 0; i < c->fm->nterms; i++) {
+    for (size_t i = 0; i < c->nseg; i++) {
         const size_t a = c->real->scratch(&c->term[i]), b = c->simd->f64.scratch(&c->term64[i]);
         most = a > most ? a : most;
         most = b > most ? b : most;
@@ -144,7 +171,7 @@ static size_t blocks_most(const struct cpu *c)
 {
     size_t most = 1;
 
-    for (size_t i = 0; i < c->fm->nterms; i++)
+    for (size_t i = 0; i < c->nseg; i++)
         most = c->term[i].nb > most ? c->term[i].nb : most;
     return most;
 }
@@ -199,9 +226,11 @@ static void cut_rows(struct cpu *c)
 static enum status cpu_init(struct cpu *c, struct err *err)
 {
     c->hp = mem_calloc(kernel_nhp(&c->fm->kernel) + 1, sizeof *c->hp, "hyperparameters", err);
+    if (!c->hp || parts_make(c, err) != ST_OK)
+        return err && err->code != ST_OK ? err->code : ST_NOMEM;
     c->term = terms_new(c, c->real, err);
     c->term64 = c->real == &c->simd->f64 ? c->term : terms_new(c, &c->simd->f64, err);
-    if (!c->hp || !c->term || !c->term64)
+    if (!c->term || !c->term64)
         return ST_NOMEM;
     cut_rows(c);
     if (c->opts.store) {
@@ -222,9 +251,11 @@ static enum status cpu_set(void *state, const double *hp, struct err *err)
             return err_set(err, ST_RANGE, "hyperparameter %zu is %g; it must be positive", i + 1,
                            hp[i]);
     memcpy(c->hp, hp, nhp * sizeof *hp);
-    for (size_t i = 0; i < c->fm->nterms; i++) {
-        const struct fm_term *t = &c->fm->term[i];
-        for (size_t j = 0; j < t->d; j++) {
+    for (size_t i = 0; i < c->nseg; i++) {
+        const struct fm_term *t = c->seg[i].fm;
+        if (t)
+            c->seg[i].out = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
+        for (size_t j = 0; t && j < t->d; j++) {
             const double inv = 1.0 / hp[t->steps[0].index + (t->nl > 1 ? j : 0)];
             c->term[i].inv[j] = inv;
             c->term64[i].inv[j] = inv;
@@ -239,11 +270,6 @@ static enum status cpu_set(void *state, const double *hp, struct err *err)
 static void *cpu_open(const struct featmap *fm, const struct source *src,
                       const struct fop_opts *opts, struct err *err)
 {
-    for (size_t i = 0; i < fm->nterms; i++)
-        if (!is_paired_sorf(&fm->term[i])) {
-            err_set(err, ST_UNSUPPORTED, "the processor backend has no loop for term %zu", i + 1);
-            return NULL;
-        }
     struct cpu *c = mem_calloc(1, sizeof *c, "feature operator", err);
     if (!c)
         return NULL;
@@ -276,30 +302,51 @@ static void scale_rows(const struct cpu *c, const struct simd_real *real, size_t
     }
 }
 
-/* Rows in row-major order: at most one lane tile at a time, in precision `real`. */
+/* Columns of one lane tile from row 0 of z as rows of ld. */
+static void turn(const struct simd_real *real, size_t n, size_t cols, const char *from, char *z,
+                 size_t ld)
+{
+    for (size_t j = 0; j < cols; j++)
+        for (size_t r = 0; r < n; r++)
+            memcpy(z + (r * ld + j) * real->size, from + (j * real->lanes + r) * real->size,
+                   real->size);
+}
+
+static void zero_rows(const struct simd_real *real, size_t n, size_t cols, char *z, size_t ld)
+{
+    for (size_t row = 0; row < n; row++)
+        memset(z + row * ld * real->size, 0, cols * real->size);
+}
+
+/* Rows in row-major order: at most one lane tile at a time, in precision `real`; z or dz. */
 static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
                              size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
                              struct err *err)
 {
     const size_t lanes = real->lanes, d = c->src->d;
+    const size_t other = c->steps ? c->seg[c->nseg - 1].cols * lanes * real->size : 0;
     double *x = mem_aligned(lanes * d, sizeof *x, "tile of inputs", err);
     void *scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
-    enum status rc = x && scratch ? ST_OK : ST_NOMEM;
+    char *columns = other ? mem_aligned(other, 1, "tile of features", err) : NULL;
+    enum status rc = x && scratch && (columns || !other) ? ST_OK : ST_NOMEM;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += lanes) {
         const size_t n = r1 - r < lanes ? r1 - r : lanes, at = (r - r0) * ld;
         rc = c->src->rows(c->src, r, r + n, x, err);
-        for (size_t i = 0; rc == ST_OK && i < c->fm->nterms; i++) {
-            const struct fm_term *t = &c->fm->term[i];
-            char *zt = z ? (char *)z + (at + t->col0) * real->size : NULL;
-            char *dt = dz ? (char *)dz + (at + t->col0) * real->size : NULL;
-            if (dt && t->hp0 != ihp) { /* this term does not depend on that hyperparameter */
-                for (size_t row = 0; row < n; row++)
-                    memset(dt + row * ld * real->size, 0, t->cols * real->size);
-                dt = NULL;
+        for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
+            const struct part *p = &c->seg[i];
+            char *to = (char *)(dz ? dz : z) + (at + p->col0) * real->size;
+            if (!p->fm) { /* no derivatives: has_dtile */
+                steps_fill(c->steps, c->simd, real, c->hp, x, d, n, p->col0, columns, lanes,
+                           scratch);
+                turn(real, n, p->cols, columns, to, ld);
+            } else if (!dz || p->fm->weight == ihp) { /* d/d log weight is the columns themselves */
+                real->rows(&term[i], x, d, n, p->out, to, NULL, ld, scratch);
+            } else if (p->fm->hp0 == ihp) {
+                real->rows(&term[i], x, d, n, p->out, NULL, to, ld, scratch);
+            } else { /* this term does not depend on that hyperparameter */
+                zero_rows(real, n, p->cols, to, ld);
             }
-            if (zt || dt)
-                real->rows(&term[i], x, d, n, t->out, zt, dt, ld, scratch);
         }
         if (rc == ST_OK && c->opts.row_scale) {
             scale_rows(c, real, r, n, z ? (char *)z + at * real->size : NULL, ld);
@@ -308,6 +355,7 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
     }
     free(x);
     free(scratch);
+    free(columns);
     return rc;
 }
 
@@ -320,13 +368,15 @@ static enum status cpu_tile64(void *state, size_t r0, size_t r1, double *z, size
 }
 
 /* With ARD the derivative in one lengthscale would need a transform of its own for each: cpu_grad
- * has all of them for the price of one. */
-static enum status has_dtile(const struct cpu *c, struct err *err)
+ * has all of them for the price of one; and it alone knows the terms that are not plain. */
+static bool cpu_has_dtile(void *state)
 {
+    const struct cpu *c = state;
+
     for (size_t i = 0; i < c->fm->nterms; i++)
         if (c->fm->term[i].nl > 1)
-            return err_set(err, ST_UNSUPPORTED, "rows of derivatives are for one lengthscale");
-    return ST_OK;
+            return false;
+    return c->steps == NULL;
 }
 
 static enum status cpu_dtile(void *state, size_t i, size_t r0, size_t r1, double *dz, size_t ld,
@@ -334,9 +384,9 @@ static enum status cpu_dtile(void *state, size_t i, size_t r0, size_t r1, double
 {
     struct cpu *c = state;
 
-    if (has_dtile(c, err) != ST_OK)
-        return ST_UNSUPPORTED;
-
+    if (!cpu_has_dtile(c))
+        return err_set(err, ST_UNSUPPORTED, "rows of derivatives are for plain kernels with one "
+                       "lengthscale");
     return emit_rows(c, &c->simd->f64, c->term64, r0, r1, NULL, dz, i, ld, err);
 }
 
@@ -373,7 +423,7 @@ static enum status cpu_dtile32(void *state, size_t i, size_t r0, size_t r1, floa
 {
     struct cpu *c = state;
 
-    for (size_t t = 0; t < c->fm->nterms; t++)
+    for (size_t t = 0; t < c->nseg; t++)
         if (c->real == &c->simd->f64 || c->term[t].wide)
             return narrow_rows(c, true, i, r0, r1, dz, ld, err);
     return emit_rows(c, c->real, c->term, r0, r1, NULL, dz, i, ld, err);
@@ -403,6 +453,21 @@ static void round_to(const struct cpu *c, size_t n, const double *from, char *to
         ((float *)(void *)to)[i] = (float)from[i];
 }
 
+/* A lane tile of the part without loops of its own: made, then met by the right-hand sides. */
+static void tile_steps(struct cpu *c, struct worker *w, size_t i, const double *x, size_t n,
+                       size_t r, char *zt, size_t dots, size_t groups)
+{
+    const struct simd_real *real = c->real;
+    const size_t col0 = c->seg[i].col0, lanes = real->lanes, size = real->size;
+
+    steps_fill(c->steps, c->simd, real, c->hp, x, c->src->d, n ? n : 1, col0, zt, c->R, w->scratch);
+    if (groups)
+        real->dot_block(&c->term[i], zt, c->R, lanes, groups, c->P + col0 * lanes * size,
+                        c->M * lanes, w->t + r, c->R);
+    else if (dots)
+        real->dot(&c->term[i], zt, c->R, lanes, dots, c->P + col0 * size, c->M, w->t + r, c->R);
+}
+
 /* Features of a tile into z (NULL: not kept), and t += Z P for dots right-hand sides or groups. */
 static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, size_t r1, char *z,
                                  size_t dots, size_t groups, struct err *err)
@@ -412,12 +477,14 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
     const enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
 
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
-        for (size_t i = 0; i < c->fm->nterms; i++) {
-            const size_t col0 = c->fm->term[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
+        for (size_t i = 0; i < c->nseg; i++) {
+            const size_t col0 = c->seg[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
             const size_t n = left < lanes ? left : lanes;
             const double *x = n ? w->x + r * d : w->x;
             char *zt = z ? z + (col0 * c->R + r) * size : NULL;
-            if (groups)
+            if (!c->seg[i].fm)
+                tile_steps(c, w, i, x, n, r, zt, dots, groups);
+            else if (groups)
                 real->gen_block(&c->term[i], x, d, n, zt, c->R, groups, c->P + col0 * lanes * size,
                                 c->M * lanes, w->t + r, c->R, w->scratch);
             else
@@ -432,8 +499,8 @@ static void tile_dot(struct cpu *c, struct worker *w, const char *z, size_t dots
 {
     const struct simd_real *real = c->real;
 
-    for (size_t i = 0; i < c->fm->nterms; i++) {
-        const size_t col0 = c->fm->term[i].col0;
+    for (size_t i = 0; i < c->nseg; i++) {
+        const size_t col0 = c->seg[i].col0;
         const char *zt = z + col0 * c->R * real->size;
         if (groups)
             real->dot_block(&c->term[i], zt, c->R, c->R, groups,
@@ -513,7 +580,7 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
     const size_t bytes = c->R * c->M * c->real->size;
     char *z = c->Z ? c->Z + tile * bytes : w->z;
 
-    if (!c->Z && !s->W)
+    if (!c->Z && !s->W && !c->steps)
         z = NULL; /* nobody reads the columns again */
     const enum status rc = tile_up(s, w, r0, r1, z, err);
     if (rc != ST_OK)
@@ -602,12 +669,12 @@ static void flow_tile(struct flow *f)
     f->cols = 0;
     if (f->up)
         memset(f->w->t, 0, f->k * c->R * sizeof *f->w->t);
-    for (size_t i = 0; i < c->fm->nterms; i++) {
+    for (size_t i = 0; i < c->nseg; i++) {
         const struct simd_term *t = &c->term[i];
         if (f->up && f->k == 1 && t->nb % 4 == 0 && t->mf == t->nb * t->D)
-            flow_four(f, t, c->fm->term[i].col0);
+            flow_four(f, t, c->seg[i].col0);
         else
-            flow_blocks(f, t, c->fm->term[i].col0);
+            flow_blocks(f, t, c->seg[i].col0);
     }
 }
 
@@ -677,8 +744,8 @@ static void sweep_merge(void *ctx, size_t task, size_t worker)
             for (size_t j = j0; j < j1; j++)
                 W[j] = (g ? W[j] : 0.0) + part[rhs_at(c, s->k, i, j)];
         }
-        for (size_t t = 0; t < c->fm->nterms; t++) {
-            const struct fm_term *term = &c->fm->term[t];
+        for (size_t t = 0; t < c->nseg; t++) {
+            const struct part *term = &c->seg[t];
             const size_t end = term->col0 + term->cols < j1 ? term->col0 + term->cols : j1;
             for (size_t j = term->col0 > j0 ? term->col0 : j0; j < end; j++)
                 W[j] *= term->out;
@@ -690,8 +757,8 @@ static void scale_rhs(struct cpu *c, size_t k, const double *P)
 {
     memset(c->P, 0, rhs_padded(c, k) * c->M * c->real->size);
     for (size_t i = 0; i < k; i++)
-        for (size_t t = 0; t < c->fm->nterms; t++) {
-            const struct fm_term *term = &c->fm->term[t];
+        for (size_t t = 0; t < c->nseg; t++) {
+            const struct part *term = &c->seg[t];
             for (size_t j = term->col0; j < term->col0 + term->cols; j++) {
                 const double p = P[i * c->M + j] * term->out;
                 if (c->real->size == sizeof(double))
@@ -741,35 +808,67 @@ static void term_back(const struct simd_real *real, const struct fm_term *t, siz
     }
 }
 
+/* The weights of summands: their columns are their own derivatives. */
+static void weights_back(const struct cpu *c, size_t rows, const double *z, const double *B,
+                         size_t ld, double *grad)
+{
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const struct fm_term *t = &c->fm->term[i];
+        for (size_t r = 0; t->weight != FM_NONE && r < rows; r++)
+            for (size_t j = t->col0; j < t->col0 + t->cols; j++)
+                grad[t->weight] += z[r * ld + j] * B[r * ld + j];
+    }
+}
+
+/* The lengthscales of plain terms for n rows; v: L (D + d). */
+static void plain_back(const struct cpu *c, size_t n, const double *x, const double *z,
+                       const double *B, size_t ld, size_t D, double *v, double *grad)
+{
+    const struct simd_real *real = &c->simd->f64;
+    const size_t L = real->lanes, d = c->src->d;
+    double *u = v + L * D;
+
+    for (size_t i = 0; i < c->nseg; i++) {
+        const struct fm_term *t = c->seg[i].fm;
+        if (!t)
+            continue;
+        term_back(real, t, n, z, B, ld, v, u);
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < d; j++) {
+                const size_t h = t->hp0 + (t->nl > 1 ? j : 0);
+                grad[h] -= u[j * L + k] * x[k * d + j] / c->hp[h];
+            }
+    }
+}
+
 static enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
                             size_t ld, double *grad, struct err *err)
 {
     const struct cpu *c = state;
-    const struct simd_real *real = &c->simd->f64;
-    const size_t L = real->lanes, d = c->src->d;
+    const size_t L = c->simd->f64.lanes, d = c->src->d;
     size_t D = 1;
 
     for (size_t i = 0; i < c->fm->nterms; i++)
         D = c->fm->term[i].D > D ? c->fm->term[i].D : D;
     double *x = mem_aligned(L * d, sizeof *x, "tile of inputs", err);
     double *v = x ? mem_aligned(L * (D + d), sizeof *v, "tile of derivatives", err) : NULL;
-    enum status rc = v ? ST_OK : ST_NOMEM;
+    void *scratch = v && c->steps ? mem_aligned(steps_scratch(c->steps, &c->simd->f64), 1,
+                                                "tile scratch", err) : NULL;
+    enum status rc = v && (scratch || !c->steps) ? ST_OK : ST_NOMEM;
     for (size_t r = r0; rc == ST_OK && r < r1; r += L) {
         const size_t n = r1 - r < L ? r1 - r : L, at = (r - r0) * ld;
         rc = c->src->rows(c->src, r, r + n, x, err);
-        for (size_t i = 0; rc == ST_OK && i < c->fm->nterms; i++) {
-            const struct fm_term *t = &c->fm->term[i];
-            double *u = v + L * D;
-            term_back(real, t, n, z + at, B + at, ld, v, u);
-            for (size_t k = 0; k < n; k++)
-                for (size_t j = 0; j < d; j++) {
-                    const size_t h = t->hp0 + (t->nl > 1 ? j : 0);
-                    grad[h] -= u[j * L + k] * x[k * d + j] / c->hp[h];
-                }
-        }
+        if (rc == ST_OK)
+            plain_back(c, n, x, z + at, B + at, ld, D, v, grad);
+        if (rc == ST_OK && c->steps)
+            steps_grad(c->steps, c->simd, c->hp, x, d, n, B + at, ld,
+                       c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, scratch);
     }
+    if (rc == ST_OK)
+        weights_back(c, r1 - r0, z, B, ld, grad);
     free(x);
     free(v);
+    free(scratch);
     return rc;
 }
 
@@ -843,6 +942,7 @@ static const struct backend_ops cpu_ops = {
     .tile64 = cpu_tile64,
     .dtile = cpu_dtile,
     .dtile32 = cpu_dtile32,
+    .has_dtile = cpu_has_dtile,
     .grad = cpu_grad,
 };
 

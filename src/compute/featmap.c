@@ -4,6 +4,7 @@
 #include "compute/featmap.h"
 
 #include "base/mem.h"
+#include "compute/kernels/kernels.h"
 #include "compute/rng.h"
 
 #include <math.h>
@@ -12,20 +13,131 @@
 /* Narrower transforms make a biased kernel in few dimensions (up to 0.30 at D = 2). */
 enum { DRAWN_WIDTH_MIN = 32 };
 
-/* The paired SORF chain every stationary kernel uses; hyperparameter and scale are per term. */
-static struct fm_step *sorf_steps(size_t hp0, double out, size_t *n, struct err *err)
-{
-    const struct fm_step steps[] = {
-        { FM_SCALE_IN, hp0, 0.0 }, { FM_SIGN, 0, 0.0 },  { FM_FHT, 0, 0.0 },
-        { FM_SIGN, 1, 0.0 },       { FM_FHT, 0, 0.0 },   { FM_SIGN, 2, 0.0 },
-        { FM_FHT, 0, 0.0 },        { FM_SCALE, 0, 0.0 }, { FM_SINCOS, 0, out },
-    };
-    struct fm_step *s = mem_calloc(sizeof steps / sizeof steps[0], sizeof *s, "feature map", err);
+/* ---- steps ---- */
 
-    *n = sizeof steps / sizeof steps[0];
-    for (size_t i = 0; s && i < *n; i++)
-        s[i] = steps[i];
+size_t kernel_gaussian_steps(struct fm_step *out)
+{
+    size_t n = 0;
+
+    for (size_t q = 0; q < 3; q++) {
+        out[n++] = (struct fm_step){ .op = FM_SIGN, .index = q };
+        out[n++] = (struct fm_step){ .op = FM_FHT };
+    }
+    out[n++] = (struct fm_step){ .op = FM_SCALE, .index = 0 };
+    return n;
+}
+
+/* Of one kernel, counted from its own first hyperparameter and rows. */
+static size_t factor_steps(const struct kterm *k, bool alone, struct fm_step *out)
+{
+    if (k->ops->recipe)
+        return k->ops->recipe(k->params, alone, out);
+    out[0] = (struct fm_step){ .op = FM_SCALE_IN };
+    size_t n = 1 + kernel_gaussian_steps(out + 1);
+    if (!alone)
+        out[n++] = (struct fm_step){ .op = FM_PHASE };
+    return n;
+}
+
+/* What a list of steps needs. */
+struct needs { size_t signs, perms, scales, width; bool phase, finite; };
+
+static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
+{
+    struct needs r = { .width = d };
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t rows = s[i].index + 1;
+        if (s[i].op == FM_SIGN && rows > r.signs)
+            r.signs = rows;
+        if (s[i].op == FM_SHUFFLE && rows > r.perms)
+            r.perms = rows;
+        if (s[i].op == FM_SCALE && rows > r.scales)
+            r.scales = rows;
+        if (s[i].op == FM_CIRCLE && r.width < 2 * d)
+            r.width = 2 * d;
+        if (s[i].op == FM_APPEND && r.width < d + 1)
+            r.width = d + 1;
+        r.phase |= s[i].op == FM_PHASE;
+        r.finite |= s[i].op == FM_COPY || s[i].op == FM_ONE;
+    }
+    return r;
+}
+
+/* Hyperparameter i of a kernel that has p.nl lengthscales: its first, or one after those. */
+static size_t hp_at(struct kernel_place p, size_t i)
+{
+    return i == FM_NONE ? FM_NONE : i == 0 ? p.hp0 : p.hp0 + p.nl - 1 + i;
+}
+
+/* Moves a kernel's steps to its place among those of its product. */
+static void place_steps(struct fm_step *s, size_t n, struct kernel_place p,
+                        const struct needs *before)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (s[i].op) {
+        case FM_SCALE_IN:
+        case FM_CIRCLE:
+        case FM_APPEND:
+            s[i].index = hp_at(p, s[i].index);
+            s[i].also = s[i].op == FM_CIRCLE ? hp_at(p, s[i].also) : p.nl;
+            break;
+        case FM_SIGN:
+            s[i].index += before->signs;
+            break;
+        case FM_SHUFFLE:
+            s[i].index += before->perms;
+            break;
+        case FM_SCALE:
+            s[i].index += before->scales;
+            break;
+        default:
+            break;
+        }
+}
+
+/* The product that begins at kernel t: its steps (NULL: no memory) and all that they need. */
+static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d, size_t *n,
+                                     struct needs *all, struct err *err)
+{
+    size_t end = t + 1;
+
+    while (end < k->nterms && k->term[end].times)
+        end++;
+    struct fm_step *s = mem_calloc((end - t) * (KERNEL_RECIPE + 1) + 1, sizeof *s, "feature map",
+                                   err);
+    *n = 0;
+    *all = (struct needs){ .width = d };
+    bool plain = false;
+    for (size_t i = t; s && i < end; i++) {
+        const size_t own = factor_steps(&k->term[i], end == t + 1, s + *n);
+        const struct needs r = needs_of(s + *n, own, d);
+        place_steps(s + *n, own, kernel_place(k, i), all);
+        all->signs += r.signs;
+        all->perms += r.perms;
+        all->scales += r.scales;
+        all->width = r.width > all->width ? r.width : all->width;
+        all->phase |= r.phase;
+        all->finite |= r.finite;
+        plain = end == t + 1 && !k->term[i].ops->recipe;
+        *n += own;
+    }
+    if (s && !all->finite)
+        s[(*n)++].op = plain || all->phase ? FM_SINCOS : FM_EMIT;
     return s;
+}
+
+bool featmap_is_plain(const struct fm_term *t)
+{
+    static const enum fm_op chain[] = { FM_SCALE_IN, FM_SIGN, FM_FHT,   FM_SIGN,  FM_FHT,
+                                        FM_SIGN,     FM_FHT,  FM_SCALE, FM_SINCOS };
+
+    if (t->nsteps != sizeof chain / sizeof chain[0] || t->D < 2)
+        return false;
+    for (size_t i = 0; i < t->nsteps; i++)
+        if (t->steps[i].op != chain[i])
+            return false;
+    return t->steps[1].index == 0 && t->steps[3].index == 1 && t->steps[5].index == 2;
 }
 
 static size_t pow2_at_least(size_t n)
@@ -37,34 +149,72 @@ static size_t pow2_at_least(size_t n)
     return p;
 }
 
+static size_t products(const struct kernel *k)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        n += t == 0 || !k->term[t].times;
+    return n;
+}
+
+static size_t product_at(const struct kernel *k, size_t i)
+{
+    size_t t = 0;
+
+    while (i > 0)
+        i -= !k->term[++t].times;
+    return t;
+}
+
 static struct featmap *map_alloc(const struct kernel *k, size_t d, size_t M, struct err *err)
 {
     struct featmap *fm = mem_calloc(1, sizeof *fm, "feature map", err);
 
     if (!fm)
         return NULL;
-    fm->term = mem_calloc(k->nterms, sizeof *fm->term, "feature map", err);
+    fm->nterms = products(k);
+    fm->term = mem_calloc(fm->nterms, sizeof *fm->term, "feature map", err);
     if (!fm->term) {
         free(fm);
         return NULL;
     }
     fm->d = d;
     fm->M = M;
-    fm->nterms = k->nterms;
     fm->kernel = *k;
     return fm;
 }
 
-static enum status term_alloc(struct fm_term *t, const struct kterm *k, size_t d, size_t D,
-                              size_t mf, size_t col0, size_t hp0, struct err *err)
+/* Steps and sizes of the product that begins at kernel t; columns come later.  D 0: chosen. */
+static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t at, size_t d,
+                             size_t D, struct needs *r, struct err *err)
 {
-    *t = (struct fm_term){ .d = d, .D = D, .nb = (mf + D - 1) / D, .mf = mf, .col0 = col0,
-                           .cols = 2 * mf, .hp0 = hp0, .nl = k->ard ? d : 1, .out = sqrt(1.0 / (double)mf),
-                           .phase64 = k->ops->heavy && k->ops->heavy(k->params) };
-    t->steps = sorf_steps(hp0, t->out, &t->nsteps, err);
-    t->signs = mem_calloc(3 * t->nb, D, "feature signs", err);
-    t->scale = mem_calloc(t->nb, D * sizeof *t->scale, "feature scales", err);
-    return t->steps && t->signs && t->scale ? ST_OK : ST_NOMEM;
+    const struct kernel_place p = kernel_place(k, at);
+
+    *t = (struct fm_term){ .d = d, .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0 };
+    t->steps = product_steps(k, at, d, &t->nsteps, r, err);
+    if (!t->steps)
+        return ST_NOMEM;
+    for (size_t i = at; i < k->nterms && (i == at || k->term[i].times); i++)
+        t->phase64 |= k->term[i].ops->heavy && k->term[i].ops->heavy(k->term[i].params);
+    t->D = D ? D : pow2_at_least(r->width < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : r->width);
+    t->paired = t->steps[t->nsteps - 1].op == FM_SINCOS;
+    if (r->finite)
+        t->cols = t->steps[0].op == FM_COPY ? d : 1;
+    return ST_OK;
+}
+
+static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *r, struct err *err)
+{
+    t->mf = mf;
+    t->nb = (mf + t->D - 1) / t->D;
+    t->cols = t->paired ? 2 * mf : mf;
+    t->out = sqrt(1.0 / (double)mf);
+    t->signs = mem_calloc(r->signs * t->nb, t->D, "feature signs", err);
+    t->scale = mem_calloc(r->scales * t->nb + 1, t->D * sizeof *t->scale, "feature scales", err);
+    t->perm = r->perms ? mem_calloc(r->perms * t->nb, t->D * sizeof *t->perm, "feature order", err)
+                       : NULL;
+    return t->signs && t->scale && (t->perm || !r->perms) ? ST_OK : ST_NOMEM;
 }
 
 static double fht_norm(size_t D)
@@ -72,31 +222,143 @@ static double fht_norm(size_t D)
     return 1.0 / ((double)D * sqrt((double)D)); /* three transforms, 1/sqrt(D) each */
 }
 
-static void term_draw(struct fm_term *t, const struct kterm *k, size_t index, uint64_t seed)
+/* One kernel's rows of signs, scales and permutations, which begin at those of `from`. */
+static void factor_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, uint64_t seed,
+                        const struct needs *from, const struct needs *own)
 {
-    const uint32_t sub = (uint32_t)index;
-    const size_t n = t->nb * t->D;
+    const size_t n = t->nb * t->D, ns = own->signs * n;
+    int8_t *signs = t->signs + from->signs * n;
+    double *scale = t->scale + from->scales * n;
+    uint32_t *perm = t->perm + from->perms * n;
 
-    for (size_t i = 0; i < 3 * n; i += 128) { /* 128 signs per block of random bits */
+    for (size_t i = 0; i < ns; i += 128) { /* 128 signs per block of random bits */
         uint32_t bits[4];
         rng_u32x4(seed, rng_stream(RNG_SIGNS, sub), i / 128, bits);
-        for (size_t j = 0; j < 128 && i + j < 3 * n; j++)
-            t->signs[i + j] = bits[j / 32] >> (j % 32) & 1 ? -1 : 1;
+        for (size_t j = 0; j < 128 && i + j < ns; j++)
+            signs[i + j] = bits[j / 32] >> (j % 32) & 1 ? -1 : 1;
     }
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < own->scales * n; j++) {
         const double chi = sqrt(rng_chi2(seed, rng_stream(RNG_CHI, sub), j, (double)t->D));
-        t->scale[j] = chi * fht_norm(t->D);
+        scale[j] = chi * fht_norm(t->D);
         if (k->ops->radial)
-            t->scale[j] *= k->ops->radial(k->params, seed, rng_stream(RNG_RADIAL, sub), j);
+            scale[j] *= k->ops->radial(k->params, seed, rng_stream(RNG_RADIAL, sub), j);
     }
+    for (size_t b = 0; b < own->perms * t->nb; b++) { /* Fisher and Yates */
+        uint32_t *p = perm + b * t->D;
+        for (size_t j = 0; j < t->D; j++)
+            p[j] = (uint32_t)j;
+        for (size_t j = t->D; j-- > 1;) {
+            const size_t q = (size_t)rng_below(seed, rng_stream(RNG_SHUFFLE, sub), b * t->D + j,
+                                               j + 1);
+            const uint32_t was = p[j];
+            p[j] = p[q];
+            p[q] = was;
+        }
+    }
+}
+
+static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint64_t seed)
+{
+    struct needs from = { 0 };
+    struct fm_step steps[KERNEL_RECIPE + 1];
+    const bool alone = at + 1 == k->nterms || !k->term[at + 1].times;
+
+    for (size_t i = at; i < k->nterms && (i == at || k->term[i].times); i++) {
+        const struct needs own = needs_of(steps, factor_steps(&k->term[i], alone, steps), t->d);
+        factor_draw(t, &k->term[i], (uint32_t)i, seed, &from, &own);
+        from.signs += own.signs;
+        from.scales += own.scales;
+        from.perms += own.perms;
+    }
+}
+
+size_t featmap_most(const struct kernel *k, size_t d)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < products(k); i++) {
+        const size_t t = product_at(k, i);
+        struct fm_step steps[KERNEL_RECIPE + 1];
+        const bool alone = t + 1 == k->nterms || !k->term[t + 1].times;
+        const size_t n = factor_steps(&k->term[t], alone, steps);
+        if (!needs_of(steps, n, d).finite)
+            return SIZE_MAX;
+        most += steps[0].op == FM_COPY ? d : 1;
+    }
+    return most;
+}
+
+/* Columns: those of finite terms as they are; the others share what is left, equal numbers of
+ * frequencies, the first terms take the remainder; an odd column goes to a term that is not paired,
+ * or stays zero. */
+static enum status share_columns(struct featmap *fm, const struct needs *r, size_t *mf,
+                                 struct err *err)
+{
+    size_t fixed = 0, drawn = 0;
+
+    for (size_t i = 0; i < fm->nterms; i++) {
+        fixed += r[i].finite ? fm->term[i].cols : 0;
+        drawn += !r[i].finite;
+    }
+    if (fm->M % 2 != 0 || fm->M < fixed + 2 * drawn || fm->M < 2)
+        return err_set(err, ST_RANGE, "features=%zu: the number must be even and at least %zu",
+                       fm->M, (fixed + 1) / 2 * 2 + 2 * drawn);
+    size_t left = fm->M - fixed;
+    for (size_t i = 0; i < fm->nterms; i++) {
+        if (r[i].finite)
+            continue;
+        const size_t pairs = left / 2, mine = (pairs + drawn - 1) / drawn;
+        mf[i] = fm->term[i].paired ? mine : 2 * mine;
+        if (!fm->term[i].paired && left % 2) {
+            mf[i]++;
+            left--;
+        }
+        left -= 2 * mine;
+        drawn--;
+    }
+    return ST_OK;
+}
+
+static void place_columns(struct featmap *fm)
+{
+    size_t col = 0;
+
+    for (int plain = 1; plain >= 0; plain--)
+        for (size_t i = 0; i < fm->nterms; i++)
+            if (featmap_is_plain(&fm->term[i]) == plain) {
+                fm->term[i].col0 = col;
+                col += fm->term[i].cols;
+            }
+}
+
+static enum status map_fill(struct featmap *fm, struct err *err)
+{
+    const struct kernel *k = &fm->kernel;
+    struct needs r[KERNEL_MAX_TERMS];
+    size_t mf[KERNEL_MAX_TERMS] = { 0 };
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++)
+        rc = term_plan(&fm->term[i], k, product_at(k, i), fm->d, 0, &r[i], err);
+    if (rc == ST_OK)
+        rc = share_columns(fm, r, mf, err);
+    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
+        if (r[i].finite)
+            continue;
+        rc = term_alloc(&fm->term[i], mf[i], &r[i], err);
+        if (rc == ST_OK)
+            term_draw(&fm->term[i], k, product_at(k, i), fm->seed);
+    }
+    if (rc == ST_OK)
+        place_columns(fm);
+    return rc;
 }
 
 struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t seed,
                             struct err *err)
 {
-    if (k->nterms == 0 || d == 0 || M < 2 * k->nterms || M % 2 != 0) {
-        err_set(err, ST_RANGE, "features=%zu: the number must be even and at least %zu", M,
-                2 * k->nterms);
+    if (k->nterms == 0 || d == 0) {
+        err_set(err, ST_RANGE, "a feature map needs a kernel and inputs");
         return NULL;
     }
     for (size_t i = 0; i < k->nterms; i++)
@@ -105,25 +367,13 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
                     "inputs as it has, not %zu", d);
             return NULL;
         }
-    const size_t D = pow2_at_least(d < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : d);
     struct featmap *fm = map_alloc(k, d, M, err);
-    size_t col = 0, hp = 0, left = M / 2;
-
     if (!fm)
         return NULL;
     fm->seed = seed;
-    for (size_t i = 0; i < k->nterms; i++) { /* equal shares; the first terms take the remainder */
-        const size_t rest = k->nterms - i, mf = (left + rest - 1) / rest;
-        if (term_alloc(&fm->term[i], &k->term[i], d, D, mf, col, hp, err) != ST_OK) {
-            featmap_free(fm);
-            return NULL;
-        }
-        term_draw(&fm->term[i], &k->term[i], i, seed);
-        col += 2 * mf;
-        left -= mf;
-        hp += fm->term[i].nl - 1;
-        for (const struct hparam *h = k->term[i].ops->hparams; h && h->name; h++)
-            hp++;
+    if (map_fill(fm, err) != ST_OK) {
+        featmap_free(fm);
+        return NULL;
     }
     return fm;
 }
@@ -131,19 +381,21 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
 struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t mf,
                               const int8_t *signs, const double *chi, struct err *err)
 {
-    if (k->nterms != 1 || D < d || D < 2 || D != pow2_at_least(D) || mf == 0) {
-        err_set(err, ST_SHAPE, "a given feature map needs one term and a power of two D >= d=%zu",
-                d);
+    struct needs r;
+
+    if (!kernel_is_radial(k) || D < d || D < 2 || D != pow2_at_least(D) || mf == 0) {
+        err_set(err, ST_SHAPE, "a given feature map needs one stationary kernel and a power of two "
+                "D >= d=%zu", d);
         return NULL;
     }
     struct featmap *fm = map_alloc(k, d, 2 * mf, err);
     if (!fm)
         return NULL;
-    if (term_alloc(&fm->term[0], &k->term[0], d, D, mf, 0, 0, err) != ST_OK) {
+    struct fm_term *t = &fm->term[0];
+    if (term_plan(t, k, 0, d, D, &r, err) != ST_OK || term_alloc(t, mf, &r, err) != ST_OK) {
         featmap_free(fm);
         return NULL;
     }
-    struct fm_term *t = &fm->term[0];
     for (size_t i = 0; i < 3 * t->nb * D; i++)
         t->signs[i] = signs[i];
     for (size_t j = 0; j < mf; j++)
@@ -159,6 +411,7 @@ void featmap_free(struct featmap *fm)
         free((void *)fm->term[i].steps);
         free(fm->term[i].signs);
         free(fm->term[i].scale);
+        free(fm->term[i].perm);
     }
     free(fm->term);
     free(fm);

@@ -3,7 +3,12 @@
  *
  * z(x) in R^M with z(x).z(y) ~ k(x,y) (amplitude 1).  Columns of a paired term interleave
  * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly; SORF as in methods.md A.1 with
- * padding of at least 32 (A.2). */
+ * padding of at least 32 (A.2).
+ *
+ * A term is a product of kernels.  Its steps work, for each block of D frequencies, on three vectors
+ * of D: v, where the steps of one kernel begin again with the row; the phase p, where stationary
+ * kernels add up (their spectra convolve); and the gain g, where all others multiply (independent
+ * unbiased features of each, so that the product is unbiased too). */
 #ifndef GPDESK_FEATMAP_H
 #define GPDESK_FEATMAP_H
 
@@ -13,25 +18,43 @@
 #include <stdint.h>
 
 enum fm_op {
-    FM_SCALE_IN, /* v = x * (1/l): hp[index], with ARD hp[index + i]; pads with zeros to D */
-    FM_SIGN,     /* v *= signs (row `index` of the block's three)                      */
+    FM_SCALE_IN, /* v = x * (1/l): hp[index], with ARD hp[index + i]; pads with zeros to D; index
+                  * FM_NONE: x itself                                                   */
+    FM_CIRCLE,   /* v = (cos a_i, sin a_i) / l pairs, a_i = 2 pi x_i / hp[also]; l as above */
+    FM_APPEND,   /* v_d = value, times hp[index] unless FM_NONE                         */
+    FM_SIGN,     /* v *= signs (row `index` of the term's)                             */
     FM_FHT,      /* v = H v, unnormalised, natural (Sylvester) order                    */
-    FM_SCALE,    /* p_j = v_j * scale_j (chi lengths, radial factor, D^(-3/2) folded in) */
-    FM_SINCOS,   /* z_2j = cos p_j * c, z_2j+1 = sin p_j * c                            */
+    FM_SHUFFLE,  /* v_j = v_perm(j) (row `index` of the term's)                         */
+    FM_SCALE,    /* v_j *= scale_j (row `index`: chi lengths, radial factor, D^(-3/2))  */
+    FM_PHASE,    /* p += v                                                              */
+    FM_TIMES,    /* g *= v                                                              */
+    FM_RELU,     /* g *= value * max(v, 0)                                              */
+    FM_ERF,      /* g *= erf(v)                                                         */
+    FM_SINCOS,   /* z_2j = g cos p_j * c, z_2j+1 = g sin p_j * c; without any FM_PHASE p is v */
+    FM_EMIT,     /* z_j = g * c                                                         */
+    FM_COPY,     /* z = x: a column for each input, once                                */
+    FM_ONE,      /* z = 1: one column                                                   */
 };
-struct fm_step { enum fm_op op; size_t index; double value; };
+#define FM_NONE SIZE_MAX
+struct fm_step { enum fm_op op; size_t index, also; double value; };
 
 /* One block of columns made by one list of steps, repeated over nb blocks of D. */
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
-    size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf) */
-    size_t hp0, nl;        /* first hyperparameter of this term; its lengthscales: 1 or d (ARD) */
+    size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
+    size_t hp0, nl;        /* first hyperparameter of this term; lengthscales of its first kernel: 1
+                            * or d (ARD) */
+    size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
     bool phase64;          /* heavy tails: project in float64 */
+    bool paired;           /* ends in FM_SINCOS */
     const struct fm_step *steps; size_t nsteps;
-    int8_t *signs;         /* 3 x nb*D, +-1; row 0 applied first */
-    double *scale;         /* nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
-    double out;            /* sqrt(1/mf) */
+    int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */
+    double *scale;         /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
+    uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
+    double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
 };
+/* Terms follow the products of the kernel; their columns do not: single stationary kernels come
+ * first, then all others, then (with few features) columns of zeros. */
 struct featmap {
     size_t d, M, nterms;
     struct fm_term *term;
@@ -46,5 +69,11 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
 struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t mf,
                               const int8_t *signs, const double *chi, struct err *err);
 void featmap_free(struct featmap *); /* NULL is fine */
+/* The chain of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT, FM_SCALE,
+ * FM_SINCOS.  Backends have loops of their own for it. */
+bool featmap_is_plain(const struct fm_term *);
+/* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones, else
+ * SIZE_MAX. */
+size_t featmap_most(const struct kernel *k, size_t d);
 
 #endif

@@ -2,6 +2,9 @@
 libcompute_a_SOURCES += \
   src/compute/backend.h \
   src/compute/backend_cpu.c \
+  src/compute/backend_steps.c \
+  src/compute/backend_steps.h \
+  src/compute/backend_steps_real.h \
   src/compute/cpu.c \
   src/compute/featmap.c \
   src/compute/featmap.h \
@@ -13,9 +16,15 @@ libcompute_a_SOURCES += \
   src/compute/interp.h \
   src/compute/kernel.c \
   src/compute/kernel.h \
+  src/compute/kernels/arccos.c \
   src/compute/kernels/cauchy.c \
+  src/compute/kernels/constant.c \
+  src/compute/kernels/erf.c \
   src/compute/kernels/kernels.h \
+  src/compute/kernels/linear.c \
   src/compute/kernels/matern.c \
+  src/compute/kernels/periodic.c \
+  src/compute/kernels/poly.c \
   src/compute/kernels/rbf.c \
   src/compute/kernels/rq.c \
   src/compute/pool.c \

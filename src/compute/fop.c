@@ -238,6 +238,11 @@ enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld
     return ST_OK;
 }
 
+bool fop_has_dtile(const struct fop *f)
+{
+    return f->be && f->be->dtile && f->be->has_dtile(f->state);
+}
+
 enum status fop_dtile(struct fop *f, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,
                       struct err *err)
 {

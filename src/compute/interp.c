@@ -6,11 +6,11 @@
 
 size_t interp_work(const struct featmap *fm)
 {
-    size_t most = 0;
+    size_t most = 1;
 
     for (size_t t = 0; t < fm->nterms; t++)
         most = fm->term[t].D > most ? fm->term[t].D : most;
-    return most;
+    return 4 * most; /* v, p, g and a copy */
 }
 
 static void fht(double *v, size_t n)
@@ -25,11 +25,11 @@ static void fht(double *v, size_t n)
 }
 
 /* cos and sin columns of frequencies p, and their derivative: dp/dlog l = -p. */
-static void sincos_out(const struct fm_term *t, const double *p, size_t j0, size_t j1, double c,
-                       double *z, double *dz)
+static void sincos_out(const struct fm_term *t, const double *p, const double *g, size_t j0,
+                       size_t j1, double c, double *z, double *dz)
 {
     for (size_t j = j0; j < j1; j++) {
-        const double q = p[j - j0], cosine = cos(q), sine = sin(q);
+        const double q = p[j - j0], cosine = g[j - j0] * cos(q), sine = g[j - j0] * sin(q);
         z[t->col0 + 2 * j] = c * cosine;
         z[t->col0 + 2 * j + 1] = c * sine;
         if (dz) {
@@ -39,32 +39,81 @@ static void sincos_out(const struct fm_term *t, const double *p, size_t j0, size
     }
 }
 
-static void block(const struct fm_term *t, size_t b, const double *hp, const double *x, double *z,
-                  double *dz, double *v)
+static void circle(const struct fm_term *t, const struct fm_step *s, const double *hp,
+                   const double *x, double *v)
 {
-    const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf;
+    for (size_t i = 0; i < t->d; i++) {
+        const double l = hp[s->index + (s->also - s->index > 1 ? i : 0)];
+        v[2 * i] = cos(2.0 * M_PI * x[i] / hp[s->also]) / l;
+        v[2 * i + 1] = sin(2.0 * M_PI * x[i] / hp[s->also]) / l;
+    }
+}
 
+static void block(const struct fm_term *t, size_t b, const double *hp, const double *x, double c,
+                  double *z, double *dz, double *v)
+{
+    const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf, rows = t->nb * D;
+    double *p = v + D, *g = p + D, *was = g + D;
+    bool phase = false;
+
+    for (size_t i = 0; i < D; i++) {
+        p[i] = 0.0;
+        g[i] = 1.0;
+    }
     for (size_t s = 0; s < t->nsteps; s++) {
         const struct fm_step *step = &t->steps[s];
         switch (step->op) {
         case FM_SCALE_IN:
             memset(v, 0, D * sizeof *v);
             for (size_t i = 0; i < t->d; i++)
-                v[i] = x[i] / hp[step->index + (t->nl > 1 ? i : 0)];
+                v[i] = x[i] / (step->index == FM_NONE ? 1.0
+                                                      : hp[step->index + (step->also > 1 ? i : 0)]);
+            break;
+        case FM_CIRCLE:
+            memset(v, 0, D * sizeof *v);
+            circle(t, step, hp, x, v);
+            break;
+        case FM_APPEND:
+            v[t->d] = step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
             break;
         case FM_SIGN:
             for (size_t i = 0; i < D; i++)
-                v[i] *= t->signs[(step->index * t->nb + b) * D + i];
+                v[i] *= t->signs[step->index * rows + at + i];
             break;
         case FM_FHT:
             fht(v, D);
             break;
+        case FM_SHUFFLE:
+            memcpy(was, v, D * sizeof *v);
+            for (size_t i = 0; i < D; i++)
+                v[i] = was[t->perm[step->index * rows + at + i]];
+            break;
         case FM_SCALE:
             for (size_t i = 0; i < D; i++)
-                v[i] *= t->scale[at + i];
+                v[i] *= t->scale[step->index * rows + at + i];
+            break;
+        case FM_PHASE:
+            phase = true;
+            for (size_t i = 0; i < D; i++)
+                p[i] += v[i];
+            break;
+        case FM_TIMES:
+        case FM_RELU:
+        case FM_ERF:
+            for (size_t i = 0; i < D; i++)
+                g[i] *= step->op == FM_TIMES  ? v[i]
+                        : step->op == FM_RELU ? step->value * fmax(v[i], 0.0)
+                                              : erf(v[i]);
             break;
         case FM_SINCOS:
-            sincos_out(t, v, at, end, step->value, z, dz);
+            sincos_out(t, phase ? p : v, g, at, end, c, z, dz);
+            break;
+        case FM_EMIT:
+            for (size_t j = at; j < end; j++)
+                z[t->col0 + j] = c * g[j - at];
+            break;
+        case FM_COPY:
+        case FM_ONE:
             break;
         }
     }
@@ -73,12 +122,18 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
 void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
                 size_t ihp, double *work)
 {
+    memset(z, 0, fm->M * sizeof *z);
+    if (dz)
+        memset(dz, 0, fm->M * sizeof *dz);
     for (size_t i = 0; i < fm->nterms; i++) {
         const struct fm_term *t = &fm->term[i];
-        const bool ours = dz && t->hp0 == ihp;
+        const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
+        const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
         for (size_t b = 0; b < t->nb; b++)
-            block(t, b, hp, x, z, ours ? dz : NULL, work);
-        if (dz && !ours)
-            memset(dz + t->col0, 0, t->cols * sizeof *dz);
+            block(t, b, hp, x, c, z, ours ? dz : NULL, work);
+        for (size_t j = 0; t->nb == 0 && j < t->cols; j++)
+            z[t->col0 + j] = c * (t->steps[0].op == FM_COPY ? x[j] : 1.0);
+        if (dz && t->weight == ihp)
+            memcpy(dz + t->col0, z + t->col0, t->cols * sizeof *dz);
     }
 }

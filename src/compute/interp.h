@@ -8,7 +8,8 @@
 
 /* Doubles of workspace that interp_row needs. */
 size_t interp_work(const struct featmap *fm);
-/* z (M) of one row x (d); where dz is not NULL also dz/dlog hp[ihp] (M). */
+/* z (M) of one row x (d); where dz is not NULL also dz/dlog hp[ihp] (M), for the lengthscale (without
+ * ARD) of a plain term and for weights. */
 void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
                 size_t ihp, double *work);
 

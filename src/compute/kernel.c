@@ -1,6 +1,6 @@
 /* compute/kernel.c -- the registry of kernels, and kernel expressions: reading, printing, values.
  *
- *     expression := term { "+" term }
+ *     expression := term { ("+" | "*") term }       a product binds more than a sum
  *     term       := name [ "(" [ setting { "," setting } ] ")" ]
  *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" inputs ] */
 #include "compute/kernel.h"
@@ -19,13 +19,20 @@ const struct hparam kernel_lengthscale[] = {
 };
 
 /* Every kernel there is, in the order in which help lists them. */
-static const struct kernel_ops *const kernels[] = { &kernel_rbf, &kernel_matern, &kernel_cauchy,
-                                                    &kernel_rq };
+static const struct kernel_ops *const kernels[] = {
+    &kernel_rbf,      &kernel_matern, &kernel_cauchy, &kernel_rq,       &kernel_periodic,
+    &kernel_linear,   &kernel_poly,   &kernel_arccos, &kernel_erf,      &kernel_constant,
+};
 
 const struct kernel_ops *kernel_at(size_t i)
 {
     return i < sizeof kernels / sizeof kernels[0] ? kernels[i] : NULL;
 }
+
+static const struct hparam weight_hp = {
+    "weight", "standard deviation over that of the first product", 1e-3, 1e3, 1.0,
+    "share of a summand"
+};
 
 static enum status kernel_unknown(const char *name, struct err *err)
 {
@@ -69,6 +76,7 @@ static size_t ops_nhp(const struct kernel_ops *ops)
     return n;
 }
 
+/* A kernel without hyperparameters counts 0; one with a lengthscale, with ARD, one for each input. */
 static size_t term_nhp(const struct kterm *t)
 {
     const size_t n = ops_nhp(t->ops);
@@ -81,6 +89,7 @@ static size_t term_nhp(const struct kterm *t)
 struct parser {
     const char *text, *at;
     struct err *err;
+    double weight; /* given for the product in hand; NaN: none */
 };
 
 static void skip_blanks(struct parser *p)
@@ -163,6 +172,13 @@ static enum status set_value(struct parser *p, struct kterm *term, double *hp, c
     }
     if (strcmp(name, "l") == 0)
         name = "lengthscale";
+    if (strcmp(name, weight_hp.name) == 0) {
+        if (!(v >= weight_hp.lo && v <= weight_hp.hi))
+            return err_set(p->err, ST_RANGE, "%s: weight=%g is outside %g to %g", ops->name, v,
+                           weight_hp.lo, weight_hp.hi);
+        p->weight = v;
+        return ST_OK;
+    }
     for (size_t i = 0; ops->hparams && ops->hparams[i].name; i++) {
         const struct hparam *h = &ops->hparams[i];
         if (strcmp(name, h->name) != 0)
@@ -250,47 +266,52 @@ static enum status parse_term(struct parser *p, struct kterm *term, double *hp)
     return parse_settings(p, term, hp);
 }
 
-/* One feature map carries one term: a sum is read, so that the message can name what is possible. */
-static enum status refuse_sum(const struct kernel *k, struct err *err)
+/* The weight of a product is the hyperparameter after those of its kernels. */
+static enum status end_product(struct parser *p, bool first, double *hp, size_t *nhp)
 {
-    const enum status rc =
-        err_set(err, ST_UNSUPPORTED, "sums of kernels are not supported; choose one of %s and %s",
-                k->term[0].ops->name, k->term[1].ops->name);
-    struct buf one = { 0 };
-
-    kernel_print(&(struct kernel){ .nterms = 1, .term = { k->term[0] } }, &one);
-    err_hint(err, "kernel %s", buf_str(&one));
-    buf_free(&one);
-    return rc;
+    if (first && !isnan(p->weight))
+        return err_set(p->err, ST_USAGE, "the first summand has no weight: the amplitude is its "
+                       "standard deviation");
+    if (!first)
+        hp[(*nhp)++] = p->weight;
+    p->weight = NAN;
+    return ST_OK;
 }
 
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err)
 {
-    struct parser p = { text, text, err };
+    struct parser p = { text, text, err, NAN };
     struct kernel k = { 0 };
     double hp[KERNEL_MAX_HP];
     size_t nhp = 0;
+    bool first = true; /* product */
 
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
         hp[i] = NAN;
     for (;;) {
         if (k.nterms == KERNEL_MAX_TERMS)
-            return err_set(err, ST_LIMIT, "a kernel has at most %d terms", KERNEL_MAX_TERMS);
-        const enum status rc = parse_term(&p, &k.term[k.nterms], hp + nhp);
+            return err_set(err, ST_LIMIT, "an expression has at most %d kernels",
+                           KERNEL_MAX_TERMS);
+        enum status rc = parse_term(&p, &k.term[k.nterms], hp + nhp);
         if (rc != ST_OK)
             return rc;
-        nhp += term_nhp(&k.term[k.nterms]);
-        k.nterms++;
+        nhp += term_nhp(&k.term[k.nterms++]);
         skip_blanks(&p);
+        if (*p.at && *p.at != '+' && *p.at != '*')
+            return parse_fail(&p, "\"+\", \"*\", \"(\" or the end");
+        if (*p.at != '*') {
+            rc = end_product(&p, first, hp, &nhp);
+            first = false;
+        }
+        if (rc != ST_OK)
+            return rc;
         if (!*p.at)
             break;
-        if (*p.at != '+')
-            return parse_fail(&p, "\"+\", \"(\" or the end");
+        if (k.nterms < KERNEL_MAX_TERMS)
+            k.term[k.nterms].times = *p.at == '*';
         p.at++;
     }
-    if (k.nterms > 1)
-        return refuse_sum(&k, err);
     *out = k;
     if (hp_set)
         memcpy(hp_set, hp, sizeof hp);
@@ -313,7 +334,7 @@ void kernel_print(const struct kernel *k, struct buf *out)
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kernel_ops *ops = k->term[t].ops;
 
-        buf_puts(out, t ? " + " : "");
+        buf_puts(out, t == 0 ? "" : k->term[t].times ? " * " : " + ");
         buf_puts(out, ops->name);
         for (size_t i = 0; ops->params && ops->params[i].name; i++) {
             buf_printf(out, "%s%s=", i ? "," : "(", ops->params[i].name);
@@ -329,13 +350,45 @@ void kernel_print(const struct kernel *k, struct buf *out)
     }
 }
 
+/* 1 after the last kernel of a product that is not the first. */
+static size_t weight_after(const struct kernel *k, size_t t)
+{
+    bool sum = false;
+
+    for (size_t i = 1; i <= t; i++)
+        sum |= !k->term[i].times;
+    return sum && (t + 1 == k->nterms || !k->term[t + 1].times);
+}
+
 size_t kernel_nhp(const struct kernel *k)
 {
     size_t n = 0;
 
     for (size_t t = 0; t < k->nterms; t++)
-        n += term_nhp(&k->term[t]);
+        n += term_nhp(&k->term[t]) + weight_after(k, t);
     return n;
+}
+
+struct kernel_place kernel_place(const struct kernel *k, size_t t)
+{
+    struct kernel_place p = { .first = t == 0 || !k->term[t].times, .weight = SIZE_MAX };
+
+    for (size_t i = 0; i < t; i++)
+        p.hp0 += term_nhp(&k->term[i]) + weight_after(k, i);
+    p.nhp = term_nhp(&k->term[t]);
+    p.nl = p.nhp - ops_nhp(k->term[t].ops) + 1;
+    size_t end = p.hp0;
+    for (size_t i = t; i < k->nterms && (i == t || k->term[i].times); i++) {
+        end += term_nhp(&k->term[i]);
+        if (weight_after(k, i))
+            p.weight = end;
+    }
+    return p;
+}
+
+bool kernel_is_radial(const struct kernel *k)
+{
+    return k->nterms == 1 && k->term[0].ops->exact != NULL;
 }
 
 bool kernel_has_ard(const struct kernel *k)
@@ -377,6 +430,8 @@ enum status kernel_bind(struct kernel *k, size_t d, size_t from[KERNEL_MAX_HP], 
             from[n + i] = old + (has == had ? i : i < d ? 0 : i - d + 1);
         old += had;
         n += has;
+        if (weight_after(k, t))
+            from[n++] = old++;
     }
     *k = bound;
     return ST_OK;
@@ -387,18 +442,22 @@ void kernel_hp_info(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX]
 {
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kterm *term = &k->term[t];
-        const size_t n = term_nhp(term), each = n - ops_nhp(term->ops) + 1;
-        if (i >= n) {
-            i -= n;
+        const struct kernel_place at = kernel_place(k, t);
+        const bool weight = weight_after(k, t) && i == at.weight;
+        if (i >= at.hp0 + at.nhp && !weight)
             continue;
-        }
-        const struct hparam *h = &term->ops->hparams[i < each ? 0 : i - each + 1];
+        const size_t own = i - at.hp0;
+        const struct hparam *h = weight ? &weight_hp
+                                        : &term->ops->hparams[own < at.nl ? 0 : own - at.nl + 1];
         struct buf b = { 0 };
+        size_t number = t;
+        while (weight && number > 0 && k->term[number].times)
+            number--;
         if (k->nterms > 1)
-            buf_printf(&b, "%zu.", t + 1);
+            buf_printf(&b, "%zu.", number + 1);
         buf_puts(&b, h->name);
-        if (term->ard != 0 && term->ard != KERNEL_ARD && i < each)
-            buf_printf(&b, "[%zu]", i + 1);
+        if (!weight && term->ard != 0 && term->ard != KERNEL_ARD && own < at.nl)
+            buf_printf(&b, "[%zu]", own + 1);
         strncpy(name, buf_str(&b), KERNEL_NAME_MAX - 1);
         name[KERNEL_NAME_MAX - 1] = '\0';
         buf_free(&b);
@@ -409,13 +468,15 @@ void kernel_hp_info(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX]
     name[0] = '\0';
 }
 
-/* One term at one pair of rows; grad: its own hyperparameters, or NULL. */
+/* One kernel at one pair of rows; grad: its own hyperparameters, or NULL. */
 static double term_exact(const struct kterm *term, const double *hp, size_t d, const double *x,
                          const double *y, double *grad)
 {
     const size_t each = term_nhp(term) - ops_nhp(term->ops) + 1;
     double r2 = 0.0;
 
+    if (term->ops->pair)
+        return term->ops->pair(term->params, hp, each, d, x, y, grad);
     for (size_t i = 0; i < d; i++) {
         const double u = (x[i] - y[i]) / hp[each > 1 ? i : 0];
         r2 += u * u;
@@ -438,11 +499,30 @@ double kernel_exact(const struct kernel *k, const double *hp, size_t d, const do
 {
     double sum = 0.0;
 
-    for (size_t t = 0; t < k->nterms; t++) {
-        const size_t n = term_nhp(&k->term[t]);
-        sum += term_exact(&k->term[t], hp, d, x, y, grad);
-        hp += n;
-        grad = grad ? grad + n : NULL;
+    if (k->nterms == 1)
+        return term_exact(&k->term[0], hp, d, x, y, grad);
+    for (size_t t = 0, end; t < k->nterms; t = end) { /* a product: kernels t to end - 1 */
+        double v[KERNEL_MAX_TERMS], all = 1.0;
+        size_t at[KERNEL_MAX_TERMS], n = 0;
+        const struct kernel_place p = kernel_place(k, t);
+        const double w = p.weight == SIZE_MAX ? 1.0 : hp[p.weight];
+        for (end = t; end < k->nterms && (end == t || k->term[end].times); end++) {
+            at[end - t] = p.hp0 + n;
+            v[end - t] = term_exact(&k->term[end], hp + at[end - t], d, x, y,
+                                    grad ? grad + at[end - t] : NULL);
+            n += term_nhp(&k->term[end]);
+            all *= v[end - t];
+        }
+        sum += w * w * all;
+        if (grad && p.weight != SIZE_MAX)
+            grad[p.weight] = 2.0 * w * w * all;
+        for (size_t i = t; grad && i < end; i++) { /* others times own derivative */
+            double others = w * w;
+            for (size_t j = t; j < end; j++)
+                others *= j == i ? 1.0 : v[j - t];
+            for (size_t h = 0; h < term_nhp(&k->term[i]); h++)
+                grad[at[i - t] + h] *= others;
+        }
     }
     return sum;
 }

@@ -6,7 +6,10 @@
  *
  * Conventions (methods.md 0): amplitude 1, so k(x,x) = 1 for stationary kernels; the lengthscale l
  * is 1/s in units of the standardised inputs; r = |x - x'|.  Amplitude (beta) and noise
- * (sqrt(lam2)) belong to the model, not to the kernel. */
+ * (sqrt(lam2)) belong to the model, not to the kernel.
+ *
+ * An expression is a sum of products, k1 k2 + w^2 k3 + ..: every product after the first has a
+ * weight w, its standard deviation over that of the first, so that one amplitude scales all. */
 #ifndef GPDESK_KERNEL_H
 #define GPDESK_KERNEL_H
 
@@ -25,6 +28,7 @@ struct hparam { const char *name, *unit; double lo, hi, init; const char *help; 
 struct kparam { const char *name; double lo, hi, init; const char *help;
                 bool (*valid)(double v); /* NULL: any value in [lo, hi] */ };
 
+struct fm_step; /* featmap.h */
 struct kernel_ops {
     const char *name, *title, *formula, *cite; /* "matern", "Matern", "(1+a+a^2/3)exp(-a), ...", */
     const struct kparam *params;  /* ends at .name == NULL; may be NULL */
@@ -36,29 +40,40 @@ struct kernel_ops {
     /* Exact value and its derivative in log l, from a = r / l (r scaled). Stationary kernels. */
     double (*exact)(const double *params, double r_over_l);
     double (*dlogl)(const double *params, double r_over_l);
+    /* All other kernels have these two instead.  recipe: the steps from a row to features, at most
+     * KERNEL_RECIPE; hyperparameters, signs, scales and shuffles are counted from the kernel's own
+     * first; alone: no other factor multiplies it (what it then writes itself needs no random
+     * projection).  pair: the value at two rows of d inputs; hp: nl lengthscales where it has
+     * them (1, or d with ARD), then the others; grad (NULL: none) in their logarithms. */
+    size_t (*recipe)(const double *params, bool alone, struct fm_step *out);
+    double (*pair)(const double *params, const double *hp, size_t nl, size_t d, const double *x,
+                   const double *y, double *grad);
 };
+enum { KERNEL_RECIPE = 32 };
 const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 
-/* One term of an expression.  ard: 0, one lengthscale for all inputs; KERNEL_ARD, one for each of
+/* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one lengthscale for all inputs; KERNEL_ARD, one for each of
  * inputs not yet counted (one value stands for all until kernel_bind); else as many as inputs. */
 #define KERNEL_ARD SIZE_MAX
 struct kterm {
     const struct kernel_ops *ops;
     double params[KERNEL_MAX_PARAMS];
     size_t ard;
+    bool times;
 };
-/* A kernel expression: a sum of terms (one term today).  Plain data; copy by assignment.
- * Hyperparameter vector: for one term its hparams in order; with ARD ops->hparams[0] takes d
- * values. Names: "lengthscale", with ARD "lengthscale[1]" ...; for several terms prefixed "1."
- * "2.". */
+/* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
+ * hparams in order, with ARD d values for ops->hparams[0]; after each product but the first its
+ * weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with several kernels prefixed by
+ * their numbers, "1.lengthscale", "2.weight" (the number of the product's first kernel). */
 struct kernel {
     size_t nterms;
     struct kterm term[KERNEL_MAX_TERMS];
 };
 
-/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)", "rbf(ard=8)" (for 8 inputs).  Values given for hyperparameters go to hp_set (natural
+/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)", "rbf(ard=8)" (for 8 inputs),
+ * "rbf * periodic + linear(weight=0.1)".  Values given for hyperparameters go to hp_set (natural
  * scale, NaN where not given; length KERNEL_MAX_HP).  Errors: USAGE with position, NOT_FOUND. */
 enum { KERNEL_MAX_HP = 256 };
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
@@ -69,6 +84,11 @@ void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern
  * KERNEL_MAX_HP; SHAPE: already made for other inputs.  Nothing changes without ARD. */
 enum status kernel_bind(struct kernel *, size_t d, size_t from[KERNEL_MAX_HP], struct err *err);
 bool kernel_has_ard(const struct kernel *);
+bool kernel_is_radial(const struct kernel *); /* one kernel, a function of r / l */
+/* Of factor t: does it begin a product; its first hyperparameter and how many it has; the weight of
+ * its product (SIZE_MAX: the first product has none). */
+struct kernel_place { bool first; size_t hp0, nhp, nl, weight; };
+struct kernel_place kernel_place(const struct kernel *, size_t t);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);

@@ -423,6 +423,8 @@ static void check_starvation(struct fit *ft)
     const double all = ft->info->effective_dimension;
     double half;
 
+    if (!kernel_is_radial(&m->kernel)) /* the halves of their columns are not alike */
+        return;
     if (model_effdim_half(ft->pool, m->Mv, m->L, ft->ratio, &half, ft->ctl, NULL) != ST_OK)
         return;
     if (all > starved_growth * half)

@@ -39,6 +39,11 @@ static struct rates rates_now(const struct fit_opts *o)
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         if (strcmp(cpu_level(), rates[i].level) == 0)
             r = rates[i];
+    for (size_t t = 0; t < o->kernel.nterms; t++) /* chains of steps, not fused */
+        if (o->kernel.term[t].ops->recipe || o->kernel.term[t].times) {
+            r.made *= 3.0;
+            break;
+        }
     if (o->precision == PREC_DOUBLE) {
         r.made *= 2.2;
         r.stored *= 2.0;

@@ -525,7 +525,7 @@ static enum status hp_gradient(struct fop *f, const double *y, size_t nhp, doubl
                                struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
-    const bool few = nhp <= FEW_HP;
+    const bool few = nhp == 0 || (nhp <= FEW_HP && fop_has_dtile(f));
     double *r = mem_calloc(n, sizeof *r, "the residual", err);
     double *C = r && few ? mem_aligned(M * M, sizeof *C, "the gradient's matrix", err) : NULL;
     enum status rc = r && (C || !few) ? fop_zp(f, 1, w, r, ctl, err) : ST_NOMEM;

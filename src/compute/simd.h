@@ -68,6 +68,14 @@ struct simd_real {
     void (*fht)(void *v, size_t n);
     /* sine and cosine of pi t, n a multiple of lanes. */
     void (*sincospi)(size_t n, const void *t, void *s, void *c);
+    /* For chains of steps, n entries of lanes: to = sign * from; v *= scale; to = f(v), or times
+     * (FM_PHASE: plus) f(v) unless first, f that of the step (FM_RELU: times gain). */
+    void (*sign)(size_t n, const int8_t *sign, const void *from, void *to);
+    void (*scale)(size_t n, const double *scale, void *v);
+    void (*combine)(enum fm_op, double gain, size_t n, const void *v, void *to, bool first);
+    /* n columns c * g (g NULL: 1) from z on, each cs numbers after the last; with phases p (radians)
+     * pairs of c * g * cos p and c * g * sin p. */
+    void (*columns)(size_t n, double c, const void *p, const void *g, void *z, size_t cs);
 };
 
 /* Products C += R'L of float32 blocks on matrix units, where a level has them.  Numbers are rounded

@@ -378,6 +378,72 @@ LOOP void N(sincospi)(size_t n, const void *t, void *s, void *c)
     }
 }
 
+/* ---- chains of steps --------------------------------------------------------------------------- */
+
+LOOP void N(sign)(size_t n, const int8_t *sign, const void *from, void *to)
+{
+    for (size_t i = 0; i < n; i++)
+        V_STORE((REAL *)to + i * LANES, V_LOAD((const REAL *)from + i * LANES) * (REAL)sign[i]);
+}
+
+LOOP void N(scale)(size_t n, const double *scale, void *v)
+{
+    for (size_t i = 0; i < n; i++)
+        V_STORE((REAL *)v + i * LANES, V_LOAD((REAL *)v + i * LANES) * (REAL)scale[i]);
+}
+
+INLINE void N(combine_as)(const enum fm_op op, REAL gain, size_t n, const REAL *v, REAL *to,
+                          bool first)
+{
+    for (size_t i = 0; i < n * LANES; i += LANES) {
+        VEC f = V_LOAD(v + i);
+        if (op == FM_RELU)
+            f = (VEC)((IVEC)f & (f > 0)) * gain;
+        if (op == FM_ERF)
+            f = N(erf)(f);
+        if (!first)
+            f = op == FM_PHASE ? V_LOAD(to + i) + f : V_LOAD(to + i) * f;
+        V_STORE(to + i, f);
+    }
+}
+
+LOOP void N(combine)(enum fm_op op, double gain, size_t n, const void *v, void *to, bool first)
+{
+    switch (op) {
+    case FM_PHASE:
+        N(combine_as)(FM_PHASE, 1, n, v, to, first);
+        break;
+    case FM_RELU:
+        N(combine_as)(FM_RELU, (REAL)gain, n, v, to, first);
+        break;
+    case FM_ERF:
+        N(combine_as)(FM_ERF, 1, n, v, to, first);
+        break;
+    default:
+        N(combine_as)(FM_TIMES, 1, n, v, to, first);
+        break;
+    }
+}
+
+LOOP void N(columns)(size_t n, double c, const void *p, const void *g, void *z, size_t cs)
+{
+    const REAL *phase = p, *gain = g;
+    REAL *to = z;
+
+    for (size_t j = 0; j < n; j++) {
+        VEC f = V_BROADCAST((REAL)c), a, b;
+        if (gain)
+            f *= V_LOAD(gain + j * LANES);
+        if (!phase) {
+            V_STORE(to + j * cs, f);
+            continue;
+        }
+        N(sincos)(V_LOAD(phase + j * LANES) * (REAL)0.31830988618379067154, &a, &b);
+        V_STORE(to + 2 * j * cs, f * b);
+        V_STORE(to + (2 * j + 1) * cs, f * a);
+    }
+}
+
 /* n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
 LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
 {

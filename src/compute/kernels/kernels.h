@@ -6,6 +6,12 @@
 
 extern const struct hparam kernel_lengthscale[]; /* the one hyperparameter of stationary kernels */
 
-extern const struct kernel_ops kernel_rbf, kernel_matern, kernel_cauchy, kernel_rq;
+/* Appends the steps that project on Gaussian vectors (structured, three sign rows, one scale row);
+ * returns how many. */
+struct fm_step;
+size_t kernel_gaussian_steps(struct fm_step *out);
+
+extern const struct kernel_ops kernel_rbf, kernel_matern, kernel_cauchy, kernel_rq, kernel_linear,
+    kernel_constant, kernel_poly, kernel_arccos, kernel_erf, kernel_periodic;
 
 #endif

@@ -1,13 +1,40 @@
-/* compute/kernels/matern.c -- Matern with nu = 1/2, 3/2, 5/2: its spectrum is a multivariate t with
- * 2 nu degrees of freedom, a Gaussian frequency divided by sqrt(chi-square(2 nu) / (2 nu)). */
+/* compute/kernels/matern.c -- Matern with nu = 1/2, 3/2, 5/2 and, with GSL, any between: its spectrum
+ * is a multivariate t with 2 nu degrees of freedom, a Gaussian frequency divided by
+ * sqrt(chi-square(2 nu) / (2 nu)). */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "compute/kernels/kernels.h"
 #include "compute/rng.h"
 
 #include <math.h>
+#ifdef HAVE_GSL
+#include <gsl/gsl_sf_bessel.h>
+#endif
 
 static bool matern_nu_valid(double nu)
 {
+#ifdef HAVE_GSL
+    return nu >= 0.5 && nu <= 2.5;
+#else
     return nu == 0.5 || nu == 1.5 || nu == 2.5;
+#endif
+}
+
+/* 2^(1-nu) / Gamma(nu) t^power K_order(t), in logarithms; t > 0.  The functions with _e report their
+ * errors and never abort. */
+static double matern_bessel(double nu, double power, double order, double t)
+{
+#ifdef HAVE_GSL
+    gsl_sf_result log_k;
+    if (t > 700.0 || gsl_sf_bessel_lnKnu_e(order, t, &log_k) != 0)
+        return 0.0;
+    return exp((1.0 - nu) * M_LN2 - lgamma(nu) + power * log(t) + log_k.val);
+#else
+    (void)nu, (void)power, (void)order, (void)t;
+    return NAN;
+#endif
 }
 
 static bool matern_heavy(const double *params)
@@ -31,7 +58,9 @@ static double matern_exact(const double *params, double r)
         return exp(-a);
     if (nu == 1.5)
         return (1.0 + a) * exp(-a);
-    return (1.0 + a + a * a / 3.0) * exp(-a);
+    if (nu == 2.5)
+        return (1.0 + a + a * a / 3.0) * exp(-a);
+    return a > 1e-8 ? fmin(matern_bessel(nu, nu, nu, a), 1.0) : 1.0;
 }
 
 static double matern_dlogl(const double *params, double r)
@@ -42,19 +71,31 @@ static double matern_dlogl(const double *params, double r)
         return a * exp(-a);
     if (nu == 1.5)
         return a * a * exp(-a);
-    return a * a * (1.0 + a) / 3.0 * exp(-a);
+    if (nu == 2.5)
+        return a * a * (1.0 + a) / 3.0 * exp(-a);
+    return a > 1e-8 ? matern_bessel(nu, nu + 1.0, fabs(nu - 1.0), a) : 0.0; /* (t^nu K_nu)' = -t^nu K_nu-1 */
 }
 
 static const struct kparam matern_params[] = {
-    { "nu", 0.5, 2.5, 2.5, "smoothness: 1/2 (rough), 3/2 or 5/2 (twice differentiable)",
+#ifdef HAVE_GSL
+    { "nu", 0.5, 2.5, 2.5, "smoothness, from 1/2 (rough) to 5/2 (twice differentiable)",
       matern_nu_valid },
+#else
+    { "nu", 0.5, 2.5, 2.5, "smoothness: 1/2 (rough), 3/2 or 5/2 (twice differentiable); a build with "
+      "the GNU Scientific Library has all between", matern_nu_valid },
+#endif
     { 0 },
 };
 
 const struct kernel_ops kernel_matern = {
     .name = "matern",
     .title = "Matern",
+#ifdef HAVE_GSL
+    .formula = "nu=1/2: exp(-a); 3/2: (1+a) exp(-a); 5/2: (1+a+a^2/3) exp(-a); else "
+               "2^(1-nu)/Gamma(nu) a^nu K_nu(a); a = sqrt(2 nu) r/l",
+#else
     .formula = "nu=1/2: exp(-a); 3/2: (1+a) exp(-a); 5/2: (1+a+a^2/3) exp(-a); a = sqrt(2 nu) r/l",
+#endif
     .cite = "Rasmussen & Williams 2006, 4.2; Rahimi & Recht 2007",
     .params = matern_params,
     .hparams = kernel_lengthscale,

@@ -1,0 +1,31 @@
+/* compute/backend_steps.h -- terms of a feature map that the fused loops of simd.h do not know, for
+ * the processor backend: chains of any kernels, their products, columns copied.
+ *
+ * A term's steps are cut into links: an input, projections, and what becomes of the result.  Rows
+ * lie in vector lanes as in simd.h; the transforms and sines are its loops. */
+#ifndef GPDESK_BACKEND_STEPS_H
+#define GPDESK_BACKEND_STEPS_H
+
+#include "compute/simd.h"
+
+struct steps;
+
+/* Of all terms that are not plain (featmap_is_plain).  *out NULL where there are none.  UNSUPPORTED:
+ * a list of steps that cannot be cut into links. */
+enum status steps_new(const struct featmap *, struct steps **out, struct err *);
+void steps_free(struct steps *);
+/* Bytes of scratch for one worker, for either function. */
+size_t steps_scratch(const struct steps *, const struct simd_real *);
+/* Columns of `lanes` rows (n of them valid; x row-major) of all those terms, scaled, and the map's
+ * columns of zeros: column c of the map at z + (c - col0) * cs. */
+void steps_fill(const struct steps *, const struct simd *, const struct simd_real *,
+                const double *hp, const double *x, size_t ldx, size_t n, size_t col0, void *z,
+                size_t cs, void *scratch);
+/* grad[i] += sum of B o dZ / d log hp[i] over n <= lanes rows (of simd->f64), from rows B as wide as
+ * the map; factor: n row factors that B has still to be multiplied by, or NULL.  Without the
+ * weights' derivatives. */
+void steps_grad(const struct steps *, const struct simd *, const double *hp, const double *x,
+                size_t ldx, size_t n, const double *B, size_t ld, const double *factor,
+                double *grad, void *scratch);
+
+#endif

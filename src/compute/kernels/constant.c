@@ -1,0 +1,30 @@
+/* compute/kernels/constant.c -- the constant kernel: an intercept, one column of ones, whose prior
+ * standard deviation is the summand's weight. */
+#include "compute/featmap.h"
+#include "compute/kernels/kernels.h"
+
+static size_t constant_recipe(const double *params, bool alone, struct fm_step *out)
+{
+    (void)params;
+    out[0] = (struct fm_step){ .op = FM_ONE };
+    return alone ? 1 : 0;
+}
+
+static double constant_pair(const double *params, const double *hp, size_t nl, size_t d,
+                            const double *x, const double *y, double *grad)
+{
+    (void)params, (void)hp, (void)nl, (void)d, (void)x, (void)y, (void)grad;
+    return 1.0;
+}
+
+static const struct hparam none[] = { { 0 } };
+
+const struct kernel_ops kernel_constant = {
+    .name = "constant",
+    .title = "Constant (intercept)",
+    .formula = "1",
+    .cite = "Rasmussen & Williams 2006, 2.7",
+    .hparams = none,
+    .recipe = constant_recipe,
+    .pair = constant_pair,
+};

@@ -1,0 +1,58 @@
+/* compute/kernels/periodic.c -- the periodic kernel: the squared exponential kernel of the point of a
+ * circle that each input is wound on, |u - u'|^2 = 4 sin^2(pi delta / period). */
+#include "compute/featmap.h"
+#include "compute/kernels/kernels.h"
+
+#include <math.h>
+
+static size_t periodic_recipe(const double *params, bool alone, struct fm_step *out)
+{
+    size_t n = 0;
+
+    (void)params, (void)alone;
+    out[n++] = (struct fm_step){ .op = FM_CIRCLE, .index = 0, .also = 1 };
+    n += kernel_gaussian_steps(out + n);
+    out[n++] = (struct fm_step){ .op = FM_PHASE };
+    return n;
+}
+
+static double periodic_pair(const double *params, const double *hp, size_t nl, size_t d,
+                            const double *x, const double *y, double *grad)
+{
+    double sum = 0.0, turn = 0.0;
+
+    (void)params;
+    for (size_t i = 0; grad && i < nl; i++)
+        grad[i] = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0], a = M_PI * (x[i] - y[i]) / hp[nl], s = sin(a) / l;
+        sum += 2.0 * s * s;
+        turn += 4.0 * a * s * cos(a) / l;
+        if (grad)
+            grad[nl > 1 ? i : 0] += 4.0 * s * s;
+    }
+    const double k = exp(-sum);
+    for (size_t i = 0; grad && i < nl; i++)
+        grad[i] *= k;
+    if (grad)
+        grad[nl] = turn * k;
+    return k;
+}
+
+static const struct hparam periodic_hparams[] = {
+    { "lengthscale", "of the circle of radius 1", 1e-2, 1e3, 1.0,
+      "small: many wiggles within a period; l for short" },
+    { "period", "standard deviations of the inputs", 1e-3, 1e3, 1.0,
+      "distance after which the function repeats" },
+    { 0 },
+};
+
+const struct kernel_ops kernel_periodic = {
+    .name = "periodic",
+    .title = "Periodic",
+    .formula = "exp(-2 sin^2(pi delta/period)/l^2), a product over inputs",
+    .cite = "MacKay 1998; Rasmussen & Williams 2006, 4.2.3",
+    .hparams = periodic_hparams,
+    .recipe = periodic_recipe,
+    .pair = periodic_pair,
+};

@@ -1,0 +1,45 @@
+#!/bin/sh
+# tests/scripts/kernels.sh -- every kernel through every command: tuned, fitted by each way, scored,
+# saved, resumed, explored.  The list comes from the program itself.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | tail -n 1; }
+between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x != "" && x >= lo && x <= hi) }'; }
+data='demo friedman1 n=300 seed=1; split test=25% seed=2'
+
+run --format json -e kernel
+all=$(printf '%s\n' "$out" | sed -n 's/.*"kernels":{\([^}]*\)}.*/\1/p' | tr ',' '\n' | sed -n 's/^ *"\([a-z]*\)":.*/\1/p')
+ok "the registry is told" test "$(echo $all | wc -w)" -ge 10
+for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' 'matern(nu=3/2,ard) * linear + erf'; do
+    rm -f k.gpd p1.csv p2.csv
+    run --format json -s k.gpd -e "$data" -e "kernel $k" -e 'tune features=128 evals=6' -e 'fit features=256 solver=pcg' \
+        -e 'score' -e 'predict out=p1.csv' -e 'fit features=256 solver=direct' -e 'score' -e 'pca features=64 rows=100'
+    is "$k: the job ends with 0" $rc 0
+    ok "$k: better than a constant" between "$(num rmse_scaled)" 0.01 1.02
+    run -s k.gpd -e 'predict run=r1 out=p2.csv; describe residual r1; runs'
+    is "$k: resumes" $rc 0
+    ok "$k: with the same predictions" cmp p1.csv p2.csv
+    run --format json -e "$data" -e "kernel $k" -e 'tune solver=exact evals=4' -e 'fit solver=exact' -e 'score'
+    is "$k: exact" $rc 0
+    loo='tune objective=loo features=64 evals=4'
+    case $k in *' '*) loo='tune method=lbfgs features=64 evals=4' ;; esac # up to 4 hyperparameters
+    run --format json -e "$data" -e "kernel $k" -e "$loo" \
+        -e 'tune nmll=approx features=64 evals=3 rank=16' -e 'fit features=64 solver=cg maxit=100000 rtol=1e-4 plan=regenerate precision=float variance=none' \
+        -e 'score' -e 'cluster k=2 rows=100 features=64'
+    is "$k: other ways to tune, fit and look" $rc 0
+done
+
+# Sums and products as a user meets them.
+run -e 'kernel rbf(l=2) * periodic(period=0.5) + linear(weight=0.1); set 3.weight=0.2 2.period=0.4; get 2.period; get 3.weight'
+is "hyperparameters by number" $rc 0
+has "period" "$out" '2.period *0.4'
+has "weight" "$out" '3.weight *0.2'
+run -e 'kernel rbf + '
+has "an open sum" "$err" 'ends too early'
+run -e 'demo toy; kernel rbf; fit 2.l=3'
+has "there is one kernel only" "$err" 'has no 2.lengthscale'
+run -e 'demo toy; kernel rbf + rbf + rbf; fit features=4'
+has "too few features" "$err" 'at least 6'
+run --format json -e 'demo co2; split ordered test=20%' -e 'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3)' -e 'tune 3.period=0.0701' -e 'fit; score'
+ok "the season and the trend of CO2 twelve years ahead, within 2 ppm" between "$(num rmse)" 0.1 2
+finish
