@@ -1,6 +1,7 @@
 /* tests/check_solver.c -- solvers against the golden problem, dense Cholesky and the properties of
  * conjugate gradients; what stops them, and what they leave behind. */
 #include "compute/blas.h"
+#include "compute/ritz.h"
 #include "compute/solver.h"
 #include "compute/solvers/batch.h"
 #include "compute/solvers/descent.h"
@@ -190,15 +191,14 @@ START_TEST(golden_history)
     }
     ck_assert_int_eq(blas_dsyevd(20, T, 20, th, false, NULL), ST_OK);
     double own[20], least, most;
-    ck_assert_int_eq(ritz_values(&info, 0, 20, own, NULL), ST_OK);
-    for (size_t i = 0; i < 20; i++) /* bisection against an eigensolver */
+    ck_assert_int_eq(ritz_values(&info, own, NULL), ST_OK);
+    for (size_t i = 0; i < 20; i++) /* against LAPACK's eigensolver */
         ck_assert_double_eq_tol(own[i], th[i], 1e-10 * th[i] + 1e-13 * th[19]);
     for (size_t i = 12; i < 20; i++) /* those that have converged */
         ck_assert_double_eq_tol(own[i], ritz[i], 1e-6 * ritz[i]);
     const double condition = ritz_condition(&info, &least, &most);
     ck_assert(least == own[0] && most == own[19] && condition == most / least);
     ck_assert_double_le(condition, 1e4 * (1.0 + 1e-9)); /* from within the spectrum: kappa is 1e4 */
-    ck_assert_int_eq(ritz_values(&info, 0, 21, own, NULL), ST_RANGE);
     solve_info_free(&info);
     free(A), free(B), free(want), free(b), free(rel), free(e), free(ab), free(Ae), free(ritz);
     free(x), free(bound);
@@ -839,6 +839,31 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
+/* The second difference has the eigenvalues 2 - 2 cos(k pi / (n + 1)); and blocks, multiples, zero. */
+START_TEST(tridiagonal_spectra)
+{
+    enum { n = 300 };
+    double d[n], e[n];
+    for (int kind = 0; kind < 3; kind++) {
+        const double scale = kind == 1 ? 1e-200 : 1e150;
+        for (size_t i = 0; i < n; i++) {
+            d[i] = 2.0 * scale;
+            e[i] = kind == 2 ? 0.0 : -scale;
+        }
+        ck_assert_int_eq(ritz_tridiag(n, d, e, NULL, NULL), ST_OK);
+        for (size_t k = 1; k <= n; k++) {
+            const double want = kind == 2 ? 2.0 : 2.0 - 2.0 * cos((double)k * M_PI / (n + 1));
+            ck_assert_double_eq_tol(d[k - 1] / scale, want, 1e-13);
+        }
+    }
+    d[0] = 3.0, d[1] = NAN, e[0] = 1.0;
+    ck_assert_int_eq(ritz_tridiag(2, d, e, NULL, NULL), ST_RANGE);
+    ck_assert_int_eq(ritz_tridiag(1, d, e, NULL, NULL), ST_OK);
+    ck_assert_double_eq(d[0], 3.0);
+    ck_assert_int_eq(ritz_tridiag(0, d, e, NULL, NULL), ST_OK);
+}
+END_TEST
+
 START_TEST(outcomes_have_names)
 {
     ck_assert_str_eq(outcome_name(OUT_RTOL), "rtol");
@@ -867,6 +892,7 @@ int main(void)
     tcase_add_test(t, direct_refuses_and_stops);
     tcase_add_test(t, out_of_memory);
     tcase_add_test(t, outcomes_have_names);
+    tcase_add_test(t, tridiagonal_spectra);
     tcase_add_test(t, batches_cover_the_rows);
     tcase_add_loop_test(t, divergence_is_mended, 0, 3);
     tcase_add_loop_test(t, gradient_methods_stop, 0, 4);

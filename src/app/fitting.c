@@ -496,6 +496,53 @@ static void convergence_json(struct rec *rec, const struct run *r)
         rec_null(rec, "step_halved");
 }
 
+/* The rank's choice, what it promised, and how far that was off. */
+static void rank_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const bool kept = i->rank_chosen && i->why == OUT_RTOL && i->rank_iterations > 0.0;
+
+    rec_str(rec, "rank_chosen", i->why == OUT_DIRECT ? NULL : i->rank_chosen ? "auto" : "given");
+    rec_num(rec, "rank_predicted_iterations", i->rank_chosen ? i->rank_iterations : NAN);
+    rec_num(rec, "rank_prediction_error",
+            kept ? i->rank_iterations / (double)i->iterations - 1.0 : NAN);
+    rec_array(rec, "ranks");
+    for (size_t k = 0; k < i->nguess; k++) {
+        rec_item(rec);
+        rec_int(rec, "rank", (int64_t)i->guess[k].rank);
+        rec_num(rec, "ratio", i->guess[k].ratio);
+        rec_num(rec, "iterations", i->guess[k].iterations);
+        rec_num(rec, "core_seconds", i->guess[k].seconds);
+        rec_close(rec);
+    }
+    rec_array_close(rec);
+}
+
+static void rank_note(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    char chosen[64] = "no preconditioner", was[96] = "";
+
+    if (!i->rank_chosen)
+        return;
+    if (i->rank)
+        snprintf(chosen, sizeof chosen, "rank %zu (ratio %.3g)", i->rank, i->ratio);
+    if (!isfinite(i->rank_iterations)) {
+        ws_tell(ws, REC_NOTE, r->id, "rank", NULL,
+                "%s has the least predicted time for pcg by the spectrum of %zu rows", chosen,
+                i->rank_rows);
+        return;
+    }
+    if (i->why == OUT_RTOL)
+        snprintf(was, sizeof was, "; it took %zu, %.0f %% %s", i->iterations,
+                 100.0 * fabs(i->rank_iterations / (double)i->iterations - 1.0),
+                 i->rank_iterations > (double)i->iterations ? "less" : "more");
+    ws_tell(ws, REC_NOTE, r->id, "rank", NULL,
+            "%s has the least predicted time by the spectrum of %zu rows: %.0f%s iterations "
+            "expected%s", chosen, i->rank_rows, i->rank_iterations,
+            i->rank_iterations >= (double)r->fit.maxit ? " or more" : "", was);
+}
+
 /* The same in words; nothing for a direct solve. */
 static void convergence_words(struct rec *rec, const struct fit_info *i)
 {
@@ -536,6 +583,7 @@ static void fit_json(struct rec *rec, const struct run *r)
     rec_num(rec, "true_residual", i->true_residual);
     rec_num(rec, "ratio", cg && i->rank ? i->ratio : NAN);
     convergence_json(rec, r);
+    rank_json(rec, r);
     if (i->variance_features)
         rec_int(rec, "variance_features", (int64_t)i->variance_features);
     else
@@ -624,6 +672,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
+    rank_note(ws, r);
     if (r->info.halved)
         ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
                 "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "

@@ -357,6 +357,8 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     num(b, "true_residual", f->true_residual);
     num(b, "ratio", f->ratio);
     num(b, "effective_dimension", f->effective_dimension);
+    flag(b, "rank_chosen", f->rank_chosen);
+    num(b, "rank_iterations", f->rank_iterations);
     num(b, "passes", f->passes);
     count(b, "halved", f->halved);
     num(b, "condition", f->condition);

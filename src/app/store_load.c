@@ -583,6 +583,9 @@ static void read_solver_info(struct jdoc *j, struct run *r)
             jdoc_wrong(j, "$.fit.solver_params[%zu] is out of range", i);
         r->fit.solver_params[i] = v;
     }
+    f->rank_chosen = jdoc_has(j, "$.info.rank_chosen") && jdoc_bool(j, "$.info.rank_chosen");
+    f->rank_iterations = later_num(j, "$.info.rank_iterations");
+    f->rank_seconds = NAN;
     f->passes = later_num(j, "$.info.passes");
     f->halved = jdoc_has(j, "$.info.halved") ? size_at(j, "$.info.halved") : 0;
     f->condition = later_num(j, "$.info.condition");

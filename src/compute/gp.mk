@@ -4,6 +4,7 @@ libcompute_a_SOURCES += \
   src/compute/model.c src/compute/model.h src/compute/model_impl.h \
   src/compute/model_fit.c \
   src/compute/model_plan.c \
+  src/compute/model_rank.c \
   src/compute/model_refine.c \
   src/compute/nmll.c src/compute/nmll.h src/compute/nmll_impl.h \
   src/compute/nmll_dual.c \

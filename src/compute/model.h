@@ -28,6 +28,10 @@ struct fit_opts {
      * latter only.  keep_scale: they stay as they are, as when the user has set them. */
     bool keep_scale;
 };
+/* What a rank would give and cost, by the spectrum of a sample of rows; rank 0: no preconditioner.
+ * Seconds are of one core, by sizes, and only good for comparison. */
+enum { RANK_GUESSES = 20 };
+struct rank_guess { size_t rank; double ratio, iterations, seconds; };
 /* Plain, storable description and numbers of a fit. */
 struct fit_info {
     char solver[16], precond[16], plan[16];
@@ -40,6 +44,10 @@ struct fit_info {
     /* Of P^-1 A, from the coefficients of conjugate gradients (from below), with the extreme Ritz
      * values; of A, from the preconditioner's spectrum (from above).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
+    bool rank_chosen;            /* the rank is the fit's own choice, from evidence: */
+    double rank_iterations, rank_seconds; /* predicted with it; NaN: no prediction */
+    size_t rank_rows, nguess;    /* rows of the sample; of the table (not kept in sessions) */
+    struct rank_guess guess[RANK_GUESSES];
     double amplitude, noise;     /* of the model */
     double scale;                /* amplitude over the one given; 1 under keep_scale */
     double train_rmse;           /* scaled units */

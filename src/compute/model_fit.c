@@ -7,6 +7,7 @@
 #include "compute/exact.h"
 #include "compute/model_impl.h"
 #include "compute/precond.h"
+#include "compute/ritz.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -15,8 +16,6 @@
 #include <string.h>
 #include <time.h>
 
-/* The target that an automatic rank aims at: rank-th eigenvalue over noise variance (C.3). */
-static const double ratio_target = 30.0;
 /* An effective dimension that grows by this when the features are doubled is limited by them, and
  * with it the variances (B.6; on golden "big": RBF grows by 1.1, its variances are 20 % short;
  * Matern 3/2 by 1.4, 91 % short). */
@@ -340,30 +339,57 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* Builds the preconditioner; an automatic rank doubles until its ratio is good enough. */
+/* The rank asked for, or that of least predicted time. */
+static enum status choose_rank(struct fit *ft, size_t *rank, struct err *err)
+{
+    struct fit_info *info = ft->info;
+    struct phase_ctl phase;
+    struct rank_choice c;
+
+    *rank = ft->plan.rank;
+    if (ft->o->rank != 0 || ft->o->features < 4 * RANK_LEAST)
+        return ST_OK;
+    const enum status rc = model_rank_choose(ft->f, ft->y, ft->src->d, ft->o, &ft->plan, ft->ratio,
+                                             1, &c, model_phase(&phase, ft->ctl, "precond"), err);
+    if (rc != ST_OK)
+        return rc;
+    *rank = c.at[c.best].rank;
+    info->rank_chosen = true;
+    info->rank_iterations = c.at[c.best].iterations;
+    info->rank_seconds = c.at[c.best].seconds;
+    info->rank_rows = c.rows;
+    info->nguess = c.n;
+    memcpy(info->guess, c.at, sizeof info->guess);
+    double build, iteration, bytes;
+    model_plan_costs(ft->src->n, ft->src->d, ft->o, &ft->plan, *rank, 1, &build, &iteration,
+                     &bytes);
+    info->peak_bytes = (size_t)fmax(bytes, (double)info->peak_bytes);
+    return ST_OK;
+}
+
 static enum status build_precond(struct fit *ft, struct precond **pre, struct err *err)
 {
-    const size_t M = ft->m->M;
-    const struct precond_ops *ops = precond_find(ft->o->precond ? ft->o->precond : "srht2", err);
-    struct precond_opts po = { .rank = ft->plan.rank, .seed = ft->o->seed };
+    const char *name = ft->o->precond ? ft->o->precond : "srht2";
+    const struct precond_ops *ops = precond_find(name, err);
+    struct precond_opts po = { .seed = ft->o->seed };
     struct phase_ctl phase;
+    enum status rc = ops ? ST_OK : ST_NOT_FOUND;
 
-    if (ops == NULL)
-        return ST_NOT_FOUND;
-    for (;;) {
-        enum status rc = ops->build(ft->f, &po, model_phase(&phase, ft->ctl, "precond"), pre, err);
-        if (rc != ST_OK)
-            return rc;
-        precond_set_noise(*pre, ft->ratio);
-        ft->info->rank = precond_rank(*pre);
-        ft->info->ratio = precond_ratio(*pre);
-        if (ft->o->rank != 0 || !(ft->info->ratio > ratio_target) || po.rank >= RANK_MOST ||
-            2 * po.rank > M / 2)
-            return ST_OK;
-        precond_free(*pre);
-        *pre = NULL;
-        po.rank = 2 * po.rank < RANK_MOST ? 2 * po.rank : RANK_MOST;
+    if (rc == ST_OK && strcmp(name, "none") != 0 && strcmp(name, "jacobi") != 0) {
+        rc = choose_rank(ft, &po.rank, err);
+        if (po.rank == 0)
+            ops = precond_find("none", err);
     }
+    if (rc == ST_OK)
+        rc = ops->build(ft->f, &po, model_phase(&phase, ft->ctl, "precond"), pre, err);
+    if (rc != ST_OK)
+        return rc;
+    precond_set_noise(*pre, ft->ratio);
+    if (strcmp(ft->info->solver, pcg_solver.name) != 0) /* the table is of pcg's iterations */
+        ft->info->rank_iterations = NAN;
+    ft->info->rank = precond_rank(*pre);
+    ft->info->ratio = precond_ratio(*pre);
+    return ST_OK;
 }
 
 static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
@@ -494,6 +520,7 @@ static void describe(struct fit *ft)
     info->inputs = ft->src->d;
     info->features = ft->plan.exact ? 0 : ft->o->features;
     info->ratio = info->effective_dimension = NAN;
+    info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
     info->residual = info->true_residual = NAN;
     info->peak_bytes = (size_t)ft->plan.bytes;

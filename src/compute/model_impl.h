@@ -7,8 +7,9 @@
 
 enum {
     AUTO_VARIANCE = 4096, /* features for the variance where the fit itself leaves no factor */
-    RANK_FIRST = 1024,    /* the automatic rank starts at M / 8 and at most here */
-    RANK_MOST = 3000,     /* and doubles to at most here (methods.md C.3) */
+    RANK_FIRST = 1024,    /* the rank that memory is planned for: M / 8, at most this */
+    RANK_LEAST = 16,      /* the least rank that is looked at */
+    RANK_MOST = 3000,     /* the most that is chosen (methods.md C.3) */
 };
 
 /* What a fit will do, decided from sizes alone. */
@@ -24,6 +25,29 @@ struct fit_plan {
 };
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t threads,
                             struct fit_plan *, char note[256], struct err *);
+
+/* Seconds of one core: a preconditioner of rank r (0: none) by `sketches` passes, and an iteration
+ * with it; and bytes at the peak with it. */
+void model_plan_costs(size_t n, size_t d, const struct fit_opts *, const struct fit_plan *,
+                      size_t rank, int sketches, double *build, double *iteration,
+                      double *bytes);
+
+/* The choice of a rank from evidence: model_rank.c. */
+struct rank_choice {
+    size_t rows, n, best;  /* rows of the sample; guesses; the one with the least seconds */
+    bool none;             /* 0, no preconditioner, may be chosen */
+    struct rank_guess at[RANK_GUESSES]; /* ascending ranks, at[0].rank == 0 */
+};
+/* From the eigenvalues of a sample of rows: iterations and seconds by rank, for `solves` solves
+ * ahead.  The same choice for any thread count. */
+enum status model_rank_choose(struct fop *, const double *y, size_t d, const struct fit_opts *,
+                              const struct fit_plan *, double ratio, size_t solves,
+                              struct rank_choice *, const struct ctl *, struct err *);
+/* Iterations of conjugate gradients to rtol, at most maxit, with a preconditioner that captures the
+ * first `rank` of the eigenvalues lam (n, descending; count of each); b2: square of b along each.
+ * work: 3 n. */
+size_t model_rank_iterations(size_t n, const double *lam, const double *count, const double *b2,
+                             double lam2, size_t rank, double rtol, size_t maxit, double *work);
 
 /* Lower Cholesky factor of Zv'Zv + (ratio + jitter) I into *L (Mv x Mv, the caller frees), for the
  * operator as set; y not NULL: also b = Z'y (Mv).  jitter > 0: rounding had made the Gram

@@ -154,6 +154,30 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
         p->bytes_formed = rows + var;
 }
 
+void model_plan_costs(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
+                      size_t rank, int sketches, double *build, double *iteration, double *bytes)
+{
+    const struct rates rate = rates_now(o);
+    const double N = (double)n, M = (double)o->features, r = (double)rank;
+    struct fit_plan p = *plan;
+
+    *build = 0.0;
+    if (rank) { /* sketches, then orthonormal bases, core and spectrum of them */
+        *build = plan->formed ? sketches * 2.0 * M * M * r / rate.dbl
+                              : sketches * 4.0 * N * M * r / rate.sketch;
+        *build += ((4.0 * sketches + 7.0) * M * r * r + 12.0 * r * r * r) / rate.dbl;
+    }
+    *iteration = 16.0 * M * r / stream + (plan->formed ? 4.0 * M * M / stream
+                                          : N * M * (plan->plan == PLAN_STORE ? rate.stored
+                                                                              : rate.made));
+    p.rank = rank;
+    plan_bytes(N, (double)d, o, &p);
+    *bytes = p.formed                    ? p.bytes_formed
+             : p.plan == PLAN_STORE      ? p.bytes_store
+             : p.plan == PLAN_REGENERATE ? p.bytes_regenerate
+                                         : p.bytes_direct;
+}
+
 static bool wants(const struct fit_opts *o, const char *name)
 {
     return o->solver != NULL && strcmp(o->solver, name) == 0;

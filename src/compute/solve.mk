@@ -19,6 +19,7 @@ libcompute_a_SOURCES += \
   src/compute/preconds/none.c \
   src/compute/preconds/nystrom.c \
   src/compute/ritz.c \
+  src/compute/ritz.h \
   src/compute/solver.c \
   src/compute/solver.h \
   src/compute/solvers/amsgrad.c \

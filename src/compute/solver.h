@@ -54,13 +54,6 @@ struct solve_info {
 };
 void solve_info_free(struct solve_info *);
 
-/* Ritz values from..to-1 (ascending, of nhist) of the system that conjugate gradients saw, P^-1 A:
- * eigenvalue estimates from within its spectrum. */
-enum status ritz_values(const struct solve_info *, size_t from, size_t to, double *theta,
-                        struct err *);
-/* The condition number from the extreme ones (an estimate from below); NaN before two steps. */
-double ritz_condition(const struct solve_info *, double *least, double *most);
-
 /* Preconditioned conjugate gradients (Hestenes & Stiefel 1952; methods.md D.1) for k right-hand
  * sides at once; a column that has ended is frozen and costs nothing more.  B, X: k vectors of n,
  * no overlap; info: k of them, filled anew (free each with solve_info_free, also after an error).

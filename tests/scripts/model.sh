@@ -50,6 +50,15 @@ has "and names what does not" "$out" 'solver=pcg'
 run --format json -e "$data; fit features=128 solver=cg rtol=1e-8 noise=1 l=3"
 ok "cg tells its condition number" between "$(num condition)" 2 1e4
 is "which is that of the system itself" "$(num condition_plain)" "$(num condition)"
+run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3"
+has "an automatic rank says what it expected" "$out" '"name":"rank".*iterations expected; it took'
+has "and shows the others" "$out" '"rank_chosen":"auto","rank_predicted_iterations":[0-9].*"ranks":\[{"rank":0,'
+ok "its error is told" between "$(num rank_prediction_error)" -0.6 1.5
+auto=$(num iterations)
+run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3 rank=auto"
+is "rank=auto is that" "$(num iterations)" "$auto"
+run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3 rank=64"
+has "a given rank is not second-guessed" "$out" '"rank":64,.*"rank_chosen":"given","rank_predicted_iterations":null'
 run -e "$data; fit features=128 solver=svrg(batch=0)"
 ok "a batch without rows is refused" test $rc -ne 0
 has "with the range" "$err" 'rows of a batch, 1 to'
