@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 500, D = 3, M = 48, K = 2, FORMS = 2 };
+enum { N = 320, D = 3, M = 48, K = 2, FORMS = 2 };
 static double lam2; /* 10 times the mean of k(x, x), so that the conditions are alike */
-static const double coarse_most = 0.02; /* what a solver without vanishing errors still reaches */
+static const double coarse_most = 0.05; /* what a solver without vanishing errors still reaches */
 static const double batch[SOLVER_MAX_PARAMS] = { 64 }; /* of stochastic ones: several an epoch */
 
 /* Plain, and with one lengthscale for each input where the kernel has such a form. */
@@ -169,13 +169,14 @@ START_TEST(every_combination)
             struct precond *p = precond_for(f, precond_at(q));
             for (size_t i = 0; solver_at(i); i++) {
                 const struct solver_ops *ops = solver_at(i);
-                const struct solve_opts o = { .rtol = way[w].rtol, .maxit = 200, .pre = p, .seed = 7,
+                const struct solve_opts o = { .rtol = way[w].rtol, .maxit = ops->coarse ? 30 : 200,
+                                              .pre = p, .seed = 7,
                                               .params = ops->stochastic ? batch : NULL };
                 struct solve_info info[K];
                 struct err err = { 0 };
                 double X[K * M];
-                if (!ops->uses_precond && q > 0)
-                    continue;
+                if ((!ops->uses_precond && q > 0) || (ops->stochastic && way[w].store))
+                    continue; /* batches make their features anew in every plan */
                 ck_assert_msg(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, &err) == ST_OK,
                               "%s: %s", ops->name, err.msg);
                 compare(s, ops, precond_at(q)->name, way[w].p, X, info);
