@@ -467,6 +467,89 @@ START_TEST(solvers_agree)
 }
 END_TEST
 
+/* From a stopped fit, and from fits with other hyperparameters: never more iterations than from
+ * zero, and the same weights.  SVRG only from its own: a start that is nearer in the A-norm may lie
+ * in directions that a gradient method is slow in. */
+START_TEST(warm_starts_save_iterations)
+{
+    static const char *const solver[] = { "pcg", "cg", "lbfgs", "psvrg" };
+    static const struct { double l, noise; size_t maxit; } from[] = {
+        { 1.0, 0.1, 15 }, { 1.02, 0.1, 5000 }, { 1.1, 0.1, 5000 }, { 1.0, 0.13, 5000 },
+        { 0.95, 0.08, 5000 }, { 1.0, 0.1, 5000 },
+    };
+    struct prob *p = prob_make();
+    struct fit_info cold, other, warm;
+    struct fit_opts o = options("matern(nu=5/2)", solver[_i], 256);
+
+    o.precision = PREC_DOUBLE;
+    o.rtol = 1e-9;
+    o.rank = _i == 3 ? 128 : 64;
+    o.maxit = 5000;
+    o.variance = VAR_NONE;
+    struct model *want = fit(&p->src.base, p->y, &o, NULL, &cold);
+    ck_assert(cold.why == OUT_RTOL && !cold.warm);
+    ck_assert_double_eq(cold.start_residual, 1.0);
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        struct fit_opts f = o;
+        double norm = 0, diff = 0;
+        if (_i == 3 && i > 0 && i < 5)
+            continue;
+        f.hp[0] = from[i].l;
+        f.noise = from[i].noise;
+        f.maxit = _i == 3 && from[i].maxit == 15 ? 4 : from[i].maxit;
+        struct model *start = fit(&p->src.base, p->y, &f, NULL, &other);
+        f = o;
+        f.start = start;
+        struct model *m = fit(&p->src.base, p->y, &f, NULL, &warm);
+        ck_assert(warm.why == OUT_RTOL && warm.warm);
+        ck_assert_msg(warm.iterations <= cold.iterations, "%s from %zu: %zu, cold %zu", solver[_i],
+                      i, warm.iterations, cold.iterations);
+        if (i == 5) /* the solution itself */
+            ck_assert_uint_le(warm.iterations, 1);
+        for (size_t j = 0; j < 256; j++) {
+            norm += want->w[j] * want->w[j];
+            diff += pow(want->w[j] - m->w[j], 2);
+        }
+        /* each within kappa rtol |w|, kappa about n / ratio = 7e4 */
+        ck_assert_double_le(sqrt(diff / norm), 2 * 7e4 * 1e-9);
+        model_unref(m);
+        model_unref(start);
+    }
+    model_unref(want);
+    free(p);
+}
+END_TEST
+
+/* Weights of other features are refused; a direct solve does without. */
+START_TEST(starts_of_other_features_are_refused)
+{
+    struct prob *p = prob_make();
+    struct fit_info info;
+    struct fit_opts o = options("rbf", "pcg", 128);
+    struct model *start = fit(&p->src.base, p->y, &o, NULL, &info), *m = NULL;
+    static const struct { const char *kernel; size_t features; uint64_t seed; const char *says; }
+    bad[] = { { "rbf", 256, 3, "features=128" }, { "rbf", 128, 4, "seed" },
+              { "matern(nu=3/2)", 128, 3, "kernel rbf" } };
+
+    for (size_t i = 0; i < 3; i++) {
+        struct err err = { 0 };
+        struct fit_opts f = options(bad[i].kernel, "pcg", bad[i].features);
+        f.seed = bad[i].seed;
+        f.start = start;
+        ck_assert_int_eq(model_fit(&p->src.base, p->y, &f, backend_cpu(), NULL, NULL, &m, &info,
+                                   NULL, &err), ST_STATE);
+        ck_assert_ptr_nonnull(strstr(err.msg, bad[i].says));
+    }
+    struct fit_opts f = options("rbf", "direct", 128);
+    f.start = start;
+    m = fit(&p->src.base, p->y, &f, NULL, &info);
+    ck_assert(info.why == OUT_DIRECT && !info.warm);
+    model_unref(m);
+    model_unref(start);
+    free(p);
+}
+END_TEST
+
 /* Weights, factor and predictions of a whole fit: 1, 2 and 3 threads. */
 START_TEST(same_bits_for_any_thread_count)
 {
@@ -927,6 +1010,8 @@ int main(void)
     tcase_add_loop_test(t, exact_agrees_with_long_double, 0, 5);
     tcase_add_test(t, exact_survives_duplicates);
     tcase_add_test(t, solvers_agree);
+    tcase_add_loop_test(t, warm_starts_save_iterations, 0, 4);
+    tcase_add_test(t, starts_of_other_features_are_refused);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 5);
     tcase_add_loop_test(t, rebuilt_variance_has_the_same_bits, 0, 3);
     tcase_add_test(t, predictions_do_not_depend_on_chunks);

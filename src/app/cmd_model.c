@@ -243,8 +243,85 @@ static bool small_enough(const struct workspace *ws, const struct args *a, size_
            (double)rows * (double)o->features <= DOUBLE_ENTRIES;
 }
 
+/* The run whose weights are the start. */
+static enum status fit_start(struct workspace *ws, const char *name, struct run **r,
+                             struct fit_opts *o, struct err *err)
+{
+    *r = ws_run(ws, name, err);
+    if (!*r)
+        return err->code;
+    if ((*r)->kind != RUN_FIT || !(*r)->model) {
+        err_set(err, ST_STATE, "%s has no fit to start from", (*r)->id);
+        err_hint(err, "runs");
+        return ST_STATE;
+    }
+    o->start = (*r)->model;
+    return ST_OK;
+}
+
+/* What the line may say beside continue=: how far to go, and how. */
+static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
+{
+    static const char *const fixed[] = { "data", "kernel", "features", "seed", "from", "rescale",
+                                         "precond", "rank", "plan" };
+
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (args_given(a, fixed[i]) || args_hp(a)) {
+            err_set(err, ST_USAGE, "continue= takes data, kernel and hyperparameters, features and "
+                    "preconditioner from the run; leave %s out, or start another fit from it",
+                    args_given(a, fixed[i]) ? fixed[i] : "hyperparameters");
+            err_hint(err, "fit from=RUN");
+            return ST_USAGE;
+        }
+    if (args_given(a, "rtol"))
+        o->rtol = args_num(a, "rtol");
+    if (args_given(a, "maxit"))
+        o->maxit = (size_t)args_int(a, "maxit", 500);
+    if (args_given(a, "precision"))
+        o->precision = strcmp(args_text(a, "precision"), "double") ? PREC_FLOAT : PREC_DOUBLE;
+    return args_given(a, "variance") ? fit_variance(a, o, err) : ST_OK;
+}
+
+/* fit continue=r7: the same fit, from where it stopped. */
+static enum status fit_continue(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct fit_opts o = { 0 }, given = { 0 };
+    struct run *r;
+    enum status rc = fit_start(ws, args_text(a, "continue"), &r, &o, err);
+
+    if (rc != ST_OK)
+        return rc;
+    if (r->info.why == OUT_DIRECT) {
+        err_set(err, ST_STATE, "%s was solved directly: there is nothing to go on with", r->id);
+        err_hint(err, "score %s", r->id);
+        return ST_STATE;
+    }
+    if (!r->data) {
+        err_set(err, ST_STATE, "the data of %s are not here any more", r->id);
+        err_hint(err, "open FILE, then fit");
+        return ST_STATE;
+    }
+    o = r->fit;
+    o.solver = !strcmp(o.solver, "auto") ? "pcg" : o.solver;
+    o.start = r->model;
+    o.amplitude = r->model->amplitude;
+    o.noise = r->model->noise;
+    o.keep_ratio = true;
+    if (r->info.rank) /* what was chosen stays */
+        o.rank = r->info.rank;
+    rc = continue_changes(a, &o, err);
+    if (rc == ST_OK && args_given(a, "solver")) {
+        rc = fit_methods(ws, a, r->data, &given, err);
+        o.solver = given.solver;
+        memcpy(o.solver_params, given.solver_params, sizeof o.solver_params);
+    }
+    return rc == ST_OK ? fitting_fit(ws, r->data, &o, args_line(a), err) : rc;
+}
+
 static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
 {
+    if (args_given(a, "continue"))
+        return fit_continue(ws, a, err);
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
     struct fit_opts o = { 0 };
     enum status rc = d ? line_kernel(ws, a, &o.kernel, o.hp, err) : err->code;
@@ -270,6 +347,10 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
                 o.features);
     }
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    struct run *from;
+    if (args_given(a, "from") &&
+        (rc = fit_start(ws, args_text(a, "from"), &from, &o, err)) != ST_OK)
+        return rc;
     return fitting_fit(ws, d, &o, args_line(a), err);
 }
 
@@ -393,6 +474,8 @@ const struct command cmd_model_rows[] = {
         { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
         { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
         { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },
+        { "from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "start the iteration at a run's weights: the same features, other hyperparameters" },
+        { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver= may change" },
         { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "after a tuning: amplitude and noise move to their best at these features" },
         { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
         PRECISION_ARG, SEED_ARG },

@@ -44,6 +44,7 @@ static void fitting_free(struct job *job)
     encoding_free(&f->enc);
     tune_result_free(&f->tune);
     model_unref(f->model);
+    model_unref((struct model *)f->fopt.start);
     solve_info_free(&f->solve);
     buf_free(&f->notes);
     free(f);
@@ -462,8 +463,10 @@ static void fit_verdict(struct run *r)
                      2 * (i->rank ? i->rank : 256));
         break;
     case OUT_CANCELLED:
-        snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept",
-                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual);
+        snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept. It goes "
+                 "on with: fit continue=%s",
+                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual,
+                 r->id);
         break;
     case OUT_BREAKDOWN:
         snprintf(v, n,
@@ -483,6 +486,7 @@ static void convergence_json(struct rec *rec, const struct run *r)
     struct trace_fit tf;
 
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    rec_num(rec, "start_residual", i->warm ? i->start_residual : NAN);
     rec_num(rec, "passes", iterated ? i->passes : NAN);
     rec_num(rec, "rate", iterated ? tf.rate : NAN);
     rec_num(rec, "rate_r2", iterated ? tf.r2 : NAN);
@@ -673,6 +677,12 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
     rank_note(ws, r);
+    if (r->info.warm)
+        ws_tell(ws, REC_NOTE, r->id, "start", NULL, "the iteration began at the residual %.2g of "
+                "the run given, instead of 1", r->info.start_residual);
+    else if (f->fopt.start)
+        ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg", "a direct solve needs no start; the "
+                "run given was not used");
     if (r->info.halved)
         ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
                 "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "
@@ -725,6 +735,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     r->command = mem_strdup(line, NULL);
     r->data = dataset_ref(f->data);
     r->fit = f->fopt;
+    r->fit.start = NULL; /* the job's own */
     r->fit.kernel = f->kernel;
     r->topt = f->topt;
     r->topt.start = NULL;
@@ -815,5 +826,7 @@ enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fi
         return ST_NOMEM;
     f->kernel = o->kernel;
     f->fopt = *o;
+    if (o->start)
+        f->fopt.start = model_ref((struct model *)o->start);
     return launch(ws, d, f, RUN_FIT, line, err);
 }

@@ -323,6 +323,7 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     str(b, "solver", o->solver);
     nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
     str(b, "precond", o->precond);
+    flag(b, "keep_scale", o->keep_scale);
     count(b, "features", o->features);
     count(b, "rank", o->rank);
     num(b, "rtol", o->rtol);
@@ -357,6 +358,8 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     num(b, "true_residual", f->true_residual);
     num(b, "ratio", f->ratio);
     num(b, "effective_dimension", f->effective_dimension);
+    flag(b, "warm", f->warm);
+    num(b, "start_residual", f->start_residual);
     flag(b, "rank_chosen", f->rank_chosen);
     num(b, "rank_iterations", f->rank_iterations);
     num(b, "passes", f->passes);

@@ -583,6 +583,9 @@ static void read_solver_info(struct jdoc *j, struct run *r)
             jdoc_wrong(j, "$.fit.solver_params[%zu] is out of range", i);
         r->fit.solver_params[i] = v;
     }
+    r->fit.keep_scale = jdoc_has(j, "$.fit.keep_scale") && jdoc_bool(j, "$.fit.keep_scale");
+    f->warm = jdoc_has(j, "$.info.warm") && jdoc_bool(j, "$.info.warm");
+    f->start_residual = later_num(j, "$.info.start_residual");
     f->rank_chosen = jdoc_has(j, "$.info.rank_chosen") && jdoc_bool(j, "$.info.rank_chosen");
     f->rank_iterations = later_num(j, "$.info.rank_iterations");
     f->rank_seconds = NAN;

@@ -27,6 +27,14 @@ struct fit_opts {
      * hyperparameters fixed), and amplitude and noise to the likeliest there; an exact fit does the
      * latter only.  keep_scale: they stay as they are, as when the user has set them. */
     bool keep_scale;
+    /* The ratio of noise to amplitude stays, the amplitude may follow the data: a stopped fit that
+     * goes on. */
+    bool keep_ratio;
+    /* Where iterations start: a model of the same features (kernel but for its hyperparameters,
+     * inputs, number, seed; else STATE).  Other features are no better a start than zero: with the
+     * first half of 2048 features solved exactly, conjugate gradients on all of kin40k's take as
+     * many steps as from zero, or a few more.  Lent; NULL: zero. */
+    const struct model *start;
 };
 /* What a rank would give and cost, by the spectrum of a sample of rows; rank 0: no preconditioner.
  * Seconds are of one core, by sizes, and only good for comparison. */
@@ -44,6 +52,8 @@ struct fit_info {
     /* Of P^-1 A, from the coefficients of conjugate gradients (from below), with the extreme Ritz
      * values; of A, from the preconditioner's spectrum (from above).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
+    bool warm;                   /* started from another model, */
+    double start_residual;       /* with this relative residual (1: from zero) */
     bool rank_chosen;            /* the rank is the fit's own choice, from evidence: */
     double rank_iterations, rank_seconds; /* predicted with it; NaN: no prediction */
     size_t rank_rows, nguess;    /* rows of the sample; of the table (not kept in sessions) */

@@ -89,6 +89,32 @@ static enum status check(const struct source *src, const double *y, const struct
     return ST_OK;
 }
 
+/* A start must have the very features of this fit. */
+static enum status check_start(const struct source *src, const struct fit_opts *o, struct err *err)
+{
+    const struct model *s = o->start;
+    struct buf a = { 0 }, b = { 0 };
+    enum status rc = ST_OK;
+
+    if (s == NULL)
+        return ST_OK;
+    kernel_print(&s->kernel, &a);
+    kernel_print(&o->kernel, &b);
+    if (s->kind == MODEL_EXACT)
+        rc = err_set(err, ST_STATE, "the start is an exact fit, without weights of features");
+    else if (strcmp(buf_str(&a), buf_str(&b)) != 0)
+        rc = err_set(err, ST_STATE, "the start has the kernel %s, not %s: other features, whose "
+                     "weights say nothing of these", buf_str(&a), buf_str(&b));
+    else if (s->M != o->features || s->seed != o->seed || s->d != src->d)
+        rc = err_set(err, ST_STATE, "the start has features=%zu of seed %llu over %zu inputs, not "
+                     "features=%zu of seed %llu over %zu: other features are no better a start "
+                     "than zero", s->M, (unsigned long long)s->seed, s->d, o->features,
+                     (unsigned long long)o->seed, src->d);
+    buf_free(&a);
+    buf_free(&b);
+    return rc;
+}
+
 /* Weights of rows: targets multiplied as the rows of Z are.  *own: the caller frees it. */
 static enum status weigh(struct fit *ft, double **own, struct err *err)
 {
@@ -276,7 +302,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
                           : ST_NOMEM;
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
-    if (rc == ST_OK && ft->free_scale)
+    if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
         rc = model_refine_factor(ft->f, ft->y, L, diag, ft->b, &ft->ratio, &jitter, ft->ctl, err);
     free(diag);
     if (rc == ST_OK) {
@@ -399,12 +425,13 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     struct precond *pre = NULL;
     struct phase_ctl phase;
     struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
-                             .params = ft->o->solver_params };
+                             .params = ft->o->solver_params,
+                             .x0 = ft->o->start ? ft->o->start->w : NULL };
     double t = now();
     enum status rc = fop_ztv(ft->f, 1, ft->y, ft->b, model_phase(&phase, ft->ctl, "features"), err);
 
     info->seconds.features = now() - t;
-    if (rc == ST_OK && ft->free_scale)
+    if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
         rc = refine_ratio(ft, err);
     t = now();
     if (rc == ST_OK && ft->plan.formed)
@@ -432,6 +459,8 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->true_residual = ft->trace->true_residual;
     info->float_limit = ft->trace->float_limit;
     info->passes = ft->trace->passes;
+    info->warm = ft->o->start != NULL;
+    info->start_residual = ft->trace->start;
     info->halved = ft->trace->halved;
     info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
     if (!solver->uses_precond || strcmp(info->precond, "none") == 0)
@@ -543,6 +572,8 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     *info = (struct fit_info){ .why = OUT_RUNNING };
     *ft.trace = (struct solve_info){ .why = OUT_DIRECT };
     enum status rc = check(src, y, o, err);
+    if (rc == ST_OK)
+        rc = check_start(src, o, err);
     if (rc == ST_OK)
         rc = weigh(&ft, &weighted, err);
     if (rc == ST_OK)

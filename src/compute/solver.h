@@ -45,6 +45,7 @@ struct solve_info {
     double drift;                   /* true / recursive at the last check; NaN: none */
     bool float_limit;               /* the true residual stopped following the recursive one: more
                                        iterations cannot help (why is OUT_MAXIT) */
+    double start;                   /* relative residual of the start: 1 without x0 */
     double passes;                  /* over the data, those of checks included */
     size_t halved;                  /* times that a step was halved because it diverged */
     size_t replaced;                /* times the recursive residual was replaced by the true one */

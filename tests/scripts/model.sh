@@ -59,6 +59,15 @@ run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3 rank=auto
 is "rank=auto is that" "$(num iterations)" "$auto"
 run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3 rank=64"
 has "a given rank is not second-guessed" "$out" '"rank":64,.*"rank_chosen":"given","rank_predicted_iterations":null'
+run --accept-unconverged --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3 maxit=9; fit continue=r1 maxit=500; fit features=512 solver=pcg rank=32 noise=0.3 l=3; compare r2 r3"
+is "a stopped fit continues" $rc 0
+has "from where it was" "$out" '"run":"r2",.*"outcome":"rtol".*"start_residual":0\.0'
+run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit continue=r1 l=2"
+has "continue= is the same fit" "$err" 'fit from=RUN'
+run --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3.1 from=r1"
+has "a fit begins at another's weights" "$out" '"name":"start"'
+run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
+has "but not at those of other features" "$err" 'other features'
 run -e "$data; fit features=128 solver=svrg(batch=0)"
 ok "a batch without rows is refused" test $rc -ne 0
 has "with the range" "$err" 'rows of a batch, 1 to'

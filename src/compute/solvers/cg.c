@@ -262,7 +262,7 @@ static enum status start(struct cg *s)
             blas_daxpy(n, a, x0 + c * n, x);
             blas_daxpy(n, -a, s->Q + c * n, r);
         }
-        t->rel = blas_dnrm2(n, r);
+        t->rel = s->info[c].start = blas_dnrm2(n, r);
         t->check = t->rel <= s->rtol;
     }
     s->active = s->k;

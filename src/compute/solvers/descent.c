@@ -124,6 +124,8 @@ enum status descent_look(struct descent *s, bool fresh, enum look *look)
         if (!fresh)
             blas_daxpy(M, -1.0, s->B + c * M, g);
         s->rel[c] = in->true_residual = blas_dnrm2(M, g);
+        if (s->it == 0)
+            in->start = s->rel[c];
         if (!(s->rel[c] <= worse * s->least[c]) || !isfinite(s->rel[c]))
             diverges = true;
         if (s->rel[c] < s->least[c]) {
