@@ -60,7 +60,8 @@ static double point_at(const struct trace_point *t, enum clock by)
 }
 
 /* The residuals of one run: recursive as a line, true ones as points, forecast dashed. */
-static bool add_residual(struct figure *f, const struct run *r, enum clock by, struct err *err)
+static bool add_residual(struct figure *f, const struct run *r, enum clock by, bool several,
+                         struct err *err)
 {
     double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
     double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
@@ -75,7 +76,9 @@ static bool add_residual(struct figure *f, const struct run *r, enum clock by, s
         checked += isfinite(r->trace[i].value2);
     const bool plain = checked == r->ntrace;
     snprintf(title, sizeof title, "%s %s", r->id,
-             !plain ? "recursive" : r->info.solver[0] ? r->info.solver : "residual");
+             (plain || several) && r->info.solver[0] ? r->info.solver
+             : plain                                 ? "residual"
+                                                     : "recursive");
     ok = ok && figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
     const int color = (int)f->ns - 1;
     for (size_t i = 0; ok && !plain && i < r->ntrace; i++)
@@ -146,7 +149,7 @@ static struct figure *plot_residual(struct workspace *ws, struct run *r, const s
     for (size_t i = 0; ok && i < n; i++) {
         if (!runs[i]->ntrace || runs[i]->kind != RUN_FIT)
             continue;
-        ok = add_residual(f, runs[i], by, err);
+        ok = add_residual(f, runs[i], by, n > 1, err);
         target = isfinite(runs[i]->trace_target) ? runs[i]->trace_target : target;
         drawn++;
     }

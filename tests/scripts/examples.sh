@@ -32,4 +32,20 @@ while read -r verb; do
     done <"$dir/lines"
 done <"$dir/verbs"
 
+# The figure of the paper, smaller: every construction and rank came to its end, and both files are
+# pictures.
+if command -v gnuplot >/dev/null; then
+    ok "figure1.sh runs" env GPDESK="$gpdesk" DATA='demo robot n=600 seed=7; split test=20% seed=7' \
+        FIT='features=256 l=3 noise=0.3 rtol=1e-4 variance=none' RANKS='16 64' RANK=64 \
+        sh "$src/share/examples/figure1.sh" "$dir"
+    is "with six fits by PCG" "$(grep -c '^pcg,.*,rtol,' "$dir/figure1a.csv")" 6
+    ok "more rank takes fewer iterations" awk -F, '$1 == "pcg" { it[$3 "," $2] = $5 }
+        END { exit !(it["srht2,64"] < it["srht2,16"] && it["gauss,64"] < it["gauss,16"]) }' \
+        "$dir/figure1a.csv"
+    ok "two pictures" grep -q '</svg>' "$dir/figure1a.svg" "$dir/figure1b.svg"
+    ok "the second of passes" grep -q 'passes over the data' "$dir/figure1b.svg"
+else
+    echo "# no gnuplot: figure1.sh is not run"
+fi
+
 finish
