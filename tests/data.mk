@@ -1,5 +1,5 @@
 # tests of the data group
-data_checks = tests/check_import tests/check_dataset tests/check_demo
+data_checks = tests/check_import tests/check_dataset tests/check_demo tests/check_spill
 if HAVE_CHECK
 check_PROGRAMS += $(data_checks)
 TESTS += $(data_checks)
@@ -10,6 +10,8 @@ tests_check_dataset_SOURCES = tests/check_dataset.c
 tests_check_dataset_LDADD = $(app_tests)
 tests_check_demo_SOURCES = tests/check_demo.c
 tests_check_demo_LDADD = $(app_tests)
+tests_check_spill_SOURCES = tests/check_spill.c
+tests_check_spill_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each for
 # FUZZ_SECONDS.

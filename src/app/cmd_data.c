@@ -158,14 +158,16 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
 
 /* ---- taking a dataset in ----------------------------------------------------------------------------- */
 
-/* Does input column i say the same as the target, or the target in another unit? */
+/* Does input column i say the same as the target, or the target in another unit?  Some 20,000 rows
+ * tell. */
 static bool leaks(const struct table *t, size_t i, size_t y)
 {
     const double *a = t->col[i].v, *b = t->col[y].v;
     double ma = 0, mb = 0, sa = 0, sb = 0, sab = 0;
+    const size_t step = t->n / 20000 + 1;
     size_t n = 0;
 
-    for (size_t r = 0; r < t->n; r++)
+    for (size_t r = 0; r < t->n; r += step)
         if (!isnan(a[r]) && !isnan(b[r])) {
             ma += a[r];
             mb += b[r];
@@ -175,7 +177,7 @@ static bool leaks(const struct table *t, size_t i, size_t y)
         return false;
     ma /= (double)n;
     mb /= (double)n;
-    for (size_t r = 0; r < t->n; r++)
+    for (size_t r = 0; r < t->n; r += step)
         if (!isnan(a[r]) && !isnan(b[r])) {
             sa += (a[r] - ma) * (a[r] - ma);
             sb += (b[r] - mb) * (b[r] - mb);
@@ -190,6 +192,12 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
     const size_t y = target_col(d), inputs = encoded_inputs(d);
     char name[128], bytes[32];
 
+    if (table_is_out(t)) {
+        mem_format(bytes, sizeof bytes, (double)table_bytes(t));
+        ws_tell(ws, REC_NOTE, NULL, "disk", "start with more --mem", "the table (%s) is kept on "
+                "disk, as it takes more than a quarter of the memory allowed; repeated rows were "
+                "not counted", bytes);
+    }
     for (size_t i = 0; i < t->ncols; i++) {
         struct buf safe = { 0 };
         text_safe(&safe, t->col[i].name, 60);

@@ -2,6 +2,7 @@
  * runs, compare, note, help, about, source, quit. */
 #include "config.h"
 
+#include "app/cache.h"
 #include "app/args.h"
 #include "app/commands.h"
 #include "app/grid.h"
@@ -699,6 +700,24 @@ static void about_path(struct rec *r, const char *key, const char *env, const ch
     buf_free(&path);
 }
 
+static void about_cache(const struct workspace *ws, struct rec *r)
+{
+    char used[32], most[32];
+    uint64_t bytes;
+    size_t n;
+
+    cache_size(&n, &bytes);
+    mem_format(used, sizeof used, (double)bytes);
+    mem_format(most, sizeof most, (double)ws->opt.cache);
+    rec_str(r, "cache", cache_dir());
+    rec_int(r, "cache_tables", (int64_t)n);
+    rec_int(r, "cache_bytes", (int64_t)bytes);
+    rec_int(r, "cache_limit", (int64_t)ws->opt.cache);
+    rec_text(r, "\n  cache     ");
+    rec_safe(r, *cache_dir() ? cache_dir() : "none: no directory can be made");
+    rec_text(r, "   %zu table%s, %s of %s   (set cache=SIZE)", n, n == 1 ? "" : "s", used, most);
+}
+
 static enum status cmd_about(struct workspace *ws, const struct args *a, struct err *err)
 {
     char ram[32], limit[32], rss[32];
@@ -734,6 +753,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
     }
     about_path(&r, "config", "XDG_CONFIG_HOME", ".config");
     about_path(&r, "state", "XDG_STATE_HOME", ".local/state");
+    about_cache(ws, &r);
     ws_emit(ws, &r);
     return ST_OK;
 }

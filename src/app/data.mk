@@ -1,5 +1,7 @@
 # reading data: scanner, tables, roles, encoding, splits, bundled data
 libapp_a_SOURCES += \
+  src/app/cache.c \
+  src/app/cache.h \
   src/app/dataset.c \
   src/app/dataset.h \
   src/app/demo.c \

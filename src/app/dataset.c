@@ -4,6 +4,7 @@
 
 #include "app/import.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -470,7 +471,9 @@ static enum status duplicate_column(const struct table *t, size_t j, struct colu
     const struct column *c = &t->col[j];
     if (c->type != COL_REAL)
         return convert(t, j, c->type, to, err);
-    to->v = copy_array(c->v, t->n, sizeof *c->v, err);
+    to->v = spill_array(t->n, sizeof *c->v, "a column of numbers", err);
+    if (to->v != NULL)
+        memcpy(to->v, c->v, t->n * sizeof *c->v);
     to->type = COL_REAL;
     to->missing = c->missing;
     to->integers = c->integers;

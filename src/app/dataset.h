@@ -90,7 +90,7 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
 char *encoding_to_json(const struct encoding *, struct err *);   /* for the session; caller frees */
 enum status encoding_from_json(const char *json, struct encoding *out, struct err *);
 
-/* Rows of a table through an encoding: a source that owns a materialised n x d matrix.
+/* Rows of a table through an encoding: a source that owns an n x d matrix, or makes its rows anew.
  * rows: which, n of them (NULL: all rows of the table, n is not looked at). Columns are found by
  * name. Missing cells and levels never seen in training follow the policy: an error, their mean, or
  * the row is dropped; both are counted. want_y: rows without a target are dropped (an error under
@@ -98,7 +98,7 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
  * row[i] of the table. */
 struct encoded {
     struct source base;
-    double *x;               /* n x d */
+    double *x;               /* n x d; NULL: see below */
     double *y;               /* n, scaled; NULL */
     double *yraw;            /* n, units of the target; NULL */
     double *row_scale;       /* n, roots of the weights, also in base; NULL: all 1, or no such
@@ -106,6 +106,10 @@ struct encoded {
     size_t *row; size_t n;   /* table row of each */
     size_t missing_cells, unseen_levels, dropped;
     size_t cut;              /* values beyond enc_col.limit */
+    /* Where x does not fit in memory it is NULL, and rows are encoded as they are asked for: the
+     * encoding and the table then outlive this. */
+    const struct encoding *enc;
+    struct group *group; size_t ngroup;
 };
 enum status encode(const struct encoding *, const struct table *, const size_t *rows, size_t n,
                    bool want_y, struct encoded *out, struct err *);

@@ -4,6 +4,7 @@
 
 #include "app/import.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "compute/kernel.h"
 #include "compute/rng.h"
 
@@ -234,7 +235,7 @@ static enum status make_columns(struct table *t, const char *names, struct err *
         c->type = COL_REAL;
         c->named = true;
         c->name = strndup(names, len);
-        c->v = mem_calloc(t->n, sizeof *c->v, "generated data", err);
+        c->v = spill_array(t->n, sizeof *c->v, "generated data", err);
         if (c->name == NULL)
             return err_nomem(err, len, "generated data");
         if (c->v == NULL)

@@ -12,6 +12,7 @@
 
 #include "app/import.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <float.h>
@@ -125,6 +126,7 @@ static void take_moments(const double *v, const size_t *rows, size_t n, bool log
         rest += x - m->mean;
         squares += (x - m->mean) * (x - m->mean);
     }
+    spill_used(2 * n * sizeof *v);
     m->mean += rest / (double)m->n; /* what the first pass lost to rounding */
     m->sd = sqrt(fmax(squares - rest * rest / (double)m->n, 0.0) / (double)m->n);
     m->magnitude = fmax(fabs(m->min), fabs(m->max));
@@ -614,8 +616,8 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
 static enum status encode_target(const struct encoding *e, const struct column *y,
                                  struct encoded *out, struct err *err)
 {
-    out->y = mem_calloc(out->n, sizeof *out->y, "targets", err);
-    out->yraw = mem_calloc(out->n, sizeof *out->yraw, "targets", err);
+    out->y = spill_array(out->n, sizeof *out->y, "targets", err);
+    out->yraw = spill_array(out->n, sizeof *out->yraw, "targets", err);
     if (out->y == NULL || out->yraw == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < out->n; i++) {
@@ -635,7 +637,7 @@ static enum status encode_target(const struct encoding *e, const struct column *
 static enum status encode_weights(const struct encoding *e, const struct column *w,
                                   struct encoded *out, struct err *err)
 {
-    out->row_scale = mem_calloc(out->n, sizeof *out->row_scale, "weights", err);
+    out->row_scale = spill_array(out->n, sizeof *out->row_scale, "weights", err);
     if (out->row_scale == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < out->n; i++) {
@@ -657,9 +659,16 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
                                 struct err *err)
 {
     const struct encoded *e = (const struct encoded *)s; /* base comes first; out may be moved */
+    size_t cut;
     (void)err;
-    if (r1 > r0)
+    if (e->x == NULL) {
+        for (size_t k = 0; k < e->ngroup; k++)
+            for (size_t i = r0; i < r1; i++)
+                encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
+        spill_used((r1 - r0) * (e->ngroup + 1) * sizeof *x);
+    } else if (r1 > r0) {
         memcpy(x, e->x + r0 * s->d, (r1 - r0) * s->d * sizeof *x);
+    }
     return ST_OK;
 }
 
@@ -667,7 +676,7 @@ static enum status make_room(const struct encoding *e, size_t n, struct encoded 
                              struct err *err)
 {
     double bytes = (double)n * (double)e->d * sizeof(double);
-    if (bytes > 0.9 * (double)mem_physical()) {
+    if (bytes > 0.9 * (double)mem_physical() && spill_fits(bytes)) {
         char need[32], have[32];
         mem_format(need, sizeof need, bytes);
         mem_format(have, sizeof have, (double)mem_physical());
@@ -676,7 +685,7 @@ static enum status make_room(const struct encoding *e, size_t n, struct encoded 
         err_hint(err, "cols NAME role=skip  for categories of very many levels");
         return ST_NOMEM;
     }
-    out->row = mem_calloc(n, sizeof *out->row, "row numbers", err);
+    out->row = spill_array(n, sizeof *out->row, "row numbers", err);
     return out->row != NULL ? ST_OK : ST_NOMEM;
 }
 
@@ -684,15 +693,20 @@ static enum status fill_matrix(const struct encoding *e, const struct group *g, 
                                struct encoded *out, struct err *err)
 {
     enum { BLOCK = 512 };
-    out->x = mem_aligned(out->n * e->d, sizeof *out->x, "encoded inputs", err);
-    if (out->x == NULL)
+    const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double));
+    double *block = keep ? NULL : mem_calloc(BLOCK * e->d, sizeof *block, "encoded inputs", err);
+    out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
+    if (out->x == NULL && block == NULL)
         return ST_NOMEM;
-    for (size_t r0 = 0; r0 < out->n; r0 += BLOCK) {
+    for (size_t r0 = 0; r0 < out->n; r0 += BLOCK) { /* all rows once, if only to count */
         size_t r1 = r0 + BLOCK < out->n ? r0 + BLOCK : out->n;
+        double *x = keep ? out->x + r0 * e->d : block;
         for (size_t k = 0; k < ng; k++)
             for (size_t i = r0; i < r1; i++)
-                encode_cell(e, &g[k], out->row[i], out->x + i * e->d, &out->cut);
+                encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut);
+        spill_used((r1 - r0) * (ng + 1) * sizeof *x);
     }
+    free(block);
     return ST_OK;
 }
 
@@ -727,7 +741,13 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         rc = encode_target(e, y, out, err);
     if (rc == ST_OK && w != NULL)
         rc = encode_weights(e, w, out, err);
-    free_groups(g, ng);
+    if (rc == ST_OK && out->x == NULL) {
+        out->enc = e;
+        out->group = g;
+        out->ngroup = ng;
+    } else {
+        free_groups(g, ng);
+    }
     if (rc != ST_OK)
         encoded_free(out);
     else
@@ -738,11 +758,12 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
 
 void encoded_free(struct encoded *e)
 {
-    free(e->x);
-    free(e->y);
-    free(e->yraw);
-    free(e->row_scale);
-    free(e->row);
+    spill_free(e->x);
+    spill_free(e->y);
+    spill_free(e->yraw);
+    spill_free(e->row_scale);
+    spill_free(e->row);
+    free_groups(e->group, e->ngroup);
     *e = (struct encoded){ 0 };
 }
 

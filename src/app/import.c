@@ -1,6 +1,8 @@
 /* app/import.c -- a table from a file, whatever its format: the format is told by the first bytes. */
 #include "app/import.h"
 
+#include "app/cache.h"
+
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -97,11 +99,9 @@ static enum status import_stream(struct stream *st, const char *path,
                                  const struct import_opts *opts, const struct ctl *ctl,
                                  struct table **out, struct err *err)
 {
-    static const struct import_opts guess = { .header = -1 };
     double start = seconds_now();
     struct table *t = table_new(path, 0, err);
-    enum status rc = t == NULL ? ST_NOMEM : read_table(st, opts != NULL ? opts : &guess, ctl, t,
-                                                       err);
+    enum status rc = t == NULL ? ST_NOMEM : read_table(st, opts, ctl, t, err);
     stream_close(st);
     if (rc != ST_OK) {
         table_unref(t);
@@ -126,7 +126,19 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
         stream_close(st);
         return ST_NOMEM;
     }
-    enum status rc = import_stream(st, full, opts, ctl, out, err);
+    static const struct import_opts guess = { .header = -1 };
+    const double start = seconds_now();
+    enum status rc = ST_OK;
+    opts = opts != NULL ? opts : &guess;
+    *out = cache_find(full, opts, ctl);
+    if (*out != NULL) {
+        (*out)->seconds = seconds_now() - start;
+        stream_close(st);
+    } else {
+        rc = import_stream(st, full, opts, ctl, out, err);
+        if (rc == ST_OK)
+            cache_keep(*out, opts, ctl);
+    }
     free(full);
     return rc;
 }
@@ -140,5 +152,6 @@ enum status import_bytes(const void *bytes, size_t len, const struct import_opts
     struct stream *st = stream_memory(bytes, len, err);
     if (st == NULL)
         return err->code;
-    return import_stream(st, "memory", opts, NULL, out, err);
+    static const struct import_opts guess = { .header = -1 };
+    return import_stream(st, "memory", opts != NULL ? opts : &guess, NULL, out, err);
 }

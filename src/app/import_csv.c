@@ -6,6 +6,7 @@
 #include "app/import_csv.h"
 
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -121,7 +122,7 @@ struct reader {
     struct grow *col;
     enum csv_kind *kind; /* KIND_EMPTY until a value is met */
     bool *date;
-    size_t n, room;
+    size_t n, room, told; /* rows; reserved; that spill_used knows of */
     size_t line;         /* of the record's start, from 1 */
     size_t newlines;     /* inside this record's quotes */
     char *scratch;
@@ -389,7 +390,7 @@ static enum status too_big(struct reader *r, double bytes, const char *how)
 static enum status make_room(struct reader *r, size_t want)
 {
     double bytes = (double)want * 8.0 * (double)r->plan->ncols;
-    if (bytes > (double)r->budget) {
+    if (bytes > (double)r->budget && !spill_active()) {
         want = r->n + 1;
         bytes = (double)want * 8.0 * (double)r->plan->ncols;
         if (bytes > (double)r->budget)
@@ -407,7 +408,7 @@ static enum status make_room(struct reader *r, size_t want)
 /* Text is counted against the budget too, now and then. */
 static enum status check_text(struct reader *r)
 {
-    double bytes = (double)r->n * 8.0 * (double)r->plan->ncols;
+    double bytes = spill_active() ? 0.0 : (double)r->n * 8.0 * (double)r->plan->ncols;
     for (size_t j = 0; j < r->plan->ncols; j++)
         bytes += (double)r->col[j].len + (double)r->col[j].levels.len;
     return bytes > (double)r->budget ? too_big(r, bytes, "more than") : ST_OK;
@@ -416,6 +417,8 @@ static enum status check_text(struct reader *r)
 /* More of the file; the record at the window's start is read again. */
 static enum status more(struct reader *r)
 {
+    spill_used((r->n - r->told) * 8 * r->plan->ncols);
+    r->told = r->n;
     enum status rc = inbuf_fill(r->in, IMPORT_MAX_LINE, r->err);
     if (rc == ST_LIMIT) {
         err_named(r->err, ST_FORMAT, "limit", "%s line %zu is longer than %zu bytes, the limit "
@@ -629,7 +632,7 @@ static enum status plan_room(struct reader *r)
     if (size == 0 || *stream_packing(r->in->st) != '\0' || r->plan->rows == 0)
         return ST_OK;
     double rows = (double)size / r->plan->row_bytes, bytes = rows * 8.0 * (double)r->plan->ncols;
-    if (bytes > 1.2 * (double)r->budget)
+    if (bytes > 1.2 * (double)r->budget && !spill_active())
         return too_big(r, bytes, "about");
     return rows > 1024.0 ? make_room(r, (size_t)(rows * 1.02) + 16) : ST_OK;
 }

@@ -4,6 +4,7 @@
 #include "app/import.h"
 
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -268,6 +269,8 @@ static enum status read_items(struct inbuf *in, const struct npy *h, bool nan_mi
             in->pos += h->size;
             if (!isfinite(x) && !(nan_missing && isnan(x)))
                 return not_finite(in, row, col, x, err);
+            if (k % 65536 == 0)
+                spill_used((size_t)65536 * 8);
             *rounded |= h->kind != 'f' && h->size == 8 && fabs(x) > 9007199254740992.0;
             t->col[col].v[row] = x;
         }
@@ -297,7 +300,7 @@ static enum status check_shape(const struct inbuf *in, const struct npy *h, size
         return err_named(err, ST_FORMAT, "truncated", "%s: the header tells of %zu x %zu items of "
                          "%zu bytes, the file has %" PRIu64 " bytes", stream_name(in->st), h->rows,
                          h->cols, h->size, size);
-    if (bytes <= (double)budget)
+    if (bytes <= (double)budget || spill_active())
         return ST_OK;
     mem_format(need, sizeof need, bytes);
     mem_format(have, sizeof have, (double)budget);
@@ -353,7 +356,7 @@ enum status import_npy(struct inbuf *in, const struct import_opts *opts, const s
     t->n = h.rows;
     for (size_t j = 0; j < h.cols; j++) {
         col[j].type = COL_REAL;
-        col[j].v = mem_calloc(h.rows, sizeof *col[j].v, "a column of numbers", err);
+        col[j].v = spill_array(h.rows, sizeof *col[j].v, "a column of numbers", err);
         if (col[j].v == NULL)
             return ST_NOMEM;
     }

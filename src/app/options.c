@@ -57,14 +57,31 @@ static void show_threads(const struct options *o, struct buf *b)
     buf_printf(b, "%zu", o->threads);
 }
 
-static void show_mem(const struct options *o, struct buf *b)
+static void show_bytes(double bytes, struct buf *b)
 {
     char text[32];
 
-    mem_format(text, sizeof text, (double)o->mem);
+    mem_format(text, sizeof text, bytes);
     for (char *p = text; *p; p++)
         if (*p != ' ')
             buf_putc(b, *p);
+}
+
+static void show_mem(const struct options *o, struct buf *b)
+{
+    show_bytes((double)o->mem, b);
+}
+
+static enum status apply_cache(struct options *o, const char *text, double x, struct err *e)
+{
+    (void)text, (void)e;
+    o->cache = (size_t)x;
+    return ST_OK;
+}
+
+static void show_cache(const struct options *o, struct buf *b)
+{
+    show_bytes((double)o->cache, b);
 }
 
 static void show_seed(const struct options *o, struct buf *b)
@@ -122,6 +139,9 @@ static const struct option_row rows[] = {
         "threads that compute; results do not depend on it" }, apply_threads, show_threads },
     { { "mem", ARG_BYTES, 0, NULL, 0x1p26, 0x1p50, NULL, NULL,
         "memory that data and fits may take together" }, apply_mem, show_mem },
+    { { "cache", ARG_BYTES, 0, "10GB", 0, 0x1p50, NULL, NULL,
+        "disk that tables once read may take in the cache directory; 0: none" },
+      apply_cache, show_cache },
     { { "seed", ARG_INT, 0, "1", 0, 0x1p53, NULL, NULL,
         "of every random draw; the same seed gives the same numbers" }, apply_seed, show_seed },
     { { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,
@@ -181,6 +201,7 @@ void options_default(struct options *o)
     memset(o, 0, sizeof *o);
     o->threads = cores();
     o->mem = mem_physical() / 4 * 3;
+    o->cache = (size_t)10 << 30;
     o->seed = 1;
     o->verbosity = 1;
     o->precision = PREC_FLOAT;

@@ -6,6 +6,7 @@
 #include "app/import.h"
 #include "app/order.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -43,8 +44,8 @@ struct table *table_ref(struct table *t)
 void column_clear(struct column *c)
 {
     free(c->name);
-    free(c->v);
-    free(c->code);
+    spill_free(c->v);
+    spill_free(c->code);
     free(c->level);
     free(c->text);
     free(c->arena);
@@ -94,6 +95,14 @@ size_t table_bytes(const struct table *t)
                 bytes += c->text[i] != NULL ? strlen(c->text[i]) + 1 : 0;
     }
     return bytes;
+}
+
+bool table_is_out(const struct table *t)
+{
+    for (size_t j = 0; j < t->ncols; j++)
+        if (spill_is_out(t->col[j].v) || spill_is_out(t->col[j].code))
+            return true;
+    return false;
 }
 
 /* ---- distinct strings ---- */
@@ -180,12 +189,12 @@ enum status grow_reserve(struct grow *g, size_t n, struct err *err)
     switch (g->type) {
     case COL_REAL:
         p = g->v;
-        rc = mem_grow(&p, &g->capv, n, sizeof *g->v, "a column of numbers", err);
+        rc = spill_grow(&p, &g->capv, n, sizeof *g->v, "a column of numbers", err);
         g->v = p;
         return rc;
     case COL_CATEGORY:
         p = g->code;
-        rc = mem_grow(&p, &g->capcode, n, sizeof *g->code, "a column of categories", err);
+        rc = spill_grow(&p, &g->capcode, n, sizeof *g->code, "a column of categories", err);
         g->code = p;
         return rc;
     case COL_TEXT:
@@ -222,6 +231,7 @@ static void finish_real(struct grow *g, size_t n, struct column *c)
         else if (c->v[i] != nearbyint(c->v[i]))
             c->integers = false;
     }
+    spill_used(n * sizeof *c->v);
 }
 
 static int by_string(const void *a, const void *b)
@@ -292,8 +302,8 @@ enum status grow_finish(struct grow *g, size_t n, struct column *c, struct err *
 
 void grow_free(struct grow *g)
 {
-    free(g->v);
-    free(g->code);
+    spill_free(g->v);
+    spill_free(g->code);
     intern_free(&g->levels);
     free(g->off);
     free(g->text);
@@ -307,7 +317,7 @@ enum status column_to_text(struct column *c, size_t n, struct err *err)
         return ST_NOMEM;
     for (size_t i = 0; i < n; i++)
         c->text[i] = c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
-    free(c->code);
+    spill_free(c->code);
     free(c->level);
     c->code = NULL;
     c->level = NULL;
@@ -525,7 +535,7 @@ enum status table_finish(struct table *t, const struct ctl *ctl, struct err *err
     ctl_tell(ctl, "read: repeated rows", 0, 0, NAN);
     int64_t shared;
     t->duplicates = -1;
-    if (t->n > (size_t)100 << 20)
-        return ST_OK; /* the keys would take gigabytes */
+    if (t->n > (size_t)100 << 20 || table_is_out(t))
+        return ST_OK; /* the keys would take as much as the data */
     return table_repeats(t, NULL, NULL, ctl, &t->duplicates, &shared, err);
 }

@@ -49,6 +49,8 @@ enum status table_repeats(const struct table *, const bool *use, const uint8_t *
                           const struct ctl *, int64_t *repeated, int64_t *shared, struct err *);
 /* Bytes that the table occupies. */
 size_t table_bytes(const struct table *);
+/* Some of its columns lie on disk (spill.h): whoever reads many cells calls spill_used. */
+bool table_is_out(const struct table *);
 
 /* How to read; zero / NULL / 0 (header: -1): guess and say so. */
 struct import_opts {

@@ -4,13 +4,16 @@
 
 #include "app/args.h"
 #include "app/clustering.h"
+#include "app/cache.h"
 #include "app/job.h"
 #include "app/options.h"
 #include "app/scoring.h"
 #include "app/store.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 #include "compute/backend.h"
+#include "compute/fop.h"
 
 #include <errno.h>
 #include <math.h>
@@ -713,6 +716,10 @@ struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char 
     job->pool = ws->pool;
     job->backend = ws->backend;
     job->mem_limit = ws->opt.mem;
+    spill_limit(ws->opt.mem / 4);
+    spill_directory(*cache_dir() ? cache_dir() : NULL);
+    cache_limit(ws->opt.cache);
+    fop_memory(ws->opt.mem);
     job->cmd = l->cmd;
     job->args = l->args ? args_ref(l->args) : NULL;
     job->group = l->group;

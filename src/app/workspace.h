@@ -57,7 +57,7 @@ struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *r
                    struct kmeans clusters; bool have_clusters; };
 
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
-struct options { size_t threads; size_t mem; uint64_t seed; int verbosity, color; bool json, plain,
+struct options { size_t threads; size_t mem, cache; uint64_t seed; int verbosity, color; bool json, plain,
                  accept_unconverged, strict, keep_going, dry; enum precision precision;
                  char theme[16]; };
 

@@ -25,8 +25,19 @@ enum {
     DENSE_GROUPS = 32,  /* partial sums of a dense operator */
     PAD = 16,           /* keeps rows of Z off the same cache sets */
 };
-static const size_t block_bytes = (size_t)128 << 20; /* features of one block, at most; */
-static const size_t block_bytes_units = (size_t)256 << 20; /* packed ones, of both factors */
+static _Atomic size_t block_bytes = 256 << 20; /* of a row block of a product, at most */
+
+void fop_memory(size_t limit)
+{
+    const size_t most = (size_t)256 << 20, least = (size_t)8 << 20, share = limit / 12;
+
+    block_bytes = limit == 0 || share > most ? most : share < least ? least : share;
+}
+
+size_t fop_block_bytes(void)
+{
+    return block_bytes;
+}
 
 struct fop {
     const struct backend_ops *be;
@@ -327,7 +338,7 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     p->L = L ? L : f->M;
     p->ldb = L ? L + PAD : p->ldz;
     p->edge = TILE;
-    p->most = block_rows(f, block_bytes, f->M + L, p->size);
+    p->most = block_rows(f, fop_block_bytes() / 2, f->M + L, p->size);
     p->tmp_bytes = (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
     p->z = mem_aligned(p->most * p->ldz, p->size, "features of a row block", err);
     p->b = L ? mem_aligned(p->most * p->ldb, p->size, "right factor of a row block", err) : NULL;
@@ -363,7 +374,7 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
         return NULL;
     *p = (struct panel){ .f = f, .units = simd_now()->tiles, .size = sizeof(float), .L = f->M,
                          .edge = TILE_UNITS, .ldz = f->M + PAD, .ldb = f->M + PAD };
-    p->most = block_rows(f, block_bytes_units, 2 * f->M, sizeof(float));
+    p->most = block_rows(f, fop_block_bytes(), 2 * f->M, sizeof(float));
     p->chunk_bytes = p->units->bytes(f->M);
     p->tmp_bytes = CHUNK_ROWS * p->ldz * sizeof(float);
     const size_t chunks = (p->most + CHUNK_ROWS - 1) / CHUNK_ROWS;

@@ -21,6 +21,11 @@ size_t fop_cols(const struct fop *);
 struct pool *fop_pool(const struct fop *);
 enum precision fop_precision(const struct fop *);
 
+/* Process-wide: row blocks of products (Gram, sketch) take 256 MB, or a twelfth of a limit on memory
+ * (0: none) where that is less.  Their sums then round differently in the last digits. */
+void fop_memory(size_t limit);
+size_t fop_block_bytes(void);
+
 enum status fop_set(struct fop *, const double *hp, struct err *);
 enum status fop_pass(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
                      struct err *);

@@ -19,7 +19,6 @@ enum {
     ITERATIONS = 120,         /* of a preconditioned solve, */
     ITERATIONS_PLAIN = 500,   /* and of one without */
 };
-static const double panel_bytes = 256e6; /* row blocks of a product, at most */
 
 /* Seconds of one core for an entry of Z: made anew with its products, read again with them; and
  * floating point operations a second of the Gram (n M^2 of them), of sketches, and in float64. */
@@ -140,7 +139,7 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double M = (double)o->features, r = (double)p->rank;
     const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0;
     const double rows = 8.0 * n * 4.0 + 8.0 * d * 64.0, z = n * M * size;
-    const double panel = least(panel_bytes, n * M * size) + 8.0 * M * 64.0;
+    const double panel = least((double)fop_block_bytes(), n * M * size) + 8.0 * M * 64.0;
     const double Mv = (double)variance_columns(o, false), Md = (double)variance_columns(o, true);
     const double sketch = 8.0 * M * r * 5.0 + panel, var = 8.0 * Mv * Mv + panel;
     const double direct_var = Md > 0.0 && Md < M ? 8.0 * Md * Md : 0.0;

@@ -1,0 +1,299 @@
+/* base/spill.c -- see spill.h.  Blocks of a file are reserved when it is made: a disk that fills up
+ * is an error there, never a signal later. */
+#include "base/spill.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+struct mapping {
+    char *start;     /* of the mapping */
+    const char *p;   /* what the caller has */
+    size_t len, bytes;
+    bool own;        /* a file of ours */
+};
+
+enum { WINDOW_LEAST = 8 << 20, WINDOW_MOST = 128 << 20 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mapping *list;
+static size_t nlist, caplist;
+static size_t limit, inside, outside; /* bytes: allowed in memory, there now, on disk */
+static char *where;
+static atomic_size_t used;            /* since pages last left */
+static atomic_size_t window;
+
+void spill_limit(size_t bytes)
+{
+    const size_t w = bytes / 4;
+
+    pthread_mutex_lock(&lock);
+    limit = bytes;
+    pthread_mutex_unlock(&lock);
+    atomic_store(&window, w < WINDOW_LEAST ? WINDOW_LEAST : w > WINDOW_MOST ? WINDOW_MOST : w);
+}
+
+void spill_directory(const char *dir)
+{
+    char *copy = dir ? strdup(dir) : NULL;
+
+    pthread_mutex_lock(&lock);
+    free(where);
+    where = copy;
+    pthread_mutex_unlock(&lock);
+}
+
+bool spill_active(void)
+{
+    pthread_mutex_lock(&lock);
+    const bool active = limit > 0;
+    pthread_mutex_unlock(&lock);
+    return active;
+}
+
+bool spill_fits(double bytes)
+{
+    pthread_mutex_lock(&lock);
+    const bool fits = limit == 0 || (double)inside + bytes <= (double)limit;
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+size_t spill_out(void)
+{
+    pthread_mutex_lock(&lock);
+    const size_t bytes = outside;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
+/* Index in the list; nlist: not there.  Under the lock. */
+static size_t find(const void *p)
+{
+    size_t i = 0;
+
+    while (i < nlist && list[i].p != p)
+        i++;
+    return i;
+}
+
+bool spill_is_out(const void *p)
+{
+    pthread_mutex_lock(&lock);
+    const bool out = p && find(p) < nlist;
+    pthread_mutex_unlock(&lock);
+    return out;
+}
+
+static void drop_pages(void)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < nlist; i++) /* of shared file mappings: written pages are not lost */
+        (void)madvise(list[i].start, list[i].len, MADV_DONTNEED);
+    pthread_mutex_unlock(&lock);
+}
+
+void spill_used(size_t bytes)
+{
+    const size_t now = atomic_fetch_add_explicit(&used, bytes, memory_order_relaxed) + bytes;
+
+    if (now < atomic_load_explicit(&window, memory_order_relaxed) || now < WINDOW_LEAST)
+        return;
+    atomic_store_explicit(&used, 0, memory_order_relaxed);
+    drop_pages();
+}
+
+/* ---- files ---- */
+
+/* An open, unlinked file of so many bytes; -1 and *err. */
+static int scratch_file(size_t bytes, const char *what, struct err *err)
+{
+    char dir[4096], name[4200], need[32], have[32] = "an unknown amount";
+    struct statvfs fs;
+
+    pthread_mutex_lock(&lock);
+    const char *tmp = where ? where : getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    snprintf(dir, sizeof dir, "%s", tmp);
+    pthread_mutex_unlock(&lock);
+    snprintf(name, sizeof name, "%s/gpdesk-XXXXXX", dir);
+    const int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) {
+        err_named(err, ST_IO, "disk", "%s does not fit in memory, and no file can be made in %.200s: "
+                  "%s", what, dir, strerror(errno));
+        err_hint(err, "start with more --mem, or TMPDIR=DIRECTORY");
+        return -1;
+    }
+    unlink(name);
+    const int rc = posix_fallocate(fd, 0, (off_t)bytes);
+    if (rc == 0)
+        return fd;
+    mem_format(need, sizeof need, (double)bytes);
+    if (fstatvfs(fd, &fs) == 0)
+        mem_format(have, sizeof have, (double)fs.f_bavail * (double)fs.f_frsize);
+    close(fd);
+    err_named(err, ST_IO, "disk", "%s needs %s on disk in %.200s, which has %s: %s", what, need, dir,
+              have, strerror(rc));
+    err_hint(err, "make room, start with more --mem, or TMPDIR=DIRECTORY");
+    return -1;
+}
+
+static enum status add(struct mapping m, struct err *err)
+{
+    pthread_mutex_lock(&lock);
+    void *p = list;
+    const enum status rc = mem_grow(&p, &caplist, nlist + 1, sizeof *list, "the list of arrays", err);
+    list = p;
+    if (rc == ST_OK) {
+        list[nlist++] = m;
+        outside += m.own ? m.bytes : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static void *outside_array(size_t bytes, const char *what, struct err *err)
+{
+    const int fd = scratch_file(bytes ? bytes : 1, what, err);
+
+    if (fd < 0)
+        return NULL;
+    const size_t len = bytes ? bytes : 1;
+    char *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (p == MAP_FAILED) {
+        err_nomem(err, bytes, what);
+        return NULL;
+    }
+    if (add((struct mapping){ p, p, len, bytes, true }, err) != ST_OK) {
+        munmap(p, len);
+        return NULL;
+    }
+    return p;
+}
+
+const void *spill_map(const char *path, size_t at, size_t bytes, struct err *err)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = at % page;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < (uint64_t)at + bytes || bytes == 0) {
+        err_set(err, ST_IO, "%.300s: %s", path, fd < 0 ? strerror(errno) : "too short");
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    char *p = mmap(NULL, bytes + skip, PROT_READ, MAP_SHARED, fd, (off_t)(at - skip));
+    close(fd);
+    if (p == MAP_FAILED) {
+        err_nomem(err, bytes, path);
+        return NULL;
+    }
+    if (add((struct mapping){ p, p + skip, bytes + skip, bytes, false }, err) != ST_OK) {
+        munmap(p, bytes + skip);
+        return NULL;
+    }
+    return p + skip;
+}
+
+/* ---- arrays ---- */
+
+static void count_inside(const void *p, bool plus)
+{
+    const size_t bytes = malloc_usable_size((void *)(uintptr_t)p);
+
+    pthread_mutex_lock(&lock);
+    inside = plus ? inside + bytes : inside > bytes ? inside - bytes : 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void *spill_array(size_t count, size_t size, const char *what, struct err *err)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        err_nomem(err, SIZE_MAX, what);
+        return NULL;
+    }
+    if (!spill_fits((double)bytes))
+        return outside_array(bytes, what, err);
+    void *p = mem_calloc(count, size, what, err);
+    if (p)
+        count_inside(p, true);
+    return p;
+}
+
+enum status spill_grow(void **p, size_t *cap, size_t need, size_t size, const char *what,
+                       struct err *err)
+{
+    size_t want = *cap < 8 ? 8 : *cap, bytes;
+
+    if (need <= *cap)
+        return ST_OK;
+    while (want < need && want <= SIZE_MAX / 2)
+        want *= 2;
+    if (want < need || __builtin_mul_overflow(want, size, &bytes)) {
+        want = need;
+        if (__builtin_mul_overflow(want, size, &bytes))
+            return err_nomem(err, SIZE_MAX, what);
+    }
+    if (!spill_is_out(*p)) {
+        const size_t was = *p ? malloc_usable_size(*p) : 0;
+        if (spill_fits((double)bytes - (double)was)) {
+            if (*p)
+                count_inside(*p, false);
+            const enum status rc = mem_grow(p, cap, need, size, what, err);
+            if (*p)
+                count_inside(*p, true);
+            return rc;
+        }
+    }
+    void *q = outside_array(bytes, what, err);
+    if (!q)
+        return err ? err->code : ST_NOMEM;
+    if (*p)
+        memcpy(q, *p, *cap * size);
+    spill_free(*p);
+    spill_used(*cap * size);
+    *p = q;
+    *cap = want;
+    return ST_OK;
+}
+
+void spill_free(const void *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&lock);
+    const size_t i = find(p);
+    struct mapping m = { 0 };
+    if (i < nlist) {
+        m = list[i];
+        list[i] = list[--nlist];
+        outside -= m.own ? m.bytes : 0;
+        if (nlist == 0) {
+            free(list);
+            list = NULL;
+            caplist = 0;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (m.start) {
+        munmap(m.start, m.len);
+        return;
+    }
+    count_inside(p, false);
+    free((void *)(uintptr_t)p);
+}
