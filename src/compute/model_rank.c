@@ -31,13 +31,15 @@ static const double group_width = 1.0 / 64.0; /* of its index */
 /* Eigenvalues in groups, descending; their number in count. */
 struct spectrum { size_t n; double lam[GROUPS_MOST], count[GROUPS_MOST], b2[GROUPS_MOST]; };
 
-static size_t sample_rows(size_t n, size_t M)
+static size_t sample_rows(size_t n, size_t M, size_t mem_limit)
 {
+    const double bytes = mem_limit ? fmin(sample_bytes, (double)mem_limit / 8.0) : sample_bytes;
+
     double m = fmin(SAMPLE_MOST, fmax(SAMPLE_LEAST, (double)M / 4.0));
 
     if (n <= SAMPLE_MOST)
         m = (double)n;
-    m = fmin(m, sample_bytes / (8.0 * (double)M));
+    m = fmax(fmin(m, bytes / (8.0 * (double)M)), fmin(RANK_LEAST, (double)n));
     return (size_t)m < n ? (size_t)m : n;
 }
 
@@ -262,7 +264,7 @@ enum status model_rank_choose(struct fop *f, const double *y, size_t d, const st
                               const struct fit_plan *plan, double ratio, size_t solves,
                               struct rank_choice *c, const struct ctl *ctl, struct err *err)
 {
-    const size_t n = fop_rows(f), M = fop_cols(f), m = sample_rows(n, M);
+    const size_t n = fop_rows(f), M = fop_cols(f), m = sample_rows(n, M, o->mem_limit);
     struct spectrum *s = mem_calloc(1, sizeof *s, "a spectrum", err);
     double *lam = s ? mem_calloc(2 * m, sizeof *lam, "a spectrum", err) : NULL;
     enum status rc = lam ? ST_OK : ST_NOMEM;

@@ -132,6 +132,16 @@ static void fit_lines(const struct run *r, struct buf *b)
         put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
         put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
     }
+    if (f->why != OUT_DIRECT && isfinite(f->condition)) {
+        text_number(s, sizeof s, f->condition);
+        text_number(t, sizeof t, f->condition_plain);
+        if (isfinite(f->condition_plain) && f->condition_plain != f->condition)
+            put(b, "condition", "%s; without preconditioner %s", s, t);
+        else
+            put(b, "condition", "%s", s);
+    }
+    if (f->why != OUT_DIRECT && f->passes > 0)
+        put(b, "passes", "%.0f over the data", f->passes);
     score_lines(r, b);
     if (f->rank && isfinite(f->ratio)) {
         text_number(s, sizeof s, f->ratio);
