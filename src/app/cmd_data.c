@@ -7,6 +7,7 @@
 #include "app/reading.h"
 #include "app/workspace.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -183,6 +184,7 @@ static bool leaks(const struct table *t, size_t i, size_t y)
             sb += (b[r] - mb) * (b[r] - mb);
             sab += (a[r] - ma) * (b[r] - mb);
         }
+    spill_used(t->n * sizeof *a);
     return sa > 0 && sb > 0 && sab * sab > (1.0 - 1e-10) * sa * sb;
 }
 

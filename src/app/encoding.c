@@ -150,6 +150,7 @@ static enum status median(const double *v, const size_t *rows, size_t n, double 
     for (size_t i = 0; i < n; i++)
         if (!isnan(v[rows[i]]))
             w[m++] = v[rows[i]];
+    spill_used(n * sizeof *v);
     qsort(w, m, sizeof *w, by_value);
     *out = m == 0 ? 0.0 : m % 2 == 1 ? w[m / 2] : 0.5 * (w[m / 2 - 1] + w[m / 2]);
     free(w);
@@ -213,6 +214,7 @@ static enum status fit_category(struct fitting *f, const struct column *c)
         count[k]++;
         total++;
     }
+    spill_used(f->n * sizeof *c->code);
     double s2 = 0.0;
     for (size_t k = 0; k < c->nlevels; k++) {
         double p = total > 0 ? (double)count[k] / (double)total : 0.0;
@@ -579,6 +581,18 @@ static enum status policy_error(const struct table *t, size_t col, size_t row, b
     return ST_STATE;
 }
 
+enum { PIECE = 32 }; /* rows at a time: far apart, they bring 64 KB each and column into memory */
+
+/* Bytes of a column that come into memory with these rows: the system maps some 64 KB around each. */
+static size_t touched(const size_t *row, size_t n)
+{
+    const size_t most = n * 65536, span = n > 0 ? (row[n - 1] - row[0] + 1) * sizeof(double) : 0;
+
+    if (n == 1) /* nobody asks for row after row */
+        return most;
+    return span < 1024 ? 1024 : span < most ? span : most; /* rows ascend, or nearly */
+}
+
 /* Which rows stay, and what is to be counted. */
 static enum status judge_rows(const struct encoding *e, const struct table *t,
                               const struct group *g, size_t ng, const struct column *y,
@@ -588,6 +602,9 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
     for (size_t i = 0; i < n; i++) {
         size_t row = rows != NULL ? rows[i] : i;
         bool drop = false;
+        if (i > 0 && i % PIECE == 0)
+            spill_used((rows != NULL ? touched(rows + i - PIECE, PIECE) : PIECE * sizeof(double)) *
+                       (ng + 1));
         for (size_t k = 0; k < ng; k++) {
             bool missing = cell_missing(g[k].c, row);
             bool unseen = !missing && g[k].levels && level_of(e, &g[k], row) == SIZE_MAX;
@@ -629,6 +646,8 @@ static enum status encode_target(const struct encoding *e, const struct column *
             err_hint(err, "scale y=standard");
             return ST_STATE;
         }
+        if (i % 65536 == 0)
+            spill_used(2 * 65536 * sizeof v);
         out->y[i] = ((e->yscale == Y_LOG ? log(v) : v) - e->ymean) / e->ysd;
     }
     return ST_OK;
@@ -662,10 +681,13 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
     size_t cut;
     (void)err;
     if (e->x == NULL) {
-        for (size_t k = 0; k < e->ngroup; k++)
-            for (size_t i = r0; i < r1; i++)
-                encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
-        spill_used((r1 - r0) * (e->ngroup + 1) * sizeof *x);
+        for (size_t a = r0, b; a < r1; a = b) {
+            b = a + PIECE < r1 ? a + PIECE : r1;
+            for (size_t k = 0; k < e->ngroup; k++)
+                for (size_t i = a; i < b; i++)
+                    encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
+            spill_used(touched(e->row + a, b - a) * e->ngroup);
+        }
     } else if (r1 > r0) {
         memcpy(x, e->x + r0 * s->d, (r1 - r0) * s->d * sizeof *x);
     }
@@ -692,19 +714,18 @@ static enum status make_room(const struct encoding *e, size_t n, struct encoded 
 static enum status fill_matrix(const struct encoding *e, const struct group *g, size_t ng,
                                struct encoded *out, struct err *err)
 {
-    enum { BLOCK = 512 };
     const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double));
-    double *block = keep ? NULL : mem_calloc(BLOCK * e->d, sizeof *block, "encoded inputs", err);
+    double *block = keep ? NULL : mem_calloc(PIECE * e->d, sizeof *block, "encoded inputs", err);
     out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
     if (out->x == NULL && block == NULL)
         return ST_NOMEM;
-    for (size_t r0 = 0; r0 < out->n; r0 += BLOCK) { /* all rows once, if only to count */
-        size_t r1 = r0 + BLOCK < out->n ? r0 + BLOCK : out->n;
+    for (size_t r0 = 0; r0 < out->n; r0 += PIECE) { /* all rows once, if only to count */
+        size_t r1 = r0 + PIECE < out->n ? r0 + PIECE : out->n;
         double *x = keep ? out->x + r0 * e->d : block;
         for (size_t k = 0; k < ng; k++)
             for (size_t i = r0; i < r1; i++)
                 encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut);
-        spill_used((r1 - r0) * (ng + 1) * sizeof *x);
+        spill_used(touched(out->row + r0, r1 - r0) * ng);
     }
     free(block);
     return ST_OK;

@@ -4,6 +4,7 @@
 
 #include "app/order.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -96,6 +97,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
             v[m++] = c->type == COL_REAL ? c->v[row] : (double)c->code[row];
     }
     s->missing = n - m;
+    spill_used(t->n * sizeof *v);
     enum status rc = m > 0 ? order_sort(v, m, err) : ST_OK;
     if (rc == ST_OK && m > 0)
         summarise_sorted(v, m, s);
@@ -133,6 +135,7 @@ static size_t take_pairs(const struct column *x, const struct column *y, size_t 
         p[m] = (struct pair){ value_of(x, i), y->v[i] };
         m += !isnan(p[m].x) && !isnan(p[m].y);
     }
+    spill_used(n * sizeof(double)); /* steps are smaller than what the system maps around each */
     qsort(p, m, sizeof *p, by_x);
     return m;
 }

@@ -389,10 +389,20 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
         if (job->ssub)
             job->ssub[i] = job->full.src->row_scale[job->idx[i]];
     }
+    const size_t d = job->full.src->d;
     source_subset_init(&job->subset, job->full.src, job->idx, rows);
-    job->subset.base.row_scale = job->ssub;
-    job->low.log_scale = log_scale(&job->subset.base);
-    job->low.src = &job->subset.base;
+    job->xsub = mem_aligned(rows * d, sizeof *job->xsub, "the sample's inputs", err);
+    enum status rc = job->xsub ? ST_OK : ST_NOMEM;
+    for (size_t r = 0, e; rc == ST_OK && r < rows; r = e) { /* the source may be on disk: in pieces */
+        e = r + 256 < rows ? r + 256 : rows;
+        rc = job->subset.base.rows(&job->subset.base, r, e, job->xsub + r * d, err);
+    }
+    if (rc != ST_OK)
+        return rc;
+    source_array_init(&job->sample, job->xsub, rows, d, d);
+    job->sample.base.row_scale = job->ssub;
+    job->low.log_scale = log_scale(&job->sample.base);
+    job->low.src = &job->sample.base;
     job->low.y = job->ysub;
     return ST_OK;
 }
@@ -654,6 +664,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     free(job.idx);
     free(job.ysub);
     free(job.ssub);
+    free(job.xsub);
     free(job.yown);
     if (rc != ST_OK)
         tune_result_free(res);

@@ -41,6 +41,8 @@ struct tune_job {
     struct tune_level low, full;                 /* low.n == full.n && low.M == full.M: the same */
     bool have_low;                               /* low is cheaper than full */
     struct source_subset subset;
+    struct source_array sample;                  /* its rows, gathered once */
+    double *xsub;
     size_t *idx;
     double *yown, *ysub, *ssub;                  /* with row factors: of all rows; the sample's */
     struct tune_point best_low;                  /* score +inf: none yet */
