@@ -196,7 +196,7 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
 
     if (table_is_out(t)) {
         mem_format(bytes, sizeof bytes, (double)table_bytes(t));
-        ws_tell(ws, REC_NOTE, NULL, "disk", "start with more --mem", "the table (%s) is kept on "
+        ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem", "the table (%s) is kept on "
                 "disk, as it takes more than a quarter of the memory allowed; repeated rows were "
                 "not counted", bytes);
     }

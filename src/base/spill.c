@@ -132,7 +132,7 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     if (fd < 0) {
         err_named(err, ST_IO, "disk", "%s does not fit in memory, and no file can be made in %.200s: "
                   "%s", what, dir, strerror(errno));
-        err_hint(err, "start with more --mem, or TMPDIR=DIRECTORY");
+        err_hint(err, "a larger --mem, or TMPDIR=DIRECTORY");
         return -1;
     }
     unlink(name);
@@ -145,7 +145,7 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     close(fd);
     err_named(err, ST_IO, "disk", "%s needs %s on disk in %.200s, which has %s: %s", what, need, dir,
               have, strerror(rc));
-    err_hint(err, "make room, start with more --mem, or TMPDIR=DIRECTORY");
+    err_hint(err, "a larger --mem, or room on the disk, or TMPDIR=DIRECTORY");
     return -1;
 }
 
