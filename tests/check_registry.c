@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 320, D = 3, M = 48, K = 2, FORMS = 2 };
+enum { N = 256, D = 3, M = 48, K = 2, FORMS = 2 };
 static double lam2; /* 10 times the mean of k(x, x), so that the conditions are alike */
 static const double coarse_most = 0.05; /* what a solver without vanishing errors still reaches */
 static const double batch[SOLVER_MAX_PARAMS] = { 64 }; /* of stochastic ones: several an epoch */
@@ -169,14 +169,16 @@ START_TEST(every_combination)
             struct precond *p = precond_for(f, precond_at(q));
             for (size_t i = 0; solver_at(i); i++) {
                 const struct solver_ops *ops = solver_at(i);
-                const struct solve_opts o = { .rtol = way[w].rtol, .maxit = ops->coarse ? 30 : 200,
+                const struct solve_opts o = { .rtol = ops->stochastic ? fmax(1e-7, way[w].rtol) : way[w].rtol,
+                                              .maxit = ops->coarse ? 30 : 200,
                                               .pre = p, .seed = 7,
                                               .params = ops->stochastic ? batch : NULL };
                 struct solve_info info[K];
                 struct err err = { 0 };
                 double X[K * M];
-                if ((!ops->uses_precond && q > 0) || (ops->stochastic && way[w].store))
-                    continue; /* batches make their features anew in every plan */
+                const bool again = w > 0 && strcmp(precond_at(q)->name, "srht2") != 0;
+                if ((!ops->uses_precond && q > 0) || (ops->stochastic && again && q > 0))
+                    continue; /* slow ones meet every preconditioner once */
                 ck_assert_msg(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, &err) == ST_OK,
                               "%s: %s", ops->name, err.msg);
                 compare(s, ops, precond_at(q)->name, way[w].p, X, info);
@@ -202,6 +204,8 @@ START_TEST(same_bits_for_any_thread_count)
 
     for (size_t k = 0; kernel_at(k); k++)
         for (int form = 0; form < 3; form++) {
+            if (ops->stochastic && form == 1)
+                continue; /* batches make their features anew in every plan */
             ck_assert(system_new(s, k, false));
             for (size_t t = 0; t < 4; t++) {
                 struct pool *pool = pool_new(threads[t], NULL);
