@@ -5,5 +5,5 @@ TESTS += tests/check_scoring
 endif
 tests_check_scoring_SOURCES = tests/check_scoring.c
 tests_check_scoring_LDADD = $(app_tests)
-TESTS += tests/scripts/kernels.sh tests/scripts/model.sh
-EXTRA_DIST += tests/scripts/kernels.sh tests/scripts/model.sh
+TESTS += tests/scripts/kernels.sh tests/scripts/model.sh tests/scripts/sweep.sh
+EXTRA_DIST += tests/scripts/kernels.sh tests/scripts/model.sh tests/scripts/sweep.sh

@@ -146,9 +146,9 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
         return err->code;
     if (args_given(a, "out"))
         return export_start(ws, f, a, err);
-    if (ws->show) { /* the workbench shows it in a pane */
+    const char *run = args_many(a, "runs") ? args_many_at(a, "runs", 0) : "";
+    if (ws->show && ws->show(ws->show_ctx, f->name, run)) { /* the workbench shows it in a pane */
         struct rec rec;
-        ws->show(ws->show_ctx, f->name, args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
         rec_init(&rec, REC_RESULT, "plot");
         rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
         ws_emit(ws, &rec);

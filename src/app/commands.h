@@ -5,7 +5,7 @@
 #include "app/command.h"
 
 extern const struct command cmd_data_rows[], cmd_model_rows[], cmd_plot_rows[], cmd_session_rows[],
-    cmd_general_rows[];
+    cmd_general_rows[], cmd_sweep_rows[];
 
 /* Pages of `help` that are no command: "kernels", "grammar", ... false: no such page. */
 bool help_topic(const char *name, struct buf *out);

@@ -6,6 +6,7 @@ libapp_a_SOURCES += \
   src/app/batch.h \
   src/app/cmd_data.c \
   src/app/cmd_general.c \
+  src/app/cmd_sweep.c \
   src/app/command.c \
   src/app/command.h \
   src/app/commands.h \
@@ -22,5 +23,7 @@ libapp_a_SOURCES += \
   src/app/rec.h \
   src/app/script.c \
   src/app/script.h \
+  src/app/sweep.c \
+  src/app/sweep.h \
   src/app/workspace.c \
   src/app/workspace.h

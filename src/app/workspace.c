@@ -9,6 +9,7 @@
 #include "app/options.h"
 #include "app/scoring.h"
 #include "app/store.h"
+#include "app/sweep.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -27,6 +28,7 @@ struct waiting {
     const struct command *cmd;
     struct args *args;
     unsigned long group, number; /* of its line or script; its own, for `stop q3` */
+    unsigned long parent;        /* group of the statement that queued it apart; 0: none */
     unsigned depth;              /* of nested source */
     char origin[160];            /* "line 12 of mine.gps"; "" for typed lines */
 };
@@ -131,6 +133,9 @@ static void release(struct workspace *ws)
     for (size_t i = 0; i < ws->nscript; i++)
         free(ws->script[i]);
     pca_state_free(&ws->pca);
+    if (ws->sweep)
+        sweep_free(ws->sweep);
+    free(ws->sweep);
     free(ws->run);
     free(ws->data);
     free(ws->script);
@@ -381,7 +386,7 @@ static bool blocked(const struct workspace *ws, size_t k)
     if (jobs_has_group(ws->jobs, w->group))
         return true;
     for (size_t i = 0; i < k; i++) {
-        if (ws->lines->v[i].group == w->group)
+        if (ws->lines->v[i].group == w->group || ws->lines->v[i].parent == w->group)
             return true;
         load_ahead |= is_load(ws->lines->v[i].cmd);
     }
@@ -571,8 +576,8 @@ static void tell_waiting(struct workspace *ws, unsigned long group, unsigned lon
         }
 }
 
-enum status workspace_exec_from(struct workspace *ws, const char *text, const char *name,
-                                size_t first_line)
+static enum status exec_text(struct workspace *ws, const char *text, const char *name,
+                             size_t first_line, bool apart)
 {
     struct ws_line *l = ws->lines;
     struct statement *st = NULL;
@@ -587,10 +592,11 @@ enum status workspace_exec_from(struct workspace *ws, const char *text, const ch
         return rc;
     }
     w = mem_calloc(n ? n : 1, sizeof *w, "a script", &err);
-    const unsigned long group = l->executing ? l->group : ++l->groups;
+    const unsigned long group = l->executing && !apart ? l->group : ++l->groups;
     for (i = 0; w && i < n; i++) {
         place(w[i].origin, name, first_line ? st[i].line + first_line - 1 : 0);
         w[i].group = group;
+        w[i].parent = apart && l->executing ? l->group : 0;
         w[i].depth = l->executing ? l->depth + 1 : 0;
         rc = command_parse(st[i].text, &w[i].cmd, &w[i].args, &err);
         if (rc != ST_OK) {
@@ -621,6 +627,17 @@ enum status workspace_exec_from(struct workspace *ws, const char *text, const ch
     if (ws->interactive && !l->executing)
         tell_waiting(ws, group, first_number);
     return ws->errors > errors ? ST_STATE : ST_OK;
+}
+
+enum status workspace_exec_from(struct workspace *ws, const char *text, const char *name,
+                                size_t first_line)
+{
+    return exec_text(ws, text, name, first_line, false);
+}
+
+enum status workspace_exec_apart(struct workspace *ws, const char *text, const char *name)
+{
+    return exec_text(ws, text, name, 1, true);
 }
 
 enum status workspace_exec(struct workspace *ws, const char *line)

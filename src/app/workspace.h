@@ -64,6 +64,7 @@ struct options { size_t threads; size_t mem, cache; uint64_t seed; int verbosity
 struct job;
 struct job_ops;
 struct store;
+struct sweep;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
@@ -72,6 +73,7 @@ struct workspace {
     struct run **run; size_t nrun; size_t nfit, ntune;  /* order of creation */
     char last_fit[16];
     struct pca_state pca;
+    struct sweep *sweep;          /* the last one; NULL: none */
     struct options opt;
     struct sink *sinks;
     struct store *store;          /* NULL: no session */
@@ -82,8 +84,9 @@ struct workspace {
     char **script; size_t nscript; /* canonical state-changing lines so far */
     unsigned serial;              /* grows with every change; views redraw by it */
     /* Set by a full screen: `plot NAME [run]` without out= asks it to show the plot (run "" when
-     * none applies) and then says one line instead of drawing text.  NULL: nobody shows plots. */
-    void (*show)(void *ctx, const char *plot, const char *run);
+     * none applies) and then says one line instead of drawing text; false: it has no place for this
+     * one.  NULL: nobody shows plots. */
+    bool (*show)(void *ctx, const char *plot, const char *run);
     void *show_ctx;
     struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
     struct options_origin *origin; /* who set which option: options.c */
@@ -105,6 +108,8 @@ enum status workspace_exec(struct workspace *, const char *line);
 /* The same for a text from a named place (a script): messages say "line 12 of NAME". */
 enum status workspace_exec_from(struct workspace *, const char *text, const char *name,
                                 size_t first_line);
+/* From a command that is being executed: the same, but a failure drops no more than this text. */
+enum status workspace_exec_apart(struct workspace *, const char *text, const char *name);
 /* Statements that wait in line; and each (NULL past the end). */
 size_t workspace_waiting(const struct workspace *);
 const char *workspace_waiting_at(const struct workspace *, size_t i, unsigned long *number);
@@ -154,6 +159,7 @@ void ws_run_free(struct run *);
 
 /* Figures: every plot by name (plots.c): a row table as for commands.  run NULL: the last that
  * fits; args NULL (the screen's live panes): every key at its default. */
+struct figure *sweep_figure(struct workspace *, struct run *, const struct args *, struct err *);
 struct plot_ops { const char *name, *title, *axes, *help;
                   struct figure *(*make)(struct workspace *, struct run *, const struct args *,
                                          struct err *); };

@@ -327,7 +327,7 @@ static void on_rec(void *ctx, const struct rec *r)
     page_result(d, r);
 }
 
-static void on_show(void *ctx, const char *plot, const char *run)
+static bool on_show(void *ctx, const char *plot, const char *run)
 {
     static const struct { const char *plot; size_t view; } where[] = {
         { "columns", VIEW_DATA }, { "residual", VIEW_RESIDUAL }, { "nmll", VIEW_NMLL },
@@ -344,7 +344,9 @@ static void on_show(void *ctx, const char *plot, const char *run)
                 calib_show(&d->view[VIEW_CALIB], plot);
             if (where[i].view == VIEW_DATA)
                 data_show_plot(&d->view[VIEW_DATA]);
+            return true;
         }
+    return false; /* a page of text */
 }
 
 static void on_matches(void *ctx, char *const *match, size_t n)

@@ -1,0 +1,316 @@
+/* app/cmd_sweep.c -- the command `sweep`: queues the statements of each point as `source` does, each
+ * point on its own so that one that fails does not stop the others, and then its own table. */
+#include "app/commands.h"
+#include "app/grid.h"
+#include "app/sweep.h"
+#include "app/workspace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The run that point i made: the last of its kind before the next point began. */
+static const struct run *run_of(const struct workspace *ws, const struct sweep *s, size_t i)
+{
+    if (s->first[i] == SIZE_MAX)
+        return NULL;
+    const size_t end = i + 1 < s->npoints && s->first[i + 1] != SIZE_MAX ? s->first[i + 1] : ws->nrun;
+    const struct run *found = NULL;
+
+    for (size_t r = s->first[i]; r < end && r < ws->nrun; r++)
+        if ((ws->run[r]->kind == RUN_FIT) == s->fits)
+            found = ws->run[r];
+    return found;
+}
+
+enum measure { RMSE, NLPD, COVERAGE, NMLL, ITERATIONS, SECONDS, MEASURES };
+static const struct { const char *key, *head, *show; } measures[MEASURES] = {
+    { "rmse_scaled", "rmse/sd", "rmse" },  { "nlpd_scaled", "nlpd", "nlpd" },
+    { "coverage95", "cover95", "coverage" }, { "nmll", "nmll", "nmll" },
+    { "iterations", "it", "iterations" },  { "seconds", "seconds", "seconds" },
+};
+
+static double measure(const struct run *r, enum measure m)
+{
+    const bool fit = r && r->kind == RUN_FIT, scored = r && r->has_score;
+
+    switch (m) {
+    case RMSE: return scored ? r->score_scaled.rmse : NAN;
+    case NLPD: return scored ? r->score_scaled.nlpd : NAN;
+    case COVERAGE: return scored ? r->score_scaled.coverage95 : NAN;
+    case NMLL: return r && !fit && r->state != RUN_FAILED ? r->tune.best.nmll : NAN;
+    case ITERATIONS:
+        return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING ? (double)r->info.iterations
+                                                                               : NAN;
+    case SECONDS: return r && r->ended > r->started ? r->ended - r->started : NAN;
+    case MEASURES: break;
+    }
+    return NAN;
+}
+
+static bool wanted(const struct sweep *s, enum measure m)
+{
+    return s->fits ? m != NMLL : m == NMLL || m == SECONDS;
+}
+
+static void mean_and_sd(const struct workspace *ws, const struct sweep *s, enum measure m,
+                        double *mean, double *sd)
+{
+    double sum = 0.0, squares = 0.0, n = 0.0;
+
+    for (size_t i = 0; i < s->npoints; i++) {
+        const double v = measure(run_of(ws, s, i), m);
+        if (isfinite(v)) {
+            sum += v;
+            n += 1.0;
+        }
+    }
+    *mean = n > 0.0 ? sum / n : NAN;
+    for (size_t i = 0; i < s->npoints; i++) {
+        const double v = measure(run_of(ws, s, i), m);
+        if (isfinite(v))
+            squares += (v - *mean) * (v - *mean);
+    }
+    *sd = n > 1.0 ? sqrt(squares / (n - 1.0)) : NAN;
+}
+
+static void put(struct grid *g, double v)
+{
+    char text[32] = "";
+
+    if (isfinite(v))
+        text_number(text, sizeof text, v);
+    grid_cell(g, text, 0);
+}
+
+static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct grid *g, struct rec *r)
+{
+    for (size_t i = 0; i < s->npoints; i++) {
+        const struct run *run = run_of(ws, s, i);
+        rec_item(r);
+        for (size_t k = 0; k < s->nkeys; k++) {
+            const char *v = s->key[k].value[sweep_index(s, i, k)];
+            rec_str(r, s->key[k].name, v);
+            grid_cell(g, v, 32);
+        }
+        rec_str(r, "run", run ? run->id : NULL);
+        rec_str(r, "state", run ? run_state_name(run->state) : NULL);
+        grid_cell(g, run ? run->id : "-", 0);
+        for (int m = 0; m < MEASURES; m++) {
+            if (!wanted(s, m))
+                continue;
+            rec_num(r, measures[m].key, measure(run, m));
+            put(g, measure(run, m));
+        }
+        rec_close(r);
+    }
+}
+
+static void sweep_means(const struct workspace *ws, const struct sweep *s, struct grid *g, struct rec *r)
+{
+    double mean[MEASURES], sd[MEASURES];
+
+    for (int m = 0; m < MEASURES; m++)
+        mean_and_sd(ws, s, m, &mean[m], &sd[m]);
+    for (int which = 0; which < 2; which++) {
+        rec_open(r, which ? "sd" : "mean");
+        grid_cell(g, which ? "sd" : "mean", 0);
+        for (size_t k = 0; k < s->nkeys; k++)
+            grid_cell(g, "", 0);
+        for (int m = 0; m < MEASURES; m++)
+            if (wanted(s, m)) {
+                rec_num(r, measures[m].key, which ? sd[m] : mean[m]);
+                put(g, which ? sd[m] : mean[m]);
+            }
+        rec_close(r);
+    }
+}
+
+static enum status sweep_table(struct workspace *ws, struct err *err)
+{
+    const struct sweep *s = ws->sweep;
+    bool right[SWEEP_KEYS + 1 + MEASURES] = { false };
+    struct grid g;
+    struct rec r;
+    size_t cols = 0;
+
+    if (!s) {
+        err_set(err, ST_STATE, "nothing has been swept yet");
+        err_hint(err, "sweep rank=256,512,1024");
+        return ST_STATE;
+    }
+    rec_init(&r, REC_RESULT, "sweep");
+    cols = s->nkeys + 1;
+    for (int m = 0; m < MEASURES; m++)
+        if (wanted(s, m))
+            right[cols++] = true;
+    grid_init(&g, cols);
+    for (size_t k = 0; k < s->nkeys; k++)
+        grid_cell(&g, s->key[k].name, 0);
+    grid_cell(&g, "run", 0);
+    for (int m = 0; m < MEASURES; m++)
+        if (wanted(s, m))
+            grid_cell(&g, measures[m].head, 0);
+    rec_str(&r, "show", s->show);
+    rec_array(&r, "points");
+    sweep_rows(ws, s, &g, &r);
+    rec_array_close(&r);
+    sweep_means(ws, s, &g, &r);
+    grid_print(&g, right, &r.text);
+    rec_text(&r, "  plot sweep draws it");
+    grid_free(&g);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* The first line of all statements of a point is `sweep point=i`. */
+static enum status sweep_mark(struct workspace *ws, const char *text, struct err *err)
+{
+    size_t i;
+    char more;
+
+    if (!ws->sweep || sscanf(text, "point=%zu%c", &i, &more) != 1 || i >= ws->sweep->npoints)
+        return err_set(err, ST_USAGE, "sweep point= is what sweep writes for itself");
+    ws->sweep->first[i] = ws->nrun;
+    return ST_OK;
+}
+
+static enum status sweep_start(struct workspace *ws, struct sweep *s, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    s->first = mem_calloc(s->npoints, sizeof *s->first, "a sweep", err);
+    if (!s->first)
+        return ST_NOMEM;
+    for (size_t i = 0; i < s->npoints; i++)
+        s->first[i] = SIZE_MAX;
+    for (size_t i = 0; rc == ST_OK && i < s->npoints; i++) {
+        struct buf lines = { 0 };
+        sweep_statements(s, i, &lines);
+        rc = lines.failed ? err_nomem(err, lines.len, "a sweep")
+                          : workspace_exec_apart(ws, buf_str(&lines), "sweep");
+        buf_free(&lines);
+    }
+    if (rc == ST_OK)
+        rc = workspace_exec_apart(ws, "sweep", "sweep");
+    return rc;
+}
+
+static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *text = args_text(a, "grid");
+    struct sweep s;
+
+    if (!text || !*text)
+        return sweep_table(ws, err);
+    if (!strncmp(text, "point=", 6))
+        return sweep_mark(ws, text, err);
+    enum status rc = sweep_parse(text, &s, err);
+    if (rc != ST_OK)
+        return rc;
+    struct sweep *kept = mem_calloc(1, sizeof *kept, "a sweep", err);
+    if (!kept) {
+        sweep_free(&s);
+        return ST_NOMEM;
+    }
+    if (ws->sweep)
+        sweep_free(ws->sweep);
+    free(ws->sweep);
+    *kept = s;
+    ws->sweep = kept;
+    rc = sweep_start(ws, kept, err);
+    if (rc != ST_OK && err->code == ST_OK) /* a point that does not parse has been told */
+        err_set(err, rc, "sweep: a point cannot be run");
+    return rc;
+}
+
+/* ---- the plot ---- */
+
+static bool numeric(const struct sweep_key *k, double *x)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (!text_scaled(k->value[i], &x[i]))
+            return false;
+    return true;
+}
+
+/* Evenly spaced on the log scale rather than on the plain one? */
+static bool wants_log(const double *x, size_t n)
+{
+    return n > 2 && x[0] > 0.0 && x[n - 1] / x[0] >= 4.0 && x[2] - x[1] > 1.4 * (x[1] - x[0]);
+}
+
+static enum status add_curve(struct figure *f, const struct workspace *ws, const struct sweep *s,
+                             size_t outer, enum measure m, const double *x, struct err *err)
+{
+    double y[SWEEP_VALUES];
+    struct buf title = { 0 };
+    const size_t n = s->key[0].n;
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = measure(run_of(ws, s, outer * n + i), m);
+    for (size_t k = 1; k < s->nkeys; k++)
+        buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
+                   s->key[k].value[sweep_index(s, outer * n, k)]);
+    const bool ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
+    buf_free(&title);
+    return ok ? ST_OK : ST_NOMEM;
+}
+
+struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    const struct sweep *s = ws->sweep;
+    enum measure m = RMSE;
+    double x[SWEEP_VALUES], best = INFINITY;
+    size_t at = SIZE_MAX;
+
+    (void)r, (void)a;
+    if (!s)
+        return figure_empty("sweep", "Nothing has been swept yet. try: sweep rank=256,512,1024", err);
+    while (strcmp(measures[m].show, s->show))
+        m++;
+    const bool numbers = numeric(&s->key[0], x);
+    for (size_t i = 0; !numbers && i < s->key[0].n; i++)
+        x[i] = (double)i + 1.0;
+    struct figure *f = figure_new("sweep", "Sweep", err);
+    bool ok = f && figure_label(f, s->key[0].name, measures[m].head, err) == ST_OK;
+    if (ok) {
+        f->x.log = numbers && wants_log(x, s->key[0].n);
+        f->x.whole = !numbers;
+    }
+    for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++)
+        ok = add_curve(f, ws, s, outer, m, x, err) == ST_OK;
+    for (size_t i = 0; i < s->npoints; i++)
+        if (measure(run_of(ws, s, i), m) < best) {
+            best = measure(run_of(ws, s, i), m);
+            at = i;
+        }
+    if (ok && at != SIZE_MAX && m != COVERAGE) {
+        struct buf words = { 0 };
+        for (size_t k = 0; k < s->nkeys; k++)
+            buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
+        ok = figure_verdict(f, err, "least %s: %.4g at%s", measures[m].head, best, buf_str(&words)) == ST_OK;
+        buf_free(&words);
+    }
+    if (!ok) {
+        figure_free(f);
+        return NULL;
+    }
+    return f;
+}
+
+const struct command cmd_sweep_rows[] = {
+    { "sweep", "work", "A grid of settings as one table and plot", "sweep rank=32,64,128",
+      { { "grid", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+          "key=values of fit and tune, kernel=, data=, split= (columns; file=FILE); show=, tune='..', fit='..'" } },
+      CMD_BARRIER, cmd_sweep,
+      "Each point is a fit and a score; with show=nmll a tuning at the values given. Values: a,b,c; a..b;\n"
+      "a..b/step; a..b*2; name0..name4. sweep alone shows the last table again; plot sweep draws it.\n"
+      "show=rmse|nlpd|nmll|coverage|iterations|seconds. A sweep over split=, kernel= or data= tunes at each point.\n"
+      "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
+      "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'" },
+    { .name = NULL },
+};

@@ -1,0 +1,52 @@
+#!/bin/sh
+# tests/scripts/sweep.sh -- grids of settings: values, statements, tables, what fails.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+data='demo friedman1 n=300 seed=2; split test=25% seed=1; kernel rbf(l=4); set noise=0.2'
+points() { printf '%s\n' "$out" | grep '"command":"sweep"' | tail -n 1 | grep -o "\"$1\":[^,}]*" | head -n "$2" | cut -d: -f2 | tr -d '"' | tr '\n' ' '; }
+
+run --format json -e "$data; sweep rank=8..64 fit='features=256 solver=pcg plan=regenerate'; plot sweep out=s.csv"
+is "a sweep ends with 0" $rc 0
+is "ranks double" "$(points rank 4)" "8 16 32 64 "
+it=$(points iterations 4)
+ok "a larger rank needs fewer iterations" sh -c "set -- $it; test \$1 -gt \$4"
+is "the plot has a point for each" "$(grep -c '^' s.csv)" 5
+run --format json -e "$data; fit rank=8 features=256 solver=pcg plan=regenerate"
+ok "a point is the fit that one would type" test "$(printf '%s\n' "$out" | sed -n 's/.*"command":"fit".*"iterations":\([0-9]*\).*/\1/p')" = "${it%% *}"
+
+run --format json -e "$data; sweep l=1,2..4,9 noise=0.1,0.3 show=nmll"
+is "lists and intervals, the first key fastest" "$(points l 10)" "1 2 3 4 9 1 2 3 4 9 "
+is "and the second" "$(points noise 10)" "0.1 0.1 0.1 0.1 0.1 0.3 0.3 0.3 0.3 0.3 "
+nmll=$(points nmll 1)
+run --format json -e "$data; tune l=1 noise=0.1"
+has "each is the value that tune gives" "$out" "\"nmll\":${nmll% }"
+
+# Splits by column, their mean; a kernel with commas; quotes.
+awk 'BEGIN { srand(2); print "a,b,y,s0,s1,s2"; for (i = 0; i < 120; i++) { a = rand(); b = rand();
+    printf "%.4f,%.4f,%.4f,%d,%d,%d\n", a, b, sin(5 * a) + b + 0.1 * rand(), i % 4 == 0, i % 4 == 1, i % 4 == 2 } }' >d.csv
+cut -d, -f4-6 d.csv >masks.csv
+cut -d, -f1-3 d.csv >xy.csv
+run --format json -e "open xy.csv; sweep split=s0..s2 kernel=rbf,'matern(nu=3/2,ard)' file=masks.csv tune='evals=5' fit=''"
+is "splits and kernels" $rc 0
+is "six points" "$(points split 6)" "s0 s1 s2 s0 s1 s2 "
+has "with mean and sd" "$out" '"mean":{"rmse_scaled":0'
+run -e "open xy.csv; sweep kernel=rbf,'matern(nu=3/2,ard)' tune='evals=5'; sweep"
+is "the table comes again" "$(printf '%s\n' "$out" | grep -c '^matern(nu=3/2,ard) *r2')" 2
+
+# What fails at one point does not stop the others; what cannot be parsed runs nothing.
+run --format json -k -e "$data; sweep features=1,64,128 fit='solver=direct'"
+has "a point that cannot be" "$err$out" 'features=1'
+run --format json -e "$data; sweep features=64,128 nonsense=1,2"
+ok "an unknown key" test $rc -ne 0
+has "is named" "$out" 'nonsense'
+run -e "$data; sweep rank="
+has "no values" "$err" 'no values'
+run -e "$data; sweep l=-1..5"
+has "an interval that needs a step" "$err" 'needs a step'
+run -e "$data; sweep l=1,2,3,4,5,6,7,8,9,10 noise=1,2,3,4,5,6,7,8,9,10 rank=1,2,3,4,5"
+has "too many points" "$err" 'too many'
+run -e "$data; sweep show=beauty l=1,2"
+has "what to show" "$err" 'one of rmse'
+run -e "sweep"
+has "nothing yet" "$err" 'nothing has been swept'
+finish
