@@ -46,6 +46,11 @@ static const struct { const char *text; double hp[12]; double c; } list[] = {
     { "rbf(ard=3)", { 0.7, 1.5, 4.0 }, 1.5 },
     { "arccos(ard=3) + rbf", { 0.7, 1.5, 4.0, 1.1, 0.5 }, 2.0 },
     { "periodic(ard=3) * rbf(ard=3)", { 0.9, 1.5, 3.0, 2.1, 0.7, 1.5, 4.0 }, 1.5 },
+    { "rbf(ard=1:2:1)", { 0.7, 2.5 }, 1.5 },
+    { "matern(nu=1/2,ard=1x2:2)", { 2.0, 5.0 }, 2.0 },
+    { "arccos(ard=1:2:1) + rbf(ard=3)", { 0.7, 1.5, 4.0, 1.1, 0.9, 0.5 }, 2.0 },
+    { "periodic(ard=1:2x2) * erf(ard=1:2x2) + poly(degree=2,ard=1:2x2)",
+      { 0.9, 3.0, 2.1, 1.5, 0.8, 0.7, 1.8, 2.5, 0.4 }, 3.0 },
 };
 enum { LIST = sizeof list / sizeof list[0], N = 37, D = 3 };
 
@@ -124,7 +129,57 @@ START_TEST(golden_groups)
         for (size_t j = 0; j < n; j++)
             ck_assert(support_close(kernel_exact(&k, l, d, X + i * d, X + j * d, NULL), K[i * n + j],
                                     1e-12));
+    const struct kernel three = parsed("rbf(ard=1x4:2x3:3x3)");
+    const double s3[3] = { 1.0 / 0.4, 1.0 / 1.1, 1.0 / 2.0 };
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            ck_assert(support_close(kernel_exact(&three, s3, d, X + i * d, X + j * d, NULL),
+                                    K[i * n + j], 1e-12));
     free(X), free(K);
+}
+END_TEST
+
+/* The golden matrices from features of each of their inputs. */
+START_TEST(golden_features)
+{
+    static const struct { const char *golden, *text; double hp[3], factor, c; } map[] = {
+        { "arccos1", "arccos", { 0.5 / 1.2 }, 0.25, 1.6 }, /* c / sqrt(M), relative */
+        { "erf", "erf", { 1.0 / 1.2, 0.5 }, 1.0, -0.6 },   /* absolute */
+        { "poly2c1", "poly(degree=2,c=1)", { 1.0 }, 1.0, 1.5 },
+    };
+    static const int dims[] = { 1, 3, 10, 20 };
+    enum { M = 4096, SEEDS = 3 };
+    const struct kernel k = parsed(map[_i].text);
+
+    for (int at = 0; at < 4; at++) {
+        char name[64];
+        size_t n, d, r, c;
+        snprintf(name, sizeof name, "kern_X_d%d", dims[at]);
+        double *X = support_golden(name, &n, &d);
+        snprintf(name, sizeof name, "kern_K_%s_d%d", map[_i].golden, dims[at]);
+        double *K = support_golden(name, &r, &c);
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            struct featmap *fm = featmap_new(&k, d, M, seed, NULL);
+            double *Z = calloc(n * M + interp_work(fm), sizeof *Z), sum = 0.0;
+            for (size_t i = 0; i < n; i++)
+                interp_row(fm, map[_i].hp, X + i * d, Z + i * M, NULL, 0, Z + n * M);
+            for (size_t i = 0; i < n; i++)
+                for (size_t j = 0; j < n; j++) {
+                    double v = 0.0;
+                    for (size_t m = 0; m < M; m++)
+                        v += Z[i * M + m] * Z[j * M + m];
+                    v = map[_i].factor * v - K[i * n + j];
+                    if (map[_i].c > 0.0)
+                        v /= sqrt(K[i * n + i] * K[j * n + j]);
+                    sum += v * v / (double)(n * n);
+                }
+            ck_assert_msg(sqrt(sum) <= fabs(map[_i].c) / sqrt(M), "%s seed %d: rms %g of %g", name,
+                          (int)seed, sqrt(sum), fabs(map[_i].c) / sqrt(M));
+            featmap_free(fm);
+            free(Z);
+        }
+        free(X), free(K);
+    }
 }
 END_TEST
 
@@ -177,6 +232,76 @@ START_TEST(names_and_bounds)
     const double want[] = { 2, 4, 3, 5, 6 };
     for (size_t i = 0; i < 5; i++)
         ck_assert(hp[i] == want[i]);
+}
+END_TEST
+
+/* Groups of inputs: written, bound to data, written again, bound to other data. */
+START_TEST(groups_are_bound)
+{
+    static const struct { const char *text, *bound; } said[] = {
+        { "rbf ard", "rbf(ard=5)" },
+        { "matern(nu=3/2) ard", "matern(nu=3/2,ard=5)" },
+        { "rbf(ard=group)", "rbf(ard=1:2x2:1:3)" },
+        { "matern(nu=3/2) ard=group + linear * rbf(ard)",
+          "matern(nu=3/2,ard=1:2x2:1:3) + linear * rbf(ard=5)" },
+    };
+    static const char *const wrong[] = { "rbf(ard=2x3)", "rbf(ard=1:3)", "rbf(ard=1x0)", "rbf(ard=1x)",
+                                         "linear(ard=group)", "rbf(ard=1x3:2) * erf(ard=1x4)",
+                                         "rbf(ard=1x3) + erf(ard=group)", "rbf(ard=1x9999)",
+                                         "rbf(ard=groups)", "rbf arda" };
+    const size_t group[] = { 70, 3, 3, 70, 5 }, other[] = { 70, 3, 3, 3, 5 };
+    size_t from[KERNEL_MAX_HP];
+    struct err err = { 0 };
+    struct kernel k;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(kernel_parse(wrong[i], &k, NULL, &err) != ST_OK, "%s", wrong[i]);
+        ck_assert(err.msg[0] != '\0');
+    }
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        k = parsed(said[i].text);
+        const bool groups = kernel_has_groups(&k);
+        ck_assert_int_eq(kernel_bind_groups(&k, 5, group, from, NULL), ST_OK);
+        for (int again = 0; again < 2; again++) { /* what is printed is read as the same */
+            struct buf b = { 0 };
+            kernel_print(&k, &b);
+            ck_assert_str_eq(buf_str(&b), said[i].bound);
+            k = parsed(said[i].bound);
+            buf_free(&b);
+        }
+        ck_assert_int_eq(kernel_bind_groups(&k, 5, group, from, NULL), ST_OK);
+        ck_assert_int_eq(kernel_bind(&k, 5, from, NULL), ST_OK);
+        ck_assert_int_eq(kernel_bind(&k, 6, from, &err), ST_SHAPE);
+        ck_assert_int_eq(kernel_bind_groups(&k, 5, other, from, &err), groups ? ST_SHAPE : ST_OK);
+        ck_assert(!groups || strstr(err.hint, "ard=group"));
+    }
+    const size_t want[] = { 0, 1, 1, 0, 2 };
+    for (size_t i = 0; i < 5; i++) { /* 3 of the first, weight last */
+        ck_assert_uint_eq(kernel_lengthscale_of(&k, 0, i), want[i]);
+        ck_assert(kernel_lengthscale_of(&k, 1, i) == SIZE_MAX);
+        ck_assert_uint_eq(kernel_lengthscale_of(&k, 2, i), 3 + i);
+    }
+    ck_assert_uint_eq(kernel_nhp(&k), 9);
+
+    /* one input, one group; more inputs than lengthscales are possible, and more groups */
+    k = parsed("rbf(ard=group)");
+    ck_assert_int_eq(kernel_bind_groups(&k, 1, group, from, NULL), ST_OK);
+    struct buf b = { 0 };
+    kernel_print(&k, &b);
+    ck_assert_str_eq(buf_str(&b), "rbf(ard=1x1)");
+    buf_free(&b);
+    k = parsed("rbf(ard=1x1)");
+    ck_assert_uint_eq(kernel_nhp(&k), 1);
+    size_t many[900];
+    for (size_t i = 0; i < 900; i++)
+        many[i] = i % 9;
+    k = parsed("rbf(ard=group)");
+    ck_assert_int_eq(kernel_bind_groups(&k, 900, many, from, NULL), ST_OK);
+    ck_assert_uint_eq(kernel_nhp(&k), 9);
+    k = parsed("rbf(ard=group)");
+    ck_assert_int_eq(kernel_bind(&k, 900, from, &err), ST_LIMIT);
+    k = parsed("rbf(ard=group)");
+    ck_assert_int_eq(kernel_bind(&k, KERNEL_MAX_GROUPED + 1, from, &err), ST_LIMIT);
 }
 END_TEST
 
@@ -493,6 +618,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, exact_gradients, 0, LIST);
     tcase_add_test(t, names_and_bounds);
+    tcase_add_test(t, groups_are_bound);
     tcase_add_loop_test(t, features_approximate, 0, LIST);
     tcase_add_loop_test(t, backend_reads_the_steps, 0, LIST);
     tcase_add_loop_test(t, same_bits, 0, LIST);
@@ -505,6 +631,7 @@ int main(void)
     if (support_shared("golden/kern_X_d1.csv")) {
         tcase_add_loop_test(t, golden_matrices, 0, (int)(sizeof gold / sizeof gold[0]));
         tcase_add_test(t, golden_groups);
+        tcase_add_loop_test(t, golden_features, 0, 3);
         tcase_add_test(t, golden_polynomial);
     }
     suite_add_tcase(s, t);

@@ -256,7 +256,7 @@ static enum status cpu_set(void *state, const double *hp, struct err *err)
         if (t)
             c->seg[i].out = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
         for (size_t j = 0; t && j < t->d; j++) {
-            const double inv = 1.0 / hp[t->steps[0].index + (t->nl > 1 ? j : 0)];
+            const double inv = 1.0 / hp[fm_lengthscale(&t->steps[0], j)];
             c->term[i].inv[j] = inv;
             c->term64[i].inv[j] = inv;
             if (c->term[i].wide)
@@ -835,7 +835,7 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
         term_back(real, t, n, z, B, ld, v, u);
         for (size_t k = 0; k < n; k++)
             for (size_t j = 0; j < d; j++) {
-                const size_t h = t->hp0 + (t->nl > 1 ? j : 0);
+                const size_t h = fm_lengthscale(&t->steps[0], j);
                 grad[h] -= u[j * L + k] * x[k * d + j] / c->hp[h];
             }
     }

@@ -10,7 +10,8 @@
 /* From the row to a vector of phases or gains. */
 struct link {
     enum fm_op in;             /* FM_SCALE_IN, FM_CIRCLE */
-    size_t l, nl, period;      /* hyperparameters; l FM_NONE: the row as it is */
+    const struct fm_step *first; /* the step that reads the row: its lengthscales */
+    size_t l, period;          /* hyperparameters; l FM_NONE: the row as it is */
     bool append;
     size_t append_hp;
     double value;              /* appended */
@@ -35,11 +36,10 @@ static bool cut_link(const struct fm_step **at, const struct fm_step *end, struc
 {
     const struct fm_step *s = *at;
 
-    *k = (struct link){ .in = s->op, .l = s->index, .nl = s->also, .perm = FM_NONE,
+    *k = (struct link){ .in = s->op, .first = s, .l = s->index, .perm = FM_NONE,
                         .scale = FM_NONE, .append_hp = FM_NONE, .end = FM_ONE };
     if (s->op == FM_CIRCLE) {
         k->period = s->also;
-        k->nl = s->also - s->index;
     } else if (s->op != FM_SCALE_IN) {
         return false;
     }
@@ -311,7 +311,7 @@ static void input_back(const struct back *k, size_t i, double *grad)
 
     for (size_t r = 0; r < k->n; r++) {
         for (size_t j = 0; link->l != FM_NONE && j < t->d; j++) {
-            const size_t h = link->l + (link->nl > 1 ? j : 0);
+            const size_t h = fm_lengthscale(link->first, j);
             if (link->in == FM_SCALE_IN) {
                 grad[h] -= ub[j * L + r] * u[j * L + r];
                 continue;

@@ -10,7 +10,7 @@ static void N(input)(const struct link *k, const struct fm_term *t, const struct
 
     memset(u, 0, t->D * L * sizeof *u);
     for (size_t i = 0; i < d; i++) {
-        const double inv = k->l == FM_NONE ? 1.0 : 1.0 / hp[k->l + (k->nl > 1 ? i : 0)];
+        const double inv = k->l == FM_NONE ? 1.0 : 1.0 / hp[fm_lengthscale(k->first, i)];
         for (size_t r = 0; r < L; r++) {
             const double v = x[(r < n ? r : 0) * ldx + i];
             if (k->in == FM_SCALE_IN) {

@@ -71,7 +71,7 @@ static size_t hp_at(struct kernel_place p, size_t i)
 }
 
 /* Moves a kernel's steps to its place among those of its product. */
-static void place_steps(struct fm_step *s, size_t n, struct kernel_place p,
+static void place_steps(struct fm_step *s, size_t n, struct kernel_place p, const uint8_t *group,
                         const struct needs *before)
 {
     for (size_t i = 0; i < n; i++)
@@ -80,6 +80,7 @@ static void place_steps(struct fm_step *s, size_t n, struct kernel_place p,
         case FM_CIRCLE:
         case FM_APPEND:
             s[i].index = hp_at(p, s[i].index);
+            s[i].group = group;
             s[i].also = s[i].op == FM_CIRCLE ? hp_at(p, s[i].also) : p.nl;
             break;
         case FM_SIGN:
@@ -112,7 +113,7 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
     for (size_t i = t; s && i < end; i++) {
         const size_t own = factor_steps(&k->term[i], end == t + 1, s + *n);
         const struct needs r = needs_of(s + *n, own, d);
-        place_steps(s + *n, own, kernel_place(k, i), all);
+        place_steps(s + *n, own, kernel_place(k, i), k->term[i].grouped ? k->group : NULL, all);
         all->signs += r.signs;
         all->perms += r.perms;
         all->scales += r.scales;
@@ -185,7 +186,8 @@ static struct featmap *map_alloc(const struct kernel *k, size_t d, size_t M, str
     return fm;
 }
 
-/* Steps and sizes of the product that begins at kernel t; columns come later.  D 0: chosen. */
+/* Steps and sizes of the product that begins at kernel t; columns come later.  D 0: chosen.  k: the
+ * map's own, as steps point to its groups. */
 static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t at, size_t d,
                              size_t D, struct needs *r, struct err *err)
 {
@@ -362,7 +364,7 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
         return NULL;
     }
     for (size_t i = 0; i < k->nterms; i++)
-        if (k->term[i].ard != 0 && k->term[i].ard != d) {
+        if (k->term[i].ard != 0 && (k->term[i].grouped ? k->ngrouped : k->term[i].ard) != d) {
             err_set(err, ST_SHAPE, "a kernel with a lengthscale for each input is drawn for as many "
                     "inputs as it has, not %zu", d);
             return NULL;
@@ -392,7 +394,7 @@ struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t
     if (!fm)
         return NULL;
     struct fm_term *t = &fm->term[0];
-    if (term_plan(t, k, 0, d, D, &r, err) != ST_OK || term_alloc(t, mf, &r, err) != ST_OK) {
+    if (term_plan(t, &fm->kernel, 0, d, D, &r, err) != ST_OK || term_alloc(t, mf, &r, err) != ST_OK) {
         featmap_free(fm);
         return NULL;
     }

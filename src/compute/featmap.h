@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum fm_op {
-    FM_SCALE_IN, /* v = x * (1/l): hp[index], with ARD hp[index + i]; pads with zeros to D; index
+    FM_SCALE_IN, /* v = x * (1/l): hp[index], with ARD fm_lengthscale; pads with zeros to D; index
                   * FM_NONE: x itself                                                   */
     FM_CIRCLE,   /* v = (cos a_i, sin a_i) / l pairs, a_i = 2 pi x_i / hp[also]; l as above */
     FM_APPEND,   /* v_d = value, times hp[index] unless FM_NONE                         */
@@ -36,14 +36,28 @@ enum fm_op {
     FM_ONE,      /* z = 1: one column                                                   */
 };
 #define FM_NONE SIZE_MAX
-struct fm_step { enum fm_op op; size_t index, also; double value; };
+struct fm_step {
+    enum fm_op op;
+    size_t index, also;
+    double value;
+    const uint8_t *group; /* of each input, where groups have a lengthscale each; NULL */
+};
+/* The hyperparameter that is the lengthscale of input i in FM_SCALE_IN (also: how many) and
+ * FM_CIRCLE (the period follows them). */
+static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
+{
+    const size_t nl = s->op == FM_CIRCLE ? s->also - s->index : s->also;
+
+    return s->index + (nl < 2 ? 0 : s->group ? s->group[i] : i);
+}
+
 
 /* One block of columns made by one list of steps, repeated over nb blocks of D. */
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
     size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
-    size_t hp0, nl;        /* first hyperparameter of this term; lengthscales of its first kernel: 1
-                            * or d (ARD) */
+    size_t hp0, nl;        /* first hyperparameter of this term; lengthscales of its first kernel: 1,
+                            * d (ARD) or one for each group of inputs */
     size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
     bool phase64;          /* heavy tails: project in float64 */
     bool paired;           /* ends in FM_SINCOS */

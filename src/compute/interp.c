@@ -43,7 +43,7 @@ static void circle(const struct fm_term *t, const struct fm_step *s, const doubl
                    const double *x, double *v)
 {
     for (size_t i = 0; i < t->d; i++) {
-        const double l = hp[s->index + (s->also - s->index > 1 ? i : 0)];
+        const double l = hp[fm_lengthscale(s, i)];
         v[2 * i] = cos(2.0 * M_PI * x[i] / hp[s->also]) / l;
         v[2 * i + 1] = sin(2.0 * M_PI * x[i] / hp[s->also]) / l;
     }
@@ -66,8 +66,7 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
         case FM_SCALE_IN:
             memset(v, 0, D * sizeof *v);
             for (size_t i = 0; i < t->d; i++)
-                v[i] = x[i] / (step->index == FM_NONE ? 1.0
-                                                      : hp[step->index + (step->also > 1 ? i : 0)]);
+                v[i] = x[i] / (step->index == FM_NONE ? 1.0 : hp[fm_lengthscale(step, i)]);
             break;
         case FM_CIRCLE:
             memset(v, 0, D * sizeof *v);

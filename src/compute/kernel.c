@@ -2,7 +2,9 @@
  *
  *     expression := term { ("+" | "*") term }       a product binds more than a sum
  *     term       := name [ "(" [ setting { "," setting } ] ")" ]
- *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" inputs ] */
+ *                 [ "ard" ]
+ *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" which ]
+ *     which      := inputs | "group" | group [ "x" inputs ] { ":" group [ "x" inputs ] } */
 #include "compute/kernel.h"
 
 #include "base/text.h"
@@ -192,8 +194,59 @@ static enum status set_value(struct parser *p, struct kterm *term, double *hp, c
     return err_set(p->err, ST_NOT_FOUND, "kernel %s has no parameter \"%s\"", ops->name, name);
 }
 
-/* "ard", or "ard=8": the kernel of a model knows its inputs. */
-static enum status parse_ard(struct parser *p, struct kterm *term)
+static bool parse_count(struct parser *p, double most, size_t *out)
+{
+    const char *was = p->at;
+    double v;
+
+    if (parse_plain_number(p, &v) && v >= 1.0 && v <= most && v == floor(v))
+        return *out = (size_t)v, true;
+    p->at = was;
+    return false;
+}
+
+static enum status groups_differ(struct err *err)
+{
+    return err_set(err, ST_USAGE, "all kernels of an expression have the same groups of inputs");
+}
+
+/* "1x4:2:1": the groups of inputs, in order of appearance. */
+static enum status parse_groups(struct parser *p, struct kernel *k, struct kterm *term)
+{
+    uint8_t group[KERNEL_MAX_GROUPED];
+    size_t n = 0, groups = 0;
+
+    for (;;) {
+        size_t g, times = 1;
+        if (!parse_count(p, (double)(groups + 1), &g))
+            return parse_fail(p, "the number of a group, the next new one or one of those before");
+        if (g > KERNEL_MAX_HP - 8)
+            return err_set(p->err, ST_LIMIT, "at most %d groups of inputs", KERNEL_MAX_HP - 8);
+        if (*p->at == 'x') {
+            p->at++;
+            if (!parse_count(p, 1e9, &times))
+                return parse_fail(p, "a number of inputs");
+        }
+        if (times > KERNEL_MAX_GROUPED - n)
+            return err_set(p->err, ST_LIMIT, "ard=group: at most %d inputs", KERNEL_MAX_GROUPED);
+        memset(group + n, (int)(g - 1), times);
+        n += times;
+        groups = g > groups ? g : groups;
+        if (*p->at != ':')
+            break;
+        p->at++;
+    }
+    if (k->ngrouped > 0 && (k->ngrouped != n || memcmp(k->group, group, n) != 0))
+        return groups_differ(p->err);
+    memcpy(k->group, group, n);
+    k->ngrouped = n;
+    term->grouped = true;
+    term->ard = groups;
+    return ST_OK;
+}
+
+/* "ard"; "ard=8": the kernel of a model knows its inputs; "ard=group", and of a model "ard=1x4:2". */
+static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *term)
 {
     const struct hparam *h = term->ops->hparams;
     double v;
@@ -205,8 +258,19 @@ static enum status parse_ard(struct parser *p, struct kterm *term)
     if (*p->at != '=')
         return ST_OK;
     p->at++;
+    skip_blanks(p);
+    if (strncmp(p->at, "group", 5) == 0 && !isalnum((unsigned char)p->at[5])) {
+        p->at += 5;
+        term->grouped = true;
+        return ST_OK;
+    }
+    const char *list = p->at;
     if (!parse_plain_number(p, &v) || !(v >= 1.0) || v != floor(v))
-        return parse_fail(p, "a number of inputs");
+        return parse_fail(p, "a number of inputs, or \"group\"");
+    if (*p->at == 'x' || *p->at == ':') {
+        p->at = list;
+        return parse_groups(p, k, term);
+    }
     if (v > KERNEL_MAX_HP - 8)
         return err_set(p->err, ST_LIMIT, "ard=%g: one lengthscale each for at most %d inputs", v,
                        KERNEL_MAX_HP - 8);
@@ -214,7 +278,7 @@ static enum status parse_ard(struct parser *p, struct kterm *term)
     return ST_OK;
 }
 
-static enum status parse_settings(struct parser *p, struct kterm *term, double *hp)
+static enum status parse_settings(struct parser *p, struct kernel *k, struct kterm *term, double *hp)
 {
     char name[KERNEL_NAME_MAX];
     double v;
@@ -228,7 +292,7 @@ static enum status parse_settings(struct parser *p, struct kterm *term, double *
         skip_blanks(p);
         enum status rc = ST_OK;
         if (strcmp(name, "ard") == 0) {
-            rc = parse_ard(p, term);
+            rc = parse_ard(p, k, term);
         } else if (*p->at != '=') {
             return parse_fail(p, "\"=\"");
         } else {
@@ -248,9 +312,11 @@ static enum status parse_settings(struct parser *p, struct kterm *term, double *
     }
 }
 
-static enum status parse_term(struct parser *p, struct kterm *term, double *hp)
+static enum status parse_term(struct parser *p, struct kernel *k, double *hp)
 {
+    struct kterm *term = &k->term[k->nterms];
     char name[KERNEL_NAME_MAX];
+    enum status rc = ST_OK;
 
     if (!parse_word(p, name))
         return parse_fail(p, "the name of a kernel");
@@ -260,10 +326,16 @@ static enum status parse_term(struct parser *p, struct kterm *term, double *hp)
     for (size_t i = 0; term->ops->params && term->ops->params[i].name; i++)
         term->params[i] = term->ops->params[i].init;
     skip_blanks(p);
-    if (*p->at != '(')
-        return ST_OK;
-    p->at++;
-    return parse_settings(p, term, hp);
+    if (*p->at == '(') {
+        p->at++;
+        rc = parse_settings(p, k, term, hp);
+        skip_blanks(p);
+    }
+    if (rc == ST_OK && strncmp(p->at, "ard", 3) == 0 && !isalnum((unsigned char)p->at[3])) {
+        p->at += 3;
+        rc = parse_ard(p, k, term);
+    }
+    return rc;
 }
 
 /* The weight of a product is the hyperparameter after those of its kernels. */
@@ -293,7 +365,7 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
         if (k.nterms == KERNEL_MAX_TERMS)
             return err_set(err, ST_LIMIT, "an expression has at most %d kernels",
                            KERNEL_MAX_TERMS);
-        enum status rc = parse_term(&p, &k.term[k.nterms], hp + nhp);
+        enum status rc = parse_term(&p, &k, hp + nhp);
         if (rc != ST_OK)
             return rc;
         nhp += term_nhp(&k.term[k.nterms++]);
@@ -312,6 +384,9 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
             k.term[k.nterms].times = *p.at == '*';
         p.at++;
     }
+    for (size_t t = 0; t < k.nterms; t++) /* bound to groups all, or none */
+        if (k.ngrouped > 0 && k.term[t].grouped && k.term[t].ard == KERNEL_ARD)
+            return groups_differ(err);
     *out = k;
     if (hp_set)
         memcpy(hp_set, hp, sizeof hp);
@@ -329,6 +404,17 @@ static void print_value(double v, struct buf *out)
         buf_json_double(out, v);
 }
 
+static void print_groups(const struct kernel *k, struct buf *out)
+{
+    for (size_t i = 0, n; i < k->ngrouped; i += n) {
+        for (n = 1; i + n < k->ngrouped && k->group[i + n] == k->group[i];)
+            n++;
+        buf_printf(out, "%s%d", i ? ":" : "", k->group[i] + 1);
+        if (n > 1 || n == k->ngrouped) /* "1" alone would be a number of inputs */
+            buf_printf(out, "x%zu", n);
+    }
+}
+
 void kernel_print(const struct kernel *k, struct buf *out)
 {
     for (size_t t = 0; t < k->nterms; t++) {
@@ -343,7 +429,12 @@ void kernel_print(const struct kernel *k, struct buf *out)
         const bool open = ops->params && ops->params[0].name, ard = k->term[t].ard != 0;
         if (ard)
             buf_puts(out, open ? ",ard" : "(ard");
-        if (ard && k->term[t].ard != KERNEL_ARD)
+        const bool bound = ard && k->term[t].ard != KERNEL_ARD;
+        if (k->term[t].grouped)
+            buf_puts(out, bound ? "=" : "=group");
+        if (bound && k->term[t].grouped)
+            print_groups(k, out);
+        else if (bound)
             buf_printf(out, "=%zu", k->term[t].ard);
         if (open || ard)
             buf_putc(out, ')');
@@ -399,24 +490,116 @@ bool kernel_has_ard(const struct kernel *k)
     return false;
 }
 
+bool kernel_has_groups(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].grouped)
+            return true;
+    return false;
+}
+
+size_t kernel_lengthscale_of(const struct kernel *k, size_t t, size_t i)
+{
+    const struct kterm *term = &k->term[t];
+    const struct hparam *h = term->ops->hparams;
+
+    if (!h || !h->name || strcmp(h->name, kernel_lengthscale[0].name) != 0)
+        return SIZE_MAX;
+    const struct kernel_place p = kernel_place(k, t);
+    return p.hp0 + (p.nl < 2 ? 0 : term->grouped ? k->group[i] : i);
+}
+
+/* The expression as it is written for other inputs. */
+static enum status bind_fail(const struct kernel *k, struct err *err)
+{
+    struct kernel open = *k;
+    struct buf text = { 0 };
+
+    for (size_t t = 0; t < k->nterms; t++)
+        if (open.term[t].ard != 0)
+            open.term[t].ard = KERNEL_ARD;
+    kernel_print(&open, &text);
+    err_hint(err, "kernel %s", buf_str(&text));
+    buf_free(&text);
+    return ST_SHAPE;
+}
+
+/* Numbers groups in order of appearance; *n: how many. */
+static enum status bind_map(struct kernel *k, size_t d, const size_t *group, size_t *n,
+                            struct err *err)
+{
+    size_t first[KERNEL_MAX_HP]; /* an input of each group */
+
+    *n = 0;
+    if (d > KERNEL_MAX_GROUPED) {
+        err_set(err, ST_LIMIT, "ard=group: %zu inputs, at most %d are possible", d,
+                KERNEL_MAX_GROUPED);
+        err_hint(err, "cols NAME role=skip");
+        return ST_LIMIT;
+    }
+    k->ngrouped = d;
+    for (size_t i = 0; i < d; i++) {
+        size_t g = 0;
+        while (g < *n && (group ? group[first[g]] != group[i] : true))
+            g++;
+        if (g == *n && *n == KERNEL_MAX_HP - 8) {
+            err_set(err, ST_LIMIT, "ard=group: more than %d groups of inputs", KERNEL_MAX_HP - 8);
+            err_hint(err, "cols x1,x2* group=NAME");
+            return ST_LIMIT;
+        }
+        if (g == *n)
+            first[(*n)++] = i;
+        k->group[i] = (uint8_t)g;
+    }
+    return ST_OK;
+}
+
+/* The groups of a bound kernel against those of the data. */
+static enum status bind_groups(struct kernel *k, size_t d, const size_t *group, struct err *err)
+{
+    const size_t had = k->ngrouped;
+    struct kernel now = *k;
+    size_t n;
+
+    if (had > 0 && !group && had == d)
+        return ST_OK;
+    const enum status rc = bind_map(&now, d, group, &n, err);
+    if (rc != ST_OK)
+        return rc;
+    if (had > 0 && (had != d || memcmp(now.group, k->group, d) != 0)) {
+        err_set(err, ST_SHAPE, "the kernel has a lengthscale for each of the groups that %zu inputs "
+                "were in; the data have %zu inputs or other groups", had, d);
+        return bind_fail(k, err);
+    }
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].grouped)
+            now.term[t].ard = n;
+    *k = now;
+    return ST_OK;
+}
+
 enum status kernel_bind(struct kernel *k, size_t d, size_t from[KERNEL_MAX_HP], struct err *err)
+{
+    return kernel_bind_groups(k, d, NULL, from, err);
+}
+
+enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
+                               size_t from[KERNEL_MAX_HP], struct err *err)
 {
     struct kernel bound = *k;
     size_t old = 0, n = 0;
 
+    const enum status rc = kernel_has_groups(k) ? bind_groups(&bound, d, group, err) : ST_OK;
+    if (rc != ST_OK)
+        return rc;
     for (size_t t = 0; t < k->nterms; t++) {
         struct kterm *term = &bound.term[t];
         if (term->ard == KERNEL_ARD)
             term->ard = d;
-        if (term->ard != 0 && term->ard != d) {
+        if (term->ard != 0 && term->ard != d && !term->grouped) {
             err_set(err, ST_SHAPE, "the kernel has a lengthscale for each of %zu inputs, the data "
                     "have %zu", term->ard, d);
-            term->ard = KERNEL_ARD;
-            struct buf text = { 0 };
-            kernel_print(&bound, &text);
-            err_hint(err, "kernel %s", buf_str(&text));
-            buf_free(&text);
-            return ST_SHAPE;
+            return bind_fail(&bound, err);
         }
     }
     if (kernel_nhp(&bound) > KERNEL_MAX_HP - 2) {
@@ -427,7 +610,7 @@ enum status kernel_bind(struct kernel *k, size_t d, size_t from[KERNEL_MAX_HP], 
     for (size_t t = 0; t < k->nterms; t++) {
         const size_t had = term_nhp(&k->term[t]), has = term_nhp(&bound.term[t]);
         for (size_t i = 0; i < has; i++) /* one value spreads over all lengthscales */
-            from[n + i] = old + (has == had ? i : i < d ? 0 : i - d + 1);
+            from[n + i] = old + (has == had ? i : i < bound.term[t].ard ? 0 : i - bound.term[t].ard + 1);
         old += had;
         n += has;
         if (weight_after(k, t))
@@ -468,11 +651,11 @@ void kernel_hp_info(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX]
     name[0] = '\0';
 }
 
-/* One kernel at one pair of rows; grad: its own hyperparameters, or NULL. */
-static double term_exact(const struct kterm *term, const double *hp, size_t d, const double *x,
-                         const double *y, double *grad)
+/* One kernel at one pair of rows, with `each` lengthscales, 1 or d; grad: its own hyperparameters,
+ * or NULL. */
+static double ops_exact(const struct kterm *term, const double *hp, size_t each, size_t d,
+                        const double *x, const double *y, double *grad)
 {
-    const size_t each = term_nhp(term) - ops_nhp(term->ops) + 1;
     double r2 = 0.0;
 
     if (term->ops->pair)
@@ -494,13 +677,43 @@ static double term_exact(const struct kterm *term, const double *hp, size_t d, c
     return term->ops->exact(term->params, a);
 }
 
+/* Groups of inputs: as with a lengthscale for each input; derivatives of a group's add up. */
+static double grouped_exact(const struct kernel *k, const struct kterm *term, const double *hp,
+                            size_t d, const double *x, const double *y, double *grad)
+{
+    double own[KERNEL_MAX_GROUPED + KERNEL_MAX_HP], back[KERNEL_MAX_GROUPED + KERNEL_MAX_HP];
+    const size_t nl = term->ard, rest = term_nhp(term) - nl;
+
+    for (size_t i = 0; i < d; i++)
+        own[i] = hp[k->group[i]];
+    memcpy(own + d, hp + nl, rest * sizeof *own);
+    const double v = ops_exact(term, own, d, d, x, y, grad ? back : NULL);
+    if (!grad)
+        return v;
+    memset(grad, 0, nl * sizeof *grad);
+    for (size_t i = 0; i < d; i++)
+        grad[k->group[i]] += back[i];
+    memcpy(grad + nl, back + d, rest * sizeof *grad);
+    return v;
+}
+
+static double term_exact(const struct kernel *k, size_t t, const double *hp, size_t d,
+                         const double *x, const double *y, double *grad)
+{
+    const struct kterm *term = &k->term[t];
+
+    if (term->grouped && term->ard > 1)
+        return grouped_exact(k, term, hp, d, x, y, grad);
+    return ops_exact(term, hp, term->ard == 0 ? 1 : term->ard, d, x, y, grad);
+}
+
 double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,
                     const double *y, double *grad)
 {
     double sum = 0.0;
 
     if (k->nterms == 1)
-        return term_exact(&k->term[0], hp, d, x, y, grad);
+        return term_exact(k, 0, hp, d, x, y, grad);
     for (size_t t = 0, end; t < k->nterms; t = end) { /* a product: kernels t to end - 1 */
         double v[KERNEL_MAX_TERMS], all = 1.0;
         size_t at[KERNEL_MAX_TERMS], n = 0;
@@ -508,7 +721,7 @@ double kernel_exact(const struct kernel *k, const double *hp, size_t d, const do
         const double w = p.weight == SIZE_MAX ? 1.0 : hp[p.weight];
         for (end = t; end < k->nterms && (end == t || k->term[end].times); end++) {
             at[end - t] = p.hp0 + n;
-            v[end - t] = term_exact(&k->term[end], hp + at[end - t], d, x, y,
+            v[end - t] = term_exact(k, end, hp + at[end - t], d, x, y,
                                     grad ? grad + at[end - t] : NULL);
             n += term_nhp(&k->term[end]);
             all *= v[end - t];

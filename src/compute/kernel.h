@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 enum { KERNEL_MAX_TERMS = 8, KERNEL_MAX_PARAMS = 4, KERNEL_NAME_MAX = 32 };
+enum { KERNEL_MAX_GROUPED = 2048 }; /* inputs of a kernel with a lengthscale for each group of them */
 
 /* A tunable hyperparameter, optimised on the log scale within [lo, hi]. */
 struct hparam { const char *name, *unit; double lo, hi, init; const char *help; };
@@ -33,6 +34,8 @@ struct kernel_ops {
     const char *name, *title, *formula, *cite; /* "matern", "Matern", "(1+a+a^2/3)exp(-a), ...", */
     const struct kparam *params;  /* ends at .name == NULL; may be NULL */
     const struct hparam *hparams; /* ends at .name == NULL; [0] is lengthscale where there is one */
+    bool blind; /* the same for all rows: no input matters to it */
+    const char *built; /* what of it depends on how the program was built; NULL: nothing */
     /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
      * (methods.md A.3); NULL: 1 for all j. */
     double (*radial)(const double *params, uint64_t seed, uint64_t stream, uint64_t j);
@@ -54,41 +57,52 @@ const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 
-/* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one lengthscale for all inputs; KERNEL_ARD, one for each of
- * inputs not yet counted (one value stands for all until kernel_bind); else as many as inputs. */
+/* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one
+ * lengthscale for all inputs; KERNEL_ARD, one for each of inputs not yet counted (one value stands
+ * for all until kernel_bind); else how many.  grouped: inputs of one group share a lengthscale. */
 #define KERNEL_ARD SIZE_MAX
 struct kterm {
     const struct kernel_ops *ops;
     double params[KERNEL_MAX_PARAMS];
     size_t ard;
-    bool times;
+    bool grouped, times;
 };
 /* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
- * hparams in order, with ARD d values for ops->hparams[0]; after each product but the first its
- * weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with several kernels prefixed by
+ * hparams in order, with ARD d values (or one for each group) for ops->hparams[0]; after each
+ * product but the first its weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with several kernels prefixed by
  * their numbers, "1.lengthscale", "2.weight" (the number of the product's first kernel). */
 struct kernel {
     size_t nterms;
     struct kterm term[KERNEL_MAX_TERMS];
+    size_t ngrouped; /* inputs of the map; 0: no kernel is bound to groups */
+    uint8_t group[KERNEL_MAX_GROUPED]; /* of each input, counted from 0 in order of appearance */
 };
 
-/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)", "rbf(ard=8)" (for 8 inputs),
+/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (for 8 inputs),
+ * "rbf(ard=group)", "rbf(ard=1x4:2:1)" (6 inputs, the fifth is the second group),
  * "rbf * periodic + linear(weight=0.1)".  Values given for hyperparameters go to hp_set (natural
  * scale, NaN where not given; length KERNEL_MAX_HP).  Errors: USAGE with position, NOT_FOUND. */
 enum { KERNEL_MAX_HP = 256 };
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err);
 void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2,ard)" */
-/* Fixes the lengthscales of an ARD kernel for d inputs.  from[i] (KERNEL_MAX_HP): which of the
+/* Fixes the lengthscales of an ARD kernel for d inputs.  group: any number for each input, equal
+ * ones share a lengthscale where the kernel says ard=group; NULL, and kernel_bind: each its own, or
+ * as before where it is bound.  from[i] (KERNEL_MAX_HP): which of the
  * hyperparameters before is the start of hyperparameter i.  LIMIT: more of them than
- * KERNEL_MAX_HP; SHAPE: already made for other inputs.  Nothing changes without ARD. */
+ * KERNEL_MAX_HP; SHAPE: already made for other inputs or groups.  Nothing changes without ARD. */
+enum status kernel_bind_groups(struct kernel *, size_t d, const size_t *group,
+                               size_t from[KERNEL_MAX_HP], struct err *err);
 enum status kernel_bind(struct kernel *, size_t d, size_t from[KERNEL_MAX_HP], struct err *err);
 bool kernel_has_ard(const struct kernel *);
+bool kernel_has_groups(const struct kernel *); /* one of its kernels says ard=group */
 bool kernel_is_radial(const struct kernel *); /* one kernel, a function of r / l */
 /* Of factor t: does it begin a product; its first hyperparameter and how many it has; the weight of
  * its product (SIZE_MAX: the first product has none). */
 struct kernel_place { bool first; size_t hp0, nhp, nl, weight; };
 struct kernel_place kernel_place(const struct kernel *, size_t t);
+/* The hyperparameter that is the lengthscale of input i in factor t (bound); SIZE_MAX: it has none. */
+size_t kernel_lengthscale_of(const struct kernel *, size_t t, size_t i);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);

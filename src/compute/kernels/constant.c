@@ -25,6 +25,7 @@ const struct kernel_ops kernel_constant = {
     .formula = "1",
     .cite = "Rasmussen & Williams 2006, 2.7",
     .hparams = none,
+    .blind = true,
     .recipe = constant_recipe,
     .pair = constant_pair,
 };

@@ -11,6 +11,7 @@
 #include <math.h>
 #ifdef HAVE_GSL
 #include <gsl/gsl_sf_bessel.h>
+#include <gsl/gsl_version.h>
 #endif
 
 static bool matern_nu_valid(double nu)
@@ -97,6 +98,11 @@ const struct kernel_ops kernel_matern = {
     .formula = "nu=1/2: exp(-a); 3/2: (1+a) exp(-a); 5/2: (1+a+a^2/3) exp(-a); a = sqrt(2 nu) r/l",
 #endif
     .cite = "Rasmussen & Williams 2006, 4.2; Rahimi & Recht 2007",
+#ifdef HAVE_GSL
+    .built = "any nu from 1/2 to 5/2, by the GNU Scientific Library " GSL_VERSION,
+#else
+    .built = "nu = 1/2, 3/2, 5/2; a build with the GNU Scientific Library (libgsl-dev) has all between",
+#endif
     .params = matern_params,
     .hparams = kernel_lengthscale,
     .radial = matern_radial,
