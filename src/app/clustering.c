@@ -125,7 +125,17 @@ static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
 
     if (!kernel_has_ard(&c->kernel))
         return ST_OK;
-    const enum status rc = kernel_bind(&c->kernel, d, from, err);
+    size_t *group = NULL;
+    if (kernel_has_groups(&c->kernel)) {
+        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        const enum status rc = group ? dataset_groups(c->data, &c->enc, group, NULL, err) : ST_NOMEM;
+        if (rc != ST_OK) {
+            free(group);
+            return rc;
+        }
+    }
+    const enum status rc = kernel_bind_groups(&c->kernel, d, group, from, err);
+    free(group);
     memcpy(hp, c->hp, sizeof hp);
     for (size_t i = 0; rc == ST_OK && i < kernel_nhp(&c->kernel); i++)
         c->hp[i] = hp[from[i]];

@@ -899,16 +899,19 @@ static enum status show_column(struct workspace *ws, const struct dataset *d, si
 
 static enum status list_columns(struct workspace *ws, const struct dataset *d, const char *patterns)
 {
-    static const bool right[] = { false, false, false, true, true };
-    static const char *const head[] = { "column", "role", "type", "levels", "missing" };
+    static const bool right[] = { false, false, false, true, true, false };
+    static const char *const head[] = { "column", "role", "type", "levels", "missing", "group" };
     struct grid g;
     struct rec r;
+    bool groups = false;
 
+    for (size_t i = 0; i < d->table->ncols; i++)
+        groups |= d->group[i] != NULL;
     rec_init(&r, REC_RESULT, "cols");
     rec_str(&r, "dataset", d->name);
     rec_array(&r, "columns");
-    grid_init(&g, 5);
-    for (size_t i = 0; i < 5; i++)
+    grid_init(&g, groups ? 6 : 5);
+    for (size_t i = 0; i < (groups ? 6 : 5); i++)
         grid_cell(&g, head[i], 0);
     for (size_t i = 0; i < d->table->ncols; i++) {
         const struct column *c = &d->table->col[i];
@@ -922,11 +925,15 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
         else
             grid_cell(&g, "", 0);
         grid_printf(&g, "%zu", c->missing);
+        if (groups)
+            grid_cell(&g, d->group[i] ? d->group[i] : "", 40);
         rec_item(&r);
         rec_str(&r, "column", c->name);
         rec_str(&r, "role", role_name(d->role[i]));
         rec_str(&r, "type", type_name(c->type));
         rec_int(&r, "missing", (int64_t)c->missing);
+        if (d->group[i])
+            rec_str(&r, "group", d->group[i]);
         rec_close(&r);
     }
     rec_array_close(&r);
@@ -941,11 +948,11 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     static const char *const types[] = { "real", "category", "text" };
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *patterns = args_text(a, "columns"), *role = args_text(a, "role"),
-               *type = args_text(a, "type");
-    size_t changed = 0, retyped = 0;
+               *type = args_text(a, "type"), *group = args_text(a, "group");
+    size_t changed = 0, retyped = 0, grouped = 0;
     enum status rc = ST_OK;
 
-    if (!role && !type)
+    if (!role && !type && !group)
         return list_columns(ws, d, patterns);
     if (!patterns) {
         err_set(err, ST_USAGE, "cols: which columns?");
@@ -958,8 +965,11 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     for (size_t i = 0; role && rc == ST_OK && i <= ROLE_WEIGHT; i++)
         if (!strcmp(role, role_name((enum col_role)i)))
             rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
+    if (group && rc == ST_OK)
+        rc = dataset_set_group(d, patterns, strcmp(group, "none") ? group : NULL, &grouped, err);
     if (rc != ST_OK)
         return rc;
+    changed += grouped;
     struct rec r;
     const size_t y = target_col(d);
     rec_init(&r, REC_RESULT, "cols");
@@ -1144,10 +1154,12 @@ const struct command cmd_data_rows[] = {
     { "summary", "data", "Each column: missing, unique, moments, histogram", "summary",
       { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: x1,x2* (default: all)" } },
       CMD_NEEDS_DATA, cmd_summary, NULL },
-    { "cols", "data", "List columns; set role or type by pattern", "cols *",
+    { "cols", "data", "List columns; set role, type or group by pattern", "cols *",
       { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*" },
         { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL, "what it is for" },
-        { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text", NULL, "what its cells are" } },
+        { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text", NULL, "what its cells are" },
+        { "group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "inputs of one name share a lengthscale of "
+          "kernel rbf(ard=group); none: of its own" } },
       CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols, NULL },
     { "missing", "data", "What to do about missing cells", "missing mean flag=yes",
       { { "policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,

@@ -447,7 +447,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 
 const struct command cmd_model_rows[] = {
     { "kernel", "model", "List kernels, or set the current one", "kernel matern(nu=5/2)",
-      { { "kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "rbf, matern(nu=3/2,ard), rbf(l=0.3), rbf * periodic + linear; help kernels" } },
+      { { "kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "rbf, matern(nu=3/2,ard), rbf(ard=group), rbf(l=0.3), rbf * periodic + linear; help kernels" } },
       CMD_CHANGES, cmd_kernel,
       "l= (lengthscale) is in units of the standardised inputs; a value given here is where tuning starts." },
     { "tune", "model", "Choose hyperparameters by the marginal likelihood", "tune features=512 evals=12",

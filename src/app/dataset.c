@@ -52,11 +52,30 @@ void dataset_unref(struct dataset *d)
     if (d == NULL || __atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     split_none(d);
+    for (size_t j = 0; d->group != NULL && j < d->table->ncols; j++)
+        free(d->group[j]);
+    free(d->group);
     table_unref(d->table);
     free(d->name);
     free(d->role);
     free(d->notes);
     free(d);
+}
+
+static char **copy_groups(const struct dataset *d, struct err *err)
+{
+    char **to = mem_calloc(d->table->ncols, sizeof *to, "a dataset", err);
+    bool good = to != NULL;
+    for (size_t j = 0; good && j < d->table->ncols; j++)
+        if (d->group[j] != NULL)
+            good = (to[j] = mem_strdup(d->group[j], err)) != NULL;
+    for (size_t j = 0; to != NULL && !good && j < d->table->ncols; j++)
+        free(to[j]);
+    if (!good) {
+        free(to);
+        to = NULL;
+    }
+    return to;
 }
 
 static void *copy_array(const void *from, size_t count, size_t size, struct err *err)
@@ -82,7 +101,8 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->name = mem_strdup(d->name, err);
     c->notes = mem_strdup(d->notes, err);
     c->role = copy_array(d->role, d->table->ncols, sizeof *d->role, err);
-    if (c->name == NULL || c->notes == NULL || c->role == NULL ||
+    c->group = copy_groups(d, err);
+    if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
         (d->split.how != NULL && c->split.how == NULL) ||
         (d->split.part != NULL && c->split.part == NULL) ||
         (d->split.fold != NULL && c->split.fold == NULL)) {
@@ -254,10 +274,11 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
     d->table = table_ref(t);
     d->name = name != NULL ? mem_strdup(name, err) : name_from_path(t->path, err);
     d->role = mem_calloc(t->ncols, sizeof *d->role, "a dataset", err);
+    d->group = mem_calloc(t->ncols, sizeof *d->group, "a dataset", err);
     split_none(d);
     struct buf notes = { 0 };
     enum status rc = ST_OK;
-    if (d->name == NULL || d->role == NULL)
+    if (d->name == NULL || d->role == NULL || d->group == NULL)
         rc = err_nomem(err, 64, "a dataset");
     for (size_t j = 0; rc == ST_OK && j < t->ncols; j++)
         default_role(d, j, &notes);
@@ -408,6 +429,98 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     }
     free(in);
     return rc;
+}
+
+/* ---- groups ---- */
+
+enum status dataset_set_group(struct dataset *d, const char *pattern, const char *group,
+                              size_t *changed, struct err *err)
+{
+    size_t n, m = d->table->ncols;
+    *changed = 0;
+    bool *in = mem_calloc(m, sizeof *in, "columns", err);
+    if (in == NULL)
+        return ST_NOMEM;
+    enum status rc = select_columns(d->table, pattern, in, &n, err);
+    for (size_t j = 0; j < m && rc == ST_OK; j++) {
+        const char *was = d->group[j];
+        if (!in[j] || (was == NULL && group == NULL) ||
+            (was != NULL && group != NULL && strcmp(was, group) == 0))
+            continue;
+        char *copy = group != NULL ? mem_strdup(group, err) : NULL;
+        if (group != NULL && copy == NULL) {
+            rc = ST_NOMEM;
+            break;
+        }
+        free(d->group[j]);
+        d->group[j] = copy;
+        ++*changed;
+    }
+    free(in);
+    return rc;
+}
+
+enum { NAMED_GROUPS = 12 };
+
+/* "note[groups]: 3 lengthscales: mix (cement, slag), 2 age, ...": group g has number g + 1. */
+static void group_note(const struct dataset *d, const struct encoding *e, const size_t *group,
+                       struct buf *notes)
+{
+    struct buf all = { 0 };
+    size_t n = 0;
+    for (size_t j = 0; j < e->d; j++) {
+        size_t first = 0;
+        while (group[first] != group[j])
+            first++;
+        if (first < j || ++n > NAMED_GROUPS)
+            continue;
+        const char *name = group[j] < d->table->ncols ? d->group[group[j]] : NULL;
+        buf_printf(&all, "%s%zu ", n > 1 ? ", " : "", n);
+        text_safe(&all, name != NULL ? name : e->col[j].column, 40);
+        size_t members = 0;
+        const char *last = NULL;
+        for (size_t k = j; name != NULL && k < e->d; k++) {
+            if (group[k] != group[j] || (last != NULL && strcmp(last, e->col[k].column) == 0))
+                continue;
+            last = e->col[k].column;
+            if (members++ < 6) {
+                buf_puts(&all, members > 1 ? " " : " (");
+                text_safe(&all, last, 40);
+            }
+        }
+        if (members > 0)
+            buf_puts(&all, members > 6 ? " ...)" : ")");
+    }
+    buf_printf(notes, "note[groups]: %zu lengthscale%s for %zu inputs: %s%s\n", n,
+               n == 1 ? "" : "s", e->d, buf_str(&all), n > NAMED_GROUPS ? ", ..." : "");
+    buf_free(&all);
+}
+
+enum status dataset_groups(const struct dataset *d, const struct encoding *e, size_t *group,
+                           struct buf *notes, struct err *err)
+{
+    const struct table *t = d->table;
+    size_t at = SIZE_MAX, *head = mem_calloc(t->ncols, sizeof *head, "groups of columns", err);
+    if (head == NULL)
+        return ST_NOMEM;
+    for (size_t c = 0; c < t->ncols; c++) { /* the first column of its group */
+        for (head[c] = 0; head[c] < c; head[c]++)
+            if (d->group[c] != NULL && d->group[head[c]] != NULL &&
+                strcmp(d->group[c], d->group[head[c]]) == 0)
+                break;
+    }
+    for (size_t j = 0; j < e->d; j++) {
+        const char *column = e->col[j].column;
+        if (j == 0 || strcmp(column, e->col[j - 1].column) != 0)
+            at = table_find(t, column);
+        group[j] = at != SIZE_MAX ? head[at]
+                   : j > 0 && strcmp(column, e->col[j - 1].column) == 0 ? group[j - 1]
+                                                                        : t->ncols + j;
+    }
+    free(head);
+    if (notes != NULL)
+        group_note(d, e, group, notes);
+    return ST_OK;
 }
 
 /* ---- types ---- */

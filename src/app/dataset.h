@@ -25,6 +25,7 @@ struct dataset {
     char *name;
     struct table *table;
     enum col_role *role; /* table->ncols */
+    char **group;        /* table->ncols; an entry NULL: the column is in none */
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
     struct split split;
@@ -53,6 +54,9 @@ enum status dataset_set_role(struct dataset *, const char *pattern, enum col_rol
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
                              struct err *); /* replaces the table by a converted copy */
+/* Columns of one group share a lengthscale of kernels with ard=group.  group NULL: none. */
+enum status dataset_set_group(struct dataset *, const char *pattern, const char *group,
+                              size_t *changed, struct err *);
 
 enum status split_random(struct dataset *, double test, double valid, uint64_t seed, struct err *);
 enum status split_ordered(struct dataset *, double test, double valid, struct err *);
@@ -86,6 +90,10 @@ struct encoding {
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
+/* group[j] of the encoding's input j: equal for the inputs of one group, and for the levels of one
+ * column that is in none.  Appends to notes which inputs each has (NULL: nothing). */
+enum status dataset_groups(const struct dataset *, const struct encoding *, size_t *group,
+                           struct buf *notes, struct err *);
 enum status encoding_copy(struct encoding *dst, const struct encoding *src, struct err *);
 char *encoding_to_json(const struct encoding *, struct err *);   /* for the session; caller frees */
 enum status encoding_from_json(const char *json, struct encoding *out, struct err *);

@@ -73,17 +73,27 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
 
 /* ---- on the worker ------------------------------------------------------------------------- */
 
-/* One lengthscale an input: how many there are is known once the rows are encoded.  What was said
- * of "the lengthscale" so far holds for each. */
+/* One lengthscale an input, or a group of them: how many there are is known once the rows are
+ * encoded.  What was said of "the lengthscale" so far holds for each. */
 static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
 {
-    size_t from[KERNEL_MAX_HP];
+    size_t from[KERNEL_MAX_HP], *group = NULL;
     struct tune_bound bound[KERNEL_MAX_HP];
     double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
 
     if (!kernel_has_ard(&f->kernel))
         return ST_OK;
-    const enum status rc = kernel_bind(&f->kernel, d, from, err);
+    if (kernel_has_groups(&f->kernel)) {
+        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        const enum status rc = group ? dataset_groups(f->data, &f->enc, group, &f->notes, err)
+                                     : ST_NOMEM;
+        if (rc != ST_OK) {
+            free(group);
+            return rc;
+        }
+    }
+    const enum status rc = kernel_bind_groups(&f->kernel, d, group, from, err);
+    free(group);
     if (rc != ST_OK)
         return rc;
     memcpy(bound, f->topt.hp, sizeof bound);
@@ -245,6 +255,22 @@ static void adopt_kernel(struct run *r, const struct fitting *f)
     memcpy(r->topt.hp, f->topt.hp, sizeof r->topt.hp);
 }
 
+/* Whether input i is out of sight of every kernel that reads it. */
+static bool is_idle(const struct kernel *k, const double *hp, size_t i)
+{
+    bool seen = false;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        const size_t at = kernel_lengthscale_of(k, t, i);
+        if (k->term[t].ops->blind)
+            continue;
+        if (at == SIZE_MAX || hp[at] < IDLE_SCALE)
+            return false;
+        seen = true;
+    }
+    return seen;
+}
+
 /* Inputs whose lengthscale a tuning has moved out of sight. */
 static void idle_inputs(struct workspace *ws, const struct run *r)
 {
@@ -254,8 +280,8 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
 
     if (!kernel_has_ard(&r->fit.kernel))
         return;
-    for (size_t i = 0; i < t->nhp && i < r->enc.d; i++) {
-        if (t->best.hp[i] < IDLE_SCALE)
+    for (size_t i = 0; i < r->enc.d; i++) {
+        if (!is_idle(&r->fit.kernel, t->best.hp, i))
             continue;
         if (idle++ < NAMED_INPUTS) {
             buf_puts(&names, idle > 1 ? ", " : "");
@@ -264,7 +290,7 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
     }
     if (idle)
         ws_note(ws, "no-influence", "%zu of %zu inputs hardly matter (lengthscale above %g): %s%s",
-                idle, t->nhp, IDLE_SCALE, buf_str(&names), idle > NAMED_INPUTS ? ", ..." : "");
+                idle, r->enc.d, IDLE_SCALE, buf_str(&names), idle > NAMED_INPUTS ? ", ..." : "");
     buf_free(&names);
 }
 

@@ -199,6 +199,23 @@ static void column(struct buf *b, const struct column *c, enum col_role role)
     buf_putc(b, '}');
 }
 
+/* Of each column, null where it has none; nothing where none has. */
+static void groups_json(struct buf *b, const struct dataset *ds)
+{
+    const size_t n = ds->table->ncols;
+    size_t i = 0;
+
+    while (i < n && !ds->group[i])
+        i++;
+    if (i == n)
+        return;
+    key(b, "groups");
+    buf_putc(b, '[');
+    for (i = 0; i < n; i++)
+        str(b, NULL, ds->group[i]);
+    buf_putc(b, ']');
+}
+
 static void split_json(struct buf *b, const struct split *s, size_t n)
 {
     uint32_t sum = 0;
@@ -233,6 +250,7 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
     for (size_t i = 0; i < t->ncols; i++)
         column(b, &t->col[i], ds->role[i]);
     buf_putc(b, ']');
+    groups_json(b, ds);
     str(b, "missing", store_missing[ds->missing]);
     flag(b, "missing_flag", ds->missing_flag);
     str(b, "yscale", store_yscales[ds->yscale]);

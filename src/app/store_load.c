@@ -284,6 +284,26 @@ static void restore_columns(struct jdoc *j, struct dataset *ds, const struct not
         jdoc_wrong(j, "no target");
 }
 
+static void restore_groups(struct jdoc *j, struct dataset *ds, const struct noted *k, bool changed)
+{
+    const bool in_place = !changed && k->n == ds->table->ncols;
+
+    if (!jdoc_has(j, "$.groups"))
+        return;
+    if (jdoc_len(j, MANY, "$.groups") != k->n)
+        jdoc_wrong(j, "groups are not those of the columns");
+    for (size_t i = 0; jdoc_ok(j) && i < k->n; i++) {
+        const size_t at = in_place ? i : table_find(ds->table, k->c[i].name);
+        char *group = jdoc_str(j, "$.groups[%zu]", i);
+        if (at != SIZE_MAX) {
+            free(ds->group[at]);
+            ds->group[at] = group;
+        } else {
+            free(group);
+        }
+    }
+}
+
 /* The same columns with the same types and levels: then the file reads as it did. */
 static bool same_columns(const struct noted *k, const struct table *t)
 {
@@ -390,6 +410,7 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
     }
     if (ds) {
         restore_columns(&j, ds, &noted, t->changed);
+        restore_groups(&j, ds, &noted, t->changed);
         *changed |= (int64_t)ds->table->n != rows || !same_columns(&noted, ds->table);
         ds->missing = (enum missing_policy)jdoc_word(&j, store_missing, "$.missing");
         ds->missing_flag = jdoc_bool(&j, "$.missing_flag");
