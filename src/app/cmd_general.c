@@ -501,26 +501,32 @@ static bool is_fit(const struct run *r)
 ASPECT(data, buf_puts(b, r->dataset_name ? r->dataset_name : "-"))
 ASPECT(split, buf_puts(b, r->data && r->data->split.how ? r->data->split.how : "-"))
 ASPECT(kernel, buf_puts(b, r->kernel_text ? r->kernel_text : "-"))
-/* One, or with ARD all while they fit a column, else the shortest and the longest. */
-static void aspect_length(const struct run *r, struct buf *b)
+/* A hyperparameter; with ARD all of them while they fit a column, else the shortest and the longest. */
+static void hp_words(const struct run *r, const char *name, struct buf *b)
 {
     enum { SHOWN = 4 };
     const double *hp = is_fit(r) ? r->fit.hp : r->tune.best.hp;
-    const size_t n = kernel_nhp(&r->fit.kernel);
-    double least = hp[0], most = hp[0];
+    size_t first, n;
 
+    if (ws_hp_slot(&r->fit.kernel, name, &first, &n, NULL) != ST_OK) {
+        buf_putc(b, '-');
+        return;
+    }
+    double least = hp[first], most = hp[first];
     for (size_t i = 0; i < n; i++) {
-        least = fmin(least, hp[i]);
-        most = fmax(most, hp[i]);
+        least = fmin(least, hp[first + i]);
+        most = fmax(most, hp[first + i]);
         if (n <= SHOWN) {
             buf_puts(b, i ? " " : "");
-            put(b, hp[i]);
+            put(b, hp[first + i]);
         }
     }
     if (n > SHOWN) {
         put(b, least);
-        buf_puts(b, "..");
-        put(b, most);
+        if (most > least) {
+            buf_puts(b, "..");
+            put(b, most);
+        }
         buf_printf(b, " (%zu)", n);
     }
 }
@@ -544,7 +550,8 @@ ASPECT(coverage, put(b, r->has_score ? r->score_scaled.coverage95 : NAN))
 ASPECT(seconds, put(b, run_seconds(r)))
 static const struct aspect aspects[] = {
     { "data", aspect_data }, { "split", aspect_split }, { "kernel", aspect_kernel },
-    { "lengthscale", aspect_length }, { "amplitude", aspect_amplitude }, { "noise", aspect_noise },
+    { NULL, NULL }, /* here stand the kernels' hyperparameters */
+    { "amplitude", aspect_amplitude }, { "noise", aspect_noise },
     { "solver", aspect_solver }, { "features", aspect_features }, { "rank", aspect_rank },
     { "precond", aspect_precond }, { "rtol", aspect_rtol }, { "seed", aspect_seed },
     { "state", aspect_state }, { "outcome", aspect_outcome }, { "iterations", aspect_iterations },
@@ -580,6 +587,48 @@ static enum status compared(struct workspace *ws, const struct args *a,
     return ST_OK;
 }
 
+/* One row: what, and each run's words; aspect NULL: a hyperparameter. */
+static void compare_row(const struct run **run, size_t n, const char *name,
+                        const struct aspect *aspect, struct grid *g, struct rec *r)
+{
+    struct buf cell[COMPARE_MAX] = { { 0 } };
+    bool same = true;
+
+    for (size_t i = 0; i < n; i++) {
+        if (aspect)
+            aspect->write(run[i], &cell[i]);
+        else
+            hp_words(run[i], name, &cell[i]);
+        same &= !strcmp(buf_str(&cell[i]), buf_str(&cell[0]));
+    }
+    rec_bool(r, name, !same);
+    grid_cell(g, same ? "" : "*", 0);
+    grid_cell(g, name, 0);
+    for (size_t i = 0; i < n; i++) {
+        grid_cell(g, buf_str(&cell[i]), 28);
+        buf_free(&cell[i]);
+    }
+}
+
+/* The hyperparameters that any of the kernels has, each once. */
+static void compare_hp(const struct run **run, size_t n, struct grid *g, struct rec *r)
+{
+    enum { MOST = 128 };
+    char told[MOST][KERNEL_NAME_MAX];
+    size_t rows = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t h = 0; h < kernel_nhp(&run[i]->fit.kernel) && rows < MOST; h++) {
+            size_t k = 0;
+            kernel_hp_info(&run[i]->fit.kernel, h, told[rows], NULL);
+            told[rows][strcspn(told[rows], "[")] = '\0'; /* all lengthscales of a kernel */
+            while (strcmp(told[k], told[rows]) != 0)
+                k++;
+            if (k == rows)
+                compare_row(run, n, told[rows++], NULL, g, r);
+        }
+}
+
 static enum status cmd_compare(struct workspace *ws, const struct args *a, struct err *err)
 {
     const struct run *run[COMPARE_MAX];
@@ -602,19 +651,10 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
     for (size_t i = 0; i < n; i++)
         grid_cell(&g, run[i]->id, 0);
     for (size_t k = 0; k < sizeof aspects / sizeof *aspects; k++) {
-        struct buf cell[COMPARE_MAX] = { { 0 } };
-        bool same = true;
-        for (size_t i = 0; i < n; i++) {
-            aspects[k].write(run[i], &cell[i]);
-            same &= !strcmp(buf_str(&cell[i]), buf_str(&cell[0]));
-        }
-        rec_bool(&r, aspects[k].name, !same);
-        grid_cell(&g, same ? "" : "*", 0);
-        grid_cell(&g, aspects[k].name, 0);
-        for (size_t i = 0; i < n; i++) {
-            grid_cell(&g, buf_str(&cell[i]), 28);
-            buf_free(&cell[i]);
-        }
+        if (aspects[k].name)
+            compare_row(run, n, aspects[k].name, &aspects[k], &g, &r);
+        else
+            compare_hp(run, n, &g, &r);
     }
     rec_close(&r);
     grid_print(&g, NULL, &r.text);
@@ -747,6 +787,13 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
              blas_describe(), rss, limit, ram, ws->backend->name, ws->backend->summary);
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         rec_text(&r, " %s", k->name);
+    rec_open(&r, "built");
+    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
+        if (k->built) {
+            rec_str(&r, k->name, k->built);
+            rec_text(&r, "\n  %-10s%s", k->name, k->built);
+        }
+    rec_close(&r);
     if (ws->store) {
         rec_text(&r, "\n  session   ");
         rec_safe(&r, store_path(ws->store));

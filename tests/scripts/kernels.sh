@@ -34,6 +34,30 @@ run -e 'kernel rbf(l=2) * periodic(period=0.5) + linear(weight=0.1); set 3.weigh
 is "hyperparameters by number" $rc 0
 has "period" "$out" '2.period *0.4'
 has "weight" "$out" '3.weight *0.2'
+run -e "$data" -e 'kernel rbf + linear; fit features=64; kernel matern(ard); fit features=64; compare r1 r2'
+has "compare tells hyperparameters by name" "$out" '2.weight  *1  *-'
+has "and those of one kernel only" "$out" ' lengthscale  *-  *1 (10)'
+
+# Groups of inputs.
+rm -f k.gpd
+run -s k.gpd --format json -e "$data" -e 'cols x1,x2 group=pair; cols x6,x7,x8,x9,x10 group=rest' -e 'kernel rbf(ard=group)' \
+    -e 'tune features=128' -e 'fit features=256; score; pca features=64 rows=50; predict out=p1.csv'
+is "a lengthscale for each group" $rc 0
+ok "as good as friedman1 allows" between "$(num rmse_scaled)" 0.01 0.5
+has "five of them" "$out" '"lengthscale":\[[-0-9.e]*,[-0-9.e]*,[-0-9.e]*,[-0-9.e]*,[-0-9.e]*\]'
+has "told by name" "$out" '5 lengthscales for 10 inputs: 1 pair (x1 x2), 2 x3, 3 x4, 4 x5, 5 rest (x6 x7 x8 x9 x10)'
+has "in the kernel" "$out" 'rbf(ard=1x2:2:3:4:5x5)'
+run -s k.gpd -e 'cols; predict run=r1 out=p2.csv; fit features=256; describe residual r1'
+is "resumes" $rc 0
+has "with its groups" "$out" 'x7  *input .* rest'
+ok "and the same predictions" cmp p1.csv p2.csv
+run -s k.gpd -e 'cols x3 group=pair; fit features=256'
+has "a tuned kernel keeps its groups" "$err" 'kernel rbf(ard=group)'
+run -e "$data" -e 'cols x1 group=a; cols x1 group=none; cols' -e 'kernel matern(nu=3/2) ard=group + linear' -e 'fit features=256 solver=direct; fit solver=exact'
+is "without groups each input is one" $rc 0
+is "no group is left" "$(printf '%s\n' "$out" | grep -c ' group$')" 0
+has "as many lengthscales as inputs" "$err" '10 lengthscales for 10 inputs'
+
 run -e 'kernel rbf + '
 has "an open sum" "$err" 'ends too early'
 run -e 'demo toy; kernel rbf; fit 2.l=3'
