@@ -44,6 +44,7 @@ verdict 'no relative include' "$bad"
 
 foreign 'BLAS and LAPACK' '(.*/)?(cblas|lapacke|openblas_config|f77blas)[a-z_]*\.h' \
     'src/compute/blas\.c'
+foreign 'the GNU Scientific Library' 'gsl/' 'src/compute/kernels/matern\.c'
 foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
 foreign 'SQLite' 'sqlite3' 'src/app/store[a-z_]*\.[ch]'
 foreign 'readline' 'readline/' 'src/ui/prompt\.c'
