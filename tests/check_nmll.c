@@ -487,32 +487,39 @@ START_TEST(quadrature_agrees)
 }
 END_TEST
 
-/* Mean squared error of predicting each row by ridge regression on all others, by elimination. */
-static double refit_mse(const double *Z, size_t n, size_t M, const double *y, double ratio)
+/* Error of predicting a target at z by ridge regression on all rows but one, by elimination. */
+static double ridge_error(const double *Z, size_t n, size_t M, const double *y, double ratio,
+                          size_t without, const double *z, double target)
 {
-    double *A = malloc(M * (M + 1) * sizeof *A), sum = 0.0;
+    double *A = malloc(M * (M + 1) * sizeof *A), e = target;
 
     ck_assert_ptr_nonnull(A);
-    for (size_t out = 0; out < n; out++) {
-        for (size_t i = 0; i < M; i++)
-            for (size_t j = 0; j <= M; j++) {
-                double s = i == j ? ratio : 0.0;
-                for (size_t r = 0; r < n; r++)
-                    s += r == out ? 0.0 : Z[r * M + i] * (j < M ? Z[r * M + j] : y[r]);
-                A[i * (M + 1) + j] = s;
-            }
-        for (size_t c = 0; c < M; c++)
-            for (size_t i = 0; i < M; i++) {
-                const double l = i == c ? 0.0 : A[i * (M + 1) + c] / A[c * (M + 1) + c];
-                for (size_t j = c; l != 0.0 && j <= M; j++)
-                    A[i * (M + 1) + j] -= l * A[c * (M + 1) + j];
-            }
-        double e = y[out];
-        for (size_t c = 0; c < M; c++)
-            e -= Z[out * M + c] * A[c * (M + 1) + M] / A[c * (M + 1) + c];
-        sum += e * e;
-    }
+    for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j <= M; j++) {
+            double s = i == j ? ratio : 0.0;
+            for (size_t r = 0; r < n; r++)
+                s += r == without ? 0.0 : Z[r * M + i] * (j < M ? Z[r * M + j] : y[r]);
+            A[i * (M + 1) + j] = s;
+        }
+    for (size_t c = 0; c < M; c++)
+        for (size_t i = 0; i < M; i++) {
+            const double l = i == c ? 0.0 : A[i * (M + 1) + c] / A[c * (M + 1) + c];
+            for (size_t j = c; l != 0.0 && j <= M; j++)
+                A[i * (M + 1) + j] -= l * A[c * (M + 1) + j];
+        }
+    for (size_t c = 0; c < M; c++)
+        e -= z[c] * A[c * (M + 1) + M] / A[c * (M + 1) + c];
     free(A);
+    return e;
+}
+
+/* Mean squared error of predicting each row from all others. */
+static double refit_mse(const double *Z, size_t n, size_t M, const double *y, double ratio)
+{
+    double sum = 0.0;
+
+    for (size_t out = 0; out < n; out++)
+        sum += pow(ridge_error(Z, n, M, y, ratio, out, Z + out * M, y[out]), 2.0);
     return sum / (double)n;
 }
 
@@ -533,7 +540,7 @@ START_TEST(leave_one_out)
     }
     struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
     const double one[2] = { 1, 1 }, noise[2] = { 0.3, 0.3 };
-    ck_assert_int_eq(nmll_features_loo(f, y, NULL, 0, one, noise, &mse, &nmll, &a, &s, NULL, NULL,
+    ck_assert_int_eq(nmll_features_loo(f, y, NULL, NULL, NULL, 0, one, noise, &mse, &nmll, &a, &s, NULL, NULL,
                                        NULL), ST_OK);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, 0.09), 1e-9));
     ck_assert_double_eq_tol(a, 1.0, 1e-12);
@@ -542,13 +549,26 @@ START_TEST(leave_one_out)
     ck_assert(near_rel(nmll, v, 1e-9));
 
     const double ab[2] = { 0.01, 100 }, nb[2] = { 1e-3, 100 };
-    ck_assert_int_eq(nmll_features_loo(f, y, NULL, 0, ab, nb, &mse, &nmll, &a, &s, NULL, NULL,
+    ck_assert_int_eq(nmll_features_loo(f, y, NULL, NULL, NULL, 0, ab, nb, &mse, &nmll, &a, &s, NULL, NULL,
                                        NULL), ST_OK);
     const double ratio = s * s / (a * a);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, ratio), 1e-9));
     /* least within the bounds, up to where the search ends on a plateau */
     ck_assert_double_le(mse, refit_mse(Z, N, M, y, ratio * 1.5) * (1.0 + 1e-4));
     ck_assert_double_le(mse, refit_mse(Z, N, M, y, ratio / 1.5) * (1.0 + 1e-4));
+
+    /* The last 8 rows kept for validation. */
+    enum { V = 8 };
+    struct fop *train = fop_dense(Z, N - V, M, M, NULL, NULL);
+    struct fop *valid = fop_dense(Z + (N - V) * M, V, M, M, NULL, NULL);
+    double want = 0.0;
+    for (size_t i = N - V; i < N; i++)
+        want += pow(ridge_error(Z, N - V, M, y, 0.09, N, Z + i * M, y[i]), 2.0) / V;
+    ck_assert_int_eq(nmll_features_loo(train, y, valid, y + N - V, NULL, 0, one, noise, &mse, &nmll,
+                                       &a, &s, NULL, NULL, NULL), ST_OK);
+    ck_assert(near_rel(mse, want, 1e-9));
+    fop_free(train);
+    fop_free(valid);
     fop_free(f);
     free(Z);
 }

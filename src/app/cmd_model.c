@@ -133,7 +133,9 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     if (!t)
         return err->code;
     o.method = t->name;
-    o.objective = strcmp(args_text(a, "objective"), "loo") ? TUNE_NMLL : TUNE_LOO;
+    for (enum tune_objective i = TUNE_NMLL; i <= TUNE_VALID; i++)
+        if (!strcmp(args_text(a, "objective"), tune_objective_name(i)))
+            o.objective = i;
     const char *on = args_text(a, "solver");
     o.exact = !strcmp(on, "exact")
               || (!strcmp(on, "auto") && o.objective == TUNE_NMLL && !args_given(a, "features")
@@ -455,7 +457,7 @@ const struct command cmd_model_rows[] = {
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning" },
         { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features" },
         { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs, neldermead, bobyqa" },
-        { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo", NULL, "marginal likelihood, or the leave-one-out error of the feature model" },
+        { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL, "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split valid=" },
         { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
         { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx" },
         { "rank", ARG_INT, 0, "512", 16, 16384, NULL, "columns", "preconditioner of nmll=approx" },

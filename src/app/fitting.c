@@ -61,7 +61,9 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
     if (rc == ST_OK && n == 0) {
         static const char *const words[] = { "training", "validation", "test" };
         rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows", d->name, words[part]);
-        err_hint(err, part == PART_TRAIN ? "split test=20%%" : "split test=20%%, then fit");
+        err_hint(err, part == PART_TRAIN   ? "split test=20%%"
+                      : part == PART_VALID ? "split valid=20%% test=20%%"
+                                           : "split test=20%%, then fit");
     }
     if (rc == ST_OK && fit_encoding)
         rc = encoding_fit(d, rows, n, enc, notes, err);
@@ -111,7 +113,7 @@ static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
 static enum status tune_work(struct job *job, struct err *err)
 {
     struct fitting *f = job->arg;
-    struct encoded e = { 0 };
+    struct encoded e = { 0 }, valid = { 0 };
     const double t0 = job_now();
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
@@ -120,10 +122,19 @@ static enum status tune_work(struct job *job, struct err *err)
     if (rc == ST_OK) {
         f->rows = e.n;
         f->topt.mem_limit = job->mem_limit;
+        if (f->topt.objective == TUNE_VALID)
+            rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
+        f->topt.valid = &valid.base;
+        f->topt.yvalid = valid.y;
+    }
+    if (rc == ST_OK) {
         rc = tune_run(&f->kernel, &e.base, e.y, &f->topt, job->backend, job->pool, &job->ctl,
                       &f->tune, err);
     }
+    f->topt.valid = NULL;
+    f->topt.yvalid = NULL;
     encoded_free(&e);
+    encoded_free(&valid);
     f->seconds = job_now() - t0;
     return rc;
 }
@@ -363,8 +374,8 @@ static void tune_json(struct rec *rec, const struct run *r)
     rec_num(rec, "nmll", t->best.nmll);
     if (r->topt.approx)
         rec_num(rec, "nmll_error", t->best.se);
-    if (r->topt.objective == TUNE_LOO)
-        rec_num(rec, "loo", t->best.score);
+    if (r->topt.objective != TUNE_NMLL)
+        rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
     fitting_hp_json(rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
     rec_num(rec, "effective_dimension", t->effective_dimension);
 }
@@ -391,8 +402,9 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     if (f->topt.approx && t->best.se > 0.0)
         rec_text(&rec, "approximate: standard error %.3g over %zu probes\n  ", t->best.se,
                  f->topt.probes ? f->topt.probes : 16);
-    if (f->topt.objective == TUNE_LOO)
-        rec_text(&rec, "chosen by leave-one-out error: rmse %.4g of the scaled target\n  ",
+    if (f->topt.objective != TUNE_NMLL)
+        rec_text(&rec, "chosen by %s error: rmse %.4g of the scaled target\n  ",
+                 f->topt.objective == TUNE_LOO ? "leave-one-out" : "validation",
                  sqrt(exp(2.0 * t->best.score / (double)f->rows - 1.0) / (2.0 * M_PI)));
     fitting_hp_text(&rec.text, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
     rec_text(&rec, "   (standard deviations, in units of the scaled x and y)");

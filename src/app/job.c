@@ -424,13 +424,13 @@ int jobs_fd(const struct jobs *q)
 
 static bool tuning(const char *phase)
 {
-    return phase && (!strcmp(phase, "tune") || !strcmp(phase, "tune-loo"));
+    return phase && (!strcmp(phase, "tune") || !strncmp(phase, "tune-", 5));
 }
 
 /* What a tuning minimises, as in its result. */
 static const char *objective(const char *phase)
 {
-    return !strcmp(phase, "tune-loo") ? "loo" : "nmll";
+    return strncmp(phase, "tune-", 5) ? "nmll" : phase + 5;
 }
 
 void job_words(const struct job_view *v, struct buf *out)

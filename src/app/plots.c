@@ -196,11 +196,12 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
     double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
     double *b = mem_calloc(r->ntrace, sizeof *b, "plot", err);
-    const bool loo = r->topt.objective == TUNE_LOO;
+    const bool loo = r->topt.objective == TUNE_LOO, valid = r->topt.objective == TUNE_VALID;
     snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far",
-             loo ? "Leave-one-out score" : "NMLL", r->id);
+             loo ? "Leave-one-out score" : valid ? "Validation score" : "NMLL", r->id);
     struct figure *f = x && y && b ? figure_new("nmll", title, err) : NULL;
-    bool ok = f && figure_label(f, "evaluation", loo ? "leave-one-out score (nats)"
+    bool ok = f && figure_label(f, "evaluation", loo     ? "leave-one-out score (nats)"
+                                                      : valid ? "validation score (nats)"
                                                       : "negative log marginal likelihood (nats)",
                                    err) == ST_OK;
     double best = INFINITY;

@@ -66,11 +66,13 @@ enum status nmll_features_slq(struct fop *, const double *y, const double *hp, s
                               double amplitude, double noise, const struct nmll_slq_opts *,
                               double *value, double *se, double *grad, size_t *iterations,
                               const struct ctl *, struct err *);
-/* Another objective: the mean squared leave-one-out error (Allen 1974) at the noise ratio within
- * bounds where it is least, on at most 4096 rows spread over the data; *amplitude is the likeliest
+/* Another objective: the mean squared leave-one-out error (Allen 1974), or with valid (an operator of
+ * the same map over other rows, yvalid their targets; else NULL) that of predicting those, at the
+ * noise ratio within bounds where it is least, on at most 4096 rows spread over the data; *amplitude is the likeliest
  * at that ratio, *nmll the value there (+inf: none).  Deterministic; O(n M^2 + M^3), a full
  * eigendecomposition.  With fewer rows than columns, n x n. */
-enum status nmll_features_loo(struct fop *, const double *y, const double *hp, size_t nhp,
+enum status nmll_features_loo(struct fop *, const double *y, struct fop *valid,
+                              const double *yvalid, const double *hp, size_t nhp,
                               const double amp_bounds[2], const double noise_bounds[2],
                               double *mse, double *nmll, double *amplitude, double *noise,
                               double *effdim, const struct ctl *, struct err *);

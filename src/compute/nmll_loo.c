@@ -1,10 +1,12 @@
-/* compute/nmll_loo.c -- the leave-one-out error of a feature model as an objective for tuning.
+/* compute/nmll_loo.c -- the leave-one-out error of a feature model, or its error on other rows, as an
+ * objective for tuning.
  *
  * With A1 = Z'Z + ratio I, h_i = z_i' A1^-1 z_i and r = y - Z A1^-1 Z'y, the prediction of row i
  * from all others errs by e_i = r_i / (1 - h_i) (Allen 1974).  One eigendecomposition gives it for
  * every ratio:
  *   rows >= columns:  Z'Z = U diag(ev) U', v_i = U' z_i:  h_i = sum_j v_ij^2 / (ev_j + ratio);
  *   rows < columns:   ZZ' = Q diag(ev) Q':  e_i = [S y]_i / S_ii,  S = Q diag(1/(ev + ratio)) Q'.
+ * On rows kept for validation the error is y - z' A1^-1 Z'y, with v = U' z as above.
  * The likelihood asks whether the data could have come from the model, this how well the model
  * predicts: with few features, whose kernel is not quite the one meant, the two differ. */
 #include "compute/nmll_impl.h"
@@ -24,7 +26,7 @@ struct loo {
     double *y, *s, *sums; /* m targets; k: 1 / (ev + ratio); per tile */
     double *t;           /* k: s_j g_j */
     struct pool *pool;
-    struct fop *f;
+    struct fop *f, *valid; /* valid: the rows that count, NULL: those of f, each left out */
     const double *U;     /* M x M eigenvectors */
     enum status *rc;
     const double *ab, *nb; /* bounds of amplitude and noise */
@@ -44,7 +46,9 @@ static void loo_free(struct loo *l)
 
 static size_t sample_row(const struct loo *l, size_t i)
 {
-    return l->m == l->n ? i : (size_t)((double)i * (double)l->n / (double)l->m);
+    const size_t n = l->valid ? fop_rows(l->valid) : l->n;
+
+    return l->m == n ? i : (size_t)((double)i * (double)n / (double)l->m);
 }
 
 static size_t tiles_of(size_t m)
@@ -64,7 +68,7 @@ static void project_tile(void *ctx, size_t task, size_t worker)
     l->rc[task] = Z ? ST_OK : ST_NOMEM;
     for (size_t i = i0; i < i1 && l->rc[task] == ST_OK; i++) {
         const size_t r = sample_row(l, i);
-        l->rc[task] = fop_tile64(l->f, r, r + 1, Z + (i - i0) * M, M, NULL);
+        l->rc[task] = fop_tile64(l->valid ? l->valid : l->f, r, r + 1, Z + (i - i0) * M, M, NULL);
     }
     if (l->rc[task] == ST_OK)
         blas_dgemm1(true, false, M, i1 - i0, M, 1.0, l->U, M, Z, M, 0.0, l->V + i0 * M, M);
@@ -85,7 +89,9 @@ static void error_tile(void *ctx, size_t task, size_t worker)
             h += v[j] * v[j] * l->s[j];
             p += v[j] * l->t[j];
         }
-        const double e = l->q.dual ? p / h : (l->y[i] - p) / fmax(1.0 - h, 1e-9);
+        const double e = l->valid    ? l->y[i] - p
+                         : l->q.dual ? p / h
+                                     : (l->y[i] - p) / fmax(1.0 - h, 1e-9);
         sum += e * e;
     }
     l->sums[task] = sum;
@@ -102,7 +108,7 @@ static bool explained(const struct loo *l, double ratio)
     return amp >= l->ab[0] && amp <= l->ab[1] && noise >= l->nb[0] && noise <= l->nb[1];
 }
 
-/* Mean squared leave-one-out error at a ratio. */
+/* Mean squared error at a ratio. */
 static double loo_mse(struct loo *l, double ratio)
 {
     double sum = 0.0;
@@ -171,17 +177,17 @@ static enum status loo_alloc(struct loo *l, const double *y, struct err *err)
 }
 
 /* The spectrum, and V. */
-static enum status loo_build(struct loo *l, struct fop *f, const double *y, const struct ctl *ctl,
-                             struct err *err)
+static enum status loo_build(struct loo *l, struct fop *f, const double *y, const double *yvalid,
+                             const struct ctl *ctl, struct err *err)
 {
-    const size_t n = fop_rows(f), M = fop_cols(f);
-    const bool dual = nmll_is_dual(n, M);
+    const size_t n = fop_rows(f), M = fop_cols(f), rows = l->valid ? fop_rows(l->valid) : n;
+    const bool dual = !l->valid && nmll_is_dual(n, M);
     double *G = NULL, *b = NULL, yty = 0.0;
     enum status rc;
 
     l->n = n;
     l->k = dual ? n : M;
-    l->m = dual || n < LOO_ROWS ? n : LOO_ROWS;
+    l->m = dual || rows < LOO_ROWS ? rows : LOO_ROWS;
     l->f = f;
     l->pool = fop_pool(f);
     if (dual) {
@@ -198,7 +204,7 @@ static enum status loo_build(struct loo *l, struct fop *f, const double *y, cons
     if (rc == ST_OK)
         rc = nmll_eig_from(l->pool, n, l->k, G, dual ? y : b, yty, dual, true, &l->q, err);
     if (rc == ST_OK)
-        rc = loo_alloc(l, y, err);
+        rc = loo_alloc(l, l->valid ? yvalid : y, err);
     if (rc == ST_OK && dual) {
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
@@ -215,17 +221,21 @@ static enum status loo_build(struct loo *l, struct fop *f, const double *y, cons
     return rc;
 }
 
-enum status nmll_features_loo(struct fop *f, const double *y, const double *hp, size_t nhp,
+enum status nmll_features_loo(struct fop *f, const double *y, struct fop *valid,
+                              const double *yvalid, const double *hp, size_t nhp,
                               const double ab[2], const double nb[2], double *mse, double *nmll,
                               double *amplitude, double *noise, double *effdim,
                               const struct ctl *ctl, struct err *err)
 {
-    struct loo l = { .ab = ab, .nb = nb, .bounded = true };
+    struct loo l = { .ab = ab, .nb = nb, .bounded = true, .valid = valid };
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+
+    if (rc == ST_OK && valid && nhp > 0)
+        rc = fop_set(valid, hp, err);
 
     *mse = *nmll = INFINITY;
     if (rc == ST_OK)
-        rc = loo_build(&l, f, y, ctl, err);
+        rc = loo_build(&l, f, y, yvalid, ctl, err);
     if (rc == ST_OK) {
         const double lowest = 2.0 * log(nb[0] / ab[1]), highest = 2.0 * log(nb[1] / ab[0]);
         double at = loo_search(&l, lowest, highest, mse);

@@ -103,7 +103,9 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     memcpy(point, p->hp, job->nhp * sizeof *point);
     point[job->nhp] = p->amplitude;
     point[job->nhp + 1] = p->noise;
-    ctl_tick(job->ctl, &(struct tick){ .phase = job->opts->objective == TUNE_LOO ? "tune-loo" : "tune",
+    ctl_tick(job->ctl, &(struct tick){ .phase = job->opts->objective == TUNE_LOO     ? "tune-loo"
+                                                : job->opts->objective == TUNE_VALID ? "tune-validation"
+                                                                                     : "tune",
                                        .done = res->evaluations,
                                        .total = res->evaluations < job->max_evals
                                                     ? job->max_evals : 0,
@@ -125,14 +127,21 @@ static enum status level_open(struct tune_job *job, struct tune_level *l, struct
                            .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
     l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
     l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
+    if (l->fop && job->opts->objective == TUNE_VALID) {
+        fo.row_scale = NULL; /* the error of predicting, whatever the rows' noise */
+        l->valid = fop_new(job->be, l->map, job->opts->valid, &fo, err);
+        if (!l->valid)
+            return err ? err->code : ST_NOMEM;
+    }
     return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
 }
 
 static void level_close(struct tune_level *l)
 {
     fop_free(l->fop);
+    fop_free(l->valid);
     featmap_free(l->map);
-    l->fop = NULL;
+    l->fop = l->valid = NULL;
     l->map = NULL;
 }
 
@@ -172,9 +181,9 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
     bool limited = false;
     enum status rc = level_open(job, l, err);
 
-    if (rc == ST_OK && job->opts->objective == TUNE_LOO) {
+    if (rc == ST_OK && job->opts->objective != TUNE_NMLL) {
         double mse;
-        rc = nmll_features_loo(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise, &mse,
+        rc = nmll_features_loo(l->fop, l->y, l->valid, job->opts->yvalid, out->hp, job->nhp, job->amp, job->noise, &mse,
                                &out->nmll, &out->amplitude, &out->noise, &out->effdim,
                                &job->quiet, err);
         out->score = 0.5 * (double)l->n * (1.0 + log(2.0 * M_PI * mse));
@@ -477,7 +486,7 @@ static enum status run_polish(struct tune_job *job, struct err *err)
         if (!isfinite(from.score))
             from.noise = sqrt(job->noise[0] * job->noise[1]);
     }
-    if (job->opts->polish && job->opts->objective == TUNE_LOO)
+    if (job->opts->polish && job->opts->objective != TUNE_NMLL)
         return tune_descend_free(job, &from, true, TUNE_SIMPLEX, 0.04, polish_share(job), err);
     if (job->opts->polish)
         return tune_descend(job, &from, true, polish_share(job), err);
@@ -511,7 +520,7 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     else
         rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
     if (rc == ST_OK && p.score < before && job->opts->polish)
-        rc = job->opts->objective == TUNE_LOO ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
+        rc = job->opts->objective != TUNE_NMLL ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
                                               : tune_descend(job, &p, true, 10, err);
     return rc;
 }
@@ -600,7 +609,7 @@ static enum status finish(struct tune_job *job, struct err *err)
 
 const char *tune_objective_name(enum tune_objective o)
 {
-    return o == TUNE_LOO ? "loo" : "nmll";
+    return o == TUNE_LOO ? "loo" : o == TUNE_VALID ? "validation" : "nmll";
 }
 
 static enum status check_input(const struct source *src, const double *y,
@@ -616,8 +625,11 @@ static enum status check_input(const struct source *src, const double *y,
         return err_named(err, ST_RANGE, "constant-target",
                          "the target is constant on the %zu training rows: nothing to learn",
                          src->n);
-    if (o->objective == TUNE_LOO && (o->exact || (o->method && !strcmp(o->method, "lbfgs"))))
-        return err_set(err, ST_USAGE, "objective=loo is for feature models, method=bayes or grid");
+    if (o->objective != TUNE_NMLL && (o->exact || (o->method && !strcmp(o->method, "lbfgs"))))
+        return err_set(err, ST_USAGE, "objective=%s is for feature models, method=bayes or grid",
+                       tune_objective_name(o->objective));
+    if (o->objective == TUNE_VALID && (!o->valid || o->valid->n == 0 || o->valid->d != src->d))
+        return err_set(err, ST_USAGE, "objective=validation needs rows kept for validation");
     if (o->approx && (o->exact || o->objective != TUNE_NMLL))
         return err_set(err, ST_USAGE, "the approximate marginal likelihood is for features");
     if (!o->exact && (o->features < 2 || o->features % 2))

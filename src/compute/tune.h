@@ -10,11 +10,13 @@
 #include "compute/nmll.h"
 
 struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value, else [lo, hi] */
-/* What is minimised.  LOO: n/2 (1 + log(2 pi mse)) with the mean squared leave-one-out error, the
- * noise ratio at its best for it; feature models only, searched without gradients. */
-enum tune_objective { TUNE_NMLL, TUNE_LOO };
+/* What is minimised.  LOO, VALID: n/2 (1 + log(2 pi mse)) with the mean squared leave-one-out error,
+ * or that on the rows kept for validation, the noise ratio at its best for it; feature models only,
+ * searched without gradients. */
+enum tune_objective { TUNE_NMLL, TUNE_LOO, TUNE_VALID };
 struct tune_opts {
     enum tune_objective objective;
+    const struct source *valid; const double *yvalid; /* of VALID; scaled as y */
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     bool exact;              /* exact kernel instead of features */
     bool approx;             /* features: on all rows and columns the NMLL by PCG and probes, for
@@ -62,9 +64,9 @@ struct tuner_ops {
 };
 const struct tuner_ops *tuner_at(size_t i);
 const struct tuner_ops *tuner_find(const char *name, struct err *err);
-const char *tune_objective_name(enum tune_objective); /* "nmll", "loo" */
+const char *tune_objective_name(enum tune_objective); /* "nmll", "loo", "validation" */
 
-/* y: scaled targets (n). Ticks: phase "tune" (objective LOO: "tune-loo"), value the score, value2 best so far, point = (hp...,
+/* y: scaled targets (n). Ticks: phase "tune" (else "tune-loo", "tune-validation"), value the score, value2 best so far, point = (hp...,
  * amplitude, noise).  Cancel keeps the best point so far. Never worse than the start. */
 enum status tune_run(const struct kernel *, const struct source *, const double *y,
                      const struct tune_opts *, const struct backend_ops *, struct pool *,

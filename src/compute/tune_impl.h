@@ -21,7 +21,7 @@ struct tune_level {
     size_t n, M;
     enum precision precision; /* of features; rises to double when single limits the answer */
     struct featmap *map; /* features: made at the first use */
-    struct fop *fop;
+    struct fop *fop, *valid;
     double amplitude, noise; /* of the last evaluation; 0: none yet */
 };
 

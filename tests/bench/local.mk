@@ -11,7 +11,7 @@ tests_bench_bench_solve_SOURCES = tests/bench/bench_solve.c
 tests_bench_bench_solve_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_csv_SOURCES = tests/bench/bench_csv.c
 tests_bench_bench_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
-EXTRA_DIST += $(bench_scripts)
+EXTRA_DIST += $(bench_scripts) tests/bench/peers.py tests/bench/accuracy.sh tests/bench/accuracy.md
 CLEANFILES += tests/bench/compute.json
 
 .PHONY: bench

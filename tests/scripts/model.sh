@@ -168,6 +168,11 @@ is "a leave-one-out tuning ends with 0" $rc 0
 has "its score is told beside the nmll" "$out" '"objective":"loo","nmll":[-0-9.e+]*,"loo":'
 run -e 'demo friedman1 n=200; tune objective=loo solver=exact'
 has "and it is for features" "$err" 'objective=loo is for feature models'
+run --format json -e 'demo friedman1 n=300; split valid=20% test=20%; kernel rbf; tune objective=validation features=128; fit features=128; score'
+is "a tuning by validation ends with 0" $rc 0
+has "and tells its score" "$out" '"objective":"validation","nmll":[-0-9.e+]*,"validation":'
+run -e 'demo friedman1 n=200; tune objective=validation features=64'
+has "it needs rows kept for it" "$err" 'no validation rows'
 
 # Weights: a row of weight 2 is the same row twice, up to a known constant of the likelihood.
 awk 'BEGIN { srand(4); print "a,b,y,w"; for (i = 0; i < 90; i++) { a = rand(); b = rand(); w = i % 3 ? 1 : 2;

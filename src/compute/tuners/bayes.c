@@ -266,8 +266,9 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
 {
     const bool tied = job->nfree > MAX_DIM && kernel_has_ard(job->kernel);
 
-    if (job->nfree > MAX_DIM && job->opts->objective == TUNE_LOO) {
-        err_set(err, ST_USAGE, "objective=loo has no gradients: at most %d free hyperparameters",
+    if (job->nfree > MAX_DIM && job->opts->objective != TUNE_NMLL) {
+        err_set(err, ST_USAGE, "objective=%s has no gradients: at most %d free hyperparameters",
+                tune_objective_name(job->opts->objective),
                 (int)MAX_DIM);
         err_hint(err, "tune objective=nmll");
         return ST_USAGE;
