@@ -862,7 +862,7 @@ START_TEST(npy_without_an_end)
     char file[512];
     const double bad[2] = { 1, NAN };
     size_t len = npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n", bad, 16);
-    expect(file, len, NULL, "not-finite", "row 2, column 1: nan");
+    expect(file, len, NULL, "not-finite", "row 2, column 1 (byte 76): nan");
     struct import_opts o = { .header = -1, .missing = "nan" };
     struct table *t;
     struct err err = { 0 };

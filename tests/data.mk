@@ -1,5 +1,6 @@
 # tests of the data group
-data_checks = tests/check_import tests/check_dataset tests/check_demo tests/check_spill
+data_checks = tests/check_import tests/check_dataset tests/check_demo tests/check_spill \
+  tests/check_parts
 if HAVE_CHECK
 check_PROGRAMS += $(data_checks)
 TESTS += $(data_checks)
@@ -12,6 +13,8 @@ tests_check_demo_SOURCES = tests/check_demo.c
 tests_check_demo_LDADD = $(app_tests)
 tests_check_spill_SOURCES = tests/check_spill.c
 tests_check_spill_LDADD = $(app_tests)
+tests_check_parts_SOURCES = tests/check_parts.c
+tests_check_parts_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each for
 # FUZZ_SECONDS.
@@ -29,9 +32,10 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
   -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
-fuzz_sources = src/base/buf.c src/base/mem.c src/base/status.c src/base/text.c src/compute/ctl.c \
-  src/compute/rng.c src/app/checksum.c src/app/dataset.c src/app/encoding.c src/app/import.c \
-  src/app/import_csv.c src/app/import_npy.c src/app/import_sniff.c src/app/import_stream.c \
+fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
+  src/compute/ctl.c src/compute/rng.c src/app/cache.c src/app/checksum.c src/app/dataset.c \
+  src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_hdf5.c \
+  src/app/import_npy.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
   src/app/order.c src/app/scan_number.c src/app/split.c src/app/table.c
 .PHONY: fuzz
 fuzz:

@@ -2,6 +2,7 @@
 #include "app/batch.h"
 
 #include "app/job.h"
+#include "app/parts.h"
 #include "app/script.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -257,7 +258,7 @@ static bool dry_files(struct workspace *ws, struct dry *d, const struct command 
         const char *path = args_text(a, cmd->args[k].name);
         struct err err = { 0 };
         struct stat st;
-        if (cmd->args[k].type != ARG_FILE || !path)
+        if (cmd->args[k].type != ARG_FILE || !path || parts_is_pattern(path))
             continue;
         if (!strcmp(path, "-") || (stat(path, &st) == 0 && st.st_size > DRY_FILE_MAX)) {
             d->blind = true;

@@ -66,7 +66,7 @@ static enum status take_color(struct clustering *c, const struct encoded *e, str
     for (size_t i = 0; i < e->n; i++) {
         const struct column *col = &t->col[j];
         const size_t r = e->row[i];
-        c->out.color[i] = col->type == COL_REAL ? col->v[r]
+        c->out.color[i] = col->type == COL_REAL ? column_at(col, r)
                           : col->type == COL_CATEGORY && col->code[r] != UINT32_MAX ? col->code[r]
                                                                                     : NAN;
     }

@@ -4,6 +4,7 @@
 #include "app/grid.h"
 #include "app/fitting.h"
 #include "app/job.h"
+#include "app/parts.h"
 #include "app/reading.h"
 #include "app/workspace.h"
 #include "base/mem.h"
@@ -76,7 +77,7 @@ static void constant_words(const struct dataset *d, struct buf *out)
         const struct column *c = &d->table->col[i];
         bool same = c->type == COL_CATEGORY ? c->nlevels < 2 : c->type == COL_REAL;
         for (size_t r = 1; c->type == COL_REAL && r < d->table->n && same; r++)
-            same = c->v[r] == c->v[0];
+            same = column_at(c, r) == column_at(c, 0);
         if (!same || d->role[i] != ROLE_INPUT)
             continue;
         buf_puts(out, n++ ? ", " : "");
@@ -163,15 +164,15 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
  * tell. */
 static bool leaks(const struct table *t, size_t i, size_t y)
 {
-    const double *a = t->col[i].v, *b = t->col[y].v;
+    const struct column *a = &t->col[i], *b = &t->col[y];
     double ma = 0, mb = 0, sa = 0, sb = 0, sab = 0;
     const size_t step = t->n / 20000 + 1;
     size_t n = 0;
 
     for (size_t r = 0; r < t->n; r += step)
-        if (!isnan(a[r]) && !isnan(b[r])) {
-            ma += a[r];
-            mb += b[r];
+        if (!isnan(column_at(a, r)) && !isnan(column_at(b, r))) {
+            ma += column_at(a, r);
+            mb += column_at(b, r);
             n++;
         }
     if (n < 10)
@@ -179,12 +180,12 @@ static bool leaks(const struct table *t, size_t i, size_t y)
     ma /= (double)n;
     mb /= (double)n;
     for (size_t r = 0; r < t->n; r += step)
-        if (!isnan(a[r]) && !isnan(b[r])) {
-            sa += (a[r] - ma) * (a[r] - ma);
-            sb += (b[r] - mb) * (b[r] - mb);
-            sab += (a[r] - ma) * (b[r] - mb);
+        if (!isnan(column_at(a, r)) && !isnan(column_at(b, r))) {
+            sa += (column_at(a, r) - ma) * (column_at(a, r) - ma);
+            sb += (column_at(b, r) - mb) * (column_at(b, r) - mb);
+            sab += (column_at(a, r) - ma) * (column_at(b, r) - mb);
         }
-    spill_used(t->n * sizeof *a);
+    spill_used(t->n * sizeof(double));
     return sa > 0 && sb > 0 && sab * sab > (1.0 - 1e-10) * sa * sb;
 }
 
@@ -288,10 +289,22 @@ static enum status open_work(struct job *job, struct err *err)
     return import_file(l->path, &l->opts, &job->ctl, &l->table, err);
 }
 
+/* The column that target= means: it may have named a file or a dataset of targets. */
+static const char *target_name(const struct table *t, const char *target)
+{
+    char first[300];
+
+    if (!target || table_find(t, target) != SIZE_MAX || !t->targets)
+        return target;
+    snprintf(first, sizeof first, "%s1", target); /* a dataset of several columns */
+    return parts_is_npy(target) || !strcmp(first, t->col[t->ncols - t->targets].name) ? NULL : target;
+}
+
 static enum status open_take(struct workspace *ws, struct loading *l, struct err *err)
 {
     const struct args *a = l->args;
-    struct dataset *d = dataset_new(l->table, args_text(a, "name"), args_text(a, "target"), err);
+    struct dataset *d = dataset_new(l->table, args_text(a, "name"),
+                                    target_name(l->table, args_text(a, "target")), err);
     enum status rc = d ? ST_OK : err->code;
 
     if (rc == ST_OK)
@@ -511,9 +524,9 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
 
     buf_clear(out);
     if (c->type == COL_REAL) {
-        if (isnan(c->v[row]))
+        if (isnan(column_at(c, row)))
             return;
-        text_number(num, sizeof num, c->v[row]);
+        text_number(num, sizeof num, column_at(c, row));
         buf_puts(out, num);
     } else if (c->type == COL_CATEGORY) {
         if (c->code[row] != UINT32_MAX)
@@ -526,7 +539,7 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
 static void cell_json(const struct column *c, size_t row, struct rec *r)
 {
     if (c->type == COL_REAL)
-        rec_num(r, c->name, c->v[row]);
+        rec_num(r, c->name, column_at(c, row));
     else if (c->type == COL_CATEGORY)
         rec_str(r, c->name, c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]]);
     else
@@ -1018,9 +1031,9 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
 
     if (y && !strcmp(y, "log") && t != SIZE_MAX && d->table->col[t].type == COL_REAL)
         for (size_t i = 0; i < d->table->n; i++)
-            if (d->table->col[t].v[i] <= 0.0) {
+            if (column_at(&d->table->col[t], i) <= 0.0) {
                 err_set(err, ST_RANGE, "scale y=log needs a positive target; row %zu of %.80s is %g",
-                        i + 1, d->table->col[t].name, d->table->col[t].v[i]);
+                        i + 1, d->table->col[t].name, column_at(&d->table->col[t], i));
                 err_hint(err, "scale y=standard");
                 return ST_RANGE;
             }
@@ -1118,10 +1131,12 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------------- */
 
 const struct command cmd_data_rows[] = {
-    { "open", "data", "Read a table: CSV, TSV, NPY, also .gz and .zst", "open share/data/co2.csv",
+    { "open", "data", "Read a table: CSV, TSV, NPY (.gz, .zst), HDF5, many NPY files", "open share/data/co2.csv",
       { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-          "the file; - is standard input" },
-        { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "column to predict (default: the last)" },
+          "the file; - is standard input; or a directory, a pattern, a list of NPY files" },
+        { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+          "column to predict (default: the last); the NPY file, pattern or HDF5 dataset with the targets" },
+        { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
         { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
         { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },
         { "weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "column of weights: a row's noise variance is noise^2 over it" },
@@ -1133,7 +1148,10 @@ const struct command cmd_data_rows[] = {
         { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real" } },
       CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
       "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
-      "column and cell. Nothing is dropped or guessed in silence." },
+      "column and cell. Nothing is dropped or guessed in silence.\n"
+      "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a directory with such pairs; a\n"
+      "text file with one file or one pair a line. Columns are x1..xd and y; large plain files are read\n"
+      "in place. open FILE.h5 inputs=NAME target=NAME reads datasets of an HDF5 file." },
     { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
       { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy" },
         { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },

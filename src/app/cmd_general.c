@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "app/cache.h"
+#include "app/import.h"
 #include "app/args.h"
 #include "app/commands.h"
 #include "app/grid.h"
@@ -758,6 +759,15 @@ static void about_cache(const struct workspace *ws, struct rec *r)
     rec_text(r, "   %zu table%s, %s of %s   (set cache=SIZE)", n, n == 1 ? "" : "s", used, most);
 }
 
+static void about_formats(struct rec *r)
+{
+    const char *hdf5 = import_hdf5_version();
+
+    rec_str(r, "hdf5", hdf5);
+    rec_text(r, "\n  reads     CSV, TSV, NPY, also .gz and .zst; HDF5 %s",
+             hdf5 ? hdf5 : "not built in (libhdf5-dev)");
+}
+
 static enum status cmd_about(struct workspace *ws, const struct args *a, struct err *err)
 {
     char ram[32], limit[32], rss[32];
@@ -794,6 +804,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
             rec_text(&r, "\n  %-10s%s", k->name, k->built);
         }
     rec_close(&r);
+    about_formats(&r);
     if (ws->store) {
         rec_text(&r, "\n  session   ");
         rec_safe(&r, store_path(ws->store));

@@ -12,10 +12,17 @@ libapp_a_SOURCES += \
   src/app/import_csv.c \
   src/app/import_csv.h \
   src/app/import_npy.c \
+  src/app/import_npy.h \
   src/app/import_sniff.c \
   src/app/import_stream.c \
+  src/app/import_hdf5.c \
+  src/app/npy.h \
+  src/app/numbers.c \
+  src/app/numbers.h \
   src/app/order.c \
   src/app/order.h \
+  src/app/parts.c \
+  src/app/parts.h \
   src/app/scan_number.c \
   src/app/split.c \
   src/app/summary.c \

@@ -126,6 +126,8 @@ static char *name_from_path(const char *path, struct err *err)
     if (len == 0) /* ".hidden" */
         len = strlen(stem);
     static const char *const plain[] = { "data", "train", "test" };
+    if (memchr(stem, '*', strlen(stem)) != NULL && slash != NULL && slash > path)
+        len = 4, stem = plain[0]; /* a pattern: named after the directory */
     for (size_t i = 0; i < 3 && slash != NULL && slash > path; i++)
         if (strlen(plain[i]) == len && strncmp(plain[i], stem, len) == 0) {
             const char *dir = slash;
@@ -170,7 +172,7 @@ static bool is_identifier(const struct column *c, size_t n)
     if (!named)
         return false;
     for (size_t i = 1; i < n; i++)
-        if (c->v[i] != c->v[i - 1] + 1.0)
+        if (column_at(c, i) != column_at(c, i - 1) + 1.0)
             return false;
     return true;
 }
@@ -252,6 +254,14 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
             err_hint(err, "cols NAME type=real, when its words are numbers");
             return ST_STATE;
         }
+    } else if (t->targets > 0) {
+        j = t->ncols - t->targets;
+        for (size_t k = j + 1; k < t->ncols; k++)
+            d->role[k] = ROLE_SKIP;
+        if (t->targets > 1)
+            buf_printf(notes, "note[target]: %zu columns were read as targets: the first, %s, is "
+                       "predicted, the others are left out (cols NAME role=target)\n", t->targets,
+                       shown(t->col[j].name, name, sizeof name));
     } else {
         while (j > 0 && (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP))
             j--;
@@ -584,13 +594,15 @@ static enum status duplicate_column(const struct table *t, size_t j, struct colu
     const struct column *c = &t->col[j];
     if (c->type != COL_REAL)
         return convert(t, j, c->type, to, err);
-    to->v = spill_array(t->n, sizeof *c->v, "a column of numbers", err);
+    to->in = numbers_ref(c->in);
+    to->incol = c->incol;
+    to->v = c->in ? NULL : spill_array(t->n, sizeof *c->v, "a column of numbers", err);
     if (to->v != NULL)
         memcpy(to->v, c->v, t->n * sizeof *c->v);
     to->type = COL_REAL;
     to->missing = c->missing;
     to->integers = c->integers;
-    return to->v != NULL ? ST_OK : ST_NOMEM;
+    return to->v != NULL || to->in != NULL ? ST_OK : ST_NOMEM;
 }
 
 static struct table *duplicate_table(const struct table *t, struct err *err)
@@ -607,6 +619,8 @@ static struct table *duplicate_table(const struct table *t, struct err *err)
     memcpy(c->checksum, t->checksum, sizeof c->checksum);
     c->missing = t->missing;
     c->duplicates = t->duplicates;
+    c->targets = t->targets;
+    c->parsed = t->parsed;
     c->seconds = t->seconds;
     bool good = c->decisions != NULL && c->notes != NULL;
     for (size_t j = 0; j < t->ncols && good; j++) {

@@ -24,6 +24,10 @@
 #define CONSTANT_NOISE 1e-10 /* sd below this share of the largest magnitude is rounding noise */
 #define LEVEL_MIN_SD 0.25
 #define CUT_FACTOR 10.0
+enum {
+    PIECE = 32,        /* rows at a time: far apart, they bring 64 KB each and column into memory */
+    CHECK_ROWS = 8192, /* of tables on disk, between looks at their files */
+};
 
 static const char *shown(const char *name, char *out, size_t len)
 {
@@ -34,9 +38,36 @@ static const char *shown(const char *name, char *out, size_t len)
     return out;
 }
 
+/* Bytes from one row of a column to the next. */
+static size_t row_bytes(const struct column *c)
+{
+    return c->in != NULL ? numbers_stride(c->in) : c->type == COL_CATEGORY ? sizeof *c->code
+                                                                          : sizeof *c->v;
+}
+
+/* Bytes that come into memory with these rows, `width` from one to the next: the system maps some
+ * 64 KB around each. */
+static size_t touched(const size_t *row, size_t n, size_t width)
+{
+    const size_t ends = n == 0 ? 0 : row[n - 1] > row[0] ? row[n - 1] - row[0] : row[0] - row[n - 1];
+    const size_t columns = width / sizeof(double) + 1, most = n * 65536 * columns;
+    const size_t span = (ends + 1) * width;
+
+    if (n == 1) /* nobody asks for row after row */
+        return most;
+    return span < 1024 ? 1024 : span < most ? span : most; /* rows ascend, or nearly */
+}
+
+/* In a loop over rows, with i the one just read. */
+static void step_used(const size_t *rows, size_t i, size_t width)
+{
+    if (i % PIECE == PIECE - 1)
+        spill_used(touched(rows + i + 1 - PIECE, PIECE, width));
+}
+
 static bool cell_missing(const struct column *c, size_t row)
 {
-    return c->type == COL_REAL       ? isnan(c->v[row])
+    return c->type == COL_REAL       ? isnan(column_at(c, row))
            : c->type == COL_CATEGORY ? c->code[row] == UINT32_MAX
                                      : c->text[row] == NULL;
 }
@@ -97,41 +128,84 @@ struct moments {
     size_t n;
     double mean, sd, min, max, magnitude;
     bool constant;
+    bool wanted;
+    double sum, rest, squares; /* on the way */
+    size_t width;              /* bytes of the column that a row brings */
 };
 
-/* Two passes in row order: the same bits whoever asks. */
-static void take_moments(const double *v, const size_t *rows, size_t n, bool logs,
-                         struct moments *m)
+/* Two passes in row order, over all columns together: the same bits whoever asks, and a table on
+ * disk is read twice, however many columns it has. */
+static void moments_first(const struct column *c, const size_t *rows, size_t a, size_t b, bool logs,
+                          struct moments *m)
 {
-    *m = (struct moments){ .min = INFINITY, .max = -INFINITY };
-    double sum = 0.0, squares = 0.0, rest = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        double x = logs ? log(v[rows[i]]) : v[rows[i]];
+    for (size_t i = a; i < b; i++) {
+        double x = logs ? log(column_at(c, rows[i])) : column_at(c, rows[i]);
         if (isnan(x))
             continue;
         m->n++;
-        sum += x;
+        m->sum += x;
         m->min = fmin(m->min, x);
         m->max = fmax(m->max, x);
     }
+    for (size_t i = a; i + PIECE <= b; i += PIECE)
+        spill_used(touched(rows + i, PIECE, m->width));
+}
+
+static void moments_second(const struct column *c, const size_t *rows, size_t a, size_t b, bool logs,
+                           struct moments *m)
+{
+    for (size_t i = a; i < b; i++) {
+        double x = logs ? log(column_at(c, rows[i])) : column_at(c, rows[i]);
+        if (isnan(x))
+            continue;
+        m->rest += x - m->mean;
+        m->squares += (x - m->mean) * (x - m->mean);
+    }
+    for (size_t i = a; i + PIECE <= b; i += PIECE)
+        spill_used(touched(rows + i, PIECE, m->width));
+}
+
+static void moments_end(struct moments *m)
+{
     if (m->n == 0) {
         *m = (struct moments){ .constant = true, .sd = 0.0 };
         return;
     }
-    m->mean = sum / (double)m->n;
-    for (size_t i = 0; i < n; i++) {
-        double x = logs ? log(v[rows[i]]) : v[rows[i]];
-        if (isnan(x))
-            continue;
-        rest += x - m->mean;
-        squares += (x - m->mean) * (x - m->mean);
-    }
-    spill_used(2 * n * sizeof *v);
-    m->mean += rest / (double)m->n; /* what the first pass lost to rounding */
-    m->sd = sqrt(fmax(squares - rest * rest / (double)m->n, 0.0) / (double)m->n);
+    m->mean += m->rest / (double)m->n; /* what the first pass lost to rounding */
+    m->sd = sqrt(fmax(m->squares - m->rest * m->rest / (double)m->n, 0.0) / (double)m->n);
     m->magnitude = fmax(fabs(m->min), fabs(m->max));
     m->constant = m->max == m->min || !(m->sd > CONSTANT_NOISE * m->magnitude) ||
                   !isfinite(m->sd);
+}
+
+/* Of each column of numbers that is an input or the target; logs: of the target's logarithm. */
+static void take_moments(const struct dataset *d, size_t target, const size_t *rows, size_t n, bool logs,
+                         struct moments *m)
+{
+    enum { BLOCK = 4096 };
+    const struct table *t = d->table;
+
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct column *c = &t->col[j];
+        const bool wanted = c->type == COL_REAL && (j == target || d->role[j] == ROLE_INPUT);
+        m[j] = (struct moments){ .min = INFINITY, .max = -INFINITY, .wanted = wanted };
+        if (wanted && (j == 0 || c->in == NULL || c->in != c[-1].in || !m[j - 1].wanted ||
+                       numbers_stride(c->in) <= sizeof(double)))
+            m[j].width = row_bytes(c); /* else its pages came with its neighbour's */
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t a = 0; a < n; a += BLOCK)
+            for (size_t j = 0; j < t->ncols; j++)
+                if (m[j].wanted)
+                    (pass == 0 ? moments_first : moments_second)(&t->col[j], rows, a,
+                                                                 n - a < BLOCK ? n : a + BLOCK,
+                                                                 logs && j == target, &m[j]);
+        for (size_t j = 0; pass == 0 && j < t->ncols; j++)
+            m[j].mean = m[j].n > 0 ? m[j].sum / (double)m[j].n : 0.0;
+    }
+    for (size_t j = 0; j < t->ncols; j++)
+        if (m[j].wanted)
+            moments_end(&m[j]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -140,7 +214,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum status median(const double *v, const size_t *rows, size_t n, double *out,
+static enum status median(const struct column *c, const size_t *rows, size_t n, double *out,
                           struct err *err)
 {
     double *w = mem_calloc(n, sizeof *w, "a median", err);
@@ -148,9 +222,10 @@ static enum status median(const double *v, const size_t *rows, size_t n, double 
         return ST_NOMEM;
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
-        if (!isnan(v[rows[i]]))
-            w[m++] = v[rows[i]];
-    spill_used(n * sizeof *v);
+        if (!isnan(column_at(c, rows[i]))) {
+            w[m++] = column_at(c, rows[i]);
+            step_used(rows, i, row_bytes(c));
+        }
     qsort(w, m, sizeof *w, by_value);
     *out = m == 0 ? 0.0 : m % 2 == 1 ? w[m / 2] : 0.5 * (w[m / 2 - 1] + w[m / 2]);
     free(w);
@@ -160,6 +235,7 @@ static enum status median(const double *v, const size_t *rows, size_t n, double 
 struct fitting {
     const struct dataset *d;
     size_t *rows, n; /* training rows that count */
+    struct moments *m; /* of each column of the table */
     struct encoding *e;
     size_t cap;
     struct buf *notes;
@@ -179,12 +255,11 @@ static enum status fit_real(struct fitting *f, const struct column *c)
     struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_REAL, f->err);
     if (e == NULL)
         return ST_NOMEM;
-    struct moments m;
-    take_moments(c->v, f->rows, f->n, false, &m);
+    const struct moments m = f->m[c - f->d->table->col];
     e->fill = m.mean;
     e->constant = m.constant;
     if (f->d->missing == MISSING_MEDIAN) {
-        enum status rc = median(c->v, f->rows, f->n, &e->fill, f->err);
+        enum status rc = median(c, f->rows, f->n, &e->fill, f->err);
         if (rc != ST_OK)
             return rc;
     }
@@ -262,25 +337,29 @@ static enum status fit_flag(struct fitting *f, const struct column *c)
 
 /* ---- the target ---- */
 
-static enum status fit_target(struct fitting *f, const struct column *c)
+static enum status check_logs(struct fitting *f, const struct column *c)
 {
     char name[64];
-    struct encoding *e = f->e;
-    const bool logs = e->yscale == Y_LOG;
-    for (size_t i = 0; logs && i < f->n; i++)
-        if (!(c->v[f->rows[i]] > 0.0)) {
+    for (size_t i = 0; f->d->yscale == Y_LOG && i < f->n; i++)
+        if (!(column_at(c, f->rows[i]) > 0.0)) {
             err_named(f->err, ST_STATE, "log", "the target %s is %.6g in row %zu: it has no "
-                      "logarithm", shown(c->name, name, sizeof name), c->v[f->rows[i]],
+                      "logarithm", shown(c->name, name, sizeof name), column_at(c, f->rows[i]),
                       f->rows[i] + 1);
             err_hint(f->err, "scale y=standard");
             return ST_STATE;
         }
-    struct moments m;
-    take_moments(c->v, f->rows, f->n, logs, &m);
+    return ST_OK;
+}
+
+static enum status fit_target(struct fitting *f, const struct column *c)
+{
+    char name[64];
+    struct encoding *e = f->e;
+    const struct moments m = f->m[c - f->d->table->col];
     if (m.constant) {
         err_named(f->err, ST_STATE, "constant-target", "the target %s is %.6g in all %zu training "
                   "rows: there is nothing to learn", shown(c->name, name, sizeof name),
-                  f->n > 0 ? c->v[f->rows[0]] : (double)NAN, f->n);
+                  f->n > 0 ? column_at(c, f->rows[0]) : (double)NAN, f->n);
         err_hint(f->err, "cols NAME role=target  chooses another one");
         return ST_STATE;
     }
@@ -386,6 +465,14 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     enum status rc = check_target(d, target, err);
     if (rc == ST_OK)
         rc = choose_rows(&f, train, ntrain, target);
+    if (rc == ST_OK)
+        rc = table_check(d->table, 0, d->table->n - 1, err);
+    if (rc == ST_OK)
+        rc = check_logs(&f, &d->table->col[target]);
+    if (rc == ST_OK && (f.m = mem_calloc(d->table->ncols, sizeof *f.m, "moments", err)) == NULL)
+        rc = ST_NOMEM;
+    if (rc == ST_OK)
+        take_moments(d, target, f.rows, f.n, d->yscale == Y_LOG, f.m);
     if (rc == ST_OK) {
         out->target = mem_strdup(d->table->col[target].name, err);
         rc = out->target != NULL ? fit_target(&f, &d->table->col[target]) : ST_NOMEM;
@@ -401,6 +488,7 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
                    "count%s as 0: %s%s\n", f.constants, f.constants == 1 ? " does" : "s do",
                    f.constants == 1 ? "s" : "", f.first_constant, f.constants > 1 ? ", ..." : "");
     free(f.rows);
+    free(f.m);
     buf_free(&unread);
     if (rc != ST_OK)
         encoding_free(out);
@@ -445,7 +533,7 @@ static size_t level_of(const struct encoding *e, const struct group *g, size_t r
     if (c->type == COL_TEXT)
         return find_level(e, g, c->text[row]);
     for (size_t k = 0; k < g->n; k++)
-        if (g->value[k] == c->v[row])
+        if (g->value[k] == column_at(c, row))
             return k;
     return SIZE_MAX;
 }
@@ -557,11 +645,23 @@ static void encode_cell(const struct encoding *e, const struct group *g, size_t 
     missing = missing || (g->levels && level == SIZE_MAX);
     for (size_t k = 0; k < g->n; k++) {
         const struct enc_col *c = &e->col[g->first + k];
-        double value = missing ? c->fill : g->levels ? (double)(k == level) : g->c->v[row];
+        double value = missing ? c->fill : g->levels ? (double)(k == level) : column_at(g->c, row);
         x[g->first + k] = encode_one(c, value, cut);
     }
     if (g->flag != SIZE_MAX)
         x[g->flag] = encode_one(&e->col[g->flag], missing ? 1.0 : 0.0, cut);
+}
+
+/* From one row of the table to the next, of all columns that are read. */
+static size_t groups_bytes(const struct group *g, size_t n)
+{
+    size_t bytes = 0;
+
+    for (size_t k = 0; k < n; k++)
+        if (k == 0 || g[k].c->in == NULL || g[k].c->in != g[k - 1].c->in ||
+            numbers_stride(g[k].c->in) <= sizeof(double))
+            bytes += row_bytes(g[k].c);
+    return bytes;
 }
 
 static enum status policy_error(const struct table *t, size_t col, size_t row, bool unseen,
@@ -581,30 +681,19 @@ static enum status policy_error(const struct table *t, size_t col, size_t row, b
     return ST_STATE;
 }
 
-enum { PIECE = 32 }; /* rows at a time: far apart, they bring 64 KB each and column into memory */
-
-/* Bytes of a column that come into memory with these rows: the system maps some 64 KB around each. */
-static size_t touched(const size_t *row, size_t n)
-{
-    const size_t most = n * 65536, span = n > 0 ? (row[n - 1] - row[0] + 1) * sizeof(double) : 0;
-
-    if (n == 1) /* nobody asks for row after row */
-        return most;
-    return span < 1024 ? 1024 : span < most ? span : most; /* rows ascend, or nearly */
-}
-
 /* Which rows stay, and what is to be counted. */
 static enum status judge_rows(const struct encoding *e, const struct table *t,
                               const struct group *g, size_t ng, const struct column *y,
                               const struct column *w, const size_t *rows, size_t n,
                               struct encoded *out, struct err *err)
 {
+    const size_t width = groups_bytes(g, ng) + 2 * sizeof(double);
+
     for (size_t i = 0; i < n; i++) {
         size_t row = rows != NULL ? rows[i] : i;
         bool drop = false;
         if (i > 0 && i % PIECE == 0)
-            spill_used((rows != NULL ? touched(rows + i - PIECE, PIECE) : PIECE * sizeof(double)) *
-                       (ng + 1));
+            spill_used(rows != NULL ? touched(rows + i - PIECE, PIECE, width) : PIECE * width);
         for (size_t k = 0; k < ng; k++) {
             bool missing = cell_missing(g[k].c, row);
             bool unseen = !missing && g[k].levels && level_of(e, &g[k], row) == SIZE_MAX;
@@ -616,12 +705,12 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
                 return policy_error(t, g[k].col, row, unseen, err);
             drop = drop || e->missing == MISSING_DROP;
         }
-        if (y != NULL && isnan(y->v[row])) {
+        if (y != NULL && isnan(column_at(y, row))) {
             if (e->missing == MISSING_ERROR)
                 return policy_error(t, (size_t)(y - t->col), row, false, err);
             drop = true;
         }
-        drop = drop || (w != NULL && e->missing == MISSING_DROP && isnan(w->v[row]));
+        drop = drop || (w != NULL && e->missing == MISSING_DROP && isnan(column_at(w, row)));
         if (drop)
             out->dropped++;
         else
@@ -638,7 +727,7 @@ static enum status encode_target(const struct encoding *e, const struct column *
     if (out->y == NULL || out->yraw == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < out->n; i++) {
-        double v = out->yraw[i] = y->v[out->row[i]];
+        double v = out->yraw[i] = column_at(y, out->row[i]);
         if (e->yscale == Y_LOG && !(v > 0.0)) {
             char name[64];
             err_named(err, ST_STATE, "log", "the target %s is %.6g in row %zu: it has no logarithm",
@@ -646,9 +735,8 @@ static enum status encode_target(const struct encoding *e, const struct column *
             err_hint(err, "scale y=standard");
             return ST_STATE;
         }
-        if (i % 65536 == 0)
-            spill_used(2 * 65536 * sizeof v);
         out->y[i] = ((e->yscale == Y_LOG ? log(v) : v) - e->ymean) / e->ysd;
+        step_used(out->row, i, row_bytes(y) + 3 * sizeof v);
     }
     return ST_OK;
 }
@@ -660,7 +748,7 @@ static enum status encode_weights(const struct encoding *e, const struct column 
     if (out->row_scale == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < out->n; i++) {
-        const double v = w->v[out->row[i]];
+        const double v = column_at(w, out->row[i]);
         if (!(v > 0.0) || !isfinite(v)) {
             char name[64];
             err_named(err, ST_STATE, "weight", "the weight %s is %s%.6g in row %zu; weights are "
@@ -670,8 +758,22 @@ static enum status encode_weights(const struct encoding *e, const struct column 
             return ST_STATE;
         }
         out->row_scale[i] = sqrt(v);
+        step_used(out->row, i, row_bytes(w) + 2 * sizeof v);
     }
     return ST_OK;
+}
+
+/* Is what is read in place what it was? */
+static enum status still_there(const struct table *t, size_t first, size_t last, size_t cuts,
+                               struct err *err)
+{
+    const enum status rc = table_check(t, first, last, err);
+
+    if (rc != ST_OK || spill_cut() == cuts)
+        return rc;
+    err_named(err, ST_IO, "changed", "a file in which the data is kept was cut short while it was in use");
+    err_hint(err, "open the data again");
+    return ST_IO;
 }
 
 static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, double *x,
@@ -679,17 +781,25 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
 {
     const struct encoded *e = (const struct encoded *)s; /* base comes first; out may be moved */
     size_t cut;
-    (void)err;
-    if (e->x == NULL) {
-        for (size_t a = r0, b; a < r1; a = b) {
-            b = a + PIECE < r1 ? a + PIECE : r1;
-            for (size_t k = 0; k < e->ngroup; k++)
-                for (size_t i = a; i < b; i++)
-                    encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
-            spill_used(touched(e->row + a, b - a) * e->ngroup);
-        }
-    } else if (r1 > r0) {
-        memcpy(x, e->x + r0 * s->d, (r1 - r0) * s->d * sizeof *x);
+
+    if (e->x != NULL) {
+        if (r1 > r0)
+            memcpy(x, e->x + r0 * s->d, (r1 - r0) * s->d * sizeof *x);
+        return ST_OK;
+    }
+    for (size_t a = r0, b; a < r1; a = b) {
+        b = a + PIECE < r1 ? a + PIECE : r1;
+        for (size_t k = 0; k < e->ngroup; k++)
+            for (size_t i = a; i < b; i++)
+                encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
+        spill_used(touched(e->row + a, b - a, groups_bytes(e->group, e->ngroup)));
+        const size_t p = e->row[a], q = e->row[b - 1];
+        const enum status rc = spill_cut() != e->cuts || p / CHECK_ROWS != q / CHECK_ROWS ||
+                                       p % CHECK_ROWS == 0
+                                   ? still_there(e->table, p < q ? p : q, p < q ? q : p, e->cuts, err)
+                                   : ST_OK;
+        if (rc != ST_OK)
+            return rc;
     }
     return ST_OK;
 }
@@ -725,7 +835,7 @@ static enum status fill_matrix(const struct encoding *e, const struct group *g, 
         for (size_t k = 0; k < ng; k++)
             for (size_t i = r0; i < r1; i++)
                 encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut);
-        spill_used(touched(out->row + r0, r1 - r0) * ng);
+        spill_used(touched(out->row + r0, r1 - r0, groups_bytes(g, ng)));
     }
     free(block);
     return ST_OK;
@@ -741,7 +851,10 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     const struct column *y = target != SIZE_MAX ? &t->col[target] : NULL;
     const struct column *w = weight != SIZE_MAX ? &t->col[weight] : NULL;
     struct group *g = NULL;
-    enum status rc = make_groups(e, t, &g, &ng, err);
+    const size_t cuts = spill_cut();
+    enum status rc = n > 0 ? table_check(t, 0, t->n - 1, err) : ST_OK;
+    if (rc == ST_OK)
+        rc = make_groups(e, t, &g, &ng, err);
     if (rc == ST_OK && y != NULL && y->type != COL_REAL) {
         char name[64];
         rc = err_named(err, ST_STATE, "column", "the target %s holds words here",
@@ -762,6 +875,10 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         rc = encode_target(e, y, out, err);
     if (rc == ST_OK && w != NULL)
         rc = encode_weights(e, w, out, err);
+    if (rc == ST_OK && n > 0)
+        rc = still_there(t, 0, t->n - 1, cuts, err);
+    out->table = t;
+    out->cuts = cuts;
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
         out->group = g;

@@ -2,7 +2,7 @@
 #include "app/import.h"
 
 #include "app/cache.h"
-
+#include "app/parts.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -20,7 +20,6 @@ static const struct {
     { "\xd0\xcf\x11\xe0", 4, "an old Office file (xls)", "save it as CSV" },
     { "PAR1", 4, "a Parquet file", "convert it to CSV or NPY" },
     { "ARROW1", 6, "an Arrow file", "convert it to CSV or NPY" },
-    { "\x89HDF", 4, "an HDF5 file", "convert it to CSV or NPY" },
     { "SQLite format 3", 15, "an SQLite database or a gpdesk session", "gpdesk -s FILE" },
     { "%PDF", 4, "a PDF document", "a table of text is needed" },
     { "\x89PNG", 4, "a picture", "a table of text is needed" },
@@ -71,8 +70,10 @@ static enum status read_table(struct stream *st, const struct import_opts *opts,
     if (rc == ST_OK) {
         if (in.len >= 6 && memcmp(in.b, "\x93NUMPY", 6) == 0)
             rc = import_npy(&in, opts, ctl, t, err);
+        else if (in.len >= 8 && memcmp(in.b, "\x89HDF\r\n\x1a\n", 8) == 0)
+            rc = import_hdf5(&in, opts, ctl, t, err);
         else if ((rc = binary(&in, err)) == ST_OK)
-            rc = import_csv(&in, opts, ctl, t, err);
+            rc = import_csv(&in, opts, ctl, t, err), t->parsed = true;
     }
     inbuf_free(&in);
     if (rc == ST_OK)
@@ -112,12 +113,21 @@ static enum status import_stream(struct stream *st, const char *path,
     return ST_OK;
 }
 
-enum status import_file(const char *path, const struct import_opts *opts, const struct ctl *ctl,
-                        struct table **out, struct err *err)
+static enum status import_parts(const struct parts *p, const struct import_opts *opts,
+                                const struct ctl *ctl, struct table **out, struct err *err)
 {
-    *out = NULL;
-    struct err local; /* the code is needed even where the caller does not care */
-    err = err != NULL ? err : &local;
+    const double start = seconds_now();
+    const enum status rc = parts_import(p, opts, ctl, out, err);
+
+    if (rc == ST_OK)
+        (*out)->seconds = seconds_now() - start;
+    return rc;
+}
+
+/* One file, of the cache if it was parsed before. */
+static enum status import_one(const char *path, const struct import_opts *opts, const struct ctl *ctl,
+                              struct table **out, struct err *err)
+{
     struct stream *st = stream_open(path, ctl, err);
     if (st == NULL)
         return err->code;
@@ -126,20 +136,35 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
         stream_close(st);
         return ST_NOMEM;
     }
-    static const struct import_opts guess = { .header = -1 };
     const double start = seconds_now();
     enum status rc = ST_OK;
-    opts = opts != NULL ? opts : &guess;
     *out = cache_find(full, opts, ctl);
     if (*out != NULL) {
         (*out)->seconds = seconds_now() - start;
         stream_close(st);
     } else {
         rc = import_stream(st, full, opts, ctl, out, err);
-        if (rc == ST_OK)
+        if (rc == ST_OK && (*out)->parsed)
             cache_keep(*out, opts, ctl);
     }
     free(full);
+    return rc;
+}
+
+enum status import_file(const char *path, const struct import_opts *opts, const struct ctl *ctl,
+                        struct table **out, struct err *err)
+{
+    *out = NULL;
+    struct err local; /* the code is needed even where the caller does not care */
+    err = err != NULL ? err : &local;
+    static const struct import_opts guess = { .header = -1 };
+    opts = opts != NULL ? opts : &guess;
+    struct parts parts;
+    enum status rc = parts_find(path, opts->target, &parts, err);
+    if (rc == ST_OK)
+        rc = parts.n > 0 ? import_parts(&parts, opts, ctl, out, err)
+                         : import_one(path, opts, ctl, out, err);
+    parts_free(&parts);
     return rc;
 }
 

@@ -98,7 +98,11 @@ enum status import_csv(struct inbuf *, const struct import_opts *, const struct 
                        struct table *, struct err *);
 enum status import_npy(struct inbuf *, const struct import_opts *, const struct ctl *,
                        struct table *, struct err *);
-/* Both take bytes in memory as a file: what the fuzzers drive. */
+/* Refuses with a sentence where the library is not built in. */
+enum status import_hdf5(struct inbuf *, const struct import_opts *, const struct ctl *,
+                        struct table *, struct err *);
+const char *import_hdf5_version(void); /* NULL: not built in */
+/* Takes bytes in memory as a file: what the fuzzers drive. */
 enum status import_bytes(const void *bytes, size_t len, const struct import_opts *,
                          struct table **out, struct err *);
 

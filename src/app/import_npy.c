@@ -1,7 +1,8 @@
 /* app/import_npy.c -- NPY files (NumPy's format, versions 1 to 3): one array of numbers with one or
  * two dimensions.  The header is a Python dictionary; only what numpy.save writes is understood,
- * everything else is refused by name. */
-#include "app/import.h"
+ * everything else is refused by name.  All numbers are looked at once; those of a large plain file
+ * then stay where they are (numbers.h). */
+#include "app/import_npy.h"
 
 #include "base/mem.h"
 #include "base/spill.h"
@@ -12,17 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+static const double IN_PLACE_BYTES = 64 << 20; /* below, a copy costs little and is safe */
 enum { MAX_HEADER = 65536 };
-
-struct npy {
-    char kind;      /* f i u b */
-    size_t size;    /* bytes of an item */
-    bool swap;      /* the other byte order */
-    bool fortran;
-    size_t rows, cols;
-    bool have_descr, have_order, have_shape;
-};
 
 static enum status malformed(const struct inbuf *in, const char *what, struct err *err)
 {
@@ -97,6 +91,12 @@ static enum status take_descr(const struct inbuf *in, struct text *t, struct npy
             good = false;
         else if (strcmp(d + 1, known[i]) == 0)
             break;
+    }
+    if (strcmp(d, "|O") == 0) {
+        err_named(err, ST_FORMAT, "npy", "%s holds items of type '|O', pickled Python objects: they are "
+                  "programs, and are never read", stream_name(in->st));
+        err_hint(err, "numpy.save(FILE, a.astype('f8'))");
+        return ST_FORMAT;
     }
     if (!good) {
         char words[80];
@@ -192,13 +192,13 @@ static enum status read_header(struct inbuf *in, struct npy *h, struct err *err)
     if (in->len - start < len)
         return malformed(in, "the file ends inside its header", err);
     struct text t = { in->b + start, in->b + start + len };
-    in->pos = start + len;
+    in->pos = h->at = start + len;
     return parse_header(in, t, h, err);
 }
 
 /* ---- the numbers ---- */
 
-static double item(const struct npy *h, const char *p)
+double npy_other(const struct npy *h, const char *p)
 {
     unsigned char b[8];
     for (size_t i = 0; i < h->size; i++)
@@ -225,8 +225,19 @@ static double item(const struct npy *h, const char *p)
 #undef READ
 }
 
+bool npy_stamp(const char *path, struct npy_stamp *out)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *out = (struct npy_stamp){ { (uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                                 (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec } };
+    return true;
+}
+
 /* missing=nan is the one mark that an array of numbers can hold. */
-static bool nan_is_missing(const struct import_opts *o)
+bool npy_nan_is_missing(const struct import_opts *o)
 {
     for (const char *p = o->missing; p != NULL && *p != '\0';) {
         size_t len = strcspn(p, ",");
@@ -237,20 +248,31 @@ static bool nan_is_missing(const struct import_opts *o)
     return false;
 }
 
-static enum status not_finite(const struct inbuf *in, size_t row, size_t col, double x,
-                              struct err *err)
+static enum status not_finite(const struct inbuf *in, const struct npy *h, size_t row, size_t col,
+                              double x, struct err *err)
 {
-    err_named(err, ST_FORMAT, "not-finite", "%s row %zu, column %zu: %s is not a finite number",
-              stream_name(in->st), row + 1, col + 1, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+    const size_t k = h->fortran ? col * h->rows + row : row * h->cols + col;
+
+    err_named(err, ST_FORMAT, "not-finite", "%s row %zu, column %zu (byte %zu): %s is not a finite "
+              "number", stream_name(in->st), row + 1, col + 1, h->at + k * h->size,
+              isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
     if (isnan(x))
         err_hint(err, "open FILE missing=nan");
     return ST_FORMAT;
 }
 
-static enum status read_items(struct inbuf *in, const struct npy *h, bool nan_missing,
-                              struct table *t, bool *rounded, struct err *err)
+static enum status ends_early(const struct inbuf *in, const struct npy *h, size_t k, struct err *err)
 {
-    size_t total = h->rows * h->cols;
+    return err_named(err, ST_FORMAT, "truncated", "%s ends at byte %zu, after %zu of %zu items",
+                     stream_name(in->st), h->at + k * h->size + (in->len - in->pos), k,
+                     h->rows * h->cols);
+}
+
+static enum status items(struct inbuf *in, const struct npy *h, struct npy_taker *to, struct err *err)
+{
+    const size_t total = h->rows * h->cols;
+    size_t row = 0, col = 0;
+
     for (size_t k = 0; k < total;) {
         size_t have = (in->len - in->pos) / h->size;
         if (have == 0) {
@@ -259,80 +281,133 @@ static enum status read_items(struct inbuf *in, const struct npy *h, bool nan_mi
                 return rc;
             have = (in->len - in->pos) / h->size;
             if (have == 0)
-                return err_named(err, ST_FORMAT, "truncated", "%s ends after %zu of %zu items",
-                                 stream_name(in->st), k, total);
+                return ends_early(in, h, k, err);
         }
-        for (size_t end = have < total - k ? k + have : total; k < end; k++) {
-            size_t row = h->fortran ? k % h->rows : k / h->cols;
-            size_t col = h->fortran ? k / h->rows : k % h->cols;
-            double x = item(h, in->b + in->pos);
+        const size_t end = have < total - k ? k + have : total;
+        if (to->store)
+            spill_used((end - k) * sizeof(double));
+        for (; k < end; k++) {
+            struct column *c = &to->col[col];
+            const double x = npy_item(h, in->b + in->pos);
             in->pos += h->size;
-            if (!isfinite(x) && !(nan_missing && isnan(x)))
-                return not_finite(in, row, col, x, err);
-            if (k % 65536 == 0)
-                spill_used((size_t)65536 * 8);
-            *rounded |= h->kind != 'f' && h->size == 8 && fabs(x) > 9007199254740992.0;
-            t->col[col].v[row] = x;
+            if (!isfinite(x)) {
+                if (!(to->nan_missing && isnan(x)))
+                    return not_finite(in, h, row, col, x, err);
+                c->missing++;
+            } else if (x != nearbyint(x)) {
+                c->integers = false;
+            }
+            to->rounded |= h->kind != 'f' && h->size == 8 && fabs(x) > 9007199254740992.0;
+            if (to->store)
+                c->v[to->row0 + row] = x;
+            if (h->fortran && ++row == h->rows)
+                row = 0, col++;
+            else if (!h->fortran && ++col == h->cols)
+                col = 0, row++;
         }
     }
-    if (in->pos == in->len && !in->eof) {
-        enum status rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
-        if (rc != ST_OK)
-            return rc;
-    }
-    return in->pos < in->len ? malformed(in, "more bytes follow the array", err) : ST_OK;
+    return ST_OK;
 }
 
-static enum status check_shape(const struct inbuf *in, const struct npy *h, size_t budget,
-                               struct err *err)
+enum status npy_items(struct inbuf *in, const struct npy *h, struct npy_taker *to, struct err *err)
 {
-    char need[32], have[32];
-    double bytes = 8.0 * (double)h->rows * (double)h->cols;
+    enum status rc = items(in, h, to, err);
+
+    if (rc == ST_OK && in->pos == in->len && !in->eof)
+        rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+    if (rc == ST_OK && in->pos < in->len)
+        rc = err_named(err, ST_FORMAT, "npy", "%s: more bytes follow the array, which ends at byte %zu",
+                       stream_name(in->st), h->at + h->rows * h->cols * h->size);
+    return rc;
+}
+
+static enum status check_shape(const struct inbuf *in, const struct npy *h, struct err *err)
+{
+    const double items = (double)h->rows * (double)h->cols;
+    const uint64_t size = stream_size(in->st);
+
     if (h->rows == 0 || h->cols == 0)
         return err_named(err, ST_FORMAT, "empty", "%s holds an array of %zu x %zu: no data",
                          stream_name(in->st), h->rows, h->cols);
     if (h->cols > IMPORT_MAX_COLS)
         return err_named(err, ST_FORMAT, "limit", "%s has %zu columns; the limit is %zu",
                          stream_name(in->st), h->cols, IMPORT_MAX_COLS);
-    uint64_t size = stream_size(in->st);
     if (*stream_packing(in->st) == '\0' && size > 0 &&
-        bytes / 8.0 * (double)h->size > (double)size)
+        items * (double)h->size + (double)h->at > (double)size)
         return err_named(err, ST_FORMAT, "truncated", "%s: the header tells of %zu x %zu items of "
-                         "%zu bytes, the file has %" PRIu64 " bytes", stream_name(in->st), h->rows,
-                         h->cols, h->size, size);
+                         "%zu bytes from byte %zu, the file has %" PRIu64 " bytes",
+                         stream_name(in->st), h->rows, h->cols, h->size, h->at, size);
+    if (items > 0x1p56)
+        return err_named(err, ST_FORMAT, "limit", "%s: the header tells of %zu x %zu items: no disk has "
+                         "as many", stream_name(in->st), h->rows, h->cols);
+    return ST_OK;
+}
+
+enum status npy_header(struct inbuf *in, struct npy *h, struct err *err)
+{
+    const enum status rc = read_header(in, h, err);
+    return rc == ST_OK ? check_shape(in, h, err) : rc;
+}
+
+/* As doubles, when they are copied. */
+enum status npy_check_memory(const char *name, size_t rows, size_t cols, const struct import_opts *o,
+                             struct err *err)
+{
+    const size_t budget = o->mem_limit > 0 ? o->mem_limit : mem_physical();
+    const double bytes = 8.0 * (double)rows * (double)cols;
+    char need[32], have[32];
+
     if (bytes <= (double)budget || spill_active())
         return ST_OK;
     mem_format(need, sizeof need, bytes);
     mem_format(have, sizeof have, (double)budget);
-    err_named(err, ST_NOMEM, "memory", "%s needs %s of memory as a table; the limit is %s",
-              stream_name(in->st), need, have);
+    err_named(err, ST_NOMEM, "memory", "%s needs %s of memory as a table; the limit is %s", name, need,
+              have);
     err_hint(err, "a smaller file, or start with --mem");
     return ST_NOMEM;
 }
 
-static enum status finish(const struct npy *h, struct table *t, bool rounded, struct err *err)
+bool npy_in_place(double file_bytes, size_t rows, size_t cols)
 {
-    struct buf line = { 0 }, notes = { 0 };
-    for (size_t j = 0; j < t->ncols; j++) {
-        struct column *c = &t->col[j];
-        struct buf name = { 0 };
-        buf_printf(&name, "x%zu", j + 1);
-        c->name = buf_take(&name);
-        c->integers = true;
-        for (size_t i = 0; i < t->n; i++) {
-            c->missing += isnan(c->v[i]);
-            c->integers = c->integers && (isnan(c->v[i]) || c->v[i] == nearbyint(c->v[i]));
-        }
+    return file_bytes >= IN_PLACE_BYTES || !spill_fits(8.0 * (double)rows * (double)cols);
+}
+
+enum status npy_columns(struct table *t, size_t first, size_t n, const char *name,
+                        struct numbers *in, struct err *err)
+{
+    for (size_t j = 0; j < n; j++) {
+        struct column *c = &t->col[first + j];
+        struct buf b = { 0 };
+        buf_puts(&b, name);
+        if (n > 1 || *name == 'x')
+            buf_printf(&b, "%zu", j + 1);
+        c->name = buf_take(&b);
         if (c->name == NULL)
             return err_nomem(err, 16, "a column's name");
+        c->type = COL_REAL;
+        c->integers = true;
+        c->in = numbers_ref(in);
+        c->incol = j;
+        if (in == NULL && !(c->v = spill_array(t->n, sizeof *c->v, "a column of numbers", err)))
+            return err != NULL ? err->code : ST_NOMEM;
     }
-    buf_printf(&line, "NPY, %c%zu, %s order", h->kind, h->size, h->fortran ? "Fortran" : "C");
-    buf_printf(&notes, "note[names]: an array has no names: the columns are x1..x%zu\n", t->ncols);
+    return ST_OK;
+}
+
+enum status npy_words(struct table *t, struct buf *decisions, bool rounded, bool in_place,
+                      struct err *err)
+{
+    struct buf notes = { 0 };
+
+    buf_printf(&notes, "note[names]: an array has no names: the columns are x1..x%zu%s\n",
+               t->ncols - t->targets, t->targets == 0 ? "" : t->targets == 1 ? " and y" : " and y1..");
+    if (in_place)
+        buf_puts(decisions, ", read in place");
     if (rounded)
         buf_puts(&notes, "warning[rounded]: whole numbers above 2^53 were rounded\n");
     free(t->decisions);
     free(t->notes);
-    t->decisions = buf_take(&line);
+    t->decisions = buf_take(decisions);
     t->notes = buf_take(&notes);
     return t->decisions == NULL || t->notes == NULL ? err_nomem(err, 64, "notes") : ST_OK;
 }
@@ -342,25 +417,36 @@ enum status import_npy(struct inbuf *in, const struct import_opts *opts, const s
 {
     (void)ctl; /* the stream looks at it */
     struct npy h = { 0 };
-    enum status rc = read_header(in, &h, err);
-    if (rc == ST_OK)
-        rc = check_shape(in, &h, opts->mem_limit > 0 ? opts->mem_limit : mem_physical(), err);
+    struct npy_stamp seen;
+    struct numbers *nb = NULL;
+    struct buf line = { 0 };
+    enum status rc = npy_header(in, &h, err);
+
     if (rc != ST_OK)
         return rc;
-    struct column *col = mem_calloc(h.cols, sizeof *col, "columns", err);
+    const bool place = *t->path == '/' && *stream_packing(in->st) == '\0' && npy_stamp(t->path, &seen) &&
+                       npy_in_place((double)stream_size(in->st), h.rows, h.cols);
+    if (!place)
+        rc = npy_check_memory(stream_name(in->st), h.rows, h.cols, opts, err);
+    struct column *col = rc == ST_OK ? mem_calloc(h.cols, sizeof *col, "columns", err) : NULL;
     if (col == NULL)
-        return ST_NOMEM;
+        return rc != ST_OK ? rc : ST_NOMEM;
     free(t->col);
     t->col = col;
     t->ncols = h.cols;
     t->n = h.rows;
-    for (size_t j = 0; j < h.cols; j++) {
-        col[j].type = COL_REAL;
-        col[j].v = spill_array(h.rows, sizeof *col[j].v, "a column of numbers", err);
-        if (col[j].v == NULL)
-            return ST_NOMEM;
-    }
-    bool rounded = false;
-    rc = read_items(in, &h, nan_is_missing(opts), t, &rounded, err);
-    return rc == ST_OK ? finish(&h, t, rounded, err) : rc;
+    if (place && (nb = numbers_new(h.cols, err)) == NULL)
+        return ST_NOMEM;
+    rc = npy_columns(t, 0, h.cols, "x", nb, err);
+    struct npy_taker to = { .col = col, .store = !place, .nan_missing = npy_nan_is_missing(opts) };
+    if (rc == ST_OK)
+        rc = npy_items(in, &h, &to, err);
+    if (rc == ST_OK && place)
+        rc = numbers_add(nb, t->path, &h, &seen, err);
+    numbers_unref(nb); /* the columns have theirs */
+    buf_printf(&line, "NPY, %c%zu, %s order", h.kind, h.size, h.fortran ? "Fortran" : "C");
+    if (rc == ST_OK)
+        rc = npy_words(t, &line, to.rounded, place, err);
+    buf_free(&line);
+    return rc;
 }

@@ -503,13 +503,14 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
     if (ok && c->type == COL_REAL) {
         const double *v = c->v;
         double *sample = NULL;
-        if (rows > COLUMN_ROWS) {
-            sample = mem_calloc(COLUMN_ROWS, sizeof *sample, "plot", err);
+        if (rows > COLUMN_ROWS || !v) {
+            const size_t n = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+            sample = mem_calloc(n, sizeof *sample, "plot", err);
             ok = sample != NULL;
-            for (size_t i = 0; sample && i < COLUMN_ROWS; i++)
-                sample[i] = c->v[(size_t)((double)i * (double)rows / COLUMN_ROWS)];
+            for (size_t i = 0; sample && i < n; i++)
+                sample[i] = column_at(c, (size_t)((double)i * (double)rows / (double)n));
             v = sample;
-            rows = COLUMN_ROWS;
+            rows = n;
         }
         const size_t bins = ok ? figure_bins(rows, v, &lo, &hi) : 0;
         ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, lo, hi, bins, false, err);

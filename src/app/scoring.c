@@ -239,8 +239,8 @@ static void csv_field(struct buf *b, const char *s)
 static void csv_cell(struct buf *b, const struct column *c, size_t row)
 {
     if (c->type == COL_REAL) {
-        if (isfinite(c->v[row]))
-            buf_json_double(b, c->v[row]);
+        if (isfinite(column_at(c, row)))
+            buf_json_double(b, column_at(c, row));
     } else if (c->type == COL_CATEGORY) {
         if (c->code[row] != UINT32_MAX)
             csv_field(b, c->level[c->code[row]]);

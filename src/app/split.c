@@ -169,8 +169,8 @@ static enum status read_mask(const struct table *t, size_t col, uint8_t *part, s
     for (size_t i = 0; i < t->n; i++) {
         bool good = false;
         if (c->type == COL_REAL) {
-            good = c->v[i] == 0.0 || c->v[i] == 1.0;
-            part[i] = c->v[i] == 1.0 ? PART_TEST : PART_TRAIN;
+            good = column_at(c, i) == 0.0 || column_at(c, i) == 1.0;
+            part[i] = column_at(c, i) == 1.0 ? PART_TEST : PART_TRAIN;
         } else {
             const char *s = c->type == COL_TEXT             ? c->text[i]
                             : c->code[i] != UINT32_MAX ? c->level[c->code[i]]

@@ -7,6 +7,7 @@
 #include "app/store_impl.h"
 
 #include "app/checksum.h"
+#include "app/parts.h"
 #include "app/reading.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -131,8 +132,10 @@ static enum status read_file(const char *path, const struct args *a, size_t mem,
 
     if (strcmp(path, "-") == 0)
         return err_set(err, ST_IO, "it came through a pipe and is gone");
-    /* A session must not make us wait for a pipe or read a device. */
-    if (*path != '/' || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    /* A session must not make us wait for a pipe or read a device.  (Parts are regular files or
+     * nothing.) */
+    if (*path != '/' ||
+        (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) : !parts_is_pattern(path)))
         return err_set(err, ST_IO, "there is no such file now");
     if (a && reading_options(a, mem, &opts, err) != ST_OK)
         return ST_USAGE;

@@ -93,8 +93,8 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
         size_t row = rows != NULL ? rows[i] : i;
-        if (c->type == COL_REAL ? !isnan(c->v[row]) : c->code[row] != UINT32_MAX)
-            v[m++] = c->type == COL_REAL ? c->v[row] : (double)c->code[row];
+        if (c->type == COL_REAL ? !isnan(column_at(c, row)) : c->code[row] != UINT32_MAX)
+            v[m++] = c->type == COL_REAL ? column_at(c, row) : (double)c->code[row];
     }
     s->missing = n - m;
     spill_used(t->n * sizeof *v);
@@ -122,7 +122,7 @@ static int by_x(const void *a, const void *b)
 static double value_of(const struct column *c, size_t row)
 {
     if (c->type == COL_REAL)
-        return c->v[row];
+        return column_at(c, row);
     return c->type == COL_CATEGORY && c->code[row] != UINT32_MAX ? (double)c->code[row]
                                                                  : (double)NAN;
 }
@@ -132,7 +132,7 @@ static size_t take_pairs(const struct column *x, const struct column *y, size_t 
 {
     size_t step = n / LEAK_ROWS + 1, m = 0;
     for (size_t i = 0; i < n; i += step) {
-        p[m] = (struct pair){ value_of(x, i), y->v[i] };
+        p[m] = (struct pair){ value_of(x, i), column_at(y, i) };
         m += !isnan(p[m].x) && !isnan(p[m].y);
     }
     spill_used(n * sizeof(double)); /* steps are smaller than what the system maps around each */

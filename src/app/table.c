@@ -45,6 +45,7 @@ void column_clear(struct column *c)
 {
     free(c->name);
     spill_free(c->v);
+    numbers_unref(c->in);
     spill_free(c->code);
     free(c->level);
     free(c->text);
@@ -80,8 +81,8 @@ void table_cell(const struct table *t, size_t row, size_t col, struct buf *out)
         buf_puts(out, c->level[c->code[row]]);
     else if (c->type == COL_TEXT && c->text[row] != NULL)
         buf_puts(out, c->text[row]);
-    else if (c->type == COL_REAL && !isnan(c->v[row]))
-        buf_json_double(out, c->v[row]);
+    else if (c->type == COL_REAL && !isnan(column_at(c, row)))
+        buf_json_double(out, column_at(c, row));
 }
 
 size_t table_bytes(const struct table *t)
@@ -89,7 +90,9 @@ size_t table_bytes(const struct table *t)
     size_t bytes = sizeof *t + t->ncols * sizeof *t->col;
     for (size_t j = 0; j < t->ncols; j++) {
         const struct column *c = &t->col[j];
-        bytes += c->type == COL_CATEGORY ? t->n * sizeof *c->code : t->n * 8;
+        const bool again = j > 0 && c->in == t->col[j - 1].in;
+        bytes += c->in ? (again ? 0 : numbers_bytes(c->in))
+                       : c->type == COL_CATEGORY ? t->n * sizeof *c->code : t->n * 8;
         if (c->type == COL_TEXT && c->arena != NULL)
             for (size_t i = 0; i < t->n; i++)
                 bytes += c->text[i] != NULL ? strlen(c->text[i]) + 1 : 0;
@@ -100,9 +103,23 @@ size_t table_bytes(const struct table *t)
 bool table_is_out(const struct table *t)
 {
     for (size_t j = 0; j < t->ncols; j++)
-        if (spill_is_out(t->col[j].v) || spill_is_out(t->col[j].code))
+        if (t->col[j].in || spill_is_out(t->col[j].v) || spill_is_out(t->col[j].code))
             return true;
     return false;
+}
+
+enum status table_check(const struct table *t, size_t first, size_t last, struct err *err)
+{
+    const struct numbers *before = NULL;
+
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct numbers *in = t->col[j].in;
+        const enum status rc = in && in != before ? numbers_check(in, first, last, err) : ST_OK;
+        if (rc != ST_OK)
+            return rc;
+        before = in;
+    }
+    return ST_OK;
 }
 
 /* ---- distinct strings ---- */
@@ -362,7 +379,7 @@ static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
             hash = hash_bytes(hash, s, strlen(s) + 1);
             continue;
         }
-        cell[n++] = c->type == COL_REAL ? plain_zero(c->v[row]) : (double)c->code[row];
+        cell[n++] = c->type == COL_REAL ? plain_zero(column_at(c, row)) : (double)c->code[row];
         if (n == GATHER) {
             hash = hash_bytes(hash, cell, sizeof cell);
             n = 0;
@@ -380,7 +397,7 @@ static int by_value(const void *a, const void *b)
 static int compare_cell(const struct column *c, size_t a, size_t b)
 {
     if (c->type == COL_REAL) {
-        double x = plain_zero(c->v[a]), y = plain_zero(c->v[b]);
+        double x = plain_zero(column_at(c, a)), y = plain_zero(column_at(c, b));
         return memcmp(&x, &y, sizeof x);
     }
     if (c->type == COL_CATEGORY)
@@ -455,7 +472,7 @@ static size_t sharpest_column(const struct table *t, const bool *use)
         if (c->type != COL_REAL || c->missing > 0 || (use != NULL && !use[j]))
             continue;
         for (size_t i = 0; i < SAMPLE; i++)
-            v[i] = c->v[i * step];
+            v[i] = column_at(c, i * step);
         qsort(v, SAMPLE, sizeof *v, by_value);
         size_t distinct = 1;
         for (size_t i = 1; i < SAMPLE; i++)
@@ -479,16 +496,19 @@ static enum status candidates(const struct table *t, const bool *use, struct row
         return ST_NOMEM;
     enum status rc = ST_OK;
     if (v != NULL) {
-        memcpy(v, t->col[sharp].v, t->n * sizeof *v);
+        for (size_t i = 0; i < t->n; i++)
+            v[i] = column_at(&t->col[sharp], i);
         rc = order_sort(v, t->n, err);
         for (size_t i = 1; i < t->n; i++) /* v[0..again): the repeated values */
             if (v[i] == v[i - 1] && (again == 0 || v[again - 1] != v[i]))
                 v[again++] = v[i];
     }
     *m = 0;
-    for (size_t i = 0; i < t->n && rc == ST_OK; i++)
-        if (v == NULL || (again > 0 && bsearch(&t->col[sharp].v[i], v, again, sizeof *v, by_value)))
+    for (size_t i = 0; i < t->n && rc == ST_OK; i++) {
+        const double x = v != NULL ? column_at(&t->col[sharp], i) : 0.0;
+        if (v == NULL || (again > 0 && bsearch(&x, v, again, sizeof *v, by_value)))
             key[(*m)++] = (struct row_key){ 0, i };
+    }
     free(v);
     return rc;
 }

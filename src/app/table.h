@@ -2,6 +2,7 @@
 #ifndef GPDESK_TABLE_H
 #define GPDESK_TABLE_H
 
+#include "app/numbers.h"
 #include "base/buf.h"
 #include "base/status.h"
 #include "compute/ctl.h"
@@ -14,7 +15,9 @@ enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT };
 struct column {
     char *name;           /* UTF-8, may hold any legal byte; show through text_safe */
     enum col_type type;
-    double *v;            /* COL_REAL: n values, NaN where missing */
+    double *v;            /* COL_REAL: n values, NaN where missing; NULL: they are in their file, */
+    struct numbers *in;   /* here: read them through column_at */
+    size_t incol;
     uint32_t *code;       /* COL_CATEGORY: index into level, UINT32_MAX where missing */
     char **level; size_t nlevels;
     char **text;          /* COL_TEXT: n strings, NULL where missing */
@@ -24,6 +27,10 @@ struct column {
     bool date;            /* real: ISO 8601 dates, as decimal years */
     bool named;           /* false: the file gave no name, "x3" was made up */
 };
+static inline double column_at(const struct column *c, size_t row)
+{
+    return c->v != NULL ? c->v[row] : numbers_at(c->in, c->incol, row);
+}
 struct table {
     int refs;             /* atomic */
     char *path;           /* absolute; "demo:co2 n=.." for generated; "-" for stdin */
@@ -33,6 +40,8 @@ struct table {
     struct column *col;
     size_t missing;       /* cells */
     int64_t duplicates;   /* repeated whole rows; -1: not counted exactly */
+    size_t targets;       /* the last so many columns were read as targets; 0: not known */
+    bool parsed;          /* from text: worth keeping */
     double seconds;       /* to read */
     char *decisions;      /* one line: "comma, header (line 1 ...), no quotes, ... UTF-8" */
     char *notes;          /* lines "note[name]: text" or "warning[name]: text"; may be "" */
@@ -51,6 +60,8 @@ enum status table_repeats(const struct table *, const bool *use, const uint8_t *
 size_t table_bytes(const struct table *);
 /* Some of its columns lie on disk (spill.h): whoever reads many cells calls spill_used. */
 bool table_is_out(const struct table *);
+/* Are the files of columns that are read in place what they were?  IO "changed". */
+enum status table_check(const struct table *, size_t first_row, size_t last_row, struct err *err);
 
 /* How to read; zero / NULL / 0 (header: -1): guess and say so. */
 struct import_opts {
@@ -60,9 +71,13 @@ struct import_opts {
     char decimal;              /* '.' or ',' */
     const char *types;         /* "x7=category,zip=text,#3=real": by name or number of the column;
                                 * real, category, text, date */
+    const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5
+                                * file, a dataset */
+    const char *inputs;        /* HDF5: the dataset of the inputs */
     size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
-/* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin) or NPY, told apart by content.
+/* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or many
+ * NPY files (parts.h): a directory, a pattern, a list.
  * Errors name file, line, column, cell and a way out; on failure nothing is kept.  Statuses:
  * IO and FORMAT (the file), USAGE (the options), NOMEM, CANCELLED.  opts NULL: all guessed. */
 enum status import_file(const char *path, const struct import_opts *, const struct ctl *,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -149,12 +150,83 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     return -1;
 }
 
+/* ---- files that are cut short ----
+ *
+ * Reading a page that a mapped file no longer has raises SIGBUS.  Where the address is one of ours a
+ * page of zeros is put there, and spill_cut tells. */
+enum { MOST_FILES = 16384 };
+
+static struct { _Atomic uintptr_t lo, hi; } guard[MOST_FILES];
+static atomic_size_t guards, cuts;
+static struct sigaction before;
+
+static void on_bus(int sig, siginfo_t *si, void *context)
+{
+    const uintptr_t at = (uintptr_t)si->si_addr, page = 4096;
+    const size_t n = atomic_load(&guards);
+    const int error = errno;
+
+    (void)context;
+    for (size_t i = 0; i < n; i++)
+        if (at >= atomic_load(&guard[i].lo) && at < atomic_load(&guard[i].hi)) {
+            if (mmap((void *)(at & ~(page - 1)), page, PROT_READ,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+                break;
+            atomic_fetch_add(&cuts, 1);
+            errno = error;
+            return;
+        }
+    sigaction(sig, &before, NULL); /* not ours: the instruction is tried again and ends as it would */
+}
+
+/* Under the lock.  False: too many files. */
+static bool guard_add(const char *start, size_t len)
+{
+    struct sigaction sa = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK }, now;
+    size_t i = 0;
+
+    while (i < atomic_load(&guards) && atomic_load(&guard[i].hi) != 0)
+        i++;
+    if (i == MOST_FILES)
+        return false;
+    atomic_store(&guard[i].lo, (uintptr_t)start);
+    atomic_store(&guard[i].hi, (uintptr_t)start + len);
+    if (i == atomic_load(&guards))
+        atomic_store(&guards, i + 1);
+    if (sigaction(SIGBUS, NULL, &now) == 0 &&
+        !((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus)) {
+        before = now; /* also when the screen has put its own there meanwhile */
+        sigemptyset(&sa.sa_mask);
+        sigaction(SIGBUS, &sa, NULL);
+    }
+    return true;
+}
+
+static void guard_remove(const char *start)
+{
+    for (size_t i = 0; i < atomic_load(&guards); i++)
+        if (atomic_load(&guard[i].lo) == (uintptr_t)start) {
+            atomic_store(&guard[i].hi, 0);
+            atomic_store(&guard[i].lo, 0);
+        }
+}
+
+size_t spill_cut(void)
+{
+    return atomic_load(&cuts);
+}
+
 static enum status add(struct mapping m, struct err *err)
 {
     pthread_mutex_lock(&lock);
     void *p = list;
-    const enum status rc = mem_grow(&p, &caplist, nlist + 1, sizeof *list, "the list of arrays", err);
+    enum status rc = mem_grow(&p, &caplist, nlist + 1, sizeof *list, "the list of arrays", err);
     list = p;
+    if (rc == ST_OK && !m.own && !guard_add(m.start, m.len)) {
+        rc = err_named(err, ST_LIMIT, "files", "more than %d files cannot be read in place at a time",
+                       MOST_FILES);
+        err_hint(err, "numpy.save(FILE, numpy.concatenate(ARRAYS))");
+    }
     if (rc == ST_OK) {
         list[nlist++] = m;
         outside += m.own ? m.bytes : 0;
@@ -283,6 +355,8 @@ void spill_free(const void *p)
         m = list[i];
         list[i] = list[--nlist];
         outside -= m.own ? m.bytes : 0;
+        if (!m.own)
+            guard_remove(m.start);
         if (nlist == 0) {
             free(list);
             list = NULL;

@@ -23,6 +23,8 @@ enum status spill_grow(void **p, size_t *cap, size_t need, size_t size, const ch
                        struct err *err);
 /* The bytes of a file from `at` on, read only; its pages leave with the others.  NULL and *err. */
 const void *spill_map(const char *path, size_t at, size_t bytes, struct err *err);
+/* How often a mapped file turned out to be shorter than it was: zeros were read instead. */
+size_t spill_cut(void);
 void spill_free(const void *p);            /* of any of these; NULL is fine */
 bool spill_is_out(const void *p);          /* on disk */
 bool spill_active(void);                   /* there is a limit */

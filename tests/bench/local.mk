@@ -11,6 +11,9 @@ tests_bench_bench_solve_SOURCES = tests/bench/bench_solve.c
 tests_bench_bench_solve_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_csv_SOURCES = tests/bench/bench_csv.c
 tests_bench_bench_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+bench_programs += tests/bench/bench_rows
+tests_bench_bench_rows_SOURCES = tests/bench/bench_rows.c
+tests_bench_bench_rows_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 EXTRA_DIST += $(bench_scripts) tests/bench/peers.py tests/bench/accuracy.sh tests/bench/accuracy.md
 CLEANFILES += tests/bench/compute.json
 

@@ -30,10 +30,10 @@ static void cell_text(const struct column *c, size_t i, char *out, size_t len)
 {
     const char *missing = "NA";
     if (c->type == COL_REAL) {
-        if (isnan(c->v[i]))
+        if (isnan(column_at(c, i)))
             snprintf(out, len, "%s", missing);
         else
-            snprintf(out, len, "%.7g", c->v[i]);
+            snprintf(out, len, "%.7g", column_at(c, i));
     } else {
         const char *s = c->type == COL_TEXT ? c->text[i]
                       : c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
