@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/fitting.h"
 #include "app/options.h"
+#include "app/race.h"
 #include "app/reading.h"
 #include "app/scoring.h"
 #include "app/store.h"
@@ -483,6 +484,12 @@ const struct command cmd_model_rows[] = {
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_fit,
       "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit l=0.5 noise=0.1." },
+    { "race", "model", "Several solvers on one system, their residuals on one clock", "race pcg(rank=64),cg,lbfgs features=512 rtol=1e-3",
+      { { "solvers", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "pcg(rank=256),psvrg(rank=256,batch=64),lbfgs" },
+        { "by", ARG_CHOICE, 0, "passes", 0, 0, "passes|seconds|iteration", NULL, "the clock" },
+        { "settings", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "settings of fit, the same for all" } },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_race,
+      "One fit each, without variances, one after the other; then plot residual. Seconds count from each fit's start." },
     { "score", "model", "Errors and calibration of a fit on held-out rows", "score",
       { RUN_ARG,
         { "on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows" },

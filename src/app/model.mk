@@ -5,5 +5,6 @@ libapp_a_SOURCES += \
 	src/app/cmd_plot.c \
 	src/app/fitting.c src/app/fitting.h \
 	src/app/plots.c \
+	src/app/race.c src/app/race.h \
 	src/app/scoring.c src/app/scoring.h \
 	src/app/trace.c src/app/trace.h

@@ -68,6 +68,16 @@ run --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; 
 has "a fit begins at another's weights" "$out" '"name":"start"'
 run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
 has "but not at those of other features" "$err" 'other features'
+run --format json --accept-unconverged -e "$data; race pcg(rank=32),psvrg(rank=32,batch=64),lbfgs(wolfe=1) features=128 noise=1 l=3 rtol=1e-4"
+is "a race ends with 0" $rc 0
+is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3
+has "on one clock" "$out" '"command":"plot".*passes over the data'
+run --format json --accept-unconverged -e "$data; race pcg,cg by=seconds rank=16 features=128 noise=1 l=3; runs"
+has "or another" "$out" '"command":"plot".*seconds'
+for bad in 'pcg,direct' 'pcg,,cg' 'pcg(rank=3' 'pcg,nobody' 'svrg(batch=0)'; do
+    run -e "$data; race $bad features=128"
+    ok "race $bad is refused" test $rc -ne 0
+done
 run -e "$data; fit features=128 solver=svrg(batch=0)"
 ok "a batch without rows is refused" test $rc -ne 0
 has "with the range" "$err" 'rows of a batch, 1 to'
