@@ -108,6 +108,8 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
     enum status rc = race_text(args_text(a, "solvers"), settings ? settings : "",
                                args_text(a, "by"), ws->nfit + 1, &text, err);
 
+    if (rc == ST_OK && ws->show) /* live, one by one; all of them at the end */
+        ws->show(ws->show_ctx, "residual", "");
     if (rc == ST_OK)
         rc = workspace_exec_from(ws, buf_str(&text), "the race", 1);
     if (rc != ST_OK && err->code == ST_OK)
