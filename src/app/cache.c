@@ -1,7 +1,8 @@
 /* app/cache.c -- see cache.h.
  *
  *     columns/1a2b3c4d/       named after the checksum of path and options
- *         meta.npy            int64: version, sizes, time of the file; eight numbers for each column
+ *         meta.npy            int64: version, sizes, time of the file, checksums of its ends and of this;
+ *                             eight numbers for each column
  *         words.npy           bytes: path, options, checksum, decisions, notes, names; NUL-terminated
  *         c0.npy ..           float64, or uint32 codes, or for text bytes: a mark and the string
  *         l0.npy ..           bytes: levels, NUL-terminated
@@ -14,6 +15,7 @@
 #include "app/import.h"
 #include "base/mem.h"
 #include "base/spill.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VERSION = 1, HEAD = 128, MOST_COLUMNS = 4000, PER_COLUMN = 8, FIXED = 10 };
+enum { VERSION = 2, HEAD = 128, MOST_COLUMNS = 4000, PER_COLUMN = 8, FIXED = 12, LOOK = 1 << 16 };
 static const uint64_t smallest_file = 4 << 20; /* below it parsing takes a blink */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -104,6 +106,31 @@ static bool inside(const char *entry, char kind, size_t j, char *out, size_t len
                          : snprintf(out, len, "%s/%s.npy", entry, j ? "words" : "meta")) < len;
 }
 
+/* Of the first and last bytes of a file: size and time alone can agree by accident. */
+static int64_t file_ends(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    char *b = malloc(LOOK);
+    uint32_t sum = 0;
+
+    for (int end = 0; fd >= 0 && b && end < 2; end++) {
+        const off_t at = end ? lseek(fd, 0, SEEK_END) - LOOK : 0;
+        const ssize_t n = pread(fd, b, LOOK, at > 0 ? at : 0);
+        sum = n > 0 ? checksum_add(sum, b, (size_t)n) : sum;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(b);
+    return sum;
+}
+
+/* Of all numbers but itself. */
+static int64_t meta_sum(const int64_t *meta, size_t count)
+{
+    return checksum_add(checksum_add(0, meta, 11 * sizeof *meta), meta + FIXED,
+                        (count - FIXED) * sizeof *meta);
+}
+
 /* ---- writing ---- */
 
 static bool write_all(int fd, const void *p, size_t n)
@@ -140,7 +167,10 @@ static bool write_npy(const char *path, const char *descr, const void *p, size_t
         good = write_all(fd, (const char *)p + at, some);
         spill_used(some);
     }
-    return close(fd) == 0 && good;
+    const int error = errno; /* of the write that failed */
+    const bool closed = close(fd) == 0;
+    errno = good ? errno : error;
+    return closed && good;
 }
 
 /* Bytes of a column as they are stored; *own: to be freed. */
@@ -319,40 +349,66 @@ static bool write_words(const char *entry, const struct table *t, const char *op
     return good;
 }
 
-void cache_keep(const struct table *t, const struct import_opts *o, const struct ctl *ctl)
+/* The entry beside its place; false: errno tells why. */
+static bool write_entry(const char *tmp, const struct table *t, const struct stat *st, const char *opts,
+                        int64_t *meta, const struct ctl *ctl)
+{
+    const size_t count = FIXED + t->ncols * PER_COLUMN;
+    const int64_t fixed[] = { VERSION, (int64_t)t->n, (int64_t)t->ncols, (int64_t)t->file_size,
+                              st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (int64_t)t->missing,
+                              t->duplicates };
+    char path[4300];
+
+    memcpy(meta, fixed, sizeof fixed);
+    meta[10] = file_ends(t->path);
+    bool good = write_words(tmp, t, opts, meta);
+    for (size_t j = 0; good && j < t->ncols; j++)
+        good = !ctl_stopped(ctl) && write_column(tmp, j, &t->col[j], t->n, meta + FIXED + j * PER_COLUMN);
+    meta[11] = meta_sum(meta, count);
+    return good && inside(tmp, 0, 0, path, sizeof path) && write_npy(path, "<i8", meta, count, 8);
+}
+
+void cache_keep(const struct table *t, const struct import_opts *o, const struct ctl *ctl,
+                struct buf *why)
 {
     char entry[4200], tmp[4240], path[4300];
     struct buf opts = { 0 };
     struct stat st;
     static _Atomic unsigned serial;
-    const size_t count = FIXED + t->ncols * PER_COLUMN;
 
+    if (limit_now() == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS || *t->path != '/' ||
+        stat(t->path, &st) != 0 || (uint64_t)st.st_size != t->file_size)
+        return;
     options_words(o, &opts);
-    if (limit_now() == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS || opts.failed ||
-        *t->path != '/' || stat(t->path, &st) != 0 || (uint64_t)st.st_size != t->file_size ||
-        !entry_path(t->path, buf_str(&opts), entry, sizeof entry) || !make_room(table_bytes(t))) {
+    if (opts.failed || !entry_path(t->path, buf_str(&opts), entry, sizeof entry)) {
+        buf_puts(why, "there is no cache directory that can be written to (XDG_CACHE_HOME)");
+        buf_free(&opts);
+        return;
+    }
+    if (!make_room(table_bytes(t))) {
+        buf_puts(why, "the table is larger than the cache may be (set cache=SIZE)");
         buf_free(&opts);
         return;
     }
     snprintf(tmp, sizeof tmp, "%s-%ld-%u", entry, (long)getpid(), serial++);
-    int64_t *meta = mem_calloc(count, sizeof *meta, "the cache", NULL);
     snprintf(path, sizeof path, "%s/columns", cache_dir());
     (void)mkdir(path, 0700);
-    bool good = meta && mkdir(tmp, 0700) == 0;
+    int64_t *meta = mem_calloc(FIXED + t->ncols * PER_COLUMN, sizeof *meta, "the cache", NULL);
+    errno = ENOMEM;
+    bool good = meta && mkdir(tmp, 0700) == 0 && write_entry(tmp, t, &st, buf_str(&opts), meta, ctl);
+    int error = errno;
     if (good) {
-        const int64_t fixed[] = { VERSION, (int64_t)t->n, (int64_t)t->ncols, (int64_t)t->file_size,
-                                  st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (int64_t)t->missing,
-                                  t->duplicates };
-        memcpy(meta, fixed, sizeof fixed);
-        good = write_words(tmp, t, buf_str(&opts), meta);
-    }
-    for (size_t j = 0; good && j < t->ncols; j++)
-        good = !ctl_stopped(ctl) && write_column(tmp, j, &t->col[j], t->n, meta + FIXED + j * PER_COLUMN);
-    good = good && inside(tmp, 0, 0, path, sizeof path) && write_npy(path, "<i8", meta, count, 8);
-    if (good)
         remove_entry(entry);
-    if (!good || rename(tmp, entry) != 0)
+        good = rename(tmp, entry) == 0;
+        error = errno;
+    }
+    if (!good) {
         remove_entry(tmp);
+        if (!ctl_stopped(ctl)) {
+            text_safe(why, cache_dir(), 200);
+            buf_printf(why, ": %s", strerror(error));
+        }
+    }
     free(meta);
     buf_free(&opts);
 }
@@ -490,7 +546,7 @@ static bool read_words(const char *entry, const char *path, const char *opts, co
     return good && at == len;
 }
 
-static int64_t *read_meta(const char *entry, const struct stat *st)
+static int64_t *read_meta(const char *entry, const char *file, const struct stat *st)
 {
     char path[4200];
     struct stat own;
@@ -505,7 +561,8 @@ static int64_t *read_meta(const char *entry, const struct stat *st)
     spill_free(p);
     if (meta && meta[0] == VERSION && meta[1] > 0 && meta[2] > 0 && meta[2] <= MOST_COLUMNS &&
         bytes == (size_t)(FIXED + meta[2] * PER_COLUMN) * 8 && meta[3] == st->st_size &&
-        meta[4] == st->st_mtim.tv_sec && meta[5] == st->st_mtim.tv_nsec)
+        meta[4] == st->st_mtim.tv_sec && meta[5] == st->st_mtim.tv_nsec &&
+        meta[11] == meta_sum(meta, bytes / 8) && meta[10] == file_ends(file))
         return meta;
     free(meta);
     return NULL;
@@ -523,7 +580,7 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
 
     options_words(o, &opts);
     good = good && entry_path(path, buf_str(&opts), entry, sizeof entry) &&
-           (meta = read_meta(entry, &st)) != NULL;
+           (meta = read_meta(entry, path, &st)) != NULL;
     good = good && (t = table_new(path, (size_t)meta[2], NULL)) != NULL;
     if (good) {
         t->n = (size_t)meta[1];

@@ -195,11 +195,11 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
     const size_t y = target_col(d), inputs = encoded_inputs(d);
     char name[128], bytes[32];
 
-    if (table_is_out(t)) {
+    if (table_is_out(t) && t->duplicates < 0) {
         mem_format(bytes, sizeof bytes, (double)table_bytes(t));
-        ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem", "the table (%s) is kept on "
-                "disk, as it takes more than a quarter of the memory allowed; repeated rows were "
-                "not counted", bytes);
+        ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem", "the table (%s) %s disk, as it takes more than "
+                "a quarter of the memory allowed; repeated rows were not counted", bytes,
+                t->col[0].in ? "is read from" : "is kept on");
     }
     for (size_t i = 0; i < t->ncols; i++) {
         struct buf safe = { 0 };

@@ -124,6 +124,24 @@ static enum status import_parts(const struct parts *p, const struct import_opts 
     return rc;
 }
 
+/* Into the cache; a note when that cannot be. */
+static void keep(struct table *t, const struct import_opts *opts, const struct ctl *ctl)
+{
+    struct buf why = { 0 }, notes = { 0 };
+
+    cache_keep(t, opts, ctl, &why);
+    if (why.len > 0 && !why.failed) {
+        buf_printf(&notes, "%snote[cache]: the table is not kept, so the file will be parsed again the next "
+                   "time: %s\n", t->notes, buf_str(&why));
+        char *s = buf_take(&notes);
+        if (s != NULL) {
+            free(t->notes);
+            t->notes = s;
+        }
+    }
+    buf_free(&why);
+}
+
 /* One file, of the cache if it was parsed before. */
 static enum status import_one(const char *path, const struct import_opts *opts, const struct ctl *ctl,
                               struct table **out, struct err *err)
@@ -145,7 +163,7 @@ static enum status import_one(const char *path, const struct import_opts *opts, 
     } else {
         rc = import_stream(st, full, opts, ctl, out, err);
         if (rc == ST_OK && (*out)->parsed)
-            cache_keep(*out, opts, ctl);
+            keep(*out, opts, ctl);
     }
     free(full);
     return rc;

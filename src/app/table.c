@@ -555,7 +555,7 @@ enum status table_finish(struct table *t, const struct ctl *ctl, struct err *err
     ctl_tell(ctl, "read: repeated rows", 0, 0, NAN);
     int64_t shared;
     t->duplicates = -1;
-    if (t->n > (size_t)100 << 20 || table_is_out(t))
+    if (t->n > (size_t)100 << 20 || (table_is_out(t) && !spill_fits((double)table_bytes(t))))
         return ST_OK; /* the keys would take as much as the data */
     return table_repeats(t, NULL, NULL, ctl, &t->duplicates, &shared, err);
 }
