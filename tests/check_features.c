@@ -621,6 +621,38 @@ START_TEST(test_same_bits)
 }
 END_TEST
 
+/* Blocks of rows of 256 MB or of 8 MB: the sums are the same, chunk after chunk. */
+START_TEST(test_same_bits_of_any_block)
+{
+    const size_t n = 4100, M = 600, L = 40, len = 2 * M * M + M * L + M + 1;
+    const enum precision precision = _i ? PREC_DOUBLE : PREC_FLOAT;
+    struct problem p = problem_new("matern(nu=3/2)", n, 7, M, 2.0);
+    double *y = normals(n, 103), *Om = normals(M * L, 104);
+    double *out[2] = { calloc(len, sizeof(double)), calloc(len, sizeof(double)) };
+
+    for (int small = 0; small < 2; small++) {
+        double *at = out[small];
+        fop_memory(small ? (size_t)64 << 20 : 0);
+        ck_assert_uint_eq(fop_block_bytes(), (size_t)(small ? 8 : 256) << 20);
+        struct fop *f = problem_fop(&p, NULL, precision, false);
+        ck_assert(fop_gram(f, y, at, at + M * M, at + M * M + M, NULL, NULL) == ST_OK);
+        at += M * M + M + 1;
+        ck_assert(fop_dgram(f, 0, at, NULL, NULL) == ST_OK);
+        at += M * M;
+        ck_assert(fop_sketch(f, L, Om, at, NULL, NULL) == ST_OK);
+        fop_free(f);
+    }
+    fop_memory(0);
+    ck_assert(out[0][1] != 0.0);
+    ck_assert(memcmp(out[0], out[1], len * sizeof(double)) == 0);
+    free(out[0]);
+    free(out[1]);
+    free(y);
+    free(Om);
+    problem_free(&p);
+}
+END_TEST
+
 /* Gram, its derivative and a sketch against plain loops over the interpreter's rows. */
 START_TEST(test_matrix_products)
 {
@@ -1194,6 +1226,7 @@ int main(void)
     tcase_add_loop_test(t, test_tiles, 0, N_SHAPES);
     tcase_add_loop_test(t, test_derivative, 0, 4);
     tcase_add_loop_test(t, test_same_bits, 0, 2);
+    tcase_add_loop_test(t, test_same_bits_of_any_block, 0, 2);
     tcase_add_loop_test(t, test_matrix_products, 0, 2);
     tcase_add_loop_test(t, test_formed, 0, 2);
     tcase_add_loop_test(t, test_row_scale, 0, 2);

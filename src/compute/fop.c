@@ -564,7 +564,8 @@ static void mirror_tile(double *G, size_t ld, size_t i0, size_t mi, size_t j0, s
 }
 
 /* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
- * apart, would throw each other out of the cache at every chunk. */
+ * apart, would throw each other out of the cache at every chunk.  They go on from those of the blocks
+ * before: chunk after chunk, whatever the size of a block. */
 static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
 {
     const size_t M = p->f->M, mi = M - i0 < p->edge ? M - i0 : p->edge;
@@ -572,15 +573,17 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
     double *sum = p->sum + worker * p->edge * p->lds;
 
     memset(sum, 0, nj * p->lds * sizeof *sum);
+    for (size_t j = 0; p->r0 && j < nj; j++) {
+        const size_t top = p->lower && i0 == j0 ? j : 0;
+        memcpy(sum + j * p->lds + top, p->C + (j0 + j) * p->ldc + i0 + top, (mi - top) * sizeof *sum);
+    }
     if (p->units)
         units_tile(p, i0, mi, j0, nj, sum);
     else
         product_tile(p, i0, mi, j0, nj, worker, sum);
     for (size_t j = 0; j < nj; j++) {
         const size_t top = p->lower && i0 == j0 ? j : 0;
-        double *c = p->C + (j0 + j) * p->ldc + i0;
-        for (size_t i = top; i < mi; i++)
-            c[i] = (p->r0 ? c[i] : 0.0) + sum[j * p->lds + i];
+        memcpy(p->C + (j0 + j) * p->ldc + i0 + top, sum + j * p->lds + top, (mi - top) * sizeof *sum);
     }
     if (p->lower && p->r0 + p->rows == p->f->n)
         mirror_tile(p->C, p->ldc, i0, mi, j0, nj);

@@ -22,7 +22,7 @@ struct pool *fop_pool(const struct fop *);
 enum precision fop_precision(const struct fop *);
 
 /* Process-wide: row blocks of products (Gram, sketch) take 256 MB, or a twelfth of a limit on memory
- * (0: none) where that is less.  Their sums then round differently in the last digits. */
+ * (0: none) where that is less.  Results do not depend on it. */
 void fop_memory(size_t limit);
 size_t fop_block_bytes(void);
 
