@@ -47,3 +47,6 @@ fuzz:
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
 	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
 	done
+
+TESTS += tests/scripts/data.sh
+EXTRA_DIST += tests/scripts/data.sh

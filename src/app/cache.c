@@ -37,13 +37,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t limit = UINT64_C(10) << 30;
 static char dir[4096];
 
-void cache_limit(uint64_t bytes)
-{
-    pthread_mutex_lock(&lock);
-    limit = bytes;
-    pthread_mutex_unlock(&lock);
-}
-
 static uint64_t limit_now(void)
 {
     pthread_mutex_lock(&lock);
@@ -329,6 +322,17 @@ static bool make_room(uint64_t bytes)
     }
     free(e);
     return bytes <= most;
+}
+
+/* A lower limit holds at once; 0 leaves what there is to others. */
+void cache_limit(uint64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const bool less = bytes > 0 && bytes < limit;
+    limit = bytes;
+    pthread_mutex_unlock(&lock);
+    if (less)
+        (void)make_room(0);
 }
 
 static bool write_words(const char *entry, const struct table *t, const char *opts, int64_t *meta)

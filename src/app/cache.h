@@ -10,7 +10,7 @@
 /* The directory (made when it is not there), "" when there can be none.  Valid until the program
  * ends. */
 const char *cache_dir(void);
-/* Bytes that entries may take together; 0: nothing is kept or found. */
+/* Bytes that entries may take together, those there are too; 0: nothing is kept or found. */
 void cache_limit(uint64_t bytes);
 /* A table read before; NULL: none.  path: absolute. */
 struct table *cache_find(const char *path, const struct import_opts *, const struct ctl *);

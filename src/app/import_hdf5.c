@@ -345,12 +345,15 @@ enum status import_hdf5(struct inbuf *in, const struct import_opts *o, const str
         err_hint(err, "unpack it, and give the file's name");
         return ST_FORMAT;
     }
+    H5dont_atexit(); /* after a damaged file its closing complains on the screen; nothing is left open */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* else it writes on the screen */
     H5PLset_loading_state(0);
     const hid_t file = H5Fopen(t->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0)
+    if (file < 0) {
+        H5Eclear2(H5E_DEFAULT);
         return err_named(err, ST_FORMAT, "hdf5", "%s begins as an HDF5 file, but is damaged or cut short",
                          name);
+    }
     enum status rc = (l = mem_calloc(1, sizeof *l, "a list of datasets", err)) != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, l) < 0)
         rc = err_named(err, ST_FORMAT, "hdf5", "%s: its list of datasets is damaged", name);
@@ -363,6 +366,7 @@ enum status import_hdf5(struct inbuf *in, const struct import_opts *o, const str
     if (rc == ST_OK)
         rc = make_table(file, name, o, ctl, x, y, t, err);
     H5Fclose(file);
+    H5Eclear2(H5E_DEFAULT); /* this thread's, before it ends */
     free(l);
     return rc == ST_OK ? drain(in, err) : rc;
 }

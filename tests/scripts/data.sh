@@ -1,0 +1,70 @@
+#!/bin/sh
+# tests/scripts/data.sh -- data of any size and shape, as a user meets it: the same figures whatever
+# --mem is, a table parsed once, arrays in files, sessions that find them again.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+# ---- the same bits from memory and from disk: 250,000 x 9 doubles are 18 MB, a quarter of 64 MB is 16
+job='demo robot n=250000 seed=3; split test=1% seed=1; kernel rbf; fit features=64 l=3 noise=0.5'
+for solver in 'direct variance=32' 'pcg rank=16 rtol=1e-2 plan=regenerate variance=none'; do
+    for mem in 64MB 4GB; do
+        run --mem $mem --format json -e "$job solver=$solver; predict out=$mem.csv; about"
+        is "$solver under --mem $mem ends with 0" $rc 0
+        peak=$(printf '%s\n' "$out" | sed -n 's/.*"memory_peak":\([0-9]*\),.*/\1/p')
+        test $mem = 64MB && low=$peak
+    done
+    ok "$solver: 64 MB take less than 4 GB" test "$low" -lt "$peak"
+    ok "$solver: --mem changes no byte of the predictions" cmp 64MB.csv 4GB.csv
+done
+
+# ---- the cache
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 250000; i++) printf "%.6f,%d,%.5f\n", sin(i), i % 97, cos(i) }' > big.csv
+job='open big.csv; split test=10% seed=1; kernel rbf; fit features=64 l=2 noise=0.5; predict out'
+run --format json -e "$job=first.csv; about"
+is "a large table opens" $rc 0
+has "it is kept" "$out" '"cache_tables":1'
+run --format json -e "$job=second.csv; about"
+has "and found again" "$out" '"cache_tables":1'
+ok "with the same predictions" cmp first.csv second.csv
+find cache -name c0.npy -exec sh -c 'printf x | dd of="$1" bs=1 seek=5000 conv=notrunc 2>/dev/null' - {} \;
+run --format json -e "$job=third.csv"
+ok "also after damage" cmp first.csv third.csv
+run --format json -e 'set cache=1MB; open big.csv'
+is "too small a cache is no error" $rc 0
+has "but said" "$out" '"name":"cache"'
+
+# ---- arrays: |i1 items, so that printf can write them
+npy() { # FILE ROWS COLS START
+    head=$(printf "{'descr': '|i1', 'fortran_order': False, 'shape': (%d, %d), }" "$2" "$3")
+    { printf '\223NUMPY\001\000\166\000%-117s\n' "$head"
+      i=0; while [ $i -lt $(($2 * $3)) ]; do printf "\\$(printf %03o $(((i * 37 + $4) % 120)))"; i=$((i + 1)); done; } > "$1"
+}
+mkdir blocks
+for b in 1 2 10; do npy blocks/x_$b.npy 20 3 $b; npy blocks/y_$b.npy 20 1 $b; done
+run --format json -e 'open blocks'
+has "a directory of pairs is one table" "$out" '"dataset":"blocks".*"rows":60,"columns":4,"inputs":3,"target":"y"'
+run --format json -e "open 'blocks/x_*.npy' target='y_*.npy'; split test=20% seed=1; fit; score; save s.gpd"
+is "patterns are fitted" $rc 0
+has "as the same table" "$out" '"dataset":"blocks".*"rows":60'
+run --format json -s s.gpd -e 'data; predict blocks/x_2.npy out=p.csv'
+is "the session finds them again" $rc 0
+has "with their rows" "$out" '"rows":60'
+hasnt() { printf '%s\n' "$2" | grep -q -e "$3"; test $? -ne 0; result $? "$1" "$2"; }
+hasnt "and nothing has changed" "$out" 'session-data'
+is "one row for each of a file's" "$(wc -l < p.csv | tr -d ' ')" 21
+run -n -e "open 'blocks/x_*.npy'; fit"
+is "a dry run takes patterns" $rc 0
+printf 'blocks/x_1.npy blocks/y_1.npy\nblocks/x_10.npy blocks/y_10.npy\n' > list.txt
+run --format json -e 'open list.txt'
+has "a list is one table" "$out" '"rows":40,"columns":4'
+run --format json -e 'open blocks/x_1.npy target=y_3.npy'
+is "a missing file of targets ends with 4" $rc 4
+has "and is named" "$out" 'y_3.npy is not there'
+run --format json -e 'open blocks/x_1.npy target=z'
+is "a column that is not there is no file" $rc 1
+printf '\211HDF\r\n\032\n' > cut.h5
+run --format json -e 'open cut.h5'
+is "a damaged HDF5 file, or one that cannot be read here, ends with 4" $rc 4
+run -e about
+has "about tells of HDF5" "$out" 'HDF5'
+has "about tells of the cache" "$out" 'cache .* of 10.*GB'
+finish
