@@ -248,6 +248,50 @@ START_TEST(tables_go_out)
 }
 END_TEST
 
+/* A mapped file of the cache that is cut short: an error where the rows are used. */
+START_TEST(a_mapped_entry_is_cut_short)
+{
+    char *path = big_csv();
+    cache_limit((uint64_t)1 << 30);
+    table_unref(import(path));
+    spill_limit(1 << 20);
+    struct table *t = import(path);
+    ck_assert(table_is_out(t));
+    struct dataset *d = dataset_new(t, "d", "y", &err);
+    struct encoding enc = { 0 };
+    struct encoded e, other;
+    size_t *rows, n;
+    double x[64];
+    d->missing = MISSING_MEAN;
+    ck_assert_int_eq(dataset_rows(d, PART_TRAIN, &rows, &n, &err), ST_OK);
+    ck_assert_int_eq(encoding_fit(d, rows, n, &enc, NULL, &err), ST_OK);
+    ck_assert_int_eq(encode(&enc, t, rows, n, true, &e, &err), ST_OK);
+    ck_assert_uint_le(enc.d, 64);
+    ck_assert_int_eq(e.base.rows(&e.base, n - 1, n, x, &err), ST_OK);
+    ck_assert_int_eq(truncate(inside("c2.npy"), 4096), 0);
+    spill_used((size_t)1 << 30); /* the pages leave, and cannot come back */
+    ck_assert_int_eq(e.base.rows(&e.base, n - 1, n, x, &err), ST_IO);
+    ck_assert_str_eq(err.name, "changed");
+    ck_assert_uint_gt(spill_cut(), 0);
+    encoded_free(&e);
+    for (int i = 0; i < 3; i++) /* also when all its pages are zeros by now */
+        ck_assert_int_eq(encode(&enc, t, rows, n, true, &other, &err), ST_IO);
+    encoding_free(&enc);
+    ck_assert_int_eq(encoding_fit(d, rows, n, &enc, NULL, &err), ST_IO);
+    struct table *again = import(path); /* the damage is a miss: a new entry */
+    struct dataset *d2 = dataset_new(again, "d", "y", &err);
+    d2->missing = MISSING_MEAN;
+    ck_assert_int_eq(encoding_fit(d2, rows, n, &enc, NULL, &err), ST_OK);
+    dataset_unref(d2);
+    table_unref(again);
+    encoding_free(&enc);
+    dataset_unref(d);
+    table_unref(t);
+    free(rows);
+    free(path);
+}
+END_TEST
+
 /* Damage of every kind is a miss: the file is read again. */
 START_TEST(damaged_entries_are_misses)
 {
@@ -408,6 +452,7 @@ int main(void)
     tcase_add_test(t, no_disk_is_an_error);
     tcase_add_test(t, cache_gives_the_same_table);
     tcase_add_test(t, tables_go_out);
+    tcase_add_test(t, a_mapped_entry_is_cut_short);
     tcase_add_test(t, damaged_entries_are_misses);
     tcase_add_test(t, least_recently_used_goes);
     tcase_add_test(t, a_file_rewritten_in_place);

@@ -31,7 +31,7 @@ EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-  -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
+  -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(abs_top_builddir) -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
   src/compute/ctl.c src/compute/rng.c src/app/cache.c src/app/checksum.c src/app/dataset.c \
   src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_hdf5.c \
@@ -43,7 +43,7 @@ fuzz:
 	@for f in csv npy; do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
 	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
-	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(ZLIB_LIBS) $(ZSTD_LIBS) -lm) && \
+	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(ZLIB_LIBS) $(ZSTD_LIBS) $(HDF5_CFLAGS) $(HDF5_LIBS) -lm) && \
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
 	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
 	done

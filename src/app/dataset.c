@@ -621,6 +621,7 @@ static struct table *duplicate_table(const struct table *t, struct err *err)
     c->duplicates = t->duplicates;
     c->targets = t->targets;
     c->parsed = t->parsed;
+    c->cuts = t->cuts;
     c->seconds = t->seconds;
     bool good = c->decisions != NULL && c->notes != NULL;
     for (size_t j = 0; j < t->ncols && good; j++) {

@@ -119,7 +119,6 @@ struct encoded {
     const struct encoding *enc;
     const struct table *table;
     struct group *group; size_t ngroup;
-    size_t cuts;             /* of files, before this was made */
 };
 enum status encode(const struct encoding *, const struct table *, const size_t *rows, size_t n,
                    bool want_y, struct encoded *out, struct err *);

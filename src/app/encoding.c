@@ -65,6 +65,18 @@ static void step_used(const size_t *rows, size_t i, size_t width)
         spill_used(touched(rows + i + 1 - PIECE, PIECE, width));
 }
 
+/* Is what is read in place what it was? */
+static enum status still_there(const struct table *t, size_t first, size_t last, struct err *err)
+{
+    const enum status rc = table_check(t, first, last, err);
+
+    if (rc != ST_OK || spill_cut() == t->cuts)
+        return rc;
+    err_named(err, ST_IO, "changed", "a file in which the data is kept was cut short while it was in use");
+    err_hint(err, "open the data again");
+    return ST_IO;
+}
+
 static bool cell_missing(const struct column *c, size_t row)
 {
     return c->type == COL_REAL       ? isnan(column_at(c, row))
@@ -466,13 +478,15 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     if (rc == ST_OK)
         rc = choose_rows(&f, train, ntrain, target);
     if (rc == ST_OK)
-        rc = table_check(d->table, 0, d->table->n - 1, err);
+        rc = still_there(d->table, 0, d->table->n - 1, err);
     if (rc == ST_OK)
         rc = check_logs(&f, &d->table->col[target]);
     if (rc == ST_OK && (f.m = mem_calloc(d->table->ncols, sizeof *f.m, "moments", err)) == NULL)
         rc = ST_NOMEM;
     if (rc == ST_OK)
         take_moments(d, target, f.rows, f.n, d->yscale == Y_LOG, f.m);
+    if (rc == ST_OK)
+        rc = still_there(d->table, 0, d->table->n - 1, err);
     if (rc == ST_OK) {
         out->target = mem_strdup(d->table->col[target].name, err);
         rc = out->target != NULL ? fit_target(&f, &d->table->col[target]) : ST_NOMEM;
@@ -763,19 +777,6 @@ static enum status encode_weights(const struct encoding *e, const struct column 
     return ST_OK;
 }
 
-/* Is what is read in place what it was? */
-static enum status still_there(const struct table *t, size_t first, size_t last, size_t cuts,
-                               struct err *err)
-{
-    const enum status rc = table_check(t, first, last, err);
-
-    if (rc != ST_OK || spill_cut() == cuts)
-        return rc;
-    err_named(err, ST_IO, "changed", "a file in which the data is kept was cut short while it was in use");
-    err_hint(err, "open the data again");
-    return ST_IO;
-}
-
 static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, double *x,
                                 struct err *err)
 {
@@ -794,9 +795,9 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
                 encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
         spill_used(touched(e->row + a, b - a, groups_bytes(e->group, e->ngroup)));
         const size_t p = e->row[a], q = e->row[b - 1];
-        const enum status rc = spill_cut() != e->cuts || p / CHECK_ROWS != q / CHECK_ROWS ||
+        const enum status rc = spill_cut() != e->table->cuts || p / CHECK_ROWS != q / CHECK_ROWS ||
                                        p % CHECK_ROWS == 0
-                                   ? still_there(e->table, p < q ? p : q, p < q ? q : p, e->cuts, err)
+                                   ? still_there(e->table, p < q ? p : q, p < q ? q : p, err)
                                    : ST_OK;
         if (rc != ST_OK)
             return rc;
@@ -851,8 +852,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     const struct column *y = target != SIZE_MAX ? &t->col[target] : NULL;
     const struct column *w = weight != SIZE_MAX ? &t->col[weight] : NULL;
     struct group *g = NULL;
-    const size_t cuts = spill_cut();
-    enum status rc = n > 0 ? table_check(t, 0, t->n - 1, err) : ST_OK;
+    enum status rc = n > 0 ? still_there(t, 0, t->n - 1, err) : ST_OK;
     if (rc == ST_OK)
         rc = make_groups(e, t, &g, &ng, err);
     if (rc == ST_OK && y != NULL && y->type != COL_REAL) {
@@ -876,9 +876,8 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc == ST_OK && w != NULL)
         rc = encode_weights(e, w, out, err);
     if (rc == ST_OK && n > 0)
-        rc = still_there(t, 0, t->n - 1, cuts, err);
+        rc = still_there(t, 0, t->n - 1, err);
     out->table = t;
-    out->cuts = cuts;
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
         out->group = g;

@@ -22,6 +22,7 @@ struct table *table_new(const char *path, size_t ncols, struct err *err)
     if (t == NULL)
         return NULL;
     t->refs = 1;
+    t->cuts = spill_cut();
     t->ncols = ncols;
     t->path = mem_strdup(path, err);
     t->decisions = mem_strdup("", err);

@@ -42,6 +42,7 @@ struct table {
     int64_t duplicates;   /* repeated whole rows; -1: not counted exactly */
     size_t targets;       /* the last so many columns were read as targets; 0: not known */
     bool parsed;          /* from text: worth keeping */
+    size_t cuts;          /* spill_cut() when it was made */
     double seconds;       /* to read */
     char *decisions;      /* one line: "comma, header (line 1 ...), no quotes, ... UTF-8" */
     char *notes;          /* lines "note[name]: text" or "warning[name]: text"; may be "" */

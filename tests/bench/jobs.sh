@@ -1,7 +1,7 @@
 #!/bin/sh
 # The main jobs on real data (../shared/data), from CSV to score, with the figures each must reach.
 # Usage: tests/bench/jobs.sh [JOB...]   (kin40k protein pol bike small million proteinrbf approx fine
-# predict disk); all but fine and disk by default.
+# predict disk arrays); all but fine, disk and arrays by default.
 # Prints one line a job and exits 1 when a figure is missed.  THREADS and SEED can be set.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
@@ -104,17 +104,29 @@ job_disk() {
         for (i = 0; i < 5000000; i++) { s = ""; for (j = 1; j <= 20; j++) { x[j] = rand(); s = s sprintf("%.5f,", x[j]) }
         printf "%s%.4f\n", s, 10 * sin(3.14159265 * x[1] * x[2]) + 20 * (x[3] - 0.5) ^ 2 + 10 * x[4] + 5 * x[5] + rand() - 0.5 } }' > "$work/rows.csv"
     for time in first second; do
-        start=$(date +%s.%N)
-        XDG_CACHE_HOME="$work" "$gpdesk" --no-config --mem 500MB --format json --threads "$threads" --seed "$seed" \
-            -e "open $work/rows.csv target=y" -e "split test=10% seed=1" -e "kernel rbf" -e "tune features=256 rows=20000" \
-            -e "fit features=1024" -e "score" -e "predict out=$work/p.csv" -e "about" > "$work/out" 2> "$work/err" ||
-            { echo "   exit status $?"; missed=1; }
-        wall=$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
-        peak=$(field about memory_peak | awk '{ printf "%.0f", $1 / 1e6 }')
-        printf ' 5000000 rows x 20 under 500 MB, %s time: open %s s  tune %s s  fit %s s  score %s s  job %s s  peak memory %s MB  rmse_scaled %s\n' \
-            "$time" "$(field open seconds)" "$(field tune seconds)" "$(total)" "$(field score seconds)" "$wall" "$peak" "$(field score rmse_scaled)"
-        must "peak memory in MB" "$peak" 0 500
+        under_500 "$work/rows.csv target=y" "$time time"
     done
+    rm -f "$work/rows.csv"
+}
+# The same size as float32 arrays, read in place.
+job_arrays() {
+    [ -x "${bench_rows:=${top_builddir:-build}/tests/bench/bench_rows}" ] ||
+        { echo "arrays: skipped, $bench_rows is not built (make bench builds it)"; return 0; }
+    "$bench_rows" "$work" 5000000 20 3
+    under_500 "$work/X.npy target=y.npy" "arrays"
+    rm -f "$work/X.npy" "$work/y.npy"
+}
+under_500() { # OPEN WORDS
+    start=$(date +%s.%N)
+    XDG_CACHE_HOME="$work" "$gpdesk" --no-config --mem 500MB --format json --threads "$threads" --seed "$seed" \
+        -e "open $1" -e "split test=10% seed=1" -e "kernel rbf" -e "tune features=256 rows=20000" \
+        -e "fit features=1024" -e "score" -e "predict out=$work/p.csv" -e "about" > "$work/out" 2> "$work/err" ||
+        { echo "   exit status $?"; missed=1; }
+    wall=$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+    peak=$(field about memory_peak | awk '{ printf "%.0f", $1 / 1e6 }')
+    printf ' 5000000 rows x 20 under 500 MB, %s: open %s s  tune %s s  fit %s s  score %s s  job %s s  peak memory %s MB  rmse_scaled %s\n' \
+        "$2" "$(field open seconds)" "$(field tune seconds)" "$(total)" "$(field score seconds)" "$wall" "$peak" "$(field score rmse_scaled)"
+    must "peak memory in MB" "$peak" 0 500
 }
 
 # As a public peer was timed: tune 1024, fit 8192 rank 512.
