@@ -146,6 +146,34 @@ START_TEST(ard_finds_the_inputs)
 }
 END_TEST
 
+/* With ARD in a sum the search over one lengthscale leaves what was given as it is (a period that
+ * nothing would find again), and all weights. */
+START_TEST(ard_keeps_what_is_given)
+{
+    enum { PERIOD = 3, WEIGHT = 4, FIRST = 10 };
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(64);
+    double start[] = { 1.0, 1.0, 1.0, 0.3, 1.0 };
+    o.start = start;
+
+    for (int given = 0; given < 2; given++) {
+        start[PERIOD] = given ? 0.3 : 1.0; /* 1 is where it starts by itself */
+        struct tune_result res = run(p, "rbf(ard=2) * periodic + linear", &o, NULL);
+        size_t kept = 0;
+        ck_assert_uint_gt(res.ntrace, FIRST);
+        for (size_t i = 0; i < FIRST; i++) {
+            ck_assert(support_close(res.trace[i].hp[WEIGHT], 1.0, 1e-9));
+            ck_assert(support_close(res.trace[i].hp[0], res.trace[i].hp[1], 1e-9));
+            kept += support_close(res.trace[i].hp[PERIOD], start[PERIOD], 1e-9);
+        }
+        ck_assert(given ? kept == FIRST : kept < 3);
+        ck_assert_double_le(res.best.noise, 0.4);
+        tune_result_free(&res);
+    }
+    free(p);
+}
+END_TEST
+
 /* Every method, with and without polish: what is reported is what the formula gives there, and a
  * dense grid finds nothing better. */
 START_TEST(methods_find_the_optimum)
@@ -413,6 +441,7 @@ int main(void)
     tcase_add_test(t, pure_noise_is_degenerate);
     tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);
     tcase_add_test(t, ard_finds_the_inputs);
+    tcase_add_test(t, ard_keeps_what_is_given);
     tcase_add_test(t, stop_keeps_the_best);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 2);
     tcase_add_test(t, registry_and_refusals);

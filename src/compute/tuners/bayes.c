@@ -20,7 +20,7 @@ enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM =
 static const double HELD_NOISE = 0.3, MUCH_NOISE = 0.6;
 
 struct surrogate {
-    bool tied; /* one coordinate for all: ARD starts from its best single lengthscale */
+    bool tied; /* one coordinate for all lengthscales: ARD starts from its best single one */
     size_t m, dim;                  /* points, free hyperparameters */
     double u[MAX_POINTS][MAX_DIM];
     double nmll[MAX_POINTS]; /* the scores */
@@ -152,14 +152,48 @@ static enum status thompson(struct surrogate *s, uint64_t seed, uint32_t round, 
     return ST_OK;
 }
 
+/* How many lengthscales the kernel has whose hyperparameter this is: one of ARD, or of a stationary
+ * kernel; 0: it is something else (a weight, a period, the lengthscale of a circle). */
+static size_t lengthscales_at(const struct tune_job *job, size_t hp)
+{
+    const struct kernel *k = job->kernel;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kernel_place p = kernel_place(k, t);
+        if (hp >= p.hp0 && hp < p.hp0 + p.nl && hp < p.hp0 + p.nhp)
+            return k->term[t].ard != 0 || k->term[t].ops->exact ? p.nl : 0;
+    }
+    return 0;
+}
+
+/* Whether the one coordinate of a tied search moves a hyperparameter: lengthscales; and what else
+ * kernels have (a period, a bias) unless somebody gave it.  Not the weights: all summands are there
+ * until a descent decides. */
+static bool is_tied(const struct tune_job *job, size_t hp)
+{
+    char name[KERNEL_NAME_MAX];
+    struct hparam info;
+
+    if (lengthscales_at(job, hp))
+        return true;
+    for (size_t t = 0; t < job->kernel->nterms; t++)
+        if (kernel_place(job->kernel, t).weight == hp)
+            return false;
+    kernel_hp_info(job->kernel, hp, name, &info);
+    return job->start[hp] == info.init;
+}
+
 static enum status look(struct tune_job *job, struct surrogate *s, const double *u,
                         struct err *err)
 {
     struct tune_point p;
     double all[KERNEL_MAX_HP];
 
+    if (s->tied)
+        tune_from_hp(job, job->start, all);
     for (size_t f = 0; f < job->nfree; f++)
-        all[f] = u[s->tied ? 0 : f];
+        if (!s->tied || is_tied(job, job->free_at[f]))
+            all[f] = u[s->tied ? 0 : f];
     enum status rc = tune_eval(job, all, false, NULL, &p, err);
 
     if (rc == ST_OK && s->m < MAX_POINTS) {
@@ -236,8 +270,9 @@ static enum status descend_held(struct tune_job *job, struct err *err)
     if (most <= held)
         return ST_OK;
     for (size_t f = 0; f < job->nfree; f++) {
-        const size_t i = job->free_at[f];
-        from.hp[i] = fmin(fmax(sqrt((double)job->nfree), job->lo[i]), job->hi[i]);
+        const size_t i = job->free_at[f], n = lengthscales_at(job, i);
+        if (n > 0)
+            from.hp[i] = fmin(fmax(sqrt((double)n), job->lo[i]), job->hi[i]);
     }
     job->best_low.score = INFINITY;
     job->noise[1] = held;
