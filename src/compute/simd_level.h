@@ -101,9 +101,11 @@ static void f64_project_wide(const struct simd_term *t, size_t block, double *wi
 
 INLINE f64_vec f64_erf(f64_vec x)
 {
+    f64_vec y = { 0 };
+
     for (size_t i = 0; i < LANES; i++)
-        x[i] = erf(x[i]);
-    return x;
+        y[i] = erf(x[i]);
+    return y;
 }
 
 #include "compute/simd_real.h"
