@@ -287,21 +287,30 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
 {
     const struct tune_result *t = &r->tune;
     struct buf names = { 0 };
-    size_t idle = 0;
+    size_t idle = 0, named = 0;
 
     if (!kernel_has_ard(&r->fit.kernel))
         return;
-    for (size_t i = 0; i < r->enc.d; i++) {
-        if (!is_idle(&r->fit.kernel, t->best.hp, i))
-            continue;
-        if (idle++ < NAMED_INPUTS) {
-            buf_puts(&names, idle > 1 ? ", " : "");
-            text_safe(&names, r->enc.col[i].column, 40);
+    for (size_t i = 0, end; i < r->enc.d; i = end) { /* the inputs of a column stand together */
+        const char *column = r->enc.col[i].column;
+        size_t n = 0;
+        for (end = i; end < r->enc.d && !strcmp(r->enc.col[end].column, column); end++)
+            n += is_idle(&r->fit.kernel, t->best.hp, end);
+        idle += n;
+        for (size_t j = i; n > 0 && j < end; j++) { /* a category by name, or by its idle levels */
+            const char *level = n < end - i ? r->enc.col[j].level : NULL;
+            if ((j > i && n == end - i) || !is_idle(&r->fit.kernel, t->best.hp, j) ||
+                named++ >= NAMED_INPUTS)
+                continue;
+            buf_puts(&names, named > 1 ? ", " : "");
+            text_safe(&names, column, 40);
+            buf_puts(&names, level ? "=" : "");
+            text_safe(&names, level ? level : "", 40);
         }
     }
     if (idle)
         ws_note(ws, "no-influence", "%zu of %zu inputs hardly matter (lengthscale above %g): %s%s",
-                idle, r->enc.d, IDLE_SCALE, buf_str(&names), idle > NAMED_INPUTS ? ", ..." : "");
+                idle, r->enc.d, IDLE_SCALE, buf_str(&names), named > NAMED_INPUTS ? ", ..." : "");
     buf_free(&names);
 }
 
