@@ -98,12 +98,10 @@ static bool describe(hid_t id, struct set *s)
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *ctx)
 {
     struct sets *l = ctx;
-    H5O_info_t object;
 
-    if (info->type != H5L_TYPE_HARD || l->n == MOST_SETS || strlen(name) >= NAME ||
-        H5Oget_info_by_name(group, name, &object, H5P_DEFAULT) < 0 || object.type != H5O_TYPE_DATASET)
+    if (info->type != H5L_TYPE_HARD || l->n == MOST_SETS || strlen(name) >= NAME)
         return 0;
-    const hid_t id = H5Dopen2(group, name, H5P_DEFAULT);
+    const hid_t id = H5Dopen2(group, name, H5P_DEFAULT); /* of anything but a dataset: fails */
     struct set s = { .rank = 0 };
     if (id < 0)
         return 0;
