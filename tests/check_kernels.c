@@ -248,7 +248,8 @@ START_TEST(groups_are_bound)
     static const char *const wrong[] = { "rbf(ard=2x3)", "rbf(ard=1:3)", "rbf(ard=1x0)", "rbf(ard=1x)",
                                          "linear(ard=group)", "rbf(ard=1x3:2) * erf(ard=1x4)",
                                          "rbf(ard=1x3) + erf(ard=group)", "rbf(ard=1x9999)",
-                                         "rbf(ard=groups)", "rbf arda" };
+                                         "rbf(ard=groups)", "rbf arda",
+                                         "rbf(ard=group) ard=3", "rbf(ard,ard)", "rbf(ard=8) ard" };
     const size_t group[] = { 70, 3, 3, 70, 5 }, other[] = { 70, 3, 3, 3, 5 };
     size_t from[KERNEL_MAX_HP];
     struct err err = { 0 };

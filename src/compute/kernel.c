@@ -254,6 +254,8 @@ static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *t
     if (!h || !h->name || strcmp(h->name, "lengthscale") != 0)
         return err_set(p->err, ST_USAGE, "kernel %s has no lengthscale: ard has no meaning",
                        term->ops->name);
+    if (term->ard != 0)
+        return err_set(p->err, ST_USAGE, "kernel %s has two words for ard", term->ops->name);
     term->ard = KERNEL_ARD;
     if (*p->at != '=')
         return ST_OK;
