@@ -42,19 +42,31 @@ static const char batch_page[] =
     "  -n        parses all, looks for the files, predicts the memory, runs nothing\n"
     "  -k        goes on after a failure; --strict makes warnings failures\n";
 
+static void kernel_entry(struct buf *out, const struct kernel_ops *k)
+{
+    buf_printf(out, "%-10s %s: %s\n", k->name, k->title, k->formula);
+    for (const struct kparam *p = k->params; p && p->name; p++)
+        buf_printf(out, "           %s=%g  %s\n", p->name, p->init, p->help);
+    for (const struct hparam *h = k->hparams; h && h->name; h++)
+        buf_printf(out, "           %s  %s (starts at %g, %g to %g)\n", h->name, h->help, h->init,
+                   h->lo, h->hi);
+    if (k->built)
+        buf_printf(out, "           this program: %s\n", k->built);
+    buf_printf(out, "           %s\n", k->cite);
+}
+
 static void kernels_page(struct buf *out)
 {
     const struct kernel_ops *k;
 
-    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++) {
-        buf_printf(out, "%-10s %s: %s\n", k->name, k->title, k->formula);
-        for (const struct kparam *p = k->params; p && p->name; p++)
-            buf_printf(out, "           %s=%g  %s\n", p->name, p->init, p->help);
-        for (const struct hparam *h = k->hparams; h && h->name; h++)
-            buf_printf(out, "           %s  %s (starts at %g, %g to %g)\n", h->name, h->help, h->init,
-                       h->lo, h->hi);
-        buf_printf(out, "           %s\n", k->cite);
-    }
+    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
+        kernel_entry(out, k);
+    buf_puts(out,
+             "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
+             "           kernel, 2.lengthscale. Each summand after the first has a weight, 2.weight: its\n"
+             "           standard deviation over that of the first; amplitude scales all\n"
+             "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): for\n"
+             "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being one\n");
 }
 
 static void solver_entry(struct buf *out, const struct solver_ops *s)
@@ -144,7 +156,12 @@ bool help_topic(const char *name, struct buf *out)
             topics[i].write(out);
             return true;
         }
-    return false;
+    const struct kernel_ops *k = kernel_find(name, NULL);
+    if (k) {
+        kernel_entry(out, k);
+        buf_printf(out, "example    kernel %s; tune; see also: help kernels\n", k->name);
+    }
+    return k != NULL;
 }
 
 void help_overview(struct buf *out)

@@ -29,6 +29,13 @@ for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' '
     is "$k: other ways to tune, fit and look" $rc 0
 done
 
+for k in $all; do
+    run -e "help $k"
+    has "help $k" "$out" "^$k "
+done
+run -e 'help kernels'
+has "the page of kernels tells of sums" "$out" '2.weight'
+
 # Sums and products as a user meets them.
 run -e 'kernel rbf(l=2) * periodic(period=0.5) + linear(weight=0.1); set 3.weight=0.2 2.period=0.4; get 2.period; get 3.weight'
 is "hyperparameters by number" $rc 0
