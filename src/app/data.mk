@@ -38,3 +38,5 @@ src/app/co2_data.h: $(srcdir)/share/data/co2.csv
 	$(AM_V_GEN)$(MKDIR_P) src/app && $(AWK) -F, '/^[0-9]/ { printf "{ %s, %s },\n", $$1, $$2 }' \
 	  $(srcdir)/share/data/co2.csv > $@.tmp && mv -f $@.tmp $@
 src/app/demo.$(OBJEXT): src/app/co2_data.h
+
+dist_doc_DATA += share/doc/data.md
