@@ -45,7 +45,8 @@ static enum status kernel_unknown(const char *name, struct err *err)
 
     for (size_t i = 0; kernel_at(i); i++) {
         const char *k = kernel_at(i)->name;
-        const size_t dist = text_distance(name, k, 2);
+        const bool told = strlen(name) > 3 && strcasestr(kernel_at(i)->title, name);
+        const size_t dist = told ? 0 : text_distance(name, k, 2); /* "intercept": constant */
         if (dist < best) {
             best = dist;
             near = k;
@@ -320,8 +321,12 @@ static enum status parse_term(struct parser *p, struct kernel *k, double *hp)
     char name[KERNEL_NAME_MAX];
     enum status rc = ST_OK;
 
-    if (!parse_word(p, name))
-        return parse_fail(p, "the name of a kernel");
+    if (!parse_word(p, name)) {
+        rc = parse_fail(p, "the name of a kernel");
+        if (*p->at == '(')
+            err_hint(p->err, "without brackets: a * c + b * c");
+        return rc;
+    }
     term->ops = kernel_find(name, p->err);
     if (!term->ops)
         return ST_NOT_FOUND;

@@ -65,6 +65,10 @@ is "without groups each input is one" $rc 0
 is "no group is left" "$(printf '%s\n' "$out" | grep -c ' group$')" 0
 has "as many lengthscales as inputs" "$err" '10 lengthscales for 10 inputs'
 
+run -e 'kernel rbf + intercept'
+has "another name of a kernel" "$err" 'kernel constant'
+run -e 'kernel (rbf + linear) * periodic'
+has "brackets" "$err" 'a \* c + b \* c'
 run -e 'kernel rbf + '
 has "an open sum" "$err" 'ends too early'
 run -e 'demo toy; kernel rbf; fit 2.l=3'
