@@ -462,7 +462,7 @@ const struct command cmd_model_rows[] = {
         { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
         { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx" },
         { "rank", ARG_INT, 0, "512", 16, 16384, NULL, "columns", "preconditioner of nmll=approx" },
-        { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30)" },
+        { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },
         PRECISION_ARG, SEED_ARG },

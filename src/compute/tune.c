@@ -454,7 +454,7 @@ static size_t polish_share(const struct tune_job *job)
 static size_t search_share(const struct kernel *k, const struct tune_opts *o)
 {
     if (o->max_evals == 0)
-        return kernel_has_ard(k) ? TUNE_ARD_EVALS : TUNE_DEFAULT_EVALS;
+        return kernel_has_ard(k) || kernel_nhp(k) > 4 ? TUNE_MANY_EVALS : TUNE_DEFAULT_EVALS;
     const size_t polish = o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
     return o->max_evals > polish ? o->max_evals - polish : 1;
 }

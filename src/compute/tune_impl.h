@@ -11,7 +11,7 @@
 #include "compute/fop.h"
 #include "compute/tune.h"
 
-enum { TUNE_DEFAULT_EVALS = 30, TUNE_ARD_EVALS = 90 };
+enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90 };
 
 /* The rows and columns of one fidelity. */
 struct tune_level {

@@ -74,6 +74,10 @@ static double value_tolerance(const struct tune_job *job)
     return (smooth(job) && job->full.n < 4000 ? 1e-9 : 5e-6) * (double)job->full.n;
 }
 
+/* Steps without a better value that end a descent.  A line search may take more in a sum or product,
+ * where one hyperparameter (a period) can be far stiffer than the others. */
+enum { STALE = 3, STALE_SUM = 10 };
+
 /* What a further step may still bring, g'g / (2 h), with the curvature h seen between the last two
  * points; components held by a bound do not count. */
 static double promise(const struct descent *d, const double *x, const double *g)
@@ -108,7 +112,7 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
         /* NLopt's own test sees only steps that it has accepted. */
         d->stale = f < d->least - tol ? 0 : d->stale + 1;
         d->least = fmin(d->least, f);
-        if (d->stale >= 3 || (f <= d->least + tol && more < tol))
+        if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) || (f <= d->least + tol && more < tol))
             nlopt_force_stop(d->opt);
     }
     for (unsigned i = 0; grad != NULL && i < n; i++)
