@@ -18,8 +18,8 @@ inside
 is
 its
 mend
-near
 name
+near
 numpy.save
 one
 out
@@ -29,6 +29,7 @@ rename
 solver
 the
 unpack
+without
 write
 END
 
