@@ -42,7 +42,7 @@ for plan in store regenerate direct; do
     run --format json -e "$data; fit features=128 rank=32 solver=psvrg(batch=64) plan=$plan rtol=1e-4 noise=1 l=3 precision=float"
     is "psvrg with plan=$plan ends with 0" $rc 0
     has "which counts its passes" "$out" '"passes":[1-9]'
-    has "and says what is iterating" "$out" '"method":"psvrg"'
+    has "and says what has iterated" "$out" '"solver":"psvrg"'
 done
 run -e "$data; fit features=128 solver=amsgrad rtol=1e-9 noise=1 l=3"
 is "amsgrad stops short of nine digits" $rc 3
