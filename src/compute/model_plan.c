@@ -187,6 +187,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
 {
     const bool free_choice = o->solver == NULL || wants(o, "auto");
     const double rank = (double)p->rank;
+    bool formed = false; /* Z'Z once, then iterations on it */
 
     if (wants(o, "direct") && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
@@ -206,10 +207,12 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
         if (free_choice && p->bytes_direct <= budget &&
             (o->features <= DIRECT_ALWAYS || p->seconds_direct <= passes))
             p->plan = PLAN_DIRECT;
-        else if (!free_choice && p->bytes_formed <= budget && p->seconds_formed <= passes)
-            p->plan = PLAN_DIRECT;
+        else if (p->bytes_formed <= budget && p->seconds_formed <= passes)
+            formed = true;
     }
-    p->formed = p->plan == PLAN_DIRECT && !free_choice && !wants(o, "direct");
+    if (formed)
+        p->plan = PLAN_DIRECT;
+    p->formed = p->plan == PLAN_DIRECT && (formed || !free_choice) && !wants(o, "direct");
     return ST_OK;
 }
 
