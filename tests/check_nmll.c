@@ -244,7 +244,7 @@ START_TEST(exact_is_golden)
     ck_assert(near_rel(g[2], 2.0 * scalar_of("dnmll_", name, "_dloglam2"), 1e-7));
     const double ab[2] = { amp, amp }, nb[2] = { noise, noise };
     double a2, n2, v2, e2;
-    ck_assert_int_eq(nmll_exact_best(&k, &src.base, y, &hp, ab, nb, &v2, &a2, &n2, &e2, NULL, NULL,
+    ck_assert_int_eq(nmll_exact_best(&k, &src.base, 1, y, &hp, ab, nb, &v2, &a2, &n2, &e2, NULL, NULL,
                                      NULL), ST_OK);
     ck_assert(near_rel(v2, v, 1e-10));
     ck_assert(near_rel(e2, effdim, 1e-8));
@@ -359,7 +359,7 @@ START_TEST(features_gradient_and_value)
     /* The profiled form: least over both, and its gradient in the lengthscale. */
     const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
     double best, a, s, grad, ed;
-    ck_assert_int_eq(nmll_features_best(f, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
+    ck_assert_int_eq(nmll_features_best(f, 1, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
                                         NULL, NULL), ST_OK);
     ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &up, NULL, NULL), ST_OK);
     ck_assert(near_rel(best, v, 1e-9));
@@ -387,7 +387,7 @@ START_TEST(fewer_rows_than_columns)
     struct featmap *map = featmap_new(&k, DD, 4 * DN, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
     ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(nmll_features_best(f, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
+    ck_assert_int_eq(nmll_features_best(f, 1, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
                                         NULL, NULL), ST_OK);
     ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &edp, NULL, NULL), ST_OK);
     ck_assert(near_rel(best, v, 1e-9));
@@ -431,7 +431,7 @@ START_TEST(ard_gradient)
                 ck_assert_int_eq(nmll_exact(&k, &src.base, y, at, 1.1, 0.2, best[side],
                                             i < DD ? NULL : grad, NULL, NULL, NULL, NULL), ST_OK);
             else
-                ck_assert_int_eq(nmll_features_best(f, y, at, DD, ab, nb, best[side], &a, &s,
+                ck_assert_int_eq(nmll_features_best(f, 1, y, at, DD, ab, nb, best[side], &a, &s,
                                                     i < DD ? NULL : grad, NULL, NULL, NULL, NULL),
                                  ST_OK);
         }
@@ -540,7 +540,7 @@ START_TEST(leave_one_out)
     }
     struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
     const double one[2] = { 1, 1 }, noise[2] = { 0.3, 0.3 };
-    ck_assert_int_eq(nmll_features_loo(f, y, NULL, NULL, NULL, 0, one, noise, &mse, &nmll, &a, &s, NULL, NULL,
+    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, one, noise, &mse, &nmll, &a, &s, NULL, NULL,
                                        NULL), ST_OK);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, 0.09), 1e-9));
     ck_assert_double_eq_tol(a, 1.0, 1e-12);
@@ -549,7 +549,7 @@ START_TEST(leave_one_out)
     ck_assert(near_rel(nmll, v, 1e-9));
 
     const double ab[2] = { 0.01, 100 }, nb[2] = { 1e-3, 100 };
-    ck_assert_int_eq(nmll_features_loo(f, y, NULL, NULL, NULL, 0, ab, nb, &mse, &nmll, &a, &s, NULL, NULL,
+    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, ab, nb, &mse, &nmll, &a, &s, NULL, NULL,
                                        NULL), ST_OK);
     const double ratio = s * s / (a * a);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, ratio), 1e-9));
@@ -564,7 +564,7 @@ START_TEST(leave_one_out)
     double want = 0.0;
     for (size_t i = N - V; i < N; i++)
         want += pow(ridge_error(Z, N - V, M, y, 0.09, N, Z + i * M, y[i]), 2.0) / V;
-    ck_assert_int_eq(nmll_features_loo(train, y, valid, y + N - V, NULL, 0, one, noise, &mse, &nmll,
+    ck_assert_int_eq(nmll_features_loo(train, 1, y, valid, y + N - V, NULL, 0, one, noise, &mse, &nmll,
                                        &a, &s, NULL, NULL, NULL), ST_OK);
     ck_assert(near_rel(mse, want, 1e-9));
     fop_free(train);

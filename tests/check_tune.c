@@ -194,7 +194,7 @@ START_TEST(methods_find_the_optimum)
     const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
     for (double l = 0.02; l < 900; l *= 1.5) {
         double value, a = 0, s = 0;
-        ck_assert_int_eq(nmll_features_best(f, p->y, &l, 1, ab, nb, &value, &a, &s, NULL, NULL,
+        ck_assert_int_eq(nmll_features_best(f, 1, p->y, &l, 1, ab, nb, &value, &a, &s, NULL, NULL,
                                             NULL, NULL, NULL), ST_OK);
         ck_assert_double_le(res.best.nmll, value + 1e-6 * fabs(value));
     }

@@ -291,8 +291,9 @@ struct panel {
     double *sum;               /* per worker: a tile of the result, edge columns of lds */
     size_t lds;
     size_t tmp_bytes;
-    const double *y;           /* Gram: also Z'y, chunk by chunk */
-    double *zty;               /* CHUNKS_MOST x M */
+    size_t ny;                 /* Gram: also Z'y, for so many y of n, chunk by chunk */
+    const double *y;
+    double *zty;               /* CHUNKS_MOST x ny x M */
     double *C;                 /* result: M x L, column-major */
     size_t ldc;
     bool lower;                /* only tiles on and below the diagonal */
@@ -437,16 +438,18 @@ static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t
 
 static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const char *z)
 {
-    const size_t M = p->f->M;
-    double *w = p->zty + chunk * M;
+    const size_t M = p->f->M, n = p->f->n;
+    double *w = p->zty + chunk * p->ny * M;
 
-    memset(w, 0, M * sizeof *w);
-    for (size_t r = r0; r < r1; r++, z += p->ldz * p->size) {
-        if (p->dbl)
-            blas_daxpy(M, p->y[r], (const double *)(const void *)z, w);
-        else
-            simd_now()->axpy_rows(M, p->y[r], (const float *)(const void *)z, w);
-    }
+    memset(w, 0, p->ny * M * sizeof *w);
+    for (size_t r = r0; r < r1; r++, z += p->ldz * p->size)
+        for (size_t t = 0; t < p->ny; t++) {
+            if (p->dbl)
+                blas_daxpy(M, p->y[t * n + r], (const double *)(const void *)z, w + t * M);
+            else
+                simd_now()->axpy_rows(M, p->y[t * n + r], (const float *)(const void *)z,
+                                      w + t * M);
+        }
 }
 
 /* The same rows for matrix units, one factor after the other through the worker's scratch. */
@@ -634,22 +637,23 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
         if (ctl_stopped(ctl))
             return err_set(err, ST_CANCELLED, "stopped at row %zu of %zu (%s)", p->r0, f->n, phase);
         for (size_t c = 0; zty && c < p->chunks; c++)
-            blas_daxpy(f->M, 1.0, p->zty + c * f->M, zty);
+            blas_daxpy(p->ny * f->M, 1.0, p->zty + c * p->ny * f->M, zty);
     }
     ctl_tell(ctl, phase, f->n, f->n, NAN);
     return ST_OK;
 }
 
-static enum status gram_into(struct fop *f, const double *y, double *G, size_t ld, double *zty,
-                             const struct ctl *ctl, struct err *err)
+static enum status gram_into(struct fop *f, size_t ny, const double *y, double *G, size_t ld,
+                             double *zty, const struct ctl *ctl, struct err *err)
 {
     struct panel *p = panel_gram(f, false, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK && y && zty) {
         p->y = y;
-        p->zty = mem_calloc(CHUNKS_MOST, f->M * sizeof *p->zty, "partial sums", err);
-        memset(zty, 0, f->M * sizeof *zty);
+        p->ny = ny;
+        p->zty = mem_calloc(CHUNKS_MOST * ny, f->M * sizeof *p->zty, "partial sums", err);
+        memset(zty, 0, ny * f->M * sizeof *zty);
         rc = p->zty ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK) {
@@ -663,16 +667,22 @@ static enum status gram_into(struct fop *f, const double *y, double *G, size_t l
 enum status fop_gram(struct fop *f, const double *y, double *G, double *zty, double *yty,
                      const struct ctl *ctl, struct err *err)
 {
+    return fop_gram_of(f, 1, y, G, zty, yty, ctl, err);
+}
+
+enum status fop_gram_of(struct fop *f, size_t ny, const double *y, double *G, double *zty,
+                        double *yty, const struct ctl *ctl, struct err *err)
+{
     enum status rc = ST_OK;
 
     if (!f->formed)
-        rc = gram_into(f, y, G, f->M, zty, ctl, err);
+        rc = gram_into(f, ny, y, G, f->M, zty, ctl, err);
     for (size_t j = 0; f->formed && j < f->M; j++)
         memcpy(G + j * f->M, f->formed->A + j * f->formed->ld, f->M * sizeof *G);
     if (f->formed && y && zty)
-        rc = fop_ztv(f, 1, y, zty, ctl, err);
-    if (rc == ST_OK && y && yty)
-        *yty = blas_ddot(f->n, y, y);
+        rc = fop_ztv(f, ny, y, zty, ctl, err);
+    for (size_t t = 0; rc == ST_OK && y && yty && t < ny; t++)
+        yty[t] = blas_ddot(f->n, y + t * f->n, y + t * f->n);
     return rc;
 }
 
@@ -682,7 +692,7 @@ enum status fop_form(struct fop *f, const struct ctl *ctl, struct err *err)
     enum status rc = f->formed ? ST_OK : gram_new(&g, f->M, err);
 
     if (rc == ST_OK && g)
-        rc = gram_into(f, NULL, g->A, g->ld, NULL, ctl, err);
+        rc = gram_into(f, 0, NULL, g->A, g->ld, NULL, ctl, err);
     if (rc != ST_OK)
         gram_free(g);
     else if (g)

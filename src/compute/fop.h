@@ -48,6 +48,9 @@ enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz
  * to lam2 ~ 1e-7 n.  zty (M) and yty may be NULL.  Same bits for any thread count. */
 enum status fop_gram(struct fop *, const double *y, double *G, double *zty, double *yty,
                      const struct ctl *, struct err *);
+/* The same for ny vectors y of n: zty ny vectors of M, yty ny numbers. */
+enum status fop_gram_of(struct fop *, size_t ny, const double *y, double *G, double *zty,
+                        double *yty, const struct ctl *, struct err *);
 /* Forms Z'Z once, as fop_gram, and keeps it (8 M^2 bytes): pass, gram and sketch then work on it
  * and no longer on the features, until fop_set or fop_unform. */
 enum status fop_form(struct fop *, const struct ctl *, struct err *);

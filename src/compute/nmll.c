@@ -5,7 +5,10 @@
  *   2 NMLL = (y'y - g' A1^-1 g) / noise^2 + (n - M) log ratio + log|A1| + n log(2 pi amplitude^2)
  * with g = Z1'y.  The Gram is reduced to tridiagonal form once (a full eigendecomposition costs
  * twice as much and is only needed for display); then log|A1| and the quadratic form follow from an
- * L D L' factorisation of a shifted tridiagonal matrix, O(M) for each amplitude and noise. */
+ * L D L' factorisation of a shifted tridiagonal matrix, O(M) for each amplitude and noise.
+ *
+ * Several targets share the kernel and the ratio: one factorisation serves all, each has its own
+ * quadratic form and with it its own amplitude, and the values add up. */
 #include "compute/nmll.h"
 
 #include "base/mem.h"
@@ -29,6 +32,7 @@ void nmll_eig_free(struct nmll_eig *eig)
     free(eig->d);
     free(eig->e);
     free(eig->g);
+    free(eig->yty);
     *eig = (struct nmll_eig){ 0 };
 }
 
@@ -83,7 +87,8 @@ static enum status eig_full(struct nmll_eig *out, double *G, const double *b, st
         return rc;
     out->floor = -floor_factor * fmin(M ? out->d[0] : 0.0, 0.0);
     for (size_t i = 0; i < M; i++) {
-        out->g[i] = blas_ddot(M, G + i * M, b);
+        for (size_t j = 0; j < out->t; j++)
+            out->g[j * M + i] = blas_ddot(M, G + i * M, b + j * M);
         out->d[i] = fmax(out->d[i], 0.0);
     }
     return ST_OK;
@@ -93,22 +98,33 @@ enum status nmll_eig_from(struct pool *pool, size_t n, size_t M, double *G, cons
                           double yty, bool dual, bool want_eigen, struct nmll_eig *out,
                           struct err *err)
 {
+    return nmll_eig_of(pool, n, M, G, 1, b, &yty, dual, want_eigen, out, err);
+}
+
+enum status nmll_eig_of(struct pool *pool, size_t n, size_t M, double *G, size_t t,
+                        const double *b, const double *yty, bool dual, bool want_eigen,
+                        struct nmll_eig *out, struct err *err)
+{
     enum status rc;
 
-    *out = (struct nmll_eig){ .n = n, .M = M, .dual = dual, .yty = yty };
-    out->d = mem_calloc(M, sizeof *out->d, "the spectrum", err);
-    out->g = out->d ? mem_calloc(M, sizeof *out->g, "the spectrum", err) : NULL;
+    *out = (struct nmll_eig){ .n = n, .M = M, .t = t, .dual = dual };
+    if (t == 0 || t > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "%zu targets; 1 to %d are possible", t, TARGETS_MOST);
+    out->yty = mem_calloc(t, sizeof *out->yty, "the spectrum", err);
+    out->d = out->yty ? mem_calloc(M, sizeof *out->d, "the spectrum", err) : NULL;
+    out->g = out->d ? mem_calloc(t * M, sizeof *out->g, "the spectrum", err) : NULL;
     if (out->g != NULL && !want_eigen)
         out->e = mem_calloc(M, sizeof *out->e, "the spectrum", err);
     if (out->g == NULL || (!want_eigen && out->e == NULL)) {
         nmll_eig_free(out);
         return ST_NOMEM;
     }
+    memcpy(out->yty, yty, t * sizeof *yty);
     if (want_eigen) {
         rc = eig_full(out, G, b, err);
     } else {
-        memcpy(out->g, b, M * sizeof *b);
-        rc = blas_tridiag(pool, M, G, M, out->d, out->e, 1, out->g, M, err);
+        memcpy(out->g, b, t * M * sizeof *b);
+        rc = blas_tridiag(pool, M, G, M, out->d, out->e, t, out->g, M, err);
         if (rc == ST_OK)
             out->floor = ratio_floor(out);
     }
@@ -117,17 +133,19 @@ enum status nmll_eig_from(struct pool *pool, size_t n, size_t M, double *G, cons
     return rc;
 }
 
-/* The Gram, Z'y and y'y of the operator as it is set; G is M x M, b M. */
-static enum status gram_alloc(struct fop *f, const double *y, double **G, double **b, double *yty,
-                              const struct ctl *ctl, struct err *err)
+/* The Gram, Z'y and y'y of the operator as it is set; G is M x M, b t vectors of M, yty t long. */
+static enum status gram_alloc(struct fop *f, size_t t, const double *y, double **G, double **b,
+                              double *yty, const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(f);
 
-    *b = mem_calloc(M, sizeof **b, "Z'y", err);
+    if (t == 0 || t > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "%zu targets; 1 to %d are possible", t, TARGETS_MOST);
+    *b = mem_calloc(t * M, sizeof **b, "Z'y", err);
     *G = *b ? mem_aligned(M * M, sizeof **G, "the Gram matrix", err) : NULL;
     if (*G == NULL)
         return ST_NOMEM;
-    return fop_gram(f, y, *G, *b, yty, ctl, err);
+    return fop_gram_of(f, t, y, *G, *b, yty, ctl, err);
 }
 
 enum status nmll_eig_build(struct fop *f, const double *y, bool want_eigen, const struct ctl *ctl,
@@ -136,7 +154,7 @@ enum status nmll_eig_build(struct fop *f, const double *y, bool want_eigen, cons
     double *G = NULL, *b = NULL, yty = 0.0;
 
     *out = (struct nmll_eig){ 0 };
-    enum status rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+    enum status rc = gram_alloc(f, 1, y, &G, &b, &yty, ctl, err);
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
@@ -168,94 +186,116 @@ static double logsum_value(const struct logsum *s)
  * point has no value, and near it a spurious one that no search must find. */
 static const double pivot_share = 0.75;
 
-/* log|A1|, g' A1^-1 g and tr A1^-1 at a ratio; false when A1 is not positive definite there, or
- * only by accident. */
+/* log|A1|, g' A1^-1 g of each target and tr A1^-1 at a ratio; false when A1 is not positive definite
+ * there, or only by accident. */
 static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
                         double *trace)
 {
     struct logsum ls = { 1.0, 0 };
-    double qsum = 0.0, tr = 0.0, delta = 1.0, ddelta = 0.0, u = 0.0;
+    double tr = 0.0, delta = 1.0, ddelta = 0.0, u[TARGETS_MOST] = { 0.0 };
+    bool finite = true;
 
     if (ratio < q->floor)
         return false;
+    memset(quad, 0, q->t * sizeof *quad);
     for (size_t i = 0; i < q->M; i++) {
+        double l = 0.0;
         if (q->e != NULL && i > 0) { /* delta_i and its derivative in the ratio */
-            const double l = q->e[i - 1] / delta;
+            l = q->e[i - 1] / delta;
             ddelta = 1.0 + l * l * ddelta;
             delta = q->d[i] + ratio - l * q->e[i - 1];
-            u = q->g[i] - l * u;
         } else {
             ddelta = 1.0;
             delta = q->d[i] + ratio;
-            u = q->g[i];
         }
         if (!(delta > pivot_share * ratio) || !isfinite(delta))
             return false;
         logsum_mul(&ls, delta);
-        qsum += u * u / delta;
+        for (size_t j = 0; j < q->t; j++) {
+            u[j] = q->g[j * q->M + i] - l * u[j];
+            quad[j] += u[j] * u[j] / delta;
+        }
         tr += ddelta / delta;
     }
     *logdet = logsum_value(&ls);
-    *quad = qsum;
     if (trace != NULL)
         *trace = tr;
-    return isfinite(*logdet) && isfinite(qsum);
+    for (size_t j = 0; j < q->t; j++)
+        finite = finite && isfinite(quad[j]);
+    return isfinite(*logdet) && finite;
 }
 
-/* At amplitude 1: c = y' (K1 + ratio I)^-1 y and the log determinant of K1 + ratio I. */
+/* At amplitude 1: c = y' (K1 + ratio I)^-1 y of each target and the log determinant of
+ * K1 + ratio I. */
 static bool eig_terms(const struct nmll_eig *q, double ratio, double *c, double *logdet)
 {
-    double quad;
+    bool good = true;
 
-    if (!(ratio > 0.0) || !eig_moments(q, ratio, logdet, &quad, NULL))
+    if (!(ratio > 0.0) || !eig_moments(q, ratio, logdet, c, NULL))
         return false;
-    if (q->dual) {
-        *c = quad;
-    } else {
-        *c = (q->yty - quad) / ratio;
-        *logdet += ((double)q->n - (double)q->M) * log(ratio);
+    for (size_t j = 0; j < q->t; j++) {
+        if (!q->dual)
+            c[j] = (q->yty[j] - c[j]) / ratio;
+        good = good && c[j] > 0.0 && isfinite(c[j]);
     }
-    return *c > 0.0 && isfinite(*c);
+    if (!q->dual)
+        *logdet += ((double)q->n - (double)q->M) * log(ratio);
+    return good;
 }
 
-static double nmll_from_terms(double n, double c, double logdet, double amplitude)
+double nmll_from_terms(double n, double c, double logdet, double amplitude)
 {
     const double b2 = amplitude * amplitude;
     return 0.5 * (c / b2 + logdet + n * (LOG_2PI + log(b2)));
 }
 
+double nmll_eig_each(const struct nmll_eig *q, const double *amplitude, const double *noise)
+{
+    double c[TARGETS_MOST], logdet, sum = 0.0;
+
+    if (!eig_terms(q, noise[0] * noise[0] / (amplitude[0] * amplitude[0]), c, &logdet))
+        return INFINITY;
+    for (size_t j = 0; j < q->t; j++)
+        sum += nmll_from_terms((double)q->n, c[j], logdet, amplitude[j]);
+    return sum;
+}
+
 double nmll_eig_at(const struct nmll_eig *q, double amplitude, double noise)
 {
-    double c, logdet;
+    double a[TARGETS_MOST], s[TARGETS_MOST];
 
-    if (!eig_terms(q, noise * noise / (amplitude * amplitude), &c, &logdet))
-        return INFINITY;
-    return nmll_from_terms((double)q->n, c, logdet, amplitude);
+    for (size_t j = 0; j < q->t; j++) {
+        a[j] = amplitude;
+        s[j] = noise;
+    }
+    return nmll_eig_each(q, a, s);
 }
 
 double nmll_eig_profile(const struct nmll_eig *q, double ratio, double *amplitude)
 {
-    double c, logdet;
+    double c[TARGETS_MOST], logdet, sum = 0.0;
 
-    *amplitude = NAN;
-    if (!eig_terms(q, ratio, &c, &logdet))
+    for (size_t j = 0; j < q->t; j++)
+        amplitude[j] = NAN;
+    if (!eig_terms(q, ratio, c, &logdet))
         return INFINITY;
-    *amplitude = sqrt(c / (double)q->n);
-    return nmll_from_terms((double)q->n, c, logdet, *amplitude);
+    for (size_t j = 0; j < q->t; j++) {
+        amplitude[j] = sqrt(c[j] / (double)q->n);
+        sum += nmll_from_terms((double)q->n, c[j], logdet, amplitude[j]);
+    }
+    return sum;
 }
 
 double nmll_eig_effdim(const struct nmll_eig *q, double ratio)
 {
-    double logdet, quad, trace;
+    double logdet, quad[TARGETS_MOST], trace;
 
-    if (!eig_moments(q, ratio, &logdet, &quad, &trace))
+    if (!eig_moments(q, ratio, &logdet, quad, &trace))
         return (double)q->M;
     return (double)q->M - ratio * trace;
 }
 
-/* The best amplitude when amplitude and noise = s amplitude both have bounds: the objective has one
- * minimum in the amplitude, so clamping is exact. */
-static double best_amplitude(double n, double c, double s, const double ab[2], const double nb[2])
+double nmll_best_amplitude(double n, double c, double s, const double ab[2], const double nb[2])
 {
     const double lo = fmax(ab[0], nb[0] / s), hi = fmin(ab[1], nb[1] / s);
 
@@ -266,13 +306,17 @@ static double best_at_ratio(const struct nmll_eig *q, double log_ratio, const do
                             const double nb[2], double *amplitude)
 {
     const double s = exp(0.5 * log_ratio);
-    double c, logdet;
+    double c[TARGETS_MOST], logdet, sum = 0.0;
 
-    *amplitude = fmin(fmax(ab[0], nb[0] / s), ab[1]);
-    if (!eig_terms(q, s * s, &c, &logdet))
+    for (size_t j = 0; j < q->t; j++)
+        amplitude[j] = fmin(fmax(ab[0], nb[0] / s), ab[1]);
+    if (!eig_terms(q, s * s, c, &logdet))
         return INFINITY;
-    *amplitude = best_amplitude((double)q->n, c, s, ab, nb);
-    return nmll_from_terms((double)q->n, c, logdet, *amplitude);
+    for (size_t j = 0; j < q->t; j++) {
+        amplitude[j] = nmll_best_amplitude((double)q->n, c[j], s, ab, nb);
+        sum += nmll_from_terms((double)q->n, c[j], logdet, amplitude[j]);
+    }
+    return sum;
 }
 
 double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double nb[2],
@@ -281,43 +325,44 @@ double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double 
     enum { GRID = 72 };
     static const double golden = 0.61803398874989484820;
     const double lo = 2.0 * log(nb[0] / ab[1]), hi = 2.0 * log(nb[1] / ab[0]);
-    double best = INFINITY, at = lo, amp = ab[0];
+    double best = INFINITY, at = lo, a[TARGETS_MOST];
     const size_t steps = hi > lo ? GRID : 0;
 
     for (size_t i = 0; i <= steps; i++) {
         const double x = steps ? lo + (hi - lo) * (double)i / (double)steps : lo;
-        double a;
-        const double f = best_at_ratio(q, x, ab, nb, &a);
+        const double f = best_at_ratio(q, x, ab, nb, a);
         if (f < best) {
             best = f;
             at = x;
-            amp = a;
         }
     }
     if (steps && isfinite(best)) {
         const double h = (hi - lo) / (double)steps;
-        double x0 = fmax(lo, at - h), x3 = fmin(hi, at + h), a1, a2;
+        double x0 = fmax(lo, at - h), x3 = fmin(hi, at + h);
         double x1 = x3 - golden * (x3 - x0), x2 = x0 + golden * (x3 - x0);
-        double f1 = best_at_ratio(q, x1, ab, nb, &a1), f2 = best_at_ratio(q, x2, ab, nb, &a2);
+        double f1 = best_at_ratio(q, x1, ab, nb, a), f2 = best_at_ratio(q, x2, ab, nb, a);
         while (x3 - x0 > 1e-9 * (1.0 + fabs(x1))) {
             if (f1 < f2) {
-                x3 = x2, x2 = x1, f2 = f1, a2 = a1;
+                x3 = x2, x2 = x1, f2 = f1;
                 x1 = x3 - golden * (x3 - x0);
-                f1 = best_at_ratio(q, x1, ab, nb, &a1);
+                f1 = best_at_ratio(q, x1, ab, nb, a);
             } else {
-                x0 = x1, x1 = x2, f1 = f2, a1 = a2;
+                x0 = x1, x1 = x2, f1 = f2;
                 x2 = x0 + golden * (x3 - x0);
-                f2 = best_at_ratio(q, x2, ab, nb, &a2);
+                f2 = best_at_ratio(q, x2, ab, nb, a);
             }
         }
         if (fmin(f1, f2) < best) {
             best = fmin(f1, f2);
             at = f1 < f2 ? x1 : x2;
-            amp = f1 < f2 ? a1 : a2;
         }
     }
-    *amplitude = amp;
-    *noise = fmin(fmax(exp(0.5 * at) * amp, nb[0]), nb[1]);
+    for (size_t j = 0; j < q->t; j++)
+        amplitude[j] = ab[0];
+    if (isfinite(best))
+        best_at_ratio(q, at, ab, nb, amplitude);
+    for (size_t j = 0; j < q->t; j++)
+        noise[j] = fmin(fmax(exp(0.5 * at) * amplitude[j], nb[0]), nb[1]);
     return best;
 }
 
@@ -378,8 +423,9 @@ static enum status residual_form(struct fop *f, size_t ihp, const double *r, con
     return rc;
 }
 
-enum status nmll_chol(struct pool *pool, size_t M, double *A, double ratio, const double *g,
-                      bool invert, struct nmll_chol *p, const struct ctl *ctl, struct err *err)
+enum status nmll_chol(struct pool *pool, size_t M, double *A, double ratio, size_t t,
+                      const double *g, bool invert, struct nmll_chol *p, const struct ctl *ctl,
+                      struct err *err)
 {
     enum status rc = blas_dpotrf(pool, M, A, M, ctl, NULL, err);
 
@@ -393,14 +439,16 @@ enum status nmll_chol(struct pool *pool, size_t M, double *A, double ratio, cons
                            "noise (ratio %.3g)", M, M, ratio);
         p->logdet += 2.0 * log(l);
     }
-    memcpy(p->w, g, M * sizeof *g);
-    rc = blas_dtrsm(pool, false, M, 1, A, M, p->w, M, err);
+    memcpy(p->w, g, t * M * sizeof *g);
+    rc = blas_dtrsm(pool, false, M, t, A, M, p->w, M, err);
     if (rc == ST_OK)
-        rc = blas_dtrsm(pool, true, M, 1, A, M, p->w, M, err);
+        rc = blas_dtrsm(pool, true, M, t, A, M, p->w, M, err);
     if (rc != ST_OK)
         return rc;
-    p->quad = blas_ddot(M, g, p->w);
-    p->wtw = blas_ddot(M, p->w, p->w);
+    for (size_t j = 0; j < t; j++) {
+        p->quad[j] = blas_ddot(M, g + j * M, p->w + j * M);
+        p->wtw[j] = blas_ddot(M, p->w + j * M, p->w + j * M);
+    }
     p->trace = 0.0;
     if (invert) {
         rc = blas_dpotri(pool, M, A, M, err);
@@ -454,14 +502,14 @@ enum { BACK_ROWS = 64, FEW_HP = 2 };
 
 struct back {
     struct fop *f;
-    size_t n, M, nhp;
-    const double *Ainv, *w, *r; /* full symmetric M x M; weights; residuals over the noise variance */
+    size_t n, M, nhp, t;
+    const double *Ainv, *w, *r; /* full symmetric M x M; t weights; residuals over the noise variance */
     double *part;               /* per task: nhp */
     enum status *rc;
     const struct ctl *ctl;
 };
 
-/* B = Z A^-1 - r w' / noise^2 for a tile of rows, and its sum with all dZ_i. */
+/* B = t Z A^-1 - sum of r w' / noise^2 for a tile of rows, and its sum with all dZ_i. */
 static void back_task(void *ctx, size_t task, size_t worker)
 {
     struct back *b = ctx;
@@ -474,9 +522,10 @@ static void back_task(void *ctx, size_t task, size_t worker)
     double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
     b->rc[task] = Z ? fop_tile64(b->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
     if (b->rc[task] == ST_OK) {
-        blas_dgemm1(false, false, M, rows, M, 1.0, b->Ainv, M, Z, M, 0.0, B, M);
+        blas_dgemm1(false, false, M, rows, M, (double)b->t, b->Ainv, M, Z, M, 0.0, B, M);
         for (size_t i = 0; i < rows; i++)
-            blas_daxpy(M, -b->r[r0 + i], b->w, B + i * M);
+            for (size_t j = 0; j < b->t; j++)
+                blas_daxpy(M, -b->r[j * b->n + r0 + i], b->w + j * M, B + i * M);
         b->rc[task] = fop_grad(b->f, r0, r0 + rows, Z, B, M, b->part + task * b->nhp, NULL);
     }
     free(Z);
@@ -484,12 +533,12 @@ static void back_task(void *ctx, size_t task, size_t worker)
 
 /* The gradient of hp_gradient in two products of n M^2, whatever the number of hyperparameters.  r
  * is destroyed; Ainv becomes full. */
-static enum status back_gradient(struct fop *f, size_t nhp, double *Ainv, const double *w,
-                                 double *r, double noise, double *grad, const struct ctl *ctl,
-                                 struct err *err)
+static enum status back_gradient(struct fop *f, size_t t, size_t nhp, double *Ainv,
+                                 const double *w, double *r, const double *noise, double *grad,
+                                 const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f), tasks = (n + BACK_ROWS - 1) / BACK_ROWS;
-    struct back b = { .f = f, .n = n, .M = M, .nhp = nhp, .Ainv = Ainv, .w = w, .r = r,
+    struct back b = { .f = f, .n = n, .M = M, .nhp = nhp, .t = t, .Ainv = Ainv, .w = w, .r = r,
                       .ctl = ctl };
     enum status rc = ST_OK;
 
@@ -502,14 +551,15 @@ static enum status back_gradient(struct fop *f, size_t nhp, double *Ainv, const 
     for (size_t j = 0; j < M; j++)
         for (size_t i = j + 1; i < M; i++)
             Ainv[j + i * M] = Ainv[i + j * M];
-    blas_dscal(n, 1.0 / (noise * noise), r);
+    for (size_t j = 0; j < t; j++)
+        blas_dscal(n, 1.0 / (noise[j] * noise[j]), r + j * n);
     pool_run(fop_pool(f), tasks, back_task, &b);
     memset(grad, 0, nhp * sizeof *grad);
-    for (size_t t = 0; rc == ST_OK && t < tasks; t++) {
-        if (b.rc[t] != ST_OK)
-            rc = err_set(err, b.rc[t], "the features' derivatives could not be computed");
+    for (size_t i = 0; rc == ST_OK && i < tasks; i++) {
+        if (b.rc[i] != ST_OK)
+            rc = err_set(err, b.rc[i], "the features' derivatives could not be computed");
         for (size_t h = 0; h < nhp; h++)
-            grad[h] += b.part[t * nhp + h];
+            grad[h] += b.part[i * nhp + h];
     }
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
@@ -518,31 +568,33 @@ static enum status back_gradient(struct fop *f, size_t nhp, double *Ainv, const 
     return rc;
 }
 
-/* dNMLL/dlog hp_i = -(r' Zd w)/lam2 + tr(A^-1 Z' Zd) (B.2), for every i; Ainv is A1^-1 (lower), w
- * the weights at amplitude 1, so that Zd w and A^-1 Z'Zd are those of amplitude 1 too. */
-static enum status hp_gradient(struct fop *f, const double *y, size_t nhp, double *Ainv,
-                               const double *w, double noise, double *grad, const struct ctl *ctl,
-                               struct err *err)
+/* dNMLL/dlog hp_i = -(r' Zd w)/lam2 + tr(A^-1 Z' Zd) (B.2), for every i, summed over t targets of
+ * noise[j] each; Ainv is A1^-1 (lower), w the weights at amplitude 1, so that Zd w and A^-1 Z'Zd are
+ * those of amplitude 1 too. */
+static enum status hp_gradient(struct fop *f, size_t t, const double *y, size_t nhp, double *Ainv,
+                               const double *w, const double *noise, double *grad,
+                               const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
     const bool few = nhp == 0 || (nhp <= FEW_HP && fop_has_dtile(f));
-    double *r = mem_calloc(n, sizeof *r, "the residual", err);
+    double *r = mem_calloc(t * n, sizeof *r, "the residual", err);
     double *C = r && few ? mem_aligned(M * M, sizeof *C, "the gradient's matrix", err) : NULL;
-    enum status rc = r && (C || !few) ? fop_zp(f, 1, w, r, ctl, err) : ST_NOMEM;
+    enum status rc = r && (C || !few) ? fop_zp(f, t, w, r, ctl, err) : ST_NOMEM;
 
-    for (size_t i = 0; rc == ST_OK && i < n; i++)
+    for (size_t i = 0; rc == ST_OK && i < t * n; i++)
         r[i] = y[i] - r[i];
     if (rc == ST_OK && !few)
-        rc = back_gradient(f, nhp, Ainv, w, r, noise, grad, ctl, err);
+        rc = back_gradient(f, t, nhp, Ainv, w, r, noise, grad, ctl, err);
     for (size_t h = 0; few && rc == ST_OK && h < nhp; h++) {
         double rzw = 0.0, tr = 0.0;
         rc = fop_dgram(f, h, C, ctl, err);
         if (rc == ST_OK)
-            rc = residual_form(f, h, r, w, &rzw, err);
-        if (rc == ST_OK)
             rc = trace_product(fop_pool(f), M, Ainv, C, &tr, err);
-        if (rc == ST_OK)
-            grad[h] = -rzw / (noise * noise) + tr;
+        grad[h] = (double)t * tr;
+        for (size_t j = 0; rc == ST_OK && j < t; j++) {
+            rc = residual_form(f, h, r + j * n, w + j * M, &rzw, err);
+            grad[h] -= rzw / (noise[j] * noise[j]);
+        }
         if (rc == ST_OK && ctl_stopped(ctl))
             rc = err_set(err, ST_CANCELLED, "stopped");
     }
@@ -565,17 +617,17 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
                        noise);
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
     if (rc == ST_OK)
-        rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+        rc = gram_alloc(f, 1, y, &G, &b, &yty, ctl, err);
     if (rc == ST_OK && (p.w = mem_calloc(M, sizeof *p.w, "the weights", err)) == NULL)
         rc = ST_NOMEM;
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         G[i + i * M] += ratio;
     if (rc == ST_OK)
-        rc = nmll_chol(fop_pool(f), M, G, ratio, b, grad != NULL, &p, ctl, err);
+        rc = nmll_chol(fop_pool(f), M, G, ratio, 1, b, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
         *effdim = rc == ST_OK && grad != NULL ? (double)M - ratio * p.trace : NAN;
     if (rc == ST_OK) {
-        const double c = (yty - p.quad) / ratio;
+        const double c = (yty - p.quad[0]) / ratio;
         *value = nmll_from_terms((double)n, c,
                                  p.logdet + ((double)n - (double)M) * log(ratio), amplitude);
         if (!(c > 0.0))
@@ -583,10 +635,10 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
                          ratio);
     }
     if (rc == ST_OK && grad != NULL) {
-        const double rr = yty - p.quad - ratio * p.wtw; /* r'r, r = y - Z w */
-        grad[nhp] = -p.wtw / b2 + (double)M - ratio * p.trace;
+        const double rr = yty - p.quad[0] - ratio * p.wtw[0]; /* r'r, r = y - Z w */
+        grad[nhp] = -p.wtw[0] / b2 + (double)M - ratio * p.trace;
         grad[nhp + 1] = -rr / (noise * noise) + ((double)n - (double)M) + ratio * p.trace;
-        rc = hp_gradient(f, y, nhp, G, p.w, noise, grad, ctl, err);
+        rc = hp_gradient(f, 1, y, nhp, G, p.w, &noise, grad, ctl, err);
     }
     free(G);
     free(b);
@@ -601,18 +653,18 @@ static bool rounding_limits(const struct nmll_eig *q, double ratio, const double
                             const double nb[2])
 {
     const double less = log(ratio) - wall_near, lowest = 2.0 * log(nb[0] / ab[1]);
-    double amplitude;
+    double amplitude[TARGETS_MOST];
 
-    return less > lowest && !isfinite(best_at_ratio(q, less, ab, nb, &amplitude));
+    return less > lowest && !isfinite(best_at_ratio(q, less, ab, nb, amplitude));
 }
 
-enum status nmll_features_best(struct fop *f, const double *y, const double *hp, size_t nhp,
-                               const double ab[2], const double nb[2], double *value,
+enum status nmll_features_best(struct fop *f, size_t t, const double *y, const double *hp,
+                               size_t nhp, const double ab[2], const double nb[2], double *value,
                                double *amplitude, double *noise, double *grad, double *effdim,
                                bool *limited, const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
-    double *G = NULL, *A = NULL, *b = NULL, yty = 0.0, ratio = 0.0;
+    double *G = NULL, *A = NULL, *b = NULL, yty[TARGETS_MOST], ratio = 0.0;
     struct nmll_eig q = { 0 };
     struct nmll_chol p = { .w = NULL };
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
@@ -621,12 +673,12 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
     if (limited != NULL)
         *limited = false;
     if (rc == ST_OK && nmll_is_dual(n, M))
-        return nmll_dual_best(f, y, nhp, ab, nb, value, amplitude, noise, grad, effdim, ctl, err);
+        return nmll_dual_best(f, t, y, nhp, ab, nb, value, amplitude, noise, grad, effdim, ctl, err);
     if (rc == ST_OK)
-        rc = gram_alloc(f, y, &G, &b, &yty, ctl, err);
+        rc = gram_alloc(f, t, y, &G, &b, yty, ctl, err);
     if (rc == ST_OK && grad != NULL) { /* the reduction destroys its input */
         A = mem_aligned(M * M, sizeof *A, "the Gram matrix", err);
-        p.w = A ? mem_calloc(M, sizeof *p.w, "the weights", err) : NULL;
+        p.w = A ? mem_calloc(t * M, sizeof *p.w, "the weights", err) : NULL;
         rc = p.w ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK && grad != NULL)
@@ -634,10 +686,10 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = nmll_eig_from(fop_pool(f), n, M, G, b, yty, false, false, &q, err);
+        rc = nmll_eig_of(fop_pool(f), n, M, G, t, b, yty, false, false, &q, err);
     if (rc == ST_OK) {
         *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
-        ratio = *noise * *noise / (*amplitude * *amplitude);
+        ratio = noise[0] * noise[0] / (amplitude[0] * amplitude[0]);
         if (effdim != NULL)
             *effdim = nmll_eig_effdim(&q, ratio);
         if (limited != NULL && (*limited = !isfinite(*value) || rounding_limits(&q, ratio, ab, nb)))
@@ -648,9 +700,9 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
     for (size_t i = 0; rc == ST_OK && grad != NULL && i < M; i++)
         A[i + i * M] += ratio;
     if (rc == ST_OK && grad != NULL)
-        rc = nmll_chol(fop_pool(f), M, A, ratio, b, true, &p, ctl, err);
+        rc = nmll_chol(fop_pool(f), M, A, ratio, t, b, true, &p, ctl, err);
     if (rc == ST_OK && grad != NULL)
-        rc = hp_gradient(f, y, nhp, A, p.w, *noise, grad, ctl, err);
+        rc = hp_gradient(f, t, y, nhp, A, p.w, noise, grad, ctl, err);
     nmll_eig_free(&q);
     free(G);
     free(A);
@@ -661,44 +713,84 @@ enum status nmll_features_best(struct fop *f, const double *y, const double *hp,
 
 /* ---- the exact kernel ---- */
 
-enum status nmll_exact(const struct kernel *k, const struct source *src, const double *y,
-                       const double *hp, double amplitude, double noise, double *value,
-                       double *grad, double *effdim, struct pool *pool, const struct ctl *ctl,
-                       struct err *err)
+void nmll_pick_scale(size_t t, double n, const double *c, double ratio, const double ab[2],
+                     const double nb[2], double *amplitude, double *noise)
+{
+    const double s = sqrt(ratio);
+
+    for (size_t j = 0; j < t; j++) {
+        amplitude[j] = nmll_best_amplitude(n, c[j], s, ab, nb);
+        noise[j] = s * amplitude[j];
+    }
+}
+
+double nmll_moving_scale(size_t t, double n, const double *c, double ratio, const double ab[2],
+                         const double nb[2], const double *amplitude)
+{
+    const double s = sqrt(ratio);
+    double sum = 0.0;
+
+    for (size_t j = 0; j < t; j++) { /* dV/dlog amplitude = n - c / amplitude^2; amplitude ~ 1 / s */
+        const double free = sqrt(c[j] / n);
+        const bool held = (free < nb[0] / s && nb[0] / s >= ab[0]) ||
+                          (free > nb[1] / s && nb[1] / s <= ab[1]);
+        if (held)
+            sum -= n - c[j] / (amplitude[j] * amplitude[j]);
+    }
+    return sum;
+}
+
+/* One factorisation for t targets.  Without bounds (ab NULL) amplitude and noise are as given, and
+ * grad ends with their two derivatives (of one target); with them they are found at the ratio, and
+ * grad ends with that in the logarithm of noise over amplitude. */
+static enum status exact_value(const struct kernel *k, const struct source *src, size_t t,
+                               const double *y, const double *hp, double ratio, const double *ab,
+                               const double *nb, double *amplitude, double *noise, double *value,
+                               double *grad, double *effdim, struct pool *pool,
+                               const struct ctl *ctl, struct err *err)
 {
     const size_t n = src->n, nhp = kernel_nhp(k);
-    const double b2 = amplitude * amplitude, ratio = noise * noise / b2;
     struct nmll_chol p = { .w = NULL };
     double *X = NULL, *K = NULL;
-
-    if (!(ratio > 0.0) || !isfinite(ratio))
-        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive", amplitude,
-                       noise);
     enum status rc = exact_allowed(n, 1, 0, err);
+
     if (rc != ST_OK)
         return rc;
     X = exact_inputs(src, err);
-    p.w = X ? mem_calloc(n, sizeof *p.w, "the weights", err) : NULL;
+    p.w = X ? mem_calloc(t * n, sizeof *p.w, "the weights", err) : NULL;
     K = p.w ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
     rc = K ? exact_matrix(k, hp, X, n, src->d, src->row_scale, ratio, K, pool, ctl, err) : ST_NOMEM;
     if (rc == ST_OK)
-        rc = nmll_chol(pool, n, K, ratio, y, grad != NULL, &p, ctl, err);
+        rc = nmll_chol(pool, n, K, ratio, t, y, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
         *effdim = rc == ST_OK && grad != NULL ? (double)n - ratio * p.trace : NAN;
-    if (rc == ST_OK) {
-        *value = nmll_from_terms((double)n, p.quad, p.logdet, amplitude);
-        if (grad != NULL) { /* 1/2 tr((Ky^-1 - alpha alpha') dKy), Ky = b2 (K1 + ratio I) */
-            const double total = (double)n - p.quad / b2; /* tr of all: dKy = Ky */
-            const double noisy = ratio * p.trace - ratio * p.wtw / b2;
-            grad[nhp] = total - noisy;
-            grad[nhp + 1] = noisy;
-            for (size_t j = 0; j < n; j++)
-                for (size_t i = j; i < n; i++)
-                    K[i + j * n] -= p.w[i] * p.w[j] / b2;
-            rc = exact_contract(k, hp, X, n, src->d, src->row_scale, K, grad, pool, ctl, err);
-            for (size_t h = 0; h < nhp; h++)
-                grad[h] *= 0.5;
+    if (rc == ST_OK && ab != NULL)
+        nmll_pick_scale(t, (double)n, p.quad, ratio, ab, nb, amplitude, noise);
+    *value = rc == ST_OK ? 0.0 : *value;
+    for (size_t j = 0; rc == ST_OK && j < t; j++)
+        *value += nmll_from_terms((double)n, p.quad[j], p.logdet, amplitude[j]);
+    if (rc == ST_OK && grad != NULL) { /* 1/2 tr((Ky^-1 - alpha alpha') dKy), Ky = b2 (K1 + ratio I) */
+        double total = 0.0, noisy = 0.0; /* total: tr of all, dKy = Ky */
+        for (size_t j = 0; j < t; j++) {
+            const double b2 = amplitude[j] * amplitude[j];
+            total += (double)n - p.quad[j] / b2;
+            noisy += ratio * p.trace - ratio * p.wtw[j] / b2;
         }
+        grad[nhp] = ab == NULL ? total - noisy
+                               : noisy + nmll_moving_scale(t, (double)n, p.quad, ratio, ab, nb,
+                                                           amplitude);
+        if (ab == NULL)
+            grad[nhp + 1] = noisy;
+        for (size_t j = 0; j < n; j++)
+            for (size_t i = j; i < n; i++) {
+                double ww = 0.0;
+                for (size_t q = 0; q < t; q++)
+                    ww += p.w[q * n + i] * p.w[q * n + j] / (amplitude[q] * amplitude[q]);
+                K[i + j * n] = (double)t * K[i + j * n] - ww;
+            }
+        rc = exact_contract(k, hp, X, n, src->d, src->row_scale, K, grad, pool, ctl, err);
+        for (size_t h = 0; h < nhp; h++)
+            grad[h] *= 0.5;
     }
     free(X);
     free(K);
@@ -706,13 +798,42 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const d
     return rc;
 }
 
-enum status nmll_exact_best(const struct kernel *k, const struct source *src, const double *y,
-                            const double *hp, const double ab[2], const double nb[2],
-                            double *value, double *amplitude, double *noise, double *effdim,
-                            struct pool *pool, const struct ctl *ctl, struct err *err)
+enum status nmll_exact(const struct kernel *k, const struct source *src, const double *y,
+                       const double *hp, double amplitude, double noise, double *value,
+                       double *grad, double *effdim, struct pool *pool, const struct ctl *ctl,
+                       struct err *err)
+{
+    const double ratio = noise * noise / (amplitude * amplitude);
+
+    if (!(ratio > 0.0) || !isfinite(ratio))
+        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive", amplitude,
+                       noise);
+    return exact_value(k, src, 1, y, hp, ratio, NULL, NULL, &amplitude, &noise, value, grad,
+                       effdim, pool, ctl, err);
+}
+
+enum status nmll_exact_at(const struct kernel *k, const struct source *src, size_t t,
+                          const double *y, const double *hp, double ratio, const double ab[2],
+                          const double nb[2], double *value, double *amplitude, double *noise,
+                          double *grad, double *effdim, struct pool *pool, const struct ctl *ctl,
+                          struct err *err)
+{
+    if (!(ratio > 0.0) || !isfinite(ratio) || t == 0 || t > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "noise ratio %g must be positive, targets 1 to %d", ratio,
+                       TARGETS_MOST);
+    return exact_value(k, src, t, y, hp, ratio, ab, nb, amplitude, noise, value, grad, effdim, pool,
+                       ctl, err);
+}
+
+enum status nmll_exact_best(const struct kernel *k, const struct source *src, size_t t,
+                            const double *y, const double *hp, const double ab[2],
+                            const double nb[2], double *value, double *amplitude, double *noise,
+                            double *effdim, struct pool *pool, const struct ctl *ctl,
+                            struct err *err)
 {
     const size_t n = src->n;
     struct nmll_eig q = { 0 };
+    double yty[TARGETS_MOST] = { 0.0 };
     enum status rc = exact_allowed(n, 1, 0, err);
 
     if (rc != ST_OK)
@@ -722,12 +843,14 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, co
     rc = K ? exact_matrix(k, hp, X, n, src->d, src->row_scale, 0.0, K, pool, ctl, err) : ST_NOMEM;
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
+    for (size_t j = 0; rc == ST_OK && j < t && j < TARGETS_MOST; j++)
+        yty[j] = blas_ddot(n, y + j * n, y + j * n);
     if (rc == ST_OK)
-        rc = nmll_eig_from(pool, n, n, K, y, blas_ddot(n, y, y), true, false, &q, err);
+        rc = nmll_eig_of(pool, n, n, K, t, y, yty, true, false, &q, err);
     if (rc == ST_OK) {
         *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
         if (effdim != NULL)
-            *effdim = nmll_eig_effdim(&q, *noise * *noise / (*amplitude * *amplitude));
+            *effdim = nmll_eig_effdim(&q, noise[0] * noise[0] / (amplitude[0] * amplitude[0]));
         if (!isfinite(*value))
             rc = err_set(err, ST_NOT_PD,
                          "the kernel matrix is too inexact for any noise in bounds");

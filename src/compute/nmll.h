@@ -4,7 +4,11 @@
  * ratio I)), ratio = noise^2 / amplitude^2, K1 = Z Z' at amplitude 1 (or the exact kernel matrix).
  * With weights of rows (source.h) all is of S y and S Z, or S K1 S: y comes multiplied by the row
  * factors, and the likelihood of y itself is the value less the sum of their logarithms.
- * Hyperparameters are natural-scale values; gradients are in their logarithms. */
+ * Hyperparameters are natural-scale values; gradients are in their logarithms.
+ *
+ * Where there is a t, y is t targets, one vector of n after the other: y_j ~ N(0, beta_j^2 (K1 +
+ * ratio I)) with one kernel and one ratio for all, and the value is the sum over them; amplitude and
+ * noise (t each) have that ratio. */
 #ifndef GPDESK_NMLL_H
 #define GPDESK_NMLL_H
 
@@ -12,11 +16,11 @@
 
 /* The spectrum at one kernel setting: after it, every amplitude and noise costs O(M). */
 struct nmll_eig {
-    size_t n, M;     /* rows, columns (dual: M == n) */
+    size_t n, M, t;  /* rows, columns (dual: M == n), targets */
     bool dual;       /* of K1 (n x n) and y, instead of Z'Z (M x M) and Z'y */
-    double yty;
+    double *yty;     /* t */
     double *d, *e;   /* tridiagonal form, or (e == NULL) the eigenvalues, clipped at 0 */
-    double *g;       /* Q' Z'y (dual: Q' y) */
+    double *g;       /* t x M: Q' Z'y (dual: Q' y) */
     double floor;    /* ratios below it have no value: rounding has moved eigenvalues that far */
 };
 /* want_eigen: diagonalise fully (for display), else tridiagonal only. */
@@ -27,14 +31,18 @@ enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const
 enum status nmll_eig_from(struct pool *, size_t n, size_t M, double *G, const double *b,
                           double yty, bool dual, bool want_eigen, struct nmll_eig *out,
                           struct err *);
+enum status nmll_eig_of(struct pool *, size_t n, size_t M, double *G, size_t t, const double *b,
+                        const double *yty, bool dual, bool want_eigen, struct nmll_eig *out,
+                        struct err *err);
 void nmll_eig_free(struct nmll_eig *);
-/* NMLL at given amplitude and noise (standard deviations); +inf where the arithmetic fails: where
+/* NMLL at given amplitude and noise (standard deviations), the same for all targets; +inf where the arithmetic fails: where
  * rounding has made the Gram indefinite by about the noise ratio. */
 double nmll_eig_at(const struct nmll_eig *, double amplitude, double noise);
-/* Best amplitude in closed form at a noise ratio (methods.md B.3). */
+double nmll_eig_each(const struct nmll_eig *, const double *amplitude, const double *noise);
+/* Best amplitudes (t) in closed form at a noise ratio (methods.md B.3). */
 double nmll_eig_profile(const struct nmll_eig *, double ratio, double *amplitude);
-/* Best (amplitude, noise) within bounds by a one-dimensional search over the ratio: a grid on the
- * log scale, then golden sections in the best bracket.  Equal bounds fix a value. */
+/* Best (amplitude, noise), t of each, within bounds by a one-dimensional search over the ratio: a
+ * grid on the log scale, then golden sections in the best bracket.  Equal bounds fix a value. */
 double nmll_eig_best(const struct nmll_eig *, const double amp_bounds[2],
                      const double noise_bounds[2], double *amplitude, double *noise);
 /* sum ev/(ev + ratio): effective dimension. */
@@ -52,8 +60,8 @@ enum status nmll_features(struct fop *, const double *y, const double *hp, size_
  * columns all is done through Z Z' in double precision (nmll_dual.c).  *limited (may be
  * NULL) is set, and no gradient made, when rounding of the Gram forbids noise ratios near or below
  * the best one: double precision features would find a better one. */
-enum status nmll_features_best(struct fop *, const double *y, const double *hp, size_t nhp,
-                               const double amp_bounds[2], const double noise_bounds[2],
+enum status nmll_features_best(struct fop *, size_t t, const double *y, const double *hp,
+                               size_t nhp, const double amp_bounds[2], const double noise_bounds[2],
                                double *value, double *amplitude, double *noise, double *grad,
                                double *effdim, bool *limited, const struct ctl *, struct err *);
 /* The NMLL and its gradient (nhp + 2 entries as in nmll_features; NULL: value only) without the
@@ -66,12 +74,22 @@ enum status nmll_features_slq(struct fop *, const double *y, const double *hp, s
                               double amplitude, double noise, const struct nmll_slq_opts *,
                               double *value, double *se, double *grad, size_t *iterations,
                               const struct ctl *, struct err *);
-/* Another objective: the mean squared leave-one-out error (Allen 1974), or with valid (an operator of
+/* The same for t targets at a noise ratio, each with its best amplitude within bounds, and the noise
+ * with it; grad: nhp entries, then that in log sqrt(ratio).  The targets are further columns of the
+ * same solve. */
+enum status nmll_features_slq_at(struct fop *, size_t t, const double *y, const double *hp,
+                                 size_t nhp, double ratio, const double amp_bounds[2],
+                                 const double noise_bounds[2], const struct nmll_slq_opts *,
+                                 double *value, double *se, double *amplitude, double *noise,
+                                 double *grad, size_t *iterations, const struct ctl *,
+                                 struct err *);
+/* Another objective: the mean squared leave-one-out error (Allen 1974; of several targets the geometric
+ * mean of theirs), or with valid (an operator of
  * the same map over other rows, yvalid their targets; else NULL) that of predicting those, at the
  * noise ratio within bounds where it is least, on at most 4096 rows spread over the data; *amplitude is the likeliest
  * at that ratio, *nmll the value there (+inf: none).  Deterministic; O(n M^2 + M^3), a full
  * eigendecomposition.  With fewer rows than columns, n x n. */
-enum status nmll_features_loo(struct fop *, const double *y, struct fop *valid,
+enum status nmll_features_loo(struct fop *, size_t t, const double *y, struct fop *valid,
                               const double *yvalid, const double *hp, size_t nhp,
                               const double amp_bounds[2], const double noise_bounds[2],
                               double *mse, double *nmll, double *amplitude, double *noise,
@@ -81,9 +99,16 @@ enum status nmll_exact(const struct kernel *, const struct source *, const doubl
                        const double *hp, double amplitude, double noise, double *value,
                        double *grad, double *effdim, struct pool *, const struct ctl *,
                        struct err *);
+/* The same for t targets at a noise ratio, each with its best amplitude within bounds, and the noise
+ * with it; grad: nhp entries, then that in log sqrt(ratio). */
+enum status nmll_exact_at(const struct kernel *, const struct source *, size_t t, const double *y,
+                          const double *hp, double ratio, const double amp_bounds[2],
+                          const double noise_bounds[2], double *value, double *amplitude,
+                          double *noise, double *grad, double *effdim, struct pool *,
+                          const struct ctl *, struct err *err);
 /* The same as nmll_features_best for the exact kernel, value only, by a tridiagonal reduction. */
-enum status nmll_exact_best(const struct kernel *, const struct source *, const double *y,
-                            const double *hp, const double amp_bounds[2],
+enum status nmll_exact_best(const struct kernel *, const struct source *, size_t t,
+                            const double *y, const double *hp, const double amp_bounds[2],
                             const double noise_bounds[2], double *value, double *amplitude,
                             double *noise, double *effdim, struct pool *, const struct ctl *,
                             struct err *);

@@ -90,20 +90,25 @@ enum status nmll_dual_matrix(struct fop *f, double *K, const struct ctl *ctl, st
     return rc;
 }
 
-/* 1/2 tr((A^-1 - alpha alpha' / b2) d(Z Z')) = sum of (S Z) o dZ with S the bracket. */
-static enum status dual_gradient(struct fop *f, const double *y, double *A, const double *Z,
-                                 size_t nhp, double ratio, double b2, double *grad,
-                                 const struct ctl *ctl, struct err *err)
+/* 1/2 tr((A^-1 - alpha alpha' / b2) d(Z Z')) = sum of (S Z) o dZ with S the bracket, summed over
+ * the targets. */
+static enum status dual_gradient(struct fop *f, size_t t, const double *y, double *A,
+                                 const double *Z, size_t nhp, double ratio, const double *amplitude,
+                                 double *grad, const struct ctl *ctl, struct err *err)
 {
     struct pool *pool = fop_pool(f);
     const size_t n = fop_rows(f), M = fop_cols(f);
-    struct nmll_chol p = { .w = mem_calloc(n, sizeof *p.w, "the weights", err) };
+    struct nmll_chol p = { .w = mem_calloc(t * n, sizeof *p.w, "the weights", err) };
     double *W = p.w ? mem_aligned(n * M, sizeof *W, "the gradient's weights", err) : NULL;
-    enum status rc = W ? nmll_chol(pool, n, A, ratio, y, true, &p, ctl, err) : ST_NOMEM;
+    enum status rc = W ? nmll_chol(pool, n, A, ratio, t, y, true, &p, ctl, err) : ST_NOMEM;
 
     for (size_t j = 0; rc == ST_OK && j < n; j++)
-        for (size_t i = j; i < n; i++)
-            A[j + i * n] = A[i + j * n] -= p.w[i] * p.w[j] / b2;
+        for (size_t i = j; i < n; i++) {
+            double ww = 0.0;
+            for (size_t q = 0; q < t; q++)
+                ww += p.w[q * n + i] * p.w[q * n + j] / (amplitude[q] * amplitude[q]);
+            A[j + i * n] = A[i + j * n] = (double)t * A[i + j * n] - ww;
+        }
     if (rc == ST_OK)
         rc = blas_dgemm(pool, false, false, M, n, n, 1.0, Z, M, A, n, 0.0, W, M, err);
     memset(grad, 0, nhp * sizeof *grad);
@@ -116,13 +121,14 @@ static enum status dual_gradient(struct fop *f, const double *y, double *A, cons
     return rc;
 }
 
-enum status nmll_dual_best(struct fop *f, const double *y, size_t nhp, const double ab[2],
-                           const double nb[2], double *value, double *amplitude, double *noise,
-                           double *grad, double *effdim, const struct ctl *ctl, struct err *err)
+enum status nmll_dual_best(struct fop *f, size_t t, const double *y, size_t nhp,
+                           const double ab[2], const double nb[2], double *value,
+                           double *amplitude, double *noise, double *grad, double *effdim,
+                           const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f);
     struct nmll_eig q = { 0 };
-    double ratio = 0.0, *Z = NULL, *A = NULL;
+    double ratio = 0.0, *Z = NULL, *A = NULL, yty[TARGETS_MOST] = { 0.0 };
     double *K = mem_aligned(n * n, sizeof *K, "the kernel matrix", err);
     enum status rc = K ? dual_make(f, &Z, K, ctl, err) : ST_NOMEM;
 
@@ -132,11 +138,13 @@ enum status nmll_dual_best(struct fop *f, const double *y, size_t nhp, const dou
     }
     if (rc == ST_OK && grad != NULL)
         memcpy(A, K, n * n * sizeof *A);
+    for (size_t j = 0; rc == ST_OK && j < t && j < TARGETS_MOST; j++)
+        yty[j] = blas_ddot(n, y + j * n, y + j * n);
     if (rc == ST_OK)
-        rc = nmll_eig_from(fop_pool(f), n, n, K, y, blas_ddot(n, y, y), true, false, &q, err);
+        rc = nmll_eig_of(fop_pool(f), n, n, K, t, y, yty, true, false, &q, err);
     if (rc == ST_OK) {
         *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
-        ratio = *noise * *noise / (*amplitude * *amplitude);
+        ratio = noise[0] * noise[0] / (amplitude[0] * amplitude[0]);
         if (effdim != NULL)
             *effdim = nmll_eig_effdim(&q, ratio);
         if (!isfinite(*value))
@@ -146,7 +154,7 @@ enum status nmll_dual_best(struct fop *f, const double *y, size_t nhp, const dou
     for (size_t i = 0; rc == ST_OK && grad != NULL && i < n; i++)
         A[i + i * n] += ratio;
     if (rc == ST_OK && grad != NULL)
-        rc = dual_gradient(f, y, A, Z, nhp, ratio, *amplitude * *amplitude, grad, ctl, err);
+        rc = dual_gradient(f, t, y, A, Z, nhp, ratio, amplitude, grad, ctl, err);
     nmll_eig_free(&q);
     free(Z);
     free(A);

@@ -23,10 +23,10 @@ static const double LOG_2PI = 1.8378770664093454836;
 struct slq {
     struct fop *f;
     const struct nmll_slq_opts *o;
-    size_t n, M, k;              /* k: probes and, last, the data */
+    size_t n, M, k, t;           /* k: probes and, last, the t targets */
     double ratio;
     double *B, *X, *V;           /* M x k: right-hand sides, solutions; P^-1 of the probes */
-    double *T;                   /* n x k: Z X; the last column becomes y - Z w */
+    double *T;                   /* n x k: Z X; the last t columns become y - Z w */
     struct solve_info *info;
     struct precond *pre;
     const struct ctl *ctl;
@@ -64,13 +64,13 @@ static enum status slq_alloc(struct slq *s, bool gradient, struct err *err)
 /* Probes by (seed, probe, index): the same for every candidate, so that candidates compare. */
 static enum status slq_right_hand_sides(struct slq *s, const double *y, struct err *err)
 {
-    const size_t M = s->M, nv = s->k - 1;
+    const size_t M = s->M, nv = s->k - s->t;
 
     for (size_t i = 0; i < nv; i++)
         for (size_t j = 0; j < M; j++)
             s->B[i * M + j] = rng_normal(s->o->seed, rng_stream(RNG_PROBE, (uint32_t)i), j);
     enum status rc = precond_sqrt(s->pre, fop_pool(s->f), nv, s->B, s->B, err);
-    return rc == ST_OK ? fop_ztv(s->f, 1, y, s->B + nv * M, s->ctl, err) : rc;
+    return rc == ST_OK ? fop_ztv(s->f, s->t, y, s->B + nv * M, s->ctl, err) : rc;
 }
 
 /* e_1' log(T) e_1 from the coefficients of one column; false: T has an eigenvalue <= 0. */
@@ -99,7 +99,7 @@ static bool lanczos_log(const struct solve_info *in, double *out, struct err *er
 /* log|A| and its standard error, over probes. */
 static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct err *err)
 {
-    const size_t nv = s->k - 1;
+    const size_t nv = s->k - s->t;
     double sum = 0.0, squares = 0.0, e;
 
     for (size_t i = 0; i < nv; i++) {
@@ -118,14 +118,15 @@ static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct 
     return ST_OK;
 }
 
-struct slq_rows { struct slq *s; size_t nhp; double *part; enum status *rc; double lam2; };
+struct slq_rows { struct slq *s; size_t nhp; double *part; enum status *rc; const double *noise; };
 
-/* B = (1/nv) sum_i (Z u_i) v_i' - r w' / noise^2 over a tile of rows, and its sum with all dZ. */
+/* B = (t/nv) sum_i (Z u_i) v_i' - sum of r w' / noise^2 over a tile of rows, and its sum with all
+ * dZ. */
 static void grad_task(void *ctx, size_t task, size_t worker)
 {
     struct slq_rows *g = ctx;
     const struct slq *s = g->s;
-    const size_t M = s->M, nv = s->k - 1, r0 = task * ROWS;
+    const size_t M = s->M, nv = s->k - s->t, r0 = task * ROWS;
     const size_t rows = r0 + ROWS < s->n ? ROWS : s->n - r0;
 
     (void)worker;
@@ -134,22 +135,25 @@ static void grad_task(void *ctx, size_t task, size_t worker)
     double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
     g->rc[task] = Z ? fop_tile64(s->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
     if (g->rc[task] == ST_OK) {
-        blas_dgemm1(false, true, M, rows, nv, 1.0 / (double)nv, s->V, M, s->T + r0, s->n, 0.0, B, M);
+        blas_dgemm1(false, true, M, rows, nv, (double)s->t / (double)nv, s->V, M, s->T + r0, s->n, 0.0,
+                    B, M);
         for (size_t i = 0; i < rows; i++)
-            blas_daxpy(M, -s->T[nv * s->n + r0 + i] / g->lam2, s->X + nv * M, B + i * M);
+            for (size_t q = 0; q < s->t; q++)
+                blas_daxpy(M, -s->T[(nv + q) * s->n + r0 + i] / (g->noise[q] * g->noise[q]),
+                           s->X + (nv + q) * M, B + i * M);
         g->rc[task] = fop_grad(s->f, r0, r0 + rows, Z, B, M, g->part + task * g->nhp, NULL);
     }
     free(Z);
 }
 
-static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp, double noise,
-                                   double *grad, struct err *err)
+static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
+                                   const double *noise, double *grad, struct err *err)
 {
-    const size_t tasks = (s->n + ROWS - 1) / ROWS, nv = s->k - 1;
-    struct slq_rows g = { .s = s, .nhp = nhp, .lam2 = noise * noise };
+    const size_t tasks = (s->n + ROWS - 1) / ROWS, nv = s->k - s->t;
+    struct slq_rows g = { .s = s, .nhp = nhp, .noise = noise };
     enum status rc = fop_zp(s->f, s->k, s->X, s->T, s->ctl, err);
 
-    for (size_t i = 0; rc == ST_OK && i < s->n; i++)
+    for (size_t i = 0; rc == ST_OK && i < s->t * s->n; i++)
         s->T[nv * s->n + i] = y[i] - s->T[nv * s->n + i];
     if (rc == ST_OK)
         rc = precond_apply(s->pre, fop_pool(s->f), nv, s->B, s->V, err);
@@ -196,21 +200,19 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     return rc;
 }
 
-enum status nmll_features_slq(struct fop *f, const double *y, const double *hp, size_t nhp,
-                              double amplitude, double noise, const struct nmll_slq_opts *o,
-                              double *value, double *se, double *grad, size_t *iterations,
-                              const struct ctl *ctl, struct err *err)
+/* As exact_value of nmll.c: without bounds amplitude and noise are as given. */
+static enum status slq_value(struct fop *f, size_t t, const double *y, const double *hp,
+                             size_t nhp, double ratio, const double *ab, const double *nb,
+                             const struct nmll_slq_opts *o, double *amplitude, double *noise,
+                             double *value, double *se, double *grad, size_t *iterations,
+                             const struct ctl *ctl, struct err *err)
 {
-    const double b2 = amplitude * amplitude;
-    struct slq s = { .f = f, .o = o, .n = fop_rows(f), .M = fop_cols(f), .k = o->probes + 1,
-                     .ratio = noise * noise / b2, .ctl = ctl };
+    struct slq s = { .f = f, .o = o, .n = fop_rows(f), .M = fop_cols(f), .k = o->probes + t,
+                     .t = t, .ratio = ratio, .ctl = ctl };
     const size_t M = s.M, n = s.n, nv = o->probes;
-    double logdet = 0.0, error = NAN;
-
-    if (!(amplitude > 0.0) || !(noise > 0.0) || !isfinite(s.ratio) || nv < 2)
-        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive, probes 2 or more",
-                       amplitude, noise);
+    double logdet = 0.0, error = NAN, c[TARGETS_MOST], quad[TARGETS_MOST], yty[TARGETS_MOST];
     enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+
     if (rc == ST_OK)
         rc = slq_alloc(&s, grad != NULL, err);
     if (rc == ST_OK)
@@ -218,28 +220,72 @@ enum status nmll_features_slq(struct fop *f, const double *y, const double *hp, 
     if (rc == ST_OK)
         rc = slq_logdet(&s, &logdet, &error, err);
     if (rc == ST_OK) {
-        const double *w = s.X + nv * M, *b = s.B + nv * M, yty = blas_ddot(n, y, y);
-        const double quad = blas_ddot(M, b, w), wtw = blas_ddot(M, w, w);
-        const double c = (yty - quad) / s.ratio;
-        *value = 0.5 * (c / b2 + logdet + ((double)n - (double)M) * log(s.ratio) +
-                        (double)n * (LOG_2PI + log(b2)));
+        const double rest = logdet + ((double)n - (double)M) * log(s.ratio);
+        for (size_t q = 0; q < t; q++) {
+            yty[q] = blas_ddot(n, y + q * n, y + q * n);
+            quad[q] = blas_ddot(M, s.B + (nv + q) * M, s.X + (nv + q) * M);
+            c[q] = (yty[q] - quad[q]) / s.ratio;
+        }
+        if (ab != NULL)
+            nmll_pick_scale(t, (double)n, c, s.ratio, ab, nb, amplitude, noise);
+        *value = 0.0;
+        for (size_t q = 0; q < t; q++) {
+            const double b2 = amplitude[q] * amplitude[q];
+            *value += 0.5 * (c[q] / b2 + rest + (double)n * (LOG_2PI + log(b2)));
+            if (!(c[q] > 0.0))
+                rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise (ratio %.3g)",
+                             s.ratio);
+        }
         if (se != NULL)
-            *se = 0.5 * error;
+            *se = 0.5 * (double)t * error;
         for (size_t i = 0; iterations != NULL && i < s.k; i++)
             *iterations = i == 0 || s.info[i].iterations > *iterations ? s.info[i].iterations
                                                                        : *iterations;
-        if (!(c > 0.0))
-            rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise (ratio %.3g)", s.ratio);
-        if (rc == ST_OK && grad != NULL) {
-            rc = slq_hp_gradient(&s, y, nhp, noise, grad, err);
-            double trace = 0.0; /* of A^-1 */
-            for (size_t i = 0; i < nv; i++)
-                trace += blas_ddot(M, s.X + i * M, s.V + i * M) / (double)nv;
-            const double rr = yty - quad - s.ratio * wtw;
-            grad[nhp] = -wtw / b2 + (double)M - s.ratio * trace;
-            grad[nhp + 1] = -rr / (noise * noise) + ((double)n - (double)M) + s.ratio * trace;
+    }
+    if (rc == ST_OK && grad != NULL) {
+        rc = slq_hp_gradient(&s, y, nhp, noise, grad, err);
+        double trace = 0.0, amp = 0.0, noisy = 0.0; /* of A^-1; of the logarithms of both */
+        for (size_t i = 0; i < nv; i++)
+            trace += blas_ddot(M, s.X + i * M, s.V + i * M) / (double)nv;
+        for (size_t q = 0; q < t; q++) {
+            const double *w = s.X + (nv + q) * M, wtw = blas_ddot(M, w, w);
+            const double rr = yty[q] - quad[q] - s.ratio * wtw;
+            amp += -wtw / (amplitude[q] * amplitude[q]) + (double)M - s.ratio * trace;
+            noisy += -rr / (noise[q] * noise[q]) + ((double)n - (double)M) + s.ratio * trace;
         }
+        grad[nhp] = ab == NULL ? amp
+                               : noisy + nmll_moving_scale(t, (double)n, c, s.ratio, ab, nb,
+                                                           amplitude);
+        if (ab == NULL)
+            grad[nhp + 1] = noisy;
     }
     slq_free(&s);
     return rc;
+}
+
+enum status nmll_features_slq(struct fop *f, const double *y, const double *hp, size_t nhp,
+                              double amplitude, double noise, const struct nmll_slq_opts *o,
+                              double *value, double *se, double *grad, size_t *iterations,
+                              const struct ctl *ctl, struct err *err)
+{
+    const double ratio = noise * noise / (amplitude * amplitude);
+
+    if (!(amplitude > 0.0) || !(noise > 0.0) || !isfinite(ratio) || o->probes < 2)
+        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive, probes 2 or more",
+                       amplitude, noise);
+    return slq_value(f, 1, y, hp, nhp, ratio, NULL, NULL, o, &amplitude, &noise, value, se, grad,
+                     iterations, ctl, err);
+}
+
+enum status nmll_features_slq_at(struct fop *f, size_t t, const double *y, const double *hp,
+                                 size_t nhp, double ratio, const double ab[2], const double nb[2],
+                                 const struct nmll_slq_opts *o, double *value, double *se,
+                                 double *amplitude, double *noise, double *grad,
+                                 size_t *iterations, const struct ctl *ctl, struct err *err)
+{
+    if (!(ratio > 0.0) || !isfinite(ratio) || o->probes < 2 || t == 0 || t > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "noise ratio %g must be positive, probes 2 or more, targets 1 "
+                       "to %d", ratio, TARGETS_MOST);
+    return slq_value(f, t, y, hp, nhp, ratio, ab, nb, o, amplitude, noise, value, se, grad,
+                     iterations, ctl, err);
 }

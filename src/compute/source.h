@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* Targets that one model can have: one kernel and one noise ratio for all of them. */
+enum { TARGETS_MOST = 64 };
+
 struct source {
     size_t n, d; /* rows, inputs */
     /* Writes rows r0..r1-1 into x, row-major, (r1-r0) x d, already standardised.  Called from any

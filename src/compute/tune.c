@@ -183,18 +183,18 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
 
     if (rc == ST_OK && job->opts->objective != TUNE_NMLL) {
         double mse;
-        rc = nmll_features_loo(l->fop, l->y, l->valid, job->opts->yvalid, out->hp, job->nhp, job->amp, job->noise, &mse,
-                               &out->nmll, &out->amplitude, &out->noise, &out->effdim,
-                               &job->quiet, err);
-        out->score = 0.5 * (double)l->n * (1.0 + log(2.0 * M_PI * mse));
+        rc = nmll_features_loo(l->fop, job->targets, l->y, l->valid, job->opts->yvalid, out->hp,
+                               job->nhp, job->amp, job->noise, &mse, &out->nmll, out->amplitudes,
+                               out->noises, &out->effdim, &job->quiet, err);
+        out->score = 0.5 * (double)(job->targets * l->n) * (1.0 + log(2.0 * M_PI * mse));
         return rc;
     }
 
     for (;;) {
         if (rc != ST_OK)
             return rc;
-        rc = nmll_features_best(l->fop, l->y, out->hp, job->nhp, job->amp, job->noise, &out->nmll,
-                                &out->amplitude, &out->noise, g, &out->effdim,
+        rc = nmll_features_best(l->fop, job->targets, l->y, out->hp, job->nhp, job->amp, job->noise,
+                                &out->nmll, out->amplitudes, out->noises, g, &out->effdim,
                                 l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
         const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
                               (out->nmll - l->log_scale) * (double)job->full.n / (double)l->n >
@@ -209,6 +209,12 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
     }
 }
 
+static void first_target(struct tune_point *p)
+{
+    p->amplitude = p->amplitudes[0];
+    p->noise = p->noises[0];
+}
+
 enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *err)
 {
@@ -219,16 +225,21 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = l->amplitude,
                                 .noise = l->noise, .subsampled = l != &job->full,
                                 .score = NAN };
+    for (size_t j = 0; j < job->targets; j++) {
+        out->amplitudes[j] = l->amplitude;
+        out->noises[j] = l->noise;
+    }
     tune_to_hp(job, u, out->hp);
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
     if (job->opts->exact) {
-        rc = nmll_exact_best(job->kernel, l->src, l->y, out->hp, job->amp, job->noise, &out->nmll,
-                             &out->amplitude, &out->noise, &out->effdim, job->pool, &job->quiet,
-                             err);
+        rc = nmll_exact_best(job->kernel, l->src, job->targets, l->y, out->hp, job->amp, job->noise,
+                             &out->nmll, out->amplitudes, out->noises, &out->effdim, job->pool,
+                             &job->quiet, err);
     } else {
         rc = features_best(job, l, out, gradu ? g : NULL, err);
     }
+    first_target(out);
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
@@ -252,6 +263,11 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     return record(job, out, err);
 }
 
+static double ratio_of(const struct tune_point *p)
+{
+    return p->noise * p->noise / (p->amplitude * p->amplitude);
+}
+
 static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                 struct tune_point *out, double *g, struct err *err)
 {
@@ -260,6 +276,11 @@ static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                       .probes = o->probes ? o->probes : 16, .rtol = 1e-5,
                                       .seed = o->seed };
 
+    if (job->targets > 1)
+        return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
+                                    ratio_of(out), job->amp, job->noise, &so, &out->nmll,
+                                    &out->se, out->amplitudes, out->noises, g, NULL, &job->quiet,
+                                    err);
     return nmll_features_slq(l->fop, l->y, out->hp, job->nhp, out->amplitude, out->noise, &so,
                              &out->nmll, &out->se, g, NULL, &job->quiet, err);
 }
@@ -272,21 +293,29 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     enum status rc;
 
     *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = amplitude,
-                                .noise = noise };
+                                .noise = noise, .amplitudes = { amplitude },
+                                .noises = { noise } };
     tune_to_hp(job, u, out->hp);
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
-    if (job->opts->exact) {
+    if (job->opts->exact && job->targets > 1) {
+        rc = nmll_exact_at(job->kernel, l->src, job->targets, l->y, out->hp, ratio_of(out),
+                           job->amp, job->noise, &out->nmll, out->amplitudes, out->noises,
+                           gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    } else if (job->opts->exact) {
         rc = nmll_exact(job->kernel, l->src, l->y, out->hp, amplitude, noise, &out->nmll,
                         gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
     } else {
         rc = level_open(job, l, err);
         if (rc == ST_OK && job->opts->approx)
             rc = at_by_probes(job, l, out, gradu ? g : NULL, err);
+        else if (rc == ST_OK && job->targets > 1) /* features are profiled: tune_eval */
+            rc = err_set(err, ST_INTERNAL, "several targets at one amplitude");
         else if (rc == ST_OK)
             rc = nmll_features(l->fop, l->y, out->hp, job->nhp, amplitude, noise, &out->nmll,
                                gradu ? g : NULL, &out->effdim, &job->quiet, err);
     }
+    first_target(out);
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
         return rc;
@@ -294,8 +323,8 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     out->score = out->nmll;
     if (gradu != NULL) {
         chain(job, g, gradu);
-        gradu[job->nfree] = g[job->nhp];
-        gradu[job->nfree + 1] = g[job->nhp + 1];
+        gradu[job->nfree] = job->targets > 1 ? 0.0 : g[job->nhp];
+        gradu[job->nfree + 1] = job->targets > 1 ? g[job->nhp] : g[job->nhp + 1];
     }
     return record(job, out, err);
 }
@@ -346,13 +375,13 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
     return rc;
 }
 
-static double log_scale(const struct source *s)
+static double log_scale(const struct tune_job *job, const struct source *s)
 {
     double sum = 0.0;
 
     for (size_t i = 0; s->row_scale && i < s->n; i++)
         sum += log(s->row_scale[i]);
-    return sum;
+    return (double)job->targets * sum;
 }
 
 /* Targets as the level keeps them. */
@@ -363,14 +392,15 @@ static enum status weigh(struct tune_job *job, const struct source *src, const d
 
     if (s == NULL)
         return ST_OK;
-    job->yown = mem_calloc(src->n, sizeof *job->yown, "the weighted targets", err);
+    job->yown = mem_calloc(job->targets * src->n, sizeof *job->yown, "the weighted targets", err);
     if (job->yown == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < src->n; i++) {
         if (!(s[i] > 0.0) || !isfinite(s[i]))
             return err_set(err, ST_RANGE, "the weight of training row %zu is %g", i + 1,
                            s[i] * s[i]);
-        job->yown[i] = s[i] * (*y)[i];
+        for (size_t j = 0; j < job->targets; j++)
+            job->yown[j * src->n + i] = s[i] * (*y)[j * src->n + i];
     }
     *y = job->yown;
     return ST_OK;
@@ -383,7 +413,8 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
     const size_t n = job->full.n;
 
     job->idx = mem_calloc(rows, sizeof *job->idx, "the sample's rows", err);
-    job->ysub = job->idx ? mem_calloc(rows, sizeof *job->ysub, "the sample's targets", err) : NULL;
+    job->ysub = job->idx ? mem_calloc(job->targets * rows, sizeof *job->ysub, "the sample's targets",
+                                          err) : NULL;
     if (job->ysub && job->full.src->row_scale)
         job->ssub = mem_calloc(rows, sizeof *job->ssub, "the sample's weights", err);
     if (job->ysub == NULL || (job->full.src->row_scale && job->ssub == NULL))
@@ -394,7 +425,8 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
         const uint64_t draw = rng_below(job->opts->seed, rng_stream(RNG_TUNE, 1), i,
                                         b > a ? b - a : 1);
         job->idx[i] = a + (size_t)draw;
-        job->ysub[i] = job->full.y[job->idx[i]];
+        for (size_t j = 0; j < job->targets; j++)
+            job->ysub[j * rows + i] = job->full.y[j * n + job->idx[i]];
         if (job->ssub)
             job->ssub[i] = job->full.src->row_scale[job->idx[i]];
     }
@@ -410,7 +442,7 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
         return rc;
     source_array_init(&job->sample, job->xsub, rows, d, d);
     job->sample.base.row_scale = job->ssub;
-    job->low.log_scale = log_scale(&job->sample.base);
+    job->low.log_scale = log_scale(job, &job->sample.base);
     job->low.src = &job->sample.base;
     job->low.y = job->ysub;
     return ST_OK;
@@ -422,7 +454,7 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     const struct tune_opts *o = job->opts;
     size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
 
-    job->full = (struct tune_level){ .src = src, .y = y, .log_scale = log_scale(src),
+    job->full = (struct tune_level){ .src = src, .y = y, .log_scale = log_scale(job, src),
                                      .n = src->n, .M = o->features,
                                      .precision = o->precision };
     if (o->exact)
@@ -533,13 +565,18 @@ static void flag_bounds(struct tune_job *job)
     for (size_t i = 0; i < job->nhp + 2; i++) {
         const double lo = i < job->nhp ? job->lo[i] : i == job->nhp ? job->amp[0] : job->noise[0];
         const double hi = i < job->nhp ? job->hi[i] : i == job->nhp ? job->amp[1] : job->noise[1];
-        const double v = i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude : p->noise;
+        const double *each = i == job->nhp ? p->amplitudes : p->noises;
+        double v = i < job->nhp ? p->hp[i] : each[0], most = v;
 
         if (!(hi > lo * (1.0 + 1e-12)))
             continue;
+        for (size_t j = 1; i >= job->nhp && j < job->targets; j++) { /* any target's */
+            v = fmin(v, each[j]);
+            most = fmax(most, each[j]);
+        }
         if (v <= lo * 1.005)
             res->at_lower |= tune_bit(job->nhp, i);
-        else if (v >= hi / 1.005 && !(i < job->nhp && kernel_has_ard(job->kernel)))
+        else if (most >= hi / 1.005 && !(i < job->nhp && kernel_has_ard(job->kernel)))
             res->at_upper |= tune_bit(job->nhp, i); /* with ARD: an input without influence */
     }
 }
@@ -554,14 +591,37 @@ static const char *hp_name(const struct tune_job *job, size_t i, char name[KERNE
     return name;
 }
 
-static void verdict(struct tune_job *job, double var_y)
+/* The shares of the targets' variances that are noise: the least and the most. */
+static void noise_shares(const struct tune_job *job, double *least, double *most)
+{
+    const struct tune_point *p = &job->res->best;
+    const size_t n = job->full.n;
+
+    *least = INFINITY;
+    *most = 0.0;
+    for (size_t j = 0; j < job->targets; j++) {
+        const double *y = job->full.y + j * n;
+        double mean = 0.0, var = 0.0;
+        for (size_t i = 0; i < n; i++)
+            mean += y[i] / (double)n;
+        for (size_t i = 0; i < n; i++)
+            var += (y[i] - mean) * (y[i] - mean) / (double)n;
+        const double share = p->noises[j] * p->noises[j] / fmax(var, 1e-300);
+        *least = fmin(*least, share);
+        *most = fmax(*most, share);
+    }
+}
+
+static void verdict(struct tune_job *job)
 {
     struct tune_result *res = job->res;
     const struct tune_point *p = &res->best;
     const unsigned at = res->at_lower | res->at_upper;
     char name[KERNEL_NAME_MAX], val[32];
+    double least, most;
 
-    res->degenerate = p->noise * p->noise > 0.9 * var_y;
+    noise_shares(job, &least, &most);
+    res->degenerate = least > 0.9;
     if (res->degenerate) {
         snprintf(res->verdict, sizeof res->verdict,
                  "degenerate: noise explains nearly everything, the inputs explain little with "
@@ -580,20 +640,20 @@ static void verdict(struct tune_job *job, double var_y)
                  hp_name(job, i, name), low ? "lower" : "upper", val);
         return;
     }
-    snprintf(res->verdict, sizeof res->verdict,
-             "an optimum inside the bounds; the noise is %.3g %% of the target's variance",
-             100.0 * p->noise * p->noise / var_y);
+    if (job->targets == 1)
+        snprintf(res->verdict, sizeof res->verdict,
+                 "an optimum inside the bounds; the noise is %.3g %% of the target's variance",
+                 100.0 * most);
+    else
+        snprintf(res->verdict, sizeof res->verdict,
+                 "an optimum inside the bounds; the noise is %.3g to %.3g %% of the targets' "
+                 "variances", 100.0 * least, 100.0 * most);
 }
 
 static enum status finish(struct tune_job *job, struct err *err)
 {
     struct tune_result *res = job->res;
-    double var_y = 0.0, mean = 0.0;
 
-    for (size_t i = 0; i < job->full.n; i++)
-        mean += job->full.y[i] / (double)job->full.n;
-    for (size_t i = 0; i < job->full.n; i++)
-        var_y += (job->full.y[i] - mean) * (job->full.y[i] - mean) / (double)job->full.n;
     if (!isfinite(res->best.score)) {
         if (res->why == TUNE_CANCELLED)
             return err_set(err, ST_CANCELLED, "stopped before the first evaluation");
@@ -603,7 +663,7 @@ static enum status finish(struct tune_job *job, struct err *err)
     }
     res->effective_dimension = res->best.effdim;
     flag_bounds(job);
-    verdict(job, fmax(var_y, 1e-300));
+    verdict(job);
     return ST_OK;
 }
 
@@ -615,16 +675,20 @@ const char *tune_objective_name(enum tune_objective o)
 static enum status check_input(const struct source *src, const double *y,
                                const struct tune_opts *o, struct err *err)
 {
-    double lo = INFINITY, hi = -INFINITY;
-
-    for (size_t i = 0; i < src->n; i++) {
-        lo = fmin(lo, y[i]);
-        hi = fmax(hi, y[i]);
+    if (o->targets > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "%zu targets; at most %d are possible", o->targets,
+                       TARGETS_MOST);
+    for (size_t j = 0; j < (o->targets ? o->targets : 1); j++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (size_t i = 0; i < src->n; i++) {
+            lo = fmin(lo, y[j * src->n + i]);
+            hi = fmax(hi, y[j * src->n + i]);
+        }
+        if (src->n < 2 || !(hi > lo))
+            return err_named(err, ST_RANGE, "constant-target",
+                             "the target is constant on the %zu training rows: nothing to learn",
+                             src->n);
     }
-    if (src->n < 2 || !(hi > lo))
-        return err_named(err, ST_RANGE, "constant-target",
-                         "the target is constant on the %zu training rows: nothing to learn",
-                         src->n);
     if (o->objective != TUNE_NMLL && (o->exact || (o->method && !strcmp(o->method, "lbfgs"))))
         return err_set(err, ST_USAGE, "objective=%s is for feature models, method=bayes or grid",
                        tune_objective_name(o->objective));
@@ -644,6 +708,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
 {
     struct tune_job job = { .kernel = k, .opts = opts, .be = be, .pool = pool, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),
+                            .targets = opts->targets ? opts->targets : 1,
                             .max_evals = search_share(k, opts) };
     enum status rc = check_input(src, y, opts, err);
 

@@ -15,6 +15,8 @@ struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value,
  * searched without gradients. */
 enum tune_objective { TUNE_NMLL, TUNE_LOO, TUNE_VALID };
 struct tune_opts {
+    size_t targets;          /* that y (and yvalid) has, one vector after the other; 0: one.  The
+                                NMLL is the sum over them at one kernel and noise ratio */
     enum tune_objective objective;
     const struct source *valid; const double *yvalid; /* of VALID; scaled as y */
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
@@ -36,7 +38,8 @@ struct tune_opts {
  * effdim: effective dimension there, NaN where not computed. */
 struct tune_point {
     double hp[KERNEL_MAX_HP];
-    double amplitude, noise, nmll, effdim;
+    double amplitude, noise, nmll, effdim; /* amplitude, noise: of the first target */
+    double amplitudes[TARGETS_MOST], noises[TARGETS_MOST];
     double se;    /* standard error of nmll where it is approximate, else 0 */
     double score; /* what is minimised, in nats: nmll, unless opts.objective says otherwise */
     bool subsampled;

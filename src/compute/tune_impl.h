@@ -16,8 +16,9 @@ enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90 };
 /* The rows and columns of one fidelity. */
 struct tune_level {
     const struct source *src;
-    const double *y;         /* multiplied by the row factors of src, where it has them */
-    double log_scale;        /* sum of the logarithms of those */
+    const double *y;         /* job's targets of n; multiplied by the row factors of src, where it
+                                has them */
+    double log_scale;        /* sum of the logarithms of those, for every target */
     size_t n, M;
     enum precision precision; /* of features; rises to double when single limits the answer */
     struct featmap *map; /* features: made at the first use */
@@ -33,7 +34,7 @@ struct tune_job {
     const struct ctl *ctl;
     struct ctl quiet;               /* the same cancel, no ticks from inside an evaluation */
     struct tune_result *res;
-    size_t trace_cap, max_evals;
+    size_t trace_cap, max_evals, targets;
     size_t nhp, nfree, free_at[KERNEL_MAX_HP];
     double lo[KERNEL_MAX_HP], hi[KERNEL_MAX_HP]; /* natural scale; equal when fixed */
     double start[KERNEL_MAX_HP];
@@ -57,7 +58,8 @@ void tune_from_hp(const struct tune_job *, const double *hp, double *u);
 enum status tune_eval(struct tune_job *, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *);
 /* The same at given amplitude and noise, on all rows; gradu has nfree + 2 entries, the last two in
- * log amplitude and log noise. */
+ * log amplitude and log noise.  With several targets only the ratio of noise to amplitude is taken:
+ * each target's own amplitude is at its best, and the last but one derivative is 0. */
 enum status tune_eval_at(struct tune_job *, const double *u, double amplitude, double noise,
                          double *gradu, struct tune_point *out, struct err *);
 /* Whether the full level is searched with amplitude and noise at their best for each kernel setting

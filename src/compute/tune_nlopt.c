@@ -41,8 +41,10 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
     if (d->joint) {
         const double a = d->amp_at < MAX_VARS ? exp(x[d->amp_at]) : d->amplitude;
         const double s = d->noise_at < MAX_VARS ? exp(x[d->noise_at]) : d->noise;
-        d->rc = tune_eval_at(job, x, fmin(fmax(a, job->amp[0]), job->amp[1]),
-                             fmin(fmax(s, job->noise[0]), job->noise[1]), gradu, &p, d->err);
+        d->rc = job->targets > 1
+                    ? tune_eval_at(job, x, a, s, gradu, &p, d->err)
+                    : tune_eval_at(job, x, fmin(fmax(a, job->amp[0]), job->amp[1]),
+                                   fmin(fmax(s, job->noise[0]), job->noise[1]), gradu, &p, d->err);
     } else {
         d->rc = tune_eval(job, x, d->full, gradu, &p, d->err);
     }
@@ -120,6 +122,12 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
     return d->scale * d->f;
 }
 
+static void clip_vars(const struct descent *d, double *x)
+{
+    for (size_t i = 0; i < d->nvars; i++)
+        x[i] = fmin(fmax(x[i], d->lo[i]), d->hi[i]);
+}
+
 /* The variables, their start and bounds. */
 static void descent_vars(struct descent *d, const struct tune_point *from, double *x)
 {
@@ -135,6 +143,19 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
     d->amp_at = d->noise_at = MAX_VARS;
     d->amplitude = fmin(fmax(from->amplitude, job->amp[0]), job->amp[1]);
     d->noise = fmin(fmax(from->noise, job->noise[0]), job->noise[1]);
+    if (d->joint && job->targets > 1) { /* each amplitude is at its best for the ratio */
+        const double low = job->noise[0] / job->amp[1], high = job->noise[1] / job->amp[0];
+        d->noise = fmin(fmax(d->noise / d->amplitude, low), high);
+        d->amplitude = 1.0;
+        if (high > low * (1.0 + 1e-12)) {
+            d->noise_at = d->nvars++;
+            x[d->noise_at] = log(d->noise);
+            lo[d->noise_at] = log(low);
+            hi[d->noise_at] = log(high);
+        }
+        clip_vars(d, x);
+        return;
+    }
     if (d->joint && job->amp[1] > job->amp[0] * (1.0 + 1e-12)) {
         d->amp_at = d->nvars++;
         x[d->amp_at] = log(d->amplitude);
@@ -147,8 +168,7 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
         lo[d->noise_at] = log(job->noise[0]);
         hi[d->noise_at] = log(job->noise[1]);
     }
-    for (size_t i = 0; i < d->nvars; i++)
-        x[i] = fmin(fmax(x[i], lo[i]), hi[i]);
+    clip_vars(d, x);
 }
 
 static enum status descent_run(struct descent *d, double *x, size_t max_evals)

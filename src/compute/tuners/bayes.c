@@ -292,7 +292,11 @@ static enum status descend_untied(struct tune_job *job, struct err *err)
     const struct tune_point from = job->best_low;
     enum status rc = descend_left(job, &from, 1, err);
 
-    if (rc == ST_OK && job->best_low.noise > MUCH_NOISE)
+    double noise = job->best_low.noise; /* of the target that is explained best */
+
+    for (size_t j = 1; j < job->targets; j++)
+        noise = fmin(noise, job->best_low.noises[j]);
+    if (rc == ST_OK && noise > MUCH_NOISE)
         rc = descend_held(job, err);
     return rc;
 }
