@@ -107,7 +107,7 @@ START_TEST(feature_weights_are_golden)
     struct fop *f = fop_dense(Z, n, M, M, NULL, NULL);
     double *L, b[64], jitter;
 
-    ck_assert_int_eq(model_factor(f, y, 0.03, &L, b, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_factor(f, 1, y, 0.03, &L, b, NULL, &jitter, NULL, NULL), ST_OK);
     ck_assert(jitter == 0.0);
     blas_dtrsm(NULL, false, M, 1, L, M, b, M, NULL);
     blas_dtrsm(NULL, true, M, 1, L, M, b, M, NULL);
@@ -130,7 +130,7 @@ START_TEST(prefix_variance_is_golden)
     double *want = support_golden("fs_var12", &r, &c), *L, jitter;
     struct fop *f = fop_dense(Z, n, 12, M, NULL, NULL);
 
-    ck_assert_int_eq(model_factor(f, NULL, 0.03, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_factor(f, 1, NULL, 0.03, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
     for (size_t i = 0; i < nt; i++)
         ck_assert(near_rel(variance_of(L, 12, 0.03, Zt + i * M), want[i], 1e-10));
     free(L);
@@ -146,7 +146,7 @@ START_TEST(effective_dimension_is_golden)
     double jitter, effdim, want = 0.0;
     struct fop *f = fop_dense(Z, n, M, M, NULL, NULL);
 
-    ck_assert_int_eq(model_factor(f, NULL, 0.03, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_factor(f, 1, NULL, 0.03, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
     ck_assert_int_eq(model_effdim(NULL, M, L, 0.03, &effdim, NULL, NULL), ST_OK);
     for (size_t i = 0; i < r; i++)
         want += ev[i] / (ev[i] + 0.03);
@@ -166,13 +166,13 @@ START_TEST(half_is_rescaled)
     for (size_t i = 0; i < N2 * M2; i++)
         Z[i] = rng_normal(8, rng_stream(RNG_TEST, 4), i) * exp(-0.02 * (double)(i % M2));
     struct fop *f = fop_dense(Z, N2, M2, M2, NULL, NULL);
-    ck_assert_int_eq(model_factor(f, NULL, 0.02, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_factor(f, 1, NULL, 0.02, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
     ck_assert_int_eq(model_effdim_half(NULL, M2, L, 0.02, &half, NULL, NULL), ST_OK);
     fop_free(f);
     for (size_t i = 0; i < N2 * M2; i++)
         Z[i] *= sqrt(2.0);
     f = fop_dense(Z, N2, M2 / 2, M2, NULL, NULL);
-    ck_assert_int_eq(model_factor(f, NULL, 0.02, &H, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_factor(f, 1, NULL, 0.02, &H, NULL, NULL, &jitter, NULL, NULL), ST_OK);
     ck_assert_int_eq(model_effdim(NULL, M2 / 2, H, 0.02, &own, NULL, NULL), ST_OK);
     ck_assert(near_rel(half, own, 1e-9));
     fop_free(f);
@@ -188,7 +188,7 @@ START_TEST(indefinite_gram_gets_jitter)
     for (size_t i = 0; i < N * M; i++)
         Z[i] = rng_normal(1, rng_stream(RNG_TEST, 9), i);
     struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
-    ck_assert_int_eq(model_factor(f, NULL, 0.0, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_factor(f, 1, NULL, 0.0, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
     ck_assert(jitter > 0.0 && jitter < 1e-4);
     free(L);
     fop_free(f);

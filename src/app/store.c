@@ -218,7 +218,7 @@ static enum status put_factor(struct sdb *db, const char *owner, const struct mo
 static enum status put_model(struct sdb *db, const struct op *op, struct err *err)
 {
     const struct model *m = op->model;
-    enum status rc = put_doubles(db, op->text[0], "w", m->w, m->M, err);
+    enum status rc = put_doubles(db, op->text[0], "w", m->w, m->t * m->M, err);
 
     if (rc == ST_OK && m->X)
         rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
@@ -277,7 +277,7 @@ static size_t op_bytes(const struct op *op)
     size_t n = op->n;
 
     if (op->model) {
-        n += op->model->M * sizeof(double);
+        n += op->model->t * op->model->M * sizeof(double);
         if (op->factor)
             n += op->model->Mv * op->model->Mv / 2 * sizeof(double);
     }

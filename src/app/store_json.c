@@ -342,6 +342,8 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
     str(b, "precond", o->precond);
     flag(b, "keep_scale", o->keep_scale);
+    if (o->targets > 1)
+        count(b, "targets", o->targets);
     count(b, "features", o->features);
     count(b, "rank", o->rank);
     num(b, "rtol", o->rtol);
@@ -391,6 +393,17 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     num(b, "noise", f->noise);
     num(b, "scale", f->scale);
     num(b, "train_rmse", f->train_rmse);
+    if (f->targets > 1) {
+        double v[3][TARGETS_MOST];
+        for (size_t i = 0; i < f->targets; i++) {
+            v[0][i] = f->target[i].iterations;
+            v[1][i] = f->target[i].residual;
+            v[2][i] = f->target[i].true_residual;
+        }
+        nums(b, "target_iterations", v[0], f->targets);
+        nums(b, "target_residual", v[1], f->targets);
+        nums(b, "target_true_residual", v[2], f->targets);
+    }
     num(b, "s_features", f->seconds.features);
     num(b, "s_precond", f->seconds.precond);
     num(b, "s_solve", f->seconds.solve);
@@ -424,6 +437,10 @@ static void model(struct buf *b, const struct model *m)
     nums(b, "hp", m->hp, kernel_nhp(&m->kernel));
     num(b, "amplitude", m->amplitude);
     num(b, "noise", m->noise);
+    if (m->t > 1) {
+        nums(b, "amplitudes", m->amplitudes, m->t);
+        nums(b, "noises", m->noises, m->t);
+    }
     count(b, "seed", m->seed);
     count(b, "d", m->d);
     count(b, "M", m->M);
@@ -438,6 +455,8 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     open_object(b, "tune");
     str(b, "method", t->method);
     str(b, "objective", store_objectives[t->objective]);
+    if (t->targets > 1)
+        count(b, "targets", t->targets);
     flag(b, "exact", t->exact);
     flag(b, "approx", t->approx);
     count(b, "rank", t->rank);
@@ -454,12 +473,17 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     buf_putc(b, '}');
 }
 
-static void tune_point(struct buf *b, const char *name, const struct tune_point *p, size_t nhp)
+static void tune_point(struct buf *b, const char *name, const struct tune_point *p, size_t nhp,
+                       size_t targets)
 {
     open_object(b, name);
     nums(b, "hp", p->hp, nhp);
     num(b, "amplitude", p->amplitude);
     num(b, "noise", p->noise);
+    if (targets > 1) {
+        nums(b, "amplitudes", p->amplitudes, targets);
+        nums(b, "noises", p->noises, targets);
+    }
     num(b, "nmll", p->nmll);
     num(b, "score", p->score);
     num(b, "se", p->se);
@@ -468,13 +492,13 @@ static void tune_point(struct buf *b, const char *name, const struct tune_point 
     buf_putc(b, '}');
 }
 
-static void tune_result(struct buf *b, const struct tune_result *t)
+static void tune_result(struct buf *b, const struct tune_result *t, size_t targets)
 {
     open_object(b, "result");
     str(b, "why", store_tune_outcomes[t->why]);
     count(b, "nhp", t->nhp);
     count(b, "evaluations", t->evaluations);
-    tune_point(b, "best", &t->best, t->nhp);
+    tune_point(b, "best", &t->best, t->nhp, targets);
     num(b, "effective_dimension", t->effective_dimension);
     count(b, "points", t->ntrace);
     count(b, "at_lower", t->at_lower);
@@ -553,7 +577,7 @@ void store_json_run(struct buf *b, const struct run *r, int64_t dataset_id)
         if (r->kernel_text && kernel_parse(r->kernel_text, &k, set, NULL) == ST_OK)
             nhp = kernel_nhp(&k);
         tune_opts(b, &r->topt, nhp);
-        tune_result(b, &r->tune);
+        tune_result(b, &r->tune, r->topt.targets);
     }
     if (r->model)
         model(b, r->model);

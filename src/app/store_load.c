@@ -593,6 +593,46 @@ static double later_num(struct jdoc *j, const char *path)
     return jdoc_has(j, "%s", path) ? jdoc_num(j, "%s", path) : NAN;
 }
 
+/* How many targets an array of theirs has: one without it, as in all sessions of before. */
+static size_t targets_at(struct jdoc *j, const char *path)
+{
+    const size_t n = jdoc_has(j, "%s", path) ? jdoc_len(j, TARGETS_MOST, "%s", path) : 1;
+
+    if (n == 0)
+        jdoc_wrong(j, "%s is empty", path);
+    return n ? n : 1;
+}
+
+/* Amplitudes or noises of t targets, positive; of one target the number read before. */
+static void read_each(struct jdoc *j, const char *path, size_t t, double *each)
+{
+    if (t > 1 && jdoc_len(j, TARGETS_MOST, "%s", path) != t)
+        jdoc_wrong(j, "%s is not of %zu targets", path, t);
+    for (size_t i = 0; t > 1 && i < t; i++) {
+        each[i] = jdoc_num(j, "%s[%zu]", path, i);
+        if (!(each[i] > 0.0) || !isfinite(each[i]))
+            jdoc_wrong(j, "%s[%zu] is not positive", path, i);
+    }
+}
+
+static void read_targets_info(struct jdoc *j, struct run *r)
+{
+    struct fit_info *f = &r->info;
+
+    r->fit.targets = jdoc_has(j, "$.fit.targets")
+                         ? (size_t)jdoc_int(j, 1, TARGETS_MOST, "$.fit.targets")
+                         : 1;
+    f->targets = targets_at(j, "$.info.target_iterations");
+    f->target[0].iterations = f->why == OUT_DIRECT ? NAN : (double)f->iterations;
+    f->target[0].residual = f->residual;
+    f->target[0].true_residual = f->true_residual;
+    for (size_t i = 0; f->targets > 1 && i < f->targets; i++) {
+        f->target[i].iterations = jdoc_num(j, "$.info.target_iterations[%zu]", i);
+        f->target[i].residual = jdoc_num(j, "$.info.target_residual[%zu]", i);
+        f->target[i].true_residual = jdoc_num(j, "$.info.target_true_residual[%zu]", i);
+    }
+}
+
 static void read_solver_info(struct jdoc *j, struct run *r)
 {
     const struct solver_ops *s = r->fit.solver ? solver_find(r->fit.solver, NULL) : NULL;
@@ -657,6 +697,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     f->ratio = jdoc_num(j, "$.info.ratio");
     f->effective_dimension = jdoc_num(j, "$.info.effective_dimension");
     read_solver_info(j, r);
+    read_targets_info(j, r);
     f->float_limit = jdoc_bool(j, "$.info.float_limit");
     f->amplitude = jdoc_num(j, "$.info.amplitude");
     f->noise = jdoc_num(j, "$.info.noise");
@@ -702,7 +743,8 @@ static void read_solve(struct loader *l, struct jdoc *j, struct run *r)
     free(both);
 }
 
-static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, const char *in)
+static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, size_t targets,
+                       const char *in)
 {
     char path[80];
 
@@ -710,6 +752,12 @@ static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, const c
     read_hp(j, p->hp, nhp, path);
     p->amplitude = jdoc_num(j, "%s.amplitude", in);
     p->noise = jdoc_num(j, "%s.noise", in);
+    p->amplitudes[0] = p->amplitude;
+    p->noises[0] = p->noise;
+    snprintf(path, sizeof path, "%s.amplitudes", in);
+    read_each(j, path, targets, p->amplitudes);
+    snprintf(path, sizeof path, "%s.noises", in);
+    read_each(j, path, targets, p->noises);
     p->nmll = jdoc_num(j, "%s.nmll", in);
     p->score = jdoc_num(j, "%s.score", in);
     p->se = jdoc_num(j, "%s.se", in);
@@ -731,8 +779,8 @@ static void read_tuning(struct loader *l, struct run *r, size_t n)
         struct tune_point *p = &t->trace[t->ntrace++];
         const double *from = all + i * width, *tail = from + t->nhp;
         memcpy(p->hp, from, t->nhp * sizeof *from);
-        p->amplitude = tail[0];
-        p->noise = tail[1];
+        p->amplitude = p->amplitudes[0] = tail[0];
+        p->noise = p->noises[0] = tail[1];
         p->nmll = tail[2];
         p->effdim = tail[3];
         p->subsampled = tail[4] != 0;
@@ -753,6 +801,9 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     r->fit.kernel = k;
     o->method = tuner_name(j);
     o->objective = (enum tune_objective)jdoc_word(j, store_objectives, "$.tune.objective");
+    o->targets = jdoc_has(j, "$.tune.targets")
+                     ? (size_t)jdoc_int(j, 1, TARGETS_MOST, "$.tune.targets")
+                     : 1;
     o->exact = jdoc_bool(j, "$.tune.exact");
     o->approx = jdoc_bool(j, "$.tune.approx");
     o->rank = size_at(j, "$.tune.rank");
@@ -775,7 +826,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     t->degenerate = jdoc_bool(j, "$.result.degenerate");
     jdoc_strn(j, t->verdict, sizeof t->verdict, "$.result.verdict");
     if (t->nhp) /* 0: it never came to a first point */
-        read_point(j, &t->best, t->nhp, "$.result.best");
+        read_point(j, &t->best, t->nhp, o->targets, "$.result.best");
     read_tuning(l, r, (size_t)jdoc_int(j, 0, MANY, "$.result.points"));
 }
 
@@ -821,7 +872,7 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
 {
     struct err why = { 0 };
 
-    m->w = doubles(l, r->id, "w", m->M, &why);
+    m->w = doubles(l, r->id, "w", m->t * m->M, &why);
     if (m->w && inputs)
         m->X = doubles(l, r->id, "X", m->M * m->d, &why);
     if (!m->w || (inputs && !m->X)) {
@@ -871,6 +922,11 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
         read_hp(j, m->hp, kernel_nhp(&m->kernel), "$.model.hp");
     m->amplitude = positive(j, "$.model.amplitude", false);
     m->noise = positive(j, "$.model.noise", true);
+    m->t = targets_at(j, "$.model.amplitudes");
+    m->amplitudes[0] = m->amplitude;
+    m->noises[0] = m->noise;
+    read_each(j, "$.model.amplitudes", m->t, m->amplitudes);
+    read_each(j, "$.model.noises", m->t, m->noises);
     m->seed = jdoc_u64(j, "$.model.seed");
     m->d = (size_t)jdoc_int(j, 1, MANY, "$.model.d");
     m->M = (size_t)jdoc_int(j, 1, MANY, "$.model.M");

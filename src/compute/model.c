@@ -121,14 +121,15 @@ enum status model_refactor(struct pool *pool, size_t M, double *L, const double 
     return rc;
 }
 
-enum status model_factor(struct fop *f, const double *y, double ratio, double **L, double *b,
-                         double *diag, double *jitter, const struct ctl *ctl, struct err *err)
+enum status model_factor(struct fop *f, size_t t, const double *y, double ratio, double **L,
+                         double *b, double *diag, double *jitter, const struct ctl *ctl,
+                         struct err *err)
 {
     const size_t M = fop_cols(f);
     const double n = (double)fop_rows(f);
-    double yty, *own = diag ? NULL : mem_calloc(M, sizeof *own, "the Gram's diagonal", err);
+    double *own = diag ? NULL : mem_calloc(M, sizeof *own, "the Gram's diagonal", err);
     double *G = diag || own ? mem_aligned(M * M, sizeof *G, "the Gram matrix", err) : NULL;
-    enum status rc = G ? fop_gram(f, y, G, b, y ? &yty : NULL, ctl, err) : ST_NOMEM;
+    enum status rc = G ? fop_gram_of(f, t, y, G, b, NULL, ctl, err) : ST_NOMEM;
 
     *L = NULL;
     *jitter = 0.0;
@@ -200,10 +201,10 @@ enum status model_effdim_half(struct pool *pool, size_t M, const double *L, doub
     return rc;
 }
 
-void model_exact_unscale(size_t n, const double *row_scale, double *L, double *w)
+void model_exact_unscale(size_t n, size_t t, const double *row_scale, double *L, double *w)
 {
-    for (size_t i = 0; row_scale && w && i < n; i++)
-        w[i] *= row_scale[i];
+    for (size_t i = 0; row_scale && w && i < t * n; i++)
+        w[i] *= row_scale[i % n];
     for (size_t j = 0; row_scale && L && j < n; j++)
         for (size_t i = j; i < n; i++)
             L[i + j * n] /= row_scale[i];
@@ -224,7 +225,7 @@ static enum status exact_variance(struct model *m, const double *row_scale, stru
         free(K);
         return rc;
     }
-    model_exact_unscale(m->M, row_scale, K, NULL);
+    model_exact_unscale(m->M, m->t, row_scale, K, NULL);
     free(m->L);
     m->L = K;
     m->Mv = m->M;
@@ -252,7 +253,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
     const double *rs = train->row_scale;
     enum status rc = model_open(m, Mv, train, rs, m->precision, false, be, pool, &map, &f, err);
     if (rc == ST_OK)
-        rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
+        rc = model_factor(f, 1, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
     if (rc == ST_OK && jitter > 0.0 && m->precision == PREC_FLOAT) { /* more digits first */
         fop_free(f);
         featmap_free(map);
@@ -260,7 +261,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
         L = NULL;
         rc = model_open(m, Mv, train, rs, PREC_DOUBLE, false, be, pool, &map, &f, err);
         if (rc == ST_OK)
-            rc = model_factor(f, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
+            rc = model_factor(f, 1, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
     }
     if (rc == ST_OK && effdim != NULL)
         rc = model_effdim(pool, Mv, L, noise_ratio(m) + jitter, effdim, ctl, err);
@@ -321,9 +322,11 @@ static enum status feature_tile(struct predict *p, size_t r0, size_t r1, double 
     rc = blas_dtrsm(NULL, false, Mv, ROWS, p->m->L, Mv, Z, Mv, err);
     if (rc != ST_OK)
         return rc;
-    const double scale = p->m->noise * p->m->noise; /* amplitude^2 ratio */
-    for (size_t i = 0; i < rows; i++)
-        p->varf[r0 + i] = scale * squares(Mv, Z + i * Mv);
+    for (size_t i = 0; i < rows; i++) {
+        const double q = squares(Mv, Z + i * Mv);
+        for (size_t j = 0; j < p->m->t; j++) /* amplitude^2 ratio */
+            p->varf[j * p->n + r0 + i] = p->m->noises[j] * p->m->noises[j] * q;
+    }
     return ST_OK;
 }
 
@@ -338,8 +341,9 @@ static enum status exact_tile(struct predict *p, size_t r0, size_t r1, double *w
     if (rc != ST_OK)
         return rc;
     exact_cross(&m->kernel, m->hp, m->X, n, m->d, Xt, rows, C, NULL);
-    for (size_t i = 0; i < rows; i++)
-        p->mean[r0 + i] = blas_ddot(n, C + i * n, m->w);
+    for (size_t j = 0; j < m->t; j++)
+        for (size_t i = 0; i < rows; i++)
+            p->mean[j * p->n + r0 + i] = blas_ddot(n, C + i * n, m->w + j * n);
     if (p->varf == NULL)
         return ST_OK;
     memset(C + rows * n, 0, (ROWS - rows) * n * sizeof *C);
@@ -349,7 +353,9 @@ static enum status exact_tile(struct predict *p, size_t r0, size_t r1, double *w
     for (size_t i = 0; i < rows; i++) {
         const double prior = kernel_exact(&m->kernel, m->hp, m->d, Xt + i * m->d, Xt + i * m->d,
                                           NULL);
-        p->varf[r0 + i] = m->amplitude * m->amplitude * fmax(prior - squares(n, C + i * n), 0.0);
+        const double v = fmax(prior - squares(n, C + i * n), 0.0);
+        for (size_t j = 0; j < m->t; j++)
+            p->varf[j * p->n + r0 + i] = m->amplitudes[j] * m->amplitudes[j] * v;
     }
     return ST_OK;
 }
@@ -401,7 +407,7 @@ static enum status predict_features(struct predict *p, const struct backend_ops 
                                 err);
 
     if (rc == ST_OK)
-        rc = fop_zp(f, 1, m->w, p->mean, p->ctl, err);
+        rc = fop_zp(f, m->t, m->w, p->mean, p->ctl, err);
     if (rc == ST_OK && p->varf != NULL && m->Mv != m->M) {
         fop_free(f);
         featmap_free(map);

@@ -1,5 +1,9 @@
 /* compute/model.h -- a fitted Gaussian process: fit, mean, variance. Immutable once fitted, shared
- * by reference.  y is scaled; outputs are in scaled units (the program turns them back). */
+ * by reference.  y is scaled; outputs are in scaled units (the program turns them back).
+ *
+ * Several targets share kernel, features and the ratio of noise to amplitude: one matrix, a right-hand
+ * side for each, and each with its own amplitude in closed form (methods.md B.3).  Vectors of targets,
+ * weights and predictions then come one after the other. */
 #ifndef GPDESK_MODEL_H
 #define GPDESK_MODEL_H
 
@@ -20,8 +24,9 @@ struct fit_opts {
     enum plan plan; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
     uint64_t seed;
+    size_t targets;          /* vectors in y; 0: one */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
-    double amplitude, noise;
+    double amplitude, noise; /* of every target */
     /* A tuning at fewer features counts what those missed as noise.  So by default the noise ratio
      * moves to the one that predicts best at this fit's own features (leave-one-out errors, kernel
      * hyperparameters fixed), and amplitude and noise to the likeliest there; an exact fit does the
@@ -45,7 +50,7 @@ struct fit_info {
     char solver[16], precond[16], plan[16];
     enum outcome why;
     size_t features, rank, iterations, variance_features, rows, inputs;
-    double residual, true_residual, ratio, effective_dimension;
+    double residual, true_residual, ratio, effective_dimension; /* residuals: of the worst target */
     bool float_limit;
     double passes;               /* of the solver over the data, those of checks included */
     size_t halved;               /* times that the solver's step was halved because it diverged */
@@ -58,9 +63,12 @@ struct fit_info {
     double rank_iterations, rank_seconds; /* predicted with it; NaN: no prediction */
     size_t rank_rows, nguess;    /* rows of the sample; of the table (not kept in sessions) */
     struct rank_guess guess[RANK_GUESSES];
-    double amplitude, noise;     /* of the model */
+    double amplitude, noise;     /* of the model (its first target) */
     double scale;                /* amplitude over the one given; 1 under keep_scale */
-    double train_rmse;           /* scaled units */
+    double train_rmse;           /* scaled units, over all targets */
+    /* Each target's: iterations, residuals (NaN: none). */
+    size_t targets;
+    struct { double iterations, residual, true_residual; } target[TARGETS_MOST];
     struct { double features, precond, solve, variance, total; } seconds;
     size_t peak_bytes;       /* predicted+measured by allocation, of this fit */
     char plan_note[256];     /* which plan, and what the others would have cost */
@@ -71,10 +79,11 @@ struct model {
     int refs;                    /* atomic; use model_ref / model_unref */
     enum model_kind kind;
     struct kernel kernel; double hp[KERNEL_MAX_HP];
-    double amplitude, noise;     /* beta, sqrt(lam2), scaled units */
+    double amplitude, noise;     /* beta, sqrt(lam2), scaled units; of the first target */
     uint64_t seed;
-    size_t d, M;                 /* inputs; features (exact: training rows) */
-    double *w;                   /* M: weights at amplitude 1 (exact: alpha) */
+    size_t d, M, t;              /* inputs; features (exact: training rows); targets */
+    double amplitudes[TARGETS_MOST], noises[TARGETS_MOST]; /* of each; one ratio */
+    double *w;                   /* t x M: weights at amplitude 1 (exact: alpha) */
     /* Variance: lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I), column-major
      * Mv x Mv; NULL: none kept (recomputed from data) or VAR_NONE. */
     size_t Mv; double *L;
@@ -88,13 +97,14 @@ void model_unref(struct model *);
  * before the start. */
 enum status model_plan(size_t n, size_t d, const struct fit_opts *, size_t threads,
                        enum plan *plan, size_t *bytes, char note[256], struct err *);
-/* y: n scaled targets.  Ticks "features" "precond" "cg" "variance".  An early stop still returns a
+/* y: opts->targets vectors of n, scaled.  Ticks "features" "precond" "cg" "variance".  An early stop still returns a
  * model; a constant y is RANGE. */
 enum status model_fit(const struct source *, const double *y, const struct fit_opts *,
                       const struct backend_ops *, struct pool *, const struct ctl *,
                       struct model **out, struct fit_info *, struct solve_info *trace,
                       struct err *);
-/* mean (n) and latent variance (n; NULL: mean only), scaled units.  STATE when variance is asked
+/* mean and latent variance (n of each target, one target after the other; varf NULL: mean only), scaled
+ * units.  STATE when variance is asked
  * and the model keeps no factor. */
 enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
                           const struct backend_ops *, struct pool *, const struct ctl *,

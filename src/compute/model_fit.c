@@ -34,6 +34,7 @@ struct fit {
     struct solve_info *trace;
     struct featmap *map;
     struct fop *f;
+    size_t t;               /* targets: vectors in y, b and the model's weights */
     double ratio, *b;       /* ratio: of noise to amplitude, squared, in force */
     double weights;         /* sum of the rows' weights */
     bool free_scale;        /* amplitude and noise may follow the data */
@@ -63,18 +64,24 @@ static void warn(struct fit_info *info, const char *name, const char *fmt, ...)
 static enum status check(const struct source *src, const double *y, const struct fit_opts *o,
                          struct err *err)
 {
-    double lo = INFINITY, hi = -INFINITY;
+    const size_t targets = o->targets ? o->targets : 1;
 
-    for (size_t i = 0; i < src->n; i++) {
-        if (!isfinite(y[i]))
-            return err_set(err, ST_RANGE, "target of training row %zu is %g", i + 1, y[i]);
-        lo = fmin(lo, y[i]);
-        hi = fmax(hi, y[i]);
+    if (targets > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "%zu targets; at most %d are possible", targets,
+                       TARGETS_MOST);
+    for (size_t j = 0; j < targets; j++, y += src->n) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (size_t i = 0; i < src->n; i++) {
+            if (!isfinite(y[i]))
+                return err_set(err, ST_RANGE, "target of training row %zu is %g", i + 1, y[i]);
+            lo = fmin(lo, y[i]);
+            hi = fmax(hi, y[i]);
+        }
+        if (src->n < 2 || !(hi > lo))
+            return err_named(err, ST_RANGE, "constant-target",
+                             "the target is constant on the %zu training rows: nothing to learn",
+                             src->n);
     }
-    if (src->n < 2 || !(hi > lo))
-        return err_named(err, ST_RANGE, "constant-target",
-                         "the target is constant on the %zu training rows: nothing to learn",
-                         src->n);
     if (!(o->amplitude > 0.0) || !(o->noise > 0.0) || !isfinite(o->amplitude) ||
         !isfinite(o->noise))
         return err_set(err, ST_RANGE, "amplitude=%g and noise=%g must be positive", o->amplitude,
@@ -105,6 +112,9 @@ static enum status check_start(const struct source *src, const struct fit_opts *
     else if (strcmp(buf_str(&a), buf_str(&b)) != 0)
         rc = err_set(err, ST_STATE, "the start has the kernel %s, not %s: other features, whose "
                      "weights say nothing of these", buf_str(&a), buf_str(&b));
+    else if (s->t != (o->targets ? o->targets : 1))
+        rc = err_set(err, ST_STATE, "the start has weights for %zu target%s, not for %zu", s->t,
+                     s->t == 1 ? "" : "s", o->targets ? o->targets : 1);
     else if (s->M != o->features || s->seed != o->seed || s->d != src->d)
         rc = err_set(err, ST_STATE, "the start has features=%zu of seed %llu over %zu inputs, not "
                      "features=%zu of seed %llu over %zu: other features are no better a start "
@@ -124,7 +134,7 @@ static enum status weigh(struct fit *ft, double **own, struct err *err)
     ft->weights = (double)n;
     if (s == NULL)
         return ST_OK;
-    *own = mem_calloc(n, sizeof **own, "the weighted targets", err);
+    *own = mem_calloc(ft->t * n, sizeof **own, "the weighted targets", err);
     if (*own == NULL)
         return ST_NOMEM;
     ft->weights = 0.0;
@@ -132,7 +142,8 @@ static enum status weigh(struct fit *ft, double **own, struct err *err)
         if (!(s[i] > 0.0) || !isfinite(s[i]))
             return err_set(err, ST_RANGE, "the weight of training row %zu is %g", i + 1,
                            s[i] * s[i]);
-        (*own)[i] = s[i] * ft->y[i];
+        for (size_t j = 0; j < ft->t; j++)
+            (*own)[j * n + i] = s[i] * ft->y[j * n + i];
         ft->weights += s[i] * s[i];
     }
     ft->y = *own;
@@ -151,17 +162,22 @@ static enum status fit_new(struct fit *ft, struct err *err)
     memcpy(m->hp, ft->o->hp, sizeof m->hp);
     m->amplitude = ft->o->amplitude;
     m->noise = ft->o->noise;
+    m->t = ft->t;
+    for (size_t j = 0; j < m->t; j++) {
+        m->amplitudes[j] = m->amplitude;
+        m->noises[j] = m->noise;
+    }
     m->seed = ft->o->seed;
     m->precision = ft->o->precision;
     m->d = ft->src->d;
     m->M = ft->plan.exact ? ft->src->n : ft->o->features;
     ft->m = m;
-    m->w = mem_calloc(m->M, sizeof *m->w, "the weights", err);
-    ft->b = m->w && !ft->plan.exact ? mem_calloc(m->M, sizeof *ft->b, "Z'y", err) : NULL;
+    m->w = mem_calloc(m->t * m->M, sizeof *m->w, "the weights", err);
+    ft->b = m->w && !ft->plan.exact ? mem_calloc(m->t * m->M, sizeof *ft->b, "Z'y", err) : NULL;
     return m->w && (ft->b || ft->plan.exact) ? ST_OK : ST_NOMEM;
 }
 
-/* Residuals on the training rows; then the likeliest amplitude at the ratio in force,
+/* Residuals on the training rows; then the likeliest amplitude of each target at the ratio in force,
  *   amplitude^2 = y' (K1 + ratio I)^-1 y / n = (r'r + ratio w'w) / (n ratio),   r = y - Z1 w,
  * which with an inexact w errs to the safe side.  The weights do not depend on it. */
 static enum status fit_scale(struct fit *ft, struct err *err)
@@ -169,27 +185,35 @@ static enum status fit_scale(struct fit *ft, struct err *err)
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
     const size_t n = ft->src->n;
-    double rr = 0.0, c;
+    double all = 0.0, *r = mem_calloc(ft->t * n, sizeof *r, "the residuals", err);
+    enum status rc = r ? ST_OK : ST_NOMEM;
 
-    if (ft->plan.exact) { /* r = ratio alpha */
-        rr = ft->ratio * ft->ratio * blas_ddot(n, m->w, m->w);
-        c = blas_ddot(n, ft->y, m->w);
-    } else {
-        double *t = mem_calloc(n, sizeof *t, "the residuals", err);
-        enum status rc = t ? fop_zp(ft->f, 1, m->w, t, NULL, err) : ST_NOMEM;
-        for (size_t i = 0; rc == ST_OK && i < n; i++)
-            rr += (ft->y[i] - t[i]) * (ft->y[i] - t[i]);
-        free(t);
-        if (rc != ST_OK)
-            return rc;
-        c = rr / ft->ratio + blas_ddot(m->M, m->w, m->w);
+    if (rc == ST_OK && !ft->plan.exact)
+        rc = fop_zp(ft->f, ft->t, m->w, r, NULL, err);
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        const double *w = m->w + j * m->M, *y = ft->y + j * n;
+        double rr = 0.0, c;
+        if (ft->plan.exact) { /* r = ratio alpha */
+            rr = ft->ratio * ft->ratio * blas_ddot(n, w, w);
+            c = blas_ddot(n, y, w);
+        } else {
+            for (size_t i = 0; i < n; i++)
+                rr += (y[i] - r[j * n + i]) * (y[i] - r[j * n + i]);
+            c = rr / ft->ratio + blas_ddot(m->M, w, w);
+        }
+        all += rr;
+        const double amplitude = sqrt(c / (double)n);
+        if (ft->free_scale && isfinite(amplitude) && amplitude > 0.0) {
+            m->amplitudes[j] = amplitude;
+            m->noises[j] = amplitude * sqrt(ft->ratio);
+        }
     }
-    info->train_rmse = sqrt(rr / ft->weights);
-    const double amplitude = sqrt(c / (double)n);
-    if (ft->free_scale && isfinite(amplitude) && amplitude > 0.0) {
-        m->amplitude = amplitude;
-        m->noise = amplitude * sqrt(ft->ratio);
-    }
+    free(r);
+    if (rc != ST_OK)
+        return rc;
+    m->amplitude = m->amplitudes[0];
+    m->noise = m->noises[0];
+    info->train_rmse = sqrt(all / (ft->weights * (double)ft->t));
     info->scale = m->amplitude / ft->o->amplitude;
     info->amplitude = m->amplitude;
     info->noise = m->noise;
@@ -213,11 +237,11 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     enum status rc = exact_factor(&m->kernel, m->hp, m->X, n, m->d, ft->src->row_scale, ft->ratio,
                                   K, &jitter, ft->pool, model_phase(&phase, ft->ctl, "solve"), err);
     if (rc == ST_OK) {
-        memcpy(m->w, ft->y, n * sizeof *m->w);
-        rc = blas_dtrsm(ft->pool, false, n, 1, K, n, m->w, n, err);
+        memcpy(m->w, ft->y, ft->t * n * sizeof *m->w);
+        rc = blas_dtrsm(ft->pool, false, n, ft->t, K, n, m->w, n, err);
     }
     if (rc == ST_OK)
-        rc = blas_dtrsm(ft->pool, true, n, 1, K, n, m->w, n, err);
+        rc = blas_dtrsm(ft->pool, true, n, ft->t, K, n, m->w, n, err);
     info->seconds.solve = now() - t;
     t = now();
     if (rc == ST_OK && ft->plan.Mv > 0) {
@@ -233,7 +257,7 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     if (rc == ST_OK)
         rc = fit_scale(ft, err);
     if (rc == ST_OK)
-        model_exact_unscale(n, ft->src->row_scale, m->L, m->w);
+        model_exact_unscale(n, ft->t, ft->src->row_scale, m->L, m->w);
     info->residual = info->true_residual = NAN;
     if (jitter > 0.0)
         warn(info, "jitter", "the kernel matrix is singular in double precision: %.2g was added "
@@ -243,23 +267,30 @@ static enum status fit_exact(struct fit *ft, struct err *err)
 
 /* ---- direct ---- */
 
+/* Of each target; the worst. */
 static double relative_residual(struct fit *ft, struct err *err)
 {
     const size_t M = ft->m->M;
-    double r2 = 0.0, b2 = 0.0, *Aw = mem_calloc(M, sizeof *Aw, "the residual", err);
+    double worst = 0.0, *Aw = mem_calloc(ft->t * M, sizeof *Aw, "the residual", err);
 
-    if (Aw == NULL || fop_pass(ft->f, 1, ft->m->w, Aw, ft->ctl, err) != ST_OK) {
+    if (Aw == NULL || fop_pass(ft->f, ft->t, ft->m->w, Aw, ft->ctl, err) != ST_OK) {
         free(Aw);
         err_clear(err);
         return NAN;
     }
-    for (size_t i = 0; i < M; i++) {
-        const double r = ft->b[i] - Aw[i] - ft->ratio * ft->m->w[i];
-        r2 += r * r;
-        b2 += ft->b[i] * ft->b[i];
+    for (size_t j = 0; j < ft->t; j++) {
+        double r2 = 0.0, b2 = 0.0;
+        for (size_t i = j * M; i < (j + 1) * M; i++) {
+            const double r = ft->b[i] - Aw[i] - ft->ratio * ft->m->w[i];
+            r2 += r * r;
+            b2 += ft->b[i] * ft->b[i];
+        }
+        const double rel = b2 > 0.0 ? sqrt(r2 / b2) : 0.0;
+        ft->info->target[j].residual = ft->info->target[j].true_residual = rel;
+        worst = rel > worst ? rel : worst;
     }
     free(Aw);
-    return b2 > 0.0 ? sqrt(r2 / b2) : 0.0;
+    return worst;
 }
 
 /* Factor, Z'y and the Gram's diagonal at M columns; in double precision when single is too coarse
@@ -275,7 +306,7 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
         rc = model_open(m, M, ft->src, ft->src->row_scale, m->precision, false, ft->be, ft->pool,
                         map, f, err);
     if (rc == ST_OK)
-        rc = model_factor(*f, ft->y, ft->ratio, L, b, diag, jitter, ctl, err);
+        rc = model_factor(*f, ft->t, ft->y, ft->ratio, L, b, diag, jitter, ctl, err);
     if (rc != ST_OK || !(*jitter > 0.0) || m->precision == PREC_DOUBLE)
         return rc;
     free(*L);
@@ -286,7 +317,7 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
     *map = NULL;
     rc = model_open(m, M, ft->src, ft->src->row_scale, PREC_DOUBLE, false, ft->be, ft->pool, map, f,
                     err);
-    return rc == ST_OK ? model_factor(*f, ft->y, ft->ratio, L, b, diag, jitter, ctl, err) : rc;
+    return rc == ST_OK ? model_factor(*f, ft->t, ft->y, ft->ratio, L, b, diag, jitter, ctl, err) : rc;
 }
 
 static enum status fit_direct(struct fit *ft, struct err *err)
@@ -303,14 +334,15 @@ static enum status fit_direct(struct fit *ft, struct err *err)
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
     if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
-        rc = model_refine_factor(ft->f, ft->y, L, diag, ft->b, &ft->ratio, &jitter, ft->ctl, err);
+        rc = model_refine_factor(ft->f, ft->t, ft->y, L, diag, ft->b, &ft->ratio, &jitter, ft->ctl,
+                                 err);
     free(diag);
     if (rc == ST_OK) {
-        memcpy(m->w, ft->b, M * sizeof *m->w);
-        rc = blas_dtrsm(ft->pool, false, M, 1, L, M, m->w, M, err);
+        memcpy(m->w, ft->b, ft->t * M * sizeof *m->w);
+        rc = blas_dtrsm(ft->pool, false, M, ft->t, L, M, m->w, M, err);
     }
     if (rc == ST_OK)
-        rc = blas_dtrsm(ft->pool, true, M, 1, L, M, m->w, M, err);
+        rc = blas_dtrsm(ft->pool, true, M, ft->t, L, M, m->w, M, err);
     if (rc == ST_OK)
         info->residual = info->true_residual = relative_residual(ft, err);
     info->seconds.solve = now() - t;
@@ -345,11 +377,12 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
     struct phase_ctl phase;
     const struct ctl *ctl = model_phase(&phase, ft->ctl, "variance");
     const double t = now();
-    double *L = NULL, jitter = 0.0, *b = mem_calloc(2 * M, sizeof *b, "Z'y", err);
-    enum status rc = b ? factor_at(ft, M, &map, &f, &L, b, b + M, &jitter, ctl, err) : ST_NOMEM;
+    double *L = NULL, jitter = 0.0, *diag = mem_calloc((1 + ft->t) * M, sizeof *diag, "Z'y", err);
+    double *b = diag ? diag + M : NULL;
+    enum status rc = b ? factor_at(ft, M, &map, &f, &L, b, diag, &jitter, ctl, err) : ST_NOMEM;
 
     if (rc == ST_OK)
-        rc = model_refine_factor(f, ft->y, L, b + M, b, &ft->ratio, &jitter, ctl, err);
+        rc = model_refine_factor(f, ft->t, ft->y, L, diag, b, &ft->ratio, &jitter, ctl, err);
     if (rc == ST_OK && ft->plan.Mv == M) {
         rc = model_effdim(ft->pool, M, L, ft->ratio + jitter, &ft->info->effective_dimension, ctl,
                           err);
@@ -358,7 +391,7 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
         L = NULL;
     }
     free(L);
-    free(b);
+    free(diag);
     fop_free(f);
     featmap_free(map);
     ft->info->seconds.variance += now() - t;
@@ -418,6 +451,37 @@ static enum status build_precond(struct fit *ft, struct precond **pre, struct er
     return ST_OK;
 }
 
+/* Of all targets: the worst outcome and residual, the most iterations.  The one that took these is
+ * the trace that stays. */
+static void gather(struct fit *ft, struct solve_info *each)
+{
+    struct fit_info *info = ft->info;
+    size_t keep = 0;
+
+    for (size_t j = 0; j < ft->t; j++) {
+        const struct solve_info *in = &each[j];
+        if (in->iterations > each[keep].iterations)
+            keep = j;
+        info->target[j].iterations = (double)in->iterations;
+        info->target[j].residual = in->residual;
+        info->target[j].true_residual = in->true_residual;
+        if (j == 0 || in->why < info->why) /* what went wrong is below 0 */
+            info->why = in->why;
+        if (j == 0 || !(in->residual <= info->residual))
+            info->residual = in->residual;
+        if (j == 0 || !(in->true_residual <= info->true_residual))
+            info->true_residual = in->true_residual;
+        if (j == 0 || !(in->start <= info->start_residual))
+            info->start_residual = in->start;
+        info->float_limit |= in->float_limit;
+        info->passes = fmax(info->passes, in->passes);
+        info->halved = in->halved > info->halved ? in->halved : info->halved;
+    }
+    *ft->trace = each[keep];
+    each[keep] = (struct solve_info){ .why = OUT_RUNNING };
+    info->iterations = ft->trace->iterations;
+}
+
 static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
 {
     struct model *m = ft->m;
@@ -428,7 +492,10 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
                              .params = ft->o->solver_params,
                              .x0 = ft->o->start ? ft->o->start->w : NULL };
     double t = now();
-    enum status rc = fop_ztv(ft->f, 1, ft->y, ft->b, model_phase(&phase, ft->ctl, "features"), err);
+    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+    enum status rc = each ? fop_ztv(ft->f, ft->t, ft->y, ft->b,
+                                    model_phase(&phase, ft->ctl, "features"), err)
+                          : ST_NOMEM;
 
     info->seconds.features = now() - t;
     if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
@@ -444,24 +511,21 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     t = now();
     so.pre = pre;
     if (rc == ST_OK)
-        rc = solver->solve(ft->f, ft->ratio, 1, ft->b, m->w, &so, ft->ctl, ft->trace, err);
+        rc = solver->solve(ft->f, ft->ratio, ft->t, ft->b, m->w, &so, ft->ctl, each, err);
     info->seconds.solve = now() - t;
     if (pre != NULL && precond_eigenvalues(pre) != NULL)
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
     if (pre != NULL)
         snprintf(info->precond, sizeof info->precond, "%s", precond_name(pre));
     precond_free(pre);
+    if (rc == ST_OK)
+        gather(ft, each);
+    for (size_t j = 0; each && j < ft->t; j++)
+        solve_info_free(&each[j]);
+    free(each);
     if (rc != ST_OK)
         return rc;
-    info->why = ft->trace->why;
-    info->iterations = ft->trace->iterations;
-    info->residual = ft->trace->residual;
-    info->true_residual = ft->trace->true_residual;
-    info->float_limit = ft->trace->float_limit;
-    info->passes = ft->trace->passes;
     info->warm = ft->o->start != NULL;
-    info->start_residual = ft->trace->start;
-    info->halved = ft->trace->halved;
     info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
     if (!solver->uses_precond || strcmp(info->precond, "none") == 0)
         info->condition_plain = info->condition;
@@ -548,6 +612,9 @@ static void describe(struct fit *ft)
     info->rows = ft->src->n;
     info->inputs = ft->src->d;
     info->features = ft->plan.exact ? 0 : ft->o->features;
+    info->targets = ft->t;
+    for (size_t j = 0; j < ft->t; j++)
+        info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
     info->ratio = info->effective_dimension = NAN;
     info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
@@ -565,7 +632,8 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     struct solve_info own = { 0 };
     double *weighted = NULL;
     struct fit ft = { .o = o, .src = src, .y = y, .be = be, .pool = pool, .ctl = ctl,
-                      .info = info, .trace = trace ? trace : &own };
+                      .info = info, .trace = trace ? trace : &own,
+                      .t = o->targets ? o->targets : 1 };
     const double start = now();
 
     *out = NULL;

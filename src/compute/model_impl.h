@@ -38,7 +38,7 @@ struct rank_choice {
     bool none;             /* 0, no preconditioner, may be chosen */
     struct rank_guess at[RANK_GUESSES]; /* ascending ranks, at[0].rank == 0 */
 };
-/* From the eigenvalues of a sample of rows: iterations and seconds by rank, for `solves` solves
+/* y: o->targets vectors.  From the eigenvalues of a sample of rows: iterations and seconds by rank, for `solves` solves
  * ahead.  The same choice for any thread count. */
 enum status model_rank_choose(struct fop *, const double *y, size_t d, const struct fit_opts *,
                               const struct fit_plan *, double ratio, size_t solves,
@@ -50,10 +50,11 @@ size_t model_rank_iterations(size_t n, const double *lam, const double *count, c
                              double lam2, size_t rank, double rtol, size_t maxit, double *work);
 
 /* Lower Cholesky factor of Zv'Zv + (ratio + jitter) I into *L (Mv x Mv, the caller frees), for the
- * operator as set; y not NULL: also b = Z'y (Mv).  jitter > 0: rounding had made the Gram
+ * operator as set; y not NULL: also b = Z'y (Mv), for t vectors y.  jitter > 0: rounding had made the Gram
  * indefinite at this ratio. */
-enum status model_factor(struct fop *, const double *y, double ratio, double **L, double *b,
-                         double *diag, double *jitter, const struct ctl *, struct err *);
+enum status model_factor(struct fop *, size_t t, const double *y, double ratio, double **L,
+                         double *b, double *diag, double *jitter, const struct ctl *,
+                         struct err *);
 /* The same factor at another ratio: the strict upper triangle of L still holds the Gram's, diag (M,
  * filled by model_factor; may be NULL there) its diagonal.  NOT_PD: rounding is as large as the
  * noise. */
@@ -65,12 +66,12 @@ enum status model_refactor(struct pool *, size_t M, double *L, const double *dia
 double model_round(double);
 double model_ratio(double amplitude, double noise);
 
-/* Moves *ratio to the one that predicts best by leave-one-out errors at these features, kernel
- * hyperparameters fixed (model_refine.c).  L, at *ratio, is refactored on the way.  Nothing changes
+/* Moves *ratio to the one that predicts best by leave-one-out errors of the t targets (their geometric
+ * mean) at these features, kernel hyperparameters fixed (model_refine.c).  L, at *ratio, is refactored on the way.  Nothing changes
  * where precision forbids. */
-enum status model_refine_factor(struct fop *, const double *y, double *L, const double *diag,
-                                const double *b, double *ratio, double *jitter,
-                                const struct ctl *, struct err *);
+enum status model_refine_factor(struct fop *, size_t t, const double *y, double *L,
+                                const double *diag, const double *b, double *ratio,
+                                double *jitter, const struct ctl *, struct err *);
 /* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
                          const struct ctl *, struct err *);
@@ -85,9 +86,9 @@ enum status model_open(const struct model *, size_t Mv, const struct source *,
                        const double *row_scale, enum precision, bool store,
                        const struct backend_ops *, struct pool *, struct featmap **,
                        struct fop **, struct err *);
-/* An exact factor of S K1 S + ratio I, or weights against it (NULL: not there), into those of
+/* An exact factor of S K1 S + ratio I, or t weights against it (NULL: not there), into those of
  * K1 + ratio S^-2, which predict without the row factors.  Nothing without row factors. */
-void model_exact_unscale(size_t n, const double *row_scale, double *L, double *w);
+void model_exact_unscale(size_t n, size_t t, const double *row_scale, double *L, double *w);
 
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */
 struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };

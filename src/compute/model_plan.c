@@ -138,7 +138,8 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
 {
     const double M = (double)o->features, r = (double)p->rank;
     const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0;
-    const double rows = 8.0 * n * 4.0 + 8.0 * d * 64.0, z = n * M * size;
+    const double t = o->targets ? (double)o->targets : 1.0;
+    const double rows = 8.0 * n * (2.0 + 2.0 * t) + 8.0 * d * 64.0, z = n * M * size;
     const double panel = least((double)fop_block_bytes(), n * M * size) + 8.0 * M * 64.0;
     const double Mv = (double)variance_columns(o, false), Md = (double)variance_columns(o, true);
     const double sketch = 8.0 * M * r * 5.0 + panel, var = 8.0 * Mv * Mv + panel;

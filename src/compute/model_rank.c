@@ -62,14 +62,31 @@ static void sample_row(void *ctx, size_t i, size_t worker)
     s->rc[i] = fop_tile64(s->f, r, r + 1, s->Z + i * s->M, s->M, NULL);
 }
 
-/* The sample's eigenvalues, descending, scaled to all rows, and (u_j'y)^2 of its eigenvectors. */
-static enum status sample_spectrum(struct fop *f, const double *y, size_t m, double *lam,
+/* The eigenvalues once, V'g for t vectors g of m. */
+static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, double *g,
+                                   struct err *err)
+{
+    double *own = mem_calloc(2 * m, sizeof *own, "a spectrum", err);
+    enum status rc = own ? ST_OK : ST_NOMEM;
+
+    for (size_t j = 1; rc == ST_OK && j < t; j++) {
+        memcpy(own, d, m * sizeof *d);
+        memcpy(own + m, e, m * sizeof *e);
+        rc = ritz_tridiag(m, own, own + m, g + j * m, err);
+    }
+    free(own);
+    return rc == ST_OK ? ritz_tridiag(m, d, e, g, err) : rc;
+}
+
+/* The sample's eigenvalues, descending, scaled to all rows, and (u_j'y)^2 of its eigenvectors: of t
+ * targets, all of one variance, the mean. */
+static enum status sample_spectrum(struct fop *f, size_t t, const double *y, size_t m, double *lam,
                                    double *uy2, const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
     struct pool *pool = fop_pool(f);
     struct rows s = { f, n, m, M, NULL, NULL };
-    double *K = mem_aligned(m + 3, m * sizeof *K, "a sample's Gram matrix", err);
+    double *K = mem_aligned(m + 2 + t, m * sizeof *K, "a sample's Gram matrix", err);
 
     s.Z = K ? mem_aligned(m, M * sizeof *K, "a sample's features", err) : NULL;
     s.rc = s.Z ? mem_calloc(m, sizeof *s.rc, "a sample's features", err) : NULL;
@@ -84,15 +101,17 @@ static enum status sample_spectrum(struct fop *f, const double *y, size_t m, dou
     if (rc == ST_OK)
         rc = blas_dgram(pool, M, m, s.Z, M, K, m, err);
     double *d = K ? K + m * m : NULL, *e = K ? d + m : NULL, *g = K ? e + m : NULL;
-    for (size_t i = 0; rc == ST_OK && i < m; i++)
-        g[i] = y[row_of(i, n, m)];
+    for (size_t i = 0; rc == ST_OK && i < t * m; i++)
+        g[i] = y[i / m * n + row_of(i % m, n, m)];
     if (rc == ST_OK)
-        rc = blas_tridiag(pool, m, K, m, d, e, 1, g, m, err);
+        rc = blas_tridiag(pool, m, K, m, d, e, t, g, m, err);
     if (rc == ST_OK)
-        rc = ritz_tridiag(m, d, e, g, err);
+        rc = tridiag_targets(m, t, d, e, g, err);
     for (size_t i = 0; rc == ST_OK && i < m; i++) {
         lam[i] = fmax(0.0, d[m - 1 - i]) * (double)n / (double)m;
-        uy2[i] = g[m - 1 - i] * g[m - 1 - i];
+        uy2[i] = 0.0;
+        for (size_t j = 0; j < t; j++)
+            uy2[i] += g[j * m + m - 1 - i] * g[j * m + m - 1 - i] / (double)t;
     }
     free(s.rc);
     free(s.Z);
@@ -276,7 +295,7 @@ enum status model_rank_choose(struct fop *f, const double *y, size_t d, const st
     *c = (struct rank_choice){ .rows = m, .none = o->precond == NULL };
     c->best = c->none ? 0 : 1;
     if (rc == ST_OK)
-        rc = sample_spectrum(f, y, m, lam, lam + m, ctl, err);
+        rc = sample_spectrum(f, o->targets ? o->targets : 1, y, m, lam, lam + m, ctl, err);
     if (rc == ST_OK) {
         whole_spectrum(lam, lam + m, m, n < M ? n : M, n, ratio, s);
         rc = weigh(s, n, d, o, plan, ratio, solves, c, ctl, err);

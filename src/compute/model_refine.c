@@ -7,7 +7,8 @@
  * which ridge regression has in closed form (Allen 1974).  It is chosen over the likelihood because
  * the kernel is never quite right, and what a fit is for is prediction; and over generalised
  * cross-validation because leverages are far from equal on real inputs (on pol and protein GCV
- * undersmooths: rmse 0.270 for 0.240).  An iterative fit asks this of the factor that its variances
+ * undersmooths: rmse 0.270 for 0.240).  Of several targets, which share the ratio, the geometric mean
+ * of the squared errors counts: their units do not matter.  An iterative fit asks this of the factor that its variances
  * need anyway, at up to 4096 columns: most of the way from a tuning's 2048. */
 #include "compute/model_impl.h"
 
@@ -78,8 +79,8 @@ static bool search_next(struct search *s, double *next, double *best)
 /* The sample's features are made once; each look solves for their leverages. */
 struct sample {
     struct pool *pool;
-    size_t n, M, m;            /* rows of the data, columns, rows of the sample (padded) */
-    double *Z, *V, *y, *w, *e; /* m x M; the same, by L^-1; targets; M; squared errors */
+    size_t n, M, m, t;         /* rows of the data, columns, rows of the sample; targets */
+    double *Z, *V, *y, *w, *e; /* m x M; the same, by L^-1; t x m targets; t x M; t x m squared errors */
     const double *L;
     enum status *rc;
 };
@@ -111,31 +112,33 @@ static void sample_rows(void *ctx, size_t task, size_t worker)
     for (size_t i = task * STRIP; i < (task + 1) * STRIP && i < s->m; i++) {
         const size_t r = sample_row(s, i);
         const enum status rc = fop_tile64(j->f, r, r + 1, s->Z + i * s->M, s->M, NULL);
-        s->y[i] = j->y[r];
+        for (size_t q = 0; q < s->t; q++)
+            s->y[q * s->m + i] = j->y[q * s->n + r];
         if (rc != ST_OK)
             s->rc[task] = rc;
     }
 }
 
-static enum status sample_make(struct sample *s, struct fop *f, const double *y, struct err *err)
+static enum status sample_make(struct sample *s, struct fop *f, size_t t, const double *y,
+                               struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f), m = n < SAMPLE ? n : SAMPLE;
     const size_t strips = (m + STRIP - 1) / STRIP;
     struct sample_fill fill = { s, f, y };
 
-    *s = (struct sample){ .pool = fop_pool(f), .n = n, .M = M, .m = m };
+    *s = (struct sample){ .pool = fop_pool(f), .n = n, .M = M, .m = m, .t = t };
     s->Z = mem_aligned(m * M, sizeof *s->Z, "a sample's features", err);
     s->V = s->Z ? mem_aligned(m * M, sizeof *s->V, "a sample's features", err) : NULL;
-    s->y = s->V ? mem_calloc(m, sizeof *s->y, "a sample's targets", err) : NULL;
-    s->w = s->y ? mem_calloc(M, sizeof *s->w, "the weights", err) : NULL;
-    s->e = s->w ? mem_calloc(m, sizeof *s->e, "a sample's errors", err) : NULL;
+    s->y = s->V ? mem_calloc(t * m, sizeof *s->y, "a sample's targets", err) : NULL;
+    s->w = s->y ? mem_calloc(t * M, sizeof *s->w, "the weights", err) : NULL;
+    s->e = s->w ? mem_calloc(t * m, sizeof *s->e, "a sample's errors", err) : NULL;
     s->rc = s->e ? mem_calloc(strips, sizeof *s->rc, "a sample's errors", err) : NULL;
     if (s->rc == NULL)
         return ST_NOMEM;
     pool_run(s->pool, strips, sample_rows, &fill);
-    for (size_t t = 0; t < strips; t++)
-        if (s->rc[t] != ST_OK)
-            return err_set(err, s->rc[t], "the features of a sample could not be made");
+    for (size_t k = 0; k < strips; k++)
+        if (s->rc[k] != ST_OK)
+            return err_set(err, s->rc[k], "the features of a sample could not be made");
     return ST_OK;
 }
 
@@ -149,22 +152,24 @@ static void sample_errors(void *ctx, size_t task, size_t worker)
     s->rc[task] = blas_dtrsm(NULL, false, M, i1 - i0, s->L, M, s->V + i0 * M, M, NULL);
     for (size_t i = i0; i < i1; i++) {
         const double h = blas_ddot(M, s->V + i * M, s->V + i * M);
-        const double e = (s->y[i] - blas_ddot(M, s->Z + i * M, s->w)) / fmax(1.0 - h, 1e-6);
-        s->e[i] = e * e;
+        for (size_t q = 0; q < s->t; q++) {
+            const double r = s->y[q * s->m + i] - blas_ddot(M, s->Z + i * M, s->w + q * M);
+            const double e = r / fmax(1.0 - h, 1e-6);
+            s->e[q * s->m + i] = e * e;
+        }
     }
 }
 
-/* log of the mean squared leave-one-out error, from the factor and Z'y. */
+/* log of the mean squared leave-one-out error, from the factor and Z'y; the mean over targets. */
 static enum status sample_score(struct sample *s, const double *L, const double *b, double *score,
                                 struct err *err)
 {
     const size_t strips = (s->m + STRIP - 1) / STRIP;
-    double sum = 0.0;
 
-    memcpy(s->w, b, s->M * sizeof *b);
-    enum status rc = blas_dtrsm(s->pool, false, s->M, 1, L, s->M, s->w, s->M, err);
+    memcpy(s->w, b, s->t * s->M * sizeof *b);
+    enum status rc = blas_dtrsm(s->pool, false, s->M, s->t, L, s->M, s->w, s->M, err);
     if (rc == ST_OK)
-        rc = blas_dtrsm(s->pool, true, s->M, 1, L, s->M, s->w, s->M, err);
+        rc = blas_dtrsm(s->pool, true, s->M, s->t, L, s->M, s->w, s->M, err);
     if (rc != ST_OK)
         return rc;
     s->L = L;
@@ -172,15 +177,19 @@ static enum status sample_score(struct sample *s, const double *L, const double 
     for (size_t t = 0; t < strips; t++)
         if (s->rc[t] != ST_OK)
             return err_set(err, s->rc[t], "the leverages of a sample could not be computed");
-    for (size_t i = 0; i < s->m; i++)
-        sum += s->e[i];
-    *score = log(sum / (double)s->m);
+    *score = 0.0;
+    for (size_t q = 0; q < s->t; q++) {
+        double sum = 0.0;
+        for (size_t i = 0; i < s->m; i++)
+            sum += s->e[q * s->m + i];
+        *score += log(sum / (double)s->m) / (double)s->t;
+    }
     return ST_OK;
 }
 
-enum status model_refine_factor(struct fop *f, const double *y, double *L, const double *diag,
-                                const double *b, double *ratio, double *jitter,
-                                const struct ctl *ctl, struct err *err)
+enum status model_refine_factor(struct fop *f, size_t t, const double *y, double *L,
+                                const double *diag, const double *b, double *ratio,
+                                double *jitter, const struct ctl *ctl, struct err *err)
 {
     struct search s = { .start = log(*ratio) };
     struct sample sample = { 0 };
@@ -190,7 +199,7 @@ enum status model_refine_factor(struct fop *f, const double *y, double *L, const
 
     if (*jitter > 0.0) /* rounding has the last word already */
         return ST_OK;
-    enum status rc = sample_make(&sample, f, y, err);
+    enum status rc = sample_make(&sample, f, t, y, err);
     while (rc == ST_OK) {
         struct look *l = &s.at[s.n++];
         *l = (struct look){ next, INFINITY };
