@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "compute/backend_steps.h"
+#include "compute/backend_windows.h"
 #include "compute/simd.h"
 
 #include <math.h>
@@ -52,6 +53,7 @@ struct cpu {
     struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when real
                                       * is f64) */
     struct steps *steps;             /* of the last part; NULL: all terms are plain */
+    bool windows;                    /* the only part is of windows: rows are sequences */
     double *hp;
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
@@ -115,7 +117,8 @@ static enum status parts_make(struct cpu *c, struct err *err)
         return ST_NOMEM;
     for (size_t i = 0; i < c->fm->nterms; i++) {
         const struct fm_term *t = &c->fm->term[i];
-        if (!featmap_is_plain(t))
+        c->windows |= featmap_is_windowed(t);
+        if (!featmap_is_plain(t) && !featmap_is_windowed(t))
             continue;
         c->seg[c->nseg++] = (struct part){ .fm = t, .col0 = t->col0, .cols = t->cols, .out = t->out };
         col += t->cols;
@@ -318,11 +321,40 @@ static void zero_rows(const struct simd_real *real, size_t n, size_t cols, char 
         memset(z + row * ld * real->size, 0, cols * real->size);
 }
 
+/* Rows in row-major order, of sequences. */
+static enum status emit_windows(struct cpu *c, const struct simd_real *real,
+                                const struct simd_term *term, size_t r0, size_t r1, bool derivative,
+                                char *z, size_t ld, struct err *err)
+{
+    const size_t most = c->R, d = c->src->d;
+    double *x = mem_aligned(most * d, sizeof *x, "tile of inputs", err);
+    void *scratch = x ? mem_aligned(scratch_bytes(c), 1, "tile scratch", err) : NULL;
+    enum status rc = scratch ? ST_OK : ST_NOMEM;
+
+    for (size_t r = r0; rc == ST_OK && r < r1; r += most) {
+        const size_t n = r1 - r < most ? r1 - r : most;
+        char *to = z + (r - r0) * ld * real->size;
+        rc = c->src->rows(c->src, r, r + n, x, err);
+        if (rc == ST_OK)
+            rc = windows_rows(c->seg[0].fm, real, term, x, d, n, derivative, c->seg[0].out, to, ld,
+                              scratch, err);
+        if (rc == ST_OK && c->seg[0].cols < c->M)
+            zero_rows(real, n, c->M - c->seg[0].cols, to + c->seg[0].cols * real->size, ld);
+        if (rc == ST_OK && c->opts.row_scale)
+            scale_rows(c, real, r, n, to, ld);
+    }
+    free(x);
+    free(scratch);
+    return rc;
+}
+
 /* Rows in row-major order: at most one lane tile at a time, in precision `real`; z or dz. */
 static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
                              size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
                              struct err *err)
 {
+    if (c->windows)
+        return emit_windows(c, real, term, r0, r1, dz != NULL, dz ? dz : z, ld, err);
     const size_t lanes = real->lanes, d = c->src->d;
     const size_t other = c->steps ? c->seg[c->nseg - 1].cols * lanes * real->size : 0;
     double *x = mem_aligned(lanes * d, sizeof *x, "tile of inputs", err);
@@ -468,6 +500,33 @@ static void tile_steps(struct cpu *c, struct worker *w, size_t i, const double *
         real->dot(&c->term[i], zt, c->R, lanes, dots, c->P + col0 * size, c->M, w->t + r, c->R);
 }
 
+/* The same of a tile of sequences: its rows, turned into columns, then met. */
+static enum status tile_windows(struct cpu *c, struct worker *w, size_t n, char *z, size_t dots,
+                                size_t groups, struct err *err)
+{
+    const struct simd_real *real = c->real;
+    const size_t size = real->size, lanes = real->lanes, ld = c->M + TILE_ROWS_STEP;
+    char *rows = mem_aligned(n * ld, size, "rows of features", err);
+    enum status rc = rows ? windows_rows(c->seg[0].fm, real, &c->term[0], w->x, c->src->d, n, false,
+                                         1.0, rows, ld, w->scratch, err)
+                          : ST_NOMEM;
+
+    memset(z, 0, rc == ST_OK ? c->M * c->R * size : 0);
+    for (size_t r = 0; rc == ST_OK && r < n; r += lanes) /* a cache line of each of few columns */
+        for (size_t j = 0; j < c->seg[0].cols; j++)
+            for (size_t i = r; i < n && i < r + lanes; i++)
+                memcpy(z + (j * c->R + i) * size, rows + (i * ld + j) * size, size);
+    for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes) {
+        if (groups)
+            real->dot_block(&c->term[0], z + r * size, c->R, lanes, groups, c->P, c->M * lanes,
+                            w->t + r, c->R);
+        else if (dots)
+            real->dot(&c->term[0], z + r * size, c->R, lanes, dots, c->P, c->M, w->t + r, c->R);
+    }
+    free(rows);
+    return rc;
+}
+
 /* Features of a tile into z (NULL: not kept), and t += Z P for dots right-hand sides or groups. */
 static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, size_t r1, char *z,
                                  size_t dots, size_t groups, struct err *err)
@@ -476,6 +535,8 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
     const size_t lanes = real->lanes, size = real->size, d = c->src->d;
     const enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
 
+    if (rc == ST_OK && c->windows)
+        return tile_windows(c, w, r1 - r0, z, dots, groups, err);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
         for (size_t i = 0; i < c->nseg; i++) {
             const size_t col0 = c->seg[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
@@ -580,7 +641,7 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
     const size_t bytes = c->R * c->M * c->real->size;
     char *z = c->Z ? c->Z + tile * bytes : w->z;
 
-    if (!c->Z && !s->W && !c->steps)
+    if (!c->Z && !s->W && !c->steps && !c->windows)
         z = NULL; /* nobody reads the columns again */
     const enum status rc = tile_up(s, w, r0, r1, z, err);
     if (rc != ST_OK)
@@ -841,10 +902,32 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
     }
 }
 
+/* Sums over windows: their derivatives are not to be had from the features. */
+static enum status windows_grad(void *state, size_t r0, size_t r1, const double *B, size_t ld,
+                                double *grad, struct err *err)
+{
+    struct cpu *c = state;
+    double *dz = mem_aligned(c->R * c->M, sizeof *dz, "tile of derivatives", err);
+    const size_t hp0 = c->seg[0].fm->hp0;
+    enum status rc = dz ? ST_OK : ST_NOMEM;
+
+    for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
+        const size_t n = r1 - r < c->R ? r1 - r : c->R;
+        rc = cpu_dtile(c, hp0, r, r + n, dz, c->M, err);
+        for (size_t i = 0; rc == ST_OK && i < n; i++)
+            for (size_t j = 0; j < c->seg[0].cols; j++)
+                grad[hp0] += dz[i * c->M + j] * B[(r - r0 + i) * ld + j];
+    }
+    free(dz);
+    return rc;
+}
+
 static enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
                             size_t ld, double *grad, struct err *err)
 {
     const struct cpu *c = state;
+    if (c->windows)
+        return windows_grad(state, r0, r1, B, ld, grad, err);
     const size_t L = c->simd->f64.lanes, d = c->src->d;
     size_t D = 1;
 

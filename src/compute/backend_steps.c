@@ -105,7 +105,7 @@ enum status steps_new(const struct featmap *fm, struct steps **out, struct err *
     for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
         const struct fm_term *t = &fm->term[i];
         s->end = t->col0 + t->cols > s->end ? t->col0 + t->cols : s->end;
-        if (!featmap_is_plain(t))
+        if (!featmap_is_plain(t) && !featmap_is_windowed(t))
             rc = cut_chain(t, &s->chain[s->n++], err);
     }
     if (rc == ST_OK && s->n > 0) {

@@ -105,7 +105,7 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
 
     while (end < k->nterms && k->term[end].times)
         end++;
-    struct fm_step *s = mem_calloc((end - t) * (KERNEL_RECIPE + 1) + 1, sizeof *s, "feature map",
+    struct fm_step *s = mem_calloc((end - t) * (KERNEL_RECIPE + 1) + 2, sizeof *s, "feature map",
                                    err);
     *n = 0;
     *all = (struct needs){ .width = d };
@@ -125,6 +125,10 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
     }
     if (s && !all->finite)
         s[(*n)++].op = plain || all->phase ? FM_SINCOS : FM_EMIT;
+    if (s && kernel_reads_windows(k)) {
+        s[0].op = FM_WINDOWS;
+        s[(*n)++].op = FM_SUM;
+    }
     return s;
 }
 
@@ -193,6 +197,10 @@ static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t a
 {
     const struct kernel_place p = kernel_place(k, at);
 
+    if (kernel_reads_windows(k))
+        d = k->layer.width * k->layer.channels;
+    if (d == 0)
+        return err_set(err, ST_STATE, "a kernel over windows is drawn for rows of sequences");
     *t = (struct fm_term){ .d = d, .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0 };
     t->steps = product_steps(k, at, d, &t->nsteps, r, err);
     if (!t->steps)
@@ -200,7 +208,8 @@ static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t a
     for (size_t i = at; i < k->nterms && (i == at || k->term[i].times); i++)
         t->phase64 |= k->term[i].ops->heavy && k->term[i].ops->heavy(k->term[i].params);
     t->D = D ? D : pow2_at_least(r->width < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : r->width);
-    t->paired = t->steps[t->nsteps - 1].op == FM_SINCOS;
+    t->windows = kernel_reads_windows(k) ? &k->layer : NULL;
+    t->paired = t->steps[t->nsteps - (t->windows ? 2 : 1)].op == FM_SINCOS;
     if (r->finite)
         t->cols = t->steps[0].op == FM_COPY ? d : 1;
     return ST_OK;
@@ -278,6 +287,8 @@ size_t featmap_most(const struct kernel *k, size_t d)
 {
     size_t most = 0;
 
+    if (kernel_reads_windows(k))
+        return SIZE_MAX;
     for (size_t i = 0; i < products(k); i++) {
         const size_t t = product_at(k, i);
         struct fm_step steps[KERNEL_RECIPE + 1];
@@ -363,7 +374,7 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
         err_set(err, ST_RANGE, "a feature map needs a kernel and inputs");
         return NULL;
     }
-    for (size_t i = 0; i < k->nterms; i++)
+    for (size_t i = 0; i < k->nterms && !kernel_reads_windows(k); i++)
         if (k->term[i].ard != 0 && (k->term[i].grouped ? k->ngrouped : k->term[i].ard) != d) {
             err_set(err, ST_SHAPE, "a kernel with a lengthscale for each input is drawn for as many "
                     "inputs as it has, not %zu", d);
@@ -385,7 +396,7 @@ struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t
 {
     struct needs r;
 
-    if (!kernel_is_radial(k) || D < d || D < 2 || D != pow2_at_least(D) || mf == 0) {
+    if (!kernel_is_radial(k) || kernel_reads_windows(k) || D < d || D < 2 || D != pow2_at_least(D) || mf == 0) {
         err_set(err, ST_SHAPE, "a given feature map needs one stationary kernel and a power of two "
                 "D >= d=%zu", d);
         return NULL;

@@ -34,6 +34,8 @@ enum fm_op {
     FM_EMIT,     /* z_j = g * c                                                         */
     FM_COPY,     /* z = x: a column for each input, once                                */
     FM_ONE,      /* z = 1: one column                                                   */
+    FM_WINDOWS,  /* of a sequence (source.h): v = a window * (1/l), all that follows up to  */
+    FM_SUM,      /* here for each of them; z = c times the sum of what was emitted          */
 };
 #define FM_NONE SIZE_MAX
 struct fm_step {
@@ -60,7 +62,9 @@ struct fm_term {
                             * d (ARD) or one for each group of inputs */
     size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
     bool phase64;          /* heavy tails: project in float64 */
-    bool paired;           /* ends in FM_SINCOS */
+    bool paired;           /* ends in FM_SINCOS, or in that and FM_SUM */
+    const struct kernel_layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
+                                         * inputs of a window; NULL */
     const struct fm_step *steps; size_t nsteps;
     int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */
     double *scale;         /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
@@ -86,6 +90,11 @@ void featmap_free(struct featmap *); /* NULL is fine */
 /* The chain of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT, FM_SCALE,
  * FM_SINCOS.  Backends have loops of their own for it. */
 bool featmap_is_plain(const struct fm_term *);
+/* The same chain between FM_WINDOWS and FM_SUM. */
+static inline bool featmap_is_windowed(const struct fm_term *t)
+{
+    return t->windows != NULL;
+}
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones, else
  * SIZE_MAX. */
 size_t featmap_most(const struct kernel *k, size_t d);

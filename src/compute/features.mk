@@ -5,7 +5,11 @@ libcompute_a_SOURCES += \
   src/compute/backend_steps.c \
   src/compute/backend_steps.h \
   src/compute/backend_steps_real.h \
+  src/compute/backend_windows.c \
+  src/compute/backend_windows.h \
   src/compute/cpu.c \
+  src/compute/fastconv.c \
+  src/compute/fastconv.h \
   src/compute/featmap.c \
   src/compute/featmap.h \
   src/compute/fop.c \

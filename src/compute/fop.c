@@ -59,6 +59,8 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
         err_set(err, ST_SHAPE, "the feature map takes %zu inputs, the data has %zu", fm->d, src->d);
         return NULL;
     }
+    if (source_suits(src, &fm->kernel, err) != ST_OK)
+        return NULL;
     struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
     if (!f)
         return NULL;

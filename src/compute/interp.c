@@ -10,7 +10,7 @@ size_t interp_work(const struct featmap *fm)
 
     for (size_t t = 0; t < fm->nterms; t++)
         most = fm->term[t].D > most ? fm->term[t].D : most;
-    return 4 * most; /* v, p, g and a copy */
+    return 4 * most + 2 * fm->M; /* v, p, g and a copy; columns of a window */
 }
 
 static void fht(double *v, size_t n)
@@ -72,6 +72,14 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
             memset(v, 0, D * sizeof *v);
             circle(t, step, hp, x, v);
             break;
+        case FM_WINDOWS: /* x: the window, its symbols or vectors */
+            memset(v, 0, D * sizeof *v);
+            for (size_t i = 0; i < t->windows->width; i++)
+                for (size_t e = 0; e < t->windows->channels; e++)
+                    v[i * t->windows->channels + e] =
+                        (t->windows->symbols ? (double)(x[i] == (double)e)
+                                             : x[i * t->windows->channels + e]) / hp[step->index];
+            break;
         case FM_APPEND:
             v[t->d] = step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
             break;
@@ -113,7 +121,29 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
             break;
         case FM_COPY:
         case FM_ONE:
+        case FM_SUM:
             break;
+        }
+    }
+}
+
+/* The sum over windows; one: columns of one of them. */
+static void windows(const struct fm_term *t, const double *hp, const double *x, double *z,
+                    double *dz, double *work, size_t wide)
+{
+    const size_t m = kernel_windows(t->windows, x), per = t->windows->symbols ? 1 : t->windows->channels;
+    const double c = t->out * kernel_window_factor(t->windows, m);
+    double *one = work + wide, *back = one + t->cols;
+    struct fm_term own = *t;
+
+    own.col0 = 0;
+    for (size_t a = 0; a < m; a++) {
+        for (size_t b = 0; b < t->nb; b++)
+            block(&own, b, hp, x + 1 + a * per, c, one, back, work);
+        for (size_t j = 0; j < t->cols; j++) {
+            z[t->col0 + j] += one[j];
+            if (dz)
+                dz[t->col0 + j] += back[j];
         }
     }
 }
@@ -128,7 +158,9 @@ void interp_row(const struct featmap *fm, const double *hp, const double *x, dou
         const struct fm_term *t = &fm->term[i];
         const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
         const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
-        for (size_t b = 0; b < t->nb; b++)
+        if (t->windows)
+            windows(t, hp, x, z, dz && t->hp0 == ihp ? dz : NULL, work, 4 * t->D);
+        for (size_t b = 0; !t->windows && b < t->nb; b++)
             block(t, b, hp, x, c, z, ours ? dz : NULL, work);
         for (size_t j = 0; t->nb == 0 && j < t->cols; j++)
             z[t->col0 + j] = c * (t->steps[0].op == FM_COPY ? x[j] : 1.0);

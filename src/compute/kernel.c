@@ -1,5 +1,6 @@
 /* compute/kernel.c -- the registry of kernels, and kernel expressions: reading, printing, values.
  *
+ *     kernel     := expression | layer "(" expression { "," setting } ")"
  *     expression := term { ("+" | "*") term }       a product binds more than a sum
  *     term       := name [ "(" [ setting { "," setting } ] ")" ]
  *                 [ "ard" ]
@@ -12,6 +13,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct hparam kernel_lengthscale[] = {
@@ -29,6 +31,26 @@ static const struct kernel_ops *const kernels[] = {
 const struct kernel_ops *kernel_at(size_t i)
 {
     return i < sizeof kernels / sizeof kernels[0] ? kernels[i] : NULL;
+}
+
+static const struct kernel_layer_info layers[] = {
+    { "conv", "Convolution", "c c' sum_a sum_b k(window a, window b'), k rbf, matern, cauchy or rq; "
+      "width, average=sqrt|none|full", "Morrow et al. 2017; Parkinson & Wang 2023" },
+    { "fastconv", "Static convolution", "k(phi, phi'), phi_j = max(0, largest of filter j over all "
+      "windows); width, filters", "Parkinson & Wang 2023; Dempster et al. 2020" },
+};
+
+const struct kernel_layer_info *kernel_layer_at(size_t i)
+{
+    return i < sizeof layers / sizeof layers[0] ? &layers[i] : NULL;
+}
+
+static enum kernel_layer_kind layer_find(const char *name)
+{
+    for (size_t i = 0; kernel_layer_at(i); i++)
+        if (strcmp(layers[i].name, name) == 0)
+            return (enum kernel_layer_kind)(LAYER_CONV + i);
+    return LAYER_NONE;
 }
 
 static const struct hparam weight_hp = {
@@ -327,6 +349,12 @@ static enum status parse_term(struct parser *p, struct kernel *k, double *hp)
             err_hint(p->err, "without brackets: a * c + b * c");
         return rc;
     }
+    if (layer_find(name)) {
+        err_set(p->err, ST_UNSUPPORTED, "%s(...) stands alone: sums and products of it with other "
+                "kernels are not there yet", name);
+        err_hint(p->err, "fastconv(rbf + linear), with the sum inside");
+        return ST_UNSUPPORTED;
+    }
     term->ops = kernel_find(name, p->err);
     if (!term->ops)
         return ST_NOT_FOUND;
@@ -357,43 +385,185 @@ static enum status end_product(struct parser *p, bool first, double *hp, size_t 
     return ST_OK;
 }
 
+/* inside: of a layer, where a comma or a bracket ends it. */
+static enum status parse_expression(struct parser *p, bool inside, struct kernel *k, double *hp)
+{
+    size_t nhp = 0;
+    bool first = true; /* product */
+
+    for (;;) {
+        if (k->nterms == KERNEL_MAX_TERMS)
+            return err_set(p->err, ST_LIMIT, "an expression has at most %d kernels",
+                           KERNEL_MAX_TERMS);
+        enum status rc = parse_term(p, k, hp + nhp);
+        if (rc != ST_OK)
+            return rc;
+        nhp += term_nhp(&k->term[k->nterms++]);
+        skip_blanks(p);
+        const bool end = inside ? *p->at == ',' || *p->at == ')' : !*p->at;
+        if (!end && *p->at != '+' && *p->at != '*')
+            return parse_fail(p, inside ? "\"+\", \"*\", \",\" or \")\""
+                                        : "\"+\", \"*\", \"(\" or the end");
+        if (*p->at != '*') {
+            rc = end_product(p, first, hp, &nhp);
+            first = false;
+        }
+        if (rc != ST_OK)
+            return rc;
+        if (end)
+            break;
+        if (k->nterms < KERNEL_MAX_TERMS)
+            k->term[k->nterms].times = *p->at == '*';
+        p->at++;
+    }
+    for (size_t t = 0; t < k->nterms; t++) /* bound to groups all, or none */
+        if (k->ngrouped > 0 && k->term[t].grouped && k->term[t].ard == KERNEL_ARD)
+            return groups_differ(p->err);
+    return ST_OK;
+}
+
+/* ---- layers ---- */
+
+static const char *const averages[] = { "sqrt", "none", "full" };
+
+static enum status parse_average(struct parser *p, struct kernel_layer *l)
+{
+    char word[KERNEL_NAME_MAX];
+    const char *was = p->at;
+
+    if (parse_word(p, word))
+        for (size_t i = 0; i < 3; i++)
+            if (strcmp(word, averages[i]) == 0) {
+                l->average = (enum kernel_average)i;
+                return ST_OK;
+            }
+    p->at = was;
+    return parse_fail(p, "sqrt, none or full");
+}
+
+static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
+{
+    const char *layer = layers[l->kind - LAYER_CONV].name;
+    const bool conv = l->kind == LAYER_CONV;
+    char name[KERNEL_NAME_MAX];
+
+    if (!parse_word(p, name))
+        return parse_fail(p, "the name of a parameter");
+    skip_blanks(p);
+    if (*p->at != '=')
+        return parse_fail(p, "\"=\"");
+    p->at++;
+    if (conv && strcmp(name, "average") == 0)
+        return parse_average(p, l);
+    const struct { const char *name; double most; size_t *to; bool there; } counts[] = {
+        { "width", KERNEL_WIDTH_MOST, &l->width, true },
+        { "filters", KERNEL_FILTERS_MOST, &l->filters, !conv },
+        { "symbols", 255, &l->channels, conv },
+        { "channels", 1e6, &l->channels, conv },
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (!counts[i].there || strcmp(name, counts[i].name) != 0)
+            continue;
+        if (i < 2 ? false : l->channels != 0)
+            return err_set(p->err, ST_USAGE, "%s: what a position is stands there twice", layer);
+        skip_blanks(p);
+        if (!parse_count(p, counts[i].most, counts[i].to))
+            return err_set(p->err, ST_RANGE, "%s: %s is a whole number from 1 to %g", layer, name,
+                           counts[i].most);
+        l->symbols |= i == 2;
+        return ST_OK;
+    }
+    err_set(p->err, ST_NOT_FOUND, "%s has no parameter \"%s\"", layer, name);
+    err_hint(p->err, conv ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
+                            "conv(rbf(l=2))"
+                          : "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))");
+    return ST_NOT_FOUND;
+}
+
+/* What may stand inside. */
+static enum status layer_check(const struct kernel *k, struct err *err)
+{
+    if (k->layer.kind != LAYER_CONV)
+        return ST_OK;
+    if (!kernel_is_radial(k) || k->term[0].ard != 0) {
+        err_set(err, ST_UNSUPPORTED, "conv takes one stationary kernel with one lengthscale: rbf, "
+                "matern, cauchy or rq");
+        err_hint(err, "conv(rbf,width=9)  |  fastconv(EXPRESSION,width=9)  takes any");
+        return ST_UNSUPPORTED;
+    }
+    return ST_OK;
+}
+
+static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, struct kernel *k,
+                               double *hp)
+{
+    k->layer = (struct kernel_layer){ .kind = kind, .width = 9,
+                                      .filters = kind == LAYER_FASTCONV ? 512 : 0 };
+    p->at++; /* the bracket */
+    enum status rc = parse_expression(p, true, k, hp);
+    while (rc == ST_OK && *p->at == ',') {
+        p->at++;
+        rc = parse_layer_setting(p, &k->layer);
+        skip_blanks(p);
+        if (rc == ST_OK && *p->at != ',' && *p->at != ')')
+            rc = parse_fail(p, "\",\" or \")\"");
+    }
+    if (rc == ST_OK) {
+        p->at++;
+        skip_blanks(p);
+        rc = layer_check(k, p->err);
+    }
+    if (rc == ST_OK && (*p->at == '+' || *p->at == '*')) {
+        err_set(p->err, ST_UNSUPPORTED, "%s(...) stands alone: sums and products of it with other "
+                "kernels are not there yet", layers[kind - LAYER_CONV].name);
+        err_hint(p->err, "fastconv(rbf + linear), with the sum inside");
+        rc = ST_UNSUPPORTED;
+    } else if (rc == ST_OK && *p->at) {
+        rc = parse_fail(p, "the end");
+    }
+    return rc;
+}
+
+enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, size_t positions,
+                             struct err *err)
+{
+    struct kernel_layer *l = &k->layer;
+
+    if (l->kind != LAYER_CONV)
+        return ST_OK;
+    if (l->channels != 0 && (l->channels != channels || l->symbols != symbols))
+        return err_set(err, ST_SHAPE, "the kernel was made for positions of %zu %s, the data have %zu "
+                       "%s", l->channels, l->symbols ? "letters" : "numbers", channels,
+                       symbols ? "letters" : "numbers");
+    l->channels = channels;
+    l->symbols = symbols;
+    l->positions = positions;
+    return ST_OK;
+}
+
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err)
 {
     struct parser p = { text, text, err, NAN };
     struct kernel k = { 0 };
     double hp[KERNEL_MAX_HP];
-    size_t nhp = 0;
-    bool first = true; /* product */
+    char name[KERNEL_NAME_MAX];
 
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
         hp[i] = NAN;
-    for (;;) {
-        if (k.nterms == KERNEL_MAX_TERMS)
-            return err_set(err, ST_LIMIT, "an expression has at most %d kernels",
-                           KERNEL_MAX_TERMS);
-        enum status rc = parse_term(&p, &k, hp + nhp);
-        if (rc != ST_OK)
-            return rc;
-        nhp += term_nhp(&k.term[k.nterms++]);
-        skip_blanks(&p);
-        if (*p.at && *p.at != '+' && *p.at != '*')
-            return parse_fail(&p, "\"+\", \"*\", \"(\" or the end");
-        if (*p.at != '*') {
-            rc = end_product(&p, first, hp, &nhp);
-            first = false;
-        }
-        if (rc != ST_OK)
-            return rc;
-        if (!*p.at)
-            break;
-        if (k.nterms < KERNEL_MAX_TERMS)
-            k.term[k.nterms].times = *p.at == '*';
-        p.at++;
+    const enum kernel_layer_kind layer = parse_word(&p, name) ? layer_find(name) : LAYER_NONE;
+    skip_blanks(&p);
+    if (layer && !*p.at) { /* "conv" */
+        snprintf(name, sizeof name, "%s(rbf)", layers[layer - LAYER_CONV].name);
+        return kernel_parse(name, out, hp_set, err);
     }
-    for (size_t t = 0; t < k.nterms; t++) /* bound to groups all, or none */
-        if (k.ngrouped > 0 && k.term[t].grouped && k.term[t].ard == KERNEL_ARD)
-            return groups_differ(err);
+    if (layer && *p.at != '(')
+        return parse_fail(&p, "\"(\" and a kernel, as in conv(rbf,width=9)");
+    p.at = layer ? p.at : text;
+    const enum status rc = layer ? parse_layer(&p, layer, &k, hp)
+                                 : parse_expression(&p, false, &k, hp);
+    if (rc != ST_OK)
+        return rc;
     *out = k;
     if (hp_set)
         memcpy(hp_set, hp, sizeof hp);
@@ -422,8 +592,22 @@ static void print_groups(const struct kernel *k, struct buf *out)
     }
 }
 
+static void print_layer(const struct kernel_layer *l, struct buf *out)
+{
+    buf_printf(out, ",width=%zu", l->width);
+    if (l->kind == LAYER_CONV)
+        buf_printf(out, ",average=%s", averages[l->average]);
+    else
+        buf_printf(out, ",filters=%zu", l->filters);
+    if (l->channels)
+        buf_printf(out, ",%s=%zu", l->symbols ? "symbols" : "channels", l->channels);
+    buf_putc(out, ')');
+}
+
 void kernel_print(const struct kernel *k, struct buf *out)
 {
+    if (k->layer.kind)
+        buf_printf(out, "%s(", layers[k->layer.kind - LAYER_CONV].name);
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kernel_ops *ops = k->term[t].ops;
 
@@ -446,6 +630,8 @@ void kernel_print(const struct kernel *k, struct buf *out)
         if (open || ard)
             buf_putc(out, ')');
     }
+    if (k->layer.kind)
+        print_layer(&k->layer, out);
 }
 
 /* 1 after the last kernel of a product that is not the first. */
@@ -714,11 +900,76 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     return ops_exact(term, hp, term->ard == 0 ? 1 : term->ard, d, x, y, grad);
 }
 
+/* ---- windows ---- */
+
+size_t kernel_windows(const struct kernel_layer *l, const double *row)
+{
+    return row[0] >= (double)l->width ? (size_t)row[0] - l->width + 1 : 0;
+}
+
+double kernel_window_factor(const struct kernel_layer *l, size_t windows)
+{
+    const double m = (double)(windows ? windows : 1);
+
+    return l->average == AVERAGE_NONE ? 1.0 : l->average == AVERAGE_FULL ? 1.0 / m : 1.0 / sqrt(m);
+}
+
+/* Squared distance of two positions: of unit vectors, or none of them. */
+static double position_distance(const struct kernel_layer *l, const double *x, const double *y)
+{
+    double sum = 0.0;
+
+    if (l->symbols) {
+        const double c = (double)l->channels;
+        return x[0] == y[0] || (x[0] >= c && y[0] >= c) ? 0.0 : (double)((x[0] < c) + (y[0] < c));
+    }
+    for (size_t i = 0; i < l->channels; i++)
+        sum += (x[i] - y[i]) * (x[i] - y[i]);
+    return sum;
+}
+
+/* Windows a and b' of equal a - b share all positions but one with the pair before: their distances
+ * slide along the diagonals.  Sums of whole numbers are exact; others begin anew at each window. */
+static double windows_exact(const struct kernel *k, double l, const double *x, const double *y,
+                            double *grad)
+{
+    const struct kernel_layer *w = &k->layer;
+    const struct kterm *t = &k->term[0];
+    const size_t m = kernel_windows(w, x), n = kernel_windows(w, y);
+    const size_t per = w->symbols ? 1 : w->channels;
+    double sum = 0.0, slope = 0.0;
+
+    for (size_t diagonal = 0; m > 0 && n > 0 && diagonal < m + n - 1; diagonal++) {
+        size_t a = diagonal < m ? m - 1 - diagonal : 0, b = diagonal < m ? 0 : diagonal - m + 1;
+        double r2 = 0.0, seen = -1.0, value = 0.0, back = 0.0;
+        for (bool first = true; a < m && b < n; a++, b++, first = false) {
+            const double *p = x + 1 + a * per, *q = y + 1 + b * per;
+            const bool slides = w->symbols && !first;
+            r2 = slides ? r2 - position_distance(w, p - per, q - per) : 0.0;
+            for (size_t i = slides ? w->width - 1 : 0; i < w->width; i++)
+                r2 += position_distance(w, p + i * per, q + i * per);
+            if (r2 != seen) {
+                value = t->ops->exact(t->params, sqrt(r2) / l);
+                back = grad ? t->ops->dlogl(t->params, sqrt(r2) / l) : 0.0;
+                seen = r2;
+            }
+            sum += value;
+            slope += back;
+        }
+    }
+    const double c = kernel_window_factor(w, m) * kernel_window_factor(w, n);
+    if (grad)
+        grad[0] = c * slope;
+    return c * sum;
+}
+
 double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,
                     const double *y, double *grad)
 {
     double sum = 0.0;
 
+    if (kernel_reads_windows(k))
+        return windows_exact(k, hp[0], x, y, grad);
     if (k->nterms == 1)
         return term_exact(k, 0, hp, d, x, y, grad);
     for (size_t t = 0, end; t < k->nterms; t = end) { /* a product: kernels t to end - 1 */

@@ -67,6 +67,27 @@ struct kterm {
     size_t ard;
     bool grouped, times;
 };
+/* What stands between a row and the expression.
+ *
+ * LAYER_CONV: rows are sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
+ * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
+ * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter over
+ * all windows, or 0 (kernel_fastconv in fastconv.h); the expression reads those as any inputs.
+ * channels: numbers for a position; 0 until kernel_bind_rows. */
+enum kernel_layer_kind { LAYER_NONE, LAYER_CONV, LAYER_FASTCONV };
+enum kernel_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
+struct kernel_layer {
+    enum kernel_layer_kind kind;
+    enum kernel_average average; /* LAYER_CONV */
+    size_t width, filters;       /* filters: LAYER_FASTCONV */
+    size_t channels;
+    bool symbols;                /* rows hold symbols, not vectors */
+    size_t positions;            /* of the longest row in training, for costs; 0: not known */
+};
+enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
+/* The names of the layers, for help and completion: NULL past the end. */
+struct kernel_layer_info { const char *name, *title, *formula, *cite; };
+const struct kernel_layer_info *kernel_layer_at(size_t i);
 /* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
  * hparams in order, with ARD d values (or one for each group) for ops->hparams[0]; after each
  * product but the first its weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with several kernels prefixed by
@@ -76,7 +97,16 @@ struct kernel {
     struct kterm term[KERNEL_MAX_TERMS];
     size_t ngrouped; /* inputs of the map; 0: no kernel is bound to groups */
     uint8_t group[KERNEL_MAX_GROUPED]; /* of each input, counted from 0 in order of appearance */
+    struct kernel_layer layer;
 };
+/* Does a kernel read windows of sequences itself (LAYER_CONV)? */
+static inline bool kernel_reads_windows(const struct kernel *k)
+{
+    return k->layer.kind == LAYER_CONV;
+}
+/* Fixes what a position is; SHAPE: the kernel was made for other rows. */
+enum status kernel_bind_rows(struct kernel *, size_t channels, bool symbols, size_t positions,
+                             struct err *err);
 
 /* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (for 8 inputs),
  * "rbf(ard=group)", "rbf(ard=1x4:2:1)" (6 inputs, the fifth is the second group),
@@ -106,6 +136,9 @@ size_t kernel_lengthscale_of(const struct kernel *, size_t t, size_t i);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);
+/* Windows of a row of a sequence (source.h), and c of the sum over them. */
+size_t kernel_windows(const struct kernel_layer *, const double *row);
+double kernel_window_factor(const struct kernel_layer *, size_t windows);
 /* Exact covariance of two standardised rows, and its gradient in log hp (grad may be NULL). */
 double kernel_exact(const struct kernel *, const double *hp, size_t d, const double *x,
                     const double *y, double *grad);

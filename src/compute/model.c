@@ -68,6 +68,12 @@ const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, cons
     return &p->ctl;
 }
 
+/* Features of sequences do not depend on how long the longest one is. */
+static bool same_inputs(const struct model *m, const struct source *src)
+{
+    return src->d == m->d || (m->kind == MODEL_FEATURES && kernel_reads_windows(&m->kernel));
+}
+
 /* ---- the factor ---- */
 
 enum status model_open(const struct model *m, size_t columns, const struct source *src,
@@ -79,7 +85,7 @@ enum status model_open(const struct model *m, size_t columns, const struct sourc
                            .row_scale = row_scale };
 
     *f = NULL;
-    *map = featmap_new(&m->kernel, m->d, columns, m->seed, err);
+    *map = featmap_new(&m->kernel, src->d, columns, m->seed, err);
     if (*map == NULL)
         return err && err->code != ST_OK ? err->code : ST_NOMEM;
     *f = fop_new(be, *map, src, &fo, err);
@@ -248,7 +254,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
                                 : exact_variance(m, train->row_scale, pool, ctl, effdim, err);
     if (Mv == 0)
         Mv = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE;
-    if (train->d != m->d)
+    if (!same_inputs(m, train))
         return err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, train->d);
     const double *rs = train->row_scale;
     enum status rc = model_open(m, Mv, train, rs, m->precision, false, be, pool, &map, &f, err);
@@ -431,7 +437,16 @@ enum status model_predict(const struct model *m, const struct source *src, doubl
     struct predict p = { .m = m, .src = src, .n = src->n, .mean = mean, .varf = varf };
 
     p.ctl = model_phase(&phase, ctl, "predict");
-    if (src->d != m->d)
+    enum status rc = source_suits(src, &m->kernel, err);
+    if (rc != ST_OK)
+        return rc;
+    if (!same_inputs(m, src) && kernel_reads_windows(&m->kernel)) {
+        err_set(err, ST_SHAPE, "an exact model compares sequences of up to %zu numbers, these have up "
+                "to %zu", m->d - 1, src->d - 1);
+        err_hint(err, "fit features=8192, or fit on the longer ones too");
+        return ST_SHAPE;
+    }
+    if (!same_inputs(m, src))
         return err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, src->d);
     if (varf != NULL && m->L == NULL)
         return err_set(err, ST_STATE, "this model keeps no variances");

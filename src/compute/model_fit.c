@@ -639,7 +639,9 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     *out = NULL;
     *info = (struct fit_info){ .why = OUT_RUNNING };
     *ft.trace = (struct solve_info){ .why = OUT_DIRECT };
-    enum status rc = check(src, y, o, err);
+    enum status rc = source_suits(src, &o->kernel, err);
+    if (rc == ST_OK)
+        rc = check(src, y, o, err);
     if (rc == ST_OK)
         rc = check_start(src, o, err);
     if (rc == ST_OK)

@@ -43,6 +43,8 @@ static struct rates rates_now(const struct fit_opts *o)
             r.made *= 3.0;
             break;
         }
+    if (kernel_reads_windows(&o->kernel) && o->kernel.layer.positions) /* each window is a row */
+        r.made *= (double)o->kernel.layer.positions;
     if (o->precision == PREC_DOUBLE) {
         r.made *= 2.2;
         r.stored *= 2.0;

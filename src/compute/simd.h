@@ -27,6 +27,21 @@ struct simd_term {
     struct simd_term *wide;  /* heavy tails: the same in double, phases reduced before rounding */
 };
 
+/* Windows of sequences on their way into sums of features over windows: n <= lanes of them, each
+ * where its first position lies in a row (source.h); row r of `rows` gets those of lanes
+ * lane[first[r]] .. lane[first[r + 1] - 1], in this order. */
+struct simd_windows {
+    size_t n, width, channels;
+    bool symbols, derivative; /* features, or their derivatives in log l */
+    const double *const *at;
+    size_t rows;
+    const uint32_t *first;
+    const uint8_t *lane;
+    double *x;   /* lanes x width * channels: scratch */
+    void *turned; /* lanes x (2 D + SIMD_TURNED_PAD) numbers: scratch */
+};
+enum { SIMD_TURNED_PAD = 16 };
+
 /* Loops over one precision. */
 struct simd_real {
     size_t lanes, size; /* numbers in a vector; bytes of one */
@@ -64,6 +79,10 @@ struct simd_real {
     /* n <= lanes rows, row-major, times c; with dz also (alone if z is NULL) dz/dlog l. */
     void (*rows)(const struct simd_term *, const double *x, size_t ldx, size_t n, double c, void *z,
                  void *dz, size_t ldz, void *scratch);
+    /* sum (row-major, lds apart) += unscaled columns of windows, whose features are those of a row of
+     * width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
+    void (*windows)(const struct simd_term *, const struct simd_windows *, void *sum, size_t lds,
+                    void *scratch);
     /* In-place transforms of `lanes` rows in lanes: v[i * lanes + lane], i < n (power of two). */
     void (*fht)(void *v, size_t n);
     /* sine and cosine of pi t, n a multiple of lanes. */

@@ -237,7 +237,7 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
       .axpy = p##_axpy,                                                                          \
       .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
       .rows = p##_rows, .fht = p##_fht, .sincospi = p##_sincospi, .sign = p##_sign,            \
-      .scale = p##_scale, .combine = p##_combine, .columns = p##_columns }
+      .scale = p##_scale, .combine = p##_combine, .columns = p##_columns, .windows = p##_windows }
 
 #define LEVEL_LOOPS                                                                              \
     .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \

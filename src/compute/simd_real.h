@@ -893,6 +893,87 @@ LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t
     }
 }
 
+/* ---- sums over windows ------------------------------------------------------------------------- */
+
+LOOP void N(load_windows)(const struct simd_term *t, const struct simd_windows *k,
+                          const struct N(work) *w)
+{
+    const size_t per = k->symbols ? 1 : k->channels;
+
+    if (k->symbols && !t->wide) {
+        memset(w->x, 0, t->dp * LANES * sizeof *w->x);
+        for (size_t i = 0; i < k->n; i++)
+            for (size_t q = 0; q < k->width; q++)
+                if (k->at[i][q] < (double)k->channels) {
+                    const size_t e = q * k->channels + (size_t)k->at[i][q];
+                    w->x[e * LANES + i] = (REAL)t->inv[e];
+                }
+        return;
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        double *x = k->x + i * t->d;
+        if (!k->symbols) {
+            memcpy(x, k->at[i], k->width * per * sizeof *x);
+            continue;
+        }
+        memset(x, 0, t->d * sizeof *x);
+        for (size_t q = 0; q < k->width; q++)
+            if (k->at[i][q] < (double)k->channels)
+                x[q * k->channels + (size_t)k->at[i][q]] = 1.0;
+    }
+    N(load)(t, k->x, t->d, k->n, w);
+}
+
+/* sum += the rows of z that lane[] names, one after the other. */
+LOOP void N(add_lanes)(size_t cols, const REAL *z, size_t ldz, size_t n, const uint8_t *lane,
+                       REAL *sum)
+{
+    size_t j = 0;
+
+    for (; j + 4 * LANES <= cols; j += 4 * LANES) {
+        VEC a = *(N(loose) *)(void *)(sum + j), b = *(N(loose) *)(void *)(sum + j + LANES);
+        VEC c = *(N(loose) *)(void *)(sum + j + 2 * LANES);
+        VEC d = *(N(loose) *)(void *)(sum + j + 3 * LANES);
+        for (size_t i = 0; i < n; i++) {
+            const REAL *row = z + lane[i] * ldz + j;
+            a += V_LOAD(row);
+            b += V_LOAD(row + LANES);
+            c += V_LOAD(row + 2 * LANES);
+            d += V_LOAD(row + 3 * LANES);
+        }
+        *(N(loose) *)(void *)(sum + j) = a;
+        *(N(loose) *)(void *)(sum + j + LANES) = b;
+        *(N(loose) *)(void *)(sum + j + 2 * LANES) = c;
+        *(N(loose) *)(void *)(sum + j + 3 * LANES) = d;
+    }
+    for (; j < cols; j++)
+        for (size_t i = 0; i < n; i++)
+            sum[j] += z[lane[i] * ldz + j];
+}
+
+LOOP void N(windows)(const struct simd_term *t, const struct simd_windows *k, void *sumv,
+                     size_t lds, void *scratch)
+{
+    const struct N(work) w = N(work_in)(t, scratch);
+    const REAL *scale = t->scale;
+    REAL *sum = sumv, *turned = k->turned;
+    const size_t ldt = 2 * t->D + SIMD_TURNED_PAD;
+
+    N(load_windows)(t, k, &w);
+    for (size_t b = 0; b < t->nb; b++, scale += t->D) {
+        const size_t jn = N(in_block)(t, b), at = 2 * b * t->D;
+        N(phases)(t, b, &w);
+        if (k->derivative)
+            N(block_derivative)(jn, w.v, scale, (REAL)1, w.keep);
+        else
+            N(block_keep)(jn, w.v, scale, w.keep, LANES);
+        N(store_rows)(w.keep, 2 * jn, k->n, turned, ldt);
+        for (size_t r = 0; r < k->rows; r++)
+            if (k->first[r + 1] > k->first[r])
+                N(add_lanes)(2 * jn, turned, ldt, k->first[r + 1] - k->first[r],
+                             k->lane + k->first[r], sum + r * lds + at);
+    }
+}
 
 #undef V_LOAD
 #undef V_STORE

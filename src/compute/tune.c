@@ -442,6 +442,8 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
         return rc;
     source_array_init(&job->sample, job->xsub, rows, d, d);
     job->sample.base.row_scale = job->ssub;
+    job->sample.base.row = job->full.src->row;
+    job->sample.base.channels = job->full.src->channels;
     job->low.log_scale = log_scale(job, &job->sample.base);
     job->low.src = &job->sample.base;
     job->low.y = job->ysub;
@@ -710,7 +712,9 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
                             .res = res, .nhp = kernel_nhp(k),
                             .targets = opts->targets ? opts->targets : 1,
                             .max_evals = search_share(k, opts) };
-    enum status rc = check_input(src, y, opts, err);
+    enum status rc = source_suits(src, k, err);
+    if (rc == ST_OK)
+        rc = check_input(src, y, opts, err);
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };
     res->best.nmll = job.best_low.nmll = INFINITY;

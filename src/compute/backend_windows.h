@@ -1,0 +1,22 @@
+/* compute/backend_windows.h -- rows of sequences for the processor backend: sums over windows of
+ * the features of a window.
+ *
+ * Rows of a tile that agree in a window (mutants of one protein agree in most) share its features:
+ * at each position the different windows are found, made in vector lanes, and added to the rows that
+ * have them.  A row's sum takes its windows in order, so that its bits do not depend on its
+ * neighbours. */
+#ifndef GPDESK_BACKEND_WINDOWS_H
+#define GPDESK_BACKEND_WINDOWS_H
+
+#include "compute/simd.h"
+
+enum { WINDOWS_ROWS_MOST = 128 };
+
+/* Columns of t for n <= WINDOWS_ROWS_MOST rows x (ldx apart), or their derivatives in log l, times
+ * `out` and each row's own factor; z: row-major, in the precision of real. */
+enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
+                         const struct simd_term *term, const double *x, size_t ldx, size_t n,
+                         bool derivative, double out, void *z, size_t ldz, void *scratch,
+                         struct err *err);
+
+#endif

@@ -1,0 +1,579 @@
+/* tests/check_windows.c -- kernels over windows of sequences: exact values against the golden files,
+ * features against exact values and against the slow interpreter, derivatives, lengths, order. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/support.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "compute/backend.h"
+#include "compute/exact.h"
+#include "compute/fastconv.h"
+#include "compute/fop.h"
+#include "compute/interp.h"
+#include "compute/model.h"
+#include "compute/rng.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct kernel parsed(const char *text, size_t channels, bool symbols)
+{
+    struct kernel k;
+    struct err err = { 0 };
+
+    ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
+    ck_assert_int_eq(kernel_bind_rows(&k, channels, symbols, 0, &err), ST_OK);
+    return k;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+struct rows { struct source_array src; double *x; size_t n, d; };
+
+static void rows_free(struct rows *r) { free(r->x); }
+
+/* The golden sequences: 7 of up to 12 positions of 4 numbers. */
+static struct rows golden_rows(void)
+{
+    size_t r, c, n, one;
+    double *x = support_golden("conv_seqs", &r, &c), *len = support_golden("conv_lengths", &n, &one);
+    struct rows g = { .n = n, .d = 1 + 12 * 4 };
+
+    ck_assert_uint_eq(r, 12 * n);
+    ck_assert_uint_eq(c, 4);
+    g.x = mem_calloc(n, g.d * sizeof *g.x, "rows", NULL);
+    for (size_t i = 0; i < n; i++) {
+        g.x[i * g.d] = len[i];
+        memcpy(g.x + i * g.d + 1, x + i * 48, 48 * sizeof *x);
+    }
+    free(x);
+    free(len);
+    source_array_init(&g.src, g.x, n, g.d, g.d);
+    g.src.base.row = ROW_VECTORS;
+    g.src.base.channels = 4;
+    return g;
+}
+
+/* n rows of symbols: `changes` letters of one sequence changed, and lengths from the least on; some
+ * symbols stand for none. */
+static struct rows drawn_rows(size_t n, size_t least, size_t most, size_t channels, size_t changes)
+{
+    struct rows g = { .n = n, .d = 1 + most };
+    const uint32_t s = RNG_TEST;
+
+    g.x = mem_calloc(n, g.d * sizeof *g.x, "rows", NULL);
+    for (size_t i = 0; i < n; i++) {
+        double *x = g.x + i * g.d;
+        x[0] = (double)(least + rng_below(5, rng_stream(s, 0), i, most - least + 1));
+        for (size_t p = 0; p < most; p++)
+            x[1 + p] = (double)rng_below(5, rng_stream(s, 1), p, channels);
+        for (size_t c = 0; c < changes; c++)
+            x[1 + rng_below(5, rng_stream(s, 2), i * changes + c, most)] =
+                (double)rng_below(5, rng_stream(s, 3), i * changes + c, channels + 1);
+    }
+    source_array_init(&g.src, g.x, n, g.d, g.d);
+    g.src.base.row = ROW_SYMBOLS;
+    g.src.base.channels = channels;
+    return g;
+}
+
+/* The same rows with the vectors written out. */
+static struct rows written_out(const struct rows *of, size_t channels)
+{
+    struct rows g = { .n = of->n, .d = 1 + (of->d - 1) * channels };
+
+    g.x = mem_calloc(g.n, g.d * sizeof *g.x, "rows", NULL);
+    for (size_t i = 0; i < g.n; i++) {
+        g.x[i * g.d] = of->x[i * of->d];
+        for (size_t p = 0; p + 1 < of->d; p++)
+            if (of->x[i * of->d + 1 + p] < (double)channels)
+                g.x[i * g.d + 1 + p * channels + (size_t)of->x[i * of->d + 1 + p]] = 1.0;
+    }
+    source_array_init(&g.src, g.x, g.n, g.d, g.d);
+    g.src.base.row = ROW_VECTORS;
+    g.src.base.channels = channels;
+    return g;
+}
+
+/* ---- exact values ---------------------------------------------------------------------------- */
+
+static const struct { const char *golden, *text; } gold[] = {
+    { "conv_K_rbf_none", "conv(rbf,width=3,average=none)" },
+    { "conv_K_rbf_sqrt", "conv(rbf,width=3)" },
+    { "conv_K_rbf_full", "conv(rbf,width=3,average=full)" },
+    { "conv_K_mat52_none", "conv(matern(nu=5/2),width=3,average=none)" },
+    { "conv_K_mat52_sqrt", "conv(matern(nu=5/2),width=3,average=sqrt)" },
+    { "conv_K_mat52_full", "conv(matern(nu=5/2),width=3,average=full)" },
+};
+
+START_TEST(golden_exact)
+{
+    struct rows g = golden_rows();
+    size_t r, c;
+    double *K = support_golden(gold[_i].golden, &r, &c), l = 1.0 / 0.6;
+    const struct kernel k = parsed(gold[_i].text, 4, false);
+
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t j = 0; j < g.n; j++) {
+            const double v = kernel_exact(&k, &l, g.d, g.x + i * g.d, g.x + j * g.d, NULL);
+            ck_assert_msg(support_close(v, K[i * c + j], 1e-12), "%s %zu %zu: %.17g, not %.17g",
+                          gold[_i].golden, i, j, v, K[i * c + j]);
+        }
+    free(K);
+    rows_free(&g);
+}
+END_TEST
+
+START_TEST(golden_graph) /* windows of one position: a set of nodes */
+{
+    static const char *const name[] = { "graph_K_rbf_none", "graph_K_rbf_sqrt" };
+    struct rows g = golden_rows();
+    size_t r, c;
+    double *K = support_golden(name[_i], &r, &c), l = 1.0 / 0.6;
+    const struct kernel k = parsed(_i ? "conv(rbf,width=1,average=sqrt)"
+                                      : "conv(rbf,width=1,average=none)", 4, false);
+
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t j = 0; j < g.n; j++)
+            ck_assert(support_close(kernel_exact(&k, &l, g.d, g.x + i * g.d, g.x + j * g.d, NULL),
+                                    K[i * c + j], 1e-12));
+    free(K);
+    rows_free(&g);
+}
+END_TEST
+
+START_TEST(golden_letters)
+{
+    size_t n, r, c;
+    char **word = support_golden_strings("onehot_strings", &n);
+    double *K = support_golden("onehot_conv_K_w3_s1_none", &r, &c), l = 1.0, x[6][33] = { { 0 } };
+    const struct kernel k = parsed("conv(rbf,width=3,average=none)", 4, true);
+
+    for (size_t i = 0; i < n; i++) {
+        x[i][0] = (double)strlen(word[i]);
+        for (size_t p = 0; word[i][p]; p++)
+            x[i][1 + p] = (double)(strchr("ACGT", word[i][p]) - "ACGT");
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            ck_assert(support_close(kernel_exact(&k, &l, 33, x[i], x[j], NULL), K[i * c + j], 1e-12));
+    support_strings_free(word);
+    free(K);
+}
+END_TEST
+
+/* Symbols and the vectors they stand for; derivative against differences. */
+START_TEST(exact_forms_agree)
+{
+    struct rows s = drawn_rows(6, 7, 30, 5, 6), v = written_out(&s, 5);
+    const struct kernel ks = parsed("conv(matern(nu=3/2),width=4)", 5, true),
+                        kv = parsed("conv(matern(nu=3/2),width=4)", 5, false);
+    const double l = 1.3, h = 1e-5;
+
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t j = 0; j < s.n; j++) {
+            double grad;
+            const double *x = s.x + i * s.d, *y = s.x + j * s.d;
+            const double a = kernel_exact(&ks, &l, s.d, x, y, &grad);
+            const double up = l * exp(h), down = l * exp(-h);
+            ck_assert(support_close(kernel_exact(&kv, &l, v.d, v.x + i * v.d, v.x + j * v.d, NULL), a,
+                                    1e-13));
+            /* central difference: third derivative times h^2 / 6, and rounding over h */
+            ck_assert(support_close((kernel_exact(&ks, &up, s.d, x, y, NULL) -
+                                     kernel_exact(&ks, &down, s.d, x, y, NULL)) / (2.0 * h), grad,
+                                    1e-8));
+        }
+    rows_free(&s);
+    rows_free(&v);
+}
+END_TEST
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+static const char *const texts[] = { "conv(rbf,width=5)", "conv(matern(nu=5/2),width=3,average=none)",
+                                     "conv(cauchy,width=9,average=full)",
+                                     "conv(matern(nu=1/2),width=4)", "conv(rbf,width=1)" };
+enum { TEXTS = sizeof texts / sizeof texts[0] };
+
+struct op { struct featmap *fm; struct fop *f; struct pool *pool; };
+
+static struct op op_new(const struct kernel *k, const struct source *s, size_t M,
+                        enum precision precision, size_t threads, bool store, double l)
+{
+    struct err err = { 0 };
+    struct op o = { .fm = featmap_new(k, s->d, M, 11, &err), .pool = pool_new(threads, NULL) };
+
+    ck_assert_msg(o.fm != NULL, "%s", err.msg);
+    o.f = fop_new(backend_cpu(), o.fm, s,
+                  &(struct fop_opts){ .pool = o.pool, .precision = precision, .store = store }, &err);
+    ck_assert_msg(o.f != NULL, "%s", err.msg);
+    ck_assert_int_eq(fop_set(o.f, &l, &err), ST_OK);
+    return o;
+}
+
+static void op_free(struct op *o)
+{
+    fop_free(o->f);
+    featmap_free(o->fm);
+    pool_free(o->pool);
+}
+
+/* Both precisions against the interpreter, features and derivatives. */
+START_TEST(rows_match_interpreter)
+{
+    struct rows s = drawn_rows(37, 3, 40, 5, 4), v = written_out(&s, 5);
+    const size_t M = 150;
+    const double l = 0.9;
+
+    for (int form = 0; form < 2; form++) {
+        const struct rows *g = form ? &v : &s;
+        const struct kernel k = parsed(texts[_i], 5, form == 0);
+        struct op o = op_new(&k, &g->src.base, M, PREC_FLOAT, 1, false, l);
+        double *work = mem_calloc(interp_work(o.fm), sizeof *work, "work", NULL);
+        double *z = mem_calloc(2 * M, sizeof *z, "row", NULL), *dz = z + M;
+        double *Z = mem_calloc(g->n * M, sizeof *Z, "rows", NULL), *dZ = mem_calloc(g->n * M, 8, "", NULL);
+        float *F = mem_calloc(g->n * M, sizeof *F, "rows", NULL);
+        ck_assert_int_eq(fop_tile64(o.f, 0, g->n, Z, M, NULL), ST_OK);
+        ck_assert_int_eq(fop_tile(o.f, 0, g->n, F, M, NULL), ST_OK);
+        ck_assert(fop_has_dtile(o.f));
+        ck_assert_int_eq(fop_dtile(o.f, 0, 0, g->n, dZ, M, NULL), ST_OK);
+        for (size_t i = 0; i < g->n; i++) {
+            interp_row(o.fm, &l, g->x + i * g->d, z, dz, 0, work);
+            const double size = sqrt(2.0 / (double)M) * (double)kernel_windows(&k.layer, g->x + i * g->d) *
+                                kernel_window_factor(&k.layer, kernel_windows(&k.layer, g->x + i * g->d));
+            for (size_t j = 0; j < M; j++) {
+                ck_assert_double_le(fabs(Z[i * M + j] - z[j]), 1e-9 * size + 1e-15);
+                ck_assert_double_le(fabs(dZ[i * M + j] - dz[j]), 1e-6 * (size + fabs(dz[j])));
+                ck_assert_double_le(fabs((double)F[i * M + j] - z[j]), 3e-5 * size + 1e-12);
+            }
+        }
+        free(work);
+        free(z);
+        free(Z);
+        free(dZ);
+        free(F);
+        op_free(&o);
+    }
+    rows_free(&s);
+    rows_free(&v);
+}
+END_TEST
+
+/* Z Z' within the Monte Carlo error of the golden README: rms 1.0 / sqrt(Mf) under full averaging, where
+ * k(x, x) <= 1. */
+START_TEST(features_near_exact)
+{
+    struct rows g = golden_rows();
+    const struct kernel k = parsed(_i == 0 ? "conv(rbf,width=3,average=full)" : _i == 1
+                                       ? "conv(matern(nu=5/2),width=3,average=full)"
+                                       : "conv(cauchy,width=3,average=full)", 4, false);
+    const size_t M = 4096;
+    const double l = 1.0 / 0.6;
+    struct op o = op_new(&k, &g.src.base, M, PREC_DOUBLE, 1, false, l);
+    double *Z = mem_calloc(g.n * M, sizeof *Z, "rows", NULL), sum = 0.0;
+
+    ck_assert_int_eq(fop_tile64(o.f, 0, g.n, Z, M, NULL), ST_OK);
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t j = 0; j < g.n; j++) {
+            double dot = 0.0;
+            for (size_t c = 0; c < M; c++)
+                dot += Z[i * M + c] * Z[j * M + c];
+            dot -= kernel_exact(&k, &l, g.d, g.x + i * g.d, g.x + j * g.d, NULL);
+            sum += dot * dot;
+        }
+    ck_assert_double_le(sqrt(sum / (double)(g.n * g.n)), 1.0 / sqrt(0.5 * (double)M));
+    free(Z);
+    op_free(&o);
+    rows_free(&g);
+}
+END_TEST
+
+/* A row's bits do not depend on the rows around it, on the threads, or on where tiles are cut. */
+START_TEST(bits_do_not_depend)
+{
+    struct rows g = drawn_rows(211, 9, 60, 20, 3);
+    const struct kernel k = parsed("conv(rbf,width=9)", 20, true);
+    const size_t M = 1024, n = g.n;
+    struct op one = op_new(&k, &g.src.base, M, PREC_FLOAT, 1, false, 2.0);
+    struct op two = op_new(&k, &g.src.base, M, PREC_FLOAT, 2, true, 2.0);
+    float *a = mem_calloc(n * M, sizeof *a, "rows", NULL), *b = mem_calloc(M, sizeof *b, "row", NULL);
+    double *p = mem_calloc(9 * M, sizeof *p, "p", NULL), *w1 = mem_calloc(9 * M, sizeof *w1, "w", NULL);
+    double *w2 = mem_calloc(9 * M, sizeof *w2, "w", NULL);
+
+    ck_assert_int_eq(fop_tile(one.f, 0, n, a, M, NULL), ST_OK);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_eq(fop_tile(one.f, i, i + 1, b, M, NULL), ST_OK);
+        ck_assert_int_eq(memcmp(a + i * M, b, M * sizeof *b), 0);
+    }
+    for (size_t i = 0; i < 9 * M; i++)
+        p[i] = rng_normal(7, rng_stream(RNG_TEST, 4), i);
+    for (size_t k2 = 1; k2 <= 9; k2 += 8) {
+        ck_assert_int_eq(fop_pass(one.f, k2, p, w1, NULL, NULL), ST_OK);
+        for (int again = 0; again < 2; again++) { /* filling Z, then from Z */
+            ck_assert_int_eq(fop_pass(two.f, k2, p, w2, NULL, NULL), ST_OK);
+            ck_assert_int_eq(memcmp(w1, w2, k2 * M * sizeof *w1), 0);
+        }
+        for (size_t c = 0; c < k2; c++) /* against the rows themselves: float32 sums of 1024 columns */
+            for (size_t j = 0; j < M; j += 97) {
+                double sum = 0.0, size = 0.0;
+                for (size_t i = 0; i < n; i++) {
+                    double t = 0.0;
+                    for (size_t q = 0; q < M; q++)
+                        t += (double)a[i * M + q] * p[c * M + q];
+                    sum += t * (double)a[i * M + j];
+                    size += fabs(t * (double)a[i * M + j]);
+                }
+                ck_assert_double_le(fabs(w1[c * M + j] - sum), 1e-4 * size + 1e-9);
+            }
+    }
+    free(a);
+    free(b);
+    free(p);
+    free(w1);
+    free(w2);
+    op_free(&one);
+    op_free(&two);
+    rows_free(&g);
+}
+END_TEST
+
+/* grad of sum B o Z(l) against differences of it. */
+START_TEST(gradient)
+{
+    struct rows g = drawn_rows(45, 4, 30, 6, 5);
+    const struct kernel k = parsed(texts[_i], 6, true);
+    const size_t M = 128;
+    const double l = 1.4, h = 1e-6;
+    double value[2], grad = 0.0, size = 0.0;
+    double *B = mem_calloc(g.n * M, sizeof *B, "B", NULL), *Z = mem_calloc(g.n * M, sizeof *Z, "Z", NULL);
+    struct op o = op_new(&k, &g.src.base, M, PREC_DOUBLE, 1, false, l);
+
+    for (size_t i = 0; i < g.n * M; i++)
+        B[i] = rng_normal(7, rng_stream(RNG_TEST, 5), i);
+    ck_assert_int_eq(fop_tile64(o.f, 0, g.n, Z, M, NULL), ST_OK);
+    ck_assert_int_eq(fop_grad(o.f, 0, g.n, Z, B, M, &grad, NULL), ST_OK);
+    for (int side = 0; side < 2; side++) {
+        const double at = l * exp(side ? -h : h);
+        ck_assert_int_eq(fop_set(o.f, &at, NULL), ST_OK);
+        ck_assert_int_eq(fop_tile64(o.f, 0, g.n, Z, M, NULL), ST_OK);
+        value[side] = size = 0.0;
+        for (size_t i = 0; i < g.n * M; i++) {
+            value[side] += B[i] * Z[i];
+            size += fabs(B[i] * Z[i]);
+        }
+    }
+    /* rounding of the sums over h, and (heavy tails) third derivatives of large phases */
+    const double bound = (_i == 3 ? 1e-3 : 1e-7) * size;
+    ck_assert_double_le(fabs((value[0] - value[1]) / (2.0 * h) - grad), bound);
+    free(B);
+    free(Z);
+    op_free(&o);
+    rows_free(&g);
+}
+END_TEST
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+/* With many features the model is the exact one; rows longer than any of training can be predicted. */
+START_TEST(model_near_exact)
+{
+    struct rows g = drawn_rows(120, 6, 20, 4, 9), wide = { .n = g.n, .d = g.d + 7 };
+    const size_t n = g.n;
+    double y[120], mean[120], var[120], exact[120], evar[120];
+    struct fit_opts o = { .solver = "auto", .features = 8192, .rtol = 1e-8, .maxit = 500,
+                          .variance = VAR_ALL, .seed = 3, .hp = { 1.5 }, .amplitude = 1.0, .noise = 0.3,
+                          .keep_scale = true, .precision = PREC_DOUBLE,
+                          .kernel = parsed("conv(rbf,width=3)", 4, true) };
+    struct model *m = NULL, *e = NULL;
+    struct fit_info info;
+    struct err err = { 0 };
+    double off = 0.0, voff = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        y[i] = 0.1 * rng_normal(3, rng_stream(RNG_TEST, 6), i) - 0.5;
+        for (size_t p = 1; p <= (size_t)g.x[i * g.d]; p++)
+            y[i] += 0.1 * (g.x[i * g.d + p] == 2.0);
+    }
+    wide.x = mem_calloc(n, wide.d * sizeof *wide.x, "rows", NULL);
+    for (size_t i = 0; i < n; i++)
+        memcpy(wide.x + i * wide.d, g.x + i * g.d, g.d * sizeof *g.x);
+    source_array_init(&wide.src, wide.x, n, wide.d, wide.d);
+    wide.src.base.row = ROW_SYMBOLS;
+    wide.src.base.channels = 4;
+    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, &err) == ST_OK,
+                  "%s", err.msg);
+    o.solver = "exact";
+    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &e, &info, NULL, &err) == ST_OK,
+                  "%s", err.msg);
+    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var, backend_cpu(), NULL, NULL, &err), ST_OK);
+    ck_assert_int_eq(model_predict(e, &g.src.base, exact, evar, backend_cpu(), NULL, NULL, &err), ST_OK);
+    for (size_t i = 0; i < n; i++) {
+        off = fmax(off, fabs(mean[i] - exact[i]));
+        voff = fmax(voff, fabs(var[i] - evar[i]) / evar[i]);
+    }
+    ck_assert_double_le(off, 0.03); /* 0.5 / sqrt(Mf) times k(x, x) / noise^2, some */
+    ck_assert_double_le(voff, 0.15);
+    ck_assert_int_eq(model_predict(e, &wide.src.base, exact, evar, backend_cpu(), NULL, NULL, &err),
+                     ST_SHAPE);
+    /* flat rows, other letters: refused in words */
+    wide.src.base.row = ROW_FLAT;
+    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var, backend_cpu(), NULL, NULL, &err),
+                     ST_SHAPE);
+    model_unref(m);
+    model_unref(e);
+    rows_free(&g);
+    rows_free(&wide);
+}
+END_TEST
+
+/* ---- the static layer ------------------------------------------------------------------------ */
+
+START_TEST(golden_fastconv)
+{
+    struct rows g = golden_rows();
+    size_t F, d, r, c;
+    double *filters = support_golden("fastconv_filters", &F, &d);
+    double *want = support_golden("fastconv_features", &r, &c), phi[16], x[7][16];
+    double *K = support_golden("fastconv_then_rbf_K", &r, &r), l = 1.0 / 0.3;
+    const struct kernel_layer layer = { LAYER_FASTCONV, AVERAGE_SQRT, 3, F, 4, false, 0 };
+    struct fastconv *f = fastconv_given(&layer, filters, NULL);
+    struct kernel k;
+
+    ck_assert_int_eq(kernel_parse("rbf", &k, NULL, NULL), ST_OK);
+    ck_assert_uint_eq(c, F);
+    for (size_t i = 0; i < g.n; i++) {
+        ck_assert_int_eq(fastconv_row(f, g.x + i * g.d, phi, NULL), ST_OK);
+        for (size_t j = 0; j < F; j++) {
+            ck_assert(support_close(phi[j], want[i * c + j], 1e-12));
+            x[i][j] = phi[j];
+        }
+    }
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t j = 0; j < g.n; j++)
+            ck_assert(support_close(kernel_exact(&k, &l, F, x[i], x[j], NULL), K[i * g.n + j], 1e-12));
+    fastconv_free(f);
+    free(filters);
+    free(want);
+    free(K);
+    rows_free(&g);
+}
+END_TEST
+
+/* Drawn filters: projections of a window are those of a map of the same seed; a reference row changes
+ * nothing; a short row is all zeros. */
+START_TEST(drawn_filters)
+{
+    struct rows g = drawn_rows(20, 2, 50, 20, 3);
+    const struct kernel_layer layer = { LAYER_FASTCONV, AVERAGE_SQRT, 9, 70, 20, true, 0 };
+    struct fastconv *f = fastconv_new(&layer, 4, NULL), *with = fastconv_new(&layer, 4, NULL);
+    double a[70], b[70], sum = 0.0, square = 0.0;
+    size_t n = 0;
+
+    ck_assert_int_eq(fastconv_refer(with, g.x, NULL), ST_OK);
+    for (size_t i = 0; i < g.n; i++) {
+        ck_assert_int_eq(fastconv_row(f, g.x + i * g.d, a, NULL), ST_OK);
+        ck_assert_int_eq(fastconv_row(with, g.x + i * g.d, b, NULL), ST_OK);
+        ck_assert_int_eq(memcmp(a, b, sizeof a), 0);
+        for (size_t j = 0; j < 70; j++)
+            ck_assert(g.x[i * g.d] < 9.0 ? a[j] == 0.0 : a[j] >= 0.0);
+    }
+    /* one window: max(0, v), v normal of variance 9: half are zero, E v^2 = 4.5 */
+    for (size_t i = 0; i < g.n; i++) {
+        double x[10] = { 9.0 };
+        for (size_t p = 0; p < 9; p++)
+            x[1 + p] = (double)rng_below(9, rng_stream(RNG_TEST, 7), i * 9 + p, 20);
+        ck_assert_int_eq(fastconv_row(f, x, a, NULL), ST_OK);
+        for (size_t j = 0; j < 70; j++, n++) {
+            sum += a[j] > 0.0;
+            square += a[j] * a[j];
+        }
+    }
+    ck_assert_double_le(fabs(sum / (double)n - 0.5), 5.0 * 0.5 / sqrt(70.0));
+    ck_assert_double_le(fabs(square / (double)n - 4.5), 5.0 * 4.5 * sqrt(5.0 / 70.0));
+    fastconv_free(f);
+    fastconv_free(with);
+    rows_free(&g);
+}
+END_TEST
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+START_TEST(reading_and_printing)
+{
+    static const struct { const char *text, *canonical; } good[] = {
+        { "conv(rbf)", "conv(rbf,width=9,average=sqrt)" },
+        { "conv", "conv(rbf,width=9,average=sqrt)" },
+        { " conv ( matern ( nu = 3/2 , l=2 ) , average=none, width=5 ) ",
+          "conv(matern(nu=3/2),width=5,average=none)" },
+        { "conv(cauchy,width=3,symbols=21)", "conv(cauchy,width=3,average=sqrt,symbols=21)" },
+        { "conv(rbf,channels=24)", "conv(rbf,width=9,average=sqrt,channels=24)" },
+        { "fastconv(rbf + linear(weight=0.1), filters=100)",
+          "fastconv(rbf + linear,width=9,filters=100)" },
+        { "fastconv(matern(nu=5/2,ard))", "fastconv(matern(nu=5/2,ard),width=9,filters=512)" },
+    };
+    static const struct { const char *text; enum status rc; } bad[] = {
+        { "conv rbf", ST_USAGE },       { "conv(", ST_USAGE },
+        { "conv()", ST_USAGE },         { "conv(rbf", ST_USAGE },
+        { "conv(rbf,width=0)", ST_RANGE }, { "conv(rbf,width=2.5)", ST_RANGE },
+        { "conv(rbf,filters=3)", ST_NOT_FOUND }, { "conv(rbf,average=mean)", ST_USAGE },
+        { "conv(linear)", ST_UNSUPPORTED }, { "conv(rbf + matern)", ST_UNSUPPORTED },
+        { "conv(rbf(ard))", ST_UNSUPPORTED }, { "conv(rbf) + rbf", ST_UNSUPPORTED },
+        { "rbf + conv(rbf)", ST_UNSUPPORTED }, { "conv(conv(rbf))", ST_UNSUPPORTED },
+        { "conv(rbf,symbols=4,channels=4)", ST_USAGE }, { "conv(rbf)x", ST_USAGE },
+        { "rbf,width=3", ST_USAGE },
+    };
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct kernel k, again;
+        struct buf b = { 0 }, c = { 0 };
+        struct err err = { 0 };
+        ck_assert_msg(kernel_parse(good[i].text, &k, NULL, &err) == ST_OK, "%s", err.msg);
+        kernel_print(&k, &b);
+        ck_assert_str_eq(buf_str(&b), good[i].canonical);
+        ck_assert_int_eq(kernel_parse(buf_str(&b), &again, NULL, &err), ST_OK);
+        kernel_print(&again, &c);
+        ck_assert_str_eq(buf_str(&c), good[i].canonical);
+        buf_free(&b);
+        buf_free(&c);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct kernel k;
+        struct err err = { 0 };
+        const enum status rc = kernel_parse(bad[i].text, &k, NULL, &err);
+        ck_assert_msg(rc == bad[i].rc, "%s: %d, %s", bad[i].text, (int)rc, err.msg);
+        ck_assert(err.msg[0] != '\0');
+    }
+    struct kernel k = parsed("conv(rbf,width=3)", 4, true);
+    ck_assert_int_eq(kernel_bind_rows(&k, 21, true, 0, NULL), ST_SHAPE);
+    ck_assert_int_eq(kernel_bind_rows(&k, 4, false, 0, NULL), ST_SHAPE);
+    ck_assert_int_eq(kernel_bind_rows(&k, 4, true, 9, NULL), ST_OK);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("windows");
+    TCase *t = tcase_create("windows");
+
+    tcase_set_timeout(t, 60.0);
+    tcase_add_loop_test(t, golden_exact, 0, (int)(sizeof gold / sizeof gold[0]));
+    tcase_add_loop_test(t, golden_graph, 0, 2);
+    tcase_add_test(t, golden_letters);
+    tcase_add_test(t, exact_forms_agree);
+    tcase_add_loop_test(t, rows_match_interpreter, 0, TEXTS);
+    tcase_add_loop_test(t, features_near_exact, 0, 3);
+    tcase_add_test(t, bits_do_not_depend);
+    tcase_add_loop_test(t, gradient, 0, TEXTS);
+    tcase_add_test(t, model_near_exact);
+    tcase_add_test(t, golden_fastconv);
+    tcase_add_test(t, drawn_filters);
+    tcase_add_test(t, reading_and_printing);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
