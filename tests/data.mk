@@ -36,7 +36,7 @@ fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c 
   src/compute/ctl.c src/compute/rng.c src/app/cache.c src/app/checksum.c src/app/dataset.c \
   src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_hdf5.c \
   src/app/import_npy.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
-  src/app/order.c src/app/scan_number.c src/app/split.c src/app/table.c
+  src/app/order.c src/app/scan_number.c src/app/sequence.c src/app/split.c src/app/table.c
 .PHONY: fuzz
 fuzz:
 	@$(MKDIR_P) fuzz

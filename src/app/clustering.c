@@ -123,6 +123,10 @@ static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
     size_t from[KERNEL_MAX_HP];
     double hp[KERNEL_MAX_HP];
 
+    if (kernel_reads_windows(&c->kernel)) {
+        const struct kernel_layer *l = &c->enc.seq.layer;
+        return kernel_bind_rows(&c->kernel, l->channels, l->symbols, l->positions, err);
+    }
     if (!kernel_has_ard(&c->kernel))
         return ST_OK;
     size_t *group = NULL;
@@ -296,6 +300,8 @@ enum status clustering_run(struct workspace *ws, struct dataset *d, const struct
         c->o.color = c->color;
         c->data = dataset_snapshot(d, err);
         rc = c->data ? ST_OK : ST_NOMEM;
+        if (rc == ST_OK)
+            c->data->layer = c->kernel.layer;
     }
     if (rc != ST_OK) {
         struct job tmp = { .arg = c };

@@ -24,7 +24,8 @@ enum { SHOW_ROWS = 20, SHOW_COLS = 12, SHOW_MAX = 1000, LEVELS_WARN = 1000,
 
 static const char *type_name(enum col_type t)
 {
-    return t == COL_REAL ? "real" : t == COL_CATEGORY ? "category" : "text";
+    static const char *const name[] = { "real", "category", "text", "sequence" };
+    return name[t];
 }
 
 static size_t target_col(const struct dataset *d)
@@ -50,19 +51,26 @@ static size_t encoded_inputs(const struct dataset *d)
 
 static void columns_words(const struct dataset *d, struct buf *out)
 {
-    size_t real = 0, cat = 0, wide = 0, other = 0;
+    size_t real = 0, cat = 0, wide = 0, other = 0, seq = 0;
 
     for (size_t i = 0; i < d->table->ncols; i++) {
         if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_CATEGORY) {
             cat++;
             wide += d->table->col[i].nlevels;
+        } else if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_SEQUENCE) {
+            const struct sequences *s = d->table->col[i].seq;
+            buf_printf(out, "%ssequence of %zu", seq++ ? ", " : "", s->shortest);
+            if (s->longest > s->shortest)
+                buf_printf(out, " to %zu", s->longest);
+            buf_printf(out, " letters (%s)", alphabet_name(s->kind));
         } else if (d->role[i] == ROLE_INPUT) {
             real++;
         } else if (d->role[i] != ROLE_TARGET) {
             other++;
         }
     }
-    buf_printf(out, "%zu real input%s", real, real == 1 ? "" : "s");
+    if (real || !seq)
+        buf_printf(out, "%s%zu real input%s", seq ? ", " : "", real, real == 1 ? "" : "s");
     if (cat)
         buf_printf(out, ", %zu categor%s (%zu columns one-hot)", cat, cat == 1 ? "y" : "ies", wide);
     if (other)
@@ -528,11 +536,8 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
             return;
         text_number(num, sizeof num, column_at(c, row));
         buf_puts(out, num);
-    } else if (c->type == COL_CATEGORY) {
-        if (c->code[row] != UINT32_MAX)
-            buf_puts(out, c->level[c->code[row]]);
-    } else if (c->text[row]) {
-        buf_puts(out, c->text[row]);
+    } else if (column_word(c, row)) {
+        buf_puts(out, column_word(c, row));
     }
 }
 
@@ -540,10 +545,8 @@ static void cell_json(const struct column *c, size_t row, struct rec *r)
 {
     if (c->type == COL_REAL)
         rec_num(r, c->name, column_at(c, row));
-    else if (c->type == COL_CATEGORY)
-        rec_str(r, c->name, c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]]);
     else
-        rec_str(r, c->name, c->text[row]);
+        rec_str(r, c->name, column_word(c, row));
 }
 
 /* Rows first..last, from 1. */
@@ -958,7 +961,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
 
 static enum status cmd_cols(struct workspace *ws, const struct args *a, struct err *err)
 {
-    static const char *const types[] = { "real", "category", "text" };
+    static const char *const types[] = { "real", "category", "text", "sequence" };
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *patterns = args_text(a, "columns"), *role = args_text(a, "role"),
                *type = args_text(a, "type"), *group = args_text(a, "group");
@@ -972,7 +975,7 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
         err_hint(err, "cols x1,x2* role=skip");
         return ST_USAGE;
     }
-    for (size_t i = 0; type && i < 3; i++)
+    for (size_t i = 0; type && i < 4; i++)
         if (!strcmp(type, types[i]))
             rc = dataset_set_type(d, patterns, (enum col_type)i, &retyped, err);
     for (size_t i = 0; role && rc == ST_OK && i <= ROLE_WEIGHT; i++)
@@ -1175,7 +1178,7 @@ const struct command cmd_data_rows[] = {
     { "cols", "data", "List columns; set role, type or group by pattern", "cols *",
       { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*" },
         { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL, "what it is for" },
-        { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text", NULL, "what its cells are" },
+        { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text|sequence", NULL, "what its cells are" },
         { "group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "inputs of one name share a lengthscale of "
           "kernel rbf(ard=group); none: of its own" } },
       CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols, NULL },

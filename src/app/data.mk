@@ -24,6 +24,8 @@ libapp_a_SOURCES += \
   src/app/parts.c \
   src/app/parts.h \
   src/app/scan_number.c \
+  src/app/sequence.c \
+  src/app/sequence.h \
   src/app/split.c \
   src/app/summary.c \
   src/app/table.c \

@@ -238,6 +238,32 @@ static enum status no_column(const struct table *t, const char *name, struct err
     return ST_NOT_FOUND;
 }
 
+static size_t sequence_column(const struct table *t)
+{
+    size_t j = 0;
+
+    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].missing == t->n))
+        j++;
+    return j;
+}
+
+/* Beside a sequence: a column with the name of a target, else the first of numbers after it. */
+static size_t likely_target(const struct table *t, size_t seq)
+{
+    static const char *const names[] = { "target", "y", "label", "score", "fitness", "value" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < t->ncols; j++)
+            if (t->col[j].type == COL_REAL && strcasecmp(t->col[j].name, names[i]) == 0)
+                return j;
+    for (size_t k = 1; k < t->ncols; k++) {
+        const size_t j = (seq + k) % t->ncols;
+        if (t->col[j].type == COL_REAL && t->col[j].missing < t->n)
+            return j;
+    }
+    return SIZE_MAX;
+}
+
 static enum status choose_target(struct dataset *d, const char *target, struct buf *notes,
                                  struct err *err)
 {
@@ -248,9 +274,10 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
         j = table_find(t, target);
         if (j == SIZE_MAX)
             return no_column(t, target, err);
-        if (t->col[j].type == COL_TEXT) {
-            err_set(err, ST_STATE, "column %s holds text: it cannot be the target",
-                    shown(target, name, sizeof name));
+        if (t->col[j].type == COL_TEXT || t->col[j].type == COL_SEQUENCE) {
+            err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
+                    shown(target, name, sizeof name),
+                    t->col[j].type == COL_TEXT ? "text" : "sequences");
             err_hint(err, "cols NAME type=real, when its words are numbers");
             return ST_STATE;
         }
@@ -262,6 +289,12 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
             buf_printf(notes, "note[target]: %zu columns were read as targets: the first, %s, is "
                        "predicted, the others are left out (cols NAME role=target)\n", t->targets,
                        shown(t->col[j].name, name, sizeof name));
+    } else if (sequence_column(t) < t->ncols) {
+        j = likely_target(t, sequence_column(t));
+        if (j == SIZE_MAX)
+            return ST_OK;
+        buf_printf(notes, "note[target]: the target is %s (cols NAME role=target)\n",
+                   shown(t->col[j].name, name, sizeof name));
     } else {
         while (j > 0 && (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP))
             j--;
@@ -273,6 +306,24 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
     }
     d->role[j] = ROLE_TARGET;
     return ST_OK;
+}
+
+/* Where there is a sequence it is the input: counts of mutations, barcodes and the like would leak
+ * what is to be learnt from it. */
+static void only_sequence(struct dataset *d, size_t seq, struct buf *notes)
+{
+    size_t n = 0;
+    char name[64];
+
+    for (size_t j = 0; j < d->table->ncols; j++) {
+        if (d->role[j] != ROLE_INPUT || j == seq)
+            continue;
+        d->role[j] = ROLE_SKIP;
+        buf_printf(notes, n++ ? ", %s" : "note[cols]: the sequence is the input; left out until cols "
+                   "NAME role=input: %s", shown(d->table->col[j].name, name, sizeof name));
+    }
+    if (n)
+        buf_putc(notes, '\n');
 }
 
 struct dataset *dataset_new(struct table *t, const char *name, const char *target, struct err *err)
@@ -294,6 +345,8 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
         default_role(d, j, &notes);
     if (rc == ST_OK)
         rc = choose_target(d, target, &notes, err);
+    if (rc == ST_OK && sequence_column(t) < t->ncols)
+        only_sequence(d, sequence_column(t), &notes);
     d->notes = buf_take(&notes);
     if (rc == ST_OK && d->notes == NULL)
         rc = err_nomem(err, 64, "a dataset");
@@ -329,7 +382,9 @@ size_t dataset_inputs(const struct dataset *d)
         const struct column *c = &d->table->col[j];
         if (d->role[j] != ROLE_INPUT)
             continue;
-        n += c->type == COL_CATEGORY ? c->nlevels : 1;
+        n += c->type == COL_CATEGORY   ? c->nlevels
+             : c->type == COL_SEQUENCE ? c->seq->longest
+                                       : 1;
         n += d->missing_flag && c->missing > 0;
     }
     return n;
@@ -402,6 +457,9 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
         err_hint(err, "cols NAME type=real");
         return ST_STATE;
     }
+    if (role == ROLE_TARGET && c->type == COL_SEQUENCE)
+        return err_set(err, ST_STATE, "column %s holds sequences: it can be no target",
+                       shown(c->name, name, sizeof name));
     if ((role != ROLE_INPUT && role != ROLE_TARGET) || c->type != COL_TEXT)
         return ST_OK;
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
@@ -431,7 +489,7 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
         if (!in[j] || d->role[j] == role)
             continue;
         if (role == ROLE_TARGET && before != SIZE_MAX)
-            d->role[before] = ROLE_INPUT;
+            d->role[before] = sequence_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
         if (role == ROLE_WEIGHT && weight != SIZE_MAX)
             d->role[weight] = ROLE_SKIP;
         d->role[j] = role;
@@ -558,6 +616,12 @@ static enum status convert(const struct table *t, size_t j, enum col_type type, 
     const struct column *c = &t->col[j];
     struct grow g = { .type = type };
     struct buf cell = { 0 };
+    char name[64];
+    if (type == COL_SEQUENCE && c->type != COL_REAL)
+        return sequence_make(t, j, to, err);
+    if (type == COL_SEQUENCE)
+        return err_named(err, ST_STATE, "cell", "column %s holds numbers: no sequences",
+                         shown(c->name, name, sizeof name));
     enum status rc = grow_reserve(&g, t->n + 1, err);
     for (size_t i = 0; i < t->n && rc == ST_OK; i++) {
         buf_clear(&cell);

@@ -4,6 +4,7 @@
 #define GPDESK_DATASET_H
 
 #include "app/table.h"
+#include "compute/kernel.h"
 #include "compute/source.h"
 
 /* ROLE_WEIGHT: the noise variance of a row is noise^2 over the cell. */
@@ -29,6 +30,8 @@ struct dataset {
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
     struct split split;
+    /* What the kernel in use makes of a sequence; set in a job's snapshot, before encoding_fit. */
+    struct kernel_layer layer;
     char *notes;         /* what dataset_new decided: lines "note[name]: text", "warning[...]" */
 };
 /* Takes a reference on the table. target NULL: the last column, or the last one of numbers when
@@ -66,19 +69,32 @@ enum status split_folds(struct dataset *, size_t k, uint64_t seed, struct err *)
 enum status split_column(struct dataset *, const char *path, const char *column, struct err *);
 void split_none(struct dataset *);
 
-/* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names. */
-enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING };
+/* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names.
+ *
+ * A sequence becomes what the kernel reads: letters at the positions that vary (ENC_LETTER), largest
+ * values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h): then it is
+ * the only input, col is NULL and d is 1 and the length of the longest. */
+enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_LETTER, ENC_FILTER };
 struct enc_col {
     char *column;             /* source column's name */
-    enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing */
-    char *level;              /* ENC_LEVEL */
+    enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing; 1
+                               * where the sequence has the letter at the position; a filter's value */
+    char *level;              /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V" */
     double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
     double fill;              /* missing becomes this before scaling */
     double limit;             /* encoded values are cut to -limit..limit; 0: never */
     bool constant;            /* nearly constant on training rows: always encoded as 0 */
 };
+struct enc_sequence {
+    char *column;             /* NULL: no filters and no windows */
+    char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
+    struct kernel_layer layer; /* LAYER_CONV or LAYER_FASTCONV, with channels */
+    uint64_t seed;            /* of the filters */
+    size_t inputs;            /* windows: numbers of a row of symbols in training */
+};
 struct encoding {
     size_t d; struct enc_col *col;
+    struct enc_sequence seq;
     char *target; enum y_scale yscale;
     char *weight;             /* column of the rows' weights; NULL: all 1 */
     double ymean, ysd;        /* of y, or of log y */

@@ -14,7 +14,9 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
+#include "compute/fastconv.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +43,8 @@ static const char *shown(const char *name, char *out, size_t len)
 /* Bytes from one row of a column to the next. */
 static size_t row_bytes(const struct column *c)
 {
+    if (c->type == COL_SEQUENCE)
+        return c->seq->longest / 2 + sizeof *c->seq->at;
     return c->in != NULL ? numbers_stride(c->in) : c->type == COL_CATEGORY ? sizeof *c->code
                                                                           : sizeof *c->v;
 }
@@ -79,9 +83,7 @@ static enum status still_there(const struct table *t, size_t first, size_t last,
 
 static bool cell_missing(const struct column *c, size_t row)
 {
-    return c->type == COL_REAL       ? isnan(column_at(c, row))
-           : c->type == COL_CATEGORY ? c->code[row] == UINT32_MAX
-                                     : c->text[row] == NULL;
+    return c->type == COL_REAL ? isnan(column_at(c, row)) : column_word(c, row) == NULL;
 }
 
 /* ---- life ---- */
@@ -95,6 +97,7 @@ void encoding_free(struct encoding *e)
     free(e->col);
     free(e->target);
     free(e->weight);
+    free(e->seq.column);
     *e = (struct encoding){ 0 };
 }
 
@@ -103,10 +106,12 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     *dst = *src;
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
-    dst->col = mem_calloc(src->d, sizeof *dst->col, "an encoding", err);
-    bool good = dst->col != NULL && (src->target == NULL || dst->target != NULL) &&
+    dst->seq.column = src->seq.column != NULL ? mem_strdup(src->seq.column, err) : NULL;
+    dst->col = src->col != NULL ? mem_calloc(src->d, sizeof *dst->col, "an encoding", err) : NULL;
+    bool good = (dst->col != NULL || src->col == NULL) &&
+                (src->seq.column == NULL || dst->seq.column != NULL) && (src->target == NULL || dst->target != NULL) &&
                 (src->weight == NULL || dst->weight != NULL);
-    for (size_t j = 0; j < src->d && good; j++) {
+    for (size_t j = 0; src->col != NULL && j < src->d && good; j++) {
         dst->col[j] = src->col[j];
         dst->col[j].level = NULL;
         dst->col[j].column = mem_strdup(src->col[j].column, err);
@@ -394,6 +399,58 @@ static enum status missing_error(const struct table *t, size_t col, size_t row, 
     return ST_STATE;
 }
 
+/* Its word's length; *word NULL where it is missing. */
+static size_t letters_of(const struct column *c, size_t row, const char **word)
+{
+    size_t len = 0;
+
+    if (c->type == COL_SEQUENCE) {
+        *word = sequence_at(c->seq, row, &len);
+        return len;
+    }
+    *word = column_word(c, row);
+    return *word != NULL ? strlen(*word) : 0;
+}
+
+static enum status too_short(const struct table *t, const struct column *c, size_t row, size_t width,
+                             struct err *err)
+{
+    char name[64];
+    const char *s, *id = NULL;
+    const size_t len = letters_of(c, row, &s);
+
+    for (size_t j = 0; id == NULL && j < t->ncols; j++) /* a record's own name, where it has one */
+        if (t->col[j].type == COL_TEXT)
+            id = column_word(&t->col[j], row);
+    err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the sequence has %zu letters, a window %zu",
+              row + 1, id != NULL ? " (" : "", id != NULL ? shown(id, name, sizeof name) : "",
+              id != NULL ? ")" : "", len, width);
+    err_hint(err, "kernel conv(rbf,width=%zu)  |  missing drop", len > 0 ? len : 1);
+    return ST_STATE;
+}
+
+/* Sequences that are missing or have no window: there is no mean of these. */
+static enum status lost_sequences(struct fitting *f, const struct column *c, const size_t *train, size_t n,
+                                  bool *drop)
+{
+    const size_t least = f->d->layer.kind != LAYER_NONE ? f->d->layer.width : 1;
+    size_t lost = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *s;
+        if (letters_of(c, train[i], &s) >= least)
+            continue;
+        if (f->d->missing != MISSING_DROP)
+            return too_short(f->d->table, c, train[i], least, f->err);
+        drop[i] = true;
+        lost++;
+    }
+    if (lost > 0 && least > 1)
+        buf_printf(f->notes, "note[short]: %zu training sequences are shorter than a window of %zu\n", lost,
+                   least);
+    return ST_OK;
+}
+
 /* Training rows without those that the policy drops. */
 static enum status choose_rows(struct fitting *f, const size_t *train, size_t n, size_t target)
 {
@@ -404,6 +461,10 @@ static enum status choose_rows(struct fitting *f, const size_t *train, size_t n,
     enum status rc = f->rows == NULL || drop == NULL ? ST_NOMEM : ST_OK;
     for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
         const struct column *c = &t->col[j];
+        if (d->role[j] == ROLE_INPUT && c->type == COL_SEQUENCE) {
+            rc = lost_sequences(f, c, train, n, drop);
+            continue;
+        }
         if ((d->role[j] != ROLE_INPUT && j != target &&
              (d->role[j] != ROLE_WEIGHT || d->missing != MISSING_DROP)) || c->missing == 0)
             continue;
@@ -446,15 +507,201 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
     return ST_STATE;
 }
 
+/* ---- sequences ---- */
+
+/* One-hot of the letters that occur at each position; positions that do not vary tell nothing and are
+ * left out.  Beyond the end of a sequence there is no letter. */
+static enum status fit_letters(struct fitting *f, const struct column *c)
+{
+    const size_t longest = c->seq->longest;
+    size_t (*count)[256] = mem_calloc(longest, sizeof *count, "letters by position", f->err);
+    size_t varying = 0, short_rows = 0, was = f->e->d;
+
+    if (count == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < f->n; i++) {
+        const char *s;
+        const size_t len = letters_of(c, f->rows[i], &s);
+        for (size_t p = 0; p < len; p++)
+            count[p][(unsigned char)s[p]]++;
+        short_rows += len < longest;
+        step_used(f->rows, i, row_bytes(c));
+    }
+    enum status rc = ST_OK;
+    for (size_t p = 0; p < longest && rc == ST_OK; p++) {
+        size_t seen = 0, first = 0;
+        for (size_t k = 1; k < 256; k++)
+            if (count[p][k] > 0 && seen++ == 0)
+                first = k;
+        if (seen == 0 || (seen == 1 && count[p][first] == f->n))
+            continue;
+        varying++;
+        for (size_t k = 1; k < 256 && rc == ST_OK; k++) {
+            char word[32];
+            if (count[p][k] == 0)
+                continue;
+            snprintf(word, sizeof word, "%zu%c", p + 1, (char)k);
+            struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_LETTER, f->err);
+            if (e == NULL || (e->level = mem_strdup(word, f->err)) == NULL)
+                rc = ST_NOMEM;
+        }
+    }
+    free(count);
+    if (rc != ST_OK)
+        return rc;
+    char name[64];
+    shown(c->name, name, sizeof name);
+    if (f->e->d == was)
+        return err_named(f->err, ST_STATE, "inputs", "all training rows have the same sequence %s", name);
+    buf_printf(f->notes, "note[letters]: %zu of %zu positions of %s vary: %zu inputs, one for each letter "
+               "that occurs there\n", varying, longest, name, f->e->d - was);
+    if (short_rows > 0)
+        buf_printf(f->notes, "warning[lengths]: %zu of %zu training sequences are shorter than %zu: they are "
+                   "aligned at their first letter, and have none beyond their last (kernel conv(rbf) "
+                   "compares windows instead)\n", short_rows, f->n, longest);
+    return ST_OK;
+}
+
+/* What windows and filters read of the column. */
+static enum status fit_alphabet(struct fitting *f, const struct column *c)
+{
+    struct enc_sequence *s = &f->e->seq;
+
+    s->column = mem_strdup(c->name, f->err);
+    s->layer = f->d->layer;
+    s->layer.symbols = true;
+    s->layer.channels = alphabet_channels(c->seq->kind, c->seq->order);
+    memcpy(s->order, c->seq->order, sizeof s->order);
+    s->layer.positions = c->seq->longest;
+    s->seed = 0;
+    return s->column != NULL ? ST_OK : ST_NOMEM;
+}
+
+/* The letters of a row as symbols: source.h. */
+static void symbols_of(const uint8_t code[256], const char *s, size_t len, size_t room, double *x)
+{
+    if (len > room)
+        len = room;
+    x[0] = (double)len;
+    for (size_t p = 0; p < len; p++)
+        x[1 + p] = (double)code[(unsigned char)s[p]];
+    memset(x + 1 + len, 0, (room - len) * sizeof *x);
+}
+
+/* Means and deviations of the filters' values over the training rows. */
+static enum status fit_filters(struct fitting *f, const struct column *c)
+{
+    enum status rc = fit_alphabet(f, c);
+    const struct enc_sequence *s = &f->e->seq;
+    const size_t F = s->layer.filters, room = c->seq->longest;
+    struct fastconv *conv = rc == ST_OK ? fastconv_new(&s->layer, s->seed, f->err) : NULL;
+    double *x = conv ? mem_calloc(room + 1, sizeof *x, "a sequence", f->err) : NULL;
+    double *phi = x ? mem_calloc(4 * F, sizeof *phi, "filters", f->err) : NULL;
+    double *mean = phi ? phi + F : NULL, *square = phi ? mean + F : NULL, *first = phi ? square + F : NULL;
+    uint8_t code[256];
+
+    if (phi == NULL)
+        rc = ST_NOMEM;
+    alphabet_codes(s->order, s->layer.channels, code);
+    for (size_t i = 0; i < f->n && rc == ST_OK; i++) { /* moments around the first row's values */
+        const char *w;
+        const size_t len = letters_of(c, f->rows[i], &w);
+        symbols_of(code, w, len, room, x);
+        if (i == 0)
+            rc = fastconv_refer(conv, x, f->err);
+        if (rc == ST_OK)
+            rc = fastconv_row(conv, x, phi, f->err);
+        for (size_t j = 0; j < F && rc == ST_OK; j++) {
+            if (i == 0)
+                first[j] = phi[j];
+            mean[j] += phi[j] - first[j];
+            square[j] += (phi[j] - first[j]) * (phi[j] - first[j]);
+        }
+        step_used(f->rows, i, row_bytes(c));
+    }
+    size_t dead = 0;
+    for (size_t j = 0; j < F && rc == ST_OK; j++) {
+        struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_FILTER, f->err);
+        if (e == NULL) {
+            rc = ST_NOMEM;
+            break;
+        }
+        const double m = mean[j] / (double)f->n, v = square[j] / (double)f->n - m * m;
+        e->mean = e->fill = first[j] + m;
+        e->constant = !(v > 1e-12 * (1.0 + e->mean * e->mean));
+        e->sd = e->constant ? 1.0 : sqrt(v);
+        e->limit = CUT_FACTOR * 10.0;
+        dead += e->constant;
+    }
+    free(phi);
+    free(x);
+    fastconv_free(conv);
+    if (rc == ST_OK && dead == F)
+        return err_named(f->err, ST_STATE, "inputs", "no filter tells the training rows apart: all have the "
+                         "same sequence");
+    if (rc == ST_OK && dead > 0)
+        buf_printf(f->notes, "note[filters]: %zu of %zu filters have one value on all training rows and count "
+                   "as 0\n", dead, F);
+    return rc;
+}
+
+/* A row of symbols, for kernels over windows: the sequence is the one input. */
+static enum status fit_windows(struct fitting *f, const struct column *c)
+{
+    char name[64];
+
+    for (size_t j = 0; j < f->d->table->ncols; j++)
+        if (f->d->role[j] == ROLE_INPUT && &f->d->table->col[j] != c) {
+            err_named(f->err, ST_STATE, "inputs", "conv reads one sequence and no other input: %s is one",
+                      shown(f->d->table->col[j].name, name, sizeof name));
+            err_hint(f->err, "cols %.60s role=skip  |  fastconv(rbf,width=9)  reads both",
+                     f->d->table->col[j].name);
+            return ST_STATE;
+        }
+    const enum status rc = fit_alphabet(f, c);
+    f->e->d = f->e->seq.inputs = 1 + c->seq->longest;
+    return rc;
+}
+
+static enum status fit_sequence(struct fitting *f, const struct column *c)
+{
+    switch (f->d->layer.kind) {
+    case LAYER_CONV: return fit_windows(f, c);
+    case LAYER_FASTCONV: return fit_filters(f, c);
+    case LAYER_NONE: break;
+    }
+    return fit_letters(f, c);
+}
+
+/* The kernel reads a sequence: is there one, and one only? */
+static enum status check_sequence(const struct dataset *d, struct err *err)
+{
+    size_t n = 0;
+
+    for (size_t j = 0; j < d->table->ncols; j++)
+        n += d->role[j] == ROLE_INPUT && d->table->col[j].type == COL_SEQUENCE;
+    if (d->layer.kind == LAYER_NONE || n == 1)
+        return ST_OK;
+    err_named(err, ST_STATE, "sequence", n == 0 ? "the kernel reads a sequence, and no input is one"
+                                                : "the kernel reads one sequence: several inputs are");
+    err_hint(err, n == 0 ? "cols NAME type=sequence  |  kernel rbf" : "cols NAME role=skip");
+    return ST_STATE;
+}
+
 static enum status fit_columns(struct fitting *f)
 {
     const struct dataset *d = f->d;
+    enum status checked = check_sequence(d, f->err);
+    if (checked != ST_OK)
+        return checked;
     for (size_t j = 0; j < d->table->ncols; j++) {
         const struct column *c = &d->table->col[j];
         if (d->role[j] != ROLE_INPUT || c->type == COL_TEXT)
             continue;
-        enum status rc = c->type == COL_REAL ? fit_real(f, c) : fit_category(f, c);
-        if (rc == ST_OK && d->missing_flag &&
+        enum status rc = c->type == COL_REAL       ? fit_real(f, c)
+                         : c->type == COL_SEQUENCE ? fit_sequence(f, c)
+                                                   : fit_category(f, c);
+        if (rc == ST_OK && d->missing_flag && c->type != COL_SEQUENCE &&
             (d->missing == MISSING_MEAN || d->missing == MISSING_MEDIAN))
             rc = fit_flag(f, c);
         if (rc != ST_OK)
@@ -518,6 +765,12 @@ struct group {
     size_t first, n;        /* of its numbers or levels in the encoding; n == 0: only a flag */
     size_t flag;            /* its ENC_MISSING; SIZE_MAX: none */
     bool levels;
+    enum enc_kind kind;     /* of its numbers; sequences: */
+    bool windows;           /* the row of symbols itself, of `room` letters */
+    size_t room, *position; /* ENC_LETTER: of each, from 0, and its letter */
+    unsigned char *letter;
+    uint8_t code[256];
+    struct fastconv *conv;  /* ENC_FILTER */
     uint32_t *to;           /* table code -> level of the encoding; UINT32_MAX: never seen */
     double *value;          /* levels as numbers, when the table has numbers there */
 };
@@ -575,11 +828,70 @@ static enum status map_levels(const struct encoding *e, struct group *g, struct 
     return ST_OK;
 }
 
-/* likely: where the column stands when the tables agree; a wide one is then not searched. */
-static enum status map_group(const struct encoding *e, const struct table *t, size_t likely,
-                             struct group *g, struct err *err)
+static enum status map_letters(const struct encoding *e, struct group *g, struct err *err)
 {
-    const char *column = e->col[g->first].column;
+    g->position = mem_calloc(g->n, sizeof *g->position, "letters", err);
+    g->letter = mem_calloc(g->n, 1, "letters", err);
+    if (g->position == NULL || g->letter == NULL)
+        return ST_NOMEM;
+    for (size_t k = 0; k < g->n; k++) {
+        char *end;
+        g->position[k] = strtoul(e->col[g->first + k].level, &end, 10) - 1;
+        g->letter[k] = (unsigned char)*end;
+    }
+    return ST_OK;
+}
+
+/* The longest word among some rows of a column (NULL: all). */
+static size_t longest_of(const struct column *c, const size_t *rows, size_t n)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *s;
+        const size_t len = letters_of(c, rows != NULL ? rows[i] : i, &s);
+        most = len > most ? len : most;
+    }
+    return most;
+}
+
+static enum status map_sequence(const struct encoding *e, const struct table *t, const size_t *rows,
+                                size_t n, struct group *g, struct err *err)
+{
+    char name[64];
+
+    if (g->c->type == COL_REAL) {
+        err_named(err, ST_STATE, "column", "column %s holds numbers here but sequences in the training data",
+                  shown(g->c->name, name, sizeof name));
+        return ST_STATE;
+    }
+    (void)t;
+    if (g->kind == ENC_LETTER)
+        return map_letters(e, g, err);
+    alphabet_codes(e->seq.order, e->seq.layer.channels, g->code);
+    g->room = longest_of(g->c, rows, n);
+    if (g->windows) {
+        g->room = g->room < e->d - 1 ? e->d - 1 : g->room;
+        return ST_OK;
+    }
+    g->conv = fastconv_new(&e->seq.layer, e->seq.seed, err);
+    double *x = g->conv != NULL ? mem_calloc(g->room + 1, sizeof *x, "a sequence", err) : NULL;
+    enum status rc = x != NULL ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK && n > 0) {
+        const char *s;
+        const size_t len = letters_of(g->c, rows != NULL ? rows[0] : 0, &s);
+        symbols_of(g->code, s, len, g->room, x);
+        rc = fastconv_refer(g->conv, x, err);
+    }
+    free(x);
+    return rc;
+}
+
+/* likely: where the column stands when the tables agree; a wide one is then not searched. */
+static enum status map_group(const struct encoding *e, const struct table *t, const size_t *rows,
+                             size_t n, size_t likely, struct group *g, struct err *err)
+{
+    const char *column = g->windows ? e->seq.column : e->col[g->first].column;
     char name[64];
     g->col = likely < t->ncols && strcmp(t->col[likely].name, column) == 0
                  ? likely : table_find(t, column);
@@ -590,6 +902,8 @@ static enum status map_group(const struct encoding *e, const struct table *t, si
         return ST_STATE;
     }
     g->c = &t->col[g->col];
+    if (g->windows || g->kind == ENC_LETTER || g->kind == ENC_FILTER)
+        return map_sequence(e, t, rows, n, g, err);
     if (g->levels)
         return map_levels(e, g, err);
     if (g->c->type == COL_REAL || g->n == 0 || g->c->missing == t->n)
@@ -605,19 +919,30 @@ static void free_groups(struct group *g, size_t n)
     for (size_t k = 0; g != NULL && k < n; k++) {
         free(g[k].to);
         free(g[k].value);
+        free(g[k].position);
+        free(g[k].letter);
+        fastconv_free(g[k].conv);
     }
     free(g);
 }
 
-static enum status make_groups(const struct encoding *e, const struct table *t,
-                               struct group **out, size_t *n, struct err *err)
+static enum status make_groups(const struct encoding *e, const struct table *t, const size_t *rows,
+                               size_t nrows, struct group **out, size_t *n, struct err *err)
 {
-    struct group *g = mem_calloc(e->d + 1, sizeof *g, "an encoding", err);
+    const size_t d = e->col != NULL ? e->d : 0;
+    size_t runs = 1; /* of columns of one name */
+    for (size_t j = 1; j < d; j++)
+        runs += strcmp(e->col[j].column, e->col[j - 1].column) != 0;
+    struct group *g = mem_calloc(runs, sizeof *g, "an encoding", err);
     if (g == NULL)
         return ST_NOMEM;
     *n = 0;
     enum status rc = ST_OK;
-    for (size_t j = 0; j < e->d && rc == ST_OK;) {
+    if (e->col == NULL) {
+        g[(*n)++] = (struct group){ .flag = SIZE_MAX, .windows = true };
+        rc = map_group(e, t, rows, nrows, 0, g, err);
+    }
+    for (size_t j = 0; j < d && rc == ST_OK;) {
         struct group *k = &g[(*n)++];
         *k = (struct group){ .first = j, .flag = SIZE_MAX };
         const char *column = e->col[j].column;
@@ -627,9 +952,10 @@ static enum status make_groups(const struct encoding *e, const struct table *t,
             else
                 k->n++;
             k->levels |= e->col[j].kind == ENC_LEVEL;
+            k->kind = e->col[j].kind != ENC_MISSING ? e->col[j].kind : k->kind;
             j++;
         }
-        rc = map_group(e, t, *n > 1 ? g[*n - 2].col + 1 : 0, k, err);
+        rc = map_group(e, t, rows, nrows, *n > 1 ? g[*n - 2].col + 1 : 0, k, err);
     }
     if (rc != ST_OK) {
         free_groups(g, *n);
@@ -651,9 +977,42 @@ static double encode_one(const struct enc_col *c, double x, size_t *cut)
     return z;
 }
 
-static void encode_cell(const struct encoding *e, const struct group *g, size_t row, double *x,
-                        size_t *cut)
+/* A sequence: x is the row's numbers from its first on. */
+static enum status encode_sequence(const struct encoding *e, const struct group *g, size_t row, double *x,
+                                   size_t *cut, struct err *err)
 {
+    const char *s;
+    const size_t len = letters_of(g->c, row, &s);
+
+    if (g->windows) {
+        symbols_of(g->code, s, len, g->room, x);
+        return ST_OK;
+    }
+    for (size_t k = 0; g->kind == ENC_LETTER && k < g->n; k++) {
+        const size_t p = g->position[k];
+        const bool has = p < len && ((unsigned char)s[p] == g->letter[k] ||
+                                     (g->c->type != COL_SEQUENCE &&
+                                      toupper((unsigned char)s[p]) == g->letter[k]));
+        x[g->first + k] = encode_one(&e->col[g->first + k], has ? 1.0 : 0.0, cut);
+    }
+    if (g->kind == ENC_LETTER)
+        return ST_OK;
+    double *w = mem_calloc(g->room + 1, sizeof *w, "a sequence", err);
+    if (w == NULL)
+        return ST_NOMEM;
+    symbols_of(g->code, s, len, g->room, w);
+    const enum status rc = fastconv_row(g->conv, w, x + g->first, err);
+    for (size_t k = 0; k < g->n; k++)
+        x[g->first + k] = encode_one(&e->col[g->first + k], x[g->first + k], cut);
+    free(w);
+    return rc;
+}
+
+static enum status encode_cell(const struct encoding *e, const struct group *g, size_t row, double *x,
+                               size_t *cut, struct err *err)
+{
+    if (g->windows || g->kind == ENC_LETTER || g->kind == ENC_FILTER)
+        return encode_sequence(e, g, row, x, cut, err);
     bool missing = cell_missing(g->c, row);
     size_t level = g->levels && !missing ? level_of(e, g, row) : SIZE_MAX;
     missing = missing || (g->levels && level == SIZE_MAX);
@@ -664,6 +1023,7 @@ static void encode_cell(const struct encoding *e, const struct group *g, size_t 
     }
     if (g->flag != SIZE_MAX)
         x[g->flag] = encode_one(&e->col[g->flag], missing ? 1.0 : 0.0, cut);
+    return ST_OK;
 }
 
 /* From one row of the table to the next, of all columns that are read. */
@@ -709,6 +1069,17 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
         if (i > 0 && i % PIECE == 0)
             spill_used(rows != NULL ? touched(rows + i - PIECE, PIECE, width) : PIECE * width);
         for (size_t k = 0; k < ng; k++) {
+            const bool seq = g[k].windows || g[k].kind == ENC_LETTER || g[k].kind == ENC_FILTER;
+            const size_t least = seq && e->seq.column != NULL ? e->seq.layer.width : 1;
+            const char *s;
+            if (seq && letters_of(g[k].c, row, &s) < least) { /* there is no mean of sequences */
+                if (e->missing != MISSING_DROP)
+                    return too_short(t, g[k].c, row, least, err);
+                out->missing_cells++;
+                drop = true;
+            }
+            if (seq)
+                continue;
             bool missing = cell_missing(g[k].c, row);
             bool unseen = !missing && g[k].levels && level_of(e, &g[k], row) == SIZE_MAX;
             if (!missing && !unseen)
@@ -791,8 +1162,12 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
     for (size_t a = r0, b; a < r1; a = b) {
         b = a + PIECE < r1 ? a + PIECE : r1;
         for (size_t k = 0; k < e->ngroup; k++)
-            for (size_t i = a; i < b; i++)
-                encode_cell(e->enc, &e->group[k], e->row[i], x + (i - r0) * s->d, &cut);
+            for (size_t i = a; i < b; i++) {
+                const enum status rc = encode_cell(e->enc, &e->group[k], e->row[i],
+                                                   x + (i - r0) * s->d, &cut, err);
+                if (rc != ST_OK)
+                    return rc;
+            }
         spill_used(touched(e->row + a, b - a, groups_bytes(e->group, e->ngroup)));
         const size_t p = e->row[a], q = e->row[b - 1];
         const enum status rc = spill_cut() != e->table->cuts || p / CHECK_ROWS != q / CHECK_ROWS ||
@@ -805,11 +1180,18 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
     return ST_OK;
 }
 
+/* Rows of letters are quickly made again, and would take far more room than the letters. */
+static bool made_anew(const struct encoding *e)
+{
+    return e->col == NULL || (e->d > 256 && e->col[0].kind == ENC_LETTER) ||
+           (e->d > 256 && e->col[e->d - 1].kind == ENC_LETTER);
+}
+
 static enum status make_room(const struct encoding *e, size_t n, struct encoded *out,
                              struct err *err)
 {
     double bytes = (double)n * (double)e->d * sizeof(double);
-    if (bytes > 0.9 * (double)mem_physical() && spill_fits(bytes)) {
+    if (bytes > 0.9 * (double)mem_physical() && spill_fits(bytes) && !made_anew(e)) {
         char need[32], have[32];
         mem_format(need, sizeof need, bytes);
         mem_format(have, sizeof have, (double)mem_physical());
@@ -825,7 +1207,9 @@ static enum status make_room(const struct encoding *e, size_t n, struct encoded 
 static enum status fill_matrix(const struct encoding *e, const struct group *g, size_t ng,
                                struct encoded *out, struct err *err)
 {
-    const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double));
+    const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double)) && !made_anew(e);
+    if (e->col == NULL) /* nothing to count */
+        return ST_OK;
     double *block = keep ? NULL : mem_calloc(PIECE * e->d, sizeof *block, "encoded inputs", err);
     out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
     if (out->x == NULL && block == NULL)
@@ -835,7 +1219,10 @@ static enum status fill_matrix(const struct encoding *e, const struct group *g, 
         double *x = keep ? out->x + r0 * e->d : block;
         for (size_t k = 0; k < ng; k++)
             for (size_t i = r0; i < r1; i++)
-                encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut);
+                if (encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut, err) != ST_OK) {
+                    free(block);
+                    return ST_NOMEM;
+                }
         spill_used(touched(out->row + r0, r1 - r0, groups_bytes(g, ng)));
     }
     free(block);
@@ -854,7 +1241,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     struct group *g = NULL;
     enum status rc = n > 0 ? still_there(t, 0, t->n - 1, err) : ST_OK;
     if (rc == ST_OK)
-        rc = make_groups(e, t, &g, &ng, err);
+        rc = make_groups(e, t, rows, n, &g, &ng, err);
     if (rc == ST_OK && y != NULL && y->type != COL_REAL) {
         char name[64];
         rc = err_named(err, ST_STATE, "column", "the target %s holds words here",
@@ -878,6 +1265,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc == ST_OK && n > 0)
         rc = still_there(t, 0, t->n - 1, err);
     out->table = t;
+    const size_t room = rc == ST_OK && e->col == NULL ? g[0].room : 0;
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
         out->group = g;
@@ -888,8 +1276,10 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc != ST_OK)
         encoded_free(out);
     else
-        out->base = (struct source){ .n = out->n, .d = e->d, .rows = encoded_rows,
-                                     .row_scale = out->row_scale };
+        out->base = (struct source){ .n = out->n, .d = e->col != NULL ? e->d : 1 + room,
+                                     .rows = encoded_rows, .row_scale = out->row_scale,
+                                     .row = e->col != NULL ? ROW_FLAT : ROW_SYMBOLS,
+                                     .channels = e->col != NULL ? 0 : e->seq.layer.channels };
     return rc;
 }
 

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_word[] = { "real", "level", "missing" };
+static const char *const kind_word[] = { "real", "level", "missing", "letter",
+                                       "filter" };
 static const char *const yscale_word[] = { "standard", "log", "none" };
 static const char *const missing_word[] = { "error", "mean", "median", "drop" };
 
@@ -53,6 +54,27 @@ static void write_number(struct buf *b, const char *key, double x)
     buf_json_double(b, x);
 }
 
+static const char *const layer_word[] = { "none", "conv", "fastconv" };
+
+/* The kernel itself says the rest: average, lengthscale. */
+static void write_sequence(struct buf *b, const struct encoding *e)
+{
+    const struct enc_sequence *s = &e->seq;
+
+    buf_puts(b, ",\"sequence\":{\"column\":");
+    write_string(b, s->column);
+    buf_puts(b, ",\"alphabet\":");
+    write_string(b, s->order);
+    buf_printf(b, ",\"layer\":\"%s\"", layer_word[s->layer.kind]);
+    write_number(b, "width", (double)s->layer.width);
+    write_number(b, "filters", (double)s->layer.filters);
+    write_number(b, "channels", (double)s->layer.channels);
+    write_number(b, "positions", (double)s->layer.positions);
+    write_number(b, "seed", (double)s->seed);
+    write_number(b, "inputs", (double)s->inputs);
+    buf_putc(b, '}');
+}
+
 char *encoding_to_json(const struct encoding *e, struct err *err)
 {
     struct buf b = { 0 };
@@ -69,8 +91,10 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
                missing_word[e->missing]);
     write_number(&b, "ymean", e->ymean);
     write_number(&b, "ysd", e->ysd);
+    if (e->seq.column != NULL)
+        write_sequence(&b, e);
     buf_puts(&b, ",\"columns\":[");
-    for (size_t j = 0; j < e->d; j++) {
+    for (size_t j = 0; e->col != NULL && j < e->d; j++) {
         const struct enc_col *c = &e->col[j];
         buf_puts(&b, j > 0 ? ",{\"column\":" : "{\"column\":");
         write_string(&b, c->column);
@@ -273,7 +297,7 @@ static enum status column_member(struct reader *r, const char *key, void *into)
     if (strcmp(key, "level") == 0 && c->level == NULL)
         return take_string(r, &c->level);
     if (strcmp(key, "kind") == 0) {
-        enum status rc = take_word(r, kind_word, 3, &k);
+        enum status rc = take_word(r, kind_word, sizeof kind_word / sizeof *kind_word, &k);
         c->kind = rc == ST_OK ? (enum enc_kind)k : ENC_REAL;
         return rc;
     }
@@ -287,6 +311,67 @@ static enum status column_member(struct reader *r, const char *key, void *into)
         return take_number(r, &c->limit);
     if (strcmp(key, "constant") == 0)
         return take_bool(r, &c->constant);
+    return wrong(r, "an unknown or repeated member");
+}
+
+/* "39V": a position from 1, one letter. */
+static bool letter_word(const char *s)
+{
+    const size_t digits = strspn(s, "0123456789");
+
+    return digits > 0 && digits < 10 && *s != '0' && s[digits] != '\0' && s[digits + 1] == '\0';
+}
+
+static enum status take_count(struct reader *r, double most, size_t *n)
+{
+    double x = 0.0;
+    const enum status rc = take_number(r, &x);
+
+    if (rc == ST_OK && !(x >= 0.0 && x <= most && x == floor(x)))
+        return wrong(r, "a whole number was expected");
+    *n = (size_t)x;
+    return rc;
+}
+
+static enum status sequence_member(struct reader *r, const char *key, void *into)
+{
+    struct encoding *e = into;
+    struct enc_sequence *s = &e->seq;
+    char *order = NULL;
+    size_t seed = 0;
+    unsigned k = 0;
+
+    if (strcmp(key, "column") == 0 && s->column == NULL)
+        return take_string(r, &s->column);
+    if (strcmp(key, "alphabet") == 0) {
+        enum status rc = take_string(r, &order);
+        if (rc == ST_OK && strlen(order) > SEQUENCE_LETTERS_MOST)
+            rc = wrong(r, "an alphabet is too long");
+        if (rc == ST_OK)
+            strcpy(s->order, order);
+        free(order);
+        return rc;
+    }
+    if (strcmp(key, "layer") == 0) {
+        const enum status rc = take_word(r, layer_word, 3, &k);
+        s->layer.kind = rc == ST_OK ? (enum kernel_layer_kind)k : LAYER_NONE;
+        return rc;
+    }
+    if (strcmp(key, "width") == 0)
+        return take_count(r, KERNEL_WIDTH_MOST, &s->layer.width);
+    if (strcmp(key, "filters") == 0)
+        return take_count(r, KERNEL_FILTERS_MOST, &s->layer.filters);
+    if (strcmp(key, "channels") == 0)
+        return take_count(r, SEQUENCE_LETTERS_MOST + 1, &s->layer.channels);
+    if (strcmp(key, "positions") == 0)
+        return take_count(r, 1e9, &s->layer.positions);
+    if (strcmp(key, "seed") == 0) {
+        const enum status rc = take_count(r, 9e15, &seed);
+        s->seed = seed;
+        return rc;
+    }
+    if (strcmp(key, "inputs") == 0)
+        return take_count(r, 1e9, &e->seq.inputs);
     return wrong(r, "an unknown or repeated member");
 }
 
@@ -308,7 +393,9 @@ static enum status take_columns(struct reader *r, struct encoding *e)
         rc = take_object(r, column_member, c);
         if (rc != ST_OK)
             return rc;
-        if (c->column == NULL || (c->kind == ENC_LEVEL) != (c->level != NULL) || !(c->sd > 0.0) ||
+        if (c->column == NULL ||
+            (c->kind == ENC_LEVEL || c->kind == ENC_LETTER) != (c->level != NULL) ||
+            (c->kind == ENC_LETTER && !letter_word(c->level)) || !(c->sd > 0.0) ||
             c->limit < 0.0)
             return wrong(r, "a column is incomplete");
     }
@@ -345,15 +432,48 @@ static enum status encoding_member(struct reader *r, const char *key, void *into
         return take_number(r, &e->ysd);
     if (strcmp(key, "columns") == 0)
         return take_columns(r, e);
+    if (strcmp(key, "sequence") == 0 && e->seq.column == NULL)
+        return take_object(r, sequence_member, e);
     return wrong(r, "an unknown or repeated member");
+}
+
+/* Windows read a row of symbols, filters fill as many columns as there are. */
+static enum status check_sequence(struct reader *r, struct encoding *e)
+{
+    const struct enc_sequence *s = &e->seq;
+    const size_t letters = strlen(s->order), wide = s->layer.width * s->layer.channels;
+    size_t filters = 0;
+
+    for (size_t j = 0; e->col != NULL && j < e->d; j++)
+        filters += e->col[j].kind == ENC_FILTER;
+    e->seq.layer.symbols = true;
+    if (s->column == NULL)
+        return filters > 0 ? wrong(r, "filters without a sequence") : ST_OK;
+    if (s->layer.kind == LAYER_NONE || wide == 0 || letters == 0 || s->layer.channels < letters ||
+        s->layer.channels > letters + 1)
+        return wrong(r, "a sequence is incomplete");
+    if (s->layer.kind == LAYER_FASTCONV)
+        return filters == s->layer.filters && filters > 0 ? ST_OK : wrong(r, "filters are missing");
+    if (e->d > 0 || filters > 0 || e->seq.inputs < 2)
+        return wrong(r, "a sequence is incomplete");
+    e->d = e->seq.inputs;
+    free(e->col);
+    e->col = NULL;
+    return ST_OK;
 }
 
 /* Levels of one column stand together and in order: encode() searches them. */
 static enum status check_order(struct reader *r, const struct encoding *e)
 {
-    for (size_t j = 1; j < e->d; j++) {
+    for (size_t j = 1; e->col != NULL && j < e->d; j++) {
         const struct enc_col *a = &e->col[j - 1], *b = &e->col[j];
         bool same = strcmp(a->column, b->column) == 0;
+        if (same && (a->kind == ENC_LETTER || a->kind == ENC_FILTER || b->kind == ENC_LETTER ||
+                     b->kind == ENC_FILTER)) {
+            if (a->kind != b->kind)
+                return wrong(r, "columns are out of order");
+            continue;
+        }
         if (same && (a->kind == ENC_MISSING || b->kind == ENC_REAL ||
                      (b->kind == ENC_LEVEL && a->kind != ENC_LEVEL) ||
                      (b->kind == ENC_LEVEL && strcmp(a->level, b->level) >= 0)))
@@ -368,6 +488,8 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
     *out = (struct encoding){ .ysd = 0.0 };
     enum status rc = take_object(&r, encoding_member, out);
     blanks(&r);
+    if (rc == ST_OK)
+        rc = check_sequence(&r, out);
     if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0)))
         rc = wrong(&r, "it is incomplete");
     if (rc == ST_OK)

@@ -83,6 +83,12 @@ static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
     struct tune_bound bound[KERNEL_MAX_HP];
     double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
 
+    if (kernel_reads_windows(&f->kernel)) {
+        const struct kernel_layer *l = &f->enc.seq.layer;
+        const enum status rc = kernel_bind_rows(&f->kernel, l->channels, l->symbols, l->positions, err);
+        f->fopt.kernel = f->kernel;
+        return rc;
+    }
     if (!kernel_has_ard(&f->kernel))
         return ST_OK;
     if (kernel_has_groups(&f->kernel)) {
@@ -253,7 +259,7 @@ static void adopt_kernel(struct run *r, const struct fitting *f)
 {
     struct buf text = { 0 };
 
-    if (!kernel_has_ard(&f->kernel))
+    if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel))
         return;
     kernel_print(&f->kernel, &text);
     char *words = buf_take(&text);
@@ -770,6 +776,8 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     enum status rc;
 
     f->data = dataset_snapshot(d, err);
+    if (f->data)
+        f->data->layer = f->kernel.layer;
     r = f->data ? ws_run_new(ws, kind, err) : NULL;
     if (!r) {
         struct job tmp = { .arg = f };
@@ -806,10 +814,17 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     size_t *rows = NULL, n = 0, bytes = 0;
     char note[256] = "", peak[32], limit[32], count[32];
     struct rec rec;
-    enum status rc = dataset_rows(d, PART_TRAIN, &rows, &n, err);
+    struct dataset *own = dataset_snapshot(d, err);
+    enum status rc = own ? dataset_rows(d, PART_TRAIN, &rows, &n, err) : ST_NOMEM;
 
+    if (own)
+        own->layer = o.kernel.layer;
     if (rc == ST_OK)
-        rc = encoding_fit(d, rows, n, &enc, NULL, err);
+        rc = encoding_fit(own, rows, n, &enc, NULL, err);
+    dataset_unref(own);
+    if (rc == ST_OK)
+        rc = kernel_bind_rows(&o.kernel, enc.seq.layer.channels, enc.seq.layer.symbols,
+                              enc.seq.layer.positions, err);
     o.mem_limit = ws->opt.mem;
     if (rc == ST_OK)
         rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);

@@ -55,18 +55,32 @@ static void kernel_entry(struct buf *out, const struct kernel_ops *k)
     buf_printf(out, "           %s\n", k->cite);
 }
 
+static void layer_entry(struct buf *out, const struct kernel_layer_info *l)
+{
+    buf_printf(out, "%-10s %s: %s\n           %s\n", l->name, l->title, l->formula, l->cite);
+}
+
 static void kernels_page(struct buf *out)
 {
     const struct kernel_ops *k;
 
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         kernel_entry(out, k);
+    for (size_t i = 0; kernel_layer_at(i); i++)
+        layer_entry(out, kernel_layer_at(i));
     buf_puts(out,
              "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
              "           kernel, 2.lengthscale. Each summand after the first has a weight, 2.weight: its\n"
              "           standard deviation over that of the first; amplitude scales all\n"
              "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): for\n"
-             "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being one\n");
+             "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being one\n"
+             "conv(rbf,width=9,average=sqrt)   of sequences: rbf of all windows of 9 positions with all\n"
+             "           others. average=none: their sum, which grows with length; full: their mean; sqrt:\n"
+             "           between, so that sequences of unlike windows have variance 1. Inside: rbf, matern,\n"
+             "           cauchy or rq\n"
+             "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the windows\n"
+             "           is an input, and any kernel may stand inside; faster, and reads other columns too\n"
+             "rbf, linear ... of sequences: one input for each letter at each position that varies\n");
 }
 
 static void solver_entry(struct buf *out, const struct solver_ops *s)
@@ -154,6 +168,13 @@ bool help_topic(const char *name, struct buf *out)
         if (!strcmp(topics[i].name, name)) {
             buf_printf(out, "%s: %s\n", topics[i].name, topics[i].summary);
             topics[i].write(out);
+            return true;
+        }
+    const struct kernel_layer_info *l;
+    for (size_t i = 0; (l = kernel_layer_at(i)) != NULL; i++)
+        if (!strcmp(l->name, name)) {
+            layer_entry(out, l);
+            buf_printf(out, "example    kernel %s(rbf,width=9); tune; see also: help kernels\n", name);
             return true;
         }
     const struct kernel_ops *k = kernel_find(name, NULL);

@@ -183,6 +183,12 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
         rc = parts.n > 0 ? import_parts(&parts, opts, ctl, out, err)
                          : import_one(path, opts, ctl, out, err);
     parts_free(&parts);
+    if (rc == ST_OK)
+        rc = sequence_find(*out, opts->types, err);
+    if (rc != ST_OK) {
+        table_unref(*out);
+        *out = NULL;
+    }
     return rc;
 }
 

@@ -651,7 +651,8 @@ static enum status force_one(struct csv_plan *plan, const char *item, size_t len
         const char *word;
         enum csv_kind kind;
     } kinds[] = { { "real", KIND_REAL }, { "category", KIND_CATEGORY }, { "text", KIND_TEXT },
-                  { "date", KIND_DATE } };
+                  { "date", KIND_DATE }, { "sequence", KIND_TEXT } }; /* told apart later */
+    enum { KINDS = sizeof kinds / sizeof *kinds };
     char *copy = strndup(item, len);
     if (copy == NULL)
         return err_nomem(err, len, "types=");
@@ -660,13 +661,13 @@ static enum status force_one(struct csv_plan *plan, const char *item, size_t len
     size_t k = 0, col = SIZE_MAX;
     if (eq != NULL) {
         *eq = '\0';
-        while (k < 4 && strcmp(kinds[k].word, eq + 1) != 0)
+        while (k < KINDS && strcmp(kinds[k].word, eq + 1) != 0)
             k++;
         col = column_by_key(plan, copy);
     }
-    if (eq == NULL || k == 4) {
-        rc = err_set(err, ST_USAGE, "types= takes NAME=real|category|text|date, separated by "
-                     "commas");
+    if (eq == NULL || k == KINDS) {
+        rc = err_set(err, ST_USAGE, "types= takes NAME=real|category|text|date|sequence, separated "
+                     "by commas");
     } else if (col == SIZE_MAX) {
         char words[80];
         csv_cell_words(copy, strlen(copy), words, sizeof words);

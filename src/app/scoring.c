@@ -241,11 +241,8 @@ static void csv_cell(struct buf *b, const struct column *c, size_t row)
     if (c->type == COL_REAL) {
         if (isfinite(column_at(c, row)))
             buf_json_double(b, column_at(c, row));
-    } else if (c->type == COL_CATEGORY) {
-        if (c->code[row] != UINT32_MAX)
-            csv_field(b, c->level[c->code[row]]);
-    } else if (c->text[row]) {
-        csv_field(b, c->text[row]);
+    } else if (column_word(c, row)) {
+        csv_field(b, column_word(c, row));
     }
 }
 
@@ -858,10 +855,12 @@ static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct
         return NULL;
     s->what = what;
     s->model = model_ref(r->model);
-    s->data = r->data ? dataset_ref(r->data) : NULL;
+    s->data = r->data ? dataset_snapshot(r->data, err) : NULL;
+    if (s->data)
+        s->data->layer = r->fit.kernel.layer; /* folds are encoded anew */
     s->fit = r->fit;
     snprintf(s->run, sizeof s->run, "%s", r->id);
-    if (encoding_copy(&s->enc, &r->enc, err) != ST_OK) {
+    if ((r->data && !s->data) || encoding_copy(&s->enc, &r->enc, err) != ST_OK) {
         struct job tmp = { .arg = s };
         scoring_free(&tmp);
         return NULL;

@@ -172,9 +172,7 @@ static enum status read_mask(const struct table *t, size_t col, uint8_t *part, s
             good = column_at(c, i) == 0.0 || column_at(c, i) == 1.0;
             part[i] = column_at(c, i) == 1.0 ? PART_TEST : PART_TRAIN;
         } else {
-            const char *s = c->type == COL_TEXT             ? c->text[i]
-                            : c->code[i] != UINT32_MAX ? c->level[c->code[i]]
-                                                           : NULL;
+            const char *s = column_word(c, i);
             good = s != NULL && part_of_word(s, &part[i]);
         }
         if (!good)

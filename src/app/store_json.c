@@ -12,7 +12,7 @@
 #include <string.h>
 
 const char *const store_roles[] = { "input", "target", "id", "split", "skip", "weight", NULL };
-const char *const store_types[] = { "real", "category", "text", NULL };
+const char *const store_types[] = { "real", "category", "text", "sequence", NULL };
 const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
 const char *const store_yscales[] = { "standard", "log", "none", NULL };
 const char *const store_xscales[] = { "standard", "none", NULL };

@@ -55,18 +55,18 @@ static void summarise_sorted(const double *v, size_t n, struct col_summary *s)
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static enum status summarise_text(const struct column *c, const size_t *rows, size_t n,
                                   struct col_summary *s, struct err *err)
 {
-    char **list = mem_calloc(n, sizeof *list, "a summary", err);
+    const char **list = mem_calloc(n, sizeof *list, "a summary", err);
     if (list == NULL)
         return ST_NOMEM;
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
-        char *text = c->text[rows != NULL ? rows[i] : i];
+        const char *text = column_word(c, rows != NULL ? rows[i] : i);
         if (text != NULL)
             list[m++] = text;
     }
@@ -85,7 +85,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
     n = rows != NULL ? n : t->n;
     *s = (struct col_summary){ .n = n, .unique_exact = true, .mean = NAN, .sd = NAN, .min = NAN,
                                .q25 = NAN, .median = NAN, .q75 = NAN, .max = NAN };
-    if (c->type == COL_TEXT)
+    if (c->type == COL_TEXT || c->type == COL_SEQUENCE)
         return summarise_text(c, rows, n, s, err);
     double *v = mem_calloc(n, sizeof *v, "a summary", err);
     if (v == NULL)
@@ -232,7 +232,8 @@ enum status dataset_leaks(const struct dataset *d, struct buf *notes, struct err
         return ST_NOMEM;
     for (size_t j = 0; j < d->table->ncols; j++) {
         const struct column *c = &d->table->col[j];
-        if ((d->role[j] != ROLE_INPUT && d->role[j] != ROLE_ID) || c->type == COL_TEXT)
+        if ((d->role[j] != ROLE_INPUT && d->role[j] != ROLE_ID) || c->type == COL_TEXT ||
+            c->type == COL_SEQUENCE)
             continue;
         size_t m = take_pairs(c, &d->table->col[target], d->table->n, p);
         say_leak(d, j, judge(p, m, c->type == COL_CATEGORY), notes);

@@ -51,6 +51,7 @@ void column_clear(struct column *c)
     free(c->level);
     free(c->text);
     free(c->arena);
+    sequences_free(c->seq);
     *c = (struct column){ 0 };
 }
 
@@ -80,8 +81,8 @@ void table_cell(const struct table *t, size_t row, size_t col, struct buf *out)
     const struct column *c = &t->col[col];
     if (c->type == COL_CATEGORY && c->code[row] != UINT32_MAX)
         buf_puts(out, c->level[c->code[row]]);
-    else if (c->type == COL_TEXT && c->text[row] != NULL)
-        buf_puts(out, c->text[row]);
+    else if (c->type != COL_REAL && column_word(c, row) != NULL)
+        buf_puts(out, column_word(c, row));
     else if (c->type == COL_REAL && !isnan(column_at(c, row)))
         buf_json_double(out, column_at(c, row));
 }
@@ -94,6 +95,8 @@ size_t table_bytes(const struct table *t)
         const bool again = j > 0 && c->in == t->col[j - 1].in;
         bytes += c->in ? (again ? 0 : numbers_bytes(c->in))
                        : c->type == COL_CATEGORY ? t->n * sizeof *c->code : t->n * 8;
+        if (c->type == COL_SEQUENCE)
+            bytes += c->seq->at[t->n];
         if (c->type == COL_TEXT && c->arena != NULL)
             for (size_t i = 0; i < t->n; i++)
                 bytes += c->text[i] != NULL ? strlen(c->text[i]) + 1 : 0;
@@ -104,7 +107,8 @@ size_t table_bytes(const struct table *t)
 bool table_is_out(const struct table *t)
 {
     for (size_t j = 0; j < t->ncols; j++)
-        if (t->col[j].in || spill_is_out(t->col[j].v) || spill_is_out(t->col[j].code))
+        if (t->col[j].in || spill_is_out(t->col[j].v) || spill_is_out(t->col[j].code) ||
+            (t->col[j].seq && spill_is_out(t->col[j].seq->letters)))
             return true;
     return false;
 }
@@ -220,6 +224,8 @@ enum status grow_reserve(struct grow *g, size_t n, struct err *err)
         rc = mem_grow(&p, &g->capoff, n, sizeof *g->off, "a column of text", err);
         g->off = p;
         return rc;
+    case COL_SEQUENCE: /* made from text: sequence_make */
+        break;
     }
     return ST_OK;
 }
@@ -375,8 +381,8 @@ static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
         const struct column *c = &t->col[j];
         if (use != NULL && !use[j])
             continue;
-        if (c->type == COL_TEXT) {
-            const char *s = c->text[row] != NULL ? c->text[row] : "";
+        if (c->type == COL_TEXT || c->type == COL_SEQUENCE) {
+            const char *s = column_word(c, row) != NULL ? column_word(c, row) : "";
             hash = hash_bytes(hash, s, strlen(s) + 1);
             continue;
         }
@@ -403,9 +409,8 @@ static int compare_cell(const struct column *c, size_t a, size_t b)
     }
     if (c->type == COL_CATEGORY)
         return (c->code[a] > c->code[b]) - (c->code[a] < c->code[b]);
-    if (c->text[a] == NULL || c->text[b] == NULL)
-        return (c->text[a] != NULL) - (c->text[b] != NULL);
-    return strcmp(c->text[a], c->text[b]);
+    const char *x = column_word(c, a), *y = column_word(c, b);
+    return x == NULL || y == NULL ? (x != NULL) - (y != NULL) : strcmp(x, y);
 }
 
 struct comparison {

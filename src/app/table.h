@@ -3,6 +3,7 @@
 #define GPDESK_TABLE_H
 
 #include "app/numbers.h"
+#include "app/sequence.h"
 #include "base/buf.h"
 #include "base/status.h"
 #include "compute/ctl.h"
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT };
+enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT, COL_SEQUENCE };
 struct column {
     char *name;           /* UTF-8, may hold any legal byte; show through text_safe */
     enum col_type type;
@@ -22,6 +23,7 @@ struct column {
     char **level; size_t nlevels;
     char **text;          /* COL_TEXT: n strings, NULL where missing */
     char *arena;          /* the bytes of level[] or text[] */
+    struct sequences *seq; /* COL_SEQUENCE */
     size_t missing;
     bool integers;        /* real: every value is a whole number */
     bool date;            /* real: ISO 8601 dates, as decimal years */
@@ -30,6 +32,19 @@ struct column {
 static inline double column_at(const struct column *c, size_t row)
 {
     return c->v != NULL ? c->v[row] : numbers_at(c->in, c->incol, row);
+}
+/* The cell of a column of text, categories or sequences; NULL where it is missing. */
+static inline const char *column_word(const struct column *c, size_t row)
+{
+    size_t len;
+
+    if (c->type == COL_SEQUENCE) {
+        const char *s = sequence_at(c->seq, row, &len);
+        return len ? s : NULL;
+    }
+    if (c->type == COL_CATEGORY)
+        return c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]];
+    return c->type == COL_TEXT ? c->text[row] : NULL;
 }
 struct table {
     int refs;             /* atomic */
@@ -71,7 +86,7 @@ struct import_opts {
     const char *missing;       /* "NA,?,-": comma separated marks on top of the empty cell */
     char decimal;              /* '.' or ',' */
     const char *types;         /* "x7=category,zip=text,#3=real": by name or number of the column;
-                                * real, category, text, date */
+                                * real, category, text, date, sequence */
     const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5
                                 * file, a dataset */
     const char *inputs;        /* HDF5: the dataset of the inputs */

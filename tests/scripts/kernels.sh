@@ -7,11 +7,25 @@ num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | 
 between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x != "" && x >= lo && x <= hi) }'; }
 data='demo friedman1 n=300 seed=1; split test=25% seed=2'
 
+# For kernels of sequences: 240 of 12 to 30 letters, the target a motif's places and a count of letters.
+awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "name,sequence,target,twice"
+    for (i = 1; i <= 240; i++) {
+        n = 12 + int(19 * rand()); s = ""; y = 0
+        for (j = 1; j <= n; j++) { c = substr(a, 1 + int(20 * rand()), 1); s = s c; y += c ~ /[AILV]/ }
+        if (i % 3 == 0) { k = int((n - 6) * rand()); s = substr(s, 1, k) "WWHKC" substr(s, k + 6); y += 6 }
+        printf "p%d,%s,%.4f,%.4f\n", i, s, y + rand(), 2 * y } }' >seqs.csv
+tables=$data
+of() { # data for a kernel
+    case $1 in conv*|fastconv*) data='open seqs.csv; split test=25% seed=2' ;; *) data=$tables ;; esac
+}
+
 run --format json -e kernel
 all=$(printf '%s\n' "$out" | sed -n 's/.*"kernels":{\([^}]*\)}.*/\1/p' | tr ',' '\n' | sed -n 's/^ *"\([a-z]*\)":.*/\1/p')
 ok "the registry is told" test "$(echo $all | wc -w)" -ge 10
-for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' 'matern(nu=3/2,ard) * linear + erf'; do
+for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' 'matern(nu=3/2,ard) * linear + erf' \
+    'conv(matern(nu=1/2),width=5,average=none)' 'fastconv(rbf(ard) + linear,width=5,filters=40)'; do
     rm -f k.gpd p1.csv p2.csv
+    of "$k"
     run --format json -s k.gpd -e "$data" -e "kernel $k" -e 'tune features=128 evals=6' -e 'fit features=256 solver=pcg' \
         -e 'score' -e 'predict out=p1.csv' -e 'fit features=256 solver=direct' -e 'score' -e 'pca features=64 rows=100'
     is "$k: the job ends with 0" $rc 0
@@ -28,6 +42,7 @@ for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' '
         -e 'score' -e 'cluster k=2 rows=100 features=64'
     is "$k: other ways to tune, fit and look" $rc 0
 done
+data=$tables
 
 for k in $all; do
     run -e "help $k"

@@ -1,0 +1,332 @@
+/* app/sequence.c -- see sequence.h. */
+#include "app/sequence.h"
+
+#include "app/import.h"
+#include "app/table.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/spill.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char protein[] = "ACDEFGHIKLMNPQRSTVWY";
+static const char protein_codes[] = "BJOUXZ-*."; /* ambiguous, rare, gap, stop */
+static const char dna[] = "ACGT", rna[] = "ACGU";
+static const char base_codes[] = "NRYSWKMBDHVX-."; /* IUPAC */
+
+enum {
+    GUESS_LENGTH = 20, /* mean: shorter words may be names or codes */
+    MARKED = 95,       /* per cent of the letters that are of an alphabet */
+};
+
+const char *alphabet_name(enum alphabet a)
+{
+    static const char *const name[] = { "protein", "DNA", "RNA", "letters" };
+    return name[a];
+}
+
+size_t alphabet_channels(enum alphabet a, const char *order)
+{
+    return strlen(order) + (a == ALPHABET_PROTEIN);
+}
+
+void alphabet_codes(const char *order, size_t channels, uint8_t code[256])
+{
+    const size_t n = strlen(order);
+
+    memset(code, (int)(channels > n ? n : channels), 256);
+    for (size_t i = 0; i < n; i++) {
+        code[(unsigned char)order[i]] = (uint8_t)i;
+        code[tolower((unsigned char)order[i])] = (uint8_t)i;
+    }
+    for (size_t i = 0; i < n; i++) /* an alphabet with both keeps them apart */
+        code[(unsigned char)order[i]] = (uint8_t)i;
+}
+
+void sequences_free(struct sequences *s)
+{
+    if (!s)
+        return;
+    spill_free(s->letters);
+    spill_free(s->at);
+    free(s);
+}
+
+/* ---- what the letters are ---------------------------------------------------------------------- */
+
+struct tally { size_t rows, letters, count[256]; bool blanks; size_t blank_row; };
+
+static void take_tally(const struct column *c, size_t n, struct tally *t)
+{
+    *t = (struct tally){ 0 };
+    for (size_t i = 0; i < n; i++) {
+        const char *s = column_word(c, i);
+        if (!s || !*s)
+            continue;
+        t->rows++;
+        for (; *s; s++) {
+            t->count[(unsigned char)*s]++;
+            t->letters++;
+            if (isspace((unsigned char)*s) && !t->blanks) {
+                t->blanks = true;
+                t->blank_row = i;
+            }
+        }
+    }
+}
+
+static size_t counted(const struct tally *t, const char *letters)
+{
+    size_t n = 0;
+
+    for (const char *s = letters; *s; s++) {
+        n += t->count[(unsigned char)*s];
+        if (islower(tolower((unsigned char)*s)))
+            n += t->count[tolower((unsigned char)*s)];
+    }
+    return n;
+}
+
+/* At least so many per cent of all letters. */
+static bool share(const struct tally *t, size_t n, size_t percent)
+{
+    return n * 100 >= t->letters * percent && t->letters > 0;
+}
+
+static enum alphabet alphabet_of(const struct tally *t)
+{
+    const size_t bases = counted(t, base_codes);
+
+    if (share(t, counted(t, dna), 90) && share(t, counted(t, dna) + bases, 100))
+        return ALPHABET_DNA;
+    if (share(t, counted(t, rna), 90) && share(t, counted(t, rna) + bases, 100))
+        return ALPHABET_RNA;
+    if (share(t, counted(t, protein), MARKED) &&
+        share(t, counted(t, protein) + counted(t, protein_codes), MARKED))
+        return ALPHABET_PROTEIN;
+    return ALPHABET_OTHER;
+}
+
+static bool named(const char *name)
+{
+    static const char *const names[] = { "sequence", "seq", "protein", "protein_sequence", "aa_seq",
+                                         "aa_sequence", "aaseq", "peptide", "dna", "rna",
+                                         "dna_sequence", "rna_sequence", "primary",
+                                         "mutated_sequence", "reverse_complement" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+bool sequence_guess(const struct table *t, size_t j)
+{
+    const struct column *c = &t->col[j];
+    struct tally y;
+
+    if ((c->type != COL_TEXT && c->type != COL_CATEGORY) || c->missing == t->n)
+        return false;
+    const bool by_name = named(c->name);
+    if (!by_name && c->type != COL_TEXT)
+        return false;
+    for (size_t i = 0; !by_name && i < t->n && i < 100; i++) /* most text is told from little of it */
+        if (column_word(c, i) && strchr(column_word(c, i), ' '))
+            return false;
+    take_tally(c, t->n, &y);
+    if (y.blanks || y.rows == 0)
+        return false;
+    const enum alphabet a = alphabet_of(&y);
+    return a != ALPHABET_OTHER && (by_name || y.letters >= GUESS_LENGTH * y.rows);
+}
+
+/* ---- making a column --------------------------------------------------------------------------- */
+
+static enum status other_letters(const struct tally *y, struct sequences *s, const char *column,
+                                 struct err *err)
+{
+    size_t n = 0;
+
+    for (size_t c = 1; c < 256; c++) {
+        if (!y->count[c])
+            continue;
+        if (n == SEQUENCE_LETTERS_MOST) {
+            err_named(err, ST_FORMAT, "alphabet", "column '%.40s' has more than %d different letters: "
+                      "no sequences", column, SEQUENCE_LETTERS_MOST);
+            err_hint(err, "types=%.40s=text", column);
+            return ST_FORMAT;
+        }
+        s->order[n++] = (char)c;
+    }
+    s->order[n] = '\0';
+    return ST_OK;
+}
+
+static void note_unknown(struct sequences *s, size_t row, unsigned char letter, bool *in_row)
+{
+    const size_t n = strlen(s->unknown);
+
+    if (!*in_row && s->unknown_rows++ == 0)
+        s->unknown_first = row;
+    *in_row = true;
+    if (n + 1 < sizeof s->unknown && isprint(letter) && !strchr(s->unknown, letter))
+        s->unknown[n] = (char)letter;
+}
+
+static enum status copy_letters(const struct column *c, size_t n, size_t total,
+                                struct sequences *s, struct err *err)
+{
+    uint8_t code[256];
+    const size_t letters = strlen(s->order);
+    size_t at = 0;
+
+    alphabet_codes(s->order, letters, code);
+    s->at = spill_array(n + 1, sizeof *s->at, "sequences", err);
+    s->letters = s->at ? spill_array(total + n, 1, "sequences", err) : NULL;
+    if (!s->letters)
+        return ST_NOMEM;
+    s->shortest = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const char *w = column_word(c, i);
+        const size_t len = w ? strlen(w) : 0;
+        bool unknown = false;
+        s->at[i] = at;
+        for (size_t k = 0; k < len; k++) {
+            const unsigned char up = (unsigned char)(s->kind == ALPHABET_OTHER
+                                                         ? w[k] : toupper((unsigned char)w[k]));
+            s->letters[at + k] = (char)up;
+            if (code[up] >= letters)
+                note_unknown(s, i, up, &unknown);
+        }
+        s->letters[at + len] = '\0';
+        at += len + 1;
+        if (len == 0)
+            continue;
+        s->shortest = len < s->shortest ? len : s->shortest;
+        s->longest = len > s->longest ? len : s->longest;
+    }
+    s->at[n] = at;
+    if (s->longest == 0)
+        s->shortest = 0;
+    spill_used(at + n * sizeof *s->at);
+    return ST_OK;
+}
+
+enum status sequence_make(const struct table *t, size_t j, struct column *to, struct err *err)
+{
+    const struct column *c = &t->col[j];
+    struct tally y;
+
+    take_tally(c, t->n, &y);
+    if (y.blanks) {
+        err_named(err, ST_FORMAT, "sequence", "row %zu: '%.40s' has a blank inside: no sequence",
+                  y.blank_row + 1, c->name);
+        err_hint(err, "types=%.40s=text", c->name);
+        return ST_FORMAT;
+    }
+    struct sequences *s = mem_calloc(1, sizeof *s, "sequences", err);
+    enum status rc = s ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK) {
+        s->kind = alphabet_of(&y);
+        if (s->kind == ALPHABET_OTHER)
+            rc = other_letters(&y, s, c->name, err);
+        else
+            strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna
+                                                                                             : rna);
+    }
+    if (rc == ST_OK)
+        rc = copy_letters(c, t->n, y.letters, s, err);
+    if (rc != ST_OK) {
+        sequences_free(s);
+        return rc;
+    }
+    *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .missing = t->n - y.rows };
+    return ST_OK;
+}
+
+/* ---- of a whole table -------------------------------------------------------------------------- */
+
+/* What types= says of a column: 1 sequence, -1 something else, 0 nothing. */
+static int said(const char *types, const struct table *t, size_t j)
+{
+    const char *name = t->col[j].name;
+    const size_t len = strlen(name);
+    char number[32];
+
+    snprintf(number, sizeof number, "#%zu", j + 1);
+    for (const char *p = types; p && *p;) {
+        const size_t n = strcspn(p, ",");
+        const char *eq = memrchr(p, '=', n);
+        const size_t k = eq ? (size_t)(eq - p) : 0;
+        if (eq && ((k == len && memcmp(p, name, len) == 0) ||
+                   (k == strlen(number) && memcmp(p, number, k) == 0)))
+            return n - k - 1 == 8 && memcmp(eq + 1, "sequence", 8) == 0 ? 1 : -1;
+        p += n + (p[n] == ',');
+    }
+    return 0;
+}
+
+static void note_sequences(const struct column *c, struct buf *notes)
+{
+    const struct sequences *s = c->seq;
+
+    buf_puts(notes, "note[sequence]: column '");
+    text_safe(notes, c->name, 40);
+    buf_printf(notes, "' holds sequences: %s, %zu letters (%s), length ", alphabet_name(s->kind),
+               strlen(s->order), s->order);
+    if (s->shortest == s->longest)
+        buf_printf(notes, "%zu\n", s->longest);
+    else
+        buf_printf(notes, "%zu to %zu\n", s->shortest, s->longest);
+    if (s->unknown_rows == 0)
+        return;
+    buf_printf(notes, "note[letters]: %zu sequence%s hold%s letters outside this alphabet (", s->unknown_rows,
+               s->unknown_rows == 1 ? "" : "s", s->unknown_rows == 1 ? "s" : "");
+    text_safe(notes, s->unknown, sizeof s->unknown);
+    buf_printf(notes, ", first in row %zu): %s\n", s->unknown_first + 1,
+               s->kind == ALPHABET_PROTEIN ? "all count as one letter more"
+                                           : "they count as no letter at all");
+}
+
+enum status sequence_find(struct table *t, const char *types, struct err *err)
+{
+    struct buf notes = { 0 };
+    enum status rc = ST_OK;
+    size_t found = 0;
+
+    for (size_t j = 0; rc == ST_OK && j < t->ncols; j++) {
+        const int by_user = said(types, t, j);
+        struct column to = { 0 };
+        if (by_user < 0 || (by_user == 0 && !sequence_guess(t, j)) ||
+            (t->col[j].type != COL_TEXT && t->col[j].type != COL_CATEGORY))
+            continue;
+        rc = sequence_make(t, j, &to, err);
+        if (rc != ST_OK)
+            break;
+        to.name = t->col[j].name;
+        to.named = t->col[j].named;
+        t->col[j].name = NULL;
+        column_clear(&t->col[j]);
+        t->col[j] = to;
+        note_sequences(&t->col[j], &notes);
+        found++;
+    }
+    if (rc == ST_OK && found > 0) {
+        struct buf all = { 0 };
+        buf_printf(&all, "%s%s", t->notes, buf_str(&notes));
+        char *s = buf_take(&all);
+        if (s) {
+            free(t->notes);
+            t->notes = s;
+        } else {
+            rc = err_nomem(err, 64, "notes");
+        }
+    }
+    buf_free(&notes);
+    return rc;
+}
