@@ -10,6 +10,7 @@ libcompute_a_SOURCES += \
   src/compute/nmll_dual.c \
   src/compute/nmll_loo.c \
   src/compute/nmll_slq.c \
+  src/compute/spectrum.c src/compute/spectrum.h \
   src/compute/tune.c src/compute/tune.h src/compute/tune_impl.h \
   src/compute/tune_nlopt.c \
   src/compute/tuners/bayes.c \

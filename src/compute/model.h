@@ -44,7 +44,13 @@ struct fit_opts {
 /* What a rank would give and cost, by the spectrum of a sample of rows; rank 0: no preconditioner.
  * Seconds are of one core, by sizes, and only good for comparison. */
 enum { RANK_GUESSES = 20 };
-struct rank_guess { size_t rank; double ratio, iterations, seconds; };
+struct rank_guess {
+    size_t rank;
+    double ratio, iterations, low, high; /* of the last eigenvalue to the noise; expected, and range */
+    double build, iteration, seconds;    /* seconds: build + solves x iterations x iteration */
+    double bytes;                        /* at the peak */
+    bool capped;                         /* as many as are allowed, or more */
+};
 /* Plain, storable description and numbers of a fit. */
 struct fit_info {
     char solver[16], precond[16], plan[16];

@@ -43,11 +43,18 @@ struct rank_choice {
 enum status model_rank_choose(struct fop *, const double *y, size_t d, const struct fit_opts *,
                               const struct fit_plan *, double ratio, size_t solves,
                               struct rank_choice *, const struct ctl *, struct err *);
-/* Iterations of conjugate gradients to rtol, at most maxit, with a preconditioner that captures the
- * first `rank` of the eigenvalues lam (n, descending; count of each); b2: square of b along each.
- * work: 3 n. */
-size_t model_rank_iterations(size_t n, const double *lam, const double *count, const double *b2,
-                             double lam2, size_t rank, double rtol, size_t maxit, double *work);
+/* The same table for a spectrum at hand, over given ranks (0: no preconditioner) or (NULL) the
+ * ladder that the choice goes over; half (NULL: none) widens the ranges by how much it differs. */
+struct spectrum;
+enum status model_rank_table(const struct spectrum *, const struct spectrum *half, size_t d,
+                             const struct fit_opts *, const struct fit_plan *, double ratio,
+                             size_t solves, const size_t *ranks, size_t count, struct pool *,
+                             struct rank_choice *, const struct ctl *, struct err *);
+/* Iterations of conjugate gradients to rtol, at most maxit, with a preconditioner of this rank (0:
+ * none) by `passes` sketches, and the ratio of its last eigenvalue to lam2. */
+enum status model_rank_iterations(const struct spectrum *, double lam2, size_t rank, int passes,
+                                  double rtol, size_t maxit, double *iterations, double *ratio,
+                                  struct err *);
 
 /* Lower Cholesky factor of Zv'Zv + (ratio + jitter) I into *L (Mv x Mv, the caller frees), for the
  * operator as set; y not NULL: also b = Z'y (Mv), for t vectors y.  jitter > 0: rounding had made the Gram
