@@ -445,7 +445,7 @@ static const struct { const char *kernel; size_t n, d, M; } shapes[] = {
     { "matern", 40, 1500, 300 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
-enum { RHS = 9 };
+enum { RHS = 17 };
 
 /* Tolerances: float features carry phase errors of 2^-24 |p| sqrt(stages); |p| is below 100 here
  * (far more for heavy tails, whose phases are double); sums add as much again. */
@@ -456,7 +456,7 @@ static double tolerance(enum precision precision)
 
 static void check_products(const struct problem *p, enum precision precision, bool store)
 {
-    static const size_t ks[] = { 1, 2, 5, RHS };
+    static const size_t ks[] = { 1, 2, 5, 9, RHS };
     struct fop *f = problem_fop(p, NULL, precision, store);
     const double tol = tolerance(precision);
     double *P = normals(RHS * p->M, 101), *T = malloc(RHS * p->n * sizeof *T);
@@ -1090,6 +1090,65 @@ START_TEST(test_level_fht)
 }
 END_TEST
 
+/* A plain loop over one row: every sum of small integers is exact in any order. */
+static void plain_fht(size_t n, double *v)
+{
+    for (size_t h = 1; h < n; h *= 2)
+        for (size_t i = 0; i < n; i++)
+            if (!(i & h)) {
+                const double a = v[i], b = v[i + h];
+                v[i] = a + b;
+                v[i + h] = a - b;
+            }
+}
+
+START_TEST(test_level_fht_row)
+{
+    enum { MOST = 1 << 17 };
+    double *v = aligned_alloc(64, MOST * sizeof *v), *w = aligned_alloc(64, MOST * sizeof *w);
+    float *f = aligned_alloc(64, MOST * sizeof *f);
+
+    for (size_t n = 1; at_level(_i) && n <= MOST; n *= 2) {
+        for (size_t i = 0; i < n; i++) {
+            v[i] = (double)((i * 2654435761U >> 7) % 17) - 8.0;
+            f[i] = (float)v[i];
+            w[i] = v[i];
+        }
+        plain_fht(n, v);
+        simd_now()->f64.fht_row(w, n);
+        simd_now()->f32.fht_row(f, n);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_msg(w[i] == v[i] && (double)f[i] == v[i], "entry %zu of %zu", i, n);
+    }
+    free(v);
+    free(w);
+    free(f);
+}
+END_TEST
+
+/* The tile's transforms of many entries go through parts that fit the cache. */
+START_TEST(test_level_fht_large)
+{
+    enum { MOST = 1 << 14 };
+    double *want = aligned_alloc(64, MOST * sizeof *want);
+    float *v = aligned_alloc(64, MOST * SIMD_LANES_MOST * sizeof *v);
+
+    for (size_t n = 256; at_level(_i) && n <= MOST; n *= 8) {
+        const size_t lanes = simd_now()->f32.lanes;
+        for (size_t i = 0; i < n * lanes; i++)
+            v[i] = (float)((i * 2654435761U >> 7) % 17) - 8.0F;
+        for (size_t i = 0; i < n; i++)
+            want[i] = (double)v[i * lanes + lanes - 1];
+        plain_fht(n, want);
+        simd_now()->f32.fht(v, n);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_msg((double)v[i * lanes + lanes - 1] == want[i], "entry %zu of %zu", i, n);
+    }
+    free(want);
+    free(v);
+}
+END_TEST
+
 /* ---- accuracy, stopping, failing ------------------------------------------------------------- */
 
 /* 6,000 rows of 2 inputs at a long lengthscale: eigenvalues from about n down to nothing, the case
@@ -1236,6 +1295,8 @@ int main(void)
     tcase_add_loop_test(t, test_level_gram, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_sincos, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_fht_row, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_fht_large, 0, N_LEVELS);
     tcase_add_test(t, test_gram_of_small_noise);
     tcase_add_test(t, test_failing_source);
     tcase_add_test(t, test_stop);

@@ -30,7 +30,7 @@ static const size_t tile_bytes = (size_t)1 << 19; /* two of them fit a second-le
 struct worker {
     char *z;       /* tile of features, when not stored: M x R */
     double *x, *t; /* R x d; kcap x R */
-    char *tr;      /* t rounded: kcap x R, or in groups R x lanes */
+    char *tr;      /* t rounded: kcap x R; of those in groups R x lanes each */
     char *blocks;  /* stored features: sums of R rows for each block of the longest term */
     void *scratch;
 };
@@ -58,7 +58,7 @@ struct cpu {
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
     size_t workers;
-    double *part; /* groups x kcap x M, or M x lanes for each group of right-hand sides */
+    double *part; /* groups x kcap x M; of right-hand sides in groups M x lanes each */
     char *P;      /* kcap x M, likewise; rounded, scaled by sqrt(1/mf) */
     char *Z;      /* stored features: tiles x M x R; or NULL */
     bool filled;
@@ -158,16 +158,25 @@ static size_t scratch_bytes(const struct cpu *c)
     return most;
 }
 
-/* Vectors of right-hand sides when they go in groups, else 0. */
-static size_t rhs_groups(const struct cpu *c, size_t k)
+/* How k right-hand sides are met: so many groups of a vector, then so many one by one.  A few left
+ * over are cheaper alone than a vector that is mostly filled up with nothing. */
+struct split { size_t groups, ones; };
+
+static struct split rhs_split(const struct cpu *c, size_t k)
 {
-    return k < RHS_BLOCK ? 0 : (k + c->real->lanes - 1) / c->real->lanes;
+    const size_t lanes = c->real->lanes, groups = k / lanes, left = k % lanes;
+
+    if (k < RHS_BLOCK)
+        return (struct split){ 0, k };
+    return left < RHS_BLOCK ? (struct split){ groups, left } : (struct split){ groups + 1, 0 };
 }
 
 /* Right-hand sides with those that fill up the last group. */
 static size_t rhs_padded(const struct cpu *c, size_t k)
 {
-    return k < RHS_BLOCK ? k : rhs_groups(c, k) * c->real->lanes;
+    const struct split split = rhs_split(c, k);
+
+    return split.groups * c->real->lanes + split.ones;
 }
 
 static size_t blocks_most(const struct cpu *c)
@@ -485,24 +494,31 @@ static void round_to(const struct cpu *c, size_t n, const double *from, char *to
         ((float *)(void *)to)[i] = (float)from[i];
 }
 
-/* A lane tile of the part without loops of its own: made, then met by the right-hand sides. */
-static void tile_steps(struct cpu *c, struct worker *w, size_t i, const double *x, size_t n,
-                       size_t r, char *zt, size_t dots, size_t groups)
+/* t += Z P of a part's kept columns in `rows` rows from z on, t of the first of them: the right-hand
+ * sides that go one by one; and all. */
+static void part_dot_ones(struct cpu *c, size_t i, const char *z, size_t rows, struct split k,
+                          double *t)
 {
-    const struct simd_real *real = c->real;
-    const size_t col0 = c->seg[i].col0, lanes = real->lanes, size = real->size;
+    const size_t many = k.groups * c->real->lanes;
 
-    steps_fill(c->steps, c->simd, real, c->hp, x, c->src->d, n ? n : 1, col0, zt, c->R, w->scratch);
-    if (groups)
-        real->dot_block(&c->term[i], zt, c->R, lanes, groups, c->P + col0 * lanes * size,
-                        c->M * lanes, w->t + r, c->R);
-    else if (dots)
-        real->dot(&c->term[i], zt, c->R, lanes, dots, c->P + col0 * size, c->M, w->t + r, c->R);
+    if (k.ones)
+        c->real->dot(&c->term[i], z, c->R, rows, k.ones,
+                     c->P + (many * c->M + c->seg[i].col0) * c->real->size, c->M, t + many * c->R, c->R);
 }
 
-/* The same of a tile of sequences: its rows, turned into columns, then met. */
-static enum status tile_windows(struct cpu *c, struct worker *w, size_t n, char *z, size_t dots,
-                                size_t groups, struct err *err)
+static void part_dot(struct cpu *c, size_t i, const char *z, size_t rows, struct split k, double *t)
+{
+    const size_t lanes = c->real->lanes;
+
+    if (k.groups)
+        c->real->dot_block(&c->term[i], z, c->R, rows, k.groups,
+                           c->P + c->seg[i].col0 * lanes * c->real->size, c->M * lanes, t, c->R);
+    part_dot_ones(c, i, z, rows, k, t);
+}
+
+/* The same for a tile of sequences: its rows, turned into columns, then met. */
+static enum status tile_windows(struct cpu *c, struct worker *w, size_t n, char *z,
+                                struct split k, struct err *err)
 {
     const struct simd_real *real = c->real;
     const size_t size = real->size, lanes = real->lanes, ld = c->M + TILE_ROWS_STEP;
@@ -516,60 +532,49 @@ static enum status tile_windows(struct cpu *c, struct worker *w, size_t n, char 
         for (size_t j = 0; j < c->seg[0].cols; j++)
             for (size_t i = r; i < n && i < r + lanes; i++)
                 memcpy(z + (j * c->R + i) * size, rows + (i * ld + j) * size, size);
-    for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes) {
-        if (groups)
-            real->dot_block(&c->term[0], z + r * size, c->R, lanes, groups, c->P, c->M * lanes,
-                            w->t + r, c->R);
-        else if (dots)
-            real->dot(&c->term[0], z + r * size, c->R, lanes, dots, c->P, c->M, w->t + r, c->R);
-    }
+    for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
+        part_dot(c, 0, z + r * size, lanes, k, w->t + r);
     free(rows);
     return rc;
 }
 
-/* Features of a tile into z (NULL: not kept), and t += Z P for dots right-hand sides or groups. */
+/* Features of a tile into z (NULL: not kept), and t += Z P. */
 static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, size_t r1, char *z,
-                                 size_t dots, size_t groups, struct err *err)
+                                 struct split k, struct err *err)
 {
     const struct simd_real *real = c->real;
     const size_t lanes = real->lanes, size = real->size, d = c->src->d;
     const enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
 
     if (rc == ST_OK && c->windows)
-        return tile_windows(c, w, r1 - r0, z, dots, groups, err);
+        return tile_windows(c, w, r1 - r0, z, k, err);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
         for (size_t i = 0; i < c->nseg; i++) {
             const size_t col0 = c->seg[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
             const size_t n = left < lanes ? left : lanes;
             const double *x = n ? w->x + r * d : w->x;
             char *zt = z ? z + (col0 * c->R + r) * size : NULL;
-            if (!c->seg[i].fm)
-                tile_steps(c, w, i, x, n, r, zt, dots, groups);
-            else if (groups)
-                real->gen_block(&c->term[i], x, d, n, zt, c->R, groups, c->P + col0 * lanes * size,
+            if (!c->seg[i].fm) {
+                steps_fill(c->steps, c->simd, real, c->hp, x, d, n ? n : 1, col0, zt, c->R,
+                           w->scratch);
+                part_dot(c, i, zt, lanes, k, w->t + r);
+            } else if (k.groups) {
+                real->gen_block(&c->term[i], x, d, n, zt, c->R, k.groups, c->P + col0 * lanes * size,
                                 c->M * lanes, w->t + r, c->R, w->scratch);
-            else
-                real->gen(&c->term[i], x, d, n, zt, c->R, dots, c->P + col0 * size, c->M, w->t + r,
+                part_dot_ones(c, i, zt, lanes, k, w->t + r);
+            } else {
+                real->gen(&c->term[i], x, d, n, zt, c->R, k.ones, c->P + col0 * size, c->M, w->t + r,
                           c->R, w->scratch);
+            }
         }
     return rc;
 }
 
 /* t of a tile from kept columns. */
-static void tile_dot(struct cpu *c, struct worker *w, const char *z, size_t dots, size_t groups)
+static void tile_dot(struct cpu *c, struct worker *w, const char *z, struct split k)
 {
-    const struct simd_real *real = c->real;
-
-    for (size_t i = 0; i < c->nseg; i++) {
-        const size_t col0 = c->seg[i].col0;
-        const char *zt = z + col0 * c->R * real->size;
-        if (groups)
-            real->dot_block(&c->term[i], zt, c->R, c->R, groups,
-                            c->P + col0 * real->lanes * real->size, c->M * real->lanes, w->t, c->R);
-        else
-            real->dot(&c->term[i], zt, c->R, c->R, dots, c->P + col0 * real->size, c->M, w->t,
-                      c->R);
-    }
+    for (size_t i = 0; i < c->nseg; i++)
+        part_dot(c, i, z + c->seg[i].col0 * c->R * c->real->size, c->R, k, w->t);
 }
 
 /* t of a tile: Z P, or V. */
@@ -577,14 +582,14 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
                            struct err *err)
 {
     struct cpu *c = s->c;
-    const size_t groups = s->up ? rhs_groups(c, s->k) : 0, dots = s->up && !groups ? s->k : 0;
+    const struct split k = s->up ? rhs_split(c, s->k) : (struct split){ 0, 0 };
     enum status rc = ST_OK;
 
     memset(w->t, 0, rhs_padded(c, s->k) * c->R * sizeof *w->t);
     if (!c->filled)
-        rc = tile_generate(c, w, r0, r1, z, dots, groups, err);
+        rc = tile_generate(c, w, r0, r1, z, k, err);
     else if (s->up)
-        tile_dot(c, w, z, dots, groups);
+        tile_dot(c, w, z, k);
     for (size_t i = 0; !s->up && i < s->k; i++)
         memcpy(w->t + i * c->R, s->V + i * c->n + r0, (r1 - r0) * sizeof *w->t);
     return rc;
@@ -594,24 +599,26 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
 static void tile_down(const struct cpu *c, const struct worker *w, const char *z, size_t k,
                       double *part, const char *ahead)
 {
-    const size_t groups = rhs_groups(c, k), lanes = c->real->lanes;
+    const struct split split = rhs_split(c, k);
+    const size_t lanes = c->real->lanes, many = split.groups * lanes, size = c->real->size;
 
-    if (!groups) {
-        round_to(c, k * c->R, w->t, w->tr);
-        c->real->axpy(c->M, z, c->R, c->R, k, w->tr, part, c->M, ahead);
-        return;
-    }
-    for (size_t g = 0; g < groups; g++)
+    for (size_t g = 0; g < split.groups; g++)
         for (size_t r = 0; r < c->R; r++)
             for (size_t i = 0; i < lanes; i++) {
                 const double t = w->t[(g * lanes + i) * c->R + r];
                 const size_t at = (g * c->R + r) * lanes + i;
-                if (c->real->size == sizeof(double))
+                if (size == sizeof(double))
                     ((double *)(void *)w->tr)[at] = t;
                 else
                     ((float *)(void *)w->tr)[at] = (float)t;
             }
-    c->real->axpy_block(c->M, z, c->R, c->R, groups, w->tr, part, c->M * lanes);
+    if (split.groups)
+        c->real->axpy_block(c->M, z, c->R, c->R, split.groups, w->tr, part, c->M * lanes);
+    if (split.ones == 0)
+        return;
+    round_to(c, split.ones * c->R, w->t + many * c->R, w->tr + many * c->R * size);
+    c->real->axpy(c->M, z, c->R, c->R, split.ones, w->tr + many * c->R * size, part + many * c->M,
+                  c->M, ahead);
 }
 
 /* Row factors and results; rows past the end count for nothing. */
@@ -641,7 +648,8 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
     const size_t bytes = c->R * c->M * c->real->size;
     char *z = c->Z ? c->Z + tile * bytes : w->z;
 
-    if (!c->Z && !s->W && !c->steps && !c->windows)
+    const struct split k = rhs_split(c, s->k);
+    if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones))
         z = NULL; /* nobody reads the columns again */
     const enum status rc = tile_up(s, w, r0, r1, z, err);
     if (rc != ST_OK)
@@ -768,7 +776,7 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
-    if (c->filled && s->up && s->W && !rhs_groups(c, s->k)) {
+    if (c->filled && s->up && s->W && !rhs_split(c, s->k).groups) {
         flow_group(s, &c->worker[worker], c->tiles * g / c->groups, end, part);
         return;
     }
@@ -783,11 +791,11 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
 }
 
 /* Where entry j of right-hand side i is in P and in a group's partial sums. */
-static size_t rhs_at(const struct cpu *c, size_t k, size_t i, size_t j)
+static size_t rhs_at(const struct cpu *c, struct split k, size_t i, size_t j)
 {
     const size_t lanes = c->real->lanes;
 
-    return k < RHS_BLOCK ? i * c->M + j : (i / lanes * c->M + j) * lanes + i % lanes;
+    return i / lanes < k.groups ? (i / lanes * c->M + j) * lanes + i % lanes : i * c->M + j;
 }
 
 /* W = sum of the groups, in order, times sqrt(1/mf) of the column's term. */
@@ -796,6 +804,7 @@ static void sweep_merge(void *ctx, size_t task, size_t worker)
     const struct sweep *s = ctx;
     const struct cpu *c = s->c;
     const size_t j0 = task * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
+    const struct split k = rhs_split(c, s->k);
 
     (void)worker;
     for (size_t i = 0; i < s->k; i++) {
@@ -803,7 +812,7 @@ static void sweep_merge(void *ctx, size_t task, size_t worker)
         for (size_t g = 0; g < c->groups; g++) {
             const double *part = c->part + g * c->kcap * c->M;
             for (size_t j = j0; j < j1; j++)
-                W[j] = (g ? W[j] : 0.0) + part[rhs_at(c, s->k, i, j)];
+                W[j] = (g ? W[j] : 0.0) + part[rhs_at(c, k, i, j)];
         }
         for (size_t t = 0; t < c->nseg; t++) {
             const struct part *term = &c->seg[t];
@@ -816,6 +825,8 @@ static void sweep_merge(void *ctx, size_t task, size_t worker)
 
 static void scale_rhs(struct cpu *c, size_t k, const double *P)
 {
+    const struct split split = rhs_split(c, k);
+
     memset(c->P, 0, rhs_padded(c, k) * c->M * c->real->size);
     for (size_t i = 0; i < k; i++)
         for (size_t t = 0; t < c->nseg; t++) {
@@ -823,9 +834,9 @@ static void scale_rhs(struct cpu *c, size_t k, const double *P)
             for (size_t j = term->col0; j < term->col0 + term->cols; j++) {
                 const double p = P[i * c->M + j] * term->out;
                 if (c->real->size == sizeof(double))
-                    ((double *)(void *)c->P)[rhs_at(c, k, i, j)] = p;
+                    ((double *)(void *)c->P)[rhs_at(c, split, i, j)] = p;
                 else
-                    ((float *)(void *)c->P)[rhs_at(c, k, i, j)] = (float)p;
+                    ((float *)(void *)c->P)[rhs_at(c, split, i, j)] = (float)p;
             }
         }
 }

@@ -83,8 +83,13 @@ struct simd_real {
      * width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
     void (*windows)(const struct simd_term *, const struct simd_windows *, void *sum, size_t lds,
                     void *scratch);
-    /* In-place transforms of `lanes` rows in lanes: v[i * lanes + lane], i < n (power of two). */
+    /* The phases of those rows in half turns: frequency j of row r at to[j * lanes + r]. */
+    void (*turns)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *to,
+                  void *scratch);
+    /* In-place transforms of `lanes` rows in lanes: v[i * lanes + lane], i < n (power of two); and
+     * of one row of n numbers (v aligned as a vector is). */
     void (*fht)(void *v, size_t n);
+    void (*fht_row)(void *v, size_t n);
     /* sine and cosine of pi t, n a multiple of lanes. */
     void (*sincospi)(size_t n, const void *t, void *s, void *c);
     /* For chains of steps, n entries of lanes: to = sign * from; v *= scale; to = f(v), or times

@@ -27,6 +27,26 @@
 #define ZIP_HI_8 4, 12, 5, 13, 6, 14, 7, 15
 #define ZIP_LO_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define ZIP_HI_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define FLIP_1_2 1, 0
+#define FLIP_1_4 1, 0, 3, 2
+#define FLIP_2_4 2, 3, 0, 1
+#define FLIP_1_8 1, 0, 3, 2, 5, 4, 7, 6
+#define FLIP_2_8 2, 3, 0, 1, 6, 7, 4, 5
+#define FLIP_4_8 4, 5, 6, 7, 0, 1, 2, 3
+#define FLIP_1_16 FLIP_1_8, 9, 8, 11, 10, 13, 12, 15, 14
+#define FLIP_2_16 FLIP_2_8, 10, 11, 8, 9, 14, 15, 12, 13
+#define FLIP_4_16 FLIP_4_8, 12, 13, 14, 15, 8, 9, 10, 11
+#define FLIP_8_16 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
+#define SIDE_1_2 1, -1
+#define SIDE_1_4 SIDE_1_2, SIDE_1_2
+#define SIDE_2_4 1, 1, -1, -1
+#define SIDE_1_8 SIDE_1_4, SIDE_1_4
+#define SIDE_2_8 SIDE_2_4, SIDE_2_4
+#define SIDE_4_8 1, 1, 1, 1, -1, -1, -1, -1
+#define SIDE_1_16 SIDE_1_8, SIDE_1_8
+#define SIDE_2_16 SIDE_2_8, SIDE_2_8
+#define SIDE_4_16 SIDE_4_8, SIDE_4_8
+#define SIDE_8_16 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1
 #define ZIP(a, b, list) __builtin_shufflevector(a, b, list)
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -69,6 +89,7 @@ static const double f64_cos_c[] = { -4.934802200544679305973, 4.0587121264167676
 #define LANES (VEC_BYTES / 8)
 #define ZIPLO(a, b) ZIP(a, b, CAT(ZIP_LO_, LANES64))
 #define ZIPHI(a, b) ZIP(a, b, CAT(ZIP_HI_, LANES64))
+#define FOR_LANES(name) CAT(name, LANES64)
 #define SIN_TERMS 9
 #define COS_TERMS 9
 
@@ -118,6 +139,7 @@ INLINE f64_vec f64_erf(f64_vec x)
 #undef LANES
 #undef ZIPLO
 #undef ZIPHI
+#undef FOR_LANES
 #undef SIN_TERMS
 #undef COS_TERMS
 
@@ -131,6 +153,7 @@ INLINE f64_vec f64_erf(f64_vec x)
 #define LANES (VEC_BYTES / 4)
 #define ZIPLO(a, b) ZIP(a, b, CAT(ZIP_LO_, LANES32))
 #define ZIPHI(a, b) ZIP(a, b, CAT(ZIP_HI_, LANES32))
+#define FOR_LANES(name) CAT(name, LANES32)
 #define SIN_TERMS 5
 #define COS_TERMS 5
 
@@ -236,7 +259,8 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
       .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .dot4 = p##_dot4,                  \
       .axpy = p##_axpy,                                                                          \
       .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
-      .rows = p##_rows, .fht = p##_fht, .sincospi = p##_sincospi, .sign = p##_sign,            \
+      .rows = p##_rows, .turns = p##_turns, .fht = p##_fht, .fht_row = p##_fht_row,              \
+      .sincospi = p##_sincospi, .sign = p##_sign,                                                \
       .scale = p##_scale, .combine = p##_combine, .columns = p##_columns, .windows = p##_windows }
 
 #define LEVEL_LOOPS                                                                              \

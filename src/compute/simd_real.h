@@ -156,23 +156,103 @@ LOOP REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool dow
     return out;
 }
 
+/* The stages inside a vector. */
+INLINE VEC N(fht_lanes)(VEC v)
+{
+#define FLIPPED(h) (ZIP(v, v, FOR_LANES(FLIP_##h##_)) + v * (VEC){ FOR_LANES(SIDE_##h##_) })
+    v = FLIPPED(1);
+#if LANES >= 4
+    v = FLIPPED(2);
+#endif
+#if LANES >= 8
+    v = FLIPPED(4);
+#endif
+#if LANES >= 16
+    v = FLIPPED(8);
+#endif
+#undef FLIPPED
+    return v;
+}
+
+/* A transform's passes upwards: radices, strides and signs of each.  in may be shorter than the
+ * result, as in N(pass). */
+struct N(chain) {
+    size_t bits[16], stride[16], m;
+    const REAL *s[16];
+    const REAL *in;
+    size_t mask;
+    REAL *v;
+    int sets;   /* how groups take their signs */
+    bool lanes; /* first the stages inside each vector */
+};
+
+enum { N(CACHED) = 32768 / VEC_BYTES }; /* entries that stay in the first-level cache */
+
+LOOP const REAL *N(chain)(struct N(chain) *c, size_t n, const REAL *in, size_t mask, REAL *v,
+                            const REAL *s, int sets)
+{
+    size_t stride = 1;
+
+    c->m = N(radices)(N(log2)(n), c->bits);
+    c->in = in;
+    c->mask = mask;
+    c->v = v;
+    c->sets = sets;
+    c->lanes = false;
+    for (size_t q = 0; q < c->m; q++) {
+        const size_t R = (size_t)1 << c->bits[q];
+        c->stride[q] = stride;
+        c->s[q] = s;
+        stride *= R;
+        s += sets == N(SAME) ? 0 : n / stride * (R - 1);
+    }
+    return s;
+}
+
+/* Pass q over entries at .. at + n - 1. */
+LOOP void N(chain_pass)(const struct N(chain) *c, size_t q, size_t at, size_t n)
+{
+    const size_t R = (size_t)1 << c->bits[q];
+    const REAL *s = c->s[q] + (c->sets == N(SAME) ? 0 : at / (c->stride[q] * R) * (R - 1));
+
+    for (size_t i = at; q == 0 && c->lanes && i < at + n; i++)
+        V_STORE(c->v + i * LANES, N(fht_lanes)(V_LOAD(c->v + i * LANES)));
+    if (q == 0)
+        N(pass_any)(c->bits[q], n, 1, c->in + (at & c->mask) * LANES, c->mask, c->v + at * LANES, s,
+                    c->sets, NULL);
+    else
+        N(pass_any)(c->bits[q], n, c->stride[q], c->v + at * LANES, n - 1, c->v + at * LANES, s,
+                    c->sets, NULL);
+}
+
+/* Passes 0 .. q over entries at .. at + n - 1, n the stride of pass q + 1: each cached part goes
+ * through all of its passes before the next one. */
+LOOP void N(chain_up)(const struct N(chain) *c, size_t q, size_t at, size_t n)
+{
+    size_t from = 0;
+
+    if (n > N(CACHED) && q > 0) {
+        for (size_t i = 0; i < n; i += c->stride[q])
+            N(chain_up)(c, q - 1, at + i, c->stride[q]);
+        from = q;
+    }
+    for (; from <= q; from++)
+        N(chain_pass)(c, from, at, n);
+}
+
 /* A transform of dp entries: passes ascending, each with signs per upper index. *mask + 1 entries
  * are left in v, enough for any radix. */
 LOOP const REAL *N(first)(const struct simd_term *t, const REAL *x, REAL *v, const REAL *s,
                             size_t *mask)
 {
     size_t len = t->dp;
-    size_t bits[16], stride = 1;
-    const size_t m = N(radices)(N(log2)(t->dp), bits);
+    struct N(chain) c;
 
-    if (m == 0)
+    s = N(chain)(&c, t->dp, x, t->dp - 1, v, s, N(HIGH));
+    if (c.m == 0)
         memcpy(v, x, LANES * sizeof *v);
-    for (size_t q = 0; q < m; q++) {
-        const size_t R = (size_t)1 << bits[q], groups = t->dp / (stride * R);
-        N(pass_any)(bits[q], t->dp, stride, q ? v : x, t->dp - 1, v, s, N(HIGH), NULL);
-        s += groups * (R - 1);
-        stride *= R;
-    }
+    else
+        N(chain_up)(&c, c.m - 1, 0, t->dp);
     for (; len < 16 && len < t->D; len *= 2)
         memcpy(v + len * LANES, v, len * LANES * sizeof *v);
     *mask = len - 1;
@@ -209,31 +289,42 @@ INLINE void N(project_three)(const int A, const int B, const int C, const REAL *
     N(pass)(A, D, 1, v, D - 1, v, s, N(SAME), NULL);
 }
 
+/* The third transform's passes down from q over n entries at v, signs the same for every part:
+ * each cached part goes through all of its passes before the next one. */
+LOOP void N(chain_down)(const struct N(chain) *c, size_t q, REAL *v, size_t n)
+{
+    const size_t part = c->stride[q];
+
+    N(pass_any)(c->bits[q], n, part, v, n - 1, v, c->s[q], N(LOW), NULL);
+    if (n > N(CACHED) && q > 0) {
+        for (size_t i = 0; i < n; i += part)
+            N(chain_down)(c, q - 1, v + i * LANES, part);
+        return;
+    }
+    while (q-- > 0)
+        N(pass_any)(c->bits[q], n, c->stride[q], v, n - 1, v, c->s[q], N(LOW), NULL);
+}
+
 /* Any number of passes, of sizes known at run time only. */
 LOOP void N(project_any)(const struct simd_term *t, const REAL *a, size_t mask, REAL *v,
                            const REAL *s)
 {
-    size_t bits[16], stride = 1;
-    const size_t m = N(radices)(N(log2)(t->D), bits);
-    const REAL *in = a;
+    struct N(chain) c;
 
-    for (size_t q = 0; q + 1 < m; q++) {
-        const size_t R = (size_t)1 << bits[q], groups = t->D / (stride * R);
-        N(pass_any)(bits[q], t->D, stride, in, mask, v, s, N(HIGH), NULL);
-        s += groups * (R - 1);
-        stride *= R;
-        in = v;
-        mask = t->D - 1;
+    N(chain)(&c, t->D, a, mask, v, s, N(HIGH));
+    const size_t last = c.m - 1, stride = c.stride[last], R = (size_t)1 << c.bits[last];
+    for (size_t i = 0; last > 0 && i < t->D; i += stride)
+        N(chain_up)(&c, last - 1, i, stride);
+    s = c.s[last];
+    N(pass_any)(c.bits[last], t->D, stride, last ? v : a, last ? t->D - 1 : mask, v, s, N(SAME),
+                s + (R - 1));
+    s += (R - 1) * (1 + stride);
+    for (size_t q = last; q-- > 0;) {
+        c.s[q] = s;
+        s += c.stride[q] * (((size_t)1 << c.bits[q]) - 1);
     }
-    const size_t top = ((size_t)1 << bits[m - 1]) - 1;
-    N(pass_any)(bits[m - 1], t->D, stride, in, mask, v, s, N(SAME), s + top);
-    s += top + stride * top;
-    for (size_t q = m - 1; q-- > 0;) {
-        const size_t R = (size_t)1 << bits[q];
-        stride /= R;
-        N(pass_any)(bits[q], t->D, stride, v, t->D - 1, v, s, N(LOW), NULL);
-        s += stride * (R - 1);
-    }
+    for (size_t i = 0; last > 0 && i < t->D; i += stride)
+        N(chain_down)(&c, last - 1, v + i * LANES, stride);
 }
 
 /* H D3 H D2 H D1 x of one block, up to its sign.  x: dp vectors.  a, v: D vectors. Common widths
@@ -264,18 +355,38 @@ LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REA
         N(project_any)(t, a, mask, v, s);
 }
 
+static const REAL N(ones)[15] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
 LOOP void N(fht)(void *data, size_t n)
 {
-    REAL ones[15];
-    size_t bits[16], stride = 1;
-    const size_t m = N(radices)(N(log2)(n), bits);
+    struct N(chain) c;
 
-    for (int i = 0; i < 15; i++)
-        ones[i] = 1;
-    for (size_t q = 0; q < m; q++) {
-        N(pass_any)(bits[q], n, stride, data, n - 1, data, ones, N(SAME), NULL);
-        stride <<= bits[q];
+    N(chain)(&c, n, data, n - 1, data, N(ones), N(SAME));
+    if (c.m > 0)
+        N(chain_up)(&c, c.m - 1, 0, n);
+}
+
+LOOP void N(fht_row)(void *data, size_t n)
+{
+    REAL *v = data;
+
+    if (n < LANES) {
+        for (size_t h = 1; h < n; h *= 2)
+            for (size_t i = 0; i < n; i++)
+                if (!(i & h)) {
+                    const REAL a = v[i], b = v[i + h];
+                    v[i] = a + b;
+                    v[i + h] = a - b;
+                }
+        return;
     }
+    struct N(chain) c;
+    N(chain)(&c, n / LANES, v, n / LANES - 1, v, N(ones), N(SAME));
+    c.lanes = true;
+    if (c.m > 0)
+        N(chain_up)(&c, c.m - 1, 0, n / LANES);
+    else
+        V_STORE(v, N(fht_lanes)(V_LOAD(v)));
 }
 
 /* ---- preparation ----------------------------------------------------------------------------- */
@@ -866,6 +977,22 @@ LOOP void N(block_derivative)(size_t jn, const REAL *v, const REAL *scale, REAL 
         N(sincos)(t, &s, &q);
         V_STORE(dz + 2 * j * LANES, s * p);
         V_STORE(dz + (2 * j + 1) * LANES, -(q * p));
+    }
+}
+
+LOOP void N(turns)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *to,
+                   void *scratch)
+{
+    const struct N(work) w = N(work_in)(t, scratch);
+    const REAL *scale = t->scale;
+    REAL *v = to;
+
+    N(load)(t, x, ldx, n, &w);
+    for (size_t b = 0; b < t->nb; b++, scale += t->D, v += t->D * LANES) {
+        const size_t jn = N(in_block)(t, b);
+        N(phases)(t, b, &w);
+        for (size_t j = 0; j < jn; j++)
+            V_STORE(v + j * LANES, V_LOAD(w.v + j * LANES) * scale[j]);
     }
 }
 
