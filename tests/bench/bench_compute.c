@@ -1,15 +1,15 @@
 /* tests/bench/bench_compute.c -- how fast the inner loops run, beside an obvious baseline on the same
  * data in the same run and beside what the machine can do.
  *
- *   bench_compute [--json FILE] [--threads N] [--level portable|avx2|avx512|amx] [--only PART]
+ *   bench_compute [--rows FILE] [--threads N] [--level portable|avx2|avx512|amx] [--only PART]
  *
- * PART: limits fht sincos features pass stored products.
+ * PART: transforms sines features pass stored products.
  *
- * Times are the best of several repeats: of the thread's CPU time for one thread, which other work on
- * the machine disturbs least, of wall time for several.
- * "feature": one sine or cosine entry of Z. Baselines are single-threaded BLAS or a plain C loop. */
-#include "base/buf.h"
-#include "base/mem.h"
+ * "feature": one sine or cosine entry of Z.  Baselines are single-threaded BLAS or a plain C loop;
+ * a published one (marked *) is a figure measured elsewhere: FFHT, xGPR's loop (2,000 rows; one
+ * core of a Zen 4 server). */
+#include "report.h"
+
 #include "compute/blas.h"
 #include "compute/fop.h"
 #include "compute/rng.h"
@@ -19,90 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
-static struct buf json;
-static size_t threads = 2;
-static int repeats = 7;
-static double sgemm_peak, dgemm_peak; /* GFLOP/s of one thread */
-
-static double now(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double best_by(clockid_t clock, void (*fn)(void *), void *ctx)
-{
-    double least = HUGE_VAL;
-
-    fn(ctx);
-    for (int i = 0; i < repeats; i++) {
-        const double t0 = now(clock);
-        fn(ctx);
-        const double t = now(clock) - t0;
-        least = t < least ? t : least;
-    }
-    return least;
-}
-
-/* Best time of fn(ctx) in seconds: of the calling thread, or by the clock on the wall. */
-static double best(void (*fn)(void *), void *ctx)
-{
-    return best_by(CLOCK_THREAD_CPUTIME_ID, fn, ctx);
-}
-
-static double best_wall(void (*fn)(void *), void *ctx)
-{
-    return best_by(CLOCK_MONOTONIC, fn, ctx);
-}
-
-/* One line of the table and one object of the JSON.  baseline: value of the baseline in the same
- * unit, 0: none; limit: fraction of the named limit, 0: none. */
-static void row(const char *what, double value, const char *unit, double baseline,
-                const char *baseline_name, double ratio, double limit)
-{
-    char b[64] = "-", l[16] = "-";
-
-    if (baseline > 0.0)
-        snprintf(b, sizeof b, "%.4g (%s)", baseline, baseline_name);
-    if (limit > 0.0)
-        snprintf(l, sizeof l, "%.0f%%", 100.0 * limit);
-    printf("%-46s %9.4g %-14s %-34s %7.2f %6s\n", what, value, unit, b, ratio, l);
-    fflush(stdout);
-    buf_puts(&json, json.len > 1 ? ",\n  {\"row\":" : "\n  {\"row\":");
-    buf_json_string(&json, what);
-    buf_puts(&json, ",\"value\":");
-    buf_json_double(&json, value);
-    buf_puts(&json, ",\"unit\":");
-    buf_json_string(&json, unit);
-    buf_puts(&json, ",\"baseline\":");
-    buf_json_double(&json, baseline > 0.0 ? baseline : NAN);
-    buf_puts(&json, ",\"ratio\":");
-    buf_json_double(&json, ratio > 0.0 ? ratio : NAN);
-    buf_puts(&json, ",\"of_limit\":");
-    buf_json_double(&json, limit > 0.0 ? limit : NAN);
-    buf_putc(&json, '}');
-}
-
-static void *need(size_t count, size_t size)
-{
-    struct err err;
-    void *p = mem_aligned(count, size, "benchmark", &err);
-
-    if (!p) {
-        fprintf(stderr, "%s\n", err.msg);
-        exit(1);
-    }
-    memset(p, 0, count * size);
-    return p;
-}
+static size_t threads;
+static double fma32, fma64; /* GFLOP/s of one thread in registers */
+static double sgemm_rate, dgemm_rate;
 
 static double *normals(size_t n, uint32_t sub)
 {
-    double *v = need(n, sizeof *v);
+    double *v = report_need(n, sizeof *v);
 
     for (size_t i = 0; i < n; i++)
         v[i] = rng_normal(1, rng_stream(RNG_TEST, sub), i);
@@ -115,7 +40,7 @@ static void fill_floats(size_t n, float *v)
         v[i] = (float)(rng_uniform(1, rng_stream(RNG_TEST, 50), i % 4096) - 0.5);
 }
 
-/* ---- what the machine can do ----------------------------------------------------------------- */
+/* ---- matrix products of BLAS ------------------------------------------------------------------- */
 
 struct gemm { size_t n; void *a, *b, *c; };
 
@@ -136,19 +61,27 @@ static void run_dgemm(void *ctx)
 static void bench_limits(void)
 {
     struct gemm g = { .n = 1536 };
-    const double flops = 2.0 * pow((double)g.n, 3.0);
+    const double flops = 2e-9 * pow((double)g.n, 3.0);
 
-    g.a = need(g.n * g.n, 8);
-    g.b = need(g.n * g.n, 8);
-    g.c = need(g.n * g.n, 8);
+    g.a = report_need(g.n * g.n, 8);
+    g.b = report_need(g.n * g.n, 8);
+    g.c = report_need(g.n * g.n, 8);
+    fma32 = report_fma(false);
+    fma64 = report_fma(true);
     fill_floats(g.n * g.n, g.a);
     fill_floats(g.n * g.n, g.b);
-    sgemm_peak = flops / best(run_sgemm, &g) * 1e-9;
+    const double s = report_time(REPORT_THREAD, run_sgemm, &g);
     memset(g.a, 0, g.n * g.n * 8);
     memset(g.b, 0, g.n * g.n * 8);
-    dgemm_peak = flops / best(run_dgemm, &g) * 1e-9;
-    row("sgemm, n=1536, 1 thread", sgemm_peak, "GFLOP/s", 0, "", 0, 0);
-    row("dgemm, n=1536, 1 thread", dgemm_peak, "GFLOP/s", 0, "", 0, 0);
+    const double d = report_time(REPORT_THREAD, run_dgemm, &g);
+    sgemm_rate = flops / s;
+    dgemm_rate = flops / d;
+    report_row(&(struct report_row){ .section = "machine", .what = "sgemm, n=1536", .value = s * 1e3,
+        .unit = "ms", .rate = sgemm_rate, .rate_unit = "GFLOP/s", .limit = fma32,
+        .limit_name = "fused multiply-adds in registers" });
+    report_row(&(struct report_row){ .section = "machine", .what = "dgemm, n=1536", .value = d * 1e3,
+        .unit = "ms", .rate = dgemm_rate, .rate_unit = "GFLOP/s", .limit = fma64,
+        .limit_name = "fused multiply-adds in registers" });
     free(g.a);
     free(g.b);
     free(g.c);
@@ -156,15 +89,16 @@ static void bench_limits(void)
 
 /* ---- transforms ------------------------------------------------------------------------------ */
 
-struct fht { size_t n, rows; float *v; };
+struct fht { size_t n, rows; float *v; bool lanes; };
 
 static void run_fht(void *ctx)
 {
     const struct fht *f = ctx;
-    const size_t lanes = simd_now()->f32.lanes;
+    const struct simd_real *real = &simd_now()->f32;
+    const size_t step = f->lanes ? real->lanes : 1;
 
-    for (size_t r = 0; r < f->rows; r += lanes)
-        simd_now()->f32.fht(f->v + r * f->n, f->n);
+    for (size_t r = 0; r < f->rows; r += step)
+        (f->lanes ? real->fht : real->fht_row)(f->v + r * f->n, f->n);
 }
 
 static void run_plain_fht(void *ctx)
@@ -183,48 +117,84 @@ static void run_plain_fht(void *ctx)
     }
 }
 
-static void bench_fht(void)
+/* ns per element of FFHT (Zen 4, one core, data in cache), by log2 of the size. */
+static double ffht(size_t bits)
 {
-    for (size_t n = 32; n <= 8192; n *= 4) {
-        struct fht f = { .n = n, .rows = 2000 };
-        char what[64];
-        f.v = need(f.n * f.rows, sizeof *f.v); /* zeros: repeats must not overflow */
-        const double per = 1e9 / (double)(f.n * f.rows), t = best(run_fht, &f) * per;
-        const double plain = best(run_plain_fht, &f) * per;
-        snprintf(what, sizeof what, "FHT f32, 2000 rows of %zu, in lanes", n);
-        row(what, t, "ns/element", plain, "plain C loop", plain / t, 0);
-        free(f.v);
-    }
+    static const double ns[] = { [6] = 0.274, [8] = 0.277, [10] = 0.311, [12] = 0.334, [14] = 0.372,
+                                 [16] = 0.418, [18] = 0.442, [20] = 0.482 };
+
+    return bits < sizeof ns / sizeof ns[0] ? ns[bits] : 0.0;
 }
 
-enum { PAIRS = 4096 };
+static void fht_rows(size_t bits, size_t rows, const char *words)
+{
+    struct fht f = { .n = (size_t)1 << bits, .rows = rows, .lanes = rows > 1 };
+    const size_t bytes = f.n * rows * sizeof *f.v;
+    const double per = 1e9 / (double)(f.n * rows), peer = rows > 16 ? 0.0 : ffht(bits);
+    const double add = 2.0 * (double)bits / fma32, move = 8.0 / report_scale(bytes);
+    double t[2];
+    char what[80];
+
+    f.v = report_need(f.n * rows, sizeof *f.v); /* zeros: repeats must not overflow */
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_fht, &f }, { run_plain_fht, &f } }, t);
+    snprintf(what, sizeof what, "FHT f32 2^%zu, %s", bits, words);
+    struct report_row r = { .section = "transforms", .what = what, .value = t[0] * per,
+        .unit = "ns/element", .baseline = t[1] * per, .baseline_name = "plain C loop",
+        .sense = REPORT_FASTER, .floor = 8.0, .goal = 12.0, .rate = 1.0 / (t[0] * per),
+        .rate_unit = "Gelement/s", .limit = 1.0 / fmax(add, move),
+        .limit_name = add > move ? "vector operations" : "scaling these bytes in place" };
+    report_row(&r);
+    if (peer > 0.0) {
+        r.baseline = peer;
+        r.baseline_name = "FFHT";
+        r.published = true;
+        r.floor = bits <= 13 ? 1.4 : 1.0;
+        r.goal = bits <= 13 ? 2.5 : 1.3;
+        report_row(&r);
+    }
+    free(f.v);
+}
+
+static void bench_transforms(void)
+{
+    for (size_t bits = 6; bits <= 10; bits += 2)
+        fht_rows(bits, 16, "16 rows in lanes, hot");
+    for (size_t bits = 10; bits <= 20; bits += 2)
+        fht_rows(bits, 1, "one row, hot");
+    for (size_t bits = 6; bits <= 12; bits += 3)
+        fht_rows(bits, 2000, "2000 rows");
+}
+
+/* ---- sines ------------------------------------------------------------------------------------- */
+
+enum { PAIRS = 4096, SINES32 = 17, SINES64 = 25 }; /* vector operations of a pair */
 struct sc { bool dbl; void *t, *s, *c; };
 
 static void run_sincos(void *ctx)
 {
     const struct sc *x = ctx;
 
-    for (int i = 0; i < 64; i++)
-        (x->dbl ? &simd_now()->f64 : &simd_now()->f32)->sincospi(PAIRS, x->t, x->s, x->c);
+    (x->dbl ? &simd_now()->f64 : &simd_now()->f32)->sincospi(PAIRS, x->t, x->s, x->c);
 }
 
 static void run_libm(void *ctx)
 {
     const struct sc *x = ctx;
 
-    for (int i = 0; i < 64; i++)
-        for (size_t j = 0; j < PAIRS; j++) {
-            if (x->dbl)
-                sincos(((double *)x->t)[j], (double *)x->s + j, (double *)x->c + j);
-            else
-                sincosf(((float *)x->t)[j], (float *)x->s + j, (float *)x->c + j);
-        }
+    for (size_t j = 0; j < PAIRS; j++) {
+        if (x->dbl)
+            sincos(((double *)x->t)[j], (double *)x->s + j, (double *)x->c + j);
+        else
+            sincosf(((float *)x->t)[j], (float *)x->s + j, (float *)x->c + j);
+    }
 }
 
-static void bench_sincos(void)
+static void bench_sines(void)
 {
     for (int dbl = 0; dbl < 2; dbl++) {
-        struct sc x = { dbl, need(PAIRS, 8), need(PAIRS, 8), need(PAIRS, 8) };
+        struct sc x = { dbl, report_need(PAIRS, 8), report_need(PAIRS, 8), report_need(PAIRS, 8) };
+        const double per = 1e9 / PAIRS;
+        double t[2];
         for (size_t i = 0; i < PAIRS; i++) {
             const double v = 40.0 * rng_uniform(1, rng_stream(RNG_TEST, 51), i) - 20.0;
             if (dbl)
@@ -232,10 +202,13 @@ static void bench_sincos(void)
             else
                 ((float *)x.t)[i] = (float)v;
         }
-        const double per = 1e9 / (64.0 * PAIRS), t = best(run_sincos, &x) * per;
-        const double libm = best(run_libm, &x) * per;
-        row(dbl ? "sin and cos f64" : "sin and cos f32", t, "ns/pair", libm, "libm, scalar", libm / t,
-            0);
+        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_sincos, &x }, { run_libm, &x } }, t);
+        report_row(&(struct report_row){ .section = "sines",
+            .what = dbl ? "sine and cosine, f64" : "sine and cosine, f32", .value = t[0] * per,
+            .unit = "ns/pair", .baseline = t[1] * per, .baseline_name = "libm, scalar",
+            .sense = REPORT_FASTER, .rate = (dbl ? SINES64 : SINES32) / (t[0] * per),
+            .rate_unit = "Goperation/s", .limit = (dbl ? fma64 : fma32) / 2.0,
+            .limit_name = "vector operations" });
         free(x.t);
         free(x.s);
         free(x.c);
@@ -247,10 +220,19 @@ static void bench_sincos(void)
 struct proj {
     const struct simd_real *real;
     struct simd_term term;
-    size_t n, d, M;
+    size_t n, d, out; /* rows, inputs, frequencies */
     double *X;
     void *scratch, *a, *b, *c;
 };
+
+static void run_turns(void *ctx)
+{
+    struct proj *p = ctx;
+    const size_t lanes = p->real->lanes;
+
+    for (size_t r = 0; r + lanes <= p->n; r += lanes)
+        p->real->turns(&p->term, p->X + r * p->d, p->d, lanes, p->c, p->scratch);
+}
 
 static void run_features(void *ctx)
 {
@@ -262,56 +244,137 @@ static void run_features(void *ctx)
                      p->scratch);
 }
 
-static void run_dense_projection(void *ctx)
+static void run_dense(void *ctx)
 {
     struct proj *p = ctx;
 
     if (p->real->size == sizeof(float))
-        blas_sgemm1(true, false, p->M / 2, p->n, p->d, 1.0F, p->a, p->d, p->b, p->d, 0.0F, p->c,
-                    p->M / 2);
+        blas_sgemm1(true, false, p->out, p->n, p->d, 1.0F, p->a, p->d, p->b, p->d, 0.0F, p->c, p->out);
     else
-        blas_dgemm1(true, false, p->M / 2, p->n, p->d, 1.0, p->a, p->d, p->b, p->d, 0.0, p->c,
-                    p->M / 2);
+        blas_dgemm1(true, false, p->out, p->n, p->d, 1.0, p->a, p->d, p->b, p->d, 0.0, p->c, p->out);
 }
 
-/* 2000 rows of d inputs to `out` frequencies, sines and cosines included; the baseline multiplies
- * by a dense matrix and takes no sine. */
-static void bench_features(size_t d, size_t out, bool dbl)
+/* The product, then sines by the vector loops above (faster than the libraries they stand for). */
+static void run_dense_sines(void *ctx)
 {
-    struct proj p = { .n = 2000, .d = d, .M = 2 * out };
+    struct proj *p = ctx;
+
+    run_dense(p);
+    for (size_t i = 0; i + PAIRS <= p->n * p->out; i += PAIRS)
+        p->real->sincospi(PAIRS, (float *)p->c + i, p->b, (float *)p->b + PAIRS);
+}
+
+static void proj_open(struct proj *p, size_t n, size_t d, size_t out, bool dbl)
+{
     struct kernel k;
     struct err err;
+
+    *p = (struct proj){ .n = n, .d = d, .out = out };
+    p->real = dbl ? &simd_now()->f64 : &simd_now()->f32;
+    kernel_parse("rbf", &k, NULL, NULL);
+    struct featmap *fm = featmap_new(&k, d, 2 * out, 7, &err);
+    if (!fm || p->real->prepare(&p->term, &fm->term[0], &err) != ST_OK)
+        report_die(err.msg);
+    featmap_free(fm);
+    for (size_t i = 0; i < d; i++)
+        p->term.inv[i] = 1.0 / sqrt((double)d);
+    const size_t lanes = p->real->lanes, tile = 2 * out * lanes;
+    p->X = normals(n * d, 54);
+    p->scratch = report_need(p->real->scratch(&p->term), 1);
+    p->a = report_need(d * out, p->real->size);
+    p->b = report_need(d * n > 2 * PAIRS ? d * n : 2 * PAIRS, p->real->size);
+    p->c = report_need(n * out > tile ? n * out : tile, p->real->size);
+    for (int i = 0; !dbl && i < 2; i++)
+        fill_floats(i ? d * out : d * n, i ? p->a : p->b);
+}
+
+static void proj_close(struct proj *p)
+{
+    simd_term_free(&p->term);
+    free(p->X);
+    free(p->scratch);
+    free(p->a);
+    free(p->b);
+    free(p->c);
+}
+
+/* Butterflies of a frequency: three transforms, the first over the inputs alone. */
+static double butterflies(const struct proj *p)
+{
+    return log2((double)p->term.dp) * (double)p->term.dp / (double)p->term.D +
+           2.0 * log2((double)p->term.D);
+}
+
+static void projection_row(struct proj *p, const double *t, double floor, double goal)
+{
+    const bool dbl = p->real->size == sizeof(double);
     char what[80];
 
-    p.real = dbl ? &simd_now()->f64 : &simd_now()->f32;
-    kernel_parse("rbf", &k, NULL, NULL);
-    struct featmap *fm = featmap_new(&k, d, p.M, 7, &err);
-    if (!fm || p.real->prepare(&p.term, &fm->term[0], &err) != ST_OK) {
-        fprintf(stderr, "%s\n", err.msg);
-        exit(1);
+    snprintf(what, sizeof what, "projection %s, %zu rows %zu -> %zu", dbl ? "f64" : "f32", p->n, p->d,
+             p->out);
+    report_row(&(struct report_row){ .section = "projections", .what = what, .value = t[0] * 1e3,
+        .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = dbl ? "dgemm" : "sgemm",
+        .sense = REPORT_FASTER, .floor = floor, .goal = goal,
+        .rate = 1e-9 * (double)(p->n * p->out) * (butterflies(p) + 1.0) / t[0],
+        .rate_unit = "Goperation/s", .limit = (dbl ? fma64 : fma32) / 2.0,
+        .limit_name = "vector operations" });
+}
+
+static void feature_row(struct proj *p, double t, double baseline, const char *name, bool published,
+                        double floor, double goal)
+{
+    const bool dbl = p->real->size == sizeof(double);
+    const double each = butterflies(p) + 1.0 + (dbl ? SINES64 : SINES32);
+    char what[80];
+
+    snprintf(what, sizeof what, "features %s, %zu rows %zu -> %zu", dbl ? "f64" : "f32", p->n, p->d,
+             2 * p->out);
+    report_row(&(struct report_row){ .section = "features", .what = what, .value = t * 1e3,
+        .unit = "ms", .baseline = baseline * 1e3, .baseline_name = name, .published = published,
+        .sense = REPORT_FASTER, .floor = floor, .goal = goal,
+        .rate = 1e-9 * (double)(p->n * p->out) * each / t, .rate_unit = "Goperation/s",
+        .limit = (dbl ? fma64 : fma32) / 2.0, .limit_name = "vector operations" });
+}
+
+static void bench_features(void)
+{
+    struct proj p;
+    double t[3];
+
+    for (int dbl = 0; dbl < 2; dbl++) {
+        proj_open(&p, 2000, 1024, 8192, dbl);
+        report_times(REPORT_THREAD, 3, (struct report_job[]){ { run_turns, &p }, { run_dense, &p },
+                                                      { run_features, &p } }, t);
+        projection_row(&p, t, 15.0, 25.0);
+        feature_row(&p, t[2], dbl ? 0.347 : 0.106, "xGPR, as built", true, dbl ? 0.0 : 4.0,
+                    dbl ? 0.0 : 7.0);
+        proj_close(&p);
     }
-    for (size_t i = 0; i < d; i++)
-        p.term.inv[i] = 1.0 / sqrt((double)d);
-    p.X = normals(p.n * d, 54);
-    p.scratch = need(p.real->scratch(&p.term), 1);
-    p.a = need(d * out, 8);
-    p.b = need(d * p.n, 8);
-    p.c = need(p.n * out > p.M * 16 ? p.n * out : p.M * 16, 8);
-    if (!dbl) {
-        fill_floats(d * out, p.a);
-        fill_floats(d * p.n, p.b);
+    const size_t usual = report_rounds;
+    report_rounds = 1;
+    for (int dbl = 0; dbl < 2; dbl++) { /* the product takes seconds */
+        proj_open(&p, dbl ? 512 : 1024, 8192, 8192, dbl);
+        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_turns, &p }, { run_dense, &p } }, t);
+        projection_row(&p, t, 80.0, 140.0);
+        proj_close(&p);
     }
-    const double t = best(run_features, &p) * 1e3, dense = best(run_dense_projection, &p) * 1e3;
-    snprintf(what, sizeof what, "features %s 2000 x %zu -> %zu, 1 thread", dbl ? "f64" : "f32", d,
-             out);
-    row(what, t, "ms", dense, dbl ? "dgemm, no sines" : "sgemm, no sines", dense / t, 0);
-    simd_term_free(&p.term);
-    featmap_free(fm);
-    free(p.X);
-    free(p.scratch);
-    free(p.a);
-    free(p.b);
-    free(p.c);
+    report_rounds = usual;
+    proj_open(&p, 2000, 128, 4096, false);
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_turns, &p }, { run_features, &p } }, t);
+    projection_row(&p, (double[]){ t[0], 0.0 }, 0.0, 0.0);
+    report_row(&(struct report_row){ .section = "projections", .what = "the same", .value = t[0] * 1e3,
+        .unit = "ms", .baseline = 9.3, .baseline_name = "FFHT and sign loops", .published = true,
+        .sense = REPORT_FASTER, .floor = 3.0, .goal = 5.0 });
+    feature_row(&p, t[1], 0.0491, "xGPR, as built", true, 8.0, 13.0);
+    feature_row(&p, t[1], 0.0459, "xGPR, tuned", true, 8.0, 13.0);
+    proj_close(&p);
+    for (size_t d = 8; d <= 16; d += 8) {
+        proj_open(&p, 2000, d, 4096, false);
+        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_features, &p }, { run_dense_sines, &p } }, t);
+        feature_row(&p, t[0], t[1], "sgemm, vector sines", false, d == 16 ? 1.5 : 0.0,
+                    d == 16 ? 2.5 : 0.0);
+        proj_close(&p);
+    }
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -330,22 +393,22 @@ static void work_open(struct work *w, const char *kernel, size_t nthreads, enum 
 {
     const struct fop_opts opts = { .precision = precision, .store = store,
                                    .pool = w->pool = pool_new(nthreads, NULL) };
-    const double l = sqrt((double)w->d);
+    double hp[KERNEL_MAX_HP];
     struct kernel k;
     struct err err;
 
     kernel_parse(kernel, &k, NULL, NULL);
+    for (size_t i = 0; i < KERNEL_MAX_HP; i++)
+        hp[i] = sqrt((double)w->d);
     w->k = 1;
     w->X = normals(w->n * w->d, 52);
-    w->P = normals(16 * w->M, 53);
-    w->W = need(16 * w->M, sizeof *w->W);
+    w->P = normals(32 * w->M, 53);
+    w->W = report_need(32 * w->M, sizeof *w->W);
     source_array_init(&w->src, w->X, w->n, w->d, w->d);
     w->fm = featmap_new(&k, w->d, w->M, 7, &err);
     w->f = w->fm ? fop_new(backend_cpu(), w->fm, &w->src.base, &opts, &err) : NULL;
-    if (!w->f || fop_set(w->f, &l, &err) != ST_OK) {
-        fprintf(stderr, "%s\n", err.msg);
-        exit(1);
-    }
+    if (!w->f || fop_set(w->f, hp, &err) != ST_OK)
+        report_die(err.msg);
 }
 
 static void work_close(struct work *w)
@@ -365,31 +428,65 @@ static void run_pass(void *ctx)
     fop_pass(w->f, w->k, w->P, w->W, NULL, NULL);
 }
 
+static void run_pass17(void *ctx)
+{
+    struct work *w = ctx;
+
+    fop_pass(w->f, 17, w->P, w->W, NULL, NULL);
+}
+
+/* Vector operations of a fused pass, a feature: half a pair's butterflies, scale and sines; then two
+ * multiply-adds and a share of the sum over the lanes. */
+static double pass_operations(size_t d, double sines)
+{
+    double dp = 1.0;
+
+    while (dp < (double)d)
+        dp *= 2.0;
+    const double D = dp < 32.0 ? 32.0 : dp;
+    return 0.5 * (log2(dp) * dp / D + 2.0 * log2(D) + 1.0 + sines) + 2.0 + 4.0;
+}
+
 static void bench_pass(const char *kernel, size_t d, size_t M, enum precision precision)
 {
-    struct work w = { .n = (size_t)100000000 / M, .d = d, .M = M };
+    const bool dbl = precision == PREC_DOUBLE, probed = d == 128;
+    struct work w = { .n = (size_t)60000000 / M, .d = d, .M = M }, many = w;
     char what[100];
-    const double feats = (double)w.n * (double)M * 1e-9;
+    double t[2];
 
     work_open(&w, kernel, 1, precision, false);
-    const double one = best(run_pass, &w);
-    snprintf(what, sizeof what, "pass %s %s d=%zu M=%zu, made anew, 1 thread", kernel,
-             precision == PREC_DOUBLE ? "f64" : "f32", d, M);
-    row(what, feats / one, "Gfeature/s", 0, "", 0, 0);
-    w.k = 16;
-    const double sixteen = best(run_pass, &w);
-    row("the same, 16 right-hand sides", sixteen * 1e3, "ms", one * 1e3, "1 right-hand side",
-        sixteen / one, 0);
-    work_close(&w);
-    if (precision == PREC_DOUBLE || threads < 2)
-        return;
-    work_open(&w, kernel, threads, precision, false);
-    const double many = best_wall(run_pass, &w);
-    snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
-    row(what, feats / many, "Gfeature/s", feats / one, "1 thread", one / many,
-        one / many / (double)threads);
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_pass, &w }, { run_pass17, &w } }, t);
+    const double rate = 1e-9 * (double)w.n * (double)M / t[0];
+    snprintf(what, sizeof what, "pass %s %s d=%zu M=%zu, made anew", kernel, dbl ? "f64" : "f32", d, M);
+    report_row(&(struct report_row){ .section = "pass", .what = what, .value = rate,
+        .unit = "Gfeature/s", .sense = REPORT_ABSOLUTE, .floor = probed ? 2.5 : 0.0,
+        .goal = probed ? 3.6 : 0.0, .rate = rate * pass_operations(d, dbl ? SINES64 : SINES32),
+        .rate_unit = "Goperation/s", .limit = (dbl ? fma64 : fma32) / 2.0,
+        .limit_name = "vector operations" });
+    report_row(&(struct report_row){ .section = "pass", .what = "the same, 16 probes and a solve",
+        .value = t[1] * 1e3, .unit = "ms", .baseline = t[0] * 1e3, .baseline_name = "one right-hand side",
+        .sense = REPORT_LONGER, .floor = 5.0, .goal = 3.5,
+        .rate = 4e-9 * 17.0 * (double)w.n * (double)M / t[1], .rate_unit = "GFLOP/s",
+        .limit = dbl ? fma64 : fma32, .limit_name = "fused multiply-adds in registers" });
+    if (!dbl && threads > 1) {
+        work_open(&many, kernel, threads, precision, false);
+        report_times(REPORT_WALL, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
+        snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
+        report_row(&(struct report_row){ .section = "pass", .what = what, .threads = threads,
+            .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
+            .sense = REPORT_FASTER, .floor = 0.9 * (double)threads, .goal = 0.975 * (double)threads,
+            .rate = t[1] / t[0], .rate_unit = "threads", .limit = (double)threads,
+            .limit_name = "threads" });
+        report_times(REPORT_PROCESS, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
+        report_row(&(struct report_row){ .section = "pass", .what = "their processor time", .threads = threads,
+            .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
+            .sense = REPORT_LONGER });
+        work_close(&many);
+    }
     work_close(&w);
 }
+
+/* ---- stored features --------------------------------------------------------------------------- */
 
 struct gemv { size_t n, M; float *Z, *p, *t, *w; };
 
@@ -403,23 +500,34 @@ static void run_gemv(void *ctx)
 
 static void bench_stored(size_t d, size_t M)
 {
-    struct work w = { .n = (size_t)100000000 / M, .d = d, .M = M };
-    struct gemv g = { w.n, M, need(w.n * M, 4), need(M, 4), need(w.n, 4), need(M, 4) };
-    const double per = 1e9 / ((double)w.n * (double)M);
+    struct work w = { .n = (size_t)64000000 / M, .d = d, .M = M }, many = w;
+    struct gemv g = { w.n, M, report_need(w.n * M, 4), report_need(M, 4), report_need(w.n, 4),
+                      report_need(M, 4) };
+    const double per = 1e9 / ((double)w.n * (double)M), bytes = 4.0 * (double)w.n * (double)M;
     char what[100];
+    double t[2];
 
     fill_floats(M, g.p);
-    const double two = best(run_gemv, &g) * per;
-    free(g.Z), free(g.p), free(g.t), free(g.w);
     work_open(&w, "rbf", 1, PREC_FLOAT, true);
-    const double t = best(run_pass, &w) * per;
-    snprintf(what, sizeof what, "pass f32 M=%zu, stored, 1 thread", M);
-    row(what, t, "ns/feature", two, "two sgemv", two / t, 0);
-    work_close(&w);
-    work_open(&w, "rbf", threads, PREC_FLOAT, true);
-    const double many = best_wall(run_pass, &w) * per;
-    snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
-    row(what, many, "ns/feature", t, "1 thread", t / many, 0);
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_pass, &w }, { run_gemv, &g } }, t);
+    snprintf(what, sizeof what, "pass f32 M=%zu, stored", M);
+    report_row(&(struct report_row){ .section = "stored", .what = what, .value = t[0] * per,
+        .unit = "ns/feature", .baseline = t[1] * per, .baseline_name = "two sgemv",
+        .sense = REPORT_FASTER, .floor = 1.5, .goal = 2.3, .rate = 1e-9 * bytes / t[0],
+        .rate_unit = "GB/s", .limit = report_read(NULL, (size_t)bytes),
+        .limit_name = "reading these bytes" });
+    free(g.Z), free(g.p), free(g.t), free(g.w);
+    if (threads > 1) {
+        work_open(&many, "rbf", threads, PREC_FLOAT, true);
+        report_times(REPORT_WALL, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
+        snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
+        report_row(&(struct report_row){ .section = "stored", .what = what, .threads = threads,
+            .value = t[0] * per, .unit = "ns/feature", .baseline = t[1] * per,
+            .baseline_name = "1 thread", .sense = REPORT_FASTER, .rate = 1e-9 * bytes / t[0],
+            .rate_unit = "GB/s", .limit = report_read(many.pool, (size_t)bytes),
+            .limit_name = "reading these bytes" });
+        work_close(&many);
+    }
     work_close(&w);
 }
 
@@ -439,25 +547,56 @@ static void run_sketch(void *ctx)
     fop_sketch(w->f, w->L, w->y, w->y + w->M * w->L, NULL, NULL);
 }
 
-/* The rate counts n M^2 (one triangle), features included in the time. */
+/* The bare product: Z as one matrix, float32 (or float64) sums over all of its rows. */
+struct syrk { bool dbl; size_t n, M; void *Z, *C; };
+
+static void run_syrk(void *ctx)
+{
+    const struct syrk *s = ctx;
+
+    if (s->dbl)
+        blas_dsyrk1(true, false, s->M, s->n, 1.0, s->Z, s->M, 0.0, s->C, s->M);
+    else
+        blas_ssyrk1(true, false, s->M, s->n, 1.0F, s->Z, s->M, 0.0F, s->C, s->M);
+}
+
+/* The rate counts n M^2 (one triangle); making the features is in our time and not in the other. */
 static void bench_gram(size_t n, size_t M, enum precision precision)
 {
-    struct work w = { .n = n, .d = 8, .M = M };
-    const double peak = precision == PREC_DOUBLE ? dgemm_peak : sgemm_peak;
-    const double flops = (double)n * (double)M * (double)M * 1e-9;
+    struct work w = { .n = n, .d = 8, .M = M }, many = w;
+    struct syrk s = { .dbl = precision == PREC_DOUBLE, .n = n, .M = M };
+    const double flops = 1e-9 * (double)n * (double)M * (double)M;
     char what[100];
+    double t[2];
 
-    for (size_t th = 1; th <= threads; th += threads > 1 ? threads - 1 : 1) {
-        work_open(&w, "rbf", th, precision, false);
-        w.y = need(M * M, sizeof *w.y);
-        const double rate = flops / (th > 1 ? best_wall : best)(run_gram, &w);
-        snprintf(what, sizeof what, "Gram %s n=%zu M=%zu, %zu thread%s",
-                 precision == PREC_DOUBLE ? "f64" : "f32", n, M, th, th > 1 ? "s, wall time" : "");
-        row(what, rate, "GFLOP/s", peak * (double)th, "threads x gemm", rate / peak / (double)th,
-            rate / peak / (double)th);
-        free(w.y);
-        work_close(&w);
+    s.Z = report_need(n * M, s.dbl ? 8 : 4);
+    s.C = report_need(M * M, s.dbl ? 8 : 4);
+    if (!s.dbl)
+        fill_floats(n * M, s.Z);
+    work_open(&w, "rbf", 1, precision, false);
+    w.y = report_need(M * M, sizeof *w.y);
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_gram, &w }, { run_syrk, &s } }, t);
+    snprintf(what, sizeof what, "Gram %s n=%zu M=%zu", s.dbl ? "f64" : "f32", n, M);
+    report_row(&(struct report_row){ .section = "dense", .what = what, .value = t[0] * 1e3,
+        .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = s.dbl ? "dsyrk" : "ssyrk",
+        .sense = REPORT_LONGER, .floor = 1.1, .goal = 1.03, .rate = flops / t[0],
+        .rate_unit = "GFLOP/s", .limit = strcmp(cpu_level(), "amx") == 0 && !s.dbl ? 0.0
+                                         : s.dbl ? fma64 : fma32,
+        .limit_name = "fused multiply-adds in registers" });
+    if (threads > 1) {
+        work_open(&many, "rbf", threads, precision, false);
+        many.y = w.y;
+        report_times(REPORT_WALL, 2, (struct report_job[]){ { run_gram, &many }, { run_gram, &w } }, t);
+        snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
+        report_row(&(struct report_row){ .section = "dense", .what = what, .threads = threads,
+            .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
+            .sense = REPORT_FASTER, .rate = flops / t[0], .rate_unit = "GFLOP/s" });
+        work_close(&many);
     }
+    free(w.y);
+    free(s.Z);
+    free(s.C);
+    work_close(&w);
 }
 
 static void bench_sketch(size_t n, size_t M, size_t L)
@@ -466,23 +605,15 @@ static void bench_sketch(size_t n, size_t M, size_t L)
     char what[100];
 
     work_open(&w, "rbf", 1, PREC_FLOAT, false);
-    w.y = need(2 * M * L, sizeof *w.y);
-    const double rate = 4e-9 * (double)n * (double)M * (double)L / best(run_sketch, &w);
-    snprintf(what, sizeof what, "sketch Z'(Z Omega) f32 n=%zu M=%zu L=%zu, 1 thread", n, M, L);
-    row(what, rate, "GFLOP/s", sgemm_peak, "sgemm", rate / sgemm_peak, rate / sgemm_peak);
+    w.y = report_need(2 * M * L, sizeof *w.y);
+    const double t = report_time(REPORT_THREAD, run_sketch, &w), rate = 4e-9 * (double)(n * M * L) / t;
+    snprintf(what, sizeof what, "sketch Z'(Z Omega) f32 n=%zu M=%zu L=%zu", n, M, L);
+    report_row(&(struct report_row){ .section = "dense", .what = what, .value = rate,
+        .unit = "GFLOP/s", .baseline = sgemm_rate, .baseline_name = "sgemm, n=1536",
+        .sense = REPORT_HIGHER, .rate = rate, .rate_unit = "GFLOP/s", .limit = fma32,
+        .limit_name = "fused multiply-adds in registers" });
     free(w.y);
     work_close(&w);
-}
-
-static void write_json(const char *path)
-{
-    FILE *f = fopen(path, "w");
-
-    buf_puts(&json, "\n]\n");
-    if (!f || fputs(buf_str(&json), f) < 0 || fclose(f) != 0) {
-        perror(path);
-        exit(1);
-    }
 }
 
 static bool wanted(const char *only, const char *part)
@@ -493,9 +624,11 @@ static bool wanted(const char *only, const char *part)
 int main(int argc, char **argv)
 {
     const char *path = NULL, *only = NULL;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
 
+    threads = online > 0 ? (size_t)online : 1;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
             path = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             threads = (size_t)atoi(argv[++i]);
@@ -503,49 +636,37 @@ int main(int argc, char **argv)
             only = argv[++i];
         else if (strcmp(argv[i], "--level") == 0 && i + 1 < argc) {
             struct err err;
-            if (cpu_force_level(argv[++i], &err) != ST_OK) {
-                fprintf(stderr, "%s\n", err.msg);
-                return 2;
-            }
+            if (cpu_force_level(argv[++i], &err) != ST_OK)
+                report_die(err.msg);
         } else {
-            fprintf(stderr, "bench_compute [--json FILE] [--threads N] [--level LEVEL]\n");
+            fprintf(stderr, "bench_compute [--rows FILE] [--threads N] [--level LEVEL] [--only PART]\n");
             return 2;
         }
     }
     blas_init();
-    buf_putc(&json, '[');
+    report_open(path);
     printf("level %s, %s\n", cpu_level(), blas_describe());
-    printf("%-46s %9s %-14s %-34s %7s %6s\n", "what", "value", "unit", "baseline", "ratio",
-           "of limit");
+    report_head();
     bench_limits();
-    if (wanted(only, "fht"))
-        bench_fht();
-    if (wanted(only, "sincos"))
-        bench_sincos();
-    if (wanted(only, "features")) {
-        bench_features(8, 4096, false);
-        bench_features(16, 4096, false);
-        bench_features(128, 4096, false);
-        bench_features(1024, 8192, false);
-        bench_features(1024, 8192, true);
-    }
+    if (wanted(only, "transforms"))
+        bench_transforms();
+    if (wanted(only, "sines"))
+        bench_sines();
+    if (wanted(only, "features"))
+        bench_features();
     if (wanted(only, "pass")) {
         bench_pass("rbf", 8, 8192, PREC_FLOAT);
-        bench_pass("rbf", 100, 8192, PREC_FLOAT);
+        bench_pass("rbf", 128, 8192, PREC_FLOAT);
         bench_pass("matern(nu=1/2)", 8, 8192, PREC_FLOAT);
         bench_pass("rbf", 8, 8192, PREC_DOUBLE);
     }
     if (wanted(only, "stored"))
         bench_stored(8, 8192);
     if (wanted(only, "products")) {
-        repeats = 3;
+        report_rounds = 3;
         bench_gram(8192, 2048, PREC_FLOAT);
-        bench_gram(8192, 4096, PREC_FLOAT);
         bench_gram(4096, 2048, PREC_DOUBLE);
         bench_sketch(8192, 8192, 512);
     }
-    if (path)
-        write_json(path);
-    buf_free(&json);
-    return 0;
+    return report_close();
 }

@@ -1,15 +1,21 @@
 /* tests/bench/bench_solve.c -- dense algebra against the bare LAPACK call, and a Nystrom build with
- * its solve, in parts.  One JSON object per line.
+ * its solve, in parts.
  *
  *   bench_solve dense N...            each factorisation at these sizes
- *   bench_solve nystrom ROWS M RANK   RBF features of 8 uniform inputs */
+ *   bench_solve exact N               an exact GP of N rows, fit and predict N, in parts
+ *   bench_solve nystrom ROWS M RANK   RBF features of 8 uniform inputs: one JSON object per line */
+#include "report.h"
+
+#include "compute/backend.h"
 #include "compute/blas.h"
+#include "compute/exact.h"
 #include "compute/featmap.h"
 #include "compute/fop.h"
 #include "compute/precond.h"
 #include "compute/rng.h"
 #include "compute/solver.h"
 
+#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdio.h>
@@ -53,6 +59,13 @@ static void must(enum status rc, const struct err *err)
 
 /* ---- dense ------------------------------------------------------------------------------------ */
 
+struct system {
+    size_t n, k;
+    const double *S; /* positive definite */
+    double *A, *w, *b, *bb;
+    struct pool *pool;
+};
+
 static double *spd(size_t n)
 {
     double *A = memory(n * n);
@@ -63,115 +76,214 @@ static double *spd(size_t n)
     return A;
 }
 
-static double factor(struct pool *pool, size_t n, double *A)
+static void fresh(const struct system *s)
 {
+    memcpy(s->A, s->S, s->n * s->n * sizeof *s->A);
+}
+
+/* Every job starts from its own copy of the matrix: the copy is in the time of both. */
+static void run_factor(void *ctx)
+{
+    const struct system *s = ctx;
     struct err err;
-    const double t = seconds();
-    must(blas_dpotrf(pool, n, A, n, NULL, NULL, &err), &err);
-    return seconds() - t;
+    fresh(s);
+    must(blas_dpotrf(s->pool, s->n, s->A, s->n, NULL, NULL, &err), &err);
 }
 
-static double factor_bare(size_t n, double *A)
+static void run_factor_bare(void *ctx)
 {
-    const double t = seconds();
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, A, (int)n) != 0)
-        exit(1);
-    return seconds() - t;
+    const struct system *s = ctx;
+    fresh(s);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)s->n, s->A, (int)s->n) != 0)
+        report_die("dpotrf");
 }
 
-static double invert(struct pool *pool, size_t n, double *A)
+/* Of the factor that is in S. */
+static void run_invert(void *ctx)
 {
+    const struct system *s = ctx;
     struct err err;
-    const double t = seconds();
-    must(blas_dpotri(pool, n, A, n, &err), &err);
-    return seconds() - t;
+    fresh(s);
+    must(blas_dpotri(s->pool, s->n, s->A, s->n, &err), &err);
 }
 
-static double invert_bare(size_t n, double *A)
+static void run_invert_bare(void *ctx)
 {
-    const double t = seconds();
-    if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)n, A, (int)n) != 0)
-        exit(1);
-    return seconds() - t;
+    const struct system *s = ctx;
+    fresh(s);
+    if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)s->n, s->A, (int)s->n) != 0)
+        report_die("dpotri");
 }
 
-static double eigen(size_t n, double *A, double *w, bool vectors)
+static void run_solve(void *ctx)
 {
+    const struct system *s = ctx;
     struct err err;
-    const double t = seconds();
-    must(blas_dsyevd(n, A, n, w, vectors, &err), &err);
-    return seconds() - t;
+    memcpy(s->bb, s->b, s->n * s->k * sizeof *s->b);
+    must(blas_dtrsm(s->pool, false, s->n, s->k, s->S, s->n, s->bb, s->n, &err), &err);
 }
 
-static double tridiagonal(struct pool *pool, size_t n, double *A, double *w)
+static void run_solve_bare(void *ctx)
 {
+    const struct system *s = ctx;
+    memcpy(s->bb, s->b, s->n * s->k * sizeof *s->b);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)s->n,
+                (int)s->k, 1.0, s->S, (int)s->n, s->bb, (int)s->n);
+}
+
+static void run_tridiag(void *ctx)
+{
+    const struct system *s = ctx;
     struct err err;
-    double *b = w + 2 * n;
-    for (size_t i = 0; i < n; i++)
+    double *b = s->w + 2 * s->n;
+    for (size_t i = 0; i < s->n; i++)
         b[i] = 1.0;
-    const double t = seconds();
-    must(blas_tridiag(pool, n, A, n, w, w + n, 1, b, n, &err), &err);
-    return seconds() - t;
+    fresh(s);
+    must(blas_tridiag(s->pool, s->n, s->A, s->n, s->w, s->w + s->n, 1, b, s->n, &err), &err);
 }
 
-static double tridiagonal_bare(size_t n, double *A, double *w)
+static void run_tridiag_bare(void *ctx)
 {
-    double *work = memory(64 * n);
-    const double t = seconds();
-    LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', (int)n, A, (int)n, w, w + n, w + 2 * n, work,
-                        64 * (int)n);
-    const double used = seconds() - t;
+    const struct system *s = ctx;
+    double *work = memory(64 * s->n);
+    fresh(s);
+    LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', (int)s->n, s->A, (int)s->n, s->w, s->w + s->n,
+                        s->w + 2 * s->n, work, 64 * (int)s->n);
     free(work);
-    return used;
 }
 
-static void report(const char *step, size_t n, size_t threads, double ours, double bare,
-                   double flops)
+static void run_gram(void *ctx)
 {
-    printf("{\"step\":\"%s\",\"n\":%zu,\"threads\":%zu,\"seconds\":%.4f,\"bare\":%.4f,"
-           "\"ratio\":%.3f,\"gflops\":%.1f}\n", step, n, threads, ours, bare, ours / bare,
-           flops / ours * 1e-9);
-    fflush(stdout);
+    const struct system *s = ctx;
+    struct err err;
+    must(blas_dgram(s->pool, s->n, s->n, s->S, s->n, s->A, s->n, &err), &err);
 }
 
-static double least(double a, double b)
+static void run_gram_bare(void *ctx)
 {
-    return a < b ? a : b;
+    const struct system *s = ctx;
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)s->n, (int)s->n, 1.0, s->S, (int)s->n,
+                0.0, s->A, (int)s->n);
+}
+
+static void step(const char *name, const char *call, struct system *s, size_t cores, double flops,
+                 double fma, void (*ours)(void *), void (*bare)(void *))
+{
+    char what[80];
+    double t[2];
+    s->pool = NULL;
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { ours, s }, { bare, s } }, t);
+    snprintf(what, sizeof what, "%s, n=%zu", name, s->n);
+    report_row(&(struct report_row){ .section = "dense", .what = what, .value = t[0] * 1e3,
+        .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = call, .sense = REPORT_LONGER,
+        .floor = 1.1, .goal = 1.03, .rate = 1e-9 * flops / t[0], .rate_unit = "GFLOP/s", .limit = fma,
+        .limit_name = "fused multiply-adds in registers" });
+    if (cores < 2)
+        return;
+    struct system many = *s;
+    many.pool = pool_new(cores, NULL);
+    report_times(REPORT_WALL, 2, (struct report_job[]){ { ours, &many }, { bare, s } }, t);
+    snprintf(what, sizeof what, "the same, %zu threads, wall time", cores);
+    report_row(&(struct report_row){ .section = "dense", .what = what, .threads = cores,
+        .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = call,
+        .sense = REPORT_FASTER, .rate = 1e-9 * flops / t[0], .rate_unit = "GFLOP/s",
+        .limit = (double)cores * fma, .limit_name = "fused multiply-adds in registers" });
+    pool_free(many.pool);
 }
 
 static void dense(size_t n, size_t cores)
 {
-    double *S = spd(n), *A = memory(n * n), *w = memory(4 * n);
-    const double n3 = (double)n * (double)n * (double)n;
-    double potrf = INFINITY, potri = INFINITY, trd = INFINITY, evd = INFINITY, bare;
-    for (int r = 0; r < 3; r++) {
-        memcpy(A, S, n * n * sizeof *A);
-        potrf = least(potrf, factor_bare(n, A));
-        potri = least(potri, invert_bare(n, A));
-        memcpy(A, S, n * n * sizeof *A);
-        trd = least(trd, tridiagonal_bare(n, A, w));
+    double *S = spd(n), *L = spd(n);
+    struct system s = { .n = n, .k = 256, .S = S, .A = memory(n * n), .w = memory(4 * n),
+                        .b = memory(256 * n), .bb = memory(256 * n) };
+    const double n3 = (double)n * (double)n * (double)n, fma = report_fma(true);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, L, (int)n) != 0)
+        report_die("dpotrf");
+    for (size_t i = 0; i < 256 * n; i++)
+        s.b[i] = 1.0 / (double)(1 + i % 97);
+    step("Cholesky factor", "dpotrf", &s, cores, n3 / 3.0, fma, run_factor, run_factor_bare);
+    step("product A'A", "dsyrk", &s, cores, n3, fma, run_gram, run_gram_bare);
+    if (n <= 2048)
+        step("tridiagonal reduction", "dsytrd", &s, cores, n3 * 4.0 / 3.0, fma, run_tridiag,
+             run_tridiag_bare);
+    s.S = L;
+    step("inverse from the factor", "dpotri", &s, cores, n3 * 2.0 / 3.0, fma, run_invert,
+         run_invert_bare);
+    step("256 triangular solves", "dtrsm", &s, cores, 256.0 * (double)n * (double)n, fma, run_solve,
+         run_solve_bare);
+    free(S), free(L), free(s.A), free(s.w), free(s.b), free(s.bb);
+}
+
+/* ---- exact GP --------------------------------------------------------------------------------- */
+
+struct gp {
+    size_t n, d;
+    double *X, *Xt, *y, *K, *C, *mean, *w, hp[KERNEL_MAX_HP];
+    struct kernel k;
+};
+
+static void run_gp_matrix(void *ctx)
+{
+    struct gp *g = ctx;
+    struct err err;
+    must(exact_matrix(&g->k, g->hp, g->X, g->n, g->d, NULL, 0.01, g->K, NULL, NULL, &err), &err);
+}
+
+/* Fit and predict: matrix, factor, weights, cross-covariances in parts, means. */
+static void run_gp(void *ctx)
+{
+    enum { PART = 256 };
+    struct gp *g = ctx;
+    struct err err;
+    run_gp_matrix(g);
+    must(blas_dpotrf(NULL, g->n, g->K, g->n, NULL, NULL, &err), &err);
+    memcpy(g->w, g->y, g->n * sizeof *g->w);
+    must(blas_dtrsm(NULL, false, g->n, 1, g->K, g->n, g->w, g->n, &err), &err);
+    must(blas_dtrsm(NULL, true, g->n, 1, g->K, g->n, g->w, g->n, &err), &err);
+    for (size_t i = 0; i < g->n; i += PART) {
+        const size_t m = g->n - i < PART ? g->n - i : PART;
+        exact_cross(&g->k, g->hp, g->X, g->n, g->d, g->Xt + i * g->d, m, g->C, NULL);
+        blas_dgemv1(true, g->n, m, 1.0, g->C, g->n, g->w, 0.0, g->mean + i);
     }
-    for (size_t threads = 1; threads <= cores; threads++) {
-        struct pool *pool = pool_new(threads, NULL);
-        double f = INFINITY, i = INFINITY, t = INFINITY;
-        for (int r = 0; r < 3; r++) {
-            memcpy(A, S, n * n * sizeof *A);
-            f = least(f, factor(pool, n, A));
-            i = least(i, invert(pool, n, A));
-            memcpy(A, S, n * n * sizeof *A);
-            t = least(t, tridiagonal(pool, n, A, w));
-        }
-        report("dpotrf", n, threads, f, potrf, n3 / 3.0);
-        report("dpotri", n, threads, i, potri, n3 * 2.0 / 3.0);
-        report("tridiag", n, threads, t, trd, n3 * 4.0 / 3.0);
-        pool_free(pool);
+}
+
+static void run_gp_factor(void *ctx)
+{
+    struct gp *g = ctx;
+    run_gp_matrix(g);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)g->n, g->K, (int)g->n) != 0)
+        report_die("dpotrf");
+}
+
+static void exact(size_t n)
+{
+    struct gp g = { .n = n, .d = 8, .X = memory(n * 8), .Xt = memory(n * 8), .y = memory(n),
+                    .K = memory(n * n), .C = memory(n * 256), .mean = memory(n), .w = memory(n) };
+    struct err err;
+    char what[80];
+    double t[3];
+    must(kernel_parse("rbf", &g.k, g.hp, &err), &err);
+    g.hp[0] = 1.9;
+    for (size_t i = 0; i < n * 8; i++) {
+        g.X[i] = 3.46 * rng_uniform(1, rng_stream(RNG_TEST, 0), i) - 1.73;
+        g.Xt[i] = 3.46 * rng_uniform(1, rng_stream(RNG_TEST, 2), i) - 1.73;
     }
-    memcpy(A, S, n * n * sizeof *A);
-    bare = eigen(n, A, w, false);
-    memcpy(A, S, n * n * sizeof *A);
-    evd = eigen(n, A, w, true);
-    report("dsyevd", n, 1, evd, bare, n3 * 9.0);
-    free(S), free(A), free(w);
+    for (size_t i = 0; i < n; i++)
+        g.y[i] = sin(2.0 * g.X[i * 8]) + g.X[i * 8 + 1] * g.X[i * 8 + 2];
+    report_rounds = 3;
+    report_times(REPORT_THREAD, 3, (struct report_job[]){ { run_gp, &g }, { run_gp_matrix, &g },
+                                                  { run_gp_factor, &g } }, t);
+    snprintf(what, sizeof what, "exact GP, n=%zu: fit, predict %zu", n, n);
+    report_row(&(struct report_row){ .section = "exact", .what = what, .value = t[0], .unit = "s",
+        .baseline = n == 4000 ? 3.84 : 0.0, .baseline_name = "scikit-learn 1.2", .published = true,
+        .sense = REPORT_FASTER, .floor = n == 4000 ? 3.0 : 0.0, .goal = n == 4000 ? 5.0 : 0.0 });
+    report_row(&(struct report_row){ .section = "exact", .what = "the same beside its bare factor",
+        .value = t[0], .unit = "s", .baseline = t[2] - t[1], .baseline_name = "dpotrf",
+        .sense = REPORT_LONGER });
+    report_row(&(struct report_row){ .section = "exact", .what = "its kernel matrix alone",
+        .value = t[1], .unit = "s", .rate = 0.5e-9 * (double)n * (double)n / t[1],
+        .rate_unit = "Gpair/s" });
+    free(g.X), free(g.Xt), free(g.y), free(g.K), free(g.C), free(g.mean), free(g.w);
 }
 
 /* ---- Nystrom ---------------------------------------------------------------------------------- */
@@ -260,16 +372,21 @@ int main(int argc, char **argv)
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const size_t cores = online > 0 ? (size_t)online : 1;
     blas_init();
-    printf("{\"blas\":\"%s\"}\n", blas_describe());
+    report_open(NULL);
+    if (argc == 3 && strcmp(argv[1], "exact") == 0) {
+        exact(number(argv[2]));
+        return report_close();
+    }
     if (argc == 5 && strcmp(argv[1], "nystrom") == 0) {
         nystrom(number(argv[2]), number(argv[3]), number(argv[4]), cores);
         return 0;
     }
     if (argc < 3 || strcmp(argv[1], "dense") != 0) {
-        fprintf(stderr, "usage: bench_solve dense N... | nystrom ROWS M RANK\n");
+        fprintf(stderr, "usage: bench_solve dense N... | exact N | nystrom ROWS M RANK\n");
         return 2;
     }
+    report_rounds = 3;
     for (int i = 2; i < argc; i++)
         dense(number(argv[i]), cores);
-    return 0;
+    return report_close();
 }
