@@ -121,8 +121,14 @@ START_TEST(patterns_choose_columns)
     ck_assert_uint_eq(n, 3);
     ck_assert_int_eq(dataset_set_role(d, "x3*,x1", ROLE_INPUT, &n, &err), ST_OK);
     ck_assert_uint_eq(n, 2);
-    ck_assert_int_eq(dataset_set_role(d, "*", ROLE_TARGET, &n, &err), ST_USAGE);
+    ck_assert_int_eq(dataset_set_role(d, "x*", ROLE_WEIGHT, &n, &err), ST_USAGE);
+    ck_assert_int_eq(dataset_set_role(d, "y,z", ROLE_TARGET, &n, &err), ST_OK);
+    ck_assert_uint_eq(n, 1); /* y was one before */
+    ck_assert_uint_eq(dataset_targets(d), 2);
+    ck_assert_uint_eq(dataset_target(d), 3);
     ck_assert_int_eq(dataset_set_role(d, "z", ROLE_TARGET, &n, &err), ST_OK);
+    ck_assert_uint_eq(n, 1); /* y is none any more */
+    ck_assert_uint_eq(dataset_targets(d), 1);
     ck_assert_uint_eq(dataset_target(d), 3);
     ck_assert_int_eq(d->role[4], ROLE_INPUT);
     ck_assert_int_eq(dataset_set_role(d, "q*", ROLE_SKIP, &n, &err), ST_NOT_FOUND);
@@ -136,6 +142,71 @@ START_TEST(patterns_choose_columns)
     ck_assert_int_eq(dataset_set_role(d, "*", ROLE_SKIP, &n, &err), ST_OK);
     ck_assert_uint_eq(n, 1);
     ck_assert_int_eq(d->role[1], ROLE_SKIP);
+    dataset_unref(d);
+}
+END_TEST
+
+/* Several targets: each with its own mean and sd; a row without one of them is no row. */
+START_TEST(several_targets)
+{
+    struct dataset *d = data_of("a,u,b,v,w\n1,10,3,1,7\n2,20,1,2,8\n3,,2,4,9\n4,40,5,8,9\n5,50,4,,9\n",
+                                "v,u");
+    struct err err = { 0 };
+    struct encoding e, copy;
+    struct encoded out;
+    struct buf notes = { 0 };
+    const size_t train[] = { 0, 1, 2, 3, 4 };
+    size_t j;
+
+    ck_assert_uint_eq(dataset_targets(d), 2);
+    ck_assert_uint_eq(dataset_inputs(d), 3);
+    ck_assert_int_eq(encoding_fit(d, train, 5, &e, &notes, &err), ST_STATE); /* policy: error */
+    ck_assert_ptr_nonnull(strstr(err.msg, "target 'u'"));
+    d->missing = MISSING_DROP;
+    buf_clear(&notes);
+    ck_assert_int_eq(encoding_fit(d, train, 5, &e, &notes, &err), ST_OK);
+    ck_assert_ptr_nonnull(strstr(buf_str(&notes), "2 of 5 training rows"));
+    ck_assert_uint_eq(encoding_targets(&e), 2);
+    ck_assert_str_eq(e.target, "u"); /* in the order of the table */
+    ck_assert_str_eq(e.more[0].name, "v");
+    ck_assert(support_close(e.ymean, 70.0 / 3.0, 1e-12) && support_close(e.more[0].mean, 11.0 / 3.0, 1e-12)); /* rows 1, 2, 4 */
+    ck_assert(support_close(e.more[0].sd, sqrt((1 + 4 + 64) / 3.0 - 121.0 / 9.0), 1e-12));
+    ck_assert_int_eq(encoding_find(&e, "v", &j, &err), ST_OK);
+    ck_assert_uint_eq(j, 1);
+    ck_assert_int_eq(encoding_find(&e, "w", &j, &err), ST_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(err.hint, "u, v"));
+    ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &out, &err), ST_OK);
+    ck_assert_uint_eq(out.n, 3);
+    ck_assert_uint_eq(out.t, 2);
+    ck_assert_uint_eq(out.dropped, 2);
+    ck_assert(out.yraw[2] == 40 && out.yraw[3 + 2] == 8);
+    const struct encoding second = encoding_for(&e, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(support_close(out.y[i] * e.ysd + e.ymean, out.yraw[i], 1e-12));
+        ck_assert(support_close(encoding_value(&second, out.y[3 + i]), out.yraw[3 + i], 1e-12));
+    }
+    encoded_free(&out);
+    char *json = encoding_to_json(&e, &err); /* as a session keeps it */
+    ck_assert_int_eq(encoding_from_json(json, &copy, &err), ST_OK);
+    ck_assert(copy.nmore == 1 && copy.more[0].mean == e.more[0].mean && copy.more[0].sd == e.more[0].sd);
+    ck_assert_str_eq(copy.more[0].name, "v");
+    encoding_free(&copy);
+    static const char *const bad[] = { "\"more\":[{\"name\":\"v\",\"mean\":1}]", "\"more\":[}]" };
+    for (size_t i = 0; i < 2; i++) {
+        struct buf b = { 0 };
+        char *at = strstr(json, "\"more\":");
+        buf_printf(&b, "%.*s%s%s", (int)(at - json), json, bad[i], strchr(at, ']') + 1);
+        ck_assert_int_eq(encoding_from_json(buf_str(&b), &copy, &err), ST_FORMAT);
+        encoding_free(&copy);
+        buf_free(&b);
+    }
+    free(json);
+    encoding_free(&e);
+    d->yscale = Y_LOG; /* of every target */
+    ck_assert_int_eq(encoding_fit(d, train, 5, &e, NULL, &err), ST_OK);
+    ck_assert(support_close(e.more[0].mean, (0 + log(2) + log(8)) / 3.0, 1e-12));
+    encoding_free(&e);
+    buf_free(&notes);
     dataset_unref(d);
 }
 END_TEST
@@ -762,7 +833,7 @@ int main(void)
     TCase *tc = tcase_create("dataset");
     tcase_set_timeout(tc, 120);
     const TTest *const tests[] = {
-        names_come_from_paths, roles_are_guessed_and_said, patterns_choose_columns,
+        names_come_from_paths, roles_are_guessed_and_said, patterns_choose_columns, several_targets,
         types_are_converted, splits_by_share, folds_cover_every_row_once,
         masks_from_columns_and_files, official_masks, standardised_on_training_rows,
         constant_columns_cannot_blow_up, gas_is_bounded, missing_cells_follow_the_policy,

@@ -36,6 +36,39 @@ static size_t target_col(const struct dataset *d)
     return SIZE_MAX;
 }
 
+/* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */
+static void target_words(const struct dataset *d, struct buf *out)
+{
+    enum { NAMED = 4 };
+    const size_t n = dataset_targets(d);
+    size_t k = 0;
+
+    for (size_t j = 0; j < d->table->ncols && k < NAMED; j++)
+        if (d->role[j] == ROLE_TARGET) {
+            buf_puts(out, k++ ? ", " : "");
+            text_safe(out, d->table->col[j].name, 40);
+        }
+    if (n > k)
+        buf_printf(out, " and %zu more", n - k);
+    if (n == 0)
+        buf_puts(out, "none");
+}
+
+/* "target": the first one's name, or null; and where there are several "targets", all names. */
+static void target_json(struct rec *r, const struct dataset *d)
+{
+    const char *names[TARGETS_MOST];
+    const size_t y = target_col(d);
+    size_t n = 0;
+
+    rec_str(r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
+    for (size_t j = 0; j < d->table->ncols && n < TARGETS_MOST; j++)
+        if (d->role[j] == ROLE_TARGET)
+            names[n++] = d->table->col[j].name;
+    if (n > 1)
+        rec_strs(r, "targets", names, n);
+}
+
 /* Inputs after encoding: a category gives one column a level. */
 static size_t encoded_inputs(const struct dataset *d)
 {
@@ -123,8 +156,8 @@ static void open_text(const struct dataset *d, struct rec *r)
     rec_text(r, "\n  columns   ");
     columns_words(d, &r->text);
     if (y != SIZE_MAX) {
-        rec_text(r, ";  target ");
-        text_safe(&r->text, t->col[y].name, 40);
+        rec_text(r, ";  target%s ", dataset_targets(d) > 1 ? "s" : "");
+        target_words(d, &r->text);
         rec_text(r, "  (change: cols NAME role=target)");
     }
     rec_text(r, "\n  missing   ");
@@ -143,7 +176,6 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
                         double seconds)
 {
     const struct table *t = d->table;
-    const size_t y = target_col(d);
     struct rec r;
 
     rec_init(&r, REC_RESULT, command);
@@ -152,7 +184,7 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
     rec_int(&r, "rows", (int64_t)t->n);
     rec_int(&r, "columns", (int64_t)t->ncols);
     rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
-    rec_str(&r, "target", y == SIZE_MAX ? NULL : t->col[y].name);
+    target_json(&r, d);
     rec_int(&r, "missing", (int64_t)t->missing);
     if (t->duplicates >= 0)
         rec_int(&r, "duplicates", t->duplicates);
@@ -200,7 +232,7 @@ static bool leaks(const struct table *t, size_t i, size_t y)
 static void open_warnings(struct workspace *ws, const struct dataset *d)
 {
     const struct table *t = d->table;
-    const size_t y = target_col(d), inputs = encoded_inputs(d);
+    const size_t inputs = encoded_inputs(d);
     char name[128], bytes[32];
 
     if (table_is_out(t) && t->duplicates < 0) {
@@ -222,10 +254,13 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
                     "%s has %zu levels: one-hot makes %zu columns, %s", name, t->col[i].nlevels,
                     t->col[i].nlevels, bytes);
         }
-        if (y != SIZE_MAX && t->col[i].type == COL_REAL && t->col[y].type == COL_REAL &&
-            leaks(t, i, y))
-            ws_tell(ws, REC_WARNING, NULL, "leak", "cols NAME role=skip",
-                    "%s says the same as the target: nothing would be learnt", name);
+        for (size_t y = 0; y < t->ncols && t->col[i].type == COL_REAL; y++)
+            if (d->role[y] == ROLE_TARGET && t->col[y].type == COL_REAL && leaks(t, i, y)) {
+                ws_tell(ws, REC_WARNING, NULL, "leak", "cols NAME role=skip",
+                        "%s says the same as %s target: nothing would be learnt", name,
+                        dataset_targets(d) > 1 ? "a" : "the");
+                break;
+            }
     }
     if (inputs > t->n)
         ws_warn(ws, "wide", "%zu inputs for %zu rows: more columns than rows; the fit will follow "
@@ -478,13 +513,15 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
     grid_init(&g, 6);
     for (size_t i = 0; i < ws->ndata; i++) {
         const struct dataset *d = ws->data[i];
-        const size_t y = target_col(d);
+        struct buf y = { 0 };
         char n[32];
         text_count(n, sizeof n, d->table->n);
         grid_printf(&g, "%s%s", i == ws->cur ? "*" : " ", d->name);
         grid_printf(&g, "%s rows", n);
         grid_printf(&g, "%zu inputs", encoded_inputs(d));
-        grid_printf(&g, "-> %s", y == SIZE_MAX ? "none" : d->table->col[y].name);
+        target_words(d, &y);
+        grid_printf(&g, "-> %s", buf_str(&y));
+        buf_free(&y);
         grid_cell(&g, d->split.how ? d->split.how : "not split", 40);
         grid_cell(&g, d->table->path, 60);
         rec_item(&r);
@@ -492,7 +529,7 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
         rec_bool(&r, "current", i == ws->cur);
         rec_int(&r, "rows", (int64_t)d->table->n);
         rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
-        rec_str(&r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
+        target_json(&r, d);
         rec_str(&r, "split", d->split.how);
         rec_str(&r, "path", d->table->path);
         rec_close(&r);
@@ -633,7 +670,11 @@ static enum status show_run(struct workspace *ws, const struct run *run)
     if (run->kind == RUN_FIT && run->state == RUN_DONE) {
         const struct fit_info *f = &run->info;
         rec_text(&r, "\n  hyper     ");
-        fitting_hp_text(&r.text, &run->fit.kernel, run->fit.hp, f->amplitude, f->noise);
+        if (run->model)
+            fitting_scales_text(&r.text, &run->fit.kernel, run->fit.hp, run->model->t,
+                                run->model->amplitudes, run->model->noises);
+        else
+            fitting_hp_text(&r.text, &run->fit.kernel, run->fit.hp, f->amplitude, f->noise);
         rec_text(&r, "\n  solver    %s", f->solver);
         if (f->features)
             rec_text(&r, ", %zu features", f->features);
@@ -649,7 +690,8 @@ static enum status show_run(struct workspace *ws, const struct run *run)
     if (run->kind == RUN_TUNE && run->tune.evaluations) {
         const struct tune_point *p = &run->tune.best;
         rec_text(&r, "\n  hyper     ");
-        fitting_hp_text(&r.text, &run->fit.kernel, p->hp, p->amplitude, p->noise);
+        fitting_scales_text(&r.text, &run->fit.kernel, p->hp, run->topt.targets, p->amplitudes,
+                            p->noises);
         rec_text(&r, "\n  nmll      %.2f after %zu evaluations", p->nmll, run->tune.evaluations);
     }
     if (*run->verdict)
@@ -987,14 +1029,13 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
         return rc;
     changed += grouped;
     struct rec r;
-    const size_t y = target_col(d);
     rec_init(&r, REC_RESULT, "cols");
     rec_int(&r, "changed", (int64_t)(changed + retyped));
     rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
-    rec_str(&r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
-    rec_text(&r, "%zu column%s changed; now %zu inputs, target ", changed + retyped,
-             changed + retyped == 1 ? "" : "s", encoded_inputs(d));
-    rec_safe(&r, y == SIZE_MAX ? "none" : d->table->col[y].name);
+    target_json(&r, d);
+    rec_text(&r, "%zu column%s changed; now %zu inputs, target%s ", changed + retyped,
+             changed + retyped == 1 ? "" : "s", encoded_inputs(d), dataset_targets(d) > 1 ? "s" : "");
+    target_words(d, &r.text);
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -1029,11 +1070,11 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
     static const char *const xs[] = { "standard", "none" };
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *y = args_text(a, "y"), *x = args_text(a, "x");
-    const size_t t = target_col(d);
     struct rec r;
 
-    if (y && !strcmp(y, "log") && t != SIZE_MAX && d->table->col[t].type == COL_REAL)
-        for (size_t i = 0; i < d->table->n; i++)
+    for (size_t t = 0; y && !strcmp(y, "log") && t < d->table->ncols; t++)
+        for (size_t i = 0; d->role[t] == ROLE_TARGET && d->table->col[t].type == COL_REAL &&
+                           i < d->table->n; i++)
             if (column_at(&d->table->col[t], i) <= 0.0) {
                 err_set(err, ST_RANGE, "scale y=log needs a positive target; row %zu of %.80s is %g",
                         i + 1, d->table->col[t].name, column_at(&d->table->col[t], i));
@@ -1138,7 +1179,7 @@ const struct command cmd_data_rows[] = {
       { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
           "the file; - is standard input; or a directory, a pattern, a list of NPY files" },
         { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-          "column to predict (default: the last); the NPY file, pattern or HDF5 dataset with the targets" },
+          "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 dataset with the targets" },
         { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
         { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
         { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },

@@ -6,6 +6,7 @@
 #include "app/import.h"
 #include "app/args.h"
 #include "app/commands.h"
+#include "app/fitting.h"
 #include "app/grid.h"
 #include "app/job.h"
 #include "app/options.h"
@@ -19,6 +20,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,6 +390,21 @@ static double run_nmll(const struct run *r)
     return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.nmll : NAN;
 }
 
+/* A score of each target: an array, of one target a number. */
+static void run_score(struct rec *rec, const char *key, const struct run *r, size_t at, bool raw)
+{
+    double v[TARGETS_MOST];
+    const struct metrics *m;
+    size_t t = 0;
+
+    for (; t < TARGETS_MOST && (m = ws_run_metrics(r, t, raw)); t++)
+        memcpy(&v[t], (const char *)m + at, sizeof v[t]);
+    if (t > 1)
+        rec_nums(rec, key, v, t);
+    else
+        rec_num(rec, key, t ? v[0] : NAN);
+}
+
 static void run_json(struct rec *rec, const struct run *r)
 {
     const bool fit = r->kind == RUN_FIT;
@@ -407,9 +424,11 @@ static void run_json(struct rec *rec, const struct run *r)
     rec_num(rec, "passes", fit && r->info.why != OUT_DIRECT ? r->info.passes : NAN);
     rec_str(rec, "outcome", fit && r->info.why ? outcome_name(r->info.why) : NULL);
     rec_num(rec, "nmll", run_nmll(r));
-    rec_num(rec, "rmse", r->has_score ? r->score_raw.rmse : NAN);
-    rec_num(rec, "rmse_scaled", r->has_score ? r->score_scaled.rmse : NAN);
-    rec_num(rec, "coverage95", r->has_score ? r->score_scaled.coverage95 : NAN);
+    if (r->has_enc)
+        fitting_targets_json(rec, &r->enc);
+    run_score(rec, "rmse", r, offsetof(struct metrics, rmse), true);
+    run_score(rec, "rmse_scaled", r, offsetof(struct metrics, rmse), false);
+    run_score(rec, "coverage95", r, offsetof(struct metrics, coverage95), false);
     rec_num(rec, "seconds", run_seconds(r));
     rec_str(rec, "note", r->note);
     rec_close(rec);
@@ -477,7 +496,7 @@ static enum status cmd_runs(struct workspace *ws, const struct args *a, struct e
 }
 
 /* One row of a comparison: the same words for all, or marked. */
-struct aspect { const char *name; void (*write)(const struct run *, struct buf *); };
+struct aspect { const char *name; void (*write)(const struct run *, size_t target, struct buf *); };
 
 static void put(struct buf *b, double x)
 {
@@ -491,8 +510,9 @@ static void put(struct buf *b, double x)
 }
 
 #define ASPECT(id, expr)                                              \
-    static void aspect_##id(const struct run *r, struct buf *b)       \
+    static void aspect_##id(const struct run *r, size_t j, struct buf *b) \
     {                                                                 \
+        (void)j;                                                      \
         expr;                                                         \
     }
 static bool is_fit(const struct run *r)
@@ -532,8 +552,34 @@ static void hp_words(const struct run *r, const char *name, struct buf *b)
     }
 }
 
-ASPECT(amplitude, put(b, is_fit(r) ? r->info.amplitude : r->tune.best.amplitude))
-ASPECT(noise, put(b, is_fit(r) ? r->info.noise : r->tune.best.noise))
+static double scale_of(const struct run *r, size_t j, bool noise)
+{
+    if (is_fit(r) && (!r->model || j >= r->model->t))
+        return noise ? r->info.noise : r->info.amplitude;
+    return is_fit(r) ? (noise ? r->model->noises : r->model->amplitudes)[j]
+                     : (noise ? r->tune.best.noises : r->tune.best.amplitudes)[j];
+}
+static double score_of(const struct run *r, size_t j, size_t at, bool raw)
+{
+    const struct metrics *m = ws_run_metrics(r, j, raw);
+    double v = NAN;
+
+    if (m)
+        memcpy(&v, (const char *)m + at, sizeof v);
+    return v;
+}
+static void target_of(const struct run *r, size_t j, struct buf *b)
+{
+    if (r->has_enc)
+        text_safe(b, encoding_for(&r->enc, j).target, 24);
+    else
+        buf_putc(b, '-');
+    if (ws_run_targets(r) > 1)
+        buf_printf(b, " (1 of %zu)", ws_run_targets(r));
+}
+ASPECT(target, target_of(r, j, b))
+ASPECT(amplitude, put(b, scale_of(r, j, false)))
+ASPECT(noise, put(b, scale_of(r, j, true)))
 ASPECT(solver, buf_puts(b, is_fit(r) ? r->info.solver : "tune"))
 ASPECT(features, put(b, is_fit(r) ? (double)r->info.features : (double)r->topt.features))
 ASPECT(rank, put(b, is_fit(r) && r->info.rank ? (double)r->info.rank : NAN))
@@ -545,12 +591,13 @@ ASPECT(outcome, buf_puts(b, is_fit(r) && r->info.why ? outcome_name(r->info.why)
 ASPECT(iterations, put(b, is_fit(r) ? (double)r->info.iterations : (double)r->tune.evaluations))
 ASPECT(residual, put(b, is_fit(r) ? r->info.true_residual : NAN))
 ASPECT(nmll, put(b, run_nmll(r)))
-ASPECT(rmse, put(b, r->has_score ? r->score_raw.rmse : NAN))
-ASPECT(nlpd, put(b, r->has_score ? r->score_raw.nlpd : NAN))
-ASPECT(coverage, put(b, r->has_score ? r->score_scaled.coverage95 : NAN))
+ASPECT(rmse, put(b, score_of(r, j, offsetof(struct metrics, rmse), true)))
+ASPECT(nlpd, put(b, score_of(r, j, offsetof(struct metrics, nlpd), true)))
+ASPECT(coverage, put(b, score_of(r, j, offsetof(struct metrics, coverage95), false)))
 ASPECT(seconds, put(b, run_seconds(r)))
 static const struct aspect aspects[] = {
-    { "data", aspect_data }, { "split", aspect_split }, { "kernel", aspect_kernel },
+    { "data", aspect_data }, { "split", aspect_split }, { "target", aspect_target },
+    { "kernel", aspect_kernel },
     { NULL, NULL }, /* here stand the kernels' hyperparameters */
     { "amplitude", aspect_amplitude }, { "noise", aspect_noise },
     { "solver", aspect_solver }, { "features", aspect_features }, { "rank", aspect_rank },
@@ -589,7 +636,7 @@ static enum status compared(struct workspace *ws, const struct args *a,
 }
 
 /* One row: what, and each run's words; aspect NULL: a hyperparameter. */
-static void compare_row(const struct run **run, size_t n, const char *name,
+static void compare_row(const struct run **run, const size_t *target, size_t n, const char *name,
                         const struct aspect *aspect, struct grid *g, struct rec *r)
 {
     struct buf cell[COMPARE_MAX] = { { 0 } };
@@ -597,7 +644,7 @@ static void compare_row(const struct run **run, size_t n, const char *name,
 
     for (size_t i = 0; i < n; i++) {
         if (aspect)
-            aspect->write(run[i], &cell[i]);
+            aspect->write(run[i], target[i], &cell[i]);
         else
             hp_words(run[i], name, &cell[i]);
         same &= !strcmp(buf_str(&cell[i]), buf_str(&cell[0]));
@@ -626,18 +673,20 @@ static void compare_hp(const struct run **run, size_t n, struct grid *g, struct 
             while (strcmp(told[k], told[rows]) != 0)
                 k++;
             if (k == rows)
-                compare_row(run, n, told[rows++], NULL, g, r);
+                compare_row(run, NULL, n, told[rows++], NULL, g, r);
         }
 }
 
 static enum status cmd_compare(struct workspace *ws, const struct args *a, struct err *err)
 {
     const struct run *run[COMPARE_MAX];
-    size_t n;
+    size_t n, target[COMPARE_MAX];
     struct grid g;
     struct rec r;
     enum status rc = compared(ws, a, run, &n, err);
 
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        rc = ws_run_target(run[i], args_text(a, "target"), &target[i], err);
     if (rc != ST_OK)
         return rc;
     rec_init(&r, REC_RESULT, "compare");
@@ -653,7 +702,7 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
         grid_cell(&g, run[i]->id, 0);
     for (size_t k = 0; k < sizeof aspects / sizeof *aspects; k++) {
         if (aspects[k].name)
-            compare_row(run, n, aspects[k].name, &aspects[k], &g, &r);
+            compare_row(run, target, n, aspects[k].name, &aspects[k], &g, &r);
         else
             compare_hp(run, n, &g, &r);
     }
@@ -866,7 +915,9 @@ const struct command cmd_general_rows[] = {
       0, cmd_runs, NULL },
     { "compare", "work", "Runs side by side, differences marked", "compare r1 r2",
       { { "runs", ARG_RUN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
-          "which (default: the last two fits)" } },
+          "which (default: the last two fits)" },
+        { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+          "of several targets, which one; default: the first" } },
       0, cmd_compare, NULL },
     { "note", "work", "A remark for a run", "note r1 looks good",
       { { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which (default: the last fit)" },

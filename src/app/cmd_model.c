@@ -167,9 +167,11 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
 
 /* ---- fit ------------------------------------------------------------------------------------------------- */
 
-static enum status fit_hp(struct workspace *ws, const struct args *a, struct fit_opts *o,
-                          struct err *err)
+static enum status fit_hp(struct workspace *ws, const struct args *a, const struct dataset *d,
+                          struct fit_opts *o, struct err *err)
 {
+    bool set = false;
+
     o->amplitude = ws->amplitude;
     o->noise = ws->noise;
     const enum status rc = ws_hp_merge(&o->kernel, a, o->hp, &o->amplitude, &o->noise, NULL, NULL,
@@ -182,6 +184,12 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, struct fit
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);
         o->keep_scale |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
+        set |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
+    }
+    /* What a tuning found for several targets is one ratio: each keeps its own amplitude for it. */
+    if (o->keep_scale && ws->scale_tuned && !set && dataset_targets(d) > 1) {
+        o->keep_scale = false;
+        o->keep_ratio = true;
     }
     if (!ws->hp_tuned && !args_hp(a))
         ws_tell(ws, REC_NOTE, NULL, "untuned", "tune, then fit",
@@ -335,7 +343,7 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     enum status rc = d ? line_kernel(ws, a, &o.kernel, o.hp, err) : err->code;
 
     if (rc == ST_OK)
-        rc = fit_hp(ws, a, &o, err);
+        rc = fit_hp(ws, a, d, &o, err);
     if (rc == ST_OK)
         rc = fit_variance(a, &o, err);
     if (rc == ST_OK)
@@ -383,7 +391,10 @@ static enum status cmd_score(struct workspace *ws, const struct args *a, struct 
 static enum status cmd_check(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct run *r = ws_run(ws, args_text(a, "run"), err);
-    return r ? scoring_check(ws, r, args_line(a), err) : err->code;
+    size_t j = 0;
+    const enum status rc = r ? ws_run_target(r, args_text(a, "target"), &j, err) : err->code;
+
+    return rc == ST_OK ? scoring_check(ws, r, j, args_line(a), err) : rc;
 }
 
 static enum status cmd_predict(struct workspace *ws, const struct args *a, struct err *err)
@@ -449,6 +460,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 
 #define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
 #define RUN_ARG { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" }
+#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one; default: the first" }
 #define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: set seed" }
 #define PRECISION_ARG { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of the features inside a tile; sums are always double" }
 #define KERNEL_ARG { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one" }
@@ -500,13 +512,13 @@ const struct command cmd_model_rows[] = {
         { "on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows" },
         { "folds", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "refit and score on each fold of split folds=K" } },
       CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES, cmd_score,
-      "rmse and mae are in units of the target; the scaled ones are divided by the training standard deviation." },
+      "rmse and mae are in units of the target; the scaled ones are divided by the training standard deviation. Several targets: a row each." },
     { "check", "model", "Is the uncertainty honest? Calibration, outliers, shift, starvation", "check",
-      { RUN_ARG }, CMD_JOB | CMD_NEEDS_MODEL, cmd_check, NULL },
+      { RUN_ARG, TARGET_ARG }, CMD_JOB | CMD_NEEDS_MODEL, cmd_check, NULL },
     { "predict", "model", "Predict a file, or the test rows", "predict out=predictions.csv",
       { { "file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL, "a table with the same input columns (as in open); default: the test rows" },
         { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: row, ids, mean, sd_latent, sd" },
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: row, ids, mean, sd_latent, sd (several targets: mean_NAME and so on)" },
         { "run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
         { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter of the file: , ; tab" },
         { "decimal", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "decimal mark of the file: . or ," },

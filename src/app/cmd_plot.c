@@ -171,6 +171,7 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 }
 
 #define RUNS_ARG { "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL, "runs (columns: column names); default: the last fit" }
+#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one (parity, calibration, sd, sderror); default: the first" }
 #define AXIS_ARGS { "x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis" }, \
                   { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }, \
                   { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual: the clock along the horizontal axis" }
@@ -178,7 +179,7 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 const struct command cmd_plot_rows[] = {
     { "plot", "look", "Draw a plot on screen or into a file", "plot columns",
       { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "columns, parity, residual, nmll, calibration, sd, sderror, pca" },
-        RUNS_ARG, AXIS_ARGS,
+        RUNS_ARG, TARGET_ARG, AXIS_ARGS,
         { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv" },
         { "theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file" },
         { "size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)" } },
@@ -186,7 +187,7 @@ const struct command cmd_plot_rows[] = {
       "A plot without data draws its reason. .csv writes the numbers behind the picture." },
     { "describe", "look", "A plot in words: range, slope, knees, crossings", "describe columns",
       { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "columns, parity, residual, nmll, calibration, sd, sderror, pca" },
-        RUNS_ARG, AXIS_ARGS },
+        RUNS_ARG, TARGET_ARG, AXIS_ARGS },
       0, cmd_describe, NULL },
     { .name = NULL },
 };

@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,28 @@ static const struct { const char *key, *head, *show; } measures[MEASURES] = {
     { "iterations", "it", "iterations" },  { "seconds", "seconds", "seconds" },
 };
 
+/* A scaled score, the mean over the run's targets. */
+static double score_mean(const struct run *r, size_t at)
+{
+    const struct metrics *m;
+    double sum = 0.0, v;
+    size_t n = 0;
+
+    for (; (m = ws_run_metrics(r, n, false)); n++) {
+        memcpy(&v, (const char *)m + at, sizeof v);
+        sum += v;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
 static double measure(const struct run *r, enum measure m)
 {
-    const bool fit = r && r->kind == RUN_FIT, scored = r && r->has_score;
+    const bool fit = r && r->kind == RUN_FIT;
 
     switch (m) {
-    case RMSE: return scored ? r->score_scaled.rmse : NAN;
-    case NLPD: return scored ? r->score_scaled.nlpd : NAN;
-    case COVERAGE: return scored ? r->score_scaled.coverage95 : NAN;
+    case RMSE: return score_mean(r, offsetof(struct metrics, rmse));
+    case NLPD: return score_mean(r, offsetof(struct metrics, nlpd));
+    case COVERAGE: return score_mean(r, offsetof(struct metrics, coverage95));
     case NMLL: return r && !fit && r->state != RUN_FAILED ? r->tune.best.nmll : NAN;
     case ITERATIONS:
         return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING ? (double)r->info.iterations

@@ -264,30 +264,55 @@ static size_t likely_target(const struct table *t, size_t seq)
     return SIZE_MAX;
 }
 
+static enum status select_columns(const struct table *t, const char *list, bool *in, size_t *n,
+                                  struct err *err);
+
+static enum status too_many(size_t n, struct err *err)
+{
+    return err_set(err, ST_USAGE, "%zu columns are named; a model has %d targets at most", n,
+                   TARGETS_MOST);
+}
+
+static enum status named_targets(struct dataset *d, const char *target, struct err *err)
+{
+    const struct table *t = d->table;
+    bool *in = mem_calloc(t->ncols, sizeof *in, "columns", err);
+    char name[64];
+    size_t n = 0;
+    enum status rc = in != NULL ? select_columns(t, target, in, &n, err) : ST_NOMEM;
+    if (rc == ST_OK && n > TARGETS_MOST)
+        rc = too_many(n, err);
+    for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
+        if (in[j] && (t->col[j].type == COL_TEXT || t->col[j].type == COL_SEQUENCE)) {
+            rc = err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
+                         shown(t->col[j].name, name, sizeof name),
+                         t->col[j].type == COL_TEXT ? "text" : "sequences");
+            err_hint(err, "cols NAME type=real, when its words are numbers");
+        } else if (in[j]) {
+            d->role[j] = ROLE_TARGET;
+        }
+    }
+    free(in);
+    return rc;
+}
+
 static enum status choose_target(struct dataset *d, const char *target, struct buf *notes,
                                  struct err *err)
 {
     const struct table *t = d->table;
     size_t j = t->ncols - 1;
     char name[64];
-    if (target != NULL) {
-        j = table_find(t, target);
-        if (j == SIZE_MAX)
-            return no_column(t, target, err);
-        if (t->col[j].type == COL_TEXT || t->col[j].type == COL_SEQUENCE) {
-            err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
-                    shown(target, name, sizeof name),
-                    t->col[j].type == COL_TEXT ? "text" : "sequences");
-            err_hint(err, "cols NAME type=real, when its words are numbers");
-            return ST_STATE;
-        }
-    } else if (t->targets > 0) {
+    if (target != NULL)
+        return named_targets(d, target, err);
+    if (t->targets > 0) {
+        const bool all = t->targets <= TARGETS_MOST;
         j = t->ncols - t->targets;
         for (size_t k = j + 1; k < t->ncols; k++)
-            d->role[k] = ROLE_SKIP;
-        if (t->targets > 1)
-            buf_printf(notes, "note[target]: %zu columns were read as targets: the first, %s, is "
-                       "predicted, the others are left out (cols NAME role=target)\n", t->targets,
+            d->role[k] = all ? ROLE_TARGET : ROLE_SKIP;
+        if (!all)
+            buf_printf(notes, "note[target]: %zu columns were read as targets, more than the %d that "
+                       "a model has: the first, %s, is predicted, the others are left out (cols NAME "
+                       "role=target)\n", t->targets, TARGETS_MOST,
                        shown(t->col[j].name, name, sizeof name));
     } else if (sequence_column(t) < t->ncols) {
         j = likely_target(t, sequence_column(t));
@@ -368,6 +393,14 @@ static size_t first_with(const struct dataset *d, enum col_role role)
 size_t dataset_target(const struct dataset *d)
 {
     return first_with(d, ROLE_TARGET);
+}
+
+size_t dataset_targets(const struct dataset *d)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < d->table->ncols; j++)
+        n += d->role[j] == ROLE_TARGET;
+    return n;
 }
 
 size_t dataset_weight(const struct dataset *d)
@@ -477,24 +510,29 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     if (in == NULL)
         return ST_NOMEM;
     enum status rc = select_columns(d->table, pattern, in, &n, err);
-    if (rc == ST_OK && role == ROLE_TARGET && n != 1)
-        rc = err_set(err, ST_USAGE, "%zu columns are named; there is one target", n);
+    if (rc == ST_OK && role == ROLE_TARGET && n > TARGETS_MOST)
+        rc = too_many(n, err);
     if (rc == ST_OK && role == ROLE_WEIGHT && n != 1)
         rc = err_set(err, ST_USAGE, "%zu columns are named; one holds the weights", n);
     for (size_t j = 0; j < m && rc == ST_OK; j++)
         if (in[j])
             rc = check_role(d, j, role, err);
-    size_t before = dataset_target(d), weight = dataset_weight(d);
+    size_t weight = dataset_weight(d), left = 0;
+    for (size_t j = 0; j < m && rc == ST_OK && role == ROLE_TARGET; j++)
+        if (!in[j] && d->role[j] == ROLE_TARGET) {
+            d->role[j] = sequence_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
+            left++;
+        }
     for (size_t j = 0; j < m && rc == ST_OK; j++) {
         if (!in[j] || d->role[j] == role)
             continue;
-        if (role == ROLE_TARGET && before != SIZE_MAX)
-            d->role[before] = sequence_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
         if (role == ROLE_WEIGHT && weight != SIZE_MAX)
             d->role[weight] = ROLE_SKIP;
         d->role[j] = role;
         ++*changed;
     }
+    if (*changed == 0)
+        *changed = left;
     free(in);
     return rc;
 }

@@ -34,8 +34,9 @@ struct dataset {
     struct kernel_layer layer;
     char *notes;         /* what dataset_new decided: lines "note[name]: text", "warning[...]" */
 };
-/* Takes a reference on the table. target NULL: the last column, or the last one of numbers when
- * that holds words. name NULL: from the path (stem, or the directory's name when the stem is data,
+/* Takes a reference on the table. target: names and patterns, as of dataset_set_role; NULL: the
+ * columns that were read as targets, else the last column, or the last one of numbers when that
+ * holds words. name NULL: from the path (stem, or the directory's name when the stem is data,
  * train or test). Text, identifiers, empty columns and columns of the words train/valid/test are
  * no inputs: said in notes. */
 struct dataset *dataset_new(struct table *, const char *name, const char *target, struct err *);
@@ -44,15 +45,17 @@ void dataset_unref(struct dataset *);
 /* A private, immutable copy sharing the table: what a job works on. */
 struct dataset *dataset_snapshot(const struct dataset *, struct err *);
 
-size_t dataset_target(const struct dataset *);  /* column; SIZE_MAX: none */
+size_t dataset_target(const struct dataset *);  /* the first's column; SIZE_MAX: none */
+size_t dataset_targets(const struct dataset *); /* how many */
 size_t dataset_weight(const struct dataset *);  /* column; SIZE_MAX: none */
 size_t dataset_inputs(const struct dataset *);  /* after encoding, with every level of the table */
 /* Appends lines "warning[...]: text" about inputs that may give the target away: equal to it or in
  * the same order, identifiers that order it, rows that occur in train and in test. For `summary`. */
 enum status dataset_leaks(const struct dataset *, struct buf *notes, struct err *);
 
-/* Patterns: names separated by commas, * as wildcard. *changed: how many. A new target or weight must
- * be one column; the former target becomes an input, the former weight is skipped. */
+/* Patterns: names separated by commas, * as wildcard. *changed: how many. The columns named as targets
+ * are all targets then (TARGETS_MOST of them at most): former ones become inputs. A weight must be one
+ * column; the former one is skipped. */
 enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
@@ -92,12 +95,14 @@ struct enc_sequence {
     uint64_t seed;            /* of the filters */
     size_t inputs;            /* windows: numbers of a row of symbols in training */
 };
+struct enc_target { char *name; double mean, sd; };
 struct encoding {
     size_t d; struct enc_col *col;
     struct enc_sequence seq;
     char *target; enum y_scale yscale;
     char *weight;             /* column of the rows' weights; NULL: all 1 */
     double ymean, ysd;        /* of y, or of log y */
+    size_t nmore; struct enc_target *more; /* further targets, in the order of the table's columns */
     enum missing_policy missing;
 };
 /* Statistics over the training rows (without those that the policy drops). Appends what was decided
@@ -106,6 +111,11 @@ struct encoding {
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
+size_t encoding_targets(const struct encoding *);
+/* The encoding as if target j were its only one: lent, for whatever looks at one target. */
+struct encoding encoding_for(const struct encoding *, size_t j);
+/* Target j by name; NULL or "": the first.  NOT_FOUND names them. */
+enum status encoding_find(const struct encoding *, const char *name, size_t *j, struct err *);
 /* group[j] of the encoding's input j: equal for the inputs of one group, and for the levels of one
  * column that is in none.  Appends to notes which inputs each has (NULL: nothing). */
 enum status dataset_groups(const struct dataset *, const struct encoding *, size_t *group,
@@ -118,13 +128,14 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
  * rows: which, n of them (NULL: all rows of the table, n is not looked at). Columns are found by
  * name. Missing cells and levels never seen in training follow the policy: an error, their mean, or
  * the row is dropped; both are counted. want_y: rows without a target are dropped (an error under
- * MISSING_ERROR); y stays NULL when the table has no such column (new data). Row i of the source is
- * row[i] of the table. */
+ * MISSING_ERROR), several targets as one; y stays NULL when the table has no such columns (new data).
+ * Row i of the source is row[i] of the table. */
 struct encoded {
     struct source base;
     double *x;               /* n x d; NULL: see below */
-    double *y;               /* n, scaled; NULL */
-    double *yraw;            /* n, units of the target; NULL */
+    size_t t;                /* targets */
+    double *y;               /* t vectors of n, scaled; NULL */
+    double *yraw;            /* t vectors of n, units of the target; NULL */
     double *row_scale;       /* n, roots of the weights, also in base; NULL: all 1, or no such
                                 column in this table (new data) */
     size_t *row; size_t n;   /* table row of each */

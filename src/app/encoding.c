@@ -96,6 +96,9 @@ void encoding_free(struct encoding *e)
     }
     free(e->col);
     free(e->target);
+    for (size_t j = 0; e->more != NULL && j < e->nmore; j++)
+        free(e->more[j].name);
+    free(e->more);
     free(e->weight);
     free(e->seq.column);
     *e = (struct encoding){ 0 };
@@ -107,10 +110,18 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->seq.column = src->seq.column != NULL ? mem_strdup(src->seq.column, err) : NULL;
+    dst->more = src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
     dst->col = src->col != NULL ? mem_calloc(src->d, sizeof *dst->col, "an encoding", err) : NULL;
     bool good = (dst->col != NULL || src->col == NULL) &&
-                (src->seq.column == NULL || dst->seq.column != NULL) && (src->target == NULL || dst->target != NULL) &&
-                (src->weight == NULL || dst->weight != NULL);
+                (src->seq.column == NULL || dst->seq.column != NULL) &&
+                (src->target == NULL || dst->target != NULL) &&
+                (src->weight == NULL || dst->weight != NULL) &&
+                (src->nmore == 0 || dst->more != NULL);
+    for (size_t j = 0; j < src->nmore && good; j++) {
+        dst->more[j] = src->more[j];
+        dst->more[j].name = mem_strdup(src->more[j].name, err);
+        good = dst->more[j].name != NULL;
+    }
     for (size_t j = 0; src->col != NULL && j < src->d && good; j++) {
         dst->col[j] = src->col[j];
         dst->col[j].level = NULL;
@@ -124,6 +135,46 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
         return ST_OK;
     encoding_free(dst);
     return ST_NOMEM;
+}
+
+size_t encoding_targets(const struct encoding *e)
+{
+    return 1 + e->nmore;
+}
+
+struct encoding encoding_for(const struct encoding *e, size_t j)
+{
+    struct encoding one = *e;
+    if (j > 0) {
+        one.target = e->more[j - 1].name;
+        one.ymean = e->more[j - 1].mean;
+        one.ysd = e->more[j - 1].sd;
+    }
+    one.nmore = 0;
+    one.more = NULL;
+    return one;
+}
+
+enum status encoding_find(const struct encoding *e, const char *name, size_t *j, struct err *err)
+{
+    char word[64];
+    *j = 0;
+    if (name == NULL || *name == '\0')
+        return ST_OK;
+    for (size_t i = 0; i < encoding_targets(e); i++)
+        if (strcmp(encoding_for(e, i).target, name) == 0) {
+            *j = i;
+            return ST_OK;
+        }
+    struct buf all = { 0 };
+    for (size_t i = 0; i < encoding_targets(e) && i < 12; i++) {
+        buf_puts(&all, i > 0 ? ", " : "");
+        text_safe(&all, encoding_for(e, i).target, 40);
+    }
+    err_set(err, ST_NOT_FOUND, "%s is no target of this run", shown(name, word, sizeof word));
+    err_hint(err, "one of its targets: %s", buf_str(&all));
+    buf_free(&all);
+    return ST_NOT_FOUND;
 }
 
 static struct enc_col *add_column(struct encoding *e, size_t *cap, const char *column,
@@ -195,8 +246,8 @@ static void moments_end(struct moments *m)
                   !isfinite(m->sd);
 }
 
-/* Of each column of numbers that is an input or the target; logs: of the target's logarithm. */
-static void take_moments(const struct dataset *d, size_t target, const size_t *rows, size_t n, bool logs,
+/* Of each column of numbers that is an input or a target; logs: of the target's logarithm. */
+static void take_moments(const struct dataset *d, const size_t *rows, size_t n, bool logs,
                          struct moments *m)
 {
     enum { BLOCK = 4096 };
@@ -204,7 +255,8 @@ static void take_moments(const struct dataset *d, size_t target, const size_t *r
 
     for (size_t j = 0; j < t->ncols; j++) {
         const struct column *c = &t->col[j];
-        const bool wanted = c->type == COL_REAL && (j == target || d->role[j] == ROLE_INPUT);
+        const bool wanted = c->type == COL_REAL &&
+                            (d->role[j] == ROLE_TARGET || d->role[j] == ROLE_INPUT);
         m[j] = (struct moments){ .min = INFINITY, .max = -INFINITY, .wanted = wanted };
         if (wanted && (j == 0 || c->in == NULL || c->in != c[-1].in || !m[j - 1].wanted ||
                        numbers_stride(c->in) <= sizeof(double)))
@@ -216,7 +268,7 @@ static void take_moments(const struct dataset *d, size_t target, const size_t *r
                 if (m[j].wanted)
                     (pass == 0 ? moments_first : moments_second)(&t->col[j], rows, a,
                                                                  n - a < BLOCK ? n : a + BLOCK,
-                                                                 logs && j == target, &m[j]);
+                                                                 logs && d->role[j] == ROLE_TARGET, &m[j]);
         for (size_t j = 0; pass == 0 && j < t->ncols; j++)
             m[j].mean = m[j].n > 0 ? m[j].sum / (double)m[j].n : 0.0;
     }
@@ -368,10 +420,12 @@ static enum status check_logs(struct fitting *f, const struct column *c)
     return ST_OK;
 }
 
+/* Name, mean and sd: of the first one in its own place, of the others in a list. */
 static enum status fit_target(struct fitting *f, const struct column *c)
 {
     char name[64];
     struct encoding *e = f->e;
+    struct enc_target one = { 0 };
     const struct moments m = f->m[c - f->d->table->col];
     if (m.constant) {
         err_named(f->err, ST_STATE, "constant-target", "the target %s is %.6g in all %zu training "
@@ -380,8 +434,18 @@ static enum status fit_target(struct fitting *f, const struct column *c)
         err_hint(f->err, "cols NAME role=target  chooses another one");
         return ST_STATE;
     }
-    e->ymean = e->yscale == Y_NONE ? 0.0 : m.mean;
-    e->ysd = e->yscale == Y_NONE ? 1.0 : m.sd;
+    one.name = mem_strdup(c->name, f->err);
+    one.mean = e->yscale == Y_NONE ? 0.0 : m.mean;
+    one.sd = e->yscale == Y_NONE ? 1.0 : m.sd;
+    if (one.name == NULL)
+        return ST_NOMEM;
+    if (e->target != NULL) {
+        e->more[e->nmore++] = one;
+        return ST_OK;
+    }
+    e->target = one.name;
+    e->ymean = one.mean;
+    e->ysd = one.sd;
     return ST_OK;
 }
 
@@ -452,7 +516,7 @@ static enum status lost_sequences(struct fitting *f, const struct column *c, con
 }
 
 /* Training rows without those that the policy drops. */
-static enum status choose_rows(struct fitting *f, const size_t *train, size_t n, size_t target)
+static enum status choose_rows(struct fitting *f, const size_t *train, size_t n)
 {
     const struct dataset *d = f->d;
     const struct table *t = d->table;
@@ -465,7 +529,8 @@ static enum status choose_rows(struct fitting *f, const size_t *train, size_t n,
             rc = lost_sequences(f, c, train, n, drop);
             continue;
         }
-        if ((d->role[j] != ROLE_INPUT && j != target &&
+        const bool target = d->role[j] == ROLE_TARGET;
+        if ((d->role[j] != ROLE_INPUT && !target &&
              (d->role[j] != ROLE_WEIGHT || d->missing != MISSING_DROP)) || c->missing == 0)
             continue;
         size_t cells = 0, first = 0;
@@ -473,10 +538,10 @@ static enum status choose_rows(struct fitting *f, const size_t *train, size_t n,
             if (!cell_missing(c, train[i]))
                 continue;
             first = cells++ == 0 ? train[i] : first;
-            drop[i] = drop[i] || j == target || d->missing == MISSING_DROP;
+            drop[i] = drop[i] || target || d->missing == MISSING_DROP;
         }
         if (cells > 0 && d->missing == MISSING_ERROR)
-            rc = missing_error(t, j, first, cells, j == target, f->err);
+            rc = missing_error(t, j, first, cells, target, f->err);
     }
     for (size_t i = 0; i < n && rc == ST_OK; i++)
         if (!drop[i])
@@ -720,24 +785,33 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     *out = (struct encoding){ .yscale = d->yscale, .missing = d->missing, .ysd = 1.0 };
     struct buf unread = { 0 };
     struct fitting f = { .d = d, .e = out, .notes = notes != NULL ? notes : &unread, .err = err };
-    size_t target = dataset_target(d);
-    enum status rc = check_target(d, target, err);
+    const size_t ncols = d->table->ncols, targets = dataset_targets(d);
+    enum status rc = targets > TARGETS_MOST ? err_set(err, ST_STATE, "%zu columns are targets; a "
+                                                      "model has %d at most", targets, TARGETS_MOST)
+                     : targets == 0         ? check_target(d, SIZE_MAX, err)
+                                            : ST_OK;
+    for (size_t j = 0; j < ncols && rc == ST_OK; j++)
+        if (d->role[j] == ROLE_TARGET)
+            rc = check_target(d, j, err);
+    if (rc == ST_OK && targets > 1)
+        rc = (out->more = mem_calloc(targets - 1, sizeof *out->more, "an encoding", err)) != NULL
+                 ? ST_OK : ST_NOMEM;
     if (rc == ST_OK)
-        rc = choose_rows(&f, train, ntrain, target);
+        rc = choose_rows(&f, train, ntrain);
     if (rc == ST_OK)
         rc = still_there(d->table, 0, d->table->n - 1, err);
-    if (rc == ST_OK)
-        rc = check_logs(&f, &d->table->col[target]);
+    for (size_t j = 0; j < ncols && rc == ST_OK; j++)
+        if (d->role[j] == ROLE_TARGET)
+            rc = check_logs(&f, &d->table->col[j]);
     if (rc == ST_OK && (f.m = mem_calloc(d->table->ncols, sizeof *f.m, "moments", err)) == NULL)
         rc = ST_NOMEM;
     if (rc == ST_OK)
-        take_moments(d, target, f.rows, f.n, d->yscale == Y_LOG, f.m);
+        take_moments(d, f.rows, f.n, d->yscale == Y_LOG, f.m);
     if (rc == ST_OK)
         rc = still_there(d->table, 0, d->table->n - 1, err);
-    if (rc == ST_OK) {
-        out->target = mem_strdup(d->table->col[target].name, err);
-        rc = out->target != NULL ? fit_target(&f, &d->table->col[target]) : ST_NOMEM;
-    }
+    for (size_t j = 0; j < ncols && rc == ST_OK; j++)
+        if (d->role[j] == ROLE_TARGET)
+            rc = fit_target(&f, &d->table->col[j]);
     if (rc == ST_OK && dataset_weight(d) != SIZE_MAX) {
         out->weight = mem_strdup(d->table->col[dataset_weight(d)].name, err);
         rc = out->weight != NULL ? ST_OK : ST_NOMEM;
@@ -1057,11 +1131,11 @@ static enum status policy_error(const struct table *t, size_t col, size_t row, b
 
 /* Which rows stay, and what is to be counted. */
 static enum status judge_rows(const struct encoding *e, const struct table *t,
-                              const struct group *g, size_t ng, const struct column *y,
+                              const struct group *g, size_t ng, const struct column *const *y,
                               const struct column *w, const size_t *rows, size_t n,
                               struct encoded *out, struct err *err)
 {
-    const size_t width = groups_bytes(g, ng) + 2 * sizeof(double);
+    const size_t width = groups_bytes(g, ng) + (1 + out->t) * sizeof(double);
 
     for (size_t i = 0; i < n; i++) {
         size_t row = rows != NULL ? rows[i] : i;
@@ -1090,9 +1164,11 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
                 return policy_error(t, g[k].col, row, unseen, err);
             drop = drop || e->missing == MISSING_DROP;
         }
-        if (y != NULL && isnan(column_at(y, row))) {
+        for (size_t k = 0; k < out->t; k++) {
+            if (!isnan(column_at(y[k], row)))
+                continue;
             if (e->missing == MISSING_ERROR)
-                return policy_error(t, (size_t)(y - t->col), row, false, err);
+                return policy_error(t, (size_t)(y[k] - t->col), row, false, err);
             drop = true;
         }
         drop = drop || (w != NULL && e->missing == MISSING_DROP && isnan(column_at(w, row)));
@@ -1104,15 +1180,11 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
     return ST_OK;
 }
 
-static enum status encode_target(const struct encoding *e, const struct column *y,
-                                 struct encoded *out, struct err *err)
+static enum status encode_target(const struct encoding *e, const struct column *y, double *scaled,
+                                 double *raw, struct encoded *out, struct err *err)
 {
-    out->y = spill_array(out->n, sizeof *out->y, "targets", err);
-    out->yraw = spill_array(out->n, sizeof *out->yraw, "targets", err);
-    if (out->y == NULL || out->yraw == NULL)
-        return ST_NOMEM;
     for (size_t i = 0; i < out->n; i++) {
-        double v = out->yraw[i] = column_at(y, out->row[i]);
+        double v = raw[i] = column_at(y, out->row[i]);
         if (e->yscale == Y_LOG && !(v > 0.0)) {
             char name[64];
             err_named(err, ST_STATE, "log", "the target %s is %.6g in row %zu: it has no logarithm",
@@ -1120,9 +1192,44 @@ static enum status encode_target(const struct encoding *e, const struct column *
             err_hint(err, "scale y=standard");
             return ST_STATE;
         }
-        out->y[i] = ((e->yscale == Y_LOG ? log(v) : v) - e->ymean) / e->ysd;
+        scaled[i] = ((e->yscale == Y_LOG ? log(v) : v) - e->ymean) / e->ysd;
         step_used(out->row, i, row_bytes(y) + 3 * sizeof v);
     }
+    return ST_OK;
+}
+
+static enum status encode_targets(const struct encoding *e, const struct column *const *y,
+                                  struct encoded *out, struct err *err)
+{
+    enum status rc = ST_OK;
+    out->y = spill_array(out->t * out->n, sizeof *out->y, "targets", err);
+    out->yraw = spill_array(out->t * out->n, sizeof *out->yraw, "targets", err);
+    if (out->y == NULL || out->yraw == NULL)
+        return ST_NOMEM;
+    for (size_t k = 0; k < out->t && rc == ST_OK; k++) {
+        const struct encoding one = encoding_for(e, k);
+        rc = encode_target(&one, y[k], out->y + k * out->n, out->yraw + k * out->n, out, err);
+    }
+    return rc;
+}
+
+/* The targets' columns, all or none. */
+static enum status find_targets(const struct encoding *e, const struct table *t,
+                                const struct column **y, size_t *n, struct err *err)
+{
+    char name[64];
+    *n = encoding_targets(e);
+    for (size_t k = 0; k < encoding_targets(e); k++) {
+        const char *target = encoding_for(e, k).target;
+        const size_t j = target != NULL ? table_find(t, target) : SIZE_MAX;
+        y[k] = j != SIZE_MAX ? &t->col[j] : NULL;
+        if (j == SIZE_MAX)
+            *n = 0;
+    }
+    for (size_t k = 0; k < *n; k++)
+        if (y[k]->type != COL_REAL)
+            return err_named(err, ST_STATE, "column", "the target %s holds words here",
+                             shown(y[k]->name, name, sizeof name));
     return ST_OK;
 }
 
@@ -1234,19 +1341,15 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
 {
     *out = (struct encoded){ 0 };
     n = rows != NULL ? n : t->n;
-    size_t ng = 0, target = want_y && e->target != NULL ? table_find(t, e->target) : SIZE_MAX;
-    size_t weight = e->weight != NULL ? table_find(t, e->weight) : SIZE_MAX;
-    const struct column *y = target != SIZE_MAX ? &t->col[target] : NULL;
+    size_t ng = 0, weight = e->weight != NULL ? table_find(t, e->weight) : SIZE_MAX;
+    const struct column *y[TARGETS_MOST];
     const struct column *w = weight != SIZE_MAX ? &t->col[weight] : NULL;
     struct group *g = NULL;
     enum status rc = n > 0 ? still_there(t, 0, t->n - 1, err) : ST_OK;
     if (rc == ST_OK)
         rc = make_groups(e, t, rows, n, &g, &ng, err);
-    if (rc == ST_OK && y != NULL && y->type != COL_REAL) {
-        char name[64];
-        rc = err_named(err, ST_STATE, "column", "the target %s holds words here",
-                       shown(e->target, name, sizeof name));
-    }
+    if (rc == ST_OK && want_y)
+        rc = find_targets(e, t, y, &out->t, err);
     if (rc == ST_OK && w != NULL && w->type != COL_REAL) {
         char name[64];
         rc = err_named(err, ST_STATE, "column", "the weight %s holds words here",
@@ -1258,8 +1361,8 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         rc = judge_rows(e, t, g, ng, y, w, rows, n, out, err);
     if (rc == ST_OK)
         rc = fill_matrix(e, g, ng, out, err);
-    if (rc == ST_OK && y != NULL)
-        rc = encode_target(e, y, out, err);
+    if (rc == ST_OK && out->t > 0)
+        rc = encode_targets(e, y, out, err);
     if (rc == ST_OK && w != NULL)
         rc = encode_weights(e, w, out, err);
     if (rc == ST_OK && n > 0)

@@ -93,6 +93,13 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
     write_number(&b, "ysd", e->ysd);
     if (e->seq.column != NULL)
         write_sequence(&b, e);
+    for (size_t j = 0; j < e->nmore; j++) {
+        buf_puts(&b, j > 0 ? ",{\"name\":" : ",\"more\":[{\"name\":");
+        write_string(&b, e->more[j].name);
+        write_number(&b, "mean", e->more[j].mean);
+        write_number(&b, "sd", e->more[j].sd);
+        buf_puts(&b, j + 1 < e->nmore ? "}" : "}]");
+    }
     buf_puts(&b, ",\"columns\":[");
     for (size_t j = 0; e->col != NULL && j < e->d; j++) {
         const struct enc_col *c = &e->col[j];
@@ -402,6 +409,45 @@ static enum status take_columns(struct reader *r, struct encoding *e)
     return ST_OK;
 }
 
+static enum status target_member(struct reader *r, const char *key, void *into)
+{
+    struct enc_target *t = into;
+    if (strcmp(key, "name") == 0 && t->name == NULL)
+        return take_string(r, &t->name);
+    if (strcmp(key, "mean") == 0)
+        return take_number(r, &t->mean);
+    if (strcmp(key, "sd") == 0)
+        return take_number(r, &t->sd);
+    return wrong(r, "an unknown or repeated member");
+}
+
+/* Targets after the first. */
+static enum status take_more(struct reader *r, struct encoding *e)
+{
+    size_t cap = 0;
+    if (e->more != NULL || !take(r, '['))
+        return wrong(r, "a list was expected");
+    while (!take(r, ']')) {
+        if (e->nmore > 0 && !take(r, ','))
+            return wrong(r, "a comma was expected");
+        if (e->nmore + 1 >= TARGETS_MOST)
+            return wrong(r, "there are too many targets");
+        void *p = e->more;
+        enum status rc = mem_grow(&p, &cap, e->nmore + 1, sizeof *e->more, "an encoding", r->err);
+        e->more = p;
+        if (rc != ST_OK)
+            return rc;
+        struct enc_target *t = &e->more[e->nmore++];
+        *t = (struct enc_target){ .sd = 0.0 };
+        rc = take_object(r, target_member, t);
+        if (rc == ST_OK && (t->name == NULL || !(t->sd > 0.0)))
+            rc = wrong(r, "a target is incomplete");
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
+}
+
 static enum status encoding_member(struct reader *r, const char *key, void *into)
 {
     struct encoding *e = into;
@@ -430,6 +476,8 @@ static enum status encoding_member(struct reader *r, const char *key, void *into
         return take_number(r, &e->ymean);
     if (strcmp(key, "ysd") == 0)
         return take_number(r, &e->ysd);
+    if (strcmp(key, "more") == 0)
+        return take_more(r, e);
     if (strcmp(key, "columns") == 0)
         return take_columns(r, e);
     if (strcmp(key, "sequence") == 0 && e->seq.column == NULL)
@@ -490,7 +538,8 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
     blanks(&r);
     if (rc == ST_OK)
         rc = check_sequence(&r, out);
-    if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0)))
+    if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0) ||
+                        (out->nmore > 0 && out->target == NULL)))
         rc = wrong(&r, "it is incomplete");
     if (rc == ST_OK)
         rc = check_order(&r, out);

@@ -127,6 +127,7 @@ static enum status tune_work(struct job *job, struct err *err)
         rc = bind_kernel(f, e.base.d, err);
     if (rc == ST_OK) {
         f->rows = e.n;
+        f->topt.targets = e.t;
         f->topt.mem_limit = job->mem_limit;
         if (f->topt.objective == TUNE_VALID)
             rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
@@ -155,6 +156,7 @@ static enum status fit_work(struct job *job, struct err *err)
         rc = bind_kernel(f, e.base.d, err);
     if (rc == ST_OK) {
         f->rows = e.n;
+        f->fopt.targets = e.t;
         f->fopt.mem_limit = job->mem_limit;
         rc = model_fit(&e.base, e.y, &f->fopt, job->backend, job->pool, &job->ctl, &f->model,
                        &f->info, &f->solve, err);
@@ -217,6 +219,29 @@ static size_t hp_group(const struct kernel *k, size_t i, char name[KERNEL_NAME_M
 void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
                      double noise)
 {
+    fitting_scales_json(rec, k, hp, 1, &amplitude, &noise);
+}
+
+void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    fitting_scales_text(b, k, hp, 1, &amplitude, &noise);
+}
+
+void fitting_targets_json(struct rec *rec, const struct encoding *enc)
+{
+    const char *names[TARGETS_MOST];
+    const size_t t = encoding_targets(enc);
+
+    for (size_t j = 0; j < t; j++)
+        names[j] = encoding_for(enc, j).target;
+    if (t > 1)
+        rec_strs(rec, "targets", names, t);
+}
+
+void fitting_scales_json(struct rec *rec, const struct kernel *k, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises)
+{
     rec_open(rec, "hyperparameters");
     for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
         char name[KERNEL_NAME_MAX];
@@ -226,13 +251,31 @@ void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, 
         else
             rec_num(rec, name, hp[i]);
     }
-    rec_num(rec, "amplitude", amplitude);
-    rec_num(rec, "noise", noise);
+    if (t > 1) {
+        rec_nums(rec, "amplitude", amplitudes, t);
+        rec_nums(rec, "noise", noises, t);
+    } else {
+        rec_num(rec, "amplitude", amplitudes[0]);
+        rec_num(rec, "noise", noises[0]);
+    }
     rec_close(rec);
 }
 
-void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
-                     double noise)
+static void each_text(struct buf *b, const char *name, size_t t, const double *v)
+{
+    char num[32];
+
+    buf_puts(b, name);
+    for (size_t j = 0; j < t && j < SHOWN_SCALES; j++) {
+        text_number(num, sizeof num, v[j]);
+        buf_printf(b, " %s", num);
+    }
+    if (t > SHOWN_SCALES)
+        buf_printf(b, " ... (%zu targets)", t);
+}
+
+void fitting_scales_text(struct buf *b, const struct kernel *k, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises)
 {
     char num[32];
 
@@ -248,10 +291,8 @@ void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, do
             buf_printf(b, " ... (%zu inputs)", n);
         buf_puts(b, "   ");
     }
-    text_number(num, sizeof num, amplitude);
-    buf_printf(b, "amplitude %s   ", num);
-    text_number(num, sizeof num, noise);
-    buf_printf(b, "noise %s", num);
+    each_text(b, "amplitude", t, amplitudes);
+    each_text(b, "   noise", t, noises);
 }
 
 /* What the job has made of the run's kernel: bound to its inputs. */
@@ -355,9 +396,12 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
     for (size_t i = 0; i < t->nhp + 2; i++) {
         const bool lo = t->at_lower & tune_bit(t->nhp, i), hi = t->at_upper & tune_bit(t->nhp, i);
         char name[KERNEL_NAME_MAX] = "amplitude";
-        double v = i < t->nhp ? t->best.hp[i] : i == t->nhp ? t->best.amplitude : t->best.noise;
+        const double *each = i == t->nhp ? t->best.amplitudes : t->best.noises;
+        double v = i < t->nhp ? t->best.hp[i] : each[0];
         if (!lo && !hi)
             continue;
+        for (size_t j = 1; i >= t->nhp && j < r->topt.targets; j++) /* of the target that is there */
+            v = lo ? fmin(v, each[j]) : fmax(v, each[j]);
         if (i < t->nhp)
             kernel_hp_info(&r->fit.kernel, i, name, NULL);
         else if (i > t->nhp)
@@ -391,7 +435,9 @@ static void tune_json(struct rec *rec, const struct run *r)
         rec_num(rec, "nmll_error", t->best.se);
     if (r->topt.objective != TUNE_NMLL)
         rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
-    fitting_hp_json(rec, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
+    fitting_scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
+                        t->best.noises);
+    fitting_targets_json(rec, &r->enc);
     rec_num(rec, "effective_dimension", t->effective_dimension);
 }
 
@@ -411,17 +457,22 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     text_seconds(sec, sizeof sec, f->seconds);
     rec_text(&rec, "%s  %s  %zu evaluations  %s  %s\n", r->id, r->kernel_text, t->evaluations, sec,
              t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
-    rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s)\n  ", t->best.nmll,
+    rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
              f->topt.exact ? "exact kernel" : "random features");
+    if (r->topt.targets > 1)
+        rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
+    rec_text(&rec, ")\n  ");
     if (f->topt.approx && t->best.se > 0.0)
         rec_text(&rec, "approximate: standard error %.3g over %zu probes\n  ", t->best.se,
                  f->topt.probes ? f->topt.probes : 16);
     if (f->topt.objective != TUNE_NMLL)
         rec_text(&rec, "chosen by %s error: rmse %.4g of the scaled target\n  ",
                  f->topt.objective == TUNE_LOO ? "leave-one-out" : "validation",
-                 sqrt(exp(2.0 * t->best.score / (double)f->rows - 1.0) / (2.0 * M_PI)));
-    fitting_hp_text(&rec.text, &r->fit.kernel, t->best.hp, t->best.amplitude, t->best.noise);
+                 sqrt(exp(2.0 * t->best.score / (double)(f->rows * r->topt.targets) - 1.0) /
+                      (2.0 * M_PI)));
+    fitting_scales_text(&rec.text, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
+                        t->best.noises);
     rec_text(&rec, "   (standard deviations, in units of the scaled x and y)");
     if (t->verdict[0])
         rec_text(&rec, "\n  %s", t->verdict);
@@ -615,6 +666,25 @@ static void convergence_words(struct rec *rec, const struct fit_info *i)
     rec_text(rec, ";  %.0f passes over the data", i->passes);
 }
 
+/* Of several targets each one's, in their order. */
+static void fit_targets_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    double v[3][TARGETS_MOST];
+
+    if (r->model->t < 2 || i->targets != r->model->t)
+        return;
+    fitting_targets_json(rec, &r->enc);
+    for (size_t j = 0; j < i->targets; j++) {
+        v[0][j] = i->target[j].iterations;
+        v[1][j] = i->target[j].residual;
+        v[2][j] = i->target[j].true_residual;
+    }
+    rec_nums(rec, "target_iterations", v[0], i->targets);
+    rec_nums(rec, "target_residual", v[1], i->targets);
+    rec_nums(rec, "target_true_residual", v[2], i->targets);
+}
+
 static void fit_json(struct rec *rec, const struct run *r)
 {
     const struct fit_info *i = &r->info;
@@ -638,6 +708,7 @@ static void fit_json(struct rec *rec, const struct run *r)
         rec_null(rec, "iterations");
     rec_num(rec, "residual", i->residual);
     rec_num(rec, "true_residual", i->true_residual);
+    fit_targets_json(rec, r);
     rec_num(rec, "ratio", cg && i->rank ? i->ratio : NAN);
     convergence_json(rec, r);
     rank_json(rec, r);
@@ -645,7 +716,8 @@ static void fit_json(struct rec *rec, const struct run *r)
         rec_int(rec, "variance_features", (int64_t)i->variance_features);
     else
         rec_null(rec, "variance_features");
-    fitting_hp_json(rec, &r->fit.kernel, r->model->hp, r->model->amplitude, r->model->noise);
+    fitting_scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+                        r->model->noises);
     rec_int(rec, "rows", (int64_t)i->rows);
     rec_open(rec, "seconds");
     rec_num(rec, "features", i->seconds.features);
@@ -683,6 +755,8 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     text_seconds(var, sizeof var, i->seconds.variance);
     mem_format(mem, sizeof mem, (double)i->peak_bytes);
     rec_text(&rec, "%s  %s  %zu rows  ", r->id, r->kernel_text, i->rows);
+    if (r->model->t > 1)
+        rec_text(&rec, "%zu targets  ", r->model->t);
     if (r->model->kind == MODEL_EXACT)
         rec_text(&rec, "exact  ");
     else
@@ -691,7 +765,8 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     if (i->why != OUT_DIRECT && i->rank)
         rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
     rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
-    fitting_hp_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->amplitude, r->model->noise);
+    fitting_scales_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+                        r->model->noises);
     rec_text(&rec, "\n  preconditioner %s   solve %s   variance %s   peak %s", pre, solve, var, mem);
     convergence_words(&rec, i);
     if (isfinite(i->effective_dimension))
@@ -826,6 +901,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
         rc = kernel_bind_rows(&o.kernel, enc.seq.layer.channels, enc.seq.layer.symbols,
                               enc.seq.layer.positions, err);
     o.mem_limit = ws->opt.mem;
+    o.targets = dataset_targets(d);
     if (rc == ST_OK)
         rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);
     free(rows);
@@ -870,6 +946,7 @@ enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct k
         return ST_NOMEM;
     f->kernel = *k;
     f->topt = *o;
+    f->topt.targets = dataset_targets(d);
     if (o->start) {
         memcpy(f->start, o->start, kernel_nhp(k) * sizeof *f->start);
         f->topt.start = f->start;
@@ -888,6 +965,7 @@ enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fi
         return ST_NOMEM;
     f->kernel = o->kernel;
     f->fopt = *o;
+    f->fopt.targets = dataset_targets(d);
     if (o->start)
         f->fopt.start = model_ref((struct model *)o->start);
     return launch(ws, d, f, RUN_FIT, line, err);

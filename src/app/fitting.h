@@ -27,5 +27,12 @@ void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, doub
                      double noise);
 void fitting_hp_text(struct buf *, const struct kernel *, const double *hp, double amplitude,
                      double noise);
+/* The same with t amplitudes and noises: arrays, unless t is 1. */
+void fitting_scales_json(struct rec *, const struct kernel *, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises);
+void fitting_scales_text(struct buf *, const struct kernel *, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises);
+/* "targets": their names; nothing for one. */
+void fitting_targets_json(struct rec *, const struct encoding *);
 
 #endif

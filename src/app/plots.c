@@ -1,5 +1,6 @@
 /* app/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot; screen,
  * picture, text and numbers all come from the figure made here. */
+#include "app/scoring.h"
 #include "app/trace.h"
 #include "app/workspace.h"
 #include "base/mem.h"
@@ -245,22 +246,36 @@ static struct figure *no_prediction(const char *name, const struct run *r, bool 
                : NULL;
 }
 
+/* Which target target= names, the first by default, and its predictions. */
+static enum status pick_target(const struct run *r, const struct args *a, size_t *j,
+                               struct prediction *p, struct err *err)
+{
+    const enum status rc = ws_run_target(r, a ? args_text(a, "target") : NULL, j, err);
+
+    if (rc == ST_OK)
+        *p = prediction_for(shown_prediction(r), *j < shown_prediction(r)->t ? *j : 0);
+    return rc;
+}
+
 /* Classes of points: the training sample's are none. */
 static struct figure *plot_parity(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
 {
     struct figure *f = no_prediction("parity", r, false, err);
-    const struct prediction *p = shown_prediction(r);
+    struct prediction one, *p = &one;
     double lo = INFINITY, hi = -INFINITY;
+    struct metrics m;
+    size_t target;
 
-    (void)ws, (void)a;
-    if (f || !p)
+    (void)ws;
+    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
         return f;
     const size_t n = p->n < PARITY_POINTS ? p->n : PARITY_POINTS;
     double *x = mem_calloc(n, sizeof *x, "plot", err), *y = mem_calloc(n, sizeof *y, "plot", err);
     struct buf title = { 0 };
-    buf_printf(&title, "Predicted against observed, %s (%s rows)", r->id,
-               p->part == PART_TRAIN ? "training" : "held-out");
+    char of[40];
+    buf_printf(&title, "Predicted against observed%s, %s (%s rows)", ws_run_of(r, target, of, sizeof of),
+               r->id, p->part == PART_TRAIN ? "training" : "held-out");
     f = x && y ? figure_new("parity", buf_str(&title), err) : NULL;
     bool ok = f != NULL;
     for (size_t i = 0; ok && i < n; i++) {
@@ -271,8 +286,9 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     }
     buf_clear(&title);
     buf_puts(&title, "observed ");
-    text_safe(&title, r->has_enc ? r->enc.target : "y", 40);
-    ok = ok && figure_label(f, buf_str(&title), "predicted mean", err) == ST_OK
+    text_safe(&title, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
+    ok = ok && metrics_compute(p->n, p->y, p->mean, NULL, &m, err) == ST_OK
+         && figure_label(f, buf_str(&title), "predicted mean", err) == ST_OK
          && figure_add(f, "rows", MARK_POINTS, n, x, y, err);
     const double d[2] = { lo, hi };
     struct series *s = ok ? figure_add(f, "perfect", MARK_LINE, 2, d, d, err) : NULL;
@@ -280,7 +296,7 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     if (s) {
         s->faint = true;
         f->square = true;
-        ok = figure_verdict(f, err, "R2 %.4f, RMSE %.4g%s", r->score_raw.r2, r->score_raw.rmse,
+        ok = figure_verdict(f, err, "R2 %.4f, RMSE %.4g%s", m.r2, m.rmse,
                             p->n > n ? " (an even sample of the rows is drawn)" : "") == ST_OK;
     }
     buf_free(&title);
@@ -292,11 +308,12 @@ static struct figure *plot_calibration(struct workspace *ws, struct run *r, cons
                                        struct err *err)
 {
     struct figure *f = no_prediction("calibration", r, true, err);
-    const struct prediction *p = shown_prediction(r);
+    struct prediction one, *p = &one;
     double level[LEVELS + 2], share[LEVELS + 2], gap = 0;
+    size_t target;
 
-    (void)ws, (void)a;
-    if (f || !p)
+    (void)ws;
+    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
         return f;
     for (size_t i = 0; i < LEVELS; i++)
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
@@ -304,8 +321,10 @@ static struct figure *plot_calibration(struct workspace *ws, struct run *r, cons
     level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
     for (size_t i = 1; i <= LEVELS; i++)
         gap += (share[i] - level[i]) / LEVELS;
-    char title[96];
-    snprintf(title, sizeof title, "Calibration of %s", r->id);
+    char title[96], of[40];
+    snprintf(title, sizeof title, "Calibration%s, %s", ws_run_of(r, target, of, sizeof of), r->id);
+    if (!*of)
+        snprintf(title, sizeof title, "Calibration of %s", r->id);
     f = figure_new("calibration", title, err);
     bool ok = f && figure_label(f, "nominal level of the central interval", "share of targets inside", err) == ST_OK
               && figure_add(f, r->id, MARK_LINEPOINTS, LEVELS + 2, level, share, err);
@@ -335,32 +354,35 @@ static struct figure *plot_sd(struct workspace *ws, struct run *r, const struct 
                               struct err *err)
 {
     struct figure *f = no_prediction("sd", r, true, err);
-    const struct prediction *p = shown_prediction(r);
+    struct prediction one, *p = &one;
     double lo = NAN, hi = NAN;
-    char title[96];
+    char title[120], of[40];
+    size_t target;
 
-    (void)ws, (void)a;
-    if (f || !p)
+    (void)ws;
+    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
         return f;
-    const bool train = r->has_train && r->train_pred.sd && p != &r->train_pred;
+    const bool train = r->has_train && r->train_pred.sd && shown_prediction(r) != &r->train_pred;
+    const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
     size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
     if (train)
-        bins = figure_bins(r->train_pred.n, r->train_pred.sd, &lo, &hi);
-    snprintf(title, sizeof title, "Predictive sd of %s (noise included)", r->id);
+        bins = figure_bins(seen.n, seen.sd, &lo, &hi);
+    ws_run_of(r, target, of, sizeof of);
+    snprintf(title, sizeof title, "Predictive sd%s%s %s (noise included)", of, *of ? "," : " of", r->id);
     f = figure_new("sd", title, err);
     struct buf label = { 0 };
     buf_puts(&label, "sd, in units of ");
-    text_safe(&label, r->has_enc ? r->enc.target : "y", 40);
+    text_safe(&label, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
     bool ok = f && figure_label(f, buf_str(&label), "share of rows", err) == ST_OK;
     if (ok && train)
-        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, r->train_pred.n,
-                              r->train_pred.sd, lo, hi, bins, true, err) != NULL;
+        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, seen.n, seen.sd, lo, hi, bins,
+                              true, err) != NULL;
     ok = ok && figure_histogram(f, p->part == PART_TRAIN ? "training rows" : "held-out rows",
                                 MARK_STEPS, p->n, p->sd, lo, hi, bins, true, err);
     if (ok && train)
         ok = figure_verdict(f, err, "mean sd %.4g on training rows, %.4g on held-out rows: %s",
-                            mean_of(r->train_pred.n, r->train_pred.sd), mean_of(p->n, p->sd),
-                            mean_of(p->n, p->sd) < 1.5 * mean_of(r->train_pred.n, r->train_pred.sd)
+                            mean_of(seen.n, seen.sd), mean_of(p->n, p->sd),
+                            mean_of(p->n, p->sd) < 1.5 * mean_of(seen.n, seen.sd)
                                 ? "the same kind of rows"
                                 : "held-out rows lie further from the data") == ST_OK;
     else if (ok)
@@ -373,12 +395,13 @@ static struct figure *plot_sderror(struct workspace *ws, struct run *r, const st
                                    struct err *err)
 {
     struct figure *f = no_prediction("sderror", r, true, err);
-    const struct prediction *p = shown_prediction(r);
+    struct prediction one, *p = &one;
     double sd[BINS], mae[BINS], rmse[BINS];
-    char title[96];
+    char title[192], of[40];
+    size_t target;
 
-    (void)ws, (void)a;
-    if (f || !p)
+    (void)ws;
+    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
         return f;
     double *var = mem_calloc(p->n, sizeof *var, "plot", err);
     if (!var)
@@ -389,7 +412,9 @@ static struct figure *plot_sderror(struct workspace *ws, struct run *r, const st
     free(var);
     if (!n)
         return nothing("sderror", "There are too few rows for bins of equal counts.", err);
-    snprintf(title, sizeof title, "Does the sd of %s tell the error? (%zu bins of equal counts)", r->id, n);
+    ws_run_of(r, target, of, sizeof of);
+    snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)", of,
+             *of ? "," : " of", r->id, n);
     f = figure_new("sderror", title, err);
     bool ok = f && figure_label(f, "mean predicted sd of the bin", "error in the bin", err) == ST_OK
               && figure_add(f, "RMSE", MARK_LINEPOINTS, n, sd, rmse, err)

@@ -83,6 +83,17 @@ void rec_nums(struct rec *r, const char *key, const double *v, size_t n)
     buf_putc(&r->json, ']');
 }
 
+void rec_strs(struct rec *r, const char *key, const char *const *v, size_t n)
+{
+    key_of(r, key);
+    buf_putc(&r->json, '[');
+    for (size_t i = 0; i < n; i++) {
+        buf_puts(&r->json, i ? "," : "");
+        buf_json_string(&r->json, v[i]);
+    }
+    buf_putc(&r->json, ']');
+}
+
 void rec_open(struct rec *r, const char *key)
 {
     key_of(r, key);

@@ -35,6 +35,7 @@ void rec_int(struct rec *, const char *key, int64_t value);
 void rec_bool(struct rec *, const char *key, bool value);
 void rec_null(struct rec *, const char *key);
 void rec_nums(struct rec *, const char *key, const double *v, size_t n);
+void rec_strs(struct rec *, const char *key, const char *const *v, size_t n);
 void rec_open(struct rec *, const char *key);  /* ,"key":{  -- members up to rec_close */
 void rec_close(struct rec *);
 void rec_array(struct rec *, const char *key); /* ,"key":[  -- items up to rec_array_close */

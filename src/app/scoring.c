@@ -2,6 +2,7 @@
 #include "app/scoring.h"
 
 #include "app/fitting.h"
+#include "app/grid.h"
 #include "app/store.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,11 +33,12 @@ struct scoring {
     char *sep_missing;                   /* storage behind import.missing / types */
     char *types;
     struct prediction pred, train;       /* train: a sample of the training rows */
-    struct metrics scaled, raw;
+    struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* of each target */
+    size_t target;                       /* check: which */
     bool have_metrics;
     size_t missing_cells, unseen_levels, dropped, cut, written;
     struct buf text;                     /* predict without out=: the first rows */
-    size_t nfolds; struct metrics *fold; /* folds: raw metrics of each */
+    size_t nfolds; struct metrics *fold; /* folds: raw metrics of each, target by target */
     double seconds;
     char run[16];
 };
@@ -45,6 +48,19 @@ void prediction_free(struct prediction *p)
     free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
     free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled);
     memset(p, 0, sizeof *p);
+}
+
+struct prediction prediction_for(const struct prediction *p, size_t j)
+{
+    struct prediction one = *p;
+    double **const at[] = { &one.y, &one.mean, &one.sd_latent, &one.sd,
+                            &one.y_scaled, &one.mean_scaled, &one.var_scaled };
+
+    for (size_t i = 0; j > 0 && i < sizeof at / sizeof *at; i++)
+        if (*at[i])
+            *at[i] += j * p->n;
+    one.t = 1;
+    return one;
 }
 
 static void scoring_free(struct job *job)
@@ -66,10 +82,14 @@ static void scoring_free(struct job *job)
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-static enum status prediction_alloc(struct prediction *p, size_t n, bool with_sd, struct err *err)
+static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t, bool with_sd,
+                                    struct err *err)
 {
-    p->n = n;
-    p->row = mem_calloc(n, sizeof *p->row, "predictions", err);
+    const size_t n = rows * t;
+
+    p->n = rows;
+    p->t = t;
+    p->row = mem_calloc(rows, sizeof *p->row, "predictions", err);
     p->y = mem_calloc(n, sizeof *p->y, "predictions", err);
     p->mean = mem_calloc(n, sizeof *p->mean, "predictions", err);
     p->y_scaled = mem_calloc(n, sizeof *p->y_scaled, "predictions", err);
@@ -84,31 +104,45 @@ static enum status prediction_alloc(struct prediction *p, size_t n, bool with_sd
     return p->sd && p->sd_latent && p->var_scaled ? ST_OK : ST_NOMEM;
 }
 
-/* Predicts encoded rows; everything that a score or a file needs, in both units. */
+/* Of target j: from scaled means and latent variances to everything that a score or a file needs. */
+static void unscale_target(const struct model *m, const struct encoding *enc,
+                           const struct encoded *e, size_t j, const struct prediction *all)
+{
+    const struct encoding one = encoding_for(enc, j);
+    const struct prediction p = prediction_for(all, j);
+    const double noise2 = m->noises[j] * m->noises[j];
+    const double *scale = e->row_scale;
+
+    for (size_t i = 0; i < e->n; i++) {
+        p.y[i] = e->yraw ? e->yraw[j * e->n + i] : NAN;
+        p.y_scaled[i] = e->y ? e->y[j * e->n + i] : NAN;
+    }
+    if (p.var_scaled) {
+        encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd_latent);
+        for (size_t i = 0; i < e->n; i++)
+            p.var_scaled[i] += scale ? noise2 / (scale[i] * scale[i]) : noise2;
+    }
+    encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd);
+}
+
 static enum status predict_rows(const struct model *m, const struct encoding *enc,
                                 const struct encoded *e, struct job *job, struct prediction *p,
                                 struct err *err)
 {
-    const bool sd = m->L != NULL;
-    const double noise2 = m->noise * m->noise;
-    enum status rc = prediction_alloc(p, e->n, sd, err);
+    enum status rc = m->t != encoding_targets(enc)
+                         ? err_set(err, ST_STATE, "the model has %zu targets, its encoding %zu", m->t,
+                                   encoding_targets(enc))
+                         : prediction_alloc(p, e->n, m->t, m->L != NULL, err);
 
     if (rc == ST_OK)
         rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled, job->backend, job->pool,
                            &job->ctl, err);
     if (rc != ST_OK)
         return rc;
-    for (size_t i = 0; i < e->n; i++) {
+    for (size_t i = 0; i < e->n; i++)
         p->row[i] = e->row[i];
-        p->y[i] = e->yraw ? e->yraw[i] : NAN;
-        p->y_scaled[i] = e->y ? e->y[i] : NAN;
-    }
-    if (sd) {
-        encoding_unscale(enc, e->n, p->mean_scaled, p->var_scaled, p->mean, p->sd_latent);
-        for (size_t i = 0; i < e->n; i++)
-            p->var_scaled[i] += e->row_scale ? noise2 / (e->row_scale[i] * e->row_scale[i]) : noise2;
-    }
-    encoding_unscale(enc, e->n, p->mean_scaled, p->var_scaled, p->mean, p->sd);
+    for (size_t j = 0; j < m->t; j++)
+        unscale_target(m, enc, e, j, p);
     return ST_OK;
 }
 
@@ -219,6 +253,20 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
     return ST_OK;
 }
 
+/* Of every target. */
+static enum status all_metrics(const struct encoding *enc, const struct prediction *p,
+                               struct metrics *scaled, struct metrics *raw, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (size_t j = 0; rc == ST_OK && j < p->t; j++) {
+        const struct encoding e = encoding_for(enc, j);
+        const struct prediction one = prediction_for(p, j);
+        rc = scoring_metrics(&e, &one, &scaled[j], &raw[j], err);
+    }
+    return rc;
+}
+
 /* ---- files --------------------------------------------------------------------------------------- */
 
 static void csv_field(struct buf *b, const char *s)
@@ -255,7 +303,18 @@ static bool is_id(const struct dataset *d, const struct table *t, size_t col)
     return j != SIZE_MAX && d->role[j] == ROLE_ID;
 }
 
-static void csv_head(struct buf *b, const struct dataset *d, const struct table *t, bool sd)
+static void csv_named(struct buf *b, const char *what, const char *target)
+{
+    struct buf name = { 0 };
+
+    buf_printf(&name, "%s_%s", what, target);
+    buf_putc(b, ',');
+    csv_field(b, buf_str(&name));
+    buf_free(&name);
+}
+
+static void csv_head(struct buf *b, const struct dataset *d, const struct table *t,
+                     const struct encoding *enc, bool sd)
 {
     buf_puts(b, "row");
     for (size_t c = 0; c < t->ncols; c++)
@@ -263,7 +322,16 @@ static void csv_head(struct buf *b, const struct dataset *d, const struct table 
             buf_putc(b, ',');
             csv_field(b, t->col[c].name);
         }
-    buf_puts(b, sd ? ",mean,sd_latent,sd\n" : ",mean\n");
+    const size_t targets = encoding_targets(enc);
+    for (size_t j = 0; targets > 1 && j < targets; j++) {
+        const char *name = encoding_for(enc, j).target;
+        csv_named(b, "mean", name);
+        if (sd) {
+            csv_named(b, "sd_latent", name);
+            csv_named(b, "sd", name);
+        }
+    }
+    buf_puts(b, targets > 1 ? "\n" : sd ? ",mean,sd_latent,sd\n" : ",mean\n");
 }
 
 static void csv_row(struct buf *b, const struct dataset *d, const struct table *t,
@@ -275,13 +343,15 @@ static void csv_row(struct buf *b, const struct dataset *d, const struct table *
             buf_putc(b, ',');
             csv_cell(b, &t->col[c], p->row[i]);
         }
-    buf_putc(b, ',');
-    buf_json_double(b, p->mean[i]);
-    if (p->sd) {
+    for (size_t j = 0, at = i; j < p->t; j++, at += p->n) {
         buf_putc(b, ',');
-        buf_json_double(b, p->sd_latent[i]);
-        buf_putc(b, ',');
-        buf_json_double(b, p->sd[i]);
+        buf_json_double(b, p->mean[at]);
+        if (p->sd) {
+            buf_putc(b, ',');
+            buf_json_double(b, p->sd_latent[at]);
+            buf_putc(b, ',');
+            buf_json_double(b, p->sd[at]);
+        }
     }
     buf_putc(b, '\n');
 }
@@ -301,7 +371,8 @@ static enum status write_all(int fd, const char *s, size_t n)
 
 /* Writes beside the target and renames: a full disk or a crash leaves the old file as it was. */
 static enum status write_csv(const char *path, const struct dataset *d, const struct table *t,
-                             const struct prediction *p, struct err *err)
+                             const struct encoding *enc, const struct prediction *p,
+                             struct err *err)
 {
     struct buf tmp = { 0 }, b = { 0 };
     enum status rc = ST_OK;
@@ -315,7 +386,7 @@ static enum status write_csv(const char *path, const struct dataset *d, const st
         buf_free(&tmp);
         return rc;
     }
-    csv_head(&b, d, t, p->sd != NULL);
+    csv_head(&b, d, t, enc, p->sd != NULL);
     for (size_t i = 0; i < p->n && rc == ST_OK; i++) {
         csv_row(&b, d, t, p, i);
         if (b.failed)
@@ -378,7 +449,7 @@ static enum status score_work(struct job *job, struct err *err)
             prediction_free(&s->train);
     }
     if (rc == ST_OK)
-        rc = scoring_metrics(&s->enc, &s->pred, &s->scaled, &s->raw, err);
+        rc = all_metrics(&s->enc, &s->pred, s->scaled, s->raw, err);
     s->have_metrics = rc == ST_OK;
     s->seconds = job_now() - t0;
     return rc;
@@ -393,7 +464,7 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     struct fit_info info;
     struct solve_info solve = { 0 };
     struct prediction p = { 0 };
-    struct metrics scaled;
+    struct metrics scaled[TARGETS_MOST];
     enum status rc = dataset_fold_rows(s->data, fold, false, &in, &nin, err);
 
     if (rc == ST_OK)
@@ -412,7 +483,7 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     if (rc == ST_OK)
         rc = predict_rows(m, &enc, &etest, job, &p, err);
     if (rc == ST_OK)
-        rc = scoring_metrics(&enc, &p, &scaled, &s->fold[fold], err);
+        rc = all_metrics(&enc, &p, scaled, s->fold + fold * p.t, err);
     prediction_free(&p);
     solve_info_free(&solve);
     model_unref(m);
@@ -431,7 +502,7 @@ static enum status folds_work(struct job *job, struct err *err)
     enum status rc = ST_OK;
 
     s->nfolds = s->data->split.nfolds;
-    s->fold = mem_calloc(s->nfolds, sizeof *s->fold, "fold scores", err);
+    s->fold = mem_calloc(s->nfolds * encoding_targets(&s->enc), sizeof *s->fold, "fold scores", err);
     if (!s->fold)
         return ST_NOMEM;
     for (size_t f = 0; f < s->nfolds && rc == ST_OK; f++) {
@@ -472,9 +543,9 @@ static enum status predict_work(struct job *job, struct err *err)
                      : predict_part(s, job, PART_TEST, 0, &s->pred, err);
     const struct table *src = s->path ? t : s->data ? s->data->table : NULL;
     if (rc == ST_OK && s->out) {
-        rc = write_csv(s->out, s->data, src, &s->pred, err);
+        rc = write_csv(s->out, s->data, src, &s->enc, &s->pred, err);
     } else if (rc == ST_OK) {
-        csv_head(&s->text, s->data, src, s->pred.sd != NULL);
+        csv_head(&s->text, s->data, src, &s->enc, s->pred.sd != NULL);
         for (size_t i = 0; i < s->pred.n && i < SHOWN_ROWS; i++)
             csv_row(&s->text, s->data, src, &s->pred, i);
     }
@@ -534,21 +605,78 @@ static const char *part_name(enum part p)
     return p == PART_TRAIN ? "train" : p == PART_VALID ? "valid" : "test";
 }
 
-static void score_json(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
+static const struct { const char *key; size_t at; bool scaled; } score_keys[] = {
+    { "rmse", offsetof(struct metrics, rmse), false },
+    { "mae", offsetof(struct metrics, mae), false },
+    { "rmse_scaled", offsetof(struct metrics, rmse), true },
+    { "mae_scaled", offsetof(struct metrics, mae), true },
+    { "r2", offsetof(struct metrics, r2), false },
+    { "spearman", offsetof(struct metrics, spearman), false },
+    { "nlpd", offsetof(struct metrics, nlpd), false },
+    { "nlpd_scaled", offsetof(struct metrics, nlpd), true },
+    { "nlpd_constant", offsetof(struct metrics, nlpd_constant), true },
+    { "crps", offsetof(struct metrics, crps), false },
+    { "coverage50", offsetof(struct metrics, coverage50), false },
+    { "coverage90", offsetof(struct metrics, coverage90), false },
+    { "coverage95", offsetof(struct metrics, coverage95), false },
+};
+
+/* Of one target numbers, of several arrays in their order. */
+static void score_json(struct rec *rec, size_t t, const struct metrics *raw,
+                       const struct metrics *scaled)
 {
-    rec_num(rec, "rmse", raw->rmse);
-    rec_num(rec, "mae", raw->mae);
-    rec_num(rec, "rmse_scaled", sc->rmse);
-    rec_num(rec, "mae_scaled", sc->mae);
-    rec_num(rec, "r2", raw->r2);
-    rec_num(rec, "spearman", raw->spearman);
-    rec_num(rec, "nlpd", raw->nlpd);
-    rec_num(rec, "nlpd_scaled", sc->nlpd);
-    rec_num(rec, "nlpd_constant", sc->nlpd_constant);
-    rec_num(rec, "crps", raw->crps);
-    rec_num(rec, "coverage50", raw->coverage50);
-    rec_num(rec, "coverage90", raw->coverage90);
-    rec_num(rec, "coverage95", raw->coverage95);
+    double v[TARGETS_MOST];
+
+    for (size_t k = 0; k < sizeof score_keys / sizeof *score_keys; k++) {
+        const struct metrics *m = score_keys[k].scaled ? scaled : raw;
+        for (size_t j = 0; j < t; j++)
+            memcpy(&v[j], (const char *)&m[j] + score_keys[k].at, sizeof v[j]);
+        if (t > 1)
+            rec_nums(rec, score_keys[k].key, v, t);
+        else
+            rec_num(rec, score_keys[k].key, v[0]);
+    }
+}
+
+static void number_cell(struct grid *g, double v)
+{
+    char text[32] = "-";
+
+    if (isfinite(v))
+        text_number(text, sizeof text, v);
+    grid_cell(g, text, 0);
+}
+
+/* A row for each target. */
+static void score_table(struct rec *rec, const struct encoding *enc, const struct metrics *raw,
+                        const struct metrics *scaled)
+{
+    static const char *const head[] = { "  target", "RMSE", "/sd", "MAE", "R2", "NLPD", "scaled",
+                                        "CRPS", "50 %", "90 %", "95 %" };
+    enum { COLS = sizeof head / sizeof *head };
+    static const bool right[COLS] = { false, true, true, true, true, true,
+                                      true, true, true, true, true };
+    struct grid g;
+
+    grid_init(&g, COLS);
+    for (size_t c = 0; c < COLS; c++)
+        grid_cell(&g, head[c], 0);
+    for (size_t j = 0; j < encoding_targets(enc); j++) {
+        const struct metrics *r = &raw[j], *s = &scaled[j];
+        struct buf name = { 0 };
+        buf_puts(&name, "  ");
+        buf_puts(&name, encoding_for(enc, j).target);
+        grid_cell(&g, buf_str(&name), 26);
+        buf_free(&name);
+        const double v[COLS - 1] = { r->rmse, s->rmse, r->mae, r->r2, r->nlpd, s->nlpd, r->crps,
+                                     100 * r->coverage50, 100 * r->coverage90,
+                                     100 * r->coverage95 };
+        for (size_t c = 0; c < COLS - 1; c++)
+            number_cell(&g, v[c]);
+    }
+    grid_print(&g, right, &rec->text);
+    grid_free(&g);
+    rec_text(rec, "  /sd, scaled: by the training sd; 50, 90, 95 %%: share of rows inside that interval");
 }
 
 static void score_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
@@ -569,6 +697,24 @@ static void score_text(struct rec *rec, const struct metrics *raw, const struct 
              100 * raw->coverage50, 100 * raw->coverage90, 100 * raw->coverage95);
 }
 
+/* Into the run: the first target's in their own place. */
+static void keep_scores(struct run *r, const struct scoring *s)
+{
+    const size_t t = s->pred.t;
+    struct metrics (*more)[2] = t > 1 ? mem_calloc(t - 1, sizeof *more, "scores", NULL) : NULL;
+
+    free(r->more);
+    r->more = more;
+    r->nmore = more ? t - 1 : 0;
+    for (size_t j = 1; more && j < t; j++) {
+        more[j - 1][0] = s->scaled[j];
+        more[j - 1][1] = s->raw[j];
+    }
+    r->has_score = true;
+    r->score_raw = s->raw[0], r->score_scaled = s->scaled[0];
+    r->score_part = s->part, r->score_rows = s->pred.n;
+}
+
 static void score_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
     struct scoring *s = job->arg;
@@ -584,17 +730,19 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     rec_str(&rec, "run", s->run);
     rec_str(&rec, "on", part_name(s->part));
     rec_int(&rec, "rows", (int64_t)s->pred.n);
-    score_json(&rec, &s->raw, &s->scaled);
+    fitting_targets_json(&rec, &s->enc);
+    score_json(&rec, s->pred.t, s->raw, s->scaled);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->pred.n);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_text(&rec, "%s on %s %s rows (%s)\n", s->run, cnt, part_name(s->part), sec);
-    score_text(&rec, &s->raw, &s->scaled);
+    if (s->pred.t > 1)
+        score_table(&rec, &s->enc, s->raw, s->scaled);
+    else
+        score_text(&rec, s->raw, s->scaled);
     r = ws_run(ws, s->run, NULL);
     if (r) {
-        r->has_score = true;
-        r->score_raw = s->raw, r->score_scaled = s->scaled;
-        r->score_part = s->part, r->score_rows = s->pred.n;
+        keep_scores(r, s);
         if (s->part == PART_TRAIN)
             move_prediction(&r->train_pred, &r->has_train, &s->pred);
         else
@@ -607,12 +755,38 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     ws->serial++;
 }
 
+enum { FOLDS_SHOWN = 1024 };
+
+/* A score of target j: its mean over the folds and that mean's standard error; each fold's into v. */
+static double fold_mean(const struct scoring *s, size_t at, size_t j, double *v, size_t n,
+                        double *error)
+{
+    const size_t t = encoding_targets(&s->enc);
+    double mean = 0, var = 0;
+
+    for (size_t f = 0; f < n; f++) {
+        memcpy(&v[f], (const char *)&s->fold[f * t + j] + at, sizeof v[f]);
+        mean += v[f] / (double)n;
+    }
+    for (size_t f = 0; f < n; f++)
+        var += (v[f] - mean) * (v[f] - mean) / (double)(n > 1 ? n - 1 : 1);
+    *error = sqrt(var / (double)n);
+    return mean;
+}
+
 static void folds_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
+    static const struct { const char *name; size_t at; } keys[] = {
+        { "rmse", offsetof(struct metrics, rmse) }, { "mae", offsetof(struct metrics, mae) },
+        { "r2", offsetof(struct metrics, r2) }, { "nlpd", offsetof(struct metrics, nlpd) },
+        { "coverage95", offsetof(struct metrics, coverage95) },
+    };
+    enum { KEYS = sizeof keys / sizeof *keys };
     struct scoring *s = job->arg;
+    const size_t t = encoding_targets(&s->enc), n = s->nfolds < FOLDS_SHOWN ? s->nfolds : FOLDS_SHOWN;
+    double v[FOLDS_SHOWN], mean[TARGETS_MOST], error;
     struct rec rec;
-    static const char *const names[] = { "rmse", "mae", "r2", "nlpd", "coverage95" };
-    char sec[32];
+    char sec[32], key[48];
 
     if (ended_early(ws, job, rc, err))
         return;
@@ -621,24 +795,36 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
     rec_str(&rec, "run", s->run);
     rec_str(&rec, "on", "folds");
     rec_int(&rec, "folds", (int64_t)s->nfolds);
+    fitting_targets_json(&rec, &s->enc);
     text_seconds(sec, sizeof sec, s->seconds);
-    rec_text(&rec, "%s refitted on %zu folds (%s)\n  ", s->run, s->nfolds, sec);
-    for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-        double v[1024], mean = 0, var = 0;
-        const size_t n = s->nfolds < 1024 ? s->nfolds : 1024;
-        for (size_t f = 0; f < n; f++) {
-            const struct metrics *m = &s->fold[f];
-            v[f] = j == 0 ? m->rmse : j == 1 ? m->mae : j == 2 ? m->r2 : j == 3 ? m->nlpd
-                                                                                : m->coverage95;
-            mean += v[f] / (double)n;
+    rec_text(&rec, "%s refitted on %zu folds (%s)", s->run, s->nfolds, sec);
+    for (size_t k = 0; k < KEYS; k++) {
+        snprintf(key, sizeof key, "%s_folds", keys[k].name);
+        for (size_t j = 0; j < t; j++)
+            mean[j] = fold_mean(s, keys[k].at, j, v, n, &error);
+        if (t == 1) {
+            rec_num(&rec, keys[k].name, mean[0]);
+            rec_nums(&rec, key, v, n);
+            continue;
         }
-        for (size_t f = 0; f < n; f++)
-            var += (v[f] - mean) * (v[f] - mean) / (double)(n > 1 ? n - 1 : 1);
-        rec_num(&rec, names[j], mean);
-        char key[48];
-        snprintf(key, sizeof key, "%s_folds", names[j]);
-        rec_nums(&rec, key, v, n);
-        rec_text(&rec, "%s %.4g +- %.2g   ", names[j], mean, sqrt(var / (double)n));
+        rec_nums(&rec, keys[k].name, mean, t);
+        rec_open(&rec, key); /* by target */
+        for (size_t j = 0; j < t; j++) {
+            fold_mean(s, keys[k].at, j, v, n, &error);
+            rec_nums(&rec, encoding_for(&s->enc, j).target, v, n);
+        }
+        rec_close(&rec);
+    }
+    for (size_t j = 0; j < t; j++) {
+        rec_text(&rec, "\n  ");
+        if (t > 1) {
+            rec_safe(&rec, encoding_for(&s->enc, j).target);
+            rec_text(&rec, ":  ");
+        }
+        for (size_t k = 0; k < KEYS; k++) {
+            const double m = fold_mean(s, keys[k].at, j, v, n, &error);
+            rec_text(&rec, "%s %.4g +- %.2g   ", keys[k].name, m, error);
+        }
     }
     rec_text(&rec, "(mean and its standard error)");
     rec_num(&rec, "seconds", s->seconds);
@@ -695,8 +881,9 @@ static double rank_correlation(const struct prediction *p)
 
 static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
 {
-    const struct metrics *m = &s->raw;
-    const struct prediction *p = &s->pred;
+    const struct metrics *m = &s->raw[s->target];
+    const struct prediction one = prediction_for(&s->pred, s->target), *p = &one;
+    const struct prediction train = prediction_for(&s->train, s->target);
     size_t n = 0, out = 0, worst = 0;
     double zmax = 0;
 
@@ -723,7 +910,7 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
              "rank correlation of sd and absolute error %.2f, ENCE %.3f: the sd %s", rho, m->ence,
              f[n].ok ? "tells where errors are larger" : "says little about where errors are"), n++;
     if (s->train.n && s->train.sd) {
-        const double ks = ks_distance(s->train.sd, s->train.n, p->sd, p->n);
+        const double ks = ks_distance(train.sd, train.n, p->sd, p->n);
         f[n] = (struct finding){ "shift", ks < 0.2, "" };
         snprintf(f[n].text, sizeof f[n].text,
                  "sd of these rows against sd of training rows: KS distance %.2f: %s", ks,
@@ -766,10 +953,16 @@ static void check_done(struct workspace *ws, struct job *job, enum status rc, co
     rec_str(&rec, "run", s->run);
     rec_str(&rec, "on", part_name(s->part));
     rec_int(&rec, "rows", (int64_t)s->pred.n);
-    score_json(&rec, &s->raw, &s->scaled);
-    rec_num(&rec, "mean_z2", s->raw.mean_z2);
-    rec_num(&rec, "ence", s->raw.ence);
+    if (s->pred.t > 1)
+        rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
+    score_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
+    rec_num(&rec, "mean_z2", s->raw[s->target].mean_z2);
+    rec_num(&rec, "ence", s->raw[s->target].ence);
     rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, part_name(s->part));
+    if (s->pred.t > 1) {
+        rec_text(&rec, ": target ");
+        rec_safe(&rec, encoding_for(&s->enc, s->target).target);
+    }
     rec_open(&rec, "findings");
     for (size_t i = 0; i < n; i++) {
         rec_open(&rec, f[i].name);
@@ -912,7 +1105,8 @@ enum status scoring_folds(struct workspace *ws, struct run *r, const char *line,
     return s ? launch(ws, s, line, err) : err ? err->code : ST_NOMEM;
 }
 
-enum status scoring_check(struct workspace *ws, struct run *r, const char *line, struct err *err)
+enum status scoring_check(struct workspace *ws, struct run *r, size_t j, const char *line,
+                          struct err *err)
 {
     struct scoring *s;
 
@@ -921,6 +1115,7 @@ enum status scoring_check(struct workspace *ws, struct run *r, const char *line,
     s = scoring_new(r, DO_CHECK, err);
     if (!s)
         return err ? err->code : ST_NOMEM;
+    s->target = j;
     s->part = r->data->split.part && r->data->split.count[PART_TEST] ? PART_TEST : PART_TRAIN;
     return launch(ws, s, line, err);
 }

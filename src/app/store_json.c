@@ -535,6 +535,17 @@ static void score(struct buf *b, const struct run *r)
     count(b, "rows", r->score_rows);
     metrics(b, "scaled", &r->score_scaled);
     metrics(b, "raw", &r->score_raw);
+    if (r->nmore) { /* of the targets after the first */
+        key(b, "more");
+        buf_putc(b, '[');
+        for (size_t i = 0; i < r->nmore; i++) {
+            open_object(b, NULL);
+            metrics(b, "scaled", &r->more[i][0]);
+            metrics(b, "raw", &r->more[i][1]);
+            buf_putc(b, '}');
+        }
+        buf_putc(b, ']');
+    }
     buf_putc(b, '}');
 }
 

@@ -848,6 +848,21 @@ static void read_metrics(struct jdoc *j, struct metrics *m, const char *in)
     m->ence = jdoc_num(j, "%s.ence", in);
 }
 
+/* Scores of the targets after the first. */
+static void read_more(struct jdoc *j, struct run *r)
+{
+    char path[64];
+    const size_t n = jdoc_has(j, "$.score.more") ? jdoc_len(j, TARGETS_MOST - 1, "$.score.more") : 0;
+
+    r->more = n ? mem_calloc(n, sizeof *r->more, "scores", NULL) : NULL;
+    r->nmore = r->more ? n : 0;
+    for (size_t i = 0; i < r->nmore; i++)
+        for (int raw = 0; raw < 2; raw++) {
+            snprintf(path, sizeof path, "$.score.more[%zu].%s", i, raw ? "raw" : "scaled");
+            read_metrics(j, &r->more[i][raw], path);
+        }
+}
+
 /* ---- models ------------------------------------------------------------------------------------------------ */
 
 /* The factor from its packed lower triangle. */
@@ -1044,6 +1059,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
         r->score_rows = size_at(j, "$.score.rows");
         read_metrics(j, &r->score_scaled, "$.score.scaled");
         read_metrics(j, &r->score_raw, "$.score.raw");
+        read_more(j, r);
     }
     if (jdoc_has(j, "$.failure"))
         read_failure(j, r);

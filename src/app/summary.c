@@ -224,19 +224,25 @@ static enum status shared_rows(const struct dataset *d, struct buf *notes, struc
 
 enum status dataset_leaks(const struct dataset *d, struct buf *notes, struct err *err)
 {
-    size_t target = dataset_target(d);
-    if (target == SIZE_MAX || d->table->col[target].type != COL_REAL)
+    const struct table *t = d->table;
+    if (dataset_target(d) == SIZE_MAX)
         return ST_OK;
     struct pair *p = mem_calloc(LEAK_ROWS + 1, sizeof *p, "a summary", err);
     if (p == NULL)
         return ST_NOMEM;
-    for (size_t j = 0; j < d->table->ncols; j++) {
-        const struct column *c = &d->table->col[j];
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct column *c = &t->col[j];
+        enum leak found = LEAK_NONE;
         if ((d->role[j] != ROLE_INPUT && d->role[j] != ROLE_ID) || c->type == COL_TEXT ||
             c->type == COL_SEQUENCE)
             continue;
-        size_t m = take_pairs(c, &d->table->col[target], d->table->n, p);
-        say_leak(d, j, judge(p, m, c->type == COL_CATEGORY), notes);
+        for (size_t y = 0; y < t->ncols && found == LEAK_NONE; y++) { /* of several targets one is enough */
+            if (d->role[y] != ROLE_TARGET || t->col[y].type != COL_REAL)
+                continue;
+            const size_t m = take_pairs(c, &t->col[y], t->n, p);
+            found = judge(p, m, c->type == COL_CATEGORY);
+        }
+        say_leak(d, j, found, notes);
     }
     free(p);
     return shared_rows(d, notes, err);

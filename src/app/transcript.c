@@ -220,15 +220,18 @@ static void put_fitted(struct buf *out, const struct run *r, size_t number)
 
 static void put_scored(struct buf *out, const struct run *r)
 {
-    const struct metrics *m = &r->score_scaled;
+    const struct metrics *m;
+    char of[40];
 
-    buf_puts(out, "# score: rmse_scaled ");
-    buf_json_double(out, m->rmse);
-    buf_puts(out, ", nlpd_scaled ");
-    buf_json_double(out, m->nlpd);
-    buf_puts(out, ", coverage95 ");
-    buf_json_double(out, m->coverage95);
-    buf_putc(out, '\n');
+    for (size_t j = 0; (m = ws_run_metrics(r, j, false)); j++) {
+        buf_printf(out, "# score%s: rmse_scaled ", ws_run_of(r, j, of, sizeof of));
+        buf_json_double(out, m->rmse);
+        buf_puts(out, ", nlpd_scaled ");
+        buf_json_double(out, m->nlpd);
+        buf_puts(out, ", coverage95 ");
+        buf_json_double(out, m->coverage95);
+        buf_putc(out, '\n');
+    }
 }
 
 /* `score r7` under the number that the run gets this time. */

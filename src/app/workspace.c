@@ -111,8 +111,44 @@ void ws_run_free(struct run *r)
     free(r->trace);
     prediction_free(&r->train_pred);
     prediction_free(&r->test_pred);
+    free(r->more);
     free(r->note);
     free(r);
+}
+
+const struct metrics *ws_run_metrics(const struct run *r, size_t j, bool raw)
+{
+    if (!r || !r->has_score || j > r->nmore)
+        return NULL;
+    return j > 0 ? &r->more[j - 1][raw] : raw ? &r->score_raw : &r->score_scaled;
+}
+
+size_t ws_run_targets(const struct run *r)
+{
+    return r && r->has_enc ? encoding_targets(&r->enc) : 1;
+}
+
+enum status ws_run_target(const struct run *r, const char *name, size_t *j, struct err *err)
+{
+    *j = 0;
+    if (!name || !r)
+        return ST_OK;
+    if (!r->has_enc)
+        return err_set(err, ST_STATE, "%s has nothing yet of which a target could be shown", r->id);
+    return encoding_find(&r->enc, name, j, err);
+}
+
+const char *ws_run_of(const struct run *r, size_t j, char *out, size_t len)
+{
+    struct buf b = { 0 };
+
+    *out = '\0';
+    if (ws_run_targets(r) < 2)
+        return out;
+    text_safe(&b, encoding_for(&r->enc, j).target, 24);
+    snprintf(out, len, " of %s", buf_str(&b));
+    buf_free(&b);
+    return out;
 }
 
 static void waiting_free(struct waiting *w)

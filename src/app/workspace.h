@@ -25,7 +25,7 @@ const char *run_state_name(enum run_state);
 struct trace_point { uint32_t step; float seconds; double value, value2; double point[6]; };
 
 struct prediction {      /* of rows of the training dataset or of new data, units of the target */
-    enum part part; size_t n;
+    enum part part; size_t n, t; /* rows, targets: t vectors of n below, but for row */
     size_t *row; double *y, *mean, *sd_latent, *sd;   /* y NaN when unknown */
     double *y_scaled, *mean_scaled, *var_scaled;      /* var includes the noise */
 };
@@ -45,6 +45,7 @@ struct run {
     double started, ended;       /* seconds, monotonic while running; wall time in created */
     int64_t created;             /* unix time */
     bool has_score; struct metrics score_scaled, score_raw; enum part score_part; size_t score_rows;
+    struct metrics (*more)[2]; size_t nmore; /* of the targets after the first: scaled, raw */
     struct prediction train_pred, test_pred; bool has_train, has_test; /* of the last score/check */
     char *note; bool star;
     struct err failure;          /* RUN_FAILED */
@@ -156,6 +157,13 @@ struct run *ws_run(struct workspace *, const char *name, struct err *);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
 struct run *ws_newest_running(struct workspace *);
 void ws_run_free(struct run *);
+/* Scores of target j: scaled[0] and raw[1]; NULL: none. */
+const struct metrics *ws_run_metrics(const struct run *, size_t j, bool raw);
+/* How many targets a run has; the index of one by name, NULL the first (NOT_FOUND names them). */
+size_t ws_run_targets(const struct run *);
+enum status ws_run_target(const struct run *, const char *name, size_t *j, struct err *);
+/* " of NAME" where a run has several targets, else "": for titles. */
+const char *ws_run_of(const struct run *, size_t j, char *out, size_t len);
 
 /* Figures: every plot by name (plots.c): a row table as for commands.  run NULL: the last that
  * fits; args NULL (the screen's live panes): every key at its default. */

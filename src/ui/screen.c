@@ -151,7 +151,7 @@ static void current_words(const struct workspace *ws, struct buf *b)
         const struct dataset *d = ws->data[ws->cur];
         const char *target = "no target";
         size_t inputs = 0;
-        for (size_t j = 0; j < d->table->ncols; j++) {
+        for (size_t j = d->table->ncols; j-- > 0;) { /* the first of several */
             inputs += d->role[j] == ROLE_INPUT;
             if (d->role[j] == ROLE_TARGET)
                 target = d->table->col[j].name;
@@ -160,6 +160,8 @@ static void current_words(const struct workspace *ws, struct buf *b)
         text_count(a, sizeof a, d->table->n);
         buf_printf(b, " %s x %zu %s ", a, inputs, glyph.utf8 ? glyph.arrow : "->");
         text_safe(b, target, 20);
+        if (dataset_targets(d) > 1)
+            buf_printf(b, " +%zu", dataset_targets(d) - 1);
     } else {
         buf_puts(b, "no data");
     }
