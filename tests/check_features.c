@@ -1008,6 +1008,187 @@ START_TEST(test_level_products)
 }
 END_TEST
 
+/* The value of a float16 by its definition. */
+static double half_value(uint16_t h)
+{
+    const int e = h >> 10 & 31, m = h & 1023;
+    const double v = e == 0 ? ldexp(m, -24) : e < 31 ? ldexp(1024 + m, e - 25) : m ? NAN : INFINITY;
+
+    return h & 0x8000 ? -v : v;
+}
+
+static void check_narrow(size_t n, const float *x)
+{
+    uint16_t *h = malloc(n * sizeof *h), *portable = malloc(n * sizeof *h);
+
+    simd_now()->narrow(n, x, h);
+    simd_portable.narrow(n, x, portable);
+    ck_assert(memcmp(h, portable, n * sizeof *h) == 0);
+    for (size_t i = 0; i < n; i++) {
+        const double v = half_value(h[i]), off = fabs((double)x[i] - v);
+        ck_assert_int_eq(h[i] >> 15, signbit(x[i]) != 0);
+        if (fabs((double)x[i]) >= 65520.0) { /* half of the way past the largest number */
+            ck_assert_msg(isinf(v), "%.9g became %.9g", (double)x[i], v);
+            continue;
+        }
+        for (int step = -1; step <= 1; step += 2) { /* no neighbour is nearer, or as near and even */
+            const uint16_t next = (uint16_t)((h[i] & 0x7fff) + step);
+            const double far = fabs((double)x[i] - copysign(half_value(next), v));
+            if (!(next & 0x8000) && (next & 0x7c00) != 0x7c00)
+                ck_assert_msg(off < far || (off <= far && !(h[i] & 1)), "%.9g became %.9g",
+                              (double)x[i], v);
+        }
+    }
+    free(h);
+    free(portable);
+}
+
+START_TEST(test_level_half)
+{
+    enum { N = 65536 };
+    uint16_t *h = malloc((N + 5) * sizeof *h), *back = malloc(N * sizeof *back);
+    float *x = malloc((N + 5) * sizeof *x);
+
+    for (size_t i = 0; i < N; i++)
+        h[i] = (uint16_t)i;
+    if (at_level(_i)) {
+        simd_now()->widen(N, h, x);
+        simd_now()->narrow(N, x, back);
+        for (size_t i = 0; i < N; i++) {
+            const double v = half_value(h[i]);
+            ck_assert(isnan(v) ? isnan(x[i]) != 0 : (double)x[i] == v);
+            ck_assert(isnan(v) || back[i] == h[i]);
+        }
+        for (size_t i = 0; i + 1 < 0x7c00; i++) { /* in the middle of neighbours, and beside it */
+            const float mid = (float)(0.5 * (half_value((uint16_t)i) + half_value((uint16_t)(i + 1))));
+            x[3 * (i % 20000)] = mid;
+            x[3 * (i % 20000) + 1] = nextafterf(mid, 0.0F);
+            x[3 * (i % 20000) + 2] = -nextafterf(mid, 1e9F);
+            if (i % 20000 == 19999 || i + 2 == 0x7c00)
+                check_narrow(3 * (i % 20000 + 1), x);
+        }
+        for (size_t i = 0; i < N; i++)
+            x[i] = (float)ldexp(rng_uniform(3, rng_stream(RNG_TEST, 60), i) - 0.5, (int)(i % 60) - 40);
+        check_narrow(N, x);
+        check_narrow(13, x + 1); /* no whole vector, not aligned */
+    }
+    free(h);
+    free(back);
+    free(x);
+}
+END_TEST
+
+/* Passes over features in float16: those of the rounded matrix, whoever fills the store and with any
+ * number of threads; all else as if nothing were rounded. */
+static void check_half(const char *kernel, size_t n, size_t d, size_t M)
+{
+    struct problem p = problem_new(kernel, n, d, M, sqrt((double)d));
+    const struct fop_opts opts = { .precision = PREC_FLOAT, .store = true, .half = true };
+    double *P = normals(RHS * M, 101), *V = normals(n, 102), *W = malloc(RHS * M * sizeof *W);
+    double *W32 = malloc(RHS * M * sizeof *W), *again = malloc(RHS * M * sizeof *W);
+    double *T = malloc(RHS * n * sizeof *T), *T32 = malloc(RHS * n * sizeof *T);
+    double *first = malloc(3 * M * sizeof *first);
+    static const size_t ks[] = { 1, 3, 9, RHS };
+    struct fop *plain = problem_fop(&p, NULL, PREC_FLOAT, false);
+
+    for (size_t threads = 1; threads <= 3; threads++) {
+        struct fop_opts o = opts;
+        o.pool = threads > 1 ? pool_new(threads, NULL) : NULL;
+        struct fop *f = fop_new(backend_cpu(), p.fm, &p.src.base, &o, NULL);
+        ck_assert(f && fop_half(f) && fop_set(f, &p.l, NULL) == ST_OK);
+        if (threads == 2) /* filled on another way */
+            ck_assert(fop_ztv(f, 1, V, again, NULL, NULL) == ST_OK);
+        for (size_t i = 0; i < 4; i++) {
+            const size_t k = ks[i];
+            ck_assert(fop_pass(f, k, P, W, NULL, NULL) == ST_OK);
+            ck_assert(fop_pass(f, k, P, again, NULL, NULL) == ST_OK);
+            ck_assert(memcmp(W, again, k * M * sizeof *W) == 0);
+            ck_assert(fop_pass(plain, k, P, W32, NULL, NULL) == ST_OK);
+            for (size_t c = 0; c < k; c++) { /* |Z| <= sqrt(n), |E| <= error sqrt(n) */
+                double off = 0.0;
+                for (size_t j = c * M; j < (c + 1) * M; j++)
+                    off += (W[j] - W32[j]) * (W[j] - W32[j]);
+                const double bound = 2.001 * kernel_half_error(&p.fm->kernel) * (double)n * norm(M, P + c * M);
+                ck_assert_msg(sqrt(off) <= bound && sqrt(off) > 1e-5 * bound, "%zu: %.3g of %.3g", c,
+                              sqrt(off), bound);
+            }
+            ck_assert(fop_pass_exact(f, k, P, W, NULL, NULL) == ST_OK);
+            ck_assert(memcmp(W, W32, k * M * sizeof *W) == 0);
+            ck_assert(fop_zp(f, k, P, T, NULL, NULL) == ST_OK);
+            ck_assert(fop_zp(plain, k, P, T32, NULL, NULL) == ST_OK);
+            ck_assert(memcmp(T, T32, k * n * sizeof *T) == 0);
+        }
+        ck_assert(fop_pass(f, 3, P, again, NULL, NULL) == ST_OK);
+        if (threads == 1)
+            memcpy(first, again, 3 * M * sizeof *first);
+        ck_assert(memcmp(first, again, 3 * M * sizeof *first) == 0);
+        fop_unhalve(f);
+        ck_assert(!fop_half(f) && fop_pass(f, 3, P, W, NULL, NULL) == ST_OK);
+        ck_assert(fop_pass(plain, 3, P, W32, NULL, NULL) == ST_OK);
+        ck_assert(memcmp(W, W32, 3 * M * sizeof *W) == 0);
+        fop_free(f);
+        pool_free(o.pool);
+    }
+    fop_free(plain);
+    free(P), free(V), free(W), free(W32), free(again), free(first), free(T), free(T32);
+    problem_free(&p);
+}
+
+START_TEST(test_level_half_store)
+{
+    if (!at_level(_i))
+        return;
+    check_half("rbf", 700, 3, 130);
+    check_half("matern(nu=1/2)", 150, 40, 1026);
+    check_half("rbf", 60, 600, 4096);
+}
+END_TEST
+
+/* With 64 frequencies the factor of the features is 1/8: rows of a tile are those stored over 8, bit
+ * for bit, and can be rounded here. */
+START_TEST(test_half_is_the_rounded_matrix)
+{
+    enum { N = 300, M = 128 };
+    struct problem p = problem_new("cauchy", N, 4, M, 2.0);
+    const struct fop_opts opts = { .precision = PREC_FLOAT, .store = true, .half = true };
+    struct fop *f = fop_new(backend_cpu(), p.fm, &p.src.base, &opts, NULL);
+    float *z = malloc(N * M * sizeof *z);
+    uint16_t *h = malloc(N * M * sizeof *h);
+    double *Z = malloc(N * M * sizeof *Z), *P = normals(3 * M, 103), W[3 * M], want[3 * M];
+
+    ck_assert(f && fop_set(f, &p.l, NULL) == ST_OK && fop_tile(f, 0, N, z, M, NULL) == ST_OK);
+    for (size_t i = 0; i < N * M; i++)
+        z[i] *= 8.0F;
+    simd_portable.narrow(N * M, z, h);
+    for (size_t i = 0; i < N * M; i++)
+        Z[i] = half_value(h[i]) / 8.0;
+    struct fop *dense = fop_dense(Z, N, M, M, NULL, NULL);
+    ck_assert(fop_pass(f, 3, P, W, NULL, NULL) == ST_OK);
+    ck_assert(fop_pass(dense, 3, P, want, NULL, NULL) == ST_OK);
+    assert_near(3 * M, W, want, 1e-6, "the rounded matrix");
+    fop_free(f);
+    fop_free(dense);
+    free(z), free(h), free(Z), free(P);
+    problem_free(&p);
+}
+END_TEST
+
+START_TEST(test_half_is_refused)
+{
+    static const char *const others[] = { "linear", "poly", "erf", "rbf * periodic", "rbf + linear" };
+    struct fop_opts opts = { .precision = PREC_FLOAT, .store = true, .half = true };
+    struct err err = { 0 };
+
+    for (size_t i = 0; i <= sizeof others / sizeof *others; i++) {
+        struct problem p = problem_new(i ? others[i - 1] : "rbf", 30, 2, 64, 1.0);
+        opts.precision = i ? PREC_FLOAT : PREC_DOUBLE;
+        ck_assert_ptr_null(fop_new(backend_cpu(), p.fm, &p.src.base, &opts, &err));
+        ck_assert_int_eq(err.code, ST_UNSUPPORTED);
+        problem_free(&p);
+    }
+}
+END_TEST
+
 /* Against long double libm; half turns up to 2^20 in float, 2^40 in double.  The bound is four
  * roundings at magnitude 1 (three products and the sum where nothing is fused); beyond the range
  * nothing leaves [-1, 1]. */
@@ -1295,6 +1476,10 @@ int main(void)
     tcase_add_loop_test(t, test_level_gram, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_sincos, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_half, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_half_store, 0, N_LEVELS);
+    tcase_add_test(t, test_half_is_the_rounded_matrix);
+    tcase_add_test(t, test_half_is_refused);
     tcase_add_loop_test(t, test_level_fht_row, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht_large, 0, N_LEVELS);
     tcase_add_test(t, test_gram_of_small_noise);

@@ -2,6 +2,7 @@
  * conjugate gradients; what stops them, and what they leave behind. */
 #include "compute/blas.h"
 #include "compute/ritz.h"
+#include "compute/rng.h"
 #include "compute/solver.h"
 #include "compute/solvers/batch.h"
 #include "compute/solvers/descent.h"
@@ -792,6 +793,61 @@ START_TEST(drift_is_repaired)
 }
 END_TEST
 
+/* Features rounded to float16: rtol holds for the unrounded operator, by replacements; without them
+ * the residual stays where the rounding leaves it. */
+START_TEST(rounded_features_are_corrected)
+{
+    enum { ROWS = 1500, INPUTS = 3, COLS = 256 };
+    struct kernel kernel;
+    struct source_array src;
+    double *x = malloc(ROWS * INPUTS * sizeof *x), *y = malloc(2 * ROWS * sizeof *y);
+    double hp[KERNEL_MAX_HP], b[2 * COLS], w[2 * COLS], Aw[2 * COLS];
+    for (size_t i = 0; i < ROWS * INPUTS; i++)
+        x[i] = rng_normal(5, rng_stream(RNG_TEST, 3), i);
+    for (size_t i = 0; i < 2 * ROWS; i++)
+        y[i] = sin(2.0 * x[i % ROWS * INPUTS]) + rng_normal(5, rng_stream(RNG_TEST, 4), i);
+    ck_assert_int_eq(kernel_parse("matern(nu=3/2)", &kernel, hp, NULL), ST_OK);
+    hp[0] = 1.5;
+    source_array_init(&src, x, ROWS, INPUTS, INPUTS);
+    struct featmap *fm = featmap_new(&kernel, INPUTS, COLS, 7, NULL);
+    for (int half = 0; half < 2; half++) {
+        const struct fop_opts o = { .precision = PREC_FLOAT, .store = true, .half = half == 1 };
+        struct fop *f = fop_new(backend_cpu(), fm, &src.base, &o, NULL);
+        const double lam2 = 0.05;
+        struct ridge ridge = { f, lam2 };
+        struct solve_info info[2];
+        const struct solve_opts so = { .rtol = 1e-6, .maxit = 400 };
+        ck_assert_int_eq(fop_set(f, hp, NULL), ST_OK);
+        ck_assert_int_eq(fop_ztv(f, 2, y, b, NULL, NULL), ST_OK);
+        ck_assert_int_eq(pcg_solver.solve(f, lam2, 2, b, w, &so, NULL, info, NULL), ST_OK);
+        for (size_t c = 0; c < 2; c++) {
+            ck_assert_int_eq(info[c].why, OUT_RTOL);
+            ck_assert_uint_eq(info[c].replaced > 0, half == 1);
+            solve_info_free(&info[c]);
+        }
+        struct linop A = ridge_linop(&ridge);
+        ck_assert_int_eq(A.exact != NULL, half);
+        A.exact = NULL;
+        if (half) /* the rounded operator for what it is */
+            ck_assert_int_eq(cg_solve(&A, 2, b, w, &so, NULL, info, NULL), ST_OK);
+        fop_unhalve(f);
+        ck_assert_int_eq(fop_pass(f, 2, w, Aw, NULL, NULL), ST_OK);
+        for (size_t c = 0; c < 2; c++) {
+            double r2 = 0.0;
+            for (size_t i = c * COLS; i < (c + 1) * COLS; i++)
+                r2 += pow(b[i] - Aw[i] - lam2 * w[i], 2);
+            const double rel = sqrt(r2) / blas_dnrm2(COLS, b + c * COLS);
+            ck_assert_msg(half ? rel > 1e-5 : rel < 2e-6, "%d: %.3g", half, rel);
+            if (half)
+                solve_info_free(&info[c]);
+        }
+        fop_free(f);
+    }
+    featmap_free(fm);
+    free(x), free(y);
+}
+END_TEST
+
 START_TEST(direct_refuses_and_stops)
 {
     double *z = features(N, M), *b = ones(M), x[M];
@@ -889,6 +945,7 @@ int main(void)
     tcase_add_test(t, not_numbers_and_not_positive);
     tcase_add_test(t, float_limit_is_recognised);
     tcase_add_test(t, drift_is_repaired);
+    tcase_add_test(t, rounded_features_are_corrected);
     tcase_add_test(t, direct_refuses_and_stops);
     tcase_add_test(t, out_of_memory);
     tcase_add_test(t, outcomes_have_names);

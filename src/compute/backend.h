@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 2
+#define BACKEND_ABI 3
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -25,6 +25,10 @@ struct fop_opts {
     struct pool *pool;
     enum precision precision;
     bool store;        /* keep Z resident (rows x M of the precision) instead of regenerating */
+    /* Stored features are rounded to float16 (PREC_FLOAT alone): `pass` is then (Z + E)'(Z + E) with
+     * |E| as kernel_half_error says;
+     * everything else, pass_exact too, makes Z anew. */
+    bool half;
     /* n factors (the roots of row weights) that multiply the rows of Z wherever they are used, and
      * of dZ; NULL: ones.  They outlive the operator. */
     const double *row_scale;
@@ -42,6 +46,11 @@ struct backend_ops {
     /* W[c] = Z'(Z P[c]), c < k.  P, W: k vectors of M doubles each, contiguous; no overlap. */
     enum status (*pass)(void *state, size_t k, const double *P, double *W, const struct ctl *,
                         struct err *);
+    /* The same with unrounded features where `half` stores rounded ones; NULL: pass is that. */
+    enum status (*pass_exact)(void *state, size_t k, const double *P, double *W, const struct ctl *,
+                              struct err *);
+    /* Drops the rounded features: from now on they are made anew.  NULL: there are never any. */
+    void (*unhalve)(void *state);
     /* T[c] = Z P[c] (k vectors of n), and W[c] = Z' V[c] (V: k vectors of n). */
     enum status (*zp)(void *state, size_t k, const double *P, double *T, const struct ctl *,
                       struct err *);

@@ -62,6 +62,8 @@ struct cpu {
     char *P;      /* kcap x M, likewise; rounded, scaled by sqrt(1/mf) */
     char *Z;      /* stored features: tiles x M x R; or NULL */
     bool filled;
+    uint16_t *half; /* the same in float16, and whether they are there; for passes alone */
+    bool half_filled;
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -104,6 +106,7 @@ static void cpu_close(void *state)
     free(c->part);
     free(c->P);
     free(c->Z);
+    free(c->half);
     free(c);
 }
 
@@ -245,7 +248,11 @@ static enum status cpu_init(struct cpu *c, struct err *err)
     if (!c->term || !c->term64)
         return ST_NOMEM;
     cut_rows(c);
-    if (c->opts.store) {
+    if (c->opts.store && c->opts.half) {
+        c->half = mem_aligned(c->tiles * c->R, c->M * sizeof *c->half, "stored features", err);
+        if (!c->half)
+            return ST_NOMEM;
+    } else if (c->opts.store) {
         c->Z = mem_aligned(c->tiles * c->R, c->M * c->real->size, "stored features", err);
         if (!c->Z)
             return ST_NOMEM;
@@ -275,7 +282,7 @@ static enum status cpu_set(void *state, const double *hp, struct err *err)
                 c->term[i].wide->inv[j] = inv;
         }
     }
-    c->filled = false;
+    c->filled = c->half_filled = false;
     return ST_OK;
 }
 
@@ -476,6 +483,7 @@ struct sweep {
     struct cpu *c;
     size_t k;
     bool up;         /* t = Z P; else t = V */
+    bool rounded;    /* with features in float16, if there is a store of them */
     const double *V; /* k vectors of n */
     double *T;       /* k vectors of n, or NULL */
     double *W;       /* k vectors of M, or NULL */
@@ -494,26 +502,27 @@ static void round_to(const struct cpu *c, size_t n, const double *from, char *to
         ((float *)(void *)to)[i] = (float)from[i];
 }
 
-/* t += Z P of a part's kept columns in `rows` rows from z on, t of the first of them: the right-hand
- * sides that go one by one; and all. */
-static void part_dot_ones(struct cpu *c, size_t i, const char *z, size_t rows, struct split k,
-                          double *t)
+/* t += Z P of a term's kept columns, from col0 on, in `rows` rows from z on, t of the first of them:
+ * the right-hand sides that go one by one; and all. */
+static void term_dot_ones(struct cpu *c, const struct simd_term *term, size_t col0, const char *z,
+                          size_t rows, struct split k, double *t)
 {
     const size_t many = k.groups * c->real->lanes;
 
     if (k.ones)
-        c->real->dot(&c->term[i], z, c->R, rows, k.ones,
-                     c->P + (many * c->M + c->seg[i].col0) * c->real->size, c->M, t + many * c->R, c->R);
+        c->real->dot(term, z, c->R, rows, k.ones, c->P + (many * c->M + col0) * c->real->size, c->M,
+                     t + many * c->R, c->R);
 }
 
-static void part_dot(struct cpu *c, size_t i, const char *z, size_t rows, struct split k, double *t)
+static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, const char *z,
+                     size_t rows, struct split k, double *t)
 {
     const size_t lanes = c->real->lanes;
 
     if (k.groups)
-        c->real->dot_block(&c->term[i], z, c->R, rows, k.groups,
-                           c->P + c->seg[i].col0 * lanes * c->real->size, c->M * lanes, t, c->R);
-    part_dot_ones(c, i, z, rows, k, t);
+        c->real->dot_block(term, z, c->R, rows, k.groups, c->P + col0 * lanes * c->real->size,
+                           c->M * lanes, t, c->R);
+    term_dot_ones(c, term, col0, z, rows, k, t);
 }
 
 /* The same for a tile of sequences: its rows, turned into columns, then met. */
@@ -533,7 +542,7 @@ static enum status tile_windows(struct cpu *c, struct worker *w, size_t n, char 
             for (size_t i = r; i < n && i < r + lanes; i++)
                 memcpy(z + (j * c->R + i) * size, rows + (i * ld + j) * size, size);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
-        part_dot(c, 0, z + r * size, lanes, k, w->t + r);
+        term_dot(c, &c->term[0], 0, z + r * size, lanes, k, w->t + r);
     free(rows);
     return rc;
 }
@@ -557,11 +566,11 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
             if (!c->seg[i].fm) {
                 steps_fill(c->steps, c->simd, real, c->hp, x, d, n ? n : 1, col0, zt, c->R,
                            w->scratch);
-                part_dot(c, i, zt, lanes, k, w->t + r);
+                term_dot(c, &c->term[i], col0, zt, lanes, k, w->t + r);
             } else if (k.groups) {
                 real->gen_block(&c->term[i], x, d, n, zt, c->R, k.groups, c->P + col0 * lanes * size,
                                 c->M * lanes, w->t + r, c->R, w->scratch);
-                part_dot_ones(c, i, zt, lanes, k, w->t + r);
+                term_dot_ones(c, &c->term[i], col0, zt, lanes, k, w->t + r);
             } else {
                 real->gen(&c->term[i], x, d, n, zt, c->R, k.ones, c->P + col0 * size, c->M, w->t + r,
                           c->R, w->scratch);
@@ -574,7 +583,8 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
 static void tile_dot(struct cpu *c, struct worker *w, const char *z, struct split k)
 {
     for (size_t i = 0; i < c->nseg; i++)
-        part_dot(c, i, z + c->seg[i].col0 * c->R * c->real->size, c->R, k, w->t);
+        term_dot(c, &c->term[i], c->seg[i].col0, z + c->seg[i].col0 * c->R * c->real->size, c->R, k,
+                 w->t);
 }
 
 /* t of a tile: Z P, or V. */
@@ -595,14 +605,12 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
     return rc;
 }
 
-/* part += Z't of a tile.  ahead: the columns after z, or NULL. */
-static void tile_down(const struct cpu *c, const struct worker *w, const char *z, size_t k,
-                      double *part, const char *ahead)
+/* t of a tile as the way back takes it. */
+static void tile_round(const struct cpu *c, const struct worker *w, struct split k)
 {
-    const struct split split = rhs_split(c, k);
-    const size_t lanes = c->real->lanes, many = split.groups * lanes, size = c->real->size;
+    const size_t lanes = c->real->lanes, many = k.groups * lanes, size = c->real->size;
 
-    for (size_t g = 0; g < split.groups; g++)
+    for (size_t g = 0; g < k.groups; g++)
         for (size_t r = 0; r < c->R; r++)
             for (size_t i = 0; i < lanes; i++) {
                 const double t = w->t[(g * lanes + i) * c->R + r];
@@ -612,13 +620,20 @@ static void tile_down(const struct cpu *c, const struct worker *w, const char *z
                 else
                     ((float *)(void *)w->tr)[at] = (float)t;
             }
-    if (split.groups)
-        c->real->axpy_block(c->M, z, c->R, c->R, split.groups, w->tr, part, c->M * lanes);
-    if (split.ones == 0)
-        return;
-    round_to(c, split.ones * c->R, w->t + many * c->R, w->tr + many * c->R * size);
-    c->real->axpy(c->M, z, c->R, c->R, split.ones, w->tr + many * c->R * size, part + many * c->M,
-                  c->M, ahead);
+    round_to(c, k.ones * c->R, w->t + many * c->R, w->tr + many * c->R * size);
+}
+
+/* part += Z't of some columns of a tile.  ahead: the columns after z, or NULL. */
+static void columns_down(const struct cpu *c, const struct worker *w, const char *z, size_t col0,
+                         size_t cols, struct split k, double *part, const char *ahead)
+{
+    const size_t lanes = c->real->lanes, many = k.groups * lanes;
+
+    if (k.groups)
+        c->real->axpy_block(cols, z, c->R, c->R, k.groups, w->tr, part + col0 * lanes, c->M * lanes);
+    if (k.ones)
+        c->real->axpy(cols, z, c->R, c->R, k.ones, w->tr + many * c->R * c->real->size,
+                      part + many * c->M + col0, c->M, ahead);
 }
 
 /* Row factors and results; rows past the end count for nothing. */
@@ -645,18 +660,90 @@ static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, do
 {
     struct cpu *c = s->c;
     const size_t r0 = tile * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
+    const bool keep = c->half && !c->half_filled;
     const size_t bytes = c->R * c->M * c->real->size;
     char *z = c->Z ? c->Z + tile * bytes : w->z;
 
     const struct split k = rhs_split(c, s->k);
-    if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones))
+    if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones) && !keep)
         z = NULL; /* nobody reads the columns again */
     const enum status rc = tile_up(s, w, r0, r1, z, err);
     if (rc != ST_OK)
         return rc;
+    if (keep)
+        c->simd->narrow(c->M * c->R, (const float *)(const void *)z, c->half + tile * c->M * c->R);
     row_sums(s, w, r0, r1);
-    if (s->W)
-        tile_down(c, w, z, s->k, part, c->filled && tile + 1 < c->tiles ? z + bytes : NULL);
+    if (!s->W)
+        return ST_OK;
+    tile_round(c, w, k);
+    columns_down(c, w, z, 0, c->M, k, part, c->filled && tile + 1 < c->tiles ? z + bytes : NULL);
+    return ST_OK;
+}
+
+/* ---- features stored in float16 ---------------------------------------------------------------- */
+
+/* Some columns of a stored tile, widened into z. */
+static void half_columns(const struct cpu *c, size_t tile, size_t col0, size_t cols, char *z)
+{
+    c->simd->widen(cols * c->R, c->half + (tile * c->M + col0) * c->R, (float *)(void *)z);
+}
+
+/* t += Z P, and part += Z't of a tile, a few columns at a time, which are met while they are in the
+ * first-level cache.  On the way back the next tile is fetched. */
+static void half_up(struct sweep *s, struct worker *w, size_t tile, struct split k)
+{
+    enum { COLUMNS = 128 };
+    struct cpu *c = s->c;
+
+    for (size_t i = 0; i < c->nseg; i++) {
+        const struct simd_term *t = &c->term[i];
+        const size_t step = 2 * t->D >= COLUMNS ? 1 : COLUMNS / (2 * t->D);
+        for (size_t b = 0; b < t->nb; b += step) {
+            const size_t left = t->mf - b * t->D, col = c->seg[i].col0 + 2 * b * t->D;
+            struct simd_term some = *t;
+            some.mf = left < step * t->D ? left : step * t->D;
+            some.nb = (some.mf + t->D - 1) / t->D;
+            half_columns(c, tile, col, 2 * some.mf, w->z);
+            term_dot(c, &some, col, w->z, c->R, k, w->t);
+        }
+    }
+}
+
+static void half_down(struct sweep *s, struct worker *w, size_t tile, struct split k, double *part)
+{
+    enum { COLUMNS = 64 };
+    struct cpu *c = s->c;
+    const size_t bytes = c->R * sizeof *c->half;
+
+    for (size_t col = 0; col < c->M; col += COLUMNS) {
+        const size_t cols = c->M - col < COLUMNS ? c->M - col : COLUMNS;
+        const char *next = (const char *)(c->half + ((tile + 1) * c->M + col) * c->R);
+        for (size_t i = 0; tile + 1 < c->tiles && i < cols * bytes; i += 64)
+            __builtin_prefetch(next + i, 0, 2);
+        half_columns(c, tile, col, cols, w->z);
+        columns_down(c, w, w->z, col, cols, k, part, NULL);
+    }
+}
+
+static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, double *part,
+                             struct err *err)
+{
+    struct cpu *c = s->c;
+    const size_t r0 = tile * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
+    const struct split k = rhs_split(c, s->k);
+
+    if (!c->half_filled) {
+        const enum status rc = tile_generate(c, w, r0, r1, w->z, (struct split){ 0, 0 }, err);
+        if (rc != ST_OK)
+            return rc;
+        c->simd->narrow(c->M * c->R, (const float *)(const void *)w->z,
+                        c->half + tile * c->M * c->R);
+    }
+    memset(w->t, 0, rhs_padded(c, s->k) * c->R * sizeof *w->t);
+    half_up(s, w, tile, k);
+    row_sums(s, w, r0, r1);
+    tile_round(c, w, k);
+    half_down(s, w, tile, k, part);
     return ST_OK;
 }
 
@@ -783,7 +870,8 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     for (size_t tile = c->tiles * g / c->groups; tile < end; tile++) {
         if (s->failed || ctl_stopped(s->ctl))
             return;
-        if (sweep_tile(s, &c->worker[worker], tile, part, &s->errs[g]) != ST_OK) {
+        if ((c->half && s->rounded ? half_tile : sweep_tile)(s, &c->worker[worker], tile, part,
+                                                             &s->errs[g]) != ST_OK) {
             s->failed = 1;
             return;
         }
@@ -985,6 +1073,7 @@ static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
     if (ctl_stopped(s->ctl))
         return err_set(err, ST_CANCELLED, "stopped while passing over the rows");
     c->filled = c->Z != NULL;
+    c->half_filled = c->half != NULL;
     if (s->W)
         pool_run(c->opts.pool, (c->M + MERGE_COLS - 1) / MERGE_COLS, sweep_merge, s);
     return ST_OK;
@@ -993,9 +1082,26 @@ static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
 static enum status cpu_pass(void *state, size_t k, const double *P, double *W,
                             const struct ctl *ctl, struct err *err)
 {
+    struct sweep s = { .c = state, .k = k, .up = true, .rounded = true, .W = W, .ctl = ctl };
+
+    return sweep_run(&s, P, err);
+}
+
+static enum status cpu_pass_exact(void *state, size_t k, const double *P, double *W,
+                                  const struct ctl *ctl, struct err *err)
+{
     struct sweep s = { .c = state, .k = k, .up = true, .W = W, .ctl = ctl };
 
     return sweep_run(&s, P, err);
+}
+
+static void cpu_unhalve(void *state)
+{
+    struct cpu *c = state;
+
+    free(c->half);
+    c->half = NULL;
+    c->half_filled = false;
 }
 
 static enum status cpu_zp(void *state, size_t k, const double *P, double *T, const struct ctl *ctl,
@@ -1030,6 +1136,8 @@ static const struct backend_ops cpu_ops = {
     .close = cpu_close,
     .set = cpu_set,
     .pass = cpu_pass,
+    .pass_exact = cpu_pass_exact,
+    .unhalve = cpu_unhalve,
     .zp = cpu_zp,
     .ztv = cpu_ztv,
     .tile = cpu_tile,

@@ -7,6 +7,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 static _Atomic(const struct simd *) chosen;
 
@@ -22,6 +25,16 @@ static const struct simd *cpu_table(size_t i)
     return i < sizeof tables / sizeof tables[0] ? tables[i] : NULL;
 }
 
+#ifdef __x86_64__
+/* Not among the names that every compiler's __builtin_cpu_supports knows. */
+static bool cpu_f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 static bool cpu_runs(const struct simd *s)
 {
 #ifdef __x86_64__
@@ -33,7 +46,7 @@ static bool cpu_runs(const struct simd *s)
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (s == &simd_avx2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpu_f16c();
 #endif
     return s == &simd_portable;
 }

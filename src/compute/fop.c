@@ -50,11 +50,18 @@ struct fop {
     double *part; /* dense: DENSE_GROUPS x M */
     struct panel *panel; /* the last product's workspace, for the next one alike */
     struct gram *formed; /* Z'Z, or NULL */
+    bool half;           /* passes take stored features, in float16 */
 };
 
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                     const struct source *src, const struct fop_opts *opts, struct err *err)
 {
+    if (opts->half && (opts->precision != PREC_FLOAT || be->pass_exact == NULL ||
+                       !(kernel_half_error(&fm->kernel) < 1.0))) {
+        err_set(err, ST_UNSUPPORTED, "features in float16 are for single precision and sums of stationary "
+                "kernels");
+        return NULL;
+    }
     if (fm->d != src->d) {
         err_set(err, ST_SHAPE, "the feature map takes %zu inputs, the data has %zu", fm->d, src->d);
         return NULL;
@@ -65,7 +72,7 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
     if (!f)
         return NULL;
     *f = (struct fop){ .be = be, .n = src->n, .M = fm->M, .pool = opts->pool,
-                       .precision = opts->precision };
+                       .precision = opts->precision, .half = opts->store && opts->half };
     f->state = be->open(fm, src, opts, err);
     if (!f->state) {
         free(f);
@@ -206,6 +213,25 @@ enum status fop_pass(struct fop *f, size_t k, const double *P, double *W, const 
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = dense_run(f, P + c * f->M, NULL, NULL, W + c * f->M, ctl, err);
     return rc;
+}
+
+bool fop_half(const struct fop *f)
+{
+    return f->half && f->formed == NULL;
+}
+
+void fop_unhalve(struct fop *f)
+{
+    if (f->half && f->be->unhalve)
+        f->be->unhalve(f->state);
+    f->half = false;
+}
+
+enum status fop_pass_exact(struct fop *f, size_t k, const double *P, double *W,
+                           const struct ctl *ctl, struct err *err)
+{
+    return fop_half(f) ? f->be->pass_exact(f->state, k, P, W, ctl, err)
+                       : fop_pass(f, k, P, W, ctl, err);
 }
 
 enum status fop_zp(struct fop *f, size_t k, const double *P, double *T, const struct ctl *ctl,

@@ -29,6 +29,11 @@ size_t fop_block_bytes(void);
 enum status fop_set(struct fop *, const double *hp, struct err *);
 enum status fop_pass(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
                      struct err *);
+/* The same with unrounded features, where those stored are rounded to float16. */
+enum status fop_pass_exact(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
+                           struct err *);
+bool fop_half(const struct fop *); /* are they? */
+void fop_unhalve(struct fop *);    /* from now on they are made anew */
 enum status fop_zp(struct fop *, size_t k, const double *P, double *T, const struct ctl *,
                    struct err *);
 enum status fop_ztv(struct fop *, size_t k, const double *V, double *W, const struct ctl *,

@@ -675,6 +675,16 @@ bool kernel_is_radial(const struct kernel *k)
     return k->nterms == 1 && k->term[0].ops->exact != NULL;
 }
 
+/* Entries are at most 1 before the factor sqrt(1/mf), so that float16 is at most 2^-12 off: with 2 mf of
+ * them |e| <= sqrt(2) 2^-12 to |z| = 1.  A weight multiplies both. */
+double kernel_half_error(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].ops->exact == NULL || k->term[t].times)
+            return INFINITY;
+    return kernel_reads_windows(k) ? INFINITY : 1.4142135623730951 * 0x1p-12;
+}
+
 bool kernel_has_ard(const struct kernel *k)
 {
     for (size_t t = 0; t < k->nterms; t++)

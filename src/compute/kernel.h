@@ -127,6 +127,10 @@ enum status kernel_bind(struct kernel *, size_t d, size_t from[KERNEL_MAX_HP], s
 bool kernel_has_ard(const struct kernel *);
 bool kernel_has_groups(const struct kernel *); /* one of its kernels says ard=group */
 bool kernel_is_radial(const struct kernel *); /* one kernel, a function of r / l */
+/* Bound of |e| / |z| for a row z of features and its rounding to float16, z + e: sqrt(2) 2^-12 where all
+ * are sines and cosines (one stationary kernel, or a sum of them); infinite for all others, whose
+ * features have no bound or are sums. */
+double kernel_half_error(const struct kernel *);
 /* Of factor t: does it begin a product; its first hyperparameter and how many it has; the weight of
  * its product (SIZE_MAX: the first product has none). */
 struct kernel_place { bool first; size_t hp0, nhp, nl, weight; };

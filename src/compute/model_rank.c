@@ -120,7 +120,7 @@ enum status model_rank_iterations(const struct spectrum *spectrum, double lam2, 
         rc = small_precond(&s, rank, passes, lam2, &pre, err);
     if (rc == ST_OK) {
         struct diagonal d = { s.lam, s.n, lam2 };
-        const struct linop A = { s.n, diagonal_apply, &d, NULL };
+        const struct linop A = { .n = s.n, .apply = diagonal_apply, .ctx = &d };
         const struct solve_opts o = { .rtol = rtol, .maxit = maxit, .check_every = maxit + 1,
                                       .pre = pre };
         rc = cg_solve(&A, 1, s.b, x, &o, NULL, &info, err);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { SIMD_LANES_MOST = 16, SIMD_RHS_MOST = 8 };
 
@@ -124,6 +125,10 @@ struct simd {
     const struct simd_tiles *tiles; /* NULL: none */
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
+    /* To IEEE float16, to the nearest, ties to even, and back: the same bits at every level but for
+     * the payload of what is not a number. */
+    void (*narrow)(size_t n, const float *x, uint16_t *half);
+    void (*widen)(size_t n, const uint16_t *half, float *x);
 };
 
 void simd_term_free(struct simd_term *);

@@ -1,4 +1,4 @@
-/* compute/simd_avx2.c -- the loops with AVX2 and FMA.  Only the functions below are compiled for
+/* compute/simd_avx2.c -- the loops with AVX2, FMA and F16C.  Only the functions below are compiled for
  * them: everything included above the pragma stays fit for any x86-64. */
 #include "compute/simd.h"
 
@@ -13,10 +13,10 @@
 #include <immintrin.h>
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 #endif
 
 #define LEVEL simd_avx2
@@ -25,6 +25,11 @@
 #define LANES32 8
 #define LANES64 4
 #define MOST_BITS 3
+#define LEVEL_NARROW(from, to)                                                                   \
+    _mm_storeu_si128((__m128i *)(void *)(to),                                                    \
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT))
+#define LEVEL_WIDEN(from, to)                                                                    \
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from))))
 
 #include "compute/simd_level.h"
 

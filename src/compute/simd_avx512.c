@@ -27,6 +27,11 @@
 #define LANES32 16
 #define LANES64 8
 #define MOST_BITS 4
+#define LEVEL_NARROW(from, to)                                                                   \
+    _mm256_storeu_si256((__m256i *)(void *)(to),                                                 \
+                        _mm512_cvtps_ph(_mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT))
+#define LEVEL_WIDEN(from, to)                                                                    \
+    _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(from))))
 
 #include "compute/simd_level.h"
 

@@ -5,7 +5,9 @@
  *   VEC_BYTES        bytes of a vector register
  *   MOST_BITS        log2 of the largest radix that stays in registers
  *   SHUFFLE_LO/HI_n  lane lists of interleaved halves for n lanes (below)
- *   f32_reduce, f64_reduce   see simd_real.h */
+ *   f32_reduce, f64_reduce   see simd_real.h
+ *   LEVEL_NARROW, LEVEL_WIDEN(from, to)  a vector of floats to float16 and back, where there are
+ *                    instructions for it */
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
@@ -254,6 +256,56 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
         y[i] += a * (double)x[i];
 }
 
+/* One number to float16 and back (adding a power of two rounds as the instruction does). */
+INLINE uint16_t level_narrow1(float x)
+{
+    union { float f; uint32_t u; } v = { x }, tiny;
+    const uint32_t sign = v.u >> 16 & 0x8000;
+
+    v.u &= 0x7fffffff;
+    tiny.f = v.f + 0.5F; /* its last bit is that of the smallest float16 */
+    if (v.u >= 0x47800000)
+        return (uint16_t)(sign | (v.u > 0x7f800000 ? 0x7e00 | (v.u >> 13 & 0x3ff) : 0x7c00));
+    if (v.u < 0x38800000)
+        return (uint16_t)(sign | (tiny.u - 0x3f000000));
+    return (uint16_t)(sign | ((v.u + 0xfff + (v.u >> 13 & 1) - 0x38000000) >> 13));
+}
+
+INLINE float level_widen1(uint16_t h)
+{
+    union { uint32_t u; float f; } v = { (uint32_t)(h & 0x7fff) << 13 };
+
+    v.f *= 0x1p112F;
+    if ((h & 0x7c00) == 0x7c00)
+        v.u |= 0x7f800000;
+    v.u |= (uint32_t)(h & 0x8000) << 16;
+    return v.f;
+}
+
+LOOP void level_narrow(size_t n, const float *x, uint16_t *half)
+{
+    size_t i = 0;
+
+#ifdef LEVEL_NARROW
+    for (; i + LANES <= n; i += LANES)
+        LEVEL_NARROW(x + i, half + i);
+#endif
+    for (; i < n; i++)
+        half[i] = level_narrow1(x[i]);
+}
+
+LOOP void level_widen(size_t n, const uint16_t *half, float *x)
+{
+    size_t i = 0;
+
+#ifdef LEVEL_WIDEN
+    for (; i + LANES <= n; i += LANES)
+        LEVEL_WIDEN(half + i, x + i);
+#endif
+    for (; i < n; i++)
+        x[i] = level_widen1(half[i]);
+}
+
 #define LEVEL_REAL(p, type)                                                                      \
     { .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
       .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .dot4 = p##_dot4,                  \
@@ -265,7 +317,7 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
 
 #define LEVEL_LOOPS                                                                              \
     .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \
-    .axpy_rows = level_axpy_rows
+    .axpy_rows = level_axpy_rows, .narrow = level_narrow, .widen = level_widen
 
 const struct simd LEVEL = { .name = LEVEL_NAME, LEVEL_LOOPS };
 #ifdef LEVEL_TILES

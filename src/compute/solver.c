@@ -145,8 +145,20 @@ static enum status ridge_apply(void *ctx, size_t k, const double *X, double *AX,
     return rc;
 }
 
+static enum status ridge_exact(void *ctx, size_t k, const double *X, double *AX,
+                               const struct ctl *ctl, struct err *err)
+{
+    const struct ridge *r = ctx;
+    const enum status rc = fop_pass_exact(r->fop, k, X, AX, ctl, err);
+    if (rc == ST_OK)
+        for (size_t c = 0, M = fop_cols(r->fop); c < k; c++)
+            blas_daxpy(M, r->lam2, X + c * M, AX + c * M);
+    return rc;
+}
+
 struct linop ridge_linop(struct ridge *r)
 {
-    return (struct linop){ .n = fop_cols(r->fop), .apply = ridge_apply, .ctx = r,
+    return (struct linop){ .n = fop_cols(r->fop), .apply = ridge_apply,
+                           .exact = fop_half(r->fop) ? ridge_exact : NULL, .ctx = r,
                            .pool = fop_pool(r->fop) };
 }

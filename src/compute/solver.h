@@ -22,7 +22,13 @@ const char *outcome_name(enum outcome); /* "rtol" "direct" "maxit" "cancelled" "
 typedef enum status apply_fn(void *ctx, size_t k, const double *X, double *AX, const struct ctl *,
                              struct err *);
 /* A is used, never formed.  pool serves the preconditioner; NULL is fine. */
-struct linop { size_t n; apply_fn *apply; void *ctx; struct pool *pool; };
+struct linop {
+    size_t n;
+    apply_fn *apply;
+    apply_fn *exact; /* apply is rounded, and residuals are of this; NULL: apply itself is meant */
+    void *ctx;
+    struct pool *pool;
+};
 
 /* A = Z'Z + lam2 I over a feature operator. */
 struct ridge { struct fop *fop; double lam2; };
@@ -77,6 +83,8 @@ struct solver_ops {
     const char *name, *title, *help;  /* "pcg", ... */
     bool uses_precond, iterative;
     bool stochastic;                   /* steps on random batches of rows */
+    bool corrects;                     /* its residuals are those of an operator's exact form: the
+                                        * other may be rounded (fop_half) */
     bool coarse;                       /* ends after two or three digits: its errors do not vanish */
     const struct solver_param *params; /* ends at .name == NULL; may be NULL */
     enum status (*solve)(struct fop *, double lam2, size_t k, const double *B, double *X,

@@ -5,6 +5,10 @@
  * true one replaces the recursive one (van der Vorst & Ye 2000) and the directions start anew; where
  * that has not helped either, the precision is exhausted and the column ends.
  *
+ * With an operator that is rounded (features stored in float16) true residuals are of its exact form:
+ * the same replacements are then iterative refinement, each recursion a solve with the rounded
+ * operator, and rtol holds for the exact one.
+ *
  * Columns at work occupy the first `active` slots of every work array, so that A is applied to
  * them and to nothing else. */
 #include "compute/solver.h"
@@ -52,6 +56,13 @@ static enum status apply(struct cg *s, size_t k, const double *X, double *AX)
 {
     s->passes++;
     return s->A->apply(s->A->ctx, k, X, AX, s->ctl, s->err);
+}
+
+/* For residuals. */
+static enum status apply_exact(struct cg *s, size_t k, const double *X, double *AX)
+{
+    s->passes++;
+    return (s->A->exact ? s->A->exact : s->A->apply)(s->A->ctx, k, X, AX, s->ctl, s->err);
 }
 
 static enum status remember(struct cg *s, struct slot *t, double alpha)
@@ -147,7 +158,7 @@ static enum status check_true(struct cg *s)
             memcpy(s->Q + m++ * s->n, s->X + i * s->n, s->n * sizeof *s->Q);
     if (m == 0)
         return ST_OK;
-    const enum status rc = apply(s, m, s->Q, s->Z);
+    const enum status rc = apply_exact(s, m, s->Q, s->Z);
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0, q = 0; i < s->active; i++) {
@@ -237,7 +248,7 @@ static enum status start(struct cg *s)
     const size_t n = s->n;
     const double *x0 = s->opts->x0;
     if (x0) {
-        const enum status rc = apply(s, s->k, x0, s->Q);
+        const enum status rc = apply_exact(s, s->k, x0, s->Q);
         if (rc != ST_OK)
             return rc;
         memset(s->X, 0, s->k * n * sizeof *s->X);
@@ -351,5 +362,5 @@ static enum status cg_plain(struct fop *f, double lam2, size_t k, const double *
 const struct solver_ops cg_solver = {
     .name = "cg", .title = "Conjugate gradients",
     .help = "Hestenes & Stiefel 1952, without a preconditioner: slow where the noise is small",
-    .uses_precond = false, .iterative = true, .solve = cg_plain,
+    .uses_precond = false, .iterative = true, .corrects = true, .solve = cg_plain,
 };

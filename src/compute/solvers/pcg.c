@@ -14,5 +14,5 @@ static enum status pcg_solve(struct fop *f, double lam2, size_t k, const double 
 const struct solver_ops pcg_solver = {
     .name = "pcg", .title = "Preconditioned conjugate gradients",
     .help = "features are used, never multiplied out: memory and time linear in their number",
-    .uses_precond = true, .iterative = true, .solve = pcg_solve,
+    .uses_precond = true, .iterative = true, .corrects = true, .solve = pcg_solve,
 };
