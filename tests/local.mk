@@ -39,6 +39,7 @@ include $(srcdir)/tests/data.mk
 include $(srcdir)/tests/plot.mk
 include $(srcdir)/tests/core.mk
 include $(srcdir)/tests/model.mk
+include $(srcdir)/tests/diag.mk
 include $(srcdir)/tests/store.mk
 include $(srcdir)/tests/ui.mk
 include $(srcdir)/tests/bench/local.mk

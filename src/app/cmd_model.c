@@ -259,6 +259,38 @@ static bool small_enough(const struct workspace *ws, const struct args *a, size_
            (double)rows * (double)o->features <= DOUBLE_ENTRIES;
 }
 
+/* Features, tolerance, precision and seed. */
+static void fit_sizes(struct workspace *ws, const struct args *a, const struct dataset *d,
+                      struct fit_opts *o)
+{
+    o->features = (size_t)args_int(a, "features", DEFAULT_FEATURES);
+    o->features += o->features & 1;
+    o->rtol = args_num(a, "rtol");
+    o->maxit = (size_t)args_int(a, "maxit", 500);
+    o->precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
+    if (o->precision == PREC_FLOAT && small_enough(ws, a, train_rows(d), o)) {
+        o->precision = PREC_DOUBLE;
+        ws_note(ws, "precision", "%zu rows x %zu features: small enough for double precision at no "
+                "cost worth naming (fit precision=float asks for single)", train_rows(d),
+                o->features);
+    }
+    o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+}
+
+enum status commands_fit(struct workspace *ws, const struct args *a, struct dataset *d,
+                         struct fit_opts *o, struct err *err)
+{
+    enum status rc = line_kernel(ws, a, &o->kernel, o->hp, err);
+
+    if (rc == ST_OK)
+        rc = fit_hp(ws, a, d, o, err);
+    o->solver = "pcg";
+    o->variance = VAR_AUTO;
+    if (rc == ST_OK)
+        fit_sizes(ws, a, d, o);
+    return rc;
+}
+
 /* The run whose weights are the start. */
 static enum status fit_start(struct workspace *ws, const char *name, struct run **r,
                              struct fit_opts *o, struct err *err)
@@ -350,19 +382,8 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
         rc = fit_methods(ws, a, d, &o, err);
     if (rc != ST_OK)
         return rc;
-    o.features = (size_t)args_int(a, "features", DEFAULT_FEATURES);
-    o.features += o.features & 1;
+    fit_sizes(ws, a, d, &o);
     o.rank = (size_t)args_int(a, "rank", 0);
-    o.rtol = args_num(a, "rtol");
-    o.maxit = (size_t)args_int(a, "maxit", 500);
-    o.precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
-    if (o.precision == PREC_FLOAT && small_enough(ws, a, train_rows(d), &o)) {
-        o.precision = PREC_DOUBLE;
-        ws_note(ws, "precision", "%zu rows x %zu features: small enough for double precision at no "
-                "cost worth naming (fit precision=float asks for single)", train_rows(d),
-                o.features);
-    }
-    o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     struct run *from;
     if (args_given(a, "from") &&
         (rc = fit_start(ws, args_text(a, "from"), &from, &o, err)) != ST_OK)

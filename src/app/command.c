@@ -17,6 +17,7 @@ static const struct command *const tables[] = {
     cmd_data_rows,
     cmd_model_rows,
     cmd_sweep_rows,
+    cmd_diag_rows,
     cmd_plot_rows,
     cmd_session_rows,
     cmd_general_rows,

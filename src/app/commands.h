@@ -5,7 +5,14 @@
 #include "app/command.h"
 
 extern const struct command cmd_data_rows[], cmd_model_rows[], cmd_plot_rows[], cmd_session_rows[],
-    cmd_general_rows[], cmd_sweep_rows[];
+    cmd_general_rows[], cmd_sweep_rows[], cmd_diag_rows[];
+
+/* What a line of fit says of kernel, hyperparameters, features, tolerance, precision and seed: for
+ * commands that look at such a fit without making it (cmd_model.c). */
+struct fit_opts;
+struct dataset;
+enum status commands_fit(struct workspace *, const struct args *, struct dataset *,
+                         struct fit_opts *, struct err *);
 
 /* Pages of `help` that are no command: "kernels", "grammar", ... false: no such page. */
 bool help_topic(const char *name, struct buf *out);

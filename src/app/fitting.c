@@ -4,6 +4,7 @@
  * made moves into the run on the main thread, in its `done`. */
 #include "app/fitting.h"
 
+#include "app/advise.h"
 #include "app/store.h"
 #include "app/trace.h"
 #include "base/mem.h"
@@ -826,6 +827,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     if (r->info.why <= 0)
         ws->unconverged = true;
     fit_result_record(ws, r);
+    advise_learn(ws, r);
     if (ws->store) {
         store_run(ws->store, r);
         store_trace(ws->store, r);

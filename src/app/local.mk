@@ -5,4 +5,5 @@ include $(srcdir)/src/app/data.mk
 include $(srcdir)/src/app/plot.mk
 include $(srcdir)/src/app/core.mk
 include $(srcdir)/src/app/model.mk
+include $(srcdir)/src/app/diag.mk
 include $(srcdir)/src/app/store.mk

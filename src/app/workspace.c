@@ -2,6 +2,7 @@
  * workspace.h. */
 #include "app/workspace.h"
 
+#include "app/advise.h"
 #include "app/args.h"
 #include "app/clustering.h"
 #include "app/cache.h"
@@ -172,6 +173,7 @@ static void release(struct workspace *ws)
     if (ws->sweep)
         sweep_free(ws->sweep);
     free(ws->sweep);
+    advise_free(ws->advice);
     free(ws->run);
     free(ws->data);
     free(ws->script);

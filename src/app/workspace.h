@@ -66,6 +66,7 @@ struct job;
 struct job_ops;
 struct store;
 struct sweep;
+struct advise_state;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
@@ -75,6 +76,7 @@ struct workspace {
     char last_fit[16];
     struct pca_state pca;
     struct sweep *sweep;          /* the last one; NULL: none */
+    struct advise_state *advice;  /* the last, and what fits have taught; NULL: none */
     struct options opt;
     struct sink *sinks;
     struct store *store;          /* NULL: no session */

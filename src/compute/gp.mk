@@ -1,5 +1,6 @@
 # marginal likelihood, tuning, fitted models
 libcompute_a_SOURCES += \
+  src/compute/diagnose.c src/compute/diagnose.h \
   src/compute/exact.c src/compute/exact.h \
   src/compute/model.c src/compute/model.h src/compute/model_impl.h \
   src/compute/model_fit.c \

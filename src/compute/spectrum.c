@@ -62,6 +62,21 @@ double spectrum_dimension(const struct spectrum *s, double noise)
     return d;
 }
 
+/* D of M features at k (1 - D/M) is D of all at k: the least such D, from below. */
+double spectrum_kernel_dimension(const struct spectrum *s, double noise)
+{
+    const double M = (double)s->M;
+    double D = spectrum_dimension(s, noise);
+
+    for (int step = 0; step < 200 && D < 0.999 * M; step++) {
+        const double next = spectrum_dimension(s, noise * (1.0 - D / M));
+        if (next - D < 1e-6 * M)
+            break;
+        D = next;
+    }
+    return D;
+}
+
 /* ---- curves ------------------------------------------------------------------------------------ */
 
 /* D rising, the logarithm of the noise k falling, and the targets' mean square that D degrees of

@@ -1,0 +1,67 @@
+/* app/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the table. */
+#include "app/advise.h"
+#include "app/commands.h"
+#include "compute/precond.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A preconditioner that has a rank. */
+static enum status ranked_precond(const struct args *a, struct fit_opts *o, struct err *err)
+{
+    if (!args_given(a, "precond"))
+        return ST_OK;
+    const struct precond_ops *p = precond_find(args_text(a, "precond"), err);
+    if (!p)
+        return err->code;
+    if (!strcmp(p->name, "none") || !strcmp(p->name, "jacobi")) {
+        err_set(err, ST_USAGE, "precond=%s has no rank to advise on", p->name);
+        err_hint(err, "advise precond=srht2");
+        return ST_USAGE;
+    }
+    o->precond = strcmp(p->name, "srht2") ? p->name : NULL;
+    return ST_OK;
+}
+
+static enum status cmd_advise(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
+    struct fit_opts o = { 0 };
+    struct advise_opts ao = { .solves = (size_t)args_int(a, "solves", 1),
+                              .rows = (size_t)args_int(a, "rows", 0),
+                              .plain = !strcmp(args_text(a, "law"), "plain") };
+    size_t *ranks = NULL;
+    enum status rc = d ? commands_fit(ws, a, d, &o, err) : err->code;
+
+    if (rc == ST_OK)
+        rc = ranked_precond(a, &o, err);
+    if (rc == ST_OK && args_given(a, "rank"))
+        rc = args_ints(a, "rank", &ranks, &ao.nrank, err);
+    ao.rank = ranks;
+    if (rc == ST_OK)
+        rc = advise_start(ws, d, &o, &ao, args_line(a), err);
+    free(ranks);
+    return rc;
+}
+
+const struct command cmd_diag_rows[] = {
+    { "advise", "model", "What a fit will cost at each rank, before it",
+      "advise features=512 rank=16,32,64",
+      { { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" },
+        { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one" },
+        { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "columns of Z of the fit to come" },
+        { "rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns", "number, list or range: 128..2048*2; default: a ladder from 16" },
+        { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
+        { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations of the fit" },
+        { "solves", ARG_INT, 0, "1", 1, 1e9, NULL, "solves", "how many with one preconditioner" },
+        { "rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048" },
+        { "law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL, "corrected by the fits of this session, or not" },
+        { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "gauss, srht, srht2" },
+        { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "as in fit: the noise moves to its best at these features" },
+        { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "as in fit" },
+        { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: set seed" } },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_advise,
+      "From a sample of rows: iterations with their range, seconds, memory; * has the least time. Seconds are\n"
+      "by sizes and the processor, right to a factor of two. plot rank draws it; fits are then laid over it." },
+    { .name = NULL },
+};

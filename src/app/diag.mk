@@ -1,0 +1,5 @@
+# commands that look at a fit before and after it
+libapp_a_SOURCES += \
+	src/app/advise.c src/app/advise.h \
+	src/app/cmd_diag.c \
+	src/app/study.c src/app/study.h

@@ -1,0 +1,43 @@
+#!/bin/sh
+# tests/scripts/diagnosis.sh -- what a fit will cost before it, and what was wrong after it.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+data='demo friedman1 n=900 seed=2; split test=10% seed=1; kernel matern(nu=3/2)'
+num() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n "s/.*\"$2\":\([-+0-9.eE]*\).*/\1/p"; }
+between() { awk -v x="${1:-nan}" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x >= lo && x <= hi) }'; }
+row() { # KEY of the row of advice for rank $2
+    printf '%s\n' "$out" | grep '"command":"advise"' | tail -n 1 | sed "s/.*\"rows\":\[//" | tr '{' '\n' |
+        grep "\"rank\":$2," | sed -n "s/.*\"$1\":\([-+0-9.eEa-z]*\).*/\1/p"
+}
+
+# ---- advise ----
+run --format json -e "$data; advise features=512 rank=8,32,128 l=2 noise=0.1; fit features=512 solver=pcg rank=32 l=2 noise=0.1 plan=regenerate"
+is "advise ends with 0" $rc 0
+has "with the keys of its table" "$out" '"command":"advise".*"features":512,"rtol":1e-06,.*"effective_dimension":[0-9.]*,.*"direct_seconds":[0-9].*"rows":\[{"rank":null,"ratio":null,"iterations":[0-9]*,"iterations_low":[0-9]*,"iterations_high":[0-9]*,"seconds_build":0,"seconds_solve":[0-9.e-]*,"bytes":[0-9.e+]*,"starred":'
+is "one row is starred" "$(printf '%s\n' "$out" | grep '"command":"advise"' | grep -o '"starred":true' | grep -c .)" 1
+ok "more rank, fewer iterations" test "$(row iterations 8)" -gt "$(row iterations 128)"
+took=$(num fit iterations)
+ok "a fit takes what was expected" between "$took" "$(row iterations_low 32)" "$(row iterations_high 32)"
+has "and the error is told" "$out" '"name":"advice".*had been expected'
+run --format json -e "$data; advise features=512 rank=32 l=2 noise=0.1; fit features=512 solver=pcg rank=32 l=2 noise=0.1; advise features=512 rank=32 l=2 noise=0.1; plot rank out=rank.csv; advise features=512 rank=32 l=2 noise=0.1 law=plain"
+has "later advice is corrected by it" "$out" '"correction":[01]\.[0-9]*,"correction_fits":1'
+has "unless the plain law is asked for" "$out" '"correction":1,"correction_fits":0'
+is "the truth stands beside the expectation" "$(row iterations_taken 32)" "$(num fit iterations)"
+ok "and lies over it in the plot" grep -q ',taken,32,' rank.csv
+run --format json -e "$data; advise kernel=rbf+linear features=256 solves=10 rtol=1e-3"
+is "advise for a sum" $rc 0
+run --format json -e "$data; advise kernel='matern(nu=5/2,ard)' features=256 precond=srht rows=200"
+is "advise with a lengthscale an input, and another construction" $rc 0
+is "from as many rows as asked for" "$(num advise sample)" 200
+run -e "$data; advise features=256 precond=none"
+has "no rank, no advice" "$err" 'has no rank to advise on'
+run -e "$data; advise features=256 rank=300"
+has "a rank beyond the features is refused" "$err" 'between 1 and the 256 features'
+run -e "plot rank"
+has "the plot says what to do first" "$out" 'try: advise'
+for t in 1 2; do
+    run --format json --threads $t -e "$data; advise features=512 l=2 noise=0.1"
+    eval "t$t=\$(printf '%s\n' \"\$out\" | grep '\"command\":\"advise\"' | grep -o '\"iterations[a-z_]*\":[0-9]*' | tr '\n' ' ')"
+done
+is "the same for any number of threads" "$t1" "$t2"
+finish
