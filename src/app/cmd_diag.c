@@ -1,6 +1,7 @@
 /* app/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the table. */
 #include "app/advise.h"
 #include "app/commands.h"
+#include "app/spectral.h"
 #include "compute/precond.h"
 
 #include <stdlib.h>
@@ -44,6 +45,28 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
     return rc;
 }
 
+/* Of a fit; without any, of the fit that the current settings would make. */
+static enum status cmd_spectrum(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const size_t rows = (size_t)args_int(a, "rows", 0);
+    struct fit_opts o = { 0 };
+
+    if (args_given(a, "run") || ws->last_fit[0]) {
+        struct run *r = ws_run(ws, args_text(a, "run"), err);
+        if (!r)
+            return err->code;
+        if (r->kind != RUN_FIT || !r->model) {
+            err_set(err, ST_STATE, "%s has no fit whose spectrum could be looked at", r->id);
+            err_hint(err, "spectrum after a fit, or without a run");
+            return ST_STATE;
+        }
+        return spectral_start(ws, r, NULL, NULL, rows, args_line(a), err);
+    }
+    struct dataset *d = ws_dataset(ws, NULL, err);
+    const enum status rc = d ? commands_fit(ws, a, d, &o, err) : err->code;
+    return rc == ST_OK ? spectral_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
+}
+
 const struct command cmd_diag_rows[] = {
     { "advise", "model", "What a fit will cost at each rank, before it",
       "advise features=512 rank=16,32,64",
@@ -63,5 +86,18 @@ const struct command cmd_diag_rows[] = {
       CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_advise,
       "From a sample of rows: iterations with their range, seconds, memory; * has the least time. Seconds are\n"
       "by sizes and the processor, right to a factor of two. plot rank draws it; fits are then laid over it." },
+    { "spectrum", "model", "Eigenvalues of a fit's system, and what its solver saw", "spectrum",
+      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one; without any, the fit to come" },
+        { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "of a fit to come: kernel" },
+        { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "of a fit to come: columns of Z" },
+        { "rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048" },
+        { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "of a fit to come" },
+        { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "of a fit to come" },
+        { "rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "of a fit to come: not searched for here" },
+        { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of a fit to come" },
+        { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "of a fit to come" } },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_spectrum,
+      "Eigenvalues of Z'Z from a sample of rows, the noise among them, the rank, condition numbers before and\n"
+      "after, effective dimension; Ritz values of the fit's own iteration. plot spectrum draws it." },
     { .name = NULL },
 };

@@ -2,6 +2,7 @@
  * picture, text and numbers all come from the figure made here. */
 #include "app/advise.h"
 #include "app/scoring.h"
+#include "app/spectral.h"
 #include "app/trace.h"
 #include "app/workspace.h"
 #include "base/mem.h"
@@ -599,6 +600,7 @@ static const struct plot_ops plots[] = {
     { "parity", "Predicted against observed", "observed, predicted", "Points on the diagonal are perfect predictions. From the last score of the run.", plot_parity },
     { "residual", "Convergence of the solver", "iteration, relative residual (log)", "The recursive residual as a line, the true one as points, the target as a rule; several runs lie over each other.", plot_residual },
     { "rank", "Cost of a fit by the preconditioner's rank", "rank (log), iterations and seconds (log)", "What advise expects, with its range, and what fits then took. The upright line is the rank of least time; the level ones are no preconditioner and a direct solve.", advise_figure },
+    { "spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)", "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients saw of the preconditioned system. What lies above the noise takes iterations.", spectral_figure },
     { "nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.", plot_nmll },
     { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", plot_calibration },
     { "sd", "Predictive sd on training and held-out rows", "sd, share of rows", "A shift to the right on held-out rows means that they lie further from the data.", plot_sd },

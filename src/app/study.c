@@ -88,5 +88,6 @@ enum status study_open(struct study *s, struct err *err)
     if (rc != ST_OK)
         return rc;
     s->has_enc = true;
+    s->o.targets = s->e.t;
     return bind_kernel(s, err);
 }

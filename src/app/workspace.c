@@ -10,6 +10,7 @@
 #include "app/options.h"
 #include "app/scoring.h"
 #include "app/store.h"
+#include "app/spectral.h"
 #include "app/sweep.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -174,6 +175,7 @@ static void release(struct workspace *ws)
         sweep_free(ws->sweep);
     free(ws->sweep);
     advise_free(ws->advice);
+    spectral_free(ws->spectral);
     free(ws->run);
     free(ws->data);
     free(ws->script);

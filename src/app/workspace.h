@@ -67,6 +67,7 @@ struct job_ops;
 struct store;
 struct sweep;
 struct advise_state;
+struct spectral_state;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
@@ -76,6 +77,7 @@ struct workspace {
     char last_fit[16];
     struct pca_state pca;
     struct sweep *sweep;          /* the last one; NULL: none */
+    struct spectral_state *spectral; /* the last spectrum; NULL: none */
     struct advise_state *advice;  /* the last, and what fits have taught; NULL: none */
     struct options opt;
     struct sink *sinks;

@@ -40,4 +40,19 @@ for t in 1 2; do
     eval "t$t=\$(printf '%s\n' \"\$out\" | grep '\"command\":\"advise\"' | grep -o '\"iterations[a-z_]*\":[0-9]*' | tr '\n' ' ')"
 done
 is "the same for any number of threads" "$t1" "$t2"
+
+# ---- spectrum: an effective dimension by eigenvalues, the fit's own by its Cholesky factor ----
+run --format json -e "$data; fit features=512 solver=pcg rank=32 l=2 noise=0.1 plan=regenerate; spectrum; plot spectrum out=s.csv"
+is "spectrum ends with 0" $rc 0
+has "with its keys" "$out" '"command":"spectrum","run":"r1",.*"noise_ratio":0.01.*,"rank":32,"ratio":[0-9.]*,"condition_before":[0-9.]*,"condition_after":[0-9.]*,"eigenvalues":\[{"index":1,"value":[0-9.]*,"carried_on":false}.*"ritz":\[[0-9]'
+dim=$(num fit effective_dimension)
+ok "its effective dimension is the fit's" between "$(num spectrum effective_dimension)" "$(awk -v d="$dim" 'BEGIN { print 0.99 * d }')" "$(awk -v d="$dim" 'BEGIN { print 1.01 * d }')"
+cond=$(num fit condition_plain)
+ok "its condition number is the sketch's" between "$(num spectrum condition_before)" "$(awk -v d="$cond" 'BEGIN { print 0.9 * d }')" "$(awk -v d="$cond" 'BEGIN { print 1.1 * d }')"
+is "and the one that the solver saw" "$(num spectrum condition_after)" "$(num fit condition)"
+ok "the plot has a line for the noise" grep -q '^1,noise,' s.csv
+run --format json -e "$data; spectrum features=256 l=2 noise=0.1"
+has "before a fit, too" "$out" '"command":"spectrum","run":null,.*"ritz_values":0'
+run --format json -e "$data; fit l=2 noise=0.1; spectrum rows=300"
+has "an exact fit is looked at by features" "$out" '"name":"features".*"text":"r1 is exact'
 finish
