@@ -69,7 +69,12 @@ enum status nmll_features_best(struct fop *, size_t t, const double *y, const do
  * the value over the probes (of the log determinant; the rest is exact to rtol).  The probes depend
  * on the seed alone, so that differences between settings are far more exact than each value.
  * *iterations: most of any column.  se, iterations may be NULL. */
-struct nmll_slq_opts { size_t rank, probes; double rtol; uint64_t seed; };
+struct nmll_slq_opts {
+    size_t rank, probes;
+    double rtol;       /* of the solve with the data */
+    double probe_rtol; /* of the probes'; 0: 1e-2 */
+    uint64_t seed;
+};
 enum status nmll_features_slq(struct fop *, const double *y, const double *hp, size_t nhp,
                               double amplitude, double noise, const struct nmll_slq_opts *,
                               double *value, double *se, double *grad, size_t *iterations,

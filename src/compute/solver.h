@@ -37,6 +37,8 @@ struct linop ridge_linop(struct ridge *);
 struct solve_opts {
     double rtol; size_t maxit;   /* 0: 1e-6, 500 */
     size_t check_every;          /* true residual every so many iterations (0: 25) */
+    size_t nprobes;              /* cg: the first columns, wanted for their coefficients and to */
+    double probe_rtol;           /* this recursive residual, which nobody checks */
     const struct precond *pre;   /* NULL: none */
     const double *x0;            /* warm start, k vectors; NULL: 0.  Scaled so that it is never
                                     worse than 0 in the A-norm */

@@ -28,7 +28,7 @@ struct slot {
     double bnorm, rz, rel;
     double goal;        /* recursive residual at which convergence is checked */
     double replaced_at; /* true residual at the last replacement; infinite: none yet */
-    bool check, restart;
+    bool probe, check, restart;
     enum outcome why;
     size_t acap, bcap;  /* of the histories */
 };
@@ -223,7 +223,10 @@ static enum status step(struct cg *s)
         blas_daxpy(s->n, alpha, p, s->X + i * s->n);
         blas_daxpy(s->n, -alpha, q, s->R + i * s->n);
         t->rel = blas_dnrm2(s->n, s->R + i * s->n);
-        t->check = t->rel <= t->goal || s->it % s->every == 0 || s->it == s->maxit;
+        if (!t->probe)
+            t->check = t->rel <= t->goal || s->it % s->every == 0 || s->it == s->maxit;
+        else if (t->rel <= t->goal)
+            t->why = OUT_RTOL;
         s->info[t->col].iterations = s->it;
         rc = remember(s, t, alpha);
     }
@@ -257,7 +260,10 @@ static enum status start(struct cg *s)
         struct slot *t = &s->slot[c];
         double *x = s->X + c * n, *r = s->R + c * n;
         const double bnorm = blas_dnrm2(n, s->B + c * n);
-        *t = (struct slot){ .col = c, .bnorm = bnorm, .goal = s->rtol, .replaced_at = INFINITY };
+        *t = (struct slot){ .col = c, .bnorm = bnorm, .goal = s->rtol, .replaced_at = INFINITY,
+                            .probe = c < s->opts->nprobes };
+        if (t->probe)
+            t->goal = s->opts->probe_rtol;
         s->info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
         if (!(bnorm > 0.0) || !isfinite(bnorm)) { /* b = 0: x = 0; or not a number */
             t->why = bnorm == 0.0 ? OUT_RTOL : OUT_BREAKDOWN;
