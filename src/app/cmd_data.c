@@ -1222,7 +1222,8 @@ const struct command cmd_data_rows[] = {
         { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text|sequence", NULL, "what its cells are" },
         { "group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "inputs of one name share a lengthscale of "
           "kernel rbf(ard=group); none: of its own" } },
-      CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols, NULL },
+      CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols,
+      "The columns of role=target are all targets then, the former ones inputs (help targets)." },
     { "missing", "data", "What to do about missing cells", "missing mean flag=yes",
       { { "policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,
           "stop, fill with the training rows' mean or median, or drop the row" },

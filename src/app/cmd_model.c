@@ -505,7 +505,7 @@ const struct command cmd_model_rows[] = {
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_tune,
-      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it." },
+      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it. Several targets: the sum of theirs is minimised (help targets)." },
     { "fit", "model", "Fit a Gaussian process at the current hyperparameters", "fit features=1024",
       { DATA_ARG, KERNEL_ARG,
         { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad; svrg(batch=256,step=0.5)" },

@@ -42,6 +42,18 @@ static const char batch_page[] =
     "  -n        parses all, looks for the files, predicts the memory, runs nothing\n"
     "  -k        goes on after a failure; --strict makes warnings failures\n";
 
+static const char targets_page[] =
+    "open FILE target=y1,y2, cols y1,y2 role=target, or an array of several columns: one model of all.\n"
+    "They share the kernel and the ratio of noise to amplitude; each is standardised by itself and has\n"
+    "its own amplitude, and so its own noise. One pass over the data serves all of them.\n"
+    "  tune      the sum of their marginal likelihoods\n"
+    "  score     a row for each; JSON: arrays in the order of \"targets\"\n"
+    "  predict   mean_NAME, sd_latent_NAME, sd_NAME for each\n"
+    "  one only  check, compare, plot parity, calibration, sd and sderror: target=NAME, else the first\n"
+    "  rows      without one of the targets are dropped (missing drop), or an error\n"
+    "amplitude=1 noise=0.1 hold for each in its scaled units. Where targets need other lengthscales or\n"
+    "have very different shares of noise, fit them one at a time: cols y1 role=target.\n";
+
 static void kernel_entry(struct buf *out, const struct kernel_ops *k)
 {
     buf_printf(out, "%-10s %s: %s\n", k->name, k->title, k->formula);
@@ -147,12 +159,18 @@ static void batch_write(struct buf *out)
     buf_puts(out, batch_page);
 }
 
+static void targets_write(struct buf *out)
+{
+    buf_puts(out, targets_page);
+}
+
 static const struct topic { const char *name, *summary; void (*write)(struct buf *); } topics[] = {
     { "grammar", "how a line is written", grammar_write },
     { "kernels", "covariance functions", kernels_page },
     { "solvers", "solvers, preconditioners and tuners", solvers_page },
     { "plots", "what can be plotted", plots_page },
     { "options", "settings and who may set them", options_page },
+    { "targets", "several at once", targets_write },
     { "demos", "bundled data", demos_page },
     { "batch", "scripts, exit status, JSON", batch_write },
 };
