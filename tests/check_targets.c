@@ -274,6 +274,11 @@ START_TEST(probes_at_a_ratio)
     const double want = dense_nmll(p, &s, &k, hp, ratio, wide_a, wide_n);
     ck_assert_double_le(fabs(v - want), 3.5 * se);
     ck_assert(se > 0.0 && se < 0.02 * T * N);
+    double *C = dense_matrix(p, &s, &k, hp, ratio), c[T], logdet;
+    dense(C, N, T, p->y, c, &logdet); /* of the targets' own columns nothing is random */
+    for (size_t j = 0; j < T; j++)
+        ck_assert(support_close(a[j], sqrt(c[j] / N), 1e-7));
+    free(C);
     const double up = dense_nmll(p, &s, &k, hp, ratio * exp(2 * h), wide_a, wide_n);
     const double down = dense_nmll(p, &s, &k, hp, ratio * exp(-2 * h), wide_a, wide_n);
     /* Monte Carlo: T traces, each a mean over 1000 probes */

@@ -191,7 +191,7 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     const struct precond_opts po = { .rank = s->o->rank < M / 2 ? s->o->rank : M / 2,
                                      .seed = s->o->seed };
     struct solve_opts so = { .rtol = s->o->rtol, .maxit = MAXIT, .check_every = MAXIT,
-                             .nprobes = s->k - 1,
+                             .nprobes = s->k - s->t,
                              .probe_rtol = s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL };
     enum status rc = ops ? ops->build(s->f, &po, s->ctl, &s->pre, err) : ST_NOT_FOUND;
 
