@@ -175,6 +175,9 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
     rec_array_close(&r);
     sweep_means(ws, s, &g, &r);
     grid_print(&g, right, &r.text);
+    const struct run *first = run_of(ws, s, 0);
+    if (ws_run_targets(first) > 1)
+        rec_text(&r, "  scores are means over %zu targets\n", ws_run_targets(first));
     rec_text(&r, "  plot sweep draws it");
     grid_free(&g);
     ws_emit(ws, &r);

@@ -203,10 +203,13 @@ static void put_tuned(struct buf *out, const struct run *r, size_t number)
         buf_printf(out, ", %s ", name);
         buf_json_double(out, t->best.hp[i]);
     }
-    buf_puts(out, ", amplitude ");
-    buf_json_double(out, t->best.amplitude);
-    buf_puts(out, ", noise ");
-    buf_json_double(out, t->best.noise);
+    for (int noise = 0; noise < 2; noise++) {
+        buf_puts(out, noise ? ", noise" : ", amplitude");
+        for (size_t j = 0; j < (r->topt.targets ? r->topt.targets : 1); j++) {
+            buf_putc(out, ' ');
+            buf_json_double(out, (noise ? t->best.noises : t->best.amplitudes)[j]);
+        }
+    }
     buf_putc(out, '\n');
 }
 

@@ -44,8 +44,20 @@ static void put_num(struct buf *b, const char *key, double v)
 }
 
 /* Hyperparameters on one line while there are few: the names are cut to what all know. */
-static void hp_lines(const struct run *r, const double *hp, double amplitude, double noise,
-                     struct buf *b)
+static void each_scale(struct buf *line, const char *name, size_t t, const double *v)
+{
+    char a[40];
+
+    buf_puts(line, name);
+    for (size_t j = 0; j < t && j < 4; j++) {
+        text_number(a, sizeof a, v[j]);
+        buf_printf(line, " %s", a);
+    }
+    buf_puts(line, t > 4 ? " ..." : "");
+}
+
+static void hp_lines(const struct run *r, const double *hp, size_t t, const double *amplitudes,
+                     const double *noises, struct buf *b)
 {
     char a[40], name[KERNEL_NAME_MAX];
     double given[KERNEL_MAX_HP];
@@ -63,10 +75,8 @@ static void hp_lines(const struct run *r, const double *hp, double amplitude, do
     }
     if (n > 6)
         buf_printf(&line, "(%zu more)  ", n - 6);
-    text_number(a, sizeof a, amplitude);
-    buf_printf(&line, "amplitude %s  ", a);
-    text_number(a, sizeof a, noise);
-    buf_printf(&line, "noise %s", a);
+    each_scale(&line, "amplitude", t, amplitudes);
+    each_scale(&line, "  noise", t, noises);
     put(b, "scaled", "%s", buf_str(&line));
     buf_free(&line);
 }
@@ -124,8 +134,9 @@ static void fit_lines(const struct run *r, struct buf *b)
     char s[40], t[40];
     bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) && f->solver[0];
     /* A fit may have rescaled what the tuning found: the model knows what it used. */
-    hp_lines(r, r->fit.hp, r->model ? r->model->amplitude : r->fit.amplitude,
-             r->model ? r->model->noise : r->fit.noise, b);
+    hp_lines(r, r->fit.hp, r->model ? r->model->t : 1,
+             r->model ? r->model->amplitudes : &r->fit.amplitude,
+             r->model ? r->model->noises : &r->fit.noise, b);
     if (!over) {
         put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
             r->fit.features);
@@ -187,7 +198,8 @@ void run_details(const struct run *r, struct buf *b)
     } else {
         const struct tune_result *t = &r->tune;
         if ((r->state == RUN_DONE || r->state == RUN_STOPPED) && t->evaluations) {
-            hp_lines(r, t->best.hp, t->best.amplitude, t->best.noise, b);
+            hp_lines(r, t->best.hp, r->topt.targets ? r->topt.targets : 1, t->best.amplitudes,
+                     t->best.noises, b);
             put_num(b, "NMLL", t->best.nmll);
             put(b, "evaluations", "%zu, %zu features", t->evaluations, r->topt.features);
             put_num(b, "eff. dimension", t->effective_dimension);
