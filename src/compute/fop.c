@@ -51,6 +51,11 @@ struct fop {
     struct panel *panel; /* the last product's workspace, for the next one alike */
     struct gram *formed; /* Z'Z, or NULL */
     bool half;           /* passes take stored features, in float16 */
+    /* Features of sequences share most of what they are: float32 sums would spend their digits on it.
+     * Grams then sum what is left beside a centre, and add the rest in float64. */
+    bool centres;
+    double *centre;      /* M; NULL: not known at these hyperparameters */
+    const double *row_scale;
 };
 
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
@@ -73,6 +78,8 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
         return NULL;
     *f = (struct fop){ .be = be, .n = src->n, .M = fm->M, .pool = opts->pool,
                        .precision = opts->precision, .half = opts->store && opts->half };
+    f->centres = kernel_reads_windows(&fm->kernel) && opts->precision == PREC_FLOAT;
+    f->row_scale = opts->row_scale;
     f->state = be->open(fm, src, opts, err);
     if (!f->state) {
         free(f);
@@ -107,6 +114,7 @@ void fop_free(struct fop *f)
         f->be->close(f->state);
     panel_free(f->panel);
     gram_free(f->formed);
+    free(f->centre);
     free(f->part);
     free(f);
 }
@@ -184,6 +192,8 @@ enum status fop_set(struct fop *f, const double *hp, struct err *err)
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
     fop_unform(f);
+    free(f->centre);
+    f->centre = NULL;
     return f->be->set(f->state, hp, err);
 }
 
@@ -322,6 +332,7 @@ struct panel {
     size_t ny;                 /* Gram: also Z'y, for so many y of n, chunk by chunk */
     const double *y;
     double *zty;               /* CHUNKS_MOST x ny x M */
+    double *cols;              /* with a centre: sums of columns, CHUNKS_MOST x M, then all rows */
     double *C;                 /* result: M x L, column-major */
     size_t ldc;
     bool lower;                /* only tiles on and below the diagonal */
@@ -340,6 +351,7 @@ static void panel_free(struct panel *p)
     free(p->tmp);
     free(p->sum);
     free(p->zty);
+    free(p->cols);
     free(p);
 }
 
@@ -480,6 +492,29 @@ static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const
         }
 }
 
+static double row_factor(const struct fop *f, size_t row)
+{
+    return f->row_scale ? f->row_scale[row] : 1.0;
+}
+
+/* Takes the centre from the rows of Z (derivative: adds up those of dZ instead). */
+static void centre_rows(const struct panel *p, size_t chunk, size_t r0, size_t r1, bool derivative,
+                        float *z, size_t ldz)
+{
+    const size_t M = p->f->M;
+    double *sum = p->cols + chunk * M;
+
+    if (derivative == p->derivative)
+        memset(sum, 0, M * sizeof *sum);
+    for (size_t r = r0; r < r1; r++, z += ldz) {
+        const double s = row_factor(p->f, r);
+        for (size_t j = 0; !derivative && j < M; j++)
+            z[j] = (float)((double)z[j] - s * p->f->centre[j]);
+        if (derivative == p->derivative)
+            simd_now()->axpy_rows(M, s, z, sum);
+    }
+}
+
 /* The same rows for matrix units, one factor after the other through the worker's scratch. */
 static enum status packed_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, size_t worker,
                                 struct err *err)
@@ -491,11 +526,17 @@ static enum status packed_chunk(struct panel *p, size_t chunk, size_t r0, size_t
 
     if (rc != ST_OK)
         return rc;
+    if (p->zty && p->cols) /* packing rounds z, but so does the centre */
+        zty_chunk(p, chunk, r0, r1, row);
+    if (p->cols)
+        centre_rows(p, chunk, r0, r1, false, z, p->ldz);
     p->units->pack(r1 - r0, p->f->M, z, p->ldz, p->derivative ? NULL : left, right);
-    if (p->zty)
+    if (p->zty && !p->cols)
         zty_chunk(p, chunk, r0, r1, row);
     if (p->derivative)
         rc = derivative_rows(p, r0, r1, worker, row, err);
+    if (rc == ST_OK && p->derivative && p->cols)
+        centre_rows(p, chunk, r0, r1, true, z, p->ldb);
     if (rc == ST_OK && p->derivative)
         p->units->pack(r1 - r0, p->f->M, z, p->ldz, left, NULL);
     return rc;
@@ -528,6 +569,10 @@ static void panel_chunk(void *ctx, size_t chunk, size_t worker)
     }
     if (p->zty)
         zty_chunk(p, chunk, r0, r1, z);
+    if (p->cols)
+        centre_rows(p, chunk, r0, r1, false, (float *)(void *)z, p->ldz);
+    if (p->cols && p->derivative)
+        centre_rows(p, chunk, r0, r1, true, (float *)(void *)b, p->ldb);
     if (!p->omega)
         return;
     /* Row-major T = Z Omega is column-major T' = Omega' Z'. */
@@ -638,6 +683,48 @@ static void panel_tile(void *ctx, size_t task, size_t worker)
         result_tile(p, i * p->edge, j * p->edge, worker);
 }
 
+/* The mean of some rows: anything near the mean of all will do. */
+static enum status centre_find(struct fop *f, struct err *err)
+{
+    enum { SOME = 64 };
+    const size_t M = f->M, n = f->n < SOME ? f->n : SOME;
+    float *z = f->centre ? NULL : mem_aligned(n * M, sizeof *z, "rows of features", err);
+    double *c = z ? mem_calloc(M, sizeof *c, "a centre", err) : NULL;
+    enum status rc = f->centre || c ? ST_OK : ST_NOMEM;
+
+    if (c)
+        rc = fop_tile(f, 0, n, z, M, err);
+    for (size_t r = 0; c && rc == ST_OK && r < n; r++)
+        simd_now()->axpy_rows(M, 1.0 / (row_factor(f, r) * (double)n), z + r * M, c);
+    free(z);
+    if (c && rc == ST_OK)
+        f->centre = c;
+    else
+        free(c);
+    return rc;
+}
+
+/* What the centre took from Z'Z, or Z'dZ: with u the sums of the columns that are left (of dZ),
+ * m u' + u m' + w m m', w the sum of the squares of the row factors; or m u'. */
+static void centre_back(const struct panel *p)
+{
+    const size_t M = p->f->M;
+    const double *m = p->f->centre, *u = p->cols + CHUNKS_MOST * M;
+    double w = 0.0;
+
+    for (size_t r = 0; r < p->f->n; r++)
+        w += row_factor(p->f, r) * row_factor(p->f, r);
+    for (size_t j = 0; j < M; j++) {
+        double *C = p->C + j * p->ldc;
+        for (size_t i = 0; p->derivative && i < M; i++)
+            C[i] += m[i] * u[j];
+        for (size_t i = 0; !p->derivative && i < M; i++) {
+            const size_t a = i < j ? i : j, b = i < j ? j : i; /* the same bits in both triangles */
+            C[i] += (u[a] * m[b] + m[a] * u[b]) + w * m[a] * m[b];
+        }
+    }
+}
+
 static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty, const char *phase,
                              const struct ctl *ctl, struct err *err)
 {
@@ -649,6 +736,13 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
     p->C = C;
     p->ldc = ldc;
     p->ctl = ctl;
+    if (f->centres && !p->omega) {
+        free(p->cols);
+        p->cols = mem_calloc(CHUNKS_MOST + 1, f->M * sizeof *p->cols, "sums of columns", err);
+        const enum status rc = p->cols ? centre_find(f, err) : ST_NOMEM;
+        if (rc != ST_OK)
+            return rc;
+    }
     for (p->r0 = 0; p->r0 < f->n; p->r0 += most) {
         p->rows = f->n - p->r0 < most ? f->n - p->r0 : most;
         p->chunks = (p->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
@@ -666,7 +760,11 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
             return err_set(err, ST_CANCELLED, "stopped at row %zu of %zu (%s)", p->r0, f->n, phase);
         for (size_t c = 0; zty && c < p->chunks; c++)
             blas_daxpy(p->ny * f->M, 1.0, p->zty + c * p->ny * f->M, zty);
+        for (size_t c = 0; p->cols && c < p->chunks; c++)
+            blas_daxpy(f->M, 1.0, p->cols + c * f->M, p->cols + CHUNKS_MOST * f->M);
     }
+    if (p->cols)
+        centre_back(p);
     ctl_tell(ctl, phase, f->n, f->n, NAN);
     return ST_OK;
 }
