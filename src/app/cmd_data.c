@@ -1175,11 +1175,13 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------------- */
 
 const struct command cmd_data_rows[] = {
-    { "open", "data", "Read a table: CSV, TSV, NPY (.gz, .zst), HDF5, many NPY files", "open share/data/co2.csv",
+    { "open", "data", "Read a table: CSV, TSV, FASTA, NPY (.gz, .zst), HDF5, many NPY files", "open share/data/co2.csv",
       { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
           "the file; - is standard input; or a directory, a pattern, a list of NPY files" },
         { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
           "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 dataset with the targets" },
+        { "targets", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
+          "FASTA: a table with the targets of the records, by their names" },
         { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
         { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
         { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },
@@ -1189,13 +1191,15 @@ const struct command cmd_data_rows[] = {
         { "header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)" },
         { "missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-" },
         { "decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark" },
-        { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real" } },
+        { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real,dna=sequence" } },
       CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
       "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
       "column and cell. Nothing is dropped or guessed in silence.\n"
       "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a directory with such pairs; a\n"
       "text file with one file or one pair a line. Columns are x1..xd and y; large plain files are read\n"
-      "in place. open FILE.h5 inputs=NAME target=NAME reads datasets of an HDF5 file." },
+      "in place. open FILE.h5 inputs=NAME target=NAME reads datasets of an HDF5 file.\n"
+      "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns wait\n"
+      "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name." },
     { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
       { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy" },
         { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },

@@ -11,6 +11,7 @@ libapp_a_SOURCES += \
   src/app/import.h \
   src/app/import_csv.c \
   src/app/import_csv.h \
+  src/app/import_fasta.c \
   src/app/import_npy.c \
   src/app/import_npy.h \
   src/app/import_sniff.c \

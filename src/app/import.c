@@ -72,6 +72,8 @@ static enum status read_table(struct stream *st, const struct import_opts *opts,
             rc = import_npy(&in, opts, ctl, t, err);
         else if (in.len >= 8 && memcmp(in.b, "\x89HDF\r\n\x1a\n", 8) == 0)
             rc = import_hdf5(&in, opts, ctl, t, err);
+        else if (in.b[strspn(in.b, " \t\r\n")] == '>') /* 16 zero bytes follow the window */
+            rc = import_fasta(&in, opts, ctl, t, err);
         else if ((rc = binary(&in, err)) == ST_OK)
             rc = import_csv(&in, opts, ctl, t, err), t->parsed = true;
     }
@@ -185,6 +187,8 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
     parts_free(&parts);
     if (rc == ST_OK)
         rc = sequence_find(*out, opts->types, err);
+    if (rc == ST_OK && opts->targets != NULL)
+        rc = fasta_join(*out, opts->targets, opts, ctl, err);
     if (rc != ST_OK) {
         table_unref(*out);
         *out = NULL;

@@ -21,7 +21,8 @@ static const char base_codes[] = "NRYSWKMBDHVX-."; /* IUPAC */
 
 enum {
     GUESS_LENGTH = 20, /* mean: shorter words may be names or codes */
-    MARKED = 95,       /* per cent of the letters that are of an alphabet */
+    MARKED = 95,       /* per cent of the letters that are of an alphabet, ambiguous ones too */
+    PLAIN = 80,        /* and without these */
 };
 
 const char *alphabet_name(enum alphabet a)
@@ -106,7 +107,7 @@ static enum alphabet alphabet_of(const struct tally *t)
         return ALPHABET_DNA;
     if (share(t, counted(t, rna), 90) && share(t, counted(t, rna) + bases, 100))
         return ALPHABET_RNA;
-    if (share(t, counted(t, protein), MARKED) &&
+    if (share(t, counted(t, protein), PLAIN) &&
         share(t, counted(t, protein) + counted(t, protein_codes), MARKED))
         return ALPHABET_PROTEIN;
     return ALPHABET_OTHER;
@@ -133,7 +134,7 @@ bool sequence_guess(const struct table *t, size_t j)
     if ((c->type != COL_TEXT && c->type != COL_CATEGORY) || c->missing == t->n)
         return false;
     const bool by_name = named(c->name);
-    if (!by_name && c->type != COL_TEXT)
+    if (!by_name && c->type == COL_CATEGORY && c->nlevels <= t->n / 2)
         return false;
     for (size_t i = 0; !by_name && i < t->n && i < 100; i++) /* most text is told from little of it */
         if (column_word(c, i) && strchr(column_word(c, i), ' '))
@@ -142,7 +143,13 @@ bool sequence_guess(const struct table *t, size_t j)
     if (y.blanks || y.rows == 0)
         return false;
     const enum alphabet a = alphabet_of(&y);
-    return a != ALPHABET_OTHER && (by_name || y.letters >= GUESS_LENGTH * y.rows);
+    if (by_name || a == ALPHABET_OTHER)
+        return a != ALPHABET_OTHER;
+    size_t capitals = 0; /* words of a language have small letters, and others than those of proteins */
+    for (size_t k = 'A'; k <= 'Z'; k++)
+        capitals += y.count[k];
+    return share(&y, capitals, MARKED) && share(&y, counted(&y, protein), MARKED) &&
+           y.letters >= GUESS_LENGTH * y.rows;
 }
 
 /* ---- making a column --------------------------------------------------------------------------- */
@@ -178,42 +185,45 @@ static void note_unknown(struct sequences *s, size_t row, unsigned char letter, 
         s->unknown[n] = (char)letter;
 }
 
-static enum status copy_letters(const struct column *c, size_t n, size_t total,
-                                struct sequences *s, struct err *err)
+enum status sequences_judge(struct sequences *s, size_t n, const char *column, struct err *err)
 {
+    struct tally y = { 0 };
     uint8_t code[256];
-    const size_t letters = strlen(s->order);
-    size_t at = 0;
 
+    for (size_t i = 0; i < s->at[n]; i++)
+        y.count[(unsigned char)s->letters[i]]++;
+    y.letters = s->at[n] - n;
+    y.count[0] = 0;
+    s->kind = alphabet_of(&y);
+    if (s->kind == ALPHABET_OTHER) {
+        const enum status rc = other_letters(&y, s, column, err);
+        if (rc != ST_OK)
+            return rc;
+    } else {
+        strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna : rna);
+    }
+    const size_t letters = strlen(s->order);
     alphabet_codes(s->order, letters, code);
-    s->at = spill_array(n + 1, sizeof *s->at, "sequences", err);
-    s->letters = s->at ? spill_array(total + n, 1, "sequences", err) : NULL;
-    if (!s->letters)
-        return ST_NOMEM;
     s->shortest = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
-        const char *w = column_word(c, i);
-        const size_t len = w ? strlen(w) : 0;
+        size_t len;
+        char *w = s->letters + s->at[i];
         bool unknown = false;
-        s->at[i] = at;
+        sequence_at(s, i, &len);
         for (size_t k = 0; k < len; k++) {
-            const unsigned char up = (unsigned char)(s->kind == ALPHABET_OTHER
-                                                         ? w[k] : toupper((unsigned char)w[k]));
-            s->letters[at + k] = (char)up;
-            if (code[up] >= letters)
-                note_unknown(s, i, up, &unknown);
+            if (s->kind != ALPHABET_OTHER)
+                w[k] = (char)toupper((unsigned char)w[k]);
+            if (code[(unsigned char)w[k]] >= letters)
+                note_unknown(s, i, (unsigned char)w[k], &unknown);
         }
-        s->letters[at + len] = '\0';
-        at += len + 1;
         if (len == 0)
             continue;
         s->shortest = len < s->shortest ? len : s->shortest;
         s->longest = len > s->longest ? len : s->longest;
     }
-    s->at[n] = at;
     if (s->longest == 0)
         s->shortest = 0;
-    spill_used(at + n * sizeof *s->at);
+    spill_used(s->at[n] + n * sizeof *s->at);
     return ST_OK;
 }
 
@@ -230,17 +240,20 @@ enum status sequence_make(const struct table *t, size_t j, struct column *to, st
         return ST_FORMAT;
     }
     struct sequences *s = mem_calloc(1, sizeof *s, "sequences", err);
-    enum status rc = s ? ST_OK : ST_NOMEM;
-    if (rc == ST_OK) {
-        s->kind = alphabet_of(&y);
-        if (s->kind == ALPHABET_OTHER)
-            rc = other_letters(&y, s, c->name, err);
-        else
-            strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna
-                                                                                             : rna);
+    if (!s)
+        return ST_NOMEM;
+    s->at = spill_array(t->n + 1, sizeof *s->at, "sequences", err);
+    s->letters = s->at ? spill_array(y.letters + t->n, 1, "sequences", err) : NULL;
+    enum status rc = s->letters ? ST_OK : ST_NOMEM;
+    for (size_t i = 0, at = 0; rc == ST_OK && i < t->n; i++) {
+        const char *w = column_word(c, i);
+        const size_t len = w ? strlen(w) : 0;
+        memcpy(s->letters + at, w ? w : "", len + 1);
+        at += len + 1;
+        s->at[i + 1] = at;
     }
     if (rc == ST_OK)
-        rc = copy_letters(c, t->n, y.letters, s, err);
+        rc = sequences_judge(s, t->n, c->name, err);
     if (rc != ST_OK) {
         sequences_free(s);
         return rc;
@@ -271,7 +284,7 @@ static int said(const char *types, const struct table *t, size_t j)
     return 0;
 }
 
-static void note_sequences(const struct column *c, struct buf *notes)
+void sequence_note(const struct column *c, struct buf *notes)
 {
     const struct sequences *s = c->seq;
 
@@ -313,20 +326,11 @@ enum status sequence_find(struct table *t, const char *types, struct err *err)
         t->col[j].name = NULL;
         column_clear(&t->col[j]);
         t->col[j] = to;
-        note_sequences(&t->col[j], &notes);
+        sequence_note(&t->col[j], &notes);
         found++;
     }
-    if (rc == ST_OK && found > 0) {
-        struct buf all = { 0 };
-        buf_printf(&all, "%s%s", t->notes, buf_str(&notes));
-        char *s = buf_take(&all);
-        if (s) {
-            free(t->notes);
-            t->notes = s;
-        } else {
-            rc = err_nomem(err, 64, "notes");
-        }
-    }
+    if (rc == ST_OK && found > 0)
+        rc = table_add_notes(t, &notes, err);
     buf_free(&notes);
     return rc;
 }

@@ -37,6 +37,11 @@ bool sequence_guess(const struct table *, size_t j);
 /* Turns the columns that are sequences, or said to be (types: "a=sequence,b=text"), into such, and
  * tells of each in the table's notes. */
 enum status sequence_find(struct table *, const char *types, struct err *);
+struct buf;
+void sequence_note(const struct column *, struct buf *notes); /* one line or two */
+/* Letters of n rows and where they begin are there: what alphabet they are of, and all else.  FORMAT:
+ * too many different letters. */
+enum status sequences_judge(struct sequences *, size_t n, const char *column, struct err *);
 void sequences_free(struct sequences *); /* NULL is fine */
 
 static inline const char *sequence_at(const struct sequences *s, size_t row, size_t *len)

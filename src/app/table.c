@@ -68,6 +68,21 @@ void table_unref(struct table *t)
     free(t);
 }
 
+enum status table_add_notes(struct table *t, const struct buf *notes, struct err *err)
+{
+    struct buf all = { 0 };
+
+    buf_printf(&all, "%s%s", t->notes, buf_str(notes));
+    char *s = notes->failed ? NULL : buf_take(&all);
+    if (s == NULL) {
+        buf_free(&all);
+        return err_nomem(err, 64, "notes");
+    }
+    free(t->notes);
+    t->notes = s;
+    return ST_OK;
+}
+
 size_t table_find(const struct table *t, const char *name)
 {
     for (size_t j = 0; j < t->ncols; j++)

@@ -90,6 +90,7 @@ struct import_opts {
     const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5
                                 * file, a dataset */
     const char *inputs;        /* HDF5: the dataset of the inputs */
+    const char *targets;       /* FASTA: a table file with more columns for the records, by their names */
     size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
 /* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or many

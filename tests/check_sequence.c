@@ -1,0 +1,409 @@
+/* tests/check_sequence.c -- columns of sequences: alphabets, guesses, FASTA and the table joined to it,
+ * and what the encodings make of a sequence. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/support.h"
+
+#include "app/dataset.h"
+#include "app/import.h"
+#include "base/mem.h"
+#include "compute/fastconv.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct err err;
+
+/* A table as `open` reads it. */
+static struct table *opened_as(const char *text, const char *types, const char *targets, enum status want)
+{
+    char *dir = support_tmpdir();
+    const char *path = support_path(dir, "t.csv");
+    struct import_opts o = { .header = -1, .types = types, .targets = targets };
+    struct table *t = NULL;
+
+    support_write(path, text, strlen(text));
+    err = (struct err){ 0 };
+    const enum status rc = import_file(path, &o, NULL, &t, &err);
+    ck_assert_msg(rc == want, "%d: %s", (int)rc, err.msg);
+    ck_assert((t != NULL) == (rc == ST_OK));
+    support_rmdir(dir);
+    return t;
+}
+
+static struct table *opened(const char *text)
+{
+    return opened_as(text, NULL, NULL, ST_OK);
+}
+
+static const struct sequences *seq(const struct table *t, const char *name)
+{
+    const size_t j = table_find(t, name);
+
+    ck_assert_uint_ne(j, SIZE_MAX);
+    ck_assert_int_eq(t->col[j].type, COL_SEQUENCE);
+    return t->col[j].seq;
+}
+
+/* ---- guesses ------------------------------------------------------------------------------------- */
+
+START_TEST(alphabets)
+{
+    static const struct { const char *csv; enum alphabet kind; const char *order; size_t least, most, unknown; }
+    good[] = {
+        { "sequence,y\nMKVLA,1\nMKV*AGG,2\nMWW,3\n", ALPHABET_PROTEIN, "ACDEFGHIKLMNPQRSTVWY", 3, 7, 1 },
+        { "sequence,y\nACGTACGTAA,1\nacgtnacgtaacgtaa,2\n", ALPHABET_DNA, "ACGT", 10, 16, 1 },
+        { "seq,y\nACGUUUGCA,1\nACGU,2\n", ALPHABET_RNA, "ACGU", 4, 9, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct table *t = opened(good[i].csv);
+        const struct sequences *s = seq(t, t->col[0].name);
+        size_t len;
+        ck_assert_int_eq(s->kind, good[i].kind);
+        ck_assert_str_eq(s->order, good[i].order);
+        ck_assert_uint_eq(s->shortest, good[i].least);
+        ck_assert_uint_eq(s->longest, good[i].most);
+        ck_assert_uint_eq(s->unknown_rows, good[i].unknown);
+        ck_assert(strstr(t->notes, "note[sequence]") != NULL);
+        ck_assert((strstr(t->notes, "note[letters]") != NULL) == (good[i].unknown > 0));
+        if (i == 1) /* capitals */
+            ck_assert_str_eq(sequence_at(s, 1, &len), "ACGTNACGTAACGTAA");
+        table_unref(t);
+    }
+}
+END_TEST
+
+START_TEST(guesses)
+{
+    /* long words of the letters of proteins are sequences whatever the name; short ones, words of other
+     * letters, sentences and names are not */
+    static const struct { const char *csv; bool is; } cases[] = {
+        { "x,y\nMKVLAAGIVGMKVLAAGIVGMKVLA,1\nMKVLAAGIVGMKVLAAGIVGMKVLC,2\nMKVLAAGIVGMKVLAAGIVGMKVLD,3\n", true },
+        { "x,y\nMKVLA,1\nMKVLC,2\nMKVLD,3\n", false },
+        { "sequence,y\nfirst one,1\nsecond one,2\nthird one,3\n", false },
+        { "sequence,y\n0x11,1\n0x12,2\n0x13,3\n", false },
+        { "sequence,y\n1,1\n2,2\n3,3\n", false },
+        { "x,y\nhttp://abcdefghijklmnopqrstu,1\nhttp://abcdefghijklmnopqrstv,2\nhttp://b,3\n", false },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct table *t = opened(cases[i].csv);
+        ck_assert_int_eq(t->col[0].type == COL_SEQUENCE, cases[i].is);
+        table_unref(t);
+    }
+    /* said: any letters, an alphabet of their own */
+    struct table *t = opened_as("w,y\nabba,1\nabc,2\nbcd,3\n", "w=sequence", NULL, ST_OK);
+    ck_assert_int_eq(seq(t, "w")->kind, ALPHABET_OTHER);
+    ck_assert_str_eq(seq(t, "w")->order, "abcd");
+    table_unref(t);
+    t = opened_as("sequence,y\nMKVLA,1\nMKVLC,2\n", "sequence=text", NULL, ST_OK);
+    ck_assert_int_eq(t->col[0].type, COL_TEXT);
+    table_unref(t);
+    opened_as("w,y\na b,1\nabc,2\n", "w=sequence", NULL, ST_FORMAT);
+    ck_assert(strstr(err.msg, "row 1") != NULL);
+}
+END_TEST
+
+START_TEST(roles)
+{
+    struct table *t = opened("id,sequence,count,target,split\n1,MKVLA,3,0.5,train\n2,MKVLC,4,1.5,test\n"
+                             "3,MKVLD,4,2.5,train\n4,MKVLE,4,3.5,train\n");
+    struct dataset *d = dataset_new(t, "d", NULL, &err);
+    size_t n;
+
+    ck_assert_ptr_nonnull(d);
+    static const enum col_role want[] = { ROLE_ID, ROLE_INPUT, ROLE_SKIP, ROLE_TARGET, ROLE_SKIP };
+    for (size_t j = 0; j < 5; j++)
+        ck_assert_int_eq(d->role[j], want[j]);
+    ck_assert(strstr(d->notes, "note[cols]") != NULL && strstr(d->notes, "'count'") != NULL);
+    /* another target does not let the first one in */
+    ck_assert_int_eq(dataset_set_role(d, "count", ROLE_TARGET, &n, &err), ST_OK);
+    ck_assert_int_eq(d->role[3], ROLE_SKIP);
+    ck_assert_int_eq(dataset_set_role(d, "sequence", ROLE_TARGET, &n, &err), ST_STATE);
+    /* there and back */
+    ck_assert_int_eq(dataset_set_type(d, "sequence", COL_TEXT, &n, &err), ST_OK);
+    ck_assert_int_eq(d->table->col[1].type, COL_TEXT);
+    ck_assert_int_eq(dataset_set_type(d, "sequence", COL_SEQUENCE, &n, &err), ST_OK);
+    ck_assert_uint_eq(seq(d->table, "sequence")->longest, 5);
+    ck_assert_int_eq(dataset_set_type(d, "count", COL_SEQUENCE, &n, &err), ST_STATE);
+    dataset_unref(d);
+    table_unref(t);
+}
+END_TEST
+
+/* ---- FASTA --------------------------------------------------------------------------------------- */
+
+static const char records[] = ">a first of all\r\nMKV\r\nLAA\r\n\r\n>b\nMK VL\n;comment\nC\n>c\n>d none\nMKWW";
+
+START_TEST(fasta)
+{
+    struct table *t = opened(records);
+    const struct sequences *s = seq(t, "sequence");
+    size_t len;
+
+    ck_assert_uint_eq(t->n, 4);
+    ck_assert_uint_eq(t->ncols, 3);
+    ck_assert_str_eq(t->col[0].text[0], "a");
+    ck_assert_str_eq(t->col[1].text[0], "first of all");
+    ck_assert_ptr_null(t->col[1].text[1]);
+    ck_assert_str_eq(sequence_at(s, 0, &len), "MKVLAA");
+    ck_assert_str_eq(sequence_at(s, 1, &len), "MKVLC");
+    ck_assert_str_eq(sequence_at(s, 2, &len), "");
+    ck_assert_str_eq(sequence_at(s, 3, &len), "MKWW");
+    ck_assert_uint_eq(t->col[2].missing, 1);
+    ck_assert(strstr(t->notes, "warning[empty]: 1 record is without a letter, first row 3 (c)") != NULL);
+    table_unref(t);
+    opened_as(">a\nMK\n>bad\nM\n7K\n", NULL, NULL, ST_FORMAT);
+    ck_assert(strstr(err.msg, "line 5") != NULL && strstr(err.msg, "'bad'") != NULL);
+}
+END_TEST
+
+START_TEST(fasta_with_targets)
+{
+    char *dir = support_tmpdir();
+    const char *csv = support_path(dir, "y.csv");
+    static const char table[] = "name,y,kind\nd,4,u\nnobody,9,u\na,1,v\nb,2,v\n";
+    static const char twice[] = "name,y\na,4\na,5\n", others[] = "name,y\nq,4\nr,5\n";
+
+    support_write(csv, table, sizeof table - 1);
+    struct table *t = opened_as(records, NULL, csv, ST_OK);
+    const size_t y = table_find(t, "y"), k = table_find(t, "kind");
+    ck_assert_uint_eq(t->ncols, 5);
+    ck_assert(t->col[y].v[0] == 1.0 && t->col[y].v[1] == 2.0 && isnan(t->col[y].v[2]) &&
+              t->col[y].v[3] == 4.0);
+    ck_assert_str_eq(column_word(&t->col[k], 3), "u");
+    ck_assert_ptr_null(column_word(&t->col[k], 2));
+    ck_assert(strstr(t->notes, "1 records have no row in the table, first 'c'") != NULL);
+    ck_assert(strstr(t->notes, "1 rows of the table have no record, first 'nobody'") != NULL);
+    table_unref(t);
+    support_write(csv, twice, sizeof twice - 1);
+    opened_as(records, NULL, csv, ST_FORMAT);
+    ck_assert(strstr(err.msg, "'a'") != NULL && strstr(err.msg, "twice") != NULL);
+    support_write(csv, others, sizeof others - 1);
+    opened_as(records, NULL, csv, ST_FORMAT);
+    opened_as("a,y\n1,2\n", NULL, csv, ST_USAGE);
+    support_rmdir(dir);
+}
+END_TEST
+
+/* ---- encodings ----------------------------------------------------------------------------------- */
+
+static const char five[] = "sequence,extra,y\nMKVLAM,1,1\nMRVLAMX,2,2\nMKVIA,3,3\nMKVLAC,4,5\nMR*LAM,5,4\n";
+
+static struct dataset *dataset_of(const char *csv, const char *kernel)
+{
+    struct table *t = opened(csv);
+    struct dataset *d = dataset_new(t, "d", NULL, &err);
+    struct kernel k;
+
+    ck_assert_int_eq(kernel_parse(kernel, &k, NULL, &err), ST_OK);
+    d->layer = k.layer;
+    table_unref(t);
+    return d;
+}
+
+/* Through the session's JSON and back: the same rows. */
+static void same_after_json(const struct encoding *e, const struct dataset *d, const struct encoded *x)
+{
+    char *json = encoding_to_json(e, &err);
+    struct encoding back;
+    struct encoded y;
+    double a[600], b[600];
+
+    ck_assert_msg(encoding_from_json(json, &back, &err) == ST_OK, "%s: %s", err.msg, json);
+    ck_assert_int_eq(encode(&back, d->table, NULL, 0, true, &y, &err), ST_OK);
+    ck_assert_uint_eq(y.base.d, x->base.d);
+    ck_assert_uint_eq(y.base.channels, x->base.channels);
+    ck_assert_int_eq(y.base.row, x->base.row);
+    ck_assert_uint_le(x->base.d, 600);
+    for (size_t i = 0; i < x->n; i++) {
+        ck_assert_int_eq(x->base.rows(&x->base, i, i + 1, a, &err), ST_OK);
+        ck_assert_int_eq(y.base.rows(&y.base, i, i + 1, b, &err), ST_OK);
+        ck_assert_int_eq(memcmp(a, b, x->base.d * sizeof *a), 0);
+    }
+    free(json);
+    encoded_free(&y);
+    encoding_free(&back);
+}
+
+START_TEST(letters_that_vary)
+{
+    struct dataset *d = dataset_of(five, "rbf");
+    const size_t rows[] = { 0, 1, 2, 3, 4 };
+    struct encoding e;
+    struct encoded x;
+    struct buf notes = { 0 };
+    /* positions 2 K R, 3 * V, 4 I L, 6 C M, 7 X; position 6 is empty in row 3, 7 in all but row 2 */
+    static const char *const want[] = { "2K", "2R", "3*", "3V", "4I", "4L", "6C", "6M", "7X" };
+    static const double values[5][9] = { { 1, 0, 0, 1, 0, 1, 0, 1, 0 }, { 0, 1, 0, 1, 0, 1, 0, 1, 1 },
+                                         { 1, 0, 0, 1, 1, 0, 0, 0, 0 }, { 1, 0, 0, 1, 0, 1, 1, 0, 0 },
+                                         { 0, 1, 1, 0, 0, 1, 0, 1, 0 } };
+
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, &notes, &err), ST_OK);
+    ck_assert_uint_eq(e.d, 9);
+    for (size_t j = 0; j < 9; j++) {
+        ck_assert_int_eq(e.col[j].kind, ENC_LETTER);
+        ck_assert_str_eq(e.col[j].level, want[j]);
+    }
+    ck_assert(strstr(buf_str(&notes), "5 of 7 positions") != NULL);
+    ck_assert(strstr(buf_str(&notes), "warning[lengths]: 4 of 5") != NULL);
+    ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 9; j++)
+            ck_assert(x.x[i * 9 + j] == values[i][j]);
+    same_after_json(&e, d, &x);
+    encoded_free(&x);
+    /* beside a number; and of new rows that were read as text */
+    size_t n;
+    encoding_free(&e);
+    ck_assert_int_eq(dataset_set_role(d, "extra", ROLE_INPUT, &n, &err), ST_OK);
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
+    ck_assert_uint_eq(e.d, 10);
+    struct table *t = opened_as("extra,sequence\n3,mrvlam\n3,M\n", "sequence=text", NULL, ST_OK);
+    ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
+    for (size_t j = 0; j < 8; j++)
+        ck_assert(x.x[j] == values[1][j] && x.x[10 + j] == 0.0);
+    ck_assert(x.x[9] == 0.0); /* 3 is the mean */
+    encoded_free(&x);
+    table_unref(t);
+    encoding_free(&e);
+    buf_free(&notes);
+    dataset_unref(d);
+}
+END_TEST
+
+START_TEST(rows_of_symbols)
+{
+    struct dataset *d = dataset_of(five, "conv(rbf,width=3)");
+    const size_t rows[] = { 0, 1, 2, 3, 4 };
+    struct encoding e;
+    struct encoded x;
+    double row[16];
+    size_t n;
+
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
+    ck_assert_uint_eq(e.d, 8);
+    ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
+    ck_assert_int_eq(x.base.row, ROW_SYMBOLS);
+    ck_assert_uint_eq(x.base.channels, 21);
+    ck_assert_ptr_null(x.x); /* made anew */
+    ck_assert_int_eq(x.base.rows(&x.base, 1, 2, row, &err), ST_OK);
+    static const double want[] = { 7, 10, 14, 17, 9, 0, 10, 20 }; /* MRVLAMX in ACDEFGHIKLMNPQRSTVWY */
+    for (size_t j = 0; j < 8; j++)
+        ck_assert(row[j] == want[j]);
+    same_after_json(&e, d, &x);
+    encoded_free(&x);
+    /* longer than any of training: the rows are wider */
+    struct table *t = opened("sequence\nMKVLAMKVLAMKV\nMKVL\n");
+    ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
+    ck_assert_uint_eq(x.base.d, 14);
+    encoded_free(&x);
+    table_unref(t);
+    /* shorter than a window: told with its row, or left out */
+    t = opened("sequence\nMKVLAMKVLAMKV\nMK\n");
+    ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_STATE);
+    ck_assert(strstr(err.msg, "row 2") != NULL && strstr(err.msg, "2 letters, a window 3") != NULL);
+    e.missing = MISSING_DROP;
+    ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
+    ck_assert_uint_eq(x.n, 1);
+    ck_assert_uint_eq(x.dropped, 1);
+    encoded_free(&x);
+    table_unref(t);
+    encoding_free(&e);
+    /* in training too; beside other inputs windows are refused */
+    d->layer.width = 6;
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
+    d->missing = MISSING_DROP;
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
+    encoding_free(&e);
+    ck_assert_int_eq(dataset_set_role(d, "extra", ROLE_INPUT, &n, &err), ST_OK);
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
+    ck_assert(strstr(err.msg, "'extra'") != NULL);
+    ck_assert_int_eq(dataset_set_role(d, "extra", ROLE_SKIP, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "sequence", COL_TEXT, &n, &err), ST_OK);
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
+    ck_assert_str_eq(err.name, "sequence");
+    dataset_unref(d);
+}
+END_TEST
+
+START_TEST(values_of_filters)
+{
+    struct dataset *d = dataset_of(five, "fastconv(rbf,width=3,filters=40)");
+    const size_t rows[] = { 0, 1, 2, 3, 4 };
+    struct encoding e;
+    struct encoded x;
+    size_t n;
+
+    ck_assert_int_eq(dataset_set_role(d, "extra", ROLE_INPUT, &n, &err), ST_OK);
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
+    ck_assert_uint_eq(e.d, 41);
+    ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
+    /* standardised values of the layer itself */
+    struct fastconv *f = fastconv_new(&e.seq.layer, e.seq.seed, &err);
+    static const double row1[] = { 6, 10, 8, 17, 9, 0, 10 };
+    double phi[40], sum = 0.0, square = 0.0;
+    ck_assert_int_eq(fastconv_row(f, row1, phi, &err), ST_OK);
+    for (size_t j = 0; j < 40; j++) {
+        const struct enc_col *c = &e.col[j];
+        ck_assert(c->constant ? x.x[j] == 0.0 : fabs(x.x[j] * c->sd + c->mean - phi[j]) < 1e-12);
+        for (size_t i = 0; i < 5; i++) {
+            sum += x.x[i * 41 + j];
+            square += c->constant ? 1.0 : x.x[i * 41 + j] * x.x[i * 41 + j];
+        }
+    }
+    ck_assert_double_le(fabs(sum), 1e-10);
+    ck_assert_double_le(fabs(square / 200.0 - 0.0), 1.0 + 1e-10);
+    same_after_json(&e, d, &x);
+    fastconv_free(f);
+    encoded_free(&x);
+    encoding_free(&e);
+    dataset_unref(d);
+}
+END_TEST
+
+/* What a session might hold is not believed. */
+START_TEST(damaged_encodings)
+{
+    static const char *const bad[] = {
+        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\"},\"columns\":[]}",
+        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\",\"alphabet\":\"ACGT\",\"layer\":\"conv\",\"width\":3,"
+        "\"filters\":0,\"channels\":9,\"positions\":5,\"seed\":0,\"inputs\":6},\"columns\":[]}",
+        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\",\"alphabet\":\"ACGT\",\"layer\":\"fastconv\",\"width\":3,"
+        "\"filters\":2,\"channels\":4,\"positions\":5,\"seed\":0,\"inputs\":0},\"columns\":[]}",
+        "{\"target\":\"y\",\"ysd\":1,\"columns\":[{\"column\":\"s\",\"kind\":\"letter\",\"level\":\"V\",\"mean\":0,\"sd\":1,"
+        "\"fill\":0,\"limit\":0,\"constant\":false}]}",
+        "{\"target\":\"y\",\"ysd\":1,\"columns\":[{\"column\":\"s\",\"kind\":\"filter\",\"mean\":0,\"sd\":1,\"fill\":0,"
+        "\"limit\":0,\"constant\":false}]}",
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct encoding e;
+        ck_assert_int_eq(encoding_from_json(bad[i], &e, &err), ST_FORMAT);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sequence");
+    TCase *t = tcase_create("sequence");
+
+    tcase_add_test(t, alphabets);
+    tcase_add_test(t, guesses);
+    tcase_add_test(t, roles);
+    tcase_add_test(t, fasta);
+    tcase_add_test(t, fasta_with_targets);
+    tcase_add_test(t, letters_that_vary);
+    tcase_add_test(t, rows_of_symbols);
+    tcase_add_test(t, values_of_filters);
+    tcase_add_test(t, damaged_encodings);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
