@@ -293,7 +293,7 @@ START_TEST(big_features_within_bounds)
             ck_assert_double_le(sqrt(v2), bound[_i].var);
             struct featmap *map;
             struct fop *f;
-            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, NULL, o.precision, false,
+            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, NULL, o.precision, STORE_AUTO,
                                         backend_cpu(), pool,
                                         &map, &f, NULL), ST_OK);
             ck_assert_int_eq(nmll_features(f, b.y, m->hp, 1, 1.0, 0.1, &nmll, NULL, NULL, NULL,
@@ -736,7 +736,7 @@ START_TEST(scale_follows_the_features)
     struct model *b = fit(&p->src.base, p->y, &o, NULL, &info);
 
     ck_assert(kept.scale == 1.0 && a->amplitude == 3.0 && a->noise == o.noise);
-    ck_assert_int_eq(model_open(b, 256, &p->src.base, NULL, o.precision, false, backend_cpu(), NULL,
+    ck_assert_int_eq(model_open(b, 256, &p->src.base, NULL, o.precision, STORE_AUTO, backend_cpu(), NULL,
                                 &map, &f, NULL), ST_OK);
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, 256, NULL), ST_OK);
     ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
@@ -882,6 +882,109 @@ START_TEST(plan_follows_sizes)
 }
 END_TEST
 
+/* By itself float16 is taken where float32 does not fit and it does, and only where it may be. */
+START_TEST(float16_by_memory)
+{
+    struct fit_opts o = options("rbf", "pcg", 16384);
+    enum plan plan;
+    size_t half, whole, anew, bytes;
+    char note[256];
+    struct err err;
+
+    o.rank = 32;
+    o.mem_limit = (size_t)64 << 30;
+    o.store = STORE_FLOAT16;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &half, note, NULL), ST_OK);
+    ck_assert_int_eq(plan, PLAN_STORE);
+    ck_assert(strstr(note, "stores the features in float16 (") == note);
+    o.store = STORE_FLOAT32;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &whole, note, NULL), ST_OK);
+    ck_assert_ptr_nonnull(strstr(note, "in float16 ("));
+    ck_assert_uint_eq(whole - half, (size_t)2 * 100000 * 16384);
+    o.store = STORE_AUTO;
+    o.plan = PLAN_REGENERATE;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &anew, note, NULL), ST_OK);
+    o.plan = PLAN_AUTO;
+    o.mem_limit = whole;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    ck_assert(plan == PLAN_STORE && bytes == whole);
+    o.mem_limit = whole - 1;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    if (strcmp(cpu_level(), "portable") != 0) /* where making them anew is no faster */
+        ck_assert(plan == PLAN_STORE && bytes == half);
+    o.mem_limit = half - 1;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    ck_assert(plan == PLAN_REGENERATE && bytes == anew);
+    o.mem_limit = whole - 1;
+    o.precision = PREC_DOUBLE; /* never rounded, */
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    ck_assert_int_ne(plan, PLAN_STORE);
+    o.precision = PREC_FLOAT;
+    o.solver = "lbfgs"; /* not with solvers that would not notice, */
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    ck_assert_int_ne(plan, PLAN_STORE);
+    o.store = STORE_FLOAT16;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, &err), ST_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.msg, "pcg"));
+    o.solver = "pcg";
+    ck_assert_int_eq(kernel_parse("rbf + linear", &o.kernel, o.hp, NULL), ST_OK);
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, &err), ST_UNSUPPORTED);
+    o.store = STORE_AUTO; /* and not where features have no bound */
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    ck_assert_int_ne(plan, PLAN_STORE);
+    ck_assert_ptr_null(strstr(note, "float16"));
+    o.store = STORE_FLOAT32;
+    o.plan = PLAN_REGENERATE;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, &err), ST_USAGE);
+}
+END_TEST
+
+/* A fit with rounded features is the fit without, to what rtol allows; where they are too coarse it goes
+ * on without them, and says so. */
+START_TEST(float16_fits)
+{
+    struct prob *p = prob_make();
+
+    for (int hard = 0; hard < 2; hard++) {
+        struct fit_opts o = options("rbf", "pcg", 512);
+        struct model *m[2];
+        struct fit_info info[2];
+        double *mean[2];
+        o.rank = 64;
+        o.rtol = 1e-6;
+        o.maxit = 2000;
+        o.keep_scale = true;
+        o.variance = VAR_NONE;
+        if (hard)
+            o.noise = 1e-4 * o.amplitude;
+        for (int half = 0; half < 2; half++) {
+            o.store = half ? STORE_FLOAT16 : STORE_FLOAT32;
+            mean[half] = malloc(p->src.base.n * sizeof *mean[half]);
+            ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m[half],
+                                       &info[half], NULL, NULL), ST_OK);
+            ck_assert_int_eq(info[half].half, half);
+            ck_assert_str_eq(info[half].plan, "store");
+            ck_assert_int_eq(model_predict(m[half], &p->src.base, mean[half], NULL, backend_cpu(),
+                                           NULL, NULL, NULL), ST_OK);
+        }
+        if (!hard) {
+            ck_assert_int_eq(info[1].why, OUT_RTOL);
+            ck_assert_double_le(info[1].true_residual, 1e-6);
+            ck_assert_str_eq(info[1].warning, "");
+        } else { /* noise of a ten thousandth: both at the limit of single precision */
+            ck_assert_double_le(info[1].true_residual, 10.0 * info[0].true_residual);
+        }
+        for (size_t i = 0; !hard && i < p->src.base.n; i++)
+            ck_assert_double_eq_tol(mean[0][i], mean[1][i], 1e-3);
+        for (int half = 0; half < 2; half++) {
+            model_unref(m[half]);
+            free(mean[half]);
+        }
+    }
+    free(p);
+}
+END_TEST
+
 START_TEST(allocation_failures_are_errors)
 {
     struct prob *p = prob_make();
@@ -1020,6 +1123,8 @@ int main(void)
     tcase_add_test(t, stopped_fit_keeps_its_iterate);
     tcase_add_test(t, refusals);
     tcase_add_test(t, plan_follows_sizes);
+    tcase_add_test(t, float16_by_memory);
+    tcase_add_test(t, float16_fits);
     tcase_add_test(t, allocation_failures_are_errors);
     tcase_add_loop_test(t, weights_are_repetitions, 0, 5);
     tcase_add_test(t, weights_must_be_positive);

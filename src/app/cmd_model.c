@@ -220,6 +220,7 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
                                struct fit_opts *o, struct err *err)
 {
     static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
+    static const char *const stores[] = { "auto", "float32", "float16" };
     const char *name = args_text(a, "solver");
     const bool is_auto = !strcmp(name, "auto");
 
@@ -246,6 +247,9 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     for (int i = 0; i < 4; i++)
         if (!strcmp(args_text(a, "plan"), plans[i]))
             o->plan = (enum plan)i;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(args_text(a, "store"), stores[i]))
+            o->store = (enum storing)i;
     return ST_OK;
 }
 
@@ -311,7 +315,7 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
     static const char *const fixed[] = { "data", "kernel", "features", "seed", "from", "rescale",
-                                         "precond", "rank", "plan" };
+                                         "precond", "rank", "plan", "store" };
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
@@ -519,6 +523,7 @@ const struct command cmd_model_rows[] = {
         { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver= may change" },
         { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "after a tuning: amplitude and noise move to their best at these features" },
         { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
+        { "store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL, "how plan=store keeps features; auto: float16 where only that fits --mem" },
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_fit,
       "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit l=0.5 noise=0.1." },

@@ -702,6 +702,7 @@ static void fit_json(struct rec *rec, const struct run *r)
         rec_null(rec, "rank");
     rec_str(rec, "preconditioner", cg && i->precond[0] ? i->precond : NULL);
     rec_str(rec, "plan", i->plan[0] ? i->plan : NULL);
+    rec_str(rec, "store", i->half ? "float16" : !strcmp(i->plan, "store") ? r->fit.precision == PREC_DOUBLE ? "float64" : "float32" : NULL);
     rec_str(rec, "outcome", outcome_name(i->why));
     if (cg)
         rec_int(rec, "iterations", (int64_t)i->iterations);

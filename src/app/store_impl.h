@@ -104,7 +104,7 @@ char *sdb_about(struct sdb *, size_t *runs);
 extern const char *const store_roles[], *const store_types[], *const store_missing[],
     *const store_yscales[], *const store_xscales[], *const store_kinds[], *const store_states[],
     *const store_outcomes[], *const store_tune_outcomes[], *const store_precisions[],
-    *const store_plans[], *const store_variances[], *const store_parts[], *const store_models[];
+    *const store_plans[], *const store_stores[], *const store_variances[], *const store_parts[], *const store_models[];
 extern const int store_outcome_values[];
 
 /* The line that made a dataset's table, from the script so far; NULL: none is known. */

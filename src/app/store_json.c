@@ -25,6 +25,7 @@ const int store_outcome_values[] = { OUT_RUNNING, OUT_RTOL,      OUT_DIRECT,
                                      OUT_MAXIT,   OUT_CANCELLED, OUT_BREAKDOWN };
 const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", NULL };
 const char *const store_precisions[] = { "float", "double", NULL };
+const char *const store_stores[] = { "auto", "float32", "float16", NULL };
 const char *const store_plans[] = { "auto", "store", "regenerate", "direct", NULL };
 const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
 const char *const store_parts[] = { "train", "valid", "test", NULL };
@@ -351,6 +352,7 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     str(b, "variance", store_variances[o->variance]);
     count(b, "variance_count", o->variance_count);
     str(b, "plan", store_plans[o->plan]);
+    str(b, "store", store_stores[o->store]);
     str(b, "precision", store_precisions[o->precision]);
     count(b, "mem_limit", o->mem_limit);
     count(b, "seed", o->seed);
@@ -367,6 +369,7 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     str(b, "solver", f->solver);
     str(b, "precond", f->precond);
     str(b, "plan", f->plan);
+    flag(b, "half", f->half);
     str(b, "why", outcome_word(f->why));
     count(b, "features", f->features);
     count(b, "rank", f->rank);

@@ -675,6 +675,8 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->variance = (enum variance_mode)jdoc_word(j, store_variances, "$.fit.variance");
     o->variance_count = size_at(j, "$.fit.variance_count");
     o->plan = (enum plan)jdoc_word(j, store_plans, "$.fit.plan");
+    o->store = jdoc_has(j, "$.fit.store") ? (enum storing)jdoc_word(j, store_stores, "$.fit.store")
+                                          : STORE_AUTO; /* older sessions know of none */
     o->precision = (enum precision)jdoc_word(j, store_precisions, "$.fit.precision");
     o->mem_limit = (size_t)jdoc_u64(j, "$.fit.mem_limit");
     o->seed = jdoc_u64(j, "$.fit.seed");
@@ -685,6 +687,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     jdoc_strn(j, f->solver, sizeof f->solver, "$.info.solver");
     jdoc_strn(j, f->precond, sizeof f->precond, "$.info.precond");
     jdoc_strn(j, f->plan, sizeof f->plan, "$.info.plan");
+    f->half = jdoc_has(j, "$.info.half") && jdoc_bool(j, "$.info.half");
     f->why = read_outcome(j, "$.info.why");
     f->features = size_at(j, "$.info.features");
     f->rank = size_at(j, "$.info.rank");

@@ -19,6 +19,8 @@
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
+/* How features are kept under PLAN_STORE. */
+enum storing { STORE_AUTO, STORE_FLOAT32, STORE_FLOAT16 };
 enum plan { PLAN_AUTO, PLAN_STORE, PLAN_REGENERATE, PLAN_DIRECT };
 
 struct fop_opts {

@@ -77,12 +77,12 @@ static bool same_inputs(const struct model *m, const struct source *src)
 /* ---- the factor ---- */
 
 enum status model_open(const struct model *m, size_t columns, const struct source *src,
-                       const double *row_scale, enum precision precision, bool store,
+                       const double *row_scale, enum precision precision, enum storing store,
                        const struct backend_ops *be, struct pool *pool, struct featmap **map,
                        struct fop **f, struct err *err)
 {
-    struct fop_opts fo = { .pool = pool, .precision = precision, .store = store,
-                           .row_scale = row_scale };
+    struct fop_opts fo = { .pool = pool, .precision = precision, .store = store != STORE_AUTO,
+                           .half = store == STORE_FLOAT16, .row_scale = row_scale };
 
     *f = NULL;
     *map = featmap_new(&m->kernel, src->d, columns, m->seed, err);
@@ -257,7 +257,8 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
     if (!same_inputs(m, train))
         return err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, train->d);
     const double *rs = train->row_scale;
-    enum status rc = model_open(m, Mv, train, rs, m->precision, false, be, pool, &map, &f, err);
+    enum status rc = model_open(m, Mv, train, rs, m->precision, STORE_AUTO, be, pool, &map, &f,
+                                err);
     if (rc == ST_OK)
         rc = model_factor(f, 1, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
     if (rc == ST_OK && jitter > 0.0 && m->precision == PREC_FLOAT) { /* more digits first */
@@ -265,7 +266,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
         featmap_free(map);
         free(L);
         L = NULL;
-        rc = model_open(m, Mv, train, rs, PREC_DOUBLE, false, be, pool, &map, &f, err);
+        rc = model_open(m, Mv, train, rs, PREC_DOUBLE, STORE_AUTO, be, pool, &map, &f, err);
         if (rc == ST_OK)
             rc = model_factor(f, 1, NULL, noise_ratio(m), &L, NULL, NULL, &jitter, ctl, err);
     }
@@ -409,15 +410,15 @@ static enum status predict_features(struct predict *p, const struct backend_ops 
     const struct model *m = p->m;
     struct featmap *map = NULL;
     struct fop *f = NULL;
-    enum status rc = model_open(m, m->M, p->src, NULL, m->precision, false, be, pool, &map, &f,
-                                err);
+    enum status rc = model_open(m, m->M, p->src, NULL, m->precision, STORE_AUTO, be, pool, &map,
+                                &f, err);
 
     if (rc == ST_OK)
         rc = fop_zp(f, m->t, m->w, p->mean, p->ctl, err);
     if (rc == ST_OK && p->varf != NULL && m->Mv != m->M) {
         fop_free(f);
         featmap_free(map);
-        rc = model_open(m, m->Mv, p->src, NULL, m->precision, false, be, pool, &map, &f, err);
+        rc = model_open(m, m->Mv, p->src, NULL, m->precision, STORE_AUTO, be, pool, &map, &f, err);
     }
     if (rc == ST_OK && p->varf != NULL) {
         p->f = f;

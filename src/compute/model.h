@@ -21,7 +21,7 @@ struct fit_opts {
     size_t features, rank;   /* rank 0: chosen by the rule, reported */
     double rtol; size_t maxit;
     enum variance_mode variance; size_t variance_count;
-    enum plan plan; enum precision precision;
+    enum plan plan; enum storing store; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
@@ -54,6 +54,7 @@ struct rank_guess {
 /* Plain, storable description and numbers of a fit. */
 struct fit_info {
     char solver[16], precond[16], plan[16];
+    bool half;                   /* plan store, in float16 */
     enum outcome why;
     size_t features, rank, iterations, variance_features, rows, inputs;
     double residual, true_residual, ratio, effective_dimension; /* residuals: of the worst target */

@@ -303,8 +303,8 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
     enum status rc = ST_OK;
 
     if (*f == NULL)
-        rc = model_open(m, M, ft->src, ft->src->row_scale, m->precision, false, ft->be, ft->pool,
-                        map, f, err);
+        rc = model_open(m, M, ft->src, ft->src->row_scale, m->precision, STORE_AUTO, ft->be,
+                        ft->pool, map, f, err);
     if (rc == ST_OK)
         rc = model_factor(*f, ft->t, ft->y, ft->ratio, L, b, diag, jitter, ctl, err);
     if (rc != ST_OK || !(*jitter > 0.0) || m->precision == PREC_DOUBLE)
@@ -315,8 +315,8 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
     featmap_free(*map);
     *f = NULL;
     *map = NULL;
-    rc = model_open(m, M, ft->src, ft->src->row_scale, PREC_DOUBLE, false, ft->be, ft->pool, map, f,
-                    err);
+    rc = model_open(m, M, ft->src, ft->src->row_scale, PREC_DOUBLE, STORE_AUTO, ft->be, ft->pool, map,
+                    f, err);
     return rc == ST_OK ? model_factor(*f, ft->t, ft->y, ft->ratio, L, b, diag, jitter, ctl, err) : rc;
 }
 
@@ -482,9 +482,49 @@ static void gather(struct fit *ft, struct solve_info *each)
     info->iterations = ft->trace->iterations;
 }
 
+/* The solve itself.  Where rounded features do not let it get there (their rounding outweighs the
+ * noise), it goes on from its last iterate with features made anew. */
+static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, struct solve_opts *so,
+                             struct solve_info *each, struct err *err)
+{
+    double *w = ft->m->w, *start = NULL, passes = 0.0;
+    size_t before = 0;
+    bool stuck = false;
+    enum status rc = solver->solve(ft->f, ft->ratio, ft->t, ft->b, w, so, ft->ctl, each, err);
+
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        stuck = stuck || each[j].float_limit || each[j].why == OUT_BREAKDOWN;
+        before = each[j].iterations > before ? each[j].iterations : before;
+        passes = fmax(passes, each[j].passes);
+    }
+    if (rc != ST_OK || !stuck || !fop_half(ft->f) || (so->maxit && before >= so->maxit))
+        return rc;
+    start = mem_calloc(ft->t, ft->m->M * sizeof *start, "the weights", err);
+    if (start == NULL)
+        return ST_NOMEM;
+    memcpy(start, w, ft->t * ft->m->M * sizeof *start);
+    fop_unhalve(ft->f);
+    so->x0 = start;
+    so->maxit = so->maxit ? so->maxit - before : 0;
+    for (size_t j = 0; j < ft->t; j++)
+        solve_info_free(&each[j]);
+    rc = solver->solve(ft->f, ft->ratio, ft->t, ft->b, w, so, ft->ctl, each, err);
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        each[j].iterations += before;
+        each[j].passes += passes;
+    }
+    free(start);
+    stuck = false;
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
+        stuck = stuck || each[j].float_limit;
+    if (!stuck) /* else float32 was no better */
+        warn(ft->info, "float16", "features in float16 are too coarse for this little noise: after %zu "
+                 "iterations they were made anew (store=float32, plan=regenerate)", before);
+    return rc;
+}
+
 static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
 {
-    struct model *m = ft->m;
     struct fit_info *info = ft->info;
     struct precond *pre = NULL;
     struct phase_ctl phase;
@@ -511,7 +551,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     t = now();
     so.pre = pre;
     if (rc == ST_OK)
-        rc = solver->solve(ft->f, ft->ratio, ft->t, ft->b, m->w, &so, ft->ctl, each, err);
+        rc = fit_solve(ft, solver, &so, each, err);
     info->seconds.solve = now() - t;
     if (pre != NULL && precond_eigenvalues(pre) != NULL)
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
@@ -591,7 +631,9 @@ static enum status fit_features(struct fit *ft, struct err *err)
         return ST_NOT_FOUND;
     snprintf(ft->info->solver, sizeof ft->info->solver, "%s", direct ? "direct" : solver->name);
     enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->src->row_scale, ft->m->precision,
-                                ft->plan.plan == PLAN_STORE, ft->be, ft->pool, &ft->map, &ft->f,
+                                ft->plan.plan != PLAN_STORE ? STORE_AUTO
+                                : ft->plan.half ? STORE_FLOAT16
+                                                : STORE_FLOAT32, ft->be, ft->pool, &ft->map, &ft->f,
                                 err);
     if (rc == ST_OK)
         rc = direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
@@ -613,6 +655,7 @@ static void describe(struct fit *ft)
     info->inputs = ft->src->d;
     info->features = ft->plan.exact ? 0 : ft->o->features;
     info->targets = ft->t;
+    info->half = ft->plan.half;
     for (size_t j = 0; j < ft->t; j++)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
     info->ratio = info->effective_dimension = NAN;

@@ -16,12 +16,14 @@ enum {
 struct fit_plan {
     enum plan plan;
     bool exact;
+    bool half;              /* plan STORE, in float16 */
     bool formed;            /* plan DIRECT with a solver that iterates: on Z'Z, formed once */
     size_t rank;            /* of the preconditioner at the start */
     size_t Mv;              /* features for the variance; 0: none */
     double bytes;           /* at the peak */
-    double bytes_store, bytes_regenerate, bytes_formed, bytes_direct;
-    double seconds_store, seconds_regenerate, seconds_formed, seconds_direct; /* of one core */
+    double bytes_store, bytes_half, bytes_regenerate, bytes_formed, bytes_direct;
+    /* Of one core. */
+    double seconds_store, seconds_half, seconds_regenerate, seconds_formed, seconds_direct;
 };
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t threads,
                             struct fit_plan *, char note[256], struct err *);
@@ -88,9 +90,9 @@ enum status model_effdim(struct pool *, size_t M, const double *L, double ratio,
 enum status model_effdim_half(struct pool *, size_t M, const double *L, double ratio,
                               double *effdim, const struct ctl *, struct err *);
 /* Draws the model's map at Mv columns over a source and opens it; row_scale: of the source where it
- * trains, NULL where it predicts. */
+ * trains, NULL where it predicts; features are kept as said, STORE_AUTO: not at all. */
 enum status model_open(const struct model *, size_t Mv, const struct source *,
-                       const double *row_scale, enum precision, bool store,
+                       const double *row_scale, enum precision, enum storing,
                        const struct backend_ops *, struct pool *, struct featmap **,
                        struct fop **, struct err *);
 /* An exact factor of S K1 S + ratio I, or t weights against it (NULL: not there), into those of

@@ -20,15 +20,17 @@ enum {
     ITERATIONS_PLAIN = 500,   /* and of one without */
 };
 
-/* Seconds of one core for an entry of Z: made anew with its products, read again with them; and
+/* Seconds of one core for an entry of Z: made anew with its products, read again with them, from
+ * float16 too; and
  * floating point operations a second of the Gram (n M^2 of them), of sketches, and in float64. */
-struct rates { const char *level; double made, stored, gram, sketch, dbl; };
+struct rates { const char *level; double made, stored, half, gram, sketch, dbl; };
 static const struct rates rates[] = {
-    { "amx", 0.33e-9, 0.25e-9, 270e9, 95e9, 50e9 },
-    { "avx512", 0.33e-9, 0.25e-9, 90e9, 95e9, 50e9 },
-    { "avx2", 0.6e-9, 0.3e-9, 90e9, 95e9, 50e9 },
-    { "portable", 1.6e-9, 0.5e-9, 90e9, 95e9, 50e9 },
+    { "amx", 0.33e-9, 0.25e-9, 0.2e-9, 270e9, 95e9, 50e9 },
+    { "avx512", 0.33e-9, 0.25e-9, 0.2e-9, 90e9, 95e9, 50e9 },
+    { "avx2", 0.6e-9, 0.3e-9, 0.27e-9, 90e9, 95e9, 50e9 },
+    { "portable", 1.6e-9, 0.5e-9, 2e-9, 90e9, 95e9, 50e9 },
 };
+static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
 static struct rates rates_now(const struct fit_opts *o)
@@ -120,11 +122,12 @@ static double solve_seconds(double n, const struct fit_opts *o, double rank)
     return pre + product_seconds(n, Mv, o) + factor_seconds(Mv);
 }
 
-static double passes_seconds(double n, const struct fit_opts *o, double rank, bool store)
+/* entry: seconds for one of Z. */
+static double passes_seconds(double n, const struct fit_opts *o, double rank, double entry)
 {
     const struct rates r = rates_now(o);
     const double M = (double)o->features, sketch = preconditioned(o) ? 2.0 * 4.0 * M * rank : 0.0;
-    return n * sketch / r.sketch + iterations(o) * n * M * (store ? r.stored : r.made) +
+    return n * sketch / r.sketch + iterations(o) * n * M * entry +
            solve_seconds(n, o, rank);
 }
 
@@ -149,11 +152,21 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
 
     p->bytes_regenerate = rows + (sketch > var ? sketch : var);
     p->bytes_store = p->bytes_regenerate + z;
+    p->bytes_half = p->bytes_regenerate + n * M * 2.0;
     p->bytes_direct = rows + 8.0 * M * M + panel + direct_var;
     p->bytes_formed = rows + (double)gram_bytes(o->features, 1) +
                       (8.0 * M * r * 5.0 > panel ? 8.0 * M * r * 5.0 : panel);
     if (p->bytes_formed < rows + var)
         p->bytes_formed = rows + var;
+}
+
+static double bytes_of(const struct fit_plan *p)
+{
+    return p->formed                    ? p->bytes_formed
+           : p->plan == PLAN_DIRECT     ? p->bytes_direct
+           : p->plan == PLAN_REGENERATE ? p->bytes_regenerate
+           : p->half                    ? p->bytes_half
+                                        : p->bytes_store;
 }
 
 void model_plan_costs(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
@@ -169,20 +182,55 @@ void model_plan_costs(size_t n, size_t d, const struct fit_opts *o, const struct
                               : sketches * 4.0 * N * M * r / rate.sketch;
         *build += ((4.0 * sketches + 7.0) * M * r * r + 12.0 * r * r * r) / rate.dbl;
     }
-    *iteration = 16.0 * M * r / stream + (plan->formed ? 4.0 * M * M / stream
-                                          : N * M * (plan->plan == PLAN_STORE ? rate.stored
-                                                                              : rate.made));
+    const double entry = plan->half                 ? rate.half * half_more
+                         : plan->plan == PLAN_STORE ? rate.stored
+                                                    : rate.made;
+    *iteration = 16.0 * M * r / stream + (plan->formed ? 4.0 * M * M / stream : N * M * entry);
     p.rank = rank;
     plan_bytes(N, (double)d, o, &p);
-    *bytes = p.formed                    ? p.bytes_formed
-             : p.plan == PLAN_STORE      ? p.bytes_store
-             : p.plan == PLAN_REGENERATE ? p.bytes_regenerate
-                                         : p.bytes_direct;
+    *bytes = bytes_of(&p);
 }
 
 static bool wants(const struct fit_opts *o, const char *name)
 {
     return o->solver != NULL && strcmp(o->solver, name) == 0;
+}
+
+/* Why features may not be rounded to float16; NULL: they may. */
+static const char *unrounded(const struct fit_opts *o)
+{
+    const bool solver = o->solver && !wants(o, "auto");
+
+    if (o->precision != PREC_FLOAT)
+        return "it is of precision=float";
+    if (!(kernel_half_error(&o->kernel) < 1.0))
+        return "only sums of stationary kernels have features that it can hold to a known error";
+    if (solver && !(solver_find(o->solver, NULL) && solver_find(o->solver, NULL)->corrects))
+        return "only pcg and cg correct its rounding";
+    return NULL;
+}
+
+/* A way of storing that was asked for is a plan, too. */
+static enum status check_store(const struct fit_opts *o, struct err *err)
+{
+    const char *why = o->store == STORE_FLOAT16 ? unrounded(o) : NULL;
+
+    if (why == NULL && (o->store == STORE_AUTO || o->plan == PLAN_AUTO || o->plan == PLAN_STORE))
+        return ST_OK;
+    if (why)
+        err_set(err, ST_UNSUPPORTED, "store=float16: %s", why);
+    else
+        err_set(err, ST_USAGE, "store= is how plan=store keeps features: no other plan does");
+    err_hint(err, why ? "fit plan=store store=float32" : "fit plan=store store=float16");
+    return why ? ST_UNSUPPORTED : ST_USAGE;
+}
+
+/* Features in float32 where they fit, in float16 where only those do. */
+static bool in_half(const struct fit_opts *o, double budget, const struct fit_plan *p)
+{
+    if (o->store != STORE_AUTO)
+        return o->store == STORE_FLOAT16;
+    return p->bytes_store > budget && p->bytes_half <= budget && unrounded(o) == NULL;
 }
 
 static enum status choose(size_t n, const struct fit_opts *o, double budget, struct fit_plan *p,
@@ -196,17 +244,24 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
     p->seconds_direct = direct_seconds((double)n, o);
     p->seconds_formed = formed_seconds((double)n, o, rank);
-    p->seconds_store = passes_seconds((double)n, o, rank, true);
-    p->seconds_regenerate = passes_seconds((double)n, o, rank, false);
-    if (o->plan != PLAN_AUTO) {
+    p->seconds_store = passes_seconds((double)n, o, rank, rates_now(o).stored);
+    p->seconds_half = passes_seconds((double)n, o, rank, half_more * rates_now(o).half);
+    p->seconds_regenerate = passes_seconds((double)n, o, rank, rates_now(o).made);
+    const enum status rc = check_store(o, err);
+    if (rc != ST_OK)
+        return rc;
+    const bool half = in_half(o, budget, p);
+    if (o->store != STORE_AUTO) {
+        p->plan = PLAN_STORE;
+    } else if (o->plan != PLAN_AUTO) {
         p->plan = o->plan;
     } else if (wants(o, "direct")) {
         p->plan = PLAN_DIRECT;
     } else {
-        p->plan = p->bytes_store <= budget && p->seconds_store <= p->seconds_regenerate
-                      ? PLAN_STORE
-                      : PLAN_REGENERATE;
-        const double passes = p->plan == PLAN_STORE ? p->seconds_store : p->seconds_regenerate;
+        const double store = half ? p->seconds_half : p->seconds_store;
+        const bool fits = half || p->bytes_store <= budget;
+        p->plan = fits && store <= p->seconds_regenerate ? PLAN_STORE : PLAN_REGENERATE;
+        const double passes = p->plan == PLAN_STORE ? store : p->seconds_regenerate;
         if (free_choice && p->bytes_direct <= budget &&
             (o->features <= DIRECT_ALWAYS || p->seconds_direct <= passes))
             p->plan = PLAN_DIRECT;
@@ -215,6 +270,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
     }
     if (formed)
         p->plan = PLAN_DIRECT;
+    p->half = half && p->plan == PLAN_STORE;
     p->formed = p->plan == PLAN_DIRECT && (formed || !free_choice) && !wants(o, "direct");
     return ST_OK;
 }
@@ -227,7 +283,8 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
 {
     const struct way ways[] = {
         { "stores the features", "storing the features", p->bytes_store, p->seconds_store,
-          p->plan == PLAN_STORE },
+          p->plan == PLAN_STORE && !p->half },
+        { "stores the features in float16", "in float16", p->bytes_half, p->seconds_half, p->half },
         { "makes the features anew in every pass", "making them anew", p->bytes_regenerate,
           p->seconds_regenerate, p->plan == PLAN_REGENERATE },
         { "forms Z'Z once and iterates on it", "iterating on Z'Z", p->bytes_formed,
@@ -236,14 +293,14 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
           p->plan == PLAN_DIRECT && !p->formed },
     };
     const double cores = threads ? (double)threads : 1.0;
-    char mem[24], t[24], head[100] = "", rest[160] = "";
+    char mem[24], t[24], head[100] = "", rest[200] = "";
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         mem_format(mem, sizeof mem, ways[i].bytes);
         text_seconds(t, sizeof t, ways[i].seconds / cores);
         if (ways[i].taken)
             snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
-        else if (!(wants(o, "direct")) || i == 3)
+        else if ((!(wants(o, "direct")) || i == 4) && (i != 1 || unrounded(o) == NULL))
             snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }
@@ -289,10 +346,7 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
     if (rc != ST_OK)
         return rc;
     p->Mv = variance_columns(o, p->plan == PLAN_DIRECT && !p->formed);
-    p->bytes = p->formed               ? p->bytes_formed
-               : p->plan == PLAN_DIRECT ? p->bytes_direct
-               : p->plan == PLAN_STORE ? p->bytes_store
-                                       : p->bytes_regenerate;
+    p->bytes = bytes_of(p);
     describe(o, threads, budget, p, note);
     const double most = o->mem_limit ? budget : 0.95 * ram;
     if (most > 0.0 && p->bytes > most) {

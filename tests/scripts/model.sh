@@ -27,6 +27,26 @@ one=$(strip)
 run --format json --threads 3 -e "$data; fit features=2048 solver=pcg rank=128 $hp; score"
 is "3 threads give the figures of 1 thread" "$(strip)" "$one"
 
+# Features stored in float16: the same answer, told; refused where they may not be rounded.
+run --format json -s half.gpd -e "$data; fit features=2048 solver=pcg rank=128 precision=float plan=store store=float32 $hp; score"
+whole=$(num rmse)
+has "plan=store says how" "$out" '"plan":"store","store":"float32"'
+run --format json -s half.gpd -e "$data; fit features=2048 solver=pcg rank=128 precision=float store=float16 $hp; score"
+has "store=float16 is a plan, too" "$out" '"plan":"store","store":"float16"'
+has "and ends at rtol" "$out" '"outcome":"rtol"'
+has "the note says so, with the others" "$out" 'stores the features in float16 (.*; instead storing the features ('
+ok "and predicts as float32 does" between "$(num rmse)" "$(awk -v e="$whole" 'BEGIN { print 0.999 * e }')" \
+    "$(awk -v e="$whole" 'BEGIN { print 1.001 * e }')"
+run --format json -s half.gpd -e "fit continue=r2 rtol=1e-7"
+has "a resumed session goes on in float16" "$out" '"store":"float16"'
+run -e "$data; fit features=512 kernel=linear store=float16 precision=float"
+is "no float16 for features without a bound" $rc 1
+has "and it is said why" "$err" 'only sums of stationary kernels'
+run -e "$data; fit features=512 solver=lbfgs store=float16 precision=float $hp"
+has "nor for solvers that do not correct it" "$err" 'only pcg and cg correct'
+run -e "$data; fit features=512 plan=regenerate store=float16 precision=float $hp"
+has "nor with another plan" "$err" 'store= is how plan=store keeps features'
+
 run --format json -e "$data; fit features=256 solver=cg maxit=3 $hp"
 is "a fit that stops short ends with 3" $rc 3
 has "and says so" "$out" '"outcome":"maxit"'
