@@ -138,12 +138,26 @@ static struct figure *make(struct workspace *ws, const struct args *a, struct er
     return f;
 }
 
+/* What the screen's pictures of predictions show from now on: the target named, else the first. */
+static void look_at(struct workspace *ws, const struct args *a, const char *plot)
+{
+    static const char *const of_target[] = { "parity", "calibration", "sd", "sderror" };
+    struct err ignored;
+    struct run *r = ws_run(ws, args_many(a, "runs") ? args_many_at(a, "runs", 0) : NULL, &ignored);
+
+    for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
+        if (!strcmp(plot, of_target[i]))
+            (void)ws_run_target(r, args_text(a, "target"), &ws->look, &ignored);
+}
+
 static enum status cmd_plot(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct figure *f = make(ws, a, err);
 
     if (!f)
         return err->code;
+    if (ws->show && !args_given(a, "out"))
+        look_at(ws, a, f->name);
     if (args_given(a, "out"))
         return export_start(ws, f, a, err);
     const char *run = args_many(a, "runs") ? args_many_at(a, "runs", 0) : "";

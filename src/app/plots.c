@@ -248,12 +248,16 @@ static struct figure *no_prediction(const char *name, const struct run *r, bool 
                : NULL;
 }
 
-/* Which target target= names, the first by default, and its predictions. */
-static enum status pick_target(const struct run *r, const struct args *a, size_t *j,
-                               struct prediction *p, struct err *err)
+/* Which target target= names, the first by default, and its predictions.  On the screen (no args)
+ * that which it looks at. */
+static enum status pick_target(const struct workspace *ws, const struct run *r,
+                               const struct args *a, size_t *j, struct prediction *p,
+                               struct err *err)
 {
     const enum status rc = ws_run_target(r, a ? args_text(a, "target") : NULL, j, err);
 
+    if (!a && ws->look < ws_run_targets(r))
+        *j = ws->look;
     if (rc == ST_OK)
         *p = prediction_for(shown_prediction(r), *j < shown_prediction(r)->t ? *j : 0);
     return rc;
@@ -269,8 +273,7 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     struct metrics m;
     size_t target;
 
-    (void)ws;
-    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
+    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     const size_t n = p->n < PARITY_POINTS ? p->n : PARITY_POINTS;
     double *x = mem_calloc(n, sizeof *x, "plot", err), *y = mem_calloc(n, sizeof *y, "plot", err);
@@ -314,8 +317,7 @@ static struct figure *plot_calibration(struct workspace *ws, struct run *r, cons
     double level[LEVELS + 2], share[LEVELS + 2], gap = 0;
     size_t target;
 
-    (void)ws;
-    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
+    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     for (size_t i = 0; i < LEVELS; i++)
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
@@ -361,8 +363,7 @@ static struct figure *plot_sd(struct workspace *ws, struct run *r, const struct 
     char title[120], of[40];
     size_t target;
 
-    (void)ws;
-    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
+    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     const bool train = r->has_train && r->train_pred.sd && shown_prediction(r) != &r->train_pred;
     const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
@@ -402,8 +403,7 @@ static struct figure *plot_sderror(struct workspace *ws, struct run *r, const st
     char title[192], of[40];
     size_t target;
 
-    (void)ws;
-    if (f || !shown_prediction(r) || pick_target(r, a, &target, p, err) != ST_OK)
+    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     double *var = mem_calloc(p->n, sizeof *var, "plot", err);
     if (!var)

@@ -651,11 +651,10 @@ static void number_cell(struct grid *g, double v)
 static void score_table(struct rec *rec, const struct encoding *enc, const struct metrics *raw,
                         const struct metrics *scaled)
 {
-    static const char *const head[] = { "  target", "RMSE", "/sd", "MAE", "R2", "NLPD", "scaled",
-                                        "CRPS", "50 %", "90 %", "95 %" };
+    static const char *const head[] = { "  target", "RMSE", "/sd", "R2", "NLPD", "scaled", "50 %",
+                                        "90 %", "95 %" };
     enum { COLS = sizeof head / sizeof *head };
-    static const bool right[COLS] = { false, true, true, true, true, true,
-                                      true, true, true, true, true };
+    static const bool right[COLS] = { false, true, true, true, true, true, true, true, true };
     struct grid g;
 
     grid_init(&g, COLS);
@@ -668,7 +667,7 @@ static void score_table(struct rec *rec, const struct encoding *enc, const struc
         buf_puts(&name, encoding_for(enc, j).target);
         grid_cell(&g, buf_str(&name), 26);
         buf_free(&name);
-        const double v[COLS - 1] = { r->rmse, s->rmse, r->mae, r->r2, r->nlpd, s->nlpd, r->crps,
+        const double v[COLS - 1] = { r->rmse, s->rmse, r->r2, r->nlpd, s->nlpd,
                                      100 * r->coverage50, 100 * r->coverage90,
                                      100 * r->coverage95 };
         for (size_t c = 0; c < COLS - 1; c++)
@@ -676,7 +675,7 @@ static void score_table(struct rec *rec, const struct encoding *enc, const struc
     }
     grid_print(&g, right, &rec->text);
     grid_free(&g);
-    rec_text(rec, "  /sd, scaled: by the training sd; 50, 90, 95 %%: share of rows inside that interval");
+    rec_text(rec, "  /sd, scaled: by the training sd; 50, 90, 95 %%: share of rows inside");
 }
 
 static void score_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc)

@@ -93,6 +93,7 @@ struct workspace {
      * one.  NULL: nobody shows plots. */
     bool (*show)(void *ctx, const char *plot, const char *run);
     void *show_ctx;
+    size_t look;                  /* of several targets, the one that the screen's pictures show */
     struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
     struct options_origin *origin; /* who set which option: options.c */
     enum status first_error;      /* of this program run: the exit code comes from it */

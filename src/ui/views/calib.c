@@ -46,12 +46,28 @@ static void calib_draw(struct view *v, const struct canvas *c)
     struct plot_request q = { v->desk, pages[k].plot, r, s->x, s->y, false };
     uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + (uint64_t)(s->x * 4 + s->y);
     uint64_t stamp = (uint64_t)(uintptr_t)r->test_pred.mean * 31 +
-                     (uint64_t)(uintptr_t)r->train_pred.mean + r->test_pred.n + r->train_pred.n;
+                     (uint64_t)(uintptr_t)r->train_pred.mean + r->test_pred.n + r->train_pred.n +
+                     7919 * v->desk->ws->look;
     plotpane_draw(v->plot, c, what, stamp, plot_request_make, &q, desk_now());
+}
+
+/* " target=NAME" where the run has several; else nothing. */
+static const char *target_words(const struct view *v, const struct run *r, char *out, size_t len)
+{
+    struct buf b = { 0 };
+    *out = '\0';
+    if (ws_run_targets(r) > 1 && v->desk->ws->look < ws_run_targets(r)) {
+        command_quote(&b, encoding_for(&r->enc, v->desk->ws->look).target);
+        if (b.len + 9 < len)
+            snprintf(out, len, " target=%s", buf_str(&b));
+        buf_free(&b);
+    }
+    return out;
 }
 
 static bool calib_key(struct view *v, int key)
 {
+    char target[96];
     struct calib_state *s = v->state;
     const struct run *r = shown(v);
     if (axis_key(v, key, &s->x, &s->y))
@@ -67,17 +83,21 @@ static bool calib_key(struct view *v, int key)
     case 'j': case UK_DOWN: desk_move(v->desk, 1); return true;
     case 'c':
         if (r)
-            desk_execf(v->desk, "check %s", r->id);
+            desk_execf(v->desk, "check %s%s", r->id, target_words(v, r, target, sizeof target));
         return true;
     case 'd':
         if (r)
-            desk_execf(v->desk, "describe %s %s", pages[s->which].plot, r->id);
+            desk_execf(v->desk, "describe %s %s%s", pages[s->which].plot, r->id,
+                       target_words(v, r, target, sizeof target));
+        return true;
+    case 't':
+        v->desk->ws->look = (v->desk->ws->look + 1) % ws_run_targets(r);
         return true;
     case 'p':
         if (r) {
-            char line[96];
-            snprintf(line, sizeof line, "plot %s %s out=%s-%s.svg", pages[s->which].plot, r->id,
-                     pages[s->which].plot, r->id);
+            char line[192];
+            snprintf(line, sizeof line, "plot %s %s%s out=%s-%s.svg", pages[s->which].plot, r->id,
+                     target_words(v, r, target, sizeof target), pages[s->which].plot, r->id);
             desk_prompt(v->desk, line);
         }
         return true;
@@ -107,6 +127,7 @@ static void calib_title(struct view *v, struct buf *b)
 static const struct keyhelp keys[] = {
     { "Left Right, h l", "coverage, sd, error against sd, parity" },
     { "Up Down, j k", "another run" },
+    { "t", "another target, where there are several" },
     { "x y X", "logarithmic or linear axes; as they were" },
     { "c", "check the fit (runs: check)" },
     { "d", "the plot in words (runs: describe)" },
