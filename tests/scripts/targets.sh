@@ -45,6 +45,7 @@ both() { # settings of the fit of both; tolerance
 both 'solver=exact rescale=no' 1e-7
 both 'solver=pcg features=128 rank=32 rtol=1e-9 rescale=no precision=double' 1e-6
 both 'solver=direct features=128' 1e-6
+both 'solver=pcg features=128 rank=32 rtol=1e-7 rescale=no precision=float plan=store store=float16' 1e-4
 
 # Commands.
 run --format json -e "$data; fit solver=pcg features=128 rank=16 l=1 noise=0.2 rtol=1e-8; score"
@@ -117,6 +118,10 @@ is "goes on" $rc 0
 is "with the same predictions" "$(cksum <q.csv)" "$(cksum <p.csv)"
 has "the same names and scores" "$out" '"command":"runs".*"targets":\["y1","y 2"\],"rmse":\[[0-9.]*,[0-9.]*\]'
 has "and scales" "$out" '"command":"show".*"amplitude":\[[0-9.]*,[0-9.]*\]'
+ok "with arrays" grep -q '"amplitudes":' t.gpd
+run -s u.gpd -e "open two.csv target=y1 skip=w; split test=25%; tune evals=3 features=64; fit features=128; score"
+is "one target" $rc 0
+ok "is kept as it always was" sh -c '! grep -qE "\"(amplitudes|noises|targets|more)\":" u.gpd'
 run -f out.gps -e "predict out=r.csv"
 is "a script replays" "$(cksum <r.csv)" "$(cksum <p.csv)"
 
