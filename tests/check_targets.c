@@ -1,6 +1,7 @@
 /* tests/check_targets.c -- several targets: likelihoods, fits and tunings of t targets against a dense
  * formula in long double, against one target at a time, and against central differences; one pass for
  * all, and the same bits for any thread count. */
+#include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/blas.h"
 #include "compute/featmap.h"
@@ -555,6 +556,64 @@ START_TEST(weighted_rows)
 }
 END_TEST
 
+/* Whatever allocation fails: an error, no model, nothing lost (the leak checker looks). */
+START_TEST(allocation_failures_are_errors)
+{
+    static const char *const solver[] = { "direct", "pcg", "exact", "lbfgs" };
+    struct prob *p = prob_make();
+    struct source_array src;
+    const double hp = 1.2;
+    double y[T * 60], v, a[T], n[T], g[2];
+    size_t failures = 0;
+
+    for (size_t j = 0; j < T; j++)
+        memcpy(y + j * 60, p->y + j * N, 60 * sizeof *y);
+    source_array_init(&src, p->X, 60, D, D);
+    for (size_t w = 0; w < 4; w++)
+        for (size_t i = 1; i < 140; i++) {
+            struct fit_opts o = options("rbf", solver[w], w == 2 ? 0 : 64);
+            struct fit_info info;
+            struct model *m = NULL;
+            struct err err = { 0 };
+            o.rank = 16;
+            o.keep_ratio = i % 2;
+            mem_fail_after(i);
+            const enum status rc = model_fit(&src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info,
+                                             NULL, &err);
+            mem_fail_after(0);
+            if (rc == ST_OK) {
+                model_unref(m);
+                continue;
+            }
+            failures++;
+            ck_assert_int_eq(rc, ST_NOMEM);
+            ck_assert_ptr_null(m);
+        }
+    ck_assert(failures > 20);
+    for (size_t M = 32; M <= 4 * N; M += 4 * N - 32) {
+        struct feats s = feats_make(p, "rbf", M, &hp);
+        const struct nmll_slq_opts o = { .rank = 8, .probes = 4, .rtol = 1e-6, .seed = 1 };
+        for (size_t i = 1; i < 60; i++) {
+            enum status rc[3];
+            mem_fail_after(i);
+            rc[0] = nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n, g, NULL, NULL,
+                                       NULL, NULL);
+            mem_fail_after(i);
+            rc[1] = nmll_features_loo(s.f, T, p->y, NULL, NULL, &hp, 1, wide_a, wide_n, &v, &v, a, n,
+                                      NULL, NULL, NULL);
+            mem_fail_after(i);
+            rc[2] = nmll_features_slq_at(s.f, T, p->y, &hp, 1, 0.1, wide_a, wide_n, &o, &v, NULL, a, n,
+                                         g, NULL, NULL, NULL);
+            mem_fail_after(0);
+            for (size_t k = 0; k < 3; k++)
+                ck_assert(rc[k] == ST_OK || rc[k] == ST_NOMEM);
+        }
+        feats_free(&s);
+    }
+    free(p);
+}
+END_TEST
+
 START_TEST(starts)
 {
     struct prob *p = prob_make();
@@ -663,6 +722,7 @@ int main(void)
     tcase_add_loop_test(t, one_pass_for_all_targets, 0, 3);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 7);
     tcase_add_loop_test(t, weighted_rows, 0, 3);
+    tcase_add_test(t, allocation_failures_are_errors);
     tcase_add_test(t, starts);
     tcase_add_loop_test(t, tunings, 0, 8);
     suite_add_tcase(s, t);
