@@ -8,6 +8,7 @@
 
 #include "app/dataset.h"
 #include "app/import.h"
+#include "app/letters.h"
 #include "base/mem.h"
 #include "compute/fastconv.h"
 
@@ -368,6 +369,121 @@ START_TEST(values_of_filters)
 }
 END_TEST
 
+/* ---- numbers for letters ------------------------------------------------------------------------- */
+
+static const double *of(const struct letters *l, char c)
+{
+    return l->value + (size_t)(strchr(l->order, c) - l->order) * l->channels;
+}
+
+/* Published scores and scales, up to the one factor that makes letters differ by 2 on average. */
+START_TEST(letters_built_in)
+{
+    struct letters b, s;
+
+    ck_assert_int_eq(letters_find("blosum62", &b, &err), ST_OK);
+    ck_assert_uint_eq(b.channels, 20);
+    const double unit = of(&b, 'W')[strchr(b.order, 'W') - b.order] / 11.0;
+    static const struct { char a, b; int score; } known[] = { { 'A', 'A', 4 }, { 'C', 'C', 9 }, { 'W', 'Y', 2 },
+        { 'I', 'V', 3 }, { 'D', 'E', 2 }, { 'K', 'R', 2 }, { 'F', 'Y', 3 }, { 'C', 'E', -4 }, { 'W', 'D', -4 },
+        { 'P', 'P', 7 }, { 'L', 'M', 2 }, { 'H', 'Y', 2 }, { 'G', 'I', -4 }, { 'S', 'T', 1 } };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const double v = of(&b, known[i].a)[strchr(b.order, known[i].b) - b.order];
+        ck_assert_double_le(fabs(v - unit * known[i].score), 1e-12);
+    }
+    ck_assert_int_eq(letters_find("scales", &s, &err), ST_OK);
+    ck_assert_uint_eq(s.channels, 5);
+    /* hydropathy is affine in the published values: 4.5, -4.5, -0.4 */
+    const double slope = (of(&s, 'I')[0] - of(&s, 'R')[0]) / 9.0;
+    ck_assert_double_le(fabs(of(&s, 'G')[0] - of(&s, 'R')[0] - slope * 4.1), 1e-12);
+    for (int k = 0; k < 2; k++) {
+        const struct letters *l = k ? &s : &b;
+        double sum = 0.0;
+        for (size_t i = 0; i < 20; i++)
+            for (size_t j = 0; j < 20; j++)
+                for (size_t c = 0; c < l->channels; c++)
+                    sum += pow(l->value[i * l->channels + c] - l->value[j * l->channels + c], 2.0);
+        ck_assert_double_le(fabs(sum / (20.0 * 19.0) - 2.0), 1e-12);
+    }
+    letters_free(&b);
+    letters_free(&s);
+    ck_assert_int_eq(letters_find("nothing", &s, &err), ST_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(letters_of_a_file)
+{
+    char *dir = support_tmpdir();
+    const char *path = support_path(dir, "l.csv");
+    static const char good[] = "letter,a,b\nC,0,3\nG,4,0\nA,0,0\n";
+    static const char *const bad[] = { "letter,a\nC,1\nC,2\n", "letter,a\nCG,1\nA,2\n", "letter,a\nC,1\nA,\n",
+                                       "a,b\n1,2\n3,4\n", "letter,a\nC,1\nA,1\n" };
+    struct letters l;
+
+    support_write(path, good, sizeof good - 1);
+    ck_assert_msg(letters_find(path, &l, &err) == ST_OK, "%s", err.msg);
+    ck_assert_str_eq(l.order, "CGA");
+    /* squared distances 25, 9, 16: their mean 50/3 becomes 2 */
+    ck_assert_double_le(fabs(l.value[1] - 3.0 * sqrt(2.0 / (50.0 / 3.0))), 1e-12);
+    letters_free(&l);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        support_write(path, bad[i], strlen(bad[i]));
+        ck_assert_msg(letters_find(path, &l, &err) == ST_FORMAT, "%zu", i);
+    }
+    support_rmdir(dir);
+}
+END_TEST
+
+/* What each kernel reads with numbers for letters; through JSON the same. */
+START_TEST(coded_rows)
+{
+    static const char *const kernels[] = { "rbf", "conv(rbf,width=3)", "fastconv(rbf,width=3,filters=10)" };
+    struct dataset *d = dataset_of(five, kernels[_i]);
+    const size_t rows[] = { 0, 1, 2, 3, 4 };
+    struct letters l;
+    struct encoding e;
+    struct encoded x;
+    double row[600];
+
+    ck_assert_int_eq(letters_find("scales", &l, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_coding(d, "scales", &err), ST_OK);
+    ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
+    ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
+    ck_assert_int_eq(x.base.rows(&x.base, 1, 2, row, &err), ST_OK); /* MRVLAMX */
+    if (_i == 0) { /* positions 2 3 4 6 7 */
+        ck_assert_uint_eq(x.base.d, 25);
+        ck_assert_str_eq(e.col[7].level, "3#3");
+        for (size_t c = 0; c < 5; c++)
+            ck_assert(row[c] == of(&l, 'R')[c] && row[15 + c] == of(&l, 'M')[c] && row[20 + c] == 0.0);
+    } else if (_i == 1) {
+        ck_assert_int_eq(x.base.row, ROW_VECTORS);
+        ck_assert_uint_eq(x.base.channels, 5);
+        ck_assert_uint_eq(x.base.d, 36);
+        ck_assert(row[0] == 7.0);
+        for (size_t c = 0; c < 5; c++)
+            ck_assert(row[1 + c] == of(&l, 'M')[c] && row[6 + c] == of(&l, 'R')[c] && row[31 + c] == 0.0);
+    } else {
+        ck_assert_uint_eq(x.base.d, 10);
+        ck_assert_uint_eq(e.seq.layer.channels, 5);
+    }
+    same_after_json(&e, d, &x);
+    struct encoding copy;
+    ck_assert_int_eq(encoding_copy(&copy, &e, &err), ST_OK);
+    same_after_json(&copy, d, &x);
+    encoding_free(&copy);
+    encoded_free(&x);
+    encoding_free(&e);
+    letters_free(&l);
+    ck_assert_int_eq(dataset_set_coding(d, "onehot", &err), ST_OK);
+    ck_assert_ptr_null(d->coding);
+    dataset_unref(d);
+    /* amino acids' numbers are not for bases */
+    struct dataset *dna = dataset_of("sequence,y\nACGTNACGTA,1\nACGGACGTTT,2\nACGGACGTTA,3\n", "rbf");
+    ck_assert_int_eq(dataset_set_coding(dna, "blosum62", &err), ST_STATE);
+    dataset_unref(dna);
+}
+END_TEST
+
 /* What a session might hold is not believed. */
 START_TEST(damaged_encodings)
 {
@@ -403,6 +519,9 @@ int main(void)
     tcase_add_test(t, letters_that_vary);
     tcase_add_test(t, rows_of_symbols);
     tcase_add_test(t, values_of_filters);
+    tcase_add_test(t, letters_built_in);
+    tcase_add_test(t, letters_of_a_file);
+    tcase_add_loop_test(t, coded_rows, 0, 3);
     tcase_add_test(t, damaged_encodings);
     suite_add_tcase(s, t);
     return support_run(s);

@@ -40,7 +40,7 @@ FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
   src/compute/ctl.c src/compute/rng.c src/app/cache.c src/app/checksum.c src/app/dataset.c \
   src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_fasta.c src/app/import_hdf5.c \
-  src/app/import_npy.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
+  src/app/import_npy.c src/app/letters.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
   src/app/order.c src/app/scan_number.c src/app/sequence.c src/app/split.c src/app/table.c
 .PHONY: fuzz
 fuzz:

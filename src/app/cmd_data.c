@@ -1006,11 +1006,12 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     static const char *const types[] = { "real", "category", "text", "sequence" };
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *patterns = args_text(a, "columns"), *role = args_text(a, "role"),
-               *type = args_text(a, "type"), *group = args_text(a, "group");
+               *type = args_text(a, "type"), *group = args_text(a, "group"),
+               *coding = args_text(a, "encoding");
     size_t changed = 0, retyped = 0, grouped = 0;
     enum status rc = ST_OK;
 
-    if (!role && !type && !group)
+    if (!role && !type && !group && !coding)
         return list_columns(ws, d, patterns);
     if (!patterns) {
         err_set(err, ST_USAGE, "cols: which columns?");
@@ -1025,6 +1026,10 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
             rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
     if (group && rc == ST_OK)
         rc = dataset_set_group(d, patterns, strcmp(group, "none") ? group : NULL, &grouped, err);
+    if (coding && rc == ST_OK) {
+        rc = dataset_set_coding(d, coding, err);
+        changed++;
+    }
     if (rc != ST_OK)
         return rc;
     changed += grouped;
@@ -1225,7 +1230,9 @@ const struct command cmd_data_rows[] = {
         { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL, "what it is for" },
         { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text|sequence", NULL, "what its cells are" },
         { "group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "inputs of one name share a lengthscale of "
-          "kernel rbf(ard=group); none: of its own" } },
+          "kernel rbf(ard=group); none: of its own" },
+        { "encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of a sequence's letters: onehot, blosum62, "
+          "scales, or a table file letter,number,.." } },
       CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols,
       "The columns of role=target are all targets then, the former ones inputs (help targets)." },
     { "missing", "data", "What to do about missing cells", "missing mean flag=yes",

@@ -17,6 +17,8 @@ libapp_a_SOURCES += \
   src/app/import_sniff.c \
   src/app/import_stream.c \
   src/app/import_hdf5.c \
+  src/app/letters.c \
+  src/app/letters.h \
   src/app/npy.h \
   src/app/numbers.c \
   src/app/numbers.h \

@@ -3,6 +3,7 @@
 #include "app/dataset.h"
 
 #include "app/import.h"
+#include "app/letters.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -55,6 +56,7 @@ void dataset_unref(struct dataset *d)
     for (size_t j = 0; d->group != NULL && j < d->table->ncols; j++)
         free(d->group[j]);
     free(d->group);
+    free(d->coding);
     table_unref(d->table);
     free(d->name);
     free(d->role);
@@ -102,7 +104,9 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->notes = mem_strdup(d->notes, err);
     c->role = copy_array(d->role, d->table->ncols, sizeof *d->role, err);
     c->group = copy_groups(d, err);
+    c->coding = d->coding != NULL ? mem_strdup(d->coding, err) : NULL;
     if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
+        (d->coding != NULL && c->coding == NULL) ||
         (d->split.how != NULL && c->split.how == NULL) ||
         (d->split.part != NULL && c->split.part == NULL) ||
         (d->split.fold != NULL && c->split.fold == NULL)) {
@@ -534,6 +538,41 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     if (*changed == 0)
         *changed = left;
     free(in);
+    return rc;
+}
+
+enum status dataset_set_coding(struct dataset *d, const char *word, struct err *err)
+{
+    const struct table *t = d->table;
+    struct letters l = { 0 };
+    const bool plain = strcmp(word, "onehot") == 0;
+    size_t j = 0;
+    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || d->role[j] != ROLE_INPUT))
+        j++;
+    if (j == t->ncols)
+        return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
+    enum status rc = plain ? ST_OK : letters_find(word, &l, err);
+    if (rc == ST_OK && !plain && *l.source != '\0' && t->col[j].seq->kind != ALPHABET_PROTEIN) {
+        rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word, t->col[j].name,
+                     alphabet_name(t->col[j].seq->kind));
+        err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers", t->col[j].name);
+    }
+    size_t known = 0;
+    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && *p != '\0'; p++)
+        known += strchr(l.order, *p) != NULL;
+    if (rc == ST_OK && !plain && known == 0) {
+        rc = err_set(err, ST_STATE, "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
+                     strlen(t->col[j].seq->order), t->col[j].name, t->col[j].seq->order);
+        err_hint(err, "cols %.40s encoding=onehot", t->col[j].name);
+    }
+    letters_free(&l);
+    char *copy = rc == ST_OK && !plain ? mem_strdup(word, err) : NULL;
+    if (rc == ST_OK && !plain && copy == NULL)
+        rc = ST_NOMEM;
+    if (rc == ST_OK) {
+        free(d->coding);
+        d->coding = copy;
+    }
     return rc;
 }
 

@@ -26,6 +26,7 @@ struct dataset {
     char *name;
     struct table *table;
     enum col_role *role; /* table->ncols */
+    char *coding;        /* numbers for letters: a word of letters.h; NULL: one-hot */
     char **group;        /* table->ncols; an entry NULL: the column is in none */
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
@@ -60,6 +61,8 @@ enum status dataset_set_role(struct dataset *, const char *pattern, enum col_rol
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
                              struct err *); /* replaces the table by a converted copy */
+/* What the letters of its sequences become: "onehot", or as in letters.h. */
+enum status dataset_set_coding(struct dataset *, const char *word, struct err *);
 /* Columns of one group share a lengthscale of kernels with ard=group.  group NULL: none. */
 enum status dataset_set_group(struct dataset *, const char *pattern, const char *group,
                               size_t *changed, struct err *);
@@ -82,16 +85,18 @@ struct enc_col {
     char *column;             /* source column's name */
     enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing; 1
                                * where the sequence has the letter at the position; a filter's value */
-    char *level;              /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V" */
+    char *level;              /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V"; with numbers
+                               * for letters position and which of them: "39#2" */
     double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
     double fill;              /* missing becomes this before scaling */
     double limit;             /* encoded values are cut to -limit..limit; 0: never */
     bool constant;            /* nearly constant on training rows: always encoded as 0 */
 };
 struct enc_sequence {
-    char *column;             /* NULL: no filters and no windows */
+    char *column;             /* NULL: no filters, no windows, no numbers for letters */
+    double *value;            /* of each letter of the alphabet, layer.channels numbers; NULL: one-hot */
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
-    struct kernel_layer layer; /* LAYER_CONV or LAYER_FASTCONV, with channels */
+    struct kernel_layer layer; /* with channels */
     uint64_t seed;            /* of the filters */
     size_t inputs;            /* windows: numbers of a row of symbols in training */
 };

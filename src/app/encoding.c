@@ -11,6 +11,7 @@
 #include "app/dataset.h"
 
 #include "app/import.h"
+#include "app/letters.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -101,6 +102,7 @@ void encoding_free(struct encoding *e)
     free(e->more);
     free(e->weight);
     free(e->seq.column);
+    free(e->seq.value);
     *e = (struct encoding){ 0 };
 }
 
@@ -110,10 +112,16 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->seq.column = src->seq.column != NULL ? mem_strdup(src->seq.column, err) : NULL;
+    const size_t values = strlen(src->seq.order) * src->seq.layer.channels;
+    dst->seq.value = src->seq.value != NULL ? mem_calloc(values, sizeof *dst->seq.value, "an encoding", err)
+                                            : NULL;
+    if (dst->seq.value != NULL)
+        memcpy(dst->seq.value, src->seq.value, values * sizeof *dst->seq.value);
     dst->more = src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
     dst->col = src->col != NULL ? mem_calloc(src->d, sizeof *dst->col, "an encoding", err) : NULL;
     bool good = (dst->col != NULL || src->col == NULL) &&
                 (src->seq.column == NULL || dst->seq.column != NULL) &&
+                (src->seq.value == NULL || dst->seq.value != NULL) &&
                 (src->target == NULL || dst->target != NULL) &&
                 (src->weight == NULL || dst->weight != NULL) &&
                 (src->nmore == 0 || dst->more != NULL);
@@ -574,6 +582,66 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
 
 /* ---- sequences ---- */
 
+/* What windows and filters read of the column, and which numbers letters have. */
+static enum status fit_alphabet(struct fitting *f, const struct column *c)
+{
+    struct enc_sequence *s = &f->e->seq;
+    struct letters l = { 0 };
+    enum status rc = ST_OK;
+
+    s->column = mem_strdup(c->name, f->err);
+    s->layer = f->d->layer;
+    s->layer.positions = c->seq->longest;
+    s->seed = 0;
+    s->layer.symbols = f->d->coding == NULL;
+    s->layer.channels = alphabet_channels(c->seq->kind, c->seq->order);
+    memcpy(s->order, c->seq->order, sizeof s->order);
+    if (f->d->coding != NULL) {
+        rc = letters_find(f->d->coding, &l, f->err);
+        if (rc == ST_OK) {
+            memcpy(s->order, l.order, sizeof l.order);
+            s->layer.channels = l.channels;
+            s->value = l.value;
+            buf_printf(f->notes, "note[encoding]: %zu numbers for a letter (%s%s%s); letters other than %s have "
+                       "zeros\n", l.channels, f->d->coding, *l.source ? ", " : "", l.source, s->order);
+        }
+    }
+    return rc != ST_OK ? rc : s->column != NULL ? ST_OK : ST_NOMEM;
+}
+
+/* Numbers of a position of a row. */
+static size_t position_numbers(const struct enc_sequence *s)
+{
+    return s->value != NULL ? s->layer.channels : 1;
+}
+
+/* The letters of a row as symbols or vectors: source.h. */
+static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], const char *s, size_t len,
+                       size_t room, double *x)
+{
+    const size_t per = position_numbers(e), letters = strlen(e->order);
+
+    if (len > room)
+        len = room;
+    x[0] = (double)len;
+    for (size_t p = 0; p < len; p++) {
+        const size_t k = code[(unsigned char)s[p]];
+        if (e->value == NULL)
+            x[1 + p] = (double)k;
+        else if (k < letters)
+            memcpy(x + 1 + p * per, e->value + k * per, per * sizeof *x);
+        else
+            memset(x + 1 + p * per, 0, per * sizeof *x);
+    }
+    memset(x + 1 + len * per, 0, (room - len) * per * sizeof *x);
+}
+
+/* code[c]: symbol of letter c, or with numbers for letters its place among them. */
+static void codes_of(const struct enc_sequence *e, uint8_t code[256])
+{
+    alphabet_codes(e->order, e->value != NULL ? strlen(e->order) : e->layer.channels, code);
+}
+
 /* One-hot of the letters that occur at each position; positions that do not vary tell nothing and are
  * left out.  Beyond the end of a sequence there is no letter. */
 static enum status fit_letters(struct fitting *f, const struct column *c)
@@ -584,6 +652,10 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
 
     if (count == NULL)
         return ST_NOMEM;
+    enum status rc = ST_OK;
+    if (f->d->coding != NULL && f->e->seq.column == NULL)
+        rc = fit_alphabet(f, c);
+    const size_t channels = f->e->seq.value != NULL ? f->e->seq.layer.channels : 0;
     for (size_t i = 0; i < f->n; i++) {
         const char *s;
         const size_t len = letters_of(c, f->rows[i], &s);
@@ -592,7 +664,6 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
         short_rows += len < longest;
         step_used(f->rows, i, row_bytes(c));
     }
-    enum status rc = ST_OK;
     for (size_t p = 0; p < longest && rc == ST_OK; p++) {
         size_t seen = 0, first = 0;
         for (size_t k = 1; k < 256; k++)
@@ -601,11 +672,14 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
         if (seen == 0 || (seen == 1 && count[p][first] == f->n))
             continue;
         varying++;
-        for (size_t k = 1; k < 256 && rc == ST_OK; k++) {
-            char word[32];
-            if (count[p][k] == 0)
+        for (size_t k = 1; k < (channels ? channels + 1 : 256) && rc == ST_OK; k++) {
+            char word[48];
+            if (!channels && count[p][k] == 0)
                 continue;
-            snprintf(word, sizeof word, "%zu%c", p + 1, (char)k);
+            if (channels)
+                snprintf(word, sizeof word, "%zu#%zu", p + 1, k);
+            else
+                snprintf(word, sizeof word, "%zu%c", p + 1, (char)k);
             struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_LETTER, f->err);
             if (e == NULL || (e->level = mem_strdup(word, f->err)) == NULL)
                 rc = ST_NOMEM;
@@ -618,39 +692,14 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
     shown(c->name, name, sizeof name);
     if (f->e->d == was)
         return err_named(f->err, ST_STATE, "inputs", "all training rows have the same sequence %s", name);
-    buf_printf(f->notes, "note[letters]: %zu of %zu positions of %s vary: %zu inputs, one for each letter "
-               "that occurs there\n", varying, longest, name, f->e->d - was);
+    buf_printf(f->notes, "note[letters]: %zu of %zu positions of %s vary: %zu inputs, %s\n", varying,
+               longest, name, f->e->d - was, channels ? "the numbers of the letter there"
+                                                      : "one for each letter that occurs there");
     if (short_rows > 0)
         buf_printf(f->notes, "warning[lengths]: %zu of %zu training sequences are shorter than %zu: they are "
                    "aligned at their first letter, and have none beyond their last (kernel conv(rbf) "
                    "compares windows instead)\n", short_rows, f->n, longest);
     return ST_OK;
-}
-
-/* What windows and filters read of the column. */
-static enum status fit_alphabet(struct fitting *f, const struct column *c)
-{
-    struct enc_sequence *s = &f->e->seq;
-
-    s->column = mem_strdup(c->name, f->err);
-    s->layer = f->d->layer;
-    s->layer.symbols = true;
-    s->layer.channels = alphabet_channels(c->seq->kind, c->seq->order);
-    memcpy(s->order, c->seq->order, sizeof s->order);
-    s->layer.positions = c->seq->longest;
-    s->seed = 0;
-    return s->column != NULL ? ST_OK : ST_NOMEM;
-}
-
-/* The letters of a row as symbols: source.h. */
-static void symbols_of(const uint8_t code[256], const char *s, size_t len, size_t room, double *x)
-{
-    if (len > room)
-        len = room;
-    x[0] = (double)len;
-    for (size_t p = 0; p < len; p++)
-        x[1 + p] = (double)code[(unsigned char)s[p]];
-    memset(x + 1 + len, 0, (room - len) * sizeof *x);
 }
 
 /* Means and deviations of the filters' values over the training rows. */
@@ -660,18 +709,18 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     const struct enc_sequence *s = &f->e->seq;
     const size_t F = s->layer.filters, room = c->seq->longest;
     struct fastconv *conv = rc == ST_OK ? fastconv_new(&s->layer, s->seed, f->err) : NULL;
-    double *x = conv ? mem_calloc(room + 1, sizeof *x, "a sequence", f->err) : NULL;
+    double *x = conv ? mem_calloc(room * position_numbers(s) + 1, sizeof *x, "a sequence", f->err) : NULL;
     double *phi = x ? mem_calloc(4 * F, sizeof *phi, "filters", f->err) : NULL;
     double *mean = phi ? phi + F : NULL, *square = phi ? mean + F : NULL, *first = phi ? square + F : NULL;
     uint8_t code[256];
 
-    if (phi == NULL)
+    if (phi == NULL && rc == ST_OK)
         rc = ST_NOMEM;
-    alphabet_codes(s->order, s->layer.channels, code);
+    codes_of(s, code);
     for (size_t i = 0; i < f->n && rc == ST_OK; i++) { /* moments around the first row's values */
         const char *w;
         const size_t len = letters_of(c, f->rows[i], &w);
-        symbols_of(code, w, len, room, x);
+        symbols_of(s, code, w, len, room, x);
         if (i == 0)
             rc = fastconv_refer(conv, x, f->err);
         if (rc == ST_OK)
@@ -724,7 +773,7 @@ static enum status fit_windows(struct fitting *f, const struct column *c)
             return ST_STATE;
         }
     const enum status rc = fit_alphabet(f, c);
-    f->e->d = f->e->seq.inputs = 1 + c->seq->longest;
+    f->e->d = f->e->seq.inputs = 1 + c->seq->longest * position_numbers(&f->e->seq);
     return rc;
 }
 
@@ -843,6 +892,7 @@ struct group {
     bool windows;           /* the row of symbols itself, of `room` letters */
     size_t room, *position; /* ENC_LETTER: of each, from 0, and its letter */
     unsigned char *letter;
+    size_t *channel;        /* with numbers for letters: which of them */
     uint8_t code[256];
     struct fastconv *conv;  /* ENC_FILTER */
     uint32_t *to;           /* table code -> level of the encoding; UINT32_MAX: never seen */
@@ -906,12 +956,17 @@ static enum status map_letters(const struct encoding *e, struct group *g, struct
 {
     g->position = mem_calloc(g->n, sizeof *g->position, "letters", err);
     g->letter = mem_calloc(g->n, 1, "letters", err);
-    if (g->position == NULL || g->letter == NULL)
+    g->channel = e->seq.value ? mem_calloc(g->n, sizeof *g->channel, "letters", err) : NULL;
+    if (g->position == NULL || g->letter == NULL || (e->seq.value && g->channel == NULL))
         return ST_NOMEM;
+    if (e->seq.value)
+        codes_of(&e->seq, g->code);
     for (size_t k = 0; k < g->n; k++) {
         char *end;
         g->position[k] = strtoul(e->col[g->first + k].level, &end, 10) - 1;
         g->letter[k] = (unsigned char)*end;
+        if (g->channel)
+            g->channel[k] = strtoul(end + 1, NULL, 10) - 1;
     }
     return ST_OK;
 }
@@ -942,19 +997,20 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
     (void)t;
     if (g->kind == ENC_LETTER)
         return map_letters(e, g, err);
-    alphabet_codes(e->seq.order, e->seq.layer.channels, g->code);
+    const size_t per = position_numbers(&e->seq);
+    codes_of(&e->seq, g->code);
     g->room = longest_of(g->c, rows, n);
     if (g->windows) {
-        g->room = g->room < e->d - 1 ? e->d - 1 : g->room;
+        g->room = g->room < (e->d - 1) / per ? (e->d - 1) / per : g->room;
         return ST_OK;
     }
     g->conv = fastconv_new(&e->seq.layer, e->seq.seed, err);
-    double *x = g->conv != NULL ? mem_calloc(g->room + 1, sizeof *x, "a sequence", err) : NULL;
+    double *x = g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && n > 0) {
         const char *s;
         const size_t len = letters_of(g->c, rows != NULL ? rows[0] : 0, &s);
-        symbols_of(g->code, s, len, g->room, x);
+        symbols_of(&e->seq, g->code, s, len, g->room, x);
         rc = fastconv_refer(g->conv, x, err);
     }
     free(x);
@@ -995,6 +1051,7 @@ static void free_groups(struct group *g, size_t n)
         free(g[k].value);
         free(g[k].position);
         free(g[k].letter);
+        free(g[k].channel);
         fastconv_free(g[k].conv);
     }
     free(g);
@@ -1059,11 +1116,18 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     const size_t len = letters_of(g->c, row, &s);
 
     if (g->windows) {
-        symbols_of(g->code, s, len, g->room, x);
+        symbols_of(&e->seq, g->code, s, len, g->room, x);
         return ST_OK;
     }
     for (size_t k = 0; g->kind == ENC_LETTER && k < g->n; k++) {
         const size_t p = g->position[k];
+        if (g->channel) {
+            const size_t i = p < len ? g->code[(unsigned char)s[p]] : SIZE_MAX;
+            const double v = i < strlen(e->seq.order)
+                                 ? e->seq.value[i * e->seq.layer.channels + g->channel[k]] : 0.0;
+            x[g->first + k] = encode_one(&e->col[g->first + k], v, cut);
+            continue;
+        }
         const bool has = p < len && ((unsigned char)s[p] == g->letter[k] ||
                                      (g->c->type != COL_SEQUENCE &&
                                       toupper((unsigned char)s[p]) == g->letter[k]));
@@ -1071,10 +1135,10 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     }
     if (g->kind == ENC_LETTER)
         return ST_OK;
-    double *w = mem_calloc(g->room + 1, sizeof *w, "a sequence", err);
+    double *w = mem_calloc(g->room * position_numbers(&e->seq) + 1, sizeof *w, "a sequence", err);
     if (w == NULL)
         return ST_NOMEM;
-    symbols_of(g->code, s, len, g->room, w);
+    symbols_of(&e->seq, g->code, s, len, g->room, w);
     const enum status rc = fastconv_row(g->conv, w, x + g->first, err);
     for (size_t k = 0; k < g->n; k++)
         x[g->first + k] = encode_one(&e->col[g->first + k], x[g->first + k], cut);
@@ -1144,7 +1208,7 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
             spill_used(rows != NULL ? touched(rows + i - PIECE, PIECE, width) : PIECE * width);
         for (size_t k = 0; k < ng; k++) {
             const bool seq = g[k].windows || g[k].kind == ENC_LETTER || g[k].kind == ENC_FILTER;
-            const size_t least = seq && e->seq.column != NULL ? e->seq.layer.width : 1;
+            const size_t least = seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1;
             const char *s;
             if (seq && letters_of(g[k].c, row, &s) < least) { /* there is no mean of sequences */
                 if (e->missing != MISSING_DROP)
@@ -1368,7 +1432,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc == ST_OK && n > 0)
         rc = still_there(t, 0, t->n - 1, err);
     out->table = t;
-    const size_t room = rc == ST_OK && e->col == NULL ? g[0].room : 0;
+    const size_t room = rc == ST_OK && e->col == NULL ? g[0].room * position_numbers(&e->seq) : 0;
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
         out->group = g;
@@ -1381,7 +1445,9 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     else
         out->base = (struct source){ .n = out->n, .d = e->col != NULL ? e->d : 1 + room,
                                      .rows = encoded_rows, .row_scale = out->row_scale,
-                                     .row = e->col != NULL ? ROW_FLAT : ROW_SYMBOLS,
+                                     .row = e->col != NULL          ? ROW_FLAT
+                                            : e->seq.value != NULL ? ROW_VECTORS
+                                                                   : ROW_SYMBOLS,
                                      .channels = e->col != NULL ? 0 : e->seq.layer.channels };
     return rc;
 }

@@ -72,6 +72,11 @@ static void write_sequence(struct buf *b, const struct encoding *e)
     write_number(b, "positions", (double)s->layer.positions);
     write_number(b, "seed", (double)s->seed);
     write_number(b, "inputs", (double)s->inputs);
+    for (size_t i = 0; s->value != NULL && i < strlen(s->order) * s->layer.channels; i++) {
+        buf_puts(b, i > 0 ? "," : ",\"values\":[");
+        buf_json_double(b, s->value[i]);
+    }
+    buf_puts(b, s->value != NULL ? "]" : "");
     buf_putc(b, '}');
 }
 
@@ -321,11 +326,15 @@ static enum status column_member(struct reader *r, const char *key, void *into)
     return wrong(r, "an unknown or repeated member");
 }
 
-/* "39V": a position from 1, one letter. */
+/* "39V": a position from 1, one letter; with numbers for letters "39#2". */
 static bool letter_word(const char *s)
 {
     const size_t digits = strspn(s, "0123456789");
 
+    if (digits > 0 && s[digits] == '#' && s[digits + 1] != '\0') {
+        const size_t more = strspn(s + digits + 1, "0123456789");
+        return digits < 10 && *s != '0' && s[digits + 1] != '0' && more < 10 && s[digits + 1 + more] == '\0';
+    }
     return digits > 0 && digits < 10 && *s != '0' && s[digits] != '\0' && s[digits + 1] == '\0';
 }
 
@@ -338,6 +347,42 @@ static enum status take_count(struct reader *r, double most, size_t *n)
         return wrong(r, "a whole number was expected");
     *n = (size_t)x;
     return rc;
+}
+
+static enum status take_values(struct reader *r, struct enc_sequence *s)
+{
+    enum { MOST = SEQUENCE_LETTERS_MOST * 256 };
+    size_t n = 0;
+
+    s->value = mem_calloc(MOST, sizeof *s->value, "an encoding", r->err);
+    if (s->value == NULL)
+        return ST_NOMEM;
+    if (!take(r, '['))
+        return wrong(r, "a list was expected");
+    while (!take(r, ']')) {
+        if (n == MOST || (n > 0 && !take(r, ',')))
+            return wrong(r, "a comma was expected");
+        const enum status rc = take_number(r, &s->value[n++]);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
+}
+
+/* Letters by position stand with or without numbers, as the encoding has them. */
+static bool channels_there(const struct encoding *e)
+{
+    for (size_t j = 0; e->col != NULL && j < e->d; j++) {
+        const char *s = e->col[j].level;
+        if (e->col[j].kind != ENC_LETTER)
+            continue;
+        const size_t digits = strspn(s, "0123456789");
+        const bool number = s[digits + 1] != '\0';
+        if (number != (e->seq.value != NULL) ||
+            (number && strtoul(s + digits + 1, NULL, 10) > e->seq.layer.channels))
+            return false;
+    }
+    return true;
 }
 
 static enum status sequence_member(struct reader *r, const char *key, void *into)
@@ -369,7 +414,7 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
     if (strcmp(key, "filters") == 0)
         return take_count(r, KERNEL_FILTERS_MOST, &s->layer.filters);
     if (strcmp(key, "channels") == 0)
-        return take_count(r, SEQUENCE_LETTERS_MOST + 1, &s->layer.channels);
+        return take_count(r, 256, &s->layer.channels);
     if (strcmp(key, "positions") == 0)
         return take_count(r, 1e9, &s->layer.positions);
     if (strcmp(key, "seed") == 0) {
@@ -377,6 +422,8 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
         s->seed = seed;
         return rc;
     }
+    if (strcmp(key, "values") == 0 && s->value == NULL)
+        return take_values(r, s);
     if (strcmp(key, "inputs") == 0)
         return take_count(r, 1e9, &e->seq.inputs);
     return wrong(r, "an unknown or repeated member");
@@ -494,15 +541,22 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
 
     for (size_t j = 0; e->col != NULL && j < e->d; j++)
         filters += e->col[j].kind == ENC_FILTER;
-    e->seq.layer.symbols = true;
+    e->seq.layer.symbols = s->value == NULL;
+    if (!channels_there(e))
+        return wrong(r, "letters without numbers");
     if (s->column == NULL)
         return filters > 0 ? wrong(r, "filters without a sequence") : ST_OK;
-    if (s->layer.kind == LAYER_NONE || wide == 0 || letters == 0 || s->layer.channels < letters ||
-        s->layer.channels > letters + 1)
+    if (letters == 0 || s->layer.channels == 0 ||
+        (s->value == NULL && (s->layer.channels < letters || s->layer.channels > letters + 1)))
+        return wrong(r, "a sequence is incomplete");
+    if (s->layer.kind == LAYER_NONE) /* letters by position, with numbers */
+        return s->value != NULL && filters == 0 && e->d > 0 ? ST_OK : wrong(r, "a sequence is incomplete");
+    if (wide == 0)
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_FASTCONV)
         return filters == s->layer.filters && filters > 0 ? ST_OK : wrong(r, "filters are missing");
-    if (e->d > 0 || filters > 0 || e->seq.inputs < 2)
+    if (e->d > 0 || filters > 0 || e->seq.inputs < 2 ||
+        (s->value != NULL && (e->seq.inputs - 1) % s->layer.channels != 0))
         return wrong(r, "a sequence is incomplete");
     e->d = e->seq.inputs;
     free(e->col);

@@ -206,6 +206,8 @@ static void groups_json(struct buf *b, const struct dataset *ds)
     const size_t n = ds->table->ncols;
     size_t i = 0;
 
+    if (ds->coding)
+        str(b, "coding", ds->coding);
     while (i < n && !ds->group[i])
         i++;
     if (i == n)

@@ -291,6 +291,8 @@ static void restore_groups(struct jdoc *j, struct dataset *ds, const struct note
 {
     const bool in_place = !changed && k->n == ds->table->ncols;
 
+    if (jdoc_has(j, "$.coding"))
+        ds->coding = jdoc_str(j, "$.coding");
     if (!jdoc_has(j, "$.groups"))
         return;
     if (jdoc_len(j, MANY, "$.groups") != k->n)
@@ -960,7 +962,7 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
     if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.col == NULL) ||
                        (kernel_reads_windows(&m->kernel) &&
                         (layer->channels != seen->channels || layer->width != seen->width ||
-                         !layer->symbols))))
+                         layer->symbols != seen->symbols))))
         jdoc_wrong(j, "the model and its encoding read sequences differently");
     if (jdoc_ok(j) && r->has_enc)
         read_arrays(l, r, m, inputs);

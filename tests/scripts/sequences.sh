@@ -46,6 +46,19 @@ run --format json -e 'open s.csv; split test=25% seed=1; kernel rbf; tune featur
 is "letters by position" $rc 0
 has "are warned of where lengths differ" "$out" '"warning","name":"lengths"'
 
+printf 'letter,k,w\nK,1,0\nR,1,0\nW,0,2\nC,0,3\nH,0,4\nA,0,0\n' >letters.csv
+for code in blosum62 scales letters.csv; do
+    rm -f e.gpd
+    run -s e.gpd --format json -e "open s.csv; cols sequence encoding=$code; split test=25% seed=1; kernel conv(rbf,width=5)" \
+        -e 'tune features=128; fit features=256; score; predict out=e1.csv; kernel rbf; fit features=64; kernel fastconv(rbf,filters=32); fit features=64'
+    is "encoding=$code" $rc 0
+    has "is said" "$out" "\"name\":\"encoding\".*$code"
+    run -s e.gpd -e 'predict run=r1 out=e2.csv'
+    ok "and kept by the session" cmp e1.csv e2.csv
+done
+run -e 'open s.csv; cols sequence encoding=blossom'
+has "no such encoding" "$err" 'neither onehot, blosum62, scales nor a file'
+
 # ---- what is told
 head -n 4 s.fasta >few.fasta
 printf '>odd\nMK!LA\n' >bad.fasta
