@@ -187,7 +187,7 @@ static void features_text(struct rec *rec, const struct advice *a)
     if (a->kernel_dimension >= 0.99 * (double)a->M)
         rec_text(rec, ", no end to it: more features help\n");
     else
-        rec_text(rec, ", %.0f with any number%s\n", a->kernel_dimension,
+        rec_text(rec, ", at least %.0f with any number%s\n", a->kernel_dimension,
                  a->kernel_dimension > 1.25 * a->effective_dimension ? ": more features help" : "");
 }
 

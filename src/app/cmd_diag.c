@@ -2,6 +2,7 @@
 #include "app/advise.h"
 #include "app/commands.h"
 #include "app/spectral.h"
+#include "app/why.h"
 #include "compute/precond.h"
 
 #include <stdlib.h>
@@ -67,6 +68,12 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
     return rc == ST_OK ? spectral_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
 }
 
+static enum status cmd_why(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+    return r ? why_start(ws, r, args_line(a), err) : err->code;
+}
+
 const struct command cmd_diag_rows[] = {
     { "advise", "model", "What a fit will cost at each rank, before it",
       "advise features=512 rank=16,32,64",
@@ -99,5 +106,10 @@ const struct command cmd_diag_rows[] = {
       CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_spectrum,
       "Eigenvalues of Z'Z from a sample of rows, the noise among them, the rank, condition numbers before and\n"
       "after, effective dimension; Ritz values of the fit's own iteration. plot spectrum draws it." },
+    { "why", "model", "What is wrong with a fit or tuning, with evidence and a way out", "why",
+      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit or a tuning (t1); . is the last fit" } },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_why,
+      "Looks at the outcome, repeated rows, columns, noise and lengthscales (left one out on a sample), features,\n"
+      "variances and rank (by the spectrum). Causes come with a score, the likeliest first; try is what to type." },
     { .name = NULL },
 };

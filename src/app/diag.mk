@@ -3,4 +3,5 @@ libapp_a_SOURCES += \
 	src/app/advise.c src/app/advise.h \
 	src/app/cmd_diag.c \
 	src/app/spectral.c src/app/spectral.h \
-	src/app/study.c src/app/study.h
+	src/app/study.c src/app/study.h \
+	src/app/why.c src/app/why.h

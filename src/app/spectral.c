@@ -127,8 +127,8 @@ static void spectral_record(struct workspace *ws, const struct spectral_state *s
              spectrum_at(v, 10.0), spectrum_at(v, 100.0));
     if (s->a.M >= 2000 && s->a.n >= 2000)
         rec_text(&rec, ", %.3g at 1000", spectrum_at(v, 1000.0));
-    rec_text(&rec, "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f (%.0f with any "
-             "number\n  of features)", s->a.ratio, above(s), s->a.effective_dimension,
+    rec_text(&rec, "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f (at least\n  %.0f "
+             "with any number of features)", s->a.ratio, above(s), s->a.effective_dimension,
              s->a.kernel_dimension);
     rec_text(&rec, "\n  condition number %.3g without a preconditioner", s->condition_before);
     if (s->rank)

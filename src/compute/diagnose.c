@@ -2,6 +2,8 @@
 #include "compute/diagnose.h"
 
 #include "base/mem.h"
+#include "compute/blas.h"
+#include "compute/exact.h"
 #include "compute/model_impl.h"
 
 #include <math.h>
@@ -168,4 +170,26 @@ enum status diagnose_spectrum(const struct source *src, const double *y, const s
                               const struct ctl *ctl, struct advice *a, struct err *err)
 {
     return diagnose(src, y, o, false, NULL, 0, 1, sample, be, pool, ctl, a, err);
+}
+
+enum status diagnose_loo(const struct kernel *k, const double *hp, const double *X, size_t m,
+                         size_t d, const double *y, double ratio, double *e, double *sd,
+                         double *work, struct pool *pool, const struct ctl *ctl, struct err *err)
+{
+    double jitter = 0.0;
+    enum status rc = exact_factor(k, hp, X, m, d, NULL, ratio, work, &jitter, pool, ctl, err);
+
+    memcpy(e, y, m * sizeof *e);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(pool, false, m, 1, work, m, e, m, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(pool, true, m, 1, work, m, e, m, err);
+    if (rc == ST_OK)
+        rc = blas_dpotri(pool, m, work, m, err);
+    for (size_t i = 0; rc == ST_OK && i < m; i++) {
+        e[i] /= work[i * m + i];
+        if (sd)
+            sd[i] = 1.0 / sqrt(work[i * m + i]);
+    }
+    return rc;
 }

@@ -31,4 +31,11 @@ enum status diagnose_spectrum(const struct source *, const double *y, const stru
                               size_t sample, const struct backend_ops *, struct pool *,
                               const struct ctl *, struct advice *, struct err *);
 
+/* Leave-one-out residuals y_i - mean_-i of an exact GP on m given rows (X: m x d; K1 + ratio I; scaled
+ * units, whatever the amplitude): e_i = a_i / (A^-1)_ii, A a = y; and their predicted standard deviations at
+ * amplitude 1, sd_i = (A^-1)_ii^-1/2 (NULL: not wanted).  work: m x m, destroyed. */
+enum status diagnose_loo(const struct kernel *, const double *hp, const double *X, size_t m,
+                         size_t d, const double *y, double ratio, double *e, double *sd, double *work,
+                         struct pool *, const struct ctl *, struct err *);
+
 #endif

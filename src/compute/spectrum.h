@@ -39,8 +39,8 @@ enum status spectrum_sample(struct fop *, size_t t, const double *y, size_t rows
 /* The eigenvalue at an index from 1 (between groups: by powers); effective dimension at a noise. */
 double spectrum_at(const struct spectrum *, double index);
 double spectrum_dimension(const struct spectrum *, double noise);
-/* The same for the kernel itself, of which M features are a sample: at least as large; M where the
- * features show no end to it. */
+/* The same for the kernel itself, of which M features are a sample, from below (as if they were in
+ * general position): M where the features show no end to it. */
 double spectrum_kernel_dimension(const struct spectrum *, double noise);
 
 #endif

@@ -1,0 +1,29 @@
+#!/bin/sh
+# tests/scripts/why.sh -- each cause provoked once stands first, with a way out that parses; a healthy
+# fit has none.  tests/bench/why.sh does it over seeds, sizes and kernels.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+GPDESK=$gpdesk SEEDS=2 SIZES=300 KERNELS=rbf
+export GPDESK SEEDS SIZES KERNELS
+for cause in rank noise duplicates columns bound float32 starved features nonstationary; do
+    ok "$cause is found" sh "$src/tests/bench/why.sh" $cause
+done
+KERNELS='matern(nu=5/2)' SIZES=600
+ok "a healthy fit has no cause" sh "$src/tests/bench/why.sh" healthy
+
+data='demo friedman1 n=300 seed=2; split test=10% seed=1; kernel rbf'
+run --format json -e "$data; fit features=1024 l=6 noise=0.001; why"
+is "why ends with 0" $rc 0
+has "with the keys of a cause" "$out" '"command":"why","run":"r1","causes":\[{"name":"noise","score":0\.[0-9]*,"evidence":"the noise is [^"]*","try":"tune noise=[0-9.e-]*\.\.[0-9.e+]*"}'
+run -e "$data; fit features=1024 l=6 noise=0.001; why"
+has "in words" "$out" '^ 1 noise  '
+has "and with what to type" "$out" 'try  tune noise='
+ok "within 80 columns" sh -c 'test "$(printf "%s\n" "$1" | sed -n "/^r1  [0-9]* cause/,\$p" | awk "{ if (length > m) m = length } END { print m + 0 }")" -le 80' sh "$out"
+run --format json -e "$data; tune features=256 evals=8 l=0.01..0.05; why t1"
+has "a tuning is asked as well" "$out" '"command":"why","run":"t1","causes":\[{"name":"bound"'
+run --format json -e "$data; tune kernel=matern(nu=3/2)+linear solver=exact evals=12 polish=no; fit solver=exact; why"
+is "an exact fit of a sum" $rc 0
+has "too" "$out" '"command":"why","run":"r1"'
+run -e "$data; why"
+has "without a run it says so" "$err" 'fit'
+finish
