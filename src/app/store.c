@@ -760,9 +760,15 @@ void store_run(struct store *st, const struct run *r)
 
     if (!k)
         return;
-    /* Weights go first: a run that is known as done has them, whatever happens in between. */
+    /* What the row speaks of goes first: a run that is known as done has its weights, encoding and
+     * trace, whatever happens in between. */
     if (ended(r) && r->model && !k->model)
         store_model(st, r, true);
+    put_encoding(st, k, r);
+    if (ended(r)) {
+        store_trace(st, r);
+        put_history(st, k, r);
+    }
     if (r->data && r->data->table)
         k->data = dataset_version(st, st->ws, r->data);
     store_json_run(&body, r, k->data);
@@ -778,13 +784,8 @@ void store_run(struct store *st, const struct run *r)
         free(k->body);
         k->body = text;
     }
-    put_encoding(st, k, r);
-    if (ended(r)) {
-        store_trace(st, r);
-        put_history(st, k, r);
-        if (r->star && k->model && !k->factor && r->model && r->model->L)
-            store_model(st, r, true);
-    }
+    if (ended(r) && r->star && k->model && !k->factor && r->model && r->model->L)
+        store_model(st, r, true);
 }
 
 /* Is this run among those whose variance factor is kept? */
