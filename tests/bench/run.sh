@@ -19,6 +19,7 @@ part() {
 {
     part "the machine" "$programs/bench_machine" "$out/machine.json" "${GPDESK_VERSION:-unknown}" "${GPDESK_CC:-unknown}"
     part "inner loops and passes" "$programs/bench_compute"
+    part "windows of sequences" "$programs/bench_windows"
     part "dense algebra" "$programs/bench_solve" dense 1024 2048
     part "exact GP" "$programs/bench_solve" exact 4000
     echo
