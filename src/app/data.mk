@@ -44,4 +44,4 @@ src/app/co2_data.h: $(srcdir)/share/data/co2.csv
 	  $(srcdir)/share/data/co2.csv > $@.tmp && mv -f $@.tmp $@
 src/app/demo.$(OBJEXT): src/app/co2_data.h
 
-dist_doc_DATA += share/doc/data.md
+dist_doc_DATA += share/doc/data.md share/doc/sequences.md
