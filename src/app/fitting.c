@@ -728,6 +728,7 @@ static void fit_json(struct rec *rec, const struct run *r)
     rec_num(rec, "variance", i->seconds.variance);
     rec_num(rec, "total", i->seconds.total);
     rec_close(rec);
+    rec_int(rec, "predicted_bytes", (int64_t)i->predicted_bytes);
     rec_int(rec, "peak_bytes", (int64_t)i->peak_bytes);
     rec_num(rec, "effective_dimension", i->effective_dimension);
 }

@@ -414,6 +414,7 @@ static void fit_info(struct buf *b, const struct fit_info *f)
     num(b, "s_solve", f->seconds.solve);
     num(b, "s_variance", f->seconds.variance);
     num(b, "s_total", f->seconds.total);
+    count(b, "predicted_bytes", f->predicted_bytes);
     count(b, "peak_bytes", f->peak_bytes);
     str(b, "plan_note", f->plan_note);
     str(b, "warning", f->warning);

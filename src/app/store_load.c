@@ -714,6 +714,9 @@ static void read_fit(struct jdoc *j, struct run *r)
     f->seconds.variance = jdoc_num(j, "$.info.s_variance");
     f->seconds.total = jdoc_num(j, "$.info.s_total");
     f->peak_bytes = (size_t)jdoc_u64(j, "$.info.peak_bytes");
+    f->predicted_bytes = jdoc_has(j, "$.info.predicted_bytes")
+                             ? (size_t)jdoc_u64(j, "$.info.predicted_bytes")
+                             : f->peak_bytes;
     jdoc_strn(j, f->plan_note, sizeof f->plan_note, "$.info.plan_note");
     jdoc_strn(j, f->warning, sizeof f->warning, "$.info.warning");
     jdoc_strn(j, f->warning_name, sizeof f->warning_name, "$.info.warning_name");

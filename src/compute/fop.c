@@ -355,13 +355,57 @@ static void panel_free(struct panel *p)
     free(p);
 }
 
-static size_t block_rows(const struct fop *f, size_t bytes, size_t columns, size_t size)
+static size_t block_rows(size_t n, size_t bytes, size_t columns, size_t size)
 {
     size_t chunks = bytes / (CHUNK_ROWS * columns * size);
 
     chunks = chunks < 1 ? 1 : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     const size_t rows = chunks * CHUNK_ROWS;
-    return rows < f->n ? rows : f->n;
+    return rows < n ? rows : n;
+}
+
+/* A workspace that is small beside what it is for waits for the next product alike. */
+static bool panel_stays(size_t rows, size_t columns)
+{
+    return rows * columns * 2 * sizeof(float) <= (size_t)80 << 20;
+}
+
+/* As panel_new and panel_gram allocate; features are made by a worker at a time. */
+double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision, size_t threads)
+{
+    const size_t size = precision == PREC_DOUBLE ? sizeof(double) : sizeof(float);
+    const struct simd_tiles *units = L == 0 && precision == PREC_FLOAT ? simd_now()->tiles : NULL;
+    const double T = threads ? (double)threads : 1.0;
+
+    if (units) {
+        const size_t rows = block_rows(n, fop_block_bytes(), 2 * M, sizeof(float));
+        const double chunks = (double)((rows + CHUNK_ROWS - 1) / CHUNK_ROWS);
+        return 2.0 * chunks * (double)units->bytes(M) +
+               T * (4.0 * CHUNK_ROWS * (double)(M + PAD) + 8.0 * TILE_UNITS * (TILE_UNITS + PAD));
+    }
+    const double rows = (double)block_rows(n, fop_block_bytes() / 2, M + L, size);
+    const double tile = (double)(M > TILE * TILE ? M : TILE * TILE);
+    return rows * (double)(M + PAD + (L ? L + PAD : 0)) * (double)size + (double)(M * L * size) +
+           T * 8.0 * (tile + TILE * (TILE + PAD));
+}
+
+double fop_kept_bytes(size_t n, size_t M, enum precision precision, size_t threads)
+{
+    if (precision != PREC_FLOAT || !simd_now()->tiles ||
+        !panel_stays(block_rows(n, fop_block_bytes(), 2 * M, sizeof(float)), M))
+        return 0.0;
+    return fop_product_bytes(n, M, 0, precision, threads);
+}
+
+/* Partial sums of 32 groups of rows, right-hand sides, and a tile of features for each thread (see
+ * backend_cpu.c; other processors hold theirs elsewhere). */
+double fop_pass_bytes(size_t M, size_t k, enum precision precision, size_t threads)
+{
+    enum { GROUPS = 32, TILE_BYTES = 1 << 19, ROWS = 16 };
+    const double size = precision == PREC_DOUBLE ? 8.0 : 4.0, tile = (double)M * ROWS * size;
+
+    return (double)(M * k) * (8.0 * GROUPS + size) +
+           (double)(threads ? threads : 1) * (tile > TILE_BYTES ? tile : TILE_BYTES);
 }
 
 /* L: columns of the right factor when it has its own storage, else 0. */
@@ -379,7 +423,7 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     p->L = L ? L : f->M;
     p->ldb = L ? L + PAD : p->ldz;
     p->edge = TILE;
-    p->most = block_rows(f, fop_block_bytes() / 2, f->M + L, p->size);
+    p->most = block_rows(f->n, fop_block_bytes() / 2, f->M + L, p->size);
     p->tmp_bytes = (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
     p->z = mem_aligned(p->most * p->ldz, p->size, "features of a row block", err);
     p->b = L ? mem_aligned(p->most * p->ldb, p->size, "right factor of a row block", err) : NULL;
@@ -415,7 +459,7 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
         return NULL;
     *p = (struct panel){ .f = f, .units = simd_now()->tiles, .size = sizeof(float), .L = f->M,
                          .edge = TILE_UNITS, .ldz = f->M + PAD, .ldb = f->M + PAD };
-    p->most = block_rows(f, fop_block_bytes(), 2 * f->M, sizeof(float));
+    p->most = block_rows(f->n, fop_block_bytes(), 2 * f->M, sizeof(float));
     p->chunk_bytes = p->units->bytes(f->M);
     p->tmp_bytes = CHUNK_ROWS * p->ldz * sizeof(float);
     const size_t chunks = (p->most + CHUNK_ROWS - 1) / CHUNK_ROWS;
@@ -437,9 +481,7 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
 /* A search asks for many Grams: small workspaces stay, their pages need not be cleared again. */
 static void panel_done(struct panel *p)
 {
-    enum { KEEP = 80 << 20 };
-
-    if (!p || !p->units || p->most * p->L * 2 * sizeof(float) > KEEP) {
+    if (!p || !p->units || !panel_stays(p->most, p->L)) {
         panel_free(p);
         return;
     }

@@ -26,6 +26,13 @@ enum precision fop_precision(const struct fop *);
 void fop_memory(size_t limit);
 size_t fop_block_bytes(void);
 
+/* Bytes that a Gram (L 0) or a sketch of L columns holds beside its result, and what passes of k
+ * vectors hold beside a store of the features. */
+double fop_product_bytes(size_t n, size_t M, size_t L, enum precision, size_t threads);
+double fop_pass_bytes(size_t M, size_t k, enum precision, size_t threads);
+/* What of a Gram's stays for the next one. */
+double fop_kept_bytes(size_t n, size_t M, enum precision, size_t threads);
+
 enum status fop_set(struct fop *, const double *hp, struct err *);
 enum status fop_pass(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
                      struct err *);

@@ -77,7 +77,9 @@ struct fit_info {
     size_t targets;
     struct { double iterations, residual, true_residual; } target[TARGETS_MOST];
     struct { double features, precond, solve, variance, total; } seconds;
-    size_t peak_bytes;       /* predicted+measured by allocation, of this fit */
+    /* Of this fit, beside the inputs: as predicted at the start, and once a rank was chosen; within a
+     * tenth of what it takes (tests/bench/bench_memory.c). */
+    size_t predicted_bytes, peak_bytes;
     char plan_note[256];     /* which plan, and what the others would have cost */
     char warning[256];       /* variance starvation, float limit...; empty: none */
     char warning_name[32];

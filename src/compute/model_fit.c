@@ -419,10 +419,7 @@ static enum status choose_rank(struct fit *ft, size_t *rank, struct err *err)
     info->rank_rows = c.rows;
     info->nguess = c.n;
     memcpy(info->guess, c.at, sizeof info->guess);
-    double build, iteration, bytes;
-    model_plan_costs(ft->src->n, ft->src->d, ft->o, &ft->plan, *rank, 1, &build, &iteration,
-                     &bytes);
-    info->peak_bytes = (size_t)fmax(bytes, (double)info->peak_bytes);
+    info->peak_bytes = (size_t)model_plan_bytes(ft->src->n, ft->src->d, ft->o, &ft->plan, *rank);
     return ST_OK;
 }
 
@@ -662,7 +659,7 @@ static void describe(struct fit *ft)
     info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
     info->residual = info->true_residual = NAN;
-    info->peak_bytes = (size_t)ft->plan.bytes;
+    info->predicted_bytes = info->peak_bytes = (size_t)ft->plan.bytes;
     snprintf(info->plan, sizeof info->plan, "%s", ft->plan.exact ? "exact" : plans[ft->plan.plan]);
     snprintf(info->solver, sizeof info->solver, "exact");
 }

@@ -18,6 +18,7 @@ struct fit_plan {
     bool exact;
     bool half;              /* plan STORE, in float16 */
     bool formed;            /* plan DIRECT with a solver that iterates: on Z'Z, formed once */
+    size_t threads;
     size_t rank;            /* of the preconditioner at the start */
     size_t Mv;              /* features for the variance; 0: none */
     double bytes;           /* at the peak */
@@ -33,6 +34,10 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t 
 void model_plan_costs(size_t n, size_t d, const struct fit_opts *, const struct fit_plan *,
                       size_t rank, int sketches, double *build, double *iteration,
                       double *bytes);
+
+/* Bytes at the peak with that rank, for the plan's threads. */
+double model_plan_bytes(size_t n, size_t d, const struct fit_opts *, const struct fit_plan *,
+                        size_t rank);
 
 /* The choice of a rank from evidence: model_rank.c. */
 struct rank_choice {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/exact.h"
+#include "compute/fop.h"
 #include "compute/gram.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 
 enum {
     DIRECT_ALWAYS = 2048,     /* columns up to which an automatic solver factorises */
+    PLAN_THREADS = 2,         /* whose memory a choice counts */
     ITERATIONS = 120,         /* of a preconditioned solve, */
     ITERATIONS_PLAIN = 500,   /* and of one without */
 };
@@ -30,6 +32,7 @@ static const struct rates rates[] = {
     { "avx2", 0.6e-9, 0.3e-9, 0.27e-9, 90e9, 95e9, 50e9 },
     { "portable", 1.6e-9, 0.5e-9, 2e-9, 90e9, 95e9, 50e9 },
 };
+static const double blas_pack = 3e6; /* bytes that BLAS packs for a thread */
 static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
@@ -139,26 +142,91 @@ static double formed_seconds(double n, const struct fit_opts *o, double rank)
            solve_seconds(n, o, rank);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Sizes in one place; all bytes are those at the peak of a phase, the inputs and the target not
+ * counted, which are there before. */
+struct sizes { double n, d, M, t, threads; size_t Mv; };
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* A factor of `columns` with what follows it: the Gram's blocks; where noise ratios are looked at (look),
+ * features of a sample, twice; columns of its inverse; the Gram of half of the features. */
+static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size_t columns, bool look)
+{
+    enum { SAMPLE = 2048 }; /* model_refine.c */
+    if (columns == 0)
+        return 0.0;
+    const double M = (double)columns, inverse = 8.0 * 256.0 * M, half = 2.0 * M * M;
+    const size_t n = (size_t)s->n, threads = (size_t)s->threads;
+    const double blocks = fop_product_bytes(n, columns, 0, o->precision, threads);
+    const double kept = fop_kept_bytes(n, columns, o->precision, threads);
+    const double sample = look ? kept + 16.0 * M * least(s->n, SAMPLE) : 0.0;
+
+    return 8.0 * M * M + most(most(blocks, sample), most(kept + inverse, half));
+}
+
+/* Of a preconditioner: test matrix, sketch and core; blocks: of the sketch, 0 on Z'Z itself. */
+static double precond_bytes(const struct sizes *s, double r, double blocks)
+{
+    return r > 0.0 ? 16.0 * s->M * r + 16.0 * r * r + most(blocks, 24.0 * r * r) : 0.0;
+}
+
+/* The choice of a rank: features of a sample and its Gram. */
+static double sample_bytes(const struct sizes *s, const struct fit_opts *o)
+{
+    enum { SAMPLE = 2048 }; /* spectrum.c */
+    const double m = least(s->n, SAMPLE);
+
+    return o->rank || !preconditioned(o) ? 0.0 : 8.0 * m * m + 8.0 * m * most(m, s->M);
+}
+
+/* Of the solve with a preconditioner of rank r. */
+static double solve_bytes(const struct sizes *s, double r)
+{
+    return 8.0 * s->M * (r + 5.0 * s->t);
+}
+
 static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_plan *p)
 {
-    const double M = (double)o->features, r = (double)p->rank;
-    const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0;
     const double t = o->targets ? (double)o->targets : 1.0;
-    const double rows = 8.0 * n * (2.0 + 2.0 * t) + 8.0 * d * 64.0, z = n * M * size;
-    const double panel = least((double)fop_block_bytes(), n * M * size) + 8.0 * M * 64.0;
-    const double Mv = (double)variance_columns(o, false), Md = (double)variance_columns(o, true);
-    const double sketch = 8.0 * M * r * 5.0 + panel, var = 8.0 * Mv * Mv + panel;
-    const double direct_var = Md > 0.0 && Md < M ? 8.0 * Md * Md : 0.0;
+    const struct sizes s = { n, d, (double)o->features, t, (double)p->threads,
+                             variance_columns(o, false) };
+    const size_t M = o->features, small = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
+    const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0, T = s.threads;
+    const double r = preconditioned(o) ? (double)p->rank : 0.0;
+    /* Weights, Z'y, partial sums; what BLAS packs; and the rows' residuals at the end. */
+    const double always = 16.0 * s.M * t + fop_pass_bytes(M, (size_t)t, o->precision, p->threads) +
+                          T * blas_pack;
+    const double rows = 8.0 * n * t;
+    const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
+    const bool look = !o->keep_scale && !o->keep_ratio;
+    const double refine = look ? factor_bytes(&s, o, small, true) : 0.0;
+    /* Its factor stays where it is that of the variances. */
+    const double kept = look && s.Mv == small ? 8.0 * (double)small * (double)small : 0.0;
+    const double solve = kept + most(sample_bytes(&s, o),
+                                     most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
+    const double iterate = most(refine, most(solve, rows));
+    const double variance = kept > 0.0 ? 1.25 * kept : factor_bytes(&s, o, s.Mv, false);
+    const size_t Md = variance_columns(o, true);
 
-    p->bytes_regenerate = rows + (sketch > var ? sketch : var);
-    p->bytes_store = p->bytes_regenerate + z;
-    p->bytes_half = p->bytes_regenerate + n * M * 2.0;
-    p->bytes_direct = rows + 8.0 * M * M + panel + direct_var;
-    p->bytes_formed = rows + (double)gram_bytes(o->features, 1) +
-                      (8.0 * M * r * 5.0 > panel ? 8.0 * M * r * 5.0 : panel);
-    if (p->bytes_formed < rows + var)
-        p->bytes_formed = rows + var;
+    p->bytes_regenerate = always + most(iterate, variance);
+    p->bytes_store = always + most(iterate + n * s.M * size, variance);
+    p->bytes_half = always + most(iterate + n * s.M * 2.0, variance);
+    p->bytes_direct = always + most(factor_bytes(&s, o, M, look),
+                                    most(rows, Md < M ? factor_bytes(&s, o, Md, false) : 0.0));
+    const double gram = (double)gram_bytes(M, (size_t)t);
+    const double blocks = fop_product_bytes((size_t)n, M, 0, o->precision, p->threads);
+    const double stays = fop_kept_bytes((size_t)n, M, o->precision, p->threads);
+    const double on_gram = most(sample_bytes(&s, o), most(precond_bytes(&s, r, 0.0), solve_bytes(&s, r)));
+    p->bytes_formed = always + most(most(refine, variance),
+                                    gram + kept + most(blocks, most(stays + on_gram, rows)));
 }
+
+/* ---- the choice --------------------------------------------------------------------------------- */
 
 static double bytes_of(const struct fit_plan *p)
 {
@@ -186,9 +254,18 @@ void model_plan_costs(size_t n, size_t d, const struct fit_opts *o, const struct
                          : plan->plan == PLAN_STORE ? rate.stored
                                                     : rate.made;
     *iteration = 16.0 * M * r / stream + (plan->formed ? 4.0 * M * M / stream : N * M * entry);
+    p.threads = PLAN_THREADS;
+    *bytes = model_plan_bytes(n, d, o, &p, rank);
+}
+
+double model_plan_bytes(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
+                        size_t rank)
+{
+    struct fit_plan p = *plan;
+
     p.rank = rank;
-    plan_bytes(N, (double)d, o, &p);
-    *bytes = bytes_of(&p);
+    plan_bytes((double)n, (double)d, o, &p);
+    return bytes_of(&p);
 }
 
 static bool wants(const struct fit_opts *o, const char *name)
@@ -308,8 +385,8 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
     snprintf(note, 256, "%s%s; %s allowed", head, rest, mem);
 }
 
-static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, struct fit_plan *p,
-                              char note[256], struct err *err)
+static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size_t threads,
+                              struct fit_plan *p, char note[256], struct err *err)
 {
     char mem[24];
     enum status rc = exact_allowed(n, 1, o->mem_limit, err);
@@ -319,7 +396,8 @@ static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, stru
     p->exact = true;
     p->plan = PLAN_DIRECT;
     p->Mv = o->variance == VAR_NONE ? 0 : n;
-    p->bytes = 8.0 * (double)n * (double)n + 16.0 * (double)n * (double)d;
+    p->bytes = 8.0 * (double)n * (double)n + 8.0 * (double)n * (double)d +
+               (p->Mv ? 8.0 * 256.0 * (double)n : 0.0) + (double)threads * blas_pack;
     mem_format(mem, sizeof mem, p->bytes);
     snprintf(note, 256, "exact: Cholesky of %zu rows in %s", n, mem);
     return ST_OK;
@@ -334,17 +412,20 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
 
     *p = (struct fit_plan){ .plan = PLAN_AUTO };
     if (wants(o, "exact"))
-        return plan_exact(n, d, o, p, note, err);
+        return plan_exact(n, d, o, threads, p, note, err);
     if (o->features < 2 || o->features % 2 != 0)
         return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
     if (o->variance == VAR_COUNT && (o->variance_count < 2 || o->variance_count % 2 != 0))
         return err_set(err, ST_RANGE, "variance=%zu must be even and at least 2",
                        o->variance_count);
     p->rank = first_rank(o->features, o->rank);
+    p->threads = PLAN_THREADS; /* the choice is the same for any number */
     plan_bytes((double)n, (double)d, o, p);
     enum status rc = choose(n, o, budget, p, err);
     if (rc != ST_OK)
         return rc;
+    p->threads = threads;
+    plan_bytes((double)n, (double)d, o, p);
     p->Mv = variance_columns(o, p->plan == PLAN_DIRECT && !p->formed);
     p->bytes = bytes_of(p);
     describe(o, threads, budget, p, note);

@@ -3,7 +3,7 @@
 #   bench_programs += tests/bench/x   (built by both)
 bench_report = tests/bench/report.c tests/bench/report.h
 bench_programs = tests/bench/bench_machine tests/bench/bench_compute tests/bench/bench_solve \
-  tests/bench/bench_csv tests/bench/bench_rows tests/bench/bench_windows
+  tests/bench/bench_memory tests/bench/bench_csv tests/bench/bench_rows tests/bench/bench_windows
 
 EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_bench_machine_SOURCES = tests/bench/bench_machine.c $(bench_report)
@@ -12,6 +12,8 @@ tests_bench_bench_compute_SOURCES = tests/bench/bench_compute.c $(bench_report)
 tests_bench_bench_compute_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_solve_SOURCES = tests/bench/bench_solve.c $(bench_report)
 tests_bench_bench_solve_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+tests_bench_bench_memory_SOURCES = tests/bench/bench_memory.c $(bench_report)
+tests_bench_bench_memory_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_csv_SOURCES = tests/bench/bench_csv.c
 tests_bench_bench_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_bench_bench_rows_SOURCES = tests/bench/bench_rows.c

@@ -62,6 +62,7 @@ static double ratio_of(const struct report_row *r)
     switch (r->sense) {
     case REPORT_FASTER: return r->baseline / r->value;
     case REPORT_HIGHER:
+    case REPORT_NEAR:
     case REPORT_LONGER: return r->value / r->baseline;
     default: return NAN;
     }
@@ -76,6 +77,8 @@ static bool reached(const struct report_row *r, double mark)
 {
     const double x = r->sense == REPORT_ABSOLUTE || r->sense == REPORT_BELOW ? r->value : ratio_of(r);
 
+    if (r->sense == REPORT_NEAR)
+        return fabs(x - 1.0) <= mark;
     return at_most(r) ? x <= mark : x >= mark;
 }
 
@@ -105,7 +108,8 @@ static void string(const char *key, const char *s)
 static void write_row(const struct report_row *r)
 {
     static const char *const sense[] = { NULL, "times as fast", "times the rate", "times as long",
-                                         "the value, at least", "the value, at most" };
+                                         "the value, at least", "times as much, within",
+                                         "the value, at most" };
 
     string("{\"section\":", r->section);
     string(",\"row\":", r->what);
@@ -140,7 +144,7 @@ void report_row(const struct report_row *r)
     if (r->baseline > 0.0 && r->sense != REPORT_FIGURE)
         snprintf(ratio, sizeof ratio, "%.2f", ratio_of(r));
     if (r->floor > 0.0)
-        snprintf(mark, sizeof mark, "%s %g%s", at_most(r) ? "<=" : ">=", r->floor,
+        snprintf(mark, sizeof mark, "%s %g%s", r->sense == REPORT_NEAR ? "1 +-" : at_most(r) ? "<=" : ">=", r->floor,
                  reached(r, r->floor) ? " yes" : " NO");
     if (r->floor > 0.0 && r->goal > 0.0)
         snprintf(mark + strlen(mark), sizeof mark - strlen(mark), " (%g%s)", r->goal,

@@ -19,6 +19,7 @@ enum report_sense {
     REPORT_HIGHER,   /* rates: value / baseline, at least the floor */
     REPORT_LONGER,   /* seconds: value / baseline, at most the floor */
     REPORT_ABSOLUTE, /* the value itself, at least the floor */
+    REPORT_NEAR,     /* value / baseline, within the floor of 1 */
     REPORT_BELOW,    /* the value itself, at most the floor */
 };
 

@@ -21,6 +21,7 @@ part() {
     part "inner loops and passes" "$programs/bench_compute"
     part "windows of sequences" "$programs/bench_windows"
     part "dense algebra" "$programs/bench_solve" dense 1024 2048
+    part "memory of fits" "$programs/bench_memory"
     part "exact GP" "$programs/bench_solve" exact 4000
     echo
     echo "* a published figure, measured elsewhere; everything else is of this run"

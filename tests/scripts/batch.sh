@@ -167,7 +167,7 @@ ok "keys of tune" "$jsonl" has tune run kernel features evaluations nmll hyperpa
     hyperparameters.amplitude hyperparameters.noise seconds <run.json
 ok "keys of fit" "$jsonl" has fit run solver features rank outcome iterations residual true_residual \
     ratio variance_features seconds.features seconds.precond seconds.solve seconds.variance \
-    seconds.total peak_bytes effective_dimension <run.json
+    seconds.total predicted_bytes peak_bytes effective_dimension <run.json
 ok "keys of score" "$jsonl" has score run rows rmse mae rmse_scaled mae_scaled r2 spearman nlpd \
     nlpd_scaled nlpd_constant crps coverage50 coverage90 coverage95 seconds <run.json
 is "rows of a demo" "$("$jsonl" get demo '$.rows' <run.json)" 300
