@@ -4,6 +4,7 @@
 #include "compute/exact.h"
 #include "compute/featmap.h"
 #include "compute/nmll.h"
+#include "compute/precond.h"
 #include "compute/rng.h"
 #include "support.h"
 
@@ -482,6 +483,18 @@ START_TEST(quadrature_agrees)
                                        NULL), ST_OK);
     ck_assert_double_le(fabs(vs - v), 3.5 * more);
     ck_assert_double_le(more, se);
+    /* A preconditioner kept from a setting nearby is worth its own first pass. */
+    struct precond *kept = NULL;
+    o.kept = &kept;
+    const double near[DD] = { 0.9 * hp[0], hp[1], 1.1 * hp[2] };
+    ck_assert_int_eq(nmll_features_slq(f, y, near, DD, amp, noise, &o, &vs, &se, NULL, NULL, NULL,
+                                       NULL), ST_OK);
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &vs, &se, NULL, NULL, NULL,
+                                       NULL), ST_OK);
+    ck_assert_double_le(fabs(vs - v), 3.5 * se);
+    ck_assert_double_le(se, 1.5 * more);
+    precond_free(kept);
     fop_free(f);
     featmap_free(map);
 }

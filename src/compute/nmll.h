@@ -74,6 +74,8 @@ struct nmll_slq_opts {
     double rtol;       /* of the solve with the data */
     double probe_rtol; /* of the probes'; 0: 1e-2 */
     uint64_t seed;
+    struct precond **kept; /* in: that of a setting nearby, or one that is NULL; out: this one's, the
+                            * caller's to free: half a preconditioner's work.  NULL: not wanted */
 };
 enum status nmll_features_slq(struct fop *, const double *y, const double *hp, size_t nhp,
                               double amplitude, double noise, const struct nmll_slq_opts *,

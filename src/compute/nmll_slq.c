@@ -46,7 +46,12 @@ static void slq_free(struct slq *s)
     free(s->X);
     free(s->V);
     free(s->T);
-    precond_free(s->pre);
+    if (s->o->kept && s->pre) {
+        precond_free(*s->o->kept);
+        *s->o->kept = s->pre;
+    } else {
+        precond_free(s->pre);
+    }
 }
 
 static enum status slq_alloc(struct slq *s, bool gradient, struct err *err)
@@ -189,7 +194,8 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     const struct linop A = ridge_linop(&ridge);
     const struct precond_ops *ops = precond_find("srht2", err);
     const struct precond_opts po = { .rank = s->o->rank < M / 2 ? s->o->rank : M / 2,
-                                     .seed = s->o->seed };
+                                     .seed = s->o->seed,
+                                     .like = s->o->kept ? *s->o->kept : NULL };
     struct solve_opts so = { .rtol = s->o->rtol, .maxit = MAXIT, .check_every = MAXIT,
                              .nprobes = s->k - s->t,
                              .probe_rtol = s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL };

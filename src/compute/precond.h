@@ -7,7 +7,13 @@
 #include "compute/fop.h"
 
 struct precond;
-struct precond_opts { size_t rank; uint64_t seed; };
+struct precond_opts {
+    size_t rank;
+    uint64_t seed;
+    const struct precond *like; /* Nystrom: of a matrix like this one, and the same rank; its basis is
+                                 * then the test matrix, which saves the pass that looks for one.
+                                 * NULL: a random test matrix */
+};
 struct precond_ops {
     const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" */
     enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/exact.h"
+#include "compute/precond.h"
 #include "compute/rng.h"
 #include "compute/tune_impl.h"
 
@@ -274,7 +275,7 @@ static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
     const struct tune_opts *o = job->opts;
     const struct nmll_slq_opts so = { .rank = o->rank ? o->rank : 512,
                                       .probes = o->probes ? o->probes : 16, .rtol = 1e-5,
-                                      .seed = o->seed };
+                                      .seed = o->seed, .kept = &job->basis };
 
     if (job->targets > 1)
         return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
@@ -740,6 +741,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     }
     if (rc == ST_OK)
         rc = finish(&job, err);
+    precond_free(job.basis);
     level_close(&job.low);
     level_close(&job.full);
     free(job.idx);

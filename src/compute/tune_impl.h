@@ -48,6 +48,7 @@ struct tune_job {
     double *yown, *ysub, *ssub;                  /* with row factors: of all rows; the sample's */
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN */
+    struct precond *basis;                       /* of the last setting with probes; or NULL */
 };
 
 void tune_to_hp(const struct tune_job *, const double *u, double *hp);
