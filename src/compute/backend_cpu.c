@@ -182,6 +182,13 @@ static size_t rhs_padded(const struct cpu *c, size_t k)
     return split.groups * c->real->lanes + split.ones;
 }
 
+/* Tiles whose ways back are taken together: with many right-hand sides the sums of a tile of few
+ * rows (a vector of doubles for each column) would cost as much as its products. */
+static size_t stack_tiles(const struct cpu *c, size_t k)
+{
+    return rhs_split(c, k).groups && !c->half ? TILE_ROWS_MOST / c->R : 1;
+}
+
 static size_t blocks_most(const struct cpu *c)
 {
     size_t most = 1;
@@ -194,7 +201,7 @@ static size_t blocks_most(const struct cpu *c)
 /* Workspace for k right-hand sides; grows, never shrinks. */
 static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
 {
-    const size_t size = c->real->size;
+    const size_t size = c->real->size, stack = stack_tiles(c, k);
     bool ok = true;
 
     k = rhs_padded(c, k);
@@ -211,10 +218,10 @@ static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
         return ST_NOMEM;
     for (size_t i = 0; ok && i < c->workers; i++) {
         struct worker *w = &c->worker[i];
-        w->z = c->Z ? NULL : mem_aligned(c->M * c->R, size, "tile of features", err);
+        w->z = c->Z ? NULL : mem_aligned(c->M * c->R * stack, size, "tiles of features", err);
         w->x = mem_aligned(c->R * c->src->d, sizeof *w->x, "tile of inputs", err);
         w->t = mem_aligned(k * c->R, sizeof *w->t, "row sums", err);
-        w->tr = mem_aligned(k * c->R, size, "row sums", err);
+        w->tr = mem_aligned(k * c->R * stack, size, "row sums", err);
         w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
         w->blocks = c->Z ? mem_aligned(c->R * blocks_most(c), size, "row sums", err) : NULL;
         ok = (c->Z ? w->blocks != NULL : w->z != NULL) && w->x && w->t && w->tr && w->scratch;
@@ -605,10 +612,11 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
     return rc;
 }
 
-/* t of a tile as the way back takes it. */
-static void tile_round(const struct cpu *c, const struct worker *w, struct split k)
+/* t of a tile as the way back takes it, tile b of a stack. */
+static void tile_round(const struct cpu *c, const struct worker *w, size_t b, struct split k)
 {
     const size_t lanes = c->real->lanes, many = k.groups * lanes, size = c->real->size;
+    char *tr = w->tr + b * (many + k.ones) * c->R * size;
 
     for (size_t g = 0; g < k.groups; g++)
         for (size_t r = 0; r < c->R; r++)
@@ -616,22 +624,29 @@ static void tile_round(const struct cpu *c, const struct worker *w, struct split
                 const double t = w->t[(g * lanes + i) * c->R + r];
                 const size_t at = (g * c->R + r) * lanes + i;
                 if (size == sizeof(double))
-                    ((double *)(void *)w->tr)[at] = t;
+                    ((double *)(void *)tr)[at] = t;
                 else
-                    ((float *)(void *)w->tr)[at] = (float)t;
+                    ((float *)(void *)tr)[at] = (float)t;
             }
-    round_to(c, k.ones * c->R, w->t + many * c->R, w->tr + many * c->R * size);
+    round_to(c, k.ones * c->R, w->t + many * c->R, tr + many * c->R * size);
 }
 
-/* part += Z't of some columns of a tile.  ahead: the columns after z, or NULL. */
-static void columns_down(const struct cpu *c, const struct worker *w, const char *z, size_t col0,
-                         size_t cols, struct split k, double *part, const char *ahead)
+/* part += Z't of some columns of a stack of tiles, as many as there are in it when there are groups.
+ * ahead: the columns after z, or NULL. */
+static void columns_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
+                         size_t col0, size_t cols, struct split k, double *part,
+                         const char *ahead)
 {
     const size_t lanes = c->real->lanes, many = k.groups * lanes;
+    const struct simd_stack stack = { tiles, c->R * c->M, c->R * (many + k.ones) };
 
     if (k.groups)
-        c->real->axpy_block(cols, z, c->R, c->R, k.groups, w->tr, part + col0 * lanes, c->M * lanes);
-    if (k.ones)
+        c->real->axpy_block(cols, z, c->R, c->R, stack, k.groups, w->tr, part + col0 * lanes,
+                            c->M * lanes);
+    if (k.groups && k.ones)
+        c->real->axpy_stack(cols, z, c->R, c->R, stack, k.ones,
+                            w->tr + many * c->R * c->real->size, part + many * c->M + col0, c->M);
+    else if (k.ones)
         c->real->axpy(cols, z, c->R, c->R, k.ones, w->tr + many * c->R * c->real->size,
                       part + many * c->M + col0, c->M, ahead);
 }
@@ -655,28 +670,44 @@ static void row_sums(struct sweep *s, struct worker *w, size_t r0, size_t r1)
     }
 }
 
-static enum status sweep_tile(struct sweep *s, struct worker *w, size_t tile, double *part,
-                              struct err *err)
+/* The way back of a stack, a few columns at a time, so that their sums stay in the cache. */
+static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
+                       struct split k, double *part, const char *ahead)
+{
+    const size_t step = tiles > 1 ? 128 : c->M;
+
+    for (size_t col = 0; col < c->M; col += step)
+        columns_down(c, w, tiles, z + col * c->R * c->real->size, col,
+                     col + step < c->M ? step : c->M - col, k, part, ahead);
+}
+
+static enum status sweep_tiles(struct sweep *s, struct worker *w, size_t tile, size_t tiles,
+                               double *part, struct err *err)
 {
     struct cpu *c = s->c;
-    const size_t r0 = tile * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
     const bool keep = c->half && !c->half_filled;
     const size_t bytes = c->R * c->M * c->real->size;
+    const struct split k = rhs_split(c, s->k);
     char *z = c->Z ? c->Z + tile * bytes : w->z;
 
-    const struct split k = rhs_split(c, s->k);
-    if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones) && !keep)
-        z = NULL; /* nobody reads the columns again */
-    const enum status rc = tile_up(s, w, r0, r1, z, err);
-    if (rc != ST_OK)
-        return rc;
-    if (keep)
-        c->simd->narrow(c->M * c->R, (const float *)(const void *)z, c->half + tile * c->M * c->R);
-    row_sums(s, w, r0, r1);
-    if (!s->W)
-        return ST_OK;
-    tile_round(c, w, k);
-    columns_down(c, w, z, 0, c->M, k, part, c->filled && tile + 1 < c->tiles ? z + bytes : NULL);
+    for (size_t b = 0; b < tiles; b++) {
+        const size_t r0 = (tile + b) * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
+        char *zb = z + b * bytes;
+        if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones) && !keep)
+            zb = NULL; /* nobody reads the columns again */
+        const enum status rc = tile_up(s, w, r0, r1, zb, err);
+        if (rc != ST_OK)
+            return rc;
+        if (keep)
+            c->simd->narrow(c->M * c->R, (const float *)(const void *)zb,
+                            c->half + (tile + b) * c->M * c->R);
+        row_sums(s, w, r0, r1);
+        if (s->W)
+            tile_round(c, w, b, k);
+    }
+    if (s->W)
+        stack_down(c, w, tiles, z, k, part,
+                   c->filled && tile + tiles < c->tiles ? z + tiles * bytes : NULL);
     return ST_OK;
 }
 
@@ -721,13 +752,14 @@ static void half_down(struct sweep *s, struct worker *w, size_t tile, struct spl
         for (size_t i = 0; tile + 1 < c->tiles && i < cols * bytes; i += 64)
             __builtin_prefetch(next + i, 0, 2);
         half_columns(c, tile, col, cols, w->z);
-        columns_down(c, w, w->z, col, cols, k, part, NULL);
+        columns_down(c, w, 1, w->z, col, cols, k, part, NULL);
     }
 }
 
-static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, double *part,
-                             struct err *err)
+static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, size_t tiles,
+                             double *part, struct err *err)
 {
+    (void)tiles; /* one: stack_tiles */
     struct cpu *c = s->c;
     const size_t r0 = tile * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
     const struct split k = rhs_split(c, s->k);
@@ -742,7 +774,7 @@ static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, dou
     memset(w->t, 0, rhs_padded(c, s->k) * c->R * sizeof *w->t);
     half_up(s, w, tile, k);
     row_sums(s, w, r0, r1);
-    tile_round(c, w, k);
+    tile_round(c, w, 0, k);
     half_down(s, w, tile, k, part);
     return ST_OK;
 }
@@ -859,7 +891,7 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     struct sweep *s = ctx;
     struct cpu *c = s->c;
     double *part = c->part + g * c->kcap * c->M;
-    const size_t end = c->tiles * (g + 1) / c->groups;
+    const size_t end = c->tiles * (g + 1) / c->groups, stack = s->W ? stack_tiles(c, s->k) : 1;
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
@@ -867,11 +899,12 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
         flow_group(s, &c->worker[worker], c->tiles * g / c->groups, end, part);
         return;
     }
-    for (size_t tile = c->tiles * g / c->groups; tile < end; tile++) {
+    for (size_t tile = c->tiles * g / c->groups; tile < end; tile += stack) {
+        const size_t tiles = tile + stack < end ? stack : end - tile;
         if (s->failed || ctl_stopped(s->ctl))
             return;
-        if ((c->half && s->rounded ? half_tile : sweep_tile)(s, &c->worker[worker], tile, part,
-                                                             &s->errs[g]) != ST_OK) {
+        if ((c->half && s->rounded ? half_tile : sweep_tiles)(s, &c->worker[worker], tile, tiles,
+                                                              part, &s->errs[g]) != ST_OK) {
             s->failed = 1;
             return;
         }

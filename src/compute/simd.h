@@ -44,6 +44,9 @@ struct simd_windows {
 enum { SIMD_TURNED_PAD = 16 };
 
 /* Loops over one precision. */
+/* Tiles whose sums are taken together: so many, each so many numbers after the last in z and in t. */
+struct simd_stack { size_t tiles, zstep, tstep; };
+
 struct simd_real {
     size_t lanes, size; /* numbers in a vector; bytes of one */
     /* Fills a term for this table; NOMEM leaves nothing to free.  Free with simd_term_free. */
@@ -75,8 +78,12 @@ struct simd_real {
                       void *scratch);
     void (*dot_block)(const struct simd_term *, const void *z, size_t cs, size_t rows,
                       size_t groups, const void *P, size_t ldp, double *t, size_t ldt);
-    void (*axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, size_t groups,
-                       const void *t, double *w, size_t ldw);
+    /* Their way back sums a stack of tiles before w is touched. */
+    void (*axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack,
+                       size_t groups, const void *t, double *w, size_t ldw);
+    /* As axpy, for a stack of tiles (a stack of one: the same bits). */
+    void (*axpy_stack)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack,
+                       size_t k, const void *t, double *w, size_t ldw);
     /* n <= lanes rows, row-major, times c; with dz also (alone if z is NULL) dz/dlog l. */
     void (*rows)(const struct simd_term *, const double *x, size_t ldx, size_t n, double c, void *z,
                  void *dz, size_t ldz, void *scratch);

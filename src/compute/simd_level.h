@@ -311,6 +311,7 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
       .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .dot4 = p##_dot4,                  \
       .axpy = p##_axpy,                                                                          \
       .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
+      .axpy_stack = p##_axpy_stack,                                                              \
       .rows = p##_rows, .turns = p##_turns, .fht = p##_fht, .fht_row = p##_fht_row,              \
       .sincospi = p##_sincospi, .sign = p##_sign,                                                \
       .scale = p##_scale, .combine = p##_combine, .columns = p##_columns, .windows = p##_windows }

@@ -694,6 +694,7 @@ INLINE void N(kept_dot_block)(size_t cols, const REAL *z, size_t cs, const REAL 
         for (int i = 0; i < LANES; i++)
             acc[i] += a * P[j * LANES + (size_t)i];
     }
+    UNROLL
     for (int i = 0; i < LANES; i++)
         N(add_wide)(acc[i], t + (size_t)i * ldt);
 }
@@ -834,20 +835,23 @@ INLINE VEC N(sums)(VEC *a)
     return a[0];
 }
 
-INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, const REAL *t, double *w)
+INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, struct simd_stack st, const REAL *t,
+                         double *w)
 {
     const VEC t0 = V_LOAD(t);
     VEC acc[LANES];
+    size_t r = LANES;
 
     UNROLL
     for (int i = 0; i < LANES; i++)
         acc[i] = V_LOAD(z + (size_t)i * cs) * t0;
-    for (size_t r = LANES; r < rows; r += LANES) {
-        const VEC tr = V_LOAD(t + r);
-        UNROLL
-        for (int i = 0; i < LANES; i++)
-            acc[i] += V_LOAD(z + (size_t)i * cs + r) * tr;
-    }
+    for (size_t b = 0; b < st.tiles; b++, r = 0, z += st.zstep, t += st.tstep)
+        for (; r < rows; r += LANES) {
+            const VEC tr = V_LOAD(t + r);
+            UNROLL
+            for (int i = 0; i < LANES; i++)
+                acc[i] += V_LOAD(z + (size_t)i * cs + r) * tr;
+        }
     N(add_wide)(N(sums)(acc), w);
 }
 
@@ -862,7 +866,8 @@ LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k,
         for (size_t i = 0; next && i < LANES * cs * sizeof(REAL); i += 64)
             __builtin_prefetch(next + i, 0, 2);
         for (size_t c = 0; c < k; c++)
-            N(axpy_cols)(z + j * cs, cs, rows, t + c * cs, w + c * ldw + j);
+            N(axpy_cols)(z + j * cs, cs, rows, (struct simd_stack){ 1, 0, 0 }, t + c * cs,
+                         w + c * ldw + j);
     }
     for (; j < cols; j++)
         for (size_t c = 0; c < k; c++) {
@@ -873,49 +878,71 @@ LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k,
         }
 }
 
+LOOP void N(axpy_stack)(size_t cols, const void *zv, size_t cs, size_t rows, struct simd_stack st,
+                          size_t k, const void *tv, double *w, size_t ldw)
+{
+    const REAL *z = zv, *t = tv;
+    size_t j = 0;
+
+    for (; j + LANES <= cols; j += LANES)
+        for (size_t c = 0; c < k; c++)
+            N(axpy_cols)(z + j * cs, cs, rows, st, t + c * cs, w + c * ldw + j);
+    for (; j < cols; j++)
+        for (size_t c = 0; c < k; c++) {
+            REAL sum = 0;
+            for (size_t b = 0; b < st.tiles; b++)
+                for (size_t r = 0; r < rows; r++)
+                    sum += z[b * st.zstep + j * cs + r] * t[b * st.tstep + c * cs + r];
+            w[c * ldw + j] += (double)sum;
+        }
+}
+
 /* n columns (a constant) at once: the vector holds right-hand sides, features are broadcast. */
 INLINE void N(axpy_block_cols)(const int n, const REAL *z, const size_t cs, size_t rows,
-                               const REAL *t, double *w)
+                               struct simd_stack st, const REAL *t, double *w)
 {
     VEC acc[LANES] = { 0 };
 
-    for (size_t r = 0; r < rows; r++) {
-        const VEC a = V_LOAD(t + r * LANES);
-        UNROLL
-        for (int i = 0; i < n; i++)
-            acc[i] += a * z[(size_t)i * cs + r];
-    }
+    for (size_t b = 0; b < st.tiles; b++, z += st.zstep, t += st.tstep)
+        for (size_t r = 0; r < rows; r++) {
+            const VEC a = V_LOAD(t + r * LANES);
+            UNROLL
+            for (int i = 0; i < n; i++)
+                acc[i] += a * z[(size_t)i * cs + r];
+        }
+    UNROLL
     for (int i = 0; i < n; i++)
         N(add_wide)(acc[i], w + (size_t)i * LANES);
 }
 
 INLINE void N(axpy_block_any)(size_t cols, const REAL *z, const size_t cs, size_t rows,
-                              size_t groups, const REAL *t, double *w, size_t ldw)
+                              struct simd_stack st, size_t groups, const REAL *t, double *w,
+                              size_t ldw)
 {
     for (size_t g = 0; g < groups; g++, t += cs * LANES, w += ldw) {
         size_t j = 0;
         for (; j + LANES <= cols; j += LANES)
-            N(axpy_block_cols)(LANES, z + j * cs, cs, rows, t, w + j * LANES);
+            N(axpy_block_cols)(LANES, z + j * cs, cs, rows, st, t, w + j * LANES);
         for (; j < cols; j++)
-            N(axpy_block_cols)(1, z + j * cs, cs, rows, t, w + j * LANES);
+            N(axpy_block_cols)(1, z + j * cs, cs, rows, st, t, w + j * LANES);
     }
 }
 
-LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, size_t groups,
-                          const void *t, double *w, size_t ldw)
+LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack st,
+                          size_t groups, const void *t, double *w, size_t ldw)
 {
     switch (cs) { /* tiles of the usual sizes get constant addresses */
     case 16:
-        N(axpy_block_any)(cols, z, 16, rows, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, 16, rows, st, groups, t, w, ldw);
         break;
     case 32:
-        N(axpy_block_any)(cols, z, 32, rows, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, 32, rows, st, groups, t, w, ldw);
         break;
     case 128:
-        N(axpy_block_any)(cols, z, 128, rows, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, 128, rows, st, groups, t, w, ldw);
         break;
     default:
-        N(axpy_block_any)(cols, z, cs, rows, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, cs, rows, st, groups, t, w, ldw);
         break;
     }
 }
