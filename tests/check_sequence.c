@@ -108,6 +108,12 @@ START_TEST(guesses)
     table_unref(t);
     opened_as("w,y\na b,1\nabc,2\n", "w=sequence", NULL, ST_FORMAT);
     ck_assert(strstr(err.msg, "row 1") != NULL);
+    /* labels of nodes */
+    t = opened_as("w,y\n0 0 1,1\n2,2\n1 2 0 0,3\n", "w=sequence", NULL, ST_OK);
+    size_t len;
+    ck_assert_str_eq(seq(t, "w")->order, "012");
+    ck_assert_str_eq(sequence_at(seq(t, "w"), 2, &len), "1200");
+    table_unref(t);
 }
 END_TEST
 
@@ -304,6 +310,14 @@ START_TEST(rows_of_symbols)
     struct table *t = opened("sequence\nMKVLAMKVLAMKV\nMKVL\n");
     ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
     ck_assert_uint_eq(x.base.d, 14);
+    encoded_free(&x);
+    table_unref(t);
+    /* new rows read as text, in small letters, or as lists of letters */
+    t = opened_as("sequence\nm r v l a m x\n", "sequence=text", NULL, ST_OK);
+    ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
+    ck_assert_int_eq(x.base.rows(&x.base, 0, 1, row, &err), ST_OK);
+    for (size_t j = 0; j < 8; j++)
+        ck_assert(row[j] == want[j]);
     encoded_free(&x);
     table_unref(t);
     /* shorter than a window: told with its row, or left out */

@@ -889,6 +889,7 @@ struct group {
     size_t flag;            /* its ENC_MISSING; SIZE_MAX: none */
     bool levels;
     enum enc_kind kind;     /* of its numbers; sequences: */
+    struct column *own;     /* words of new data as sequences: c points there */
     bool windows;           /* the row of symbols itself, of `room` letters */
     size_t room, *position; /* ENC_LETTER: of each, from 0, and its letter */
     unsigned char *letter;
@@ -994,7 +995,13 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
                   shown(g->c->name, name, sizeof name));
         return ST_STATE;
     }
-    (void)t;
+    if (g->c->type != COL_SEQUENCE) {
+        g->own = mem_calloc(1, sizeof *g->own, "sequences", err);
+        const enum status made = g->own != NULL ? sequence_words(t, g->col, g->own, err) : ST_NOMEM;
+        if (made != ST_OK)
+            return made;
+        g->c = g->own;
+    }
     if (g->kind == ENC_LETTER)
         return map_letters(e, g, err);
     const size_t per = position_numbers(&e->seq);
@@ -1051,6 +1058,9 @@ static void free_groups(struct group *g, size_t n)
         free(g[k].value);
         free(g[k].position);
         free(g[k].letter);
+        if (g[k].own != NULL)
+            column_clear(g[k].own);
+        free(g[k].own);
         free(g[k].channel);
         fastconv_free(g[k].conv);
     }
@@ -1129,7 +1139,7 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
             continue;
         }
         const bool has = p < len && ((unsigned char)s[p] == g->letter[k] ||
-                                     (g->c->type != COL_SEQUENCE &&
+                                     (g->own != NULL &&
                                       toupper((unsigned char)s[p]) == g->letter[k]));
         x[g->first + k] = encode_one(&e->col[g->first + k], has ? 1.0 : 0.0, cut);
     }

@@ -90,6 +90,7 @@ static void kernels_page(struct buf *out)
              "           others. average=none: their sum, which grows with length; full: their mean; sqrt:\n"
              "           between, so that sequences of unlike windows have variance 1. Inside: rbf, matern,\n"
              "           cauchy or rq\n"
+             "graph(rbf)  of labelled nodes: conv with windows of one position\n"
              "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the windows\n"
              "           is an input, and any kernel may stand inside; faster, and reads other columns too\n"
              "rbf, linear ... of sequences: one input for each letter at each position that varies\n");

@@ -227,39 +227,66 @@ enum status sequences_judge(struct sequences *s, size_t n, const char *column, s
     return ST_OK;
 }
 
-enum status sequence_make(const struct table *t, size_t j, struct column *to, struct err *err)
+/* "0 0 1 2": labels of nodes, each one letter. */
+static bool single_letters(const struct column *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *w = column_word(c, i);
+        for (size_t k = 0; w && w[k]; k++)
+            if ((k % 2 == 1) != (w[k] == ' ') || (k % 2 == 0 && isspace((unsigned char)w[k])) ||
+                (k % 2 == 1 && !w[k + 1]))
+                return false;
+    }
+    return true;
+}
+
+enum status sequence_words(const struct table *t, size_t j, struct column *to, struct err *err)
 {
     const struct column *c = &t->col[j];
     struct tally y;
 
     take_tally(c, t->n, &y);
-    if (y.blanks) {
-        err_named(err, ST_FORMAT, "sequence", "row %zu: '%.40s' has a blank inside: no sequence",
-                  y.blank_row + 1, c->name);
+    const bool list = y.blanks && single_letters(c, t->n);
+    if (y.blanks && !list) {
+        err_named(err, ST_FORMAT, "sequence", "row %zu: '%.40s' has a blank inside, and no list of "
+                  "single letters: no sequence", y.blank_row + 1, c->name);
         err_hint(err, "types=%.40s=text", c->name);
         return ST_FORMAT;
     }
     struct sequences *s = mem_calloc(1, sizeof *s, "sequences", err);
     if (!s)
         return ST_NOMEM;
+    s->kind = ALPHABET_OTHER;
     s->at = spill_array(t->n + 1, sizeof *s->at, "sequences", err);
     s->letters = s->at ? spill_array(y.letters + t->n, 1, "sequences", err) : NULL;
-    enum status rc = s->letters ? ST_OK : ST_NOMEM;
-    for (size_t i = 0, at = 0; rc == ST_OK && i < t->n; i++) {
-        const char *w = column_word(c, i);
-        const size_t len = w ? strlen(w) : 0;
-        memcpy(s->letters + at, w ? w : "", len + 1);
-        at += len + 1;
-        s->at[i + 1] = at;
-    }
-    if (rc == ST_OK)
-        rc = sequences_judge(s, t->n, c->name, err);
-    if (rc != ST_OK) {
+    if (!s->letters) {
         sequences_free(s);
-        return rc;
+        return ST_NOMEM;
+    }
+    for (size_t i = 0, at = 0; i < t->n; i++) {
+        const char *w = column_word(c, i);
+        for (; w && *w; w++)
+            if (!list || *w != ' ')
+                s->letters[at++] = *w;
+        s->letters[at++] = '\0';
+        s->at[i + 1] = at;
     }
     *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .missing = t->n - y.rows };
     return ST_OK;
+}
+
+enum status sequence_make(const struct table *t, size_t j, struct column *to, struct err *err)
+{
+    struct column c = { 0 };
+    enum status rc = sequence_words(t, j, &c, err);
+
+    if (rc == ST_OK)
+        rc = sequences_judge(c.seq, t->n, t->col[j].name, err);
+    if (rc == ST_OK)
+        *to = c;
+    else
+        sequences_free(c.seq);
+    return rc;
 }
 
 /* ---- of a whole table -------------------------------------------------------------------------- */

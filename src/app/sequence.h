@@ -30,8 +30,11 @@ struct sequences {
 };
 
 /* Column j (text or category) as sequences, into an empty column without a name.  Letters of
- * proteins, DNA and RNA become capitals.  FORMAT with the row: blanks inside, too many letters. */
+ * proteins, DNA and RNA become capitals.  Lists of single letters with a blank between ("0 0 1 2", the
+ * labels of nodes) are sequences too.  FORMAT with the row: other blanks, too many letters. */
 enum status sequence_make(const struct table *, size_t j, struct column *to, struct err *);
+/* The same letters as they are, without an alphabet: new data for a model that has one. */
+enum status sequence_words(const struct table *, size_t j, struct column *to, struct err *);
 /* Is a column of words one of sequences, by its name and by every cell? */
 bool sequence_guess(const struct table *, size_t j);
 /* Turns the columns that are sequences, or said to be (types: "a=sequence,b=text"), into such, and

@@ -13,7 +13,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const struct hparam kernel_lengthscale[] = {
@@ -38,7 +37,10 @@ static const struct kernel_layer_info layers[] = {
       "width, average=sqrt|none|full", "Morrow et al. 2017; Parkinson & Wang 2023" },
     { "fastconv", "Static convolution", "k(phi, phi'), phi_j = max(0, largest of filter j over all "
       "windows); width, filters", "Parkinson & Wang 2023; Dempster et al. 2020" },
+    { "graph", "Set of nodes", "c c' sum_a sum_b k(node a, node b'), k rbf, matern, cauchy or rq: conv with "
+      "windows of one position; average=sqrt|none|full", "Parkinson & Wang 2023" },
 };
+enum { GRAPH = 2 }; /* a name for conv(.., width=1) */
 
 const struct kernel_layer_info *kernel_layer_at(size_t i)
 {
@@ -49,8 +51,13 @@ static enum kernel_layer_kind layer_find(const char *name)
 {
     for (size_t i = 0; kernel_layer_at(i); i++)
         if (strcmp(layers[i].name, name) == 0)
-            return (enum kernel_layer_kind)(LAYER_CONV + i);
+            return i == GRAPH ? LAYER_CONV : (enum kernel_layer_kind)(LAYER_CONV + i);
     return LAYER_NONE;
+}
+
+static const char *layer_name(const struct kernel_layer *l)
+{
+    return layers[l->graph ? GRAPH : l->kind - LAYER_CONV].name;
 }
 
 static const struct hparam weight_hp = {
@@ -443,7 +450,7 @@ static enum status parse_average(struct parser *p, struct kernel_layer *l)
 
 static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
 {
-    const char *layer = layers[l->kind - LAYER_CONV].name;
+    const char *layer = layer_name(l);
     const bool conv = l->kind == LAYER_CONV;
     char name[KERNEL_NAME_MAX];
 
@@ -456,7 +463,7 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
     if (conv && strcmp(name, "average") == 0)
         return parse_average(p, l);
     const struct { const char *name; double most; size_t *to; bool there; } counts[] = {
-        { "width", KERNEL_WIDTH_MOST, &l->width, true },
+        { "width", KERNEL_WIDTH_MOST, &l->width, !l->graph },
         { "filters", KERNEL_FILTERS_MOST, &l->filters, !conv },
         { "symbols", 255, &l->channels, conv },
         { "channels", 1e6, &l->channels, conv },
@@ -474,7 +481,8 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
         return ST_OK;
     }
     err_set(p->err, ST_NOT_FOUND, "%s has no parameter \"%s\"", layer, name);
-    err_hint(p->err, conv ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
+    err_hint(p->err, l->graph ? "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))"
+                     : conv ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
                             "conv(rbf(l=2))"
                           : "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))");
     return ST_NOT_FOUND;
@@ -494,10 +502,10 @@ static enum status layer_check(const struct kernel *k, struct err *err)
     return ST_OK;
 }
 
-static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, struct kernel *k,
-                               double *hp)
+static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, bool graph,
+                               struct kernel *k, double *hp)
 {
-    k->layer = (struct kernel_layer){ .kind = kind, .width = 9,
+    k->layer = (struct kernel_layer){ .kind = kind, .width = graph ? 1 : 9, .graph = graph,
                                       .filters = kind == LAYER_FASTCONV ? 512 : 0 };
     p->at++; /* the bracket */
     enum status rc = parse_expression(p, true, k, hp);
@@ -515,7 +523,7 @@ static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, st
     }
     if (rc == ST_OK && (*p->at == '+' || *p->at == '*')) {
         err_set(p->err, ST_UNSUPPORTED, "%s(...) stands alone: sums and products of it with other "
-                "kernels are not there yet", layers[kind - LAYER_CONV].name);
+                "kernels are not there yet", layer_name(&k->layer));
         err_hint(p->err, "fastconv(rbf + linear), with the sum inside");
         rc = ST_UNSUPPORTED;
     } else if (rc == ST_OK && *p->at) {
@@ -552,15 +560,16 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
         hp[i] = NAN;
     const enum kernel_layer_kind layer = parse_word(&p, name) ? layer_find(name) : LAYER_NONE;
+    const bool graph = layer && strcmp(name, layers[GRAPH].name) == 0;
     skip_blanks(&p);
     if (layer && !*p.at) { /* "conv" */
-        snprintf(name, sizeof name, "%s(rbf)", layers[layer - LAYER_CONV].name);
+        strcat(name, "(rbf)");
         return kernel_parse(name, out, hp_set, err);
     }
     if (layer && *p.at != '(')
         return parse_fail(&p, "\"(\" and a kernel, as in conv(rbf,width=9)");
     p.at = layer ? p.at : text;
-    const enum status rc = layer ? parse_layer(&p, layer, &k, hp)
+    const enum status rc = layer ? parse_layer(&p, layer, graph, &k, hp)
                                  : parse_expression(&p, false, &k, hp);
     if (rc != ST_OK)
         return rc;
@@ -594,7 +603,8 @@ static void print_groups(const struct kernel *k, struct buf *out)
 
 static void print_layer(const struct kernel_layer *l, struct buf *out)
 {
-    buf_printf(out, ",width=%zu", l->width);
+    if (!l->graph)
+        buf_printf(out, ",width=%zu", l->width);
     if (l->kind == LAYER_CONV)
         buf_printf(out, ",average=%s", averages[l->average]);
     else
@@ -607,7 +617,7 @@ static void print_layer(const struct kernel_layer *l, struct buf *out)
 void kernel_print(const struct kernel *k, struct buf *out)
 {
     if (k->layer.kind)
-        buf_printf(out, "%s(", layers[k->layer.kind - LAYER_CONV].name);
+        buf_printf(out, "%s(", layer_name(&k->layer));
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kernel_ops *ops = k->term[t].ops;
 

@@ -71,6 +71,7 @@ struct kterm {
  *
  * LAYER_CONV: rows are sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
  * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
+ * Windows of one position make a kernel of sets of nodes, written graph(..).
  * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter over
  * all windows, or 0 (kernel_fastconv in fastconv.h); the expression reads those as any inputs.
  * channels: numbers for a position; 0 until kernel_bind_rows. */
@@ -82,6 +83,7 @@ struct kernel_layer {
     size_t width, filters;       /* filters: LAYER_FASTCONV */
     size_t channels;
     bool symbols;                /* rows hold symbols, not vectors */
+    bool graph;                  /* written graph(..): width is 1 */
     size_t positions;            /* of the longest row in training, for costs; 0: not known */
 };
 enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };

@@ -16,7 +16,7 @@ awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "name,sequence,target,t
         printf "p%d,%s,%.4f,%.4f\n", i, s, y + rand(), 2 * y } }' >seqs.csv
 tables=$data
 of() { # data for a kernel
-    case $1 in conv*|fastconv*) data='open seqs.csv; split test=25% seed=2' ;; *) data=$tables ;; esac
+    case $1 in conv*|fastconv*|graph*) data='open seqs.csv; split test=25% seed=2' ;; *) data=$tables ;; esac
 }
 
 run --format json -e kernel

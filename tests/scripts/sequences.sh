@@ -86,6 +86,15 @@ run -e "open s.csv; cols n_changed role=input; kernel fastconv(rbf,filters=32); 
 is "fastconv does" $rc 0
 run -e "demo friedman1 n=50; kernel conv(rbf); fit features=64"
 has "there must be a sequence" "$err" 'no input is one'
+# ---- sets of labelled nodes: y is the share of label 2, in any order
+awk 'BEGIN { srand(5); print "nodes,y"; for (i = 1; i <= 200; i++) { n = 3 + int(9 * rand()); s = ""; y = 0
+    for (j = 1; j <= n; j++) { k = int(3 * rand()); s = s (j > 1 ? " " : "") k; y += k == 2 } print s "," y / n } }' >g.csv
+run --format json -e 'open g.csv types=nodes=sequence target=y; split test=25% seed=1; kernel graph(rbf,average=full); tune features=128; fit features=256; score'
+is "labels of nodes" $rc 0
+ok "are learnt from" between "$(num rmse_scaled)" 0.0 0.1
+run -e 'open g.csv types=nodes=sequence target=y; kernel graph(rbf,average=full); fit features=64; predict g.csv out=g.out'
+is "and predicted for new ones" $rc 0
+
 run -e 'kernel conv(rbf) + rbf'
 has "no sums yet" "$err" 'stands alone'
 run -e 'open s.csv types=sequence=text; cols'
