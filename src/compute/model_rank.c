@@ -20,9 +20,11 @@
 #include <string.h>
 
 enum {
-    RANK_SMALL = 96,  /* a rank in the small system */
-    SPAN = 6,         /* times the rank: as far as the small system is evenly thinned out */
-    MODES_MOST = 1600,
+    RANK_SMALL = 96,  /* a rank in the small system, */
+    SPAN = 6,         /* times the rank: as far as that is evenly thinned out, */
+    MODES_MOST = 1600, /* and its size */
+    FINEST = 2,       /* times as large where iterations come near its size: */
+    ENOUGH = 6,       /* fewer than one in so many */
     BEYOND = 4,       /* times the iterations that are allowed: as far as they are counted */
 };
 static const double tail_width = 1.0 / 128.0; /* of their index: modes further down */
@@ -31,24 +33,26 @@ static const double tail_width = 1.0 / 128.0; /* of their index: modes further d
 
 struct small { size_t n; double *lam, *b; double thin; };
 
-/* Eigenvalues at evenly spaced indices, one for every `thin`, and what lies along them. */
-static enum status small_new(const struct spectrum *s, size_t rank, struct small *out,
+/* Eigenvalues at evenly spaced indices, one for every `thin`, and what lies along them; `fine` times as
+ * many as usual. */
+static enum status small_new(const struct spectrum *s, size_t rank, int fine, struct small *out,
                              struct err *err)
 {
     const double all = (double)(s->n < s->M ? s->n : s->M);
     double at = 0.0, left = 0.0; /* indices, and what is left of the group in hand */
     size_t g = 0;
 
-    *out = (struct small){ .thin = fmax(1.0, (double)rank / RANK_SMALL) };
-    out->lam = mem_calloc(2 * MODES_MOST, sizeof *out->lam, "a small system", err);
+    const size_t most = (size_t)fine * MODES_MOST;
+    *out = (struct small){ .thin = fmax(1.0, (double)rank / (fine * RANK_SMALL)) };
+    out->lam = mem_calloc(2 * most, sizeof *out->lam, "a small system", err);
     if (out->lam == NULL)
         return ST_NOMEM;
-    out->b = out->lam + MODES_MOST;
+    out->b = out->lam + most;
     left = s->groups ? s->count[0] : 0.0;
-    while (at < all - 0.5 && out->n < MODES_MOST) {
+    while (at < all - 0.5 && out->n < most) {
         double width = out->thin, b2 = 0.0;
         if (at >= SPAN * (double)rank)
-            width = fmax(out->thin, at * tail_width);
+            width = fmax(out->thin, at * tail_width / fine);
         width = fmin(width, all - at);
         out->lam[out->n] = spectrum_at(s, at + 0.5 * (width + 1.0));
         for (double want = width; want > 1e-9 && g < s->groups;) {
@@ -103,17 +107,16 @@ static enum status small_precond(const struct small *s, size_t rank, int passes,
     return rc;
 }
 
-enum status model_rank_iterations(const struct spectrum *spectrum, double lam2, size_t rank,
-                                  int passes, double rtol, size_t maxit, double *iterations,
-                                  double *ratio, struct err *err)
+static enum status small_iterations(const struct spectrum *spectrum, double lam2, size_t rank,
+                                    int passes, int fine, double rtol, size_t maxit, size_t *modes,
+                                    double *iterations, double *ratio, struct err *err)
 {
     struct small s;
     struct precond *pre = NULL;
     struct solve_info info = { 0 };
-    enum status rc = small_new(spectrum, rank, &s, err);
+    enum status rc = small_new(spectrum, rank, fine, &s, err);
     double *x = rc == ST_OK ? mem_calloc(s.n, sizeof *x, "a small system", err) : NULL;
 
-    *iterations = *ratio = NAN;
     if (rc == ST_OK && x == NULL)
         rc = ST_NOMEM;
     if (rc == ST_OK && rank > 0)
@@ -128,11 +131,31 @@ enum status model_rank_iterations(const struct spectrum *spectrum, double lam2, 
     if (rc == ST_OK) {
         *iterations = info.why == OUT_RTOL ? (double)info.iterations : (double)maxit;
         *ratio = pre ? precond_ratio(pre) : NAN;
+        *modes = s.n;
     }
     solve_info_free(&info);
     precond_free(pre);
     free(x);
     free(s.lam);
+    return rc;
+}
+
+/* Conjugate gradients end early where there are few eigenvalues: then more of them. */
+enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t rank, int passes,
+                                  double rtol, size_t maxit, double *iterations, double *ratio,
+                                  struct err *err)
+{
+    const size_t all = s->n < s->M ? s->n : s->M;
+    size_t modes = 0;
+    enum status rc = ST_OK;
+
+    *iterations = *ratio = NAN;
+    for (int fine = 1; rc == ST_OK && fine <= FINEST; fine++) {
+        if (fine > 1 && (*iterations < (double)(modes / ENOUGH) || modes >= all))
+            break;
+        rc = small_iterations(s, lam2, rank, passes, fine, rtol, maxit, &modes, iterations, ratio,
+                              err);
+    }
     return rc;
 }
 

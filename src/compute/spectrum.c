@@ -24,7 +24,7 @@ static const double group_width = 1.0 / 64.0; /* of its index */
 static const double trusted = 0.75;           /* of the sample: what its corrected curve says */
 static const double slope_from = 0.25;        /* of the sample: where the power beyond is measured */
 /* Of the sample: targets along further directions are taken alike, signal and noise. */
-static const double targets_to = 0.25;
+static const double targets_to = 0.5;
 static const double smallest = 1e-14;         /* of the largest eigenvalue: rounding below that */
 
 void spectrum_free(struct spectrum *s)
