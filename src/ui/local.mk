@@ -18,6 +18,7 @@ libui_a_SOURCES = \
   src/ui/views/log.c \
   src/ui/views/nmll.c \
   src/ui/views/pca.c \
+  src/ui/views/rank.c \
   src/ui/views/residual.c \
   src/ui/views/runs.c \
   src/ui/views/words.c

@@ -554,7 +554,8 @@ static size_t second_of(size_t main)
 {
     static const size_t beside[N_VIEWS] = {
         [VIEW_DATA] = VIEW_DATA, [VIEW_RUNS] = VIEW_RESIDUAL, [VIEW_RESIDUAL] = VIEW_NMLL,
-        [VIEW_NMLL] = VIEW_RESIDUAL, [VIEW_CALIB] = VIEW_CALIB, [VIEW_PCA] = VIEW_CALIB,
+        [VIEW_NMLL] = VIEW_RESIDUAL, [VIEW_RANK] = VIEW_RESIDUAL,
+        [VIEW_CALIB] = VIEW_CALIB, [VIEW_PCA] = VIEW_CALIB,
         [VIEW_LOG] = VIEW_RESIDUAL,
     };
     return beside[main];

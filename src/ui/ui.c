@@ -32,7 +32,7 @@
 #define JOB_FRAME 0.25        /* ... while only progress changes */
 
 const struct view_ops *const view_table[N_VIEWS] = {
-    &view_data, &view_runs, &view_residual, &view_nmll, &view_calib, &view_pca, &view_log,
+    &view_data, &view_runs, &view_residual, &view_nmll, &view_rank, &view_calib, &view_pca, &view_log,
 };
 
 double desk_now(void)
@@ -332,7 +332,8 @@ static bool on_show(void *ctx, const char *plot, const char *run)
     static const struct { const char *plot; size_t view; } where[] = {
         { "columns", VIEW_DATA }, { "residual", VIEW_RESIDUAL }, { "nmll", VIEW_NMLL },
         { "calibration", VIEW_CALIB }, { "sd", VIEW_CALIB }, { "sderror", VIEW_CALIB },
-        { "parity", VIEW_CALIB }, { "pca", VIEW_PCA },
+        { "parity", VIEW_CALIB }, { "pca", VIEW_PCA }, { "rank", VIEW_RANK },
+        { "spectrum", VIEW_RANK },
     };
     struct desk *d = ctx;
     if (run && *run)
@@ -342,6 +343,8 @@ static bool on_show(void *ctx, const char *plot, const char *run)
             desk_show(d, where[i].view);
             if (where[i].view == VIEW_CALIB)
                 calib_show(&d->view[VIEW_CALIB], plot);
+            if (where[i].view == VIEW_RANK)
+                rank_show(&d->view[VIEW_RANK], plot);
             if (where[i].view == VIEW_DATA)
                 data_show_plot(&d->view[VIEW_DATA]);
             return true;

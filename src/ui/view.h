@@ -36,9 +36,9 @@ struct view {
     int page;                        /* rows it can show, from the last draw */
     bool second;                     /* in the second pane of a wide screen */
 };
-enum { VIEW_DATA, VIEW_RUNS, VIEW_RESIDUAL, VIEW_NMLL, VIEW_CALIB, VIEW_PCA, VIEW_LOG, N_VIEWS };
+enum { VIEW_DATA, VIEW_RUNS, VIEW_RESIDUAL, VIEW_NMLL, VIEW_RANK, VIEW_CALIB, VIEW_PCA, VIEW_LOG, N_VIEWS };
 extern const struct view_ops *const view_table[N_VIEWS];
-extern const struct view_ops view_data, view_runs, view_residual, view_nmll, view_calib, view_pca,
+extern const struct view_ops view_data, view_runs, view_residual, view_nmll, view_rank, view_calib, view_pca,
     view_log, view_list;
 
 enum focus { FOCUS_PROMPT, FOCUS_VIEW };
@@ -112,6 +112,7 @@ struct figure *plot_request_make(void *ctx, struct err *);
 void plot_verdict(struct view *, struct buf *);          /* of the figure on show */
 
 void data_show_plot(struct view *);                       /* columns instead of the table */
+void rank_show(struct view *, const char *plot);         /* "rank" or "spectrum" */
 bool calib_show(struct view *, const char *plot);         /* turns to the page of a plot */
 
 #endif

@@ -21,6 +21,13 @@ expect "1e-06" "the axis of the residual is labelled"
 type_line "score"
 expect "[6 Calib" "score brings the calibration"
 expect "share of targets inside" "with the coverage plot"
+type_line "advise features=256 rank=16,32 noise=0.1"
+expect "[5 Rank" "advise brings the ranks"
+expect "least time" "with the star in the plot"
+type_line "spectrum"
+expect "Spectrum of r1" "spectrum turns the page"
+type_line "plot calibration"
+expect "[6 Calib" "back to the calibration"
 to_view
 keys Right
 expect "Predictive sd" "Right turns to the histogram of sd"
