@@ -23,7 +23,8 @@ enum {
     TILE_ROWS_MOST = 128,
     TILE_ROWS_STEP = 16, /* the most lanes of any level: tiles do not depend on the level */
     RHS_BLOCK = 8,      /* from here on right-hand sides go in groups of a vector */
-    MERGE_COLS = 512,  /* columns of one task when groups are added */
+    MERGE_COLS = 128,   /* columns of one task when groups are added */
+    LANES_MOST = 16,
 };
 static const size_t tile_bytes = (size_t)1 << 19; /* two of them fit a second-level cache */
 
@@ -220,7 +221,7 @@ static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
         struct worker *w = &c->worker[i];
         w->z = c->Z ? NULL : mem_aligned(c->M * c->R * stack, size, "tiles of features", err);
         w->x = mem_aligned(c->R * c->src->d, sizeof *w->x, "tile of inputs", err);
-        w->t = mem_aligned(k * c->R, sizeof *w->t, "row sums", err);
+        w->t = mem_aligned(k * c->R * stack, sizeof *w->t, "row sums", err);
         w->tr = mem_aligned(k * c->R * stack, size, "row sums", err);
         w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
         w->blocks = c->Z ? mem_aligned(c->R * blocks_most(c), size, "row sums", err) : NULL;
@@ -616,19 +617,21 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
 static void tile_round(const struct cpu *c, const struct worker *w, size_t b, struct split k)
 {
     const size_t lanes = c->real->lanes, many = k.groups * lanes, size = c->real->size;
-    char *tr = w->tr + b * (many + k.ones) * c->R * size;
+    const size_t one = (many + k.ones) * c->R;
+    const double *tb = w->t + b * one;
+    char *tr = w->tr + b * one * size;
 
     for (size_t g = 0; g < k.groups; g++)
         for (size_t r = 0; r < c->R; r++)
             for (size_t i = 0; i < lanes; i++) {
-                const double t = w->t[(g * lanes + i) * c->R + r];
+                const double t = tb[(g * lanes + i) * c->R + r];
                 const size_t at = (g * c->R + r) * lanes + i;
                 if (size == sizeof(double))
                     ((double *)(void *)tr)[at] = t;
                 else
                     ((float *)(void *)tr)[at] = (float)t;
             }
-    round_to(c, k.ones * c->R, w->t + many * c->R, tr + many * c->R * size);
+    round_to(c, k.ones * c->R, tb + many * c->R, tr + many * c->R * size);
 }
 
 /* part += Z't of some columns of a stack of tiles, as many as there are in it when there are groups.
@@ -670,45 +673,89 @@ static void row_sums(struct sweep *s, struct worker *w, size_t r0, size_t r1)
     }
 }
 
+/* Fetches what comes after some columns of a tile, as many again, while those are worked on. */
+static void fetch_next(const struct cpu *c, const char *z, size_t col, size_t cols)
+{
+    const size_t next = c->M - col - cols < cols ? c->M - col - cols : cols;
+    const char *from = z + (col + cols) * c->R * c->real->size;
+
+    for (size_t i = 0; i < next * c->R * c->real->size; i += 64)
+        __builtin_prefetch(from + i, 0, 2);
+}
+
 /* The way back of a stack, a few columns at a time, so that their sums stay in the cache. */
 static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
                        struct split k, double *part, const char *ahead)
 {
     const size_t step = tiles > 1 ? 128 : c->M;
 
-    for (size_t col = 0; col < c->M; col += step)
-        columns_down(c, w, tiles, z + col * c->R * c->real->size, col,
-                     col + step < c->M ? step : c->M - col, k, part, ahead);
+    for (size_t col = 0; col < c->M; col += step) {
+        const size_t cols = col + step < c->M ? step : c->M - col;
+        for (size_t b = 0; tiles > 1 && b < tiles; b++)
+            fetch_next(c, z + b * c->M * c->R * c->real->size, col, cols);
+        columns_down(c, w, tiles, z + col * c->R * c->real->size, col, cols, k, part, ahead);
+    }
 }
 
+/* t of a stack of stored tiles: a few columns meet their right-hand sides in tile after tile while
+ * those are in the cache.  The sums are those of tile_dot, bit for bit. */
+static void stack_up(struct cpu *c, const struct worker *w, size_t tiles, const char *z,
+                     struct split k)
+{
+    enum { COLUMNS = 128 };
+    const size_t size = c->real->size, one = (k.groups * c->real->lanes + k.ones) * c->R;
+
+    memset(w->t, 0, tiles * one * sizeof *w->t);
+    for (size_t i = 0; i < c->nseg; i++) {
+        const struct simd_term *t = &c->term[i];
+        const size_t step = 2 * t->D >= COLUMNS ? 1 : COLUMNS / (2 * t->D);
+        for (size_t b = 0; b < t->nb; b += step) {
+            const size_t left = t->mf - b * t->D, col = c->seg[i].col0 + 2 * b * t->D;
+            struct simd_term some = *t;
+            some.mf = left < step * t->D ? left : step * t->D;
+            some.nb = (some.mf + t->D - 1) / t->D;
+            for (size_t at = 0; at < tiles; at++) {
+                const char *za = z + at * c->M * c->R * size;
+                fetch_next(c, za, col, 2 * some.mf);
+                term_dot(c, &some, col, za + col * c->R * size, c->R, k, w->t + at * one);
+            }
+        }
+    }
+}
+
+/* Some tiles of a group, up and down; several only with groups of right-hand sides. */
 static enum status sweep_tiles(struct sweep *s, struct worker *w, size_t tile, size_t tiles,
                                double *part, struct err *err)
 {
     struct cpu *c = s->c;
-    const bool keep = c->half && !c->half_filled;
-    const size_t bytes = c->R * c->M * c->real->size;
+    const bool keep = c->half && !c->half_filled, stack = s->up && c->filled && tiles > 1;
+    const size_t bytes = c->R * c->M * c->real->size, one = rhs_padded(c, s->k) * c->R;
     const struct split k = rhs_split(c, s->k);
     char *z = c->Z ? c->Z + tile * bytes : w->z;
+    enum status rc = ST_OK;
 
-    for (size_t b = 0; b < tiles; b++) {
+    if (stack)
+        stack_up(c, w, tiles, z, k);
+    for (size_t b = 0; rc == ST_OK && b < tiles; b++) {
         const size_t r0 = (tile + b) * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
         char *zb = z + b * bytes;
         if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones) && !keep)
             zb = NULL; /* nobody reads the columns again */
-        const enum status rc = tile_up(s, w, r0, r1, zb, err);
-        if (rc != ST_OK)
-            return rc;
-        if (keep)
+        struct worker wb = *w; /* with the sums of this tile */
+        wb.t += b * one;
+        if (!stack)
+            rc = tile_up(s, &wb, r0, r1, zb, err);
+        if (rc == ST_OK && keep)
             c->simd->narrow(c->M * c->R, (const float *)(const void *)zb,
                             c->half + (tile + b) * c->M * c->R);
-        row_sums(s, w, r0, r1);
+        row_sums(s, &wb, r0, r1);
         if (s->W)
             tile_round(c, w, b, k);
     }
-    if (s->W)
+    if (rc == ST_OK && s->W)
         stack_down(c, w, tiles, z, k, part,
                    c->filled && tile + tiles < c->tiles ? z + tiles * bytes : NULL);
-    return ST_OK;
+    return rc;
 }
 
 /* ---- features stored in float16 ---------------------------------------------------------------- */
@@ -891,7 +938,7 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     struct sweep *s = ctx;
     struct cpu *c = s->c;
     double *part = c->part + g * c->kcap * c->M;
-    const size_t end = c->tiles * (g + 1) / c->groups, stack = s->W ? stack_tiles(c, s->k) : 1;
+    const size_t end = c->tiles * (g + 1) / c->groups, stack = stack_tiles(c, s->k);
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
@@ -919,29 +966,51 @@ static size_t rhs_at(const struct cpu *c, struct split k, size_t i, size_t j)
     return i / lanes < k.groups ? (i / lanes * c->M + j) * lanes + i % lanes : i * c->M + j;
 }
 
-/* W = sum of the groups, in order, times sqrt(1/mf) of the column's term. */
+/* The factor that columns in a tile lack. */
+static double column_out(const struct cpu *c, size_t j)
+{
+    size_t t = 0;
+
+    while (t + 1 < c->nseg && j >= c->seg[t + 1].col0)
+        t++;
+    return c->seg[t].out;
+}
+
+/* W = sum of the groups of rows, in order, times sqrt(1/mf) of the column's term: of `lanes`
+ * right-hand sides from i on, which lie together; or of one (lanes 1). */
+static void merge_columns(const struct sweep *s, size_t i, size_t lanes, size_t j0, size_t j1)
+{
+    const struct cpu *c = s->c;
+    const size_t n = (j1 - j0) * lanes;
+    const double *part = c->part + i * c->M + j0 * lanes;
+    double sum[MERGE_COLS * LANES_MOST];
+
+    memcpy(sum, part, n * sizeof *sum);
+    for (size_t g = 1; g < c->groups; g++) {
+        part += c->kcap * c->M;
+        for (size_t at = 0; at < n; at++)
+            sum[at] += part[at];
+    }
+    for (size_t j = j0; j < j1; j++) {
+        const double out = column_out(c, j);
+        for (size_t l = 0; l < lanes && i + l < s->k; l++)
+            s->W[(i + l) * c->M + j] = sum[(j - j0) * lanes + l] * out;
+    }
+}
+
 static void sweep_merge(void *ctx, size_t task, size_t worker)
 {
     const struct sweep *s = ctx;
     const struct cpu *c = s->c;
-    const size_t j0 = task * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
     const struct split k = rhs_split(c, s->k);
+    const size_t lanes = c->real->lanes, many = k.groups * lanes;
+    const size_t j0 = task * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
 
     (void)worker;
-    for (size_t i = 0; i < s->k; i++) {
-        double *W = s->W + i * c->M;
-        for (size_t g = 0; g < c->groups; g++) {
-            const double *part = c->part + g * c->kcap * c->M;
-            for (size_t j = j0; j < j1; j++)
-                W[j] = (g ? W[j] : 0.0) + part[rhs_at(c, k, i, j)];
-        }
-        for (size_t t = 0; t < c->nseg; t++) {
-            const struct part *term = &c->seg[t];
-            const size_t end = term->col0 + term->cols < j1 ? term->col0 + term->cols : j1;
-            for (size_t j = term->col0 > j0 ? term->col0 : j0; j < end; j++)
-                W[j] *= term->out;
-        }
-    }
+    for (size_t i = 0; i < many; i += lanes)
+        merge_columns(s, i, lanes, j0, j1);
+    for (size_t i = many; i < s->k; i++)
+        merge_columns(s, i, 1, j0, j1);
 }
 
 static void scale_rhs(struct cpu *c, size_t k, const double *P)
