@@ -269,6 +269,18 @@ struct gram {
     double *G;
 };
 
+/* The upper triangle from a tile of the lower one, by squares of a few cache lines: a row of G is a line
+ * apart from the next, and often a power of two. */
+static void gram_mirror(const struct gram *g, size_t i0, size_t ni, size_t j0, size_t nj)
+{
+    enum { EDGE = 16 };
+    for (size_t jb = j0; jb < j0 + nj; jb += EDGE)
+        for (size_t ib = i0; ib < i0 + ni; ib += EDGE)
+            for (size_t i = ib; i < i0 + ni && i < ib + EDGE; i++)
+                for (size_t j = jb; j < j0 + nj && j < jb + EDGE && j < i; j++)
+                    g->G[j + i * g->ldg] = g->G[i + j * g->ldg];
+}
+
 static void gram_tile(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
@@ -284,9 +296,7 @@ static void gram_tile(void *ctx, size_t task, size_t worker)
     else
         blas_dgemm1(true, false, ni, nj, g->m, 1.0, g->A + i * g->lda, g->lda, g->A + j * g->lda,
                     g->lda, 0.0, C, g->ldg);
-    for (size_t c = 0; c < nj; c++)
-        for (size_t r = i == j ? c + 1 : 0; r < ni; r++)
-            g->G[(j + c) + (i + r) * g->ldg] = C[r + c * g->ldg];
+    gram_mirror(g, i, ni, j, nj);
 }
 
 enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, size_t lda,

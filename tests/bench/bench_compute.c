@@ -389,9 +389,10 @@ struct work {
 };
 
 static void work_open(struct work *w, const char *kernel, size_t nthreads, enum precision precision,
-                      bool store)
+                      enum storing store)
 {
-    const struct fop_opts opts = { .precision = precision, .store = store,
+    const struct fop_opts opts = { .precision = precision, .store = store != STORE_AUTO,
+                                   .half = store == STORE_FLOAT16,
                                    .pool = w->pool = pool_new(nthreads, NULL) };
     double hp[KERNEL_MAX_HP];
     struct kernel k;
@@ -454,7 +455,7 @@ static void bench_pass(const char *kernel, size_t d, size_t M, enum precision pr
     char what[100];
     double t[2];
 
-    work_open(&w, kernel, 1, precision, false);
+    work_open(&w, kernel, 1, precision, STORE_AUTO);
     report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_pass, &w }, { run_pass17, &w } }, t);
     const double rate = 1e-9 * (double)w.n * (double)M / t[0];
     snprintf(what, sizeof what, "pass %s %s d=%zu M=%zu, made anew", kernel, dbl ? "f64" : "f32", d, M);
@@ -469,7 +470,7 @@ static void bench_pass(const char *kernel, size_t d, size_t M, enum precision pr
         .rate = 4e-9 * 17.0 * (double)w.n * (double)M / t[1], .rate_unit = "GFLOP/s",
         .limit = dbl ? fma64 : fma32, .limit_name = "fused multiply-adds in registers" });
     if (!dbl && threads > 1) {
-        work_open(&many, kernel, threads, precision, false);
+        work_open(&many, kernel, threads, precision, STORE_AUTO);
         report_times(REPORT_WALL, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
         snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
         report_row(&(struct report_row){ .section = "pass", .what = what, .threads = threads,
@@ -508,7 +509,7 @@ static void bench_stored(size_t d, size_t M)
     double t[2];
 
     fill_floats(M, g.p);
-    work_open(&w, "rbf", 1, PREC_FLOAT, true);
+    work_open(&w, "rbf", 1, PREC_FLOAT, STORE_FLOAT32);
     report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_pass, &w }, { run_gemv, &g } }, t);
     snprintf(what, sizeof what, "pass f32 M=%zu, stored", M);
     report_row(&(struct report_row){ .section = "stored", .what = what, .value = t[0] * per,
@@ -517,8 +518,24 @@ static void bench_stored(size_t d, size_t M)
         .rate_unit = "GB/s", .limit = report_read(NULL, (size_t)bytes),
         .limit_name = "reading these bytes" });
     free(g.Z), free(g.p), free(g.t), free(g.w);
+    struct work half = { .n = w.n, .d = d, .M = M }, anew = half;
+    work_open(&half, "rbf", 1, PREC_FLOAT, STORE_FLOAT16);
+    work_open(&anew, "rbf", 1, PREC_FLOAT, STORE_AUTO);
+    double h[3];
+    report_times(REPORT_THREAD, 3, (struct report_job[]){ { run_pass, &half }, { run_pass, &w },
+                                                          { run_pass, &anew } }, h);
+    report_row(&(struct report_row){ .section = "stored", .what = "the same, stored in float16",
+        .value = h[0] * per, .unit = "ns/feature", .baseline = h[1] * per,
+        .baseline_name = "stored in float32", .sense = REPORT_FASTER, .rate = 0.5e-9 * bytes / h[0],
+        .rate_unit = "GB/s", .limit = report_read(NULL, (size_t)bytes / 2),
+        .limit_name = "reading these bytes" });
+    report_row(&(struct report_row){ .section = "stored", .what = "the same beside features made anew",
+        .value = h[0] * per, .unit = "ns/feature", .baseline = h[2] * per,
+        .baseline_name = "made anew", .sense = REPORT_FASTER });
+    work_close(&half);
+    work_close(&anew);
     if (threads > 1) {
-        work_open(&many, "rbf", threads, PREC_FLOAT, true);
+        work_open(&many, "rbf", threads, PREC_FLOAT, STORE_FLOAT32);
         report_times(REPORT_WALL, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
         snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
         report_row(&(struct report_row){ .section = "stored", .what = what, .threads = threads,
@@ -573,7 +590,7 @@ static void bench_gram(size_t n, size_t M, enum precision precision)
     s.C = report_need(M * M, s.dbl ? 8 : 4);
     if (!s.dbl)
         fill_floats(n * M, s.Z);
-    work_open(&w, "rbf", 1, precision, false);
+    work_open(&w, "rbf", 1, precision, STORE_AUTO);
     w.y = report_need(M * M, sizeof *w.y);
     report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_gram, &w }, { run_syrk, &s } }, t);
     snprintf(what, sizeof what, "Gram %s n=%zu M=%zu", s.dbl ? "f64" : "f32", n, M);
@@ -584,7 +601,7 @@ static void bench_gram(size_t n, size_t M, enum precision precision)
                                          : s.dbl ? fma64 : fma32,
         .limit_name = "fused multiply-adds in registers" });
     if (threads > 1) {
-        work_open(&many, "rbf", threads, precision, false);
+        work_open(&many, "rbf", threads, precision, STORE_AUTO);
         many.y = w.y;
         report_times(REPORT_WALL, 2, (struct report_job[]){ { run_gram, &many }, { run_gram, &w } }, t);
         snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
@@ -604,7 +621,7 @@ static void bench_sketch(size_t n, size_t M, size_t L)
     struct work w = { .n = n, .d = 8, .M = M, .L = L };
     char what[100];
 
-    work_open(&w, "rbf", 1, PREC_FLOAT, false);
+    work_open(&w, "rbf", 1, PREC_FLOAT, STORE_AUTO);
     w.y = report_need(2 * M * L, sizeof *w.y);
     const double t = report_time(REPORT_THREAD, run_sketch, &w), rate = 4e-9 * (double)(n * M * L) / t;
     snprintf(what, sizeof what, "sketch Z'(Z Omega) f32 n=%zu M=%zu L=%zu", n, M, L);
