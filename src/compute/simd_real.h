@@ -95,10 +95,11 @@ LOOP void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size
 }
 
 /* Radices of the passes over 2^bits entries, first (stride 1) to last; larger ones first, so that
- * the widest strides meet few cache sets. */
+ * the widest strides meet few cache sets: sixteen lines 4 KB apart are more than one has room for. */
 LOOP size_t N(radices)(size_t bits, size_t out[16])
 {
-    const size_t m = (bits + MOST_BITS - 1) / MOST_BITS;
+    const size_t most = MOST_BITS == 4 && bits == 12 ? 3 : MOST_BITS;
+    const size_t m = (bits + most - 1) / most;
 
     for (size_t i = 0; i < m; i++)
         out[i] = bits / m + (i < bits % m);
@@ -174,6 +175,42 @@ INLINE VEC N(fht_lanes)(VEC v)
     return v;
 }
 
+static const REAL N(ones)[15] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+/* The first pass of a row, after the stages inside its vectors. */
+INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
+{
+    for (size_t at = 0; at < n; at += (size_t)R) {
+        REAL *p = data + at * LANES;
+        VEC v[16];
+        UNROLL
+        for (int k = 0; k < R; k++)
+            v[k] = N(fht_lanes)(V_LOAD(p + (size_t)k * LANES));
+        N(butterfly)(v, R, N(ones));
+        UNROLL
+        for (int k = 0; k < R; k++)
+            V_STORE(p + (size_t)k * LANES, v[k]);
+    }
+}
+
+LOOP void N(pass_lanes_any)(size_t bits, size_t n, REAL *v)
+{
+    switch (bits) {
+    case 1:
+        N(pass_lanes)(2, n, v);
+        break;
+    case 2:
+        N(pass_lanes)(4, n, v);
+        break;
+    case 3:
+        N(pass_lanes)(8, n, v);
+        break;
+    default:
+        N(pass_lanes)(16, n, v);
+        break;
+    }
+}
+
 /* A transform's passes upwards: radices, strides and signs of each.  in may be shorter than the
  * result, as in N(pass). */
 struct N(chain) {
@@ -215,9 +252,9 @@ LOOP void N(chain_pass)(const struct N(chain) *c, size_t q, size_t at, size_t n)
     const size_t R = (size_t)1 << c->bits[q];
     const REAL *s = c->s[q] + (c->sets == N(SAME) ? 0 : at / (c->stride[q] * R) * (R - 1));
 
-    for (size_t i = at; q == 0 && c->lanes && i < at + n; i++)
-        V_STORE(c->v + i * LANES, N(fht_lanes)(V_LOAD(c->v + i * LANES)));
-    if (q == 0)
+    if (q == 0 && c->lanes)
+        N(pass_lanes_any)(c->bits[q], n, c->v + at * LANES);
+    else if (q == 0)
         N(pass_any)(c->bits[q], n, 1, c->in + (at & c->mask) * LANES, c->mask, c->v + at * LANES, s,
                     c->sets, NULL);
     else
@@ -354,8 +391,6 @@ LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REA
     else
         N(project_any)(t, a, mask, v, s);
 }
-
-static const REAL N(ones)[15] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 
 LOOP void N(fht)(void *data, size_t n)
 {
