@@ -292,9 +292,12 @@ static void read_task(void *ctx, size_t task, size_t worker)
     wide s[4] = { 0 };
 
     (void)worker;
-    for (size_t i = i0; i < i1; i += 32)
-        for (size_t j = 0; j < 4; j++)
-            s[j] += *(const wide *)(const void *)(p->from + i + 8 * j);
+    const size_t part = (i1 - i0) / 4; /* four places at once: memory serves them faster than one */
+    for (size_t i = i0; i < i0 + part; i += 16)
+        for (size_t j = 0; j < 4; j++) {
+            s[j] += *(const wide *)(const void *)(p->from + i + j * part);
+            s[j] += *(const wide *)(const void *)(p->from + i + j * part + 8);
+        }
     s[0] += s[1] + s[2] + s[3];
     p->sums[task % 256] = s[0][0] + s[0][7];
 }
