@@ -364,11 +364,12 @@ static void look_noise(struct search *s)
 /* Lengthscales all shorter or longer, each at its best of a few noises. */
 static void look_lengthscale(struct search *s)
 {
-    static const double by[] = { 0.1, 0.3, 3.0, 10.0 };
+    static const double by[] = { 0.03, 0.1, 0.3, 3.0, 10.0, 30.0 };
+    const double ratio[] = { s->best_ratio, s->best_ratio / 30.0, s->best_ratio * 30.0, 0.1, 0.005 };
     double hp[KERNEL_MAX_HP], best = s->best_error, factor = 1.0;
     size_t first = SIZE_MAX;
 
-    for (int k = 0; k < 4; k++) {
+    for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
         memcpy(hp, s->study.o.hp, sizeof hp);
         for (size_t i = 0; i < kernel_nhp(&s->study.o.kernel); i++) {
             char name[KERNEL_NAME_MAX];
@@ -378,8 +379,8 @@ static void look_lengthscale(struct search *s)
             hp[i] *= by[k];
             first = first == SIZE_MAX ? i : first;
         }
-        for (int j = -1; first != SIZE_MAX && j <= 1; j++) {
-            const double e = error_at(s, hp, s->best_ratio * pow(30.0, j));
+        for (size_t j = 0; first != SIZE_MAX && j < sizeof ratio / sizeof *ratio; j++) {
+            const double e = error_at(s, hp, ratio[j]);
             if (e < best) {
                 best = e;
                 factor = by[k];
@@ -389,7 +390,7 @@ static void look_lengthscale(struct search *s)
     if (first == SIZE_MAX || !(s->best_error / best > 1.4))
         return;
     const double l = s->study.o.hp[first];
-    struct cause *c = add(s, "bound", 0.86, s->best_error / best / 1.4, "lengthscales of %.3g predict %zu rows, left "
+    struct cause *c = add(s, "bound", 0.88, s->best_error / best / 1.4, "lengthscales of %.3g predict %zu rows, left "
                           "one out, with an error of %.2g (scaled); %.3g with %.2g", l, s->m, s->best_error,
                           l * factor, best);
     way_out(c, "tune l=%.2g..%.2g", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
@@ -600,6 +601,8 @@ static void order(struct search *s)
 {
     for (size_t i = 0; i < s->n; i++)
         if (!strcmp(s->cause[i].name, "float32") && (has_cause(s, "noise") || has_cause(s, "duplicates")))
+            s->cause[i].score = 0.7;
+        else if (!strcmp(s->cause[i].name, "nonstationary") && has_cause(s, "bound"))
             s->cause[i].score = 0.7;
         else if (!strcmp(s->cause[i].name, "rank") && (has_cause(s, "noise") || has_cause(s, "duplicates")))
             s->cause[i].score = fmin(s->cause[i].score, 0.75);

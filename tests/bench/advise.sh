@@ -8,7 +8,8 @@ gpdesk=${GPDESK:-build/gpdesk}
 shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
 kernel=${KERNEL:-rbf}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 [ $# -gt 0 ] || set -- sml pol protein kin40k
 all=0
 good=0
