@@ -608,6 +608,18 @@ START_TEST(columns_are_shared)
     ck_assert_uint_eq(featmap_most(&k, 4), 5);
     k = parsed("linear + rbf");
     ck_assert_uint_eq(featmap_most(&k, 4), SIZE_MAX);
+    /* the least is what a map can be drawn with, and no less */
+    static const char *const least[] = { "rbf", "linear", "rbf + linear", "constant + linear + matern",
+                                         "rbf * linear + constant" };
+    for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)
+        for (size_t d = 1; d < 6; d++) {
+            ck_assert_int_eq(kernel_parse(least[i], &k, NULL, NULL), ST_OK);
+            const size_t n = featmap_least(&k, d);
+            struct featmap *map = featmap_new(&k, d, n, 1, NULL);
+            ck_assert_ptr_nonnull(map);
+            featmap_free(map);
+            ck_assert_ptr_null(n > 2 ? featmap_new(&k, d, n - 2, 1, NULL) : NULL);
+        }
 }
 END_TEST
 

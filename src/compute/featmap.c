@@ -301,6 +301,24 @@ size_t featmap_most(const struct kernel *k, size_t d)
     return most;
 }
 
+size_t featmap_least(const struct kernel *k, size_t d)
+{
+    size_t fixed = 0, drawn = 0;
+
+    for (size_t i = 0; i < products(k); i++) {
+        const size_t t = product_at(k, i);
+        struct fm_step steps[KERNEL_RECIPE + 1];
+        const bool alone = t + 1 == k->nterms || !k->term[t + 1].times;
+        const size_t n = factor_steps(&k->term[t], alone, steps);
+        if (!kernel_reads_windows(k) && needs_of(steps, n, d).finite)
+            fixed += steps[0].op == FM_COPY ? d : 1;
+        else
+            drawn++;
+    }
+    const size_t least = (fixed + 1) / 2 * 2 + 2 * drawn;
+    return least < 2 ? 2 : least;
+}
+
 /* Columns: those of finite terms as they are; the others share what is left, equal numbers of
  * frequencies, the first terms take the remainder; an odd column goes to a term that is not paired,
  * or stays zero. */

@@ -98,5 +98,7 @@ static inline bool featmap_is_windowed(const struct fm_term *t)
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones, else
  * SIZE_MAX. */
 size_t featmap_most(const struct kernel *k, size_t d);
+/* The least number of columns that kernel k can be drawn with for d inputs. */
+size_t featmap_least(const struct kernel *k, size_t d);
 
 #endif

@@ -457,6 +457,11 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     const struct tune_opts *o = job->opts;
     size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
 
+    if (cols < o->features) { /* a linear kernel of many inputs fills columns of its own */
+        const size_t least = featmap_least(job->kernel, src->d) + SEARCH_COLS / 2;
+        cols = cols < least ? least : cols;
+        cols = cols < o->features ? cols : o->features;
+    }
     job->full = (struct tune_level){ .src = src, .y = y, .log_scale = log_scale(job, src),
                                      .n = src->n, .M = o->features,
                                      .precision = o->precision };

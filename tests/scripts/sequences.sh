@@ -59,6 +59,12 @@ done
 run -e 'open s.csv; cols sequence encoding=blossom'
 has "no such encoding" "$err" 'neither onehot, blosum62, scales nor a file'
 
+# A linear part fills as many columns as there are letters by position: more than a search looks at.
+awk 'BEGIN { srand(9); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"; for (i = 1; i <= 150; i++) { s = ""
+    for (j = 1; j <= 60; j++) s = s substr(a, 1 + int(20 * rand()), 1); print s "," rand() } }' >wide.csv
+run --format json -e 'open wide.csv; kernel rbf + linear; tune features=2048 evals=3; fit features=2048'
+is "rbf + linear of 1200 letters by position" $rc 0
+
 # ---- what is told
 head -n 4 s.fasta >few.fasta
 printf '>odd\nMK!LA\n' >bad.fasta
