@@ -25,7 +25,8 @@ EXTRA_PROGRAMS += tests/bench/bench_gp
 tests_bench_bench_gp_SOURCES = tests/bench/bench_gp.c
 tests_bench_bench_gp_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/csv.sh tests/bench/peers.py \
-  tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/README.md tests/bench/floors.md
+  tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/README.md tests/bench/floors.md \
+  tests/bench/sequences.sh tests/bench/sequences.md
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 
 bench_environment = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
