@@ -390,6 +390,12 @@ static double run_nmll(const struct run *r)
     return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.nmll : NAN;
 }
 
+/* Its standard error where it comes from random probes, else 0. */
+static double run_nmll_error(const struct run *r)
+{
+    return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.se : 0.0;
+}
+
 /* A score of each target: an array, of one target a number. */
 static void run_score(struct rec *rec, const char *key, const struct run *r, size_t at, bool raw)
 {
@@ -424,6 +430,7 @@ static void run_json(struct rec *rec, const struct run *r)
     rec_num(rec, "passes", fit && r->info.why != OUT_DIRECT ? r->info.passes : NAN);
     rec_str(rec, "outcome", fit && r->info.why ? outcome_name(r->info.why) : NULL);
     rec_num(rec, "nmll", run_nmll(r));
+    rec_num(rec, "nmll_error", run_nmll_error(r) > 0.0 ? run_nmll_error(r) : NAN);
     if (r->has_enc)
         fitting_targets_json(rec, &r->enc);
     run_score(rec, "rmse", r, offsetof(struct metrics, rmse), true);
@@ -677,6 +684,28 @@ static void compare_hp(const struct run **run, size_t n, struct grid *g, struct 
         }
 }
 
+/* Marginal likelihoods from random probes that are closer than their own error. */
+static void compare_ties(const struct run **run, size_t n, struct rec *r)
+{
+    rec_array(r, "ties");
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++) {
+            const double gap = fabs(run_nmll(run[i]) - run_nmll(run[j]));
+            const double error = fmax(run_nmll_error(run[i]), run_nmll_error(run[j]));
+            if (!(gap < error))
+                continue;
+            rec_item(r);
+            rec_str(r, "run", run[i]->id);
+            rec_str(r, "with", run[j]->id);
+            rec_num(r, "difference", gap);
+            rec_num(r, "error", error);
+            rec_close(r);
+            rec_text(r, "\n%s and %s tie: their NMLL differ by %.3g, less than the standard error of %.3g",
+                     run[i]->id, run[j]->id, gap, error);
+        }
+    rec_array_close(r);
+}
+
 static enum status cmd_compare(struct workspace *ws, const struct args *a, struct err *err)
 {
     const struct run *run[COMPARE_MAX];
@@ -709,6 +738,7 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
     rec_close(&r);
     grid_print(&g, NULL, &r.text);
     rec_text(&r, "* differs");
+    compare_ties(run, n, &r);
     grid_free(&g);
     ws_emit(ws, &r);
     return ST_OK;

@@ -89,6 +89,10 @@ run --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; 
 has "a fit begins at another's weights" "$out" '"name":"start"'
 run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
 has "but not at those of other features" "$err" 'other features'
+run --format json -e "$data; tune features=512 nmll=approx rank=16 evals=12; tune features=512 nmll=approx rank=16 evals=13; tune features=512 nmll=approx rank=16 l=0.3..0.4 evals=9; compare t1 t2; compare t1 t3"
+is "approximate likelihoods are compared" "$(printf '%s\n' "$out" | grep -c '"command":"compare"')" 2
+has "closer than their error is a tie" "$(printf '%s\n' "$out" | grep '"compare"' | head -n 1)" '"ties":\[{"run":"t1","with":"t2","difference":'
+has "further apart is none" "$(printf '%s\n' "$out" | grep '"compare"' | tail -n 1)" '"ties":\[\]'
 run --format json --accept-unconverged -e "$data; race pcg(rank=32),psvrg(rank=32,batch=64),lbfgs(wolfe=1) features=128 noise=1 l=3 rtol=1e-4"
 is "a race ends with 0" $rc 0
 is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3
