@@ -104,8 +104,11 @@ static void look_failure(struct search *s)
 
     if (s->f.state != RUN_FAILED)
         return;
-    struct cause *c = add(s, e->name[0] ? e->name : "failure", 0.6, 4.0, "it failed: %.230s", e->msg);
-    way_out(c, "%.120s", e->hint[0] ? e->hint : "summary");
+    /* the reason by itself, but for a matrix whose rows or noise are behind it */
+    struct cause *c = add(s, e->name[0] ? e->name : "failure", e->code == ST_NOT_PD ? 0.6 : 1.05, 4.0,
+                          "it failed: %.230s", e->msg);
+    const char *way = e->hint[0] ? e->hint : "summary", *more = strstr(way, ", ");
+    way_out(c, "%.*s", (int)(more ? more - way : 120), way);
 }
 
 static void look_float(struct search *s)
@@ -485,7 +488,7 @@ static void look_features(struct search *s)
     if (s->a.M == 0 || !s->f.has_model || s->f.exact)
         return;
     const double few = s->a.M < s->a.n * 2 ? D / (0.65 * M) : 0.0;
-    const double rmse = i->why > 0 ? i->train_rmse / (1.3 * s->best_error) : 0.0;
+    const double rmse = i->why > 0 && s->study.o.targets < 2 ? i->train_rmse / (1.3 * s->best_error) : 0.0;
     const size_t better = D >= 0.99 * M ? 4 * s->a.M : (size_t)(4.0 * D);
     struct cause *c = NULL;
     if (rmse >= 1.0)

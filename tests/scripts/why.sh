@@ -24,6 +24,8 @@ has "a tuning is asked as well" "$out" '"command":"why","run":"t1","causes":\[{"
 run --format json -e "$data; tune kernel=matern(nu=3/2)+linear solver=exact evals=12 polish=no; fit solver=exact; why"
 is "an exact fit of a sum" $rc 0
 has "too" "$out" '"command":"why","run":"r1"'
+run --format json --mem 100MB --keep-going -e "$data" -e "fit features=65536 solver=pcg; why" -e "why r1"
+has "a fit that failed has its reason first" "$out" '"command":"why","run":"r1","causes":\[{"name":"memory","score":1,"evidence":"it failed: features=65536 needs[^"]*","try":"fit features=32768"}'
 run -e "$data; why"
 has "without a run it says so" "$err" 'fit'
 finish
