@@ -1177,15 +1177,19 @@ START_TEST(test_half_is_refused)
 {
     static const char *const others[] = { "linear", "poly", "erf", "rbf * periodic", "rbf + linear" };
     struct fop_opts opts = { .precision = PREC_FLOAT, .store = true, .half = true };
-    struct err err = { 0 };
+    struct problem p = problem_new("rbf", 30, 2, 64, 1.0);
 
     for (size_t i = 0; i <= sizeof others / sizeof *others; i++) {
-        struct problem p = problem_new(i ? others[i - 1] : "rbf", 30, 2, 64, 1.0);
+        struct kernel k;
+        struct err err = { 0 };
         opts.precision = i ? PREC_FLOAT : PREC_DOUBLE;
-        ck_assert_ptr_null(fop_new(backend_cpu(), p.fm, &p.src.base, &opts, &err));
+        ck_assert(kernel_parse(i ? others[i - 1] : "rbf", &k, NULL, NULL) == ST_OK);
+        struct featmap *fm = featmap_new(&k, 2, 64, 7, NULL);
+        ck_assert_ptr_null(fop_new(backend_cpu(), fm, &p.src.base, &opts, &err));
         ck_assert_int_eq(err.code, ST_UNSUPPORTED);
-        problem_free(&p);
+        featmap_free(fm);
     }
+    problem_free(&p);
 }
 END_TEST
 

@@ -382,7 +382,9 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }
     mem_format(mem, sizeof mem, budget);
-    snprintf(note, 256, "%s%s; %s allowed", head, rest, mem);
+    const int n = snprintf(note, 256, "%s%s", head, rest);
+    if (n > 0 && n < 256)
+        snprintf(note + n, 256 - (size_t)n, "; %s allowed", mem);
 }
 
 static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size_t threads,

@@ -448,10 +448,37 @@ static double pass_operations(size_t d, double sines)
     return 0.5 * (log2(dp) * dp / D + 2.0 * log2(D) + 1.0 + sines) + 2.0 + 4.0;
 }
 
+/* 2, 4, 8 ... and all. */
+static size_t more_threads(size_t n)
+{
+    return n < threads && 2 * n > threads ? threads : 2 * n;
+}
+
+static void scaling_rows(struct work *one, const char *kernel, size_t n)
+{
+    struct work many = { .n = one->n, .d = one->d, .M = one->M };
+    const struct report_job jobs[] = { { run_pass, &many }, { run_pass, one } };
+    char what[100];
+    double t[2];
+
+    work_open(&many, kernel, n, PREC_FLOAT, STORE_AUTO);
+    report_times(REPORT_WALL, 2, jobs, t);
+    snprintf(what, sizeof what, "the same, %zu threads, wall time", n);
+    report_row(&(struct report_row){ .section = "pass", .what = what, .threads = n,
+        .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
+        .sense = REPORT_FASTER, .floor = 0.9 * (double)n, .goal = 0.975 * (double)n,
+        .rate = t[1] / t[0], .rate_unit = "threads", .limit = (double)n, .limit_name = "threads" });
+    report_times(REPORT_PROCESS, 2, jobs, t);
+    report_row(&(struct report_row){ .section = "pass", .what = "their processor time", .threads = n,
+        .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
+        .sense = REPORT_LONGER });
+    work_close(&many);
+}
+
 static void bench_pass(const char *kernel, size_t d, size_t M, enum precision precision)
 {
     const bool dbl = precision == PREC_DOUBLE, probed = d == 128;
-    struct work w = { .n = (size_t)60000000 / M, .d = d, .M = M }, many = w;
+    struct work w = { .n = (size_t)60000000 / M, .d = d, .M = M };
     char what[100];
     double t[2];
 
@@ -469,21 +496,8 @@ static void bench_pass(const char *kernel, size_t d, size_t M, enum precision pr
         .sense = REPORT_LONGER, .floor = 5.0, .goal = 3.5,
         .rate = 4e-9 * 17.0 * (double)w.n * (double)M / t[1], .rate_unit = "GFLOP/s",
         .limit = dbl ? fma64 : fma32, .limit_name = "fused multiply-adds in registers" });
-    if (!dbl && threads > 1) {
-        work_open(&many, kernel, threads, precision, STORE_AUTO);
-        report_times(REPORT_WALL, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
-        snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
-        report_row(&(struct report_row){ .section = "pass", .what = what, .threads = threads,
-            .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
-            .sense = REPORT_FASTER, .floor = 0.9 * (double)threads, .goal = 0.975 * (double)threads,
-            .rate = t[1] / t[0], .rate_unit = "threads", .limit = (double)threads,
-            .limit_name = "threads" });
-        report_times(REPORT_PROCESS, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
-        report_row(&(struct report_row){ .section = "pass", .what = "their processor time", .threads = threads,
-            .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
-            .sense = REPORT_LONGER });
-        work_close(&many);
-    }
+    for (size_t n = 2; !dbl && n <= threads; n = more_threads(n))
+        scaling_rows(&w, kernel, n);
     work_close(&w);
 }
 
