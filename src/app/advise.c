@@ -188,7 +188,7 @@ static void features_text(struct rec *rec, const struct advice *a)
         rec_text(rec, ", no end to it: more features help\n");
     else
         rec_text(rec, ", at least %.0f with any number%s\n", a->kernel_dimension,
-                 a->kernel_dimension > 1.25 * a->effective_dimension ? ": more features help" : "");
+                 a->kernel_dimension > 1.25 * a->effective_dimension ? ":\n  more features help" : "");
 }
 
 static void advise_record(struct workspace *ws, const struct advise_state *s)
@@ -216,15 +216,14 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     rec_num(&rec, "seconds", s->seconds);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_safe(&rec, s->kernel);
-    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  %zu solve%s ahead  (%zu rows, %s)\n",
-             s->a.n, s->a.M, s->rtol, s->a.solves, s->a.solves == 1 ? "" : "s", s->a.sample, sec);
+    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  %zu solve%s ahead\n", s->a.n, s->a.M, s->rtol,
+             s->a.solves, s->a.solves == 1 ? "" : "s");
     features_text(&rec, &s->a);
-    rec_text(&rec, "  noise over amplitude, squared: %.3g%s\n", s->a.ratio,
-             s->a.refined ? ", as the fit will have it" : "");
+    rec_text(&rec, "  noise over amplitude, squared: %.3g%s;  from %zu rows, %s\n", s->a.ratio,
+             s->a.refined ? ", as the fit will have it" : "", s->a.sample, sec);
     rows_text(&rec, s, best);
     if (!s->plain && s->errors)
-        rec_text(&rec, "  iterations are the law's times %.2f: the error of %zu fit%s of this session "
-                 "(law=plain)\n", s->factor, s->errors, s->errors == 1 ? "" : "s");
+        rec_text(&rec, "  iterations: the law's times %.2f, by %zu fit%s of this session (law=plain: not)\n", s->factor, s->errors, s->errors == 1 ? "" : "s");
     const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
     if (!in_time(s, b))
         rec_text(&rec, "  no rank here ends within maxit=%zu; try  fit features=%zu solver=direct",

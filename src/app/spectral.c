@@ -132,7 +132,7 @@ static void spectral_record(struct workspace *ws, const struct spectral_state *s
              s->a.kernel_dimension);
     rec_text(&rec, "\n  condition number %.3g without a preconditioner", s->condition_before);
     if (s->rank)
-        rec_text(&rec, "; rank %zu: eigenvalue %.3g,\n  %.3g times the noise", s->rank,
+        rec_text(&rec, ";\n  rank %zu: eigenvalue %.3g, %.3g times the noise", s->rank,
                  spectrum_at(v, (double)s->rank), spectrum_at(v, (double)s->rank) / s->a.ratio);
     if (s->nritz)
         rec_text(&rec, "\n  the solver saw %zu Ritz values from %.3g to %.3g: condition number %.3g",
