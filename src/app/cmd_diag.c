@@ -70,7 +70,8 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
 
 static enum status cmd_why(struct workspace *ws, const struct args *a, struct err *err)
 {
-    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+    const bool tuned = !args_given(a, "run") && !ws->last_fit[0] && ws->nrun; /* and no fit yet */
+    const struct run *r = ws_run(ws, tuned ? ws->run[ws->nrun - 1]->id : args_text(a, "run"), err);
     return r ? why_start(ws, r, args_line(a), err) : err->code;
 }
 
@@ -107,7 +108,7 @@ const struct command cmd_diag_rows[] = {
       "Eigenvalues of Z'Z from a sample of rows, the noise among them, the rank, condition numbers before and\n"
       "after, effective dimension; Ritz values of the fit's own iteration. plot spectrum draws it." },
     { "why", "model", "What is wrong with a fit or tuning, with evidence and a way out", "why",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit or a tuning (t1); . is the last fit" } },
+      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit or a tuning (t1); . is the last fit, or before any the last tuning" } },
       CMD_JOB | CMD_NEEDS_DATA, cmd_why,
       "Looks at the outcome, repeated rows, columns, noise and lengthscales (left one out on a sample), features,\n"
       "variances and rank (by the spectrum). Causes come with a score, the likeliest first; try is what to type." },

@@ -19,6 +19,7 @@
 #include "compute/blas.h"
 
 #include <inttypes.h>
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -349,8 +350,10 @@ static enum status cmd_stop(struct workspace *ws, const struct args *a, struct e
     rec_init(&r, REC_RESULT, "stop");
     rec_str(&r, "job", what);
     rec_bool(&r, "keep", !now && *what != 'q');
+    const bool has_iterate = *what == '*' || (*what && isdigit((unsigned char)what[1])); /* r1, t1 */
     rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what,
-             *what == 'q' ? "" : now ? "; nothing is kept" : "; the best iterate is kept");
+             *what == 'q' || !has_iterate ? "" : now ? "; nothing is kept"
+                                                     : "; the best iterate is kept");
     ws_emit(ws, &r);
     return ST_OK;
 }

@@ -19,6 +19,8 @@ run -e "$data; fit features=1024 l=6 noise=0.001; why"
 has "in words" "$out" '^ 1 noise  '
 has "and with what to type" "$out" 'try  tune noise='
 ok "within 80 columns" sh -c 'test "$(printf "%s\n" "$1" | sed -n "/^r1  [0-9]* cause/,\$p" | awk "{ if (length > m) m = length } END { print m + 0 }")" -le 80' sh "$out"
+run --format json -e "$data; tune features=256 evals=8; why"
+has "before any fit the last tuning is" "$out" '"command":"why","run":"t1"'
 run --format json -e "$data; tune features=256 evals=8 l=0.01..0.05; why t1"
 has "a tuning is asked as well" "$out" '"command":"why","run":"t1","causes":\[{"name":"bound"'
 run --format json -e "$data; tune kernel=matern(nu=3/2)+linear solver=exact evals=12 polish=no; fit solver=exact; why"
