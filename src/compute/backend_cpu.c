@@ -510,6 +510,18 @@ static void round_to(const struct cpu *c, size_t n, const double *from, char *to
         ((float *)(void *)to)[i] = (float)from[i];
 }
 
+/* A term's blocks from b on, as many as make up about so many columns; at least one. */
+static struct simd_term term_blocks(const struct simd_term *t, size_t b, size_t columns)
+{
+    const size_t left = t->mf - b * t->D, blocks = columns / (2 * t->D);
+    const size_t most = (blocks ? blocks : 1) * t->D;
+    struct simd_term some = *t;
+
+    some.mf = left < most ? left : most;
+    some.nb = (some.mf + t->D - 1) / t->D;
+    return some;
+}
+
 /* t += Z P of a term's kept columns, from col0 on, in `rows` rows from z on, t of the first of them:
  * the right-hand sides that go one by one; and all. */
 static void term_dot_ones(struct cpu *c, const struct simd_term *term, size_t col0, const char *z,
@@ -673,16 +685,6 @@ static void row_sums(struct sweep *s, struct worker *w, size_t r0, size_t r1)
     }
 }
 
-/* Fetches what comes after some columns of a tile, as many again, while those are worked on. */
-static void fetch_next(const struct cpu *c, const char *z, size_t col, size_t cols)
-{
-    const size_t next = c->M - col - cols < cols ? c->M - col - cols : cols;
-    const char *from = z + (col + cols) * c->R * c->real->size;
-
-    for (size_t i = 0; i < next * c->R * c->real->size; i += 64)
-        __builtin_prefetch(from + i, 0, 2);
-}
-
 /* The way back of a stack, a few columns at a time, so that their sums stay in the cache. */
 static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
                        struct split k, double *part, const char *ahead)
@@ -691,8 +693,6 @@ static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles
 
     for (size_t col = 0; col < c->M; col += step) {
         const size_t cols = col + step < c->M ? step : c->M - col;
-        for (size_t b = 0; tiles > 1 && b < tiles; b++)
-            fetch_next(c, z + b * c->M * c->R * c->real->size, col, cols);
         columns_down(c, w, tiles, z + col * c->R * c->real->size, col, cols, k, part, ahead);
     }
 }
@@ -708,17 +708,13 @@ static void stack_up(struct cpu *c, const struct worker *w, size_t tiles, const 
     memset(w->t, 0, tiles * one * sizeof *w->t);
     for (size_t i = 0; i < c->nseg; i++) {
         const struct simd_term *t = &c->term[i];
-        const size_t step = 2 * t->D >= COLUMNS ? 1 : COLUMNS / (2 * t->D);
-        for (size_t b = 0; b < t->nb; b += step) {
-            const size_t left = t->mf - b * t->D, col = c->seg[i].col0 + 2 * b * t->D;
-            struct simd_term some = *t;
-            some.mf = left < step * t->D ? left : step * t->D;
-            some.nb = (some.mf + t->D - 1) / t->D;
-            for (size_t at = 0; at < tiles; at++) {
-                const char *za = z + at * c->M * c->R * size;
-                fetch_next(c, za, col, 2 * some.mf);
-                term_dot(c, &some, col, za + col * c->R * size, c->R, k, w->t + at * one);
-            }
+        struct simd_term some;
+        for (size_t b = 0; b < t->nb; b += some.nb) {
+            const size_t col = c->seg[i].col0 + 2 * b * t->D;
+            some = term_blocks(t, b, COLUMNS);
+            for (size_t at = 0; at < tiles; at++)
+                term_dot(c, &some, col, z + (at * c->M + col) * c->R * size, c->R, k,
+                         w->t + at * one);
         }
     }
 }
@@ -775,12 +771,10 @@ static void half_up(struct sweep *s, struct worker *w, size_t tile, struct split
 
     for (size_t i = 0; i < c->nseg; i++) {
         const struct simd_term *t = &c->term[i];
-        const size_t step = 2 * t->D >= COLUMNS ? 1 : COLUMNS / (2 * t->D);
-        for (size_t b = 0; b < t->nb; b += step) {
-            const size_t left = t->mf - b * t->D, col = c->seg[i].col0 + 2 * b * t->D;
-            struct simd_term some = *t;
-            some.mf = left < step * t->D ? left : step * t->D;
-            some.nb = (some.mf + t->D - 1) / t->D;
+        struct simd_term some;
+        for (size_t b = 0; b < t->nb; b += some.nb) {
+            const size_t col = c->seg[i].col0 + 2 * b * t->D;
+            some = term_blocks(t, b, COLUMNS);
             half_columns(c, tile, col, 2 * some.mf, w->z);
             term_dot(c, &some, col, w->z, c->R, k, w->t);
         }
@@ -883,17 +877,17 @@ static void flow_blocks(struct flow *f, const struct simd_term *t, size_t col0)
 {
     enum { COLUMNS = 128 }; /* in turn */
     const struct cpu *c = f->c;
-    const size_t size = c->real->size, step = 2 * t->D >= COLUMNS ? 1 : COLUMNS / (2 * t->D);
+    const size_t size = c->real->size;
+    struct simd_term some;
 
-    for (size_t b = 0; b < t->nb; b += step) {
-        const size_t left = t->mf - b * t->D, most = step * t->D, col = col0 + 2 * b * t->D;
-        struct simd_term some = *t; /* these blocks alone */
-        some.mf = left < most ? left : most;
-        some.nb = (some.mf + t->D - 1) / t->D;
+    for (size_t b = 0; b < t->nb; b += some.nb) {
+        const size_t col = col0 + 2 * b * t->D;
+        some = term_blocks(t, b, COLUMNS);
         const char *z = f->up ? f->up + col * c->R * size : NULL;
         if (z)
             c->real->dot(&some, z, c->R, c->R, f->k, c->P + col * size, c->M, f->w->t, c->R);
-        flow_down(f, col + 2 * some.mf, z && left > most ? z + 2 * some.mf * c->R * size : NULL);
+        flow_down(f, col + 2 * some.mf,
+                  z && b + some.nb < t->nb ? z + 2 * some.mf * c->R * size : NULL);
     }
 }
 
