@@ -758,8 +758,14 @@ static void ticks_log(double lo, double hi, size_t n, struct ticks *t)
     const int first = (int)ceil(log10(lo) - eps), last = (int)floor(log10(hi) + eps);
     const int decades = last - first + 1;
 
+    size_t fine = 0; /* how many 1, 2, 5 x 10^k there are */
+    for (int k = first - 1; k <= last + 1; k++)
+        for (int i = 0; i < 3; i++) {
+            const double v = lead[i] * pow(10, k);
+            fine += v >= lo * (1 - eps) && v <= hi * (1 + eps);
+        }
     t->n = 0;
-    if (decades >= 2 || n < 2) {
+    if ((decades >= 2 && (fine > n || decades > 2)) || n < 2) {
         int stride = 1;
         while (decades / stride > (int)(n < FIGURE_TICKS - 1 ? n : FIGURE_TICKS - 2))
             stride++;

@@ -272,9 +272,9 @@ static void set_key(const struct panel *p, bool dark, struct buf *b)
     else if (p->kx >= p->x + p->w)
         buf_puts(b, " outside right top vertical Left reverse\n");
     else
-        buf_printf(b, " inside %s %s vertical Left reverse\n",
+        buf_printf(b, " inside %s %s vertical Left reverse %s\n",
                    p->kx <= p->x + 1 ? "left" : p->kx + p->kw >= p->x + p->w ? "right" : "center",
-                   p->ky <= p->y ? "top" : "bottom");
+                   p->ky <= p->y ? "top" : "bottom", p->kover ? "opaque" : "noopaque");
 }
 
 static void set_label(struct buf *b, const char *what, const char *text, size_t cols, bool dark,

@@ -260,25 +260,32 @@ static size_t dots_in(const struct layout *l, const struct panel *p, const struc
     return k;
 }
 
-/* Looks for a corner that the curves leave free. */
-static bool key_corner(const struct layout *l, struct panel *p, size_t kw, size_t kh)
+/* Looks for a corner that the curves leave free; with `over` the one where they cover least. */
+static bool key_corner(const struct layout *l, struct panel *p, size_t kw, size_t kh, bool over)
 {
-    if (kw + 6 > p->w || kh + 1 > p->h || kw * 2 > p->w + 8)
+    if (kw + 6 > p->w || kh + 1 > p->h || (!over && kw * 2 > p->w + 8))
         return false;
     const size_t right = p->x + p->w - kw, mid = p->x + (p->w - kw) / 2, bottom = p->y + p->h - kh;
     const struct box at[] = { { right, p->y, kw, kh },   { p->x + 1, p->y, kw, kh },
                               { right, bottom, kw, kh }, { p->x + 1, bottom, kw, kh },
                               { mid, p->y, kw, kh },     { mid, bottom, kw, kh } };
 
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++)
-        if (dots_in(l, p, &at[i]) == 0) {
-            p->kx = at[i].x;
-            p->ky = at[i].y;
-            p->kw = kw;
-            p->kh = kh;
-            return true;
+    size_t least = SIZE_MAX, best = 0;
+    for (size_t i = 0; i < sizeof at / sizeof at[0] && least > 0; i++) {
+        const size_t dots = dots_in(l, p, &at[i]);
+        if (dots < least) {
+            least = dots;
+            best = i;
         }
-    return false;
+    }
+    if (least > 0 && !over)
+        return false;
+    p->kx = at[best].x;
+    p->ky = at[best].y;
+    p->kw = kw;
+    p->kh = kh;
+    p->kover = least > 0;
+    return true;
 }
 
 static void raster_panel(struct layout *l, const struct panel *p)
@@ -288,7 +295,8 @@ static void raster_panel(struct layout *l, const struct panel *p)
     layout_raster(l, p);
 }
 
-/* The key goes into a free corner, else beside the plot, else into a line above it. */
+/* The key goes into a free corner, else beside the plot, else (pictures) where it covers least, else
+ * into a line above the plot. */
 static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
 {
     size_t kw, kh = key_entries(p, &kw);
@@ -299,7 +307,7 @@ static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
         return;
     kw += 4 * l->key_room;
     kh += l->key_room;
-    if (key_corner(l, p, kw, kh))
+    if (key_corner(l, p, kw, kh, false))
         return;
     if (b->w >= 56 && kw <= b->w / 3 && kh + 1 < b->h) {
         panel_place(p, b, kw + 1);
@@ -310,6 +318,8 @@ static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
         p->kh = kh;
         return;
     }
+    if (l->key_room > 0 && key_corner(l, p, kw, kh, true))
+        return;
     if (b->h >= 6) {
         p->kline = true;
         panel_place(p, b, 0);

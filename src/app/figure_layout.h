@@ -29,6 +29,7 @@ struct panel {
     struct entry e[LAYOUT_ENTRIES];
     size_t kx, ky, kw, kh; /* the key's box, in cells of the frame; kw 0: none, or in a line */
     bool kline;            /* the key is one line above the plot */
+    bool kover;            /* the key lies over some of the curves: pictures only */
     bool axes, head;       /* there is room for axes, and for a row with label and title */
     bool foot;             /* the x label has a row of its own */
 };

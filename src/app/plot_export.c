@@ -69,10 +69,21 @@ static bool find_kind(const char *path, enum kind *kind)
     return false;
 }
 
+/* Has a panel more than bars and a name: a key, or several curves? */
+static bool furnished(const struct figure *f)
+{
+    for (; f != NULL; f = f->next)
+        for (size_t i = 0; i < f->ns; i++)
+            if (i > 0 || (f->s[i].title != NULL && *f->s[i].title != '\0'))
+                return true;
+    return false;
+}
+
 /* Sizes: cells for text, pixels else. */
 static enum status choose_size(struct job *j, struct err *err)
 {
     size_t panels = 0, across = j->f->across > 1 ? j->f->across : 1;
+    const bool large = across == 2 || furnished(j->f);
 
     for (const struct figure *p = j->f; p != NULL; p = p->next)
         panels++;
@@ -86,9 +97,10 @@ static enum status choose_size(struct job *j, struct err *err)
         return ST_OK;
     }
     if (j->w == 0)
-        j->w = across > 1 ? 320 * across : j->f->square && panels == 1 ? 600 : 800;
+        j->w = across > 1 ? (large ? 500 : 320) * across : j->f->square && panels == 1 ? 600 : 800;
     if (j->h == 0)
-        j->h = across > 1 ? 230 * down : j->f->square && panels == 1 ? 600 : 480 + 340 * (down - 1);
+        j->h = across > 1 ? (large ? 400 : 230) * down
+               : j->f->square && panels == 1 ? 600 : 480 + 340 * (down - 1);
     if (j->w < 160 || j->w > 10000 || j->h < 120 || j->h > 10000)
         return err_set(err, ST_RANGE, "size %zu x %zu pixels: a picture needs 160 to 10000 by 120 "
                        "to 10000", j->w, j->h);
