@@ -764,7 +764,7 @@ START_TEST(leaks_are_suspected)
     struct dataset *d = data_of(buf_str(&b), NULL);
     struct err err = { 0 };
     ck_assert_int_eq(split_column(d, NULL, "m", &err), ST_OK);
-    ck_assert_int_eq(dataset_leaks(d, &notes, &err), ST_OK);
+    ck_assert_int_eq(dataset_leaks(d, true, &notes, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "input 'same' equals the target"));
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "input 'unit' is the target in other units"));
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "input 'order' orders the rows exactly"));
@@ -779,9 +779,13 @@ START_TEST(leaks_are_suspected)
         buf_printf(&b, "%s,%d,%d,%d\n", i % 3 ? "no" : "yes", i % 6, i >= 50, i % 3 == 0);
     d = data_of(buf_str(&b), NULL);
     ck_assert_int_eq(split_column(d, NULL, "m", &err), ST_OK);
-    ck_assert_int_eq(dataset_leaks(d, &notes, &err), ST_OK);
+    ck_assert_int_eq(dataset_leaks(d, true, &notes, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "'alive' determines the target"));
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "10 of 10 test rows equal a training row"));
+    buf_clear(&notes); /* a glance sees the columns and leaves the rows */
+    ck_assert_int_eq(dataset_leaks(d, false, &notes, &err), ST_OK);
+    ck_assert_ptr_nonnull(strstr(buf_str(&notes), "'alive' determines the target"));
+    ck_assert_ptr_null(strstr(buf_str(&notes), "test rows"));
     dataset_unref(d);
     buf_free(&b);
     buf_free(&notes);

@@ -188,6 +188,33 @@ START_TEST(degenerate_inputs)
 END_TEST
 
 /* For normal data with the right variance: mean z^2 = 1, coverage as named, NLPD the entropy. */
+/* A posterior of three points on a line, kernel exp(-d^2), by hand through the 2 x 2 system of the
+ * two that are left when the first is taken away. */
+START_TEST(left_out_variance_is_that_of_the_smaller_model)
+{
+    const double noise2 = 0.3, x[3] = { 0.0, 0.7, 1.9 };
+    double K[3][3], inv[3][3], det;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            K[i][j] = exp(-(x[i] - x[j]) * (x[i] - x[j])) + (i == j ? noise2 : 0.0);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            inv[j][i] = K[(i + 1) % 3][(j + 1) % 3] * K[(i + 2) % 3][(j + 2) % 3] -
+                        K[(i + 1) % 3][(j + 2) % 3] * K[(i + 2) % 3][(j + 1) % 3];
+    det = K[0][0] * inv[0][0] + K[0][1] * inv[1][0] + K[0][2] * inv[2][0];
+    double v = 1.0; /* of all three rows, at the first */
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            v -= (K[0][i] - (i == 0 ? noise2 : 0.0)) * inv[i][j] / det *
+                 (K[0][j] - (j == 0 ? noise2 : 0.0));
+    const double b = K[0][1], c = K[0][2], d2 = K[1][1] * K[2][2] - K[1][2] * K[1][2];
+    const double left = 1.0 + noise2 - (b * b * K[2][2] - 2 * b * c * K[1][2] + c * c * K[1][1]) / d2;
+    ck_assert_double_eq_tol(metrics_left_out_variance(v + noise2, noise2), left, 1e-12);
+    ck_assert_double_eq(metrics_left_out_variance(2.5, 0.0), 2.5);
+    ck_assert(isfinite(metrics_left_out_variance(2.0, 1.0)));
+}
+END_TEST
+
 START_TEST(honest_predictions_look_honest)
 {
     enum { n = 40000 };
@@ -220,6 +247,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, normal_distribution);
     tcase_add_test(t, degenerate_inputs);
+    tcase_add_test(t, left_out_variance_is_that_of_the_smaller_model);
     tcase_add_test(t, honest_predictions_look_honest);
     if (support_shared("golden/met_data.csv")) {
         tcase_add_test(t, golden_scores);

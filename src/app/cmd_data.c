@@ -200,33 +200,14 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
 
 /* ---- taking a dataset in ----------------------------------------------------------------------------- */
 
-/* Does input column i say the same as the target, or the target in another unit?  Some 20,000 rows
- * tell. */
-static bool leaks(const struct table *t, size_t i, size_t y)
+static void leak_warnings(struct workspace *ws, const struct dataset *d)
 {
-    const struct column *a = &t->col[i], *b = &t->col[y];
-    double ma = 0, mb = 0, sa = 0, sb = 0, sab = 0;
-    const size_t step = t->n / 20000 + 1;
-    size_t n = 0;
+    struct buf notes = { 0 };
+    struct err ignored; /* memory: then nothing is warned of, and nothing else is at stake */
 
-    for (size_t r = 0; r < t->n; r += step)
-        if (!isnan(column_at(a, r)) && !isnan(column_at(b, r))) {
-            ma += column_at(a, r);
-            mb += column_at(b, r);
-            n++;
-        }
-    if (n < 10)
-        return false;
-    ma /= (double)n;
-    mb /= (double)n;
-    for (size_t r = 0; r < t->n; r += step)
-        if (!isnan(column_at(a, r)) && !isnan(column_at(b, r))) {
-            sa += (column_at(a, r) - ma) * (column_at(a, r) - ma);
-            sb += (column_at(b, r) - mb) * (column_at(b, r) - mb);
-            sab += (column_at(a, r) - ma) * (column_at(b, r) - mb);
-        }
-    spill_used(t->n * sizeof(double));
-    return sa > 0 && sb > 0 && sab * sab > (1.0 - 1e-10) * sa * sb;
+    if (dataset_leaks(d, false, &notes, &ignored) == ST_OK)
+        ws_tell_lines(ws, buf_str(&notes));
+    buf_free(&notes);
 }
 
 static void open_warnings(struct workspace *ws, const struct dataset *d)
@@ -254,14 +235,8 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
                     "%s has %zu levels: one-hot makes %zu columns, %s", name, t->col[i].nlevels,
                     t->col[i].nlevels, bytes);
         }
-        for (size_t y = 0; y < t->ncols && t->col[i].type == COL_REAL; y++)
-            if (d->role[y] == ROLE_TARGET && t->col[y].type == COL_REAL && leaks(t, i, y)) {
-                ws_tell(ws, REC_WARNING, NULL, "leak", "cols NAME role=skip",
-                        "%s says the same as %s target: nothing would be learnt", name,
-                        dataset_targets(d) > 1 ? "a" : "the");
-                break;
-            }
     }
+    leak_warnings(ws, d);
     if (inputs > t->n)
         ws_warn(ws, "wide", "%zu inputs for %zu rows: more columns than rows; the fit will follow "
                 "the noise unless the lengthscale is long", inputs, t->n);
@@ -784,7 +759,7 @@ static enum status summary_work(struct job *job, struct err *err)
         ctl_tell(&job->ctl, "summary", i, s->ncol, NAN);
         rc = column_summary(s->data->table, s->col[i], NULL, s->data->table->n, &s->sum[i], err);
     }
-    return rc == ST_OK ? dataset_leaks(s->data, &s->leaks, err) : rc;
+    return rc == ST_OK ? dataset_leaks(s->data, true, &s->leaks, err) : rc;
 }
 
 /* Counts in ten cells as one word of eight steps, so that a row fits in 80 columns: " .:##:. " */
@@ -1042,6 +1017,8 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
              changed + retyped == 1 ? "" : "s", encoded_inputs(d), dataset_targets(d) > 1 ? "s" : "");
     target_words(d, &r.text);
     ws_emit(ws, &r);
+    if (role && !strcmp(role, "target"))
+        leak_warnings(ws, d);
     return ST_OK;
 }
 

@@ -119,6 +119,18 @@ static enum status line_kernel(struct workspace *ws, const struct args *a, struc
 
 /* ---- tune ----------------------------------------------------------------------------------------------- */
 
+/* Told before the work, not after it, when `score` would have nothing to work on. */
+static void tell_no_test(struct workspace *ws, const struct dataset *d)
+{
+    char rows[32];
+
+    if (d->split.part && d->split.count[PART_TEST] > 0)
+        return;
+    text_count(rows, sizeof rows, d->table->n);
+    ws_tell(ws, REC_NOTE, NULL, "no-test", "split test=20%, then tune",
+            "all %s rows train: none is kept to score on", rows);
+}
+
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
@@ -142,6 +154,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     for (enum tune_objective i = TUNE_NMLL; i <= TUNE_VALID; i++)
         if (!strcmp(args_text(a, "objective"), tune_objective_name(i)))
             o.objective = i;
+    tell_no_test(ws, d);
     const char *on = args_text(a, "solver");
     o.exact = !strcmp(on, "exact")
               || (!strcmp(on, "auto") && o.objective == TUNE_NMLL && !args_given(a, "features")

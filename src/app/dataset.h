@@ -51,8 +51,10 @@ size_t dataset_targets(const struct dataset *); /* how many */
 size_t dataset_weight(const struct dataset *);  /* column; SIZE_MAX: none */
 size_t dataset_inputs(const struct dataset *);  /* after encoding, with every level of the table */
 /* Appends lines "warning[...]: text" about inputs that may give the target away: equal to it or in
- * the same order, identifiers that order it, rows that occur in train and in test. For `summary`. */
-enum status dataset_leaks(const struct dataset *, struct buf *notes, struct err *);
+ * the same order, categories that determine it, identifiers that order it. whole: from some 20,000
+ * rows, and rows that occur in train and in test, for `summary`, in a job; else a glance at 2000
+ * rows, some milliseconds. */
+enum status dataset_leaks(const struct dataset *, bool whole, struct buf *notes, struct err *);
 
 /* Patterns: names separated by commas, * as wildcard. *changed: how many. The columns named as targets
  * are all targets then (TARGETS_MOST of them at most): former ones become inputs. A weight must be one

@@ -819,11 +819,13 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "
                 "from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
+    const bool exact = r->model->kind == MODEL_EXACT;
     if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
-                "noise %.3g and amplitude %.3g suit these features better than %.3g and %.3g; the "
-                "tuning had counted as noise what fewer features missed", r->info.noise,
-                r->info.amplitude, r->fit.noise, r->fit.amplitude);
+                "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s", r->info.noise,
+                r->info.amplitude, exact ? "rows" : "features", r->fit.noise, r->fit.amplitude,
+                exact ? ", where the tuning's bounds had held them"
+                      : "; the tuning had counted as noise what fewer features missed");
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0)

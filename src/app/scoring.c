@@ -590,14 +590,15 @@ static void tell_counts(struct workspace *ws, const struct scoring *s)
                 s->missing_cells, s->missing_cells == 1 ? " was" : "s were");
     if (s->unseen_levels)
         ws_warn(ws, "unseen",
-                "%zu cells hold categories never seen in training; they were encoded as none of the "
-                "known ones", s->unseen_levels);
+                "%zu cell%s a category never seen in training, encoded as none of the known ones",
+                s->unseen_levels, s->unseen_levels == 1 ? " holds" : "s hold");
     if (s->cut)
         ws_warn(ws, "extreme", "%zu value%s far outside what training has seen (more than ten times "
                 "its largest, standardised) %s cut to that limit", s->cut, s->cut == 1 ? "" : "s",
                 s->cut == 1 ? "was" : "were");
     if (s->dropped)
-        ws_note(ws, "dropped", "%zu rows were left out as the missing policy says", s->dropped);
+        ws_note(ws, "dropped", "%zu row%s left out as the missing policy says", s->dropped,
+                s->dropped == 1 ? " was" : "s were");
 }
 
 static const char *part_name(enum part p)
@@ -835,32 +836,28 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
 
 struct finding { const char *name; bool ok; char text[256]; };
 
-static int by_value(const void *a, const void *b)
+/* Kolmogorov-Smirnov distance of the sd of these rows and of training rows (methods.md K; xGPR's
+ * Figure 2b), each training row seen as one that was left out: its own target narrows its sd, with
+ * few rows so much that any new row would look strange.  Weighted rows are taken as they are, as
+ * what their own target did is not known here.  NaN where most training rows are passed through:
+ * what is left of their variance is rounding. */
+static double sd_distance(const struct scoring *s, const struct run *r, const struct prediction *train,
+                          const struct prediction *p)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+    const double noise2 = r ? r->info.noise * r->info.noise : 0.0;
+    double *a = malloc(train->n * sizeof *a), ks = NAN;
+    size_t passed = 0;
+    struct err ignored;
 
-/* Two-sample Kolmogorov-Smirnov distance of two sd samples (methods.md K). */
-static double ks_distance(const double *a, size_t na, const double *b, size_t nb)
-{
-    double *x = malloc(na * sizeof *x), *y = malloc(nb * sizeof *y), d = NAN;
-
-    if (x && y) {
-        size_t i = 0, j = 0;
-        memcpy(x, a, na * sizeof *x), memcpy(y, b, nb * sizeof *y);
-        qsort(x, na, sizeof *x, by_value), qsort(y, nb, sizeof *y, by_value);
-        for (d = 0; i < na && j < nb;) {
-            const double v = x[i] < y[j] ? x[i] : y[j];
-            while (i < na && x[i] <= v)
-                i++;
-            while (j < nb && y[j] <= v)
-                j++;
-            d = fmax(d, fabs((double)i / (double)na - (double)j / (double)nb));
-        }
+    for (size_t i = 0; a && i < train->n; i++) {
+        passed += train->var_scaled[i] > (2.0 - 1e-3) * noise2;
+        a[i] = s->enc.weight ? train->var_scaled[i]
+                             : metrics_left_out_variance(train->var_scaled[i], noise2);
     }
-    free(x), free(y);
-    return d;
+    if (!a || 2 * passed > train->n || metrics_ks(train->n, a, p->n, p->var_scaled, &ks, &ignored) != ST_OK)
+        ks = NAN;
+    free(a);
+    return ks;
 }
 
 static double rank_correlation(const struct prediction *p)
@@ -909,11 +906,16 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
              "rank correlation of sd and absolute error %.2f, ENCE %.3f: the sd %s", rho, m->ence,
              f[n].ok ? "tells where errors are larger" : "says little about where errors are"), n++;
     if (s->train.n && s->train.sd) {
-        const double ks = ks_distance(train.sd, train.n, p->sd, p->n);
-        f[n] = (struct finding){ "shift", ks < 0.2, "" };
-        snprintf(f[n].text, sizeof f[n].text,
-                 "sd of these rows against sd of training rows: KS distance %.2f: %s", ks,
-                 f[n].ok ? "the same kind of rows" : "these rows lie further from the training data"), n++;
+        const double ks = sd_distance(s, r, &train, p);
+        f[n] = (struct finding){ "shift", !(ks >= 0.2), "" };
+        if (isnan(ks))
+            snprintf(f[n].text, sizeof f[n].text, "not judged: with so little noise (%.2g) the model "
+                     "passes through its training rows", r ? r->info.noise : NAN);
+        else
+            snprintf(f[n].text, sizeof f[n].text,
+                     "sd of these rows against sd of left-out training rows: KS distance %.2f: %s", ks,
+                     f[n].ok ? "the same kind of rows" : "these rows lie further from the training data");
+        n++;
     }
     if (r && r->model && r->model->kind == MODEL_FEATURES && isfinite(r->info.effective_dimension)) {
         const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);

@@ -107,7 +107,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
 
 /* ---- what may give the target away ---- */
 
-enum { LEAK_ROWS = 20000 };
+enum { LEAK_ROWS = 20000, LEAK_GLANCE = 2000 }; /* rows looked at; by a glance */
 
 struct pair {
     double x, y;
@@ -127,10 +127,11 @@ static double value_of(const struct column *c, size_t row)
                                                                  : (double)NAN;
 }
 
-/* Sorted pairs of rows where both are known; at most LEAK_ROWS, evenly spread. */
-static size_t take_pairs(const struct column *x, const struct column *y, size_t n, struct pair *p)
+/* Sorted pairs of rows where both are known; at most `most` of n, evenly spread. */
+static size_t take_pairs(const struct column *x, const struct column *y, size_t n, size_t most,
+                         struct pair *p)
 {
-    size_t step = n / LEAK_ROWS + 1, m = 0;
+    size_t step = n / most + 1, m = 0;
     for (size_t i = 0; i < n; i += step) {
         p[m] = (struct pair){ value_of(x, i), column_at(y, i) };
         m += !isnan(p[m].x) && !isnan(p[m].y);
@@ -192,7 +193,7 @@ static void say_leak(const struct dataset *d, size_t col, enum leak leak, struct
         return;
     buf_printf(notes, "warning[leak]: %s '", d->role[col] == ROLE_ID ? "identifier" : "input");
     text_safe(notes, d->table->col[col].name, 40);
-    buf_printf(notes, "' %s: it may give the target away\n", words[leak]);
+    buf_printf(notes, "' %s: it may give the target away (cols NAME role=skip leaves it out)\n", words[leak]);
 }
 
 static enum status shared_rows(const struct dataset *d, struct buf *notes, struct err *err)
@@ -222,12 +223,13 @@ static enum status shared_rows(const struct dataset *d, struct buf *notes, struc
     return rc;
 }
 
-enum status dataset_leaks(const struct dataset *d, struct buf *notes, struct err *err)
+enum status dataset_leaks(const struct dataset *d, bool whole, struct buf *notes, struct err *err)
 {
     const struct table *t = d->table;
+    const size_t most = whole ? LEAK_ROWS : LEAK_GLANCE;
     if (dataset_target(d) == SIZE_MAX)
         return ST_OK;
-    struct pair *p = mem_calloc(LEAK_ROWS + 1, sizeof *p, "a summary", err);
+    struct pair *p = mem_calloc(most + 1, sizeof *p, "a summary", err);
     if (p == NULL)
         return ST_NOMEM;
     for (size_t j = 0; j < t->ncols; j++) {
@@ -239,11 +241,11 @@ enum status dataset_leaks(const struct dataset *d, struct buf *notes, struct err
         for (size_t y = 0; y < t->ncols && found == LEAK_NONE; y++) { /* of several targets one is enough */
             if (d->role[y] != ROLE_TARGET || t->col[y].type != COL_REAL)
                 continue;
-            const size_t m = take_pairs(c, &t->col[y], t->n, p);
+            const size_t m = take_pairs(c, &t->col[y], t->n, most, p);
             found = judge(p, m, c->type == COL_CATEGORY);
         }
         say_leak(d, j, found, notes);
     }
     free(p);
-    return shared_rows(d, notes, err);
+    return whole ? shared_rows(d, notes, err) : ST_OK;
 }

@@ -280,3 +280,10 @@ enum status metrics_compute(size_t n, const double *y, const double *mean, const
     m->coverage95 = share[2];
     return expected_calibration(n, y, mean, var_y, &m->ence, err);
 }
+
+double metrics_left_out_variance(double var_y, double noise2)
+{
+    if (!(noise2 > 0.0) || !(var_y > noise2))
+        return var_y;
+    return noise2 / (1.0 - fmin((var_y - noise2) / noise2, 1.0 - 1e-9));
+}
