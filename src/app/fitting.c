@@ -480,22 +480,34 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     ws_emit(ws, &rec);
 }
 
-static void tune_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+/* The run of a job that has done its work, its notes told; NULL where there is nothing to take over. */
+static struct run *run_ended(struct workspace *ws, struct job *job, enum status rc,
+                             const struct err *err)
 {
     struct fitting *f = job->arg;
     struct run *r = ws_run(ws, job->name, NULL);
 
     if (!r)
-        return;
+        return NULL;
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
     if (rc != ST_OK) {
         run_failed(ws, r, rc, err, job->line);
-        return;
+        return NULL;
     }
     ws_tell_lines(ws, buf_str(&f->notes));
     buf_clear(&f->notes);
     r->ended = job_now();
+    return r;
+}
+
+static void tune_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = run_ended(ws, job, rc, err);
+
+    if (!r)
+        return;
     r->tune = f->tune;
     memset(&f->tune, 0, sizeof f->tune);
     adopt_kernel(r, f);
@@ -783,19 +795,10 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
 static void fit_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
     struct fitting *f = job->arg;
-    struct run *r = ws_run(ws, job->name, NULL);
+    struct run *r = run_ended(ws, job, rc, err);
 
     if (!r)
         return;
-    if (rc == ST_OK && job->discard)
-        rc = ST_CANCELLED;
-    if (rc != ST_OK) {
-        run_failed(ws, r, rc, err, job->line);
-        return;
-    }
-    ws_tell_lines(ws, buf_str(&f->notes));
-    buf_clear(&f->notes);
-    r->ended = job_now();
     r->model = f->model, f->model = NULL;
     r->info = f->info;
     r->solve = f->solve;
