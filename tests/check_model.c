@@ -520,31 +520,72 @@ START_TEST(warm_starts_save_iterations)
 }
 END_TEST
 
-/* Weights of other features are refused; a direct solve does without. */
-START_TEST(starts_of_other_features_are_refused)
+/* From fewer or more features, another seed, another kernel, an exact fit: the start is near (that
+ * of a model that predicts these rows), a few iterations more than from zero at most, and the
+ * weights are the same.  A direct solve does without. */
+START_TEST(starts_of_other_features_are_projected)
+{
+    static const struct { const char *kernel, *solver; size_t features; uint64_t seed; double start; }
+    from[] = { { "rbf", "pcg", 128, 3, 0.3 },           { "rbf", "pcg", 512, 3, 0.3 },
+               { "rbf", "pcg", 256, 4, 0.3 },           { "matern(nu=5/2)", "pcg", 256, 3, 0.3 },
+               { "rbf", "exact", 256, 3, 0.3 },         { "rbf", "direct", 64, 9, 0.5 } };
+    struct prob *p = prob_make();
+    struct fit_info cold, warm;
+    struct fit_opts o = options("rbf", "pcg", 256);
+
+    o.precision = PREC_DOUBLE;
+    o.rtol = 1e-9;
+    o.rank = 64;
+    o.maxit = 5000;
+    o.variance = VAR_NONE;
+    struct model *want = fit(&p->src.base, p->y, &o, NULL, &cold);
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        struct fit_opts f = options(from[i].kernel, from[i].solver, from[i].features);
+        double norm = 0, diff = 0;
+        f.seed = from[i].seed;
+        struct model *start = fit(&p->src.base, p->y, &f, NULL, &warm);
+        f = o;
+        f.start = start;
+        struct model *m = fit(&p->src.base, p->y, &f, NULL, &warm);
+        ck_assert(warm.why == OUT_RTOL && warm.warm && warm.projected);
+        ck_assert_msg(warm.start_residual < from[i].start, "%zu begins at %g", i, warm.start_residual);
+        ck_assert_msg(warm.iterations <= cold.iterations + 3, "%zu: %zu iterations, %zu from zero", i,
+                      warm.iterations, cold.iterations);
+        for (size_t j = 0; j < 256; j++) {
+            norm += want->w[j] * want->w[j];
+            diff += pow(want->w[j] - m->w[j], 2);
+        }
+        ck_assert_double_le(sqrt(diff / norm), 2 * 7e4 * 1e-9);
+        model_unref(m);
+        f.solver = "direct";
+        m = fit(&p->src.base, p->y, &f, NULL, &warm);
+        ck_assert(warm.why == OUT_DIRECT && !warm.warm);
+        model_unref(m);
+        model_unref(start);
+    }
+    model_unref(want);
+    free(p);
+}
+END_TEST
+
+/* A model of other inputs, or of another number of targets, says nothing of these rows. */
+START_TEST(starts_of_other_data_are_refused)
 {
     struct prob *p = prob_make();
     struct fit_info info;
     struct fit_opts o = options("rbf", "pcg", 128);
     struct model *start = fit(&p->src.base, p->y, &o, NULL, &info), *m = NULL;
-    static const struct { const char *kernel; size_t features; uint64_t seed; const char *says; }
-    bad[] = { { "rbf", 256, 3, "features=128" }, { "rbf", 128, 4, "seed" },
-              { "matern(nu=3/2)", 128, 3, "kernel rbf" } };
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         struct err err = { 0 };
-        struct fit_opts f = options(bad[i].kernel, "pcg", bad[i].features);
-        f.seed = bad[i].seed;
-        f.start = start;
-        ck_assert_int_eq(model_fit(&p->src.base, p->y, &f, backend_cpu(), NULL, NULL, &m, &info,
+        struct model other = *start;
+        other.d += i == 0;
+        other.t += i == 1;
+        o.start = &other;
+        ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info,
                                    NULL, &err), ST_STATE);
-        ck_assert_ptr_nonnull(strstr(err.msg, bad[i].says));
+        ck_assert_ptr_nonnull(strstr(err.msg, i ? "target" : "inputs"));
     }
-    struct fit_opts f = options("rbf", "direct", 128);
-    f.start = start;
-    m = fit(&p->src.base, p->y, &f, NULL, &info);
-    ck_assert(info.why == OUT_DIRECT && !info.warm);
-    model_unref(m);
     model_unref(start);
     free(p);
 }
@@ -1114,7 +1155,8 @@ int main(void)
     tcase_add_test(t, exact_survives_duplicates);
     tcase_add_test(t, solvers_agree);
     tcase_add_loop_test(t, warm_starts_save_iterations, 0, 4);
-    tcase_add_test(t, starts_of_other_features_are_refused);
+    tcase_add_test(t, starts_of_other_features_are_projected);
+    tcase_add_test(t, starts_of_other_data_are_refused);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 5);
     tcase_add_loop_test(t, rebuilt_variance_has_the_same_bits, 0, 3);
     tcase_add_test(t, predictions_do_not_depend_on_chunks);

@@ -327,17 +327,23 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
 /* What the line may say beside continue=: how far to go, and how. */
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
-    static const char *const fixed[] = { "data", "kernel", "features", "seed", "from", "rescale",
-                                         "precond", "rank", "plan", "store" };
+    static const char *const fixed[] = { "data", "kernel", "seed", "from", "rescale", "precond",
+                                         "rank", "plan", "store" };
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
-            err_set(err, ST_USAGE, "continue= takes data, kernel and hyperparameters, features and "
+            err_set(err, ST_USAGE, "continue= takes data, kernel and hyperparameters, seed and "
                     "preconditioner from the run; leave %s out, or start another fit from it",
                     args_given(a, fixed[i]) ? fixed[i] : "hyperparameters");
             err_hint(err, "fit from=RUN");
             return ST_USAGE;
         }
+    const size_t features = (size_t)args_int(a, "features", 0), even = features + (features & 1);
+    if (features && even != o->features) { /* rank and noise ratio suited the others */
+        o->features = even;
+        o->rank = 0;
+        o->keep_ratio = false;
+    }
     if (args_given(a, "rtol"))
         o->rtol = args_num(a, "rtol");
     if (args_given(a, "maxit"))
@@ -347,7 +353,7 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
     return args_given(a, "variance") ? fit_variance(a, o, err) : ST_OK;
 }
 
-/* fit continue=r7: the same fit, from where it stopped. */
+/* fit continue=r7: the same fit, from where it stopped; with features=, one of more features from there. */
 static enum status fit_continue(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct fit_opts o = { 0 }, given = { 0 };
@@ -532,8 +538,8 @@ const struct command cmd_model_rows[] = {
         { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
         { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
         { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },
-        { "from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "start the iteration at a run's weights: the same features, other hyperparameters" },
-        { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver= may change" },
+        { "from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "start the iteration at a run's weights, or (other features) at its predictions" },
+        { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver=, features= may change" },
         { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "after a tuning: amplitude and noise move to their best at these features" },
         { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
         { "store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL, "how plan=store keeps features; auto: float16 where only that fits --mem" },

@@ -812,8 +812,9 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         ws_note(ws, "plan", "%s", r->info.plan_note);
     rank_note(ws, r);
     if (r->info.warm)
-        ws_tell(ws, REC_NOTE, r->id, "start", NULL, "the iteration began at the weights of the "
-                "run given: residual %.2g instead of 1", r->info.start_residual);
+        ws_tell(ws, REC_NOTE, r->id, "start", NULL, "the iteration began at the %s of the "
+                "run given: residual %.2g instead of 1",
+                r->info.projected ? "predictions" : "weights", r->info.start_residual);
     else if (f->fopt.start)
         ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg", "a direct solve needs no start; the "
                 "run given was not used");

@@ -7,6 +7,7 @@ libcompute_a_SOURCES += \
   src/compute/model_plan.c \
   src/compute/model_rank.c \
   src/compute/model_refine.c \
+  src/compute/model_start.c \
   src/compute/nmll.c src/compute/nmll.h src/compute/nmll_impl.h \
   src/compute/nmll_dual.c \
   src/compute/nmll_loo.c \

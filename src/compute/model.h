@@ -35,10 +35,11 @@ struct fit_opts {
     /* The ratio of noise to amplitude stays, the amplitude may follow the data: a stopped fit that
      * goes on. */
     bool keep_ratio;
-    /* Where iterations start: a model of the same features (kernel but for its hyperparameters,
-     * inputs, number, seed; else STATE).  Other features are no better a start than zero: with the
-     * first half of 2048 features solved exactly, conjugate gradients on 12,000 rows of kin40k take as
-     * many steps as from zero, or a few more.  Lent; NULL: zero. */
+    /* Where iterations start: a model of the same inputs and number of targets (else STATE).  Of the
+     * same features (kernel but for its hyperparameters, number, seed) its weights; of others what it
+     * predicts of the training rows, projected on these (model_start.c).  The latter saves steps only
+     * where few digits are wanted: the last ones are in directions that the start knew nothing of
+     * (share/doc/solvers.md).  Lent; NULL: zero. */
     const struct model *start;
 };
 /* What a rank would give and cost, by the spectrum of a sample of rows; rank 0: no preconditioner.
@@ -64,7 +65,7 @@ struct fit_info {
     /* Of P^-1 A, from the coefficients of conjugate gradients (from below), with the extreme Ritz
      * values; of A, from the preconditioner's spectrum (from above).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
-    bool warm;                   /* started from another model, */
+    bool warm, projected;        /* started from another model; from its predictions, */
     double start_residual;       /* with this relative residual (1: from zero) */
     bool rank_chosen;            /* the rank is the fit's own choice, from evidence: */
     double rank_iterations, rank_seconds; /* predicted with it; NaN: no prediction */

@@ -96,35 +96,6 @@ static enum status check(const struct source *src, const double *y, const struct
     return ST_OK;
 }
 
-/* A start must have the very features of this fit. */
-static enum status check_start(const struct source *src, const struct fit_opts *o, struct err *err)
-{
-    const struct model *s = o->start;
-    struct buf a = { 0 }, b = { 0 };
-    enum status rc = ST_OK;
-
-    if (s == NULL)
-        return ST_OK;
-    kernel_print(&s->kernel, &a);
-    kernel_print(&o->kernel, &b);
-    if (s->kind == MODEL_EXACT)
-        rc = err_set(err, ST_STATE, "the start is an exact fit, without weights of features");
-    else if (strcmp(buf_str(&a), buf_str(&b)) != 0)
-        rc = err_set(err, ST_STATE, "the start has the kernel %s, not %s: other features, whose "
-                     "weights say nothing of these", buf_str(&a), buf_str(&b));
-    else if (s->t != (o->targets ? o->targets : 1))
-        rc = err_set(err, ST_STATE, "the start has weights for %zu target%s, not for %zu", s->t,
-                     s->t == 1 ? "" : "s", o->targets ? o->targets : 1);
-    else if (s->M != o->features || s->seed != o->seed || s->d != src->d)
-        rc = err_set(err, ST_STATE, "the start has features=%zu of seed %llu over %zu inputs, not "
-                     "features=%zu of seed %llu over %zu: other features are no better a start "
-                     "than zero", s->M, (unsigned long long)s->seed, s->d, o->features,
-                     (unsigned long long)o->seed, src->d);
-    buf_free(&a);
-    buf_free(&b);
-    return rc;
-}
-
 /* Weights of rows: targets multiplied as the rows of Z are.  *own: the caller frees it. */
 static enum status weigh(struct fit *ft, double **own, struct err *err)
 {
@@ -520,15 +491,30 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     return rc;
 }
 
+/* Where the iterations begin; *own: the caller frees it. */
+static enum status begin(struct fit *ft, const struct precond *pre, double **own,
+                         struct solve_opts *so, struct err *err)
+{
+    const struct model *s = ft->o->start;
+    struct phase_ctl phase;
+    enum status rc = ST_OK;
+
+    ft->info->projected = !model_start_same(s, ft->m);
+    if (ft->info->projected)
+        rc = model_start_project(s, ft->src, ft->f, pre, ft->be, ft->pool,
+                                 model_phase(&phase, ft->ctl, "start"), own, err);
+    so->x0 = ft->info->projected ? *own : s->w;
+    return rc;
+}
+
 static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
 {
     struct fit_info *info = ft->info;
     struct precond *pre = NULL;
     struct phase_ctl phase;
     struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
-                             .params = ft->o->solver_params,
-                             .x0 = ft->o->start ? ft->o->start->w : NULL };
-    double t = now();
+                             .params = ft->o->solver_params };
+    double t = now(), *x0 = NULL;
     struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
     enum status rc = each ? fop_ztv(ft->f, ft->t, ft->y, ft->b,
                                     model_phase(&phase, ft->ctl, "features"), err)
@@ -547,8 +533,11 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->seconds.precond = now() - t;
     t = now();
     so.pre = pre;
+    if (rc == ST_OK && ft->o->start != NULL)
+        rc = begin(ft, pre, &x0, &so, err);
     if (rc == ST_OK)
         rc = fit_solve(ft, solver, &so, each, err);
+    free(x0);
     info->seconds.solve = now() - t;
     if (pre != NULL && precond_eigenvalues(pre) != NULL)
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
@@ -563,6 +552,8 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (rc != ST_OK)
         return rc;
     info->warm = ft->o->start != NULL;
+    if (info->projected)
+        info->passes += 1.0;
     info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
     if (!solver->uses_precond || strcmp(info->precond, "none") == 0)
         info->condition_plain = info->condition;
@@ -683,7 +674,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     if (rc == ST_OK)
         rc = check(src, y, o, err);
     if (rc == ST_OK)
-        rc = check_start(src, o, err);
+        rc = model_start_check(o->start, src, ft.t, err);
     if (rc == ST_OK)
         rc = weigh(&ft, &weighted, err);
     if (rc == ST_OK)

@@ -4,6 +4,7 @@
 #define GPDESK_MODEL_IMPL_H
 
 #include "compute/model.h"
+#include "compute/precond.h"
 
 enum {
     AUTO_VARIANCE = 4096, /* features for the variance where the fit itself leaves no factor */
@@ -103,6 +104,16 @@ enum status model_open(const struct model *, size_t Mv, const struct source *,
 /* An exact factor of S K1 S + ratio I, or t weights against it (NULL: not there), into those of
  * K1 + ratio S^-2, which predict without the row factors.  Nothing without row factors. */
 void model_exact_unscale(size_t n, size_t t, const double *row_scale, double *L, double *w);
+
+/* Where iterations begin (model_start.c).  Whether s has the very features of m, so that its weights
+ * are the start; whether it can be one at all (NULL can), else STATE; and weights for the columns of f
+ * (t x M, the caller frees) from what s predicts of the rows of src: P^-1 Z'f.  pre NULL: Z'f. */
+bool model_start_same(const struct model *s, const struct model *m);
+enum status model_start_check(const struct model *s, const struct source *src, size_t targets,
+                              struct err *);
+enum status model_start_project(const struct model *s, const struct source *src, struct fop *f,
+                                const struct precond *pre, const struct backend_ops *,
+                                struct pool *, const struct ctl *, double **w0, struct err *);
 
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */
 struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };

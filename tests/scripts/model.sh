@@ -87,8 +87,14 @@ run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit continue=r
 has "continue= is the same fit" "$err" 'fit from=RUN'
 run --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3.1 from=r1"
 has "a fit begins at another's weights" "$out" '"name":"start"'
-run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
-has "but not at those of other features" "$err" 'other features'
+run --format json -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3 from=r1; score r2; score r3"
+has "or at the predictions of other features" "$out" 'began at the predictions of the run given: residual 0\.'
+is "and ends where it would have" "$(printf '%s\n' "$out" | grep '"command":"score"' | sed 's/.*"rmse":\([0-9.]\{5\}\).*/\1/' | sort -u | wc -l)" 1
+run --accept-unconverged --format json -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3 maxit=5; fit continue=r1 features=512 maxit=500"
+has "a stopped fit goes on with more features" "$out" '"run":"r2",.*"features":512,.*"outcome":"rtol"'
+has "from its predictions" "$out" 'began at the predictions'
+run -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; cols x1 role=skip; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
+has "but not those of other inputs" "$err" 'inputs'
 run --format json -e "$data; tune features=512 nmll=approx rank=16 evals=12; tune features=512 nmll=approx rank=16 evals=13; tune features=512 nmll=approx rank=16 l=0.3..0.4 evals=9; compare t1 t2; compare t1 t3"
 is "approximate likelihoods are compared" "$(printf '%s\n' "$out" | grep -c '"command":"compare"')" 2
 has "closer than their error is a tie" "$(printf '%s\n' "$out" | grep '"compare"' | head -n 1)" '"ties":\[{"run":"t1","with":"t2","difference":'
