@@ -295,6 +295,48 @@ START_TEST(splits_by_share)
 }
 END_TEST
 
+/* Rows set aside: as many as asked for train, fewer are some of the more, test rows stay; a copy for
+ * a job, and all of them, come back as they were. */
+START_TEST(fewer_rows_train)
+{
+    char *text = generated(1000, 1);
+    struct dataset *d = data_of(text, NULL);
+    struct err err = { 0 };
+    uint8_t before[1000], many[1000];
+    ck_assert_int_eq(split_random(d, 0.2, 0.1, 7, &err), ST_OK);
+    memcpy(before, d->split.part, 1000);
+    ck_assert_int_eq(split_train(d, 400, 3, &err), ST_OK);
+    expect_counts(d, 400, 100, 200);
+    ck_assert_uint_eq(d->split.count[PART_LEFT], 300);
+    ck_assert_str_eq(d->split.how, "test=20% valid=10% seed=7 train=400");
+    memcpy(many, d->split.part, 1000);
+    ck_assert_int_eq(split_train(d, 100, 3, &err), ST_OK);
+    expect_counts(d, 100, 100, 200);
+    size_t early = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        ck_assert(d->split.part[i] != PART_TRAIN || many[i] == PART_TRAIN);
+        ck_assert((d->split.part[i] == PART_TEST) == (before[i] == PART_TEST));
+        early += d->split.part[i] == PART_TRAIN && i < 500;
+    }
+    ck_assert(early > 28 && early < 72); /* 50 +- 4.5 sd */
+    ck_assert_int_eq(split_train(d, 400, 4, &err), ST_OK);
+    ck_assert(memcmp(many, d->split.part, 1000) != 0);
+    ck_assert_int_eq(split_train(d, 5000, 3, &err), ST_OK);
+    expect_counts(d, 700, 100, 200);
+    ck_assert_int_eq(split_train(d, 0, 3, &err), ST_OK);
+    ck_assert(memcmp(before, d->split.part, 1000) == 0);
+    ck_assert_str_eq(d->split.how, "test=20% valid=10% seed=7");
+    split_none(d);
+    ck_assert_int_eq(split_train(d, 10, 3, &err), ST_OK); /* without a split, too */
+    expect_counts(d, 10, 0, 0);
+    ck_assert_str_eq(d->split.how, "train=10");
+    ck_assert_int_eq(split_folds(d, 5, 1, &err), ST_OK);
+    ck_assert_int_eq(split_train(d, 10, 3, &err), ST_STATE);
+    dataset_unref(d);
+    free(text);
+}
+END_TEST
+
 START_TEST(folds_cover_every_row_once)
 {
     char *text = generated(103, 2);
@@ -838,7 +880,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     const TTest *const tests[] = {
         names_come_from_paths, roles_are_guessed_and_said, patterns_choose_columns, several_targets,
-        types_are_converted, splits_by_share, folds_cover_every_row_once,
+        types_are_converted, splits_by_share, fewer_rows_train, folds_cover_every_row_once,
         masks_from_columns_and_files, official_masks, standardised_on_training_rows,
         constant_columns_cannot_blow_up, gas_is_bounded, missing_cells_follow_the_policy,
         targets_that_cannot_be, logarithms_and_back, new_tables_are_matched_by_name,

@@ -620,6 +620,8 @@ static enum status show_data(struct workspace *ws, const struct dataset *d)
     if (d->split.part)
         rec_text(&r, "  (train %zu, valid %zu, test %zu)", d->split.count[PART_TRAIN],
                  d->split.count[PART_VALID], d->split.count[PART_TEST]);
+    if (d->split.count[PART_LEFT])
+        rec_text(&r, ", %zu set aside", d->split.count[PART_LEFT]);
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -1080,7 +1082,20 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
 
 /* ---- split ------------------------------------------------------------------------------------------------------------------- */
 
-static enum status do_split(struct workspace *ws, struct dataset *d, const struct args *a,
+/* train=2000, 2k or all. */
+static enum status thin_split(struct dataset *d, const char *text, uint64_t seed, struct err *err)
+{
+    double rows = 0.0;
+
+    if (strcmp(text, "all") != 0 && (!text_scaled(text, &rows) || rows < 2.0 || rows > 0x1p53 || rows != floor(rows))) {
+        err_set(err, ST_USAGE, "split train=%.40s: how many rows, 2 or more, or all", text);
+        err_hint(err, "split train=2000");
+        return ST_USAGE;
+    }
+    return split_train(d, (size_t)rows, seed, err);
+}
+
+static enum status split_parts(struct workspace *ws, struct dataset *d, const struct args *a,
                             struct err *err)
 {
     const char *file = args_text(a, "file"), *column = args_text(a, "column");
@@ -1100,6 +1115,8 @@ static enum status do_split(struct workspace *ws, struct dataset *d, const struc
         split_none(d);
         return ST_OK;
     }
+    if (ways == 0 && args_given(a, "train")) /* of the split in force */
+        return ST_OK;
     if (file && !column) {
         err_set(err, ST_USAGE, "split file=%.80s: which column of it?", file);
         err_hint(err, "split file=%.80s column=NAME", file);
@@ -1114,6 +1131,17 @@ static enum status do_split(struct workspace *ws, struct dataset *d, const struc
                        100.0 * (test + valid));
     return args_bool(a, "ordered") ? split_ordered(d, test, valid, err)
                                    : split_random(d, test, valid, seed, err);
+}
+
+static enum status do_split(struct workspace *ws, struct dataset *d, const struct args *a,
+                            struct err *err)
+{
+    const enum status rc = split_parts(ws, d, a, err);
+
+    return rc == ST_OK && args_given(a, "train")
+               ? thin_split(d, args_text(a, "train"),
+                            args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed, err)
+               : rc;
 }
 
 static enum status cmd_split(struct workspace *ws, const struct args *a, struct err *err)
@@ -1132,6 +1160,7 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
     rec_int(&r, "train", (int64_t)train);
     rec_int(&r, "valid", (int64_t)(s->part ? s->count[PART_VALID] : 0));
     rec_int(&r, "test", (int64_t)(s->part ? s->count[PART_TEST] : 0));
+    rec_int(&r, "left", (int64_t)s->count[PART_LEFT]);
     if (s->nfolds)
         rec_int(&r, "folds", (int64_t)s->nfolds);
     else
@@ -1144,6 +1173,8 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
         if (s->part && s->count[PART_VALID])
             rec_text(&r, "  valid %zu", s->count[PART_VALID]);
         rec_text(&r, "  test %zu rows", s->part ? s->count[PART_TEST] : 0);
+        if (s->count[PART_LEFT])
+            rec_text(&r, ", %zu set aside", s->count[PART_LEFT]);
     }
     if (s->how) {
         rec_text(&r, "  (");
@@ -1231,9 +1262,12 @@ const struct command cmd_data_rows[] = {
         { "column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
           "0/1 with 1 = test, or the words train, valid, test" },
         { "folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "k folds for score folds" },
+        { "train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+          "at most so many training rows, at random; the others are set aside; all: none is" },
         { "none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "undo: all rows train" } },
       CMD_NEEDS_DATA | CMD_CHANGES, cmd_split,
       "A column used by a split is no input. Valid rows are neither trained on nor scored unless\n"
-      "score on=valid asks for them." },
+      "score on=valid asks for them. split train=2000 alone keeps the split in force; of one seed fewer\n"
+      "rows are some of the more (sweep rows=500..16k makes a learning curve)." },
     { .name = NULL },
 };

@@ -212,8 +212,12 @@ static enum status sweep_start(struct workspace *ws, struct sweep *s, struct err
                           : workspace_exec_apart(ws, buf_str(&lines), "sweep");
         buf_free(&lines);
     }
+    struct buf after = { 0 };
+    sweep_after(s, &after);
     if (rc == ST_OK)
-        rc = workspace_exec_apart(ws, "sweep", "sweep");
+        rc = after.failed ? err_nomem(err, after.len, "a sweep")
+                          : workspace_exec_apart(ws, buf_str(&after), "sweep");
+    buf_free(&after);
     return rc;
 }
 
@@ -320,14 +324,107 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
     return f;
 }
 
+/* ---- the learning curve ---- */
+
+/* error ~ rows^-slope by least squares over the logarithms, over the larger half of the rows. */
+static bool power_law(const double *x, const double *y, size_t n, double *slope)
+{
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0;
+
+    for (size_t i = n > 3 ? n / 2 : 0; i < n; i++) {
+        if (!(x[i] > 0.0) || !(y[i] > 0.0) || !isfinite(y[i]))
+            continue;
+        const double a = log(x[i]), b = log(y[i]);
+        sx += a, sy += b, sxx += a * a, sxy += a * b, k += 1.0;
+    }
+    const double det = k * sxx - sx * sx;
+    *slope = -(k * sxy - sx * sy) / det;
+    return k >= 2.0 && det > 1e-9 * sxx;
+}
+
+/* The curve of the settings `outer`, at the rows that its fits really had. */
+static size_t learning_points(const struct workspace *ws, const struct sweep *s, size_t outer,
+                              enum measure m, double *x, double *y)
+{
+    const size_t n = s->key[0].n;
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct run *r = run_of(ws, s, outer * n + i);
+        if (r == NULL || !isfinite(measure(r, m)))
+            continue;
+        x[k] = (double)r->info.rows;
+        y[k++] = measure(r, m);
+    }
+    return k;
+}
+
+static enum status learning_verdict(struct figure *f, const double *x, const double *y, size_t n,
+                                    struct err *err)
+{
+    double slope;
+    char rows[32], more[32];
+
+    if (n == 0)
+        return figure_verdict(f, err, "no fit has been scored yet");
+    text_count(rows, sizeof rows, (uint64_t)x[n - 1]);
+    text_count(more, sizeof more, (uint64_t)(2.0 * x[n - 1]));
+    if (!f->y.log || !power_law(x, y, n, &slope))
+        return figure_verdict(f, err, "%.4g at %s rows", y[n - 1], rows);
+    if (slope < 0.02)
+        return figure_verdict(f, err, "%.4g at %s rows, and more rows no longer help: noise or the model "
+                              "limits it", y[n - 1], rows);
+    return figure_verdict(f, err, "%.4g at %s rows; it falls as rows^-%.2f: %s rows would give about %.3g",
+                          y[n - 1], rows, slope, more, y[n - 1] * pow(2.0, -slope));
+}
+
+struct figure *learning_figure(struct workspace *ws, struct run *r, const struct args *a,
+                               struct err *err)
+{
+    const struct sweep *s = ws->sweep;
+    double x[SWEEP_VALUES], y[SWEEP_VALUES];
+    enum measure m = RMSE;
+    size_t n = 0;
+
+    (void)r, (void)a;
+    if (!s || strcmp(s->key[0].name, "rows") != 0 || !s->fits)
+        return figure_empty("learning", "No learning curve yet. try: sweep rows=500..16000", err);
+    while (strcmp(measures[m].show, s->show))
+        m++;
+    struct figure *f = figure_new("learning", "Learning curve", err);
+    bool ok = f && figure_label(f, "training rows", measures[m].head, err) == ST_OK;
+    if (ok) {
+        f->x.log = true;
+        f->y.log = m == RMSE || m == SECONDS || m == ITERATIONS;
+    }
+    for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++) {
+        struct buf title = { 0 };
+        for (size_t k = 1; k < s->nkeys; k++)
+            buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
+                       s->key[k].value[sweep_index(s, outer * s->key[0].n, k)]);
+        n = learning_points(ws, s, outer, m, x, y);
+        ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
+        buf_free(&title);
+        if (ok && outer == 0)
+            ok = learning_verdict(f, x, y, n, err) == ST_OK;
+    }
+    if (ok)
+        return f;
+    figure_free(f);
+    return NULL;
+}
+
 const struct command cmd_sweep_rows[] = {
     { "sweep", "work", "A grid of settings as one table and plot", "sweep rank=32,64,128",
       { { "grid", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-          "key=values of fit and tune, kernel=, data=, split= (columns; file=FILE); show=, tune='..', fit='..'" } },
+          "key=values of fit and tune, kernel=, data=, rows=, split= (columns; file=FILE); show=, tune='..', fit='..'" } },
       CMD_BARRIER, cmd_sweep,
       "Each point is a fit and a score; with show=nmll a tuning at the values given. Values: a,b,c; a..b;\n"
       "a..b/step; a..b*2; name0..name4. sweep alone shows the last table again; plot sweep draws it.\n"
-      "show=rmse|nlpd|nmll|coverage|iterations|seconds. A sweep over split=, kernel= or data= tunes at each point.\n"
+      "show=rmse|nlpd|nmll|coverage|iterations|seconds. A sweep over split=, kernel=, data= or\n"
+      "rows= tunes at each point (tune=no: it does not). rows= is the number of training rows: plot learning\n"
+      "draws the error against it.\n"
+      "  sweep rows=500..16000 tune='features=1024' fit='features=4096'\n"
       "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
       "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'" },
     { .name = NULL },

@@ -13,13 +13,13 @@ const char *role_name(enum col_role);
 enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
 enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
 enum x_scale { X_STANDARD, X_NONE };
-enum part { PART_TRAIN, PART_VALID, PART_TEST };
+enum part { PART_TRAIN, PART_VALID, PART_TEST, PART_LEFT, PARTS }; /* LEFT: for training, but set aside */
 
 struct split {
     char *how;           /* canonical words: "test=20% seed=7", "file=... column=split0" */
     uint8_t *part;       /* n, enum part; NULL: all rows train */
     uint32_t *fold; size_t nfolds; /* k folds; NULL: none */
-    size_t count[3];
+    size_t count[PARTS];
 };
 struct dataset {
     int refs;
@@ -75,6 +75,9 @@ enum status split_folds(struct dataset *, size_t k, uint64_t seed, struct err *)
 /* A mask column: 0/1 (1 = test) or words train/valid/test. path NULL: a column of the data itself,
  * which then gets ROLE_SPLIT. Row counts must agree. */
 enum status split_column(struct dataset *, const char *path, const char *column, struct err *);
+/* Sets training rows of the split in force aside, at random by the seed, so that at most `rows` train;
+ * of one seed fewer rows are some of the more.  0: all of them train again.  STATE with folds. */
+enum status split_train(struct dataset *, size_t rows, uint64_t seed, struct err *);
 void split_none(struct dataset *);
 
 /* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names.

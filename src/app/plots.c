@@ -607,6 +607,7 @@ static const struct plot_ops plots[] = {
     { "sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin", "Bins of equal counts by sd; on the diagonal the sd is honest.", plot_sderror },
     { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by fifths of a column.", plot_pca },
     { "sweep", "The last sweep", "first key, what show= names", "A curve over the first key for each value of the others.", sweep_figure },
+    { "learning", "Error against training size", "training rows (log), RMSE (log)", "From sweep rows=500..16000: how much more data would help. The figure says where the line goes on.", learning_figure },
 };
 
 const struct plot_ops *plot_at(size_t i)

@@ -131,6 +131,54 @@ enum status split_folds(struct dataset *d, size_t k, uint64_t seed, struct err *
     return ST_OK;
 }
 
+/* "test=20% seed=7" with how many rows train, or (0) without. */
+static char *train_words(const char *how, size_t rows)
+{
+    const char *before = how ? strstr(how, "train=") : NULL;
+    struct buf b = { 0 };
+    size_t len = before ? (size_t)(before - how) : how ? strlen(how) : 0;
+
+    while (len > 0 && how[len - 1] == ' ')
+        len--;
+    buf_printf(&b, "%.*s", (int)len, how ? how : "");
+    if (rows)
+        buf_printf(&b, "%strain=%zu", len ? " " : "", rows);
+    return buf_take(&b);
+}
+
+enum status split_train(struct dataset *d, size_t rows, uint64_t seed, struct err *err)
+{
+    const size_t n = d->table->n;
+
+    if (d->split.nfolds) {
+        err_set(err, ST_STATE, "the data is split into folds: each of them trains on all others");
+        err_hint(err, "split test=20%%");
+        return ST_STATE;
+    }
+    size_t *order = mem_calloc(n, sizeof *order, "a split", err), kept = 0;
+    uint8_t *part = mem_calloc(n, 1, "a split", err);
+    char *words = part ? train_words(d->split.how, rows) : NULL;
+    if (order == NULL || words == NULL) {
+        free(order);
+        free(part);
+        free(words);
+        return err_nomem(err, n, "a split");
+    }
+    if (d->split.part != NULL)
+        memcpy(part, d->split.part, n);
+    rng_permutation(seed, rng_stream(RNG_SPLIT, 1), n, order);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *p = &part[order[i]];
+        if (*p != PART_TRAIN && *p != PART_LEFT)
+            continue;
+        *p = rows == 0 || kept < rows ? PART_TRAIN : PART_LEFT;
+        kept++;
+    }
+    free(order);
+    install(d, part, words);
+    return ST_OK;
+}
+
 /* ---- by a mask ---- */
 
 static bool part_of_word(const char *s, uint8_t *part)

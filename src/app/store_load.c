@@ -340,7 +340,7 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
         s.part = mem_calloc(n, 1, "the split", NULL);
         good = s.part && sdb_get_blob(l->db, owner, "part", s.part, n, NULL) == ST_OK;
         for (size_t i = 0; good && i < n; i++)
-            if ((good = s.part[i] <= PART_TEST))
+            if ((good = s.part[i] < PARTS))
                 s.count[s.part[i]]++;
         if (good)
             sum = checksum_add(sum, s.part, n);

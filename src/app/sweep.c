@@ -54,7 +54,7 @@ static enum status add_number(struct sweep_key *k, double v, struct err *err)
 static bool doubles(const char *name)
 {
     return !strcmp(name, "rank") || !strcmp(name, "features") || !strcmp(name, "probes") ||
-           !strcmp(name, "batch");
+           !strcmp(name, "batch") || !strcmp(name, "rows");
 }
 
 static enum status add_steps(struct sweep_key *k, double a, double b, char op, double step,
@@ -200,12 +200,12 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
     return rc == ST_OK && k->n == 0 ? err_set(err, ST_USAGE, "sweep %s: no values", k->name) : rc;
 }
 
-static bool has_key(const struct sweep *s, const char *name)
+static const struct sweep_key *has_key(const struct sweep *s, const char *name)
 {
     for (size_t k = 0; k < s->nkeys; k++)
         if (!strcmp(s->key[k].name, name))
-            return true;
-    return false;
+            return &s->key[k];
+    return NULL;
 }
 
 enum status sweep_parse(const char *text, struct sweep *out, struct err *err)
@@ -235,9 +235,14 @@ enum status sweep_parse(const char *text, struct sweep *out, struct err *err)
     out->npoints = 1;
     for (size_t k = 0; k < out->nkeys; k++)
         out->npoints *= out->key[k].n;
-    /* Another split or kernel: other hyperparameters suit it. */
-    if (!out->tune && (has_key(out, "split") || has_key(out, "kernel") || has_key(out, "data")))
+    /* Another split or kernel, more rows: other hyperparameters suit it. */
+    if (!out->tune && (has_key(out, "split") || has_key(out, "kernel") || has_key(out, "data") ||
+                       has_key(out, "rows")))
         out->tune = fixed_value("", err);
+    if (out->tune && !strcmp(out->tune, "no")) {
+        free(out->tune);
+        out->tune = NULL;
+    }
     out->fits = strcmp(out->show, "nmll") != 0;
     if (!*out->show)
         strcpy(out->show, "rmse");
@@ -270,6 +275,7 @@ static void quoted(struct buf *b, const char *s)
 void sweep_statements(const struct sweep *s, size_t i, struct buf *out)
 {
     struct buf args = { 0 };
+    const char *rows = NULL;
 
     buf_printf(out, "sweep point=%zu\n", i);
     for (size_t k = 0; k < s->nkeys; k++) {
@@ -289,14 +295,36 @@ void sweep_statements(const struct sweep *s, size_t i, struct buf *out)
             buf_puts(out, "use ");
             quoted(out, v);
             buf_putc(out, '\n');
+        } else if (!strcmp(name, "rows")) {
+            rows = v;
         } else {
             buf_printf(&args, " %s=", name);
             quoted(&args, v);
         }
+    }
+    if (rows) { /* of whichever split */
+        buf_puts(out, "split train=");
+        quoted(out, rows);
+        buf_putc(out, '\n');
     }
     if (s->tune || !s->fits)
         buf_printf(out, "tune %s%s\n", s->tune ? s->tune : "", s->fits ? "" : buf_str(&args));
     if (s->fits)
         buf_printf(out, "fit %s%s\nscore\n", s->fit ? s->fit : "", buf_str(&args));
     buf_free(&args);
+}
+
+void sweep_after(const struct sweep *s, struct buf *out)
+{
+    const struct sweep_key *data = has_key(s, "data");
+
+    for (size_t i = 0; has_key(s, "rows") && i < (data ? data->n : 1); i++) {
+        if (data) {
+            buf_puts(out, "use ");
+            quoted(out, data->value[i]);
+            buf_putc(out, '\n');
+        }
+        buf_puts(out, "split train=all\n");
+    }
+    buf_puts(out, "sweep\n");
 }

@@ -26,6 +26,8 @@ void sweep_free(struct sweep *);
 enum status sweep_parse(const char *text, struct sweep *out, struct err *err);
 /* The statements of point i, one a line. */
 void sweep_statements(const struct sweep *, size_t i, struct buf *out);
+/* Those after the last point: training rows that rows= had set aside come back; the table. */
+void sweep_after(const struct sweep *, struct buf *out);
 /* Which value of key k point i has: the first key runs fastest. */
 size_t sweep_index(const struct sweep *, size_t i, size_t k);
 

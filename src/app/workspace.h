@@ -173,6 +173,8 @@ const char *ws_run_of(const struct run *, size_t j, char *out, size_t len);
 /* Figures: every plot by name (plots.c): a row table as for commands.  run NULL: the last that
  * fits; args NULL (the screen's live panes): every key at its default. */
 struct figure *sweep_figure(struct workspace *, struct run *, const struct args *, struct err *);
+/* Of a sweep over rows= first: error against training rows. */
+struct figure *learning_figure(struct workspace *, struct run *, const struct args *, struct err *);
 struct plot_ops { const char *name, *title, *axes, *help;
                   struct figure *(*make)(struct workspace *, struct run *, const struct args *,
                                          struct err *); };

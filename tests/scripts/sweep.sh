@@ -33,6 +33,29 @@ has "with mean and sd" "$out" '"mean":{"rmse_scaled":0'
 run -e "open xy.csv; sweep kernel=rbf,'matern(nu=3/2,ard)' tune='evals=5'; sweep"
 is "the table comes again" "$(printf '%s\n' "$out" | grep -c '^matern(nu=3/2,ard) *r2')" 2
 
+# A learning curve: rows of one split, set aside and back again; each point is what one would type.
+run --format json -e "$data; sweep rows=50,100,400 tune=no fit='features=1024 variance=none'; plot learning out=l.csv; split train=all"
+is "rows" "$rc $(points rows 3)" "0 50 100 400 "
+is "fewer rows train than there are" "$(printf '%s\n' "$out" | grep '"command":"fit"' | sed 's/.*"rows":\([0-9]*\).*/\1/' | tr '\n' ' ')" "50 100 225 "
+has "all train again" "$(printf '%s\n' "$out" | grep '"command":"split"' | tail -n 1)" '"train":225,"valid":0,"test":75,"left":0'
+has "none before" "$(printf '%s\n' "$out" | grep '"command":"split"' | sed -n 2p)" '"train":50,"valid":0,"test":75,"left":175'
+is "the plot has the rows that there were" "$(cut -d, -f3 l.csv | tr '\n' ' ')" "x 50 100 225 "
+rmse=$(points rmse_scaled 3)
+ok "more rows, less error" sh -c "set -- $rmse; awk -v a=\$1 -v b=\$2 -v c=\$3 'BEGIN { exit !(a > b && b > c) }'"
+run --format json -s thin.gpd -e "$data; split train=100; fit features=1024 variance=none; score"
+is "a point is the fit that one would type" "$(printf '%s\n' "$out" | sed -n 's/.*"rmse_scaled":\([-0-9.e]*\).*/\1/p' | tail -n 1)" "$(set -- $rmse; echo $2)"
+run --format json -s thin.gpd -e "score on=train; split train=all"
+has "a session keeps what was set aside" "$out" '"rows":100,'
+has "and gives it back" "$out" '"train":225,"valid":0,"test":75,"left":0'
+run --format json -e "$data; sweep rows=50,200 fit='features=128'"
+is "each number of rows is tuned for" "$(printf '%s\n' "$out" | grep -c '"command":"tune"')" 2
+run -e "$data; split train=few"
+has "how many rows" "$err" 'how many rows'
+run -e "$data; split folds=3 train=100"
+has "not with folds" "$err" 'folds'
+run -e "$data; plot learning"
+has "no curve yet" "$out$err" 'sweep rows='
+
 # What fails at one point does not stop the others; what cannot be parsed runs nothing.
 run --format json -k -e "$data; sweep features=1,64,128 fit='solver=direct'"
 has "a point that cannot be" "$err$out" 'features=1'

@@ -257,6 +257,8 @@ static void data_verdict(struct view *v, struct buf *b)
         buf_printf(b, "; train %s, test %s", a[PART_TRAIN], a[PART_TEST]);
         if (d->split.count[PART_VALID])
             buf_printf(b, ", valid %s", a[PART_VALID]);
+        if (d->split.count[PART_LEFT])
+            buf_printf(b, ", %zu set aside", d->split.count[PART_LEFT]);
     } else {
         buf_puts(b, "; no split yet, all rows train");
     }
