@@ -205,6 +205,20 @@ START_TEST(many_files)
     t = open_parts("inputs.txt", NULL);
     assert_cells(t, 40, 4, 1);
     table_unref(t);
+
+    char files[600]; /* one after the other, in the order given; targets lie beside the inputs */
+    snprintf(files, sizeof files, "x_0.npy,%s/x_1.npy,%s/x_2.npy", dir, dir);
+    t = open_parts(files, NULL);
+    assert_cells(t, 60, 4, 1);
+    ck_assert_str_eq(strrchr(t->path, ','), strstr(t->path, "/x_2.npy") - strlen(dir) - 1);
+    table_unref(t);
+    t = open_parts(files, "y_0.npy,y_1.npy,y_2.npy");
+    assert_cells(t, 60, 4, 1);
+    table_unref(t);
+    snprintf(files, sizeof files, "x_[0-9].npy,%s/x_1?.npy", dir);
+    t = open_parts(files, "y_[0-9].npy,y_1?.npy");
+    assert_cells(t, 240, 4, 1);
+    table_unref(t);
 }
 END_TEST
 
@@ -254,6 +268,12 @@ START_TEST(what_does_not_fit_together)
     refused("list.txt", NULL, "io", "x_9.npy");
     write_text("list.txt", "x_1.npy y_1.npy\n");
     refused("list.txt", "y_1.npy", "usage", "leave target= out");
+    char files[300];
+    snprintf(files, sizeof files, "x_1.npy,%s/x_1.npy", dir);
+    refused(files, "y_1.npy", "files", "2 files of inputs but 1 of targets");
+    refused(files, "y_1.npy,absent.npy", "files", "not there");
+    snprintf(files, sizeof files, "x_1.npy,%s/x_9.npy", dir);
+    refused(files, "y_1.npy,y_1.npy", "io", "x_9.npy");
     mkdir(support_path(dir, "empty"), 0700);
     refused("empty", NULL, "directory", "without NPY files");
     write_npy("empty/a.npy", "f8", false, 0, 2, 1, true);

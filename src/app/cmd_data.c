@@ -1208,9 +1208,9 @@ const struct command cmd_data_rows[] = {
       CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
       "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
       "column and cell. Nothing is dropped or guessed in silence.\n"
-      "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a directory with such pairs; a\n"
-      "text file with one file or one pair a line. Columns are x1..xd and y; large plain files are read\n"
-      "in place. open FILE.h5 inputs=NAME target=NAME reads datasets of an HDF5 file.\n"
+      "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a.npy,b.npy target=ya.npy,yb.npy;\n"
+      "a directory with such pairs; a text file with one file or one pair a line. Columns are x1..xd and y;\n"
+      "large plain files are read in place. open FILE.h5 inputs=NAME target=NAME reads datasets of HDF5.\n"
       "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns wait\n"
       "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name." },
     { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",

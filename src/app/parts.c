@@ -43,9 +43,26 @@ bool parts_is_npy(const char *s)
     return ends(s, ".npy") || ends(s, ".npy.gz") || ends(s, ".npy.zst");
 }
 
+/* "a.npy,b.npy": NPY files with commas between them, and no file of that name. */
+static bool is_enumerated(const char *path)
+{
+    const char *p = path;
+
+    if (strchr(path, ',') == NULL || access(path, F_OK) == 0)
+        return false;
+    for (;;) {
+        const size_t len = strcspn(p, ",");
+        if (len == 0 || !parts_is_npy(strndupa(p, len)))
+            return false;
+        if (p[len] == '\0')
+            return true;
+        p += len + 1;
+    }
+}
+
 bool parts_is_pattern(const char *path)
 {
-    return strpbrk(path, "*?[") != NULL && access(path, F_OK) != 0;
+    return (strpbrk(path, "*?[") != NULL && access(path, F_OK) != 0) || is_enumerated(path);
 }
 
 static bool regular(const char *path)
@@ -139,6 +156,25 @@ static enum status names_of_pattern(const char *pattern, struct names *l, struct
     if (st == ST_OK)
         qsort(l->s, l->n, sizeof *l->s, by_number);
     return st;
+}
+
+/* "a.npy,b_*.npy": in that order. */
+static enum status names_enumerated(const char *list, struct names *l, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (const char *p = list;; p++) {
+        const size_t len = strcspn(p, ",");
+        const char *one = strndupa(p, len);
+        struct names some = { 0 };
+        rc = parts_is_pattern(one) ? names_of_pattern(one, &some, err) : names_add(&some, "", one, err);
+        for (size_t i = 0; rc == ST_OK && i < some.n; i++)
+            rc = names_add(l, "", some.s[i], err);
+        names_free(&some);
+        p += len;
+        if (rc != ST_OK || *p == '\0')
+            return rc;
+    }
 }
 
 /* Files of inputs that have a partner. */
@@ -280,7 +316,7 @@ static enum status match_pairs(const char *path, const char *target, const struc
     const char *s, *t;
     size_t ns, nt;
 
-    for (size_t i = 0; i < x->n && i < y->n; i++)
+    for (size_t i = 0; i < x->n && i < y->n && !is_enumerated(path); i++)
         if (star(base_of(path), base_of(x->s[i]), &s, &ns) &&
             star(base_of(target), base_of(y->s[i]), &t, &nt) &&
             (ns != nt || memcmp(s, t, ns) != 0)) {
@@ -313,9 +349,9 @@ static enum status find_partners(const struct names *x, struct names *y, struct 
     return ST_OK;
 }
 
-/* target as it is, or beside the inputs. */
-static enum status names_of_target(const char *path, const char *target, struct names *y,
-                                   struct err *err)
+/* One target as it is, or beside the inputs. */
+static enum status names_of_one(const char *path, const char *target, struct names *y,
+                                struct err *err)
 {
     char beside[4200], word[200];
     const int dir = (int)(base_of(path) - path);
@@ -331,6 +367,44 @@ static enum status names_of_target(const char *path, const char *target, struct 
     if (names_of_pattern(target, y, NULL) == ST_OK || *target == '/')
         return y->n > 0 ? ST_OK : names_of_pattern(target, y, err);
     return names_of_pattern(beside, y, err);
+}
+
+static enum status names_of_target(const char *path, const char *target, struct names *y,
+                                   struct err *err)
+{
+    const char *first = strndupa(path, is_enumerated(path) ? strcspn(path, ",") : strlen(path));
+
+    if (!is_enumerated(target))
+        return names_of_one(first, target, y, err);
+    for (const char *p = target;; p++) {
+        const size_t len = strcspn(p, ",");
+        struct names some = { 0 };
+        enum status rc = names_of_one(first, strndupa(p, len), &some, err);
+        for (size_t i = 0; rc == ST_OK && i < some.n; i++)
+            rc = names_add(y, "", some.s[i], err);
+        names_free(&some);
+        p += len;
+        if (rc != ST_OK || *p == '\0')
+            return rc;
+    }
+}
+
+static char *absolute_pattern(const char *path);
+
+/* Each of "a.npy,b.npy". */
+static char *absolute_each(const char *list)
+{
+    struct buf b = { 0 };
+
+    for (const char *p = list;; p++) {
+        const size_t len = strcspn(p, ",");
+        char *one = absolute_pattern(strndupa(p, len));
+        buf_printf(&b, "%s%s", p == list ? "" : ",", one ? one : "");
+        free(one);
+        p += len;
+        if (*p == '\0')
+            return buf_take(&b);
+    }
 }
 
 static char *absolute_pattern(const char *path)
@@ -354,6 +428,7 @@ enum status parts_find(const char *path, const char *target, struct parts *out, 
     struct stat st;
     const bool there = stat(path, &st) == 0, files = target != NULL && parts_is_npy(target);
     const bool dir = there && S_ISDIR(st.st_mode), pattern = !there && parts_is_pattern(path);
+    const bool commas = pattern && is_enumerated(path);
     const bool list = !dir && !pattern && there && looks_like_list(path);
     enum status rc = ST_OK;
 
@@ -361,6 +436,7 @@ enum status parts_find(const char *path, const char *target, struct parts *out, 
     if (strcmp(path, "-") == 0 || (!dir && !pattern && !list && !files))
         return ST_OK;
     rc = dir       ? names_of_directory(path, &x, err)
+         : commas  ? names_enumerated(path, &x, err)
          : pattern ? names_of_pattern(path, &x, err)
          : list    ? names_of_list(path, &x, &y, err)
                    : names_add(&x, "", path, err);
@@ -373,7 +449,9 @@ enum status parts_find(const char *path, const char *target, struct parts *out, 
     } else if (rc == ST_OK && y.n == 0) {
         rc = find_partners(&x, &y, err);
     }
-    if (rc == ST_OK && (out->path = pattern ? absolute_pattern(path) : realpath(path, NULL)) == NULL)
+    if (rc == ST_OK && (out->path = commas    ? absolute_each(path)
+                                   : pattern ? absolute_pattern(path)
+                                             : realpath(path, NULL)) == NULL)
         out->path = strdup(path);
     if (rc == ST_OK && out->path == NULL)
         rc = err_nomem(err, strlen(path), "a path");

@@ -12,11 +12,12 @@ struct parts {
 };
 /* path: a directory with pairs (x_3.npy and y_3.npy, 0_xblock.npy and 0_yblock.npy, X.npy and y.npy:
  * a word's first x becomes y); a pattern (x_*.npy); a list, a text file with one file or one pair a
- * line; or one NPY file where target is another.  target: one file or a pattern, or NULL: the pairs
+ * line; NPY files with commas between them; or one NPY file where target is another.  target: one file,
+ * a pattern, or files with commas between them, or NULL: the pairs
  * are found as in a directory.  Patterns are sorted with numbers in their order. */
 enum status parts_find(const char *path, const char *target, struct parts *out, struct err *err);
 void parts_free(struct parts *);
-bool parts_is_pattern(const char *path);   /* holds * ? or [, and is no file */
+bool parts_is_pattern(const char *path);   /* holds * ? or [, or is NPY files with commas, and is no file */
 bool parts_is_npy(const char *word);       /* ends as the name of an NPY file does */
 /* One table, the rows in the order of the files; targets are its last columns. */
 enum status parts_import(const struct parts *, const struct import_opts *, const struct ctl *,
