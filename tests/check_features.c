@@ -1311,6 +1311,123 @@ START_TEST(test_level_fht_row)
 }
 END_TEST
 
+/* H D3 H D2 H D1 x, at its scale (half turns), against plain transforms of one row. */
+static void plain_turns(const struct fm_term *t, size_t block, const double *x, double *v)
+{
+    for (size_t i = 0; i < t->D; i++)
+        v[i] = i < t->d ? x[i] : 0.0;
+    for (size_t row = 0; row < 3; row++) {
+        for (size_t i = 0; i < t->D; i++)
+            v[i] *= t->signs[(row * t->nb + block) * t->D + i];
+        plain_fht(t->D, v);
+    }
+    for (size_t i = 0; i < t->D; i++)
+        v[i] *= t->scale[block * t->D + i] * M_1_PI;
+}
+
+/* Not all of the lanes hold rows, the last block is not whole, and there may be fewer inputs than
+ * the transforms are wide.  A rounding for each of 3 log2 D stages, of numbers of size 1.  Phases of
+ * heavy tails come reduced. */
+static void check_turns(const struct simd_real *r, const char *kernel, size_t d, size_t D)
+{
+    const size_t L = r->lanes, n = L < 3 || D < 1024 ? L - 1 : 3, mf = D + D / 2 + 1;
+    const double eps = r->size == sizeof(double) ? DBL_EPSILON : FLT_EPSILON;
+    struct simd_term term;
+    struct kernel k;
+    double *chi = malloc(mf * sizeof *chi), *X = normals(n * d, 106), *v = malloc(D * sizeof *v);
+    int8_t *signs = malloc(6 * D);
+    for (size_t i = 0; i < 6 * D; i++)
+        signs[i] = rng_uniform(1, rng_stream(RNG_TEST, 107), i) < 0.5 ? -1 : 1;
+    for (size_t j = 0; j < mf; j++)
+        chi[j] = 2.0 + (double)(j % 7);
+    ck_assert(kernel_parse(kernel, &k, NULL, NULL) == ST_OK);
+    struct featmap *fm = featmap_given(&k, d, D, mf, signs, chi, NULL);
+    ck_assert(fm && r->prepare(&term, &fm->term[0], NULL) == ST_OK);
+    for (size_t j = 0; j < d; j++) {
+        term.inv[j] = 1.0 / sqrt((double)d);
+        if (term.wide)
+            term.wide->inv[j] = term.inv[j];
+    }
+    void *scratch = aligned_alloc(64, (r->scratch(&term) + 63) / 64 * 64);
+    void *to = aligned_alloc(64, 2 * D * L * r->size);
+    r->turns(&term, X, d, n, to, scratch);
+    for (size_t row = 0; row < n; row++) {
+        double *x = X + row * d;
+        for (size_t j = 0; j < d; j++)
+            x[j] /= sqrt((double)d);
+        for (size_t b = 0; b < 2; b++) {
+            plain_turns(&fm->term[0], b, x, v);
+            for (size_t j = 0; j < D && b * D + j < mf; j++) {
+                const size_t at = (b * D + j) * L + row;
+                double off = (r->size == sizeof(double) ? ((double *)to)[at] : ((float *)to)[at]) - v[j];
+                if (term.wide)
+                    off -= 2.0 * rint(0.5 * off);
+                ck_assert_msg(fabs(off) < eps * (24.0 + 8.0 * log2((double)D)), "%s of %zu inputs, "
+                              "width %zu, row %zu, frequency %zu of block %zu: off by %g", kernel, d,
+                              D, row, j, b, off);
+            }
+        }
+    }
+    simd_term_free(&term);
+    featmap_free(fm);
+    free(chi), free(X), free(v), free(signs), free(scratch), free(to);
+}
+
+START_TEST(test_level_turns)
+{
+    for (size_t D = 2; at_level(_i) && D <= 16384; D *= 2) {
+        check_turns(&simd_now()->f32, "rbf", D - D / 8, D);
+        check_turns(&simd_now()->f64, "rbf", D, D);
+        if (D < 32 || D > 4096)
+            check_turns(&simd_now()->f32, "rbf", D / 2, D);
+        if (D % 3 == 1)
+            check_turns(&simd_now()->f32, "matern(nu=1/2)", D - 1, D);
+    }
+}
+END_TEST
+
+/* One-hot windows, whose inputs are written one by one, against the same inputs as a row. */
+START_TEST(test_level_wide_windows)
+{
+    enum { WIDTH = 40, CHANNELS = 33, D = WIDTH * CHANNELS, COLS = 2 * 2048 };
+    const uint32_t first[] = { 0, 1 };
+    const uint8_t lane = 0;
+    struct kernel k;
+    double at[WIDTH], *x = calloc(D, sizeof *x);
+    const double *const rows[] = { at };
+
+    for (size_t q = 0; q < WIDTH; q++) {
+        at[q] = (double)(q * 7 % (CHANNELS + 1)); /* one symbol is none of the channels */
+        if (at[q] < CHANNELS)
+            x[q * CHANNELS + (size_t)at[q]] = 1.0;
+    }
+    ck_assert(kernel_parse("rbf", &k, NULL, NULL) == ST_OK);
+    struct featmap *fm = featmap_new(&k, D, COLS, 3, NULL);
+    for (int dbl = 0; at_level(_i) && dbl < 2; dbl++) {
+        const struct simd_real *r = dbl ? &simd_now()->f64 : &simd_now()->f32;
+        const size_t L = r->lanes;
+        struct simd_term t;
+        ck_assert(r->prepare(&t, &fm->term[0], NULL) == ST_OK);
+        for (size_t j = 0; j < D; j++)
+            t.inv[j] = 0.5;
+        void *scratch = aligned_alloc(64, (r->scratch(&t) + 63) / 64 * 64);
+        void *sum = calloc(COLS, r->size), *want = calloc(COLS, r->size);
+        const struct simd_windows w = { .n = 1, .width = WIDTH, .channels = CHANNELS, .symbols = true,
+                                        .at = rows, .rows = 1, .first = first, .lane = &lane,
+                                        .x = malloc(L * D * sizeof(double)),
+                                        .turned = aligned_alloc(64, L * (2 * t.D + SIMD_TURNED_PAD) *
+                                                                        r->size) };
+        r->windows(&t, &w, sum, COLS, scratch);
+        r->rows(&t, x, D, 1, 1.0, want, NULL, COLS, scratch);
+        ck_assert_mem_eq(sum, want, COLS * r->size);
+        free(scratch), free(sum), free(want), free(w.x), free(w.turned);
+        simd_term_free(&t);
+    }
+    featmap_free(fm);
+    free(x);
+}
+END_TEST
+
 /* The tile's transforms of many entries go through parts that fit the cache. */
 START_TEST(test_level_fht_large)
 {
@@ -1486,6 +1603,8 @@ int main(void)
     tcase_add_test(t, test_half_is_refused);
     tcase_add_loop_test(t, test_level_fht_row, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht_large, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_turns, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_wide_windows, 0, N_LEVELS);
     tcase_add_test(t, test_gram_of_small_noise);
     tcase_add_test(t, test_failing_source);
     tcase_add_test(t, test_stop);

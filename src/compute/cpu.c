@@ -87,7 +87,7 @@ void simd_term_free(struct simd_term *t)
     if (t->wide)
         simd_term_free(t->wide);
     free(t->wide);
-    free(t->fold);
+    free(t->signs);
     free(t->scale);
     free(t->inv);
     *t = (struct simd_term){ 0 };

@@ -17,12 +17,11 @@
 
 enum { SIMD_LANES_MOST = 16, SIMD_RHS_MOST = 8 };
 
-/* One term of a feature map, prepared for the loops.  The signs of S H D3 H D2 H D1 x are folded
- * into the butterflies: a + s b and a - s b with s the product of the two signs; what is left is
- * one sign per block, folded into scale together with 1/pi (phases are in half turns). */
+/* One term of a feature map, prepared for the loops: S H D3 H D2 H D1 x with phases in half turns
+ * (scale includes 1/pi). */
 struct simd_term {
     size_t d, D, dp, nb, mf; /* dp: power of two >= d; the first transform works on dp entries */
-    void *fold;              /* per block: dp-1, D-1, D-1 signs in the order of use */
+    void *signs;             /* per block: dp, D, D masks, the highest bit of a number or nothing */
     void *scale;             /* nb * D */
     double *inv;             /* d: 1/lengthscale of each input */
     struct simd_term *wide;  /* heavy tails: the same in double, phases reduced before rounding */

@@ -59,6 +59,10 @@ typedef double f32_wvec __attribute__((vector_size(2 * VEC_BYTES), may_alias));
 typedef double f64_vec __attribute__((vector_size(VEC_BYTES), may_alias));
 typedef int64_t f64_ivec __attribute__((vector_size(VEC_BYTES), may_alias));
 typedef float f64_nvec __attribute__((vector_size(VEC_BYTES / 2), may_alias));
+typedef int32_t f32_word;
+typedef int64_t f64_word;
+static const f32_word f32_HIGHEST = INT32_MIN;
+static const f64_word f64_HIGHEST = INT64_MIN;
 
 INLINE void f32_reduce(f32_vec t, f32_vec *r, f32_ivec *parity);
 INLINE void f64_reduce(f64_vec t, f64_vec *r, f64_ivec *parity);
@@ -207,24 +211,28 @@ static void f32_lanes_wide(const struct simd_term *t, const double *x, size_t ld
     const size_t half = LANES / 2;
 
     f64_lanes(t, x, ldx, n < half ? n : half, out);
-    f64_lanes(t, n > half ? x + half * ldx : x, ldx, n > half ? n - half : 0, out + t->dp * half);
+    f64_lanes(t, n > half ? x + half * ldx : x, ldx, n > half ? n - half : 0,
+              out + f64_place(t, t->dp) * half);
 }
 
 static void f32_project_wide(const struct simd_term *t, size_t block, double *wide, float *v)
 {
-    const size_t half = LANES / 2;
-    double *a = wide + 2 * t->dp * half, *p = a + t->D * half;
+    const size_t half = LANES / 2, one = f64_place(t, t->dp) * half, step = f64_part_size(t);
+    double *a = wide + 2 * one, *p = a + t->D * half, *part = p + f64_place(t, t->D) * half;
     const double *scale = (const double *)t->scale + block * t->D;
 
     for (size_t h = 0; h < 2; h++) {
-        f64_project(t, block, wide + h * t->dp * half, a, p);
-        for (size_t j = 0; j < t->D; j++) {
-            f64_vec r;
-            f64_ivec parity;
-            f64_reduce(*(const f64_vec *)(const void *)(p + j * half) * (0.5 * scale[j]), &r,
-                       &parity);
-            *(f64_nvec *)(void *)(v + j * LANES + h * half) =
-                __builtin_convertvector(r + r, f64_nvec);
+        f64_project(t, block, wide + h * one, a, p);
+        for (size_t j = 0; j < t->D; j += step) {
+            const double *q = f64_part(t, p, j, part);
+            for (size_t i = 0; i < step; i++) {
+                f64_vec r;
+                f64_ivec parity;
+                f64_reduce(*(const f64_vec *)(const void *)(q + i * half) * (0.5 * scale[j + i]),
+                           &r, &parity);
+                *(f64_nvec *)(void *)(v + (j + i) * LANES + h * half) =
+                    __builtin_convertvector(r + r, f64_nvec);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
  *
  *   REAL, N(name)          number type and the suffixed name of a function
  *   VEC, IVEC, WVEC        vector of numbers, of integers of that size, of as many doubles
+ *   N(word), N(HIGHEST)    integer of a number's size, its highest bit
  *   LANES, ZIPLO, ZIPHI    numbers in a vector; interleaved lower and upper halves of two
  *   N(reduce)(t, &r, &m)   r = t - rint(t); m = integer whose lowest bit is rint(t) mod 2
  *   N(sin_c), N(cos_c)     coefficients of sin(pi r) / r and (cos(pi r) - 1) / r^2 in r^2
@@ -17,44 +18,45 @@ typedef double N(wloose) __attribute__((vector_size(LANES * 8), aligned(8), may_
 
 /* ---- Hadamard transforms --------------------------------------------------------------------- */
 
-/* One stage of radix R at distance h.  a + s b and a - s b contract to fused operations. */
-INLINE void N(stage)(VEC *v, const int R, const int h, const REAL *s)
+/* One stage of radix R at distance h. */
+INLINE void N(stage)(VEC *v, const int R, const int h)
 {
     UNROLL
     for (int i = 0; i < R / 2; i++) {
         const int k = i / h * 2 * h + i % h;
         const VEC a = v[k], b = v[k + h];
-        v[k] = a + b * s[i / h];
-        v[k + h] = a - b * s[i / h];
+        v[k] = a + b;
+        v[k + h] = a - b;
     }
 }
 
-/* All stages of radix R; s holds R - 1 signs in the order of use. */
-INLINE void N(butterfly)(VEC *v, const int R, const REAL *s)
+INLINE void N(butterfly)(VEC *v, const int R)
 {
-    N(stage)(v, R, 1, s);
+    N(stage)(v, R, 1);
     if (R >= 4)
-        N(stage)(v, R, 2, s + R / 2);
+        N(stage)(v, R, 2);
     if (R >= 8)
-        N(stage)(v, R, 4, s + R / 2 + R / 4);
+        N(stage)(v, R, 4);
     if (R >= 16)
-        N(stage)(v, R, 8, s + R / 2 + R / 4 + R / 8);
+        N(stage)(v, R, 8);
 }
 
-/* Which set of R - 1 signs a group takes: its number counted over the upper indices, over the lower
- * ones, or the same set for all. */
-enum { N(SAME), N(HIGH), N(LOW) };
-
-INLINE const REAL *N(set_of)(const REAL *s, const int which, size_t high, size_t low, const int R)
+/* Signs are masks of the highest bit.  Flipping costs one operation for each of three transforms;
+ * folding signs into the stages as factors costs none, but fused operations overwrite one of the
+ * three numbers that a butterfly needs twice, and the copies cost more. */
+INLINE void N(flip)(VEC *v, const int R, const N(word) *sign, size_t stride)
 {
-    return which == N(SAME) ? s : s + (which == N(HIGH) ? high : low) * (size_t)(R - 1);
+    UNROLL
+    for (int k = 0; k < R; k++)
+        v[k] = (VEC)((IVEC)v[k] ^ sign[(size_t)k * stride]);
 }
 
 /* A pass of radix R over n entries at distance `stride`.  in may be shorter (mask: its length - 1,
  * at least R - 1): entries beyond repeat, which is what the stages over padding zeros amount to;
- * only at stride 1.  two: the first stages of the next transform follow in registers. */
-INLINE void N(pass)(const int R, const size_t n, const size_t stride, const REAL *in, size_t mask,
-                    REAL *out, const REAL *one, const int one_of, const REAL *two)
+ * only at stride 1.  before: signs of the entries; mid: signs between this transform's stages and
+ * the same ones of the next transform, which follow in registers.  Either may be NULL. */
+INLINE void N(pass)(const int R, const size_t n, const size_t stride, const REAL *in,
+                    const size_t mask, REAL *out, const N(word) *before, const N(word) *mid)
 {
     for (size_t high = 0; high < n / (size_t)R; high += stride)
         for (size_t low = 0; low < stride; low++) {
@@ -65,31 +67,37 @@ INLINE void N(pass)(const int R, const size_t n, const size_t stride, const REAL
             UNROLL
             for (int k = 0; k < R; k++)
                 v[k] = V_LOAD(p + (size_t)k * stride * LANES);
-            N(butterfly)(v, R, N(set_of)(one, one_of, high / stride, low, R));
-            if (two)
-                N(butterfly)(v, R, N(set_of)(two, N(LOW), 0, low, R));
+            if (before)
+                N(flip)(v, R, before + at, stride);
+            N(butterfly)(v, R);
+            if (mid) {
+                N(flip)(v, R, mid + at, stride);
+                N(butterfly)(v, R);
+            }
             UNROLL
             for (int k = 0; k < R; k++)
                 V_STORE(q + (size_t)k * stride * LANES, v[k]);
         }
 }
 
+enum { N(ALL) = -1 }; /* a mask that repeats nothing */
+
 /* The same for sizes known at run time only. */
-LOOP void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask,
-                        REAL *out, const REAL *one, int one_of, const REAL *two)
+LOOP void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask, REAL *out,
+                      const N(word) *before)
 {
     switch (bits) {
     case 1:
-        N(pass)(2, n, stride, in, mask, out, one, one_of, two);
+        N(pass)(2, n, stride, in, mask, out, before, NULL);
         break;
     case 2:
-        N(pass)(4, n, stride, in, mask, out, one, one_of, two);
+        N(pass)(4, n, stride, in, mask, out, before, NULL);
         break;
     case 3:
-        N(pass)(8, n, stride, in, mask, out, one, one_of, two);
+        N(pass)(8, n, stride, in, mask, out, before, NULL);
         break;
     default:
-        N(pass)(16, n, stride, in, mask, out, one, one_of, two);
+        N(pass)(16, n, stride, in, mask, out, before, NULL);
         break;
     }
 }
@@ -115,48 +123,6 @@ LOOP size_t N(log2)(size_t n)
     return bits;
 }
 
-/* Signs are folded by simulating a transform on them: after the stage over one bit, both entries
- * of a pair carry the first one's sign.  f (n entries) ends as f[0], the sign left over. */
-LOOP REAL *N(fold)(REAL *f, size_t n, size_t stride, size_t bits, REAL *out)
-{
-    const size_t R = (size_t)1 << bits;
-
-    for (size_t high = 0; high < n / (stride * R); high++)
-        for (size_t low = 0; low < stride; low++) {
-            REAL *g = f + high * stride * R + low;
-            for (size_t h = 1; h < R; h *= 2)
-                for (size_t k = 0; k < R; k += 2 * h)
-                    *out++ = g[k * stride] * g[(k + h) * stride];
-        }
-    return out;
-}
-
-/* Keeps the entries whose bits of this pass are zero: they carry the signs of the next pass. */
-LOOP size_t N(squeeze)(REAL *f, size_t n, size_t stride, size_t bits)
-{
-    const size_t R = (size_t)1 << bits;
-    size_t m = 0;
-
-    for (size_t high = 0; high < n / (stride * R); high++)
-        for (size_t low = 0; low < stride; low++)
-            f[m++] = f[high * stride * R + low];
-    return m;
-}
-
-/* One transform's signs, passes ascending (radix 0 first) or descending. */
-LOOP REAL *N(fold_all)(REAL *f, size_t n, const size_t *bits, size_t m, bool down, REAL *out,
-                         REAL *left)
-{
-    for (size_t q = 0; q < m; q++) {
-        const size_t b = bits[down ? m - 1 - q : q], R = (size_t)1 << b;
-        const size_t stride = down ? n / R : 1;
-        out = N(fold)(f, n, stride, b, out);
-        n = N(squeeze)(f, n, stride, b);
-    }
-    *left *= f[0];
-    return out;
-}
-
 /* The stages inside a vector. */
 INLINE VEC N(fht_lanes)(VEC v)
 {
@@ -175,8 +141,6 @@ INLINE VEC N(fht_lanes)(VEC v)
     return v;
 }
 
-static const REAL N(ones)[15] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-
 /* The first pass of a row, after the stages inside its vectors. */
 INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
 {
@@ -186,7 +150,7 @@ INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
         UNROLL
         for (int k = 0; k < R; k++)
             v[k] = N(fht_lanes)(V_LOAD(p + (size_t)k * LANES));
-        N(butterfly)(v, R, N(ones));
+        N(butterfly)(v, R);
         UNROLL
         for (int k = 0; k < R; k++)
             V_STORE(p + (size_t)k * LANES, v[k]);
@@ -211,55 +175,43 @@ LOOP void N(pass_lanes_any)(size_t bits, size_t n, REAL *v)
     }
 }
 
-/* A transform's passes upwards: radices, strides and signs of each.  in may be shorter than the
- * result, as in N(pass). */
+/* A transform's passes upwards.  in may be shorter than the result, as in N(pass). */
 struct N(chain) {
     size_t bits[16], stride[16], m;
-    const REAL *s[16];
+    const N(word) *before; /* signs of what comes in, or NULL */
     const REAL *in;
     size_t mask;
     REAL *v;
-    int sets;   /* how groups take their signs */
     bool lanes; /* first the stages inside each vector */
 };
 
 enum { N(CACHED) = 32768 / VEC_BYTES }; /* entries that stay in the first-level cache */
 
-LOOP const REAL *N(chain)(struct N(chain) *c, size_t n, const REAL *in, size_t mask, REAL *v,
-                            const REAL *s, int sets)
+LOOP void N(chain)(struct N(chain) *c, size_t n, const REAL *in, size_t mask, REAL *v,
+                   const N(word) *before)
 {
     size_t stride = 1;
 
+    *c = (struct N(chain)){ .in = in, .mask = mask, .v = v, .before = before };
     c->m = N(radices)(N(log2)(n), c->bits);
-    c->in = in;
-    c->mask = mask;
-    c->v = v;
-    c->sets = sets;
-    c->lanes = false;
     for (size_t q = 0; q < c->m; q++) {
-        const size_t R = (size_t)1 << c->bits[q];
         c->stride[q] = stride;
-        c->s[q] = s;
-        stride *= R;
-        s += sets == N(SAME) ? 0 : n / stride * (R - 1);
+        stride <<= c->bits[q];
     }
-    return s;
 }
 
 /* Pass q over entries at .. at + n - 1. */
 LOOP void N(chain_pass)(const struct N(chain) *c, size_t q, size_t at, size_t n)
 {
-    const size_t R = (size_t)1 << c->bits[q];
-    const REAL *s = c->s[q] + (c->sets == N(SAME) ? 0 : at / (c->stride[q] * R) * (R - 1));
+    REAL *v = c->v + at * LANES;
 
     if (q == 0 && c->lanes)
-        N(pass_lanes_any)(c->bits[q], n, c->v + at * LANES);
+        N(pass_lanes_any)(c->bits[q], n, v);
     else if (q == 0)
-        N(pass_any)(c->bits[q], n, 1, c->in + (at & c->mask) * LANES, c->mask, c->v + at * LANES, s,
-                    c->sets, NULL);
+        N(pass_any)(c->bits[q], n, 1, c->in + (at & c->mask) * LANES, c->mask, v,
+                    c->before ? c->before + at : NULL);
     else
-        N(pass_any)(c->bits[q], n, c->stride[q], c->v + at * LANES, n - 1, c->v + at * LANES, s,
-                    c->sets, NULL);
+        N(pass_any)(c->bits[q], n, c->stride[q], v, N(ALL), v, NULL);
 }
 
 /* Passes 0 .. q over entries at .. at + n - 1, n the stride of pass q + 1: each cached part goes
@@ -277,126 +229,262 @@ LOOP void N(chain_up)(const struct N(chain) *c, size_t q, size_t at, size_t n)
         N(chain_pass)(c, from, at, n);
 }
 
-/* A transform of dp entries: passes ascending, each with signs per upper index. *mask + 1 entries
- * are left in v, enough for any radix. */
-LOOP const REAL *N(first)(const struct simd_term *t, const REAL *x, REAL *v, const REAL *s,
-                            size_t *mask)
+/* ---- three transforms: H D3 H D2 H D1 x ------------------------------------------------------- *
+ *
+ * Stages of one transform commute.  The first goes down through the strides, the second up again,
+ * the third down: where two meet they share a pass.  Wide terms are cut into parts that the
+ * first-level cache holds; of the passes across parts, those of the first and second transform
+ * enclose all that happens inside a part, and the third's are shared with the second's. */
+
+enum { N(PART) = MOST_BITS == 4 ? 256 : 512 };
+
+LOOP bool N(in_parts)(const struct simd_term *t)
+{
+    return t->D > 2 * N(PART) && t->dp == t->D && !t->wide;
+}
+
+/* Entries that a block's results come in at a time. */
+LOOP size_t N(part_size)(const struct simd_term *t)
+{
+    return N(in_parts)(t) ? N(PART) : t->D;
+}
+
+/* Where entry e of a term in parts is: a vector between parts, so that the same entry of several
+ * parts does not fall into one set of the cache. */
+INLINE size_t N(place)(const struct simd_term *t, size_t e)
+{
+    return N(in_parts)(t) ? e + e / N(PART) : e;
+}
+
+/* All three of A B C entries, x to v; s: 3 D signs. */
+INLINE void N(whole)(const int A, const int B, const int C, const REAL *x, REAL *v,
+                     const N(word) *s)
+{
+    const size_t a = (size_t)A, ab = a * (size_t)B, n = ab * (size_t)C;
+    const N(word) *two = s + n, *three = two + n;
+
+    if (C > 1)
+        N(pass)(C, n, ab, x, N(ALL), v, s, NULL);
+    if (C > 1)
+        N(pass)(B, n, a, v, N(ALL), v, NULL, NULL);
+    else
+        N(pass)(B, n, a, x, N(ALL), v, s, NULL);
+    N(pass)(A, n, 1, v, N(ALL), v, NULL, two);
+    N(pass)(B, n, a, v, N(ALL), v, NULL, C > 1 ? NULL : three);
+    if (C > 1) {
+        N(pass)(C, n, ab, v, N(ALL), v, NULL, three);
+        N(pass)(B, n, a, v, N(ALL), v, NULL, NULL);
+    }
+    N(pass)(A, n, 1, v, N(ALL), v, NULL, NULL);
+}
+
+/* The last two, after a first one of mask + 1 entries. */
+INLINE void N(last_two)(const int A, const int B, const int C, const REAL *in, size_t mask, REAL *v,
+                        const N(word) *two)
+{
+    const size_t a = (size_t)A, ab = a * (size_t)B, n = ab * (size_t)C;
+    const N(word) *three = two + n;
+
+    N(pass)(A, n, 1, in, mask, v, two, NULL);
+    N(pass)(B, n, a, v, N(ALL), v, NULL, C > 1 ? NULL : three);
+    if (C > 1) {
+        N(pass)(C, n, ab, v, N(ALL), v, NULL, three);
+        N(pass)(B, n, a, v, N(ALL), v, NULL, NULL);
+    }
+    N(pass)(A, n, 1, v, N(ALL), v, NULL, NULL);
+}
+
+/* A first transform of fewer entries than the others, x to a; *mask + 1 entries are left in a,
+ * enough for any radix. */
+LOOP void N(first)(const struct simd_term *t, const REAL *x, REAL *a, const N(word) *s, size_t *mask)
 {
     size_t len = t->dp;
     struct N(chain) c;
 
-    s = N(chain)(&c, t->dp, x, t->dp - 1, v, s, N(HIGH));
+    N(chain)(&c, t->dp, x, N(ALL), a, s);
     if (c.m == 0)
-        memcpy(v, x, LANES * sizeof *v);
+        V_STORE(a, (VEC)((IVEC)V_LOAD(x) ^ s[0]));
     else
         N(chain_up)(&c, c.m - 1, 0, t->dp);
     for (; len < 16 && len < t->D; len *= 2)
-        memcpy(v + len * LANES, v, len * LANES * sizeof *v);
+        memcpy(a + len * LANES, a, len * LANES * sizeof *a);
     *mask = len - 1;
-    return s;
 }
 
-/* The second and third transform: D = A B (C), radices from stride 1 up.  The second goes up
- * through the strides, the third down again: where they meet they share a pass. */
-INLINE void N(project_two)(const int A, const int B, const REAL *a, size_t mask, REAL *v,
-                           const REAL *s)
+INLINE void N(fixed)(const struct simd_term *t, const int A, const int B, const int C,
+                     const REAL *x, REAL *a, REAL *v, const N(word) *s)
 {
-    const size_t D = (size_t)A * (size_t)B, signs = (size_t)B * (size_t)(A - 1);
-
-    N(pass)(A, D, 1, a, mask, v, s, N(HIGH), NULL);
-    s += signs;
-    N(pass)(B, D, (size_t)A, v, D - 1, v, s, N(SAME), s + (B - 1));
-    s += (size_t)(B - 1) * (size_t)(A + 1);
-    N(pass)(A, D, 1, v, D - 1, v, s, N(SAME), NULL);
-}
-
-INLINE void N(project_three)(const int A, const int B, const int C, const REAL *a, size_t mask,
-                             REAL *v, const REAL *s)
-{
-    const size_t AB = (size_t)A * (size_t)B, D = AB * (size_t)C;
-
-    N(pass)(A, D, 1, a, mask, v, s, N(HIGH), NULL);
-    s += D / (size_t)A * (size_t)(A - 1);
-    N(pass)(B, D, (size_t)A, v, D - 1, v, s, N(HIGH), NULL);
-    s += (size_t)C * (size_t)(B - 1);
-    N(pass)(C, D, AB, v, D - 1, v, s, N(SAME), s + (C - 1));
-    s += (size_t)(C - 1) * (AB + 1);
-    N(pass)(B, D, (size_t)A, v, D - 1, v, s, N(LOW), NULL);
-    s += (size_t)A * (size_t)(B - 1);
-    N(pass)(A, D, 1, v, D - 1, v, s, N(SAME), NULL);
-}
-
-/* The third transform's passes down from q over n entries at v, signs the same for every part:
- * each cached part goes through all of its passes before the next one. */
-LOOP void N(chain_down)(const struct N(chain) *c, size_t q, REAL *v, size_t n)
-{
-    const size_t part = c->stride[q];
-
-    N(pass_any)(c->bits[q], n, part, v, n - 1, v, c->s[q], N(LOW), NULL);
-    if (n > N(CACHED) && q > 0) {
-        for (size_t i = 0; i < n; i += part)
-            N(chain_down)(c, q - 1, v + i * LANES, part);
-        return;
-    }
-    while (q-- > 0)
-        N(pass_any)(c->bits[q], n, c->stride[q], v, n - 1, v, c->s[q], N(LOW), NULL);
-}
-
-/* Any number of passes, of sizes known at run time only. */
-LOOP void N(project_any)(const struct simd_term *t, const REAL *a, size_t mask, REAL *v,
-                           const REAL *s)
-{
-    struct N(chain) c;
-
-    N(chain)(&c, t->D, a, mask, v, s, N(HIGH));
-    const size_t last = c.m - 1, stride = c.stride[last], R = (size_t)1 << c.bits[last];
-    for (size_t i = 0; last > 0 && i < t->D; i += stride)
-        N(chain_up)(&c, last - 1, i, stride);
-    s = c.s[last];
-    N(pass_any)(c.bits[last], t->D, stride, last ? v : a, last ? t->D - 1 : mask, v, s, N(SAME),
-                s + (R - 1));
-    s += (R - 1) * (1 + stride);
-    for (size_t q = last; q-- > 0;) {
-        c.s[q] = s;
-        s += c.stride[q] * (((size_t)1 << c.bits[q]) - 1);
-    }
-    for (size_t i = 0; last > 0 && i < t->D; i += stride)
-        N(chain_down)(&c, last - 1, v + i * LANES, stride);
-}
-
-/* H D3 H D2 H D1 x of one block, up to its sign.  x: dp vectors.  a, v: D vectors. Common widths
- * have loops of constant size; their radices are those of N(radices). */
-LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
-{
-    const REAL *s = (const REAL *)t->fold + block * (t->dp + 2 * t->D - 3);
     size_t mask;
 
-    if (t->dp == t->D)
-        a = v; /* nothing is repeated: in place, half the cache */
-    s = N(first)(t, x, a, s, &mask);
-    if (t->D == 32)
-        N(project_two)(8, 4, a, mask, v, s);
-    else if (t->D == 64)
-        N(project_two)(8, 8, a, mask, v, s);
-    else if (t->D == 128 && MOST_BITS == 4)
-        N(project_two)(16, 8, a, mask, v, s);
-    else if (t->D == 128)
-        N(project_three)(8, 4, 4, a, mask, v, s);
-    else if (t->D == 256 && MOST_BITS == 4)
-        N(project_two)(16, 16, a, mask, v, s);
-    else if (t->D == 256)
-        N(project_three)(8, 8, 4, a, mask, v, s);
-    else if (t->D == 512)
-        N(project_three)(8, 8, 8, a, mask, v, s);
+    if (t->dp == t->D) {
+        N(whole)(A, B, C, x, v, s);
+        return;
+    }
+    N(first)(t, x, a, s, &mask);
+    N(last_two)(A, B, C, a, mask, v, s + t->dp);
+}
+
+/* Of any size, one after the other. */
+LOOP void N(one_by_one)(const struct simd_term *t, const REAL *x, REAL *a, REAL *v,
+                        const N(word) *s)
+{
+    struct N(chain) c;
+    size_t mask;
+
+    N(first)(t, x, a, s, &mask);
+    s += t->dp;
+    N(chain)(&c, t->D, a, mask, v, s);
+    N(chain_up)(&c, c.m - 1, 0, t->D);
+    N(chain)(&c, t->D, v, N(ALL), v, s + t->D);
+    N(chain_up)(&c, c.m - 1, 0, t->D);
+}
+
+/* A pass of radix R across n entries in parts. */
+INLINE void N(across)(const int R, size_t n, const REAL *in, REAL *out, const N(word) *before,
+                      const N(word) *mid)
+{
+    const size_t stride = n / (size_t)R, step = (stride + stride / N(PART)) * LANES;
+
+    for (size_t part = 0; part < stride; part += N(PART), in += LANES, out += LANES)
+        for (size_t low = part; low < part + N(PART); low++, in += LANES, out += LANES) {
+            VEC v[16];
+            UNROLL
+            for (int k = 0; k < R; k++)
+                v[k] = V_LOAD(in + (size_t)k * step);
+            if (before)
+                N(flip)(v, R, before + low, stride);
+            N(butterfly)(v, R);
+            if (mid) {
+                N(flip)(v, R, mid + low, stride);
+                N(butterfly)(v, R);
+            }
+            UNROLL
+            for (int k = 0; k < R; k++)
+                V_STORE(out + (size_t)k * step, v[k]);
+        }
+}
+
+INLINE void N(across_as)(const int R, size_t n, const REAL *in, REAL *out, const N(word) *before,
+                         const N(word) *mid)
+{
+    if (before)
+        N(across)(R, n, in, out, before, NULL);
+    else if (mid)
+        N(across)(R, n, in, out, NULL, mid);
     else
-        N(project_any)(t, a, mask, v, s);
+        N(across)(R, n, in, out, NULL, NULL);
+}
+
+/* The widest pass of n entries in parts; returns its radix. */
+LOOP size_t N(across_any)(size_t n, const REAL *in, REAL *out, const N(word) *before,
+                          const N(word) *mid)
+{
+    const size_t R = n / N(PART);
+
+    if (R == 2)
+        N(across_as)(2, n, in, out, before, mid);
+    else if (R == 4)
+        N(across_as)(4, n, in, out, before, mid);
+    else if (R == 8 || MOST_BITS < 4)
+        N(across_as)(8, n, in, out, before, mid);
+    else
+        N(across_as)(16, n, in, out, before, mid);
+    return R < (size_t)1 << MOST_BITS ? R : (size_t)1 << MOST_BITS;
+}
+
+/* The first transform of n entries in parts, and the second, whose signs are s. */
+LOOP void N(meet)(REAL *v, size_t n, const N(word) *s)
+{
+    if (n == N(PART)) {
+        const int A = MOST_BITS == 4 ? 16 : 8, C = MOST_BITS == 4 ? 1 : 8;
+        const size_t a = (size_t)A, aa = a * a;
+        if (C > 1)
+            N(pass)(C, n, aa, v, N(ALL), v, NULL, NULL);
+        N(pass)(A, N(PART), a, v, N(ALL), v, NULL, NULL);
+        N(pass)(A, N(PART), 1, v, N(ALL), v, NULL, s);
+        N(pass)(A, N(PART), a, v, N(ALL), v, NULL, NULL);
+        if (C > 1)
+            N(pass)(C, n, aa, v, N(ALL), v, NULL, NULL);
+        return;
+    }
+    const size_t stride = n / N(across_any)(n, v, v, NULL, NULL);
+    const size_t step = (stride + stride / N(PART)) * LANES;
+    for (size_t i = 0; i < n / stride; i++)
+        N(meet)(v + i * step, stride, s + i * stride);
+    N(across_any)(n, v, v, NULL, NULL);
+}
+
+/* The third transform of n entries in parts, but for what happens inside a part. */
+LOOP void N(descend)(REAL *v, size_t n)
+{
+    if (n == N(PART))
+        return;
+    const size_t stride = n / N(across_any)(n, v, v, NULL, NULL);
+    const size_t step = (stride + stride / N(PART)) * LANES;
+    for (size_t i = 0; i < n / stride; i++)
+        N(descend)(v + i * step, stride);
+}
+
+LOOP void N(project_parts)(const struct simd_term *t, const REAL *x, REAL *v, const N(word) *s)
+{
+    const size_t stride = t->D / N(across_any)(t->D, x, v, s, NULL);
+    const size_t step = (stride + stride / N(PART)) * LANES;
+
+    for (size_t i = 0; i < t->D / stride; i++)
+        N(meet)(v + i * step, stride, s + t->D + i * stride);
+    N(across_any)(t->D, v, v, NULL, s + 2 * t->D);
+    for (size_t i = 0; i < t->D / stride; i++)
+        N(descend)(v + i * step, stride);
+}
+
+/* H D3 H D2 H D1 x of one block; N(part) has the results.  x: dp vectors at their places; a, v: D. */
+LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
+{
+    const N(word) *s = (const N(word) *)t->signs + block * (t->dp + 2 * t->D);
+
+    if (N(in_parts)(t))
+        N(project_parts)(t, x, v, s);
+    else if (t->D == 32)
+        N(fixed)(t, 8, 4, 1, x, a, v, s);
+    else if (t->D == 64)
+        N(fixed)(t, 8, 8, 1, x, a, v, s);
+    else if (t->D == 128 && MOST_BITS == 4)
+        N(fixed)(t, 16, 8, 1, x, a, v, s);
+    else if (t->D == 128)
+        N(fixed)(t, 8, 4, 4, x, a, v, s);
+    else if (t->D == 256 && MOST_BITS == 4)
+        N(fixed)(t, 16, 16, 1, x, a, v, s);
+    else if (t->D == 256)
+        N(fixed)(t, 8, 8, 4, x, a, v, s);
+    else if (t->D == 512)
+        N(fixed)(t, 8, 8, 8, x, a, v, s);
+    else
+        N(one_by_one)(t, x, a, v, s);
+}
+
+/* Results from entry j on, N(part_size) of them; to: room for a part. */
+LOOP const REAL *N(part)(const struct simd_term *t, const REAL *v, size_t j, REAL *to)
+{
+    const int A = MOST_BITS == 4 ? 16 : 8, C = MOST_BITS == 4 ? 1 : 8;
+    const size_t n = N(PART), a = (size_t)A;
+    const REAL *from = v + N(place)(t, j) * LANES;
+
+    if (!N(in_parts)(t))
+        return v + j * LANES;
+    if (C > 1) {
+        N(pass)(C, n, a * a, from, N(ALL), to, NULL, NULL);
+        from = to;
+    }
+    N(pass)(A, n, a, from, N(ALL), to, NULL, NULL);
+    N(pass)(A, n, 1, to, N(ALL), to, NULL, NULL);
+    return to;
 }
 
 LOOP void N(fht)(void *data, size_t n)
 {
     struct N(chain) c;
 
-    N(chain)(&c, n, data, n - 1, data, N(ones), N(SAME));
+    N(chain)(&c, n, data, N(ALL), data, NULL);
     if (c.m > 0)
         N(chain_up)(&c, c.m - 1, 0, n);
 }
@@ -416,7 +504,7 @@ LOOP void N(fht_row)(void *data, size_t n)
         return;
     }
     struct N(chain) c;
-    N(chain)(&c, n / LANES, v, n / LANES - 1, v, N(ones), N(SAME));
+    N(chain)(&c, n / LANES, v, N(ALL), v, NULL);
     c.lanes = true;
     if (c.m > 0)
         N(chain_up)(&c, c.m - 1, 0, n / LANES);
@@ -426,22 +514,15 @@ LOOP void N(fht_row)(void *data, size_t n)
 
 /* ---- preparation ----------------------------------------------------------------------------- */
 
-LOOP void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t block, REAL *f)
+LOOP void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t block)
 {
-    size_t bits[16], m;
-    REAL *out = (REAL *)t->fold + block * (t->dp + 2 * t->D - 3), left = 1;
+    N(word) *out = (N(word) *)t->signs + block * (t->dp + 2 * t->D);
 
-    for (size_t row = 0; row < 3; row++) {
-        const size_t n = row == 0 ? t->dp : t->D;
-        for (size_t i = 0; i < n; i++)
-            f[i] = fm->signs[(row * fm->nb + block) * fm->D + i];
-        m = N(radices)(N(log2)(n), bits);
-        out = N(fold_all)(f, n, bits, m, row == 2, out, &left);
-    }
-    for (size_t i = block * t->D; i < (block + 1) * t->D; i++) {
-        const double half_turns = fm->scale[i] * 0.31830988618379067154;
-        ((REAL *)t->scale)[i] = (REAL)half_turns * left;
-    }
+    for (size_t row = 0; row < 3; row++)
+        for (size_t i = 0; i < (row == 0 ? t->dp : t->D); i++)
+            *out++ = fm->signs[(row * fm->nb + block) * fm->D + i] < 0 ? N(HIGHEST) : 0;
+    for (size_t i = block * t->D; i < (block + 1) * t->D; i++)
+        ((REAL *)t->scale)[i] = (REAL)(fm->scale[i] * 0.31830988618379067154); /* half turns */
 }
 
 LOOP enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struct err *err)
@@ -451,26 +532,24 @@ LOOP enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struc
     while (dp < fm->d)
         dp *= 2;
     *t = (struct simd_term){ .d = fm->d, .D = fm->D, .dp = dp, .nb = fm->nb, .mf = fm->mf };
-    t->fold = mem_aligned(t->nb, (dp + 2 * t->D - 3) * sizeof(REAL), "folded signs", err);
+    t->signs = mem_aligned(t->nb, (dp + 2 * t->D) * sizeof(REAL), "signs", err);
     t->scale = mem_aligned(t->nb * t->D, sizeof(REAL), "feature scales", err);
     t->inv = mem_calloc(t->d, sizeof *t->inv, "lengthscales", err);
-    REAL *f = mem_aligned(t->D, sizeof *f, "signs", err);
-    if (!t->fold || !t->scale || !t->inv || !f) {
+    if (!t->signs || !t->scale || !t->inv) {
         simd_term_free(t);
-        free(f);
         return ST_NOMEM;
     }
     for (size_t b = 0; b < t->nb; b++)
-        N(prepare_block)(t, fm, b, f);
-    free(f);
+        N(prepare_block)(t, fm, b);
     return N(prepare_wide)(t, fm, err);
 }
 
 /* Workspace of one lane tile. */
 struct N(work) {
-    REAL *keep, *v; /* columns of one block when nobody else keeps them; its phases */
-    REAL *x, *a;    /* inputs, and the transforms' way station */
-    double *wide;   /* heavy tails: the same in double, instead of x and a */
+    REAL *keep, *v;  /* columns of one block when nobody else keeps them; its phases */
+    REAL *x, *a;     /* inputs, and the transforms' way station */
+    REAL *part;      /* a part of the phases */
+    double *wide;    /* heavy tails: the same in double, instead of x and a */
 };
 
 LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
@@ -478,17 +557,62 @@ LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
     struct N(work) w = { .keep = scratch };
 
     w.v = w.keep + 2 * t->D * LANES;
-    w.a = w.v + t->D * LANES;
+    w.part = w.v + N(place)(t, t->D) * LANES;
+    w.a = w.part + N(PART) * LANES;
     w.x = w.a + t->D * LANES;
     w.wide = (double *)(void *)w.a;
     return w;
 }
 
+/* Heavy tails: x, a, v and a part of half as many lanes of the double term; x twice. */
+LOOP size_t N(wide_places)(const struct simd_term *w)
+{
+    return 2 * N(place)(w, w->dp) + w->D + N(place)(w, w->D) + N(PART);
+}
+
 LOOP size_t N(scratch)(const struct simd_term *t)
 {
-    const size_t narrow = (t->dp + t->D) * sizeof(REAL), wide = (t->dp + t->D) * sizeof(double);
+    const size_t narrow = (N(place)(t, t->dp) + t->D) * sizeof(REAL);
+    const size_t wide = t->wide ? N(wide_places)(t->wide) / 2 * sizeof(double) : 0;
 
-    return (3 * t->D * sizeof(REAL) + (t->wide ? wide : narrow)) * LANES;
+    return ((2 * t->D + N(place)(t, t->D) + N(PART)) * sizeof(REAL) +
+            (t->wide ? wide : narrow)) * LANES;
+}
+
+/* ---- squares --------------------------------------------------------------------------------- */
+
+INLINE void N(shuffle)(VEC *a)
+{
+    VEC b[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES / 2; i++) {
+        b[2 * i] = ZIPLO(a[i], a[i + LANES / 2]);
+        b[2 * i + 1] = ZIPHI(a[i], a[i + LANES / 2]);
+    }
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        a[i] = b[i];
+}
+
+/* LANES columns of LANES rows, transposed by log2(LANES) perfect shuffles: each rotates the bits
+ * of (column, row) by one. */
+INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
+{
+    VEC a[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        a[i] = V_LOAD(cols + i * LANES);
+    N(shuffle)(a);
+    if (LANES >= 4)
+        N(shuffle)(a);
+    if (LANES >= 8)
+        N(shuffle)(a);
+    if (LANES >= 16)
+        N(shuffle)(a);
+    for (size_t i = 0; i < n; i++)
+        *(N(loose) *)(void *)(z + i * ldz) = a[i];
 }
 
 /* ---- features -------------------------------------------------------------------------------- */
@@ -593,10 +717,22 @@ LOOP void N(columns)(size_t n, double c, const void *p, const void *g, void *z, 
 /* n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
 LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
 {
-    memset(out, 0, t->dp * LANES * sizeof *out);
-    for (size_t i = 0; i < t->d; i++)
+    REAL square[LANES * LANES] __attribute__((aligned(VEC_BYTES)));
+    size_t i = 0;
+
+    memset(out, 0, N(place)(t, t->dp) * LANES * sizeof *out);
+    memset(square, 0, sizeof square);
+    for (; i + LANES <= t->d; i += LANES) { /* squares: whole cache lines of each row */
+        const N(wloose) inv = *(const N(wloose) *)(const void *)(t->inv + i);
+        for (size_t r = 0; r < n; r++) {
+            const N(wloose) *from = (const N(wloose) *)(const void *)(x + r * ldx + i);
+            V_STORE(square + r * LANES, __builtin_convertvector(*from * inv, VEC));
+        }
+        N(transpose)(square, LANES, out + N(place)(t, i) * LANES, LANES);
+    }
+    for (; i < t->d; i++)
         for (size_t r = 0; r < n; r++)
-            out[i * LANES + r] = (REAL)(x[r * ldx + i] * t->inv[i]);
+            out[N(place)(t, i) * LANES + r] = (REAL)(x[r * ldx + i] * t->inv[i]);
 }
 
 LOOP void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
@@ -635,11 +771,11 @@ LOOP void N(block_keep)(size_t jn, const REAL *v, const REAL *scale, REAL *z, si
     }
 }
 
-/* The same, and their product with one vector; z may be NULL. */
+/* The same, and their products with one vector, added to sums[2]; z may be NULL. */
 INLINE void N(block_dot1)(size_t jn, const REAL *v, const REAL *scale, REAL *z, size_t cs,
-                          const REAL *P, double *t)
+                          const REAL *P, VEC *sums)
 {
-    VEC even = { 0 }, odd = { 0 };
+    VEC even = sums[0], odd = sums[1];
 
     for (size_t j = 0; j < jn; j++) {
         VEC s, c;
@@ -651,7 +787,8 @@ INLINE void N(block_dot1)(size_t jn, const REAL *v, const REAL *scale, REAL *z, 
         even += c * P[2 * j];
         odd += s * P[2 * j + 1];
     }
-    N(add_wide)(even + odd, t);
+    sums[0] = even;
+    sums[1] = odd;
 }
 
 /* Products of a block's kept columns with one vector; the same sums as above, bit for bit. */
@@ -748,28 +885,61 @@ LOOP size_t N(in_block)(const struct simd_term *t, size_t b)
     return left < t->D ? left : t->D;
 }
 
+/* Frequencies of block b from entry j on that come in one part. */
+LOOP size_t N(in_part)(const struct simd_term *t, size_t b, size_t j)
+{
+    const size_t left = N(in_block)(t, b) - j, most = N(part_size)(t);
+
+    return left < most ? left : most;
+}
+
+/* All columns of block b, whose phases are there. */
+LOOP void N(keep_all)(const struct simd_term *t, size_t b, const struct N(work) *w, REAL *z,
+                      size_t cs)
+{
+    const REAL *scale = (const REAL *)t->scale + b * t->D;
+
+    for (size_t j = 0, m; j < N(in_block)(t, b); j += m) {
+        m = N(in_part)(t, b, j);
+        N(block_keep)(m, N(part)(t, w->v, j, w->part), scale + j, z + 2 * j * cs, cs);
+    }
+}
+
+LOOP void N(keep_dot1)(const struct simd_term *t, size_t b, const struct N(work) *w, REAL *z,
+                       size_t cs, const REAL *P, double *sums)
+{
+    const REAL *scale = (const REAL *)t->scale + b * t->D;
+    VEC acc[2] = { 0 };
+
+    for (size_t j = 0, m; j < N(in_block)(t, b); j += m) {
+        const REAL *v = N(part)(t, w->v, j, w->part);
+        m = N(in_part)(t, b, j);
+        if (z)
+            N(block_dot1)(m, v, scale + j, z + 2 * j * cs, cs, P + 2 * j, acc);
+        else
+            N(block_dot1)(m, v, scale + j, NULL, 0, P + 2 * j, acc);
+    }
+    N(add_wide)(acc[0] + acc[1], sums);
+}
+
 LOOP void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
                    size_t cs, size_t k, const void *Pv, size_t ldp, double *sums, size_t ldt,
                    void *scratch)
 {
     const struct N(work) w = N(work_in)(t, scratch);
-    const REAL *P = Pv, *scale = t->scale;
+    const REAL *P = Pv;
     REAL *z = zv;
 
     N(load)(t, x, ldx, n, &w);
-    for (size_t b = 0; b < t->nb; b++, scale += t->D) {
-        const size_t jn = N(in_block)(t, b);
+    for (size_t b = 0; b < t->nb; b++) {
         N(phases)(t, b, &w);
         if (k == 1) {
-            if (z)
-                N(block_dot1)(jn, w.v, scale, z, cs, P, sums);
-            else
-                N(block_dot1)(jn, w.v, scale, NULL, 0, P, sums);
+            N(keep_dot1)(t, b, &w, z, cs, P, sums);
         } else {
             REAL *keep = z ? z : w.keep;
             const size_t step = z ? cs : LANES;
-            N(block_keep)(jn, w.v, scale, keep, step);
-            N(kept_dots)(jn, keep, step, k, P, ldp, sums, ldt);
+            N(keep_all)(t, b, &w, keep, step);
+            N(kept_dots)(N(in_block)(t, b), keep, step, k, P, ldp, sums, ldt);
         }
         z = z ? z + 2 * t->D * cs : NULL;
         P = P ? P + 2 * t->D : NULL;
@@ -781,16 +951,16 @@ LOOP void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx, s
                          size_t ldt, void *scratch)
 {
     const struct N(work) w = N(work_in)(t, scratch);
-    const REAL *P = Pv, *scale = t->scale;
+    const REAL *P = Pv;
     REAL *z = zv;
 
     N(load)(t, x, ldx, n, &w);
-    for (size_t b = 0; b < t->nb; b++, scale += t->D, P += 2 * t->D * LANES) {
-        const size_t jn = N(in_block)(t, b), step = z ? cs : LANES;
+    for (size_t b = 0; b < t->nb; b++, P += 2 * t->D * LANES) {
+        const size_t step = z ? cs : LANES;
         REAL *keep = z ? z + 2 * b * t->D * cs : w.keep;
         N(phases)(t, b, &w);
-        N(block_keep)(jn, w.v, scale, keep, step);
-        N(kept_dot_blocks)(jn, keep, step, groups, P, ldp, sums, ldt);
+        N(keep_all)(t, b, &w, keep, step);
+        N(kept_dot_blocks)(N(in_block)(t, b), keep, step, groups, P, ldp, sums, ldt);
     }
 }
 
@@ -984,40 +1154,6 @@ LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, stru
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-INLINE void N(shuffle)(VEC *a)
-{
-    VEC b[LANES];
-
-    UNROLL
-    for (int i = 0; i < LANES / 2; i++) {
-        b[2 * i] = ZIPLO(a[i], a[i + LANES / 2]);
-        b[2 * i + 1] = ZIPHI(a[i], a[i + LANES / 2]);
-    }
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-        a[i] = b[i];
-}
-
-/* LANES columns of LANES rows, transposed by log2(LANES) perfect shuffles: each rotates the bits
- * of (column, row) by one. */
-INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
-{
-    VEC a[LANES];
-
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-        a[i] = V_LOAD(cols + i * LANES);
-    N(shuffle)(a);
-    if (LANES >= 4)
-        N(shuffle)(a);
-    if (LANES >= 8)
-        N(shuffle)(a);
-    if (LANES >= 16)
-        N(shuffle)(a);
-    for (size_t i = 0; i < n; i++)
-        *(N(loose) *)(void *)(z + i * ldz) = a[i];
-}
-
 LOOP void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, size_t ldz)
 {
     size_t j = 0;
@@ -1030,13 +1166,20 @@ LOOP void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, size_
 }
 
 /* d cos p / d log l = p sin p, d sin p / d log l = -p cos p, p in radians. */
-LOOP void N(block_derivative)(size_t jn, const REAL *v, const REAL *scale, REAL c, REAL *dz)
+LOOP void N(block_derivative)(const struct simd_term *t, size_t b, const struct N(work) *w, REAL c,
+                              REAL *dz)
 {
-    for (size_t j = 0; j < jn; j++) {
-        const VEC t = V_LOAD(v + j * LANES) * scale[j];
-        const VEC p = t * (c * (REAL)3.14159265358979323846);
+    const REAL *scale = (const REAL *)t->scale + b * t->D, *v = NULL;
+
+    for (size_t j = 0, m = 0; j < N(in_block)(t, b); j++, m--, v += LANES) {
+        if (m == 0) {
+            m = N(in_part)(t, b, j);
+            v = N(part)(t, w->v, j, w->part);
+        }
+        const VEC turn = V_LOAD(v) * scale[j];
+        const VEC p = turn * (c * (REAL)3.14159265358979323846);
         VEC s, q;
-        N(sincos)(t, &s, &q);
+        N(sincos)(turn, &s, &q);
         V_STORE(dz + 2 * j * LANES, s * p);
         V_STORE(dz + (2 * j + 1) * LANES, -(q * p));
     }
@@ -1047,14 +1190,17 @@ LOOP void N(turns)(const struct simd_term *t, const double *x, size_t ldx, size_
 {
     const struct N(work) w = N(work_in)(t, scratch);
     const REAL *scale = t->scale;
-    REAL *v = to;
+    REAL *out = to;
 
     N(load)(t, x, ldx, n, &w);
-    for (size_t b = 0; b < t->nb; b++, scale += t->D, v += t->D * LANES) {
-        const size_t jn = N(in_block)(t, b);
+    for (size_t b = 0; b < t->nb; b++, scale += t->D, out += t->D * LANES) {
         N(phases)(t, b, &w);
-        for (size_t j = 0; j < jn; j++)
-            V_STORE(v + j * LANES, V_LOAD(w.v + j * LANES) * scale[j]);
+        for (size_t j = 0, m; j < N(in_block)(t, b); j += m) {
+            const REAL *v = N(part)(t, w.v, j, w.part);
+            m = N(in_part)(t, b, j);
+            for (size_t i = 0; i < m; i++)
+                V_STORE(out + (j + i) * LANES, V_LOAD(v + i * LANES) * scale[j + i]);
+        }
     }
 }
 
@@ -1062,21 +1208,20 @@ LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t
                     void *zv, void *dzv, size_t ldz, void *scratch)
 {
     const struct N(work) w = N(work_in)(t, scratch);
-    const REAL *scale = t->scale;
     REAL *z = zv, *dz = dzv;
 
     N(load)(t, x, ldx, n, &w);
-    for (size_t b = 0; b < t->nb; b++, scale += t->D) {
+    for (size_t b = 0; b < t->nb; b++) {
         const size_t jn = N(in_block)(t, b), at = 2 * b * t->D;
         N(phases)(t, b, &w);
         if (z) {
-            N(block_keep)(jn, w.v, scale, w.keep, LANES);
+            N(keep_all)(t, b, &w, w.keep, LANES);
             for (size_t i = 0; i < 2 * jn * LANES; i += LANES)
                 V_STORE(w.keep + i, V_LOAD(w.keep + i) * (REAL)c);
             N(store_rows)(w.keep, 2 * jn, n, z + at, ldz);
         }
         if (dz) {
-            N(block_derivative)(jn, w.v, scale, (REAL)c, w.keep);
+            N(block_derivative)(t, b, &w, (REAL)c, w.keep);
             N(store_rows)(w.keep, 2 * jn, n, dz + at, ldz);
         }
     }
@@ -1090,12 +1235,12 @@ LOOP void N(load_windows)(const struct simd_term *t, const struct simd_windows *
     const size_t per = k->symbols ? 1 : k->channels;
 
     if (k->symbols && !t->wide) {
-        memset(w->x, 0, t->dp * LANES * sizeof *w->x);
+        memset(w->x, 0, N(place)(t, t->dp) * LANES * sizeof *w->x);
         for (size_t i = 0; i < k->n; i++)
             for (size_t q = 0; q < k->width; q++)
                 if (k->at[i][q] < (double)k->channels) {
                     const size_t e = q * k->channels + (size_t)k->at[i][q];
-                    w->x[e * LANES + i] = (REAL)t->inv[e];
+                    w->x[N(place)(t, e) * LANES + i] = (REAL)t->inv[e];
                 }
         return;
     }
@@ -1144,18 +1289,17 @@ LOOP void N(windows)(const struct simd_term *t, const struct simd_windows *k, vo
                      size_t lds, void *scratch)
 {
     const struct N(work) w = N(work_in)(t, scratch);
-    const REAL *scale = t->scale;
     REAL *sum = sumv, *turned = k->turned;
     const size_t ldt = 2 * t->D + SIMD_TURNED_PAD;
 
     N(load_windows)(t, k, &w);
-    for (size_t b = 0; b < t->nb; b++, scale += t->D) {
+    for (size_t b = 0; b < t->nb; b++) {
         const size_t jn = N(in_block)(t, b), at = 2 * b * t->D;
         N(phases)(t, b, &w);
         if (k->derivative)
-            N(block_derivative)(jn, w.v, scale, (REAL)1, w.keep);
+            N(block_derivative)(t, b, &w, (REAL)1, w.keep);
         else
-            N(block_keep)(jn, w.v, scale, w.keep, LANES);
+            N(keep_all)(t, b, &w, w.keep, LANES);
         N(store_rows)(w.keep, 2 * jn, k->n, turned, ldt);
         for (size_t r = 0; r < k->rows; r++)
             if (k->first[r + 1] > k->first[r])
