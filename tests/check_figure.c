@@ -733,6 +733,11 @@ START_TEST(commands_hold_no_text_outside_quotes)
             figure_add_band(f, hostile[i], 5, x, y, x, &err);
             figure_classes(figure_add(f, hostile[i], MARK_POINTS, 5, x, y, &err), class, &err);
             f->y.log = mode & 1;
+            const double z[] = { 1, NAN, INFINITY, 0, -1, 2 };
+            figure_add_cells(f, hostile[i], 2, x, 3, x + 1, z, &err);
+            const char *const two[] = { hostile[i], "a`b'c\\_^{}" };
+            if (mode & 2)
+                ck_assert_int_eq(figure_names(&f->x, 2, two, &err), ST_OK);
             if (mode & 4) {
                 f->next = figure_empty("n", hostile[i], &err);
                 f->across = 2;
@@ -744,6 +749,130 @@ START_TEST(commands_hold_no_text_outside_quotes)
             buf_free(&b);
             figure_free(f);
         }
+}
+END_TEST
+
+/* -- surfaces and names --------------------------------------------------------------------- */
+
+enum { NX = 41, NY = 31 };
+
+static void bowl(bool log, double *x, double *y, double *z)
+{
+    for (size_t i = 0; i < NX; i++)
+        x[i] = log ? pow(10, -2 + 4.0 * (double)i / (NX - 1)) : -2 + 4.0 * (double)i / (NX - 1);
+    for (size_t j = 0; j < NY; j++)
+        y[j] = log ? pow(10, -1.5 + 3.0 * (double)j / (NY - 1)) : -1.5 + 3.0 * (double)j / (NY - 1);
+    for (size_t j = 0; j < NY; j++)
+        for (size_t i = 0; i < NX; i++) {
+            const double u = log ? log10(x[i]) : x[i], v = log ? log10(y[j]) : y[j];
+            z[j * NX + i] = u * u + v * v;
+        }
+}
+
+/* The contour of u^2 + v^2 at r^2 is a circle; the error of a chord over a cell of h = 0.1 is at most
+ * h^2 / 4 in u^2 + v^2 for each direction. */
+START_TEST(contours_of_a_bowl_are_circles)
+{
+    static double x[NX], y[NY], z[NX * NY];
+    for (int log = 0; log < 2; log++)
+        for (double r = 0.35; r < 1.5; r += 0.37) {
+            struct figure *f = figure_new("bowl", "", &err);
+            bowl(log, x, y, z);
+            f->x.log = f->y.log = log;
+            struct series *s = figure_add_contour(f, "", NX, x, NY, y, z, r * r, &err);
+            ck_assert_ptr_nonnull(s);
+            ck_assert_uint_gt(s->n, 30);
+            size_t gaps = 0;
+            double length = 0;
+            for (size_t i = 0; i < s->n; i++) {
+                if (isnan(s->x[i])) {
+                    gaps++;
+                    continue;
+                }
+                const double u = log ? log10(s->x[i]) : s->x[i], v = log ? log10(s->y[i]) : s->y[i];
+                ck_assert_double_le(fabs(u * u + v * v - r * r), 0.0051);
+                if (i > 0 && !isnan(s->x[i - 1])) {
+                    const double a = log ? log10(s->x[i - 1]) : s->x[i - 1];
+                    const double b = log ? log10(s->y[i - 1]) : s->y[i - 1];
+                    length += hypot(u - a, v - b);
+                }
+            }
+            ck_assert_uint_eq(3 * gaps, s->n); /* segments of two points */
+            ck_assert_double_le(fabs(length - 2 * M_PI * r), 0.02 * 2 * M_PI * r);
+            figure_free(f);
+        }
+}
+END_TEST
+
+START_TEST(a_surface_is_shaded_by_its_height)
+{
+    static double x[NX], y[NY], z[NX * NY];
+    struct figure *f = figure_new("slope", "", &err);
+    struct figure_scale sc;
+    struct buf b = { 0 };
+
+    bowl(false, x, y, z);
+    for (size_t j = 0; j < NY; j++)
+        for (size_t i = 0; i < NX; i++)
+            z[j * NX + i] = (double)i; /* rises to the right */
+    ck_assert_ptr_nonnull(figure_add_cells(f, "height", NX, x, NY, y, z, &err));
+    figure_scale(f, 8, 8, &sc);
+    ck_assert_double_eq_tol(sc.xlo, -2.05, 1e-9); /* to the edges of the cells, no further */
+    ck_assert_double_eq_tol(sc.xhi, 2.05, 1e-9);
+    ck_assert_double_eq_tol(sc.yhi, 1.55, 1e-9);
+    ck_assert_uint_eq(figure_dropped(f), 0);
+    figure_describe(f, &b);
+    ck_assert_ptr_nonnull(strstr(b.s, "a surface of 41 x 31 values; lowest 0 at -2, -1.5; highest 40 at 2, -1.5."));
+    buf_clear(&b);
+    figure_csv(f, &b);
+    ck_assert_ptr_nonnull(strstr(b.s, "1,height,-2,-1.5,0,\n"));
+    ck_assert_ptr_nonnull(strstr(b.s, "1,height,2,1.5,40,\n"));
+    /* Dots of the text picture, in quarters from the left. */
+    const struct figure_style st = { .utf8 = true };
+    struct frame fr;
+    ck_assert_int_eq(figure_frame(f, 60, 20, &st, &fr, &err), ST_OK);
+    size_t dots[4] = { 0 }, cells = 0;
+    for (size_t r = 3; r < 16; r++)
+        for (size_t c = 12; c < 52; c++) {
+            const unsigned char *p = (const unsigned char *)fr.cell[r * fr.w + c].ch;
+            const unsigned bits = p[0] == 0xe2 ? (unsigned)(p[1] & 3) << 6 | (p[2] & 63u) : 0;
+            dots[(c - 12) / 10] += (size_t)__builtin_popcount(bits);
+            cells++;
+        }
+    for (int q = 0; q < 3; q++)
+        ck_assert_uint_gt(dots[q + 1], dots[q] + cells / 8);
+    frame_free(&fr);
+    buf_free(&b);
+    figure_free(f);
+}
+END_TEST
+
+START_TEST(names_stand_at_their_bars)
+{
+    const double y[] = { 3, 1, 2 };
+    const char *const name[] = { "apples", "pears", "a very long name of a fruit" };
+    struct figure *f = figure_of(MARK_BARS, 3, NULL, y, false, false), *copy;
+    struct figure_scale sc;
+    struct buf b = { 0 };
+
+    ck_assert_int_eq(figure_names(&f->x, 3, name, &err), ST_OK);
+    copy = figure_copy(f, &err);
+    figure_free(f);
+    figure_scale(copy, 8, 8, &sc);
+    ck_assert_uint_eq(sc.xt.n, 3);
+    ck_assert_str_eq(sc.xt.text[1], "pears");
+    ck_assert_double_eq(sc.xt.at[1], 1);
+    ck_assert_str_eq(sc.xt.text[2], "a very long na~");
+    figure_scale(copy, 2, 8, &sc); /* no room: every second */
+    ck_assert_uint_eq(sc.xt.n, 2);
+    ck_assert_double_eq(sc.xt.at[1], 2);
+    figure_describe(copy, &b);
+    ck_assert_ptr_nonnull(strstr(b.s, "apples 3, pears 1, a very long name of a"));
+    buf_clear(&b);
+    figure_text(copy, 70, 16, false, &b);
+    ck_assert_ptr_nonnull(strstr(b.s, "apples"));
+    buf_free(&b);
+    figure_free(copy);
 }
 END_TEST
 
@@ -767,6 +896,9 @@ int main(void)
         { .name = "words",
           .test = { words_for_a_line, words_for_a_decay, words_for_knees_and_plateaus,
                     words_for_clouds, words_for_histograms, words_for_nothing } },
+        { .name = "surfaces",
+          .test = { contours_of_a_bowl_are_circles, a_surface_is_shaded_by_its_height,
+                    names_stand_at_their_bars } },
         { .name = "commands", .test = { quotes_hold, commands_hold_no_text_outside_quotes } },
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {

@@ -85,6 +85,7 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
         if (rc != ST_OK)
             return rc;
         c->silhouette[i] = km.silhouette;
+        p->k_tried[i] = c->k[i], p->silhouettes[i] = km.silhouette, p->nk = i + 1;
         if (!p->have_clusters || km.silhouette > p->clusters.silhouette) {
             if (p->have_clusters)
                 kmeans_free(&p->clusters);

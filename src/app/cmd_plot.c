@@ -1,35 +1,14 @@
 /* app/cmd_plot.c -- plot and describe: the rows of the command table.  Making a figure is quick and
  * happens at once; writing a picture runs gnuplot and is a job. */
+#include "app/args.h"
 #include "app/commands.h"
-#include "app/gnuplot.h"
-#include "app/job.h"
+#include "app/plot_job.h"
 #include "app/workspace.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct export { struct figure *fig; char *path; size_t w, h; bool dark; struct buf note; };
-
-static void export_free(struct job *job)
-{
-    struct export *e = job->arg;
-
-    if (!e)
-        return;
-    figure_free(e->fig);
-    free(e->path);
-    buf_free(&e->note);
-    free(e);
-    job->arg = NULL;
-}
-
-static enum status export_work(struct job *job, struct err *err)
-{
-    struct export *e = job->arg;
-    return plot_export(e->fig, e->path, e->w, e->h, e->dark, &e->note, err);
-}
 
 static void figure_record(struct workspace *ws, const char *verb, const struct figure *f,
                           const char *out, bool words)
@@ -67,81 +46,110 @@ static void figure_record(struct workspace *ws, const char *verb, const struct f
     ws_emit(ws, &rec);
 }
 
-static void export_done(struct workspace *ws, struct job *job, enum status rc,
-                        const struct err *err)
+/* The words log and linear live as long as the program. */
+static const char *axis_word(const struct args *a, const char *key)
 {
-    struct export *e = job->arg;
-
-    if (rc != ST_OK) {
-        ws_error(ws, err, job->line);
-        return;
-    }
-    if (e->note.len)
-        ws_note(ws, "gnuplot", "%s", buf_str(&e->note));
-    figure_record(ws, "plot", e->fig, e->path, false);
+    const char *w = args_text(a, key);
+    return !w ? NULL : !strcmp(w, "log") ? "log" : "linear";
 }
 
-static const struct job_ops export_ops = { .verb = "plot", .work = export_work,
-                                           .done = export_done, .free = export_free };
-
-static enum status export_start(struct workspace *ws, struct figure *f, const struct args *a,
-                                struct err *err)
+static void set_axes(struct figure *f, const char *x, const char *y)
 {
-    struct export *e = mem_calloc(1, sizeof *e, "job", err);
+    for (; f; f = f->next) {
+        if (x)
+            f->x.log = !strcmp(x, "log");
+        if (y)
+            f->y.log = !strcmp(y, "log");
+    }
+}
+
+/* Shows a figure: in a pane where there is a screen, else as text. */
+static void show(struct workspace *ws, struct figure *f, const char *run)
+{
+    if (ws->show && ws->show(ws->show_ctx, f->name, run)) {
+        struct rec rec;
+        rec_init(&rec, REC_RESULT, "plot");
+        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
+        ws_emit(ws, &rec);
+    } else {
+        figure_record(ws, "plot", f, NULL, false);
+    }
+}
+
+static void told(struct workspace *ws, struct figure *f, const char *out, bool words)
+{
+    if (words)
+        figure_record(ws, "describe", f, NULL, true);
+    else if (out)
+        figure_record(ws, "plot", f, out, false);
+    else
+        show(ws, f, "");
+}
+
+/* Queues the job: f NULL, work makes it. */
+static enum status start(struct workspace *ws, struct figure *f, struct plot_work *work,
+                         const struct args *a, bool words, struct err *err)
+{
+    struct plot_out *e = mem_calloc(1, sizeof *e, "job", err);
+    const char *size = words ? NULL : args_text(a, "size"), *out = words ? NULL : args_text(a, "out");
 
     if (!e) {
         figure_free(f);
+        if (work && work->free)
+            work->free(work->in);
         return ST_NOMEM;
     }
-    struct job tmp = { .arg = e };
     e->fig = f;
-    e->dark = !strcmp(args_text(a, "theme"), "dark");
-    e->path = mem_strdup(args_text(a, "out"), err);
-    const char *size = args_text(a, "size");
-    if (size && (sscanf(size, "%zux%zu", &e->w, &e->h) != 2 || !e->w || !e->h || e->w > 20000
-                 || e->h > 20000)) {
-        export_free(&tmp);
-        return err_set(err, ST_RANGE, "size=%s is not WIDTHxHEIGHT, as in size=800x480", size);
+    if (work)
+        e->work = *work;
+    e->words = words;
+    e->told = told;
+    e->axes = set_axes;
+    e->x = axis_word(a, "x"), e->y = axis_word(a, "y");
+    e->dark = !words && !strcmp(args_text(a, "theme"), "dark");
+    e->path = out ? mem_strdup(out, err) : NULL;
+    enum status rc = out && !e->path ? ST_NOMEM : ST_OK;
+    if (rc == ST_OK && size && (sscanf(size, "%zux%zu", &e->w, &e->h) != 2 || !e->w || !e->h
+                                || e->w > 20000 || e->h > 20000))
+        rc = err_set(err, ST_RANGE, "size=%s is not WIDTHxHEIGHT, as in size=800x480", size);
+    if (rc != ST_OK) {
+        plot_out_free(e);
+        return rc;
     }
-    if (!e->path) {
-        export_free(&tmp);
-        return ST_NOMEM;
-    }
-    return ws_submit(ws, &export_ops, NULL, e, args_line(a), err);
+    return plot_start(ws, e, args_line(a), err);
 }
 
-static struct figure *make(struct workspace *ws, const struct args *a, struct err *err)
+/* The run that the line names, or the one to look at.  Among columns, a word that no column has and
+ * that looks like a run is one. */
+static enum status pick_run(struct workspace *ws, const struct plot_ops *p, const struct args *a,
+                            struct run **out, struct err *err)
 {
-    const struct plot_ops *p = plot_find(args_text(a, "name"), err);
-    struct run *r = NULL;
+    const struct dataset *d = ws_dataset(ws, NULL, NULL);
     struct err ignored;
 
-    if (!p)
-        return NULL;
-    if (args_many(a, "runs") && strcmp(p->name, "columns")) {
-        r = ws_run(ws, args_many_at(a, "runs", 0), err);
-        if (!r)
-            return NULL;
-    } else {
-        r = ws_newest_running(ws);
-        if (!r || r->kind != RUN_FIT || strcmp(p->name, "residual"))
-            r = ws_run(ws, NULL, &ignored);
+    *out = NULL;
+    for (size_t i = 0; p->columns && i < args_many(a, "runs"); i++) {
+        const char *w = args_many_at(a, "runs", i);
+        if (args_looks_like_run(w) && (!d || table_find(d->table, w) == SIZE_MAX)) {
+            *out = ws_run(ws, w, err);
+            return *out ? ST_OK : err->code;
+        }
     }
-    struct figure *f = p->make(ws, r, a, err);
-    for (struct figure *q = f; q; q = q->next) {
-        const char *x = args_text(a, "x"), *y = args_text(a, "y");
-        if (x)
-            q->x.log = !strcmp(x, "log");
-        if (y)
-            q->y.log = !strcmp(y, "log");
+    if (args_many(a, "runs") && !p->columns) {
+        *out = ws_run(ws, args_many_at(a, "runs", 0), err);
+        return *out ? ST_OK : err->code;
     }
-    return f;
+    *out = ws_newest_running(ws);
+    if (!*out || (*out)->kind != RUN_FIT || strcmp(p->name, "residual"))
+        *out = ws_run(ws, NULL, &ignored);
+    return ST_OK;
 }
 
 /* What the screen's pictures of predictions show from now on: the target named, else the first. */
 static void look_at(struct workspace *ws, const struct args *a, const char *plot)
 {
-    static const char *const of_target[] = { "parity", "calibration", "sd", "sderror" };
+    static const char *const of_target[] = { "parity", "calibration", "sd", "sderror",
+                                             "zscore", "check" };
     struct err ignored;
     struct run *r = ws_run(ws, args_many(a, "runs") ? args_many_at(a, "runs", 0) : NULL, &ignored);
 
@@ -150,49 +158,70 @@ static void look_at(struct workspace *ws, const struct args *a, const char *plot
             (void)ws_run_target(r, args_text(a, "target"), &ws->look, &ignored);
 }
 
+/* The common course: what takes time becomes a job, else the figure is there. */
+static enum status figure_of(struct workspace *ws, const struct args *a, bool words, struct figure **f,
+                             struct err *err)
+{
+    const struct plot_ops *p = plot_find(args_text(a, "name"), err);
+    struct plot_work work = { 0 };
+    struct run *r;
+
+    *f = NULL;
+    enum status rc = p ? pick_run(ws, p, a, &r, err) : err->code;
+    if (rc != ST_OK)
+        return rc;
+    if (p->prepare) {
+        rc = p->prepare(ws, r, a, &work, err);
+        if (rc == ST_OK)
+            return start(ws, NULL, &work, a, words, err);
+        if (work.free)
+            work.free(work.in);
+        return rc;
+    }
+    *f = p->make(ws, r, a, err);
+    if (*f)
+        set_axes(*f, args_text(a, "x"), args_text(a, "y"));
+    return *f ? ST_OK : err->code;
+}
+
 static enum status cmd_plot(struct workspace *ws, const struct args *a, struct err *err)
 {
-    struct figure *f = make(ws, a, err);
+    struct figure *f;
+    const enum status rc = figure_of(ws, a, false, &f, err);
 
     if (!f)
-        return err->code;
+        return rc;
     if (ws->show && !args_given(a, "out"))
         look_at(ws, a, f->name);
     if (args_given(a, "out"))
-        return export_start(ws, f, a, err);
-    const char *run = args_many(a, "runs") ? args_many_at(a, "runs", 0) : "";
-    if (ws->show && ws->show(ws->show_ctx, f->name, run)) { /* the workbench shows it in a pane */
-        struct rec rec;
-        rec_init(&rec, REC_RESULT, "plot");
-        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
-        ws_emit(ws, &rec);
-    } else {
-        figure_record(ws, "plot", f, NULL, false);
-    }
+        return start(ws, f, NULL, a, false, err);
+    const struct plot_ops *p = plot_find(f->name, NULL);
+    show(ws, f, p && !p->columns && args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
     figure_free(f);
     return ST_OK;
 }
 
 static enum status cmd_describe(struct workspace *ws, const struct args *a, struct err *err)
 {
-    struct figure *f = make(ws, a, err);
+    struct figure *f;
+    const enum status rc = figure_of(ws, a, true, &f, err);
 
     if (!f)
-        return err->code;
+        return rc;
     figure_record(ws, "describe", f, NULL, true);
     figure_free(f);
     return ST_OK;
 }
 
-#define RUNS_ARG { "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL, "runs (columns: column names); default: the last fit" }
-#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one (parity, calibration, sd, sderror); default: the first" }
+#define RUNS_ARG { "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL, "runs, or the columns of columns, pairs, slice and parts; default: the last fit" }
+#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one; default: the first" }
 #define AXIS_ARGS { "x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis" }, \
                   { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }, \
-                  { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual: the clock along the horizontal axis" }
+                  { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual, race: the clock along the horizontal axis" }
 
 const struct command cmd_plot_rows[] = {
     { "plot", "look", "Draw a plot on screen or into a file", "plot columns",
-      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "columns, parity, residual, nmll, calibration, sd, sderror, pca" },
+      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
         RUNS_ARG, TARGET_ARG, AXIS_ARGS,
         { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv" },
         { "theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file" },
@@ -200,7 +229,7 @@ const struct command cmd_plot_rows[] = {
       0, cmd_plot,
       "A plot without data draws its reason. .csv writes the numbers behind the picture." },
     { "describe", "look", "A plot in words: range, slope, knees, crossings", "describe columns",
-      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "columns, parity, residual, nmll, calibration, sd, sderror, pca" },
+      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
         RUNS_ARG, TARGET_ARG, AXIS_ARGS },
       0, cmd_describe, NULL },
     { .name = NULL },

@@ -55,6 +55,15 @@ struct figure *figure_empty(const char *name, const char *reason, struct err *er
     return f;
 }
 
+static void axis_clear(struct axis *a)
+{
+    for (size_t i = 0; i < a->nname; i++)
+        free(a->name[i]);
+    free(a->name);
+    free(a->label);
+    *a = (struct axis){ .lo = NAN, .hi = NAN };
+}
+
 static void series_clear(struct series *s)
 {
     free(s->title);
@@ -74,8 +83,8 @@ void figure_free(struct figure *f)
         free(f->s);
         free(f->name);
         free(f->title);
-        free(f->x.label);
-        free(f->y.label);
+        axis_clear(&f->x);
+        axis_clear(&f->y);
         free(f->verdict);
         free(f->reason);
         free(f);
@@ -134,6 +143,24 @@ struct series *figure_add_vline(struct figure *f, const char *title, double x, s
     return figure_add(f, title, MARK_VLINE, 1, &x, &x, err);
 }
 
+enum status figure_names(struct axis *a, size_t n, const char *const *name, struct err *err)
+{
+    char **copy = mem_calloc(n + 1, sizeof *copy, "the names on an axis", err);
+
+    if (copy == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < a->nname; i++)
+        free(a->name[i]);
+    free(a->name);
+    a->name = copy;
+    for (a->nname = 0; a->nname < n; a->nname++) {
+        copy[a->nname] = mem_strdup(name[a->nname], err);
+        if (copy[a->nname] == NULL)
+            return ST_NOMEM;
+    }
+    return ST_OK;
+}
+
 enum status figure_classes(struct series *s, const int *group, struct err *err)
 {
     int *copy = mem_calloc(s->n > 0 ? s->n : 1, sizeof *copy, "the classes of a curve", err);
@@ -179,6 +206,7 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     c->color = s->color;
     c->dashed = s->dashed;
     c->faint = s->faint;
+    c->across = s->across;
     if (s->y2 != NULL && copy_values(&c->y2, s->n, s->y2, err) != ST_OK)
         return ST_NOMEM;
     return s->group == NULL ? ST_OK : figure_classes(c, s->group, err);
@@ -201,6 +229,10 @@ static struct figure *copy_panel(const struct figure *f, struct err *err)
     c->square = f->square;
     c->across = f->across;
     enum status rc = figure_label(c, f->x.label, f->y.label, err);
+    if (rc == ST_OK && f->x.nname > 0)
+        rc = figure_names(&c->x, f->x.nname, (const char *const *)f->x.name, err);
+    if (rc == ST_OK && f->y.nname > 0)
+        rc = figure_names(&c->y, f->y.nname, (const char *const *)f->y.name, err);
     if (rc == ST_OK)
         rc = replace_string(&c->verdict, f->verdict, err);
     if (rc == ST_OK)
@@ -516,7 +548,7 @@ enum status figure_thin_kinds(struct figure *f, size_t curve, size_t cloud, stru
         for (size_t i = 0; i < f->ns; i++) {
             struct series *s = &f->s[i];
             const bool points = s->mark == MARK_POINTS;
-            if (s->n <= (points ? cloud : curve) || s->n < 8)
+            if (s->n <= (points ? cloud : curve) || s->n < 8 || s->mark == MARK_CELLS)
                 continue;
             enum status rc = points ? thin_cloud(s, cloud, f->x.log, f->y.log, err)
                                     : thin_curve(s, curve, f->x.log, err);
@@ -561,7 +593,8 @@ size_t figure_dropped(const struct figure *f)
             for (size_t j = 0; j < s->n; j++) {
                 const bool x = s->mark == MARK_HLINE || drawable(figure_x(s, j), f->x.log);
                 const bool y = s->mark == MARK_VLINE || drawable(s->y[j], f->y.log);
-                k += !x || !y || (s->y2 != NULL && !drawable(s->y2[j], f->y.log));
+                k += !x || !y ||
+                     (s->y2 != NULL && !drawable(s->y2[j], f->y.log && s->mark != MARK_CELLS));
             }
         }
     }
@@ -590,6 +623,29 @@ double figure_half_bar(const struct series *s)
             gap = d;
     }
     return isfinite(gap) ? gap / 2 : 0.5;
+}
+
+/* Bars with names stand apart. */
+double figure_bar(const struct figure *f, const struct series *s)
+{
+    return figure_half_bar(s) * (f->x.nname > 0 ? 0.7 : 1);
+}
+
+static void cells_extent(const struct series *s, const struct figure *f, struct extent *ex,
+                         struct extent *ey)
+{
+    double edge[2];
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (!drawable(s->x[i], f->x.log) || !drawable(s->y[i], f->y.log))
+            continue;
+        figure_cell(s, &f->x, s->x[i], true, edge);
+        extend(ex, edge[0], f->x.log);
+        extend(ex, edge[1], f->x.log);
+        figure_cell(s, &f->y, s->y[i], false, edge);
+        extend(ey, edge[0], f->y.log);
+        extend(ey, edge[1], f->y.log);
+    }
 }
 
 static void series_extent(const struct series *s, bool xlog, bool ylog, struct extent *ex,
@@ -815,9 +871,45 @@ static void scale_log(double *lo, double *hi, bool free_lo, bool free_hi, size_t
     ticks_log(*lo, *hi, n, t);
 }
 
+/* One byte a character, for screens of any kind. */
+static void plain_word(char *out, size_t len, const char *s)
+{
+    size_t n = 0;
+
+    for (; *s != '\0' && n + 1 < len; s++)
+        if (((unsigned char)*s & 0xc0) != 0x80)
+            out[n++] = *s >= ' ' && *s < 0x7f ? *s : '?';
+    out[n] = '\0';
+    if (*s != '\0' && n > 1)
+        out[n - 1] = '~'; /* cut */
+}
+
+/* Words at whole numbers, every so many where there is no room for all. */
+static void ticks_named(const struct axis *a, double lo, double hi, size_t n, struct ticks *t)
+{
+    size_t every = 1;
+
+    n = n < 1 ? 1 : n > FIGURE_TICKS ? FIGURE_TICKS : n;
+    while ((a->nname + every - 1) / every > n)
+        every++;
+    *t = (struct ticks){ 0 };
+    for (size_t i = 0; i < a->nname; i += every) {
+        if ((double)i < lo || (double)i > hi)
+            continue;
+        plain_word(t->text[t->n], sizeof t->text[0], a->name[i]);
+        t->at[t->n++] = (double)i;
+    }
+}
+
 static void scale_axis(const struct axis *a, struct extent e, size_t n, bool snap, double *lo,
                        double *hi, struct ticks *t)
 {
+    if (a->nname > 0) {
+        *lo = isfinite(a->lo) ? a->lo : -0.5;
+        *hi = isfinite(a->hi) ? a->hi : (double)a->nname - 0.5;
+        ticks_named(a, *lo, *hi, n, t);
+        return;
+    }
     const bool free_lo = !drawable(a->lo, a->log), free_hi = !drawable(a->hi, a->log);
 
     *lo = free_lo ? e.lo : a->lo;
@@ -844,8 +936,17 @@ void figure_range(const struct figure *f, struct figure_range *r)
 {
     struct extent ex = { INFINITY, -INFINITY }, ey = ex;
 
-    for (size_t i = 0; i < f->ns; i++)
-        series_extent(&f->s[i], f->x.log, f->y.log, &ex, &ey);
+    for (size_t i = 0; i < f->ns; i++) {
+        if (f->s[i].mark == MARK_CELLS)
+            cells_extent(&f->s[i], f, &ex, &ey);
+        else
+            series_extent(&f->s[i], f->x.log, f->y.log, &ex, &ey);
+    }
+    for (size_t i = 0; i < f->ns; i++) /* a surface fills the panel to its edges */
+        if (f->s[i].mark == MARK_CELLS && f->s[i].n > 0) {
+            ex = ey = (struct extent){ INFINITY, -INFINITY };
+            cells_extent(&f->s[i], f, &ex, &ey);
+        }
     *r = (struct figure_range){ ex.lo, ex.hi, ey.lo, ey.hi };
 }
 
@@ -870,9 +971,17 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
     }
     out->xlog = f->x.log;
     out->ylog = f->y.log;
-    scale_axis(&f->x, ex, nx, false, &out->xlo, &out->xhi, &out->xt);
-    scale_axis(&f->y, ey, ny, !f->square, &out->ylo, &out->yhi, &out->yt);
-    if (f->square && isnan(f->y.lo) && isnan(f->y.hi) && isnan(f->x.lo) && isnan(f->x.hi)) {
+    struct axis ax = f->x, ay = f->y;
+    for (size_t i = 0; i < f->ns; i++)
+        if (f->s[i].mark == MARK_CELLS && f->s[i].n > 0) { /* to its edges, no further */
+            ax.lo = isnan(ax.lo) ? ex.lo : ax.lo;
+            ax.hi = isnan(ax.hi) ? ex.hi : ax.hi;
+            ay.lo = isnan(ay.lo) ? ey.lo : ay.lo;
+            ay.hi = isnan(ay.hi) ? ey.hi : ay.hi;
+        }
+    scale_axis(&ax, ex, nx, false, &out->xlo, &out->xhi, &out->xt);
+    scale_axis(&ay, ey, ny, !f->square, &out->ylo, &out->yhi, &out->yt);
+    if (f->square && isnan(ax.lo) && isnan(f->y.lo) && isnan(f->y.hi) && isnan(f->x.lo) && isnan(f->x.hi)) {
         /* Ticks differ with the room on each axis; the range must not. */
         const double lo = fmin(out->xlo, out->ylo), hi = fmax(out->xhi, out->yhi);
         struct axis fx = f->x, fy = f->y;

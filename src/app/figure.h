@@ -22,7 +22,8 @@ enum mark {
     MARK_STAIRS, /* each y holds until the next x: "best so far" */
     MARK_BAND,  /* the area between y and y2 */
     MARK_HLINE, /* a line across the panel at y[0] */
-    MARK_VLINE  /* a line up the panel at x[0] */
+    MARK_VLINE, /* a line up the panel at x[0] */
+    MARK_CELLS  /* a surface: cells around (x, y), equally spaced on their axes, shaded by y2 */
 };
 
 /* One curve.  Arrays are owned by the figure.  x NULL: 0..n-1.  NaN: a gap. */
@@ -31,7 +32,8 @@ struct series {
     enum mark mark;
     int color; /* index into the theme's cycle, -1: by order among the curves */
     size_t n;
-    double *x, *y, *y2; /* y2: MARK_BAND only */
+    double *x, *y, *y2; /* y2: MARK_BAND, and the heights of MARK_CELLS */
+    size_t across;      /* MARK_CELLS: values of x; those of one y follow each other */
     int *group;         /* points coloured by class 0, 1, ..; the key says "title 0", ..; or NULL */
     bool dashed;
     bool faint; /* a reference (diagonal, zero line): drawn thin and grey, no colour used up */
@@ -42,6 +44,8 @@ struct axis {
     bool log;
     bool whole;    /* the values are counts: no tick between 1 and 2 */
     double lo, hi; /* NaN: automatic */
+    char **name;   /* words for the values 0, 1, .. instead of numbers; owned; NULL: none */
+    size_t nname;
 };
 
 struct figure {
@@ -73,6 +77,18 @@ struct series *figure_add_hline(struct figure *, const char *title, double y, st
 struct series *figure_add_vline(struct figure *, const char *title, double x, struct err *);
 /* Colours the points of a series by class (n values are copied; negative: no class). */
 enum status figure_classes(struct series *, const int *group, struct err *);
+
+/* A surface over nx x ny places (each ascending): z[j nx + i] stands at x[i], y[j]; NaN: no cell.  The
+ * highest is shaded most.  On a screen of text the cells are dotted, unless lines are drawn over them. */
+struct series *figure_add_cells(struct figure *, const char *title, size_t nx, const double *x,
+                                size_t ny, const double *y, const double *z, struct err *err);
+/* The line where that surface has the height `level`, as one curve with gaps (nothing to draw where it
+ * has none); straight in each cell on the scale of the axes. */
+struct series *figure_add_contour(struct figure *, const char *title, size_t nx, const double *x,
+                                  size_t ny, const double *y, const double *z, double level,
+                                  struct err *err);
+/* Words along an axis for its values 0..n-1 (copied). */
+enum status figure_names(struct axis *, size_t n, const char *const *name, struct err *err);
 
 /* A histogram of the finite values among n: bars or steps over `bins` equal cells of lo..hi; values
  * outside fall into the end cells.  share: heights are shares of the whole instead of counts. */
@@ -115,7 +131,7 @@ double figure_place(double v, double lo, double hi, bool log);
 
 /* -- renderings that need no child process ------------------------------------------------- */
 
-/* panel,series,x,y,y2,class: one line a value, full precision, all values, missing ones empty. */
+/* panel,series,x,y,y2,class: y2 is the other side of a band, the height of a surface.  One line a value, full precision, all values, missing ones empty. */
 void figure_csv(const struct figure *, struct buf *out);
 /* Words for those who do not see it: range, start, end, rate, knees, plateaus, crossings of target
  * lines, outliers; one fact a line. */

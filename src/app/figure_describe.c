@@ -500,6 +500,23 @@ static void say_histogram(struct buf *b, const struct entry *e, const struct cur
                                                    : "tails of about the same length");
 }
 
+/* Bars with names: each by name, the first twelve. */
+static void say_bars(struct buf *b, const struct figure *f, const struct series *s)
+{
+    size_t said = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const double x = figure_x(s, i);
+        if (!(x >= 0) || x >= (double)f->x.nname || said == 12)
+            continue;
+        buf_puts(b, said++ > 0 ? ", " : "");
+        text_safe(b, f->x.name[(size_t)x], 24);
+        buf_putc(b, ' ');
+        num(b, s->y[i]);
+    }
+    buf_puts(b, s->n > said ? ", ..\n" : ".\n");
+}
+
 static void say_band(struct buf *b, const struct figure *f, const struct series *s, const char *x)
 {
     double first = NAN, last = NAN, widest = -1, at = 0;
@@ -526,6 +543,32 @@ static void say_band(struct buf *b, const struct figure *f, const struct series 
     buf_puts(b, ".\n");
 }
 
+static void say_surface(struct buf *b, const struct series *s)
+{
+    double lowest, highest;
+    size_t lo = s->n, hi = s->n;
+
+    figure_heights(s, &lowest, &highest);
+    for (size_t i = 0; i < s->n; i++) {
+        lo = lo == s->n && s->y2[i] == lowest ? i : lo;
+        hi = hi == s->n && s->y2[i] == highest ? i : hi;
+    }
+    if (lo == s->n || hi == s->n) {
+        buf_puts(b, "a surface without values.\n");
+        return;
+    }
+    buf_printf(b, "a surface of %zu x %zu values; lowest ", s->across, s->n / s->across);
+    const size_t at[2] = { lo, hi };
+    for (int k = 0; k < 2; k++) {
+        num(b, s->y2[at[k]]);
+        buf_puts(b, " at ");
+        num(b, s->x[at[k]]);
+        buf_puts(b, ", ");
+        num(b, s->y[at[k]]);
+        buf_puts(b, k == 0 ? "; highest " : ".\n");
+    }
+}
+
 static void say_entry(struct buf *b, const struct figure *f, const struct entry *e, const char *x)
 {
     struct buf title = { 0 };
@@ -544,6 +587,10 @@ static void say_entry(struct buf *b, const struct figure *f, const struct entry 
         buf_puts(b, ".\n");
         return;
     }
+    if (e->s->mark == MARK_CELLS) {
+        say_surface(b, e->s);
+        return;
+    }
     if (!curve_get(&c, f, e)) {
         b->failed = true;
         return;
@@ -552,6 +599,8 @@ static void say_entry(struct buf *b, const struct figure *f, const struct entry 
         buf_puts(b, "no values to draw.\n");
     } else if (e->s->mark == MARK_BAND) {
         say_band(b, f, e->s, x);
+    } else if (e->s->mark == MARK_BARS && f->x.nname > 0) {
+        say_bars(b, f, e->s);
     } else if (e->s->mark == MARK_BARS || e->s->mark == MARK_STEPS) {
         say_histogram(b, e, &c, x);
     } else {

@@ -92,7 +92,7 @@ static bool shown(double v, bool log)
 static bool shown_at(const struct figure *f, const struct series *s, size_t i)
 {
     return shown(figure_x(s, i), f->x.log) && shown(s->y[i], f->y.log) &&
-           (s->y2 == NULL || shown(s->y2[i], f->y.log));
+           (s->y2 == NULL || shown(s->y2[i], f->y.log && s->mark != MARK_CELLS));
 }
 
 /* -- data blocks ---------------------------------------------------------------------------- */
@@ -125,12 +125,32 @@ static void steps_data(const struct figure *f, const struct figure_scale *sc,
         numbers(b, end, foot(sc));
 }
 
+/* x y and the edges of each cell, and its colour.  Edges reach over the next cell, which is drawn
+ * later: or thin lines of the ground shine through between them. */
+static void cells_data(const struct figure *f, const struct series *s, bool dark, struct buf *b)
+{
+    const bool pale = figure_has_lines(f);
+    double lowest, highest, ex[2], ey[2];
+
+    figure_heights(s, &lowest, &highest);
+    for (size_t i = 0; i < s->n; i++) {
+        const double u = figure_shade(s, i, lowest, highest);
+        if (isnan(u) || !shown(s->x[i], f->x.log) || !shown(s->y[i], f->y.log))
+            continue;
+        figure_cell(s, &f->x, s->x[i], true, ex);
+        figure_cell(s, &f->y, s->y[i], false, ey);
+        buf_printf(b, "%.9g %.9g %.9g %.9g %.9g %.9g %u\n", s->x[i], s->y[i], ex[0],
+                   ex[1] + 0.3 * (ex[1] - ex[0]), ey[0], ey[1] + 0.3 * (ey[1] - ey[0]),
+                   figure_ramp(u, pale, dark));
+    }
+}
+
 /* One block $dI per curve.  A gap is an empty line. */
 static void entry_data(const struct figure *f, const struct figure_scale *sc,
-                       const struct entry *e, size_t index, struct buf *b)
+                       const struct entry *e, size_t index, bool dark, struct buf *b)
 {
     const struct series *s = e->s;
-    const double half = s->mark == MARK_BARS ? figure_half_bar(s) : 0;
+    const double half = s->mark == MARK_BARS ? figure_bar(f, s) : 0;
 
     buf_printf(b, "$d%zu << " END_MARK "\n", index);
     if (s->mark == MARK_HLINE && s->n > 0 && shown(s->y[0], f->y.log)) {
@@ -141,6 +161,8 @@ static void entry_data(const struct figure *f, const struct figure_scale *sc,
         numbers(b, figure_x(s, 0), sc->yhi);
     } else if (s->mark == MARK_STEPS) {
         steps_data(f, sc, s, b);
+    } else if (s->mark == MARK_CELLS) {
+        cells_data(f, s, dark, b);
     } else if (s->mark != MARK_HLINE && s->mark != MARK_VLINE) {
         for (size_t i = 0; i < s->n; i++) {
             if (e->group >= 0 && s->group[i] != e->group)
@@ -215,6 +237,15 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
         color(b, "lc", rgb);
         buf_puts(b, " fs transparent solid 0.55 border");
         return;
+    case MARK_CELLS:
+        if (key) {
+            buf_puts(b, " w boxes");
+            color(b, "lc", figure_ramp(0.6, false, dark));
+            buf_puts(b, " fs solid noborder");
+        } else {
+            buf_puts(b, " w boxxyerror lc rgb variable fs solid noborder");
+        }
+        return;
     case MARK_BAND:
         buf_puts(b, " w filledcurves");
         color(b, "lc", rgb);
@@ -245,13 +276,27 @@ static void tick_label(struct buf *b, const struct ticks *t, size_t i)
         buf_printf(b, "'%s%s'", *s == '-' ? "\u2212" : "", *s == '-' ? s + 1 : s);
 }
 
+static void name_label(struct buf *b, const char *s)
+{
+    struct buf plain = { 0 };
+
+    for (; *s != '\0'; s++) /* enhanced text would read some of them as marks */
+        buf_printf(&plain, strchr("_^@&~{}\\", *s) != NULL ? "\\%c" : "%c", *s);
+    gp_quote(b, buf_str(&plain));
+    b->failed |= plain.failed;
+    buf_free(&plain);
+}
+
 static void set_tics(struct buf *b, char axis, const struct ticks *t, double lo, double hi,
-                     bool log)
+                     bool log, bool named)
 {
     buf_printf(b, "set %ctics (", axis);
     for (size_t i = 0; i < t->n; i++) {
         buf_puts(b, i > 0 ? ", " : "");
-        tick_label(b, t, i);
+        if (named)
+            name_label(b, t->text[i]);
+        else
+            tick_label(b, t, i);
         buf_printf(b, " %.9g", t->at[i]);
     }
     const double decades = log ? log10(hi) - log10(lo) : 99;
@@ -260,6 +305,14 @@ static void set_tics(struct buf *b, char axis, const struct ticks *t, double lo,
             if (m * pow(10, k) > lo && m * pow(10, k) < hi)
                 buf_printf(b, ", '' %.9g 1", m * pow(10, k));
     buf_puts(b, ")\n");
+}
+
+static bool has_cells(const struct figure *f)
+{
+    for (size_t i = 0; i < f->ns; i++)
+        if (f->s[i].mark == MARK_CELLS)
+            return true;
+    return false;
 }
 
 /* Where the layout of a text screen of the same shape put the key. */
@@ -271,10 +324,16 @@ static void set_key(const struct panel *p, bool dark, struct buf *b)
         buf_puts(b, " outside above horizontal left Left reverse\n");
     else if (p->kx >= p->x + p->w)
         buf_puts(b, " outside right top vertical Left reverse\n");
-    else
-        buf_printf(b, " inside %s %s vertical Left reverse %s\n",
+    else {
+        buf_printf(b, " inside %s %s vertical Left reverse",
                    p->kx <= p->x + 1 ? "left" : p->kx + p->kw >= p->x + p->w ? "right" : "center",
-                   p->ky <= p->y ? "top" : "bottom", p->kover ? "opaque" : "noopaque");
+                   p->ky <= p->y ? "top" : "bottom");
+        if (p->kover || has_cells(p->f))
+            color(b, "opaque fc", figure_rgb(-4, dark));
+        else
+            buf_puts(b, " noopaque");
+        buf_putc(b, '\n');
+    }
 }
 
 static void set_label(struct buf *b, const char *what, const char *text, size_t cols, bool dark,
@@ -343,11 +402,13 @@ static void picture_axes(const struct panel *p, const struct figure_scale *sc, b
                f->y.log ? "" : "un");
     buf_printf(b, "set xrange [%.9g:%.9g] noextend\nset yrange [%.9g:%.9g] noextend\n", sc->xlo,
                sc->xhi, sc->ylo, sc->yhi);
-    set_tics(b, 'x', &sc->xt, sc->xlo, sc->xhi, sc->xlog);
-    set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog);
+    set_tics(b, 'x', &sc->xt, sc->xlo, sc->xhi, sc->xlog, f->x.nname > 0);
+    set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog, f->y.nname > 0);
     set_label(b, "xlabel", f->x.label, 70, dark, "");
     set_label(b, "ylabel", f->y.label, 50, dark, "");
     set_label(b, "title", figure_headline(f), 90, dark, "");
+    buf_puts(b, f->x.nname > 0 && sc->xt.n > 9 ? "set xtics rotate by -40 left\n"
+                                               : "set xtics norotate autojustify\n");
     buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
     set_key(p, dark, b);
 }
@@ -364,7 +425,7 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
     }
     picture_axes(p, sc, dark, b);
     for (size_t i = 0; i < p->ne; i++) {
-        entry_data(f, sc, &p->e[i], i, b);
+        entry_data(f, sc, &p->e[i], i, dark, b);
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
     }
     buf_puts(b, "plot NaN notitle");
@@ -374,7 +435,9 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
             if (figure_layer(e->s) != k || !entry_shown(f, e))
                 continue;
             buf_printf(b, ", $d%zu u 1:2%s", i,
-                       e->s->mark == MARK_BARS || e->s->mark == MARK_BAND ? ":3" : "");
+                       e->s->mark == MARK_CELLS                               ? ":3:4:5:6:7"
+                       : e->s->mark == MARK_BARS || e->s->mark == MARK_BAND ? ":3"
+                                                                              : "");
             entry_style(e, lines > 1, dark, false, b);
             buf_puts(b, " notitle");
         }

@@ -92,6 +92,10 @@ size_t figure_entries(const struct figure *f, struct entry *out)
     for (size_t i = 0; i < f->ns && n < LAYOUT_ENTRIES; i++) {
         const struct series *s = &f->s[i];
         const bool level = s->mark == MARK_HLINE || s->mark == MARK_VLINE;
+        if (s->mark == MARK_CELLS && figure_has_lines(f)) { /* pictures only */
+            out[n++] = (struct entry){ s, -1, 0, SLOT_AXIS, 0, " " };
+            continue;
+        }
         if (level || s->faint) {
             out[n++] = (struct entry){ s, -1, 0, s->color >= 0 ? s->color : SLOT_TEXT, 0,
                                        { s->faint ? '.' : s->mark == MARK_VLINE ? '|' : '=' } };
@@ -103,9 +107,9 @@ size_t figure_entries(const struct figure *f, struct entry *out)
                 continue;
             /* A band has the colour of the curve that follows it: its mean. */
             const int slot = g >= 0 ? g : s->color >= 0 ? s->color : (int)colors;
-            const bool plain = s->mark != MARK_BAND && !s->dashed;
+            const bool plain = s->mark != MARK_BAND && s->mark != MARK_CELLS && !s->dashed;
             const int look = plain ? choose_look(slot % LAYOUT_IDS, taken) : slot % LAYOUT_IDS;
-            const char sign = s->mark == MARK_BAND ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
+            const char sign = s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
                               : glyph[look];
             out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
                                        slot % LAYOUT_IDS, look, { sign } };
@@ -119,6 +123,7 @@ size_t figure_entries(const struct figure *f, struct entry *out)
 int figure_layer(const struct series *s)
 {
     switch (s->mark) {
+    case MARK_CELLS:
     case MARK_BAND: return 0;
     case MARK_BARS: return 1;
     case MARK_HLINE:
@@ -179,6 +184,12 @@ static size_t ticks_width(const struct ticks *t)
     return w;
 }
 
+/* A surface under curves: a screen of text leaves it out. */
+static bool unseen(const struct entry *e)
+{
+    return e->s->mark == MARK_CELLS && e->id == 0;
+}
+
 static size_t key_entries(const struct panel *p, size_t *width)
 {
     size_t n = 0;
@@ -186,7 +197,8 @@ static size_t key_entries(const struct panel *p, size_t *width)
     *width = 0;
     for (size_t i = 0; i < p->ne; i++) {
         struct buf b = { 0 };
-        figure_entry_title(&p->e[i], &b);
+        if (!unseen(&p->e[i]))
+            figure_entry_title(&p->e[i], &b);
         const size_t w = label_width(buf_str(&b));
         buf_free(&b);
         n += w > 0;
@@ -216,6 +228,7 @@ static bool panel_header(const struct figure *f, const struct box *b)
 /* Sets the plot area inside the box, less `right` columns and a key line if there is one. */
 static void panel_place(struct panel *p, const struct box *b, size_t right)
 {
+    p->left = b->x;
     p->axes = b->h >= 5u + p->kline && b->w >= 20;
     p->head = p->axes && panel_header(p->f, b);
     const size_t head = p->head + (size_t)p->kline;
@@ -260,6 +273,26 @@ static size_t dots_in(const struct layout *l, const struct panel *p, const struc
     return k;
 }
 
+/* Level and upright lines through a box: they are drawn later than the raster. */
+static size_t rules_in(const struct panel *p, const struct box *b)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < p->ne; i++) {
+        const struct series *s = p->e[i].s;
+        if (s->n == 0 || (s->mark != MARK_HLINE && s->mark != MARK_VLINE))
+            continue;
+        const double u = s->mark == MARK_VLINE
+                             ? (double)p->x + (double)p->w * figure_place(figure_x(s, 0), p->sc.xlo, p->sc.xhi,
+                                                                          p->sc.xlog)
+                             : (double)p->y + (double)p->h * (1 - figure_place(s->y[0], p->sc.ylo, p->sc.yhi,
+                                                                               p->sc.ylog));
+        const double from = (double)(s->mark == MARK_VLINE ? b->x : b->y);
+        k += u >= from - 0.5 && u <= from + (double)(s->mark == MARK_VLINE ? b->w : b->h) + 0.5;
+    }
+    return k;
+}
+
 /* Looks for a corner that the curves leave free; with `over` the one where they cover least. */
 static bool key_corner(const struct layout *l, struct panel *p, size_t kw, size_t kh, bool over)
 {
@@ -272,7 +305,7 @@ static bool key_corner(const struct layout *l, struct panel *p, size_t kw, size_
 
     size_t least = SIZE_MAX, best = 0;
     for (size_t i = 0; i < sizeof at / sizeof at[0] && least > 0; i++) {
-        const size_t dots = dots_in(l, p, &at[i]);
+        const size_t dots = dots_in(l, p, &at[i]) + (l->key_room > 0 ? rules_in(p, &at[i]) : 0);
         if (dots < least) {
             least = dots;
             best = i;
@@ -307,9 +340,11 @@ static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
         return;
     kw += 4 * l->key_room;
     kh += l->key_room;
-    if (key_corner(l, p, kw, kh, false))
+    if (key_corner(l, p, kw, kh, false) && !(l->key_room > 0 && 2 * kh > p->h && b->w >= 40))
         return;
-    if (b->w >= 56 && kw <= b->w / 3 && kh + 1 < b->h) {
+    p->kw = 0;
+    const bool tall = l->key_room > 0 && 2 * kh > p->h;
+    if (b->w >= (tall ? 40 : 56) && kw <= (tall ? b->w / 2 : b->w / 3) && kh + 1 < b->h) {
         panel_place(p, b, kw + 1);
         raster_panel(l, p);
         p->kx = p->x + p->w + 1;
@@ -524,7 +559,8 @@ static void draw_x_axis(const struct layout *l, const struct panel *p, struct fr
 
 static void draw_header(const struct layout *l, const struct panel *p, struct frame *fr)
 {
-    const size_t y = p->y - 1 - p->kline, left = p->x >= 8 ? p->x - 8 : 0, end = p->x + p->w;
+    const size_t y = p->y - 1 - p->kline, end = p->x + p->w;
+    const size_t left = p->x >= p->left + 8 ? p->x - 8 : p->left;
 
     const size_t used = put_text(fr, &l->style, left, y, p->f->y.label, end - left, -1);
     const size_t tw = label_width(figure_headline(p->f));
@@ -548,7 +584,8 @@ static void draw_key(const struct layout *l, const struct panel *p, struct frame
         return;
     for (size_t i = 0; i < p->ne; i++) {
         struct buf b = { 0 };
-        figure_entry_title(&p->e[i], &b);
+        if (!unseen(&p->e[i]))
+            figure_entry_title(&p->e[i], &b);
         if (b.len > 0 && x + 4 < end && y < fr->h) {
             put(fr, x, y, line_glyph(l, &p->e[i]),
                 terminal_color(&l->style, p->e[i].s->faint ? SLOT_AXIS : p->e[i].slot));
@@ -617,7 +654,7 @@ static void draw_levels(const struct layout *l, const struct panel *p, struct fr
         const struct entry *e = &p->e[i];
         const struct series *s = e->s;
         const short fg = terminal_color(&l->style, s->faint ? SLOT_AXIS : e->slot);
-        if (e->id != 0 || s->n == 0)
+        if (e->id != 0 || s->n == 0 || s->mark == MARK_CELLS)
             continue;
         if (s->mark == MARK_HLINE && inside(s->y[0], p->sc.ylo, p->sc.yhi, p->sc.ylog)) {
             const size_t y = tick_row(l, p, s->y[0]);

@@ -24,6 +24,7 @@ struct entry {
 struct panel {
     const struct figure *f;
     struct figure_scale sc;
+    size_t left;           /* where the panel begins */
     size_t x, y, w, h;     /* the plot area, in cells of the frame */
     size_t ne;
     struct entry e[LAYOUT_ENTRIES];
@@ -83,8 +84,20 @@ void figure_thinned_free(const struct figure *thinned, const struct figure *orig
 /* What lies on top of what, 0..5: areas below, few points (which sit on curves) on top. */
 enum { LAYERS = 6 };
 int figure_layer(const struct series *);
-/* Half the width of a bar. */
+/* The edges of a surface's cell around v, along x or along y. */
+void figure_cell(const struct series *, const struct axis *, double v, bool along_x, double edge[2]);
+/* Its shade 0..1: the height between the lowest and the highest; NaN: no cell. */
+double figure_shade(const struct series *, size_t i, double lowest, double highest);
+double figure_shade_at(const struct series *, const struct figure_scale *, double u, double v,
+                       double lowest, double highest); /* at the place u, v of the panel, 0..1 */
+bool figure_dotted(double shade, size_t x, size_t y);  /* by an ordered dither */
+void figure_heights(const struct series *, double *lowest, double *highest);
+bool figure_has_lines(const struct figure *); /* curves are drawn over this panel's surface */
+/* The colour of a shade, paler where curves are drawn over it. */
+unsigned figure_ramp(double shade, bool pale, bool dark);
+/* Half the distance of bars, and half their width. */
 double figure_half_bar(const struct series *);
+double figure_bar(const struct figure *, const struct series *);
 double figure_x(const struct series *, size_t i);
 bool figure_has_values(const struct figure *);  /* this panel has something to draw */
 /* The theme's colours as 0xRRGGBB; slot -1: text, -2: axes, -3: grid, -4: background. */

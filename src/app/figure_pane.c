@@ -70,7 +70,7 @@ static void bars(const struct layout *l, const struct panel *p, const struct ser
                  struct buf *b)
 {
     const struct figure_scale *sc = &p->sc;
-    const double half = figure_half_bar(s), last = (double)(p->w * l->sx - 1);
+    const double half = figure_bar(p->f, s), last = (double)(p->w * l->sx - 1);
     const double foot = sc->ylog || sc->ylo > 0 ? sc->ylo : sc->yhi < 0 ? sc->yhi : 0;
 
     for (size_t i = 0; i < s->n; i++) {
@@ -163,6 +163,22 @@ static void dashes(const struct layout *l, const struct panel *p, const struct s
     }
 }
 
+/* A surface as the very dots that the built-in plot sets. */
+static void cells(const struct layout *l, const struct panel *p, const struct series *s,
+                  struct buf *b)
+{
+    const size_t w = p->w * l->sx, h = p->h * l->sy;
+    double lowest, highest;
+
+    figure_heights(s, &lowest, &highest);
+    for (size_t y = 0; y < h; y++)
+        for (size_t x = 0; x < w; x++) {
+            const double u = (double)x / (double)(w - 1), v = 1 - (double)y / (double)(h - 1);
+            if (figure_dotted(figure_shade_at(s, &p->sc, u, v, lowest, highest), x, y))
+                numbers(b, column_x(l, p, (double)x), value_at(v, p->sc.ylo, p->sc.yhi, p->sc.ylog));
+        }
+}
+
 static void plain(const struct panel *p, const struct entry *e, struct buf *b)
 {
     const struct series *s = e->s;
@@ -189,6 +205,9 @@ static void data(const struct layout *l, const struct panel *p, const struct ent
     case MARK_BAND:
         if (e->s->y2 != NULL)
             band(l, p, e->s, b);
+        break;
+    case MARK_CELLS:
+        cells(l, p, e->s, b);
         break;
     default:
         if (e->s->dashed && l->style.utf8 && e->s->mark != MARK_POINTS &&
@@ -231,7 +250,7 @@ static void panel(const struct layout *l, const struct panel *p, struct buf *b)
                 continue;
             const char *dots = l->style.utf8 ? "dots" : "points pt 1";
             buf_printf(b, "%s$p%zu u 1:2 w %s ", sep, i,
-                       e->s->mark != MARK_POINTS ? "lines" : dots);
+                       e->s->mark != MARK_POINTS && e->s->mark != MARK_CELLS ? "lines" : dots);
             if (l->style.utf8)
                 buf_printf(b, "lt %d", e->id);
             else

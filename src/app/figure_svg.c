@@ -128,9 +128,9 @@ static void outline(struct svg *v, const struct series *s)
     buf_puts(v->b, "\"/>\n");
 }
 
-static void blocks(struct svg *v, const struct series *s)
+static void blocks(struct svg *v, const struct figure *f, const struct series *s)
 {
-    const double half = figure_half_bar(s);
+    const double half = figure_bar(f, s);
     const struct figure_scale *sc = v->sc;
     const double foot = sc->ylog || sc->ylo > 0 ? sc->ylo : sc->yhi < 0 ? sc->yhi : 0;
 
@@ -152,6 +152,24 @@ static void area(struct svg *v, const struct series *s)
         if (near(v, x0, a) && near(v, x1, b) && near(v, x1, c) && near(v, x0, d))
             buf_printf(v->b, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fL%.1f %.1fZ\"/>\n", x0, a, x1,
                        b, x1, c, x0, d);
+    }
+}
+
+static void surface(struct svg *v, const struct figure *f, const struct series *s)
+{
+    const bool pale = figure_has_lines(f);
+    double lowest, highest, ex[2], ey[2];
+
+    figure_heights(s, &lowest, &highest);
+    for (size_t i = 0; i < s->n; i++) {
+        const double u = figure_shade(s, i, lowest, highest);
+        figure_cell(s, &f->x, s->x[i], true, ex);
+        figure_cell(s, &f->y, s->y[i], false, ey);
+        const double x0 = px(v, ex[0]), x1 = px(v, ex[1]), y0 = py(v, ey[0]), y1 = py(v, ey[1]);
+        if (!isnan(u) && near(v, x0, y0) && near(v, x1, y1))
+            buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                       "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
+                       figure_ramp(u, pale, v->dark));
     }
 }
 
@@ -186,10 +204,14 @@ static void signs(struct svg *v, const struct entry *e, size_t every, double r)
     }
 }
 
-static void curve(struct svg *v, const struct entry *e, bool several)
+static void curve(struct svg *v, const struct figure *f, const struct entry *e, bool several)
 {
     const struct series *s = e->s;
     const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, v->dark);
+    if (s->mark == MARK_CELLS) {
+        surface(v, f, s);
+        return;
+    }
     const bool filled = s->mark == MARK_POINTS || s->mark == MARK_BARS || s->mark == MARK_BAND;
 
     if (filled)
@@ -205,7 +227,7 @@ static void curve(struct svg *v, const struct entry *e, bool several)
         line(v, px(v, figure_x(s, 0)), v->y, px(v, figure_x(s, 0)), v->y + v->h,
              s->faint ? -2 : e->slot);
     else if (s->mark == MARK_BARS)
-        blocks(v, s);
+        blocks(v, f, s);
     else if (s->mark == MARK_STEPS)
         outline(v, s);
     else if (s->mark == MARK_BAND && s->y2 != NULL)
@@ -237,7 +259,8 @@ static void key(struct svg *v, const struct panel *p, double x)
                        p->e[i].s->dashed || p->e[i].id == 0 ? " stroke-dasharray=\"5 3\"" : "");
             if (p->e[i].s->mark == MARK_POINTS)
                 sign(v, x + 10, y, p->e[i].look, 3.5);
-            else if (p->e[i].s->mark == MARK_BAND || p->e[i].s->mark == MARK_BARS)
+            else if (p->e[i].s->mark == MARK_BAND || p->e[i].s->mark == MARK_BARS ||
+                     p->e[i].s->mark == MARK_CELLS)
                 buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"20\" height=\"9\" "
                            "stroke=\"none\" fill-opacity=\"%s\"/>", x, y - 5,
                            p->e[i].s->mark == MARK_BAND ? "0.22" : "0.6");
@@ -328,7 +351,7 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
     for (int k = 0; k < LAYERS; k++)
         for (size_t i = 0; i < p->ne; i++)
             if (figure_layer(p->e[i].s) == k)
-                curve(v, &p->e[i], lines > 1);
+                curve(v, f, &p->e[i], lines > 1);
     buf_puts(v->b, "</g>\n");
     key(v, p, v->x + v->w + 14);
     free(p);

@@ -130,7 +130,7 @@ static double base_of(const struct figure_scale *sc)
 
 static void draw_bars(struct brush *b, const struct panel *p, const struct series *s)
 {
-    const double half = figure_half_bar(s), base = base_of(&p->sc);
+    const double half = figure_bar(p->f, s), base = base_of(&p->sc);
 
     for (size_t i = 0; i < s->n; i++) {
         struct point a, c, mid;
@@ -196,6 +196,19 @@ static void draw_band(struct brush *b, const struct panel *p, const struct serie
     }
 }
 
+static void draw_cells(struct brush *b, const struct panel *p, const struct series *s)
+{
+    double lowest, highest;
+
+    figure_heights(s, &lowest, &highest);
+    for (size_t y = 0; y < b->h; y++)
+        for (size_t x = 0; x < b->w; x++) {
+            const double u = (double)x / (double)(b->w - 1), v = 1 - (double)y / (double)(b->h - 1);
+            if (figure_dotted(figure_shade_at(s, &p->sc, u, v, lowest, highest), x, y))
+                dot(b, (long)x, (long)y);
+        }
+}
+
 static void draw_entry(struct brush *b, const struct layout *l, const struct panel *p,
                        const struct entry *e)
 {
@@ -221,6 +234,9 @@ static void draw_entry(struct brush *b, const struct layout *l, const struct pan
     case MARK_BAND:
         if (e->s->y2 != NULL)
             draw_band(b, p, e->s);
+        break;
+    case MARK_CELLS:
+        draw_cells(b, p, e->s);
         break;
     default:
         draw_line(b, p, e->s);

@@ -2,6 +2,7 @@
 libapp_a_SOURCES += \
   src/app/figure.c \
   src/app/figure.h \
+  src/app/figure_cells.c \
   src/app/figure_describe.c \
   src/app/figure_gnuplot.c \
   src/app/figure_layout.c \
@@ -13,4 +14,10 @@ libapp_a_SOURCES += \
   src/app/gnuplot.h \
   src/app/gnuplot_child.c \
   src/app/gnuplot_child.h \
-  src/app/plot_export.c
+  src/app/plot_export.c \
+  src/app/plot_job.c \
+  src/app/plot_job.h \
+  src/app/plots.h \
+  src/app/plots_data.c \
+  src/app/plots_model.c \
+  src/app/plots_run.c

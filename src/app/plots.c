@@ -1,5 +1,7 @@
 /* app/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot; screen,
  * picture, text and numbers all come from the figure made here. */
+#include "app/plots.h"
+
 #include "app/advise.h"
 #include "app/scoring.h"
 #include "app/spectral.h"
@@ -15,13 +17,13 @@
 enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, BINS = 10,
        COLUMN_ROWS = 100000 };  /* a histogram's rows: more would hold up the screen that asks */
 
-static struct figure *nothing(const char *name, const char *reason, struct err *err)
+struct figure *plots_nothing(const char *name, const char *reason, struct err *err)
 {
     return figure_empty(name, reason, err);
 }
 
 /* Ends a maker: the figure, or NULL when something ran out. */
-static struct figure *finish(struct figure *f, bool ok)
+struct figure *plots_finish(struct figure *f, bool ok)
 {
     if (ok)
         return f;
@@ -29,8 +31,8 @@ static struct figure *finish(struct figure *f, bool ok)
     return NULL;
 }
 
-static size_t named_runs(struct workspace *ws, struct run *first, const struct args *a,
-                         struct run **out, size_t max, struct err *err)
+size_t plots_runs(struct workspace *ws, struct run *first, const struct args *a, struct run **out,
+                  size_t max, struct err *err)
 {
     size_t n = a ? args_many(a, "runs") : 0, got = 0;
 
@@ -130,11 +132,11 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
                           r->trace_target, tf.forecast) == ST_OK;
 }
 
-static struct figure *plot_residual(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *plots_residual(struct workspace *ws, struct run *r, const struct args *a,
                                     struct err *err)
 {
     struct run *runs[8];
-    const size_t n = named_runs(ws, r, a, runs, 8, err);
+    const size_t n = plots_runs(ws, r, a, runs, 8, err);
     const enum clock by = residual_clock(a);
     double target = NAN;
     char title[128];
@@ -143,7 +145,7 @@ static struct figure *plot_residual(struct workspace *ws, struct run *r, const s
     if (n == SIZE_MAX)
         return NULL;
     if (!n)
-        return nothing("residual", "There is no fit yet. try: fit", err);
+        return plots_nothing("residual", "There is no fit yet. try: fit", err);
     snprintf(title, sizeof title, "Residual of %s%s", runs[0]->id, n > 1 ? " and others" : "");
     struct figure *f = figure_new("residual", title, err);
     bool ok = f && figure_label(f, clock_words[by], "relative residual |b - Aw| / |b|", err) == ST_OK;
@@ -162,7 +164,7 @@ static struct figure *plot_residual(struct workspace *ws, struct run *r, const s
         snprintf(why, sizeof why, "%s has no iterations to show: %s", runs[0]->id,
                  runs[0]->state == RUN_DONE ? "it was solved directly. try: fit solver=pcg"
                                             : "it has not begun to iterate.");
-        return nothing("residual", why, err);
+        return plots_nothing("residual", why, err);
     }
     if (ok && isfinite(target)) {
         struct series *s = figure_add_hline(f, "target rtol", target, err);
@@ -170,10 +172,10 @@ static struct figure *plot_residual(struct workspace *ws, struct run *r, const s
         if (s)
             s->dashed = true;
     }
-    return finish(f, ok && residual_verdict(f, runs[n - 1], err));
+    return plots_finish(f, ok && residual_verdict(f, runs[n - 1], err));
 }
 
-static struct run *last_tune(struct workspace *ws)
+struct run *plots_tuning(struct workspace *ws)
 {
     for (size_t i = ws->nrun; i-- > 0;)
         if (ws->run[i]->kind == RUN_TUNE && ws->run[i]->ntrace)
@@ -185,7 +187,7 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
                                 struct err *err)
 {
     struct run *runs[4];
-    size_t n = named_runs(ws, NULL, a, runs, 4, err);
+    size_t n = plots_runs(ws, NULL, a, runs, 4, err);
     char title[96];
 
     if (n == SIZE_MAX)
@@ -193,9 +195,9 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     if (n)
         r = runs[0];
     else if (!r || r->kind != RUN_TUNE)
-        r = last_tune(ws);
+        r = plots_tuning(ws);
     if (!r || !r->ntrace || r->kind != RUN_TUNE)
-        return nothing("nmll", "There is no tuning with evaluations yet. try: tune", err);
+        return plots_nothing("nmll", "There is no tuning with evaluations yet. try: tune", err);
     double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
     double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
     double *b = mem_calloc(r->ntrace, sizeof *b, "plot", err);
@@ -226,40 +228,38 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
                                r->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;
     }
     free(x), free(y), free(b);
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
 /* ---- predictions ----------------------------------------------------------------------------------- */
 
-static const struct prediction *shown_prediction(const struct run *r)
+const struct prediction *plots_prediction(const struct run *r)
 {
     return !r ? NULL : r->has_test ? &r->test_pred : r->has_train ? &r->train_pred : NULL;
 }
 
-static struct figure *no_prediction(const char *name, const struct run *r, bool sd,
-                                    struct err *err)
+struct figure *plots_no_prediction(const char *name, const struct run *r, bool sd, struct err *err)
 {
     if (!r)
-        return nothing(name, "There is no fit yet. try: fit, then score", err);
-    if (!shown_prediction(r))
-        return nothing(name, "This run has not been scored yet. try: score", err);
-    return sd && !shown_prediction(r)->sd
-               ? nothing(name, "This run has no predictive variance. try: fit variance=auto", err)
+        return plots_nothing(name, "There is no fit yet. try: fit, then score", err);
+    if (!plots_prediction(r))
+        return plots_nothing(name, "This run has not been scored yet. try: score", err);
+    return sd && !plots_prediction(r)->sd
+               ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto", err)
                : NULL;
 }
 
 /* Which target target= names, the first by default, and its predictions.  On the screen (no args)
  * that which it looks at. */
-static enum status pick_target(const struct workspace *ws, const struct run *r,
-                               const struct args *a, size_t *j, struct prediction *p,
-                               struct err *err)
+enum status plots_target(const struct workspace *ws, const struct run *r, const struct args *a,
+                         size_t *j, struct prediction *p, struct err *err)
 {
     const enum status rc = ws_run_target(r, a ? args_text(a, "target") : NULL, j, err);
 
     if (!a && ws->look < ws_run_targets(r))
         *j = ws->look;
     if (rc == ST_OK)
-        *p = prediction_for(shown_prediction(r), *j < shown_prediction(r)->t ? *j : 0);
+        *p = prediction_for(plots_prediction(r), *j < plots_prediction(r)->t ? *j : 0);
     return rc;
 }
 
@@ -267,13 +267,13 @@ static enum status pick_target(const struct workspace *ws, const struct run *r,
 static struct figure *plot_parity(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
 {
-    struct figure *f = no_prediction("parity", r, false, err);
+    struct figure *f = plots_no_prediction("parity", r, false, err);
     struct prediction one, *p = &one;
     double lo = INFINITY, hi = -INFINITY;
     struct metrics m;
     size_t target;
 
-    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     const size_t n = p->n < PARITY_POINTS ? p->n : PARITY_POINTS;
     double *x = mem_calloc(n, sizeof *x, "plot", err), *y = mem_calloc(n, sizeof *y, "plot", err);
@@ -306,18 +306,18 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     }
     buf_free(&title);
     free(x), free(y);
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
-static struct figure *plot_calibration(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
                                        struct err *err)
 {
-    struct figure *f = no_prediction("calibration", r, true, err);
+    struct figure *f = plots_no_prediction("calibration", r, true, err);
     struct prediction one, *p = &one;
     double level[LEVELS + 2], share[LEVELS + 2], gap = 0;
     size_t target;
 
-    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     for (size_t i = 0; i < LEVELS; i++)
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
@@ -343,7 +343,7 @@ static struct figure *plot_calibration(struct workspace *ws, struct run *r, cons
                             : gap < 0                          ? "overconfident"
                                                                : "too cautious") == ST_OK;
     }
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
 static double mean_of(size_t n, const double *v)
@@ -354,18 +354,18 @@ static double mean_of(size_t n, const double *v)
     return s;
 }
 
-static struct figure *plot_sd(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *a,
                               struct err *err)
 {
-    struct figure *f = no_prediction("sd", r, true, err);
+    struct figure *f = plots_no_prediction("sd", r, true, err);
     struct prediction one, *p = &one;
     double lo = NAN, hi = NAN;
     char title[120], of[40];
     size_t target;
 
-    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
-    const bool train = r->has_train && r->train_pred.sd && shown_prediction(r) != &r->train_pred;
+    const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
     const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
     size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
     if (train)
@@ -391,19 +391,19 @@ static struct figure *plot_sd(struct workspace *ws, struct run *r, const struct 
     else if (ok)
         ok = figure_verdict(f, err, "mean sd %.4g", mean_of(p->n, p->sd)) == ST_OK;
     buf_free(&label);
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
-static struct figure *plot_sderror(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct args *a,
                                    struct err *err)
 {
-    struct figure *f = no_prediction("sderror", r, true, err);
+    struct figure *f = plots_no_prediction("sderror", r, true, err);
     struct prediction one, *p = &one;
     double sd[BINS], mae[BINS], rmse[BINS];
     char title[192], of[40];
     size_t target;
 
-    if (f || !shown_prediction(r) || pick_target(ws, r, a, &target, p, err) != ST_OK)
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     double *var = mem_calloc(p->n, sizeof *var, "plot", err);
     if (!var)
@@ -413,7 +413,7 @@ static struct figure *plot_sderror(struct workspace *ws, struct run *r, const st
     const size_t n = metrics_bins(p->n, p->y, p->mean, var, BINS, sd, mae, rmse, err);
     free(var);
     if (!n)
-        return nothing("sderror", "There are too few rows for bins of equal counts.", err);
+        return plots_nothing("sderror", "There are too few rows for bins of equal counts.", err);
     ws_run_of(r, target, of, sizeof of);
     snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)", of,
              *of ? "," : " of", r->id, n);
@@ -428,7 +428,7 @@ static struct figure *plot_sderror(struct workspace *ws, struct run *r, const st
         ok = figure_verdict(f, err, "RMSE is %.2f x the sd in the surest bin and %.2f x in the least sure",
                             rmse[0] / sd[0], rmse[n - 1] / sd[n - 1]) == ST_OK;
     }
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------- */
@@ -482,9 +482,9 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
 
     (void)r, (void)a;
     if (!p->have)
-        return nothing("pca", "There are no coordinates yet. try: pca, or cluster k=2..8", err);
+        return plots_nothing("pca", "There are no coordinates yet. try: pca, or cluster k=2..8", err);
     if (p->dims < 2)
-        return nothing("pca", "Only one component was computed. try: pca dims=2", err);
+        return plots_nothing("pca", "Only one component was computed. try: pca dims=2", err);
     double *x = mem_calloc(p->n, sizeof *x, "plot", err), *y = mem_calloc(p->n, sizeof *y, "plot", err);
     int *g = color_classes(p, err);
     for (size_t i = 0; x && y && i < p->n; i++)
@@ -513,7 +513,7 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
                             p->sampled ? " (a sample)" : "") == ST_OK;
     buf_free(&b);
     free(x), free(y), free(g);
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
 static struct figure *column_panel(const struct column *c, size_t rows, struct err *err)
@@ -552,10 +552,10 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
         ok = !n || figure_add(f, "", MARK_BARS, n, NULL, count, err);
         ok = ok && figure_label(f, "level, in order of appearance", "rows", err) == ST_OK;
     }
-    return finish(f, ok);
+    return plots_finish(f, ok);
 }
 
-static struct figure *plot_columns(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *plots_columns(struct workspace *ws, struct run *r, const struct args *a,
                                    struct err *err)
 {
     struct dataset *d = ws_dataset(ws, NULL, NULL);
@@ -565,7 +565,7 @@ static struct figure *plot_columns(struct workspace *ws, struct run *r, const st
 
     (void)r;
     if (!d)
-        return nothing("columns", "No data is loaded. try: demo co2, or open FILE.csv", err);
+        return plots_nothing("columns", "No data is loaded. try: demo co2, or open FILE.csv", err);
     for (size_t i = 0; i < asked && n < MAX_PANELS; i++) {
         pick[n] = table_find(d->table, args_many_at(a, "runs", i));
         if (pick[n++] == SIZE_MAX) {
@@ -578,7 +578,7 @@ static struct figure *plot_columns(struct workspace *ws, struct run *r, const st
         if (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET)
             pick[n++] = j;
     if (!n)
-        return nothing("columns", "No column is an input or the target. try: cols NAME role=input", err);
+        return plots_nothing("columns", "No column is an input or the target. try: cols NAME role=input", err);
     for (size_t i = 0; i < n; i++) {
         *tail = column_panel(&d->table->col[pick[i]], d->table->n, err);
         if (!*tail) {
@@ -592,22 +592,53 @@ static struct figure *plot_columns(struct workspace *ws, struct run *r, const st
                                    d->table->ncols, d->table->n,
                                    d->table->n > COLUMN_ROWS ? " (every so many: a sample of 100,000)"
                                                              : "") == ST_OK;
-    return finish(first, ok);
+    return plots_finish(first, ok);
+}
+
+static struct figure *kept_slice(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "slice", "No slice has been computed yet. try: plot slice COLUMN", err);
+}
+
+static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "parts", "No parts have been computed yet. try: plot parts", err);
+}
+
+static struct figure *kept_features(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "features", "The error of features has not been computed yet. try: plot features", err);
 }
 
 static const struct plot_ops plots[] = {
-    { "columns", "Shape of each column", "value, rows", "A histogram of each input and the target; name columns to choose them.", plot_columns },
-    { "parity", "Predicted against observed", "observed, predicted", "Points on the diagonal are perfect predictions. From the last score of the run.", plot_parity },
-    { "residual", "Convergence of the solver", "iteration, relative residual (log)", "The recursive residual as a line, the true one as points, the target as a rule; several runs lie over each other.", plot_residual },
-    { "rank", "Cost of a fit by the preconditioner's rank", "rank (log), iterations and seconds (log)", "What advise expects, with its range, and what fits then took. The upright line is the rank of least time; the level ones are no preconditioner and a direct solve.", advise_figure },
-    { "spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)", "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients saw of the preconditioned system. What lies above the noise takes iterations.", spectral_figure },
-    { "nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.", plot_nmll },
-    { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", plot_calibration },
-    { "sd", "Predictive sd on training and held-out rows", "sd, share of rows", "A shift to the right on held-out rows means that they lie further from the data.", plot_sd },
-    { "sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin", "Bins of equal counts by sd; on the diagonal the sd is honest.", plot_sderror },
-    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by fifths of a column.", plot_pca },
-    { "sweep", "The last sweep", "first key, what show= names", "A curve over the first key for each value of the others.", sweep_figure },
-    { "learning", "Error against training size", "training rows (log), RMSE (log)", "From sweep rows=500..16000: how much more data would help. The figure says where the line goes on.", learning_figure },
+    { "columns", "Shape of each column", "value, rows", "A histogram of each input and the target; name columns to choose them.", .make = plots_columns, .columns = true },
+    { "pairs", "Inputs against the target", "input, target", "A panel an input, with the correlation of numbers; at most 2000 rows and 12 panels. Name columns to choose them.", .make = plots_pairs, .columns = true },
+    { "parity", "Predicted against observed", "observed, predicted", "Points on the diagonal are perfect predictions. From the last score of the run.", .make = plot_parity },
+    { "residual", "Convergence of the solver", "iteration, relative residual (log)", "The recursive residual as a line, the true one as points, the target as a rule; several runs lie over each other.", .make = plots_residual },
+    { "rate", "Local rate of convergence", "iteration, factor per iteration", "The factor by which the residual fell, a mean over ten iterations; at 1 it stands still.", .make = plots_rate },
+    { "race", "Fits on one clock", "seconds or passes, relative residual (log)", "The last fits on one system, or those named; by=passes counts passes over the data.", .make = plots_race },
+    { "rank", "Cost of a fit by the preconditioner's rank", "rank (log), iterations and seconds (log)", "What advise expects, with its range, and what fits then took. The upright line is the rank of least time; the level ones are no preconditioner and a direct solve.", .make = advise_figure },
+    { "spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)", "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients saw of the preconditioned system. What lies above the noise takes iterations.", .make = spectral_figure },
+    { "nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.", .make = plot_nmll },
+    { "path", "Hyperparameters in a tuning", "evaluation, value (log)", "A panel for each; bounds are drawn where the search came near them. With a lengthscale an input, the first eight.", .make = plots_path },
+    { "ard", "Relevance of the inputs", "input, 1 / lengthscale", "How fast the function varies along each input, per standard deviation of it: not how much the input explains. Of the last tuning, or a run.", .make = plots_ard },
+    { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", .make = plots_calibration },
+    { "zscore", "Standardised residuals against a normal law", "normal quantile, residual in sd", "On the diagonal the errors are as the model says; steeper: overconfident; bent at the ends: outliers.", .make = plots_zscore },
+    { "sd", "Predictive sd on training and held-out rows", "sd, share of rows", "A shift to the right on held-out rows means that they lie further from the data.", .make = plots_sd },
+    { "sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin", "Bins of equal counts by sd; on the diagonal the sd is honest.", .make = plots_sderror },
+    { "check", "All of check at a glance", "four panels", "Coverage, standardised residuals, error against sd, sd of both kinds of rows.", .make = plots_check },
+    { "slice", "The function along one or two inputs", "input, target", "Mean and 95 % bands along an input, other numbers at their median, categories at their most frequent level; two inputs make surfaces of the mean and the sd.", .make = kept_slice, .columns = true, .prepare = plots_slice },
+    { "parts", "The parts of a sum of kernels", "input, part", "Posterior mean and 95 % band of each summand along an input; together with the target's mean they are the prediction.", .make = kept_parts, .columns = true, .prepare = plots_parts },
+    { "features", "Error of random features", "features (log), relative error of the kernel (log)", "Of the kernel matrix of 256 rows, three draws at each size; it falls like one over the root.", .make = kept_features, .prepare = plots_features },
+    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by fifths of a column.", .make = plot_pca },
+    { "scree", "Share of the variance by component", "component, share", "Each component's share of the variance in feature space, and of all up to it.", .make = plots_scree },
+    { "silhouette", "How many clusters", "clusters, silhouette", "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not at all.", .make = plots_silhouette },
+    { "sweep", "The last sweep", "first key, what show= names", "A curve over the first key for each value of the others.", .make = sweep_figure },
+    { "learning", "Error against training size", "training rows (log), RMSE (log)", "From sweep rows=500..16000: how much more data would help. The figure says where the line goes on.", .make = learning_figure },
+    { "cost", "Seconds and memory of a fit", "phase, seconds and GB", "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost },
 };
 
 const struct plot_ops *plot_at(size_t i)

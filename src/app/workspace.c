@@ -10,6 +10,7 @@
 #include "app/options.h"
 #include "app/scoring.h"
 #include "app/store.h"
+#include "app/plots.h"
 #include "app/spectral.h"
 #include "app/sweep.h"
 #include "base/mem.h"
@@ -176,6 +177,7 @@ static void release(struct workspace *ws)
     free(ws->sweep);
     advise_free(ws->advice);
     spectral_free(ws->spectral);
+    plots_free(ws);
     free(ws->run);
     free(ws->data);
     free(ws->script);

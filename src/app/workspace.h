@@ -55,7 +55,8 @@ struct run {
 /* kPCA and clusters of the last `pca` / `cluster`. */
 struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *row; size_t dims;
                    double *color; char *color_name; bool sampled; char run[16];
-                   struct kmeans clusters; bool have_clusters; };
+                   struct kmeans clusters; bool have_clusters;
+                   size_t nk, k_tried[64]; double silhouettes[64]; }; /* of cluster: each k that it tried */
 
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
 struct options { size_t threads; size_t mem, cache; uint64_t seed; int verbosity, color; bool json, plain,
@@ -79,6 +80,7 @@ struct workspace {
     struct sweep *sweep;          /* the last one; NULL: none */
     struct spectral_state *spectral; /* the last spectrum; NULL: none */
     struct advise_state *advice;  /* the last, and what fits have taught; NULL: none */
+    struct figure **made; size_t nmade; /* figures that jobs made, by name: plots.h */
     struct options opt;
     struct sink *sinks;
     struct store *store;          /* NULL: no session */
@@ -175,9 +177,15 @@ const char *ws_run_of(const struct run *, size_t j, char *out, size_t len);
 struct figure *sweep_figure(struct workspace *, struct run *, const struct args *, struct err *);
 /* Of a sweep over rows= first: error against training rows. */
 struct figure *learning_figure(struct workspace *, struct run *, const struct args *, struct err *);
+struct plot_work;
 struct plot_ops { const char *name, *title, *axes, *help;
                   struct figure *(*make)(struct workspace *, struct run *, const struct args *,
-                                         struct err *); };
+                                         struct err *);
+                  bool columns;  /* the words after its name are columns (runs among them are runs) */
+                  /* Computed by a job (plots.h): what it needs, taken on the main thread; make then
+                   * gives a copy of the last one made.  NULL: make does all. */
+                  enum status (*prepare)(struct workspace *, struct run *, const struct args *,
+                                         struct plot_work *, struct err *); };
 const struct plot_ops *plot_at(size_t i);
 const struct plot_ops *plot_find(const char *name, struct err *err);
 
