@@ -225,6 +225,39 @@ START_TEST(predictions_hold)
 }
 END_TEST
 
+/* All targets share each pass: eight cost more than one, and less than eight fits; by every plan.  Where
+ * many targets make passes dear, Z'Z formed once is the cheaper. */
+START_TEST(further_targets_cost_less_than_the_first)
+{
+    static const enum plan plans[] = { PLAN_STORE, PLAN_REGENERATE, PLAN_DIRECT };
+    struct fit_opts o = { .solver = "pcg", .features = 4096, .rank = 256, .rtol = 1e-6, .maxit = 500,
+                          .variance = VAR_NONE, .amplitude = 1.0, .noise = 0.1, .keep_scale = true };
+    double hp[KERNEL_MAX_HP], build[2], one[2], bytes[2];
+    struct fit_plan p;
+    char note[256];
+
+    ck_assert_int_eq(kernel_parse("rbf", &o.kernel, hp, NULL), ST_OK);
+    for (size_t i = 0; i < 3; i++) {
+        o.plan = plans[i];
+        o.targets = 1;
+        ck_assert_int_eq(model_plan_make(50000, 8, &o, 2, &p, note, NULL), ST_OK);
+        const struct fit_plan first = p;
+        model_plan_costs(50000, 8, &o, &p, 256, 2, &build[0], &one[0], &bytes[0]);
+        o.targets = 8;
+        ck_assert_int_eq(model_plan_make(50000, 8, &o, 2, &p, note, NULL), ST_OK);
+        model_plan_costs(50000, 8, &o, &p, 256, 2, &build[1], &one[1], &bytes[1]);
+        ck_assert(build[1] == build[0]);
+        ck_assert(one[1] > 1.2 * one[0] && one[1] < 5.0 * one[0]);
+        ck_assert(bytes[1] > bytes[0]);
+        ck_assert(p.seconds_store > first.seconds_store && p.seconds_half > first.seconds_half &&
+                  p.seconds_regenerate > first.seconds_regenerate &&
+                  p.seconds_formed > first.seconds_formed && p.seconds_direct == first.seconds_direct);
+        ck_assert(p.seconds_regenerate - first.seconds_regenerate >
+                  p.seconds_formed - first.seconds_formed);
+    }
+}
+END_TEST
+
 START_TEST(same_choice_for_any_thread_count)
 {
     static const size_t threads[] = { 1, 2, 3, 8 };
@@ -294,6 +327,7 @@ int main(void)
     tcase_add_test(t, spectrum_of_low_rank);
     tcase_add_loop_test(t, iterations_are_those_of_a_solve, 0, 5);
     tcase_add_loop_test(t, predictions_hold, 0, 2);
+    tcase_add_test(t, further_targets_cost_less_than_the_first);
     tcase_add_test(t, same_choice_for_any_thread_count);
     tcase_add_test(t, choice_follows_the_solves);
     suite_add_tcase(s, t);
