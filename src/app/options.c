@@ -1,10 +1,12 @@
 /* app/options.c -- the table of settings and who set what: see options.h. */
 #include "app/options.h"
 
+#include "app/bindings.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OPTIONS_MAX = 32, CONFIG_MAX = 1 << 20 };
 
@@ -122,11 +125,89 @@ static void show_color(const struct options *o, struct buf *b)
     buf_puts(b, color_words[o->color]);
 }
 
+BOOL_OPTION(bell, bell)
+BOOL_OPTION(mouse, mouse)
+NUMBER_OPTION(fps, fps, int)
+
+static void show_fps(const struct options *o, struct buf *b)
+{
+    buf_printf(b, "%d", o->fps);
+}
+
+#define WORD_OPTION(id)                                                                         \
+    static enum status apply_##id(struct options *o, const char *text, double x, struct err *e) \
+    {                                                                                           \
+        (void)x, (void)e;                                                                       \
+        snprintf(o->id, sizeof o->id, "%s", text);                                              \
+        return ST_OK;                                                                           \
+    }                                                                                           \
+    static void show_##id(const struct options *o, struct buf *b)                               \
+    {                                                                                           \
+        buf_puts(b, o->id);                                                                     \
+    }
+WORD_OPTION(layout)
+WORD_OPTION(learn)
+WORD_OPTION(editing)
+WORD_OPTION(glyphs)
+
+static const char *const theme_words[] = { "auto", "dark", "light", "high", "mono", NULL };
+
+static bool themes_dir(struct buf *out)
+{
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+    if (base && *base == '/')
+        buf_printf(out, "%s/gpdesk/themes", base);
+    else if (home && *home == '/')
+        buf_printf(out, "%s/.config/gpdesk/themes", home);
+    return out->len > 0 && !out->failed;
+}
+
+bool options_theme_path(const char *name, struct buf *out)
+{
+    if (!*name || strchr(name, '/') || *name == '.' || !themes_dir(out))
+        return false;
+    buf_printf(out, "/%s", name);
+    return !out->failed && access(out->s, R_OK) == 0;
+}
+
+void options_themes(struct buf *out)
+{
+    struct buf dir = { 0 };
+    struct dirent *e;
+
+    for (size_t i = 0; theme_words[i]; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", theme_words[i]);
+    DIR *d = themes_dir(&dir) ? opendir(dir.s) : NULL;
+    for (size_t n = 0; d && n < 100 && (e = readdir(d)) != NULL;)
+        if (*e->d_name != '.') {
+            buf_puts(out, ", ");
+            text_safe(out, e->d_name, 15);
+            n++;
+        }
+    if (d)
+        closedir(d);
+    buf_free(&dir);
+}
+
 static enum status apply_theme(struct options *o, const char *text, double x, struct err *e)
 {
-    (void)x, (void)e;
-    snprintf(o->theme, sizeof o->theme, "%s", text);
-    return ST_OK;
+    struct buf path = { 0 }, names = { 0 };
+    bool known = false;
+
+    (void)x;
+    for (size_t i = 0; theme_words[i]; i++)
+        known |= !strcmp(theme_words[i], text);
+    known = strlen(text) < sizeof o->theme && (known || options_theme_path(text, &path));
+    if (known) {
+        snprintf(o->theme, sizeof o->theme, "%s", text);
+    } else {
+        options_themes(&names);
+        err_set(e, ST_USAGE, "theme=%.40s: no such theme; choose one of %s", text, buf_str(&names));
+    }
+    buf_free(&path);
+    buf_free(&names);
+    return known ? ST_OK : ST_USAGE;
 }
 
 static void show_theme(const struct options *o, struct buf *b)
@@ -148,8 +229,23 @@ static const struct option_row rows[] = {
         "of features; sums are double always" }, apply_precision, show_precision },
     { { "color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,
         "colour on the screen" }, apply_color, show_color },
-    { { "theme", ARG_CHOICE, 0, "auto", 0, 0, "auto|dark|light|mono", NULL,
-        "colours of the screen" }, apply_theme, show_theme },
+    { { "theme", ARG_WORD, 0, "auto", 0, 0, "auto|dark|light|high|mono", NULL,
+        "colours of the screen; also files of the themes directory" }, apply_theme, show_theme },
+    { { "layout", ARG_CHOICE, 0, "auto", 0, 0, "auto|main|two|three|slide", NULL,
+        "panes of the screen; auto: by its size" }, apply_layout, show_layout },
+    { { "glyphs", ARG_CHOICE, 0, "auto", 0, 0, "auto|ascii|utf8", NULL,
+        "signs of the screen; auto: by the locale" }, apply_glyphs, show_glyphs },
+    { { "editing", ARG_CHOICE, 0, "auto", 0, 0, "auto|emacs|vi", NULL,
+        "keys of the line editor; auto: as ~/.inputrc says" }, apply_editing, show_editing },
+    { { "learn", ARG_CHOICE, 0, "auto", 0, 0, "auto|on|off", NULL,
+        "a key shows its line before it runs it; auto: in the first session" },
+      apply_learn, show_learn },
+    { { "mouse", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+        "wheel, click and drag; no: the terminal's own selection works" }, apply_mouse, show_mouse },
+    { { "bell", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+        "ring when a job of more than 30 s has ended" }, apply_bell, show_bell },
+    { { "fps", ARG_INT, 0, "4", 1, 20, NULL, NULL,
+        "redraws a second while only progress changes" }, apply_fps, show_fps },
     { { "plain", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
         "one event a line, no full screen" }, apply_plain, show_plain },
     { { "verbosity", ARG_INT, 0, "1", 0, 2, NULL, NULL,
@@ -206,6 +302,11 @@ void options_default(struct options *o)
     o->verbosity = 1;
     o->precision = PREC_FLOAT;
     strcpy(o->theme, "auto");
+    strcpy(o->layout, "auto");
+    strcpy(o->glyphs, "auto");
+    strcpy(o->editing, "auto");
+    strcpy(o->learn, "auto");
+    o->fps = 4;
 }
 
 struct options_origin *options_origin_new(struct err *err)
@@ -249,6 +350,8 @@ enum status option_check(const struct option_row *row, const char *value, double
         }
         return err_set(err, ST_USAGE, "%s=%.40s: no such choice; choose one of %s", row->arg.name,
                        value, list);
+    case ARG_WORD: /* its apply knows what there is */
+        return ST_OK;
     default:
         for (const char *const *w = (const char *const[]){ "yes", "no", "on", "off", "true",
                                                            "false", "1", "0", NULL }; *w; w++)
@@ -315,8 +418,13 @@ static void config_line(struct options *o, struct options_origin *who, const cha
 
     if (command_parse(text, &cmd, &a, err) != ST_OK)
         return;
-    if (strcmp(cmd->name, "set") || args_hp(a) || args_given(a, "name"))
-        err_set(err, ST_USAGE, "only lines like `set threads=2` belong here");
+    const char *focus = strcmp(cmd->name, "bind") ? NULL : args_text(a, "focus");
+    if (focus && args_text(a, "line"))
+        binding_set(!strcmp(focus, "prompt") ? BIND_PROMPT : !strcmp(focus, "view") ? BIND_VIEW
+                    : BIND_BOTH, args_text(a, "key"), args_text(a, "line"), err);
+    else if (strcmp(cmd->name, "set") || args_hp(a) || args_given(a, "name"))
+        err_set(err, ST_USAGE, "only lines like `set threads=2` and `bind view K \"compare .\"` belong "
+                "here");
     for (size_t i = 0; err->code == ST_OK && i < args_opts(a); i++) {
         const char *name = args_opt_at(a, i, &value);
         option_set(o, who, name, value, BY_CONFIG, err);

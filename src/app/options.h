@@ -18,6 +18,9 @@ const struct option_row *option_at(size_t i);          /* NULL past the end */
 const struct option_row *option_find(const char *name, struct err *err);
 /* Does this text do as a value? Numbers arrive in *x. */
 enum status option_check(const struct option_row *, const char *value, double *x, struct err *err);
+/* Names of themes, built in and from files, as "auto, dark, ..."; the file of one (false: none). */
+void options_themes(struct buf *out);
+bool options_theme_path(const char *name, struct buf *out);
 /* Built-in values. */
 void options_default(struct options *);
 /* Sets one; quietly keeps a value that a stronger origin has set. */
@@ -30,7 +33,7 @@ void option_mark(struct options_origin *, const char *name, enum origin by);
 const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
 /* GPDESK_THREADS and so on. */
 enum status options_from_env(struct options *, struct options_origin *, struct err *);
-/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set`. A missing file is fine. Complaints go to out. */
+/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set` and `bind`. A missing file is fine. Complaints go to out. */
 void options_from_config(struct options *, struct options_origin *, struct buf *complaints);
 
 #endif

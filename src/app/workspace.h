@@ -61,7 +61,7 @@ struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *r
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
 struct options { size_t threads; size_t mem, cache; uint64_t seed; int verbosity, color; bool json, plain,
                  accept_unconverged, strict, keep_going, dry; enum precision precision;
-                 char theme[16]; };
+                 char theme[16], layout[8], glyphs[8], editing[8], learn[8]; bool mouse, bell; int fps; };
 
 struct job;
 struct job_ops;
@@ -95,6 +95,12 @@ struct workspace {
      * one.  NULL: nobody shows plots. */
     bool (*show)(void *ctx, const char *plot, const char *run);
     void *show_ctx;
+    /* Set by a full screen, too: what commands about it ask (cmd_screen.c): "view" DIGIT, "layout" and
+     * "theme" NAME, "palette" LETTERS, "copy" cell|view|line (the text comes in `said`), "clipboard"
+     * TEXT, "conflict".  said: what to tell of it.  NULL: there is no screen. */
+    enum status (*screen)(void *ctx, const char *verb, const char *what, struct buf *said,
+                          struct err *);
+    void *screen_ctx;
     size_t look;                  /* of several targets, the one that the screen's pictures show */
     struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
     struct options_origin *origin; /* who set which option: options.c */
