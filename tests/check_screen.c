@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "ui/asked.h"
+#include "ui/keymap.h"
 #include "ui/logbook.h"
 #include "ui/screen.h"
 
@@ -26,7 +28,11 @@ START_TEST(layout_fits_every_size)
         for (int cols = 1; cols <= 220; cols++)
             for (int news = -1; news <= 6; news += 3) {
                 struct layout l;
-                screen_layout(rows, cols, 3, news, news == 2 && rows % 2, &l);
+                const struct layout_wish w = {
+                    .kind = (enum layout_kind)((rows + cols) % 5), .prompt_rows = 3, .log_rows = news,
+                    .zoom = news == 2 && rows % 2, .full = news == 5 && rows % 3 == 0,
+                    .dx = cols % 7 * 12 - 20, .dy = rows % 5 * 6 - 8 };
+                screen_layout(rows, cols, &w, &l);
                 const struct canvas *strip[] = { &l.header, &l.tabs, &l.rule1, &l.rule2, &l.rule3,
                                                  &l.verdict, &l.job, &l.prompt };
                 const struct canvas *pane[] = { &l.main, &l.log, &l.list, &l.second, &l.inspector,
@@ -55,16 +61,217 @@ END_TEST
 START_TEST(layout_of_the_three_designs)
 {
     struct layout l;
-    screen_layout(24, 80, 1, 0, false, &l);
+    struct layout_wish w = { .prompt_rows = 1 };
+    ck_assert_int_eq(screen_layout(24, 80, &w, &l), LAYOUT_MAIN);
     ck_assert(!l.frames);
     ck_assert_int_eq(l.main.h, 14);
     ck_assert_int_eq(l.log.h, 2);
-    screen_layout(40, 120, 1, 0, false, &l);
+    ck_assert_int_eq(screen_layout(40, 120, &w, &l), LAYOUT_TWO);
     ck_assert(l.frames && l.list.h && l.inspector.h && l.log.h && !l.second.h && !l.notes.h);
-    screen_layout(60, 200, 1, 0, false, &l);
+    ck_assert_int_eq(screen_layout(60, 200, &w, &l), LAYOUT_THREE);
     ck_assert(l.second.h && l.notes.h);
-    screen_layout(60, 200, 1, 0, true, &l);
-    ck_assert(!l.list.h && l.main.w == 200);
+    w.zoom = true;
+    screen_layout(60, 200, &w, &l);
+    ck_assert(!l.list.h && l.main.w == 200 && l.header.h == 1);
+    w.full = true;
+    screen_layout(60, 200, &w, &l);
+    ck_assert(l.main.w == 200 && l.header.h == 0);
+}
+END_TEST
+
+/* A layout that is asked for comes, or the next smaller where there is no room. */
+START_TEST(layout_as_asked)
+{
+    struct layout l;
+    struct layout_wish w = { .kind = LAYOUT_TWO, .prompt_rows = 1 };
+    ck_assert_int_eq(screen_layout(24, 80, &w, &l), LAYOUT_TWO);
+    ck_assert(l.list.h && l.inspector.h && l.log.h && l.main.w >= 40);
+    ck_assert_int_eq(screen_layout(23, 80, &w, &l), LAYOUT_MAIN);
+    w.kind = LAYOUT_THREE;
+    ck_assert_int_eq(screen_layout(40, 130, &w, &l), LAYOUT_THREE);
+    ck_assert(l.second.h >= 8 && l.second.w >= 40);
+    ck_assert_int_eq(screen_layout(40, 100, &w, &l), LAYOUT_TWO);
+    w.kind = LAYOUT_MAIN;
+    ck_assert_int_eq(screen_layout(60, 200, &w, &l), LAYOUT_MAIN);
+    ck_assert(!l.frames && l.main.w == 200);
+    ck_assert_int_eq(screen_layout_named("three"), LAYOUT_THREE);
+    ck_assert_int_eq(screen_layout_named("nonsense"), LAYOUT_AUTO);
+    w = (struct layout_wish){ .kind = LAYOUT_TWO, .prompt_rows = 1, .dx = 10, .dy = 3 };
+    struct layout plain;
+    screen_layout(40, 120, &w, &l);
+    w.dx = w.dy = 0;
+    screen_layout(40, 120, &w, &plain);
+    ck_assert_int_eq(l.list.w, plain.list.w + 10);
+    ck_assert_int_eq(l.log.h, plain.log.h + 3);
+}
+END_TEST
+
+/* --- keys -------------------------------------------------------------------------------------- */
+
+static void key_is(const char *typed, const char *canonical)
+{
+    char name[BIND_KEY_MAX];
+    struct err err;
+    if (!canonical) {
+        ck_assert_msg(binding_key(typed, name, &err) == ST_USAGE, "%s is no key", typed);
+        return;
+    }
+    ck_assert_msg(binding_key(typed, name, &err) == ST_OK, "%s", typed);
+    ck_assert_str_eq(name, canonical);
+}
+
+START_TEST(key_names)
+{
+    static const struct { int key; const char *name; } keys[] = {
+        { 'z', "z" }, { ' ', "Space" }, { 11, "Ctrl-k" }, { 'x' | UK_ALT, "Alt-x" }, { UK_F5, "F5" },
+        { UK_UP | UK_SHIFT, "Shift-Up" }, { UK_BACKTAB, "Shift-Tab" }, { UK_ESC, "Esc" },
+        { UK_LEFT | UK_CTRL | UK_ALT, "Ctrl-Alt-Left" }, { 0xe9, "\xc3\xa9" }, { '3' | UK_ALT, "Alt-3" },
+        { UK_NONE, "" },
+    };
+    char name[BIND_KEY_MAX];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        keymap_name(keys[i].key, name);
+        ck_assert_str_eq(name, keys[i].name);
+        if (*name)
+            key_is(name, name);                      /* what the screen calls it, bind takes */
+    }
+    key_is("c-K", "Ctrl-k");
+    key_is("^k", "Ctrl-k");
+    key_is("^", "^");
+    key_is("M-x", "Alt-x");
+    key_is("ctrl-alt-f2", "Ctrl-Alt-F2");
+    key_is("pgup", "PgUp");
+    key_is("shift-a", "A");
+    key_is("A", "A");
+    key_is("-", "-");
+    key_is("abc", NULL);
+    key_is("", NULL);
+    key_is("\x01", NULL);
+    key_is("Ctrl-", NULL);
+}
+END_TEST
+
+/* The tables themselves: every key has its canonical name, every line parses, nothing is double. */
+static void rows_are_sound(const struct keyrow *r, const char *where)
+{
+    char name[BIND_KEY_MAX], key[BIND_KEY_MAX];
+    for (; r->keys; r++) {
+        ck_assert_msg(r->name && *r->name && strlen(r->name) < 24 && r->does && *r->does, "%s: %s", where,
+                      r->keys);
+        ck_assert_msg((r->line != NULL) != (r->act != ACT_NONE), "%s %s: a line or an act", where, r->keys);
+        for (const char *p = r->keys; *p; p += strspn(p, " ")) {
+            snprintf(key, sizeof key, "%.*s", (int)strcspn(p, " "), p);
+            ck_assert_msg(binding_key(key, name, NULL) == ST_OK && strcmp(name, key) == 0, "%s: %s", where,
+                          key);
+            p += strcspn(p, " ");
+        }
+    }
+}
+
+START_TEST(key_tables)
+{
+    struct buf b = { 0 };
+    rows_are_sound(keymap_both, "both");
+    rows_are_sound(keymap_view, "view");
+    rows_are_sound(keymap_prompt, "prompt");
+    for (size_t i = 0; i < N_VIEWS; i++)
+        rows_are_sound(view_table[i]->keys, view_table[i]->title);
+    keymap_conflicts(&b);
+    ck_assert_str_eq(buf_str(&b), "");
+    ck_assert_int_eq(binding_set(BIND_VIEW, "z", "runs", NULL), ST_OK);
+    keymap_conflicts(&b);
+    ck_assert(strstr(buf_str(&b), "view z now runs 'runs'"));
+    buf_free(&b);
+    bindings_clear();
+}
+END_TEST
+
+START_TEST(keys_as_bound_now)
+{
+    struct view v = { .ops = &view_runs };
+    struct err err;
+    const struct keyrow *zoom = keymap_find(&v, false, "z");
+    struct buf b = { 0 };
+    ck_assert_ptr_nonnull(zoom);
+    ck_assert_int_eq(zoom->act, ACT_ZOOM);
+    ck_assert_ptr_null(keymap_find(&v, true, "z"));           /* at the prompt it is typed */
+    ck_assert_ptr_nonnull(keymap_find(&v, true, "F1"));
+    ck_assert_int_eq(keymap_find(&v, false, "s")->act, ACT_SORT);
+    v.ops = &view_rank;
+    ck_assert_int_eq(keymap_find(&v, false, "s")->act, ACT_OWN_2);
+    ck_assert_int_eq(keymap_find(&v, false, "x")->act, ACT_LOGX);
+    v.ops = &view_log;
+    ck_assert_ptr_null(keymap_find(&v, false, "x"));          /* no axes there */
+    keymap_keys(zoom, &v, false, &b);
+    ck_assert_str_eq(buf_str(&b), "z");
+    ck_assert_int_eq(binding_set(BIND_VIEW, "z", "compare .", &err), ST_OK);
+    ck_assert_int_eq(binding_set(BIND_VIEW, "F9", "@zoom", &err), ST_OK);
+    buf_clear(&b);
+    keymap_keys(zoom, &v, false, &b);
+    ck_assert_str_eq(buf_str(&b), "F9");
+    ck_assert_ptr_eq(keymap_by_name(&v, "zoom"), zoom);
+    ck_assert_int_eq(binding_set(BIND_PROMPT, "a", "fit", &err), ST_USAGE);   /* then nobody could type */
+    ck_assert_int_eq(binding_set(BIND_PROMPT, "Tab", "fit", &err), ST_USAGE);
+    ck_assert_int_eq(binding_set(BIND_BOTH, "F8", "runs", &err), ST_OK);
+    ck_assert_int_eq(binding_set(BIND_VIEW, "F8", NULL, &err), ST_OK);        /* one focus lets go */
+    ck_assert_ptr_null(binding_find(BIND_VIEW, "F8"));
+    ck_assert_str_eq(binding_find(BIND_PROMPT, "F8"), "runs");
+    bindings_clear();
+    buf_free(&b);
+}
+END_TEST
+
+START_TEST(palette_search)
+{
+    struct palette p = { 0 };
+    struct err err;
+    size_t order[8];
+    ck_assert_int_gt(palette_score("fit", "fit"), palette_score("fit", "fitting"));
+    ck_assert_int_gt(palette_score("vr", "view residual"), 0);
+    ck_assert_int_gt(palette_score("res", "view residual"), palette_score("res", "predict everything else"));
+    ck_assert_int_eq(palette_score("zz", "fit"), 0);
+    ck_assert_int_eq(palette_score("tif", "fit"), 0);         /* in order */
+    ck_assert_int_gt(palette_score("runs view", "view runs"), 0);  /* words in any order */
+    palette_add(&p, "predict", "means and sd of new rows", "predict ", "", 0, &err);
+    palette_add(&p, "plot residual", "convergence of a fit", "plot residual", "p", 0, &err);
+    palette_add(&p, "fit", "fit the model", "fit ", "", 0, &err);
+    palette_add(&p, "zoom", "this pane alone", "", "z", ACT_ZOOM, &err);
+    ck_assert_uint_eq(palette_match(&p, "", order), 4);
+    ck_assert_uint_eq(order[0], 0);                           /* the list's own order */
+    ck_assert_uint_ge(palette_match(&p, "fit", order), 1);
+    ck_assert_uint_eq(order[0], 2);
+    palette_match(&p, "z", order);
+    ck_assert_uint_eq(order[0], 3);                           /* by its key */
+    palette_match(&p, "p", order);
+    ck_assert_uint_eq(order[0], 1);
+    ck_assert_uint_eq(palette_match(&p, "convergence", order), 1);
+    ck_assert_uint_eq(order[0], 1);                           /* by a word of the description */
+    ck_assert_uint_eq(palette_match(&p, "qqqq", order), 0);
+    p.words = true;                                           /* sentences: by words as they stand */
+    ck_assert_uint_eq(palette_match(&p, "plt", order), 0);
+    ck_assert_uint_eq(palette_match(&p, "resid plot", order), 1);
+    palette_free(&p);
+}
+END_TEST
+
+START_TEST(clipboard_is_base64)
+{
+    struct buf b = { 0 };
+    ck_assert(asked_clipboard("Man", &b));                    /* RFC 4648's own examples */
+    ck_assert_str_eq(buf_str(&b), "\033]52;c;TWFu\007");
+    buf_clear(&b);
+    ck_assert(asked_clipboard("fooba", &b));
+    ck_assert_str_eq(buf_str(&b), "\033]52;c;Zm9vYmE=\007");
+    buf_clear(&b);
+    ck_assert(asked_clipboard("f", &b));
+    ck_assert_str_eq(buf_str(&b), "\033]52;c;Zg==\007");
+    char *big = malloc(80001);
+    memset(big, 'x', 80000);
+    big[80000] = '\0';
+    buf_clear(&b);
+    ck_assert(!asked_clipboard(big, &b));
+    free(big);
+    buf_free(&b);
 }
 END_TEST
 
@@ -136,6 +343,12 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, layout_fits_every_size);
     tcase_add_test(t, layout_of_the_three_designs);
+    tcase_add_test(t, layout_as_asked);
+    tcase_add_test(t, key_names);
+    tcase_add_test(t, key_tables);
+    tcase_add_test(t, keys_as_bound_now);
+    tcase_add_test(t, palette_search);
+    tcase_add_test(t, clipboard_is_base64);
     tcase_add_test(t, wrapping);
     tcase_add_test(t, log_is_bounded_safe_and_counts);
     suite_add_tcase(s, t);

@@ -17,6 +17,7 @@ tests_fuzz_fuzz_input_LDADD = libui.a libbase.a -lm
 # The workbench itself, in tmux (skipped, with the word, where there is none).
 TESTS += \
   tests/screens/prompt.sh \
+  tests/screens/keys.sh \
   tests/screens/live.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
@@ -25,6 +26,7 @@ TESTS += \
 EXTRA_DIST += \
   tests/screens/lib.sh \
   tests/screens/prompt.sh \
+  tests/screens/keys.sh \
   tests/screens/live.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \

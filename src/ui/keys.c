@@ -1,104 +1,144 @@
 /* ui/keys.c -- keys into actions; see keys.h.  Two focuses: the prompt takes all typing, a view
- * takes single keys; function and Alt keys work in both. */
+ * takes single keys; function and Alt keys work in both.  What a key does stands in keymap.c and in
+ * the views' own tables; here it is done. */
 #include "ui/keys.h"
 
 #include "app/job.h"
 #include "ui/prompt.h"
+#include "ui/screen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct keyhelp global_keys[] = {
-    { "F1, Alt-h", "this help" },
-    { "Alt-1 .. Alt-9", "the view of that number" },
-    { "PgUp PgDn", "scroll what is on show" },
-    { "Tab", "at the prompt: complete; in a view: the next pane" },
-    { "Up Down", "at the prompt: earlier lines that begin like this one; Ctrl-R searches" },
-    { "Esc", "from the prompt to the view (the typed line stays); closes what is on top" },
-    { ": or i", "from the view back to the prompt" },
-    { "Ctrl-C", "clears the line; with nothing typed asks the running job to stop" },
-    { "Ctrl-D", "on an empty line: leave; asks once while jobs run" },
-    { "Ctrl-L Ctrl-Z", "draw again; suspend" },
-    { "F4, Alt-m", "mouse on or off (off: the terminal's own selection works)" },
-    { "F6", "the next pane" },
-    { "z q", "in a view: zoom this pane; close what is on top" },
-    { NULL, NULL }
-};
+enum { LEARN_USES = 3 };
 
-static void key_lines(const struct keyhelp *k, struct buf *b)
+struct view *desk_view(struct desk *d)
 {
-    for (; k && k->keys; k++)
-        buf_printf(b, "%s\t%s\n", k->keys, k->does);
+    switch (d->active) {
+    case PANE_LIST: return &d->list;
+    case PANE_LOG: return &d->view[VIEW_LOG];
+    case PANE_SECOND: return &d->second[screen_second_of(d->main)];
+    default: return &d->view[d->main];
+    }
+}
+
+/* --- help ------------------------------------------------------------------------------------- */
+
+static void key_lines(const struct keyrow *r, const struct view *v, bool prompt, struct buf *b)
+{
+    for (; r && r->keys; r++) {
+        struct buf k = { 0 };
+        if (keymap_applies(r, v))
+            keymap_keys(r, v, prompt, &k);
+        if (k.len)
+            buf_printf(b, "%s\t%s\n", buf_str(&k), r->does);
+        buf_free(&k);
+    }
 }
 
 void keys_help(struct desk *d)
 {
     struct buf b = { 0 };
-    const struct view_ops *o = view_table[d->main];
+    const struct view *v = &d->view[d->main];
+    const struct view_ops *o = v->ops;
+    const struct binding *own;
     if (d->pager.open && strncmp(d->pager.title, "Help", 4) == 0) {
         desk_page_close(d);
         return;
     }
-    buf_printf(&b, "%s\n \nKeys of this view (Esc first)\n", o->about);
-    key_lines(o->keys, &b);
-    buf_puts(&b, " \nKeys everywhere\n");
-    key_lines(global_keys, &b);
-    buf_puts(&b, " \nThe commands: type  help.  One of them: type  help fit.\n");
+    buf_printf(&b, "%s\n \nKeys of this view (Esc first; ? lists and searches them)\n", o->about);
+    key_lines(o->keys, v, false, &b);
+    for (size_t i = 0; (own = binding_at(i)) != NULL; i++)
+        buf_printf(&b, "%s\t%s   (your own, %s)\n", own->key, own->line, bind_focus_name(own->focus));
+    buf_puts(&b, " \nAt the prompt\n");
+    key_lines(keymap_prompt, v, true, &b);
+    buf_puts(&b, " \nIn both\n");
+    key_lines(keymap_both, v, true, &b);
+    buf_puts(&b, " \nIn every view\n");
+    key_lines(keymap_view, v, false, &b);
+    buf_puts(&b, " \nThe commands: type  help.  One of them: type  help fit.  All of it: F2.\n");
     char title[64];
     snprintf(title, sizeof title, "Help: view %c %s", o->digit, o->title);
     desk_page(d, title, buf_str(&b));
     buf_free(&b);
 }
 
-static struct view *active_view(struct desk *d)
+/* F3 and e: the page about what is on show; with a command for it that holds the current numbers. */
+static void explain(struct desk *d)
 {
-    switch (d->active) {
-    case PANE_LIST: return &d->list;
-    case PANE_LOG: return &d->view[VIEW_LOG];
-    case PANE_SECOND: return &d->view[d->main];
-    default: return &d->view[d->main];
+    const struct view *v = desk_view(d);
+    const struct command *c = command_find("explain", NULL);
+    struct buf b = { 0 };
+    char title[64];
+    if (v->ops->plot_words)
+        v->ops->plot_words(v, &b);
+    b.len = b.len ? strcspn(b.s, " ") : 0;         /* its plot's name */
+    if (b.s)
+        b.s[b.len] = '\0';
+    if (c && strcmp(c->name, "explain") == 0 && b.len) {
+        desk_execf(d, "explain %s", buf_str(&b));
+    } else {
+        buf_clear(&b);
+        buf_printf(&b, "%s\n \n", v->ops->about && *v->ops->about ? v->ops->about : view_runs.about);
+        if (v->ops->verdict)
+            v->ops->verdict((struct view *)v, &b);
+        snprintf(title, sizeof title, "Explain: %s", v->ops->title);
+        desk_page(d, title, buf_str(&b));
     }
+    buf_free(&b);
 }
+
+/* --- panes ------------------------------------------------------------------------------------ */
 
 static void next_pane(struct desk *d, int dir)
 {
     for (int i = 0; i < N_PANES; i++) {
         d->active = (enum pane)(((int)d->active + dir + N_PANES) % N_PANES);
-        if (d->has[d->active] && d->active != PANE_SECOND)
+        if (d->has[d->active])
             return;
     }
     d->active = PANE_MAIN;
 }
 
-static bool pager_key(struct desk *d, int key)
+static bool pager_act(struct desk *d, enum act act)
 {
     struct pager *p = &d->pager;
     size_t page = p->page > 1 ? (size_t)p->page - 1 : 1;
     if (!p->open)
         return false;
-    switch (key) {
-    case UK_PGUP: p->top -= p->top > page ? page : p->top; return true;
-    case UK_PGDN: case ' ': p->top += page; return true;
-    case 'k': case UK_UP: p->top -= p->top > 0; return true;
-    case 'j': case UK_DOWN: p->top++; return true;
-    case 'g': case UK_HOME: p->top = 0; return true;
-    case 'G': case UK_END: p->top = p->rows; return true;
-    case UK_LEFT: case 'h': p->left -= p->left > 8 ? 8 : p->left; return true;
-    case UK_RIGHT: case 'l': p->left += p->cut ? 8 : 0; return true;
-    case 'q': case UK_ESC: case UK_ENTER: desk_page_close(d); return true;
+    switch (act) {
+    case ACT_PGUP: p->top -= p->top > page ? page : p->top; return true;
+    case ACT_PGDN: case ACT_MARK: p->top += page; return true;
+    case ACT_UP: p->top -= p->top > 0; return true;
+    case ACT_DOWN: p->top++; return true;
+    case ACT_TOP: p->top = 0; return true;
+    case ACT_END: p->top = p->rows; return true;
+    case ACT_LEFT: p->left -= p->left > 8 ? 8 : p->left; return true;
+    case ACT_RIGHT: p->left += p->cut ? 8 : 0; return true;
+    case ACT_CLOSE: case ACT_OPEN: desk_page_close(d); return true;
     default: return false;
     }
 }
 
-static void scroll_page(struct desk *d, int key)
+static void search(struct desk *d, int dir)
 {
-    d->quiet = true;
-    struct view *v = d->focus == FOCUS_VIEW ? active_view(d) : &d->view[d->main];
-    if (pager_key(d, key))
+    struct view *v = desk_view(d);
+    bool found = false;
+    if (!d->find) {
+        logbook_add(&d->log, LOG_NOTE, "nothing was searched for yet: / asks for it");
         return;
-    if (v->ops->key && v->ops->key(v, key))
-        return;
-    view_log.key(&d->view[VIEW_LOG], key);      /* a plot does not scroll; the log does */
+    }
+    if (d->pager.open)
+        found = screen_pager_find(d, d->find, dir);
+    else if (v->ops->find)
+        found = v->ops->find(v, d->find, dir);
+    if (!found) {
+        char text[200];
+        snprintf(text, sizeof text, "'%.100s' is not %s here", d->find, dir < 0 ? "above" : "below");
+        logbook_add(&d->log, LOG_NOTE, text);
+        d->quiet = false;
+    }
 }
 
 void keys_interrupt(struct desk *d)
@@ -128,32 +168,160 @@ static void end_of_input(struct desk *d)
         d->ws->quit = true;
 }
 
-/* Keys that mean the same in both focuses; true: done. */
-static bool global_key(struct desk *d, int key)
+static int clamp(int v, int lo, int hi)
 {
-    if ((key & UK_ALT) && (key & ~UK_ALT) >= '1' && (key & ~UK_ALT) <= '9') {
-        for (size_t i = 0; i < N_VIEWS; i++)
-            if (view_table[i]->digit == (key & ~UK_ALT)) {
-                desk_show(d, i);
-                d->picked = true;
-            }
-        return true;
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Acts of a view: the page over it comes first; a plot does not scroll, then the log does. */
+static void view_act(struct desk *d, enum act act)
+{
+    struct view *v = d->focus == FOCUS_VIEW ? desk_view(d) : &d->view[d->main];
+    d->quiet = true;
+    if (pager_act(d, act))
+        return;
+    if (v->ops->act && v->ops->act(v, act))
+        return;
+    if (act == ACT_MARK) {
+        const struct run *r = v->ops->run ? v->ops->run(v) : desk_selected(d);
+        if (r)
+            desk_mark(d, r);
+    } else if (act == ACT_PGUP || act == ACT_PGDN) {
+        view_log.act(&d->view[VIEW_LOG], act);
     }
-    switch (key) {
-    case UK_F1: case 'h' | UK_ALT: keys_help(d); return true;
-    case UK_F4: case 'm' | UK_ALT: ui_mouse(d, !d->mouse); return true;
-    case UK_F6:
+}
+
+void desk_act(struct desk *d, enum act act)
+{
+    switch (act) {
+    case ACT_HELP: keys_help(d); return;
+    case ACT_KEYS: ask_open(d, ASK_KEYS, ""); return;
+    case ACT_PALETTE: ask_open(d, ASK_PALETTE, ""); return;
+    case ACT_EXPLAIN: explain(d); return;
+    case ACT_SEARCH: ask_open(d, ASK_SEARCH, ""); return;
+    case ACT_NEXT: search(d, 1); return;
+    case ACT_PREV: search(d, -1); return;
+    case ACT_PANE:
         if (d->focus == FOCUS_VIEW)
             next_pane(d, 1);
         d->focus = FOCUS_VIEW;
-        return true;
-    case UK_PGUP: case UK_PGDN: scroll_page(d, key); return true;
-    case UK_CTRLKEY('L'): d->clear = true; return true;
-    case UK_CTRLKEY('Z'): ui_suspend(d); return true;
-    case UK_CTRLKEY('C'): keys_interrupt(d); return true;
-    default: return false;
+        return;
+    case ACT_PANE_NEXT: next_pane(d, 1); return;
+    case ACT_PANE_PREV: next_pane(d, -1); return;
+    case ACT_PROMPT: d->focus = FOCUS_PROMPT; return;
+    case ACT_ZOOM: d->zoom = !d->zoom; d->full = false; return;
+    case ACT_FULL: d->full = !d->full; d->zoom = d->full; return;
+    case ACT_CLOSE:
+        if (d->pager.open)
+            desk_page_close(d);
+        else if (d->zoom || d->full)
+            d->zoom = d->full = false;
+        else if (d->filter && view_runs.filter)
+            view_runs.filter(&d->view[VIEW_RUNS], "");
+        return;
+    case ACT_WIDER: d->dx = clamp(d->dx + 2, -20, d->cols / 3); return;
+    case ACT_NARROWER: d->dx = clamp(d->dx - 2, -20, d->cols / 3); return;
+    case ACT_TALLER: d->dy = clamp(d->dy + 1, -8, d->rows / 3); return;
+    case ACT_LOWER: d->dy = clamp(d->dy - 1, -8, d->rows / 3); return;
+    case ACT_REDRAW: d->clear = true; return;
+    case ACT_SUSPEND: ui_suspend(d); return;
+    case ACT_INTERRUPT: keys_interrupt(d); return;
+    case ACT_QUIT: end_of_input(d); return;
+    case ACT_FILTER: {
+        const struct view *v = desk_view(d);
+        if (v->ops->filter)
+            ask_open(d, ASK_FILTER, d->filter ? d->filter : "");
+        return;
+    }
+    default: view_act(d, act); return;
     }
 }
+
+/* --- lines that keys run ---------------------------------------------------------------------- */
+
+void keys_line(struct desk *d, const char *line)
+{
+    const size_t n = strlen(line);
+    if (n && (line[n - 1] == ' ' || line[n - 1] == '='))
+        desk_prompt(d, line);
+    else
+        desk_exec(d, line);
+}
+
+/* In the first session a key shows its line before it runs it; three times, then it is known. */
+static bool teach(struct desk *d, const struct keyrow *r)
+{
+    const char *learn = d->ws->opt.learn;
+    const bool on = strcmp(learn, "on") == 0 || (strcmp(learn, "auto") == 0 && d->first_session);
+    if (!on || d->focus != FOCUS_VIEW || strncmp(r->line, "view ", 5) == 0)
+        return false;
+    for (size_t i = 0; i < d->nlearned; i++)
+        if (strcmp(d->learned[i].name, r->name) == 0)
+            return d->learned[i].uses++ < LEARN_USES;
+    struct learned *grown = realloc(d->learned, (d->nlearned + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    d->learned = grown;
+    snprintf(d->learned[d->nlearned].name, sizeof d->learned->name, "%s", r->name);
+    d->learned[d->nlearned++].uses = 1;
+    return true;
+}
+
+static void forget_lesson(struct desk *d)
+{
+    d->learning = NULL;
+    free(d->learn_line);
+    d->learn_line = NULL;
+}
+
+static void run_row(struct desk *d, struct view *v, const struct keyrow *r)
+{
+    struct buf line = { 0 };
+    const char *why;
+    if (!r->line) {
+        desk_act(d, r->act);
+        return;
+    }
+    if (!keymap_line(v, r->line, &line, &why)) {
+        logbook_add(&d->log, LOG_NOTE, why);
+        d->quiet = false;
+    } else if (teach(d, r)) {
+        d->learning = r;
+        d->learn_line = strdup(buf_str(&line));
+    } else {
+        if (strncmp(buf_str(&line), "view ", 5) == 0)
+            d->picked = true;
+        keys_line(d, buf_str(&line));
+    }
+    buf_free(&line);
+}
+
+/* A key of the user's: a line, or @NAME for an act of the screen. */
+static bool run_bound(struct desk *d, struct view *v, bool prompt, const char *key)
+{
+    const char *own = binding_find(prompt ? BIND_PROMPT : BIND_VIEW, key), *why;
+    struct buf line = { 0 };
+    if (!own)
+        return false;
+    if (*own == '@') {
+        const struct keyrow *r = keymap_by_name(v, own + 1);
+        if (r)
+            run_row(d, v, r);
+        else
+            logbook_add(&d->log, LOG_NOTE, "the key is bound to a name that is not there (? lists them)");
+        return true;
+    }
+    char *copy = strdup(own);                        /* the line may bind the key anew */
+    if (copy && keymap_line(v, copy, &line, &why))
+        keys_line(d, buf_str(&line));
+    else if (copy)
+        logbook_add(&d->log, LOG_NOTE, why);
+    free(copy);
+    buf_free(&line);
+    return true;
+}
+
+/* --- the two focuses -------------------------------------------------------------------------- */
 
 static void prompt_key(struct desk *d, const struct input_event *e)
 {
@@ -172,49 +340,102 @@ static void prompt_key(struct desk *d, const struct input_event *e)
         end_of_input(d);
         return;
     }
-    if (prompt_empty() && (e->key == UK_LEFT || e->key == UK_RIGHT) && pager_key(d, e->key))
+    if (prompt_empty() && (e->key == UK_LEFT || e->key == UK_RIGHT) &&
+        pager_act(d, e->key == UK_LEFT ? ACT_LEFT : ACT_RIGHT))
         return;                                  /* nothing to move in: the page moves */
     if (e->n)
         prompt_feed(e->bytes, e->n);
 }
 
-static void view_key(struct desk *d, int key)
+/* A key with a name; false: nobody wants it. */
+static bool named_key(struct desk *d, bool prompt, const char *key)
 {
-    struct view *v = active_view(d);
-    if (pager_key(d, key))
-        return;
-    switch (key) {
-    case ':': case 'i': d->focus = FOCUS_PROMPT; return;
-    case '?': keys_help(d); return;
-    case UK_TAB: next_pane(d, 1); return;
-    case UK_BACKTAB: next_pane(d, -1); return;
-    case 'z': d->zoom = !d->zoom; d->active = PANE_MAIN; return;
-    case 'q': d->zoom = false; return;
-    case UK_CTRLKEY('D'): end_of_input(d); return;
-    default: break;
+    struct view *v = desk_view(d);
+    if (!*key)
+        return false;
+    if (run_bound(d, v, prompt, key))
+        return true;
+    if (!prompt && d->pager.open && strcmp(key, "Enter") == 0) {
+        desk_page_close(d);
+        return true;
     }
-    d->quiet = true;
-    if (v->ops->key && v->ops->key(v, key))
-        return;
+    const struct keyrow *r = keymap_find(v, prompt, key);
+    if (!r || (d->pager.open && !prompt && !r->line && pager_act(d, r->act)))
+        return r != NULL;
+    run_row(d, v, r);
+    return true;
+}
+
+/* --- mouse ------------------------------------------------------------------------------------ */
+
+static bool in_canvas(const struct canvas *c, int y, int x)
+{
+    return c->h > 0 && y >= c->y && y < c->y + c->h && x >= c->x && x < c->x + c->w;
+}
+
+static void wheel(struct desk *d, int y, int x, enum act act)
+{
+    enum pane old = d->active;
+    for (int i = 0; i < N_PANES; i++)
+        if (in_canvas(&d->pane[i], y, x))
+            d->active = (enum pane)i;
+    struct view *v = desk_view(d);
+    for (int i = 0; i < 3; i++)
+        if (!pager_act(d, act) &&
+            !(v->ops->act && !(v->ops->kinds & KIND_PLOT) && v->ops->act(v, act)))
+            view_log.act(&d->view[VIEW_LOG], act);
+    d->active = old;
+}
+
+/* The edges between panes can be dragged. */
+static int edge_at(const struct desk *d, int y, int x)
+{
+    const struct canvas *list = &d->pane[PANE_LIST], *log = &d->pane[PANE_LOG];
+    if (list->h > 0 && x >= list->x + list->w - 2 && x <= list->x + list->w - 1)
+        return 'x';
+    return list->h > 0 && log->h > 0 && y == log->y && x >= log->x ? 'y' : 0;
+}
+
+static void click(struct desk *d, int y, int x)
+{
     for (size_t i = 0; i < N_VIEWS; i++)
-        if (view_table[i]->digit == key) {
-            desk_show(d, i);
+        if (in_canvas(&d->tab[i], y, x)) {
             d->picked = true;
+            desk_execf(d, "view %c", view_table[i]->digit);
+            return;
         }
+    if ((d->drag = edge_at(d, y, x)) != 0)
+        return;
+    for (int i = 0; i < N_PANES; i++)
+        if (in_canvas(&d->pane[i], y, x)) {
+            d->active = (enum pane)i;
+            d->focus = FOCUS_VIEW;
+            struct view *v = desk_view(d);
+            if (v->ops->click && in_canvas(&v->at, y, x))
+                v->ops->click(v, y - v->at.y, x - v->at.x);
+            return;
+        }
+    if (y >= d->rows - 1)
+        d->focus = FOCUS_PROMPT;
 }
 
 static void mouse_event(struct desk *d, const struct input_event *e)
 {
-    if (e->release)
-        return;
-    if (e->button == 64 || e->button == 65)
-        for (int i = 0; i < 3; i++) {
-            struct view *v = active_view(d);
-            int key = e->button == 64 ? UK_UP : UK_DOWN;
-            if (!pager_key(d, key) && !(v->ops->key && !v->ops->plot && v->ops->key(v, key)))
-                view_log.key(&d->view[VIEW_LOG], key);
-        }
+    if (e->release) {
+        d->drag = 0;
+    } else if (e->button == 64 || e->button == 65) {
+        wheel(d, e->y, e->x, e->button == 64 ? ACT_UP : ACT_DOWN);
+    } else if (e->button == 0) {
+        click(d, e->y, e->x);
+    } else if (e->button == 32 && d->drag == 'x') {
+        const struct canvas *list = &d->pane[PANE_LIST];
+        d->dx = clamp(d->dx + e->x - (list->x + list->w - 1), -20, d->cols / 3);
+    } else if (e->button == 32 && d->drag == 'y') {
+        d->dy = clamp(d->dy + d->pane[PANE_LOG].y - e->y, -8, d->rows / 3);
+    }
 }
+
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void forget_matches(struct desk *d)
 {
@@ -237,18 +458,42 @@ static void paste(struct desk *d, const struct input_event *e)
                                           "put it in a file: source FILE.gps");
 }
 
+/* A line that waits to be learnt: Enter or the same key runs it, any other key lets it go. */
+static bool answer_lesson(struct desk *d, const char *key)
+{
+    const struct keyrow *r = d->learning;
+    char *line = d->learn_line;
+    if (!r)
+        return false;
+    d->learning = NULL;
+    d->learn_line = NULL;
+    const bool yes = strcmp(key, "Enter") == 0 || strcmp(key, "Space") == 0 ||
+                     (*key && keymap_find(desk_view(d), false, key) == r);
+    if (yes && line)
+        keys_line(d, line);
+    free(line);
+    return yes || strcmp(key, "Esc") == 0;
+}
+
 void keys_event(struct desk *d, const struct input_event *e)
 {
     bool asked = d->quit_asked;
     bool had_matches = d->nmatch > 0;
+    char key[BIND_KEY_MAX];
     d->urgent = true;
     if (e->kind == INPUT_MOUSE) {
+        forget_lesson(d);
         mouse_event(d, e);
         return;
     }
     d->quit_asked = false;
     forget_matches(d);
+    if (d->ask.kind != ASK_NONE) {
+        ask_event(d, e);
+        return;
+    }
     if (e->kind == INPUT_PASTE) {
+        forget_lesson(d);
         paste(d, e);
         return;
     }
@@ -256,10 +501,9 @@ void keys_event(struct desk *d, const struct input_event *e)
         return;
     if (e->key == UK_CTRLKEY('D'))
         d->quit_asked = asked;
-    if (global_key(d, e->key))
+    keymap_name(e->key, key);
+    if (answer_lesson(d, key) || named_key(d, d->focus == FOCUS_PROMPT, key))
         return;
     if (d->focus == FOCUS_PROMPT)
         prompt_key(d, e);
-    else
-        view_key(d, e->key);
 }

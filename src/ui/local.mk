@@ -1,8 +1,11 @@
 # ui: the screen, the prompt, the plain line mode.  Knows app, compute and base.
 noinst_LIBRARIES += libui.a
 libui_a_SOURCES = \
+  src/ui/ask.c src/ui/ask.h \
+  src/ui/asked.c src/ui/asked.h \
   src/ui/draw.c src/ui/draw.h \
   src/ui/input.c src/ui/input.h \
+  src/ui/keymap.c src/ui/keymap.h \
   src/ui/keys.c src/ui/keys.h \
   src/ui/logbook.c src/ui/logbook.h \
   src/ui/loop.c src/ui/loop.h \

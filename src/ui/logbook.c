@@ -112,6 +112,12 @@ static size_t rows_of(const struct log_line *l, size_t cols)
     return draw_wrap(l->text, cols, indent_of(l->text, cols), NULL, NULL);
 }
 
+size_t logbook_rows(const struct logbook *l, size_t i, size_t cols)
+{
+    const struct log_line *x = logbook_at(l, i);
+    return x ? rows_of(x, cols) : 0;
+}
+
 size_t logbook_last_rows(const struct logbook *l, size_t cols)
 {
     size_t rows = 0;

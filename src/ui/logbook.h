@@ -27,6 +27,7 @@ void logbook_rec(struct logbook *, const struct rec *);    /* ticks are no news 
 const struct log_line *logbook_at(const struct logbook *, size_t i);  /* 0: the oldest kept */
 /* Rows that the newest record takes at this width. */
 size_t logbook_last_rows(const struct logbook *, size_t cols);
+size_t logbook_rows(const struct logbook *, size_t i, size_t cols);    /* of line i */
 /* Draws the end of the log, *scroll rows further back (clamped to what there is). */
 void logbook_draw(const struct logbook *, const struct canvas *, size_t *scroll);
 

@@ -26,6 +26,8 @@ struct plain {
     struct workspace *ws;
     bool tty, ended;         /* ended: no more input */
     bool quit_asked;
+    bool toggles;            /* F5 goes back to the screen */
+    double began;            /* of the job that runs; 0: none */
     int exit_signal;
     double told;             /* when progress was last told */
     char told_job[16];
@@ -69,8 +71,12 @@ static void progress(struct plain *p)
     double now = desk_now();
     if (!jobs_view(p->ws->jobs, 0, &j)) {
         p->told_job[0] = '\0';
+        if (p->ws->opt.bell && p->began > 0 && now - p->began > 30 && p->tty)
+            fputs("\007", stdout), fflush(stdout);
+        p->began = 0;
         return;
     }
+    p->began = now - j.seconds;
     if (strcmp(j.name, p->told_job) != 0) {
         snprintf(p->told_job, sizeof p->told_job, "%s", j.name);
         p->told = now;
@@ -205,7 +211,7 @@ static void read_lines(struct plain *p)
 
 static void run_loop(struct plain *p, int sigfd)
 {
-    while (!p->ws->quit) {
+    while (!p->ws->quit && !(p->toggles && !p->ws->opt.plain)) {
         struct pollfd f[3] = {
             { workspace_fd(p->ws), POLLIN, 0 }, { sigfd, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
         if (p->ended && !workspace_busy(p->ws))
@@ -231,39 +237,72 @@ static void run_loop(struct plain *p, int sigfd)
     }
 }
 
-int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
+static void on_toggle(void *ctx)
 {
-    struct plain p = { .ws = ws, .tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) };
-    struct sink sink = { on_rec, &p, ws->sinks };
-    struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, &p };
-    int sigfd = loop_signal_open();
-    bool first = false;
-    ws->interactive = p.tty;
-    ws->sinks = &sink;
-    if (why)
-        say(stderr, why);
-    if (p.tty) {
-        char *history = loop_history_path(&first);
-        if (first && !ws->ndata && !o->nlines)
-            say(stdout,
-                "To begin: open FILE.csv target=NAME, or demo co2, or help. Ctrl-D leaves.");
-        prompt_open_plain(&hooks, history);
-        free(history);
-    }
+    struct plain *p = ctx;
+    if (p->toggles)
+        workspace_exec(p->ws, "set plain=no");
+    else
+        say(stderr, "there is no screen to go to: gpdesk without --plain starts on one");
+}
+
+static void first_lines(struct plain *p, const struct ui_opts *o)
+{
     if (o->start)
-        o->start(ws, o->ctx);
-    for (size_t i = 0; i < o->nlines && !ws->quit; i++) {
+        o->start(p->ws, o->ctx);
+    for (size_t i = 0; i < o->nlines && !p->ws->quit; i++) {
         char echo[600];
         snprintf(echo, sizeof echo, "%s%s", PROMPT_TEXT, o->line[i]);
         say(stdout, echo);
-        workspace_exec(ws, o->line[i]);
+        workspace_exec(p->ws, o->line[i]);
     }
-    run_loop(&p, sigfd);
-    loop_finish(ws);
+}
+
+/* Line mode until the end, or until it is left for the screen. */
+static void plain_lines(struct plain *p, const struct ui_opts *o, const char *why)
+{
+    struct workspace *ws = p->ws;
+    struct sink sink = { on_rec, p, ws->sinks };
+    struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, p, on_toggle };
+    int sigfd = loop_signal_open();
+    bool first = false;
+    ws->interactive = p->tty;
+    ws->sinks = &sink;
+    if (why)
+        say(stderr, why);
+    if (p->tty) {
+        char *history = loop_history_path(&first);
+        if (first && !ws->ndata && !o->nlines && !p->toggles)
+            say(stdout,
+                "To begin: open FILE.csv target=NAME, or demo co2, or help. Ctrl-D leaves.");
+        prompt_open_plain(&hooks, history);
+        if (*ws->opt.editing && strcmp(ws->opt.editing, "auto"))
+            prompt_editing(ws->opt.editing);
+        free(history);
+    }
+    if (!p->toggles)
+        first_lines(p, o);
+    run_loop(p, sigfd);
+    const bool ending = ws->quit || !p->toggles;
+    if (ending)
+        loop_finish(ws);
     prompt_hide();
     prompt_close();
     ws->sinks = sink.next;
-    buf_free(&p.in);
+    buf_free(&p->in);
     loop_signal_close();
+}
+
+int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
+{
+    struct plain p = { .ws = ws, .tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) };
+    plain_lines(&p, o, why);
     return p.exit_signal ? 128 + p.exit_signal : 0;
+}
+
+int plain_again(struct workspace *ws, const struct ui_opts *o)
+{
+    struct plain p = { .ws = ws, .tty = true, .toggles = true };
+    plain_lines(&p, o, "line mode: one event a line; F5 or  set plain=no  goes back to the screen");
+    return p.exit_signal ? 128 + p.exit_signal : ws->quit ? 0 : -1;
 }

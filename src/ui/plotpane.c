@@ -67,7 +67,7 @@ static void remake(struct plotpane *p, const struct canvas *c, plotpane_make *ma
         p->gp = gnuplot_new(&p->err);
     if (!p->gp)
         return;
-    gnuplot_style(p->gp, theme_colors(), strcmp(theme_name(), "light") != 0);
+    gnuplot_style(p->gp, theme_colors(), theme_dark());
     gnuplot_request(p->gp, p->fig, (size_t)c->w, (size_t)c->h, glyph.utf8, &p->err);
 }
 

@@ -26,7 +26,7 @@ static struct {
     struct buf ring;
     size_t head;
     char *line;            /* finished, not yet handed over */
-    bool ended;
+    bool ended, toggled;
     char *history;
     FILE *null;
     bool searched;         /* our Up or Down ran last: the prefix search goes on */
@@ -220,6 +220,14 @@ static void on_line(char *line)
     pr.line = line;
 }
 
+/* In plain mode: F5 changes to the screen once readline has returned. */
+static int toggle(int count, int key)
+{
+    (void)count, (void)key;
+    pr.toggled = true;
+    return 0;
+}
+
 static void bind_keys(void)
 {
     static const struct { const char *seq; rl_command_func_t *f; } keys[] = {
@@ -232,6 +240,10 @@ static void bind_keys(void)
     rl_bind_keyseq("\033[1;5D", rl_backward_word);
     rl_bind_keyseq("\033[1;5C", rl_forward_word);
     rl_bind_key('\t', complete);
+    if (pr.plain) {
+        rl_bind_keyseq("\033[15~", toggle);
+        rl_bind_keyseq("\033[[E", toggle);
+    }
 }
 
 static void open_common(const struct prompt_hooks *hooks, const char *history)
@@ -311,6 +323,11 @@ static void deliver(void)
         history_put(line);
         pr.hooks.line(pr.hooks.ctx, line);
         free(line);
+    }
+    if (pr.toggled) {
+        pr.toggled = false;
+        if (pr.hooks.toggle)
+            pr.hooks.toggle(pr.hooks.ctx);
     }
     if (pr.ended) {
         pr.ended = false;
@@ -416,6 +433,15 @@ bool prompt_empty(void)
 bool prompt_vi(void)
 {
     return rl_editing_mode == 0;
+}
+
+void prompt_editing(const char *mode)
+{
+    static char own[8];                    /* what ~/.inputrc had chosen */
+    if (!*own)
+        snprintf(own, sizeof own, "%s", rl_editing_mode ? "emacs" : "vi");
+    rl_variable_bind("editing-mode", strcmp(mode, "auto") == 0 ? own : mode);
+    bind_keys();                           /* ours, in the keymaps of that mode too */
 }
 
 void prompt_resize(size_t rows, size_t cols)

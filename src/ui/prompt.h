@@ -25,6 +25,7 @@ struct prompt_hooks {
     /* Several completions: show them (the caller copies what it keeps). */
     void (*matches)(void *ctx, char *const *match, size_t n);
     void *ctx;
+    void (*toggle)(void *ctx);           /* plain: F5; may be NULL */
 };
 /* history: file of earlier lines, created on demand (NULL: none is kept). */
 void prompt_open_screen(const struct prompt_hooks *, const char *history);
@@ -50,6 +51,7 @@ const char *prompt_text(void);
 bool prompt_empty(void);             /* nothing typed and no search or argument under way */
 bool prompt_searching(void);         /* in Ctrl-R or the like: Esc ends it */
 bool prompt_vi(void);                /* set editing-mode vi: Esc belongs to the line editor */
+void prompt_editing(const char *mode);  /* "emacs", "vi", "auto": as ~/.inputrc says */
 void prompt_resize(size_t rows, size_t cols);
 
 /* What to draw: at most max_rows rows (text safe for the terminal, clipped to cols) around the

@@ -3,6 +3,7 @@
 
 #include "app/job.h"
 #include "app/store.h"
+#include "app/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "ui/prompt.h"
@@ -70,14 +71,21 @@ static void layout_small(struct canvas left, int rows, int log_rows, struct layo
     l->main = left;
 }
 
+static int between(int v, int lo, int hi)
+{
+    return v > hi ? most(lo, hi) : v < lo ? lo : v;
+}
+
 /* The log is at least 5 rows, at most a quarter of the screen. */
-static void layout_medium(struct canvas left, int rows, struct layout *l)
+static void layout_medium(struct canvas left, int rows, const struct layout_wish *w, struct layout *l)
 {
     l->frames = true;
     l->header = take_top(&left, 1);
     l->tabs = take_top(&left, 1);
     /* Neighbours share the line between them, so each pane begins on the last one's edge. */
-    const int low = most(9, rows * 3 / 10), up = left.h - low + 1, list = 40;
+    const int low = between(most(rows >= MEDIUM_ROWS ? 9 : 6, rows * 3 / 10) + w->dy, 4, left.h - 8);
+    const int up = left.h - low + 1;
+    const int list = between((left.w >= 100 ? 40 : 32) + w->dx, 24, left.w - 40);
     const int y = left.y + up - 1, x = left.x + list - 1;
     l->list = (struct canvas){ left.y, left.x, up, list };
     l->main = (struct canvas){ left.y, x, up, left.w - list + 1 };
@@ -85,13 +93,14 @@ static void layout_medium(struct canvas left, int rows, struct layout *l)
     l->log = (struct canvas){ y, x, low, left.w - list + 1 };
 }
 
-static void layout_wide(struct canvas left, int rows, struct layout *l)
+static void layout_wide(struct canvas left, int rows, const struct layout_wish *w, struct layout *l)
 {
     l->frames = true;
     l->header = take_top(&left, 1);
     l->tabs = take_top(&left, 1);
-    const int low = most(9, rows / 5), up = left.h - low + 1, list = 42;
-    const int right = most(46, left.w * 3 / 10), mid = left.w - list - right + 2;
+    const int low = between(most(9, rows / 5) + w->dy, 4, left.h - 24);
+    const int up = left.h - low + 1, right = most(46, left.w * 3 / 10);
+    const int list = between(42 + w->dx, 24, left.w - right - 40), mid = left.w - list - right + 2;
     const int half = (up + 1) / 2, notes = most(11, up / 4);
     const int x1 = left.x + list - 1, x2 = x1 + mid - 1, y2 = left.y + half - 1;
     l->list = (struct canvas){ left.y, left.x, up, list };
@@ -102,31 +111,62 @@ static void layout_wide(struct canvas left, int rows, struct layout *l)
     l->log = (struct canvas){ left.y + up - 1, left.x, low, left.w };
 }
 
-void screen_layout(int rows, int cols, int prompt_rows, int log_rows, bool zoom, struct layout *l)
+/* One pane alone: a zoomed one, or the slide of a talk (a line of header, the plot, its verdict). */
+static void layout_alone(struct canvas left, int rows, bool full, struct layout *l)
+{
+    if (!full)
+        l->header = take_top(&left, 1);
+    if (rows >= 12)
+        l->verdict = take_bottom(&left, 1);
+    l->main = left;
+}
+
+static enum layout_kind fitting(int rows, int cols, enum layout_kind kind)
+{
+    if (kind == LAYOUT_AUTO)
+        return cols >= 160 && rows >= 45 ? LAYOUT_THREE
+             : cols >= MEDIUM_COLS && rows >= MEDIUM_ROWS ? LAYOUT_TWO : LAYOUT_MAIN;
+    if (kind == LAYOUT_THREE && (cols < 130 || rows < 40))
+        kind = LAYOUT_TWO;
+    if (kind == LAYOUT_TWO && (cols < 80 || rows < 24))
+        kind = LAYOUT_MAIN;
+    return kind;
+}
+
+enum layout_kind screen_layout(int rows, int cols, const struct layout_wish *w, struct layout *l)
 {
     struct canvas left = { 0, 0, rows, cols };
+    enum layout_kind kind = fitting(rows, cols, w->kind);
     memset(l, 0, sizeof *l);
-    l->prompt = take_bottom(&left, most(1, least(prompt_rows, rows / 3)));
+    l->prompt = take_bottom(&left, most(1, least(w->prompt_rows, rows / 3)));
     if (rows < 5 || cols < 20)
-        return;
+        return LAYOUT_MAIN;
     l->job = take_bottom(&left, 1);
     if (rows < 8 || cols < 40) {
         if (rows >= 8)
             l->log = left;           /* tall but narrow: what there is room for */
-        return;
+        return LAYOUT_MAIN;
     }
-    if (zoom) {
-        l->header = take_top(&left, 1);
-        if (rows >= 12)
-            l->verdict = take_bottom(&left, 1);
-        l->main = left;
-    } else if (cols >= 160 && rows >= 45) {
-        layout_wide(left, rows, l);
-    } else if (cols >= MEDIUM_COLS && rows >= MEDIUM_ROWS) {
-        layout_medium(left, rows, l);
-    } else {
-        layout_small(left, rows, log_rows, l);
-    }
+    if (w->zoom || w->full)
+        layout_alone(left, rows, w->full, l);
+    else if (kind == LAYOUT_SLIDE)
+        layout_alone(left, rows, false, l);
+    else if (kind == LAYOUT_THREE)
+        layout_wide(left, rows, w, l);
+    else if (kind == LAYOUT_TWO)
+        layout_medium(left, rows, w, l);
+    else
+        layout_small(left, rows, w->log_rows, l);
+    return kind;
+}
+
+enum layout_kind screen_layout_named(const char *name)
+{
+    static const char *const names[] = { "auto", "main", "two", "three", "slide" };
+    for (int i = 0; i < 5; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum layout_kind)i;
+    return LAYOUT_AUTO;
 }
 
 /* --- the header: what is current -------------------------------------------------------------- */
@@ -243,7 +283,7 @@ static void draw_header(const struct desk *d, const struct canvas *c)
     buf_free(&b);
 }
 
-static void draw_tabs(const struct desk *d, const struct canvas *c)
+static void draw_tabs(struct desk *d, const struct canvas *c)
 {
     int x = 0;
     draw_fill(c, 0, 0, c->w, theme_attr(R_TAB), " ");
@@ -253,7 +293,9 @@ static void draw_tabs(const struct desk *d, const struct canvas *c)
         const struct view_ops *o = view_table[i];
         snprintf(s, sizeof s, on ? "[%c %s]" : " %c %s ", o->digit,
                  c->w >= 100 ? o->title : o->tab);
-        x += draw_text(c, 0, x, theme_attr(on ? R_TAB_ON : R_TAB), s);
+        const int w = draw_text(c, 0, x, theme_attr(on ? R_TAB_ON : R_TAB), s);
+        d->tab[i] = (struct canvas){ c->y, c->x + x, 1, w };
+        x += w;
     }
     if (c->w - x > 10)
         draw_text(c, 0, c->w - 8, theme_attr(R_TAB), "F1 help");
@@ -261,7 +303,7 @@ static void draw_tabs(const struct desk *d, const struct canvas *c)
 
 /* --- the job line ----------------------------------------------------------------------------- */
 
-static void value_words(const struct job_view *j, struct buf *b)
+static void value_words(const struct desk *d, const struct job_view *j, bool wide, struct buf *b)
 {
     const struct tick *t = &j->tick;
     char s[40];
@@ -273,6 +315,13 @@ static void value_words(const struct job_view *j, struct buf *b)
     } else if (strcmp(t->phase, "cg") == 0 && !isnan(t->target)) {
         buf_printf(b, "   resid %.1e %s %.0e", t->value, glyph.utf8 ? glyph.arrow : "->",
                    t->target);
+        const struct run *r = desk_find(d, j->name);
+        struct trace_fit f;
+        if (r && wide) {
+            trace_fit(r->trace, r->ntrace, r->trace_target, &f);
+            if (f.rate < 1 && f.r2 >= 0.5)
+                buf_printf(b, "   x%.3g/it", f.rate);
+        }
     }
 }
 
@@ -286,19 +335,35 @@ static double job_share(const struct tick *t)
     return t->total ? (double)t->done / (double)t->total : NAN;
 }
 
+/* A key that is being learnt: what it will run. */
+static void draw_lesson(const struct desk *d, const struct canvas *c)
+{
+    struct buf b = { 0 };
+    keymap_keys(d->learning, NULL, false, &b);
+    int x = draw_text(c, 0, 1, theme_attr(R_KEY), buf_str(&b));
+    x += draw_text(c, 0, x + 1, theme_attr(R_DIM), "=") + 2;
+    buf_clear(&b);
+    text_safe(&b, d->learn_line ? d->learn_line : "", 0);
+    x += draw_text(c, 0, x + 1, theme_attr(R_COMMAND), buf_str(&b)) + 1;
+    draw_text(c, 0, x + 3, theme_attr(R_DIM), "Enter runs it   Esc does not   (set learn=off)");
+    buf_free(&b);
+}
+
 static void draw_job(const struct desk *d, const struct canvas *c)
 {
     struct job_view j;
     struct buf b = { 0 };
     char s[40];
     const struct workspace *ws = d->ws;
+    if (d->learning) {
+        draw_lesson(d, c);
+        return;
+    }
     if (!jobs_view(ws->jobs, 0, &j)) {
-        if (d->quit_asked)
-            buf_puts(&b, "");
         int x = draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
         const char *keys = d->focus == FOCUS_VIEW
                                ? "   i prompt   ? keys   1-9 views   Tab pane   z zoom   q close"
-                               : "   F1 help   Tab completes   Alt-1..9 views"
+                               : "   F1 help   F2 find   Tab completes   Alt-1..9 views"
                                  "   Esc keys of the view";
         draw_text(c, 0, x + 1, theme_attr(R_DIM), keys);
         buf_free(&b);
@@ -325,7 +390,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         buf_printf(&b, " %s", what);
     if (t->phase && t->total)
         buf_printf(&b, " %zu/%zu", t->done, t->total);
-    value_words(&j, &b);
+    value_words(d, &j, c->w >= 90, &b);
     if (!isnan(j.rate) && j.rate > 0 && c->w >= 60) {
         if (j.rate >= 0.3)
             buf_printf(&b, "   %.3g /s", j.rate);
@@ -391,6 +456,7 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
     if (p->rows > (size_t)c->h && c->h > 2)
         body.h--;                              /* the last row says where we are */
     p->page = c->h;
+    p->width = c->w;
     p->cut = p->left > 0;
     if (p->top + (size_t)c->h > p->rows)
         p->top = p->rows > (size_t)c->h ? p->rows - (size_t)c->h : 0;
@@ -434,6 +500,45 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
                     p->top + (size_t)c->h, total, p->cut ? " Left Right" : "");
     else if (total > (size_t)whole.h)
         d->dirty = true;                       /* only now we know that it does not fit */
+}
+
+/* Rows that a line of the page takes. */
+static size_t line_rows(const struct pager *p, const char *line, size_t n)
+{
+    char *raw = strndup(line, n), *tab = raw ? strchr(raw, '\t') : NULL;
+    struct buf b = { 0 };
+    if (!raw)
+        return 1;
+    text_safe(&b, tab ? tab + 1 : raw, 0);
+    const int w = p->width - 1 - (tab ? least(18, p->width / 3) : 0);
+    const size_t rows = w > 0 && !is_table_row(buf_str(&b))
+                            ? draw_wrap(buf_str(&b), (size_t)w, draw_indent(buf_str(&b)), NULL, NULL) : 1;
+    buf_free(&b);
+    free(raw);
+    return rows;
+}
+
+bool screen_pager_find(struct desk *d, const char *what, int dir)
+{
+    struct pager *p = &d->pager;
+    size_t row = 0, best = SIZE_MAX;
+    for (const char *s = p->text; s && *s;) {
+        const char *nl = strchr(s, '\n');
+        const size_t n = nl ? (size_t)(nl - s) : strlen(s);
+        char *line = strndup(s, n);
+        const bool hit = line && strcasestr(line, what);
+        free(line);
+        if (hit && dir > 0 && row > p->top && best == SIZE_MAX)
+            best = row;
+        if (hit && dir < 0 && row < p->top)
+            best = row;
+        row += line_rows(p, s, n);
+        s = nl ? nl + 1 : NULL;
+    }
+    if (best == SIZE_MAX)
+        return false;
+    p->top = best;
+    return true;
 }
 
 static void draw_welcome(const struct desk *d, const struct canvas *c)
@@ -490,6 +595,7 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
     if (c->h < 3)
         return;
     d->has[which] = true;
+    d->pane[which] = *c;
     bool over = which == PANE_MAIN && d->pager.open;
     if (over)
         text_safe(&title, d->pager.title, 60);
@@ -515,24 +621,41 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
         const int rows = in.h > 14 ? 2 : 1;       /* of the sentence below it */
         struct canvas last = draw_inner(&in, in.h - rows, 0, rows, in.w);
         in.h -= rows;
+        v->at = in;
         v->ops->draw(v, &in);
         draw_verdict(v, &last, 0);
     } else {
+        v->at = in;
         v->ops->draw(v, &in);
     }
 }
 
+/* Which view a zoomed pane shows. */
+static struct view *zoomed(struct desk *d)
+{
+    if (d->zoom && d->active == PANE_LIST)
+        return &d->view[VIEW_RUNS];
+    if (d->zoom && d->active == PANE_LOG)
+        return &d->view[VIEW_LOG];
+    if (d->zoom && d->active == PANE_SECOND)
+        return &d->second[screen_second_of(d->main)];
+    return &d->view[d->main];
+}
+
 static void draw_main(struct desk *d, const struct layout *l)
 {
-    struct view *v = &d->view[d->main];
+    struct view *v = zoomed(d);
     v->plot = d->plot[0];
     if (l->frames) {
         draw_view_pane(d, v, &l->main, PANE_MAIN);
         return;
     }
     d->has[PANE_MAIN] = l->main.h > 0;
+    d->pane[PANE_MAIN] = l->main;
     if (l->main.h <= 0)
         return;
+    if (d->zoom && d->active != PANE_MAIN)
+        d->has[d->active] = true;
     if (d->pager.open) {
         draw_pager(d, &l->main);
         struct buf b = { 0 };
@@ -544,13 +667,13 @@ static void draw_main(struct desk *d, const struct layout *l)
     } else if (d->welcome) {
         draw_welcome(d, &l->main);
     } else {
+        v->at = l->main;
         v->ops->draw(v, &l->main);
         draw_verdict(v, &l->verdict, 1);
     }
 }
 
-/* Which view the second pane shows beside the main one. */
-static size_t second_of(size_t main)
+size_t screen_second_of(size_t main)
 {
     static const size_t beside[N_VIEWS] = {
         [VIEW_DATA] = VIEW_DATA, [VIEW_RUNS] = VIEW_RESIDUAL, [VIEW_RESIDUAL] = VIEW_NMLL,
@@ -609,7 +732,7 @@ static void draw_panes(struct desk *d, const struct layout *l)
         draw_view_pane(d, &d->list, &l->list, PANE_LIST);
     }
     if (l->second.h) {
-        struct view *v = &d->second[second_of(d->main)];
+        struct view *v = &d->second[screen_second_of(d->main)];
         v->plot = d->plot[1];
         draw_view_pane(d, v, &l->second, PANE_SECOND);
     }
@@ -630,6 +753,7 @@ static void draw_log(struct desk *d, const struct layout *l)
     if (c.h <= 0)
         return;
     d->has[PANE_LOG] = true;
+    d->pane[PANE_LOG] = c;
     if (l->frames) {
         if (d->focus == FOCUS_VIEW && d->active == PANE_LOG) {
             d->mark_frame = c;
@@ -691,43 +815,74 @@ static void draw_prompt(const struct canvas *c, const struct prompt_view *p, int
     *x += least((int)p->col, c->w - 1);
 }
 
+static void wish_of(struct desk *d, const struct prompt_view *p, struct layout_wish *w)
+{
+    const int news = (int)logbook_last_rows(&d->log, (size_t)most(1, d->cols - 1));
+    *w = (struct layout_wish){
+        .kind = screen_layout_named(d->ws->opt.layout), .prompt_rows = (int)p->rows,
+        .log_rows = d->main == VIEW_LOG ? -1 : d->quiet ? 0 : least(news + 1, 6),
+        .zoom = d->zoom, .full = d->full, .dx = d->dx, .dy = d->dy,
+    };
+}
+
+/* Everything but the prompt. */
+static void draw_all(struct desk *d, const struct layout *l)
+{
+    if (l->header.h)
+        draw_header(d, &l->header);
+    if (l->tabs.h)
+        draw_tabs(d, &l->tabs);
+    const struct canvas *rules[] = { &l->rule1, &l->rule2, &l->rule3 };
+    for (size_t i = 0; i < 3; i++)
+        if (rules[i]->h)
+            draw_fill(rules[i], 0, 0, rules[i]->w, theme_attr(R_RULE), glyph.h);
+    draw_main(d, l);
+    draw_panes(d, l);
+    draw_log(d, l);
+    if (d->mark_frame.h)
+        draw_frame_mark(&d->mark_frame, d->mark_title);
+    if (l->job.h)
+        draw_job(d, &l->job);
+}
+
+/* Where a list of choices goes: over the main view, framed or not. */
+static struct canvas list_place(const struct layout *l)
+{
+    const struct canvas *m = &l->main;
+    return l->frames ? draw_inner(m, 1, 1, m->h - 2, m->w - 2) : *m;
+}
+
 void screen_draw(struct desk *d)
 {
     struct prompt_view p;
     struct layout l;
+    struct layout_wish wish;
     struct canvas screen = { 0, 0, d->rows, d->cols };
     int y = 0, x = 0;
     prompt_rows((size_t)d->cols, (size_t)most(1, least(PROMPT_ROWS, d->rows / 3)), &p);
-    int news = (int)logbook_last_rows(&d->log, (size_t)most(1, d->cols - 1));
-    news = d->main == VIEW_LOG ? -1 : d->quiet ? 0 : least(news + 1, 6);
-    screen_layout(d->rows, d->cols, (int)p.rows, news, d->zoom, &l);
+    wish_of(d, &p, &wish);
+    screen_layout(d->rows, d->cols, &wish, &l);
     draw_begin(d->rows, d->cols);
     d->mark_frame.h = 0;
     memset(d->has, 0, sizeof d->has);
+    memset(d->pane, 0, sizeof d->pane);
+    memset(d->tab, 0, sizeof d->tab);
     werase(stdscr);
-    if (l.header.h)
-        draw_header(d, &l.header);
-    if (l.tabs.h)
-        draw_tabs(d, &l.tabs);
-    const struct canvas *rules[] = { &l.rule1, &l.rule2, &l.rule3 };
-    for (size_t i = 0; i < 3; i++)
-        if (rules[i]->h)
-            draw_fill(rules[i], 0, 0, rules[i]->w, theme_attr(R_RULE), glyph.h);
-    draw_main(d, &l);
-    draw_panes(d, &l);
-    draw_log(d, &l);
-    if (d->mark_frame.h)
-        draw_frame_mark(&d->mark_frame, d->mark_title);
-    if (l.job.h)
-        draw_job(d, &l.job);
+    desk_runs(d);
+    draw_all(d, &l);
     draw_matches(d, &screen, l.job.h ? l.job.y : l.prompt.y);
     draw_prompt(&l.prompt, &p, &y, &x);
     prompt_view_free(&p);
+    if (d->ask.kind != ASK_NONE) {
+        const struct canvas body = list_place(&l);
+        const struct canvas line = { l.prompt.y + l.prompt.h - 1, l.prompt.x, 1, l.prompt.w };
+        ask_draw(d, &body, &line, &y, &x);
+    }
     if (d->clear) {
         clearok(curscr, TRUE);
         d->clear = false;
     }
-    curs_set(d->focus == FOCUS_PROMPT ? 1 : 0);
+    curs_set(d->focus == FOCUS_PROMPT || d->ask.kind != ASK_NONE ? 1 : 0);
     move(y, x);
     wnoutrefresh(stdscr);
     doupdate();

@@ -1,8 +1,12 @@
 /* ui/theme.c -- roles into attributes; see theme.h. */
 #include "ui/theme.h"
 
+#include "app/options.h"
+#include "base/buf.h"
+
 #include <langinfo.h>
 #include <ncurses.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +56,17 @@ static const struct theme themes[] = {
         [R_NOTE] = { 25, 255, 0 }, [R_ACCENT] = { 30, 255, 0 }, [R_SELECT] = { 231, 60, A_BOLD },
         [R_PROMPT] = { 28, 255, A_BOLD }, [R_COMMAND] = { 16, 255, A_BOLD },
         [R_BAR] = { 30, 255, A_BOLD }, [R_BAR_REST] = { 250, 255, 0 } } },
+    { "high", {                              /* every pair has a contrast of 7:1 or more */
+        [R_TEXT] = { 231, 16, 0 }, [R_DIM] = { 252, 16, 0 },
+        [R_HEAD] = { 16, 231, A_BOLD }, [R_HEAD_DIM] = { 16, 231, 0 },
+        [R_TAB] = { 231, 16, 0 }, [R_TAB_ON] = { 16, 226, A_BOLD },
+        [R_RULE] = { 231, 16, 0 }, [R_FRAME] = { 231, 16, 0 }, [R_FRAME_ON] = { 226, 16, A_BOLD },
+        [R_TITLE] = { 231, 16, A_BOLD }, [R_COLUMN] = { 231, 16, A_BOLD | A_UNDERLINE },
+        [R_KEY] = { 51, 16, A_BOLD },
+        [R_GOOD] = { 120, 16, A_BOLD }, [R_WARN] = { 226, 16, A_BOLD }, [R_BAD] = { 217, 16, A_BOLD },
+        [R_NOTE] = { 159, 16, 0 }, [R_ACCENT] = { 51, 16, A_BOLD }, [R_SELECT] = { 16, 226, A_BOLD },
+        [R_PROMPT] = { 120, 16, A_BOLD }, [R_COMMAND] = { 231, 16, A_BOLD },
+        [R_BAR] = { 226, 16, A_BOLD }, [R_BAR_REST] = { 231, 16, 0 } } },
     { "mono", {
         [R_TEXT] = { -1, -1, 0 }, [R_DIM] = { -1, -1, 0 },
         [R_HEAD] = { -1, -1, A_BOLD }, [R_HEAD_DIM] = { -1, -1, 0 },
@@ -126,20 +141,117 @@ unsigned long theme_palette(int color)
     return color < 0 ? theme_attr(R_TEXT) : pair((short)color, current->role[R_TEXT].bg);
 }
 
-bool theme_set(const char *name)
+/* --- themes from files ------------------------------------------------------------------------ */
+
+static const char *const role_names[N_ROLES] = {
+    [R_TEXT] = "text", [R_DIM] = "dim", [R_HEAD] = "head", [R_HEAD_DIM] = "head-dim", [R_TAB] = "tab",
+    [R_TAB_ON] = "tab-on", [R_RULE] = "rule", [R_FRAME] = "frame", [R_FRAME_ON] = "frame-on",
+    [R_TITLE] = "title", [R_COLUMN] = "column", [R_KEY] = "key", [R_GOOD] = "good", [R_WARN] = "warn",
+    [R_BAD] = "bad", [R_NOTE] = "note", [R_ACCENT] = "accent", [R_SELECT] = "select",
+    [R_PROMPT] = "prompt", [R_COMMAND] = "command", [R_BAR] = "bar", [R_BAR_REST] = "bar-rest",
+};
+static struct theme own;                 /* the one read from a file */
+static char own_name[16];
+
+static bool read_color(const char *word, short *out)
+{
+    unsigned rgb;
+    char rest;
+    int n;
+    if (strcmp(word, "default") == 0) {
+        *out = -1;
+        return true;
+    }
+    if (strlen(word) == 7 && sscanf(word, "#%6x%c", &rgb, &rest) == 1) {
+        const int r = (int)(rgb >> 16), g = (int)(rgb >> 8 & 255), b = (int)(rgb & 255);
+        const int most = r > g ? r > b ? r : b : g > b ? g : b, least = r < g ? r < b ? r : b : g < b ? g : b;
+        if (most - least < 12)               /* the grey ramp is finer than the cube */
+            *out = (short)(r < 4 ? 16 : r > 246 ? 231 : 232 + (r - 3) / 10);
+        else
+            *out = (short)(16 + 36 * ((r + 25) / 51) + 6 * ((g + 25) / 51) + (b + 25) / 51);
+        return true;
+    }
+    if (sscanf(word, "%d%c", &n, &rest) != 1 || n < 0 || n > 255)
+        return false;
+    *out = (short)n;
+    return true;
+}
+
+static const struct theme *built_in(const char *name)
 {
     for (size_t i = 0; i < NTHEMES; i++)
-        if (strcmp(themes[i].name, name) == 0) {
-            bool own = strcmp(name, "dark") == 0 || strcmp(name, "light") == 0;
-            if (colors == 0)
-                i = NTHEMES - 1;         /* without colour every theme is mono */
-            else if (own && colors < 256)
-                i = 0;                   /* their colours are from the 256 palette */
-            current = &themes[i];
-            bkgdset((chtype)(' ' | theme_attr(R_TEXT)));
-            return true;
-        }
-    return false;
+        if (strcmp(themes[i].name, name) == 0)
+            return &themes[i];
+    return NULL;
+}
+
+/* One line of a theme's file; what is not understood is left out. */
+static void theme_line(struct theme *t, char *line)
+{
+    static const struct { const char *word; attr_t attr; } attrs[] = {
+        { "bold", A_BOLD }, { "dim", A_DIM }, { "underline", A_UNDERLINE }, { "reverse", A_REVERSE } };
+    char *save = NULL, *word = strtok_r(line, " \t\r\n", &save);
+    struct look look = { -1, -1, 0 };
+    if (!word || *word == ';')
+        return;
+    char *fg = strtok_r(NULL, " \t\r\n", &save), *bg = fg ? strtok_r(NULL, " \t\r\n", &save) : NULL;
+    if (strcmp(word, "base") == 0 && fg && built_in(fg)) {
+        memcpy(t->role, built_in(fg)->role, sizeof t->role);
+        return;
+    }
+    if (!bg || !read_color(fg, &look.fg) || !read_color(bg, &look.bg))
+        return;
+    for (char *a; (a = strtok_r(NULL, " \t\r\n", &save)) != NULL;)
+        for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++)
+            look.attr |= strcmp(attrs[i].word, a) == 0 ? attrs[i].attr : 0;
+    for (size_t r = 0; r < N_ROLES; r++)
+        if (strcmp(role_names[r], word) == 0)
+            t->role[r] = look;
+}
+
+static const struct theme *from_file(const char *name)
+{
+    struct buf path = { 0 };
+    char line[200];
+    FILE *f = options_theme_path(name, &path) ? fopen(path.s, "re") : NULL;
+    buf_free(&path);
+    if (!f)
+        return NULL;
+    own = themes[0];
+    for (int i = 0; i < 200 && fgets(line, sizeof line, f); i++)
+        theme_line(&own, line);
+    fclose(f);
+    snprintf(own_name, sizeof own_name, "%s", name);
+    own.name = own_name;
+    return &own;
+}
+
+bool theme_set(const char *name)
+{
+    const struct theme *t = built_in(name);
+    if (!t)
+        t = from_file(name);
+    if (!t)
+        return false;
+    if (colors == 0)
+        t = built_in("mono");            /* without colour every theme is mono */
+    else if (colors < 256 && t != built_in("auto") && t != built_in("mono") && t != &own)
+        t = built_in("auto");            /* their colours are from the 256 palette */
+    current = t;
+    bkgdset((chtype)(' ' | theme_attr(R_TEXT)));
+    return true;
+}
+
+bool theme_dark(void)
+{
+    const short bg = current->role[R_TEXT].bg;
+    return !(bg == 15 || bg == 231 || bg == 7 || (bg >= 244 && bg <= 255) || bg == 230);
+}
+
+void theme_glyphs(const char *which)
+{
+    const bool can = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    glyph = can && strcmp(which, "ascii") != 0 ? glyphs_utf8 : glyphs_ascii;
 }
 
 const char *theme_name(void)
@@ -156,7 +268,7 @@ void theme_init(const struct ui_opts *o)
 {
     const char *no = getenv("NO_COLOR"), *name = o->theme ? o->theme : getenv("GPDESK_THEME");
     bool want = o->color == UI_COLOR_ALWAYS || (o->color == UI_COLOR_AUTO && !(no && *no));
-    glyph = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? glyphs_utf8 : glyphs_ascii;
+    theme_glyphs("auto");
     colors = 0;
     npairs = 1;
     if (want && has_colors() && start_color() == OK) {

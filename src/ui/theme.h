@@ -26,9 +26,12 @@ extern struct glyphs glyph;
 
 /* After newterm.  Reads NO_COLOR, GPDESK_THEME and what terminfo says. */
 void theme_init(const struct ui_opts *);
-/* By name; false when there is no such theme. */
+/* By name, built in or a file of the themes directory; false when there is no such theme. */
 bool theme_set(const char *name);
+/* "ascii", "utf8", or "auto": by the locale.  Without UTF-8 in the locale it is ASCII always. */
+void theme_glyphs(const char *which);
 const char *theme_name(void);
+bool theme_dark(void);              /* for pictures: light is only what says so */
 int theme_colors(void);             /* 0, 8, 256 */
 unsigned long theme_attr(enum role);    /* attr_t with its colour pair */
 /* A colour of the 256 palette (frames of gnuplot), as near as the terminal can; -1: default. */

@@ -6,6 +6,8 @@
 
 #include "app/job.h"
 #include "base/mem.h"
+#include "app/options.h"
+#include "ui/asked.h"
 #include "ui/keys.h"
 #include "ui/loop.h"
 #include "ui/prompt.h"
@@ -27,9 +29,10 @@
 
 #undef lines      /* term.h takes short names */
 #undef columns
+#undef bell
 
-#define KEY_FRAME 0.03        /* seconds between draws, while typing: an echo takes under 50 ms */
-#define JOB_FRAME 0.25        /* ... while only progress changes */
+#define KEY_FRAME 0.05        /* seconds between draws for keys: at most 20 a second */
+#define RING_AFTER 30.0       /* a job that took longer rings the bell, if that is on */
 
 const struct view_ops *const view_table[N_VIEWS] = {
     &view_data, &view_runs, &view_residual, &view_nmll, &view_rank, &view_calib, &view_pca, &view_log,
@@ -43,8 +46,9 @@ double desk_now(void)
 /* --- the terminal ----------------------------------------------------------------------------- */
 
 static const char modes_on[] = "\033[?2004h";
-static const char modes_off[] = "\033[?2004l\033[?1006l\033[?1000l";
-static const char rescue[] = "\033[?2004l\033[?1006l\033[?1000l\033[?1049l\033[?25h\033[0m\r\n";
+static const char modes_off[] = "\033[?2004l\033[?1006l\033[?1002l";
+static const char mouse_on[] = "\033[?1002h\033[?1006h", mouse_off[] = "\033[?1006l\033[?1002l";
+static const char rescue[] = "\033[?2004l\033[?1006l\033[?1002l\033[?1049l\033[?25h\033[0m\r\n";
 static struct termios saved_termios;
 static bool have_termios;
 
@@ -59,6 +63,11 @@ static void say(const char *s)
             n -= (size_t)k;
         }
     }
+}
+
+void ui_say(const char *bytes)
+{
+    say(bytes);
 }
 
 /* Our own bug: leave the terminal usable, then die as we would have. */
@@ -151,22 +160,13 @@ static void leave_screen(void)
     endwin();
 }
 
-void ui_mouse(struct desk *d, bool on)
-{
-    d->mouse = on;
-    say(on ? "\033[?1000h\033[?1006h" : "\033[?1006l\033[?1000l");
-    logbook_add(&d->log, LOG_NOTE, on ? "mouse on: the wheel scrolls; F4 gives the terminal its "
-                                        "selection back"
-                                      : "mouse off");
-}
-
 static void back_on_screen(struct desk *d)
 {
     reset_prog_mode();
     terminal_modes();
     say(modes_on);
     if (d->mouse)
-        say("\033[?1000h\033[?1006h");
+        say(mouse_on);
     terminal_size(d);
     refresh();
     d->clear = d->urgent = true;
@@ -228,18 +228,6 @@ void desk_mark(struct desk *d, const struct run *r)
     snprintf(d->mark[d->nmarks++], sizeof *d->mark, "%s", r->id);
 }
 
-void desk_move(struct desk *d, int by)
-{
-    const struct run *r = desk_selected(d);
-    long at = 0, n = (long)d->ws->nrun;
-    while (at < n && d->ws->run[at] != r)
-        at++;
-    at += by;
-    at = at < 0 ? 0 : at >= n ? n - 1 : at;
-    if (n > 0)
-        snprintf(d->sel, sizeof d->sel, "%s", d->ws->run[at]->id);
-}
-
 void desk_page(struct desk *d, const char *title, const char *text)
 {
     desk_page_close(d);
@@ -285,10 +273,16 @@ void desk_exec(struct desk *d, const char *line)
     d->quiet = false;
     buf_free(&echo);
     d->log_scroll = 0;
+    char *copy = strdup(line);                 /* it may be the text of a page or of a binding */
+    char *page = d->pager.open ? d->pager.text : NULL;
+    d->copy_page = page ? strdup(page) : NULL;
     desk_page_close(d);
     free(d->line);
-    d->line = strdup(line);
-    workspace_exec(d->ws, line);
+    d->line = copy;
+    if (copy)
+        workspace_exec(d->ws, copy);
+    free(d->copy_page);
+    d->copy_page = NULL;
     d->dirty = true;
 }
 
@@ -455,12 +449,21 @@ static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts
                 return false;
         }
     snprintf(d->theme, sizeof d->theme, "%s", ws->opt.theme);
+    snprintf(d->glyphs, sizeof d->glyphs, "%s", "auto");
+    snprintf(d->editing, sizeof d->editing, "%s", "auto");
+    asked_remember(d);
     d->list = (struct view){ .ops = &view_list, .desk = d };
     return (d->list.state = calloc(1, view_list.state_size)) != NULL;
 }
 
 static void desk_close(struct desk *d)
 {
+    asked_save(d);
+    ask_close(d);
+    desk_runs_free(d);
+    free(d->find);
+    free(d->learned);
+    free(d->learn_line);
     for (size_t i = 0; i < N_VIEWS; i++) {
         free(d->view[i].state);
         free(d->second[i].state);
@@ -530,17 +533,47 @@ static int lower(int timeout, double seconds)
     return timeout < 0 || ms < timeout ? ms : timeout;
 }
 
-/* `set theme=` takes effect at once. */
-static void watch_theme(struct desk *d)
+static bool differs(char *seen, size_t len, const char *now)
 {
-    if (strcmp(d->theme, d->ws->opt.theme) == 0)
-        return;
-    snprintf(d->theme, sizeof d->theme, "%s", d->ws->opt.theme);
-    if (!theme_set(d->theme))
-        return;
-    plotpane_forget(d->plot[0]);
-    plotpane_forget(d->plot[1]);
-    d->clear = true;
+    if (strcmp(seen, now) == 0)
+        return false;
+    snprintf(seen, len, "%s", now);
+    return true;
+}
+
+/* Options of the screen take effect at once. */
+static void watch_options(struct desk *d)
+{
+    const struct options *o = &d->ws->opt;
+    const bool theme = differs(d->theme, sizeof d->theme, o->theme) && theme_set(d->theme);
+    const bool marks = differs(d->glyphs, sizeof d->glyphs, o->glyphs);
+    if (marks)
+        theme_glyphs(d->glyphs);
+    if (theme || marks) {
+        plotpane_forget(d->plot[0]);
+        plotpane_forget(d->plot[1]);
+        d->clear = true;
+    }
+    if (differs(d->editing, sizeof d->editing, o->editing))
+        prompt_editing(d->editing);
+    if (d->mouse != o->mouse) {
+        d->mouse = o->mouse;
+        say(d->mouse ? mouse_on : mouse_off);
+    }
+}
+
+/* The bell, after a job worth waiting for. */
+static void watch_jobs(struct desk *d)
+{
+    struct job_view j;
+    const double now = desk_now();
+    if (jobs_view(d->ws->jobs, 0, &j)) {
+        d->rang = now - j.seconds;
+    } else if (d->rang > 0) {
+        if (d->ws->opt.bell && now - d->rang > RING_AFTER)
+            say("\007");
+        d->rang = 0;
+    }
 }
 
 /* Draws when it is time; lowers the timeout to when it will be. */
@@ -561,18 +594,23 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
     }
     if (!d->dirty && !d->urgent)
         return;
-    double at = *drawn + (d->urgent ? KEY_FRAME : JOB_FRAME);
+    const double frame = 1.0 / (d->ws->opt.fps > 0 ? d->ws->opt.fps : 4);
+    /* A key waits for no progress: only other keys count against the limit. */
+    double at = d->urgent ? d->echoed + KEY_FRAME : *drawn + frame;
     if (now < at) {
         *timeout = lower(*timeout, at - now);
         return;
     }
+    if (d->urgent)
+        d->echoed = now;
     d->dirty = d->urgent = false;
     follow(d);
-    watch_theme(d);
+    watch_options(d);
+    watch_jobs(d);
     screen_draw(d);
     *drawn = now;
     if (d->dirty)                              /* drawing found that it must draw again */
-        *timeout = lower(*timeout, JOB_FRAME);
+        *timeout = lower(*timeout, frame);
     for (size_t i = 0; i < 2; i++)
         if (plotpane_due(d->plot[i]) > 0)
             *timeout = lower(*timeout, plotpane_due(d->plot[i]) - now);
@@ -581,7 +619,7 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
 static void run_loop(struct desk *d, struct input *in, int sigfd)
 {
     double drawn = -1, held = 0;
-    while (!d->ws->quit) {
+    while (!d->ws->quit && !d->ws->opt.plain) {
         struct pollfd p[9];
         int timeout = -1, hold = input_hold_ms(in);
         draw_if_due(d, &drawn, &timeout);
@@ -638,33 +676,57 @@ static void loop_on_screen(struct desk *d)
     int sigfd = loop_signal_open();
     bool first = false;
     char *history = loop_history_path(&first);
-    struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d };
+    struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d, NULL };
     struct sink sink = { on_rec, d, d->ws->sinks };
     prompt_open_screen(&hooks, history);
     free(history);
     terminal_size(d);
     d->ws->sinks = &sink;
     d->ws->show = on_show;
-    d->ws->show_ctx = d;
-    start(d, first);
+    d->ws->screen = asked_screen;
+    d->ws->show_ctx = d->ws->screen_ctx = d;
+    if (!d->started)
+        start(d, first);
+    d->started = true;
     if (in)
         run_loop(d, in, sigfd);
-    if (jobs_count(d->ws->jobs) && !d->exit_signal) {
+    const bool ending = d->ws->quit;
+    if (ending && jobs_count(d->ws->jobs) && !d->exit_signal) {
         logbook_add(&d->log, LOG_NOTE, "stopping what runs, keeping the best so far ...");
         screen_draw(d);
     }
-    loop_finish(d->ws);
+    if (ending)
+        loop_finish(d->ws);
     d->ws->sinks = sink.next;
     d->ws->show = NULL;
+    d->ws->screen = NULL;
     prompt_close();
     input_free(in);
     loop_signal_close();
+}
+
+/* The screen until the end, or until line mode is asked for (F5): then lines until the screen is. */
+static int screen_and_lines(struct desk *d, struct workspace *ws, const struct ui_opts *o)
+{
+    loop_on_screen(d);
+    while (!ws->quit && ws->opt.plain) {
+        leave_screen();
+        if (have_termios)
+            tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
+        const int rc = plain_again(ws, o);
+        if (rc >= 0)
+            return rc;
+        back_on_screen(d);
+        loop_on_screen(d);
+    }
+    return d->exit_signal ? 128 + d->exit_signal : 0;
 }
 
 int ui_run(struct workspace *ws, const struct ui_opts *o)
 {
     static struct desk desk;
     char why[160];
+    int status = 0;
     const char *not = o->plain ? NULL : why_not(why, sizeof why);
     if (o->plain || not)
         return plain_run(ws, o, not);
@@ -680,14 +742,13 @@ int ui_run(struct workspace *ws, const struct ui_opts *o)
     say(modes_on);
     theme_init(o);
     if (desk_open(&desk, ws, o))
-        loop_on_screen(&desk);
-    else
-        desk.exit_signal = 0;
-    leave_screen();
+        status = screen_and_lines(&desk, ws, o);
+    if (!isendwin())
+        leave_screen();
     desk_close(&desk);
     if (have_termios)
         tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
     delscreen(screen);
     catch_crashes(false);
-    return desk.exit_signal ? 128 + desk.exit_signal : 0;
+    return status;
 }

@@ -57,7 +57,7 @@ start() {
 cd "$work"
 trap : INT                     # Ctrl-C in line mode is for gpdesk
 sh -c 'echo \$\$ > pid; exec env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" \\
-    XDG_STATE_HOME="$state" LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
+    XDG_STATE_HOME="$state" XDG_RUNTIME_DIR="$work" GPDESK_LEARN=off LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
 echo "EXIT=\$?"
 END
     t new-session -d -s a -x "$cols" -y "$rows" "sh $work/run.sh; exec cat" > /dev/null 2>&1

@@ -46,8 +46,8 @@ keys ' '
 keys =
 expect "compare" "= compares the marked runs"
 keys q
-keys n
-expect "gpdesk> note" "n puts a note on the prompt"
+keys m
+expect "gpdesk> note r1" "m puts a note on the prompt"
 keys C-c
 
 # A long fit: live, then stopped by Ctrl-C, then the prompt is free.

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct calib_state { size_t which; int x, y; };
+struct calib_state { size_t which; struct axes axes; };
 static const struct { const char *plot, *title; } pages[] = {
     { "calibration", "coverage" }, { "sd", "histogram of sd" }, { "sderror", "error against sd" },
     { "parity", "predicted against observed" },
@@ -43,8 +43,8 @@ static void calib_draw(struct view *v, const struct canvas *c)
         return;
     }
     size_t k = page_of(v);
-    struct plot_request q = { v->desk, pages[k].plot, r, s->x, s->y, false };
-    uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + (uint64_t)(s->x * 4 + s->y);
+    struct plot_request q = { v->desk, pages[k].plot, r, &s->axes, false };
+    uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + axes_stamp(&s->axes) * 31;
     uint64_t stamp = (uint64_t)(uintptr_t)r->test_pred.mean * 31 +
                      (uint64_t)(uintptr_t)r->train_pred.mean + r->test_pred.n + r->train_pred.n +
                      7919 * v->desk->ws->look;
@@ -65,44 +65,32 @@ static const char *target_words(const struct view *v, const struct run *r, char 
     return out;
 }
 
-static bool calib_key(struct view *v, int key)
+static bool calib_act(struct view *v, enum act act)
 {
-    char target[96];
-    struct calib_state *s = v->state;
+    struct calib_state *s = v->state, *m = v->desk->view[VIEW_CALIB].state;
     const struct run *r = shown(v);
-    if (axis_key(v, key, &s->x, &s->y))
+    if (axes_act(v, act, &s->axes))
         return true;
-    switch (key) {
-    case UK_RIGHT: case 'l': case 'n': case ']':
-        s->which = (s->which + 1) % PAGES;
-        return true;
-    case UK_LEFT: case 'h': case 'N': case '[':
-        s->which = (s->which + PAGES - 1) % PAGES;
-        return true;
-    case 'k': case UK_UP: desk_move(v->desk, -1); return true;
-    case 'j': case UK_DOWN: desk_move(v->desk, 1); return true;
-    case 'c':
+    switch (act) {
+    case ACT_RIGHT: m->which = (m->which + 1) % PAGES; return true;
+    case ACT_LEFT: m->which = (m->which + PAGES - 1) % PAGES; return true;
+    case ACT_UP: desk_move(v->desk, -1); return true;
+    case ACT_DOWN: desk_move(v->desk, 1); return true;
+    case ACT_OWN_1:
         if (r)
-            desk_execf(v->desk, "check %s%s", r->id, target_words(v, r, target, sizeof target));
-        return true;
-    case 'd':
-        if (r)
-            desk_execf(v->desk, "describe %s %s%s", pages[s->which].plot, r->id,
-                       target_words(v, r, target, sizeof target));
-        return true;
-    case 't':
-        v->desk->ws->look = (v->desk->ws->look + 1) % ws_run_targets(r);
-        return true;
-    case 'p':
-        if (r) {
-            char line[192];
-            snprintf(line, sizeof line, "plot %s %s%s out=%s-%s.svg", pages[s->which].plot, r->id,
-                     target_words(v, r, target, sizeof target), pages[s->which].plot, r->id);
-            desk_prompt(v->desk, line);
-        }
+            v->desk->ws->look = (v->desk->ws->look + 1) % ws_run_targets(r);
         return true;
     default: return false;
     }
+}
+
+static void calib_plot(const struct view *v, struct buf *b)
+{
+    char target[96];
+    const struct run *r = shown(v);
+    if (r)
+        buf_printf(b, "%s %s%s", pages[page_of(v)].plot, r->id,
+                   target_words(v, r, target, sizeof target));
 }
 
 bool calib_show(struct view *v, const char *plot)
@@ -124,15 +112,12 @@ static void calib_title(struct view *v, struct buf *b)
                    PAGES);
 }
 
-static const struct keyhelp keys[] = {
-    { "Left Right, h l", "coverage, sd, error against sd, parity" },
-    { "Up Down, j k", "another run" },
-    { "t", "another target, where there are several" },
-    { "x y X", "logarithmic or linear axes; as they were" },
-    { "c", "check the fit (runs: check)" },
-    { "d", "the plot in words (runs: describe)" },
-    { "p", "put an export on the prompt (plot ... out=FILE.svg)" },
-    { NULL, NULL }
+static const struct keyrow keys[] = {
+    { "Left h", ACT_LEFT, "page-before", "coverage, histogram of sd, error against sd, parity: back", NULL, 0 },
+    { "Right l", ACT_RIGHT, "page-after", "coverage, histogram of sd, error against sd, parity: on", NULL, 0 },
+    { "t", ACT_OWN_1, "target", "another target, where there are several", NULL, 0 },
+    { "v", ACT_NONE, "check", "check the fit: one sentence a finding", "check {run}", 0 },
+    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
 const struct view_ops view_calib = {
     '6', "Calib", "Calibration",
@@ -141,5 +126,6 @@ const struct view_ops view_calib = {
     "of sd: the predicted standard deviation on training and test rows; test rows far from the "
     "training data have larger ones. Error against sd: rows in bins of equal count by sd; when sd "
     "tells error, the points follow the diagonal. Parity: predicted against observed.",
-    keys, sizeof(struct calib_state), calib_draw, calib_key, plot_verdict, calib_title, true,
+    keys, KIND_PLOT, sizeof(struct calib_state), calib_draw, calib_act, plot_verdict, calib_title, shown,
+    calib_plot, NULL, NULL, plot_copy, NULL,
 };

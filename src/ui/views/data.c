@@ -12,6 +12,10 @@ enum { CELL = 11, SAMPLE = 200000 };    /* columns of a cell; rows a summary loo
 
 struct data_state {
     size_t row, col;                    /* first row on show; column under the cursor */
+    size_t at;                          /* row under the cursor */
+    size_t *order; size_t norder;       /* rows as sorted; NULL: as in the file */
+    const struct table *ordered;        /* what `order` is of */
+    int sort;                           /* column + 1, negative the other way round */
     size_t first;                       /* first column on show */
     bool plot;
     const struct table *of;             /* what the cached summary is of */
@@ -131,6 +135,73 @@ static void draw_summary(struct view *v, const struct canvas *c, const struct da
     buf_free(&b);
 }
 
+/* --- sorted rows ------------------------------------------------------------------------------ */
+
+static size_t row_at(const struct data_state *s, size_t i)
+{
+    return s->order && i < s->norder ? s->order[i] : i;
+}
+
+static void forget_order(struct data_state *s)
+{
+    free(s->order);
+    s->order = NULL;
+    s->norder = 0;
+    s->sort = 0;
+    s->ordered = NULL;
+}
+
+struct key { double x; const char *s; size_t row; };
+
+static int by_key(const void *a, const void *b)
+{
+    const struct key *p = a, *q = b;
+    int c = p->s && q->s ? strcmp(p->s, q->s) : p->s || q->s ? (p->s ? -1 : 1)
+          : isnan(p->x) || isnan(q->x) ? isnan(p->x) - isnan(q->x) : p->x < q->x ? -1 : p->x > q->x;
+    return c ? c : p->row < q->row ? -1 : 1;
+}
+
+static struct key key_of(const struct column *c, size_t i)
+{
+    struct key k = { NAN, NULL, i };
+    if (c->type == COL_REAL)
+        k.x = column_at(c, i);
+    else
+        k.s = c->type == COL_TEXT ? c->text[i] : c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
+    return k;
+}
+
+/* Small enough to be done between two keys; larger tables are sorted elsewhere. */
+static void sort_rows(struct view *v, const struct dataset *d)
+{
+    struct data_state *s = v->state;
+    const struct table *t = d->table;
+    const int by = s->ordered == t && s->sort == (int)s->col + 1 ? -((int)s->col + 1) : (int)s->col + 1;
+    const bool off = s->ordered == t && s->sort == -((int)s->col + 1);
+    forget_order(s);
+    if (off)
+        return;
+    if (t->n > SAMPLE) {
+        logbook_add(&v->desk->log, LOG_NOTE, "tables of more than 200,000 rows are shown in their own "
+                                             "order; summary and plot columns say how values lie");
+        return;
+    }
+    struct key *k = malloc((t->n + 1) * sizeof *k);
+    s->order = malloc((t->n + 1) * sizeof *s->order);
+    if (k && s->order) {
+        for (size_t i = 0; i < t->n; i++)
+            k[i] = key_of(&t->col[s->col], i);
+        qsort(k, t->n, sizeof *k, by_key);
+        for (size_t i = 0; i < t->n; i++)
+            s->order[i] = k[by > 0 ? i : t->n - 1 - i].row;
+        s->norder = t->n;
+        s->ordered = t;
+        s->sort = by;
+        s->at = s->row = 0;
+    }
+    free(k);
+}
+
 static void draw_table(struct view *v, const struct canvas *c, const struct dataset *d)
 {
     static const char *const part[] = { "train", "valid", "test" };
@@ -143,6 +214,14 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
     if (rows < 1)
         return;
     v->page = rows;
+    if (s->ordered != t)
+        forget_order(s);
+    if (s->at >= t->n)
+        s->at = t->n ? t->n - 1 : 0;
+    if (s->at < s->row)
+        s->row = s->at;
+    if (s->at >= s->row + (size_t)rows)
+        s->row = s->at - (size_t)rows + 1;
     if (s->row + (size_t)rows > t->n)
         s->row = t->n > (size_t)rows ? t->n - (size_t)rows : 0;
     left = numw + 2 + (d->split.part ? 6 : 0);
@@ -164,20 +243,25 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
         else if (d->role[j] != ROLE_INPUT)
             buf_puts(&b, "#");
         text_safe(&b, t->col[j].name, CELL - 2);
+        if (abs(s->sort) == (int)j + 1)
+            buf_puts(&b, s->sort > 0 ? "<" : ">");
         draw_field(c, 0, x, CELL - 1, true,
                    theme_attr(j == s->col ? R_SELECT : R_COLUMN), buf_str(&b));
         buf_free(&b);
     }
     for (int i = 0; i < rows && s->row + (size_t)i < t->n; i++) {
-        size_t r = s->row + (size_t)i;
+        const size_t r = row_at(s, s->row + (size_t)i);
+        const bool on = s->row + (size_t)i == s->at;
         text_count(a, sizeof a, r + 1);
-        draw_field(c, i + 1, 0, numw, true, theme_attr(R_DIM), a);
+        draw_field(c, i + 1, 0, numw, true, theme_attr(on ? R_TEXT : R_DIM), a);
         if (d->split.part)
             draw_text(c, i + 1, numw + 2, theme_attr(R_DIM), part[d->split.part[r] % 3]);
         for (size_t j = s->first; j < t->ncols && j < s->first + fit; j++) {
             cell_text(&t->col[j], r, a, sizeof a);
             enum role role = d->role[j] == ROLE_TARGET ? R_ACCENT
                            : d->role[j] == ROLE_INPUT ? R_TEXT : R_DIM;
+            if (on && j == s->col && v->desk->focus == FOCUS_VIEW)
+                role = R_SELECT;
             draw_field(c, i + 1, left + (int)(j - s->first) * CELL, CELL - 1,
                        t->col[j].type == COL_REAL, theme_attr(role), a);
         }
@@ -199,7 +283,7 @@ static void data_draw(struct view *v, const struct canvas *c)
         return;
     }
     if (s->plot || v->second) {
-        struct plot_request q = { v->desk, "columns", NULL, 0, 0, false };
+        struct plot_request q = { v->desk, "columns", NULL, NULL, false };
         uint64_t stamp = (uint64_t)(uintptr_t)d->table * 31 + (uint64_t)(uintptr_t)d->split.part;
         plotpane_draw(v->plot, c, 1, stamp, plot_request_make, &q, desk_now());
     } else {
@@ -207,26 +291,102 @@ static void data_draw(struct view *v, const struct canvas *c)
     }
 }
 
-static bool data_key(struct view *v, int key)
+static bool data_act(struct view *v, enum act act)
 {
     struct data_state *s = v->state;
     const struct dataset *d = current(v);
     if (!d)
         return false;
     size_t page = v->page > 1 ? (size_t)v->page - 1 : 1, n = d->table->n;
-    switch (key) {
-    case 'p': s->plot = !s->plot; return true;
-    case 'k': case UK_UP: s->row -= s->row > 0; return true;
-    case 'j': case UK_DOWN: s->row++; return true;
-    case 'h': case UK_LEFT: s->col -= s->col > 0; return true;
-    case 'l': case UK_RIGHT: s->col += s->col + 1 < d->table->ncols; return true;
-    case UK_PGUP: s->row -= s->row > page ? page : s->row; return true;
-    case UK_PGDN: s->row += page; return true;
-    case 'g': case UK_HOME: s->row = 0; return true;
-    case 'G': case UK_END: s->row = n; return true;
-    case 's': desk_exec(v->desk, "summary"); return true;
+    switch (act) {
+    case ACT_PLOT_HERE: s->plot = !s->plot; return true;
+    case ACT_UP: s->at -= s->at > 0; return true;
+    case ACT_DOWN: s->at += s->at + 1 < n; return true;
+    case ACT_LEFT: s->col -= s->col > 0; return true;
+    case ACT_RIGHT: s->col += s->col + 1 < d->table->ncols; return true;
+    case ACT_PGUP: s->at -= s->at > page ? page : s->at; return true;
+    case ACT_PGDN: s->at = s->at + page < n ? s->at + page : n ? n - 1 : 0; return true;
+    case ACT_TOP: s->at = 0; return true;
+    case ACT_END: s->at = n ? n - 1 : 0; return true;
+    case ACT_SORT: sort_rows(v, d); return true;
     default: return false;
     }
+}
+
+/* The next cell whose text holds it, below or above, among the rows near enough to look at. */
+static bool data_find(struct view *v, const char *what, int dir)
+{
+    struct data_state *s = v->state;
+    const struct dataset *d = current(v);
+    if (!d || s->plot)
+        return false;
+    for (size_t j = 0; j < d->table->ncols; j++)     /* a column's name first */
+        if (strcasecmp(d->table->col[j].name, what) == 0 && s->col != j) {
+            s->col = j;
+            return true;
+        }
+    const size_t n = d->table->n, most = n < 50000 ? n : 50000;
+    for (size_t k = 1; k < most; k++) {
+        const size_t i = dir > 0 ? (s->at + k) % n : (s->at + n - k) % n;
+        for (size_t j = 0; j < d->table->ncols && j < 64; j++) {
+            char a[64];
+            cell_text(&d->table->col[j], row_at(s, i), a, sizeof a);
+            if (strcasestr(a, what)) {
+                s->at = i;
+                s->col = j;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The table on show as CSV: as many rows as the pane has. */
+static bool data_copy(struct view *v, bool all, struct buf *b)
+{
+    struct data_state *s = v->state;
+    const struct dataset *d = current(v);
+    char a[64];
+    if (!d)
+        return false;
+    if (s->plot || v->second)
+        return plot_copy(v, all, b);
+    const struct table *t = d->table;
+    if (!all) {
+        cell_text(&t->col[s->col], row_at(s, s->at), a, sizeof a);
+        buf_puts(b, a);
+        return true;
+    }
+    for (size_t j = 0; j < t->ncols; j++)
+        buf_printf(b, "%s%s", j ? "," : "", t->col[j].name);
+    for (int i = 0; i < v->page && s->row + (size_t)i < t->n; i++)
+        for (size_t j = 0; j < t->ncols; j++) {
+            cell_text(&t->col[j], row_at(s, s->row + (size_t)i), a, sizeof a);
+            buf_printf(b, "%s%s", j ? "," : "\n", a);
+        }
+    buf_putc(b, '\n');
+    return true;
+}
+
+static void data_click(struct view *v, int row, int col)
+{
+    struct data_state *s = v->state;
+    const struct dataset *d = current(v);
+    char a[32];
+    if (!d || s->plot)
+        return;
+    text_count(a, sizeof a, d->table->n);
+    const int left = (strlen(a) < 4 ? 4 : (int)strlen(a)) + 2 + (d->split.part ? 6 : 0);
+    if (row > 0 && row <= v->page && s->row + (size_t)row - 1 < d->table->n)
+        s->at = s->row + (size_t)row - 1;
+    if (col >= left && s->first + (size_t)((col - left) / CELL) < d->table->ncols)
+        s->col = s->first + (size_t)((col - left) / CELL);
+}
+
+static void data_plot(const struct view *v, struct buf *b)
+{
+    (void)v;
+    buf_puts(b, "columns");
 }
 
 void data_show_plot(struct view *v)
@@ -281,12 +441,11 @@ static void data_title(struct view *v, struct buf *b)
         buf_puts(b, ", shape of the columns");
 }
 
-static const struct keyhelp keys[] = {
-    { "arrows, hjkl", "rows and columns" },
-    { "g G", "first row, last row" },
-    { "p", "table or shape of the columns" },
-    { "s", "summary of all columns (runs: summary)" },
-    { NULL, NULL }
+static const struct keyrow keys[] = {
+    { "p", ACT_PLOT_HERE, "plot", "the table, or the shape of its columns", NULL, 0 },
+    { "s", ACT_SORT, "sort", "sort the rows by the column; again: the other way; again: as read", NULL, 0 },
+    { "S", ACT_NONE, "summary", "summary of all columns", "summary", 0 },
+    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
 const struct view_ops view_data = {
     '1', "Data", "Data",
@@ -294,5 +453,6 @@ const struct view_ops view_data = {
     "column that is not an input. NA is a missing cell. Below stands a summary of the column under "
     "the cursor with a small histogram. Change roles and types with: cols NAME role=target, "
     "cols NAME type=category.",
-    keys, sizeof(struct data_state), data_draw, data_key, data_verdict, data_title, false,
+    keys, KIND_TABLE, sizeof(struct data_state), data_draw, data_act, data_verdict, data_title, NULL,
+    data_plot, data_find, NULL, data_copy, data_click,
 };

@@ -1,24 +1,55 @@
 /* ui/views/log.c -- view 9: the log with its scrollback. */
 #include "ui/view.h"
 
+#include <stdint.h>
+#include <string.h>
+
 static void log_draw(struct view *v, const struct canvas *c)
 {
     v->page = c->h;
     logbook_draw(&v->desk->log, c, &v->desk->log_scroll);
 }
 
-static bool log_key(struct view *v, int key)
+static bool log_act(struct view *v, enum act act)
 {
     size_t *s = &v->desk->log_scroll, page = v->page > 1 ? (size_t)v->page - 1 : 1;
-    switch (key) {
-    case 'k': case UK_UP: ++*s; return true;
-    case 'j': case UK_DOWN: *s -= *s > 0; return true;
-    case UK_PGUP: *s += page; return true;
-    case UK_PGDN: *s -= *s > page ? page : *s; return true;
-    case 'g': case UK_HOME: *s = 1000000; return true;
-    case 'G': case UK_END: *s = 0; return true;
+    switch (act) {
+    case ACT_UP: ++*s; return true;
+    case ACT_DOWN: *s -= *s > 0; return true;
+    case ACT_PGUP: *s += page; return true;
+    case ACT_PGDN: *s -= *s > page ? page : *s; return true;
+    case ACT_TOP: *s = 1000000; return true;
+    case ACT_END: *s = 0; return true;
     default: return false;
     }
+}
+
+/* Puts the next line that holds the text at the bottom of the pane. */
+static bool log_find(struct view *v, const char *what, int dir)
+{
+    const struct logbook *l = &v->desk->log;
+    size_t below = 0, best = SIZE_MAX;
+    for (size_t i = l->n; i-- > 0;) {
+        const struct log_line *x = logbook_at(l, i);
+        const bool hit = strcasestr(x->text, what) != NULL;
+        if (hit && dir > 0 && below < v->desk->log_scroll)
+            best = below;                        /* the last one found is the nearest below */
+        if (hit && dir < 0 && below > v->desk->log_scroll && best == SIZE_MAX)
+            best = below;
+        below += logbook_rows(l, i, (size_t)(v->at.w > 1 ? v->at.w : 80));
+    }
+    if (best == SIZE_MAX)
+        return false;
+    v->desk->log_scroll = best;
+    return true;
+}
+
+static bool log_copy(struct view *v, bool all, struct buf *b)
+{
+    const struct logbook *l = &v->desk->log;
+    for (size_t i = all ? 0 : l->n ? l->n - 1 : 0; i < l->n; i++)
+        buf_printf(b, "%s\n", logbook_at(l, i)->text);
+    return b->len > 0;
 }
 
 static void log_verdict(struct view *v, struct buf *b)
@@ -28,15 +59,11 @@ static void log_verdict(struct view *v, struct buf *b)
                l->warnings == 1 ? "" : "s", l->errors, l->errors == 1 ? "" : "s");
 }
 
-static const struct keyhelp keys[] = {
-    { "arrows, jk, PgUp PgDn", "scroll" },
-    { "g G", "the oldest line, the newest" },
-    { NULL, NULL }
-};
+static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops view_log = {
     '9', "Log", "Log",
     "Every line that was run, typed or by a key, and what came of it: results, notes (a decision "
     "taken for you), warnings (done, but look), errors (nothing was changed). A line that came "
     "several times is counted.",
-    keys, 0, log_draw, log_key, log_verdict, NULL, false,
+    keys, KIND_TEXT, 0, log_draw, log_act, log_verdict, NULL, NULL, NULL, log_find, NULL, log_copy, NULL,
 };

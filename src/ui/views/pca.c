@@ -1,7 +1,7 @@
 /* ui/views/pca.c -- view 7: kernel principal components and clusters. */
 #include "ui/view.h"
 
-struct pca_view { int x, y; };
+struct pca_view { struct axes axes; };
 
 static void pca_draw(struct view *v, const struct canvas *c)
 {
@@ -13,24 +13,23 @@ static void pca_draw(struct view *v, const struct canvas *c)
                        "kernel sees them, cluster k=4  for groups.");
         return;
     }
-    struct plot_request q = { v->desk, "pca", NULL, s->x, s->y, false };
-    uint64_t what = 7 + (uint64_t)(s->x * 4 + s->y) * 16;
+    struct plot_request q = { v->desk, "pca", NULL, &s->axes, false };
+    uint64_t what = 7 + axes_stamp(&s->axes) * 16;
     uint64_t stamp = (uint64_t)(uintptr_t)p->coords * 31 + (uint64_t)(uintptr_t)p->color * 7 +
                      (uint64_t)(uintptr_t)p->clusters.label + p->n + p->have_clusters;
     plotpane_draw(v->plot, c, what, stamp, plot_request_make, &q, desk_now());
 }
 
-static bool pca_key(struct view *v, int key)
+static bool pca_act(struct view *v, enum act act)
 {
     struct pca_view *s = v->state;
-    if (axis_key(v, key, &s->x, &s->y))
-        return true;
-    switch (key) {
-    case 'd': desk_exec(v->desk, "describe pca"); return true;
-    case 'c': desk_prompt(v->desk, "cluster k="); return true;
-    case 'p': desk_prompt(v->desk, "plot pca out=pca.svg"); return true;
-    default: return false;
-    }
+    return axes_act(v, act, &s->axes);
+}
+
+static void pca_plot(const struct view *v, struct buf *b)
+{
+    (void)v;
+    buf_puts(b, "pca");
 }
 
 static void pca_title(struct view *v, struct buf *b)
@@ -42,17 +41,15 @@ static void pca_title(struct view *v, struct buf *b)
         buf_printf(b, "%s %zu clusters", p->sampled ? "," : ":", p->clusters.k);
 }
 
-static const struct keyhelp keys[] = {
-    { "x y X", "logarithmic or linear axes; as they were" },
-    { "c", "cluster: put the command on the prompt" },
-    { "d", "the plot in words (runs: describe pca)" },
-    { "p", "put an export on the prompt (plot ... out=FILE.svg)" },
-    { NULL, NULL }
+static const struct keyrow keys[] = {
+    { "k", ACT_NONE, "cluster", "cluster: the line waits on the prompt", "cluster k=", 0 },
+    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
 const struct view_ops view_pca = {
     '7', "PCA", "PCA and clusters",
     "Rows placed by the first two principal components of the kernel's feature space: rows that the "
     "kernel finds alike lie together. Colours are clusters (cluster k=N) or the target. The shares "
     "on the axes say how much of the variation each component carries.",
-    keys, sizeof(struct pca_view), pca_draw, pca_key, plot_verdict, pca_title, true,
+    keys, KIND_PLOT, sizeof(struct pca_view), pca_draw, pca_act, plot_verdict, pca_title, NULL, pca_plot,
+    NULL, NULL, plot_copy, NULL,
 };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct rank_state { int x, y; bool spectrum; };
+struct rank_state { struct axes axes; bool spectrum; };
 
 static const char *shown(const struct view *v)
 {
@@ -38,29 +38,28 @@ static void rank_draw(struct view *v, const struct canvas *c)
                                      "rank, before it; s shows the spectrum.");
         return;
     }
-    struct plot_request q = { d, shown(v), NULL, s->x, s->y, false };
-    const uint64_t what = 5 + (uint64_t)s->spectrum * 16 + (uint64_t)(s->x * 4 + s->y) * 64;
+    struct plot_request q = { d, shown(v), NULL, &s->axes, false };
+    const uint64_t what = 5 + (uint64_t)s->spectrum * 16 + axes_stamp(&s->axes) * 64;
     plotpane_draw(v->plot, c, what, d->ws->serial, plot_request_make, &q, desk_now());
 }
 
-static bool rank_key(struct view *v, int key)
+static bool rank_act(struct view *v, enum act act)
 {
     struct rank_state *s = v->state;
-    char line[80];
 
-    if (axis_key(v, key, &s->x, &s->y))
+    if (axes_act(v, act, &s->axes))
         return true;
-    switch (key) {
-    case 'r': s->spectrum = false; return true;
-    case 's': s->spectrum = true; return true;
-    case 'a': desk_prompt(v->desk, "advise "); return true;
-    case 'd': desk_execf(v->desk, "describe %s", shown(v)); return true;
-    case 'p':
-        snprintf(line, sizeof line, "plot %s out=%s.svg", shown(v), shown(v));
-        desk_prompt(v->desk, line);
-        return true;
+    switch (act) {
+    case ACT_OWN_1: s->spectrum = false; return true;
+    case ACT_OWN_2: s->spectrum = true; return true;
+    case ACT_LEFT: case ACT_RIGHT: s->spectrum = !s->spectrum; return true;
     default: return false;
     }
+}
+
+static void rank_plot(const struct view *v, struct buf *b)
+{
+    buf_puts(b, shown(v));
 }
 
 static void rank_title(struct view *v, struct buf *b)
@@ -75,13 +74,11 @@ static void rank_title(struct view *v, struct buf *b)
         buf_printf(b, ": %zu features", a->features);
 }
 
-static const struct keyhelp keys[] = {
-    { "r s", "iterations and seconds by rank; the spectrum" },
-    { "a", "put advise on the prompt" },
-    { "x y X", "logarithmic or linear axes; as they were" },
-    { "d", "the plot in words (runs: describe rank)" },
-    { "p", "put an export on the prompt (plot ... out=FILE.svg)" },
-    { NULL, NULL }
+static const struct keyrow keys[] = {
+    { "r", ACT_OWN_1, "ranks", "iterations and seconds by rank", NULL, 0 },
+    { "s", ACT_OWN_2, "spectrum", "the spectrum", NULL, 0 },
+    { "a", ACT_NONE, "advise", "ask what a fit will cost: the line waits on the prompt", "advise ", 0 },
+    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
 const struct view_ops view_rank = {
     '5', "Rank", "Rank",
@@ -89,5 +86,6 @@ const struct view_ops view_rank = {
     "seconds to build and solve; fits that were then made lie over it. The upright line is the rank of "
     "least time. s turns to the spectrum: eigenvalues above the noise take iterations, and those before "
     "the rank are taken care of by the preconditioner.",
-    keys, sizeof(struct rank_state), rank_draw, rank_key, plot_verdict, rank_title, true,
+    keys, KIND_PLOT, sizeof(struct rank_state), rank_draw, rank_act, plot_verdict, rank_title, NULL,
+    rank_plot, NULL, NULL, plot_copy, NULL,
 };

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-struct residual_state { int x, y; };
+struct residual_state { struct axes axes; };
 
 static struct run *shown(const struct view *v)
 {
@@ -21,8 +21,8 @@ static void residual_draw(struct view *v, const struct canvas *c)
                        "runs: type  fit  or  fit solver=pcg features=4096 rank=256.");
         return;
     }
-    struct plot_request q = { d, "residual", r, s->x, s->y, true };
-    uint64_t what = 3 + (uint64_t)(uintptr_t)r * 16 + (uint64_t)(s->x * 4 + s->y);
+    struct plot_request q = { d, "residual", r, &s->axes, true };
+    uint64_t what = 3 + (uint64_t)(uintptr_t)r * 16 + axes_stamp(&s->axes) * 31 + scrub_at(d, r) * 7919;
     uint64_t stamp = r->ntrace * 8 + (uint64_t)r->state;
     for (size_t i = 0; i < d->nmarks; i++) {
         const struct run *m = desk_find(d, d->mark[i]);
@@ -32,28 +32,23 @@ static void residual_draw(struct view *v, const struct canvas *c)
     plotpane_draw(v->plot, c, what, stamp, plot_request_make, &q, desk_now());
 }
 
-static bool residual_key(struct view *v, int key)
+static bool residual_act(struct view *v, enum act act)
 {
     struct residual_state *s = v->state;
-    const struct run *r = shown(v);
-    if (axis_key(v, key, &s->x, &s->y))
+    if (axes_act(v, act, &s->axes) || scrub_act(v, act, shown(v)))
         return true;
-    switch (key) {
-    case 'k': case UK_UP: case UK_LEFT: desk_move(v->desk, -1); return true;
-    case 'j': case UK_DOWN: case UK_RIGHT: desk_move(v->desk, 1); return true;
-    case 'd':
-        if (r)
-            desk_execf(v->desk, "describe residual %s", r->id);
-        return true;
-    case 'p':
-        if (r) {
-            char line[80];
-            snprintf(line, sizeof line, "plot residual %s out=residual-%s.svg", r->id, r->id);
-            desk_prompt(v->desk, line);
-        }
-        return true;
+    switch (act) {
+    case ACT_UP: case ACT_LEFT: desk_move(v->desk, -1); return true;
+    case ACT_DOWN: case ACT_RIGHT: desk_move(v->desk, 1); return true;
     default: return false;
     }
+}
+
+static void residual_plot(const struct view *v, struct buf *b)
+{
+    const struct run *r = shown(v);
+    if (r)
+        buf_printf(b, "residual %s", r->id);
 }
 
 static void residual_title(struct view *v, struct buf *b)
@@ -61,6 +56,8 @@ static void residual_title(struct view *v, struct buf *b)
     const struct run *r = shown(v);
     if (r)
         buf_printf(b, ": %s %s", r->id, run_state_name(r->state));
+    if (scrub_at(v->desk, r))
+        buf_printf(b, ", as at it %u ({ } step)", r->trace[scrub_at(v->desk, r) - 1].step);
     if (v->desk->nmarks)
         buf_puts(b, " and the marked");
 }
@@ -75,13 +72,7 @@ static void residual_verdict(struct view *v, struct buf *b)
         run_line(r, b);
 }
 
-static const struct keyhelp keys[] = {
-    { "arrows, jk", "another run" },
-    { "x y X", "logarithmic or linear axes; as they were" },
-    { "d", "the plot in words (runs: describe residual)" },
-    { "p", "put an export on the prompt (plot ... out=FILE.svg)" },
-    { NULL, NULL }
-};
+static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops view_residual = {
     '3', "Resid", "Residual",
     "The relative residual |b - A w| / |b| of the linear system against the iteration, on a "
@@ -89,6 +80,6 @@ const struct view_ops view_residual = {
     "recomputed, and the tolerance asked for. A straight fall means steady convergence; a flat "
     "stretch means the preconditioner is too weak (try a larger rank) or the noise is very small. "
     "Marked runs (Space in view 2) are drawn together.",
-    keys, sizeof(struct residual_state), residual_draw, residual_key, residual_verdict,
-    residual_title, true,
+    keys, KIND_PLOT | KIND_TRACE, sizeof(struct residual_state), residual_draw, residual_act,
+    residual_verdict, residual_title, shown, residual_plot, NULL, NULL, plot_copy, NULL,
 };

@@ -1,14 +1,32 @@
-/* ui/views/runs.c -- view 2: every tuning and fit of the session as one table; also the narrow
- * list of wide screens. */
+/* ui/views/runs.c -- view 2: every tuning and fit of the session as one table, sorted and filtered as
+ * asked; also the narrow list of wide screens. */
 #include "ui/view.h"
 
 #include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-struct runs_state { size_t top; };
+enum run_col { C_RUN, C_KERNEL, C_FEATURES, C_RANK, C_IT, C_RESIDUAL, C_NMLL, C_RMSE, C_COVER, C_TIME,
+              C_NOTE, N_COLUMNS };
+/* min: the width of the pane from which on a column is shown. */
+static const struct { const char *head; int w; bool right; int min; } columns[N_COLUMNS] = {
+    [C_RUN] = { "run", 4, false, 0 }, [C_KERNEL] = { "kernel", 11, false, 0 },
+    [C_FEATURES] = { "features", 8, true, 0 }, [C_RANK] = { "rank", 5, true, 70 },
+    [C_IT] = { "it", 6, true, 0 }, [C_RESIDUAL] = { "residual", 8, true, 90 },
+    [C_NMLL] = { "NMLL", 9, true, 0 }, [C_RMSE] = { "RMSE", 8, true, 0 },
+    [C_COVER] = { "cover95", 7, true, 64 }, [C_TIME] = { "time", 9, true, 80 },
+    [C_NOTE] = { "note", 6, false, 0 },
+};
+struct runs_state {
+    size_t top;
+    enum run_col col;            /* under the cursor */
+    int sort;                   /* column + 1; negative: the other way round; 0: as they were made */
+    unsigned hidden;            /* bits of columns */
+    int y0;                     /* row of the first run, from the last draw */
+};
 
 static void sci(char *out, size_t len, double v)
 {
@@ -77,19 +95,129 @@ static void cells_fill(const struct run *r, double now, struct cells *c)
         text_seconds(c->time, sizeof c->time, t);
 }
 
-/* Keeps the selected run on the page. */
+/* --- which runs, in which order --------------------------------------------------------------- */
+
+static double elapsed(const struct run *r, double now)
+{
+    return r->state == RUN_QUEUED ? NAN : r->state == RUN_RUNNING ? now - r->started : r->ended - r->started;
+}
+
+/* What a column sorts by; NaN goes last either way. */
+static double sort_value(const struct run *r, enum run_col c)
+{
+    const bool fit = r->kind == RUN_FIT;
+    switch (c) {
+    case C_FEATURES: return (double)(fit ? r->info.solver[0] ? r->info.features : r->fit.features
+                                         : r->topt.features);
+    case C_RANK: return fit ? (double)(r->info.solver[0] ? r->info.rank : r->fit.rank) : NAN;
+    case C_IT: return fit ? (double)r->info.iterations : (double)r->tune.evaluations;
+    case C_RESIDUAL: return fit ? r->info.true_residual : NAN;
+    case C_NMLL: return fit || !r->tune.evaluations ? NAN : r->tune.best.nmll;
+    case C_RMSE: return fit && r->has_score ? r->score_raw.rmse : NAN;
+    case C_COVER: return fit && r->has_score ? r->score_scaled.coverage95 : NAN;
+    case C_TIME: return elapsed(r, desk_now());
+    default: return NAN;
+    }
+}
+
+static int compare_runs(const void *a, const void *b, void *ctx)
+{
+    const struct run *p = *(struct run *const *)a, *q = *(struct run *const *)b;
+    const struct runs_state *s = ctx;
+    const enum run_col c = (enum run_col)(abs(s->sort) - 1);
+    int by = 0;
+    if (c == C_KERNEL) {
+        by = strcmp(p->kernel_text ? p->kernel_text : "", q->kernel_text ? q->kernel_text : "");
+    } else if (c == C_NOTE) {
+        by = (int)q->star - (int)p->star;
+        by = by ? by : strcmp(q->note ? q->note : "", p->note ? p->note : "");
+    } else if (c != C_RUN) {
+        const double x = sort_value(p, c), y = sort_value(q, c);
+        if (isnan(x) || isnan(y))
+            return isnan(x) - isnan(y) ? isnan(x) - isnan(y) : p->created < q->created ? -1 : p < q ? -1 : 1;
+        by = x < y ? -1 : x > y;
+    }
+    if (c == C_RUN && by == 0)                       /* in the order they were made */
+        by = p->created != q->created ? p->created < q->created ? -1 : 1
+           : p->kind != q->kind ? (int)p->kind - (int)q->kind
+           : atoi(p->id + 1) < atoi(q->id + 1) ? -1 : atoi(p->id + 1) > atoi(q->id + 1);
+    return s->sort < 0 ? -by : by;
+}
+
+/* Every word of the filter somewhere in what the table says of the run. */
+static bool passes(const struct run *r, const char *filter)
+{
+    char word[64];
+    struct buf b = { 0 };
+    bool ok = true;
+    buf_printf(&b, "%s %s %s %s %s%s", r->id, r->kernel_text ? r->kernel_text : "",
+               r->dataset_name ? r->dataset_name : "", run_state_name(r->state), r->note ? r->note : "",
+               r->star ? " star *" : "");
+    for (filter += strspn(filter, " "); *filter && ok; filter += strspn(filter, " ")) {
+        const size_t n = strcspn(filter, " ");
+        snprintf(word, sizeof word, "%.*s", n < 60 ? (int)n : 60, filter);
+        ok = strcasestr(buf_str(&b), word) != NULL;
+        filter += n;
+    }
+    buf_free(&b);
+    return ok;
+}
+
+void desk_runs(struct desk *d)
+{
+    struct runs_state *s = d->view[VIEW_RUNS].state;
+    const size_t n = d->ws->nrun;
+    struct run **grown = realloc(d->shown, (n ? n : 1) * sizeof *grown);
+    if (!grown) {
+        d->nshown = 0;
+        return;
+    }
+    d->shown = grown;
+    d->nshown = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!d->filter || passes(d->ws->run[i], d->filter))
+            d->shown[d->nshown++] = d->ws->run[i];
+    if (s && s->sort)
+        qsort_r(d->shown, d->nshown, sizeof *d->shown, compare_runs, s);
+}
+
+void desk_runs_free(struct desk *d)
+{
+    free(d->shown);
+    free(d->filter);
+    d->shown = NULL;
+    d->filter = NULL;
+    d->nshown = 0;
+}
+
+void desk_move(struct desk *d, int by)
+{
+    const struct run *r = desk_selected(d);
+    desk_runs(d);
+    long at = 0, n = (long)d->nshown;
+    while (at < n && d->shown[at] != r)
+        at++;
+    at = at == n ? 0 : at + by;                      /* filtered away: to the first that is left */
+    at = at < 0 ? 0 : at >= n ? n - 1 : at;
+    if (n > 0)
+        snprintf(d->sel, sizeof d->sel, "%s", d->shown[at]->id);
+}
+
 static size_t selected_index(const struct desk *d)
 {
     const struct run *r = desk_selected(d);
-    for (size_t i = 0; i < d->ws->nrun; i++)
-        if (d->ws->run[i] == r)
+    for (size_t i = 0; i < d->nshown; i++)
+        if (d->shown[i] == r)
             return i;
-    return 0;
+    return SIZE_MAX;
 }
 
+/* Keeps the selected run on the page. */
 static void scroll_to(struct runs_state *s, size_t at, size_t n, int page)
 {
     size_t p = page > 0 ? (size_t)page : 1;
+    if (at == SIZE_MAX)
+        at = s->top;
     if (at < s->top)
         s->top = at;
     if (at >= s->top + p)
@@ -109,55 +237,98 @@ static enum role role_of(const struct run *r)
     }
 }
 
+/* The i-th cell of a run's row. */
+static void cell_of(const struct run *r, const struct cells *t, enum run_col c, char *out, size_t len)
+{
+    switch (c) {
+    case C_RUN: snprintf(out, len, "%s", r->id); break;
+    case C_KERNEL: kernel_short(r, out, len); break;
+    case C_FEATURES: snprintf(out, len, "%s", t->features); break;
+    case C_RANK: snprintf(out, len, "%s", t->rank); break;
+    case C_IT: snprintf(out, len, "%s", t->it); break;
+    case C_RESIDUAL: snprintf(out, len, "%s", t->resid); break;
+    case C_NMLL: snprintf(out, len, "%s", t->nmll); break;
+    case C_RMSE: snprintf(out, len, "%s", t->rmse); break;
+    case C_COVER: snprintf(out, len, "%s", t->cover); break;
+    case C_TIME: snprintf(out, len, "%s", t->time); break;
+    default: snprintf(out, len, "%s", r->note ? r->note : ""); break;
+    }
+}
+
+/* Which columns there is room for: their left edges, -1 for those that are not there. */
+static void place_columns(const struct runs_state *s, const struct canvas *c, int x[N_COLUMNS],
+                          int w[N_COLUMNS])
+{
+    int at = 2;
+    for (int j = 0; j < N_COLUMNS; j++) {
+        w[j] = j == C_KERNEL && c->w >= 100 ? 18 : columns[j].w;
+        x[j] = -1;
+        if (s->hidden & 1u << j || c->w < columns[j].min)
+            continue;
+        if (j == C_NOTE) {
+            w[j] = c->w - at - 2;
+            x[j] = w[j] >= 5 ? at + 1 : -1;
+        } else if (at + w[j] <= c->w) {
+            x[j] = at;
+            at += w[j] + 1;
+        }
+    }
+}
+
+static void draw_head(const struct view *v, const struct canvas *c, const int *x, const int *w)
+{
+    const struct runs_state *s = v->state;
+    for (int j = 0; j < N_COLUMNS; j++) {
+        char head[24];
+        if (x[j] < 0)
+            continue;
+        const bool by = abs(s->sort) == j + 1;
+        snprintf(head, sizeof head, "%s%s", columns[j].head, !by ? "" : s->sort > 0 ? "<" : ">");
+        const bool cursor = (int)s->col == j && v->desk->focus == FOCUS_VIEW && desk_view(v->desk) == v;
+        draw_field(c, 0, x[j], w[j], columns[j].right, theme_attr(cursor ? R_SELECT : R_COLUMN), head);
+    }
+}
+
+static void draw_run(const struct view *v, const struct canvas *c, int row, const struct run *r, bool on,
+                     const int *x, const int *w)
+{
+    struct cells t;
+    char cell[200];
+    const unsigned long a = theme_attr(on ? R_SELECT : role_of(r));
+    cells_fill(r, desk_now(), &t);
+    if (on)
+        draw_fill(c, row, 0, c->w, a, " ");
+    const char head[3] = { desk_marked(v->desk, r) ? '*' : ' ', run_glyph(r), 0 };
+    draw_text(c, row, 0, a, head);
+    for (int j = 0; j < N_COLUMNS; j++) {
+        if (x[j] < 0)
+            continue;
+        cell_of(r, &t, (enum run_col)j, cell, sizeof cell);
+        if (j == C_NOTE) {
+            if (r->star)
+                draw_text(c, row, x[j], a, glyph.star);
+            draw_safe(c, row, x[j] + (r->star ? 2 : 0), w[j] - 2, a, cell);
+        } else {
+            draw_field(c, row, x[j], w[j], columns[j].right, a, cell);
+        }
+    }
+}
+
 static void draw_wide(struct view *v, const struct canvas *c)
 {
     struct runs_state *s = v->state;
     const struct desk *d = v->desk;
-    /* min: the width of the pane from which on a column is shown. */
-    const struct { const char *head; int w; bool right; int min; } col[] = {
-        { "run", 4, false, 0 }, { "kernel", c->w >= 100 ? 18 : 11, false, 0 },
-        { "features", 8, true, 0 }, { "rank", 5, true, 70 }, { "it", 6, true, 0 },
-        { "residual", 8, true, 90 }, { "NMLL", 9, true, 0 }, { "RMSE", 8, true, 0 },
-        { "cover95", 7, true, 64 }, { "time", 9, true, 80 },
-    };
-    int x = 2;
-    for (size_t j = 0; j < sizeof col / sizeof *col; j++)
-        if (c->w >= col[j].min) {
-            draw_field(c, 0, x, col[j].w, col[j].right, theme_attr(R_COLUMN), col[j].head);
-            x += col[j].w + 1;
-        }
-    if (c->w > x + 6)
-        draw_text(c, 0, x + 1, theme_attr(R_COLUMN), "note");
+    int x[N_COLUMNS], w[N_COLUMNS];
+    place_columns(s, c, x, w);
+    draw_head(v, c, x, w);
     v->page = c->h - 1;
+    s->y0 = 1;
     size_t at = selected_index(d);
-    scroll_to(s, at, d->ws->nrun, v->page);
-    double now = desk_now();
-    for (int i = 0; i < v->page && s->top + (size_t)i < d->ws->nrun; i++) {
-        const struct run *r = d->ws->run[s->top + (size_t)i];
-        struct cells t;
-        cells_fill(r, now, &t);
-        bool on = s->top + (size_t)i == at;
-        unsigned long a = theme_attr(on ? R_SELECT : role_of(r));
-        if (on)
-            draw_fill(c, i + 1, 0, c->w, a, " ");
-        char head[3] = { desk_marked(d, r) ? '*' : ' ', run_glyph(r), 0 };
-        draw_text(c, i + 1, 0, a, head);
-        char kernel[40];
-        kernel_short(r, kernel, sizeof kernel);
-        const char *cell[] = { r->id, kernel, t.features, t.rank,
-                               t.it, t.resid, t.nmll, t.rmse, t.cover, t.time };
-        x = 2;
-        for (size_t j = 0; j < sizeof col / sizeof *col; j++)
-            if (c->w >= col[j].min) {
-                draw_field(c, i + 1, x, col[j].w, col[j].right, a, cell[j]);
-                x += col[j].w + 1;
-            }
-        if (c->w > x + 6) {
-            if (r->star)
-                draw_text(c, i + 1, x + 1, a, glyph.star);
-            draw_safe(c, i + 1, x + (r->star ? 3 : 1), c->w - x - 3, a, r->note ? r->note : "");
-        }
-    }
+    scroll_to(s, at, d->nshown, v->page);
+    for (int i = 0; i < v->page && s->top + (size_t)i < d->nshown; i++)
+        draw_run(v, c, i + 1, d->shown[s->top + (size_t)i], s->top + (size_t)i == at, x, w);
+    if (d->nshown == 0)
+        draw_text(c, 1, 2, theme_attr(R_DIM), "no run holds that; q shows them all again");
 }
 
 static void runs_draw(struct view *v, const struct canvas *c)
@@ -171,67 +342,160 @@ static void runs_draw(struct view *v, const struct canvas *c)
     draw_wide(v, c);
 }
 
-static bool runs_key(struct view *v, int key)
+static void open_run(struct desk *d, const struct run *r)
+{
+    char title[64];
+    struct buf b = { 0 };
+    run_details(r, &b);
+    snprintf(title, sizeof title, "Run %s", r->id);
+    desk_page(d, title, buf_str(&b));
+    buf_free(&b);
+}
+
+/* The next column that is on show. */
+static void move_column(struct view *v, int by)
+{
+    struct runs_state *s = v->state;
+    int x[N_COLUMNS], w[N_COLUMNS], j = (int)s->col;
+    place_columns(s, &v->at, x, w);
+    do
+        j += by;
+    while (j >= 0 && j < N_COLUMNS && x[j] < 0);
+    if (j >= 0 && j < N_COLUMNS)
+        s->col = (enum run_col)j;
+}
+
+void run_sort_next(struct desk *d, int column)
+{
+    struct runs_state *s = d->view[VIEW_RUNS].state;
+    s->sort = s->sort == column + 1 ? -(column + 1) : s->sort == -(column + 1) ? 0 : column + 1;
+}
+
+static bool table_act(struct view *v, enum act act)
+{
+    struct runs_state *s = v->state;
+    switch (act) {
+    case ACT_LEFT: move_column(v, -1); return true;
+    case ACT_RIGHT: move_column(v, 1); return true;
+    case ACT_SORT: run_sort_next(v->desk, (int)s->col); return true;
+    case ACT_HIDE:
+        if (s->col != C_RUN) {
+            s->hidden |= 1u << s->col;
+            move_column(v, -1);
+        }
+        return true;
+    case ACT_SHOW_ALL: s->hidden = 0; return true;
+    default: return false;
+    }
+}
+
+static bool runs_act(struct view *v, enum act act)
 {
     struct desk *d = v->desk;
     struct run *r = desk_selected(d);
     int page = v->page > 1 ? v->page - 1 : 1;
-    switch (key) {
-    case 'k': case UK_UP: desk_move(d, -1); return true;
-    case 'j': case UK_DOWN: desk_move(d, 1); return true;
-    case UK_PGUP: desk_move(d, -page); return true;
-    case UK_PGDN: desk_move(d, page); return true;
-    case 'g': case UK_HOME: desk_move(d, -1000000); return true;
-    case 'G': case UK_END: desk_move(d, 1000000); return true;
-    default: break;
+    switch (act) {
+    case ACT_UP: desk_move(d, -1); return true;
+    case ACT_DOWN: desk_move(d, 1); return true;
+    case ACT_PGUP: desk_move(d, -page); return true;
+    case ACT_PGDN: desk_move(d, page); return true;
+    case ACT_TOP: desk_move(d, -1000000); return true;
+    case ACT_END: desk_move(d, 1000000); return true;
+    case ACT_MARK:
+        if (r) {
+            desk_mark(d, r);
+            desk_move(d, 1);
+        }
+        return true;
+    case ACT_OPEN:
+        if (r)
+            open_run(d, r);
+        return true;
+    default: return v->ops == &view_runs && table_act(v, act);
     }
-    if (!r)
-        return false;
-    char line[64];
-    switch (key) {
-    case ' ':
-        desk_mark(d, r);
-        desk_move(d, 1);
-        return true;
-    case UK_ENTER: {
-        struct buf b = { 0 };
-        run_details(r, &b);
-        snprintf(line, sizeof line, "Run %s", r->id);
-        desk_page(d, line, buf_str(&b));
-        buf_free(&b);
-        return true;
+}
+
+static bool runs_filter(struct view *v, const char *what)
+{
+    struct desk *d = v->desk;
+    free(d->filter);
+    d->filter = *what ? strdup(what) : NULL;
+    desk_runs(d);
+    if (d->nshown && selected_index(d) == SIZE_MAX)
+        snprintf(d->sel, sizeof d->sel, "%s", d->shown[0]->id);
+    return true;
+}
+
+static bool runs_find(struct view *v, const char *what, int dir)
+{
+    struct desk *d = v->desk;
+    const size_t at = selected_index(d);
+    for (size_t k = 1; k <= d->nshown; k++) {
+        const size_t i = ((at == SIZE_MAX ? 0 : at) + (dir > 0 ? k : d->nshown - k)) % d->nshown;
+        if (passes(d->shown[i], what)) {
+            snprintf(d->sel, sizeof d->sel, "%s", d->shown[i]->id);
+            return true;
+        }
     }
-    case '=': {
-        struct buf b = { 0 };
-        if (d->nmarks == 0)
-            return false;
-        buf_puts(&b, "compare");
-        for (size_t i = 0; i < d->nmarks; i++)
-            buf_printf(&b, " %s", d->mark[i]);
-        if (d->nmarks == 1 && !desk_marked(d, r))
-            buf_printf(&b, " %s", r->id);
-        desk_exec(d, buf_str(&b));
-        buf_free(&b);
-        return true;
+    return false;
+}
+
+static void copy_row(const struct run *r, char sep, struct buf *b)
+{
+    struct cells t;
+    char cell[400];
+    cells_fill(r, desk_now(), &t);
+    for (int j = 0; j < N_COLUMNS; j++) {
+        if (j == C_KERNEL)
+            snprintf(cell, sizeof cell, "%s", r->kernel_text ? r->kernel_text : "");
+        else
+            cell_of(r, &t, (enum run_col)j, cell, sizeof cell);
+        const bool quote = strpbrk(cell, ",\"\n") != NULL;
+        buf_puts(b, quote ? "\"" : "");
+        for (const char *p = cell; *p; p++)
+            buf_printf(b, *p == '"' ? "\"\"" : "%c", *p);
+        buf_puts(b, quote ? "\"" : "");
+        buf_putc(b, j + 1 < N_COLUMNS ? sep : '\n');
     }
-    case 'p':
-        desk_execf(d, "plot %s %s", r->kind == RUN_FIT ? "residual" : "nmll", r->id);
-        return true;
-    case 'S':
-        if (r->kind == RUN_FIT)
-            desk_execf(d, "score %s", r->id);
-        return true;
-    case 'n':
-        snprintf(line, sizeof line, "note %s ", r->id);
-        desk_prompt(d, line);
-        return true;
-    case 's':
-        if (r->state == RUN_RUNNING || r->state == RUN_QUEUED)
-            desk_execf(d, "stop %s", r->id);
-        return true;
-    default:
-        return false;
+}
+
+static bool runs_copy(struct view *v, bool all, struct buf *b)
+{
+    const struct runs_state *s = v->state;
+    const struct desk *d = v->desk;
+    const struct run *r = desk_selected(d);
+    char cell[400];
+    struct cells t;
+    if (!all && r) {
+        cells_fill(r, desk_now(), &t);
+        cell_of(r, &t, v->ops == &view_runs ? s->col : C_RUN, cell, sizeof cell);
+        buf_puts(b, cell);
+        return b->len > 0;
     }
+    for (int j = 0; j < N_COLUMNS; j++)
+        buf_printf(b, "%s%c", columns[j].head, j + 1 < N_COLUMNS ? ',' : '\n');
+    for (size_t i = 0; i < d->nshown; i++)
+        copy_row(d->shown[i], ',', b);
+    return d->nshown > 0;
+}
+
+static void runs_click(struct view *v, int row, int col)
+{
+    struct runs_state *s = v->state;
+    struct desk *d = v->desk;
+    if (row < s->y0 && v->ops == &view_runs) {       /* the heading: sort by it */
+        int x[N_COLUMNS], w[N_COLUMNS];
+        place_columns(s, &v->at, x, w);
+        for (int j = 0; j < N_COLUMNS; j++)
+            if (x[j] >= 0 && col >= x[j] && col < x[j] + w[j]) {
+                s->col = (enum run_col)j;
+                run_sort_next(d, j);
+            }
+        return;
+    }
+    const size_t i = s->top + (size_t)(row - s->y0);
+    if (row >= s->y0 && i < d->nshown)
+        snprintf(d->sel, sizeof d->sel, "%s", d->shown[i]->id);
 }
 
 static void runs_verdict(struct view *v, struct buf *b)
@@ -244,29 +508,46 @@ static void runs_verdict(struct view *v, struct buf *b)
 static void runs_title(struct view *v, struct buf *b)
 {
     const struct desk *d = v->desk;
-    if (d->ws->nrun)
+    if (d->filter) {
+        buf_printf(b, ": %zu of %zu with '", d->nshown, d->ws->nrun);
+        text_safe(b, d->filter, 30);
+        buf_puts(b, "'");
+    } else if (d->ws->nrun) {
         buf_printf(b, ": %zu", d->ws->nrun);
+    }
     if (d->nmarks)
         buf_printf(b, ", %zu marked", d->nmarks);
 }
 
-static const struct keyhelp keys[] = {
-    { "arrows, jk, g G", "choose a run" },
-    { "Enter", "all that is known about it" },
-    { "Space", "mark it; marked runs share the plots" },
-    { "=", "compare the marked (runs: compare ...)" },
-    { "p", "plot it (runs: plot residual or nmll)" },
-    { "S", "score a fit on its test rows" },
-    { "n", "write a note" },
-    { "s", "stop it" },
-    { NULL, NULL }
+static const struct keyrow keys[] = {
+    { "Enter", ACT_OPEN, "open", "all that is known about the run", NULL, 0 },
+    { "Left h", ACT_LEFT, "column-before", "another column", NULL, 0 },
+    { "Right l", ACT_RIGHT, "column-after", "another column", NULL, 0 },
+    { "s", ACT_SORT, "sort", "sort by the column; again: the other way; again: as they were made", NULL,
+      KIND_TABLE },
+    { "f", ACT_FILTER, "filter", "only runs that hold what you type", NULL, 0 },
+    { "-", ACT_HIDE, "hide", "hide the column", NULL, KIND_TABLE },
+    { "0", ACT_SHOW_ALL, "columns", "all columns again", NULL, KIND_TABLE },
+    { "p", ACT_NONE, "plot", "plot the run", "plot {plot}", 0 },
+    { "S", ACT_NONE, "score", "score a fit on its test rows", "score {run}", 0 },
+    { "m", ACT_NONE, "note", "write a note: the line waits on the prompt", "note {run} ", 0 },
+    { "K", ACT_NONE, "stop", "stop the run, keep its best", "stop {run}", 0 },
+    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
+static void runs_plot(const struct view *v, struct buf *b)
+{
+    const struct run *r = desk_selected(v->desk);
+    if (r)
+        buf_printf(b, "%s %s", r->kind == RUN_FIT ? "residual" : "nmll", r->id);
+}
+
 const struct view_ops view_runs = {
     '2', "Runs", "Runs",
     "Every tuning (t1, t2, ..) and fit (r1, r2, ..). In front: > runs, . waits, ! stopped before it "
     "reached its tolerance, ~ stopped by you, x failed, * marked. RMSE is in units of the target; "
     "cover95 is the share of rows inside the 95 % interval: near 0.95 is honest.",
-    keys, sizeof(struct runs_state), runs_draw, runs_key, runs_verdict, runs_title, false,
+    keys, KIND_TABLE | KIND_RUNS, sizeof(struct runs_state), runs_draw, runs_act, runs_verdict, runs_title,
+    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click,
 };
 
 /* --- the left column of a wide screen --------------------------------------------------------- */
@@ -311,10 +592,11 @@ static void list_draw(struct view *v, const struct canvas *c)
     draw_printf(c, row++, 0, theme_attr(R_COLUMN), "  %-3s %-10s %6s %10s", "run", "kernel", "it",
                 "NMLL/RMSE");
     v->page = c->h - row;
+    s->y0 = row;
     size_t at = selected_index(d);
-    scroll_to(s, at, ws->nrun, v->page);
-    for (int i = 0; i < v->page && s->top + (size_t)i < ws->nrun; i++) {
-        const struct run *r = ws->run[s->top + (size_t)i];
+    scroll_to(s, at, d->nshown, v->page);
+    for (int i = 0; i < v->page && s->top + (size_t)i < d->nshown; i++) {
+        const struct run *r = d->shown[s->top + (size_t)i];
         struct cells t;
         cells_fill(r, desk_now(), &t);
         bool on = s->top + (size_t)i == at;
@@ -324,6 +606,8 @@ static void list_draw(struct view *v, const struct canvas *c)
         char head[3] = { desk_marked(d, r) ? '*' : ' ', run_glyph(r), 0 };
         draw_text(c, row + i, 0, a, head);
         draw_field(c, row + i, 2, 4, false, a, r->id);
+        if (r->star)
+            draw_text(c, row + i, c->w - 1, a, glyph.star);
         char kernel[40];
         kernel_short(r, kernel, sizeof kernel);
         draw_field(c, row + i, 6, 10, false, a, kernel);
@@ -333,6 +617,6 @@ static void list_draw(struct view *v, const struct canvas *c)
 }
 
 const struct view_ops view_list = {
-    0, "", "Data & runs", "", keys, sizeof(struct runs_state), list_draw, runs_key, NULL, NULL,
-    false,
+    0, "", "Data & runs", "", keys, KIND_RUNS, sizeof(struct runs_state), list_draw, runs_act, NULL, NULL,
+    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click,
 };

@@ -1,6 +1,7 @@
 /* ui/views/words.c -- runs in words, next steps, axes: what several views share. */
 #include "ui/view.h"
 
+#include "app/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -128,6 +129,31 @@ static void score_lines(const struct run *r, struct buf *b)
     }
 }
 
+/* While it runs: how fast it converges, and when it will be there, with a range. */
+static void forecast_lines(const struct run *r, struct buf *b)
+{
+    struct trace_fit f;
+    char s[40];
+    if (r->ntrace == 0)
+        return;
+    const struct trace_point *p = &r->trace[r->ntrace - 1];
+    put(b, "residual", "%.2e at it %u, target %.0e", p->value, p->step, r->trace_target);
+    trace_fit(r->trace, r->ntrace, r->trace_target, &f);
+    if (isnan(f.rate))
+        return;
+    put(b, "rate", "x%.4g an iteration (R2 %.2f)", f.rate, f.r2);
+    if (!isfinite(f.forecast) || f.r2 < 0.9) {
+        put(b, "forecast", "? %s", f.rate >= 1 ? "(it does not fall)" : "(too uneven to say)");
+        return;
+    }
+    const double each = p->step ? (double)p->seconds / p->step : NAN;
+    text_seconds(s, sizeof s, fmax(0, (f.forecast - p->step) * each));
+    if (isfinite(f.lo) && isfinite(f.hi))
+        put(b, "forecast", "it %.0f (%.0f..%.0f), about %s", f.forecast, f.lo, f.hi, s);
+    else
+        put(b, "forecast", "it %.0f, about %s", f.forecast, s);
+}
+
 static void fit_lines(const struct run *r, struct buf *b)
 {
     const struct fit_info *f = &r->info;
@@ -140,6 +166,7 @@ static void fit_lines(const struct run *r, struct buf *b)
     if (!over) {
         put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
             r->fit.features);
+        forecast_lines(r, b);
         return;
     }
     if (strcmp(f->solver, "exact") == 0)
@@ -262,28 +289,109 @@ void next_steps(const struct workspace *ws, struct buf *b)
                     "save FILE.gpd\tkeep all of this\n");
 }
 
-bool axis_key(const struct view *v, int key, int *x, int *y)
+bool axes_act(const struct view *v, enum act act, struct axes *a)
 {
     const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
-    if (key == 'x')
-        *x = f && f->x.log ? 2 : 1;
-    else if (key == 'y')
-        *y = f && f->y.log ? 2 : 1;
-    else if (key == 'X')
-        *x = *y = 0;
-    else
-        return false;
-    return true;
+    const bool zoomed = a->hi > a->lo;
+    const double lo = zoomed ? a->lo : 0, hi = zoomed ? a->hi : 1, w = hi - lo;
+    switch (act) {
+    case ACT_LOGX: a->x = f && f->x.log ? 2 : 1; return true;
+    case ACT_LOGY: a->y = f && f->y.log ? 2 : 1; return true;
+    case ACT_AXES: *a = (struct axes){ 0 }; return true;
+    case ACT_ZOOM_IN:
+        if (w > 1.0 / 4096) {
+            a->lo = lo + w / 4;
+            a->hi = hi - w / 4;
+        }
+        return true;
+    case ACT_ZOOM_OUT:
+        a->lo = fmax(0, lo - w / 2);
+        a->hi = fmin(1, hi + w / 2);
+        if (a->hi - a->lo >= 1)
+            a->lo = a->hi = 0;
+        return true;
+    case ACT_ZOOM_ALL: a->lo = a->hi = 0; return true;
+    case ACT_PAN_LEFT: case ACT_PAN_RIGHT:
+        if (zoomed) {
+            const double by = act == ACT_PAN_LEFT ? -fmin(w / 4, lo) : fmin(w / 4, 1 - hi);
+            a->lo += by;
+            a->hi += by;
+        }
+        return true;
+    default: return false;
+    }
 }
 
-void axis_apply(struct figure *f, int x, int y)
+uint64_t axes_stamp(const struct axes *a)
+{
+    return (uint64_t)(a->x * 4 + a->y) + ((uint64_t)(a->lo * 8192) + (uint64_t)(a->hi * 8192) * 8193) * 16;
+}
+
+/* y follows what is left of x: else a zoom into the flat end of a curve would show a flat line. */
+static void fit_y(struct figure *f)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < f->ns; i++) {
+        const struct series *s = &f->s[i];
+        if (s->mark == MARK_HLINE || s->mark == MARK_VLINE || s->faint)
+            continue;
+        for (size_t k = 0; k < s->n; k++) {
+            const double x = s->x ? s->x[k] : (double)k;
+            for (int side = 0; side < (s->mark == MARK_BAND && s->y2 ? 2 : 1); side++) {
+                const double y = side ? s->y2[k] : s->y[k];
+                if (x < f->x.lo || x > f->x.hi || !isfinite(y) || (f->y.log && y <= 0))
+                    continue;
+                lo = fmin(lo, y);
+                hi = fmax(hi, y);
+            }
+        }
+    }
+    if (!(lo < hi))
+        return;
+    const double room = f->y.log ? pow(hi / lo, 0.05) : 0.05 * (hi - lo);
+    f->y.lo = f->y.log ? lo / room : lo - room;
+    f->y.hi = f->y.log ? hi * room : hi + room;
+}
+
+void axes_apply(struct figure *f, const struct axes *a)
 {
     for (; f; f = f->next) {
-        if (x)
-            f->x.log = x == 1;
-        if (y)
-            f->y.log = y == 1;
+        if (a->x)
+            f->x.log = a->x == 1;
+        if (a->y)
+            f->y.log = a->y == 1;
+        if (!(a->hi > a->lo) || f->square)
+            continue;
+        struct figure_scale s;
+        figure_scale(f, 5, 5, &s);
+        const double l0 = s.xlog ? log(s.xlo) : s.xlo, l1 = s.xlog ? log(s.xhi) : s.xhi;
+        const double lo = l0 + a->lo * (l1 - l0), hi = l0 + a->hi * (l1 - l0);
+        f->x.lo = s.xlog ? exp(lo) : lo;
+        f->x.hi = s.xlog ? exp(hi) : hi;
+        fit_y(f);
     }
+}
+
+/* --- the iterations of a run, one by one ------------------------------------------------------ */
+
+size_t scrub_at(const struct desk *d, const struct run *r)
+{
+    return r && d->scrub && strcmp(d->scrub_run, r->id) == 0 && d->scrub < r->ntrace ? d->scrub : 0;
+}
+
+bool scrub_act(struct view *v, enum act act, struct run *r)
+{
+    struct desk *d = v->desk;
+    if ((act != ACT_BACK && act != ACT_FORTH) || !r || r->ntrace < 2)
+        return act == ACT_BACK || act == ACT_FORTH;
+    const size_t n = r->ntrace, at = scrub_at(d, r) ? scrub_at(d, r) : n;
+    const size_t step = n > 60 ? n / 60 : 1;
+    snprintf(d->scrub_run, sizeof d->scrub_run, "%s", r->id);
+    if (act == ACT_BACK)
+        d->scrub = at > step + 1 ? at - step : 1;
+    else
+        d->scrub = at + step < n ? at + step : 0;
+    return true;
 }
 
 /* Adds the curves of another run's figure to the first panel, named by its run. */
@@ -310,7 +418,16 @@ struct figure *plot_request_make(void *ctx, struct err *err)
 {
     struct plot_request *q = ctx;
     const struct plot_ops *ops = plot_find(q->name, err);
-    struct figure *f = ops ? ops->make(q->desk->ws, q->run, NULL, err) : NULL;
+    struct run then, *run = q->run;
+    const size_t at = scrub_at(q->desk, run);
+    if (at) {                                    /* as it stood when it had that many points */
+        then = *run;
+        then.ntrace = at;
+        then.state = RUN_RUNNING;
+        then.verdict[0] = '\0';
+        run = &then;
+    }
+    struct figure *f = ops ? ops->make(q->desk->ws, run, NULL, err) : NULL;
     if (!f)
         return NULL;
     if (q->marks && q->run && !f->reason && !f->next)
@@ -323,7 +440,8 @@ struct figure *plot_request_make(void *ctx, struct err *err)
                 merge(f, g, r->id, err);
             figure_free(g);
         }
-    axis_apply(f, q->x, q->y);
+    if (q->axes)
+        axes_apply(f, q->axes);
     return f;
 }
 
@@ -332,4 +450,16 @@ void plot_verdict(struct view *v, struct buf *b)
     const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
     if (f && f->verdict && !f->reason)
         text_safe(b, f->verdict, 0);
+}
+
+bool plot_copy(struct view *v, bool all, struct buf *out)
+{
+    const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
+    if (!f || f->reason)
+        return false;
+    if (all)
+        figure_csv(f, out);
+    else
+        buf_puts(out, f->verdict ? f->verdict : f->title ? f->title : "");
+    return out->len > 0;
 }
