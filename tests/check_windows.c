@@ -207,12 +207,15 @@ static struct op op_new(const struct kernel *k, const struct source *s, size_t M
 {
     struct err err = { 0 };
     struct op o = { .fm = featmap_new(k, s->d, M, 11, &err), .pool = pool_new(threads, NULL) };
+    double hp[KERNEL_MAX_HP];
 
+    for (size_t i = 0; i < KERNEL_MAX_HP; i++)
+        hp[i] = l;
     ck_assert_msg(o.fm != NULL, "%s", err.msg);
     o.f = fop_new(backend_cpu(), o.fm, s,
                   &(struct fop_opts){ .pool = o.pool, .precision = precision, .store = store }, &err);
     ck_assert_msg(o.f != NULL, "%s", err.msg);
-    ck_assert_int_eq(fop_set(o.f, &l, &err), ST_OK);
+    ck_assert_int_eq(fop_set(o.f, hp, &err), ST_OK);
     return o;
 }
 
@@ -377,6 +380,185 @@ START_TEST(gradient)
 }
 END_TEST
 
+/* ---- sums and products with kernels of numbers --------------------------------------------------- */
+
+static const char *const mixed[] = {
+    "conv(rbf,width=3) + rbf(inputs=1:2) + linear(inputs=1:3)",
+    "conv(matern(nu=5/2),width=4) * rbf(inputs=1:3)",
+    "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2) + conv(rbf,width=2,average=full)",
+    "poly(inputs=2:3) * conv(rbf,width=4)",
+    "periodic(inputs=1:2) + conv(rbf,width=1) * matern(nu=1/2,inputs=3:3) + matern(nu=3/2,ard=2,inputs=2:3)",
+};
+enum { MIXED = sizeof mixed / sizeof mixed[0], FLAT = 3 };
+
+/* The same sequences with FLAT numbers before each. */
+static struct rows with_numbers(const struct rows *of)
+{
+    struct rows g = { .n = of->n, .d = of->d + FLAT };
+
+    g.x = mem_calloc(g.n, g.d * sizeof *g.x, "rows", NULL);
+    for (size_t i = 0; i < g.n; i++) {
+        for (size_t j = 0; j < FLAT; j++)
+            g.x[i * g.d + j] = rng_normal(9, rng_stream(RNG_TEST, 8), i * FLAT + j);
+        memcpy(g.x + i * g.d + FLAT, of->x + i * of->d, of->d * sizeof *g.x);
+    }
+    source_array_init(&g.src, g.x, g.n, g.d, g.d);
+    g.src.base.row = of->src.base.row;
+    g.src.base.channels = of->src.base.channels;
+    g.src.base.flat = FLAT;
+    return g;
+}
+
+static struct kernel mixed_kernel(int i, bool symbols, double hp[KERNEL_MAX_HP])
+{
+    struct kernel k = parsed(mixed[i], 5, symbols);
+
+    ck_assert_int_eq(kernel_bind_flat(&k, FLAT, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind_flat(&k, FLAT + 1, NULL), ST_SHAPE);
+    for (size_t h = 0; h < kernel_nhp(&k); h++)
+        hp[h] = 0.7 + 0.13 * (double)h;
+    return k;
+}
+
+/* The interpreter in double, and rounded; sums of squares of rows are the value of the kernel at i, i. */
+START_TEST(mixed_rows)
+{
+    struct rows s = drawn_rows(21, 5, 25, 5, 4), v = written_out(&s, 5);
+    const size_t M = 310;
+    double hp[KERNEL_MAX_HP];
+
+    for (int form = 0; form < 2; form++) {
+        struct rows g = with_numbers(form ? &v : &s);
+        const struct kernel k = mixed_kernel(_i, form == 0, hp);
+        struct op o = op_new(&k, &g.src.base, M, PREC_FLOAT, 1, false, 1.0);
+        double *work = mem_calloc(interp_work(o.fm), sizeof *work, "work", NULL);
+        double *z = mem_calloc(M, sizeof *z, "row", NULL), *Z = mem_calloc(g.n * M, sizeof *Z, "rows", NULL);
+        double *p = mem_calloc(M, sizeof *p, "p", NULL), *w = mem_calloc(M, sizeof *w, "w", NULL);
+        double *want = mem_calloc(M, sizeof *want, "w", NULL);
+        float *F = mem_calloc(g.n * M, sizeof *F, "rows", NULL);
+        ck_assert_int_eq(source_suits(&g.src.base, &k, NULL), ST_OK);
+        ck_assert_int_eq(fop_set(o.f, hp, NULL), ST_OK);
+        ck_assert_int_eq(fop_tile64(o.f, 0, g.n, Z, M, NULL), ST_OK);
+        ck_assert_int_eq(fop_tile(o.f, 0, g.n, F, M, NULL), ST_OK);
+        for (size_t j = 0; j < M; j++)
+            p[j] = rng_normal(7, rng_stream(RNG_TEST, 9), j);
+        for (size_t i = 0; i < g.n; i++) {
+            double size = 0.0, t = 0.0;
+            interp_row(o.fm, hp, g.x + i * g.d, z, NULL, 0, work);
+            for (size_t j = 0; j < M; j++)
+                size = fmax(size, fabs(z[j]));
+            for (size_t j = 0; j < M; j++) {
+                ck_assert_double_le(fabs(Z[i * M + j] - z[j]), 1e-9 * size);
+                ck_assert_double_le(fabs((double)F[i * M + j] - z[j]), 3e-5 * size);
+                t += z[j] * p[j];
+            }
+            for (size_t j = 0; j < M; j++)
+                want[j] += z[j] * t;
+        }
+        ck_assert_int_eq(fop_pass(o.f, 1, p, w, NULL, NULL), ST_OK);
+        double most = 0.0;
+        for (size_t j = 0; j < M; j++)
+            most = fmax(most, fabs(want[j]));
+        for (size_t j = 0; j < M; j++)
+            ck_assert_double_le(fabs(w[j] - want[j]), 2e-4 * most);
+        free(work), free(z), free(Z), free(p), free(w), free(want), free(F);
+        op_free(&o);
+        rows_free(&g);
+    }
+    rows_free(&s);
+    rows_free(&v);
+}
+END_TEST
+
+/* Z Z' against the exact kernel, whose derivatives are those of differences. */
+START_TEST(mixed_exact)
+{
+    struct rows s = drawn_rows(8, 5, 14, 5, 6), g = with_numbers(&s);
+    const size_t M = 16384;
+    double hp[KERNEL_MAX_HP], grad[KERNEL_MAX_HP], sum = 0.0, all = 0.0;
+    const struct kernel k = mixed_kernel(_i, true, hp);
+    struct op o = op_new(&k, &g.src.base, M, PREC_DOUBLE, 2, false, 1.0);
+    double *Z = mem_calloc(g.n * M, sizeof *Z, "rows", NULL);
+
+    ck_assert_int_eq(fop_set(o.f, hp, NULL), ST_OK);
+    ck_assert_int_eq(fop_tile64(o.f, 0, g.n, Z, M, NULL), ST_OK);
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t j = 0; j < g.n; j++) {
+            const double *x = g.x + i * g.d, *y = g.x + j * g.d;
+            const double v = kernel_exact(&k, hp, g.d, x, y, grad);
+            double dot = 0.0;
+            for (size_t c = 0; c < M; c++)
+                dot += Z[i * M + c] * Z[j * M + c];
+            sum += (dot - v) * (dot - v);
+            all += kernel_exact(&k, hp, g.d, x, x, NULL) * kernel_exact(&k, hp, g.d, y, y, NULL);
+            for (size_t h = 0; h < kernel_nhp(&k); h++) {
+                double at[KERNEL_MAX_HP], side[2];
+                for (int up = 0; up < 2; up++) {
+                    memcpy(at, hp, sizeof at);
+                    at[h] *= exp(up ? 1e-5 : -1e-5);
+                    side[up] = kernel_exact(&k, at, g.d, x, y, NULL);
+                }
+                ck_assert(support_close((side[1] - side[0]) / 2e-5, grad[h], 1e-6));
+            }
+        }
+    /* a product of three factors: 3 / sqrt(Mf), each sum has half of the columns or a third */
+    ck_assert_double_le(sqrt(sum / all), 3.0 / sqrt((double)M / 6.0));
+    free(Z);
+    op_free(&o);
+    rows_free(&s);
+    rows_free(&g);
+}
+END_TEST
+
+/* grad of sum B o Z against differences of it, with row factors. */
+START_TEST(mixed_gradient)
+{
+    struct rows s = drawn_rows(45, 5, 30, 5, 5), g = with_numbers(&s);
+    const size_t M = 140;
+    double hp[KERNEL_MAX_HP], grad[KERNEL_MAX_HP] = { 0 }, factor[45];
+    const struct kernel k = mixed_kernel(_i, true, hp);
+    struct err err = { 0 };
+    struct featmap *fm = featmap_new(&k, g.d, M, 11, &err);
+    ck_assert_msg(fm != NULL, "%s", err.msg);
+    struct pool *pool = pool_new(1, NULL);
+    for (size_t i = 0; i < 45; i++)
+        factor[i] = 0.5 + 0.02 * (double)i;
+    struct fop *f = fop_new(backend_cpu(), fm, &g.src.base,
+                            &(struct fop_opts){ .pool = pool, .precision = PREC_DOUBLE, .row_scale = factor }, &err);
+    double *B = mem_calloc(g.n * M, sizeof *B, "B", NULL), *Z = mem_calloc(g.n * M, sizeof *Z, "Z", NULL);
+
+    for (size_t i = 0; i < g.n * M; i++)
+        B[i] = rng_normal(7, rng_stream(RNG_TEST, 5), i);
+    ck_assert_int_eq(fop_set(f, hp, NULL), ST_OK);
+    ck_assert_int_eq(fop_tile64(f, 0, g.n, Z, M, NULL), ST_OK);
+    ck_assert_int_eq(fop_grad(f, 0, g.n, Z, B, M, grad, NULL), ST_OK);
+    for (size_t h = 0; h < kernel_nhp(&k); h++) {
+        double at[KERNEL_MAX_HP], value[2], size = 0.0;
+        for (int side = 0; side < 2; side++) {
+            memcpy(at, hp, sizeof at);
+            at[h] *= exp(side ? 1e-6 : -1e-6);
+            ck_assert_int_eq(fop_set(f, at, NULL), ST_OK);
+            ck_assert_int_eq(fop_tile64(f, 0, g.n, Z, M, NULL), ST_OK);
+            value[side] = size = 0.0;
+            for (size_t i = 0; i < g.n * M; i++) {
+                value[side] += B[i] * Z[i];
+                size += fabs(B[i] * Z[i]);
+            }
+        }
+        /* rounding of the sums over the step; matern(nu=1/2) has large phases */
+        ck_assert_msg(fabs((value[1] - value[0]) / 2e-6 - grad[h]) <= (_i == 4 ? 1e-3 : 1e-7) * size,
+                      "%s: %zu: %g, not %g", mixed[_i], h, grad[h], (value[1] - value[0]) / 2e-6);
+    }
+    fop_free(f);
+    featmap_free(fm);
+    pool_free(pool);
+    free(B);
+    free(Z);
+    rows_free(&s);
+    rows_free(&g);
+}
+END_TEST
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* With many features the model is the exact one; rows longer than any of training can be predicted. */
@@ -517,6 +699,15 @@ START_TEST(reading_and_printing)
         { "conv(rbf,channels=24)", "conv(rbf,width=9,average=sqrt,channels=24)" },
         { "fastconv(rbf + linear(weight=0.1), filters=100)",
           "fastconv(rbf + linear,width=9,filters=100)" },
+        { "conv(rbf)+rbf on temp,ph", "conv(rbf,width=9,average=sqrt) + rbf on temp,ph" },
+        { "linear on \"a b\",x* * conv * rbf(l=2)  on  y + graph(cauchy)",
+          "linear on \"a b\",x* * conv(rbf,width=9,average=sqrt) * rbf on y + graph(cauchy,average=sqrt)" },
+        { "matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,flat=4)",
+          "matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,width=9,average=sqrt,flat=4)" },
+        { "linear + fastconv(rbf * linear) * rbf on x + rbf",
+          "linear + fastconv(rbf * linear,width=9,filters=512) * rbf on x + rbf" },
+        { "fastconv(rbf + linear(weight=0.1)) on x + linear",
+          "fastconv(rbf + linear,width=9,filters=512) on x + linear" },
         { "fastconv(matern(nu=5/2,ard))", "fastconv(matern(nu=5/2,ard),width=9,filters=512)" },
     };
     static const struct { const char *text; enum status rc; } bad[] = {
@@ -525,8 +716,14 @@ START_TEST(reading_and_printing)
         { "conv(rbf,width=0)", ST_RANGE }, { "conv(rbf,width=2.5)", ST_RANGE },
         { "conv(rbf,filters=3)", ST_NOT_FOUND }, { "conv(rbf,average=mean)", ST_USAGE },
         { "conv(linear)", ST_UNSUPPORTED }, { "conv(rbf + matern)", ST_UNSUPPORTED },
-        { "conv(rbf(ard))", ST_UNSUPPORTED }, { "conv(rbf) + rbf", ST_UNSUPPORTED },
-        { "rbf + conv(rbf)", ST_UNSUPPORTED }, { "conv(conv(rbf))", ST_UNSUPPORTED },
+        { "conv(rbf(ard))", ST_UNSUPPORTED }, { "conv(rbf) * conv(rbf)", ST_UNSUPPORTED },
+        { "fastconv(rbf + linear) * rbf", ST_UNSUPPORTED }, { "conv(conv(rbf))", ST_UNSUPPORTED },
+        { "rbf * fastconv(rbf + linear)", ST_UNSUPPORTED }, { "conv(rbf) + fastconv(rbf)", ST_UNSUPPORTED },
+        { "fastconv(rbf) + fastconv(linear,width=5)", ST_UNSUPPORTED },
+        { "conv(rbf) on x", ST_UNSUPPORTED }, { "fastconv(rbf on x)", ST_UNSUPPORTED },
+        { "rbf on", ST_USAGE }, { "rbf on x,", ST_USAGE }, { "rbf on \"x", ST_USAGE },
+        { "rbf(inputs=3)", ST_USAGE }, { "rbf(inputs=4:2)", ST_USAGE },
+        { "conv(rbf,symbols=4) + conv(rbf,symbols=5)", ST_USAGE },
         { "conv(rbf,symbols=4,channels=4)", ST_USAGE }, { "graph(rbf,width=2)", ST_NOT_FOUND },
         { "graph(linear)", ST_UNSUPPORTED }, { "conv(rbf)x", ST_USAGE },
         { "rbf,width=3", ST_USAGE },
@@ -573,6 +770,9 @@ int main(void)
     tcase_add_loop_test(t, features_near_exact, 0, 3);
     tcase_add_test(t, bits_do_not_depend);
     tcase_add_loop_test(t, gradient, 0, TEXTS);
+    tcase_add_loop_test(t, mixed_rows, 0, MIXED);
+    tcase_add_loop_test(t, mixed_exact, 0, MIXED);
+    tcase_add_loop_test(t, mixed_gradient, 0, MIXED);
     tcase_add_test(t, model_near_exact);
     tcase_add_test(t, golden_fastconv);
     tcase_add_test(t, drawn_filters);

@@ -321,7 +321,7 @@ static bool is_idle(const struct kernel *k, const double *hp, size_t i)
 
     for (size_t t = 0; t < k->nterms; t++) {
         const size_t at = kernel_lengthscale_of(k, t, i);
-        if (k->term[t].ops->blind)
+        if (k->term[t].ops->blind || !kernel_reads_input(k, t, i))
             continue;
         if (at == SIZE_MAX || hp[at] < IDLE_SCALE)
             return false;

@@ -53,8 +53,8 @@ struct cpu {
     size_t nseg;
     struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when real
                                       * is f64) */
-    struct steps *steps;             /* of the last part; NULL: all terms are plain */
-    bool windows;                    /* the only part is of windows: rows are sequences */
+    struct steps *steps;             /* of the last part, and of windows; NULL: all chains are plain */
+    bool windows;                    /* a part is of windows: rows hold sequences */
     double *hp;
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
@@ -111,7 +111,7 @@ static void cpu_close(void *state)
     free(c);
 }
 
-/* Plain terms first, as their columns are; one part for all others. */
+/* Plain terms first, then sums over windows, as their columns are; one part for all others. */
 static enum status parts_make(struct cpu *c, struct err *err)
 {
     size_t col = 0;
@@ -119,10 +119,10 @@ static enum status parts_make(struct cpu *c, struct err *err)
     c->seg = mem_calloc(c->fm->nterms + 1, sizeof *c->seg, "feature terms", err);
     if (!c->seg)
         return ST_NOMEM;
-    for (size_t i = 0; i < c->fm->nterms; i++) {
-        const struct fm_term *t = &c->fm->term[i];
+    for (size_t at = 0; at < 2 * c->fm->nterms; at++) {
+        const struct fm_term *t = &c->fm->term[at % c->fm->nterms];
         c->windows |= featmap_is_windowed(t);
-        if (!featmap_is_plain(t) && !featmap_is_windowed(t))
+        if (at < c->fm->nterms ? !featmap_is_plain(t) : !featmap_is_windowed(t))
             continue;
         c->seg[c->nseg++] = (struct part){ .fm = t, .col0 = t->col0, .cols = t->cols, .out = t->out };
         col += t->cols;
@@ -139,7 +139,8 @@ static struct simd_term *terms_new(struct cpu *c, const struct simd_real *real, 
 
     for (size_t i = 0; t && i < c->nseg; i++) {
         const size_t mf = c->seg[i].cols / 2;
-        if (!c->seg[i].fm) {
+        const struct fm_term *fm = c->seg[i].fm;
+        if (!fm || (featmap_is_windowed(fm) && !featmap_sums_plain(fm))) {
             t[i] = (struct simd_term){ .d = c->fm->d, .D = D, .dp = D, .mf = mf,
                                        .nb = (mf + D - 1) / D };
         } else if (real->prepare(&t[i], c->seg[i].fm, err) != ST_OK) {
@@ -282,7 +283,7 @@ static enum status cpu_set(void *state, const double *hp, struct err *err)
         const struct fm_term *t = c->seg[i].fm;
         if (t)
             c->seg[i].out = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
-        for (size_t j = 0; t && j < t->d; j++) {
+        for (size_t j = 0; t && c->term[i].inv && j < t->d; j++) {
             const double inv = 1.0 / hp[fm_lengthscale(&t->steps[0], j)];
             c->term[i].inv[j] = inv;
             c->term64[i].inv[j] = inv;
@@ -345,42 +346,74 @@ static void zero_rows(const struct simd_real *real, size_t n, size_t cols, char 
         memset(z + row * ld * real->size, 0, cols * real->size);
 }
 
-/* Rows in row-major order, of sequences. */
-static enum status emit_windows(struct cpu *c, const struct simd_real *real,
-                                const struct simd_term *term, size_t r0, size_t r1, bool derivative,
-                                char *z, size_t ld, struct err *err)
+/* The part without a loop of its own, for one lane tile: its terms, and columns of zeros. */
+static void other_columns(const struct cpu *c, const struct simd_real *real, const struct part *p,
+                          const double *x, size_t n, char *z, size_t cs, void *scratch)
 {
-    const size_t most = c->R, d = c->src->d;
-    double *x = mem_aligned(most * d, sizeof *x, "tile of inputs", err);
-    void *scratch = x ? mem_aligned(scratch_bytes(c), 1, "tile scratch", err) : NULL;
-    enum status rc = scratch ? ST_OK : ST_NOMEM;
-
-    for (size_t r = r0; rc == ST_OK && r < r1; r += most) {
-        const size_t n = r1 - r < most ? r1 - r : most;
-        char *to = z + (r - r0) * ld * real->size;
-        rc = c->src->rows(c->src, r, r + n, x, err);
-        if (rc == ST_OK)
-            rc = windows_rows(c->seg[0].fm, real, term, x, d, n, derivative, c->seg[0].out, to, ld,
-                              scratch, err);
-        if (rc == ST_OK && c->seg[0].cols < c->M)
-            zero_rows(real, n, c->M - c->seg[0].cols, to + c->seg[0].cols * real->size, ld);
-        if (rc == ST_OK && c->opts.row_scale)
-            scale_rows(c, real, r, n, to, ld);
+    if (c->steps) {
+        steps_fill(c->steps, c->simd, real, c->hp, x, c->src->d, n, p->col0, z, cs, scratch);
+        return;
     }
-    free(x);
-    free(scratch);
-    return rc;
+    for (size_t j = 0; j < p->cols; j++)
+        memset(z + j * cs * real->size, 0, real->lanes * real->size);
 }
 
-/* Rows in row-major order: at most one lane tile at a time, in precision `real`; z or dz. */
+static struct windows windows_of(const struct cpu *c, size_t i)
+{
+    return (struct windows){ .t = c->seg[i].fm, .simd = c->simd, .term = &c->term[i], .term64 = &c->term64[i],
+                             .steps = c->steps, .hp = c->hp };
+}
+
+static bool is_windows(const struct part *p)
+{
+    return p->fm && featmap_is_windowed(p->fm);
+}
+
+/* Columns of part i, which is over windows, or their derivatives in hyperparameter ihp: n rows of x, each whole,
+ * into z, row-major, the part's first column. */
+static enum status emit_sums(struct cpu *c, const struct simd_real *real, size_t i, const double *x, size_t n,
+                             bool derivative, size_t ihp, char *z, size_t ld, void *scratch, struct err *err)
+{
+    const struct part *p = &c->seg[i];
+    const struct windows w = windows_of(c, i);
+
+    if (!derivative || p->fm->weight == ihp)
+        return windows_columns(&w, real, x, c->src->d, n, p->out, z, ld, scratch, err);
+    if (p->fm->hp0 == ihp) /* no product: has_dtile */
+        return windows_rows(p->fm, real, real == &c->simd->f64 ? w.term64 : w.term, x + p->fm->first, c->src->d, n,
+                            true, p->out, z, ld, scratch, err);
+    zero_rows(real, n, p->cols, z, ld);
+    return ST_OK;
+}
+
+/* The same of any other part, at most one lane tile; z or dz. */
+static void emit_part(struct cpu *c, const struct simd_real *real, const struct simd_term *term,
+                      const struct part *p, const double *x, size_t n, char *z, char *dz, size_t ihp, size_t ld,
+                      char *columns, void *scratch)
+{
+    const size_t d = c->src->d;
+    char *to = dz ? dz : z;
+
+    if (!p->fm) { /* no derivatives: has_dtile */
+        other_columns(c, real, p, x, n, columns, real->lanes, scratch);
+        turn(real, n, p->cols, columns, to, ld);
+    } else if (!dz || p->fm->weight == ihp) { /* d/d log weight is the columns themselves */
+        real->rows(term, x + p->fm->first, d, n, p->out, to, NULL, ld, scratch);
+    } else if (p->fm->hp0 == ihp) {
+        real->rows(term, x + p->fm->first, d, n, p->out, NULL, to, ld, scratch);
+    } else { /* this term does not depend on that hyperparameter */
+        zero_rows(real, n, p->cols, to, ld);
+    }
+}
+
+/* Rows in row-major order, some at a time, in precision `real`; z or dz. */
 static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
                              size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
                              struct err *err)
 {
-    if (c->windows)
-        return emit_windows(c, real, term, r0, r1, dz != NULL, dz ? dz : z, ld, err);
-    const size_t lanes = real->lanes, d = c->src->d;
-    const size_t other = c->steps ? c->seg[c->nseg - 1].cols * lanes * real->size : 0;
+    const size_t lanes = c->windows ? c->R : real->lanes, d = c->src->d;
+    const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
+                             ? c->seg[c->nseg - 1].cols * real->lanes * real->size : 0;
     double *x = mem_aligned(lanes * d, sizeof *x, "tile of inputs", err);
     void *scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
     char *columns = other ? mem_aligned(other, 1, "tile of features", err) : NULL;
@@ -390,19 +423,14 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
         const size_t n = r1 - r < lanes ? r1 - r : lanes, at = (r - r0) * ld;
         rc = c->src->rows(c->src, r, r + n, x, err);
         for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
-            const struct part *p = &c->seg[i];
-            char *to = (char *)(dz ? dz : z) + (at + p->col0) * real->size;
-            if (!p->fm) { /* no derivatives: has_dtile */
-                steps_fill(c->steps, c->simd, real, c->hp, x, d, n, p->col0, columns, lanes,
-                           scratch);
-                turn(real, n, p->cols, columns, to, ld);
-            } else if (!dz || p->fm->weight == ihp) { /* d/d log weight is the columns themselves */
-                real->rows(&term[i], x, d, n, p->out, to, NULL, ld, scratch);
-            } else if (p->fm->hp0 == ihp) {
-                real->rows(&term[i], x, d, n, p->out, NULL, to, ld, scratch);
-            } else { /* this term does not depend on that hyperparameter */
-                zero_rows(real, n, p->cols, to, ld);
-            }
+            char *to = (char *)(dz ? dz : z) + (at + c->seg[i].col0) * real->size;
+            if (is_windows(&c->seg[i]))
+                rc = emit_sums(c, real, i, x, n, dz != NULL, ihp, to, ld, scratch, err);
+            else
+                for (size_t k = 0; k < n; k += real->lanes)
+                    emit_part(c, real, &term[i], &c->seg[i], x + k * d, n - k < real->lanes ? n - k : real->lanes,
+                              z ? to + k * ld * real->size : NULL, dz ? to + k * ld * real->size : NULL, ihp, ld,
+                              columns, scratch);
         }
         if (rc == ST_OK && c->opts.row_scale) {
             scale_rows(c, real, r, n, z ? (char *)z + at * real->size : NULL, ld);
@@ -545,24 +573,26 @@ static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, c
     term_dot_ones(c, term, col0, z, rows, k, t);
 }
 
-/* The same for a tile of sequences: its rows, turned into columns, then met. */
-static enum status tile_windows(struct cpu *c, struct worker *w, size_t n, char *z,
+/* The same for part i, over windows: its rows, turned into columns, then met. */
+static enum status tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z,
                                 struct split k, struct err *err)
 {
     const struct simd_real *real = c->real;
-    const size_t size = real->size, lanes = real->lanes, ld = c->M + TILE_ROWS_STEP;
+    const struct part *p = &c->seg[i];
+    const struct windows wins = windows_of(c, i);
+    const size_t size = real->size, lanes = real->lanes, ld = p->cols + TILE_ROWS_STEP;
     char *rows = mem_aligned(n * ld, size, "rows of features", err);
-    enum status rc = rows ? windows_rows(c->seg[0].fm, real, &c->term[0], w->x, c->src->d, n, false,
-                                         1.0, rows, ld, w->scratch, err)
+    enum status rc = rows ? windows_columns(&wins, real, w->x, c->src->d, n, 1.0, rows, ld, w->scratch, err)
                           : ST_NOMEM;
 
-    memset(z, 0, rc == ST_OK ? c->M * c->R * size : 0);
+    z += p->col0 * c->R * size;
+    memset(z, 0, rc == ST_OK ? p->cols * c->R * size : 0);
     for (size_t r = 0; rc == ST_OK && r < n; r += lanes) /* a cache line of each of few columns */
-        for (size_t j = 0; j < c->seg[0].cols; j++)
-            for (size_t i = r; i < n && i < r + lanes; i++)
-                memcpy(z + (j * c->R + i) * size, rows + (i * ld + j) * size, size);
+        for (size_t j = 0; j < p->cols; j++)
+            for (size_t q = r; q < n && q < r + lanes; q++)
+                memcpy(z + (j * c->R + q) * size, rows + (q * ld + j) * size, size);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
-        term_dot(c, &c->term[0], 0, z + r * size, lanes, k, w->t + r);
+        term_dot(c, &c->term[i], p->col0, z + r * size, lanes, k, w->t + r);
     free(rows);
     return rc;
 }
@@ -573,19 +603,21 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
 {
     const struct simd_real *real = c->real;
     const size_t lanes = real->lanes, size = real->size, d = c->src->d;
-    const enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
+    enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
 
-    if (rc == ST_OK && c->windows)
-        return tile_windows(c, w, r1 - r0, z, k, err);
+    for (size_t i = 0; rc == ST_OK && c->windows && i < c->nseg; i++)
+        if (is_windows(&c->seg[i]))
+            rc = tile_windows(c, w, i, r1 - r0, z, k, err);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
         for (size_t i = 0; i < c->nseg; i++) {
+            if (is_windows(&c->seg[i]))
+                continue;
             const size_t col0 = c->seg[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
             const size_t n = left < lanes ? left : lanes;
-            const double *x = n ? w->x + r * d : w->x;
+            const double *x = (n ? w->x + r * d : w->x) + (c->seg[i].fm ? c->seg[i].fm->first : 0);
             char *zt = z ? z + (col0 * c->R + r) * size : NULL;
             if (!c->seg[i].fm) {
-                steps_fill(c->steps, c->simd, real, c->hp, x, d, n ? n : 1, col0, zt, c->R,
-                           w->scratch);
+                other_columns(c, real, &c->seg[i], x, n ? n : 1, zt, c->R, w->scratch);
                 term_dot(c, &c->term[i], col0, zt, lanes, k, w->t + r);
             } else if (k.groups) {
                 real->gen_block(&c->term[i], x, d, n, zt, c->R, k.groups, c->P + col0 * lanes * size,
@@ -1086,43 +1118,44 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
 
     for (size_t i = 0; i < c->nseg; i++) {
         const struct fm_term *t = c->seg[i].fm;
-        if (!t)
+        if (!t || featmap_is_windowed(t))
             continue;
         term_back(real, t, n, z, B, ld, v, u);
         for (size_t k = 0; k < n; k++)
-            for (size_t j = 0; j < d; j++) {
+            for (size_t j = 0; j < t->d; j++) {
                 const size_t h = fm_lengthscale(&t->steps[0], j);
-                grad[h] -= u[j * L + k] * x[k * d + j] / c->hp[h];
+                grad[h] -= u[j * L + k] * x[k * d + t->first + j] / c->hp[h];
             }
     }
 }
 
 /* Sums over windows: their derivatives are not to be had from the features. */
-static enum status windows_grad(void *state, size_t r0, size_t r1, const double *B, size_t ld,
-                                double *grad, struct err *err)
+static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld, double *grad,
+                                struct err *err)
 {
-    struct cpu *c = state;
-    double *dz = mem_aligned(c->R * c->M, sizeof *dz, "tile of derivatives", err);
-    const size_t hp0 = c->seg[0].fm->hp0;
-    enum status rc = dz ? ST_OK : ST_NOMEM;
+    double *x = mem_aligned(c->R * c->src->d, sizeof *x, "tile of inputs", err);
+    void *scratch = x ? mem_aligned(scratch_bytes(c), 1, "tile scratch", err) : NULL;
+    enum status rc = scratch ? ST_OK : ST_NOMEM;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
         const size_t n = r1 - r < c->R ? r1 - r : c->R;
-        rc = cpu_dtile(c, hp0, r, r + n, dz, c->M, err);
-        for (size_t i = 0; rc == ST_OK && i < n; i++)
-            for (size_t j = 0; j < c->seg[0].cols; j++)
-                grad[hp0] += dz[i * c->M + j] * B[(r - r0 + i) * ld + j];
+        rc = c->src->rows(c->src, r, r + n, x, err);
+        for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
+            const struct windows w = windows_of(c, i);
+            if (is_windows(&c->seg[i]))
+                rc = windows_back(&w, x, c->src->d, n, c->seg[i].out, B + (r - r0) * ld, ld,
+                                  c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, scratch, err);
+        }
     }
-    free(dz);
+    free(x);
+    free(scratch);
     return rc;
 }
 
 static enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
                             size_t ld, double *grad, struct err *err)
 {
-    const struct cpu *c = state;
-    if (c->windows)
-        return windows_grad(state, r0, r1, B, ld, grad, err);
+    struct cpu *c = state;
     const size_t L = c->simd->f64.lanes, d = c->src->d;
     size_t D = 1;
 
@@ -1142,6 +1175,8 @@ static enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, 
             steps_grad(c->steps, c->simd, c->hp, x, d, n, B + at, ld,
                        c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, scratch);
     }
+    if (rc == ST_OK && c->windows)
+        rc = windows_grad(c, r0, r1, B, ld, grad, err);
     if (rc == ST_OK)
         weights_back(c, r1 - r0, z, B, ld, grad);
     free(x);

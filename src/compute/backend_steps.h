@@ -10,7 +10,8 @@
 
 struct steps;
 
-/* Of all terms that are not plain (featmap_is_plain).  *out NULL where there are none.  UNSUPPORTED:
+/* Of all terms that are not plain (featmap_is_plain), sums over windows of plain chains among these.
+ * *out NULL where there are none.  UNSUPPORTED:
  * a list of steps that cannot be cut into links. */
 enum status steps_new(const struct featmap *, struct steps **out, struct err *);
 void steps_free(struct steps *);
@@ -27,5 +28,24 @@ void steps_fill(const struct steps *, const struct simd *, const struct simd_rea
 void steps_grad(const struct steps *, const struct simd *, const double *hp, const double *x,
                 size_t ldx, size_t n, const double *B, size_t ld, const double *factor,
                 double *grad, void *scratch);
+
+/* Terms over windows.  Is the sum a factor of a product, whose others turn it? */
+bool steps_turns(const struct steps *, const struct fm_term *);
+/* Sums over windows that are no plain chain (else windows_rows), for n rows of sequences x: row-major, times
+ * `out` and each row's own factor. */
+void steps_sum_rows(const struct steps *, const struct fm_term *, const struct simd_real *,
+                    const double *hp, double out, const double *x, size_t ldx, size_t n, void *z,
+                    size_t ldz, void *scratch);
+/* Such sums (float64, lds apart) turned and multiplied by the other factors, of the same rows x with all that
+ * stands before the sequence. */
+void steps_turn_rows(const struct steps *, const struct fm_term *, const struct simd *,
+                     const struct simd_real *, const double *hp, const double *x, size_t ldx,
+                     size_t n, const double *sum, size_t lds, void *z, size_t ldz, void *scratch);
+/* The way back for n <= lanes rows: grad of the other factors as steps_grad has it, and sum_back, what comes
+ * back to the sums. */
+void steps_turn_grad(const struct steps *, const struct fm_term *, const struct simd *,
+                     const double *hp, const double *x, size_t ldx, size_t n, const double *sum,
+                     double *sum_back, size_t lds, const double *B, size_t ld, const double *factor,
+                     double *grad, void *scratch);
 
 #endif

@@ -6,8 +6,9 @@
 static void N(input)(const struct link *k, const struct fm_term *t, const struct simd_real *real,
                      const double *hp, const double *x, size_t ldx, size_t n, REAL *u)
 {
-    const size_t L = real->lanes, d = t->d;
+    const size_t L = real->lanes, d = k->d;
 
+    x += k->x0;
     memset(u, 0, t->D * L * sizeof *u);
     for (size_t i = 0; i < d; i++) {
         const double inv = k->l == FM_NONE ? 1.0 : 1.0 / hp[fm_lengthscale(k->first, i)];
@@ -54,6 +55,7 @@ static void N(forward)(const struct link *k, const struct fm_term *t, const stru
 static void N(copy)(const struct fm_term *t, size_t L, double out, const double *x, size_t ldx,
                     size_t n, REAL *z, size_t cs)
 {
+    x += t->first;
     for (size_t j = 0; j < t->cols; j++)
         for (size_t r = 0; r < L; r++)
             z[j * cs + r] = (REAL)(out * (t->steps[0].op == FM_ONE
@@ -86,7 +88,37 @@ static void N(term)(const struct chain *c, const struct simd_real *real, const d
             phase |= is_phase;
             gain |= !is_phase;
         }
-        real->columns(jn, out, t->paired ? p : NULL, gain ? g : NULL,
-                      z + (t->paired ? 2 : 1) * b * t->D * cs, cs);
+        real->columns(jn, out, c->paired ? p : NULL, gain ? g : NULL,
+                      z + (c->paired ? 2 : 1) * b * t->D * cs, cs);
+    }
+}
+
+/* Sums over windows of a term whose windows are no plain chain: row after row, its windows in lanes, added
+ * in their order. */
+static void N(sum_rows)(const struct chain *c, const struct simd_real *real, const double *hp, double out,
+                        const double *x, size_t ldx, size_t n, REAL *z, size_t ldz, double *win,
+                        REAL *columns, REAL *scratch)
+{
+    const struct fm_term *t = c->term;
+    const struct kernel_layer *w = t->windows;
+    const size_t L = real->lanes, cols = (t->sum_paired ? 2 : 1) * t->mf;
+
+    for (size_t r = 0; r < n; r++) {
+        const double *row = x + r * ldx;
+        const size_t m = kernel_windows(w, row);
+        REAL *sum = z + r * ldz;
+        memset(sum, 0, cols * sizeof *sum);
+        for (size_t a = 0; a < m; a += L) {
+            const size_t some = m - a < L ? m - a : L;
+            for (size_t i = 0; i < some; i++)
+                window_vector(w, row, a + i, win + i * t->d);
+            N(term)(c, real, hp, 1.0, win, t->d, some, columns, L, scratch);
+            for (size_t j = 0; j < cols; j++)
+                for (size_t i = 0; i < some; i++)
+                    sum[j] += columns[j * L + i];
+        }
+        const double f = out * kernel_window_factor(w, m);
+        for (size_t j = 0; j < cols; j++)
+            sum[j] = (REAL)(f * (double)sum[j]);
     }
 }

@@ -172,3 +172,81 @@ enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
     free(slot);
     return ok ? ST_OK : ST_NOMEM;
 }
+
+/* ---- any term over windows ----------------------------------------------------------------------- */
+
+/* The sums that the term begins with. */
+static enum status sum_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
+                            size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
+{
+    const struct fm_term *t = w->t;
+
+    if (featmap_sums_plain(t))
+        return windows_rows(t, real, real == &w->simd->f64 ? w->term64 : w->term, x + t->first, ldx, n, false,
+                            out, z, ldz, scratch, err);
+    steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
+    return ST_OK;
+}
+
+static size_t sum_columns(const struct fm_term *t)
+{
+    return (t->sum_paired ? 2 : 1) * t->mf;
+}
+
+enum status windows_columns(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
+                            size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
+{
+    if (!steps_turns(w->steps, w->t))
+        return sum_rows(w, real, x, ldx, n, out, z, ldz, scratch, err);
+    const size_t cols = sum_columns(w->t);
+    double *sum = mem_aligned(n * cols, sizeof *sum, "sums over windows", err);
+    const enum status rc = sum ? sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        steps_turn_rows(w->steps, w->t, w->simd, real, w->hp, x, ldx, n, sum, cols, z, ldz, scratch);
+    free(sum);
+    return rc;
+}
+
+/* back: what comes back to the sums, of whose features the hyperparameter is the lengthscale. */
+static enum status sum_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
+                            const double *back, double *dz, double *grad, void *scratch, struct err *err)
+{
+    const struct fm_term *t = w->t;
+    const size_t cols = sum_columns(t);
+
+    if (!featmap_sums_plain(t)) /* has no hyperparameter */
+        return ST_OK;
+    const enum status rc = windows_rows(t, &w->simd->f64, w->term64, x + t->first, ldx, n, true, out, dz, cols,
+                                        scratch, err);
+    for (size_t r = 0; rc == ST_OK && r < n; r++)
+        for (size_t j = 0; j < cols; j++)
+            grad[t->hp0] += dz[r * cols + j] * back[r * cols + j];
+    return rc;
+}
+
+enum status windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
+                         const double *B, size_t ld, const double *factor, double *grad, void *scratch,
+                         struct err *err)
+{
+    const struct fm_term *t = w->t;
+    const size_t cols = sum_columns(t), L = w->simd->f64.lanes;
+    double *sum = mem_aligned(2 * n * cols, sizeof *sum, "derivatives over windows", err);
+    double *back = sum ? sum + n * cols : NULL;
+    enum status rc = sum ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK && steps_turns(w->steps, t)) {
+        rc = sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch, err);
+        for (size_t r = 0; rc == ST_OK && r < n; r += L)
+            steps_turn_grad(w->steps, t, w->simd, w->hp, x + r * ldx, ldx, n - r < L ? n - r : L, sum + r * cols,
+                            back + r * cols, cols, B + r * ld, ld, factor ? factor + r : NULL, grad, scratch);
+    } else if (rc == ST_OK) {
+        for (size_t r = 0; r < n; r++)
+            for (size_t j = 0; j < cols; j++)
+                back[r * cols + j] = B[r * ld + t->col0 + j] * (factor ? factor[r] : 1.0);
+    }
+    if (rc == ST_OK)
+        rc = sum_back(w, x, ldx, n, out, back, sum, grad, scratch, err);
+    free(sum);
+    return rc;
+}

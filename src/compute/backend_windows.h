@@ -8,6 +8,7 @@
 #ifndef GPDESK_BACKEND_WINDOWS_H
 #define GPDESK_BACKEND_WINDOWS_H
 
+#include "compute/backend_steps.h"
 #include "compute/simd.h"
 
 enum { WINDOWS_ROWS_MOST = 128 };
@@ -17,6 +18,23 @@ enum { WINDOWS_ROWS_MOST = 128 };
 enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
                          const struct simd_term *term, const double *x, size_t ldx, size_t n,
                          bool derivative, double out, void *z, size_t ldz, void *scratch,
+                         struct err *err);
+
+/* A term over windows in use: term, term64 as prepared for real and for float64 (of plain chains). */
+struct windows {
+    const struct fm_term *t;
+    const struct simd *simd;
+    const struct simd_term *term, *term64;
+    const struct steps *steps;
+    const double *hp;
+};
+/* All columns of any term over windows, for n <= WINDOWS_ROWS_MOST whole rows x; times `out`. */
+enum status windows_columns(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
+                            size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err);
+/* grad[i] += sum of B o dZ / d log hp[i] over these rows, weights left out; B: rows of the map, ld apart;
+ * factor: n row factors that B has still to be multiplied by, or NULL. */
+enum status windows_back(const struct windows *, const double *x, size_t ldx, size_t n, double out,
+                         const double *B, size_t ld, const double *factor, double *grad, void *scratch,
                          struct err *err);
 
 #endif

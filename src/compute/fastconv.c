@@ -38,6 +38,8 @@ struct fastconv *fastconv_new(const struct kernel_layer *l, uint64_t seed, struc
     if (!f)
         return NULL;
     k.layer.kind = LAYER_CONV;
+    k.layer.flat = 0;
+    k.term[0].layer = k.layer;
     f->map = featmap_new(&k, 1 + f->d, 2 * f->F, seed, err);
     if (!f->map) {
         fastconv_free(f);

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Narrower transforms make a biased kernel in few dimensions (up to 0.30 at D = 2). */
 enum { DRAWN_WIDTH_MIN = 32 };
@@ -70,18 +71,26 @@ static size_t hp_at(struct kernel_place p, size_t i)
     return i == FM_NONE ? FM_NONE : i == 0 ? p.hp0 : p.hp0 + p.nl - 1 + i;
 }
 
-/* Moves a kernel's steps to its place among those of its product. */
-static void place_steps(struct fm_step *s, size_t n, struct kernel_place p, const uint8_t *group,
+/* Moves the steps of kernel t to its place among those of its product; count: its inputs. */
+static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, size_t t, size_t count,
                         const struct needs *before)
 {
+    const struct kernel_place p = kernel_place(k, t);
+
     for (size_t i = 0; i < n; i++)
         switch (s[i].op) {
         case FM_SCALE_IN:
         case FM_CIRCLE:
         case FM_APPEND:
             s[i].index = hp_at(p, s[i].index);
-            s[i].group = group;
+            s[i].group = k->term[t].grouped ? k->group : NULL;
             s[i].also = s[i].op == FM_CIRCLE ? hp_at(p, s[i].also) : p.nl;
+            s[i].first = k->term[t].first;
+            s[i].count = count;
+            break;
+        case FM_COPY:
+            s[i].first = k->term[t].first;
+            s[i].count = count;
             break;
         case FM_SIGN:
             s[i].index += before->signs;
@@ -97,52 +106,96 @@ static void place_steps(struct fm_step *s, size_t n, struct kernel_place p, cons
         }
 }
 
+/* The kernels of the product that begins at kernel t, in the order of its steps: one over windows comes
+ * first.  Returns how many. */
+static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNEL_MAX_TERMS])
+{
+    size_t n = 0, first = 0;
+
+    for (size_t i = t; i < k->nterms && (i == t || k->term[i].times); i++) {
+        if (kterm_reads_windows(&k->term[i]))
+            first = n;
+        out[n++] = i;
+    }
+    const size_t front = out[first];
+    memmove(out + 1, out, first * sizeof *out);
+    out[0] = front;
+    return n;
+}
+
+/* After the first factor of a product over windows: what it adds up, and what the others make of that. */
+static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct kernel_layer *l)
+{
+    s[0].op = FM_WINDOWS;
+    s[0].first = l->flat;
+    s[(*n)++].op = paired ? FM_SINCOS : FM_EMIT;
+    s[(*n)++].op = FM_SUM;
+}
+
 /* The product that begins at kernel t: its steps (NULL: no memory) and all that they need. */
-static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d, size_t *n,
+static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d, struct fm_term *to,
                                      struct needs *all, struct err *err)
 {
-    size_t end = t + 1;
+    size_t at[KERNEL_MAX_TERMS], n = 0;
+    const size_t factors = product_kernels(k, t, at);
+    const bool windows = kterm_reads_windows(&k->term[at[0]]);
+    struct fm_step *s = mem_calloc(factors * (KERNEL_RECIPE + 1) + 4, sizeof *s, "feature map", err);
 
-    while (end < k->nterms && k->term[end].times)
-        end++;
-    struct fm_step *s = mem_calloc((end - t) * (KERNEL_RECIPE + 1) + 2, sizeof *s, "feature map",
-                                   err);
-    *n = 0;
-    *all = (struct needs){ .width = d };
+    *all = (struct needs){ 0 };
     bool plain = false;
-    for (size_t i = t; s && i < end; i++) {
-        const size_t own = factor_steps(&k->term[i], end == t + 1, s + *n);
-        const struct needs r = needs_of(s + *n, own, d);
-        place_steps(s + *n, own, kernel_place(k, i), k->term[i].grouped ? k->group : NULL, all);
+    for (size_t i = 0; s && i < factors; i++) {
+        const struct kterm *term = &k->term[at[i]];
+        const size_t count = kernel_inputs(k, at[i], d);
+        const bool alone = factors == 1 || (windows && i == 0);
+        const size_t own = factor_steps(term, alone, s + n);
+        const struct needs r = needs_of(s + n, own, count);
+        place_steps(s + n, own, k, at[i], count, all);
         all->signs += r.signs;
         all->perms += r.perms;
         all->scales += r.scales;
         all->width = r.width > all->width ? r.width : all->width;
         all->phase |= r.phase;
-        all->finite |= r.finite;
-        plain = end == t + 1 && !k->term[i].ops->recipe;
-        *n += own;
+        all->finite |= r.finite && !windows;
+        plain = alone && !term->ops->recipe;
+        n += own;
+        if (windows && i == 0) {
+            to->sum_paired = plain || r.phase;
+            all->phase = to->sum_paired;
+            end_windows(s, &n, to->sum_paired, &term->layer);
+            to->nsum = n;
+        }
     }
-    if (s && !all->finite)
-        s[(*n)++].op = plain || all->phase ? FM_SINCOS : FM_EMIT;
-    if (s && kernel_reads_windows(k)) {
-        s[0].op = FM_WINDOWS;
-        s[(*n)++].op = FM_SUM;
-    }
+    to->paired = !all->finite && (plain || all->phase);
+    if (s && !all->finite && !windows)
+        s[n++].op = to->paired ? FM_SINCOS : FM_EMIT;
+    if (s && windows && factors > 1)
+        s[n++].op = FM_TURN;
+    to->nsteps = n;
     return s;
 }
 
-bool featmap_is_plain(const struct fm_term *t)
+static bool is_chain(const struct fm_step *s, enum fm_op first)
 {
     static const enum fm_op chain[] = { FM_SCALE_IN, FM_SIGN, FM_FHT,   FM_SIGN,  FM_FHT,
                                         FM_SIGN,     FM_FHT,  FM_SCALE, FM_SINCOS };
 
-    if (t->nsteps != sizeof chain / sizeof chain[0] || t->D < 2)
+    if (s[0].op != first)
         return false;
-    for (size_t i = 0; i < t->nsteps; i++)
-        if (t->steps[i].op != chain[i])
+    for (size_t i = 1; i < sizeof chain / sizeof chain[0]; i++)
+        if (s[i].op != chain[i])
             return false;
-    return t->steps[1].index == 0 && t->steps[3].index == 1 && t->steps[5].index == 2;
+    return s[1].index == 0 && s[3].index == 1 && s[5].index == 2;
+}
+enum { CHAIN = 9 };
+
+bool featmap_is_plain(const struct fm_term *t)
+{
+    return t->nsteps == CHAIN && t->D >= 2 && is_chain(t->steps, FM_SCALE_IN);
+}
+
+bool featmap_sums_plain(const struct fm_term *t)
+{
+    return t->windows && t->nsum == CHAIN + 1 && t->D >= 2 && is_chain(t->steps, FM_WINDOWS);
 }
 
 static size_t pow2_at_least(size_t n)
@@ -195,23 +248,28 @@ static struct featmap *map_alloc(const struct kernel *k, size_t d, size_t M, str
 static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t at, size_t d,
                              size_t D, struct needs *r, struct err *err)
 {
-    const struct kernel_place p = kernel_place(k, at);
+    size_t own[KERNEL_MAX_TERMS];
+    const size_t factors = product_kernels(k, at, own);
+    const struct kterm *head = &k->term[own[0]];
+    const struct kernel_place p = kernel_place(k, own[0]);
 
-    if (kernel_reads_windows(k))
-        d = k->layer.width * k->layer.channels;
-    if (d == 0)
-        return err_set(err, ST_STATE, "a kernel over windows is drawn for rows of sequences");
-    *t = (struct fm_term){ .d = d, .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0 };
-    t->steps = product_steps(k, at, d, &t->nsteps, r, err);
+    for (size_t i = 0; i < factors; i++)
+        if (kernel_inputs(k, own[i], d) == 0)
+            return err_set(err, ST_STATE, kterm_reads_windows(&k->term[own[i]])
+                           ? "a kernel over windows is drawn for rows of sequences"
+                           : "a kernel beside conv is drawn for rows with numbers too");
+    *t = (struct fm_term){ .d = kernel_inputs(k, own[0], d), .hp0 = p.hp0, .nl = p.nl, .weight = p.weight,
+                           .out = 1.0 };
+    t->first = kterm_reads_windows(head) ? head->layer.flat : head->first;
+    t->windows = kterm_reads_windows(head) ? &head->layer : NULL;
+    t->steps = product_steps(k, at, d, t, r, err);
     if (!t->steps)
         return ST_NOMEM;
-    for (size_t i = at; i < k->nterms && (i == at || k->term[i].times); i++)
-        t->phase64 |= k->term[i].ops->heavy && k->term[i].ops->heavy(k->term[i].params);
+    for (size_t i = 0; i < factors; i++)
+        t->phase64 |= k->term[own[i]].ops->heavy && k->term[own[i]].ops->heavy(k->term[own[i]].params);
     t->D = D ? D : pow2_at_least(r->width < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : r->width);
-    t->windows = kernel_reads_windows(k) ? &k->layer : NULL;
-    t->paired = t->steps[t->nsteps - (t->windows ? 2 : 1)].op == FM_SINCOS;
     if (r->finite)
-        t->cols = t->steps[0].op == FM_COPY ? d : 1;
+        t->cols = t->steps[0].op == FM_COPY ? t->d : 1;
     return ST_OK;
 }
 
@@ -272,9 +330,12 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
 {
     struct needs from = { 0 };
     struct fm_step steps[KERNEL_RECIPE + 1];
-    const bool alone = at + 1 == k->nterms || !k->term[at + 1].times;
+    size_t factor[KERNEL_MAX_TERMS];
+    const size_t n = product_kernels(k, at, factor);
 
-    for (size_t i = at; i < k->nterms && (i == at || k->term[i].times); i++) {
+    for (size_t j = 0; j < n; j++) {
+        const size_t i = factor[j];
+        const bool alone = n == 1 || (j == 0 && t->windows);
         const struct needs own = needs_of(steps, factor_steps(&k->term[i], alone, steps), t->d);
         factor_draw(t, &k->term[i], (uint32_t)i, seed, &from, &own);
         from.signs += own.signs;
@@ -283,20 +344,27 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
     }
 }
 
+/* Columns of product i where their number is fixed; SIZE_MAX: it can have any. */
+static size_t fixed_columns(const struct kernel *k, size_t i, size_t d)
+{
+    const size_t t = product_at(k, i), count = kernel_inputs(k, t, d);
+    struct fm_step steps[KERNEL_RECIPE + 1];
+
+    if (kterm_reads_windows(&k->term[t]) || (t + 1 < k->nterms && k->term[t + 1].times))
+        return SIZE_MAX;
+    const size_t n = factor_steps(&k->term[t], true, steps);
+    return !needs_of(steps, n, count).finite ? SIZE_MAX : steps[0].op == FM_COPY ? count : 1;
+}
+
 size_t featmap_most(const struct kernel *k, size_t d)
 {
     size_t most = 0;
 
-    if (kernel_reads_windows(k))
-        return SIZE_MAX;
     for (size_t i = 0; i < products(k); i++) {
-        const size_t t = product_at(k, i);
-        struct fm_step steps[KERNEL_RECIPE + 1];
-        const bool alone = t + 1 == k->nterms || !k->term[t + 1].times;
-        const size_t n = factor_steps(&k->term[t], alone, steps);
-        if (!needs_of(steps, n, d).finite)
+        const size_t own = fixed_columns(k, i, d);
+        if (own == SIZE_MAX)
             return SIZE_MAX;
-        most += steps[0].op == FM_COPY ? d : 1;
+        most += own;
     }
     return most;
 }
@@ -306,14 +374,9 @@ size_t featmap_least(const struct kernel *k, size_t d)
     size_t fixed = 0, drawn = 0;
 
     for (size_t i = 0; i < products(k); i++) {
-        const size_t t = product_at(k, i);
-        struct fm_step steps[KERNEL_RECIPE + 1];
-        const bool alone = t + 1 == k->nterms || !k->term[t + 1].times;
-        const size_t n = factor_steps(&k->term[t], alone, steps);
-        if (!kernel_reads_windows(k) && needs_of(steps, n, d).finite)
-            fixed += steps[0].op == FM_COPY ? d : 1;
-        else
-            drawn++;
+        const size_t own = fixed_columns(k, i, d);
+        fixed += own == SIZE_MAX ? 0 : own;
+        drawn += own == SIZE_MAX;
     }
     const size_t least = (fixed + 1) / 2 * 2 + 2 * drawn;
     return least < 2 ? 2 : least;
@@ -354,9 +417,9 @@ static void place_columns(struct featmap *fm)
 {
     size_t col = 0;
 
-    for (int plain = 1; plain >= 0; plain--)
+    for (int kind = 2; kind >= 0; kind--)
         for (size_t i = 0; i < fm->nterms; i++)
-            if (featmap_is_plain(&fm->term[i]) == plain) {
+            if ((featmap_is_plain(&fm->term[i]) ? 2 : featmap_is_windowed(&fm->term[i])) == kind) {
                 fm->term[i].col0 = col;
                 col += fm->term[i].cols;
             }
@@ -392,8 +455,9 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
         err_set(err, ST_RANGE, "a feature map needs a kernel and inputs");
         return NULL;
     }
-    for (size_t i = 0; i < k->nterms && !kernel_reads_windows(k); i++)
-        if (k->term[i].ard != 0 && (k->term[i].grouped ? k->ngrouped : k->term[i].ard) != d) {
+    for (size_t i = 0; i < k->nterms; i++)
+        if (k->term[i].ard != 0 &&
+            (k->term[i].grouped ? k->ngrouped : k->term[i].ard) != kernel_inputs(k, i, d)) {
             err_set(err, ST_SHAPE, "a kernel with a lengthscale for each input is drawn for as many "
                     "inputs as it has, not %zu", d);
             return NULL;

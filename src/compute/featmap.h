@@ -36,6 +36,8 @@ enum fm_op {
     FM_ONE,      /* z = 1: one column                                                   */
     FM_WINDOWS,  /* of a sequence (source.h): v = a window * (1/l), all that follows up to  */
     FM_SUM,      /* here for each of them; z = c times the sum of what was emitted          */
+    FM_TURN,     /* after FM_SUM and the steps of more factors: each pair of columns is turned by p
+                  * and multiplied by g (columns that are no pairs: times g cos p, g sin p) */
 };
 #define FM_NONE SIZE_MAX
 struct fm_step {
@@ -43,6 +45,8 @@ struct fm_step {
     size_t index, also;
     double value;
     const uint8_t *group; /* of each input, where groups have a lengthscale each; NULL */
+    size_t first, count;  /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
+                           * row from `first` on; FM_WINDOWS: the sequence begins at `first` */
 };
 /* The hyperparameter that is the lengthscale of input i in FM_SCALE_IN (also: how many) and
  * FM_CIRCLE (the period follows them). */
@@ -57,12 +61,16 @@ static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
 /* One block of columns made by one list of steps, repeated over nb blocks of D. */
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
+    size_t first;          /* where these inputs begin in a row (FM_WINDOWS: where the sequence does) */
     size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
     size_t hp0, nl;        /* first hyperparameter of this term; lengthscales of its first kernel: 1,
                             * d (ARD) or one for each group of inputs */
     size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
     bool phase64;          /* heavy tails: project in float64 */
-    bool paired;           /* ends in FM_SINCOS, or in that and FM_SUM */
+    bool paired;           /* columns are pairs: FM_SINCOS, or phases in FM_TURN */
+    size_t nsum;           /* of terms with FM_WINDOWS: steps up to and with FM_SUM; more than these make a
+                            * product with kernels of other inputs, which ends in FM_TURN */
+    bool sum_paired;       /* what FM_SUM adds up is pairs */
     const struct kernel_layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
                                          * inputs of a window; NULL */
     const struct fm_step *steps; size_t nsteps;
@@ -72,7 +80,7 @@ struct fm_term {
     double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
 };
 /* Terms follow the products of the kernel; their columns do not: single stationary kernels come
- * first, then all others, then (with few features) columns of zeros. */
+ * first, then sums over windows, then all others, then (with few features) columns of zeros. */
 struct featmap {
     size_t d, M, nterms;
     struct fm_term *term;
@@ -90,7 +98,9 @@ void featmap_free(struct featmap *); /* NULL is fine */
 /* The chain of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT, FM_SCALE,
  * FM_SINCOS.  Backends have loops of their own for it. */
 bool featmap_is_plain(const struct fm_term *);
-/* The same chain between FM_WINDOWS and FM_SUM. */
+/* The same chain between FM_WINDOWS and FM_SUM, whatever follows. */
+bool featmap_sums_plain(const struct fm_term *);
+/* Does it begin with FM_WINDOWS? */
 static inline bool featmap_is_windowed(const struct fm_term *t)
 {
     return t->windows != NULL;

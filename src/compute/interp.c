@@ -39,18 +39,42 @@ static void sincos_out(const struct fm_term *t, const double *p, const double *g
     }
 }
 
-static void circle(const struct fm_term *t, const struct fm_step *s, const double *hp,
+static void circle(const struct fm_step *s, const double *hp,
                    const double *x, double *v)
 {
-    for (size_t i = 0; i < t->d; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         const double l = hp[fm_lengthscale(s, i)];
         v[2 * i] = cos(2.0 * M_PI * x[i] / hp[s->also]) / l;
         v[2 * i + 1] = sin(2.0 * M_PI * x[i] / hp[s->also]) / l;
     }
 }
 
-static void block(const struct fm_term *t, size_t b, const double *hp, const double *x, double c,
-                  double *z, double *dz, double *v)
+static void window(const struct fm_term *t, const struct fm_step *s, const double *hp, const double *x, double *v)
+{
+    const struct kernel_layer *w = t->windows;
+
+    for (size_t i = 0; i < w->width; i++)
+        for (size_t e = 0; e < w->channels; e++)
+            v[i * w->channels + e] = (w->symbols ? (double)(x[i] == (double)e) : x[i * w->channels + e]) /
+                                     (s->index == FM_NONE ? 1.0 : hp[s->index]);
+}
+
+/* Columns of sums in place, from the last to the first, as pairs take the room of more. */
+static void turn(const struct fm_term *t, const double *p, const double *g, size_t j0, size_t j1, double *z)
+{
+    for (size_t j = j1; j-- > j0;) {
+        const double *from = z + t->col0 + (t->sum_paired ? 2 * j : j);
+        const double a = g[j - j0] * from[0], b = t->sum_paired ? g[j - j0] * from[1] : 0.0;
+        const double cosine = p ? cos(p[j - j0]) : 1.0, sine = p ? sin(p[j - j0]) : 0.0;
+        z[t->col0 + (t->paired ? 2 * j : j)] = a * cosine - b * sine;
+        if (t->paired)
+            z[t->col0 + 2 * j + 1] = a * sine + b * cosine;
+    }
+}
+
+/* Steps s0 to s1 - 1 of block b; row: the inputs (of windows: the window, its symbols or vectors). */
+static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const double *hp, const double *row,
+                  double c, double *z, double *dz, double *v)
 {
     const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf, rows = t->nb * D;
     double *p = v + D, *g = p + D, *was = g + D;
@@ -60,28 +84,27 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
         p[i] = 0.0;
         g[i] = 1.0;
     }
-    for (size_t s = 0; s < t->nsteps; s++) {
+    for (size_t s = s0; s < s1; s++) {
         const struct fm_step *step = &t->steps[s];
+        const double *x = row + (t->windows && s < t->nsum ? 0 : step->first);
         switch (step->op) {
         case FM_SCALE_IN:
             memset(v, 0, D * sizeof *v);
-            for (size_t i = 0; i < t->d; i++)
+            if (t->windows && s < t->nsum)
+                window(t, step, hp, x, v);
+            for (size_t i = 0; !(t->windows && s < t->nsum) && i < step->count; i++)
                 v[i] = x[i] / (step->index == FM_NONE ? 1.0 : hp[fm_lengthscale(step, i)]);
             break;
         case FM_CIRCLE:
             memset(v, 0, D * sizeof *v);
-            circle(t, step, hp, x, v);
+            circle(step, hp, x, v);
             break;
-        case FM_WINDOWS: /* x: the window, its symbols or vectors */
+        case FM_WINDOWS:
             memset(v, 0, D * sizeof *v);
-            for (size_t i = 0; i < t->windows->width; i++)
-                for (size_t e = 0; e < t->windows->channels; e++)
-                    v[i * t->windows->channels + e] =
-                        (t->windows->symbols ? (double)(x[i] == (double)e)
-                                             : x[i * t->windows->channels + e]) / hp[step->index];
+            window(t, step, hp, x, v);
             break;
         case FM_APPEND:
-            v[t->d] = step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
+            v[step->count ? step->count : t->d] = step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
             break;
         case FM_SIGN:
             for (size_t i = 0; i < D; i++)
@@ -123,29 +146,37 @@ static void block(const struct fm_term *t, size_t b, const double *hp, const dou
         case FM_ONE:
         case FM_SUM:
             break;
+        case FM_TURN:
+            turn(t, phase ? p : NULL, g, at, end, z);
+            break;
         }
     }
 }
 
-/* The sum over windows; one: columns of one of them. */
-static void windows(const struct fm_term *t, const double *hp, const double *x, double *z,
+/* The sum over windows (one: columns of one of them), and what other factors make of it.  dz: without such
+ * factors alone. */
+static void windows(const struct fm_term *t, const double *hp, const double *row, double out, double *z,
                     double *dz, double *work, size_t wide)
 {
+    const double *x = row + t->first;
     const size_t m = kernel_windows(t->windows, x), per = t->windows->symbols ? 1 : t->windows->channels;
-    const double c = t->out * kernel_window_factor(t->windows, m);
+    const double c = out * kernel_window_factor(t->windows, m);
     double *one = work + wide, *back = one + t->cols;
     struct fm_term own = *t;
 
     own.col0 = 0;
+    own.paired = t->sum_paired;
     for (size_t a = 0; a < m; a++) {
         for (size_t b = 0; b < t->nb; b++)
-            block(&own, b, hp, x + 1 + a * per, c, one, back, work);
-        for (size_t j = 0; j < t->cols; j++) {
+            block(&own, b, 0, t->nsum, hp, x + 1 + a * per, c, one, back, work);
+        for (size_t j = 0; j < (t->sum_paired ? 2 : 1) * t->mf; j++) {
             z[t->col0 + j] += one[j];
             if (dz)
                 dz[t->col0 + j] += back[j];
         }
     }
+    for (size_t b = t->nb; t->nsteps > t->nsum && b-- > 0;)
+        block(t, b, t->nsum, t->nsteps, hp, row, 1.0, z, NULL, work);
 }
 
 void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
@@ -159,11 +190,11 @@ void interp_row(const struct featmap *fm, const double *hp, const double *x, dou
         const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
         const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
         if (t->windows)
-            windows(t, hp, x, z, dz && t->hp0 == ihp ? dz : NULL, work, 4 * t->D);
+            windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work, 4 * t->D);
         for (size_t b = 0; !t->windows && b < t->nb; b++)
-            block(t, b, hp, x, c, z, ours ? dz : NULL, work);
+            block(t, b, 0, t->nsteps, hp, x, c, z, ours ? dz : NULL, work);
         for (size_t j = 0; t->nb == 0 && j < t->cols; j++)
-            z[t->col0 + j] = c * (t->steps[0].op == FM_COPY ? x[j] : 1.0);
+            z[t->col0 + j] = c * (t->steps[0].op == FM_COPY ? x[t->first + j] : 1.0);
         if (dz && t->weight == ihp)
             memcpy(dz + t->col0, z + t->col0, t->cols * sizeof *dz);
     }

@@ -1,11 +1,13 @@
 /* compute/kernel.c -- the registry of kernels, and kernel expressions: reading, printing, values.
  *
- *     kernel     := expression | layer "(" expression { "," setting } ")"
- *     expression := term { ("+" | "*") term }       a product binds more than a sum
+ *     expression := item { ("+" | "*") item }       a product binds more than a sum
+ *     item       := ( term | layer ) [ "on" columns ]
+ *     layer      := layer name [ "(" expression { "," setting } ")" ]
  *     term       := name [ "(" [ setting { "," setting } ] ")" ]
  *                 [ "ard" ]
  *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" which ]
- *     which      := inputs | "group" | group [ "x" inputs ] { ":" group [ "x" inputs ] } */
+ *     which      := inputs | "group" | group [ "x" inputs ] { ":" group [ "x" inputs ] }
+ *     columns    := name { "," name }     patterns with *; "in quotes" where a name has other letters */
 #include "compute/kernel.h"
 
 #include "base/text.h"
@@ -122,6 +124,9 @@ struct parser {
     const char *text, *at;
     struct err *err;
     double weight; /* given for the product in hand; NaN: none */
+    double *hp;    /* those given, and how many so far */
+    size_t nhp;
+    bool first;    /* product */
 };
 
 static void skip_blanks(struct parser *p)
@@ -240,6 +245,22 @@ static enum status groups_differ(struct err *err)
     return err_set(err, ST_USAGE, "all kernels of an expression have the same groups of inputs");
 }
 
+/* "inputs=3:4": the numbers of a row that a kernel of a model reads. */
+static enum status parse_inputs(struct parser *p, struct kterm *term)
+{
+    size_t first, last;
+
+    skip_blanks(p);
+    if (!parse_count(p, 1e9, &first) || *p->at != ':')
+        return parse_fail(p, "the first input and the last, as in 3:4");
+    p->at++;
+    if (!parse_count(p, 1e9, &last) || last < first)
+        return parse_fail(p, "the last input");
+    term->first = first - 1;
+    term->count = last - first + 1;
+    return ST_OK;
+}
+
 /* "1x4:2:1": the groups of inputs, in order of appearance. */
 static enum status parse_groups(struct parser *p, struct kernel *k, struct kterm *term)
 {
@@ -329,8 +350,8 @@ static enum status parse_settings(struct parser *p, struct kernel *k, struct kte
             return parse_fail(p, "\"=\"");
         } else {
             p->at++;
-            rc = parse_number(p, &v);
-            if (rc == ST_OK)
+            rc = strcmp(name, "inputs") == 0 ? parse_inputs(p, term) : parse_number(p, &v);
+            if (rc == ST_OK && strcmp(name, "inputs") != 0)
                 rc = set_value(p, term, hp, name, v);
         }
         if (rc != ST_OK)
@@ -344,24 +365,12 @@ static enum status parse_settings(struct parser *p, struct kernel *k, struct kte
     }
 }
 
-static enum status parse_term(struct parser *p, struct kernel *k, double *hp)
+static enum status parse_term(struct parser *p, const char *name, struct kernel *k)
 {
     struct kterm *term = &k->term[k->nterms];
-    char name[KERNEL_NAME_MAX];
+    double *hp = p->hp + p->nhp;
     enum status rc = ST_OK;
 
-    if (!parse_word(p, name)) {
-        rc = parse_fail(p, "the name of a kernel");
-        if (*p->at == '(')
-            err_hint(p->err, "without brackets: a * c + b * c");
-        return rc;
-    }
-    if (layer_find(name)) {
-        err_set(p->err, ST_UNSUPPORTED, "%s(...) stands alone: sums and products of it with other "
-                "kernels are not there yet", name);
-        err_hint(p->err, "fastconv(rbf + linear), with the sum inside");
-        return ST_UNSUPPORTED;
-    }
     term->ops = kernel_find(name, p->err);
     if (!term->ops)
         return ST_NOT_FOUND;
@@ -377,44 +386,129 @@ static enum status parse_term(struct parser *p, struct kernel *k, double *hp)
         p->at += 3;
         rc = parse_ard(p, k, term);
     }
+    if (rc == ST_OK) {
+        p->nhp += term_nhp(term);
+        k->nterms++;
+    }
     return rc;
 }
 
 /* The weight of a product is the hyperparameter after those of its kernels. */
-static enum status end_product(struct parser *p, bool first, double *hp, size_t *nhp)
+static enum status end_product(struct parser *p)
 {
-    if (first && !isnan(p->weight))
+    if (p->first && !isnan(p->weight))
         return err_set(p->err, ST_USAGE, "the first summand has no weight: the amplitude is its "
                        "standard deviation");
-    if (!first)
-        hp[(*nhp)++] = p->weight;
+    if (!p->first)
+        p->hp[p->nhp++] = p->weight;
     p->weight = NAN;
+    p->first = false;
     return ST_OK;
 }
 
-/* inside: of a layer, where a comma or a bracket ends it. */
-static enum status parse_expression(struct parser *p, bool inside, struct kernel *k, double *hp)
+static bool is_name_byte(unsigned char c)
 {
-    size_t nhp = 0;
-    bool first = true; /* product */
+    return isalnum(c) || c >= 0x80 || strchr("_.-#/%[]*", c) != NULL;
+}
+
+/* The columns behind "on", as they stand there. */
+static enum status parse_columns(struct parser *p, char on[KERNEL_ON_MOST])
+{
+    const char *from = p->at;
 
     for (;;) {
+        const char *name = p->at;
+        if (*p->at == '"') {
+            const char *end = strchr(p->at + 1, '"');
+            if (!end || end == p->at + 1)
+                return parse_fail(p, "a name in quotes");
+            p->at = end + 1;
+        }
+        while (*name != '"' && *p->at && is_name_byte((unsigned char)*p->at))
+            p->at++;
+        if (p->at == name)
+            return parse_fail(p, "the name of a column");
+        if (*p->at != ',')
+            break;
+        p->at++;
+    }
+    if ((size_t)(p->at - from) >= KERNEL_ON_MOST)
+        return err_set(p->err, ST_LIMIT, "the columns behind \"on\" take more than %d letters; names can "
+                       "have a * for any letters", KERNEL_ON_MOST - 1);
+    memcpy(on, from, (size_t)(p->at - from));
+    on[p->at - from] = '\0';
+    return ST_OK;
+}
+
+static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, const char *name,
+                               struct kernel *k);
+
+/* A kernel or a layer, and the columns that it reads. */
+static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
+{
+    const size_t from = k->nterms;
+    char name[KERNEL_NAME_MAX];
+    enum status rc = ST_OK;
+
+    if (!parse_word(p, name)) {
+        rc = parse_fail(p, "the name of a kernel");
+        if (*p->at == '(')
+            err_hint(p->err, "without brackets: a * c + b * c");
+        return rc;
+    }
+    const enum kernel_layer_kind layer = layer_find(name);
+    if (layer && inside) {
+        err_set(p->err, ST_UNSUPPORTED, "%s(...) cannot stand inside of another layer", name);
+        err_hint(p->err, "conv(rbf) + rbf");
+        return ST_UNSUPPORTED;
+    }
+    rc = layer ? parse_layer(p, layer, name, k) : parse_term(p, name, k);
+    skip_blanks(p);
+    if (rc != ST_OK || strncmp(p->at, "on", 2) != 0 || !isspace((unsigned char)p->at[2]))
+        return rc;
+    if (inside || layer == LAYER_CONV) {
+        err_set(p->err, ST_UNSUPPORTED, layer == LAYER_CONV ? "%s reads the sequence, no other columns"
+                                                            : "inside of a layer \"on\" has no place: "
+                                                              "behind its bracket", name);
+        err_hint(p->err, "conv(rbf) + rbf on COLUMNS");
+        return ST_UNSUPPORTED;
+    }
+    p->at += 3;
+    skip_blanks(p);
+    rc = parse_columns(p, k->term[from].on);
+    for (size_t t = from + 1; rc == ST_OK && t < k->nterms; t++)
+        memcpy(k->term[t].on, k->term[from].on, sizeof k->term[t].on);
+    skip_blanks(p);
+    return rc;
+}
+
+/* inside: of a layer, where a comma or a bracket ends it; its last product then goes on outside. */
+static enum status parse_expression(struct parser *p, bool inside, struct kernel *k)
+{
+    for (;;) {
+        const size_t from = k->nterms;
+        const bool factor = from < KERNEL_MAX_TERMS && k->term[from].times;
         if (k->nterms == KERNEL_MAX_TERMS)
             return err_set(p->err, ST_LIMIT, "an expression has at most %d kernels",
                            KERNEL_MAX_TERMS);
-        enum status rc = parse_term(p, k, hp + nhp);
+        enum status rc = parse_item(p, inside, k);
         if (rc != ST_OK)
             return rc;
-        nhp += term_nhp(&k->term[k->nterms++]);
         skip_blanks(p);
         const bool end = inside ? *p->at == ',' || *p->at == ')' : !*p->at;
         if (!end && *p->at != '+' && *p->at != '*')
             return parse_fail(p, inside ? "\"+\", \"*\", \",\" or \")\""
                                         : "\"+\", \"*\", \"(\" or the end");
-        if (*p->at != '*') {
-            rc = end_product(p, first, hp, &nhp);
-            first = false;
+        bool sum = false;
+        for (size_t t = from + 1; t < k->nterms; t++)
+            sum |= !k->term[t].times;
+        if (sum && (factor || *p->at == '*')) {
+            err_set(p->err, ST_UNSUPPORTED, "a sum inside of a layer cannot be multiplied");
+            err_hint(p->err, "without brackets: a * c + b * c");
+            return ST_UNSUPPORTED;
         }
+        if (*p->at == '+' || (end && !inside))
+            rc = end_product(p);
         if (rc != ST_OK)
             return rc;
         if (end)
@@ -467,11 +561,12 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
         { "filters", KERNEL_FILTERS_MOST, &l->filters, !conv },
         { "symbols", 255, &l->channels, conv },
         { "channels", 1e6, &l->channels, conv },
+        { "flat", 1e9, &l->flat, conv },
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         if (!counts[i].there || strcmp(name, counts[i].name) != 0)
             continue;
-        if (i < 2 ? false : l->channels != 0)
+        if ((i == 2 || i == 3) && l->channels != 0)
             return err_set(p->err, ST_USAGE, "%s: what a position is stands there twice", layer);
         skip_blanks(p);
         if (!parse_count(p, counts[i].most, counts[i].to))
@@ -488,12 +583,14 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
     return ST_NOT_FOUND;
 }
 
-/* What may stand inside. */
-static enum status layer_check(const struct kernel *k, struct err *err)
+/* What may stand inside, from kernel `from` on. */
+static enum status layer_check(const struct kernel *k, size_t from, struct err *err)
 {
-    if (k->layer.kind != LAYER_CONV)
+    const struct kterm *t = &k->term[from];
+
+    if (t->layer.kind != LAYER_CONV)
         return ST_OK;
-    if (!kernel_is_radial(k) || k->term[0].ard != 0) {
+    if (k->nterms != from + 1 || !t->ops->exact || t->ard != 0) {
         err_set(err, ST_UNSUPPORTED, "conv takes one stationary kernel with one lengthscale: rbf, "
                 "matern, cauchy or rq");
         err_hint(err, "conv(rbf,width=9)  |  fastconv(EXPRESSION,width=9)  takes any");
@@ -502,34 +599,100 @@ static enum status layer_check(const struct kernel *k, struct err *err)
     return ST_OK;
 }
 
-static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, bool graph,
-                               struct kernel *k, double *hp)
+static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, const char *name,
+                               struct kernel *k)
 {
-    k->layer = (struct kernel_layer){ .kind = kind, .width = graph ? 1 : 9, .graph = graph,
-                                      .filters = kind == LAYER_FASTCONV ? 512 : 0 };
-    p->at++; /* the bracket */
-    enum status rc = parse_expression(p, true, k, hp);
-    while (rc == ST_OK && *p->at == ',') {
+    const bool graph = strcmp(name, layers[GRAPH].name) == 0;
+    const size_t from = k->nterms;
+    struct kernel_layer l = { .kind = kind, .width = graph ? 1 : 9, .graph = graph,
+                              .filters = kind == LAYER_FASTCONV ? 512 : 0 };
+    enum status rc;
+
+    skip_blanks(p);
+    if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*')
+        return parse_fail(p, "\"(\" and a kernel, as in conv(rbf,width=9)");
+    if (*p->at != '(') { /* "conv": what is meant most often */
+        rc = parse_term(p, "rbf", k);
+    } else {
         p->at++;
-        rc = parse_layer_setting(p, &k->layer);
-        skip_blanks(p);
-        if (rc == ST_OK && *p->at != ',' && *p->at != ')')
-            rc = parse_fail(p, "\",\" or \")\"");
+        rc = parse_expression(p, true, k);
+        while (rc == ST_OK && *p->at == ',') {
+            p->at++;
+            rc = parse_layer_setting(p, &l);
+            skip_blanks(p);
+            if (rc == ST_OK && *p->at != ',' && *p->at != ')')
+                rc = parse_fail(p, "\",\" or \")\"");
+        }
+        p->at += rc == ST_OK;
     }
-    if (rc == ST_OK) {
-        p->at++;
-        skip_blanks(p);
-        rc = layer_check(k, p->err);
+    for (size_t t = from; t < k->nterms; t++)
+        k->term[t].layer = l;
+    return rc == ST_OK ? layer_check(k, from, p->err) : rc;
+}
+
+/* The layers of an expression agree, and what they have in common stands in the kernel. */
+static enum status layers_join(struct kernel *k, struct err *err)
+{
+    size_t fast = 0; /* fastconv(..)s */
+
+    for (size_t t = 0, windows = 0; t < k->nterms; t++) {
+        const struct kernel_layer *l = &k->term[t].layer;
+        windows = k->term[t].times ? windows + (l->kind == LAYER_CONV) : l->kind == LAYER_CONV;
+        if (windows > 1)
+            return err_set(err, ST_UNSUPPORTED, "one conv or graph in a product: the other factors read "
+                           "columns of numbers");
+        if (l->kind == LAYER_NONE)
+            continue;
+        const bool again = t > 0 && k->term[t - 1].layer.kind == LAYER_FASTCONV &&
+                           k->term[t - 1].layer.width == l->width && k->term[t - 1].layer.filters == l->filters;
+        fast += l->kind == LAYER_FASTCONV && !again;
+        if (k->layer.kind == LAYER_NONE)
+            k->layer = *l;
+        if (k->layer.kind != l->kind || fast > 1) {
+            err_set(err, ST_UNSUPPORTED, "one fastconv in an expression, and none beside conv or graph");
+            err_hint(err, "conv(rbf,width=5) + conv(rbf,width=9)  |  fastconv(rbf + linear)");
+            return ST_UNSUPPORTED;
+        }
+        k->layer.width = l->width > k->layer.width ? l->width : k->layer.width;
+        if (k->layer.channels != l->channels || k->layer.symbols != l->symbols || k->layer.flat != l->flat)
+            return err_set(err, ST_USAGE, "all layers of an expression read the same rows");
     }
-    if (rc == ST_OK && (*p->at == '+' || *p->at == '*')) {
-        err_set(p->err, ST_UNSUPPORTED, "%s(...) stands alone: sums and products of it with other "
-                "kernels are not there yet", layer_name(&k->layer));
-        err_hint(p->err, "fastconv(rbf + linear), with the sum inside");
-        rc = ST_UNSUPPORTED;
-    } else if (rc == ST_OK && *p->at) {
-        rc = parse_fail(p, "the end");
+    return ST_OK;
+}
+
+bool kernel_reads_parts(const struct kernel *k)
+{
+    bool some = false, all = true;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        if (*k->term[t].on)
+            return true;
+        *(k->term[t].layer.kind ? &some : &all) = k->term[t].layer.kind != LAYER_NONE;
     }
-    return rc;
+    return some && !all;
+}
+
+size_t kernel_inputs(const struct kernel *k, size_t t, size_t d)
+{
+    const struct kterm *term = &k->term[t];
+
+    if (kterm_reads_windows(term))
+        return term->layer.width * term->layer.channels;
+    return term->count ? term->count : kernel_reads_windows(k) ? k->layer.flat : d;
+}
+
+bool kernel_reads_input(const struct kernel *k, size_t t, size_t i)
+{
+    const struct kterm *term = &k->term[t];
+
+    return !kterm_reads_windows(term) &&
+           (term->count == 0 || (i >= term->first && i < term->first + term->count));
+}
+
+static enum status rows_differ(const char *what, size_t had, size_t has, struct err *err)
+{
+    return err_set(err, ST_SHAPE, "the kernel was made for rows with %zu %s, the data have %zu", had, what,
+                   has);
 }
 
 enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, size_t positions,
@@ -543,34 +706,55 @@ enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, si
         return err_set(err, ST_SHAPE, "the kernel was made for positions of %zu %s, the data have %zu "
                        "%s", l->channels, l->symbols ? "letters" : "numbers", channels,
                        symbols ? "letters" : "numbers");
-    l->channels = channels;
-    l->symbols = symbols;
-    l->positions = positions;
+    for (size_t t = 0; t <= k->nterms; t++) {
+        if (t < k->nterms && !kterm_reads_windows(&k->term[t]))
+            continue;
+        l = t < k->nterms ? &k->term[t].layer : &k->layer;
+        l->channels = channels;
+        l->symbols = symbols;
+        l->positions = positions;
+    }
+    return ST_OK;
+}
+
+enum status kernel_bind_flat(struct kernel *k, size_t flat, struct err *err)
+{
+    if (!kernel_reads_windows(k) || k->layer.flat == flat)
+        return ST_OK;
+    if (k->layer.flat != 0)
+        return rows_differ("numbers beside the sequence", k->layer.flat, flat, err);
+    k->layer.flat = flat;
+    for (size_t t = 0; t < k->nterms; t++)
+        if (kterm_reads_windows(&k->term[t]))
+            k->term[t].layer.flat = flat;
+    return ST_OK;
+}
+
+enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t count, struct err *err)
+{
+    struct kterm *term = &k->term[t];
+
+    if (term->count != 0 && term->count != count)
+        return rows_differ("inputs of a kernel", term->count, count, err);
+    if (term->count != 0 && term->first != first)
+        return rows_differ("inputs before those of a kernel", term->first, first, err);
+    term->first = first;
+    term->count = count;
     return ST_OK;
 }
 
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err)
 {
-    struct parser p = { text, text, err, NAN };
-    struct kernel k = { 0 };
     double hp[KERNEL_MAX_HP];
-    char name[KERNEL_NAME_MAX];
+    struct parser p = { .text = text, .at = text, .err = err, .weight = NAN, .hp = hp, .first = true };
+    struct kernel k = { 0 };
 
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
         hp[i] = NAN;
-    const enum kernel_layer_kind layer = parse_word(&p, name) ? layer_find(name) : LAYER_NONE;
-    const bool graph = layer && strcmp(name, layers[GRAPH].name) == 0;
-    skip_blanks(&p);
-    if (layer && !*p.at) { /* "conv" */
-        strcat(name, "(rbf)");
-        return kernel_parse(name, out, hp_set, err);
-    }
-    if (layer && *p.at != '(')
-        return parse_fail(&p, "\"(\" and a kernel, as in conv(rbf,width=9)");
-    p.at = layer ? p.at : text;
-    const enum status rc = layer ? parse_layer(&p, layer, graph, &k, hp)
-                                 : parse_expression(&p, false, &k, hp);
+    enum status rc = parse_expression(&p, false, &k);
+    if (rc == ST_OK)
+        rc = layers_join(&k, err);
     if (rc != ST_OK)
         return rc;
     *out = k;
@@ -611,37 +795,62 @@ static void print_layer(const struct kernel_layer *l, struct buf *out)
         buf_printf(out, ",filters=%zu", l->filters);
     if (l->channels)
         buf_printf(out, ",%s=%zu", l->symbols ? "symbols" : "channels", l->channels);
+    if (l->flat)
+        buf_printf(out, ",flat=%zu", l->flat);
     buf_putc(out, ')');
+}
+
+/* What is written in the brackets of a kernel, one after the other. */
+static void print_settings(const struct kernel *k, const struct kterm *term, struct buf *out)
+{
+    const struct kernel_ops *ops = term->ops;
+    const bool bound = term->ard != 0 && term->ard != KERNEL_ARD;
+    const char *before = "(";
+
+    for (size_t i = 0; ops->params && ops->params[i].name; i++, before = ",") {
+        buf_printf(out, "%s%s=", before, ops->params[i].name);
+        print_value(term->params[i], out);
+    }
+    if (term->ard != 0) {
+        buf_printf(out, "%sard", before);
+        before = ",";
+    }
+    if (term->grouped)
+        buf_puts(out, bound ? "=" : "=group");
+    if (bound && term->grouped)
+        print_groups(k, out);
+    else if (bound)
+        buf_printf(out, "=%zu", term->ard);
+    if (term->count) {
+        buf_printf(out, "%sinputs=%zu:%zu", before, term->first + 1, term->first + term->count);
+        before = ",";
+    }
+    if (*before == ',')
+        buf_putc(out, ')');
+}
+
+/* Kernels t and t + 1 stand in one layer. */
+static bool same_layer(const struct kernel *k, size_t t)
+{
+    return k->term[t].layer.kind == LAYER_FASTCONV && t + 1 < k->nterms &&
+           k->term[t + 1].layer.kind == LAYER_FASTCONV;
 }
 
 void kernel_print(const struct kernel *k, struct buf *out)
 {
-    if (k->layer.kind)
-        buf_printf(out, "%s(", layer_name(&k->layer));
     for (size_t t = 0; t < k->nterms; t++) {
-        const struct kernel_ops *ops = k->term[t].ops;
+        const struct kterm *term = &k->term[t];
 
-        buf_puts(out, t == 0 ? "" : k->term[t].times ? " * " : " + ");
-        buf_puts(out, ops->name);
-        for (size_t i = 0; ops->params && ops->params[i].name; i++) {
-            buf_printf(out, "%s%s=", i ? "," : "(", ops->params[i].name);
-            print_value(k->term[t].params[i], out);
-        }
-        const bool open = ops->params && ops->params[0].name, ard = k->term[t].ard != 0;
-        if (ard)
-            buf_puts(out, open ? ",ard" : "(ard");
-        const bool bound = ard && k->term[t].ard != KERNEL_ARD;
-        if (k->term[t].grouped)
-            buf_puts(out, bound ? "=" : "=group");
-        if (bound && k->term[t].grouped)
-            print_groups(k, out);
-        else if (bound)
-            buf_printf(out, "=%zu", k->term[t].ard);
-        if (open || ard)
-            buf_putc(out, ')');
+        buf_puts(out, t == 0 ? "" : term->times ? " * " : " + ");
+        if (term->layer.kind && (t == 0 || !same_layer(k, t - 1)))
+            buf_printf(out, "%s(", layer_name(&term->layer));
+        buf_puts(out, term->ops->name);
+        print_settings(k, term, out);
+        if (term->layer.kind && !same_layer(k, t))
+            print_layer(&term->layer, out);
+        if (*term->on && !same_layer(k, t))
+            buf_printf(out, " on %s", term->on);
     }
-    if (k->layer.kind)
-        print_layer(&k->layer, out);
 }
 
 /* 1 after the last kernel of a product that is not the first. */
@@ -718,8 +927,10 @@ size_t kernel_lengthscale_of(const struct kernel *k, size_t t, size_t i)
 
     if (!h || !h->name || strcmp(h->name, kernel_lengthscale[0].name) != 0)
         return SIZE_MAX;
+    if (!kernel_reads_input(k, t, i))
+        return SIZE_MAX;
     const struct kernel_place p = kernel_place(k, t);
-    return p.hp0 + (p.nl < 2 ? 0 : term->grouped ? k->group[i] : i);
+    return p.hp0 + (p.nl < 2 ? 0 : term->grouped ? k->group[i] : i - term->first);
 }
 
 /* The expression as it is written for other inputs. */
@@ -802,16 +1013,22 @@ enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
     struct kernel bound = *k;
     size_t old = 0, n = 0;
 
+    if (kernel_has_groups(k) && kernel_reads_parts(k)) {
+        err_set(err, ST_UNSUPPORTED, "ard=group reads all inputs: not beside conv, or with \"on\"");
+        err_hint(err, "ard  has a lengthscale for each input");
+        return ST_UNSUPPORTED;
+    }
     const enum status rc = kernel_has_groups(k) ? bind_groups(&bound, d, group, err) : ST_OK;
     if (rc != ST_OK)
         return rc;
     for (size_t t = 0; t < k->nterms; t++) {
         struct kterm *term = &bound.term[t];
+        const size_t own = kterm_reads_windows(term) ? d : kernel_inputs(k, t, d);
         if (term->ard == KERNEL_ARD)
-            term->ard = d;
-        if (term->ard != 0 && term->ard != d && !term->grouped) {
+            term->ard = own;
+        if (term->ard != 0 && term->ard != own && !term->grouped) {
             err_set(err, ST_SHAPE, "the kernel has a lengthscale for each of %zu inputs, the data "
-                    "have %zu", term->ard, d);
+                    "have %zu", term->ard, own);
             return bind_fail(&bound, err);
         }
     }
@@ -910,16 +1127,6 @@ static double grouped_exact(const struct kernel *k, const struct kterm *term, co
     return v;
 }
 
-static double term_exact(const struct kernel *k, size_t t, const double *hp, size_t d,
-                         const double *x, const double *y, double *grad)
-{
-    const struct kterm *term = &k->term[t];
-
-    if (term->grouped && term->ard > 1)
-        return grouped_exact(k, term, hp, d, x, y, grad);
-    return ops_exact(term, hp, term->ard == 0 ? 1 : term->ard, d, x, y, grad);
-}
-
 /* ---- windows ---- */
 
 size_t kernel_windows(const struct kernel_layer *l, const double *row)
@@ -950,11 +1157,10 @@ static double position_distance(const struct kernel_layer *l, const double *x, c
 
 /* Windows a and b' of equal a - b share all positions but one with the pair before: their distances
  * slide along the diagonals.  Sums of whole numbers are exact; others begin anew at each window. */
-static double windows_exact(const struct kernel *k, double l, const double *x, const double *y,
+static double windows_exact(const struct kterm *t, double l, const double *x, const double *y,
                             double *grad)
 {
-    const struct kernel_layer *w = &k->layer;
-    const struct kterm *t = &k->term[0];
+    const struct kernel_layer *w = &t->layer;
     const size_t m = kernel_windows(w, x), n = kernel_windows(w, y);
     const size_t per = w->symbols ? 1 : w->channels;
     double sum = 0.0, slope = 0.0;
@@ -983,13 +1189,26 @@ static double windows_exact(const struct kernel *k, double l, const double *x, c
     return c * sum;
 }
 
+static double term_exact(const struct kernel *k, size_t t, const double *hp, size_t d,
+                         const double *x, const double *y, double *grad)
+{
+    const struct kterm *term = &k->term[t];
+
+    if (kterm_reads_windows(term))
+        return windows_exact(term, hp[0], x + term->layer.flat, y + term->layer.flat, grad);
+    x += term->first;
+    y += term->first;
+    d = kernel_inputs(k, t, d);
+    if (term->grouped && term->ard > 1)
+        return grouped_exact(k, term, hp, d, x, y, grad);
+    return ops_exact(term, hp, term->ard == 0 ? 1 : term->ard, d, x, y, grad);
+}
+
 double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,
                     const double *y, double *grad)
 {
     double sum = 0.0;
 
-    if (kernel_reads_windows(k))
-        return windows_exact(k, hp[0], x, y, grad);
     if (k->nterms == 1)
         return term_exact(k, 0, hp, d, x, y, grad);
     for (size_t t = 0, end; t < k->nterms; t = end) { /* a product: kernels t to end - 1 */

@@ -57,23 +57,13 @@ const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 
-/* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one
- * lengthscale for all inputs; KERNEL_ARD, one for each of inputs not yet counted (one value stands
- * for all until kernel_bind); else how many.  grouped: inputs of one group share a lengthscale. */
-#define KERNEL_ARD SIZE_MAX
-struct kterm {
-    const struct kernel_ops *ops;
-    double params[KERNEL_MAX_PARAMS];
-    size_t ard;
-    bool grouped, times;
-};
-/* What stands between a row and the expression.
+/* What stands between a row and a kernel of the expression.
  *
- * LAYER_CONV: rows are sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
+ * LAYER_CONV: rows hold sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
  * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
  * Windows of one position make a kernel of sets of nodes, written graph(..).
  * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter over
- * all windows, or 0 (kernel_fastconv in fastconv.h); the expression reads those as any inputs.
+ * all windows, or 0 (kernel_fastconv in fastconv.h); the kernels inside read those as any inputs.
  * channels: numbers for a position; 0 until kernel_bind_rows. */
 enum kernel_layer_kind { LAYER_NONE, LAYER_CONV, LAYER_FASTCONV };
 enum kernel_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
@@ -85,6 +75,24 @@ struct kernel_layer {
     bool symbols;                /* rows hold symbols, not vectors */
     bool graph;                  /* written graph(..): width is 1 */
     size_t positions;            /* of the longest row in training, for costs; 0: not known */
+    size_t flat;                 /* LAYER_CONV: numbers of a row before its sequence, for kernels beside */
+};
+/* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one
+ * lengthscale for all inputs; KERNEL_ARD, one for each of inputs not yet counted (one value stands
+ * for all until kernel_bind); else how many.  grouped: inputs of one group share a lengthscale.
+ * layer: what it stands in; kind LAYER_NONE: nothing.  on: the columns that it reads, as the user
+ * names them ("": all); first, count: which numbers of a row these are (count 0: all, or not bound);
+ * a kernel over windows reads the sequence behind them. */
+#define KERNEL_ARD SIZE_MAX
+enum { KERNEL_ON_MOST = 120 };
+struct kterm {
+    const struct kernel_ops *ops;
+    double params[KERNEL_MAX_PARAMS];
+    size_t ard;
+    bool grouped, times;
+    struct kernel_layer layer;
+    char on[KERNEL_ON_MOST];
+    size_t first, count;
 };
 enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
 /* The names of the layers, for help and completion: NULL past the end. */
@@ -99,16 +107,30 @@ struct kernel {
     struct kterm term[KERNEL_MAX_TERMS];
     size_t ngrouped; /* inputs of the map; 0: no kernel is bound to groups */
     uint8_t group[KERNEL_MAX_GROUPED]; /* of each input, counted from 0 in order of appearance */
-    struct kernel_layer layer;
+    struct kernel_layer layer; /* the first that a kernel stands in, and the widest width of any */
 };
 /* Does a kernel read windows of sequences itself (LAYER_CONV)? */
 static inline bool kernel_reads_windows(const struct kernel *k)
 {
     return k->layer.kind == LAYER_CONV;
 }
-/* Fixes what a position is; SHAPE: the kernel was made for other rows. */
+static inline bool kterm_reads_windows(const struct kterm *t)
+{
+    return t->layer.kind == LAYER_CONV;
+}
+/* Do its kernels read different inputs of a row: because of `on`, or beside a layer? */
+bool kernel_reads_parts(const struct kernel *);
+/* Fixes what a position is and how many numbers stand before the sequence; SHAPE: the kernel was made
+ * for other rows. */
 enum status kernel_bind_rows(struct kernel *, size_t channels, bool symbols, size_t positions,
                              struct err *err);
+enum status kernel_bind_flat(struct kernel *, size_t flat, struct err *err);
+/* Fixes which numbers kernel t reads; SHAPE: it was made to read others. */
+enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count, struct err *err);
+/* Does kernel t read number i of a row? */
+bool kernel_reads_input(const struct kernel *, size_t t, size_t i);
+/* How many numbers kernel t reads of rows with d of them (of windows, those of one window). */
+size_t kernel_inputs(const struct kernel *, size_t t, size_t d);
 
 /* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (for 8 inputs),
  * "rbf(ard=group)", "rbf(ard=1x4:2:1)" (6 inputs, the fifth is the second group),

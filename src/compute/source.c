@@ -44,7 +44,7 @@ void source_subset_init(struct source_subset *u, const struct source *of, const 
                         size_t n)
 {
     *u = (struct source_subset){ .base = { .n = n, .d = of->d, .rows = subset_rows,
-                                           .row = of->row, .channels = of->channels },
+                                           .row = of->row, .channels = of->channels, .flat = of->flat },
                                  .of = of, .idx = idx };
 }
 
@@ -59,6 +59,9 @@ enum status source_suits(const struct source *s, const struct kernel *k, struct 
                                                 "kernels over windows read them");
     if (!windows)
         return ST_OK;
+    if (k->layer.flat != s->flat)
+        return err_set(err, ST_SHAPE, "the kernel is made for %zu numbers beside the sequence, the data have "
+                       "%zu", k->layer.flat, s->flat);
     if (k->layer.channels != s->channels || k->layer.symbols != (s->row == ROW_SYMBOLS))
         return err_set(err, ST_SHAPE, "the kernel is made for positions of %zu %s, the data have %zu "
                        "%s", k->layer.channels, k->layer.symbols ? "letters" : "numbers", s->channels,

@@ -10,10 +10,10 @@
 /* Targets that one model can have: one kernel and one noise ratio for all of them. */
 enum { TARGETS_MOST = 64 };
 
-/* Rows of ROW_SYMBOLS and ROW_VECTORS are sequences of different lengths: the first number is how many
- * positions there are, then each position, a symbol (below `channels` it stands for that unit vector,
+/* Rows of ROW_SYMBOLS and ROW_VECTORS are sequences of different lengths: after `flat` numbers as any (0: none)
+ * one that tells how many positions there are, then each position, a symbol (below `channels` it stands for that unit vector,
  * else for the zero vector) or `channels` numbers; what follows the last position up to d means
- * nothing.  Kernels over windows read them (LAYER_CONV), no others. */
+ * nothing.  Kernels over windows read them (LAYER_CONV), no others; these read the numbers before. */
 enum source_row { ROW_FLAT, ROW_SYMBOLS, ROW_VECTORS };
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */
@@ -26,6 +26,7 @@ struct source {
     const double *row_scale;
     enum source_row row;
     size_t channels; /* ROW_SYMBOLS, ROW_VECTORS */
+    size_t flat;     /* likewise */
 };
 
 /* Over a row-major n x d array that outlives the source. */
