@@ -210,7 +210,7 @@ static struct dataset *dataset_of(const char *csv, const char *kernel)
     struct kernel k;
 
     ck_assert_int_eq(kernel_parse(kernel, &k, NULL, &err), ST_OK);
-    d->layer = k.layer;
+    d->kernel = k;
     table_unref(t);
     return d;
 }
@@ -332,7 +332,7 @@ START_TEST(rows_of_symbols)
     table_unref(t);
     encoding_free(&e);
     /* in training too; beside other inputs windows are refused */
-    d->layer.width = 6;
+    d->kernel.layer.width = d->kernel.term[0].layer.width = 6;
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
     d->missing = MISSING_DROP;
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);

@@ -124,12 +124,9 @@ static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
     size_t from[KERNEL_MAX_HP];
     double hp[KERNEL_MAX_HP];
 
-    if (kernel_reads_windows(&c->kernel)) {
-        const struct kernel_layer *l = &c->enc.seq.layer;
-        return kernel_bind_rows(&c->kernel, l->channels, l->symbols, l->positions, err);
-    }
-    if (!kernel_has_ard(&c->kernel))
-        return ST_OK;
+    const enum status bound = encoding_bind(&c->enc, &c->kernel, err);
+    if (bound != ST_OK || !kernel_has_ard(&c->kernel))
+        return bound;
     size_t *group = NULL;
     if (kernel_has_groups(&c->kernel)) {
         group = mem_calloc(d, sizeof *group, "groups of inputs", err);
@@ -302,7 +299,7 @@ enum status clustering_run(struct workspace *ws, struct dataset *d, const struct
         c->data = dataset_snapshot(d, err);
         rc = c->data ? ST_OK : ST_NOMEM;
         if (rc == ST_OK)
-            c->data->layer = c->kernel.layer;
+            c->data->kernel = c->kernel;
     }
     if (rc != ST_OK) {
         struct job tmp = { .arg = c };

@@ -483,6 +483,31 @@ static enum status select_columns(const struct table *t, const char *list, bool 
     return *n > 0 ? ST_OK : err_set(err, ST_USAGE, "no column is named");
 }
 
+enum status dataset_select(const struct table *t, const char *list, bool *in, struct err *err)
+{
+    size_t n;
+
+    for (const char *p = list; *p != '\0';) {
+        const bool quoted = *p == '"';
+        const char *from = p + quoted, *end = from + strcspn(from, quoted ? "\"" : ",");
+        char *word = strndup(from, (size_t)(end - from));
+        if (word == NULL)
+            return err_nomem(err, 64, "a name");
+        const size_t j = quoted ? table_find(t, word) : SIZE_MAX;
+        enum status rc = ST_OK;
+        if (j != SIZE_MAX)
+            in[j] = true;
+        else
+            rc = quoted ? no_column(t, word, err) : select_columns(t, word, in, &n, err);
+        free(word);
+        if (rc != ST_OK)
+            return rc;
+        p = end + (*end == '"');
+        p += *p == ',';
+    }
+    return ST_OK;
+}
+
 static enum status check_role(const struct dataset *d, size_t j, enum col_role role,
                               struct err *err)
 {
@@ -613,7 +638,7 @@ static void group_note(const struct dataset *d, const struct encoding *e, const 
 {
     struct buf all = { 0 };
     size_t n = 0;
-    for (size_t j = 0; j < e->d; j++) {
+    for (size_t j = 0; j < e->ncol; j++) {
         size_t first = 0;
         while (group[first] != group[j])
             first++;
@@ -624,7 +649,7 @@ static void group_note(const struct dataset *d, const struct encoding *e, const 
         text_safe(&all, name != NULL ? name : e->col[j].column, 40);
         size_t members = 0;
         const char *last = NULL;
-        for (size_t k = j; name != NULL && k < e->d; k++) {
+        for (size_t k = j; name != NULL && k < e->ncol; k++) {
             if (group[k] != group[j] || (last != NULL && strcmp(last, e->col[k].column) == 0))
                 continue;
             last = e->col[k].column;
@@ -637,7 +662,7 @@ static void group_note(const struct dataset *d, const struct encoding *e, const 
             buf_puts(&all, members > 6 ? " ...)" : ")");
     }
     buf_printf(notes, "note[groups]: %zu lengthscale%s for %zu inputs: %s%s\n", n,
-               n == 1 ? "" : "s", e->d, buf_str(&all), n > NAMED_GROUPS ? ", ..." : "");
+               n == 1 ? "" : "s", e->ncol, buf_str(&all), n > NAMED_GROUPS ? ", ..." : "");
     buf_free(&all);
 }
 
@@ -654,7 +679,7 @@ enum status dataset_groups(const struct dataset *d, const struct encoding *e, si
                 strcmp(d->group[c], d->group[head[c]]) == 0)
                 break;
     }
-    for (size_t j = 0; j < e->d; j++) {
+    for (size_t j = 0; j < e->ncol; j++) {
         const char *column = e->col[j].column;
         if (j == 0 || strcmp(column, e->col[j - 1].column) != 0)
             at = table_find(t, column);

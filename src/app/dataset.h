@@ -31,8 +31,9 @@ struct dataset {
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
     struct split split;
-    /* What the kernel in use makes of a sequence; set in a job's snapshot, before encoding_fit. */
-    struct kernel_layer layer;
+    /* The kernel in use, which says what becomes of a sequence and which columns each part of it reads; set
+     * in a job's snapshot, before encoding_fit.  nterms 0: any that reads all columns. */
+    struct kernel kernel;
     char *notes;         /* what dataset_new decided: lines "note[name]: text", "warning[...]" */
 };
 /* Takes a reference on the table. target: names and patterns, as of dataset_set_role; NULL: the
@@ -63,6 +64,8 @@ enum status dataset_set_role(struct dataset *, const char *pattern, enum col_rol
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
                              struct err *); /* replaces the table by a converted copy */
+/* Marks the columns of a list of names and patterns; names in double quotes are no patterns. */
+enum status dataset_select(const struct table *, const char *list, bool *in, struct err *);
 /* What the letters of its sequences become: "onehot", or as in letters.h. */
 enum status dataset_set_coding(struct dataset *, const char *word, struct err *);
 /* Columns of one group share a lengthscale of kernels with ard=group.  group NULL: none. */
@@ -83,8 +86,8 @@ void split_none(struct dataset *);
 /* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names.
  *
  * A sequence becomes what the kernel reads: letters at the positions that vary (ENC_LETTER), largest
- * values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h): then it is
- * the only input, col is NULL and d is 1 and the length of the longest. */
+ * values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h) behind all
+ * columns: d is then ncol, 1 and the length of the longest; col is NULL where there are no others. */
 enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_LETTER, ENC_FILTER };
 struct enc_col {
     char *column;             /* source column's name */
@@ -107,7 +110,11 @@ struct enc_sequence {
 };
 struct enc_target { char *name; double mean, sd; };
 struct encoding {
-    size_t d; struct enc_col *col;
+    size_t d;                 /* numbers of a row */
+    size_t ncol; struct enc_col *col; /* those that are columns: the first of a row */
+    /* Of each kernel of the expression, where they read columns of their own: the first, and how many;
+     * nparts 0: all read all. */
+    size_t nparts; struct enc_part { size_t first, n; } part[KERNEL_MAX_TERMS];
     struct enc_sequence seq;
     char *target; enum y_scale yscale;
     char *weight;             /* column of the rows' weights; NULL: all 1 */
@@ -121,6 +128,8 @@ struct encoding {
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
+/* Fixes in a kernel what the encoding makes of rows (kernel_bind_rows, _flat, _inputs), not its lengthscales. */
+enum status encoding_bind(const struct encoding *, struct kernel *, struct err *);
 size_t encoding_targets(const struct encoding *);
 /* The encoding as if target j were its only one: lent, for whatever looks at one target. */
 struct encoding encoding_for(const struct encoding *, size_t j);

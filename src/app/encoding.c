@@ -91,7 +91,7 @@ static bool cell_missing(const struct column *c, size_t row)
 
 void encoding_free(struct encoding *e)
 {
-    for (size_t j = 0; e->col != NULL && j < e->d; j++) {
+    for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
         free(e->col[j].column);
         free(e->col[j].level);
     }
@@ -118,7 +118,7 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     if (dst->seq.value != NULL)
         memcpy(dst->seq.value, src->seq.value, values * sizeof *dst->seq.value);
     dst->more = src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
-    dst->col = src->col != NULL ? mem_calloc(src->d, sizeof *dst->col, "an encoding", err) : NULL;
+    dst->col = src->col != NULL ? mem_calloc(src->ncol, sizeof *dst->col, "an encoding", err) : NULL;
     bool good = (dst->col != NULL || src->col == NULL) &&
                 (src->seq.column == NULL || dst->seq.column != NULL) &&
                 (src->seq.value == NULL || dst->seq.value != NULL) &&
@@ -130,7 +130,7 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
         dst->more[j].name = mem_strdup(src->more[j].name, err);
         good = dst->more[j].name != NULL;
     }
-    for (size_t j = 0; src->col != NULL && j < src->d && good; j++) {
+    for (size_t j = 0; src->col != NULL && j < src->ncol && good; j++) {
         dst->col[j] = src->col[j];
         dst->col[j].level = NULL;
         dst->col[j].column = mem_strdup(src->col[j].column, err);
@@ -189,13 +189,13 @@ static struct enc_col *add_column(struct encoding *e, size_t *cap, const char *c
                                   enum enc_kind kind, struct err *err)
 {
     void *p = e->col;
-    enum status rc = mem_grow(&p, cap, e->d + 1, sizeof *e->col, "an encoding", err);
+    enum status rc = mem_grow(&p, cap, e->ncol + 1, sizeof *e->col, "an encoding", err);
     e->col = p;
     char *name = rc == ST_OK ? mem_strdup(column, err) : NULL;
     if (name == NULL)
         return NULL;
-    e->col[e->d] = (struct enc_col){ .column = name, .kind = kind, .sd = 1.0 };
-    return &e->col[e->d++];
+    e->col[e->ncol] = (struct enc_col){ .column = name, .kind = kind, .sd = 1.0 };
+    return &e->col[e->ncol++];
 }
 
 /* ---- statistics of the training rows ---- */
@@ -505,7 +505,7 @@ static enum status too_short(const struct table *t, const struct column *c, size
 static enum status lost_sequences(struct fitting *f, const struct column *c, const size_t *train, size_t n,
                                   bool *drop)
 {
-    const size_t least = f->d->layer.kind != LAYER_NONE ? f->d->layer.width : 1;
+    const size_t least = f->d->kernel.layer.kind != LAYER_NONE ? f->d->kernel.layer.width : 1;
     size_t lost = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -589,8 +589,10 @@ static enum status fit_alphabet(struct fitting *f, const struct column *c)
     struct letters l = { 0 };
     enum status rc = ST_OK;
 
+    if (s->column != NULL)
+        return ST_OK;
     s->column = mem_strdup(c->name, f->err);
-    s->layer = f->d->layer;
+    s->layer = f->d->kernel.layer;
     s->layer.positions = c->seq->longest;
     s->seed = 0;
     s->layer.symbols = f->d->coding == NULL;
@@ -648,7 +650,7 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
 {
     const size_t longest = c->seq->longest;
     size_t (*count)[256] = mem_calloc(longest, sizeof *count, "letters by position", f->err);
-    size_t varying = 0, short_rows = 0, was = f->e->d;
+    size_t varying = 0, short_rows = 0, was = f->e->ncol;
 
     if (count == NULL)
         return ST_NOMEM;
@@ -690,10 +692,10 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
         return rc;
     char name[64];
     shown(c->name, name, sizeof name);
-    if (f->e->d == was)
+    if (f->e->ncol == was)
         return err_named(f->err, ST_STATE, "inputs", "all training rows have the same sequence %s", name);
     buf_printf(f->notes, "note[letters]: %zu of %zu positions of %s vary: %zu inputs, %s\n", varying,
-               longest, name, f->e->d - was, channels ? "the numbers of the letter there"
+               longest, name, f->e->ncol - was, channels ? "the numbers of the letter there"
                                                       : "one for each letter that occurs there");
     if (short_rows > 0)
         buf_printf(f->notes, "warning[lengths]: %zu of %zu training sequences are shorter than %zu: they are "
@@ -759,32 +761,29 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     return rc;
 }
 
-/* A row of symbols, for kernels over windows: the sequence is the one input. */
+/* A row of symbols, for kernels over windows. */
 static enum status fit_windows(struct fitting *f, const struct column *c)
 {
-    char name[64];
-
-    for (size_t j = 0; j < f->d->table->ncols; j++)
-        if (f->d->role[j] == ROLE_INPUT && &f->d->table->col[j] != c) {
-            err_named(f->err, ST_STATE, "inputs", "conv reads one sequence and no other input: %s is one",
-                      shown(f->d->table->col[j].name, name, sizeof name));
-            err_hint(f->err, "cols %.60s role=skip  |  fastconv(rbf,width=9)  reads both",
-                     f->d->table->col[j].name);
-            return ST_STATE;
-        }
     const enum status rc = fit_alphabet(f, c);
-    f->e->d = f->e->seq.inputs = 1 + c->seq->longest * position_numbers(&f->e->seq);
+
+    f->e->seq.inputs = 1 + c->seq->longest * position_numbers(&f->e->seq);
     return rc;
 }
 
-static enum status fit_sequence(struct fitting *f, const struct column *c)
+/* Kernels over windows alone: the sequence is the one input. */
+static enum status check_alone(const struct dataset *d, struct err *err)
 {
-    switch (f->d->layer.kind) {
-    case LAYER_CONV: return fit_windows(f, c);
-    case LAYER_FASTCONV: return fit_filters(f, c);
-    case LAYER_NONE: break;
-    }
-    return fit_letters(f, c);
+    char name[64];
+
+    for (size_t j = 0; j < d->table->ncols; j++)
+        if (d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_SEQUENCE) {
+            err_named(err, ST_STATE, "inputs", "conv reads the sequence and no other input: %s is one",
+                      shown(d->table->col[j].name, name, sizeof name));
+            err_hint(err, "kernel conv(rbf) + rbf on %.60s  |  cols %.60s role=skip", d->table->col[j].name,
+                     d->table->col[j].name);
+            return ST_STATE;
+        }
+    return ST_OK;
 }
 
 /* The kernel reads a sequence: is there one, and one only? */
@@ -794,38 +793,170 @@ static enum status check_sequence(const struct dataset *d, struct err *err)
 
     for (size_t j = 0; j < d->table->ncols; j++)
         n += d->role[j] == ROLE_INPUT && d->table->col[j].type == COL_SEQUENCE;
-    if (d->layer.kind == LAYER_NONE || n == 1)
-        return ST_OK;
+    if (d->kernel.layer.kind == LAYER_NONE || n == 1)
+        return d->kernel.layer.kind == LAYER_CONV && !kernel_reads_parts(&d->kernel) ? check_alone(d, err) : ST_OK;
     err_named(err, ST_STATE, "sequence", n == 0 ? "the kernel reads a sequence, and no input is one"
                                                 : "the kernel reads one sequence: several inputs are");
     err_hint(err, n == 0 ? "cols NAME type=sequence  |  kernel rbf" : "cols NAME role=skip");
     return ST_STATE;
 }
 
+/* A column as a kernel in such a layer reads it. */
+static enum status fit_column(struct fitting *f, const struct column *c, enum kernel_layer_kind layer)
+{
+    const struct dataset *d = f->d;
+    enum status rc = c->type == COL_REAL       ? fit_real(f, c)
+                     : c->type != COL_SEQUENCE ? fit_category(f, c)
+                     : layer == LAYER_CONV     ? fit_windows(f, c)
+                     : layer == LAYER_FASTCONV ? fit_filters(f, c)
+                                               : fit_letters(f, c);
+
+    if (rc == ST_OK && d->missing_flag && c->type != COL_SEQUENCE &&
+        (d->missing == MISSING_MEAN || d->missing == MISSING_MEDIAN))
+        rc = fit_flag(f, c);
+    return rc;
+}
+
+static bool is_input(const struct dataset *d, size_t j)
+{
+    return d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_TEXT;
+}
+
+/* The columns that kernel t reads: all inputs, or those behind "on", which must be inputs. */
+static enum status part_columns(const struct dataset *d, const struct kterm *t, bool *in, struct err *err)
+{
+    const size_t n = d->table->ncols;
+    char name[64];
+
+    if (!*t->on) {
+        for (size_t j = 0; j < n; j++)
+            in[j] = is_input(d, j);
+        return ST_OK;
+    }
+    const enum status rc = dataset_select(d->table, t->on, in, err);
+    size_t named = 0;
+    for (size_t j = 0; rc == ST_OK && j < n; j++) {
+        const bool exact = in[j] && !strpbrk(t->on, "*");
+        if (exact && !is_input(d, j)) {
+            err_named(err, ST_STATE, "inputs", "the kernel reads column %s, which is no input",
+                      shown(d->table->col[j].name, name, sizeof name));
+            err_hint(err, "cols %.60s role=input", d->table->col[j].name);
+            return ST_STATE;
+        }
+        in[j] = in[j] && is_input(d, j);
+        named += in[j];
+    }
+    if (rc == ST_OK && named == 0)
+        return err_named(err, ST_STATE, "inputs", "no input is called %s", shown(t->on, name, sizeof name));
+    for (size_t j = 0; rc == ST_OK && t->layer.kind == LAYER_FASTCONV && j < n; j++) /* its filters too */
+        in[j] = in[j] || (is_input(d, j) && d->table->col[j].type == COL_SEQUENCE);
+    return rc;
+}
+
+/* The part of kernel t: that of an earlier one that reads the same, or columns of its own. */
+static enum status fit_part(struct fitting *f, size_t t, bool *in)
+{
+    const struct dataset *d = f->d;
+    const struct kterm *term = &d->kernel.term[t];
+    struct enc_part *p = &f->e->part[t];
+    enum status rc = ST_OK;
+
+    for (size_t s = 0; s < t; s++)
+        if (!kterm_reads_windows(&d->kernel.term[s]) && d->kernel.term[s].layer.kind == term->layer.kind &&
+            strcmp(d->kernel.term[s].on, term->on) == 0) {
+            *p = f->e->part[s];
+            return ST_OK;
+        }
+    memset(in, 0, d->table->ncols * sizeof *in);
+    rc = part_columns(d, term, in, f->err);
+    p->first = f->e->ncol;
+    for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
+        if (in[j])
+            rc = fit_column(f, &d->table->col[j], term->layer.kind);
+    p->n = f->e->ncol - p->first;
+    if (rc == ST_OK && p->n == 0)
+        rc = err_named(f->err, ST_STATE, "inputs", "a kernel of the expression has no input");
+    return rc;
+}
+
+/* Inputs that no kernel reads, for a note. */
+static void note_unread(struct fitting *f, const bool *read)
+{
+    size_t n = 0;
+    char name[64];
+
+    for (size_t j = 0; j < f->d->table->ncols; j++)
+        if (is_input(f->d, j) && !read[j] && n++ == 0)
+            shown(f->d->table->col[j].name, name, sizeof name);
+    if (n > 0)
+        buf_printf(f->notes, "note[unread]: %zu input%s no kernel of the expression: %s%s\n", n,
+                   n == 1 ? " is read by" : "s are read by", name, n > 1 ? ", ..." : "");
+}
+
+/* Each kernel reads columns of its own; behind them the sequence, where one is over windows. */
+static enum status fit_parts(struct fitting *f)
+{
+    const struct dataset *d = f->d;
+    const size_t n = d->table->ncols;
+    bool *in = mem_calloc(2 * n, sizeof *in, "columns", f->err), *read = in + n;
+    enum status rc = in != NULL ? ST_OK : ST_NOMEM;
+
+    f->e->nparts = rc == ST_OK ? d->kernel.nterms : 0;
+    for (size_t t = 0; rc == ST_OK && t < d->kernel.nterms; t++) {
+        if (kterm_reads_windows(&d->kernel.term[t]))
+            continue;
+        rc = fit_part(f, t, in);
+        if (rc == ST_OK)
+            rc = part_columns(d, &d->kernel.term[t], in, f->err);
+        for (size_t j = 0; rc == ST_OK && j < n; j++)
+            read[j] = read[j] || in[j];
+        if (rc == ST_OK)
+            memset(in, 0, n * sizeof *in);
+    }
+    for (size_t j = 0; rc == ST_OK && kernel_reads_windows(&d->kernel) && j < n; j++)
+        if (is_input(d, j) && d->table->col[j].type == COL_SEQUENCE) {
+            rc = fit_windows(f, &d->table->col[j]);
+            read[j] = true;
+        }
+    if (rc == ST_OK)
+        note_unread(f, read);
+    free(in);
+    return rc;
+}
+
 static enum status fit_columns(struct fitting *f)
 {
     const struct dataset *d = f->d;
-    enum status checked = check_sequence(d, f->err);
-    if (checked != ST_OK)
-        return checked;
-    for (size_t j = 0; j < d->table->ncols; j++) {
-        const struct column *c = &d->table->col[j];
-        if (d->role[j] != ROLE_INPUT || c->type == COL_TEXT)
-            continue;
-        enum status rc = c->type == COL_REAL       ? fit_real(f, c)
-                         : c->type == COL_SEQUENCE ? fit_sequence(f, c)
-                                                   : fit_category(f, c);
-        if (rc == ST_OK && d->missing_flag && c->type != COL_SEQUENCE &&
-            (d->missing == MISSING_MEAN || d->missing == MISSING_MEDIAN))
-            rc = fit_flag(f, c);
-        if (rc != ST_OK)
-            return rc;
-    }
-    if (f->e->d > 0)
-        return ST_OK;
+    enum status rc = check_sequence(d, f->err);
+
+    if (rc == ST_OK && kernel_reads_parts(&d->kernel))
+        rc = fit_parts(f);
+    else
+        for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
+            if (is_input(d, j))
+                rc = fit_column(f, &d->table->col[j], d->kernel.layer.kind);
+    f->e->d = f->e->ncol + f->e->seq.inputs;
+    if (rc != ST_OK || f->e->d > 0)
+        return rc;
     err_named(f->err, ST_STATE, "inputs", "the data has no input column");
     err_hint(f->err, "cols NAME role=input");
     return ST_STATE;
+}
+
+enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err *err)
+{
+    const struct kernel_layer *l = &e->seq.layer;
+    enum status rc = kernel_bind_rows(k, l->channels, l->symbols, l->positions, err);
+
+    if (rc == ST_OK)
+        rc = kernel_bind_flat(k, e->ncol, err);
+    if (rc == ST_OK && e->nparts > 0 && e->nparts != k->nterms)
+        rc = err_set(err, ST_SHAPE, "the data were encoded for an expression of %zu kernels, not %zu", e->nparts,
+                     k->nterms);
+    for (size_t t = 0; rc == ST_OK && t < e->nparts; t++)
+        if (e->part[t].n > 0)
+            rc = kernel_bind_inputs(k, t, e->part[t].first, e->part[t].n, err);
+    return rc;
 }
 
 enum status encoding_fit(const struct dataset *d, const size_t *train, size_t ntrain,
@@ -1008,7 +1139,7 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
     codes_of(&e->seq, g->code);
     g->room = longest_of(g->c, rows, n);
     if (g->windows) {
-        g->room = g->room < (e->d - 1) / per ? (e->d - 1) / per : g->room;
+        g->room = g->room < (e->seq.inputs - 1) / per ? (e->seq.inputs - 1) / per : g->room;
         return ST_OK;
     }
     g->conv = fastconv_new(&e->seq.layer, e->seq.seed, err);
@@ -1067,27 +1198,31 @@ static void free_groups(struct group *g, size_t n)
     free(g);
 }
 
+/* Does a part of the kernel begin at column j? */
+static bool part_begins(const struct encoding *e, size_t j)
+{
+    for (size_t t = 0; t < e->nparts; t++)
+        if (e->part[t].n > 0 && e->part[t].first == j)
+            return true;
+    return false;
+}
+
 static enum status make_groups(const struct encoding *e, const struct table *t, const size_t *rows,
                                size_t nrows, struct group **out, size_t *n, struct err *err)
 {
-    const size_t d = e->col != NULL ? e->d : 0;
-    size_t runs = 1; /* of columns of one name */
-    for (size_t j = 1; j < d; j++)
-        runs += strcmp(e->col[j].column, e->col[j - 1].column) != 0;
+    size_t runs = 2; /* of columns of one name; a sequence behind them */
+    for (size_t j = 1; j < e->ncol; j++)
+        runs += strcmp(e->col[j].column, e->col[j - 1].column) != 0 || part_begins(e, j);
     struct group *g = mem_calloc(runs, sizeof *g, "an encoding", err);
     if (g == NULL)
         return ST_NOMEM;
     *n = 0;
     enum status rc = ST_OK;
-    if (e->col == NULL) {
-        g[(*n)++] = (struct group){ .flag = SIZE_MAX, .windows = true };
-        rc = map_group(e, t, rows, nrows, 0, g, err);
-    }
-    for (size_t j = 0; j < d && rc == ST_OK;) {
+    for (size_t j = 0; j < e->ncol && rc == ST_OK;) {
         struct group *k = &g[(*n)++];
         *k = (struct group){ .first = j, .flag = SIZE_MAX };
         const char *column = e->col[j].column;
-        while (j < e->d && strcmp(e->col[j].column, column) == 0) {
+        do {
             if (e->col[j].kind == ENC_MISSING)
                 k->flag = j;
             else
@@ -1095,8 +1230,12 @@ static enum status make_groups(const struct encoding *e, const struct table *t, 
             k->levels |= e->col[j].kind == ENC_LEVEL;
             k->kind = e->col[j].kind != ENC_MISSING ? e->col[j].kind : k->kind;
             j++;
-        }
+        } while (j < e->ncol && strcmp(e->col[j].column, column) == 0 && !part_begins(e, j));
         rc = map_group(e, t, rows, nrows, *n > 1 ? g[*n - 2].col + 1 : 0, k, err);
+    }
+    if (rc == ST_OK && e->seq.inputs > 0) {
+        g[(*n)++] = (struct group){ .first = e->ncol, .flag = SIZE_MAX, .windows = true };
+        rc = map_group(e, t, rows, nrows, *n > 1 ? g[*n - 2].col + 1 : 0, &g[*n - 1], err);
     }
     if (rc != ST_OK) {
         free_groups(g, *n);
@@ -1126,7 +1265,7 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     const size_t len = letters_of(g->c, row, &s);
 
     if (g->windows) {
-        symbols_of(&e->seq, g->code, s, len, g->room, x);
+        symbols_of(&e->seq, g->code, s, len, g->room, x + g->first);
         return ST_OK;
     }
     for (size_t k = 0; g->kind == ENC_LETTER && k < g->n; k++) {
@@ -1364,8 +1503,8 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
 /* Rows of letters are quickly made again, and would take far more room than the letters. */
 static bool made_anew(const struct encoding *e)
 {
-    return e->col == NULL || (e->d > 256 && e->col[0].kind == ENC_LETTER) ||
-           (e->d > 256 && e->col[e->d - 1].kind == ENC_LETTER);
+    return e->seq.inputs > 0 || (e->d > 256 && (e->col[0].kind == ENC_LETTER ||
+                                                e->col[e->ncol - 1].kind == ENC_LETTER));
 }
 
 static enum status make_room(const struct encoding *e, size_t n, struct encoded *out,
@@ -1389,8 +1528,9 @@ static enum status fill_matrix(const struct encoding *e, const struct group *g, 
                                struct encoded *out, struct err *err)
 {
     const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double)) && !made_anew(e);
-    if (e->col == NULL) /* nothing to count */
+    if (e->ncol == 0) /* nothing to count */
         return ST_OK;
+    ng -= e->seq.inputs > 0;
     double *block = keep ? NULL : mem_calloc(PIECE * e->d, sizeof *block, "encoded inputs", err);
     out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
     if (out->x == NULL && block == NULL)
@@ -1442,7 +1582,8 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc == ST_OK && n > 0)
         rc = still_there(t, 0, t->n - 1, err);
     out->table = t;
-    const size_t room = rc == ST_OK && e->col == NULL ? g[0].room * position_numbers(&e->seq) : 0;
+    const bool windows = e->seq.inputs > 0;
+    const size_t room = rc == ST_OK && windows ? g[ng - 1].room * position_numbers(&e->seq) : 0;
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
         out->group = g;
@@ -1453,12 +1594,13 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc != ST_OK)
         encoded_free(out);
     else
-        out->base = (struct source){ .n = out->n, .d = e->col != NULL ? e->d : 1 + room,
+        out->base = (struct source){ .n = out->n, .d = windows ? e->ncol + 1 + room : e->d,
                                      .rows = encoded_rows, .row_scale = out->row_scale,
-                                     .row = e->col != NULL          ? ROW_FLAT
+                                     .row = !windows               ? ROW_FLAT
                                             : e->seq.value != NULL ? ROW_VECTORS
                                                                    : ROW_SYMBOLS,
-                                     .channels = e->col != NULL ? 0 : e->seq.layer.channels };
+                                     .channels = windows ? e->seq.layer.channels : 0,
+                                     .flat = windows ? e->ncol : 0 };
     return rc;
 }
 

@@ -105,8 +105,11 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
         write_number(&b, "sd", e->more[j].sd);
         buf_puts(&b, j + 1 < e->nmore ? "}" : "}]");
     }
+    for (size_t t = 0; t < e->nparts; t++)
+        buf_printf(&b, "%s%zu,%zu%s", t > 0 ? "," : ",\"parts\":[", e->part[t].first, e->part[t].n,
+                   t + 1 < e->nparts ? "" : "]");
     buf_puts(&b, ",\"columns\":[");
-    for (size_t j = 0; e->col != NULL && j < e->d; j++) {
+    for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
         const struct enc_col *c = &e->col[j];
         buf_puts(&b, j > 0 ? ",{\"column\":" : "{\"column\":");
         write_string(&b, c->column);
@@ -372,7 +375,7 @@ static enum status take_values(struct reader *r, struct enc_sequence *s)
 /* Letters by position stand with or without numbers, as the encoding has them. */
 static bool channels_there(const struct encoding *e)
 {
-    for (size_t j = 0; e->col != NULL && j < e->d; j++) {
+    for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
         const char *s = e->col[j].level;
         if (e->col[j].kind != ENC_LETTER)
             continue;
@@ -435,14 +438,14 @@ static enum status take_columns(struct reader *r, struct encoding *e)
     if (e->col != NULL || !take(r, '['))
         return wrong(r, "a list was expected");
     while (!take(r, ']')) {
-        if (e->d > 0 && !take(r, ','))
+        if (e->ncol > 0 && !take(r, ','))
             return wrong(r, "a comma was expected");
         void *p = e->col;
-        enum status rc = mem_grow(&p, &cap, e->d + 1, sizeof *e->col, "an encoding", r->err);
+        enum status rc = mem_grow(&p, &cap, e->ncol + 1, sizeof *e->col, "an encoding", r->err);
         e->col = p;
         if (rc != ST_OK)
             return rc;
-        struct enc_col *c = &e->col[e->d++];
+        struct enc_col *c = &e->col[e->ncol++];
         *c = (struct enc_col){ 0 };
         rc = take_object(r, column_member, c);
         if (rc != ST_OK)
@@ -495,6 +498,27 @@ static enum status take_more(struct reader *r, struct encoding *e)
     return ST_OK;
 }
 
+/* Of each kernel: its first column, and how many. */
+static enum status take_parts(struct reader *r, struct encoding *e)
+{
+    if (e->nparts != 0 || !take(r, '['))
+        return wrong(r, "a list was expected");
+    while (!take(r, ']')) {
+        size_t pair[2] = { 0 };
+        if (e->nparts == KERNEL_MAX_TERMS)
+            return wrong(r, "there are too many parts");
+        for (size_t i = 0; i < 2; i++) {
+            if ((e->nparts > 0 || i > 0) && !take(r, ','))
+                return wrong(r, "a comma was expected");
+            const enum status rc = take_count(r, 1e9, &pair[i]);
+            if (rc != ST_OK)
+                return rc;
+        }
+        e->part[e->nparts++] = (struct enc_part){ pair[0], pair[1] };
+    }
+    return e->nparts > 0 ? ST_OK : wrong(r, "a list is empty");
+}
+
 static enum status encoding_member(struct reader *r, const char *key, void *into)
 {
     struct encoding *e = into;
@@ -525,6 +549,8 @@ static enum status encoding_member(struct reader *r, const char *key, void *into
         return take_number(r, &e->ysd);
     if (strcmp(key, "more") == 0)
         return take_more(r, e);
+    if (strcmp(key, "parts") == 0)
+        return take_parts(r, e);
     if (strcmp(key, "columns") == 0)
         return take_columns(r, e);
     if (strcmp(key, "sequence") == 0 && e->seq.column == NULL)
@@ -539,7 +565,7 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
     const size_t letters = strlen(s->order), wide = s->layer.width * s->layer.channels;
     size_t filters = 0;
 
-    for (size_t j = 0; e->col != NULL && j < e->d; j++)
+    for (size_t j = 0; e->col != NULL && j < e->ncol; j++)
         filters += e->col[j].kind == ENC_FILTER;
     e->seq.layer.symbols = s->value == NULL;
     if (!channels_there(e))
@@ -550,26 +576,45 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
         (s->value == NULL && (s->layer.channels < letters || s->layer.channels > letters + 1)))
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_NONE) /* letters by position, with numbers */
-        return s->value != NULL && filters == 0 && e->d > 0 ? ST_OK : wrong(r, "a sequence is incomplete");
+        return s->value != NULL && filters == 0 && e->ncol > 0 && s->inputs == 0 ? ST_OK : wrong(r, "a sequence is incomplete");
     if (wide == 0)
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_FASTCONV)
-        return filters == s->layer.filters && filters > 0 ? ST_OK : wrong(r, "filters are missing");
-    if (e->d > 0 || filters > 0 || e->seq.inputs < 2 ||
+        return filters == s->layer.filters && filters > 0 && s->inputs == 0 ? ST_OK
+                                                                            : wrong(r, "filters are missing");
+    if ((e->ncol > 0 && e->nparts == 0) || filters > 0 || e->seq.inputs < 2 ||
         (s->value != NULL && (e->seq.inputs - 1) % s->layer.channels != 0))
         return wrong(r, "a sequence is incomplete");
-    e->d = e->seq.inputs;
-    free(e->col);
-    e->col = NULL;
+    if (e->ncol == 0) {
+        free(e->col);
+        e->col = NULL;
+    }
     return ST_OK;
+}
+
+/* Parts are runs of columns that follow one another or are the same. */
+static bool parts_there(const struct encoding *e)
+{
+    for (size_t t = 0; t < e->nparts; t++)
+        if (e->part[t].n > e->ncol || e->part[t].first > e->ncol - e->part[t].n)
+            return false;
+    return true;
+}
+
+static bool part_begins(const struct encoding *e, size_t j)
+{
+    for (size_t t = 0; t < e->nparts; t++)
+        if (e->part[t].n > 0 && e->part[t].first == j)
+            return true;
+    return false;
 }
 
 /* Levels of one column stand together and in order: encode() searches them. */
 static enum status check_order(struct reader *r, const struct encoding *e)
 {
-    for (size_t j = 1; e->col != NULL && j < e->d; j++) {
+    for (size_t j = 1; e->col != NULL && j < e->ncol; j++) {
         const struct enc_col *a = &e->col[j - 1], *b = &e->col[j];
-        bool same = strcmp(a->column, b->column) == 0;
+        bool same = strcmp(a->column, b->column) == 0 && !part_begins(e, j);
         if (same && (a->kind == ENC_LETTER || a->kind == ENC_FILTER || b->kind == ENC_LETTER ||
                      b->kind == ENC_FILTER)) {
             if (a->kind != b->kind)
@@ -592,6 +637,9 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
     blanks(&r);
     if (rc == ST_OK)
         rc = check_sequence(&r, out);
+    out->d = out->ncol + out->seq.inputs;
+    if (rc == ST_OK && !parts_there(out))
+        rc = wrong(&r, "parts lie beyond the columns");
     if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0) ||
                         (out->nmore > 0 && out->target == NULL)))
         rc = wrong(&r, "it is incomplete");

@@ -84,14 +84,10 @@ static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
     struct tune_bound bound[KERNEL_MAX_HP];
     double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
 
-    if (kernel_reads_windows(&f->kernel)) {
-        const struct kernel_layer *l = &f->enc.seq.layer;
-        const enum status rc = kernel_bind_rows(&f->kernel, l->channels, l->symbols, l->positions, err);
-        f->fopt.kernel = f->kernel;
-        return rc;
-    }
-    if (!kernel_has_ard(&f->kernel))
-        return ST_OK;
+    const enum status read = encoding_bind(&f->enc, &f->kernel, err);
+    f->fopt.kernel = f->kernel;
+    if (read != ST_OK || !kernel_has_ard(&f->kernel))
+        return read;
     if (kernel_has_groups(&f->kernel)) {
         group = mem_calloc(d, sizeof *group, "groups of inputs", err);
         const enum status rc = group ? dataset_groups(f->data, &f->enc, group, &f->notes, err)
@@ -301,7 +297,7 @@ static void adopt_kernel(struct run *r, const struct fitting *f)
 {
     struct buf text = { 0 };
 
-    if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel))
+    if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel) && !kernel_reads_parts(&f->kernel))
         return;
     kernel_print(&f->kernel, &text);
     char *words = buf_take(&text);
@@ -339,10 +335,10 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
 
     if (!kernel_has_ard(&r->fit.kernel))
         return;
-    for (size_t i = 0, end; i < r->enc.d; i = end) { /* the inputs of a column stand together */
+    for (size_t i = 0, end; i < r->enc.ncol; i = end) { /* the inputs of a column stand together */
         const char *column = r->enc.col[i].column;
         size_t n = 0;
-        for (end = i; end < r->enc.d && !strcmp(r->enc.col[end].column, column); end++)
+        for (end = i; end < r->enc.ncol && !strcmp(r->enc.col[end].column, column); end++)
             n += is_idle(&r->fit.kernel, t->best.hp, end);
         idle += n;
         for (size_t j = i; n > 0 && j < end; j++) { /* a category by name, or by its idle levels */
@@ -358,7 +354,7 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
     }
     if (idle)
         ws_note(ws, "no-influence", "%zu of %zu inputs hardly matter (lengthscale above %g): %s%s",
-                idle, r->enc.d, IDLE_SCALE, buf_str(&names), named > NAMED_INPUTS ? ", ..." : "");
+                idle, r->enc.ncol, IDLE_SCALE, buf_str(&names), named > NAMED_INPUTS ? ", ..." : "");
     buf_free(&names);
 }
 
@@ -862,7 +858,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
 
     f->data = dataset_snapshot(d, err);
     if (f->data)
-        f->data->layer = f->kernel.layer;
+        f->data->kernel = f->kernel;
     r = f->data ? ws_run_new(ws, kind, err) : NULL;
     if (!r) {
         struct job tmp = { .arg = f };
@@ -903,13 +899,12 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     enum status rc = own ? dataset_rows(d, PART_TRAIN, &rows, &n, err) : ST_NOMEM;
 
     if (own)
-        own->layer = o.kernel.layer;
+        own->kernel = o.kernel;
     if (rc == ST_OK)
         rc = encoding_fit(own, rows, n, &enc, NULL, err);
     dataset_unref(own);
     if (rc == ST_OK)
-        rc = kernel_bind_rows(&o.kernel, enc.seq.layer.channels, enc.seq.layer.symbols,
-                              enc.seq.layer.positions, err);
+        rc = encoding_bind(&enc, &o.kernel, err);
     o.mem_limit = ws->opt.mem;
     o.targets = dataset_targets(d);
     if (rc == ST_OK)

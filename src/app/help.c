@@ -93,6 +93,9 @@ static void kernels_page(struct buf *out)
              "graph(rbf)  of labelled nodes: conv with windows of one position\n"
              "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the windows\n"
              "           is an input, and any kernel may stand inside; faster, and reads other columns too\n"
+             "rbf on temp,ph   reads these inputs alone, as in conv(rbf) + rbf on temp,ph or conv(rbf) *\n"
+             "           rbf on temp; names with *, or in \"quotes\". Without on: all inputs, sequences by\n"
+             "           position; conv and graph read the sequence\n"
              "rbf, linear ... of sequences: one input for each letter at each position that varies\n");
 }
 

@@ -1051,7 +1051,7 @@ static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct
     s->model = model_ref(r->model);
     s->data = r->data ? dataset_snapshot(r->data, err) : NULL;
     if (s->data)
-        s->data->layer = r->fit.kernel.layer; /* folds are encoded anew */
+        s->data->kernel = r->fit.kernel; /* folds are encoded anew */
     s->fit = r->fit;
     snprintf(s->run, sizeof s->run, "%s", r->id);
     if ((r->data && !s->data) || encoding_copy(&s->enc, &r->enc, err) != ST_OK) {

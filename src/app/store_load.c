@@ -906,6 +906,19 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
     r->model = m;
 }
 
+/* Which columns each kernel reads. */
+static bool parts_agree(const struct kernel *k, const struct encoding *e)
+{
+    if (e->nparts == 0)
+        return !kernel_reads_parts(k);
+    if (e->nparts != k->nterms)
+        return false;
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].first != e->part[t].first || k->term[t].count != e->part[t].n)
+            return false;
+    return true;
+}
+
 /* Variance factors, newest first, as far as a quarter of the memory goes; what is not loaded (or
  * was not kept) is worked out again from the data when it is needed. */
 static void read_factors(struct loader *l)
@@ -962,10 +975,11 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
     if (r->has_enc && r->enc.d != m->d)
         jdoc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
     const struct kernel_layer *layer = &m->kernel.layer, *seen = &r->enc.seq.layer;
-    if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.col == NULL) ||
+    if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.seq.inputs > 0) ||
                        (kernel_reads_windows(&m->kernel) &&
                         (layer->channels != seen->channels || layer->width != seen->width ||
-                         layer->symbols != seen->symbols))))
+                         layer->symbols != seen->symbols || layer->flat != r->enc.ncol)) ||
+                       !parts_agree(&m->kernel, &r->enc)))
         jdoc_wrong(j, "the model and its encoding read sequences differently");
     if (jdoc_ok(j) && r->has_enc)
         read_arrays(l, r, m, inputs);

@@ -24,7 +24,7 @@ enum status study_of_data(struct study *s, struct dataset *d, const struct fit_o
     s->o.start = NULL;
     s->data = dataset_snapshot(d, err);
     if (s->data)
-        s->data->layer = o->kernel.layer;
+        s->data->kernel = o->kernel;
     return s->data ? ST_OK : ST_NOMEM;
 }
 
@@ -62,12 +62,9 @@ static enum status bind_kernel(struct study *s, struct err *err)
     double hp[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
-    if (kernel_reads_windows(k)) {
-        const struct kernel_layer *l = &s->enc.seq.layer;
-        return kernel_bind_rows(k, l->channels, l->symbols, l->positions, err);
-    }
-    if (!kernel_has_ard(k))
-        return ST_OK;
+    rc = encoding_bind(&s->enc, k, err);
+    if (rc != ST_OK || !kernel_has_ard(k))
+        return rc;
     if (kernel_has_groups(k)) {
         group = mem_calloc(d, sizeof *group, "groups of inputs", err);
         rc = group ? dataset_groups(s->data, &s->enc, group, NULL, err) : ST_NOMEM;

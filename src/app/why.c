@@ -251,26 +251,26 @@ static enum status look_columns(struct search *s, struct err *err)
     enum status rc = ST_OK;
     size_t worst = SIZE_MAX;
 
-    if (!enc->col || enc->d != e->base.d) /* sequences have none */
+    if (!enc->col) /* sequences have none */
         return ST_OK;
-    x = mem_calloc(BLOCK * enc->d, sizeof *x, "rows", err);
-    v = x ? mem_calloc(n * enc->d, sizeof *v, "columns", err) : NULL;
-    most = v ? mem_calloc(enc->d, sizeof *most, "columns", err) : NULL;
+    x = mem_calloc(BLOCK * e->base.d, sizeof *x, "rows", err);
+    v = x ? mem_calloc(n * enc->ncol, sizeof *v, "columns", err) : NULL;
+    most = v ? mem_calloc(enc->ncol, sizeof *most, "columns", err) : NULL;
     rc = most ? ST_OK : ST_NOMEM;
     for (size_t r = 0, got = 0; rc == ST_OK && r < e->n; r += BLOCK) {
         const size_t k = e->n - r < BLOCK ? e->n - r : BLOCK;
         rc = e->base.rows(&e->base, r, r + k, x, err);
         for (size_t i = 0; rc == ST_OK && i < k; i++) {
             const bool take = got < n && (r + i) * n >= got * e->n;
-            for (size_t j = 0; j < enc->d; j++) {
-                most[j] = fmax(most[j], fabs(x[i * enc->d + j]));
+            for (size_t j = 0; j < enc->ncol; j++) {
+                most[j] = fmax(most[j], fabs(x[i * e->base.d + j]));
                 if (take)
-                    v[j * n + got] = x[i * enc->d + j];
+                    v[j * n + got] = x[i * e->base.d + j];
             }
             got += take;
         }
     }
-    for (size_t j = 0; rc == ST_OK && j < enc->d && s->n + 2 < CAUSES_MOST; j++)
+    for (size_t j = 0; rc == ST_OK && j < enc->ncol && s->n + 2 < CAUSES_MOST; j++)
         if (enc->col[j].kind == ENC_REAL && !enc->col[j].constant)
             look_column(s, &enc->col[j], v + j * n, n, most[j]);
     for (size_t i = before; i < s->n; i++) /* the worst of them speaks for all */
@@ -446,7 +446,7 @@ static enum status look_spread(struct search *s, struct err *err)
     for (size_t i = 0; i < s->m; i++)
         fitted[i] = s->y[i] - s->e[i];
     const double by_level = spread(s, fitted, 1, room, &up);
-    for (size_t j = 0; s->study.enc.col && j < s->study.enc.d && s->study.enc.d == s->d; j++) {
+    for (size_t j = 0; s->study.enc.col && j < s->study.enc.ncol && s->study.enc.d == s->d; j++) {
         const double r = spread(s, s->X + j, s->d, room, &rising);
         if (r > worst) {
             worst = r;

@@ -1141,48 +1141,70 @@ double kernel_window_factor(const struct kernel_layer *l, size_t windows)
     return l->average == AVERAGE_NONE ? 1.0 : l->average == AVERAGE_FULL ? 1.0 / m : 1.0 / sqrt(m);
 }
 
-/* Squared distance of two positions: of unit vectors, or none of them. */
+/* Squared distance of two symbols: of unit vectors, or none of them. */
 static double position_distance(const struct kernel_layer *l, const double *x, const double *y)
 {
-    double sum = 0.0;
+    const double c = (double)l->channels;
 
-    if (l->symbols) {
-        const double c = (double)l->channels;
-        return x[0] == y[0] || (x[0] >= c && y[0] >= c) ? 0.0 : (double)((x[0] < c) + (y[0] < c));
-    }
-    for (size_t i = 0; i < l->channels; i++)
-        sum += (x[i] - y[i]) * (x[i] - y[i]);
-    return sum;
+    return x[0] == y[0] || (x[0] >= c && y[0] >= c) ? 0.0 : (double)((x[0] < c) + (y[0] < c));
 }
 
 /* Windows a and b' of equal a - b share all positions but one with the pair before: their distances
- * slide along the diagonals.  Sums of whole numbers are exact; others begin anew at each window. */
+ * slide along the diagonals.  Those of symbols are whole numbers of at most twice the width: pairs are
+ * counted, and the kernel is worked out once for each distance. */
+static void count_distances(const struct kernel_layer *w, const double *x, size_t m, const double *y, size_t n,
+                            size_t count[2 * KERNEL_WIDTH_MOST + 1])
+{
+    memset(count, 0, (2 * w->width + 1) * sizeof *count);
+    for (size_t diagonal = 0; diagonal < m + n - 1; diagonal++) {
+        size_t a = diagonal < m ? m - 1 - diagonal : 0, b = diagonal < m ? 0 : diagonal - m + 1;
+        double r2 = 0.0;
+        for (bool first = true; a < m && b < n; a++, b++, first = false) {
+            const double *p = x + 1 + a, *q = y + 1 + b;
+            if (!first)
+                r2 -= position_distance(w, p - 1, q - 1);
+            for (size_t i = first ? 0 : w->width - 1; i < w->width; i++)
+                r2 += position_distance(w, p + i, q + i);
+            count[(size_t)r2]++;
+        }
+    }
+}
+
+static double symbols_exact(const struct kterm *t, double l, const double *x, size_t m, const double *y, size_t n,
+                            double *slope)
+{
+    size_t count[2 * KERNEL_WIDTH_MOST + 1];
+    double sum = 0.0;
+
+    count_distances(&t->layer, x, m, y, n, count);
+    for (size_t i = 0; i <= 2 * t->layer.width; i++) {
+        if (count[i] == 0)
+            continue;
+        sum += (double)count[i] * t->ops->exact(t->params, sqrt((double)i) / l);
+        if (slope)
+            *slope += (double)count[i] * t->ops->dlogl(t->params, sqrt((double)i) / l);
+    }
+    return sum;
+}
+
 static double windows_exact(const struct kterm *t, double l, const double *x, const double *y,
                             double *grad)
 {
     const struct kernel_layer *w = &t->layer;
     const size_t m = kernel_windows(w, x), n = kernel_windows(w, y);
-    const size_t per = w->symbols ? 1 : w->channels;
     double sum = 0.0, slope = 0.0;
 
-    for (size_t diagonal = 0; m > 0 && n > 0 && diagonal < m + n - 1; diagonal++) {
-        size_t a = diagonal < m ? m - 1 - diagonal : 0, b = diagonal < m ? 0 : diagonal - m + 1;
-        double r2 = 0.0, seen = -1.0, value = 0.0, back = 0.0;
-        for (bool first = true; a < m && b < n; a++, b++, first = false) {
-            const double *p = x + 1 + a * per, *q = y + 1 + b * per;
-            const bool slides = w->symbols && !first;
-            r2 = slides ? r2 - position_distance(w, p - per, q - per) : 0.0;
-            for (size_t i = slides ? w->width - 1 : 0; i < w->width; i++)
-                r2 += position_distance(w, p + i * per, q + i * per);
-            if (r2 != seen) {
-                value = t->ops->exact(t->params, sqrt(r2) / l);
-                back = grad ? t->ops->dlogl(t->params, sqrt(r2) / l) : 0.0;
-                seen = r2;
-            }
-            sum += value;
-            slope += back;
+    if (w->symbols && m > 0 && n > 0)
+        sum = symbols_exact(t, l, x, m, y, n, grad ? &slope : NULL);
+    for (size_t a = 0; !w->symbols && a < m; a++)
+        for (size_t b = 0; b < n; b++) {
+            const double *p = x + 1 + a * w->channels, *q = y + 1 + b * w->channels;
+            double r2 = 0.0;
+            for (size_t i = 0; i < w->width * w->channels; i++)
+                r2 += (p[i] - q[i]) * (p[i] - q[i]);
+            sum += t->ops->exact(t->params, sqrt(r2) / l);
+            slope += grad ? t->ops->dlogl(t->params, sqrt(r2) / l) : 0.0;
         }
-    }
     const double c = kernel_window_factor(w, m) * kernel_window_factor(w, n);
     if (grad)
         grad[0] = c * slope;

@@ -87,7 +87,8 @@ run -e "open s.csv; missing drop; kernel conv(rbf,width=20); fit features=64"
 is "and left out on demand" $rc 0
 has "with their number" "$err" 'shorter than a window of 20'
 run -e "open s.csv; cols n_changed role=input; kernel conv(rbf); fit features=64"
-has "conv reads nothing else" "$err" "conv reads one sequence and no other input"
+has "conv reads nothing else" "$err" "conv reads the sequence and no other input"
+has "and how it would" "$err" 'kernel conv(rbf) + rbf on n_changed'
 run -e "open s.csv; cols n_changed role=input; kernel fastconv(rbf,filters=32); fit features=64"
 is "fastconv does" $rc 0
 run -e "demo friedman1 n=50; kernel conv(rbf); fit features=64"
@@ -101,8 +102,37 @@ ok "are learnt from" between "$(num rmse_scaled)" 0.0 0.1
 run -e 'open g.csv types=nodes=sequence target=y; kernel graph(rbf,average=full); fit features=64; predict g.csv out=g.out'
 is "and predicted for new ones" $rc 0
 
-run -e 'kernel conv(rbf) + rbf'
-has "no sums yet" "$err" 'stands alone'
+# ---- sums and products with kernels of other columns: y is the motif's 8, a line in z, a wave in t
+awk -F, 'BEGIN { srand(11); print "sequence,t,z,w,y" } NR > 1 { t = 6 * rand(); z = rand()
+    printf "%s,%.4f,%.4f,%.4f,%.4f\n", $1, t, z, rand(), $2 + 6 * sin(t) + 12 * z }' s.csv >mix.csv
+run -e 'open mix.csv; kernel conv(rbf,width=5) + rbf on t; fit features=64'
+is "a column that is no input" $rc 1
+has "is told, and how to make it one" "$err" 'cols t role=input'
+rm -f m.gpd
+run -s m.gpd --format json -e 'open mix.csv; cols t,z,w role=input; split test=25% seed=1' \
+    -e 'kernel conv(rbf,width=5) + rbf on t + linear on z; tune features=256; fit features=512; score; predict out=m1.csv' \
+    -e 'kernel conv(rbf,width=5); cols t,z,w role=skip; tune features=256; fit features=512; score'
+is "conv + rbf on one column + linear on another" $rc 0
+has "an input that none reads is told" "$out" '"name":"unread".*w'
+with=$(printf '%s\n' "$out" | sed -n 's/.*"rmse_scaled":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)
+ok "the sum is far better than the sequence alone" \
+    awk -v a="$with" -v b="$(num rmse_scaled)" 'BEGIN { exit !(a > 0 && a < 0.6 * b) }'
+run -s m.gpd --mem 64MB -e 'predict run=r1 out=m2.csv'
+ok "the session predicts the same" cmp m1.csv m2.csv
+run -e 'open mix.csv; cols t,z,w role=input; split test=25% seed=1; kernel linear on z,w * conv(rbf,width=5) * rbf on "t" + linear' \
+    -e 'tune features=1536 evals=4; fit features=1536; score; pca rows=100 features=1536; fit solver=exact; score'
+is "a product, and letters by position beside it" $rc 0
+run -e 'open mix.csv; cols t,z,w role=input; kernel fastconv(rbf,width=5,filters=32) on t + rbf(ard) on z,w' \
+    -e 'tune features=128 evals=8; fit features=256; check; predict mix.csv out=m3.csv'
+is "fastconv with a column, beside others" $rc 0
+run -e 'demo friedman1 n=200; split test=25%; kernel rbf on x1,x2 * linear on x4 + rbf on x3; tune features=128; fit features=256; score'
+is "columns of each kernel, without sequences" $rc 0
+run -e 'demo friedman1 n=200; kernel rbf(ard=group) + rbf on x1; fit features=256'
+has "groups read all inputs" "$err" 'ard=group reads all inputs'
+run -e 'demo friedman1 n=200; kernel rbf on nothing; fit features=256'
+has "no such column" "$err" 'nothing'
+run -e 'kernel conv(rbf) * graph(rbf)'
+has "one conv in a product" "$err" 'one conv or graph in a product'
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
