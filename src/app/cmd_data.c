@@ -399,6 +399,8 @@ static void demo_done(struct workspace *ws, struct job *job, enum status rc, con
     if (rc == ST_OK && !(d = dataset_new(l->table, args_given(l->args, "as")
                                          ? args_text(l->args, "as") : l->demo_name, NULL, &err)))
         rc = err.code;
+    if (rc == ST_OK && !strcmp(l->demo_name, "points")) /* one more does not move the others */
+        d->xscale = X_NONE, d->yscale = Y_NONE;
     if (rc == ST_OK)
         rc = take_dataset(ws, d, &err);
     if (rc == ST_CANCELLED) {
@@ -466,6 +468,7 @@ static enum status cmd_demo(struct workspace *ws, const struct args *a, struct e
     l->demo.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     l->demo.kernel = args_text(a, "kernel");
     l->demo.noise = args_num(a, "noise");
+    l->demo.xy = args_text(a, "xy");
     if (!l->demo_name) {
         struct job orphan = { .arg = l };
         loading_free(&orphan);
@@ -1214,11 +1217,12 @@ const struct command cmd_data_rows[] = {
       "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns wait\n"
       "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name." },
     { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy" },
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy, points" },
         { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },
         { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the generator (default: the option seed)" },
         { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function" },
         { "noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise" },
+        { "xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "points: the rows, as x:y,x:y" },
         { "as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset" } },
       CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_demo, NULL },
     { "data", "data", "List the datasets", "data", { { .name = NULL } }, 0, cmd_list, NULL },

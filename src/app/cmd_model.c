@@ -46,23 +46,6 @@ static void kernel_list(struct workspace *ws)
     buf_free(&b);
 }
 
-/* Takes a kernel and its starting hyperparameters into the workspace. */
-static void kernel_take(struct workspace *ws, const struct kernel *k, const double *hp)
-{
-    const size_t n = kernel_nhp(k);
-
-    ws->kernel = *k;
-    for (size_t i = 0; i < n; i++) {
-        struct hparam h;
-        char name[KERNEL_NAME_MAX];
-        kernel_hp_info(k, i, name, &h);
-        ws->hp[i] = isfinite(hp[i]) ? hp[i] : h.init;
-        ws->hp_bound[i] = (struct tune_bound){ h.lo, h.hi, false, 0 };
-    }
-    ws->hp_tuned = ws->scale_tuned = false;
-    ws->serial++;
-}
-
 static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct err *err)
 {
     double hp[KERNEL_MAX_HP];
@@ -77,7 +60,7 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
     const enum status rc = kernel_parse(args_text(a, "kernel"), &k, hp, err);
     if (rc != ST_OK)
         return rc;
-    kernel_take(ws, &k, hp);
+    ws_kernel_take(ws, &k, hp);
     rec_init(&rec, REC_RESULT, "kernel");
     kernel_print(&k, &b);
     rec_str(&rec, "kernel", buf_str(&b));
@@ -110,7 +93,7 @@ static enum status line_kernel(struct workspace *ws, const struct args *a, struc
         const enum status rc = kernel_parse(args_text(a, "kernel"), k, set, err);
         if (rc != ST_OK)
             return rc;
-        kernel_take(ws, k, set);
+        ws_kernel_take(ws, k, set);
     }
     *k = ws->kernel;
     memcpy(hp, ws->hp, sizeof ws->hp);

@@ -197,6 +197,7 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
         return start(ws, f, NULL, a, false, err);
     const struct plot_ops *p = plot_find(f->name, NULL);
     show(ws, f, p && !p->columns && args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
+    snprintf(ws->shown, sizeof ws->shown, "%s", f->name); /* what `explain` means from now on */
     figure_free(f);
     return ST_OK;
 }

@@ -20,6 +20,7 @@ static const struct command *const tables[] = {
     cmd_diag_rows,
     cmd_plot_rows,
     cmd_screen_rows,
+    cmd_teach_rows,
     cmd_session_rows,
     cmd_general_rows,
 };

@@ -5,6 +5,7 @@
 #include "app/import.h"
 #include "base/mem.h"
 #include "base/spill.h"
+#include "base/text.h"
 #include "compute/kernel.h"
 #include "compute/rng.h"
 
@@ -180,6 +181,47 @@ static enum status make_draw(struct table *t, const struct demo_opts *o, struct 
     return ST_OK;
 }
 
+/* ---- points by hand ---- */
+
+/* The next pair of "1:2,3:4"; false where it is none. */
+static bool next_point(const char **s, double *x, double *y)
+{
+    const size_t nx = strcspn(*s, ":,"), ny = (*s)[nx] == ':' ? strcspn(*s + nx + 1, ",") : 0;
+    if (ny == 0 || !text_double(*s, nx, x) || !text_double(*s + nx + 1, ny, y) || !isfinite(*x) ||
+        !isfinite(*y))
+        return false;
+    *s += nx + 1 + ny;
+    *s += **s == ',';
+    return true;
+}
+
+static enum status count_points(const char *xy, size_t *n, struct err *err)
+{
+    double x, y;
+    *n = 0;
+    for (const char *s = xy != NULL ? xy : ""; *s != '\0'; ++*n)
+        if (!next_point(&s, &x, &y)) {
+            err_set(err, ST_USAGE, "point %zu of xy= is '%.20s', not x:y", *n + 1, s);
+            err_hint(err, "demo points xy=-1:0.5,0:1.2,2:-0.3");
+            return ST_USAGE;
+        }
+    if (*n == 0) {
+        err_set(err, ST_USAGE, "demo points needs xy=");
+        err_hint(err, "demo points xy=-1:0.5,0:1.2,2:-0.3");
+        return ST_USAGE;
+    }
+    return ST_OK;
+}
+
+static enum status make_points(struct table *t, const struct demo_opts *o, struct err *err)
+{
+    const char *s = o->xy;
+    (void)err;
+    for (size_t i = 0; i < t->n; i++)
+        (void)next_point(&s, &t->col[0].v[i], &t->col[1].v[i]);
+    return ST_OK;
+}
+
 /* ---- the list ---- */
 
 static const struct recipe recipes[] = {
@@ -192,6 +234,8 @@ static const struct recipe recipes[] = {
     { { "draw", "a function drawn from a Gaussian process of the given kernel" },
       "x y", 200, 0.1, make_draw },
     { { "toy", "a slow and a fast wave with noise, one input" }, "x y", 200, 0.1, make_toy },
+    { { "points", "points of your own: demo points xy=-1:0.5,0:1.2 (taken as they are, not scaled)" },
+      "x y", 0, 0.0, make_points },
 };
 enum { NRECIPES = sizeof recipes / sizeof *recipes };
 
@@ -206,15 +250,19 @@ static const struct recipe *find_recipe(const char *name, struct err *err)
         if (strcmp(recipes[i].demo.name, name) == 0)
             return &recipes[i];
     err_set(err, ST_NOT_FOUND, "no bundled data is called %.40s", name);
-    err_hint(err, "demo co2 | robot | friedman1 | draw | toy");
+    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points");
     return NULL;
 }
 
 static enum status check_opts(const struct recipe *r, const struct demo_opts *o, struct err *err)
 {
     if (r->n == 0 && o->n != 0)
-        return err_set(err, ST_USAGE, "demo %s is a measured series: n= does not apply",
-                       r->demo.name);
+        return err_set(err, ST_USAGE, "demo %s has the rows it has: n= does not apply", r->demo.name);
+    if (r->make != make_points && o->xy != NULL) {
+        err_set(err, ST_USAGE, "xy= belongs to demo points");
+        err_hint(err, "demo points xy=%.60s", o->xy);
+        return ST_USAGE;
+    }
     if (r->make != make_draw && o->kernel != NULL) {
         err_set(err, ST_USAGE, "kernel= belongs to demo draw");
         err_hint(err, "demo draw kernel=%.60s", o->kernel);
@@ -255,6 +303,8 @@ static char *describe(const struct recipe *r, const struct demo_opts *o)
         if (o->kernel != NULL)
             buf_printf(&b, " kernel=%s", o->kernel);
     }
+    if (o->xy != NULL)
+        buf_printf(&b, " xy=%s", o->xy);
     return buf_take(&b);
 }
 
@@ -269,6 +319,9 @@ enum status demo_make(const char *name, const struct demo_opts *opts, struct tab
     enum status rc = check_opts(r, &o, err);
     if (rc != ST_OK)
         return rc;
+    size_t points = 0;
+    if (r->make == make_points && (rc = count_points(o.xy, &points, err)) != ST_OK)
+        return rc;
     o.noise = o.noise >= 0.0 ? o.noise : r->noise;
     o.n = o.n > 0 ? o.n : r->n;
     size_t ncols = 1;
@@ -277,7 +330,7 @@ enum status demo_make(const char *name, const struct demo_opts *opts, struct tab
     struct table *t = table_new("", ncols, err);
     if (t == NULL)
         return ST_NOMEM;
-    t->n = r->n == 0 ? sizeof co2_series / sizeof *co2_series : o.n;
+    t->n = points > 0 ? points : r->n == 0 ? sizeof co2_series / sizeof *co2_series : o.n;
     free(t->path);
     t->path = describe(r, &o);
     rc = t->path == NULL ? err_nomem(err, 64, "generated data") : make_columns(t, r->columns, err);

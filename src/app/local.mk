@@ -8,3 +8,4 @@ include $(srcdir)/src/app/model.mk
 include $(srcdir)/src/app/diag.mk
 include $(srcdir)/src/app/store.mk
 include $(srcdir)/src/app/screen.mk
+include $(srcdir)/src/app/teach.mk

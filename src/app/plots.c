@@ -3,6 +3,7 @@
 #include "app/plots.h"
 
 #include "app/advise.h"
+#include "app/draws.h"
 #include "app/scoring.h"
 #include "app/spectral.h"
 #include "app/trace.h"
@@ -636,6 +637,8 @@ static const struct plot_ops plots[] = {
     { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by fifths of a column.", .make = plot_pca },
     { "scree", "Share of the variance by component", "component, share", "Each component's share of the variance in feature space, and of all up to it.", .make = plots_scree },
     { "silhouette", "How many clusters", "clusters, silhouette", "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not at all.", .make = plots_silhouette },
+    { "draws", "Functions drawn from the Gaussian process", "x, f", "What the kernel thinks likely before any data, or given the points: curves drawn at random, their mean, and the band in which 95 % of all lie. Follows set l=..; see draw.", .make = draws_figure },
+    { "kernel", "Covariance of one input", "distance, covariance", "How alike the function's values are at two places, against their distance: the current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has fallen to a half, values are loosely tied; where it is zero, not at all.", .make = kernel_figure, .columns = true },
     { "sweep", "The last sweep", "first key, what show= names", "A curve over the first key for each value of the others.", .make = sweep_figure },
     { "learning", "Error against training size", "training rows (log), RMSE (log)", "From sweep rows=500..16000: how much more data would help. The figure says where the line goes on.", .make = learning_figure },
     { "cost", "Seconds and memory of a fit", "phase, seconds and GB", "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost },

@@ -148,6 +148,10 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
     struct demo_opts o = { .noise = NAN };
     const char *seed = strstr(path, "seed=");
 
+    if (strncmp(path, "demo:points xy=", 15) == 0) { /* its path holds all of it */
+        o.xy = path + 15;
+        return demo_make("points", &o, out, err);
+    }
     if (!a)
         return err_set(err, ST_FORMAT, "how it was made is not known");
     o.n = (size_t)args_int(a, "n", 0);

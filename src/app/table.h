@@ -101,7 +101,8 @@ enum status import_file(const char *path, const struct import_opts *, const stru
                         struct table **out, struct err *);
 /* Generated and bundled data: co2, robot, friedman1, draw, toy.  n 0, noise < 0, kernel NULL: the
  * default; opts NULL: all of them.  noise: standard deviation in units of the target. */
-struct demo_opts { size_t n; uint64_t seed; const char *kernel; double noise; };
+/* xy: of demo points, "1:2,3:4". */
+struct demo_opts { size_t n; uint64_t seed; const char *kernel; double noise; const char *xy; };
 struct demo { const char *name, *summary; };
 const struct demo *demo_at(size_t i);
 enum status demo_make(const char *name, const struct demo_opts *, struct table **out,

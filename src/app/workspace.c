@@ -6,7 +6,9 @@
 #include "app/args.h"
 #include "app/clustering.h"
 #include "app/cache.h"
+#include "app/draws.h"
 #include "app/job.h"
+#include "app/lesson.h"
 #include "app/options.h"
 #include "app/scoring.h"
 #include "app/store.h"
@@ -178,6 +180,8 @@ static void release(struct workspace *ws)
     advise_free(ws->advice);
     spectral_free(ws->spectral);
     plots_free(ws);
+    free(ws->draw);
+    lesson_free(ws->lesson);
     free(ws->run);
     free(ws->data);
     free(ws->script);
@@ -188,6 +192,8 @@ void workspace_clear(struct workspace *ws)
     release(ws);
     ws->run = NULL;
     ws->data = NULL;
+    ws->draw = NULL;
+    ws->lesson = NULL;
     ws->script = NULL;
     ws->nrun = ws->ndata = ws->nscript = ws->nfit = ws->ntune = 0;
     ws->cur = SIZE_MAX;
@@ -219,8 +225,28 @@ void workspace_free(struct workspace *ws)
 
 /* ---- telling ------------------------------------------------------------------------------------- */
 
+/* What `explain` alone explains: the last command's warning or error, else its result. */
+static bool is_silent(const char *command)
+{
+    static const char *const silent[] = { "explain", "help", "lesson", "answer", "note", "wait" };
+
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (!strcmp(command, silent[i]))
+            return true;
+    return false;
+}
+
+static void note_last(struct workspace *ws, const struct rec *r)
+{
+    if (r->type == REC_WARNING || r->type == REC_ERROR)
+        snprintf(ws->told, sizeof ws->told, "%s", r->name);
+    else if (r->type == REC_RESULT && !is_silent(r->name))
+        snprintf(ws->shown, sizeof ws->shown, "%s", r->name);
+}
+
 void ws_emit(struct workspace *ws, struct rec *r)
 {
+    note_last(ws, r);
     for (struct sink *s = ws->sinks; s; s = s->next)
         s->take(s->ctx, r);
     if (ws->store && r->type != REC_TICK)
@@ -518,6 +544,8 @@ static void execute(struct workspace *ws, const struct waiting *w)
     const double t0 = job_now();
     const size_t warnings = ws->warnings, errors = ws->errors;
 
+    if (!is_silent(w->cmd->name))
+        *ws->told = '\0';
     l->cmd = w->cmd;
     l->args = w->args;
     l->group = w->group;
@@ -745,6 +773,22 @@ void workspace_drain(struct workspace *ws)
             return;
         workspace_pump(ws);
     }
+}
+
+void ws_kernel_take(struct workspace *ws, const struct kernel *k, const double *hp)
+{
+    const size_t n = kernel_nhp(k);
+
+    ws->kernel = *k;
+    for (size_t i = 0; i < n; i++) {
+        struct hparam h;
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(k, i, name, &h);
+        ws->hp[i] = isfinite(hp[i]) ? hp[i] : h.init;
+        ws->hp_bound[i] = (struct tune_bound){ h.lo, h.hi, false, 0 };
+    }
+    ws->hp_tuned = ws->scale_tuned = false;
+    ws->serial++;
 }
 
 /* ---- jobs --------------------------------------------------------------------------------------------- */

@@ -68,6 +68,8 @@ struct job_ops;
 struct store;
 struct sweep;
 struct advise_state;
+struct draw_state;
+struct lesson_state;
 struct spectral_state;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
@@ -81,6 +83,10 @@ struct workspace {
     struct spectral_state *spectral; /* the last spectrum; NULL: none */
     struct advise_state *advice;  /* the last, and what fits have taught; NULL: none */
     struct figure **made; size_t nmade; /* figures that jobs made, by name: plots.h */
+    struct draw_state *draw;      /* what the last draw asked for; NULL: none */
+    struct lesson_state *lesson;  /* the lesson in hand; NULL: none */
+    char told[40], shown[40];     /* for explain: the last command's warning or error; the last result's
+                                   * command, or the plot it drew */
     struct options opt;
     struct sink *sinks;
     struct store *store;          /* NULL: no session */
@@ -161,6 +167,8 @@ enum status ws_submit(struct workspace *, const struct job_ops *, const char *na
 enum status ws_hp_merge(const struct kernel *, const struct args *, double *hp, double *amplitude,
                         double *noise, struct tune_bound *hp_bound, struct tune_bound *amp_bound,
                         struct tune_bound *noise_bound, struct err *);
+/* Makes a kernel the current one; starting values where hp is NaN. */
+void ws_kernel_take(struct workspace *, const struct kernel *, const double *hp);
 /* Where a hyperparameter lives: index in hp, nhp for amplitude, nhp + 1 for noise. */
 enum status ws_hp_slot(const struct kernel *, const char *name, size_t *slot, size_t *count,
                        struct err *);

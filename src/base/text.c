@@ -300,3 +300,39 @@ size_t text_distance(const char *a, const char *b, size_t limit)
     }
     return row[nb] < limit + 1 ? row[nb] : limit + 1;
 }
+
+/* Bytes of the next word of text_wrap. */
+static size_t wrap_word(const char *s)
+{
+    size_t n = strcspn(s, " ");
+
+    while (s[n] == ' ' && s[n + 1] == '%')
+        n += 1 + strcspn(s + n + 1, " ");
+    return n;
+}
+
+void text_wrap(struct buf *out, const char *text, size_t width, const char *first, const char *rest)
+{
+    size_t at = text_width(first);
+    bool fresh = true;
+
+    buf_puts(out, first);
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        const size_t n = wrap_word(text);
+        const size_t was = out->len;
+        if (!fresh)
+            buf_putc(out, ' ');
+        buf_putn(out, text, n);
+        const size_t w = text_width(buf_str(out) + was);
+        if (!fresh && at + w > width && !out->failed) {
+            out->s[out->len = was] = '\0';
+            buf_printf(out, "\n%s", rest);
+            buf_putn(out, text, n);
+            at = text_width(rest) + w - 1;
+        } else {
+            at += w;
+        }
+        fresh = false;
+        text += n;
+    }
+}

@@ -18,6 +18,7 @@ libui_a_SOURCES = \
   src/ui/view.h \
   src/ui/views/calib.c \
   src/ui/views/data.c \
+  src/ui/views/lesson.c \
   src/ui/views/log.c \
   src/ui/views/nmll.c \
   src/ui/views/pca.c \

@@ -4,6 +4,7 @@
 #include "ui/ui.h"
 
 #include "app/job.h"
+#include "app/lesson.h"
 #include "app/workspace.h"
 #include "base/text.h"
 #include "ui/loop.h"
@@ -105,8 +106,11 @@ static void progress(struct plain *p)
 static void on_line(void *ctx, const char *line)
 {
     struct plain *p = ctx;
+    char taught[48];
     p->quit_asked = false;
-    if (line[strspn(line, " \t\n")])
+    if (p->tty && lesson_shorthand(p->ws, line, taught, sizeof taught))
+        workspace_exec(p->ws, taught);
+    else if (line[strspn(line, " \t\n")])
         workspace_exec(p->ws, line);
 }
 
@@ -274,7 +278,8 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
         char *history = loop_history_path(&first);
         if (first && !ws->ndata && !o->nlines && !p->toggles)
             say(stdout,
-                "To begin: open FILE.csv target=NAME, or demo co2, or help. Ctrl-D leaves.");
+                "To begin: open FILE.csv target=NAME, or tour (five minutes on bundled data), or "
+                "lesson, or help. Ctrl-D leaves.");
         prompt_open_plain(&hooks, history);
         if (*ws->opt.editing && strcmp(ws->opt.editing, "auto"))
             prompt_editing(ws->opt.editing);

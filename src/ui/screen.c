@@ -545,8 +545,8 @@ static void draw_welcome(const struct desk *d, const struct canvas *c)
 {
     static const struct { const char *n, *what, *line; } choice[] = {
         { "1", "open a file of yours", "open FILE.csv target=NAME" },
-        { "2", "look around with bundled data", "demo co2" },
-        { "3", "see all commands", "help" },
+        { "2", "a tour on bundled data (5 min)", "tour" },
+        { "3", "lessons", "lesson" },
         { "4", "just the prompt", "" },
     };
     int row = c->h > 12 ? 1 : 0;
@@ -679,7 +679,7 @@ size_t screen_second_of(size_t main)
         [VIEW_DATA] = VIEW_DATA, [VIEW_RUNS] = VIEW_RESIDUAL, [VIEW_RESIDUAL] = VIEW_NMLL,
         [VIEW_NMLL] = VIEW_RESIDUAL, [VIEW_RANK] = VIEW_RESIDUAL,
         [VIEW_CALIB] = VIEW_CALIB, [VIEW_PCA] = VIEW_CALIB,
-        [VIEW_LOG] = VIEW_RESIDUAL,
+        [VIEW_LESSON] = VIEW_DATA, [VIEW_LOG] = VIEW_RESIDUAL,
     };
     return beside[main];
 }

@@ -5,6 +5,7 @@
 #include "ui/ui.h"
 
 #include "app/job.h"
+#include "app/lesson.h"
 #include "base/mem.h"
 #include "app/options.h"
 #include "ui/asked.h"
@@ -35,7 +36,8 @@
 #define RING_AFTER 30.0       /* a job that took longer rings the bell, if that is on */
 
 const struct view_ops *const view_table[N_VIEWS] = {
-    &view_data, &view_runs, &view_residual, &view_nmll, &view_rank, &view_calib, &view_pca, &view_log,
+    &view_data, &view_runs, &view_residual, &view_nmll, &view_rank, &view_calib, &view_pca, &view_lesson,
+    &view_log,
 };
 
 double desk_now(void)
@@ -327,9 +329,14 @@ static bool on_show(void *ctx, const char *plot, const char *run)
         { "columns", VIEW_DATA }, { "residual", VIEW_RESIDUAL }, { "nmll", VIEW_NMLL },
         { "calibration", VIEW_CALIB }, { "sd", VIEW_CALIB }, { "sderror", VIEW_CALIB },
         { "parity", VIEW_CALIB }, { "pca", VIEW_PCA }, { "rank", VIEW_RANK },
-        { "spectrum", VIEW_RANK },
+        { "spectrum", VIEW_RANK }, { "draws", VIEW_LESSON }, { "kernel", VIEW_LESSON },
+        { "lesson", VIEW_LESSON },
     };
     struct desk *d = ctx;
+    if (d->ws->lesson && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */
+        lesson_show(&d->view[VIEW_LESSON], plot, run);
+        return true;
+    }
     if (run && *run)
         snprintf(d->sel, sizeof d->sel, "%s", run);
     for (size_t i = 0; i < sizeof where / sizeof *where; i++)
@@ -339,6 +346,8 @@ static bool on_show(void *ctx, const char *plot, const char *run)
                 calib_show(&d->view[VIEW_CALIB], plot);
             if (where[i].view == VIEW_RANK)
                 rank_show(&d->view[VIEW_RANK], plot);
+            if (where[i].view == VIEW_LESSON)
+                lesson_show(&d->view[VIEW_LESSON], plot, run);
             if (where[i].view == VIEW_DATA)
                 data_show_plot(&d->view[VIEW_DATA]);
             return true;
@@ -369,17 +378,22 @@ static bool choose(struct desk *d, const char *line)
         return false;
     switch (*line) {
     case '1': prompt_set("open "); break;
-    case '2': desk_exec(d, "demo co2"); break;
-    case '3': desk_exec(d, "help"); break;
+    case '2': desk_exec(d, "tour"); break;
+    case '3': desk_exec(d, "lesson"); break;
     default: break;
     }
-    d->welcome = *line == '3';
+    d->welcome = false;
     return true;
 }
 
 static void on_line(void *ctx, const char *line)
 {
     struct desk *d = ctx;
+    char taught[48];
+    if (!d->pager.open && lesson_shorthand(d->ws, line, taught, sizeof taught)) {
+        desk_exec(d, taught);
+        return;
+    }
     if (line[strspn(line, " \n")] == '\0') {
         desk_page_close(d);
         return;
@@ -428,7 +442,8 @@ static void follow(struct desk *d)
     d->seen_pca = pca;
     d->seen_data = ws->ndata;
     d->seen_cur = ws->cur;
-    if (view < N_VIEWS && !d->picked && !d->zoom)
+    const bool taught = ws->lesson && d->main == VIEW_LESSON;
+    if (view < N_VIEWS && !d->picked && !d->zoom && !taught)
         d->main = view;
 }
 

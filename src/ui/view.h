@@ -44,10 +44,10 @@ struct view {
     struct canvas at;                /* where, from the last draw */
     bool second;                     /* in the second pane of a wide screen */
 };
-enum { VIEW_DATA, VIEW_RUNS, VIEW_RESIDUAL, VIEW_NMLL, VIEW_RANK, VIEW_CALIB, VIEW_PCA, VIEW_LOG, N_VIEWS };
+enum { VIEW_DATA, VIEW_RUNS, VIEW_RESIDUAL, VIEW_NMLL, VIEW_RANK, VIEW_CALIB, VIEW_PCA, VIEW_LESSON, VIEW_LOG, N_VIEWS };
 extern const struct view_ops *const view_table[N_VIEWS];
 extern const struct view_ops view_data, view_runs, view_residual, view_nmll, view_rank, view_calib, view_pca,
-    view_log, view_list;
+    view_lesson, view_log, view_list;
 
 enum focus { FOCUS_PROMPT, FOCUS_VIEW };
 enum pane { PANE_MAIN, PANE_SECOND, PANE_LIST, PANE_LOG, N_PANES };
@@ -152,6 +152,7 @@ void plot_verdict(struct view *, struct buf *);          /* of the figure on sho
 
 void data_show_plot(struct view *);                       /* columns instead of the table */
 void rank_show(struct view *, const char *plot);         /* "rank" or "spectrum" */
+void lesson_show(struct view *, const char *plot, const char *run); /* beside the text */
 bool calib_show(struct view *, const char *plot);         /* turns to the page of a plot */
 
 #endif

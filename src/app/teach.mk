@@ -1,0 +1,28 @@
+# functions to look at, explanations, lessons; their texts are compiled in
+libapp_a_SOURCES += \
+  src/app/cmd_teach.c \
+  src/app/draws.c \
+  src/app/draws.h \
+  src/app/explain.c \
+  src/app/explain.h \
+  src/app/lesson.c \
+  src/app/lesson.h \
+  src/app/lesson_parse.c \
+  src/app/lesson_text.h \
+  src/app/values.c \
+  src/app/values.h
+nodist_libapp_a_SOURCES += src/app/lesson_text.c src/app/help_text.c
+
+lesson_files = share/lessons/01-functions.lesson share/lessons/tour.lesson
+help_files = share/help/messages.txt share/help/numbers.txt share/help/views.txt
+lessonsdir = $(pkgdatadir)/lessons
+dist_lessons_DATA = $(lesson_files)
+EXTRA_DIST += src/app/embed_text.awk $(help_files)
+CLEANFILES += src/app/lesson_text.c src/app/help_text.c
+src/app/lesson_text.c: src/app/embed_text.awk $(lesson_files)
+	$(AM_V_GEN)$(MKDIR_P) src/app && (cd '$(srcdir)' && $(AWK) -v array=lesson_text \
+	  -f src/app/embed_text.awk $(lesson_files)) > $@.tmp && mv -f $@.tmp $@
+src/app/help_text.c: src/app/embed_text.awk $(help_files)
+	$(AM_V_GEN)$(MKDIR_P) src/app && (cd '$(srcdir)' && $(AWK) -v array=help_text \
+	  -f src/app/embed_text.awk $(help_files)) > $@.tmp && mv -f $@.tmp $@
+dist_doc_DATA += share/doc/lessons.md
