@@ -2,6 +2,7 @@
  * happens at once; writing a picture runs gnuplot and is a job. */
 #include "app/args.h"
 #include "app/commands.h"
+#include "app/landscape.h"
 #include "app/plot_job.h"
 #include "app/workspace.h"
 #include "base/mem.h"
@@ -220,6 +221,12 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
                   { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }, \
                   { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual, race: the clock along the horizontal axis" }
 
+#define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
+#define SOLVER_ARG { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features; auto: as the last tuning of this kernel, tradeoff: exact" }
+#define FEATURES_ARG { "features", ARG_INT, 0, NULL, 2, 8192, NULL, "columns", "random features; default: the tuning's, else 1024" }
+#define ROWS_ARG { "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows", "most rows (an even sample); default 4000, exact 1500, tradeoff 500" }
+#define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: the tuning's, else set seed" }
+
 const struct command cmd_plot_rows[] = {
     { "plot", "look", "Draw a plot on screen or into a file", "plot columns",
       { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
@@ -233,5 +240,18 @@ const struct command cmd_plot_rows[] = {
       { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
         RUNS_ARG, TARGET_ARG, AXIS_ARGS },
       0, cmd_describe, NULL },
+    { "landscape", "model", "The NMLL over two hyperparameters", "landscape l=0.3..3 noise=0.05..0.5 grid=9 features=256",
+      { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
+        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along each axis; default 25" }, SEED_ARG },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_landscape,
+      "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first and the noise, a factor ten about their\n"
+      "values); a value fixes; amplitude and noise are else at their best. plot landscape draws it with the path\n"
+      "of the last tuning." },
+    { "tradeoff", "model", "Fit and complexity, the parts of the NMLL", "tradeoff l=0.1..10 grid=15 features=256",
+      { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
+        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along the axis; default 41" }, SEED_ARG },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_tradeoff,
+      "Over one hyperparameter of the kernel (default: its first), amplitude and noise as they are: fit is\n"
+      "y'K^-1 y / 2, complexity log|K| / 2. plot tradeoff draws it." },
     { .name = NULL },
 };

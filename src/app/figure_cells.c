@@ -149,6 +149,8 @@ double figure_shade(const struct series *s, size_t i, double lowest, double high
 {
     if (!isfinite(s->y2[i]))
         return NAN;
+    if (s->steep && highest > lowest)
+        return log1p(s->y2[i] - lowest) / log1p(highest - lowest);
     return highest > lowest ? (s->y2[i] / 2 - lowest / 2) / (highest / 2 - lowest / 2) : 0.5;
 }
 

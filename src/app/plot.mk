@@ -14,6 +14,8 @@ libapp_a_SOURCES += \
   src/app/gnuplot.h \
   src/app/gnuplot_child.c \
   src/app/gnuplot_child.h \
+  src/app/landscape.c \
+  src/app/landscape.h \
   src/app/plot_export.c \
   src/app/plot_job.c \
   src/app/plot_job.h \

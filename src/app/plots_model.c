@@ -755,7 +755,7 @@ static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const 
     for (size_t i = 0; i < n; i++)
         root[i] = mean[0] * sqrt(M[0] / M[i]);
     if (ok)
-        f->x.log = f->y.log = true;
+        f->x.log = f->y.log = true, f->x.lo = M[0], f->x.hi = M[n - 1];
     ok = ok && figure_add_band(f, "three draws", n, M, lo, hi, err)
          && figure_add(f, "mean", MARK_LINEPOINTS, n, M, mean, err);
     struct series *r = ok ? figure_add(f, "1 / root of features", MARK_LINE, n, M, root, err) : NULL;

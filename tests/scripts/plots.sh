@@ -1,0 +1,181 @@
+#!/bin/sh
+# tests/scripts/plots.sh -- every plot of the table to every format; and what they show against values
+# that come another way: predictions, tunings, closed forms.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+near() { awk -v a="${1:-nan}" -v b="${2:-nan}" -v t="$3" 'BEGIN { d = a - b; s = b < 0 ? -b : b; exit !(a == a + 0 && b == b + 0 && (d < 0 ? -d : d) <= t * (s + 1e-12)) }'; }
+num() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n "s/.*\"$2\":\([-+0-9.eE]*\).*/\1/p"; }
+list() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n "s/.*\"$2\":\[\([^]]*\)\].*/\1/p"; }
+series() { # FILE PANEL SERIES: its lines of x,y,y2
+    awk -F, -v p="$2" -v s="$3" 'NR > 1 && $1 == p && $2 == s { print $3 "," $4 "," $5 }' "$1"
+}
+
+# ---- every plot, every format ----
+cat >all.gps <<'EOF'
+demo robot n=300 seed=3
+split test=30% seed=1
+kernel rbf(ard)
+tune features=64 evals=6
+fit features=128 solver=pcg rank=8
+fit features=128 solver=pcg rank=32
+score
+check
+advise features=128 rank=8,16
+spectrum
+pca dims=4 features=128
+cluster k=2..4 features=128
+landscape l=0.5..5 noise=0.05..0.5 grid=5 features=64
+tradeoff l=0.5..5 grid=5 rows=60
+EOF
+run -e 'help plots'
+plots=$(printf '%s\n' "$out" | sed -n 's/^\([a-z]*\)  *[A-Z].*: .*/\1/p' | sort -u)
+for p in columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity calibration sd sderror zscore check slice parts features pca scree silhouette sweep learning cost; do
+    case " $(printf '%s' "$plots" | tr '\n' ' ') " in
+    *" $p "*) ;;
+    *) missing="$missing $p" ;;
+    esac
+done
+is "help plots has a page for every plot" "$missing" ""
+many='columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity calibration sd sderror zscore check slice features pca scree silhouette cost'
+cp all.gps script.gps
+for p in $many; do
+    case $p in slice) obj=joint2 ;; race | rate) obj='r1 r2' ;; *) obj= ;; esac
+    for f in csv txt svg; do
+        echo "plot $p $obj out=$p.$f" >>script.gps
+    done
+    echo "describe $p $obj" >>script.gps
+done
+run -f script.gps
+is "all plots of one session" "$rc" 0
+for p in $many; do
+    head -n 1 $p.csv | grep -q '^panel,series,x,y,y2,class$' && test "$(wc -l <$p.csv)" -gt 1 &&
+        head -c 5 $p.svg | grep -q '<?xml' && tail -n 3 $p.svg | grep -q '</svg>' && test "$(grep -c '<path\|<circle\|<use\|<polygon' $p.svg)" -gt 3 &&
+        test "$(wc -l <$p.txt)" -gt 10 || bad="$bad $p"
+    # Words instead of a picture mean that there was nothing to draw.
+    grep -q 'try: ' $p.txt && bad="$bad $p(empty)"
+done
+is "each is a CSV, a text and an SVG with something in it" "$bad" ""
+if command -v gnuplot >/dev/null 2>&1; then
+    { cat all.gps
+      for p in check landscape cost slice; do
+          case $p in slice) obj='joint2 joint3' ;; *) obj= ;; esac
+          echo "plot $p $obj out=$p.png theme=dark; plot $p $obj out=$p.pdf size=400x300"
+      done; } >pictures.gps
+    run -f pictures.gps
+    bad=
+    for p in check landscape cost slice; do
+        head -c 4 $p.png | grep -q PNG && head -c 4 $p.pdf | grep -q '%PDF' || bad="$bad $p"
+    done
+    is "pictures of panels, surfaces, names and slices" "$rc$bad" 0
+fi
+for p in $many parts sweep learning; do
+    run -e "plot $p"
+    case $p in slice | parts) text=$err ;; features) text=$err ;; *) text=$out ;; esac
+    printf '%s\n' "$text" | tr -d '\n' | tr -s ' ' | grep -q 'try' || silent="$silent $p"
+done
+is "without data each says what to do" "$silent" ""
+GPDESK_GNUPLOT=/nowhere/gnuplot "$gpdesk" -q -f script.gps >/dev/null 2>&1
+is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' || echo " $p"; done)" 0
+
+# ---- landscape and tradeoff: the likelihood of tunings with everything fixed ----
+data='demo friedman1 n=200 seed=5; kernel rbf'
+run --format json -e "$data; landscape l=1..4 noise=0.1..0.4 grid=3 features=128; tune l=2 noise=0.2 features=128 solver=features"
+middle=$(list landscape nmll | cut -d, -f5)
+ok "landscape at its middle is the NMLL of that setting" near "$middle" "$(num tune nmll)" 1e-6
+run --format json -e "$data; landscape l=1..4 amplitude=0.5..2 noise=0.3 grid=3 solver=exact; tune l=2 noise=0.3 amplitude=1 solver=exact"
+ok "with the exact kernel, over the amplitude, at a fixed noise" near "$(list landscape nmll | cut -d, -f5)" "$(num tune nmll)" 1e-6
+run --format json -e "$data; landscape l=1..4 grid=3 solver=exact noise=0.2; tune l=2 noise=0.2 solver=exact"
+ok "along one axis" near "$(list landscape nmll | cut -d, -f2)" "$(num tune nmll)" 1e-6
+run --format json -e "$data" -e 'kernel rbf + linear' -e "landscape 1.l=1..4 2.weight=0.1..10 grid=3 solver=exact; tune 1.l=2 2.weight=1 solver=exact"
+ok "over two hyperparameters of a sum" near "$(list landscape nmll | cut -d, -f5)" "$(num tune nmll)" 1e-4
+run --format json -e "$data; tune solver=exact; tradeoff grid=3 rows=200; landscape l=1..4 noise=0.1..0.4 grid=5 solver=exact; plot landscape out=l.csv"
+fit=$(list tradeoff fit | cut -d, -f2) comp=$(list tradeoff complexity | cut -d, -f2) sum=$(list tradeoff nmll | cut -d, -f2)
+ok "at the tuned setting the fit is half the rows" near "$fit" 100 0.01
+ok "and with complexity and the constant it is the NMLL" near "$(awk -v a="$fit" -v b="$comp" 'BEGIN { print a + b + 100 * log(8 * atan2(1, 1)) }')" "$(num tune nmll)" 1e-3
+ok "fit and complexity pull in opposite ways" awk -v f="$(list tradeoff fit)" -v c="$(list tradeoff complexity)" 'BEGIN { split(f, a, ","); split(c, b, ","); exit !(b[1] > b[2] && b[2] > b[3] && a[3] > a[1]) }'
+ok "the path of the tuning lies over it" test "$(series l.csv 1 'evaluations of t1' | wc -l)" -gt 5
+run -e "$data; landscape l=1..4 noise=0.1..1 amplitude=1..2"
+has "three axes are refused" "$err" 'at most two hyperparameters'
+run -e "$data; tradeoff noise=0.1..1"
+has "tradeoff over the noise is refused" "$err" 'hyperparameter of the kernel'
+run -e "$data; landscape l.min=1"
+has "so is half an interval" "$err" 'here say'
+
+# ---- slice: predictions at those places ----
+{ echo x,y; awk 'BEGIN { srand(3); for (i = 0; i < 60; i++) { x = i / 10 + 0.05 * rand(); print x "," sin(x) + 0.1 * rand() } }'; } >line.csv
+for fit in 'fit' 'fit features=256' 'fit features=128 solver=pcg rank=16'; do
+    run -e 'open line.csv target=y; kernel rbf; tune' -e "$fit" -e 'plot slice x out=slice.csv'
+    { echo x; series slice.csv 1 mean | cut -d, -f1; } >at.csv
+    "$gpdesk" -q -e 'open line.csv target=y; kernel rbf; tune' -e "$fit" -e 'predict at.csv out=p.csv' >/dev/null 2>&1
+    col() { head -n 1 p.csv | tr , '\n' | grep -n "^$1\$" | cut -d: -f1; }
+    m=$(col mean) s=$(col sd) f=$(col sd_latent)
+    tail -n +2 p.csv | cut -d, -f"$m" >m; tail -n +2 p.csv | cut -d, -f"$s" >s; tail -n +2 p.csv | cut -d, -f"$f" >f
+    series slice.csv 1 mean >a; series slice.csv 1 '95 % of new values' >b; series slice.csv 1 '95 % of the function' >c
+    ok "slice is predict ($fit): mean and both bands" sh -c "paste -d, a b c m s f | awk -F, '
+        function off(u, v) { d = u - v; return (d < 0 ? -d : d) > 2e-4 }
+        { if (off(\$2, \$10) || off(\$5, \$10 - 1.959964 * \$11) || off(\$6, \$10 + 1.959964 * \$11) || off(\$9, \$10 + 1.959964 * \$12)) bad++ }
+        END { exit !(NR == 201 && !bad) }'"
+done
+run -e 'open line.csv target=y; kernel rbf; fit l=1; plot slice nosuch'
+has "no such input" "$err" 'nosuch is no input'
+awk 'BEGIN { print "c,x,y"; srand(1); for (i = 0; i < 90; i++) { k = i % 3; x = rand(); print substr("abc", k + 1, 1) "," x "," k + x } }' >cat.csv
+run -e 'open cat.csv target=y; kernel rbf; tune; fit; plot slice c out=c.csv; plot slice x out=cx.csv; plot pairs out=cp.csv'
+is "slice along a category" "$rc" 0
+ok "has a mean a level, a whole step apart" sh -c "awk -F, '\$2 == \"mean\" { y[\$3] = \$4 } END { exit !(y[1] - y[0] > 0.8 && y[1] - y[0] < 1.2 && y[2] - y[1] > 0.8 && y[2] - y[1] < 1.2) }' c.csv"
+run -e 'open cat.csv target=y; kernel rbf; fit l=1; plot slice c x'
+has "two inputs need numbers" "$err" 'has categories'
+
+# ---- parts: they add up; two equal summands are equal halves ----
+parts() { # KERNEL FIT
+    run --format json -e 'open line.csv target=y' -e "kernel $1" -e "$2; plot parts out=parts.csv; show run:r1"
+    { echo x; series parts.csv 1 mean | cut -d, -f1; } >at.csv
+    "$gpdesk" -q -e 'open line.csv target=y' -e "kernel $1" -e "$2; predict at.csv out=p.csv" >/dev/null 2>&1
+    mean=$(awk -F, 'NR > 1 { s += $2; n++ } END { print s / n }' line.csv)
+    for i in 1 2 3; do series parts.csv $i mean | cut -d, -f2 >m$i; done
+    tail -n +2 p.csv | cut -d, -f"$(head -n 1 p.csv | tr , '\n' | grep -n '^mean$' | cut -d: -f1)" >m
+    test -s m3 || sed 's/.*/0/' m1 >m3
+}
+for fit in 'fit 1.l=1 2.l=0.2 noise=0.1' 'fit 1.l=1 2.l=0.2 noise=0.1 features=512' 'fit 1.l=1 2.l=0.2 2.weight=0.01 noise=0.1 features=512 solver=pcg rank=16'; do
+    parts 'rbf + rbf' "$fit"
+    ok "parts add up to the prediction ($fit)" sh -c "paste -d, m1 m2 m3 m | awk -F, -v c=$mean '{ d = \$1 + \$2 + \$3 + c - \$4; if (d * d > 1e-7) bad++ } END { exit !(NR > 400 && !bad) }'"
+done
+parts 'rbf + linear + rbf' 'fit 1.l=0.5 3.l=2 noise=0.1'
+ok "three of them, too" sh -c "paste -d, m1 m2 m3 m | awk -F, -v c=$mean '{ d = \$1 + \$2 + \$3 + c - \$4; if (d * d > 1e-7) bad++ } END { exit !(NR > 400 && !bad) }'"
+parts 'rbf + rbf' 'fit 1.l=1 2.l=1 2.weight=1 amplitude=1 noise=0.1 rescale=no'
+ok "equal summands share the mean" sh -c "paste -d, m1 m2 | awk -F, '{ d = \$1 - \$2; if (d * d > 1e-10) bad++ } END { exit !(NR > 400 && !bad) }'"
+# Of equal summands with prior variance 1 each: var of one = 1/2 + var of both / 4.
+sd=$(awk -F, 'NR > 1 { s += $2; q += $2 * $2; n++ } END { print sqrt(q / n - s * s / n / n) }' line.csv)
+tail -n +2 p.csv | cut -d, -f"$(head -n 1 p.csv | tr , '\n' | grep -n '^sd_latent$' | cut -d: -f1)" >f
+series parts.csv 2 '95 %' >b
+ok "and each variance is a half and a quarter of theirs" sh -c "paste -d, b f | awk -F, -v sd=$sd '{ v = (\$3 - \$2) / (2 * 1.959964 * sd); d = v * v - 0.5 - \$4 * \$4 / sd / sd / 4; if (d * d > 1e-4) bad++ } END { exit !(NR > 400 && !bad) }'"
+run -e 'open line.csv target=y; kernel rbf; fit l=1; plot parts'
+has "one product has no parts" "$err" 'it has no parts'
+
+# ---- others, each against another way to the same number ----
+run --format json -e 'demo friedman1 n=200 seed=5; kernel rbf(ard); tune features=64 evals=4; plot ard out=ard.csv; fit features=128 solver=pcg rank=16; plot cost out=cost.csv; pca dims=3; plot scree out=scree.csv; cluster k=2..4; plot silhouette out=sil.csv; plot features out=features.csv; plot rate out=rate.csv; plot residual out=res.csv'
+ls=$(printf '%s\n' "$out" | grep '"command":"tune"' | tail -n 1 | grep -o '"lengthscale":\[[^]]*\]' | head -n 1 | sed 's/.*\[//; s/\]//' | tr , '\n' | awk '{ print 1 / $1 }' | sort -gr | head -n 3 | awk '{ printf "%.5g ", $1 }')
+is "ard is 1 / l, largest first" "$(series ard.csv 1 '' | cut -d, -f2 | head -n 3 | awk '{ printf "%.5g ", $1 }')" "$ls"
+ok "cost: seconds of the solve" near "$(awk -F, '$1 == 1 && $3 == 2 { print $4 }' cost.csv)" "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"solve":[0-9.e-]*' | head -n 1 | cut -d: -f2)" 1e-3
+is "scree: pca's shares" "$(series scree.csv 1 each | cut -d, -f2 | awk '{ printf "%.6g ", $1 }')" "$(list pca share | tr , '\n' | awk '{ printf "%.6g ", $1 }')"
+is "silhouette: cluster's" "$(series sil.csv 1 '' | cut -d, -f2 | awk '{ printf "%.6g ", $1 }')" "$(list cluster silhouettes | tr , '\n' | awk '{ printf "%.6g ", $1 }')"
+ok "features: the error falls like one over the root" sh -c "awk -F, '\$2 == \"mean\" { e[\$3] = \$4 } END { r = e[64] / e[16384]; exit !(r > 8 && r < 32) }' features.csv"
+ok "rate: the product of factors is the fall" sh -c "paste -d, /dev/null res.csv >/dev/null; awk -F, 'NR == FNR { if (\$2 ~ /recursive/) r[\$3] = \$4; next } \$2 == \"r1\" && \$3 == 5 { f = \$4 } END { d = f - (r[5] / r[0]) ^ 0.2; exit !(f > 0 && d * d < 1e-8) }' res.csv rate.csv"
+awk 'BEGIN { srand(8); print "a,b,y"; for (i = 0; i < 100; i++) { a = rand(); b = rand(); print a "," b "," a - 0.3 * b } }' >ab.csv
+run -e 'open ab.csv target=y; split test=50% seed=1; kernel rbf; fit l=1 noise=0.1; score; plot pairs out=pairs.svg; describe pairs; plot zscore out=z.csv; describe zscore; predict out=p.csv'
+r=$(awk -F, 'NR > 1 { n++; x += $1; y += $3; xx += $1 * $1; yy += $3 * $3; xy += $1 * $3 } END { printf "%.2f", (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n)) }' ab.csv)
+has "pairs: the correlation" "$out" "correlation $r"
+is "zscore: sorted, against quantiles that are symmetric" "$(awk -F, '$2 == "rows" { if (n++ && $4 < last) bad++; last = $4; s += $3 } END { print n, bad + 0, (s < 1e-9 && s > -1e-9) }' z.csv)" "50 0 1"
+
+# ---- stopping one in the middle ----
+cat >slow.gps <<'EOF'
+demo friedman1 n=1400 seed=5
+kernel rbf
+landscape solver=exact grid=60
+EOF
+"$gpdesk" --accept-unconverged -f slow.gps >slow.out 2>slow.err </dev/null &
+pid=$!
+sleep 1
+kill -INT $pid
+wait $pid
+is "Ctrl-C stops a landscape" $? 130
+finish
