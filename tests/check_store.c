@@ -861,9 +861,12 @@ START_TEST(scripts_replay_to_the_same_figures)
             "fit features=64; fit features=128; score");
     ck_assert_int_eq(transcript(d.ws, false, &text, NULL), ST_OK);
     ck_assert(!strstr(buf_str(&text), "kernel rbf") && !strstr(buf_str(&text), "test=50%"));
-    ck_assert(strstr(buf_str(&text), "# r1: ") && strstr(buf_str(&text), "# score: "));
+    ck_assert(strstr(buf_str(&text), "\nexpect r1 outcome ") &&
+              strstr(buf_str(&text), "\nexpect r1 rmse_scaled "));
     begin(&again, NULL);
-    run(&again, buf_str(&text));
+    run(&again, buf_str(&text)); /* which fails where a figure differs */
+    ck_assert_uint_gt(again.ws->expected.figures, 8);
+    ck_assert(again.ws->expected.worst == 0.0);
     ck_assert(again.ws->run[again.ws->nrun - 1]->score_scaled.rmse ==
               d.ws->run[d.ws->nrun - 1]->score_scaled.rmse);
     desk_close(&again);

@@ -42,5 +42,6 @@ include $(srcdir)/tests/model.mk
 include $(srcdir)/tests/diag.mk
 include $(srcdir)/tests/store.mk
 include $(srcdir)/tests/teach.mk
+include $(srcdir)/tests/time.mk
 include $(srcdir)/tests/ui.mk
 include $(srcdir)/tests/bench/local.mk

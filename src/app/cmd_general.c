@@ -956,7 +956,7 @@ const struct command cmd_general_rows[] = {
       { { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which (default: the last fit)" },
         { "text", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
           "the rest of the line" } },
-      0, cmd_note, NULL },
+      CMD_CHANGES, cmd_note, NULL },
     { "source", "session", "Run a script", "source share/examples/demo.gps",
       { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script" } },
       0, cmd_source, "All of it is parsed before its first line runs." },

@@ -72,8 +72,6 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
     fitting_hp_text(&rec.text, &k, ws->hp, ws->amplitude, ws->noise);
     ws_emit(ws, &rec);
     buf_free(&b);
-    if (ws->store)
-        store_state(ws->store, ws);
     return ST_OK;
 }
 

@@ -18,11 +18,12 @@ static const struct run *run_of(const struct workspace *ws, const struct sweep *
 {
     if (s->first[i] == SIZE_MAX)
         return NULL;
-    const size_t end = i + 1 < s->npoints && s->first[i + 1] != SIZE_MAX ? s->first[i + 1] : ws->nrun;
+    const size_t end = i + 1 < s->npoints && s->first[i + 1] != SIZE_MAX ? s->first[i + 1] : ws->runs_made;
     const struct run *found = NULL;
 
-    for (size_t r = s->first[i]; r < end && r < ws->nrun; r++)
-        if ((ws->run[r]->kind == RUN_FIT) == s->fits)
+    for (size_t r = 0; r < ws->nrun; r++)
+        if (ws->run[r]->serial >= s->first[i] && ws->run[r]->serial < end &&
+            (ws->run[r]->kind == RUN_FIT) == s->fits)
             found = ws->run[r];
     return found;
 }
@@ -192,7 +193,7 @@ static enum status sweep_mark(struct workspace *ws, const char *text, struct err
 
     if (!ws->sweep || sscanf(text, "point=%zu%c", &i, &more) != 1 || i >= ws->sweep->npoints)
         return err_set(err, ST_USAGE, "sweep point= is what sweep writes for itself");
-    ws->sweep->first[i] = ws->nrun;
+    ws->sweep->first[i] = ws->runs_made;
     return ST_OK;
 }
 

@@ -22,6 +22,8 @@ static const struct command *const tables[] = {
     cmd_screen_rows,
     cmd_teach_rows,
     cmd_session_rows,
+    cmd_time_rows,
+    cmd_expect_rows,
     cmd_general_rows,
 };
 

@@ -64,6 +64,7 @@ enum {
     CMD_OPTION_KEYS = 32, /* accepts option names as keys */
     CMD_SETS = 64,        /* with CMD_JOB: its outcome changes what later commands mean (open, tune) */
     CMD_BARRIER = 128,    /* waits in line like a job (wait) */
+    CMD_ANYTIME = 256,    /* with CMD_CHANGES: also while an earlier state is looked at */
 };
 struct workspace;
 struct command {

@@ -9,3 +9,4 @@ include $(srcdir)/src/app/diag.mk
 include $(srcdir)/src/app/store.mk
 include $(srcdir)/src/app/screen.mk
 include $(srcdir)/src/app/teach.mk
+include $(srcdir)/src/app/time.mk

@@ -314,6 +314,47 @@ struct options_origin *options_origin_new(struct err *err)
     return mem_calloc(1, sizeof(struct options_origin), "options", err);
 }
 
+struct options_origin *options_origin_copy(const struct options_origin *from, struct err *err)
+{
+    struct options_origin *to = options_origin_new(err);
+
+    if (to)
+        *to = *from;
+    return to;
+}
+
+void options_origin_assign(struct options_origin *to, const struct options_origin *from)
+{
+    *to = *from;
+}
+
+void option_value(const struct options *o, const struct option_row *row, struct buf *out)
+{
+    if (row->show == show_mem)
+        buf_printf(out, "%zu", o->mem);
+    else if (row->show == show_cache)
+        buf_printf(out, "%zu", o->cache);
+    else
+        row->show(o, out);
+}
+
+void options_text(const struct options *o, const struct options_origin *who, struct buf *out)
+{
+    for (size_t i = 0; option_at(i); i++) {
+        buf_printf(out, "%s=", rows[i].arg.name);
+        option_value(o, &rows[i], out);
+        buf_printf(out, " %d\n", who ? (int)who->by[i] : 0);
+    }
+}
+
+bool option_is_set(const struct options_origin *who, const char *name)
+{
+    for (size_t i = 0; option_at(i); i++)
+        if (!strcmp(rows[i].arg.name, name))
+            return who->by[i] == BY_SET || who->by[i] == BY_SESSION;
+    return false;
+}
+
 enum status option_set(struct options *o, struct options_origin *who, const char *name,
                        const char *value, enum origin by, struct err *err)
 {

@@ -28,6 +28,15 @@ struct options_origin;
 struct options_origin *options_origin_new(struct err *);
 enum status option_set(struct options *, struct options_origin *, const char *name,
                        const char *value, enum origin, struct err *);
+/* A copy of who set what, and the same into an existing one. */
+struct options_origin *options_origin_copy(const struct options_origin *, struct err *err);
+void options_origin_assign(struct options_origin *to, const struct options_origin *from);
+/* Every option as NAME=VALUE ORIGIN lines, exact: two texts are equal when all is. */
+void options_text(const struct options *, const struct options_origin *, struct buf *out);
+/* One value as option_set reads it back, exact. */
+void option_value(const struct options *, const struct option_row *, struct buf *out);
+/* Was it set in the session, by `set` or by one resumed? */
+bool option_is_set(const struct options_origin *, const char *name);
 /* Says who set an option whose value came another way (a session restored). */
 void option_mark(struct options_origin *, const char *name, enum origin by);
 const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */

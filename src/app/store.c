@@ -33,7 +33,10 @@ enum {
 #define FACTOR_MOST ((uint64_t)1 << 30) /* bytes; larger factors are recomputed from the data */
 
 enum op_kind { OP_COMMAND, OP_SCRIPT, OP_STATE, OP_DATASET, OP_RUN, OP_BLOB, OP_PART, OP_DROP,
-               OP_MODEL, OP_MESSAGE, OP_META, OP_FLUSH, OP_COPY };
+               OP_MODEL, OP_MESSAGE, OP_META, OP_SNAPSHOT, OP_PAST, OP_FORGET, OP_FLUSH, OP_COPY,
+               OP_VISIT };
+/* Reads in the writing thread while the main thread waits. */
+typedef enum status visit_fn(struct sdb *, void *ctx, struct err *err);
 struct waiter {
     bool done;
     enum status rc;
@@ -49,7 +52,9 @@ struct op {
     size_t n;
     struct model *model;
     bool factor;
-    struct waiter *waiter; /* FLUSH, COPY: on the caller's stack */
+    struct waiter *waiter; /* FLUSH, COPY, VISIT: on the caller's stack */
+    visit_fn *visit;
+    void *ctx;
     struct op *next;
 };
 
@@ -81,7 +86,7 @@ struct store {
     bool told;
     struct store_version *version;
     size_t nversion, capversion;
-    int64_t next_dataset, next_run;
+    int64_t next_dataset, next_run, next_snapshot;
     size_t nscript;
     char *state;
     struct store_away *away;
@@ -265,8 +270,15 @@ static enum status apply(struct sdb *db, const struct op *op, struct err *err)
         return put_model(db, op, err);
     case OP_MESSAGE:
         return sdb_put_message(db, op->id, t[0], t[1], t[2], t[3], err);
+    case OP_SNAPSHOT:
+        return sdb_put_snapshot(db, op->id, t[0], err);
+    case OP_PAST:
+        return sdb_put_past(db, op->id, op->data, err);
+    case OP_FORGET:
+        return sdb_forget_run(db, t[0], err);
     case OP_FLUSH:
     case OP_COPY:
+    case OP_VISIT:
         break;
     }
     return ST_OK;
@@ -334,7 +346,9 @@ static struct op *answer_all(struct store *st, struct op *list, enum status rc,
         enum status mine = rc;
         if (rc == ST_OK && op->kind == OP_COPY)
             mine = sdb_copy(st->db, op->text[0], &own);
-        answer(st, op, mine, rc == ST_OK ? &own : err);
+        if (op->kind == OP_VISIT) /* reading goes on when writing cannot */
+            mine = op->visit(st->db, op->ctx, &own);
+        answer(st, op, mine, rc == ST_OK || op->kind == OP_VISIT ? &own : err);
         op_free(op);
     }
     return list;
@@ -466,8 +480,8 @@ static enum status start_thread(struct store *st, struct err *err)
     return ST_OK;
 }
 
-static enum status ask_thread(struct store *st, enum op_kind kind, const char *path,
-                              struct err *err)
+static enum status ask_thread(struct store *st, enum op_kind kind, const char *path, visit_fn *visit,
+                              void *ctx, struct err *err)
 {
     struct waiter w = { .rc = ST_OK };
     struct op *op = op_new(st, kind);
@@ -475,6 +489,8 @@ static enum status ask_thread(struct store *st, enum op_kind kind, const char *p
     if (!op)
         return err_nomem(err, sizeof *op, "a record of the session");
     op->waiter = &w;
+    op->visit = visit;
+    op->ctx = ctx;
     op->text[0] = copied(st, path);
     if (!op->text[0]) {
         op_free(op);
@@ -622,14 +638,62 @@ static int64_t dataset_version(struct store *st, const struct workspace *ws,
     return id;
 }
 
+static int64_t put_snapshot(void *ctx, const struct snapshot *s)
+{
+    struct store *st = ctx;
+    struct buf body = { 0 };
+    int64_t *ids = mem_calloc(s->ndata ? s->ndata : 1, sizeof *ids, "the session", NULL);
+
+    for (size_t i = 0; ids && i < s->ndata; i++)
+        ids[i] = dataset_version(st, st->ws, s->data[i]);
+    if (ids)
+        store_json_snapshot(&body, s, ids);
+    free(ids);
+    if (!body.len || body.failed) {
+        buf_free(&body);
+        set_trouble(st, "out of memory");
+        return 0;
+    }
+    put_text(st, OP_SNAPSHOT, st->next_snapshot, buf_str(&body), "");
+    buf_free(&body);
+    return st->next_snapshot++;
+}
+
+/* Lines of the script that are new, or new at their place, and what is known of them. */
+static void put_script(struct store *st, const struct workspace *ws)
+{
+    timeline_each_new((struct workspace *)ws, put_snapshot, st);
+    for (; st->nscript < ws->nscript; st->nscript++) {
+        const struct past *p = timeline_past(ws, st->nscript);
+        put_text(st, OP_SCRIPT, (int64_t)st->nscript + 1, ws->script[st->nscript], "");
+        struct op *op = p ? op_new(st, OP_PAST) : NULL;
+        if (!op)
+            continue;
+        op->id = (int64_t)st->nscript + 1;
+        op->data = mem_calloc(1, sizeof *p, "a record of the session", NULL);
+        if (op->data) {
+            memcpy(op->data, p, sizeof *p);
+            push(st, op, 0);
+        } else {
+            op_free(op);
+        }
+    }
+}
+
+void store_script_from(struct store *st, size_t at)
+{
+    st->nscript = at < st->nscript ? at : st->nscript;
+}
+
 void store_state(struct store *st, const struct workspace *ws)
 {
     struct buf body = { 0 };
     size_t away = 0;
-    int64_t *ids = mem_calloc(ws->ndata + st->naway, sizeof *ids, "the session", NULL);
 
-    for (; st->nscript < ws->nscript; st->nscript++)
-        put_text(st, OP_SCRIPT, (int64_t)st->nscript + 1, ws->script[st->nscript], "");
+    if (timeline_view(ws) != SIZE_MAX)
+        return; /* what is shown is not what is current */
+    int64_t *ids = mem_calloc(ws->ndata + st->naway, sizeof *ids, "the session", NULL);
+    put_script(st, ws);
     if (!ids) {
         set_trouble(st, "out of memory");
         return;
@@ -813,6 +877,17 @@ static void drop_old_factors(struct store *st)
         }
 }
 
+void store_forget_run(struct store *st, const struct run *r)
+{
+    for (size_t i = 0; i < st->nrun; i++)
+        if (strcmp(st->run[i].name, r->id) == 0) {
+            free(st->run[i].body);
+            memmove(&st->run[i], &st->run[i + 1], (--st->nrun - i) * sizeof *st->run);
+            break;
+        }
+    put_text(st, OP_FORGET, 0, r->id, "");
+}
+
 void store_model(struct store *st, const struct run *r, bool with_factor)
 {
     struct kept_run *k = kept(st, r);
@@ -867,6 +942,8 @@ static void put_everything(struct store *st)
             store_model(st, ws->run[i], keeps_factor(ws, ws->run[i]->id));
         store_run(st, ws->run[i]);
     }
+    for (size_t i = 0; i < ws->nbin; i++)
+        store_run(st, ws->bin[i]);
 }
 
 /* What the file holds already need not be written again. */
@@ -878,6 +955,7 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
     l->nversion = 0;
     st->next_dataset = l->next_dataset;
     st->next_run = l->next_run;
+    st->next_snapshot = l->next_snapshot;
     st->nscript = l->nscript;
     st->away = l->away;
     st->naway = l->naway;
@@ -932,9 +1010,15 @@ static void tell_resumed(struct workspace *ws)
 
 enum status store_open(struct workspace *ws, const char *path, struct err *err)
 {
-    struct store_loaded loaded = { .next_dataset = 1, .next_run = 1 };
+    struct store_loaded loaded = { .next_dataset = 1, .next_run = 1,
+                                   .next_snapshot = 1 };
     bool fresh = false;
 
+    if (timeline_view(ws) != SIZE_MAX) {
+        err_set(err, ST_STATE, "what is shown is an earlier state; a session begins with the present");
+        err_hint(err, "at now");
+        return ST_STATE;
+    }
     if (ws->store)
         return err_set(err, ST_STATE, "a session is open already: %s", sdb_shown(ws->store->db));
     struct store *st = mem_calloc(1, sizeof *st, "the session", err);
@@ -1008,12 +1092,38 @@ const char *store_shown(const struct store *st)
 
 enum status store_flush(struct store *st, struct err *err)
 {
-    return ask_thread(st, OP_FLUSH, "", err);
+    return ask_thread(st, OP_FLUSH, "", NULL, NULL, err);
 }
 
 enum status store_copy(struct store *st, const char *path, struct err *err)
 {
-    return ask_thread(st, OP_COPY, path, err);
+    return ask_thread(st, OP_COPY, path, NULL, NULL, err);
+}
+
+struct recalling { struct store *st; int64_t id; struct snapshot *out; };
+
+static enum status recall(struct sdb *db, void *ctx, struct err *err)
+{
+    struct recalling *r = ctx;
+    char *body = sdb_snapshot(db, r->id, err);
+
+    if (!body)
+        return err->code ? err->code : ST_FORMAT;
+    const enum status rc = store_load_snapshot(r->st->ws, db, r->st->version, r->st->nversion, body,
+                                               &r->out, err);
+    if (rc == ST_OK)
+        r->out->id = r->id;
+    free(body);
+    return rc;
+}
+
+enum status store_recall(struct store *st, int64_t id, struct snapshot **out, struct err *err)
+{
+    struct recalling r = { .st = st, .id = id };
+    const enum status rc = ask_thread(st, OP_VISIT, "", recall, &r, err);
+
+    *out = r.out;
+    return rc;
 }
 
 int64_t store_saved_at(const struct store *st)

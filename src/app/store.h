@@ -27,7 +27,14 @@ const char *store_trouble(const struct store *);        /* "" or "disk full: ...
 /* Called by the workspace; each copies what it needs and returns at once. */
 void store_command(struct store *, const char *line, enum status rc, double seconds);
 void store_state(struct store *, const struct workspace *);      /* datasets, kernel, options */
+/* Lines of the script from `at` (from 0) on have moved: they are written again with the state. */
+void store_script_from(struct store *, size_t at);
+/* A state kept under `id` (timeline.h), with its data as far as it can be had. Caller owns. */
+struct snapshot;
+enum status store_recall(struct store *, int64_t id, struct snapshot **out, struct err *);
 struct run;
+/* Takes all of a run out of the session, for good. */
+void store_forget_run(struct store *, const struct run *);
 void store_run(struct store *, const struct run *);              /* settings, info, score, note */
 void store_trace(struct store *, const struct run *);            /* points added since last time */
 void store_model(struct store *, const struct run *, bool with_factor);

@@ -16,7 +16,7 @@ libapp_a_SOURCES += \
   src/app/transcript.h
 nodist_libapp_a_SOURCES = src/app/schema_sql.c
 
-schema_files = share/schema/001.sql
+schema_files = share/schema/001.sql share/schema/002.sql
 EXTRA_DIST += src/app/embed.awk $(schema_files)
 CLEANFILES += src/app/schema_sql.c
 src/app/schema_sql.c: src/app/embed.awk $(schema_files)

@@ -635,6 +635,28 @@ enum status sdb_put_run(struct sdb *s, int64_t id, const char *name, const char 
                "itt", id, name, body);
 }
 
+enum status sdb_put_snapshot(struct sdb *s, int64_t id, const char *body, struct err *err)
+{
+    return put(s, err, "INSERT OR REPLACE INTO snapshot VALUES(?1, ?2, rowsum('snapshot', ?1, ?2))",
+               "it", id, body);
+}
+
+enum status sdb_put_past(struct sdb *s, int64_t line, const struct past *p, struct err *err)
+{
+    return put(s, err,
+               "INSERT OR REPLACE INTO past VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+               "rowsum('past', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))", "iiiiitid", line,
+               (int64_t)p->kind, (int64_t)p->count, p->id, (int64_t)p->made, p->last, p->at,
+               p->seconds);
+}
+
+enum status sdb_forget_run(struct sdb *s, const char *name, struct err *err)
+{
+    const enum status rc = put(s, err, "DELETE FROM blob WHERE owner = ?1", "t", name);
+
+    return rc == ST_OK ? put(s, err, "DELETE FROM run WHERE name = ?1", "t", name) : rc;
+}
+
 enum status sdb_put_part(struct sdb *s, const char *owner, const char *what, int64_t part,
                          const void *data, size_t n, struct err *err)
 {
@@ -707,6 +729,63 @@ enum status sdb_each_script(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err
     return each(s,
                 "SELECT id, '', line, sum IS rowsum('script', id, line) FROM script "
                 "NOT INDEXED ORDER BY id", fn, ctx, err);
+}
+
+char *sdb_snapshot(struct sdb *s, int64_t id, struct err *err)
+{
+    sqlite3_stmt *q = prepare(s,
+                              "SELECT body FROM snapshot WHERE id = ?1 "
+                              "AND sum IS rowsum('snapshot', id, body)", err);
+    char *out = NULL;
+
+    if (!q)
+        return NULL;
+    sqlite3_bind_int64(q, 1, id);
+    if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
+        out = mem_strdup((const char *)sqlite3_column_text(q, 0), err);
+    else
+        err_named(err, ST_NOT_FOUND, "forgotten", "the state of then is not in the session, or damaged");
+    sqlite3_finalize(q);
+    return out;
+}
+
+int64_t sdb_last_snapshot(struct sdb *s)
+{
+    int64_t last = 0;
+
+    return ask(s, "SELECT coalesce(max(id), 0) FROM snapshot", &last, NULL) == ST_OK && last > 0
+               ? last : 0;
+}
+
+enum status sdb_get_past(struct sdb *s, struct past *out, size_t n, size_t *bad, struct err *err)
+{
+    sqlite3_stmt *q = prepare(s,
+                              "SELECT id, kind, count, state, made, last, at, seconds, "
+                              "sum IS rowsum('past', id, kind, count, state, made, last, at, seconds) "
+                              "FROM past NOT INDEXED ORDER BY id", err);
+    int rc;
+
+    if (!q)
+        return ST_FORMAT;
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const int64_t id = sqlite3_column_int64(q, 0), kind = sqlite3_column_int64(q, 1),
+                      count = sqlite3_column_int64(q, 2), state = sqlite3_column_int64(q, 3),
+                      made = sqlite3_column_int64(q, 4);
+        const char *last = (const char *)sqlite3_column_text(q, 5);
+        *bad += sqlite3_column_int(q, 8) != 1;
+        if (sqlite3_column_int(q, 8) != 1 || id < 1 || (uint64_t)id > n || kind < PAST_STEPS || kind > PAST_BRANCH || count < 0 ||
+            count > 1 << 24 || state < 0 || made < 0 || made > 1 << 24 || !last ||
+            (kind == PAST_BRANCH && count >= id))
+            continue;
+        struct past *p = &out[id - 1];
+        *p = (struct past){ .kind = (enum past_kind)kind, .count = (size_t)count, .id = state,
+                            .made = (size_t)made, .at = sqlite3_column_int64(q, 6),
+                            .seconds = sqlite3_column_double(q, 7) };
+        snprintf(p->last, sizeof p->last, "%s", last);
+    }
+    const enum status st = rc == SQLITE_DONE ? ST_OK : failed(s, err);
+    sqlite3_finalize(q);
+    return st;
 }
 
 char *sdb_meta(struct sdb *s, const char *key)

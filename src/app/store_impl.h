@@ -9,6 +9,7 @@
 #define GPDESK_STORE_IMPL_H
 
 #include "app/store.h"
+#include "app/timeline.h"
 #include "app/workspace.h"
 #include "base/buf.h"
 
@@ -44,6 +45,15 @@ enum status sdb_put_message(struct sdb *, int64_t at, const char *type, const ch
                             const char *run, const char *body, struct err *);
 enum status sdb_put_dataset(struct sdb *, int64_t id, const char *body, struct err *);
 enum status sdb_put_run(struct sdb *, int64_t id, const char *name, const char *body, struct err *);
+enum status sdb_put_snapshot(struct sdb *, int64_t id, const char *body, struct err *err);
+/* p->id is the state's. */
+enum status sdb_put_past(struct sdb *, int64_t line, const struct past *p, struct err *err);
+enum status sdb_forget_run(struct sdb *, const char *name, struct err *err);
+/* Body of a state; NULL with the reason.  Caller frees. */
+char *sdb_snapshot(struct sdb *, int64_t id, struct err *err);
+int64_t sdb_last_snapshot(struct sdb *); /* the largest number; 0: none */
+/* Of the lines 1..n, those not there or damaged left as they are; out[n].  *bad: damaged ones. */
+enum status sdb_get_past(struct sdb *, struct past *out, size_t n, size_t *bad, struct err *err);
 /* One part; replaces it when it is there. */
 enum status sdb_put_part(struct sdb *, const char *owner, const char *what, int64_t part,
                          const void *data, size_t n, struct err *);
@@ -113,6 +123,7 @@ void store_json_dataset(struct buf *, const struct dataset *, const char *recipe
 /* ids: of ws->data, in order, then of `away` datasets that could not be loaded this time. */
 void store_json_state(struct buf *, const struct workspace *, const int64_t *ids, size_t away);
 void store_json_run(struct buf *, const struct run *, int64_t dataset_id); /* 0: none */
+void store_json_snapshot(struct buf *, const struct snapshot *, const int64_t *ids);
 
 /* Trace points as stored: 72 bytes each, little-endian. */
 enum { STORE_POINT = 4 + 4 + 8 * 8 };
@@ -132,7 +143,7 @@ struct store_version { int64_t id; char *body; };
 struct store_away { int64_t id; char *name; };
 struct store_loaded {
     struct store_version *version; size_t nversion;
-    int64_t next_dataset, next_run;
+    int64_t next_dataset, next_run, next_snapshot;
     size_t nscript;
     size_t skipped;              /* rows and arrays left out because they are damaged */
     struct { char name[16]; int64_t row, data; size_t parts, points; bool model, factor; } *run;
@@ -141,6 +152,10 @@ struct store_loaded {
 };
 enum status store_load(struct workspace *, struct sdb *, struct store_loaded *, struct err *);
 void store_loaded_free(struct store_loaded *);
+/* A state as `body` has it; versions: of the datasets in the file. */
+enum status store_load_snapshot(struct workspace *, struct sdb *, const struct store_version *version,
+                                size_t nversion, const char *body, struct snapshot **out,
+                                struct err *err);
 
 /* ---- files (store_files.c) ---- */
 /* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */

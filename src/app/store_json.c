@@ -4,6 +4,7 @@
 #include "app/store_impl.h"
 
 #include "app/checksum.h"
+#include "app/options.h"
 #include "base/text.h"
 
 #include <endian.h>
@@ -295,11 +296,51 @@ static void bounds(struct buf *b, const struct tune_bound *hp, size_t n,
     bound(b, "noise_bound", noise);
 }
 
+/* Options that were set, with their values; the others come from elsewhere. */
+static void options_json(struct buf *b, const struct options *opt,
+                         const struct options_origin *who, const char *but)
+{
+    const struct option_row *o;
+    struct buf value = { 0 };
+
+    open_object(b, "options");
+    for (size_t i = 0; who && (o = option_at(i)) != NULL; i++) {
+        if (!option_is_set(who, o->arg.name) || (but && !strcmp(o->arg.name, but)))
+            continue;
+        buf_clear(&value);
+        option_value(opt, o, &value);
+        str(b, o->arg.name, buf_str(&value));
+    }
+    buf_putc(b, '}');
+    buf_free(&value);
+}
+
+/* What can be undone and done again: states by their numbers. */
+static void steps(struct buf *b, const struct workspace *ws)
+{
+    const struct step *s;
+    bool done;
+    size_t n = 0;
+
+    key(b, "steps");
+    buf_putc(b, '[');
+    for (size_t i = SIZE_MAX; (s = timeline_step(ws, i, &done)) != NULL; i++) {
+        open_object(b, NULL);
+        integer(b, "state", s->id);
+        str(b, "line", s->line ? s->line : "");
+        count(b, "script", s->script);
+        buf_putc(b, '}');
+        n += done && i != SIZE_MAX;
+    }
+    buf_putc(b, ']');
+    count(b, "step", n);
+}
+
 void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *ids,
                       size_t away)
 {
     const size_t nhp = kernel_nhp(&ws->kernel);
-    size_t stored = 0;
+    size_t stored = ws->nbin;
 
     for (size_t i = 0; i < ws->nrun; i++)
         stored += ws->run[i]->state != RUN_QUEUED;
@@ -320,11 +361,52 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     bounds(b, ws->hp_bound, nhp, &ws->amp_bound, &ws->noise_bound);
     count(b, "seed", ws->opt.seed);
     str(b, "precision", store_precisions[ws->opt.precision]);
+    options_json(b, &ws->opt, ws->origin, "seed"); /* has its own place */
     count(b, "fits", ws->nfit);
     count(b, "tunes", ws->ntune);
     str(b, "last_fit", ws->last_fit);
     count(b, "runs", stored);
     count(b, "script", ws->nscript);
+    count(b, "made", ws->runs_made);
+    steps(b, ws);
+    buf_putc(b, '}');
+}
+
+static void marks_json(struct buf *b, const struct snapshot *s)
+{
+    key(b, "marks");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < s->nmark; i++) {
+        const struct run_mark *m = &s->mark[i];
+        open_object(b, NULL);
+        str(b, "run", m->id);
+        str(b, "is", m->star ? m->dropped ? "both" : "star" : m->dropped ? "dropped" : "plain");
+        str(b, "has", m->note ? "note" : "none");
+        str(b, "note", m->note ? m->note : "");
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+void store_json_snapshot(struct buf *b, const struct snapshot *s, const int64_t *ids)
+{
+    open_object(b, NULL);
+    count(b, "v", 1);
+    key(b, "datasets");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < s->ndata; i++)
+        integer(b, NULL, ids[i]);
+    buf_putc(b, ']');
+    integer(b, "current", s->cur < s->ndata ? (int64_t)s->cur : -1);
+    kernel_text(b, "kernel", &s->kernel);
+    nums(b, "hp", s->hp, s->nhp);
+    num(b, "amplitude", s->amplitude);
+    num(b, "noise", s->noise);
+    flag(b, "tuned", s->hp_tuned);
+    flag(b, "scale_tuned", s->scale_tuned);
+    bounds(b, s->bound, s->nhp, &s->amp_bound, &s->noise_bound);
+    options_json(b, &s->opt, s->who, NULL);
+    marks_json(b, s);
     buf_putc(b, '}');
 }
 
@@ -580,6 +662,8 @@ void store_json_run(struct buf *b, const struct run *r, int64_t dataset_id)
     num(b, "target", r->trace_target);
     str(b, "note", r->note);
     flag(b, "star", r->star);
+    flag(b, "dropped", r->dropped);
+    count(b, "serial", r->serial);
     str(b, "verdict", r->verdict);
     flag(b, "encoding", r->has_enc);
     count(b, "points", r->state == RUN_QUEUED || r->state == RUN_RUNNING ? 0 : r->ntrace);

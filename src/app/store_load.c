@@ -35,6 +35,7 @@ struct loader {
     struct store_loaded *out;
     struct shared_table *table;
     size_t ntable, captable, capversion, caprun, capaway;
+    bool recall;               /* later, beside a loaded workspace: its tables serve */
     struct dataset **made;     /* of each version, once made; NULL: not usable */
     bool *tried;
     char *state;               /* body of the workspace's row */
@@ -182,6 +183,50 @@ static enum status table_again(struct loader *l, const char *path, const char *r
     return rc;
 }
 
+/* The columns as noted. */
+struct noted_column {
+    char *name;
+    enum col_type type;
+    enum col_role role;
+    uint64_t missing, levels;
+};
+struct noted {
+    struct noted_column *c;
+    size_t n, cap;
+};
+
+static bool same_columns(const struct noted *k, const struct table *t);
+
+static bool is_table(const struct dataset *d, const char *path, uint64_t size, const char *sum,
+                     int64_t rows, const struct noted *k)
+{
+    return d && d->table->path && strcmp(d->table->path, path) == 0 && d->table->file_size == size &&
+           strcmp(d->table->checksum, sum) == 0 && (int64_t)d->table->n == rows &&
+           same_columns(k, d->table);
+}
+
+/* The table among those in memory: of datasets, runs and states. */
+static struct table *in_memory(const struct workspace *ws, const char *path, uint64_t size,
+                               const char *sum, int64_t rows, const struct noted *k)
+{
+    const struct step *s;
+    bool done;
+
+    for (size_t i = 0; i < ws->ndata; i++)
+        if (is_table(ws->data[i], path, size, sum, rows, k))
+            return ws->data[i]->table;
+    for (size_t i = 0; i < ws->nrun + ws->nbin; i++) {
+        const struct run *r = i < ws->nrun ? ws->run[i] : ws->bin[i - ws->nrun];
+        if (is_table(r->data, path, size, sum, rows, k))
+            return r->data->table;
+    }
+    for (size_t i = SIZE_MAX; (s = timeline_step(ws, i, &done)) != NULL; i++)
+        for (size_t j = 0; s->state && j < s->state->ndata; j++)
+            if (is_table(s->state->data[j], path, size, sum, rows, k))
+                return s->state->data[j]->table;
+    return NULL;
+}
+
 static struct shared_table *shared(struct loader *l, const char *path, const char *recipe,
                                    const char *name, uint64_t size, const char *sum, int64_t rows)
 {
@@ -221,18 +266,6 @@ static struct shared_table *shared(struct loader *l, const char *path, const cha
     }
     return t;
 }
-
-/* The columns as noted. */
-struct noted_column {
-    char *name;
-    enum col_type type;
-    enum col_role role;
-    uint64_t missing, levels;
-};
-struct noted {
-    struct noted_column *c;
-    size_t n, cap;
-};
 
 static void noted_free(struct noted *k)
 {
@@ -404,11 +437,14 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
     struct noted noted = { 0 };
     jdoc_each(&j, "$.columns", fields, take_column, &noted);
     const char *target = target_name(&noted);
-    struct shared_table *t = NULL;
+    struct shared_table *t = NULL, found = { .table = NULL };
 
     if (!name || !path || !sum || !target)
         jdoc_wrong(&j, "name, path, checksum or target is missing");
-    if (jdoc_ok(&j))
+    if (jdoc_ok(&j) && l->recall &&
+        (found.table = in_memory(l->ws, path, size, sum, rows, &noted)) != NULL)
+        t = &found;
+    else if (jdoc_ok(&j))
         t = shared(l, path, recipe, name, size, sum, rows);
     if (t && t->table) {
         *changed = t->changed;
@@ -1060,6 +1096,9 @@ static void read_common(struct jdoc *j, struct run *r)
     r->ended = jdoc_num(j, "$.seconds");
     r->note = jdoc_str(j, "$.note");
     r->star = jdoc_bool(j, "$.star");
+    r->dropped = jdoc_has(j, "$.dropped") && jdoc_bool(j, "$.dropped");
+    if (jdoc_has(j, "$.serial"))
+        r->serial = (size_t)jdoc_int(j, 0, MANY, "$.serial");
     jdoc_strn(j, r->verdict, sizeof r->verdict, "$.verdict");
     if (!r->dataset_name || !r->kernel_text)
         jdoc_wrong(j, "dataset or kernel is missing");
@@ -1165,6 +1204,7 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
         ws_run_free(r);
         return true;
     }
+    ws->runs_made = r->serial >= ws->runs_made ? r->serial + 1 : ws->runs_made;
     remember_run(l, r, row, jdoc_int(&j, 0, INT64_MAX, "$.data"), parts);
     return l->rc == ST_OK;
 }
@@ -1260,6 +1300,22 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->opt.precision = precision;
 }
 
+/* What was set; the command line of now is stronger. */
+static void take_options(struct loader *l, struct jdoc *j)
+{
+    struct workspace *ws = l->ws;
+    const struct option_row *o;
+
+    for (size_t i = 0; ws->origin && jdoc_has(j, "$.options") && (o = option_at(i)) != NULL; i++) {
+        if (!jdoc_has(j, "$.options.\"%s\"", o->arg.name))
+            continue;
+        char *value = jdoc_str(j, "$.options.\"%s\"", o->arg.name);
+        if (!value || option_set(&ws->opt, ws->origin, o->arg.name, value, BY_SESSION, NULL) != ST_OK)
+            jdoc_wrong(j, "option %s is not as it can be set", o->arg.name);
+        free(value);
+    }
+}
+
 static void take_counts(struct loader *l, struct jdoc *j)
 {
     struct workspace *ws = l->ws;
@@ -1276,6 +1332,52 @@ static void take_counts(struct loader *l, struct jdoc *j)
     if (jdoc_ok(j) && (runs > ws->nrun + l->out->skipped || lines > ws->nscript))
         damaged(l, "%zu of %zu runs and %zu of %zu script lines are in the file", ws->nrun, runs,
                 ws->nscript, lines);
+    while (jdoc_ok(j) && ws->nscript > lines) /* written, and then came the end: it had no effect */
+        free(ws->script[--ws->nscript]);
+    l->out->nscript = ws->nscript;
+    if (jdoc_has(j, "$.made")) {
+        const size_t made = (size_t)jdoc_int(j, 0, MANY, "$.made");
+        ws->runs_made = made > ws->runs_made ? made : ws->runs_made;
+    }
+}
+
+static bool take_step(void *ctx, const char *const text[4])
+{
+    struct loader *l = ctx;
+    char *end;
+    const long long id = strtoll(text[0], &end, 10);
+
+    if (*end || id < 0)
+        return false;
+    const unsigned long script = strtoul(text[2], &end, 10);
+    if (*end || script > l->ws->nscript)
+        return false;
+    return timeline_restore_step(l->ws, id, *text[1] ? text[1] : NULL, script, NULL) == ST_OK;
+}
+
+/* What can be undone, and what each line of the script was. */
+static void take_time(struct loader *l, struct jdoc *j)
+{
+    static const char *const fields[4] = { "state", "line", "script", "script" };
+    struct workspace *ws = l->ws;
+    const size_t n = ws->nscript;
+    struct past *p = mem_calloc(n ? n : 1, sizeof *p, "the history", NULL);
+    size_t bad = 0;
+
+    if (p && sdb_get_past(l->db, p, n, &bad, NULL) == ST_OK)
+        (void)timeline_restore_past(ws, p, n, NULL);
+    free(p);
+    if (bad)
+        damaged(l, "what is known of %zu lines of the script is damaged; they cannot be looked at again",
+                bad);
+    if (!jdoc_has(j, "$.steps"))
+        return;
+    const int64_t at = jdoc_int(j, 0, MANY, "$.step");
+    if (!jdoc_each(j, "$.steps", fields, take_step, l) || !jdoc_ok(j)) {
+        timeline_clear(ws->time);
+        return;
+    }
+    timeline_restore_end(ws, (size_t)at);
 }
 
 static void take_workspace(struct loader *l)
@@ -1289,8 +1391,10 @@ static void take_workspace(struct loader *l)
     }
     if (jdoc_open(&j, l->db, l->state)) {
         take_settings(l, &j);
+        take_options(l, &j);
         take_counts(l, &j);
         take_datasets(l, &j);
+        take_time(l, &j);
     }
     if (!jdoc_ok(&j))
         damaged(l, "what was current is damaged (%.160s)", j.bad);
@@ -1325,6 +1429,7 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
     struct loader l = { .ws = ws, .db = db, .out = out };
     enum status rc = sdb_each_state(db, take_state, &l, err);
 
+    timeline_base(ws);
     if (rc == ST_OK)
         rc = sdb_each_dataset(db, take_version, &l, err);
     if (rc == ST_OK)
@@ -1340,6 +1445,8 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
         read_factors(&l);
         take_workspace(&l);
     }
+    out->next_snapshot = sdb_last_snapshot(db) + 1;
+    timeline_arrange(ws, SIZE_MAX);
     if (l.damaged_lines)
         damaged(&l, "%zu lines of the script are damaged", l.damaged_lines);
     find_last_fit(ws);
@@ -1350,6 +1457,117 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
     }
     loader_free(&l);
     ws->serial++;
+    return rc;
+}
+
+/* ---- one state of before ------------------------------------------------------------------------------ */
+
+static bool take_mark(void *ctx, const char *const text[4])
+{
+    struct snapshot *s = ctx;
+    static const char *const words[] = { "plain", "star", "dropped", "both", NULL };
+    const int is = word_index(words, text[1]);
+    struct run_mark *grown = realloc(s->mark, (s->nmark + 1) * sizeof *grown);
+
+    if (grown)
+        s->mark = grown;
+    if (!grown || is < 0 || !run_number(text[0]))
+        return false;
+    struct run_mark *m = &s->mark[s->nmark++];
+    *m = (struct run_mark){ .star = is & 1, .dropped = is & 2 };
+    snprintf(m->id, sizeof m->id, "%.15s", text[0]);
+    m->note = strcmp(text[2], "note") ? NULL : mem_strdup(text[3], NULL);
+    return true;
+}
+
+/* Those that were set then; the rest is as the program began, and so is what its command line says. */
+static void read_options(struct loader *l, struct jdoc *j, struct snapshot *s)
+{
+    const struct options_origin *who;
+    const struct option_row *o;
+
+    s->opt = *timeline_options(l->ws, &who);
+    s->who = who ? options_origin_copy(who, NULL) : NULL;
+    for (size_t i = 0; s->who && (o = option_at(i)) != NULL; i++) {
+        const bool has = jdoc_has(j, "$.options.\"%s\"", o->arg.name);
+        char *value = has ? jdoc_str(j, "$.options.\"%s\"", o->arg.name) : NULL;
+        if (value && option_set(&s->opt, s->who, o->arg.name, value, BY_SESSION, NULL) != ST_OK)
+            jdoc_wrong(j, "option %s is not as it can be set", o->arg.name);
+        free(value);
+    }
+    if (!s->who)
+        s->opt = l->ws->opt;
+}
+
+static void read_datasets(struct loader *l, struct jdoc *j, struct snapshot *s)
+{
+    const size_t n = jdoc_len(j, MANY, "$.datasets");
+    const int64_t current = jdoc_int(j, -1, MANY, "$.current");
+
+    s->cur = SIZE_MAX;
+    s->data = jdoc_ok(j) ? mem_calloc(n ? n : 1, sizeof *s->data, "the datasets", NULL) : NULL;
+    for (size_t i = 0; s->data && i < n; i++) {
+        bool changed;
+        struct dataset *made = dataset_of(l, jdoc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i), &changed);
+        if (!made)
+            continue; /* told */
+        s->data[s->ndata++] = dataset_ref(made);
+        if ((int64_t)i == current)
+            s->cur = s->ndata - 1;
+    }
+    if (s->cur == SIZE_MAX && s->ndata)
+        s->cur = s->ndata - 1;
+}
+
+static void read_snapshot(struct loader *l, struct jdoc *j, struct snapshot *s)
+{
+    static const char *const fields[4] = { "run", "is", "has", "note" };
+
+    if (!read_kernel(j, &s->kernel, "$.kernel"))
+        return;
+    s->nhp = kernel_nhp(&s->kernel);
+    s->hp = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->hp, "a state", NULL);
+    s->bound = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->bound, "a state", NULL);
+    if (!s->hp || !s->bound) {
+        jdoc_wrong(j, "out of memory");
+        return;
+    }
+    read_hp(j, s->hp, s->nhp, "$.hp");
+    s->amplitude = positive(j, "$.amplitude", false);
+    s->noise = positive(j, "$.noise", true);
+    s->hp_tuned = jdoc_bool(j, "$.tuned");
+    s->scale_tuned = jdoc_bool(j, "$.scale_tuned");
+    read_bounds(j, "$", s->bound, s->nhp, &s->amp_bound, &s->noise_bound);
+    read_options(l, j, s);
+    jdoc_each(j, "$.marks", fields, take_mark, s);
+    if (jdoc_ok(j))
+        read_datasets(l, j, s);
+}
+
+enum status store_load_snapshot(struct workspace *ws, struct sdb *db,
+                                const struct store_version *version, size_t nversion,
+                                const char *body, struct snapshot **out, struct err *err)
+{
+    struct store_loaded fake = { .version = (struct store_version *)version, .nversion = nversion };
+    struct loader l = { .ws = ws, .db = db, .out = &fake, .recall = true };
+    struct snapshot *s = mem_calloc(1, sizeof *s, "a state", err);
+    struct jdoc j;
+
+    l.made = mem_calloc(nversion ? nversion : 1, sizeof *l.made, "the session", err);
+    l.tried = mem_calloc(nversion ? nversion : 1, 2 * sizeof *l.tried, "the session", err);
+    enum status rc = s && l.made && l.tried ? ST_OK : ST_NOMEM;
+    if (s)
+        s->refs = 1;
+    if (rc == ST_OK && jdoc_open(&j, db, body))
+        read_snapshot(&l, &j, s);
+    if (rc == ST_OK && !jdoc_ok(&j))
+        rc = err_named(err, ST_FORMAT, "session-damage", "the state of then is damaged (%.160s)", j.bad);
+    loader_free(&l);
+    if (rc != ST_OK) {
+        snapshot_unref(s);
+        s = NULL;
+    }
+    *out = s;
     return rc;
 }
 

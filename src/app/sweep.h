@@ -17,7 +17,7 @@ struct sweep {
     char show[16];              /* rmse nlpd nmll coverage iterations seconds */
     bool fits;                  /* each point is a fit with a score, else a tuning */
     char *tune, *fit, *split;   /* fixed arguments; NULL: none (tune: no tuning) */
-    size_t *first;              /* of each point: runs there were when it began; SIZE_MAX: not yet */
+    size_t *first;              /* of each point: serial of the next run when it began; SIZE_MAX: not yet */
 };
 void sweep_free(struct sweep *);
 /* The grid behind "key=values ...": lists a,b,c; a..b (whole numbers one by one, doubling for rank and

@@ -15,6 +15,7 @@
 #include "app/plots.h"
 #include "app/spectral.h"
 #include "app/sweep.h"
+#include "app/timeline.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -91,7 +92,8 @@ struct workspace *workspace_new(const struct options *opt, struct err *err)
     ws->lines = mem_calloc(1, sizeof *ws->lines, "the workspace", err);
     ws->origin = ws->lines ? options_origin_new(err) : NULL;
     ws->backend = backend_cpu();
-    if (!ws->origin || default_kernel(ws, err) != ST_OK ||
+    ws->time = timeline_new(err);
+    if (!ws->origin || !ws->time || default_kernel(ws, err) != ST_OK ||
         !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) ||
         !(ws->jobs = jobs_new(err))) {
         workspace_free(ws);
@@ -169,8 +171,12 @@ static void release(struct workspace *ws)
         store_close(ws->store);
     for (size_t i = 0; i < ws->nrun; i++)
         ws_run_free(ws->run[i]);
+    for (size_t i = 0; i < ws->nbin; i++)
+        ws_run_free(ws->bin[i]);
     for (size_t i = 0; i < ws->ndata; i++)
         dataset_unref(ws->data[i]);
+    if (ws->time)
+        timeline_clear(ws->time);
     for (size_t i = 0; i < ws->nscript; i++)
         free(ws->script[i]);
     pca_state_free(&ws->pca);
@@ -183,6 +189,7 @@ static void release(struct workspace *ws)
     free(ws->draw);
     lesson_free(ws->lesson);
     free(ws->run);
+    free(ws->bin);
     free(ws->data);
     free(ws->script);
 }
@@ -190,18 +197,19 @@ static void release(struct workspace *ws)
 void workspace_clear(struct workspace *ws)
 {
     release(ws);
-    ws->run = NULL;
+    ws->run = ws->bin = NULL;
     ws->data = NULL;
     ws->draw = NULL;
     ws->lesson = NULL;
     ws->script = NULL;
-    ws->nrun = ws->ndata = ws->nscript = ws->nfit = ws->ntune = 0;
+    ws->nrun = ws->nbin = ws->runs_made = ws->ndata = ws->nscript = ws->nfit = ws->ntune = 0;
     ws->cur = SIZE_MAX;
     *ws->last_fit = '\0';
     memset(&ws->pca, 0, sizeof ws->pca);
     memset(ws->hp_bound, 0, sizeof ws->hp_bound);
     memset(&ws->amp_bound, 0, sizeof ws->amp_bound);
     memset(&ws->noise_bound, 0, sizeof ws->noise_bound);
+    ws->expected = (struct expect_tally){ 0 };
     ws->hp_tuned = false;
     (void)default_kernel(ws, NULL);
     ws->serial++;
@@ -219,6 +227,7 @@ void workspace_free(struct workspace *ws)
     if (ws->lines)
         free(ws->lines->v);
     free(ws->lines);
+    timeline_free(ws->time);
     free(ws->origin);
     free(ws);
 }
@@ -393,6 +402,17 @@ struct run *ws_run(struct workspace *ws, const char *name, struct err *err)
     for (size_t i = 0; i < ws->nrun && *id; i++)
         if (!strcmp(ws->run[i]->id, id))
             return ws->run[i];
+    for (size_t i = 0; i < ws->nbin && *id; i++)
+        if (!strcmp(ws->bin[i]->id, id)) {
+            if (ws->bin[i]->dropped) {
+                err_named(err, ST_STATE, "dropped", "%s is in the bin", id);
+                err_hint(err, "undo");
+            } else {
+                err_named(err, ST_STATE, "later", "%s was made later than what is shown", id);
+                err_hint(err, "at now");
+            }
+            return NULL;
+        }
     if (!ws->nrun || !name || !strcmp(name, ".")) {
         err_named(err, ST_STATE, "no-run", "nothing has been fitted yet");
         err_hint(err, "fit");
@@ -418,6 +438,7 @@ struct run *ws_run_new(struct workspace *ws, enum run_kind kind, struct err *err
     ws->run = grown;
     ws->run[ws->nrun++] = r;
     r->kind = kind;
+    r->serial = ws->runs_made++;
     r->state = RUN_QUEUED;
     r->created = (int64_t)time(NULL);
     r->trace_target = NAN;
@@ -484,15 +505,20 @@ static void drop_group(struct workspace *ws, unsigned long group)
                 dropped > 1 ? "were" : "was");
 }
 
-static void remember(struct workspace *ws, const struct args *a)
+/* Into the script at `at`, a place of before when other commands ended while its job ran. */
+static bool remember(struct workspace *ws, const struct args *a, size_t at)
 {
     char **grown = realloc(ws->script, (ws->nscript + 1) * sizeof *grown);
     char *line = grown ? strdup(args_line(a)) : NULL;
 
     if (grown)
         ws->script = grown;
-    if (line)
-        ws->script[ws->nscript++] = line;
+    if (!line)
+        return false;
+    memmove(&ws->script[at + 1], &ws->script[at], (ws->nscript - at) * sizeof *ws->script);
+    ws->script[at] = line;
+    ws->nscript++;
+    return true;
 }
 
 /* Who works at the keyboard without a session gets one: nothing is lost. */
@@ -511,29 +537,49 @@ static void begin_session(struct workspace *ws)
 
 /* After a statement or its job has ended. */
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
-                            enum status rc, double seconds)
+                            enum status rc, double seconds, bool changed)
 {
     /* `kernel` alone shows the kernel: a line of the script would replace the choice before it. */
-    const bool asks = !(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ');
-    if (rc == ST_OK && cmd->flags & CMD_CHANGES && !asks)
-        remember(ws, a);
+    const bool asks = !(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed;
+    const size_t at = timeline_place(ws, a);
+    if (rc == ST_OK && cmd->flags & CMD_CHANGES && !asks && remember(ws, a, at)) {
+        timeline_line(ws, a, at, seconds);
+        if (ws->store)
+            store_script_from(ws->store, at);
+    } else {
+        timeline_unhold(ws, a);
+    }
     if (!ws->store && ws->interactive && !ws->no_session && rc == ST_OK &&
         cmd->flags & CMD_CHANGES)
         begin_session(ws);
     if (ws->store) {
         store_command(ws->store, args_line(a), rc, seconds);
-        if (cmd->flags & (CMD_CHANGES | CMD_SETS))
+        if (changed || cmd->flags & (CMD_CHANGES | CMD_SETS))
             store_state(ws->store, ws);
     }
     ws->serial++;
 }
 
-static enum status check_needs(struct workspace *ws, const struct command *cmd, struct err *err)
+/* What is shown is an earlier state. */
+static enum status read_only(struct workspace *ws, const struct command *cmd, struct err *err)
+{
+    err_named(err, ST_STATE, "read-only", "what is shown is as after command %zu; it cannot be changed",
+              timeline_view(ws));
+    err_hint(err, "at now   |   branch, then %.60s", cmd->name);
+    return ST_STATE;
+}
+
+static enum status check_needs(struct workspace *ws, const struct command *cmd, const struct args *a,
+                               struct err *err)
 {
     if (cmd->flags & CMD_NEEDS_DATA && !ws_dataset(ws, NULL, err))
         return ST_STATE;
     if (cmd->flags & CMD_NEEDS_MODEL && !ws_run(ws, NULL, err))
         return ST_STATE;
+    const bool asks = !(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ');
+    if (cmd->flags & (CMD_CHANGES | CMD_SETS) && !(cmd->flags & CMD_ANYTIME) && !asks &&
+        timeline_view(ws) != SIZE_MAX)
+        return read_only(ws, cmd, err);
     return ST_OK;
 }
 
@@ -554,18 +600,26 @@ static void execute(struct workspace *ws, const struct waiting *w)
     l->submitted = false;
     l->executing = true;
     l->insert = 0;
-    enum status rc = check_needs(ws, w->cmd, &err);
+    timeline_begin(ws);
+    enum status rc = check_needs(ws, w->cmd, w->args, &err);
     if (rc == ST_OK)
         rc = w->cmd->exec(ws, w->args, &err);
     l->executing = false;
+    if (rc == ST_OK && timeline_strayed(ws))
+        rc = read_only(ws, w->cmd, &err);
     if (rc != ST_OK)
         ws_error(ws, &err, NULL);
     else if (ws->opt.strict && ws->warnings > warnings && ws->errors == errors) {
         rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
         ws_error(ws, &err, NULL);
     }
+    if (rc != ST_OK && !l->submitted)
+        timeline_revert(ws); /* an error leaves everything as it was */
+    const bool changed = timeline_take(ws, args_line(w->args)) || timeline_moved(ws);
     if (!l->submitted)
-        statement_ended(ws, w->cmd, w->args, rc, job_now() - t0);
+        statement_ended(ws, w->cmd, w->args, rc, job_now() - t0, changed);
+    else if (w->cmd->flags & CMD_CHANGES)
+        timeline_hold(ws, w->args);
     if (rc != ST_OK && !ws->opt.keep_going)
         drop_group(ws, w->group);
     l->cmd = NULL;
@@ -868,8 +922,10 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
         rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
         ws_error(ws, &err, NULL);
     }
+    timeline_begin(ws);
+    const bool changed = timeline_take(ws, job->line);
     if (job->cmd && job->args)
-        statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started);
+        statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
     if (rc != ST_OK && !ws->opt.keep_going)
         drop_group(ws, job->group);
     l->cmd = NULL;

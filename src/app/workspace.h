@@ -47,7 +47,8 @@ struct run {
     bool has_score; struct metrics score_scaled, score_raw; enum part score_part; size_t score_rows;
     struct metrics (*more)[2]; size_t nmore; /* of the targets after the first: scaled, raw */
     struct prediction train_pred, test_pred; bool has_train, has_test; /* of the last score/check */
-    char *note; bool star;
+    char *note; bool star, dropped; /* dropped: in the bin */
+    size_t serial;               /* in the order of creation, from 0 */
     struct err failure;          /* RUN_FAILED */
     char verdict[256];           /* one sentence for the tables and views */
 };
@@ -67,6 +68,7 @@ struct job;
 struct job_ops;
 struct store;
 struct sweep;
+struct timeline;
 struct advise_state;
 struct draw_state;
 struct lesson_state;
@@ -77,6 +79,8 @@ struct workspace {
     bool scale_tuned;             /* amplitude and noise come from a tuning, not from the user */
     struct tune_bound hp_bound[KERNEL_MAX_HP], amp_bound, noise_bound; /* from `set l=a..b` */
     struct run **run; size_t nrun; size_t nfit, ntune;  /* order of creation */
+    struct run **bin; size_t nbin; /* not shown: dropped, or of later than what is looked at */
+    size_t runs_made;             /* runs ever made: the next serial */
     char last_fit[16];
     struct pca_state pca;
     struct sweep *sweep;          /* the last one; NULL: none */
@@ -95,6 +99,7 @@ struct workspace {
     size_t warnings, errors; bool unconverged;
     bool quit;
     char **script; size_t nscript; /* canonical state-changing lines so far */
+    struct timeline *time;        /* the states they led to: timeline.h */
     unsigned serial;              /* grows with every change; views redraw by it */
     /* Set by a full screen: `plot NAME [run]` without out= asks it to show the plot (run "" when
      * none applies) and then says one line instead of drawing text; false: it has no place for this
@@ -108,6 +113,7 @@ struct workspace {
                           struct err *);
     void *screen_ctx;
     size_t look;                  /* of several targets, the one that the screen's pictures show */
+    struct expect_tally { size_t figures, differ; double worst; char first[200]; } expected;
     struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
     struct options_origin *origin; /* who set which option: options.c */
     enum status first_error;      /* of this program run: the exit code comes from it */

@@ -18,6 +18,7 @@ while read -r verb; do
             (cd "$dir" && "$gpdesk" -q -e 'demo toy; save' >/dev/null 2>&1)
             before_this= ;;
         source) before_this= ;;
+        redo) before_this="$before; set l=2; undo" ;;
         esac
         case $line in
         stop*) # with nothing to stop it says so

@@ -1,0 +1,9 @@
+# tests of undo, looking back, scripts that check themselves
+if HAVE_CHECK
+check_PROGRAMS += tests/check_timeline
+TESTS += tests/check_timeline
+endif
+tests_check_timeline_SOURCES = tests/check_timeline.c tests/store_support.c tests/store_support.h
+tests_check_timeline_LDADD = $(app_tests)
+TESTS += tests/scripts/time.sh
+EXTRA_DIST += tests/scripts/time.sh
