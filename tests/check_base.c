@@ -2,16 +2,22 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "support.h"
 
 #include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 START_TEST(status_has_names_and_words)
 {
@@ -393,6 +399,93 @@ START_TEST(log_writes_lines)
 }
 END_TEST
 
+/* The first line of a file, in a buffer that the next call uses again. */
+static const char *first_line(const char *path)
+{
+    static char line[80];
+    FILE *f = fopen(path, "r");
+
+    line[0] = '\0';
+    ck_assert_msg(f && fgets(line, sizeof line, f), "%s", path);
+    fclose(f);
+    return line;
+}
+
+static int files_in(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int n = -2; /* . and .. */
+
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+START_TEST(outfile_is_whole_or_as_before)
+{
+    char *dir = support_tmpdir(), *path = strdup(support_path(dir, "out"));
+    struct outfile f;
+    struct err err = { 0 };
+    struct stat st;
+    ck_assert_int_eq(outfile_put(path, 0777, "old\n", 4, &err), ST_OK);
+    ck_assert(stat(path, &st) == 0 && (st.st_mode & 0100));
+    chmod(path, 0640);
+    ck_assert_int_eq(outfile_open(&f, path, 0666, &err), ST_OK);
+    ck_assert_int_eq(outfile_write(&f, "new\n", 4, &err), ST_OK);
+    ck_assert_str_eq(first_line(path), "old\n"); /* until the commit */
+    outfile_abort(&f);
+    ck_assert_str_eq(first_line(path), "old\n");
+    ck_assert_int_eq(files_in(dir), 1);
+    ck_assert_int_eq(outfile_put(path, 0666, "new\n", 4, &err), ST_OK);
+    ck_assert_str_eq(first_line(path), "new\n");
+    ck_assert(stat(path, &st) == 0 && (st.st_mode & 07777) == 0640);
+    ck_assert_int_eq(outfile_put(support_path(dir, "none/out"), 0666, "x", 1, &err), ST_IO);
+    ck_assert_str_eq(err.name, "write");
+    free(path);
+    support_rmdir(dir);
+}
+END_TEST
+
+START_TEST(outfile_follows_links_and_leaves_devices)
+{
+    char *dir = support_tmpdir(), *path = strdup(support_path(dir, "out")), got[8] = "";
+    char *link = strdup(support_path(dir, "link")), *pipe = strdup(support_path(dir, "pipe"));
+    char *made = strdup(support_path(dir, "made"));
+    struct err err = { 0 };
+    struct stat st;
+    ck_assert_int_eq(outfile_put(path, 0666, "old\n", 4, &err), ST_OK);
+    ck_assert_int_eq(symlink("out", link), 0);
+    ck_assert_int_eq(outfile_put(link, 0666, "new\n", 4, &err), ST_OK);
+    ck_assert(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    ck_assert_str_eq(first_line(path), "new\n");
+
+    ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+    ck_assert_int_eq(outfile_put(pipe, 0666, "x", 1, &err), ST_IO);
+    ck_assert_str_eq(err.name, "no-reader");
+    const int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    ck_assert_int_eq(outfile_put(pipe, 0666, "abc", 3, &err), ST_OK);
+    ck_assert_int_eq(read(reader, got, sizeof got), 3);
+    ck_assert_str_eq(got, "abc");
+    ck_assert_int_eq(outfile_put(made, 0666, "def", 3, &err), ST_OK);
+    ck_assert_int_eq(outfile_publish(made, pipe, &err), ST_OK);
+    ck_assert_int_eq(read(reader, got, sizeof got), 3);
+    ck_assert_str_eq(got, "def");
+    close(reader);
+    ck_assert(stat(pipe, &st) == 0 && S_ISFIFO(st.st_mode));
+    ck_assert_int_eq(outfile_publish(made, link, &err), ST_OK);
+    ck_assert(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    ck_assert_str_eq(first_line(path), "def");
+    if (access("/dev/full", W_OK) == 0) {
+        ck_assert_int_eq(outfile_put("/dev/full", 0666, "x", 1, &err), ST_IO);
+        ck_assert_str_eq(err.name, "disk");
+        ck_assert(stat("/dev/full", &st) == 0 && S_ISCHR(st.st_mode));
+    }
+    free(path), free(link), free(pipe), free(made);
+    support_rmdir(dir);
+}
+END_TEST
+
 START_TEST(support_generates_the_golden_numbers)
 {
     struct splitmix g;
@@ -437,6 +530,8 @@ int main(void)
         { .name = "mem",
           .test = { mem_checks_overflow, mem_aligned_is, mem_grow_keeps_what_was_there,
                     mem_fails_on_request, mem_knows_the_machine } },
+        { .name = "outfile",
+          .test = { outfile_is_whole_or_as_before, outfile_follows_links_and_leaves_devices } },
         { .name = "buf", .test = { buf_appends, buf_remembers_failure, buf_writes_json } },
         { .name = "text",
           .test = { text_decodes_strictly, text_measures_columns, text_escapes_for_terminals,

@@ -5,12 +5,10 @@
 #include "app/transcript.h"
 #include "app/workspace.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- save --------------------------------------------------------------------------------------------- */
 
@@ -87,37 +85,6 @@ static enum status cmd_resume(struct workspace *ws, const struct args *a, struct
 
 /* ---- script ------------------------------------------------------------------------------------------------ */
 
-/* Beside and renamed: a script is whole or as it was. */
-static enum status write_text(const char *path, const struct buf *text, struct err *err)
-{
-    struct buf part = { 0 };
-
-    buf_printf(&part, "%s.part-%ld", path, (long)getpid());
-    if (part.failed)
-        return err_nomem(err, 0, "a path");
-    const int fd = open(buf_str(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0777);
-    bool good = fd >= 0;
-    for (size_t at = 0; good && at < text->len;) {
-        const ssize_t n = write(fd, text->s + at, text->len - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        good = n > 0;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0 && close(fd) != 0)
-        good = false;
-    if (good)
-        good = rename(buf_str(&part), path) == 0;
-    const int why = errno;
-    if (!good && fd >= 0)
-        unlink(buf_str(&part));
-    buf_free(&part);
-    if (!good)
-        return err_named(err, ST_IO, why == ENOSPC ? "disk" : "write", "%.200s: %s", path,
-                         strerror(why));
-    return ST_OK;
-}
-
 static enum status cmd_script(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *out = args_text(a, "out");
@@ -127,7 +94,7 @@ static enum status cmd_script(struct workspace *ws, const struct args *a, struct
     enum status rc = transcript(ws, args_bool(a, "all"), &text, err);
 
     if (rc == ST_OK && out)
-        rc = write_text(out, &text, err);
+        rc = outfile_put(out, 0777, text.s, text.len, err);
     if (rc != ST_OK) {
         buf_free(&text);
         return rc;

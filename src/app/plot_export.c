@@ -8,6 +8,7 @@
 #include "app/gnuplot_child.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -210,9 +211,7 @@ static enum status publish(struct job *j, struct err *err)
     close(fd);
     if (!ok)
         return bad(j, err, "cannot be written");
-    if (rename(j->made, j->target) != 0)
-        return bad(j, err, "cannot be written");
-    return ST_OK;
+    return outfile_publish(j->made, j->target, err);
 }
 
 static enum status write_bytes(struct job *j, const struct buf *b, struct err *err)

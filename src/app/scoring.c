@@ -5,18 +5,15 @@
 #include "app/grid.h"
 #include "app/store.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "compute/rng.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { TRAIN_SAMPLE = 2000, SHOWN_ROWS = 10 };
 enum scoring_what { DO_SCORE, DO_FOLDS, DO_CHECK, DO_PREDICT };
@@ -356,34 +353,17 @@ static void csv_row(struct buf *b, const struct dataset *d, const struct table *
     buf_putc(b, '\n');
 }
 
-static enum status write_all(int fd, const char *s, size_t n)
-{
-    while (n) {
-        const ssize_t k = write(fd, s, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return ST_IO;
-        s += k, n -= (size_t)k;
-    }
-    return ST_OK;
-}
-
-/* Writes beside the target and renames: a full disk or a crash leaves the old file as it was. */
+/* A full disk or a crash leaves the old file as it was. */
 static enum status write_csv(const char *path, const struct dataset *d, const struct table *t,
                              const struct encoding *enc, const struct prediction *p,
                              struct err *err)
 {
-    struct buf tmp = { 0 }, b = { 0 };
-    enum status rc = ST_OK;
-    int fd;
+    struct outfile f;
+    struct buf b = { 0 };
+    enum status rc = outfile_open(&f, path, 0666, err);
 
-    buf_printf(&tmp, "%s.gpdesk-XXXXXX", path);
-    fd = tmp.failed ? -1 : mkstemp(tmp.s);
-    if (fd < 0) {
-        rc = err_named(err, ST_IO, "write", "cannot write %s: %s", path, strerror(errno));
+    if (rc != ST_OK) {
         err_hint(err, "predict ... out=FILE.csv in a directory that you may write to");
-        buf_free(&tmp);
         return rc;
     }
     csv_head(&b, d, t, enc, p->sd != NULL);
@@ -392,22 +372,14 @@ static enum status write_csv(const char *path, const struct dataset *d, const st
         if (b.failed)
             rc = err_nomem(err, b.len, "predictions");
         else if (b.len > 1 << 20 || i + 1 == p->n)
-            rc = write_all(fd, b.s, b.len), buf_clear(&b);
+            rc = outfile_write(&f, b.s, b.len, err), buf_clear(&b);
     }
     if (rc == ST_OK && b.len)
-        rc = write_all(fd, b.s, b.len);
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (rc == ST_OK && (fchmod(fd, 0666 & ~mask) || fsync(fd) || rename(tmp.s, path)))
-        rc = ST_IO;
-    if (rc == ST_IO)
-        rc = err_named(err, ST_IO, errno == ENOSPC ? "disk" : "write",
-                       "cannot write %s: %s; what was there before is untouched", path,
-                       strerror(errno));
-    close(fd);
-    if (rc != ST_OK)
-        unlink(tmp.s);
-    buf_free(&tmp);
+        rc = outfile_write(&f, b.s, b.len, err);
+    if (rc == ST_OK)
+        rc = outfile_commit(&f, err);
+    else
+        outfile_abort(&f);
     buf_free(&b);
     return rc;
 }

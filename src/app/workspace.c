@@ -335,8 +335,8 @@ void ws_tell_lines(struct workspace *ws, const char *lines)
 /* Is the failure about what we write, not about what we read? */
 static bool about_output(const struct err *err)
 {
-    return !strcmp(err->name, "write") || !strcmp(err->name, "output") ||
-           !strcmp(err->name, "gnuplot") || !strcmp(err->name, "exists");
+    return !strcmp(err->name, "write") || !strcmp(err->name, "no-reader") ||
+           !strcmp(err->name, "output") || !strcmp(err->name, "gnuplot") || !strcmp(err->name, "exists");
 }
 
 void ws_error(struct workspace *ws, const struct err *err, const char *in)

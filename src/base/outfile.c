@@ -1,0 +1,155 @@
+/* base/outfile.c -- written beside the target, synced, renamed. */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status failed(const char *path, int why, bool direct, struct err *err)
+{
+    return err_named(err, ST_IO, why == ENOSPC ? "disk" : why == ENXIO ? "no-reader" : "write",
+                     "cannot write %.200s: %s%s", path,
+                     why == ENXIO ? "nothing reads from this pipe" : strerror(why),
+                     direct ? "" : "; what was there before is untouched");
+}
+
+static enum status open_direct(struct outfile *f, struct err *err)
+{
+    /* Without O_NONBLOCK the open would wait for a pipe's reader; writing may wait. */
+    f->direct = true;
+    f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (f->fd >= 0)
+        fcntl(f->fd, F_SETFL, 0);
+    return f->fd >= 0 ? ST_OK : failed(f->path, errno, true, err);
+}
+
+/* The umask can be asked for by setting it only. */
+static mode_t current_umask(void)
+{
+    const mode_t mask = umask(0);
+
+    umask(mask);
+    return mask;
+}
+
+enum status outfile_open(struct outfile *f, const char *path, mode_t mode, struct err *err)
+{
+    struct stat st;
+    const bool there = stat(path, &st) == 0;
+
+    *f = (struct outfile){ .fd = -1 };
+    f->path = there ? realpath(path, NULL) : NULL;
+    if (!f->path) /* new, or without a name of its own (/dev/stdout into a pipe) */
+        f->path = strdup(path);
+    enum status rc = f->path ? ST_OK : err_nomem(err, strlen(path), "a path");
+    if (rc == ST_OK && there && !S_ISREG(st.st_mode)) {
+        rc = open_direct(f, err);
+    } else if (rc == ST_OK && asprintf(&f->part, "%s.gpdesk-XXXXXX", f->path) < 0) {
+        f->part = NULL;
+        rc = err_nomem(err, strlen(path), "a path");
+    } else if (rc == ST_OK) {
+        f->fd = mkostemp(f->part, O_CLOEXEC);
+        if (f->fd < 0 || fchmod(f->fd, there ? st.st_mode & 07777 : mode & ~current_umask()) != 0)
+            rc = failed(path, errno, false, err);
+    }
+    if (rc != ST_OK)
+        outfile_abort(f);
+    return rc;
+}
+
+enum status outfile_write(struct outfile *f, const void *bytes, size_t n, struct err *err)
+{
+    for (const char *p = bytes; n > 0;) {
+        const ssize_t k = write(f->fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return failed(f->path, errno, f->direct, err);
+        p += k, n -= (size_t)k;
+    }
+    return ST_OK;
+}
+
+enum status outfile_commit(struct outfile *f, struct err *err)
+{
+    bool good = f->direct || fsync(f->fd) == 0;
+    int why = errno;
+
+    if (close(f->fd) != 0 && good)
+        good = false, why = errno;
+    f->fd = -1;
+    if (good && !f->direct && rename(f->part, f->path) != 0)
+        good = false, why = errno;
+    const enum status rc = good ? ST_OK : failed(f->path, why, f->direct, err);
+    if (good)
+        free(f->part), f->part = NULL; /* no file of this name any more */
+    outfile_abort(f);
+    return rc;
+}
+
+void outfile_abort(struct outfile *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    if (f->part)
+        unlink(f->part);
+    free(f->part), free(f->path);
+    *f = (struct outfile){ .fd = -1 };
+}
+
+enum status outfile_put(const char *path, mode_t mode, const void *bytes, size_t n, struct err *err)
+{
+    struct outfile f;
+    enum status rc = outfile_open(&f, path, mode, err);
+
+    if (rc == ST_OK)
+        rc = outfile_write(&f, bytes, n, err);
+    if (rc == ST_OK)
+        return outfile_commit(&f, err);
+    outfile_abort(&f);
+    return rc;
+}
+
+/* Into a target that must not be replaced, or lies on another file system. */
+static enum status pour(int from, const char *path, struct err *err)
+{
+    struct outfile f;
+    char some[1 << 14];
+    ssize_t n = 0;
+    enum status rc = outfile_open(&f, path, 0666, err);
+
+    while (rc == ST_OK && (n = read(from, some, sizeof some)) > 0)
+        rc = outfile_write(&f, some, (size_t)n, err);
+    if (rc == ST_OK && n < 0)
+        rc = failed(path, errno, true, err);
+    if (rc == ST_OK)
+        return outfile_commit(&f, err);
+    outfile_abort(&f);
+    return rc;
+}
+
+enum status outfile_publish(const char *made, const char *path, struct err *err)
+{
+    const int fd = open(made, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    enum status rc;
+
+    if (fd < 0 || fsync(fd) != 0) {
+        rc = failed(path, errno, false, err);
+    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        rc = pour(fd, path, err);
+    } else {
+        char *real = realpath(path, NULL);
+        rc = rename(made, real ? real : path) == 0 ? ST_OK
+             : errno == EXDEV ? pour(fd, path, err) /* a link to elsewhere */
+                              : failed(path, errno, false, err);
+        free(real);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
