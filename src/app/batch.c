@@ -1,6 +1,7 @@
 /* app/batch.c -- running scripts to their end: see batch.h. */
 #include "app/batch.h"
 
+#include "app/args.h"
 #include "app/job.h"
 #include "app/parts.h"
 #include "app/script.h"
@@ -259,6 +260,8 @@ static bool dry_files(struct workspace *ws, struct dry *d, const struct command 
         struct err err = { 0 };
         struct stat st;
         if (cmd->args[k].type != ARG_FILE || !path || parts_is_pattern(path))
+            continue;
+        if ((!strcmp(cmd->name, "pca") || !strcmp(cmd->name, "cluster")) && args_looks_like_run(path))
             continue;
         if (!strcmp(path, "-") || (stat(path, &st) == 0 && st.st_size > DRY_FILE_MAX)) {
             d->blind = true;

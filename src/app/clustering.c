@@ -3,6 +3,7 @@
 
 #include "app/fitting.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ struct clustering {
     struct kernel kernel; double hp[KERNEL_MAX_HP]; uint64_t seed;
     struct clustering_opts o;
     size_t k[MAX_K]; double silhouette[MAX_K];
-    char *color;
+    char *color, *file, *path;
+    size_t missing_cells, unseen_levels;  /* of the new rows */
     struct pca_state out;
     size_t total;                     /* training rows in all */
     double seconds;
@@ -30,6 +32,7 @@ void pca_state_free(struct pca_state *p)
     if (p->have_clusters)
         kmeans_free(&p->clusters);
     free(p->coords), free(p->row), free(p->color), free(p->color_name);
+    free(p->fresh), free(p->fresh_row), free(p->fresh_label);
     memset(p, 0, sizeof *p);
 }
 
@@ -41,7 +44,7 @@ static void clustering_free(struct job *job)
         return;
     dataset_unref(c->data);
     encoding_free(&c->enc);
-    free(c->color);
+    free(c->color), free(c->file), free(c->path);
     pca_state_free(&c->out);
     free(c);
     job->arg = NULL;
@@ -98,6 +101,108 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
     return ST_OK;
 }
 
+/* Coordinates of the rows of another file, in the same directions. */
+static enum status place_new(struct clustering *c, const struct featmap *fm, struct job *job, struct err *err)
+{
+    const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT, .store = false };
+    const struct import_opts io = { .header = -1, .mem_limit = job->mem_limit };
+    struct pca_state *p = &c->out;
+    struct encoded e = { 0 };
+    struct table *t = NULL;
+    struct fop *fop = NULL;
+    enum status rc = import_file(c->file, &io, &job->ctl, &t, err);
+
+    if (rc == ST_OK)
+        rc = encode(&c->enc, t, NULL, t->n, false, &e, err);
+    if (rc == ST_OK) {
+        p->nfresh = e.n;
+        p->fresh = mem_calloc(e.n * p->dims + 1, sizeof *p->fresh, "coordinates", err);
+        p->fresh_label = mem_calloc(e.n + 1, sizeof *p->fresh_label, "labels", err);
+        fop = p->fresh && p->fresh_label ? fop_new(job->backend, fm, &e.base, &fo, err) : NULL;
+        rc = fop ? fop_set(fop, c->hp, err) : err->code != ST_OK ? err->code : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = kpca_project(&p->k, fop, p->fresh, &job->ctl, err);
+    if (rc == ST_OK)
+        p->fresh_row = e.row, e.row = NULL;
+    c->missing_cells = e.missing_cells;
+    c->unseen_levels = e.unseen_levels;
+    fop_free(fop);
+    encoded_free(&e);
+    table_unref(t);
+    return rc;
+}
+
+/* Each new row belongs to the nearest centre. */
+static void label_new(struct pca_state *p)
+{
+    for (size_t i = 0; i < p->nfresh; i++) {
+        double best = INFINITY;
+        for (size_t k = 0; k < p->clusters.k; k++) {
+            double d2 = 0;
+            for (size_t j = 0; j < p->dims; j++) {
+                const double d = p->fresh[i * p->dims + j] - p->clusters.centers[k * p->dims + j];
+                d2 += d * d;
+            }
+            if (d2 < best)
+                best = d2, p->fresh_label[i] = k;
+        }
+    }
+}
+
+static void csv_line(struct buf *b, const struct pca_state *p, const char *set, size_t row, const double *x,
+                     size_t label)
+{
+    buf_printf(b, "%s,%zu", set, row + 1);
+    for (size_t j = 0; j < p->dims; j++)
+        buf_printf(b, ",%.9g", x[j]);
+    if (p->have_clusters)
+        buf_printf(b, ",%zu", label);
+    buf_putc(b, '\n');
+}
+
+static enum status flush(struct outfile *o, struct buf *b, bool all, struct err *err)
+{
+    enum status rc = b->failed ? err_nomem(err, b->len, "coordinates") : ST_OK;
+
+    if (rc == ST_OK && (all || b->len > 1 << 20)) {
+        rc = outfile_write(o, b->s, b->len, err);
+        buf_clear(b);
+    }
+    return rc;
+}
+
+static enum status write_rows(const struct clustering *c, struct err *err)
+{
+    const struct pca_state *p = &c->out;
+    struct outfile o;
+    struct buf b = { 0 };
+    enum status rc = outfile_open(&o, c->path, 0666, err);
+
+    if (rc != ST_OK)
+        return rc;
+    buf_puts(&b, "set,row");
+    for (size_t j = 0; j < p->dims; j++)
+        buf_printf(&b, ",pc%zu", j + 1);
+    buf_puts(&b, p->have_clusters ? ",cluster\n" : "\n");
+    for (size_t i = 0; rc == ST_OK && i < p->n; i++) {
+        csv_line(&b, p, "train", p->row[i], p->coords + i * p->dims,
+                 p->have_clusters ? p->clusters.label[i] : 0);
+        rc = flush(&o, &b, false, err);
+    }
+    for (size_t i = 0; rc == ST_OK && i < p->nfresh; i++) {
+        csv_line(&b, p, "new", p->fresh_row[i], p->fresh + i * p->dims, p->fresh_label[i]);
+        rc = flush(&o, &b, false, err);
+    }
+    if (rc == ST_OK)
+        rc = flush(&o, &b, true, err);
+    buf_free(&b);
+    if (rc == ST_OK)
+        return outfile_commit(&o, err);
+    outfile_abort(&o);
+    return rc;
+}
+
 static enum status project(struct clustering *c, const struct encoded *e, struct job *job,
                            struct err *err)
 {
@@ -115,6 +220,8 @@ static enum status project(struct clustering *c, const struct encoded *e, struct
         rc = p->coords ? kpca_project(&p->k, fop, p->coords, &job->ctl, err) : ST_NOMEM;
     }
     fop_free(fop);
+    if (rc == ST_OK && c->file)
+        rc = place_new(c, fm, job, err);
     featmap_free(fm);
     return rc;
 }
@@ -178,6 +285,10 @@ static enum status clustering_work(struct job *job, struct err *err)
         p->row = e.row, e.row = NULL;
         rc = cluster_coords(c, job, err);
     }
+    if (rc == ST_OK && p->have_clusters)
+        label_new(p);
+    if (rc == ST_OK && c->path)
+        rc = write_rows(c, err);
     p->have = rc == ST_OK;
     encoded_free(&e);
     c->seconds = job_now() - t0;
@@ -228,6 +339,17 @@ static void pca_record(struct workspace *ws, struct clustering *c, const char *v
                 rec_text(&rec, "  %zu: %.3f", c->k[i], c->silhouette[i]);
         }
     }
+    if (c->file) {
+        rec_int(&rec, "new_rows", (int64_t)p->nfresh);
+        rec_text(&rec, "\n  %zu rows of ", p->nfresh);
+        text_safe(&rec.text, c->file, 0);
+        rec_text(&rec, " placed%s", p->have_clusters ? ", each with the nearest centre" : "");
+    }
+    if (c->path) {
+        rec_str(&rec, "out", c->path);
+        rec_text(&rec, "\n  written to ");
+        text_safe(&rec.text, c->path, 0);
+    }
     rec_num(&rec, "seconds", c->seconds);
     ws_emit(ws, &rec);
 }
@@ -252,6 +374,9 @@ static void clustering_done(struct workspace *ws, struct job *job, enum status r
     if (c->out.sampled)
         ws_note(ws, "sample", "%zu of %zu training rows were used (an even sample)", c->out.n,
                 c->total);
+    if (c->missing_cells || c->unseen_levels)
+        ws_note(ws, "cells", "%zu missing cells and %zu levels never seen in training stand at their mean",
+                c->missing_cells, c->unseen_levels);
     pca_record(ws, c, job->ops->verb);
     pca_state_free(&ws->pca);
     ws->pca = c->out;
@@ -295,6 +420,8 @@ enum status clustering_run(struct workspace *ws, struct dataset *d, const struct
             memcpy(c->k, o->k, o->nk * sizeof *c->k);
         c->o.k = c->k;
         c->color = o->color ? mem_strdup(o->color, err) : NULL;
+        c->file = o->file ? mem_strdup(o->file, err) : NULL;
+        c->path = o->out ? mem_strdup(o->out, err) : NULL;
         c->o.color = c->color;
         c->data = dataset_snapshot(d, err);
         rc = c->data ? ST_OK : ST_NOMEM;

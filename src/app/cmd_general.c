@@ -789,10 +789,15 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
             err_hint(err, "help");
         }
     } else if (!help_topic(topic, &page)) {
+        struct buf plot = { 0 };
+        const bool drawn = help_plot(topic, &plot);
         const struct command *c = command_find(topic, err);
-        if (c)
+        if (c && (!drawn || !strcmp(c->name, topic)))
             command_help(c, &page);
-        else
+        if (drawn)
+            buf_printf(&page, "%s%s", page.len ? "\n" : "", buf_str(&plot));
+        buf_free(&plot);
+        if (!page.len)
             err_hint(err, "help /%.60s   (searches all pages)", topic);
     }
     if (!page.len) {
@@ -961,7 +966,7 @@ const struct command cmd_general_rows[] = {
       { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script" } },
       0, cmd_source, "All of it is parsed before its first line runs." },
     { "help", "general", "This overview, a command, a page, or a search", "help fit",
-      { { "topic", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "command or page; /word searches" } },
+      { { "topic", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "command, plot or page; /word searches" } },
       0, cmd_help, NULL },
     { "about", "general", "Version, processor, libraries, memory, paths", "about",
       { { .name = NULL } }, 0, cmd_about, NULL },

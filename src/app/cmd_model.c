@@ -1,5 +1,6 @@
 /* app/cmd_model.c -- kernels, tuning, fitting, scores, predictions, clusters: the rows of the
  * command table and what they start.  The work itself is in fitting.c, scoring.c, clustering.c. */
+#include "app/args.h"
 #include "app/clustering.h"
 #include "app/commands.h"
 #include "app/fitting.h"
@@ -444,10 +445,14 @@ static enum status explore(struct workspace *ws, const struct args *a, const siz
         .dims = (size_t)args_int(a, "dims", 2), .color = args_text(a, "color"), .k = k, .nk = nk,
         .rows = (size_t)args_int(a, "rows", 5000),
         .features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES),
+        .file = args_text(a, "file"), .out = args_text(a, "out"),
     };
+    const char *run = args_text(a, "run");
 
-    if (args_given(a, "run") || ws->last_fit[0]) {
-        r = ws_run(ws, args_text(a, "run"), err);
+    if (o.file && args_looks_like_run(o.file)) /* `pca r2`: a run; a file of that name is ./r2 */
+        run = o.file, o.file = NULL;
+    if (strcmp(run, ".") || ws->last_fit[0]) {
+        r = ws_run(ws, run, err);
         if (!r)
             return err->code;
     }
@@ -489,6 +494,11 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 #define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: set seed" }
 #define PRECISION_ARG { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of the features inside a tile; sums are always double" }
 #define KERNEL_ARG { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one" }
+
+#define PLACE_ARGS \
+        { "file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL, "new rows to place among the training rows; or a fit: r2" }, \
+        { "run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit whose kernel to use" }, \
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: coordinates and clusters" }
 
 const struct command cmd_model_rows[] = {
     { "kernel", "model", "List kernels, or set the current one", "kernel matern(nu=5/2)",
@@ -553,19 +563,23 @@ const struct command cmd_model_rows[] = {
       CMD_JOB | CMD_NEEDS_MODEL, cmd_predict,
       "sd_latent is the uncertainty of the function, sd that of a new measurement (noise included)." },
     { "pca", "model", "Kernel PCA of the training rows", "pca dims=3",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit whose kernel to use" },
+      { PLACE_ARGS,
         { "dims", ARG_INT, 0, "2", 1, 500, NULL, "components", "how many components" },
         { "color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL, "column that colours the points" },
         { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_pca, NULL },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_pca,
+      "out= has set (train, new), row, pc1 ..; rows of the file are placed in the directions of the training\n"
+      "rows. plot pca and plot scree draw them." },
     { "cluster", "model", "Kernel k-means on the leading components", "cluster k=2..4",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit whose kernel to use" },
+      { PLACE_ARGS,
         { "k", ARG_INTS, 0, "2..8", 2, 64, NULL, "clusters", "number, list or range; the best silhouette wins" },
         { "dims", ARG_INT, 0, "10", 1, 500, NULL, "components", "how many components" },
         { "color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL, "column kept beside the labels" },
         { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_cluster, NULL },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_cluster,
+      "out= has set (train, new), row, pc1 .., cluster; rows of the file get the cluster of the nearest centre.\n"
+      "plot pca and plot silhouette draw them." },
     { .name = NULL },
 };

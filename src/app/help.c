@@ -129,8 +129,28 @@ static void plots_page(struct buf *out)
     const struct plot_ops *p;
 
     for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
-        buf_printf(out, "%-12s %s: %s\n", p->name, p->title, p->help ? p->help : p->axes);
-    buf_puts(out, "plot NAME out=FILE.svg|png|pdf|txt|csv writes a file; describe NAME says it in words.\n");
+        buf_printf(out, "  %-12s %s\n", p->name, p->title);
+    buf_puts(out, "help NAME says how to read it. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
+                  "describe NAME says it in words.\n");
+}
+
+bool help_plot(const char *name, struct buf *out)
+{
+    const struct plot_ops *p;
+
+    for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
+        if (!strcmp(p->name, name)) {
+            buf_printf(out, "plot %s: %s\n", p->name, p->title);
+            text_wrap(out, p->help ? p->help : "", 78, "  ", "  ");
+            buf_printf(out, "\n  axes       %s\n", p->axes);
+            buf_printf(out, "  usage      plot %s%s [x=log|linear] [y=..]\n"
+                       "             [out=FILE.svg|png|pdf|txt|csv] [theme=dark] [size=WxH]\n",
+                       p->name, p->columns ? " [COLUMN ..]" : " [RUN ..]");
+            buf_printf(out, "  in words   describe %s%s\n  see also   help plots\n", p->name,
+                       p->prepare ? "   (computed by a job, and kept)" : "");
+            return true;
+        }
+    return false;
 }
 
 static void options_page(struct buf *out)
@@ -268,6 +288,11 @@ size_t help_search(const char *word, struct buf *out)
         buf_clear(&page);
         command_help(c, &page);
         hits += grep_page(buf_str(&page), c->name, word, out);
+    }
+    for (size_t i = 0; plot_at(i); i++) {
+        buf_clear(&page);
+        help_plot(plot_at(i)->name, &page);
+        hits += grep_page(buf_str(&page), plot_at(i)->name, word, out);
     }
     for (size_t i = 0; help_topic_at(i); i++) {
         buf_clear(&page);

@@ -502,6 +502,16 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     bool ok = f && figure_label(f, xl, yl, err) == ST_OK;
     struct series *s = ok ? figure_add(f, buf_str(&b), MARK_POINTS, p->n, x, y, err) : NULL;
     ok = s && figure_classes(s, g, err) == ST_OK;
+    if (ok && p->nfresh) {
+        double *nx = mem_calloc(2 * p->nfresh, sizeof *nx, "plot", err), *ny = nx + p->nfresh;
+        for (size_t i = 0; nx && i < p->nfresh; i++)
+            nx[i] = p->fresh[i * p->dims], ny[i] = p->fresh[i * p->dims + 1];
+        s = nx ? figure_add(f, "new rows", MARK_POINTS, p->nfresh, nx, ny, err) : NULL;
+        ok = s != NULL;
+        if (s)
+            s->color = 7;
+        free(nx);
+    }
     if (ok && p->have_clusters)
         ok = figure_verdict(f, err, "%zu clusters, silhouette %.2f: %s", p->clusters.k,
                             p->clusters.silhouette,

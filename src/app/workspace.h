@@ -57,6 +57,7 @@ struct run {
 struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *row; size_t dims;
                    double *color; char *color_name; bool sampled; char run[16];
                    struct kmeans clusters; bool have_clusters;
+                   double *fresh; size_t nfresh, *fresh_row, *fresh_label; /* rows of another file, placed there */
                    size_t nk, k_tried[64]; double silhouettes[64]; }; /* of cluster: each k that it tried */
 
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */

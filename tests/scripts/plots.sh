@@ -28,14 +28,20 @@ landscape l=0.5..5 noise=0.05..0.5 grid=5 features=64
 tradeoff l=0.5..5 grid=5 rows=60
 EOF
 run -e 'help plots'
-plots=$(printf '%s\n' "$out" | sed -n 's/^\([a-z]*\)  *[A-Z].*: .*/\1/p' | sort -u)
+plots=$(printf '%s\n' "$out" | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p' | sort -u)
 for p in columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity calibration sd sderror zscore check slice parts features pca scree silhouette sweep learning cost; do
     case " $(printf '%s' "$plots" | tr '\n' ' ') " in
     *" $p "*) ;;
     *) missing="$missing $p" ;;
     esac
 done
-is "help plots has a page for every plot" "$missing" ""
+is "help plots names every plot" "$missing" ""
+for p in $plots; do
+    run -e "help $p"
+    printf '%s\n' "$out" | grep -q "^plot $p: " && printf '%s\n' "$out" | grep -q '^  axes ' || nopage="$nopage $p"
+    test "$(printf '%s\n' "$out" | sed -n '/^plot /,$p' | awk '{ if (length > m) m = length } END { print m + 0 }')" -le 80 || nopage="$nopage $p(wide)"
+done
+is "each has its page" "$nopage" ""
 many='columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity calibration sd sderror zscore check slice features pca scree silhouette cost'
 cp all.gps script.gps
 for p in $many; do
@@ -165,6 +171,24 @@ run -e 'open ab.csv target=y; split test=50% seed=1; kernel rbf; fit l=1 noise=0
 r=$(awk -F, 'NR > 1 { n++; x += $1; y += $3; xx += $1 * $1; yy += $3 * $3; xy += $1 * $3 } END { printf "%.2f", (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n)) }' ab.csv)
 has "pairs: the correlation" "$out" "correlation $r"
 is "zscore: sorted, against quantiles that are symmetric" "$(awk -F, '$2 == "rows" { if (n++ && $4 < last) bad++; last = $4; s += $3 } END { print n, bad + 0, (s < 1e-9 && s > -1e-9) }' z.csv)" "50 0 1"
+
+# ---- coordinates and labels of old and new rows ----
+awk 'BEGIN { srand(2); print "a,b,y"; for (i = 0; i < 200; i++) { k = i % 2; print k * 4 + rand() "," k * 4 + rand() "," k } }' >two.csv
+head -n 6 two.csv | cut -d, -f1,2 >new.csv
+run --format json -e 'open two.csv target=y; kernel rbf; cluster new.csv k=2..4 dims=3 out=c.csv; plot silhouette out=s.csv; plot pca out=pca.csv; pca new.csv dims=2 out=p.csv'
+is "cluster with new rows" "$rc" 0
+is "has a line a row" "$(head -n 1 c.csv) $(grep -c '^train,' c.csv) $(grep -c '^new,' c.csv)" "set,row,pc1,pc2,pc3,cluster 200 5"
+ok "new rows that equal old ones stand where they do" awk -F, '{ k = $2; v = $3 "," $4 "," $5 "," $6 } /^train/ { old[k] = v } /^new/ && old[k] != v { bad++ } END { exit bad }' c.csv
+ok "clusters are the halves" awk -F, '/^train/ { if ($2 % 2 == 1 && first == "") first = $6; if (($2 % 2 == 1) != ($6 == first)) bad++ } END { exit bad > 0 }' c.csv
+has "JSON says how many" "$out" '"command":"cluster".*"new_rows":5,"out":"c.csv"'
+is "pca writes them without clusters" "$(head -n 1 p.csv)" "set,row,pc1,pc2"
+ok "the picture has the new rows" grep -q '^1,new rows,' pca.csv
+run -e 'open two.csv target=y; kernel rbf; pca nosuch.csv out=q.csv'
+ok "a file that is not there: exit 4, nothing written" test "$rc" = 4 -a ! -e q.csv
+echo keep >q.csv
+run -e 'open two.csv target=y; kernel rbf; fit l=1; pca r1 dims=2 out=q.csv; pca dims=2 out=/nowhere/q.csv'
+is "a run in place of a file; a directory that is not there" "$rc $(head -n 1 q.csv)" "1 set,row,pc1,pc2"
+has "says so" "$err" 'cannot write /nowhere/q.csv'
 
 # ---- stopping one in the middle ----
 cat >slow.gps <<'EOF'
