@@ -687,6 +687,55 @@ static void keep_scores(struct run *r, const struct scoring *s)
     r->score_part = s->part, r->score_rows = s->pred.n;
 }
 
+/* The number of the encoding that row has furthest from the mean of training; NULL: none far. */
+static const struct enc_col *strangest(const struct scoring *s, size_t row, double *cell, double *z)
+{
+    const struct enc_col *found = NULL;
+
+    *z = 5.0;
+    for (size_t k = 0; k < s->enc.ncol; k++) {
+        const struct enc_col *c = &s->enc.col[k];
+        const size_t at = c->kind == ENC_REAL && !c->constant ? table_find(s->data->table, c->column)
+                                                              : SIZE_MAX;
+        const double x = at == SIZE_MAX ? NAN : column_at(&s->data->table->col[at], row);
+        if (fabs(x - c->mean) / c->sd > *z)
+            found = c, *cell = x, *z = fabs(x - c->mean) / c->sd;
+    }
+    return found;
+}
+
+/* One row can be most of a squared error: nothing else is then to be read from the RMSE. */
+static void tell_dominated(struct workspace *ws, const struct scoring *s)
+{
+    const struct prediction p = prediction_for(&s->pred, 0);
+    double sum = 0.0, most = 0.0, cell = NAN, z = NAN;
+    size_t worst = 0;
+    struct buf why = { 0 };
+    char look[64];
+
+    for (size_t i = 0; i < p.n; i++) {
+        const double e = p.y[i] - p.mean[i];
+        sum += e * e;
+        if (e * e > most)
+            most = e * e, worst = i;
+    }
+    if (p.n < 50 || !(most > 0.5 * sum))
+        return;
+    const struct enc_col *c = s->data ? strangest(s, p.row[worst], &cell, &z) : NULL;
+    if (c) {
+        buf_puts(&why, ": its ");
+        text_safe(&why, c->column, 40);
+        buf_printf(&why, ", %.6g, lies %.1f sd from the mean of training, far outside what the model has "
+                   "seen", cell, z);
+    }
+    snprintf(look, sizeof look, "show %zu..%zu, and read MAE and NLPD", p.row[worst] + 1,
+             p.row[worst] + 1);
+    ws_tell(ws, REC_WARNING, s->run, "dominated", look,
+            "row %zu makes %.0f %% of the squared error (without it the RMSE is %.4g)%s",
+            p.row[worst] + 1, 100 * most / sum, sqrt((sum - most) / (double)(p.n - 1)), buf_str(&why));
+    buf_free(&why);
+}
+
 static void score_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
     struct scoring *s = job->arg;
@@ -712,6 +761,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
         score_table(&rec, &s->enc, s->raw, s->scaled);
     else
         score_text(&rec, s->raw, s->scaled);
+    ws_emit(ws, &rec);
+    tell_dominated(ws, s);
     r = ws_run(ws, s->run, NULL);
     if (r) {
         keep_scores(r, s);
@@ -723,7 +774,6 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
         if (ws->store)
             store_run(ws->store, r);
     }
-    ws_emit(ws, &rec);
     ws->serial++;
 }
 

@@ -190,6 +190,15 @@ run -e 'open holes.csv target=y; missing drop; split ordered test=20%; fit; scor
 has "or 2 of them are left out" "$err" '2 rows were left out'
 ok "and nothing is filled" test -z "$(printf '%s\n' "$err" | grep 'were filled')"
 
+# One row of 60 that lies far away: the squared error without it, by the predictions themselves.
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 300; i++) print i % 50 "," (i == 299 ? 4000 : i % 7) "," i % 50 + i % 7 }' >far.csv
+run -e 'open far.csv target=y; split ordered test=20%; set l=30 amplitude=30 noise=0.01; fit features=256; score; predict out=far-p.csv'
+has "a row that makes the error is named" "$err" 'dominated.: row 300 makes'
+has "and what is strange about it" "$err" 'its b, 4000, lies'
+has "and where to look" "$err" 'show 300..300'
+rest=$(awk -F, 'FNR == NR { if (FNR > 1) y[FNR - 1] = $3; next } FNR > 1 && $1 != 300 { e = y[$1] - $2; s += e * e; n++ } END { printf "%.4g", sqrt(s / n) }' far.csv far-p.csv)
+has "the error without it" "$err" "(without it the RMSE is $rest)"
+
 # One lengthscale an input: friedman1 uses five of its ten; the session keeps them, single ones can
 # be set, and another number of inputs is refused.
 ard='demo friedman1 n=400 seed=2; split test=20% seed=1; kernel rbf(ard)'
