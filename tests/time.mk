@@ -7,3 +7,5 @@ tests_check_timeline_SOURCES = tests/check_timeline.c tests/store_support.c test
 tests_check_timeline_LDADD = $(app_tests)
 TESTS += tests/scripts/time.sh
 EXTRA_DIST += tests/scripts/time.sh
+TESTS += tests/scripts/export.sh
+EXTRA_DIST += tests/scripts/export.sh

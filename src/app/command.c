@@ -24,6 +24,7 @@ static const struct command *const tables[] = {
     cmd_session_rows,
     cmd_time_rows,
     cmd_expect_rows,
+    cmd_export_rows,
     cmd_general_rows,
 };
 

@@ -23,5 +23,5 @@ src/app/schema_sql.c: src/app/embed.awk $(schema_files)
 	$(AM_V_GEN)$(MKDIR_P) src/app && (cd '$(srcdir)' && $(AWK) -f src/app/embed.awk \
 	  $(schema_files)) > $@.tmp && mv $@.tmp $@
 
-dist_doc_DATA += share/doc/diagnosis.md share/doc/sessions.md share/doc/solvers.md \
+dist_doc_DATA += share/doc/diagnosis.md share/doc/export.md share/doc/sessions.md share/doc/solvers.md \
 	share/doc/targets.md

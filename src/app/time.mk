@@ -3,5 +3,6 @@ libapp_a_SOURCES += \
   src/app/cmd_time.c \
   src/app/expect.c \
   src/app/expect.h \
+  src/app/export.c \
   src/app/timeline.c \
   src/app/timeline.h
