@@ -449,8 +449,10 @@ static struct figure *draws_panel(const struct workspace *ws, const struct draws
 
     kernel_print(&ws->kernel, &title);
     struct buf t = { 0 };
-    buf_printf(&t, "%s: %zu function%s %s", buf_str(&title), w->f, w->f == 1 ? "" : "s",
-               w->given ? "given the points" : "before any data");
+    buf_puts(&t, buf_str(&title));
+    if (w->f)
+        buf_printf(&t, ": %zu function%s", w->f, w->f == 1 ? "" : "s");
+    buf_puts(&t, w->given ? " given the points" : " before any data");
     text_safe(&x, w->xname, 40);
     text_safe(&y, w->yname, 40);
     struct figure *f = figure_new("draws", buf_str(&t), err);
@@ -698,8 +700,10 @@ static void draw_record(struct workspace *ws, const struct draws *w)
     rec_num(&r, "sd_least", least);
     rec_num(&r, "sd_most", most);
     rec_num(&r, "half_distance", w->half);
-    rec_text(&r, "%s %zu function%s of %s%s: ", w->given ? "given the points," : "before any data,",
-             w->f, w->f == 1 ? "" : "s", buf_str(&kernel), "");
+    rec_text(&r, "%s %s", w->given ? "given the points," : "before any data,", buf_str(&kernel));
+    if (w->f)
+        rec_text(&r, " draws %zu function%s", w->f, w->f == 1 ? "" : "s");
+    rec_text(&r, ": ");
     fitting_hp_text(&r.text, &ws->kernel, ws->hp, ws->amplitude, ws->noise);
     buf_free(&kernel);
     ws_emit(ws, &r);

@@ -136,7 +136,7 @@ void lesson_page(struct workspace *ws, struct buf *out)
     }
     if (*s->reply)
         page_line(out, '!', s->reply);
-    const struct lesson_part *q = lesson_question(s);
+    const struct lesson_part *q = s->all ? NULL : lesson_question(s);
     if (q)
         page_question(ws, q, out);
     if (*page_hint(s))
@@ -411,6 +411,21 @@ static enum status answer(struct workspace *ws, const char *typed, struct err *e
         buf_free(&correct);
         return rc;
     }
+    rec_init(&r, REC_RESULT, "answer");
+    if (s->all) {               /* nobody has seen it yet */
+        filled(ws, q->text, false, &b);
+        text_wrap(&r.text, buf_str(&b), WIDTH, "? ", "  ");
+        for (size_t i = 0; i < q->nanswer; i++) {
+            char first[8];
+            snprintf(first, sizeof first, "  %c) ", (char)('a' + i));
+            buf_clear(&b);
+            filled(ws, q->answer[i].text, false, &b);
+            rec_text(&r, "\n");
+            text_wrap(&r.text, buf_str(&b), WIDTH, first, "     ");
+        }
+        rec_text(&r, "\n");
+        buf_clear(&b);
+    }
     if (!typed)
         buf_printf(&b, "The answer: %s.", buf_str(&correct));
     else if (right)
@@ -423,7 +438,6 @@ static enum status answer(struct workspace *ws, const char *typed, struct err *e
     }
     snprintf(s->reply, sizeof s->reply, "%s", buf_str(&b));
     *(!typed ? &s->told : right ? &s->right : &s->wrong) += 1;
-    rec_init(&r, REC_RESULT, "answer");
     rec_str(&r, "lesson", s->l.id);
     rec_int(&r, "step", (int64_t)s->step + 1);
     rec_str(&r, "question", q->text);

@@ -13,7 +13,19 @@ libapp_a_SOURCES += \
   src/app/values.h
 nodist_libapp_a_SOURCES += src/app/lesson_text.c src/app/help_text.c
 
-lesson_files = share/lessons/01-functions.lesson share/lessons/tour.lesson
+lesson_files = share/lessons/01-functions.lesson \
+  share/lessons/02-conditioning.lesson \
+  share/lessons/03-lengthscale-noise.lesson \
+  share/lessons/04-likelihood.lesson \
+  share/lessons/05-kernels-combine.lesson \
+  share/lessons/06-honest.lesson \
+  share/lessons/07-random-features.lesson \
+  share/lessons/08-conditioning-number.lesson \
+  share/lessons/09-rank.lesson \
+  share/lessons/10-solvers-race.lesson \
+  share/lessons/11-tolerance.lesson \
+  share/lessons/14-your-own.lesson \
+  share/lessons/tour.lesson
 help_files = share/help/messages.txt share/help/numbers.txt share/help/views.txt
 lessonsdir = $(pkgdatadir)/lessons
 dist_lessons_DATA = $(lesson_files)

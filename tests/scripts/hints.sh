@@ -39,7 +39,7 @@ write
 END
 
 # Verbs that the design names for later and that nobody has yet.
-planned='palette|export|history|branch|undo|redo|drop|purge|bind|theme|layout|view|star|echo|dry|pause'
+planned='export|history|branch|undo|redo|drop|purge|star|echo|dry|pause'
 hints() { # the string that follows err_hint(x, on the same or the next line
     find "$src/src" -name '*.c' -exec cat {} + | tr '\n' ' ' |
         grep -oE 'err_hint\([^"%;]*"[^"]+|ws_tell\([^"]*("[^"]*"|[A-Z_a-z0-9, ]+)*"[^"]+' | grep -oE 'err_hint\([^"]*".*' |
