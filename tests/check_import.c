@@ -837,7 +837,7 @@ static const struct {
     { "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999, 1), }", 48, "npy", "dimension" },
     { "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }", 0, "empty", "no data" },
     { "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", 8, "npy", "no dimension" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }", 8, "npy", "three dimensions" },
+    { "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 1), }", 8, "npy", "four dimensions" },
     { "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }", 16, "npy", "type '<c16'" },
     { "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", 16, "npy", "type '|O'" },
     { "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", 8, "npy", "records" },

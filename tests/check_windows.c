@@ -147,6 +147,37 @@ START_TEST(golden_graph) /* windows of one position: a set of nodes */
 }
 END_TEST
 
+START_TEST(golden_graphpoly) /* unit nodes squared, raw nodes cubed, summed over all pairs */
+{
+    static const struct { const char *golden, *text; } poly[] = {
+        { "graph_K_poly2_unit", "graphpoly(degree=2,average=none)" },
+        { "graph_K_poly3", "graphpoly(degree=3,norm=raw,average=none)" },
+    };
+    struct rows g = golden_rows();
+    size_t r, c;
+    double *K = support_golden(poly[_i].golden, &r, &c);
+    const struct kernel k = parsed(poly[_i].text, 4, false);
+
+    ck_assert_uint_eq(kernel_nhp(&k), 0);
+    for (size_t i = 0; _i == 0 && i < g.n; i++) /* scaling is the encoder's */
+        for (size_t p = 0; p < (size_t)g.x[i * g.d]; p++) {
+            double *v = g.x + i * g.d + 1 + 4 * p, norm = 0.0;
+            for (size_t e = 0; e < 4; e++)
+                norm += v[e] * v[e];
+            for (size_t e = 0; e < 4; e++)
+                v[e] /= sqrt(norm);
+        }
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t j = 0; j < g.n; j++) {
+            const double v = kernel_exact(&k, NULL, g.d, g.x + i * g.d, g.x + j * g.d, NULL);
+            ck_assert_msg(support_close(v, K[i * c + j], 1e-12), "%s %zu %zu: %.17g, not %.17g", poly[_i].golden,
+                          i, j, v, K[i * c + j]);
+        }
+    free(K);
+    rows_free(&g);
+}
+END_TEST
+
 START_TEST(golden_letters)
 {
     size_t n, r, c;
@@ -387,6 +418,8 @@ static const char *const mixed[] = {
     "conv(matern(nu=5/2),width=4) * rbf(inputs=1:3)",
     "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2) + conv(rbf,width=2,average=full)",
     "poly(inputs=2:3) * conv(rbf,width=4)",
+    "graphpoly(degree=2,average=none) + linear(inputs=1:3)",
+    "graphpoly(degree=3) * rbf(inputs=1:3)", "graphpoly(degree=2) * linear(inputs=2:2)",
     "periodic(inputs=1:2) + conv(rbf,width=1) * matern(nu=1/2,inputs=3:3) + matern(nu=3/2,ard=2,inputs=2:3)",
 };
 enum { MIXED = sizeof mixed / sizeof mixed[0], FLAT = 3 };
@@ -546,7 +579,7 @@ START_TEST(mixed_gradient)
             }
         }
         /* rounding of the sums over the step; matern(nu=1/2) has large phases */
-        ck_assert_msg(fabs((value[1] - value[0]) / 2e-6 - grad[h]) <= (_i == 4 ? 1e-3 : 1e-7) * size,
+        ck_assert_msg(fabs((value[1] - value[0]) / 2e-6 - grad[h]) <= (_i == MIXED - 1 ? 1e-3 : 1e-7) * size,
                       "%s: %zu: %g, not %g", mixed[_i], h, grad[h], (value[1] - value[0]) / 2e-6);
     }
     fop_free(f);
@@ -695,6 +728,11 @@ START_TEST(reading_and_printing)
           "conv(matern(nu=3/2),width=5,average=none)" },
         { "graph", "graph(rbf,average=sqrt)" },
         { "graph(matern(nu=5/2),average=none,channels=4)", "graph(matern(nu=5/2),average=none,channels=4)" },
+        { "graphpoly", "graphpoly(degree=2,norm=unit,average=sqrt)" },
+        { "graphpoly ( average=none , degree=4,norm=raw,channels=3 ) + rbf on n",
+          "graphpoly(degree=4,norm=raw,average=none,channels=3) + rbf on n" },
+        { "graph(rbf,norm=unit) + graphpoly(degree=3)",
+          "graph(rbf,norm=unit,average=sqrt) + graphpoly(degree=3,norm=unit,average=sqrt)" },
         { "conv(cauchy,width=3,symbols=21)", "conv(cauchy,width=3,average=sqrt,symbols=21)" },
         { "conv(rbf,channels=24)", "conv(rbf,width=9,average=sqrt,channels=24)" },
         { "fastconv(rbf + linear(weight=0.1), filters=100)",
@@ -726,7 +764,10 @@ START_TEST(reading_and_printing)
         { "conv(rbf,symbols=4) + conv(rbf,symbols=5)", ST_USAGE },
         { "conv(rbf,symbols=4,channels=4)", ST_USAGE }, { "graph(rbf,width=2)", ST_NOT_FOUND },
         { "graph(linear)", ST_UNSUPPORTED }, { "conv(rbf)x", ST_USAGE },
-        { "rbf,width=3", ST_USAGE },
+        { "rbf,width=3", ST_USAGE },      { "graphpoly(degree=5)", ST_RANGE },
+        { "graphpoly(degree=1)", ST_RANGE }, { "graphpoly(rbf)", ST_USAGE },
+        { "graphpoly(norm=standard)", ST_USAGE }, { "graph(rbf) + graphpoly", ST_UNSUPPORTED },
+        { "power(degree=2)", ST_NOT_FOUND }, { "graphpoly(degree=2", ST_USAGE },
     };
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -764,6 +805,7 @@ int main(void)
     tcase_set_timeout(t, 60.0);
     tcase_add_loop_test(t, golden_exact, 0, (int)(sizeof gold / sizeof gold[0]));
     tcase_add_loop_test(t, golden_graph, 0, 2);
+    tcase_add_loop_test(t, golden_graphpoly, 0, 2);
     tcase_add_test(t, golden_letters);
     tcase_add_test(t, exact_forms_agree);
     tcase_add_loop_test(t, rows_match_interpreter, 0, TEXTS);

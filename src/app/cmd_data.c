@@ -4,6 +4,7 @@
 #include "app/grid.h"
 #include "app/fitting.h"
 #include "app/job.h"
+#include "app/nodes.h"
 #include "app/parts.h"
 #include "app/reading.h"
 #include "app/workspace.h"
@@ -92,10 +93,13 @@ static void columns_words(const struct dataset *d, struct buf *out)
             wide += d->table->col[i].nlevels;
         } else if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_SEQUENCE) {
             const struct sequences *s = d->table->col[i].seq;
-            buf_printf(out, "%ssequence of %zu", seq++ ? ", " : "", s->shortest);
+            buf_printf(out, "%s%s of %zu", seq++ ? ", " : "", s->nodes ? "sets" : "sequence", s->shortest);
             if (s->longest > s->shortest)
                 buf_printf(out, " to %zu", s->longest);
-            buf_printf(out, " letters (%s)", alphabet_name(s->kind));
+            if (s->nodes)
+                buf_printf(out, " nodes of %zu number%s", s->nodes->d, s->nodes->d == 1 ? "" : "s");
+            else
+                buf_printf(out, " letters (%s)", alphabet_name(s->kind));
         } else if (d->role[i] == ROLE_INPUT) {
             real++;
         } else if (d->role[i] != ROLE_TARGET) {
@@ -1197,7 +1201,11 @@ const struct command cmd_data_rows[] = {
         { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
           "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 dataset with the targets" },
         { "targets", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
-          "FASTA: a table with the targets of the records, by their names" },
+          "FASTA, graphs: a table with the targets of the records, by their names" },
+        { "graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "rows are nodes: the column that says of which graph" },
+        { "describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL, "atoms (element, x, y, z): each by those around it" },
+        { "lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "NPY of rows, nodes, numbers: the file with the nodes of each row" },
+        { "window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "a column's values before each row as one input more: temp:24" },
         { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
         { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
         { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },

@@ -19,6 +19,8 @@ libapp_a_SOURCES += \
   src/app/import_hdf5.c \
   src/app/letters.c \
   src/app/letters.h \
+  src/app/nodes.c \
+  src/app/nodes.h \
   src/app/npy.h \
   src/app/numbers.c \
   src/app/numbers.h \

@@ -88,22 +88,28 @@ void split_none(struct dataset *);
  * A sequence becomes what the kernel reads: letters at the positions that vary (ENC_LETTER), largest
  * values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h) behind all
  * columns: d is then ncol, 1 and the length of the longest; col is NULL where there are no others. */
-enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_LETTER, ENC_FILTER };
+enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_LETTER, ENC_FILTER, ENC_POOL };
 struct enc_col {
     char *column;             /* source column's name */
     enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing; 1
-                               * where the sequence has the letter at the position; a filter's value */
+                               * where the sequence has the letter at the position; a filter's value; the
+                               * mean of a number over a set of nodes, or how many they are */
     char *level;              /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V"; with numbers
-                               * for letters position and which of them: "39#2" */
+                               * for letters, or in stretches of a series, position and which of them:
+                               * "39#2"; ENC_POOL: the number's name, "" the nodes themselves */
     double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
     double fill;              /* missing becomes this before scaling */
     double limit;             /* encoded values are cut to -limit..limit; 0: never */
     bool constant;            /* nearly constant on training rows: always encoded as 0 */
 };
+/* A number of the nodes of sets: (x - mean) / sd; flag: 0 where a table has no such number. */
+struct enc_node { char *name; bool flag; double mean, sd; };
 struct enc_sequence {
     char *column;             /* NULL: no filters, no windows, no numbers for letters */
     double *value;            /* of each letter of the alphabet, layer.channels numbers; NULL: one-hot */
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
+    struct enc_node *node;    /* of sets of nodes, layer.channels; value is NULL then */
+    bool series;              /* their positions mean something */
     struct kernel_layer layer; /* with channels */
     uint64_t seed;            /* of the filters */
     size_t inputs;            /* windows: numbers of a row of symbols in training */

@@ -12,6 +12,7 @@
 
 #include "app/import.h"
 #include "app/letters.h"
+#include "app/nodes.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -103,6 +104,9 @@ void encoding_free(struct encoding *e)
     free(e->weight);
     free(e->seq.column);
     free(e->seq.value);
+    for (size_t k = 0; e->seq.node != NULL && k < e->seq.layer.channels; k++)
+        free(e->seq.node[k].name);
+    free(e->seq.node);
     *e = (struct encoding){ 0 };
 }
 
@@ -117,6 +121,8 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
                                             : NULL;
     if (dst->seq.value != NULL)
         memcpy(dst->seq.value, src->seq.value, values * sizeof *dst->seq.value);
+    const size_t nodes = src->seq.node != NULL ? src->seq.layer.channels : 0;
+    dst->seq.node = nodes > 0 ? mem_calloc(nodes, sizeof *dst->seq.node, "an encoding", err) : NULL;
     dst->more = src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
     dst->col = src->col != NULL ? mem_calloc(src->ncol, sizeof *dst->col, "an encoding", err) : NULL;
     bool good = (dst->col != NULL || src->col == NULL) &&
@@ -124,7 +130,12 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
                 (src->seq.value == NULL || dst->seq.value != NULL) &&
                 (src->target == NULL || dst->target != NULL) &&
                 (src->weight == NULL || dst->weight != NULL) &&
-                (src->nmore == 0 || dst->more != NULL);
+                (src->nmore == 0 || dst->more != NULL) && (nodes == 0 || dst->seq.node != NULL);
+    for (size_t k = 0; dst->seq.node != NULL && k < nodes && good; k++) {
+        dst->seq.node[k] = src->seq.node[k];
+        dst->seq.node[k].name = mem_strdup(src->seq.node[k].name, err);
+        good = dst->seq.node[k].name != NULL;
+    }
     for (size_t j = 0; j < src->nmore && good; j++) {
         dst->more[j] = src->more[j];
         dst->more[j].name = mem_strdup(src->more[j].name, err);
@@ -494,9 +505,10 @@ static enum status too_short(const struct table *t, const struct column *c, size
     for (size_t j = 0; id == NULL && j < t->ncols; j++) /* a record's own name, where it has one */
         if (t->col[j].type == COL_TEXT)
             id = column_word(&t->col[j], row);
-    err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the sequence has %zu letters, a window %zu",
+    const bool nodes = c->type == COL_SEQUENCE && c->seq->nodes != NULL;
+    err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the %s has %zu %s, a window %zu",
               row + 1, id != NULL ? " (" : "", id != NULL ? shown(id, name, sizeof name) : "",
-              id != NULL ? ")" : "", len, width);
+              id != NULL ? ")" : "", nodes ? "set" : "sequence", len, nodes ? "nodes" : "letters", width);
     err_hint(err, "kernel conv(rbf,width=%zu)  |  missing drop", len > 0 ? len : 1);
     return ST_STATE;
 }
@@ -582,6 +594,59 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
 
 /* ---- sequences ---- */
 
+/* Means and deviations of the numbers over all nodes of training rows.  Flags (a category's levels, descriptions of
+ * atoms) share one deviation, that of all of them together; nodes that are not centred one factor for all numbers. */
+static enum status fit_nodes(struct fitting *f, const struct column *c)
+{
+    const struct nodes *o = c->seq->nodes;
+    struct enc_sequence *s = &f->e->seq;
+    const enum kernel_norm norm = f->d->kernel.layer.norm;
+    double flags = 0.0, length = 0.0;
+    size_t n = 0;
+
+    s->series = o->series;
+    s->layer.norm = norm;
+    s->layer.symbols = false;
+    s->node = mem_calloc(o->d, sizeof *s->node, "numbers of nodes", f->err);
+    double *square = s->node != NULL ? mem_calloc(o->d, sizeof *square, "numbers of nodes", f->err) : NULL;
+    if (square == NULL)
+        return ST_NOMEM;
+    s->layer.channels = o->d;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < f->n; i++) {
+            const double *v = nodes_at(c->seq, f->rows[i]);
+            const size_t m = c->seq->at[f->rows[i] + 1] - c->seq->at[f->rows[i]] - 1;
+            n += pass == 0 ? m : 0;
+            for (size_t k = 0; k < m * o->d; k++) {
+                struct enc_node *e = &s->node[k % o->d];
+                const double u = v[k] - (pass == 0 ? 0.0 : e->mean);
+                *(pass == 0 ? &e->mean : &square[k % o->d]) += pass == 0 ? u : u * u;
+            }
+            spill_used(m * o->d * sizeof *v);
+        }
+        for (size_t k = 0; pass == 0 && k < o->d; k++)
+            s->node[k].mean /= (double)(n > 0 ? n : 1);
+    }
+    for (size_t k = 0; k < o->d; k++) {
+        square[k] /= (double)(n > 0 ? n : 1);
+        flags += o->flag[k] ? square[k] : 0.0;
+        length += square[k] + s->node[k].mean * s->node[k].mean;
+    }
+    enum status rc = ST_OK;
+    for (size_t k = 0; k < o->d && rc == ST_OK; k++) {
+        struct enc_node *e = &s->node[k];
+        const double v = o->flag[k] ? flags : square[k];
+        e->flag = o->flag[k];
+        e->name = mem_strdup(o->name[k], f->err);
+        rc = e->name != NULL ? ST_OK : ST_NOMEM;
+        e->sd = norm == NORM_STANDARD ? (v > 1e-20 * (1.0 + e->mean * e->mean) ? sqrt(v) : 1.0)
+                                      : length > 0.0 ? sqrt(length) : 1.0;
+        e->mean = norm == NORM_STANDARD ? e->mean : 0.0;
+    }
+    free(square);
+    return rc;
+}
+
 /* What windows and filters read of the column, and which numbers letters have. */
 static enum status fit_alphabet(struct fitting *f, const struct column *c)
 {
@@ -595,9 +660,11 @@ static enum status fit_alphabet(struct fitting *f, const struct column *c)
     s->layer = f->d->kernel.layer;
     s->layer.positions = c->seq->longest;
     s->seed = 0;
+    memcpy(s->order, c->seq->order, sizeof s->order);
+    if (c->seq->nodes != NULL)
+        return s->column == NULL ? ST_NOMEM : fit_nodes(f, c);
     s->layer.symbols = f->d->coding == NULL;
     s->layer.channels = alphabet_channels(c->seq->kind, c->seq->order);
-    memcpy(s->order, c->seq->order, sizeof s->order);
     if (f->d->coding != NULL) {
         rc = letters_find(f->d->coding, &l, f->err);
         if (rc == ST_OK) {
@@ -614,7 +681,7 @@ static enum status fit_alphabet(struct fitting *f, const struct column *c)
 /* Numbers of a position of a row. */
 static size_t position_numbers(const struct enc_sequence *s)
 {
-    return s->value != NULL ? s->layer.channels : 1;
+    return s->value != NULL || s->node != NULL ? s->layer.channels : 1;
 }
 
 /* The letters of a row as symbols or vectors: source.h. */
@@ -636,6 +703,43 @@ static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], co
             memset(x + 1 + p * per, 0, per * sizeof *x);
     }
     memset(x + 1 + len * per, 0, (room - len) * per * sizeof *x);
+}
+
+/* The nodes of a row as vectors: source.h.  from: where each number stands in this table's nodes, SIZE_MAX: nowhere. */
+static void vectors_of(const struct enc_sequence *e, const struct sequences *s, const size_t *from, size_t row,
+                       size_t room, double *x)
+{
+    const size_t per = e->layer.channels, d = s->nodes->d;
+    const double *v = nodes_at(s, row);
+    size_t len = s->at[row + 1] - s->at[row] - 1;
+
+    len = len > room ? room : len;
+    *x++ = (double)len;
+    for (size_t p = 0; p < len; p++, x += per) {
+        double norm = 0.0;
+        for (size_t k = 0; k < per; k++) {
+            const double u = from == NULL ? v[p * d + k] : from[k] == SIZE_MAX ? 0.0 : v[p * d + from[k]];
+            x[k] = (u - e->node[k].mean) / e->node[k].sd;
+            norm += x[k] * x[k];
+        }
+        for (size_t k = 0; e->layer.norm == NORM_UNIT && norm > 0.0 && k < per; k++)
+            x[k] /= sqrt(norm);
+    }
+    memset(x, 0, (room - len) * per * sizeof *x);
+    spill_used(len * d * sizeof *v);
+}
+
+/* A row of a column as windows and filters read it. */
+static void positions_of(const struct enc_sequence *e, const struct column *c, const uint8_t code[256],
+                         const size_t *from, size_t row, size_t room, double *x)
+{
+    if (e->node != NULL) {
+        vectors_of(e, c->seq, from, row, room, x);
+        return;
+    }
+    const char *s;
+    const size_t len = letters_of(c, row, &s);
+    symbols_of(e, code, s, len, room, x);
 }
 
 /* code[c]: symbol of letter c, or with numbers for letters its place among them. */
@@ -720,9 +824,7 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
         rc = ST_NOMEM;
     codes_of(s, code);
     for (size_t i = 0; i < f->n && rc == ST_OK; i++) { /* moments around the first row's values */
-        const char *w;
-        const size_t len = letters_of(c, f->rows[i], &w);
-        symbols_of(s, code, w, len, room, x);
+        positions_of(s, c, code, NULL, f->rows[i], room, x);
         if (i == 0)
             rc = fastconv_refer(conv, x, f->err);
         if (rc == ST_OK)
@@ -801,6 +903,59 @@ static enum status check_sequence(const struct dataset *d, struct err *err)
     return ST_STATE;
 }
 
+/* One number of all training rows, as group g has it: mean, deviation. */
+static enum status fit_pool(struct fitting *f, const struct column *c, const char *level, enum enc_kind kind,
+                            size_t position, size_t k)
+{
+    struct enc_col *e = add_column(f->e, &f->cap, c->name, kind, f->err);
+    double sum = 0.0, squares = 0.0, first = 0.0;
+    const size_t d = c->seq->nodes->d;
+
+    if (e == NULL || (e->level = mem_strdup(level, f->err)) == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < f->n; i++) {
+        const size_t m = c->seq->at[f->rows[i] + 1] - c->seq->at[f->rows[i]] - 1;
+        const double *v = nodes_at(c->seq, f->rows[i]);
+        double u = kind == ENC_LETTER ? v[position * d + k] : k == SIZE_MAX ? (double)m : 0.0;
+        for (size_t p = 0; kind == ENC_POOL && k != SIZE_MAX && p < m; p++)
+            u += v[p * d + k] / (double)m;
+        first = i == 0 ? u : first;
+        sum += u - first;
+        squares += (u - first) * (u - first);
+    }
+    const double m = sum / (double)f->n, var = squares / (double)f->n - m * m;
+    e->mean = e->fill = first + m;
+    e->constant = !(var > 1e-18 * (1.0 + e->mean * e->mean));
+    e->sd = e->constant ? 1.0 : sqrt(var);
+    e->limit = CUT_FACTOR * 10.0;
+    return ST_OK;
+}
+
+/* Nodes for kernels of columns: how many they are and the means of their numbers; of stretches of a series, which
+ * are all as long, the values themselves. */
+static enum status fit_pools(struct fitting *f, const struct column *c)
+{
+    const struct nodes *o = c->seq->nodes;
+    enum status rc = fit_alphabet(f, c);
+    char word[48];
+
+    f->e->seq.layer.kind = LAYER_NONE == f->d->kernel.layer.kind ? LAYER_NONE : f->e->seq.layer.kind;
+    for (size_t p = 0; rc == ST_OK && o->series && p < c->seq->longest; p++)
+        for (size_t k = 0; rc == ST_OK && k < o->d; k++) {
+            snprintf(word, sizeof word, "%zu#%zu", p + 1, k + 1);
+            rc = fit_pool(f, c, word, ENC_LETTER, p, k);
+        }
+    if (o->series || rc != ST_OK)
+        return rc;
+    rc = fit_pool(f, c, "", ENC_POOL, 0, SIZE_MAX);
+    for (size_t k = 0; rc == ST_OK && k < o->d; k++)
+        rc = fit_pool(f, c, o->name[k], ENC_POOL, 0, k);
+    if (rc == ST_OK)
+        buf_printf(f->notes, "note[pool]: the nodes of a row are read as their number and the means of their %zu numbers "
+                   "(kernel graph(rbf) compares them one by one)\n", o->d);
+    return rc;
+}
+
 /* A column as a kernel in such a layer reads it. */
 static enum status fit_column(struct fitting *f, const struct column *c, enum kernel_layer_kind layer)
 {
@@ -809,6 +964,7 @@ static enum status fit_column(struct fitting *f, const struct column *c, enum ke
                      : c->type != COL_SEQUENCE ? fit_category(f, c)
                      : layer == LAYER_CONV     ? fit_windows(f, c)
                      : layer == LAYER_FASTCONV ? fit_filters(f, c)
+                     : c->seq->nodes != NULL   ? fit_pools(f, c)
                                                : fit_letters(f, c);
 
     if (rc == ST_OK && d->missing_flag && c->type != COL_SEQUENCE &&
@@ -1024,12 +1180,18 @@ struct group {
     bool windows;           /* the row of symbols itself, of `room` letters */
     size_t room, *position; /* ENC_LETTER: of each, from 0, and its letter */
     unsigned char *letter;
-    size_t *channel;        /* with numbers for letters: which of them */
+    size_t *channel;        /* with numbers for letters, or of nodes: which of them; SIZE_MAX: their number */
+    size_t *from;           /* of nodes: where each of the encoding's numbers stands in this table */
     uint8_t code[256];
     struct fastconv *conv;  /* ENC_FILTER */
     uint32_t *to;           /* table code -> level of the encoding; UINT32_MAX: never seen */
     double *value;          /* levels as numbers, when the table has numbers there */
 };
+
+static bool is_sequence(const struct group *g)
+{
+    return g->windows || g->kind == ENC_LETTER || g->kind == ENC_FILTER || g->kind == ENC_POOL;
+}
 
 static size_t find_level(const struct encoding *e, const struct group *g, const char *word)
 {
@@ -1116,6 +1278,51 @@ static size_t longest_of(const struct column *c, const size_t *rows, size_t n)
     return most;
 }
 
+/* Where each number of the encoding's nodes stands in this table's. */
+static enum status map_nodes(const struct encoding *e, struct group *g, struct err *err)
+{
+    const struct nodes *o = g->c->seq->nodes;
+    const size_t n = e->seq.layer.channels;
+    char name[64];
+
+    g->from = mem_calloc(n, sizeof *g->from, "numbers of nodes", err);
+    g->channel = g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->channel, "numbers of nodes", err);
+    g->position = g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->position, "numbers of nodes", err);
+    if (g->from == NULL || (!g->windows && (g->channel == NULL || g->position == NULL)))
+        return ST_NOMEM;
+    for (size_t k = 0; k < n; k++) {
+        size_t j = k < o->d && strcmp(o->name[k], e->seq.node[k].name) == 0 ? k : 0;
+        while (j < o->d && strcmp(o->name[j], e->seq.node[k].name) != 0)
+            j++;
+        g->from[k] = j < o->d ? j : SIZE_MAX;
+        if (j == o->d && !e->seq.node[k].flag)
+            return err_named(err, ST_STATE, "column", "the nodes have no number %s, which the model reads",
+                             shown(e->seq.node[k].name, name, sizeof name));
+    }
+    for (size_t j = 0; j < o->d; j++) { /* a word that was never seen would count as none */
+        size_t k = j < n && strcmp(o->name[j], e->seq.node[j].name) == 0 ? j : 0;
+        while (o->flag[j] && k < n && strcmp(o->name[j], e->seq.node[k].name) != 0)
+            k++;
+        if (o->flag[j] && k == n)
+            return err_named(err, ST_STATE, "unseen", "nodes have %s, which never occurs in the training rows",
+                             shown(o->name[j], name, sizeof name));
+    }
+    for (size_t k = 0; !g->windows && g->kind != ENC_FILTER && k < g->n; k++) {
+        const char *level = e->col[g->first + k].level;
+        char *end = NULL;
+        if (g->kind == ENC_LETTER) {
+            g->position[k] = strtoul(level, &end, 10) - 1;
+            g->channel[k] = strtoul(end + 1, NULL, 10) - 1;
+            continue;
+        }
+        g->channel[k] = SIZE_MAX;
+        for (size_t c = 0; *level != '\0' && c < n; c++)
+            if (strcmp(e->seq.node[c].name, level) == 0)
+                g->channel[k] = c;
+    }
+    return ST_OK;
+}
+
 static enum status map_sequence(const struct encoding *e, const struct table *t, const size_t *rows,
                                 size_t n, struct group *g, struct err *err)
 {
@@ -1125,6 +1332,19 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
         err_named(err, ST_STATE, "column", "column %s holds numbers here but sequences in the training data",
                   shown(g->c->name, name, sizeof name));
         return ST_STATE;
+    }
+    if ((e->seq.node != NULL) != (g->c->type == COL_SEQUENCE && g->c->seq->nodes != NULL)) {
+        err_named(err, ST_STATE, "column", "column %s holds %s here but %s in the training data",
+                  shown(g->c->name, name, sizeof name), e->seq.node != NULL ? "words" : "sets of nodes",
+                  e->seq.node != NULL ? "sets of nodes" : "sequences");
+        err_hint(err, e->seq.node != NULL ? "predict FILE graph=COLUMN, as the training file was opened"
+                                          : "predict FILE");
+        return ST_STATE;
+    }
+    if (e->seq.node != NULL) {
+        const enum status mapped = map_nodes(e, g, err);
+        if (mapped != ST_OK || !(g->windows || g->kind == ENC_FILTER))
+            return mapped;
     }
     if (g->c->type != COL_SEQUENCE) {
         g->own = mem_calloc(1, sizeof *g->own, "sequences", err);
@@ -1146,9 +1366,7 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
     double *x = g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && n > 0) {
-        const char *s;
-        const size_t len = letters_of(g->c, rows != NULL ? rows[0] : 0, &s);
-        symbols_of(&e->seq, g->code, s, len, g->room, x);
+        positions_of(&e->seq, g->c, g->code, g->from, rows != NULL ? rows[0] : 0, g->room, x);
         rc = fastconv_refer(g->conv, x, err);
     }
     free(x);
@@ -1166,11 +1384,14 @@ static enum status map_group(const struct encoding *e, const struct table *t, co
     if (g->col == SIZE_MAX) {
         err_named(err, ST_STATE, "column", "the data has no column %s, which the model reads",
                   shown(column, name, sizeof name));
-        err_hint(err, "give the file's columns the names of the training data");
+        if (e->seq.node != NULL && strcmp(column, e->seq.column) == 0)
+            err_hint(err, "predict FILE graph=COLUMN (describe=, lengths=, window=), as the training file was opened");
+        else
+            err_hint(err, "give the file's columns the names of the training data");
         return ST_STATE;
     }
     g->c = &t->col[g->col];
-    if (g->windows || g->kind == ENC_LETTER || g->kind == ENC_FILTER)
+    if (is_sequence(g))
         return map_sequence(e, t, rows, n, g, err);
     if (g->levels)
         return map_levels(e, g, err);
@@ -1193,6 +1414,7 @@ static void free_groups(struct group *g, size_t n)
             column_clear(g[k].own);
         free(g[k].own);
         free(g[k].channel);
+        free(g[k].from);
         fastconv_free(g[k].conv);
     }
     free(g);
@@ -1257,6 +1479,27 @@ static double encode_one(const struct enc_col *c, double x, size_t *cut)
     return z;
 }
 
+/* Means over the nodes, or the values of a series at its positions, for kernels of columns. */
+static void encode_nodes(const struct encoding *e, const struct group *g, size_t row, double *x, size_t *cut)
+{
+    const struct sequences *s = g->c->seq;
+    const size_t m = s->at[row + 1] - s->at[row] - 1, d = s->nodes->d;
+    const double *v = nodes_at(s, row);
+
+    for (size_t k = 0; k < g->n; k++) {
+        double sum = 0.0;
+        const size_t from = g->channel[k] == SIZE_MAX ? SIZE_MAX : g->from[g->channel[k]];
+        if (g->kind == ENC_LETTER)
+            sum = g->position[k] < m && from != SIZE_MAX ? v[g->position[k] * d + from] : e->col[g->first + k].mean;
+        else if (g->channel[k] == SIZE_MAX)
+            sum = (double)m;
+        for (size_t p = 0; g->kind == ENC_POOL && from != SIZE_MAX && p < m; p++)
+            sum += v[p * d + from] / (double)m;
+        x[g->first + k] = encode_one(&e->col[g->first + k], sum, cut);
+    }
+    spill_used(m * d * sizeof *v);
+}
+
 /* A sequence: x is the row's numbers from its first on. */
 static enum status encode_sequence(const struct encoding *e, const struct group *g, size_t row, double *x,
                                    size_t *cut, struct err *err)
@@ -1265,7 +1508,11 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     const size_t len = letters_of(g->c, row, &s);
 
     if (g->windows) {
-        symbols_of(&e->seq, g->code, s, len, g->room, x + g->first);
+        positions_of(&e->seq, g->c, g->code, g->from, row, g->room, x + g->first);
+        return ST_OK;
+    }
+    if (e->seq.node != NULL && g->kind != ENC_FILTER) {
+        encode_nodes(e, g, row, x, cut);
         return ST_OK;
     }
     for (size_t k = 0; g->kind == ENC_LETTER && k < g->n; k++) {
@@ -1287,7 +1534,7 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     double *w = mem_calloc(g->room * position_numbers(&e->seq) + 1, sizeof *w, "a sequence", err);
     if (w == NULL)
         return ST_NOMEM;
-    symbols_of(&e->seq, g->code, s, len, g->room, w);
+    positions_of(&e->seq, g->c, g->code, g->from, row, g->room, w);
     const enum status rc = fastconv_row(g->conv, w, x + g->first, err);
     for (size_t k = 0; k < g->n; k++)
         x[g->first + k] = encode_one(&e->col[g->first + k], x[g->first + k], cut);
@@ -1298,7 +1545,7 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
 static enum status encode_cell(const struct encoding *e, const struct group *g, size_t row, double *x,
                                size_t *cut, struct err *err)
 {
-    if (g->windows || g->kind == ENC_LETTER || g->kind == ENC_FILTER)
+    if (is_sequence(g))
         return encode_sequence(e, g, row, x, cut, err);
     bool missing = cell_missing(g->c, row);
     size_t level = g->levels && !missing ? level_of(e, g, row) : SIZE_MAX;
@@ -1356,7 +1603,7 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
         if (i > 0 && i % PIECE == 0)
             spill_used(rows != NULL ? touched(rows + i - PIECE, PIECE, width) : PIECE * width);
         for (size_t k = 0; k < ng; k++) {
-            const bool seq = g[k].windows || g[k].kind == ENC_LETTER || g[k].kind == ENC_FILTER;
+            const bool seq = is_sequence(&g[k]);
             const size_t least = seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1;
             const char *s;
             if (seq && letters_of(g[k].c, row, &s) < least) { /* there is no mean of sequences */
@@ -1503,7 +1750,7 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
 /* Rows of letters are quickly made again, and would take far more room than the letters. */
 static bool made_anew(const struct encoding *e)
 {
-    return e->seq.inputs > 0 || (e->d > 256 && (e->col[0].kind == ENC_LETTER ||
+    return e->seq.inputs > 0 || (e->seq.node != NULL && e->ncol == 0) || (e->d > 256 && (e->col[0].kind == ENC_LETTER ||
                                                 e->col[e->ncol - 1].kind == ENC_LETTER));
 }
 
@@ -1596,8 +1843,8 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     else
         out->base = (struct source){ .n = out->n, .d = windows ? e->ncol + 1 + room : e->d,
                                      .rows = encoded_rows, .row_scale = out->row_scale,
-                                     .row = !windows               ? ROW_FLAT
-                                            : e->seq.value != NULL ? ROW_VECTORS
+                                     .row = !windows ? ROW_FLAT
+                                            : e->seq.value != NULL || e->seq.node != NULL ? ROW_VECTORS
                                                                    : ROW_SYMBOLS,
                                      .channels = windows ? e->seq.layer.channels : 0,
                                      .flat = windows ? e->ncol : 0 };

@@ -12,7 +12,8 @@
 #include <string.h>
 
 static const char *const kind_word[] = { "real", "level", "missing", "letter",
-                                       "filter" };
+                                       "filter", "pool" };
+static const char *const norm_word[] = { "standard", "unit", "raw" };
 static const char *const yscale_word[] = { "standard", "log", "none" };
 static const char *const missing_word[] = { "error", "mean", "median", "drop" };
 
@@ -77,6 +78,16 @@ static void write_sequence(struct buf *b, const struct encoding *e)
         buf_json_double(b, s->value[i]);
     }
     buf_puts(b, s->value != NULL ? "]" : "");
+    if (s->node != NULL)
+        buf_printf(b, ",\"series\":%s,\"norm\":\"%s\"", s->series ? "true" : "false", norm_word[s->layer.norm]);
+    for (size_t i = 0; s->node != NULL && i < s->layer.channels; i++) {
+        buf_puts(b, i > 0 ? ",{\"name\":" : ",\"nodes\":[{\"name\":");
+        write_string(b, s->node[i].name);
+        write_number(b, "mean", s->node[i].mean);
+        write_number(b, "sd", s->node[i].sd);
+        buf_printf(b, ",\"flag\":%s}", s->node[i].flag ? "true" : "false");
+    }
+    buf_puts(b, s->node != NULL ? "]" : "");
     buf_putc(b, '}');
 }
 
@@ -381,11 +392,48 @@ static bool channels_there(const struct encoding *e)
             continue;
         const size_t digits = strspn(s, "0123456789");
         const bool number = s[digits + 1] != '\0';
-        if (number != (e->seq.value != NULL) ||
+        if (number != (e->seq.value != NULL || e->seq.node != NULL) ||
             (number && strtoul(s + digits + 1, NULL, 10) > e->seq.layer.channels))
             return false;
     }
     return true;
+}
+
+static enum status node_member(struct reader *r, const char *key, void *into)
+{
+    struct enc_node *n = into;
+    if (strcmp(key, "name") == 0 && n->name == NULL)
+        return take_string(r, &n->name);
+    if (strcmp(key, "mean") == 0)
+        return take_number(r, &n->mean);
+    if (strcmp(key, "sd") == 0)
+        return take_number(r, &n->sd);
+    if (strcmp(key, "flag") == 0)
+        return take_bool(r, &n->flag);
+    return wrong(r, "an unknown or repeated member");
+}
+
+/* Numbers of nodes, as many as there are channels, which stand before. */
+static enum status take_nodes(struct reader *r, struct enc_sequence *s)
+{
+    size_t n = 0;
+
+    if (s->layer.channels == 0 || !take(r, '['))
+        return wrong(r, "a list was expected");
+    s->node = mem_calloc(s->layer.channels, sizeof *s->node, "an encoding", r->err);
+    if (s->node == NULL)
+        return ST_NOMEM;
+    while (!take(r, ']')) {
+        if (n == s->layer.channels || (n > 0 && !take(r, ',')))
+            return wrong(r, "numbers of nodes are too many");
+        const enum status rc = take_object(r, node_member, &s->node[n]);
+        if (rc != ST_OK)
+            return rc;
+        if (s->node[n].name == NULL || !(s->node[n].sd > 0.0))
+            return wrong(r, "a number of nodes is incomplete");
+        n++;
+    }
+    return n == s->layer.channels ? ST_OK : wrong(r, "numbers of nodes are missing");
 }
 
 static enum status sequence_member(struct reader *r, const char *key, void *into)
@@ -417,7 +465,17 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
     if (strcmp(key, "filters") == 0)
         return take_count(r, KERNEL_FILTERS_MOST, &s->layer.filters);
     if (strcmp(key, "channels") == 0)
-        return take_count(r, 256, &s->layer.channels);
+        return s->node != NULL || s->value != NULL ? wrong(r, "channels stand before what they count")
+                                                   : take_count(r, 65536, &s->layer.channels);
+    if (strcmp(key, "series") == 0)
+        return take_bool(r, &s->series);
+    if (strcmp(key, "norm") == 0) {
+        const enum status rc = take_word(r, norm_word, 3, &k);
+        s->layer.norm = rc == ST_OK ? (enum kernel_norm)k : NORM_STANDARD;
+        return rc;
+    }
+    if (strcmp(key, "nodes") == 0 && s->node == NULL)
+        return take_nodes(r, s);
     if (strcmp(key, "positions") == 0)
         return take_count(r, 1e9, &s->layer.positions);
     if (strcmp(key, "seed") == 0) {
@@ -425,7 +483,7 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
         s->seed = seed;
         return rc;
     }
-    if (strcmp(key, "values") == 0 && s->value == NULL)
+    if (strcmp(key, "values") == 0 && s->value == NULL && s->node == NULL)
         return take_values(r, s);
     if (strcmp(key, "inputs") == 0)
         return take_count(r, 1e9, &e->seq.inputs);
@@ -451,7 +509,7 @@ static enum status take_columns(struct reader *r, struct encoding *e)
         if (rc != ST_OK)
             return rc;
         if (c->column == NULL ||
-            (c->kind == ENC_LEVEL || c->kind == ENC_LETTER) != (c->level != NULL) ||
+            (c->kind == ENC_LEVEL || c->kind == ENC_LETTER || c->kind == ENC_POOL) != (c->level != NULL) ||
             (c->kind == ENC_LETTER && !letter_word(c->level)) || !(c->sd > 0.0) ||
             c->limit < 0.0)
             return wrong(r, "a column is incomplete");
@@ -567,23 +625,28 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
 
     for (size_t j = 0; e->col != NULL && j < e->ncol; j++)
         filters += e->col[j].kind == ENC_FILTER;
-    e->seq.layer.symbols = s->value == NULL;
+    e->seq.layer.symbols = s->value == NULL && s->node == NULL;
+    if (s->value != NULL && s->layer.channels > 256)
+        return wrong(r, "numbers of letters are too many");
+    for (size_t j = 0; j < e->ncol; j++)
+        if (e->col[j].kind == ENC_POOL && s->node == NULL)
+            return wrong(r, "means without nodes");
     if (!channels_there(e))
         return wrong(r, "letters without numbers");
     if (s->column == NULL)
         return filters > 0 ? wrong(r, "filters without a sequence") : ST_OK;
     if (letters == 0 || s->layer.channels == 0 ||
-        (s->value == NULL && (s->layer.channels < letters || s->layer.channels > letters + 1)))
+        (e->seq.layer.symbols && (s->layer.channels < letters || s->layer.channels > letters + 1)))
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_NONE) /* letters by position, with numbers */
-        return s->value != NULL && filters == 0 && e->ncol > 0 && s->inputs == 0 ? ST_OK : wrong(r, "a sequence is incomplete");
+        return !e->seq.layer.symbols && filters == 0 && e->ncol > 0 && s->inputs == 0 ? ST_OK : wrong(r, "a sequence is incomplete");
     if (wide == 0)
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_FASTCONV)
         return filters == s->layer.filters && filters > 0 && s->inputs == 0 ? ST_OK
                                                                             : wrong(r, "filters are missing");
     if ((e->ncol > 0 && e->nparts == 0) || filters > 0 || e->seq.inputs < 2 ||
-        (s->value != NULL && (e->seq.inputs - 1) % s->layer.channels != 0))
+        (!e->seq.layer.symbols && (e->seq.inputs - 1) % s->layer.channels != 0))
         return wrong(r, "a sequence is incomplete");
     if (e->ncol == 0) {
         free(e->col);
@@ -616,7 +679,7 @@ static enum status check_order(struct reader *r, const struct encoding *e)
         const struct enc_col *a = &e->col[j - 1], *b = &e->col[j];
         bool same = strcmp(a->column, b->column) == 0 && !part_begins(e, j);
         if (same && (a->kind == ENC_LETTER || a->kind == ENC_FILTER || b->kind == ENC_LETTER ||
-                     b->kind == ENC_FILTER)) {
+                     b->kind == ENC_FILTER || a->kind == ENC_POOL || b->kind == ENC_POOL)) {
             if (a->kind != b->kind)
                 return wrong(r, "columns are out of order");
             continue;

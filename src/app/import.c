@@ -2,6 +2,7 @@
 #include "app/import.h"
 
 #include "app/cache.h"
+#include "app/nodes.h"
 #include "app/parts.h"
 #include "base/mem.h"
 
@@ -171,6 +172,25 @@ static enum status import_one(const char *path, const struct import_opts *opts, 
     return rc;
 }
 
+/* Nodes become graphs, a column its past. */
+static enum status import_nodes(struct table **t, const struct import_opts *opts, const struct ctl *ctl,
+                                struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if ((opts->describe != NULL && opts->graph == NULL) || (opts->lengths != NULL && (*t)->depth == 0)) {
+        err_set(err, ST_USAGE, opts->lengths != NULL ? "lengths= belongs to an array of rows, nodes and numbers: this file "
+                                                       "has no three dimensions"
+                                                     : "describe= belongs to graph=COLUMN: the rows are atoms");
+        return ST_USAGE;
+    }
+    if ((*t)->depth > 0)
+        rc = nodes_fold(t, (*t)->depth, opts, ctl, err);
+    if (rc == ST_OK && opts->graph != NULL)
+        rc = nodes_gather(t, opts, ctl, err);
+    return rc == ST_OK && opts->window != NULL ? nodes_window(*t, opts, err) : rc;
+}
+
 enum status import_file(const char *path, const struct import_opts *opts, const struct ctl *ctl,
                         struct table **out, struct err *err)
 {
@@ -185,6 +205,8 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
         rc = parts.n > 0 ? import_parts(&parts, opts, ctl, out, err)
                          : import_one(path, opts, ctl, out, err);
     parts_free(&parts);
+    if (rc == ST_OK)
+        rc = import_nodes(out, opts, ctl, err);
     if (rc == ST_OK)
         rc = sequence_find(*out, opts->types, err);
     if (rc == ST_OK && opts->targets != NULL)

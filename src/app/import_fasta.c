@@ -399,14 +399,18 @@ enum status fasta_join(struct table *t, const char *path, const struct import_op
     struct import_opts o = *opts;
     struct join k = { .t = t, .file = path, .err = err };
 
-    if (t->ncols < 2 || strcmp(t->decisions, "FASTA") != 0) {
-        err_set(err, ST_USAGE, "targets= joins a table to the records of a FASTA file; this is another file");
-        err_hint(err, "open FILE target=NAME");
+    if (t->ncols < 2 || (strcmp(t->decisions, "FASTA") != 0 && opts->graph == NULL)) {
+        err_set(err, ST_USAGE, "targets= joins a table to the records of a FASTA file, or to graphs; this is another "
+                "file");
+        err_hint(err, "open FILE target=NAME  |  open NODES graph=COLUMN targets=FILE");
         return ST_USAGE;
     }
-    o.targets = o.target = o.inputs = NULL;
+    o.targets = o.target = o.inputs = o.graph = o.describe = o.lengths = o.window = NULL;
     enum status rc = import_file(path, &o, ctl, &k.of, err);
-    if (rc == ST_OK && (k.key = key_column(k.of)) == SIZE_MAX) {
+    k.key = SIZE_MAX;
+    if (rc == ST_OK && opts->graph != NULL) /* graphs: the column of the same name */
+        k.key = table_find(k.of, opts->graph);
+    if (rc == ST_OK && k.key == SIZE_MAX && (k.key = key_column(k.of)) == SIZE_MAX) {
         rc = err_named(err, ST_FORMAT, "join", "%.200s has no column of names", path);
         err_hint(err, "a column name, id, or one of words");
     }

@@ -121,24 +121,27 @@ static enum status take_descr(const struct inbuf *in, struct text *t, struct npy
 static enum status take_shape(const struct inbuf *in, struct text *t, struct npy *h,
                               struct err *err)
 {
-    size_t dim[3], n = 0;
+    size_t dim[4], n = 0;
     if (!take(t, "("))
         return malformed(in, "the header's shape is no tuple", err);
-    while (n < 3 && take_size(t, &dim[n])) {
+    while (n < 4 && take_size(t, &dim[n])) {
         n++;
         if (!take(t, ","))
             break;
     }
-    if (n == 0 || n == 3) {
-        err_named(err, ST_FORMAT, "npy", "%s: the array has %s; one or two can be read",
-                  stream_name(in->st), n == 0 ? "no dimension" : "three dimensions or more");
+    if (n == 0 || n == 4) {
+        err_named(err, ST_FORMAT, "npy", "%s: the array has %s; one to three can be read",
+                  stream_name(in->st), n == 0 ? "no dimension" : "four dimensions or more");
         err_hint(err, "numpy.save(FILE, a.reshape(len(a), -1))");
         return ST_FORMAT;
     }
     if (!take(t, ")"))
         return malformed(in, "the header's shape is malformed", err);
     h->rows = dim[0];
-    h->cols = n == 2 ? dim[1] : 1;
+    h->cols = n >= 2 ? dim[1] : 1;
+    if (n == 3 && __builtin_mul_overflow(h->cols, dim[2], &h->cols))
+        return malformed(in, "the header's shape is too large", err);
+    h->depth = n == 3 ? dim[2] : 0;
     h->have_shape = true;
     return ST_OK;
 }
@@ -171,6 +174,8 @@ static enum status parse_header(const struct inbuf *in, struct text t, struct np
             return malformed(in, "the header is malformed", err);
     }
     blanks(&t);
+    if (h->depth > 0 && h->fortran)
+        return malformed(in, "an array of three dimensions in Fortran order; numpy.ascontiguousarray(a) has the other", err);
     if (t.p != t.end || !h->have_descr || !h->have_order || !h->have_shape)
         return malformed(in, "the header is incomplete or followed by something else", err);
     return ST_OK;
@@ -435,6 +440,7 @@ enum status import_npy(struct inbuf *in, const struct import_opts *opts, const s
     t->col = col;
     t->ncols = h.cols;
     t->n = h.rows;
+    t->depth = h.depth;
     if (place && (nb = numbers_new(h.cols, err)) == NULL)
         return ST_NOMEM;
     rc = npy_columns(t, 0, h.cols, "x", nb, err);

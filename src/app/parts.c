@@ -663,6 +663,7 @@ static enum status fill(struct table *t, const struct parts *p, struct side *x, 
     t->col = col;
     t->ncols = x->cols + y->cols;
     t->targets = y->cols;
+    t->depth = x->part[0].h.depth;
     y->first = x->cols;
     rc = make_columns(t, x, y, p, o, err);
     for (size_t i = 0, row = 0; i < p->n && rc == ST_OK; row += x->part[i++].h.rows) {

@@ -25,7 +25,9 @@ enum status reading_options(const struct args *a, size_t mem_limit, struct impor
     *out = (struct import_opts){ .header = args_text(a, "header") ? args_bool(a, "header") : -1,
                                  .missing = args_text(a, "missing"), .types = args_text(a, "types"),
                                  .target = args_text(a, "target"), .inputs = args_text(a, "inputs"),
-                                 .targets = args_text(a, "targets"),
+                                 .targets = args_text(a, "targets"), .graph = args_text(a, "graph"),
+                                 .describe = args_text(a, "describe"), .lengths = args_text(a, "lengths"),
+                                 .window = args_text(a, "window"),
                                  .mem_limit = mem_limit };
     if (sep && !(out->sep = separator(sep)))
         return err_set(err, ST_USAGE,

@@ -2,6 +2,7 @@
 #include "app/sequence.h"
 
 #include "app/import.h"
+#include "app/nodes.h"
 #include "app/table.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -27,7 +28,7 @@ enum {
 
 const char *alphabet_name(enum alphabet a)
 {
-    static const char *const name[] = { "protein", "DNA", "RNA", "letters" };
+    static const char *const name[] = { "protein", "DNA", "RNA", "letters", "nodes" };
     return name[a];
 }
 
@@ -55,6 +56,7 @@ void sequences_free(struct sequences *s)
         return;
     spill_free(s->letters);
     spill_free(s->at);
+    nodes_free(s->nodes);
     free(s);
 }
 
@@ -315,6 +317,13 @@ void sequence_note(const struct column *c, struct buf *notes)
 {
     const struct sequences *s = c->seq;
 
+    if (s->nodes) {
+        buf_printf(notes, "note[nodes]: column '");
+        text_safe(notes, c->name, 40);
+        buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n", s->shortest, s->longest,
+                   s->nodes->d, s->nodes->d == 1 ? "" : "s", s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
+        return;
+    }
     buf_puts(notes, "note[sequence]: column '");
     text_safe(notes, c->name, 40);
     buf_printf(notes, "' holds sequences: %s, %zu letters (%s), length ", alphabet_name(s->kind),

@@ -14,7 +14,7 @@
 struct table;
 struct column;
 
-enum alphabet { ALPHABET_PROTEIN, ALPHABET_DNA, ALPHABET_RNA, ALPHABET_OTHER };
+enum alphabet { ALPHABET_PROTEIN, ALPHABET_DNA, ALPHABET_RNA, ALPHABET_OTHER, ALPHABET_NODES };
 enum { SEQUENCE_LETTERS_MOST = 64 }; /* of an alphabet */
 
 struct sequences {
@@ -27,6 +27,7 @@ struct sequences {
      * one, the first of these, and which letters they are. */
     size_t unknown_rows, unknown_first;
     char unknown[32];
+    struct nodes *nodes; /* ALPHABET_NODES: the numbers of the positions (nodes.h); else NULL */
 };
 
 /* Column j (text or category) as sequences, into an empty column without a name.  Letters of

@@ -4,6 +4,7 @@
 
 #include "app/checksum.h"
 #include "app/import.h"
+#include "app/nodes.h"
 #include "app/order.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -112,6 +113,8 @@ size_t table_bytes(const struct table *t)
                        : c->type == COL_CATEGORY ? t->n * sizeof *c->code : t->n * 8;
         if (c->type == COL_SEQUENCE)
             bytes += c->seq->at[t->n];
+        if (c->type == COL_SEQUENCE && c->seq->nodes)
+            bytes += c->seq->nodes->n * c->seq->nodes->d * sizeof(double);
         if (c->type == COL_TEXT && c->arena != NULL)
             for (size_t i = 0; i < t->n; i++)
                 bytes += c->text[i] != NULL ? strlen(c->text[i]) + 1 : 0;
@@ -399,6 +402,8 @@ static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
         if (c->type == COL_TEXT || c->type == COL_SEQUENCE) {
             const char *s = column_word(c, row) != NULL ? column_word(c, row) : "";
             hash = hash_bytes(hash, s, strlen(s) + 1);
+            if (c->type == COL_SEQUENCE && c->seq->nodes)
+                hash = hash_bytes(hash, nodes_at(c->seq, row), strlen(s) * c->seq->nodes->d * sizeof(double));
             continue;
         }
         cell[n++] = c->type == COL_REAL ? plain_zero(column_at(c, row)) : (double)c->code[row];

@@ -56,6 +56,7 @@ struct table {
     size_t missing;       /* cells */
     int64_t duplicates;   /* repeated whole rows; -1: not counted exactly */
     size_t targets;       /* the last so many columns were read as targets; 0: not known */
+    size_t depth;         /* numbers of a node, where the file has three dimensions and nodes_fold is to come */
     bool parsed;          /* from text: worth keeping */
     size_t cuts;          /* spill_cut() when it was made */
     double seconds;       /* to read */
@@ -90,7 +91,11 @@ struct import_opts {
     const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5
                                 * file, a dataset */
     const char *inputs;        /* HDF5: the dataset of the inputs */
-    const char *targets;       /* FASTA: a table file with more columns for the records, by their names */
+    const char *targets;       /* FASTA, graphs: a table file with more columns for the records, by their names */
+    const char *graph;         /* rows are nodes: the column that says of which graph (nodes.h) */
+    const char *describe;      /* of atoms: how they are described */
+    const char *lengths;       /* of an array of three dimensions: an NPY file with the nodes of each row */
+    const char *window;        /* "column:12": its values in the 12 rows before each, as one more column */
     size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
 /* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or many

@@ -383,8 +383,8 @@ size_t featmap_least(const struct kernel *k, size_t d)
 }
 
 /* Columns: those of finite terms as they are; the others share what is left, equal numbers of
- * frequencies, the first terms take the remainder; an odd column goes to a term that is not paired,
- * or stays zero. */
+ * frequencies, the first terms take the remainder; an odd column goes to a term that is neither paired
+ * nor over windows, or stays zero. */
 static enum status share_columns(struct featmap *fm, const struct needs *r, size_t *mf,
                                  struct err *err)
 {
@@ -403,7 +403,7 @@ static enum status share_columns(struct featmap *fm, const struct needs *r, size
             continue;
         const size_t pairs = left / 2, mine = (pairs + drawn - 1) / drawn;
         mf[i] = fm->term[i].paired ? mine : 2 * mine;
-        if (!fm->term[i].paired && left % 2) {
+        if (!fm->term[i].paired && !fm->term[i].windows && left % 2) {
             mf[i]++;
             left--;
         }

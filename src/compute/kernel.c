@@ -40,9 +40,11 @@ static const struct kernel_layer_info layers[] = {
     { "fastconv", "Static convolution", "k(phi, phi'), phi_j = max(0, largest of filter j over all "
       "windows); width, filters", "Parkinson & Wang 2023; Dempster et al. 2020" },
     { "graph", "Set of nodes", "c c' sum_a sum_b k(node a, node b'), k rbf, matern, cauchy or rq: conv with "
-      "windows of one position; average=sqrt|none|full", "Parkinson & Wang 2023" },
+      "windows of one position; average=sqrt|none|full, norm=standard|unit|raw", "Parkinson & Wang 2023" },
+    { "graphpoly", "Polynomial of a set of nodes", "c c' sum_a sum_b (node a . node b')^degree: degree=2..4, "
+      "norm=unit|raw, average=sqrt|none|full", "Bartok et al. 2013; Parkinson & Wang 2023" },
 };
-enum { GRAPH = 2 }; /* a name for conv(.., width=1) */
+enum { GRAPH = 2, GRAPHPOLY }; /* names for conv(.., width=1) */
 
 const struct kernel_layer_info *kernel_layer_at(size_t i)
 {
@@ -53,13 +55,13 @@ static enum kernel_layer_kind layer_find(const char *name)
 {
     for (size_t i = 0; kernel_layer_at(i); i++)
         if (strcmp(layers[i].name, name) == 0)
-            return i == GRAPH ? LAYER_CONV : (enum kernel_layer_kind)(LAYER_CONV + i);
+            return i >= GRAPH ? LAYER_CONV : (enum kernel_layer_kind)(LAYER_CONV + i);
     return LAYER_NONE;
 }
 
 static const char *layer_name(const struct kernel_layer *l)
 {
-    return layers[l->graph ? GRAPH : l->kind - LAYER_CONV].name;
+    return layers[l->poly ? GRAPHPOLY : l->graph ? GRAPH : l->kind - LAYER_CONV].name;
 }
 
 static const struct hparam weight_hp = {
@@ -527,23 +529,40 @@ static enum status parse_expression(struct parser *p, bool inside, struct kernel
 
 static const char *const averages[] = { "sqrt", "none", "full" };
 
-static enum status parse_average(struct parser *p, struct kernel_layer *l)
+static const char *const norms[] = { "standard", "unit", "raw" };
+
+/* One of three words. */
+static enum status parse_choice(struct parser *p, const char *const words[3], const char *expected, unsigned *out)
 {
     char word[KERNEL_NAME_MAX];
     const char *was = p->at;
 
     if (parse_word(p, word))
-        for (size_t i = 0; i < 3; i++)
-            if (strcmp(word, averages[i]) == 0) {
-                l->average = (enum kernel_average)i;
+        for (unsigned i = 0; i < 3; i++)
+            if (strcmp(word, words[i]) == 0) {
+                *out = i;
                 return ST_OK;
             }
     p->at = was;
-    return parse_fail(p, "sqrt, none or full");
+    return parse_fail(p, expected);
 }
 
-static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
+static enum status parse_degree(struct parser *p, struct kterm *t)
 {
+    size_t degree;
+
+    skip_blanks(p);
+    if (!parse_count(p, 4, &degree) || degree < 2)
+        return err_set(p->err, ST_RANGE, "graphpoly: the degree is 2, 3 or 4");
+    t->params[0] = (double)degree;
+    return ST_OK;
+}
+
+/* t: the kernel inside. */
+static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l, struct kterm *t)
+{
+    unsigned choice;
+    enum status rc;
     const char *layer = layer_name(l);
     const bool conv = l->kind == LAYER_CONV;
     char name[KERNEL_NAME_MAX];
@@ -554,8 +573,18 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
     if (*p->at != '=')
         return parse_fail(p, "\"=\"");
     p->at++;
-    if (conv && strcmp(name, "average") == 0)
-        return parse_average(p, l);
+    if (conv && strcmp(name, "average") == 0) {
+        rc = parse_choice(p, averages, "sqrt, none or full", &choice);
+        l->average = rc == ST_OK ? (enum kernel_average)choice : l->average;
+        return rc;
+    }
+    if (conv && strcmp(name, "norm") == 0) {
+        rc = parse_choice(p, norms, "standard, unit or raw", &choice);
+        l->norm = rc == ST_OK ? (enum kernel_norm)choice : l->norm;
+        return rc;
+    }
+    if (l->poly && strcmp(name, "degree") == 0)
+        return parse_degree(p, t);
     const struct { const char *name; double most; size_t *to; bool there; } counts[] = {
         { "width", KERNEL_WIDTH_MOST, &l->width, !l->graph },
         { "filters", KERNEL_FILTERS_MOST, &l->filters, !conv },
@@ -576,7 +605,8 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l)
         return ST_OK;
     }
     err_set(p->err, ST_NOT_FOUND, "%s has no parameter \"%s\"", layer, name);
-    err_hint(p->err, l->graph ? "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))"
+    err_hint(p->err, l->poly    ? "degree=2, norm=unit|raw, average=sqrt|none|full"
+                     : l->graph ? "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))"
                      : conv ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
                             "conv(rbf(l=2))"
                           : "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))");
@@ -588,7 +618,9 @@ static enum status layer_check(const struct kernel *k, size_t from, struct err *
 {
     const struct kterm *t = &k->term[from];
 
-    if (t->layer.kind != LAYER_CONV)
+    if (t->layer.poly && t->layer.norm == NORM_STANDARD)
+        return err_set(err, ST_USAGE, "graphpoly reads nodes that are not centred: norm=unit or norm=raw");
+    if (t->layer.kind != LAYER_CONV || t->layer.poly)
         return ST_OK;
     if (k->nterms != from + 1 || !t->ops->exact || t->ard != 0) {
         err_set(err, ST_UNSUPPORTED, "conv takes one stationary kernel with one lengthscale: rbf, "
@@ -602,23 +634,31 @@ static enum status layer_check(const struct kernel *k, size_t from, struct err *
 static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, const char *name,
                                struct kernel *k)
 {
-    const bool graph = strcmp(name, layers[GRAPH].name) == 0;
+    const bool poly = strcmp(name, layers[GRAPHPOLY].name) == 0;
+    const bool graph = poly || strcmp(name, layers[GRAPH].name) == 0;
     const size_t from = k->nterms;
-    struct kernel_layer l = { .kind = kind, .width = graph ? 1 : 9, .graph = graph,
+    struct kernel_layer l = { .kind = kind, .width = graph ? 1 : 9, .graph = graph, .poly = poly,
+                              .norm = poly ? NORM_UNIT : NORM_STANDARD,
                               .filters = kind == LAYER_FASTCONV ? 512 : 0 };
     enum status rc;
+
+    if (poly) {
+        k->term[k->nterms].ops = &kernel_power;
+        k->term[k->nterms++].params[0] = 2.0;
+    }
 
     skip_blanks(p);
     if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*')
         return parse_fail(p, "\"(\" and a kernel, as in conv(rbf,width=9)");
     if (*p->at != '(') { /* "conv": what is meant most often */
-        rc = parse_term(p, "rbf", k);
+        rc = poly ? ST_OK : parse_term(p, "rbf", k);
     } else {
         p->at++;
-        rc = parse_expression(p, true, k);
-        while (rc == ST_OK && *p->at == ',') {
-            p->at++;
-            rc = parse_layer_setting(p, &l);
+        rc = poly ? ST_OK : parse_expression(p, true, k);
+        skip_blanks(p);
+        for (bool more = poly && *p->at != ')'; rc == ST_OK && (more || *p->at == ','); more = false) {
+            p->at += !more;
+            rc = parse_layer_setting(p, &l, &k->term[from]);
             skip_blanks(p);
             if (rc == ST_OK && *p->at != ',' && *p->at != ')')
                 rc = parse_fail(p, "\",\" or \")\"");
@@ -654,6 +694,12 @@ static enum status layers_join(struct kernel *k, struct err *err)
             return ST_UNSUPPORTED;
         }
         k->layer.width = l->width > k->layer.width ? l->width : k->layer.width;
+        if (k->layer.norm != l->norm) {
+            err_set(err, ST_UNSUPPORTED, "all kernels of sets of nodes read the same numbers: norm=unit or raw for "
+                    "each of them");
+            err_hint(err, "graph(rbf,norm=unit) + graphpoly(degree=2,norm=unit)");
+            return ST_UNSUPPORTED;
+        }
         if (k->layer.channels != l->channels || k->layer.symbols != l->symbols || k->layer.flat != l->flat)
             return err_set(err, ST_USAGE, "all layers of an expression read the same rows");
     }
@@ -789,6 +835,8 @@ static void print_layer(const struct kernel_layer *l, struct buf *out)
 {
     if (!l->graph)
         buf_printf(out, ",width=%zu", l->width);
+    if (l->norm != NORM_STANDARD)
+        buf_printf(out, ",norm=%s", norms[l->norm]);
     if (l->kind == LAYER_CONV)
         buf_printf(out, ",average=%s", averages[l->average]);
     else
@@ -844,8 +892,12 @@ void kernel_print(const struct kernel *k, struct buf *out)
         buf_puts(out, t == 0 ? "" : term->times ? " * " : " + ");
         if (term->layer.kind && (t == 0 || !same_layer(k, t - 1)))
             buf_printf(out, "%s(", layer_name(&term->layer));
-        buf_puts(out, term->ops->name);
-        print_settings(k, term, out);
+        if (term->layer.poly) {
+            buf_printf(out, "degree=%g", term->params[0]);
+        } else {
+            buf_puts(out, term->ops->name);
+            print_settings(k, term, out);
+        }
         if (term->layer.kind && !same_layer(k, t))
             print_layer(&term->layer, out);
         if (*term->on && !same_layer(k, t))
@@ -1170,6 +1222,18 @@ static void count_distances(const struct kernel_layer *w, const double *x, size_
     }
 }
 
+/* Pairs of nodes whose symbols stand for no unit vector. */
+static size_t unknown_pairs(const struct kernel_layer *w, const double *x, size_t m, const double *y, size_t n)
+{
+    size_t a = 0, b = 0;
+
+    for (size_t i = 0; i < m; i++)
+        a += x[1 + i] >= (double)w->channels;
+    for (size_t i = 0; i < n; i++)
+        b += y[1 + i] >= (double)w->channels;
+    return a * b;
+}
+
 static double symbols_exact(const struct kterm *t, double l, const double *x, size_t m, const double *y, size_t n,
                             double *slope)
 {
@@ -1180,6 +1244,10 @@ static double symbols_exact(const struct kterm *t, double l, const double *x, si
     for (size_t i = 0; i <= 2 * t->layer.width; i++) {
         if (count[i] == 0)
             continue;
+        if (!t->ops->exact) { /* nodes: alike at distance 0, unless both are none */
+            sum += i == 0 ? (double)(count[0] - unknown_pairs(&t->layer, x, m, y, n)) : 0.0;
+            continue;
+        }
         sum += (double)count[i] * t->ops->exact(t->params, sqrt((double)i) / l);
         if (slope)
             *slope += (double)count[i] * t->ops->dlogl(t->params, sqrt((double)i) / l);
@@ -1191,6 +1259,7 @@ static double windows_exact(const struct kterm *t, double l, const double *x, co
                             double *grad)
 {
     const struct kernel_layer *w = &t->layer;
+    const double one = 1.0;
     const size_t m = kernel_windows(w, x), n = kernel_windows(w, y);
     double sum = 0.0, slope = 0.0;
 
@@ -1200,13 +1269,19 @@ static double windows_exact(const struct kterm *t, double l, const double *x, co
         for (size_t b = 0; b < n; b++) {
             const double *p = x + 1 + a * w->channels, *q = y + 1 + b * w->channels;
             double r2 = 0.0;
+            for (size_t i = 0; !t->ops->exact && i < w->width * w->channels; i++)
+                r2 += p[i] * q[i];
+            if (!t->ops->exact) {
+                sum += t->ops->pair(t->params, NULL, 1, 1, &r2, &one, NULL);
+                continue;
+            }
             for (size_t i = 0; i < w->width * w->channels; i++)
                 r2 += (p[i] - q[i]) * (p[i] - q[i]);
             sum += t->ops->exact(t->params, sqrt(r2) / l);
             slope += grad ? t->ops->dlogl(t->params, sqrt(r2) / l) : 0.0;
         }
     const double c = kernel_window_factor(w, m) * kernel_window_factor(w, n);
-    if (grad)
+    if (grad && t->ops->exact)
         grad[0] = c * slope;
     return c * sum;
 }
@@ -1217,7 +1292,7 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     const struct kterm *term = &k->term[t];
 
     if (kterm_reads_windows(term))
-        return windows_exact(term, hp[0], x + term->layer.flat, y + term->layer.flat, grad);
+        return windows_exact(term, term->ops->exact ? hp[0] : 1.0, x + term->layer.flat, y + term->layer.flat, grad);
     x += term->first;
     y += term->first;
     d = kernel_inputs(k, t, d);

@@ -61,12 +61,16 @@ const struct kernel_ops *kernel_find(const char *name, struct err *err);
  *
  * LAYER_CONV: rows hold sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
  * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
- * Windows of one position make a kernel of sets of nodes, written graph(..).
+ * Windows of one position make a kernel of sets of nodes, written graph(..); graphpoly(degree=2) has
+ * (a . b)^degree in place of a stationary kernel.
  * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter over
  * all windows, or 0 (kernel_fastconv in fastconv.h); the kernels inside read those as any inputs.
  * channels: numbers for a position; 0 until kernel_bind_rows. */
 enum kernel_layer_kind { LAYER_NONE, LAYER_CONV, LAYER_FASTCONV };
 enum kernel_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
+/* What the vectors of nodes are: each number standardised; scaled to length 1; as they are, but for one factor
+ * for all. Symbols are none of these. */
+enum kernel_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
 struct kernel_layer {
     enum kernel_layer_kind kind;
     enum kernel_average average; /* LAYER_CONV */
@@ -74,6 +78,8 @@ struct kernel_layer {
     size_t channels;
     bool symbols;                /* rows hold symbols, not vectors */
     bool graph;                  /* written graph(..): width is 1 */
+    bool poly;                   /* written graphpoly(..): of (a . b)^degree */
+    enum kernel_norm norm;
     size_t positions;            /* of the longest row in training, for costs; 0: not known */
     size_t flat;                 /* LAYER_CONV: numbers of a row before its sequence, for kernels beside */
 };

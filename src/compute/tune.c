@@ -445,6 +445,7 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
     job->sample.base.row_scale = job->ssub;
     job->sample.base.row = job->full.src->row;
     job->sample.base.channels = job->full.src->channels;
+    job->sample.base.flat = job->full.src->flat;
     job->low.log_scale = log_scale(job, &job->sample.base);
     job->low.src = &job->sample.base;
     job->low.y = job->ysub;

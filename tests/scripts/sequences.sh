@@ -133,6 +133,70 @@ run -e 'demo friedman1 n=200; kernel rbf on nothing; fit features=256'
 has "no such column" "$err" 'nothing'
 run -e 'kernel conv(rbf) * graph(rbf)'
 has "one conv in a product" "$err" 'one conv or graph in a product'
+# ---- sets of nodes with numbers: y is a sum over the nodes of w times a, over two tables
+awk 'BEGIN { srand(7); print "graph,a,w,colour" >"n.csv"; print "graph,y" >"gy.csv"
+    for (g = 1; g <= 240; g++) { n = 2 + int(6 * rand()); y = 0
+        for (j = 1; j <= n; j++) { a = 2 * rand() - 1; w = 2 * rand() - 1; c = rand() < 0.5; y += a * w + c
+            line[++m] = sprintf("g%d,%.4f,%.4f,%s", g, a, w, c ? "red" : "blue") }
+        printf "g%d,%.5f\n", g, y >"gy.csv" }
+    for (i = 1; i <= m; i += 2) print line[i] >"n.csv"; for (i = 2; i <= m; i += 2) print line[i] >"n.csv" }' </dev/null
+rm -f n.gpd
+run -s n.gpd --format json -e 'open n.csv graph=graph targets=gy.csv target=y; split test=25% seed=1' \
+    -e 'kernel graphpoly(degree=2,norm=raw,average=none); tune features=256; fit features=512; score' \
+    -e 'kernel graph(rbf,average=none) + linear; tune features=256; fit features=512; score; predict out=n1.csv'
+is "rows of nodes, scattered, and a table of graphs" $rc 0
+has "are told" "$out" 'sets of 2 to 7 nodes, each with 4 numbers'
+ok "graph and means together learn a product in each node" between "$(num rmse_scaled)" 0.0 0.25
+run -s n.gpd -e 'predict run=r2 out=n2.csv; predict n.csv graph=graph run=r2 out=n3.csv'
+ok "the session predicts the same" cmp n1.csv n2.csv
+ok "and new tables of nodes" test "$(wc -l <n3.csv)" = 241
+run -s n.gpd -e 'predict run=r2 n.csv out=n4.csv'
+has "without graph= it says how" "$err" 'graph='
+run -e 'open n.csv graph=graph targets=gy.csv target=y; kernel graphpoly(degree=3) * rbf; fit features=128; kernel rbf; fit features=128' \
+    -e 'kernel fastconv(rbf,width=1,filters=16); fit features=64; kernel graph(cauchy,norm=unit); fit solver=exact; check; pca rows=100 features=64'
+is "other kernels of nodes" $rc 0
+has "means over nodes are told" "$err" 'note.pool'
+printf 'graph,a\ng1,1\n,2\n' >bad1.csv
+run -e 'open bad1.csv graph=graph'
+has "a node of no graph" "$err" 'row 2.*of which graph'
+printf 'graph,a,y\ng1,1,5\ng1,2,6\n' >bad2.csv
+run -e 'open bad2.csv graph=graph target=y'
+has "a graph with two targets" "$err" "row 2: graph 'g1' has the target 6 here and 5 in row 1"
+printf 'graph,a\ng1,1\ng2,\n' >bad3.csv
+run -e 'open bad3.csv graph=graph'
+has "a node without a number" "$err" "row 2: 'a' of a node of graph 'g2' is missing"
+run -e 'open n.csv graph=nothing'
+has "no such column" "$err" 'no such column'
+printf 'graph,y\ng1,1\ng2,2\ng3,4\nx9,3\n' >few2.csv
+run -e 'open n.csv graph=graph targets=few2.csv'
+has "targets without nodes are told" "$err" "1 rows of the table have no record, first 'x9'"
+has "and graphs without targets" "$err" "237 records have no row in the table, first 'g4'"
+# atoms: the energy falls with the sixth power of the distance of pairs
+awk 'BEGIN { srand(21); split("C H O", k, " "); print "mol,element,x,y,z" >"at.csv"; print "mol,e" >"ae.csv"
+    for (g = 1; g <= 200; g++) { n = 2 + int(5 * rand()); e = 0
+        for (j = 1; j <= n; j++) { t[j] = 1 + int(3 * rand()); x[j] = 1.5 * j + 0.6 * rand(); y[j] = rand(); z[j] = rand()
+            printf "m%d,%s,%.4f,%.4f,%.4f\n", g, k[t[j]], x[j], y[j], z[j] >"at.csv"
+            for (i = 1; i < j; i++) { d = (x[i]-x[j])^2 + (y[i]-y[j])^2 + (z[i]-z[j])^2; e -= (t[i] * t[j]) / d^3 } }
+        printf "m%d,%.6f\n", g, e >"ae.csv" } }' </dev/null
+run --format json -e 'open at.csv graph=mol targets=ae.csv target=e describe=neighbours; split test=25% seed=1' \
+    -e 'kernel graphpoly(degree=2,norm=raw,average=none) + linear; tune features=512; fit features=1024; score; predict at.csv graph=mol describe=neighbours out=a1.csv'
+is "atoms by what is around them" $rc 0
+ok "a dispersion energy is learnt" between "$(num rmse_scaled)" 0.0 0.35
+printf 'mol,element,x,y,z\nm1,C,0,0,0\nm1,H,0,0,0\n' >one.csv
+run -e 'open one.csv graph=mol describe=neighbours'
+has "two atoms in one place" "$err" "rows 2 and 1: two atoms of graph 'm1' are in one place"
+run -e 'open n.csv graph=graph describe=neighbours'
+has "no atoms" "$err" 'reads columns element, x, y, z'
+# a series: each value from the ten before it
+awk 'BEGIN { srand(2); print "t,v"; for (i = 1; i <= 400; i++) printf "%d,%.4f\n", i, sin(i / 5) + 0.05 * rand() }' >ser.csv
+run --format json -e 'open ser.csv window=v:10 target=v skip=t; missing drop; split ordered=yes test=25%; kernel rbf; tune features=128; fit features=256; score' \
+    -e 'kernel conv(rbf,width=4); fit features=128'
+is "a series from its past" $rc 0
+has "is told" "$out" "the 10 values of 'v' from 10 to 1 rows before each"
+ok "is foretold" between "$(printf '%s\n' "$out" | sed -n 's/.*"rmse_scaled":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)" 0.0 0.15
+run -e 'open ser.csv window=v'
+has "a window has a width" "$err" 'window=temp:24'
+
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'

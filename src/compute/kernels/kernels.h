@@ -13,5 +13,6 @@ size_t kernel_gaussian_steps(struct fm_step *out);
 
 extern const struct kernel_ops kernel_rbf, kernel_matern, kernel_cauchy, kernel_rq, kernel_linear,
     kernel_constant, kernel_poly, kernel_arccos, kernel_erf, kernel_periodic;
+extern const struct kernel_ops kernel_power; /* inside graphpoly(..) alone: no row of the registry */
 
 #endif
