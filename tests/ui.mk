@@ -22,7 +22,8 @@ TESTS += \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
   tests/screens/signals.sh \
-  tests/screens/hostile.sh
+  tests/screens/hostile.sh \
+  tests/screens/monkey.sh
 EXTRA_DIST += \
   tests/screens/lib.sh \
   tests/screens/prompt.sh \
@@ -31,4 +32,9 @@ EXTRA_DIST += \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
   tests/screens/signals.sh \
-  tests/screens/hostile.sh
+  tests/screens/hostile.sh \
+  tests/screens/monkey.sh
+
+# gpdesk behind a pseudo-terminal: random keys, and what the screen costs.
+check_PROGRAMS += tests/screens/ptydrive
+tests_screens_ptydrive_SOURCES = tests/screens/ptydrive.c

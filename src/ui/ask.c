@@ -207,6 +207,7 @@ void ask_event(struct desk *d, const struct input_event *e)
         ask_close(d);
         return;
     case UK_ENTER: done(d); return;
+    case UK_CTRLKEY('L'): d->clear = true; return;
     case UK_UP: case UK_CTRLKEY('P'): move(a, -1); return;
     case UK_DOWN: case UK_CTRLKEY('N'): case UK_TAB: move(a, 1); return;
     case UK_BACKTAB: move(a, -1); return;

@@ -291,6 +291,10 @@ void prompt_open_plain(const struct prompt_hooks *hooks, const char *history)
     rl_redisplay_function = rl_redisplay;
     rl_prep_term_function = rl_prep_terminal;
     rl_deprep_term_function = rl_deprep_terminal;
+    int rows = 24, cols = 80;
+    rl_initialize();
+    rl_get_screen_size(&rows, &cols);
+    prompt_resize((size_t)rows, (size_t)cols);
     rl_callback_handler_install(PROMPT_TEXT, on_line);
     rl_variable_bind("bell-style", "none");
     bind_keys();
@@ -300,6 +304,7 @@ void prompt_close(void)
 {
     if (!pr.open)
         return;
+    prompt_clear();                        /* a search holds lines of the history */
     rl_callback_handler_remove();
     rl_outstream = stdout;
     if (pr.null)
@@ -405,6 +410,8 @@ void prompt_clear(void)
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
     rl_clear_message();
+    if (rl_editing_mode == 0)              /* a fresh line is typed into, in vi too */
+        rl_vi_insertion_mode(1, 'i');
 }
 
 void prompt_set(const char *text)
@@ -446,7 +453,8 @@ void prompt_editing(const char *mode)
 
 void prompt_resize(size_t rows, size_t cols)
 {
-    rl_set_screen_size((int)rows, (int)cols);
+    const size_t least = 20;               /* narrower than its prompt, readline divides by zero */
+    rl_set_screen_size((int)(rows < 2 ? 2 : rows), (int)(cols < least ? least : cols));
 }
 
 /* --- what to draw ----------------------------------------------------------------------------- */

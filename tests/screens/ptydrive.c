@@ -1,0 +1,428 @@
+/* tests/screens/ptydrive.c -- gpdesk behind a pseudo-terminal: random keys for a crash or a stuck
+ * screen, and what the screen costs, measured from outside.
+ *
+ *     ptydrive monkey SEED SECONDS GPDESK [ARGS]   random keys, resizes and pastes; ends with quit
+ *     ptydrive live GPDESK                         echo, bytes and redraws a second around a job
+ *     ptydrive open GPDESK SESSION                 a session of 200 runs: opening, scrolling
+ *
+ * monkey prints TAP; the others one line a figure.  Nothing here reads the clock to decide a test but
+ * for "no answer within a minute". */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROWS = 40, COLS = 120, TAIL = 1 << 16 };
+static int tty = -1;
+static pid_t child;
+static char tail[TAIL + 1];              /* the newest output, for what went wrong */
+static size_t ntail;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void keep(const char *s, size_t n)
+{
+    if (n > TAIL) {
+        s += n - TAIL;
+        n = TAIL;
+    }
+    if (ntail + n > TAIL) {
+        const size_t drop = ntail + n - TAIL;
+        memmove(tail, tail + drop, ntail - drop);
+        ntail -= drop;
+    }
+    memcpy(tail + ntail, s, n);
+    ntail += n;
+    tail[ntail] = '\0';
+}
+
+/* Reads what comes within `seconds`; returns bytes, -1 when the program has gone. */
+static long take(double seconds, double *first, long *bursts)
+{
+    const double end = now() + seconds;
+    double last = -1;
+    long total = 0;
+    for (;;) {
+        char bytes[65536];
+        struct pollfd p = { tty, POLLIN, 0 };
+        const double left = end - now();
+        if (left <= 0 && seconds > 0)
+            return total;
+        const int ready = poll(&p, 1, seconds > 0 ? (int)(left * 1000) + 1 : 0);
+        if (ready == 0)
+            return total;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        const ssize_t n = read(tty, bytes, sizeof bytes);
+        if (n <= 0)
+            return n < 0 && errno == EINTR ? 0 : -1;
+        const double t = now();
+        if (first && *first < 0)
+            *first = t;
+        if (bursts && t - last > 0.008)  /* one redraw comes in one write, or in a few at once */
+            ++*bursts;
+        last = t;
+        total += n;
+        keep(bytes, (size_t)n);
+    }
+}
+
+static void put(const char *s, size_t n)
+{
+    double first = -1;
+    while (n > 0) {
+        struct pollfd p = { tty, POLLOUT | POLLIN, 0 };
+        if (poll(&p, 1, 10000) <= 0)
+            return;
+        if (p.revents & POLLIN && take(0, &first, NULL) < 0)
+            return;
+        const ssize_t k = p.revents & POLLOUT ? write(tty, s, n) : 0;
+        if (k < 0 && errno != EAGAIN && errno != EINTR)
+            return;
+        if (k > 0) {
+            s += k;
+            n -= (size_t)k;
+        }
+    }
+}
+
+static void say(const char *s)
+{
+    put(s, strlen(s));
+}
+
+/* Until the text has come; false: not in time, or the program has gone. */
+static bool await(const char *text, double limit)
+{
+    const double end = now() + limit;
+    while (now() < end) {
+        if (strstr(tail, text))
+            return true;
+        struct pollfd p = { tty, POLLIN, 0 };
+        poll(&p, 1, 20);                 /* wakes with the bytes */
+        if (take(0, NULL, NULL) < 0)
+            return strstr(tail, text) != NULL;
+    }
+    return false;
+}
+
+static void forget(void)
+{
+    ntail = 0;
+    tail[0] = '\0';
+}
+
+static bool start(char *const argv[], int rows, int cols)
+{
+    struct winsize w = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols };
+    forget();
+    child = forkpty(&tty, NULL, NULL, &w);
+    if (child < 0)
+        return false;
+    if (child == 0) {
+        setenv("TERM", "xterm-256color", 1);
+        setenv("LANG", "C.UTF-8", 1);
+        unsetenv("LINES");
+        unsetenv("COLUMNS");
+        unsetenv("NO_COLOR");
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    fcntl(tty, F_SETFL, O_NONBLOCK);
+    return true;
+}
+
+/* Waits for the end; -1: it had to be killed. */
+static int ended(double limit)
+{
+    const double end = now() + limit;
+    int status;
+    while (now() < end) {
+        take(0.05, NULL, NULL);
+        if (waitpid(child, &status, WNOHANG) == child) {
+            while (take(0.05, NULL, NULL) > 0)
+                ;
+            close(tty);
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
+    }
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    close(tty);
+    return -1;
+}
+
+static int leave(void)
+{
+    say("\033[201~");                    /* the end of a paste that was never ended */
+    take(0.3, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        say("\033");
+        take(0.15, NULL, NULL);
+    }
+    say(":");
+    take(0.1, NULL, NULL);
+    say("\025\003");
+    take(0.1, NULL, NULL);
+    say("\003");
+    take(0.2, NULL, NULL);
+    say("\025set plain=no\r");           /* wherever the keys have led to */
+    take(0.3, NULL, NULL);
+    say("\003");                         /* in vi mode an Esc would command the line editor */
+    take(0.2, NULL, NULL);
+    say(":\025quit\r");
+    return ended(60);
+}
+
+/* --- random keys ------------------------------------------------------------------------------ */
+
+static uint64_t state;
+
+static unsigned draw(unsigned n)         /* splitmix64 */
+{
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (unsigned)((z ^ z >> 31) % n);
+}
+
+/* Lines that fill the views, so that keys meet something; all quick. */
+static const char *const lines[] = {
+    "demo toy", "demo co2", "demo friedman1 n=200 seed=3", "split test=20% seed=1", "tune features=64 evals=4",
+    "fit", "fit solver=pcg features=256 rank=16 noise=0.01", "score", "check", "advise features=128 rank=8,16",
+    "spectrum", "pca", "cluster k=3", "runs", "compare", "why", "help", "help fit", "summary", "jobs",
+    "layout two", "layout three", "layout main", "layout auto", "layout slide", "theme dark", "theme light",
+    "theme high", "theme mono", "theme auto", "set glyphs=ascii", "set glyphs=auto", "set mouse=yes",
+    "set mouse=no", "set learn=on", "set learn=off", "set editing=vi", "set editing=emacs", "palette fit",
+    "copy view", "copy cell", "bind view F9 \"compare {marks}\"", "bind conflict", "note r1 hello", "undo",
+    "redo", "kernel rbf", "kernel rbf(ard) + linear", "drop r1", "plot residual", "plot columns", "view log",
+    "fit solver=cg features=512 noise=0.0001 rtol=1e-12 maxit=20000", "stop *", "history", "star r1",
+};
+static const char *const specials[] = {
+    "\033[A", "\033[B", "\033[C", "\033[D", "\033[5~", "\033[6~", "\033[H", "\033[F", "\033[Z", "\t", "\r",
+    "\033", "\033OP", "\033OQ", "\033OR", "\033OS", "\033[17~", "\033[1;2A", "\033[1;2C", "\0331", "\0332",
+    "\0333", "\0334", "\0335", "\0336", "\0337", "\0338", "\0339", "\033x", "\033h", "\033e", "\022", "\025",
+    "\027", "\003", "\014", "\177", "\033[<0;20;10M", "\033[<0;20;10m", "\033[<64;60;20M", "\033[<65;60;20M",
+    "\033[<32;44;12M", "\033[<0;40;8M", "\033[999;999R", "\033[<", "\033]52;c;\007", "\303\251", "\360\237\230\200",
+    "\377\376", "\033[200~pasted\nlines\033[201~", "\033[200~", "\033[201~", "\033[15~",
+};
+#define COUNT(a) (unsigned)(sizeof (a) / sizeof *(a))
+
+static void one_key(char *last, size_t len)
+{
+    const unsigned kind = draw(100);
+    if (kind < 6) {
+        snprintf(last, len, "line %s", lines[draw(COUNT(lines))]);
+        say("\033");
+        take(0.08, NULL, NULL);
+        say(":\025");
+        say(last + 5);
+        say("\r");
+    } else if (kind < 40) {
+        const char *s = specials[draw(COUNT(specials))];
+        snprintf(last, len, "special %u", (unsigned char)s[strlen(s) - 1]);
+        say(s);
+    } else if (kind < 42) {
+        struct winsize w = { .ws_row = (unsigned short)(1 + draw(70)), .ws_col = (unsigned short)(1 + draw(220)) };
+        snprintf(last, len, "size %ux%u", w.ws_col, w.ws_row);
+        ioctl(tty, TIOCSWINSZ, &w);
+    } else {
+        const char c = (char)(0x20 + draw(0x5f));
+        snprintf(last, len, "key %c", c);
+        put(&c, 1);
+    }
+}
+
+/* The screen answers when a redraw that is asked for comes. */
+static bool answers(void)
+{
+    const struct winsize w = { .ws_row = ROWS, .ws_col = COLS };
+    const double end = now() + 60;
+    ioctl(tty, TIOCSWINSZ, &w);
+    say("\033[201~");
+    while (now() < end) {
+        double first = -1;
+        say("\014");
+        for (int i = 0; i < 50 && first < 0; i++)
+            if (take(0.02, &first, NULL) < 0)
+                return false;
+        if (first >= 0)
+            return true;
+    }
+    return false;
+}
+
+static int monkey(uint64_t seed, double seconds, char *const argv[])
+{
+    char last[200] = "";
+    const double end = now() + seconds;
+    long keys = 0;
+    bool alive = true;
+    int status;
+    state = seed;
+    if (!start(argv, ROWS, COLS))
+        return 77;
+    alive = await("gpdesk>", 60);
+    while (alive && now() < end) {
+        for (int i = 0; i < 50 && alive && now() < end; i++, keys++) {
+            one_key(last, sizeof last);
+            alive = take(0.001 * draw(15), NULL, NULL) >= 0;
+        }
+        if (alive && !answers()) {
+            printf("# no answer after key %ld of seed %lu: %s\n", keys, (unsigned long)seed, last);
+            alive = waitpid(child, &status, WNOHANG) == 0;
+            break;
+        }
+    }
+    status = leave();
+    printf("# seed %lu, %ld keys\n", (unsigned long)seed, keys);
+    if (status < 0) {                    /* it had to be killed: what stood there */
+        fputs("# ", stdout);
+        for (const char *s = ntail > 1500 ? tail + ntail - 1500 : tail; *s; s++)
+            putchar((unsigned char)*s < 0x20 || *s == 0x7f ? '.' : *s);
+        putchar('\n');
+    }
+    if (status != 0)                     /* what it said last, perhaps of a sanitizer */
+        for (char *s = strstr(tail, "ERROR: "), *stop = s ? s + 3500 : s; s && *s && s < stop; s++)
+            putchar(*s == '\n' ? (fputs("\n# ", stdout), ' ') : *s);
+    printf("\n%s 1 - %ld random keys leave a program that quits (status %d, last %s)\n",
+           status == 0 ? "ok" : "not ok", keys, status, last);
+    return status == 0 ? 0 : 1;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Characters that appear nowhere else, one after the other while a fit keeps all cores busy. */
+static void measure_echo(void)
+{
+    double ms[120];
+    size_t n = 0;
+    for (unsigned i = 0; i < 120; i++) {
+        char c[3] = { (char)0xc4, (char)(0x80 + i % 60), 0 };
+        if (i % 20 == 0) {
+            say("\025");
+            take(0.2, NULL, NULL);
+        }
+        take(0.06 + 0.001 * draw(120), NULL, NULL);
+        forget();
+        const double t = now();
+        put(c, 2);
+        if (await(c, 5))
+            ms[n++] = 1000 * (now() - t);
+    }
+    say("\025");
+    qsort(ms, n, sizeof *ms, by_value);
+    if (n)
+        printf("echo_ms median %.1f  95%% %.1f  worst %.1f  (%zu of 120 keys, a job on all cores)\n", ms[n / 2],
+               ms[n * 95 / 100], ms[n - 1], n);
+}
+
+static void measure_flow(const char *what, double seconds)
+{
+    long bursts = 0;
+    const long bytes = take(seconds, NULL, &bursts);
+    printf("%s bytes/s %.0f  redraws/s %.1f\n", what, (double)bytes / seconds, (double)bursts / seconds);
+}
+
+static void run_line(const char *s)
+{
+    forget();
+    say(s);
+    say("\r");
+}
+
+static int measure_live(char *gpdesk)
+{
+    char *argv[] = { gpdesk, "--no-config", NULL };
+    if (!start(argv, ROWS, COLS) || !await("ready", 60))
+        return 1;
+    run_line("demo robot n=20000 seed=2");
+    await("robot", 60);
+    take(1, NULL, NULL);
+    measure_flow("idle", 4);
+    run_line("fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate");
+    await("recursive", 60);
+    take(3, NULL, NULL);
+    measure_flow("job", 12);
+    measure_echo();
+    say("\003");
+    await("ready", 60);
+    take(2, NULL, NULL);
+    measure_flow("idle after", 4);
+    say("quit\r");
+    return ended(30) == 0 ? 0 : 1;
+}
+
+static int measure_open(char *gpdesk, char *session)
+{
+    char *argv[] = { gpdesk, "--no-config", "-s", session, NULL };
+    const double t = now();
+    if (!start(argv, ROWS, COLS) || !await("r200", 60))
+        return 1;
+    const double shown = now();
+    if (!await("ready", 60))
+        return 1;
+    printf("open_seconds 200 runs %.3f\n", shown - t);
+    say("\033");
+    take(0.3, NULL, NULL);
+    say("2");
+    take(0.5, NULL, NULL);
+    double worst = 0, sum = 0;
+    for (int i = 0; i < 100; i++) {      /* 50 keys up and 50 down, with a page at every tenth */
+        double first = -1;
+        const double k = now();
+        say(i < 50 ? i % 10 == 9 ? "\033[5~" : "k" : i % 10 == 9 ? "\033[6~" : "j");
+        while (first < 0 && now() < k + 1) {
+            struct pollfd p = { tty, POLLIN, 0 };
+            poll(&p, 1, 20);
+            take(0, &first, NULL);
+        }
+        const double d = (first > 0 ? first : now()) - k;
+        take(0.07, NULL, NULL);          /* keys of a person, not of a flood */
+        worst = d > worst ? d : worst;
+        sum += d;
+    }
+    printf("scroll_ms 200 runs mean %.1f worst %.1f\n", 1000 * sum / 100, 1000 * worst);
+    say(":");
+    take(0.1, NULL, NULL);
+    say("quit\r");
+    return ended(30) == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGPIPE, SIG_IGN);
+    state = 7;
+    if (argc >= 5 && strcmp(argv[1], "monkey") == 0) {
+        puts("1..1");
+        return monkey(strtoull(argv[2], NULL, 10), atof(argv[3]), argv + 4);
+    }
+    if (argc == 3 && strcmp(argv[1], "live") == 0)
+        return measure_live(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "open") == 0)
+        return measure_open(argv[2], argv[3]);
+    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | live GPDESK | open GPDESK SESSION\n", stderr);
+    return 2;
+}
