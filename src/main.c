@@ -49,6 +49,7 @@ static const char usage_text[] =
     "  --threads N      threads that compute (results do not depend on it)\n"
     "  --mem SIZE       memory that may be used: 4GB\n"
     "  --precision P    float or double features\n"
+    "  --device D       auto, cpu or cuda:N\n"
     "  --cpu LEVEL      portable, avx2, avx512 or amx\n"
     "  --strict         warnings are errors\n"
     "  --accept-unconverged   exit with 0 although a fit stopped short of its tolerance\n"
@@ -60,7 +61,7 @@ static const char usage_text[] =
     "Exit: 0 done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped short;\n"
     "4 an input file is missing or malformed; 5 out of memory, disk or time; 128+n signal n.\n";
 
-enum { OPT_FORMAT = 256, OPT_SEED, OPT_THREADS, OPT_MEM, OPT_PRECISION, OPT_CPU, OPT_STRICT,
+enum { OPT_FORMAT = 256, OPT_SEED, OPT_THREADS, OPT_MEM, OPT_PRECISION, OPT_DEVICE, OPT_CPU, OPT_STRICT,
        OPT_ACCEPT, OPT_PLAIN, OPT_COLOR, OPT_NO_CONFIG, OPT_HELP, OPT_VERSION };
 static const struct option long_options[] = {
     { "format", required_argument, NULL, OPT_FORMAT },
@@ -68,6 +69,7 @@ static const struct option long_options[] = {
     { "threads", required_argument, NULL, OPT_THREADS },
     { "mem", required_argument, NULL, OPT_MEM },
     { "precision", required_argument, NULL, OPT_PRECISION },
+    { "device", required_argument, NULL, OPT_DEVICE },
     { "cpu", required_argument, NULL, OPT_CPU },
     { "strict", no_argument, NULL, OPT_STRICT },
     { "accept-unconverged", no_argument, NULL, OPT_ACCEPT },
@@ -153,6 +155,7 @@ static enum status take_option(struct cli *c, int o, struct err *err)
     case OPT_THREADS: return set(c, "threads", optarg, err);
     case OPT_MEM: return set(c, "mem", optarg, err);
     case OPT_PRECISION: return set(c, "precision", optarg, err);
+    case OPT_DEVICE: return set(c, "device", optarg, err);
     case OPT_CPU: return cpu_force_level(optarg, err);
     case OPT_STRICT: return set(c, "strict", "yes", err);
     case OPT_ACCEPT: return set(c, "accept-unconverged", "yes", err);

@@ -15,7 +15,7 @@
 #include "app/workspace.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/backend.h"
+#include "compute/backend_load.h"
 #include "compute/blas.h"
 
 #include <inttypes.h>
@@ -855,6 +855,42 @@ static void about_formats(struct rec *r)
              hdf5 ? hdf5 : "not built in (libhdf5-dev)");
 }
 
+/* "cpu (..)", then what CUDA has, or why nothing. */
+static void about_devices(const struct workspace *ws, struct rec *r)
+{
+    const struct backend_ops *module;
+    const char *why = "";
+
+    rec_text(r, "\n  devices   cpu: %s", backend_cpu()->summary);
+    rec_str(r, "device", ws->opt.device);
+    module = backend_module(&why);
+    rec_array(r, "cuda");
+    for (size_t i = 0, n = module && module->devices ? module->devices(NULL, 0) : 0; i < n; i++) {
+        struct backend_device d = { 0 };
+        struct err err = { 0 };
+        char all[24], left[24];
+        if (module->describe(i, &d, &err) != ST_OK) {
+            rec_text(r, "\n            cuda:%zu: %s", i, err.msg);
+            continue;
+        }
+        mem_format(all, sizeof all, (double)d.memory);
+        mem_format(left, sizeof left, (double)d.free);
+        rec_item(r);
+        rec_str(r, "name", d.name);
+        rec_int(r, "memory", (int64_t)d.memory);
+        rec_int(r, "free", (int64_t)d.free);
+        rec_close(r);
+        rec_text(r, "\n            cuda:%zu: %s, %s of %s free", i, d.name, left, all);
+    }
+    rec_array_close(r);
+    if (!module) {
+        rec_str(r, "cuda_why", why);
+        rec_text(r, "\n            ");
+        rec_safe(r, why);
+    }
+    rec_text(r, "\n            device=%s   (set device=auto, cpu or cuda:N)", ws->opt.device);
+}
+
 static enum status cmd_about(struct workspace *ws, const struct args *a, struct err *err)
 {
     char ram[32], limit[32], rss[32];
@@ -878,10 +914,11 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
     rec_str(&r, "session", ws->store ? store_path(ws->store) : NULL);
     rec_text(&r, "gpdesk %s: scalable Gaussian processes in the terminal; GPL-3.0-or-later\n"
              "  cpu       %s kernels, %zu of %ld threads\n  blas      %s\n"
-             "  memory    %s used at most so far; limit %s of %s\n  devices   %s (%s); no GPU module\n"
-             "  kernels  ",
+             "  memory    %s used at most so far; limit %s of %s",
              PACKAGE_VERSION, cpu_level(), ws->opt.threads, sysconf(_SC_NPROCESSORS_ONLN),
-             blas_describe(), rss, limit, ram, ws->backend->name, ws->backend->summary);
+             blas_describe(), rss, limit, ram);
+    about_devices(ws, &r);
+    rec_text(&r, "\n  kernels  ");
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         rec_text(&r, " %s", k->name);
     for (size_t i = 0; kernel_layer_at(i); i++)

@@ -4,6 +4,7 @@
 #include "app/bindings.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/backend_load.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -215,6 +216,21 @@ static void show_theme(const struct options *o, struct buf *b)
     buf_puts(b, o->theme);
 }
 
+static enum status apply_device(struct options *o, const char *text, double x, struct err *e)
+{
+    const enum status rc = backend_words(text, e);
+
+    (void)x;
+    if (rc == ST_OK)
+        snprintf(o->device, sizeof o->device, "%s", text);
+    return rc;
+}
+
+static void show_device(const struct options *o, struct buf *b)
+{
+    buf_puts(b, o->device);
+}
+
 static const struct option_row rows[] = {
     { { "threads", ARG_INT, 0, NULL, 1, 256, NULL, NULL,
         "threads that compute; results do not depend on it" }, apply_threads, show_threads },
@@ -227,6 +243,9 @@ static const struct option_row rows[] = {
         "of every random draw; the same seed gives the same numbers" }, apply_seed, show_seed },
     { { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,
         "of features; sums are double always" }, apply_precision, show_precision },
+    { { "device", ARG_WORD, 0, "auto", 0, 0, NULL, NULL,
+        "that computes: cpu, cuda:N, or auto: a CUDA device where there is one (about)" },
+      apply_device, show_device },
     { { "color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,
         "colour on the screen" }, apply_color, show_color },
     { { "theme", ARG_WORD, 0, "auto", 0, 0, "auto|dark|light|high|mono", NULL,
@@ -307,6 +326,7 @@ void options_default(struct options *o)
     strcpy(o->editing, "auto");
     strcpy(o->learn, "auto");
     o->fps = 4;
+    strcpy(o->device, "auto");
 }
 
 struct options_origin *options_origin_new(struct err *err)

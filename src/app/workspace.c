@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
-#include "compute/backend.h"
+#include "compute/backend_load.h"
 #include "compute/fop.h"
 
 #include <errno.h>
@@ -861,6 +861,18 @@ static void fit_pool(struct workspace *ws)
     ws->pool = pool;
 }
 
+/* So does another device.  One that is not to be had is told of once, and the processor serves. */
+static void fit_device(struct workspace *ws)
+{
+    struct err err = { 0 };
+
+    if (jobs_count(ws->jobs) > 0 || strcmp(ws->device, ws->opt.device) == 0)
+        return;
+    snprintf(ws->device, sizeof ws->device, "%s", ws->opt.device);
+    if (backend_choose(ws->device, &ws->backend, &err) != ST_OK)
+        ws_warn(ws, "device", "%s; this processor computes", err.msg);
+}
+
 struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char *name, void *arg,
                     const char *line, struct err *err)
 {
@@ -870,6 +882,7 @@ struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char 
     if (!job)
         return NULL;
     fit_pool(ws);
+    fit_device(ws);
     job->pool = ws->pool;
     job->backend = ws->backend;
     job->mem_limit = ws->opt.mem;

@@ -63,7 +63,7 @@ struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *r
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
 struct options { size_t threads; size_t mem, cache; uint64_t seed; int verbosity, color; bool json, plain,
                  accept_unconverged, strict, keep_going, dry; enum precision precision;
-                 char theme[16], layout[8], glyphs[8], editing[8], learn[8]; bool mouse, bell; int fps; };
+                 char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12]; bool mouse, bell; int fps; };
 
 struct job;
 struct job_ops;
@@ -96,6 +96,7 @@ struct workspace {
     struct sink *sinks;
     struct store *store;          /* NULL: no session */
     struct pool *pool; const struct backend_ops *backend;
+    char device[12];              /* the option that chose the backend */
     struct jobs *jobs;            /* worker thread, queue, event queue: job.h */
     size_t warnings, errors; bool unconverged;
     bool quit;

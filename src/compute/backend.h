@@ -1,4 +1,4 @@
-/* compute/backend.h -- devices.  The only header that src/cuda includes.
+/* compute/backend.h -- devices.  With featmap.h all that src/cuda knows of compute.
  *
  * A backend opens a feature operator: a drawn feature map over rows of data.  It interprets the
  * map's steps and knows no kernel by name.  Every fit lives in `pass`; the sum over rows inside it
@@ -34,8 +34,21 @@ struct fop_opts {
     /* n factors (the roots of row weights) that multiply the rows of Z wherever they are used, and
      * of dZ; NULL: ones.  They outlive the operator. */
     const double *row_scale;
+    /* pool_run and pool_threads, for a backend that lies in a module of its own: fop_new fills them
+     * in. */
+    void (*run)(struct pool *, size_t tasks, pool_fn *fn, void *ctx);
+    size_t threads;
 };
 
+/* A device in words and numbers. */
+struct backend_device {
+    char name[96];      /* "NVIDIA H200" */
+    size_t memory, free; /* bytes; free: now */
+};
+
+/* What a backend leaves NULL of `has_dtile` to `grad` is done by the processor's; of `gram` and `sketch`,
+ * by blocks of rows from its tiles.  BACKEND from any of them: the device failed, and the operator goes
+ * on with the processor. */
 struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
@@ -74,6 +87,16 @@ struct backend_ops {
      * hyperparameters.  Callable from any pool task. */
     enum status (*grad)(void *state, size_t r0, size_t r1, const double *Z, const double *B,
                         size_t ld, double *grad, struct err *);
+    /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles. */
+    enum status (*gram)(void *state, size_t ny, const double *y, double *G, size_t ld, double *zty,
+                        const struct ctl *, struct err *);
+    enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, const struct ctl *,
+                          struct err *);
+    /* Of a backend with several devices: how many (0 and why not); one in words; which one opens
+     * operators from now on.  NULL: there is one. */
+    size_t (*devices)(char *why, size_t len);
+    enum status (*describe)(size_t device, struct backend_device *, struct err *);
+    enum status (*use)(size_t device, struct err *);
 };
 const struct backend_ops *backend_cpu(void);
 /* The CPU level in force: "portable", "avx2", "avx512" or "amx"; cpu_force_level before the first use. */

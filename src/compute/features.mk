@@ -2,6 +2,8 @@
 libcompute_a_SOURCES += \
   src/compute/backend.h \
   src/compute/backend_cpu.c \
+  src/compute/backend_load.c \
+  src/compute/backend_load.h \
   src/compute/backend_steps.c \
   src/compute/backend_steps.h \
   src/compute/backend_steps_real.h \

@@ -42,6 +42,12 @@ size_t fop_block_bytes(void)
 struct fop {
     const struct backend_ops *be;
     void *state;
+    /* What the backend leaves undone, the processor does, on an operator of its own; NULL: nothing.  A
+     * backend that fails is replaced by it (lost). */
+    const struct backend_ops *host;
+    void *twin;
+    bool lost;
+    struct err why_lost;
     size_t n, M;
     struct pool *pool;
     enum precision precision;
@@ -57,6 +63,15 @@ struct fop {
     double *centre;      /* M; NULL: not known at these hyperparameters */
     const double *row_scale;
 };
+
+static void lose(struct fop *f, struct err *err)
+{
+    if (err)
+        f->why_lost = *err;
+    err_clear(err);
+    f->lost = true;
+    f->half = false;
+}
 
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                     const struct source *src, const struct fop_opts *opts, struct err *err)
@@ -80,12 +95,60 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                        .precision = opts->precision, .half = opts->store && opts->half };
     f->centres = kernel_reads_windows(&fm->kernel) && opts->precision == PREC_FLOAT;
     f->row_scale = opts->row_scale;
-    f->state = be->open(fm, src, opts, err);
-    if (!f->state) {
-        free(f);
+    struct fop_opts own = *opts;
+    own.run = pool_run;
+    own.threads = pool_threads(opts->pool);
+    f->state = be->open(fm, src, &own, err);
+    f->lost = !f->state && be != backend_cpu() && err && err->code == ST_BACKEND;
+    if (f->lost)
+        lose(f, err);
+    if (be != backend_cpu() && (f->state || f->lost)) {
+        own.store = own.half = false;
+        f->host = backend_cpu();
+        f->twin = f->host->open(fm, src, &own, err);
+    }
+    if ((!f->state && !f->lost) || (f->host && !f->twin)) {
+        fop_free(f);
         return NULL;
     }
     return f;
+}
+
+bool fop_lost(const struct fop *f, struct err *why)
+{
+    if (f->lost && why)
+        *why = f->why_lost;
+    return f->lost;
+}
+
+/* After a failure of a device: is there another way?  From now on it is taken. */
+static bool goes_on(struct fop *f, enum status rc, struct err *err)
+{
+    if (rc != ST_BACKEND || !f->twin || f->lost)
+        return false;
+    lose(f, err);
+    return true;
+}
+
+static const struct backend_ops *ops_of(const struct fop *f)
+{
+    return f->lost ? f->host : f->be;
+}
+
+static void *state_of(const struct fop *f)
+{
+    return f->lost ? f->twin : f->state;
+}
+
+/* Who makes derivatives. */
+static const struct backend_ops *back_ops(const struct fop *f)
+{
+    return f->lost || !f->be->grad ? f->host : f->be;
+}
+
+static void *back_state(const struct fop *f)
+{
+    return f->lost || !f->be->grad ? f->twin : f->state;
 }
 
 struct fop *fop_dense(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
@@ -112,6 +175,8 @@ void fop_free(struct fop *f)
         return;
     if (f->state)
         f->be->close(f->state);
+    if (f->twin)
+        f->host->close(f->twin);
     panel_free(f->panel);
     gram_free(f->formed);
     free(f->centre);
@@ -194,7 +259,10 @@ enum status fop_set(struct fop *f, const double *hp, struct err *err)
     fop_unform(f);
     free(f->centre);
     f->centre = NULL;
-    return f->be->set(f->state, hp, err);
+    enum status rc = f->twin ? f->host->set(f->twin, hp, err) : ST_OK;
+    if (rc == ST_OK && !f->lost)
+        rc = f->be->set(f->state, hp, err);
+    return goes_on(f, rc, err) ? ST_OK : rc;
 }
 
 void fop_unform(struct fop *f)
@@ -218,8 +286,10 @@ enum status fop_pass(struct fop *f, size_t k, const double *P, double *W, const 
         return err_set(err, ST_CANCELLED, "stopped");
     if (f->formed)
         return gram_apply(f->formed, f->pool, k, P, W, err);
-    if (!f->Z)
-        return f->be->pass(f->state, k, P, W, ctl, err);
+    if (!f->Z) {
+        rc = ops_of(f)->pass(state_of(f), k, P, W, ctl, err);
+        return goes_on(f, rc, err) ? fop_pass(f, k, P, W, ctl, err) : rc;
+    }
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = dense_run(f, P + c * f->M, NULL, NULL, W + c * f->M, ctl, err);
     return rc;
@@ -232,7 +302,7 @@ bool fop_half(const struct fop *f)
 
 void fop_unhalve(struct fop *f)
 {
-    if (f->half && f->be->unhalve)
+    if (f->half && !f->lost && f->be->unhalve)
         f->be->unhalve(f->state);
     f->half = false;
 }
@@ -240,8 +310,10 @@ void fop_unhalve(struct fop *f)
 enum status fop_pass_exact(struct fop *f, size_t k, const double *P, double *W,
                            const struct ctl *ctl, struct err *err)
 {
-    return fop_half(f) ? f->be->pass_exact(f->state, k, P, W, ctl, err)
-                       : fop_pass(f, k, P, W, ctl, err);
+    if (!fop_half(f))
+        return fop_pass(f, k, P, W, ctl, err);
+    const enum status rc = f->be->pass_exact(f->state, k, P, W, ctl, err);
+    return goes_on(f, rc, err) ? fop_pass(f, k, P, W, ctl, err) : rc;
 }
 
 enum status fop_zp(struct fop *f, size_t k, const double *P, double *T, const struct ctl *ctl,
@@ -249,8 +321,10 @@ enum status fop_zp(struct fop *f, size_t k, const double *P, double *T, const st
 {
     enum status rc = ST_OK;
 
-    if (!f->Z)
-        return f->be->zp(f->state, k, P, T, ctl, err);
+    if (!f->Z) {
+        rc = ops_of(f)->zp(state_of(f), k, P, T, ctl, err);
+        return goes_on(f, rc, err) ? fop_zp(f, k, P, T, ctl, err) : rc;
+    }
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = dense_run(f, P + c * f->M, NULL, T + c * f->n, NULL, ctl, err);
     return rc;
@@ -261,8 +335,10 @@ enum status fop_ztv(struct fop *f, size_t k, const double *V, double *W, const s
 {
     enum status rc = ST_OK;
 
-    if (!f->Z)
-        return f->be->ztv(f->state, k, V, W, ctl, err);
+    if (!f->Z) {
+        rc = ops_of(f)->ztv(state_of(f), k, V, W, ctl, err);
+        return goes_on(f, rc, err) ? fop_ztv(f, k, V, W, ctl, err) : rc;
+    }
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = dense_run(f, NULL, V + c * f->n, NULL, W + c * f->M, ctl, err);
     return rc;
@@ -270,8 +346,13 @@ enum status fop_ztv(struct fop *f, size_t k, const double *V, double *W, const s
 
 enum status fop_tile(struct fop *f, size_t r0, size_t r1, float *z, size_t ld, struct err *err)
 {
-    if (!f->Z)
-        return f->be->tile(f->state, r0, r1, z, ld, err);
+    if (!f->Z) {
+        const enum status rc = ops_of(f)->tile(state_of(f), r0, r1, z, ld, err);
+        if (rc != ST_BACKEND || !f->twin)
+            return rc;
+        err_clear(err); /* any task may be here: the next pass finds out */
+        return f->host->tile(f->twin, r0, r1, z, ld, err);
+    }
     for (size_t r = r0; r < r1; r++)
         for (size_t j = 0; j < f->M; j++)
             z[(r - r0) * ld + j] = (float)f->Z[r * f->ld + j];
@@ -280,8 +361,13 @@ enum status fop_tile(struct fop *f, size_t r0, size_t r1, float *z, size_t ld, s
 
 enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld, struct err *err)
 {
-    if (!f->Z)
-        return f->be->tile64(f->state, r0, r1, z, ld, err);
+    if (!f->Z) {
+        const enum status rc = ops_of(f)->tile64(state_of(f), r0, r1, z, ld, err);
+        if (rc != ST_BACKEND || !f->twin)
+            return rc;
+        err_clear(err); /* any task may be here: the next pass finds out */
+        return f->host->tile64(f->twin, r0, r1, z, ld, err);
+    }
     for (size_t r = r0; r < r1; r++)
         memcpy(z + (r - r0) * ld, f->Z + r * f->ld, f->M * sizeof *z);
     return ST_OK;
@@ -289,7 +375,7 @@ enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld
 
 bool fop_has_dtile(const struct fop *f)
 {
-    return f->be && f->be->dtile && f->be->has_dtile(f->state);
+    return f->be && back_ops(f)->dtile && back_ops(f)->has_dtile(back_state(f));
 }
 
 enum status fop_dtile(struct fop *f, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,
@@ -297,7 +383,7 @@ enum status fop_dtile(struct fop *f, size_t ihp, size_t r0, size_t r1, double *d
 {
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
-    return f->be->dtile(f->state, ihp, r0, r1, dz, ld, err);
+    return back_ops(f)->dtile(back_state(f), ihp, r0, r1, dz, ld, err);
 }
 
 enum status fop_grad(struct fop *f, size_t r0, size_t r1, const double *Z, const double *B,
@@ -305,7 +391,7 @@ enum status fop_grad(struct fop *f, size_t r0, size_t r1, const double *Z, const
 {
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
-    return f->be->grad(f->state, r0, r1, Z, B, ld, grad, err);
+    return back_ops(f)->grad(back_state(f), r0, r1, Z, B, ld, grad, err);
 }
 
 /* ---- products by blocks of rows ------------------------------------------------------------ */
@@ -441,7 +527,7 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
 static bool units_serve(const struct fop *f, bool derivative)
 {
     return simd_now()->tiles && !f->Z && f->precision == PREC_FLOAT &&
-           (!derivative || f->be->dtile32);
+           (!derivative || back_ops(f)->dtile32);
 }
 
 /* A panel for a Gram, or for Z'dZ. */
@@ -503,12 +589,14 @@ static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t
     const size_t step = p->tmp_bytes / sizeof(double) / f->M;
 
     if (p->dbl)
-        return f->be->dtile(f->state, p->ihp, r0, r1, (double *)(void *)out, p->ldb, err);
-    if (f->be->dtile32)
-        return f->be->dtile32(f->state, p->ihp, r0, r1, (float *)(void *)out, p->ldb, err);
+        return back_ops(f)->dtile(back_state(f), p->ihp, r0, r1, (double *)(void *)out, p->ldb,
+                                  err);
+    if (back_ops(f)->dtile32)
+        return back_ops(f)->dtile32(back_state(f), p->ihp, r0, r1, (float *)(void *)out, p->ldb,
+                                    err);
     for (size_t r = r0; r < r1; r += step) {
         const size_t e = r + step < r1 ? r + step : r1;
-        const enum status rc = f->be->dtile(f->state, p->ihp, r, e, row, f->M, err);
+        const enum status rc = back_ops(f)->dtile(back_state(f), p->ihp, r, e, row, f->M, err);
         if (rc != ST_OK)
             return rc;
         for (size_t i = 0; i < e - r; i++)
@@ -814,6 +902,14 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
 static enum status gram_into(struct fop *f, size_t ny, const double *y, double *G, size_t ld,
                              double *zty, const struct ctl *ctl, struct err *err)
 {
+    if (f->be && !f->lost && f->be->gram) {
+        ctl_tell(ctl, "gram", 0, f->n, NAN);
+        const enum status done = f->be->gram(f->state, ny, y, G, ld, zty, ctl, err);
+        if (!goes_on(f, done, err)) {
+            ctl_tell(ctl, "gram", f->n, f->n, NAN);
+            return done;
+        }
+    }
     struct panel *p = panel_gram(f, false, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 
@@ -892,6 +988,14 @@ enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
     if (f->formed)
         return blas_dgemm(f->pool, false, false, f->M, L, f->M, 1.0, f->formed->A, f->formed->ld,
                           Omega, f->M, 0.0, Y, f->M, err);
+    if (f->be && !f->lost && f->be->sketch) {
+        ctl_tell(ctl, "sketch", 0, f->n, NAN);
+        const enum status done = f->be->sketch(f->state, L, Omega, Y, ctl, err);
+        if (!goes_on(f, done, err)) {
+            ctl_tell(ctl, "sketch", f->n, f->n, NAN);
+            return done;
+        }
+    }
     struct panel *p = panel_new(f, L, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 

@@ -39,6 +39,8 @@ enum status fop_pass(struct fop *, size_t k, const double *P, double *W, const s
 /* The same with unrounded features, where those stored are rounded to float16. */
 enum status fop_pass_exact(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
                            struct err *);
+/* Did a device fail?  Since then the processor works in its place; why: what it said (may be NULL). */
+bool fop_lost(const struct fop *, struct err *why);
 bool fop_half(const struct fop *); /* are they? */
 void fop_unhalve(struct fop *);    /* from now on they are made anew */
 enum status fop_zp(struct fop *, size_t k, const double *P, double *T, const struct ctl *,

@@ -627,6 +627,9 @@ static enum status fit_features(struct fit *ft, struct err *err)
         rc = direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
     if (rc == ST_OK)
         rc = fit_scale(ft, err);
+    struct err why;
+    if (rc == ST_OK && fop_lost(ft->f, &why))
+        warn(ft->info, "device-lost", "%.180s; the processor went on", why.msg);
     fop_free(ft->f);
     featmap_free(ft->map);
     ft->f = NULL;

@@ -1,0 +1,165 @@
+/* compute/backend_load.c -- see backend_load.h. */
+#include "compute/backend_load.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char file_name[] = "libgpdesk-cuda.so";
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+/* What the loader said, without the name of the file where it begins with that. */
+static const char *loader_words(const char *path)
+{
+    const char *s = dlerror();
+    const size_t n = strlen(path);
+
+    if (!s)
+        return "unknown";
+    return strncmp(s, path, n) == 0 && s[n] == ':' ? s + n + 2 : s;
+}
+
+enum status backend_open(const char *path, const struct backend_ops **out, struct err *err)
+{
+    const struct backend_ops *(*entry)(void);
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    *out = NULL;
+    if (!module)
+        return err_set(err, ST_BACKEND, "%.200s cannot be loaded: %.300s", path,
+                       loader_words(path));
+    void *at = dlsym(module, BACKEND_ENTRY);
+    memcpy(&entry, &at, sizeof entry);
+    const struct backend_ops *ops = entry ? entry() : NULL;
+    if (!ops || ops->abi != BACKEND_ABI) {
+        const unsigned abi = ops ? ops->abi : 0;
+        dlclose(module);
+        if (!entry)
+            return err_set(err, ST_BACKEND, "%.200s is no backend: it has no %s", path,
+                           BACKEND_ENTRY);
+        err_set(err, ST_BACKEND, "%.200s is for version %u of the program's interface, this program has "
+                "%u", path, abi, (unsigned)BACKEND_ABI);
+        err_hint(err, "make install   (builds both)");
+        return ST_BACKEND;
+    }
+    *out = ops; /* stays open */
+    return ST_OK;
+}
+
+/* The n-th place to look in; false past the last. */
+static bool place(size_t n, char path[512])
+{
+    const char *const beside[] = { "", "../lib/gpdesk/" };
+
+    if (n == 2)
+        snprintf(path, 512, "%s/%s", PKGLIBDIR, file_name);
+    if (n >= 2)
+        return n == 2;
+    char self[400];
+    const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash) {
+        path[0] = '\0';
+        return true;
+    }
+    slash[1] = '\0';
+    snprintf(path, 512, "%s%s%s", self, beside[n], file_name);
+    return true;
+}
+
+/* The libraries of a module are large: without a driver they are not even opened. */
+static bool driver_here(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+    return driver != NULL;
+}
+
+static const struct backend_ops *look(char why[BACKEND_WHY])
+{
+    const char *asked = getenv("GPDESK_CUDA_MODULE");
+    const struct backend_ops *ops = NULL;
+    struct err err = { 0 };
+    char path[512] = "";
+
+    if (asked && *asked) {
+        snprintf(path, sizeof path, "%s", asked);
+    } else {
+        size_t n = 0;
+        while (place(n, path) && (!*path || access(path, R_OK) != 0))
+            n++;
+        if (access(path, R_OK) != 0) {
+            snprintf(why, BACKEND_WHY, "no module for CUDA (%s) is installed", file_name);
+            return NULL;
+        }
+        if (!driver_here()) {
+            snprintf(why, BACKEND_WHY, "no CUDA device: there is no driver (libcuda.so.1)");
+            return NULL;
+        }
+    }
+    if (backend_open(path, &ops, &err) != ST_OK) {
+        snprintf(why, BACKEND_WHY, "%.*s", BACKEND_WHY - 1, err.msg);
+        return NULL;
+    }
+    return ops->probe(why, BACKEND_WHY) > 0 ? ops : NULL;
+}
+
+const struct backend_ops *backend_module(const char **why)
+{
+    static bool asked;
+    static const struct backend_ops *found;
+    static char words[BACKEND_WHY], name[512];
+    const char *file = getenv("GPDESK_CUDA_MODULE");
+
+    file = file ? file : "";
+    if (!asked || strncmp(file, name, sizeof name - 1) != 0) {
+        asked = true;
+        words[0] = '\0';
+        snprintf(name, sizeof name, "%s", file);
+        found = look(words);
+    }
+    if (why)
+        *why = words;
+    return found;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------- */
+
+enum status backend_words(const char *device, struct err *err)
+{
+    const char *n = strncmp(device, "cuda:", 5) == 0 ? device + 5 : NULL;
+    bool number = n && *n && strlen(n) < 4;
+
+    for (; number && *n; n++)
+        number = isdigit((unsigned char)*n);
+    if (number || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0 ||
+        strcmp(device, "cuda") == 0)
+        return ST_OK;
+    err_set(err, ST_USAGE, "device=%.40s: expected auto, cpu, cuda or cuda:N", device);
+    err_hint(err, "about   (lists the devices)");
+    return ST_USAGE;
+}
+
+enum status backend_choose(const char *device, const struct backend_ops **out, struct err *err)
+{
+    const char *why = "";
+    enum status rc = backend_words(device, err);
+
+    *out = backend_cpu();
+    if (rc != ST_OK || strcmp(device, "cpu") == 0)
+        return rc;
+    const bool any = strcmp(device, "auto") == 0;
+    const struct backend_ops *ops = backend_module(&why);
+    if (!ops)
+        return any ? ST_OK : err_set(err, ST_BACKEND, "%s", why);
+    const size_t n = device[0] == 'c' && device[4] == ':' ? strtoul(device + 5, NULL, 10) : 0;
+    rc = ops->use ? ops->use(n, err) : ST_OK;
+    if (rc == ST_OK)
+        *out = ops;
+    return any ? ST_OK : rc;
+}
