@@ -37,7 +37,7 @@ layer base 'base/'
 layer compute 'base/|compute/'
 layer app 'base/|compute/|app/'
 layer ui 'base/|compute/|app/|ui/'
-layer cuda 'compute/backend\.h|cuda/'
+layer cuda 'base/|compute/(backend|featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.
 bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\.\.?/' src)
 verdict 'no relative include' "$bad"

@@ -44,4 +44,5 @@ include $(srcdir)/tests/store.mk
 include $(srcdir)/tests/teach.mk
 include $(srcdir)/tests/time.mk
 include $(srcdir)/tests/ui.mk
+include $(srcdir)/tests/cuda.mk
 include $(srcdir)/tests/bench/local.mk

@@ -1,0 +1,106 @@
+/* cuda/arith.h -- arithmetic of the device kernels: half precision, sines in turns, indices of the
+ * sweep layout.  Compiled for the host too, and tested there. */
+#ifndef GPDESK_CUDA_ARITH_H
+#define GPDESK_CUDA_ARITH_H
+
+#include "cuda/port.h"
+
+/* ---- half precision -------------------------------------------------------------------------- */
+
+#if DEVICE_CODE
+DEV uint16_t half_of(float x)
+{
+    return __half_as_ushort(__float2half_rn(x));
+}
+
+DEV float half_value(uint16_t h)
+{
+    return __half2float(__ushort_as_half(h));
+}
+#else
+/* IEEE 754 binary16, to nearest, ties to even. */
+static inline uint16_t half_of(float x)
+{
+    union { float f; uint32_t u; } v = { x };
+    const uint32_t sign = v.u >> 16 & 0x8000u, a = v.u & 0x7fffffffu;
+
+    if (a > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u);
+    if (a >= 0x477ff000u) /* 65520 and more */
+        return (uint16_t)(sign | 0x7c00u);
+    if (a < 0x38800000u) { /* below 2^-14: units of 2^-24, rounded by the float adder itself */
+        union { float f; uint32_t u; } r = { 0.5f };
+        v.u = a;
+        r.f += v.f;
+        return (uint16_t)(sign | (r.u - 0x3f000000u));
+    }
+    return (uint16_t)(sign | ((a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13));
+}
+
+static inline float half_value(uint16_t h)
+{
+    const uint32_t e = h >> 10 & 31u, m = h & 0x3ffu;
+    union { uint32_t u; float f; } v;
+
+    v.u = e == 31u ? 0x7f800000u | m << 13 : (e + 112u) << 23 | m << 13;
+    if (e == 0)
+        v.f = (float)m * 0x1p-24f;
+    return h & 0x8000u ? -v.f : v.f;
+}
+#endif
+
+/* ---- sines in turns ---------------------------------------------------------------------------- */
+
+/* sin and cos of 2 pi t: t - rint(t) is exact for every t, and the functions of what is left need no
+ * reduction.  fast: the device's own units, absolute error below 1e-6. */
+DEV void turns_f32(float t, int fast, float *sine, float *cosine)
+{
+    const float r = t - rintf(t);
+#if DEVICE_CODE
+    if (fast) {
+        *sine = __sinf(6.283185307f * r);
+        *cosine = __cosf(6.283185307f * r);
+    } else {
+        sincospif(2.0f * r, sine, cosine);
+    }
+#else
+    (void)fast;
+    *sine = (float)sin(6.283185307179586477 * (double)r);
+    *cosine = (float)cos(6.283185307179586477 * (double)r);
+#endif
+}
+
+DEV void turns_f64(double t, double *sine, double *cosine)
+{
+    const double r = t - rint(t);
+#if DEVICE_CODE
+    sincospi(2.0 * r, sine, cosine);
+#else
+    *sine = sin(6.283185307179586477 * r);
+    *cosine = cos(6.283185307179586477 * r);
+#endif
+}
+
+/* ---- the layout of sweeps ------------------------------------------------------------------------ */
+
+/* Rows of features as a sweep reads them: columns are cut into slices, one for each block of a
+ * cluster; in a slice thread t owns the SWEEP_COLS columns from SWEEP_COLS t on.  What the threads of
+ * a warp load together lies together: 16 bytes of each, then the next 16 of each.  width: numbers in
+ * 16 bytes. */
+enum { SWEEP_COLS = 32, SWEEP_THREADS = 256, SWEEP_CLUSTER = 8 };
+struct sweep_shape { int slices, threads; };
+
+BOTH size_t sweep_row(struct sweep_shape s) /* numbers of a row */
+{
+    return (size_t)s.slices * (size_t)s.threads * SWEEP_COLS;
+}
+
+BOTH size_t sweep_place(struct sweep_shape s, int width, size_t col)
+{
+    const size_t per = (size_t)s.threads * SWEEP_COLS, slice = col / per, in = col % per;
+    const size_t t = in / SWEEP_COLS, e = in % SWEEP_COLS, w = (size_t)width;
+
+    return slice * per + e / w * w * (size_t)s.threads + t * w + e % w;
+}
+
+#endif

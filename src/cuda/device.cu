@@ -1,0 +1,544 @@
+/* cuda/device.cu -- device.h by CUDA: the runtime (linked statically), cuBLAS for products.
+ *
+ * Every call and every launch is checked; a failure that stays (a lost device) makes all that follow fail
+ * too, which the caller takes as the end of this device. */
+extern "C" { /* C, all of it */
+#include "base/status.h"
+#include "compute/featmap.h"
+}
+#include "cuda/device.h"
+
+#include "cuda/steps.h"
+#include "cuda/sweep.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 4, CHIPS_MOST = 16 };
+
+struct device {
+    int index;
+    cudaStream_t stream[STREAMS];
+    cudaEvent_t slot[SLOTS];
+    cublasHandle_t blas;
+    cudaDeviceProp prop;
+};
+
+/* ---- errors -------------------------------------------------------------------------------------- */
+
+static enum status failed(cudaError_t e, const char *what, struct err *err)
+{
+    if (e == cudaSuccess)
+        return ST_OK;
+    cudaGetLastError(); /* forget it, where it can be forgotten */
+    return err_set(err, ST_BACKEND, "the CUDA device failed (%s): %s", what, cudaGetErrorString(e));
+}
+
+static enum status blas_failed(cublasStatus_t s, const char *what, struct err *err)
+{
+    if (s == CUBLAS_STATUS_SUCCESS)
+        return ST_OK;
+    return err_set(err, ST_BACKEND, "cuBLAS failed (%s): %s", what, cublasGetStatusString(s));
+}
+
+/* The calling thread's device; jobs may come from any thread. */
+static enum status enter(struct device *d, struct err *err)
+{
+    return failed(cudaSetDevice(d->index), "choosing it", err);
+}
+
+static enum status launched(const char *what, struct err *err)
+{
+    return failed(cudaGetLastError(), what, err);
+}
+
+static void bytes_text(char *out, size_t len, double b)
+{
+    const char *unit[] = { "B", "kB", "MB", "GB" };
+    int i = 0;
+
+    for (; b >= 1000.0 && i < 3; i++)
+        b /= 1000.0;
+    snprintf(out, len, "%.1f %s", b, unit[i]);
+}
+
+/* ---- devices ------------------------------------------------------------------------------------- */
+
+size_t device_count(char *why, size_t len)
+{
+    int n = 0;
+    const cudaError_t e = cudaGetDeviceCount(&n);
+
+    if (len)
+        why[0] = '\0';
+    if (e == cudaSuccess && n > 0)
+        return (size_t)n;
+    cudaGetLastError();
+    if (e == cudaErrorInsufficientDriver)
+        snprintf(why, len, "no CUDA device: there is no driver, or one older than CUDA %d.%d",
+                 CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    else
+        snprintf(why, len, "no CUDA device: %s",
+                 e == cudaSuccess ? "the driver sees none" : cudaGetErrorString(e));
+    return 0;
+}
+
+static enum status open_handles(struct device *d, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    for (int i = 0; rc == ST_OK && i < STREAMS; i++)
+        rc = failed(cudaStreamCreateWithFlags(&d->stream[i], cudaStreamNonBlocking), "a stream", err);
+    for (int i = 0; rc == ST_OK && i < SLOTS; i++)
+        rc = failed(cudaEventCreateWithFlags(&d->slot[i], cudaEventDisableTiming), "an event", err);
+    if (rc == ST_OK)
+        rc = blas_failed(cublasCreate(&d->blas), "start", err);
+    if (rc == ST_OK)
+        rc = blas_failed(cublasSetStream(d->blas, d->stream[STREAM_WORK]), "stream", err);
+    /* The same sums every time: no atomics; and no products of rounded numbers. */
+    if (rc == ST_OK)
+        rc = blas_failed(cublasSetAtomicsMode(d->blas, CUBLAS_ATOMICS_NOT_ALLOWED), "mode", err);
+    if (rc == ST_OK)
+        rc = blas_failed(cublasSetMathMode(d->blas, CUBLAS_PEDANTIC_MATH), "mode", err);
+    return rc;
+}
+
+enum status device_open(size_t index, struct device **out, struct err *err)
+{
+    struct device *d = (struct device *)calloc(1, sizeof *d);
+
+    *out = NULL;
+    if (!d)
+        return err_nomem(err, sizeof *d, "a device");
+    d->index = (int)index;
+    enum status rc = failed(cudaGetDeviceProperties(&d->prop, d->index), "its properties", err);
+    if (rc == ST_OK && d->prop.major < 8)
+        rc = err_set(err, ST_UNSUPPORTED, "CUDA device %zu (%s) has compute capability %d.%d; 8.0 is "
+                     "needed", index, d->prop.name, d->prop.major, d->prop.minor);
+    if (rc == ST_OK)
+        rc = open_handles(d, err);
+    if (rc != ST_OK) {
+        device_close(d);
+        return rc;
+    }
+    *out = d;
+    return ST_OK;
+}
+
+void device_close(struct device *d)
+{
+    if (!d)
+        return;
+    cudaSetDevice(d->index);
+    if (d->blas)
+        cublasDestroy(d->blas);
+    for (int i = 0; i < SLOTS; i++)
+        if (d->slot[i])
+            cudaEventDestroy(d->slot[i]);
+    for (int i = 0; i < STREAMS; i++)
+        if (d->stream[i])
+            cudaStreamDestroy(d->stream[i]);
+    cudaGetLastError();
+    free(d);
+}
+
+enum status device_describe(struct device *d, struct device_info *i, struct err *err)
+{
+    size_t left = 0, all = 0;
+    int ratio = 0;
+    enum status rc = enter(d, err);
+
+    memset(i, 0, sizeof *i);
+    if (rc == ST_OK)
+        rc = failed(cudaMemGetInfo(&left, &all), "its memory", err);
+    if (rc == ST_OK)
+        rc = failed(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
+                                           d->index), "its properties", err);
+    if (rc != ST_OK)
+        return rc;
+    snprintf(i->name, sizeof i->name, "%.60s, compute capability %d.%d", d->prop.name,
+             d->prop.major, d->prop.minor);
+    i->memory = all;
+    i->free = left;
+    i->sms = d->prop.multiProcessorCount;
+    i->cluster = d->prop.major >= 9 ? SWEEP_CLUSTER : 1;
+    i->fast_double = ratio > 0 && ratio <= 2;
+    return ST_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+enum status device_alloc(struct device *d, void **out, size_t bytes, const char *what,
+                         struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    *out = NULL;
+    if (rc != ST_OK)
+        return rc;
+    const cudaError_t e = cudaMalloc(out, bytes);
+    if (e != cudaErrorMemoryAllocation)
+        return failed(e, "memory", err);
+    char need[32], have[32];
+    size_t left = 0, all = 0;
+    cudaGetLastError();
+    cudaMemGetInfo(&left, &all);
+    bytes_text(need, sizeof need, (double)bytes);
+    bytes_text(have, sizeof have, (double)left);
+    err_named(err, ST_NOMEM, "memory", "the device has no %s for %s: %s are free", need, what, have);
+    err_hint(err, "fit plan=regenerate, fewer features, or set device=cpu");
+    return ST_NOMEM;
+}
+
+void device_free(struct device *d, void *p)
+{
+    if (p && cudaSetDevice(d->index) == cudaSuccess)
+        cudaFree(p);
+}
+
+enum status device_pinned(struct device *d, void **out, size_t bytes, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    return rc == ST_OK ? failed(cudaMallocHost(out, bytes), "memory for copies", err) : rc;
+}
+
+void device_unpinned(struct device *d, void *p)
+{
+    if (p && cudaSetDevice(d->index) == cudaSuccess)
+        cudaFreeHost(p);
+}
+
+enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    return rc == ST_OK ? failed(cudaMemsetAsync(p, 0, bytes, d->stream[STREAM_WORK]), "clearing",
+                                err) : rc;
+}
+
+enum status device_upload(struct device *d, int stream, void *to, const void *from, size_t bytes,
+                          struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    return rc == ST_OK ? failed(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice,
+                                                d->stream[stream]), "copying to it", err) : rc;
+}
+
+enum status device_download(struct device *d, void *to, const void *from, size_t bytes,
+                            struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    if (rc == ST_OK)
+        rc = failed(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
+                                    d->stream[STREAM_WORK]), "copying from it", err);
+    return rc == ST_OK ? failed(cudaStreamSynchronize(d->stream[STREAM_WORK]), "its work", err) : rc;
+}
+
+enum status device_wait(struct device *d, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    for (int i = 0; rc == ST_OK && i < STREAMS; i++)
+        rc = failed(cudaStreamSynchronize(d->stream[i]), "its work", err);
+    return rc;
+}
+
+enum status device_mark(struct device *d, int slot, int stream, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    return rc == ST_OK ? failed(cudaEventRecord(d->slot[slot], d->stream[stream]), "an event", err)
+                       : rc;
+}
+
+enum status device_after(struct device *d, int slot, int stream, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    return failed(stream < 0 ? cudaEventSynchronize(d->slot[slot])
+                             : cudaStreamWaitEvent(d->stream[stream], d->slot[slot], 0),
+                  "its work", err);
+}
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(256) steps_float(const __grid_constant__ steps_args a, int threads)
+{
+    extern __shared__ char smem[];
+
+    steps_block_f32(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (float *)smem);
+}
+
+static __global__ void __launch_bounds__(256) steps_double(const __grid_constant__ steps_args a, int threads)
+{
+    extern __shared__ char smem[];
+
+    steps_block_f64(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (double *)smem);
+}
+
+/* More than 48 KB of shared memory has to be asked for; the grid's second dimension ends at 65535. */
+template <typename F> static enum status roomy(F *f, size_t smem, struct err *err)
+{
+    if (smem <= 48 << 10)
+        return ST_OK;
+    return failed(cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)smem),
+                  "shared memory", err);
+}
+
+enum status device_steps(struct device *d, const struct steps_args *a, struct err *err)
+{
+    struct steps_args some = *a;
+    const size_t most = (size_t)65535 * (size_t)a->per;
+    enum status rc = enter(d, err);
+
+    for (size_t r = 0; rc == ST_OK && r < a->rows; r += most) {
+        const size_t size = a->to.form == FORM_F64 ? 8 : a->to.form == FORM_SWEEP16 ? 2 : 4;
+        const size_t ld = a->to.form == FORM_F64 || a->to.form == FORM_F32
+                              ? a->to.ld : sweep_row(a->to.shape);
+        some.rows = a->rows - r < most ? a->rows - r : most;
+        some.x = (const char *)a->x + r * a->ldx * (a->x64 ? 8 : 4);
+        some.to.z = (char *)a->to.z + r * ld * size;
+        some.to.factor = a->to.factor ? a->to.factor + r : NULL;
+        const struct steps_grid g = steps_grid(&some);
+        const dim3 grid((unsigned)g.blocks, (unsigned)g.chunks);
+        rc = a->wide ? roomy(steps_double, g.smem, err) : roomy(steps_float, g.smem, err);
+        if (rc != ST_OK)
+            return rc;
+        if (a->wide)
+            steps_double<<<grid, (unsigned)g.threads, g.smem, d->stream[STREAM_WORK]>>>(some,
+                                                                                        g.threads);
+        else
+            steps_float<<<grid, (unsigned)g.threads, g.smem, d->stream[STREAM_WORK]>>>(some,
+                                                                                       g.threads);
+        rc = launched("making features", err);
+    }
+    return rc;
+}
+
+/* ---- sweeps -------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ int cluster_rank(int blocks)
+{
+#if __CUDA_ARCH__ >= 900
+    if (blocks > 1) {
+        int r;
+        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+        return r;
+    }
+#endif
+    (void)blocks;
+    return 0;
+}
+
+#define SWEEP_KERNEL(name)                                                                         \
+    static __global__ void __launch_bounds__(SWEEP_THREADS)                                        \
+        k_##name(const __grid_constant__ sweep_args a, int blocks)                                 \
+    {                                                                                              \
+        extern __shared__ char smem[];                                                             \
+        sweep_here here;                                                                           \
+        here.rank = cluster_rank(blocks);                                                          \
+        here.smem = smem;                                                                          \
+        sweep_block_##name(&a, (int)blockIdx.x / blocks, blocks, here);                            \
+    }
+SWEEP_KERNEL(half1)
+SWEEP_KERNEL(half2)
+SWEEP_KERNEL(half4)
+SWEEP_KERNEL(float1)
+SWEEP_KERNEL(float2)
+SWEEP_KERNEL(float4)
+SWEEP_KERNEL(chain1)
+SWEEP_KERNEL(chain2)
+SWEEP_KERNEL(chain4)
+
+typedef void sweep_kernel(sweep_args, int);
+
+enum status device_sweep(struct device *d, enum sweep_source from, int K, int blocks,
+                         const struct sweep_args *a, struct err *err)
+{
+    static sweep_kernel *const fn[3][3] = { { k_half1, k_half2, k_half4 },
+                                            { k_float1, k_float2, k_float4 },
+                                            { k_chain1, k_chain2, k_chain4 } };
+    sweep_kernel *f = fn[from][K / 2];
+    const size_t smem = SWEEP_SMEM(K, 4, a->shape.threads);
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute cluster = {};
+    enum status rc = enter(d, err);
+
+    if (rc == ST_OK)
+        rc = roomy(f, smem, err);
+    if (rc != ST_OK)
+        return rc;
+    config.gridDim = dim3((unsigned)(a->clusters * blocks));
+    config.blockDim = dim3((unsigned)a->shape.threads);
+    config.dynamicSmemBytes = smem;
+    config.stream = d->stream[STREAM_WORK];
+    if (blocks > 1) {
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim.x = (unsigned)blocks;
+        cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+        config.attrs = &cluster;
+        config.numAttrs = 1;
+    }
+    rc = failed(cudaLaunchKernelEx(&config, f, *a, blocks), "a pass over the rows", err);
+    return rc == ST_OK ? launched("a pass over the rows", err) : rc;
+}
+
+static __global__ void merge_kernel(merge_args a)
+{
+    const size_t col = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (col < a.M)
+        merge_one(&a, (int)blockIdx.y, col);
+}
+
+enum status device_merge(struct device *d, const struct merge_args *a, struct err *err)
+{
+    const dim3 grid((unsigned)((a->M + 127) / 128), (unsigned)a->K);
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    merge_kernel<<<grid, 128, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("adding up a pass", err);
+}
+
+/* ---- small ones ---------------------------------------------------------------------------------- */
+
+static __global__ void narrow_kernel(size_t n, const double *from, float *to)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        to[i] = (float)from[i];
+}
+
+static __global__ void add_kernel(size_t n, const float *from, double *to)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        to[i] += (double)from[i];
+}
+
+static unsigned blocks_for(const struct device *d, size_t n)
+{
+    const size_t most = 16 * (size_t)d->prop.multiProcessorCount, need = (n + 255) / 256;
+
+    return (unsigned)(need < most ? need ? need : 1 : most);
+}
+
+enum status device_narrow(struct device *d, size_t n, const double *from, float *to, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    narrow_kernel<<<blocks_for(d, n), 256, 0, d->stream[STREAM_WORK]>>>(n, from, to);
+    return launched("rounding", err);
+}
+
+enum status device_add(struct device *d, size_t n, const float *from, double *to, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    add_kernel<<<blocks_for(d, n), 256, 0, d->stream[STREAM_WORK]>>>(n, from, to);
+    return launched("adding", err);
+}
+
+/* Tiles of 32 x 32 through shared memory, so that both sides go by whole lines. */
+static __global__ void mirror_kernel(size_t n, double *A, size_t ld)
+{
+    __shared__ double tile[32][33];
+    const size_t i0 = (size_t)blockIdx.x * 32, j0 = (size_t)blockIdx.y * 32;
+
+    if (i0 < j0)
+        return;
+    for (size_t j = threadIdx.y; j < 32; j += blockDim.y)
+        if (i0 + threadIdx.x < n && j0 + j < n)
+            tile[j][threadIdx.x] = A[(j0 + j) * ld + i0 + threadIdx.x];
+    __syncthreads();
+    for (size_t i = threadIdx.y; i < 32; i += blockDim.y) {
+        const size_t row = j0 + threadIdx.x, col = i0 + i;
+        if (col < n && row < col)
+            A[col * ld + row] = tile[threadIdx.x][i];
+    }
+}
+
+enum status device_mirror(struct device *d, size_t n, double *A, size_t ld, struct err *err)
+{
+    const unsigned tiles = (unsigned)((n + 31) / 32);
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    mirror_kernel<<<dim3(tiles, tiles), dim3(32, 8), 0, d->stream[STREAM_WORK]>>>(n, A, ld);
+    return launched("mirroring", err);
+}
+
+/* ---- products ------------------------------------------------------------------------------------ */
+
+static cublasOperation_t op(bool t)
+{
+    return t ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const double *A, size_t lda, const double *B, size_t ldb, double beta,
+                         double *C, size_t ldc, struct err *err)
+{
+    const double one = 1.0;
+    const enum status rc = enter(d, err);
+
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasDgemm_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
+                                                    (int64_t)k, &one, A, (int64_t)lda, B,
+                                                    (int64_t)ldb, &beta, C, (int64_t)ldc),
+                                     "dgemm", err);
+}
+
+enum status device_sgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const float *A, size_t lda, const float *B, size_t ldb, float beta,
+                         float *C, size_t ldc, struct err *err)
+{
+    const float one = 1.0F;
+    const enum status rc = enter(d, err);
+
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasSgemm_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
+                                                    (int64_t)k, &one, A, (int64_t)lda, B,
+                                                    (int64_t)ldb, &beta, C, (int64_t)ldc),
+                                     "sgemm", err);
+}
+
+enum status device_dsyrk(struct device *d, size_t n, size_t k, const double *A, size_t lda,
+                         double beta, double *C, size_t ldc, struct err *err)
+{
+    const double one = 1.0;
+    const enum status rc = enter(d, err);
+
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasDsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                                                    (int64_t)n, (int64_t)k, &one, A, (int64_t)lda,
+                                                    &beta, C, (int64_t)ldc), "dsyrk", err);
+}
+
+enum status device_ssyrk(struct device *d, size_t n, size_t k, const float *A, size_t lda,
+                         float beta, float *C, size_t ldc, struct err *err)
+{
+    const float one = 1.0F;
+    const enum status rc = enter(d, err);
+
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasSsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                                                    (int64_t)n, (int64_t)k, &one, A, (int64_t)lda,
+                                                    &beta, C, (int64_t)ldc), "ssyrk", err);
+}

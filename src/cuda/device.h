@@ -1,0 +1,80 @@
+/* cuda/device.h -- what the driver of backend.c asks of a device: memory, copies, launches, dense
+ * products.  device.cu answers with CUDA; tests/emulated_device.c with loops over the same kernels.
+ *
+ * Work goes to one of two streams in order; nothing has ended before device_wait.  Every call reports
+ * what failed: NOMEM with the numbers, BACKEND for everything that the device itself says.  After a
+ * BACKEND failure the device may be lost: what follows may fail as well. */
+#ifndef GPDESK_CUDA_DEVICE_H
+#define GPDESK_CUDA_DEVICE_H
+
+#include "base/status.h"
+#include "cuda/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct device;
+struct device_info {
+    char name[96];         /* "NVIDIA H200, compute capability 9.0" */
+    size_t memory, free;   /* bytes */
+    int sms;               /* multiprocessors */
+    int cluster;           /* blocks that a cluster may have; 1: none */
+    bool fast_double;      /* double products at half the speed of single ones or better */
+};
+enum { STREAM_COPY, STREAM_WORK, STREAMS };
+
+/* Devices here; 0 and why, where there is none. */
+size_t device_count(char *why, size_t len);
+enum status device_open(size_t index, struct device **, struct err *);
+void device_close(struct device *);
+enum status device_describe(struct device *, struct device_info *, struct err *);
+
+/* what: for the message of a failure. */
+enum status device_alloc(struct device *, void **, size_t bytes, const char *what, struct err *);
+void device_free(struct device *, void *);
+/* Memory of the host that copies go to and from without a detour. */
+enum status device_pinned(struct device *, void **, size_t bytes, struct err *);
+void device_unpinned(struct device *, void *);
+enum status device_zero(struct device *, void *, size_t bytes, struct err *);
+/* On a stream; host memory has to stay until device_wait or an event says that it is over. */
+enum status device_upload(struct device *, int stream, void *to, const void *from, size_t bytes,
+                          struct err *);
+enum status device_download(struct device *, void *to, const void *from, size_t bytes,
+                            struct err *); /* waits */
+enum status device_wait(struct device *, struct err *);
+/* Slots 0..3: the work so far of a stream; another stream, or the caller (stream -1), waits. */
+enum status device_mark(struct device *, int slot, int stream, struct err *);
+enum status device_after(struct device *, int slot, int stream, struct err *);
+
+/* ---- launches, on STREAM_WORK ---- */
+
+enum status device_steps(struct device *, const struct steps_args *, struct err *);
+/* blocks: of a cluster; K: 1, 2 or 4. */
+enum status device_sweep(struct device *, enum sweep_source, int K, int blocks,
+                         const struct sweep_args *, struct err *);
+enum status device_merge(struct device *, const struct merge_args *, struct err *);
+enum status device_narrow(struct device *, size_t n, const double *from, float *to, struct err *);
+/* to += from, whole arrays. */
+enum status device_add(struct device *, size_t n, const float *from, double *to, struct err *);
+/* The upper triangle from the lower one, n x n. */
+enum status device_mirror(struct device *, size_t n, double *A, size_t ld, struct err *);
+
+/* ---- products, column-major, on STREAM_WORK ---- */
+
+enum status device_dgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const double *A, size_t lda, const double *B, size_t ldb, double beta,
+                         double *C, size_t ldc, struct err *);
+enum status device_sgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const float *A, size_t lda, const float *B, size_t ldb, float beta,
+                         float *C, size_t ldc, struct err *);
+/* Lower triangle of C (n x n) = A A' + beta C, A n x k. */
+enum status device_dsyrk(struct device *, size_t n, size_t k, const double *A, size_t lda,
+                         double beta, double *C, size_t ldc, struct err *);
+enum status device_ssyrk(struct device *, size_t n, size_t k, const float *A, size_t lda,
+                         float beta, float *C, size_t ldc, struct err *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* cuda/kernels.h -- arguments of the device kernels: plain data, by value.  Pointers are to device
+ * memory. */
+#ifndef GPDESK_CUDA_KERNELS_H
+#define GPDESK_CUDA_KERNELS_H
+
+#include "cuda/arith.h"
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/* One step of a feature map (fm_op in featmap.h) with its hyperparameters put in. */
+struct dev_step {
+    int op;        /* enum fm_op */
+    int row;       /* of signs, scales, permutations; where in the table of 1/l, -1: x itself */
+    int first, count; /* inputs that begin a kernel: of a row; FM_APPEND: count, where it goes */
+    double value;  /* FM_CIRCLE: turns per unit; FM_APPEND, FM_RELU: the factor */
+};
+struct dev_term {
+    int d, D, nb, nsteps;
+    int paired, phase;    /* columns are pairs; the steps (after FM_SUM) have an FM_PHASE */
+    int copied;           /* FM_COPY 1, FM_ONE 2: no blocks; else 0 */
+    int first;            /* in a row: of what is copied; of the sequence */
+    size_t mf, col0, cols;
+    int width, channels, symbols, average; /* windows of a sequence; width 0: none */
+    int nsum, sum_paired, sum_phase;       /* their steps, FM_SUM too; are pairs; have an FM_PHASE */
+    const struct dev_step *steps;
+    const double *inv;
+    const int8_t *signs;  /* rows of nb D */
+    const double *scale;
+    const uint32_t *perm;
+};
+/* Where features go: rows of ld, times `out` and the row's factor (NULL: 1); or the layout of sweeps,
+ * neither. */
+enum dev_form { FORM_F32, FORM_F64, FORM_SWEEP32, FORM_SWEEP16 };
+struct dev_out {
+    void *z;
+    enum dev_form form;
+    size_t ld;
+    struct sweep_shape shape;
+    double out;
+    const double *factor; /* of row 0 of z */
+};
+struct steps_args {
+    struct dev_term term;
+    const void *x;        /* rows of d inputs, of this tile: double where x64, else float */
+    int x64;
+    size_t ldx, rows;
+    int wide;             /* double arithmetic */
+    int per;              /* rows of one block */
+    struct dev_out to;
+};
+
+/* ---- sweeps -------------------------------------------------------------------------------------- */
+
+enum sweep_source { FROM_HALF, FROM_FLOAT, FROM_CHAIN };
+/* The plain chain of a single term: x/l, three times signs and transform, scale, sines; thread t of
+ * slice s has the 16 frequencies from 16 (s threads + t) on. */
+struct sweep_chain {
+    const float *x;        /* rows of ldx, the inputs from `first` on */
+    size_t ldx;
+    int first;
+    const float *inv;      /* d */
+    const uint32_t *signs; /* two for each thread of all slices: 3 x 16 bits, set: minus */
+    const float *scale;    /* 16 for each thread of all slices: to turns */
+    int d, D;
+};
+struct sweep_args {
+    struct sweep_shape shape;
+    const void *z;         /* rows in the layout, or NULL (FROM_CHAIN) */
+    struct sweep_chain chain;
+    size_t row0, rows;     /* of z and x the first one is row0 of the data */
+    size_t n;              /* stride of V and T */
+    int slice0;            /* the slice of a cluster's first block */
+    int clusters;
+    int up;                /* t = Z P (P), else t = V */
+    int down;              /* W += Z't */
+    int add;               /* T += t, not T = t */
+    int square;            /* row factors apply twice: Z'S S Z */
+    int keep;              /* FROM_CHAIN: writes the features made, in half precision, to z_out */
+    const float *P;        /* K vectors in the layout (width 4) */
+    const double *V;       /* K vectors of n, or NULL */
+    double *T;             /* likewise, or NULL */
+    const double *factor;  /* n, or NULL */
+    double *part;          /* clusters x K x a row of the layout (width 4): added to */
+    uint16_t *z_out;
+};
+/* Sums of the clusters, in order: W[k][col] += or = sum * out[col]. */
+struct merge_args {
+    struct sweep_shape shape;
+    int clusters, K;
+    size_t M;
+    const double *part, *out;
+    double *W;             /* K vectors of M */
+};
+
+#endif

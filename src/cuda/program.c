@@ -1,0 +1,302 @@
+/* cuda/program.c -- see program.h. */
+#include "cuda/program.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy on the device that lives as long as the program. */
+static enum status hold(struct program *p, void **out, const void *from, size_t bytes,
+                        struct err *err)
+{
+    enum status rc = device_alloc(p->dev, out, bytes ? bytes : 8, "the feature map", err);
+
+    if (rc != ST_OK)
+        return rc;
+    p->held[p->nheld++] = *out;
+    return from && bytes ? device_upload(p->dev, STREAM_WORK, *out, from, bytes, err) : ST_OK;
+}
+
+static struct sweep_shape shape_of(size_t M)
+{
+    const size_t warp = 32, most = (size_t)SWEEP_THREADS * SWEEP_COLS;
+    const size_t slices = (M + most - 1) / most, cols = (M + slices - 1) / slices;
+    const size_t threads = (cols + SWEEP_COLS * warp - 1) / (SWEEP_COLS * warp) * warp;
+
+    return (struct sweep_shape){ (int)slices, (int)threads };
+}
+
+/* Inputs of a step that begins a kernel: those of a window, or its own. */
+static size_t inputs(const struct fm_term *t, size_t q)
+{
+    return t->windows && q < t->nsum ? t->d : t->steps[q].count;
+}
+
+/* The hyperparameter that divides input j there: windows have one for all. */
+static size_t lengthscale(const struct fm_term *t, size_t q, size_t j)
+{
+    const struct fm_step *s = &t->steps[q];
+
+    return t->windows && q < t->nsum ? s->index : fm_lengthscale(s, j);
+}
+
+/* The most hyperparameters that any step or term asks for. */
+static size_t count_hp(const struct featmap *fm)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fm->nterms; i++) {
+        const struct fm_term *t = &fm->term[i];
+        if (t->weight != FM_NONE && t->weight + 1 > n)
+            n = t->weight + 1;
+        for (size_t q = 0; q < t->nsteps; q++) {
+            const struct fm_step *s = &t->steps[q];
+            const bool reads = s->op == FM_SCALE_IN || s->op == FM_CIRCLE || s->op == FM_WINDOWS;
+            for (size_t j = 0; reads && s->index != FM_NONE && j < inputs(t, q); j++)
+                n = lengthscale(t, q, j) + 1 > n ? lengthscale(t, q, j) + 1 : n;
+            if (s->op == FM_CIRCLE && s->also + 1 > n)
+                n = s->also + 1;
+            if (s->op == FM_APPEND && s->index != FM_NONE && s->index + 1 > n)
+                n = s->index + 1;
+        }
+    }
+    return n;
+}
+
+static bool begins(enum fm_op op)
+{
+    return op == FM_SCALE_IN || op == FM_CIRCLE || op == FM_WINDOWS;
+}
+
+/* Rows of each table that the steps of a term use. */
+static void count_rows(const struct fm_term *t, size_t *signs, size_t *scales, size_t *perms)
+{
+    *signs = *scales = *perms = 0;
+    for (size_t q = 0; q < t->nsteps; q++) {
+        const size_t rows = t->steps[q].index + 1;
+        size_t *of = t->steps[q].op == FM_SIGN      ? signs
+                     : t->steps[q].op == FM_SCALE   ? scales
+                     : t->steps[q].op == FM_SHUFFLE ? perms
+                                                    : NULL;
+        if (of && rows > *of)
+            *of = rows;
+    }
+}
+
+static enum status term_tables(struct program *p, size_t i, struct err *err)
+{
+    const struct fm_term *t = &p->fm->term[i];
+    struct dev_term *to = &p->term[i];
+    const size_t one = t->nb * t->D;
+    size_t signs, scales, perms;
+    void *at;
+
+    count_rows(t, &signs, &scales, &perms);
+    *to = (struct dev_term){ .d = (int)t->d, .D = (int)t->D, .nb = (int)t->nb,
+                             .nsteps = (int)t->nsteps, .paired = t->paired, .mf = t->mf,
+                             .col0 = t->col0, .cols = t->cols, .first = (int)t->first,
+                             .copied = t->nb ? 0 : t->steps[0].op == FM_ONE ? 2 : 1 };
+    if (t->windows) {
+        to->width = (int)t->windows->width;
+        to->channels = (int)t->windows->channels;
+        to->symbols = t->windows->symbols;
+        to->average = t->windows->average == AVERAGE_SQRT   ? 0
+                      : t->windows->average == AVERAGE_NONE ? 1
+                                                            : 2;
+        to->nsum = (int)t->nsum;
+        to->sum_paired = t->sum_paired;
+        p->windows = true;
+    }
+    for (size_t q = 0; q < t->nsteps; q++) {
+        if (t->steps[q].op == FM_PHASE)
+            *(t->windows && q < t->nsum ? &to->sum_phase : &to->phase) = 1;
+        p->x64 |= t->steps[q].op == FM_CIRCLE;
+    }
+    p->wide[i] |= t->phase64;
+    p->x64 |= p->wide[i];
+    p->D = t->nb && t->D > p->D ? t->D : p->D;
+    enum status rc = hold(p, &at, t->signs, signs * one, err);
+    to->signs = at;
+    if (rc == ST_OK)
+        rc = hold(p, &at, t->scale, scales * one * sizeof *t->scale, err);
+    to->scale = at;
+    if (rc == ST_OK)
+        rc = hold(p, &at, t->perm, perms * one * sizeof *t->perm, err);
+    to->perm = at;
+    return rc;
+}
+
+/* The chain of one stationary kernel (featmap_is_plain). */
+static bool is_plain(const struct fm_term *t)
+{
+    static const enum fm_op chain[] = { FM_SCALE_IN, FM_SIGN, FM_FHT,   FM_SIGN,  FM_FHT,
+                                        FM_SIGN,     FM_FHT,  FM_SCALE, FM_SINCOS };
+    const size_t n = sizeof chain / sizeof *chain;
+
+    for (size_t q = 0; t->nsteps == n && q < n; q++)
+        if (t->steps[q].op != chain[q])
+            return false;
+    return t->nsteps == n && !t->windows && t->steps[0].index != FM_NONE &&
+           t->steps[1].index == 0 && t->steps[3].index == 1 && t->steps[5].index == 2 &&
+           t->steps[7].index == 0;
+}
+
+/* Tables of the fused loop: 16 frequencies of each thread of the sweep's shape; those past the last
+ * are cosines of zero, and nobody reads their columns. */
+static enum status chain_tables(struct program *p, struct err *err)
+{
+    const struct fm_term *t = &p->fm->term[0];
+    const size_t threads = (size_t)p->shape.slices * (size_t)p->shape.threads;
+    uint32_t *signs = mem_calloc(threads, 2 * sizeof *signs, "the feature map", err);
+    float *scale = mem_calloc(threads, 16 * sizeof *scale, "the feature map", err);
+    enum status rc = signs && scale ? ST_OK : ST_NOMEM;
+    void *at = NULL;
+
+    for (size_t i = 0; rc == ST_OK && i < threads; i++)
+        for (size_t j = 16 * i; j < 16 * i + 16 && j < t->nb * t->D; j++) {
+            const uint32_t bit = (uint32_t)(j - 16 * i), one = t->nb * t->D;
+            if (t->signs[j] < 0)
+                signs[2 * i] |= 1u << bit;
+            if (t->signs[one + j] < 0)
+                signs[2 * i] |= 1u << (bit + 16);
+            if (t->signs[2 * one + j] < 0)
+                signs[2 * i + 1] |= 1u << bit;
+            scale[j] = j < t->mf ? (float)(t->scale[j] * 0.15915494309189533577) : 0.0F;
+        }
+    if (rc == ST_OK)
+        rc = hold(p, &at, signs, threads * 2 * sizeof *signs, err);
+    p->fused.signs = at;
+    if (rc == ST_OK)
+        rc = hold(p, &at, scale, threads * 16 * sizeof *scale, err);
+    p->fused.scale = at;
+    if (rc == ST_OK)
+        rc = hold(p, &p->d_inv32, NULL, p->ninv * sizeof(float), err);
+    p->fused.inv = p->d_inv32;
+    p->fused.first = (int)t->steps[0].first;
+    p->fused.d = (int)t->steps[0].count;
+    p->fused.D = (int)t->D;
+    if (rc == ST_OK) /* the tables above leave before this returns */
+        rc = device_wait(p->dev, err);
+    free(signs);
+    free(scale);
+    return rc;
+}
+
+static enum status program_tables(struct program *p, struct err *err)
+{
+    const struct featmap *fm = p->fm;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
+        p->inv_at[i] = p->ninv;
+        for (size_t q = 0; q < fm->term[i].nsteps; q++)
+            p->ninv += begins(fm->term[i].steps[q].op) ? inputs(&fm->term[i], q) : 0;
+        p->nsteps += fm->term[i].nsteps;
+        rc = term_tables(p, i, err);
+    }
+    p->steps = rc == ST_OK ? mem_calloc(p->nsteps + 1, sizeof *p->steps, "the feature map", err) : NULL;
+    p->inv = p->steps ? mem_calloc(p->ninv + 1, sizeof *p->inv, "the feature map", err) : NULL;
+    p->column = p->inv ? mem_calloc(fm->M, sizeof *p->column, "the feature map", err) : NULL;
+    if (rc == ST_OK && !p->column)
+        rc = ST_NOMEM;
+    if (rc == ST_OK)
+        rc = hold(p, &p->d_steps, NULL, p->nsteps * sizeof *p->steps, err);
+    if (rc == ST_OK)
+        rc = hold(p, &p->d_inv, NULL, p->ninv * sizeof *p->inv, err);
+    if (rc == ST_OK)
+        rc = hold(p, &p->d_column, NULL, fm->M * sizeof *p->column, err);
+    return rc;
+}
+
+enum status program_new(struct program *p, struct device *dev, const struct featmap *fm, bool wide,
+                        struct err *err)
+{
+    const struct fm_term *t = &fm->term[0];
+
+    *p = (struct program){ .dev = dev, .fm = fm, .nterms = fm->nterms, .nhp = count_hp(fm),
+                           .shape = shape_of(fm->M), .x64 = wide };
+    for (size_t i = 0; i < fm->nterms; i++)
+        p->wide[i] = wide;
+    enum status rc = program_tables(p, err);
+    p->chain = !p->x64 && fm->nterms == 1 && is_plain(t) && t->D >= 32 &&
+               t->D <= 512 && t->col0 == 0;
+    if (rc == ST_OK && p->chain)
+        rc = chain_tables(p, err);
+    if (rc == ST_OK)
+        rc = device_wait(dev, err);
+    if (rc != ST_OK)
+        program_free(p);
+    return rc;
+}
+
+void program_free(struct program *p)
+{
+    for (size_t i = 0; i < p->nheld; i++)
+        device_free(p->dev, p->held[i]);
+    free(p->steps);
+    free(p->inv);
+    free(p->column);
+    p->nheld = 0;
+    p->steps = NULL;
+    p->inv = p->column = NULL;
+}
+
+static void term_set(struct program *p, size_t i, const double *hp, size_t first)
+{
+    const struct fm_term *t = &p->fm->term[i];
+    double *inv = p->inv + p->inv_at[i];
+    size_t at = 0;
+
+    p->out[i] = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
+    for (size_t j = t->col0; j < t->col0 + t->cols; j++)
+        p->column[j] = p->out[i];
+    for (size_t q = 0; q < t->nsteps; q++) {
+        const struct fm_step *s = &t->steps[q];
+        struct dev_step *to = &p->steps[first + q];
+        *to = (struct dev_step){ .op = s->op, .value = s->value, .first = (int)s->first,
+                                 .count = (int)s->count,
+                                 .row = s->index == FM_NONE ? -1 : (int)s->index };
+        if (s->op == FM_CIRCLE)
+            to->value = 1.0 / hp[s->also];
+        if (s->op == FM_APPEND) {
+            to->value = s->value * (s->index == FM_NONE ? 1.0 : hp[s->index]);
+            to->count = (int)(s->count ? s->count : t->d);
+        }
+        if (!begins(s->op))
+            continue;
+        to->row = s->index == FM_NONE ? -1 : (int)at;
+        for (size_t j = 0; j < inputs(t, q); j++, at++)
+            inv[at] = s->index == FM_NONE ? 1.0 : 1.0 / hp[lengthscale(t, q, j)];
+    }
+}
+
+enum status program_set(struct program *p, const double *hp, struct err *err)
+{
+    size_t first = 0;
+    float *inv = p->chain ? mem_calloc(p->ninv, sizeof *inv, "the feature map", err) : NULL;
+    enum status rc = p->chain && !inv ? ST_NOMEM : ST_OK;
+
+    for (size_t i = 0; i < p->nterms; i++) {
+        term_set(p, i, hp, first);
+        p->term[i].steps = (const struct dev_step *)p->d_steps + first;
+        p->term[i].inv = (const double *)p->d_inv + p->inv_at[i];
+        first += p->fm->term[i].nsteps;
+    }
+    for (size_t j = 0; inv && j < p->ninv; j++)
+        inv[j] = (float)p->inv[j];
+    if (rc == ST_OK)
+        rc = device_upload(p->dev, STREAM_WORK, p->d_steps, p->steps,
+                           p->nsteps * sizeof *p->steps, err);
+    if (rc == ST_OK)
+        rc = device_upload(p->dev, STREAM_WORK, p->d_inv, p->inv, p->ninv * sizeof *p->inv, err);
+    if (rc == ST_OK)
+        rc = device_upload(p->dev, STREAM_WORK, p->d_column, p->column,
+                           p->fm->M * sizeof *p->column, err);
+    if (rc == ST_OK && p->chain)
+        rc = device_upload(p->dev, STREAM_WORK, p->d_inv32, inv, p->ninv * sizeof *inv, err);
+    if (rc == ST_OK)
+        rc = device_wait(p->dev, err);
+    free(inv);
+    return rc;
+}

@@ -1,0 +1,596 @@
+/* tests/check_cuda_host.c -- the CUDA backend without a device: its driver and its kernels, run by
+ * loops over blocks and threads (emulated_device.c), against the processor backend and against
+ * published constants.  The bodies of the kernels are those that nvcc compiles. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/support.h"
+
+#include "base/mem.h"
+#include "compute/backend.h"
+#include "compute/fop.h"
+#include "compute/rng.h"
+#include "compute/solver.h"
+#include "cuda/arith.h"
+#include "emulated_device.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct backend_ops *gpdesk_backend(void);
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+START_TEST(half_precision)
+{
+    /* Published values of binary16: 1, -2, 65504, the least normal and subnormal, a third. */
+    static const struct { float x; uint16_t h; } known[] = {
+        { 1.0F, 0x3c00 },     { -2.0F, 0xc000 },      { 65504.0F, 0x7bff },
+        { 0x1p-14F, 0x0400 }, { 0x1p-24F, 0x0001 },   { 0.333251953125F, 0x3555 },
+        { 0.0F, 0x0000 },     { -0.0F, 0x8000 },      { INFINITY, 0x7c00 },
+        { 65519.0F, 0x7bff }, { 65520.0F, 0x7c00 },   { 0x1p-25F, 0x0000 },
+        { 0x1.8p-25F, 0x0001 },
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_uint_eq(half_of(known[i].x), known[i].h);
+    for (uint32_t h = 0; h < 0x10000; h++) { /* there and back, and the compiler's own type */
+        const float f = half_value((uint16_t)h);
+        if (isnan(f))
+            continue;
+        ck_assert_uint_eq(half_of(f), h);
+#ifdef __FLT16_MAX__
+        _Float16 own;
+        const uint16_t bits = (uint16_t)h;
+        memcpy(&own, &bits, sizeof own);
+        ck_assert((float)own == f);
+#endif
+    }
+#ifdef __FLT16_MAX__
+    for (uint64_t i = 0; i < 200000; i++) { /* ties and all */
+        const float x = (float)(rng_normal(3, RNG_TEST, i) * exp2(-24.0 + (double)(i % 36)));
+        const _Float16 own = (_Float16)x;
+        uint16_t bits;
+        memcpy(&bits, &own, sizeof bits);
+        ck_assert_uint_eq(half_of(x), bits);
+    }
+#endif
+}
+END_TEST
+
+START_TEST(turns)
+{
+    for (uint64_t i = 0; i < 100000; i++) {
+        const float t = (float)(rng_normal(4, RNG_TEST, i) * exp2((double)(i % 24)));
+        const double a = 2.0 * M_PI * ((double)t - rint((double)t));
+        float s, c;
+        double s64, c64;
+        turns_f32(t, 1, &s, &c);
+        turns_f64((double)t, &s64, &c64);
+        ck_assert_double_le(fabs((double)s - sin(a)), 1e-6);
+        ck_assert_double_le(fabs((double)c - cos(a)), 1e-6);
+        ck_assert_double_le(fabs(s64 - sin(a)), 1e-15);
+        ck_assert_double_le(fabs(c64 - cos(a)), 1e-15);
+    }
+}
+END_TEST
+
+/* Every column has a place of its own, within the row; 16 bytes of a thread lie together, and those of
+ * neighbours beside them. */
+START_TEST(layout)
+{
+    static const struct sweep_shape shapes[] = { { 1, 32 }, { 1, 256 }, { 2, 160 }, { 5, 256 } };
+
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int width = 4; width <= 8; width += 4) {
+            const size_t row = sweep_row(shapes[i]);
+            unsigned char *seen = mem_calloc(row, 1, "places", NULL);
+            for (size_t col = 0; col < row; col++) {
+                const size_t at = sweep_place(shapes[i], width, col);
+                ck_assert_uint_lt(at, row);
+                ck_assert_uint_eq(seen[at], 0);
+                seen[at] = 1;
+                if (col % (size_t)width)
+                    ck_assert_uint_eq(at, sweep_place(shapes[i], width, col - 1) + 1);
+                else if (col + SWEEP_COLS < row &&
+                         (col / SWEEP_COLS + 1) % (size_t)shapes[i].threads)
+                    ck_assert_uint_eq(sweep_place(shapes[i], width, col + SWEEP_COLS),
+                                      at + (size_t)width);
+            }
+            free(seen);
+        }
+}
+END_TEST
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+struct job {
+    const char *kernel;
+    size_t n, d, M;
+    enum precision precision;
+    bool store, half, weighted;
+    size_t channels, flat; /* of sequences; numbers before one */
+};
+struct pair {
+    struct kernel k;
+    struct featmap *fm;
+    struct source_array *src;
+    double *x, *factor, hp[KERNEL_MAX_HP];
+    size_t n, M;
+    struct fop *cpu, *dev;
+    struct pool *pool;
+};
+
+static double normal(uint64_t stream, size_t i)
+{
+    return rng_normal(7, rng_stream(RNG_TEST, (uint32_t)stream), i);
+}
+
+static double *normals(uint64_t stream, size_t n)
+{
+    double *v = mem_calloc(n, sizeof *v, "numbers", NULL);
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = normal(stream, i);
+    return v;
+}
+
+static void sequence_rows(double *x, size_t n, size_t ld, size_t flat, size_t channels)
+{
+    const size_t d = ld - flat;
+
+    for (size_t i = 0; i < n; i++) {
+        double *row = x + i * ld + flat;
+        row[0] = (double)(i % 4 == 3 ? 2 : d / 2 + rng_below(9, RNG_TEST, i, d / 2));
+        for (size_t p = 1; p < d; p++)
+            row[p] = (double)rng_below(9, RNG_TEST + 1, i * ld + p, channels + 1);
+    }
+}
+
+static struct pair pair_open(const struct job *j)
+{
+    struct pair p = { .n = j->n, .M = j->M };
+    struct err err = { 0 };
+    size_t from[KERNEL_MAX_HP];
+
+    ck_assert_msg(kernel_parse(j->kernel, &p.k, NULL, &err) == ST_OK, "%s: %s", j->kernel, err.msg);
+    if (j->channels)
+        ck_assert_int_eq(kernel_bind_rows(&p.k, j->channels, true, j->d - 1 - j->flat, &err),
+                         ST_OK);
+    if (j->channels)
+        ck_assert_int_eq(kernel_bind_flat(&p.k, j->flat, &err), ST_OK);
+    else
+        ck_assert_int_eq(kernel_bind(&p.k, j->d, from, &err), ST_OK);
+    p.x = normals(1, j->n * j->d);
+    if (j->channels)
+        sequence_rows(p.x, j->n, j->d, j->flat, j->channels);
+    p.src = mem_calloc(1, sizeof *p.src, "rows", NULL);
+    source_array_init(p.src, p.x, j->n, j->d, j->d);
+    if (j->channels) {
+        p.src->base.row = ROW_SYMBOLS;
+        p.src->base.channels = j->channels;
+        p.src->base.flat = j->flat;
+    }
+    p.factor = normals(2, j->n);
+    for (size_t i = 0; i < j->n; i++)
+        p.factor[i] = exp(0.3 * p.factor[i]);
+    p.pool = pool_new(2, &err);
+    p.fm = featmap_new(&p.k, j->d, j->M, 11, &err);
+    ck_assert_msg(p.fm != NULL, "%s: %s", j->kernel, err.msg);
+    const struct fop_opts o = { .pool = p.pool, .precision = j->precision, .store = j->store,
+                                .half = j->half, .row_scale = j->weighted ? p.factor : NULL };
+    p.cpu = fop_new(backend_cpu(), p.fm, &p.src->base, &o, &err);
+    ck_assert_msg(p.cpu != NULL, "%s: %s", j->kernel, err.msg);
+    p.dev = fop_new(gpdesk_backend(), p.fm, &p.src->base, &o, &err);
+    ck_assert_msg(p.dev != NULL, "%s: %s", j->kernel, err.msg);
+    for (size_t i = 0; i < kernel_nhp(&p.k); i++) {
+        char name[KERNEL_NAME_MAX];
+        struct hparam h;
+        kernel_hp_info(&p.k, i, name, &h);
+        p.hp[i] = h.init * exp(0.2 * normal(3, i)) * (j->d > 2 ? sqrt((double)j->d / 2) : 1.0);
+        p.hp[i] = fmin(fmax(p.hp[i], h.lo), h.hi);
+    }
+    ck_assert_int_eq(fop_set(p.cpu, p.hp, &err), ST_OK);
+    ck_assert_msg(fop_set(p.dev, p.hp, &err) == ST_OK, "%s", err.msg);
+    return p;
+}
+
+static void pair_close(struct pair *p)
+{
+    fop_free(p->cpu);
+    fop_free(p->dev);
+    featmap_free(p->fm);
+    pool_free(p->pool);
+    free(p->src);
+    free(p->x);
+    free(p->factor);
+}
+
+static double norm(size_t n, const double *v)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += v[i] * v[i];
+    return sqrt(s);
+}
+
+/* |a - b| / |b| */
+static double apart(size_t n, const double *a, const double *b)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += (a[i] - b[i]) * (a[i] - b[i]);
+    ck_assert(isfinite(s));
+    return sqrt(s) / fmax(norm(n, b), 1e-300);
+}
+
+static struct err fail;
+#define ok(call) ck_assert_msg((call) == ST_OK, "%s: %s", #call, fail.msg)
+
+/* All operations of both, and how far apart they may be.  Single precision: phases of some tens of
+ * radians lose their last bits, features differ by up to about 1e-5 (performance.md 3.5), and a
+ * feature that is a power or a product of others by a few times that. */
+static void compare(const struct job *j, double tol)
+{
+    enum { KMOST = 13 };
+    struct pair p = pair_open(j);
+    const size_t n = p.n, M = p.M, ld = M + 3;
+    double *P = normals(5, KMOST * M), *V = normals(6, KMOST * n);
+    double *a = mem_calloc(KMOST * (n > M ? n : M), sizeof *a, "results", NULL);
+    double *b = mem_calloc(KMOST * (n > M ? n : M), sizeof *b, "results", NULL);
+    double *za = mem_calloc(n * ld, sizeof *za, "rows", NULL);
+    double *zb = mem_calloc(n * ld, sizeof *zb, "rows", NULL);
+    static const size_t ks[] = { 1, 2, 3, 4, 7, 13 };
+
+    ok(fop_tile64(p.cpu, 0, n, za, ld, &fail));
+    ok(fop_tile64(p.dev, 0, n, zb, ld, &fail));
+    ck_assert_double_le(apart(n * ld, zb, za), 1e-12);
+    float *f = mem_calloc(n * M, sizeof *f, "rows", NULL);
+    ok(fop_tile(p.dev, 1, n, f, M, &fail));
+    for (size_t r = 1; r < n; r++)
+        for (size_t c = 0; c < M; c++)
+            zb[(r - 1) * M + c] = za[r * ld + c] - (double)f[(r - 1) * M + c];
+    ck_assert_msg(norm((n - 1) * M, zb) <= fmax(tol, 1e-7) * norm(n * ld, za), "%s: rows of features, %g",
+                  j->kernel, norm((n - 1) * M, zb) / norm(n * ld, za));
+    for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+        const size_t k = ks[i];
+        const char *what[] = { "pass", "exact pass", "Z P", "Z'V" };
+        for (int op = 0; op < 4; op++) {
+            struct fop *of[] = { p.cpu, p.dev };
+            double *to[] = { a, b };
+            for (int o = 0; o < 2; o++) {
+                if (op == 0)
+                    ok(fop_pass(of[o], k, P, to[o], NULL, &fail));
+                else if (op == 1)
+                    ok(fop_pass_exact(of[o], k, P, to[o], NULL, &fail));
+                else if (op == 2)
+                    ok(fop_zp(of[o], k, P, to[o], NULL, &fail));
+                else
+                    ok(fop_ztv(of[o], k, V, to[o], NULL, &fail));
+            }
+            const size_t len = k * (op == 2 ? n : M);
+            const double most = op == 0 && j->half ? fmax(tol, 1e-4) : tol;
+            ck_assert_msg(apart(len, b, a) <= most, "%s: %s of %zu, %g", j->kernel, what[op], k,
+                          apart(len, b, a));
+        }
+    }
+    double *Ga = mem_calloc(M * M, sizeof *Ga, "Gram", NULL);
+    double *Gb = mem_calloc(M * M, sizeof *Gb, "Gram", NULL);
+    double ya[2], yb[2];
+    ok(fop_gram_of(p.cpu, 2, V, Ga, a, ya, NULL, &fail));
+    ok(fop_gram_of(p.dev, 2, V, Gb, b, yb, NULL, &fail));
+    ck_assert_double_le(apart(M * M, Gb, Ga), tol);
+    ck_assert_double_le(apart(2 * M, b, a), tol);
+    ck_assert(ya[0] == yb[0] && ya[1] == yb[1]);
+    ok(fop_sketch(p.cpu, 9, P, a, NULL, &fail));
+    ok(fop_sketch(p.dev, 9, P, b, NULL, &fail));
+    ck_assert_double_le(apart(9 * M, b, a), tol);
+    double ga[KERNEL_MAX_HP] = { 0 }, gb[KERNEL_MAX_HP] = { 0 };
+    ok(fop_tile64(p.dev, 0, n, zb, M, &fail));
+    ok(fop_grad(p.cpu, 0, n, zb, zb, M, ga, &fail)); /* derivatives are the processor's */
+    ok(fop_grad(p.dev, 0, n, zb, zb, M, gb, &fail));
+    ck_assert_double_le(apart(kernel_nhp(&p.k), gb, ga), 1e-12);
+    ck_assert(!fop_lost(p.dev, NULL));
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(P), free(V), free(a), free(b), free(za), free(zb), free(f), free(Ga), free(Gb);
+}
+
+static const struct job jobs[] = {
+    { .kernel = "rbf", .n = 70, .d = 5, .M = 64 },
+    { .kernel = "matern(nu=5/2)", .n = 67, .d = 90, .M = 300 },
+    { .kernel = "matern(nu=3/2,ard)", .n = 33, .d = 7, .M = 130 },
+    { .kernel = "matern(nu=1/2)", .n = 40, .d = 6, .M = 96 },
+    { .kernel = "cauchy", .n = 40, .d = 40, .M = 150 },
+    { .kernel = "rq(alpha=1)", .n = 40, .d = 300, .M = 1030 },
+    { .kernel = "periodic", .n = 40, .d = 3, .M = 100 },
+    { .kernel = "linear", .n = 40, .d = 12, .M = 12 },
+    { .kernel = "poly(degree=3)", .n = 40, .d = 9, .M = 100 },
+    { .kernel = "arccos", .n = 40, .d = 9, .M = 100 },
+    { .kernel = "erf", .n = 40, .d = 9, .M = 100 },
+    { .kernel = "rbf + matern(nu=5/2) + linear", .n = 40, .d = 4, .M = 200 },
+    { .kernel = "rbf * periodic + constant", .n = 40, .d = 4, .M = 151 + 1 },
+    { .kernel = "linear * rbf(ard)", .n = 40, .d = 4, .M = 128 },
+    { .kernel = "conv(rbf,width=3)", .n = 24, .d = 13, .M = 96, .channels = 5 },
+    { .kernel = "periodic(inputs=1:2) + matern(nu=3/2,ard=2,inputs=2:3)", .n = 30, .d = 5, .M = 72 },
+    { .kernel = "rbf(inputs=2:4)", .n = 30, .d = 5, .M = 72 },
+    { .kernel = "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2)", .n = 20, .d = 16,
+      .M = 64, .channels = 4, .flat = 3 },
+    { .kernel = "conv(rbf,width=3) * rbf + linear", .n = 20, .d = 16, .M = 96, .channels = 5, .flat = 3 },
+    { .kernel = "poly(inputs=2:3) * conv(rbf,width=4) + periodic", .n = 20, .d = 16, .M = 96, .channels = 5,
+      .flat = 3 },
+    { .kernel = "graph(matern(nu=5/2))", .n = 24, .d = 9, .M = 70, .channels = 4 },
+};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+static double tolerance(const struct job *j)
+{
+    return j->precision == PREC_DOUBLE ? 1e-11 : 2e-5;
+}
+
+START_TEST(made_anew)
+{
+    compare(&jobs[_i], tolerance(&jobs[_i]));
+}
+END_TEST
+
+START_TEST(in_double)
+{
+    struct job j = jobs[_i];
+
+    j.precision = PREC_DOUBLE;
+    j.weighted = _i % 2;
+    j.store = _i % 3 == 0;
+    compare(&j, tolerance(&j));
+}
+END_TEST
+
+START_TEST(stored)
+{
+    struct job j = jobs[_i];
+
+    j.store = true;
+    j.weighted = _i % 2 == 0;
+    compare(&j, tolerance(&j));
+}
+END_TEST
+
+START_TEST(stored_half)
+{
+    struct job j = jobs[_i];
+    struct kernel k;
+
+    ck_assert_int_eq(kernel_parse(j.kernel, &k, NULL, NULL), ST_OK);
+    if (!(kernel_half_error(&k) < 1.0) || j.channels)
+        return;
+    j.store = j.half = true;
+    compare(&j, tolerance(&j));
+}
+END_TEST
+
+/* More columns than a cluster holds; clusters of several blocks; every source of features. */
+START_TEST(wide)
+{
+    static const char *const clusters[] = { "8", "1" };
+    struct job j = { .kernel = "rbf", .n = 21, .d = 40, .M = 16500, .store = _i / 2 % 3 > 0,
+                     .half = _i / 2 % 3 == 2, .weighted = _i / 2 % 2 };
+    struct pair p;
+
+    setenv("GPDESK_EMU_CLUSTER", clusters[_i % 2], 1);
+    p = pair_open(&j);
+    double *P = normals(5, 3 * j.M), *a = normals(6, 3 * j.M), *b = normals(7, 3 * j.M);
+    ok(fop_pass(p.cpu, 3, P, a, NULL, &fail));
+    ok(fop_pass(p.dev, 3, P, b, NULL, &fail));
+    ck_assert_double_le(apart(3 * j.M, b, a), j.half ? 1e-4 : 2e-5);
+    ok(fop_zp(p.cpu, 1, P, a, NULL, &fail));
+    ok(fop_zp(p.dev, 1, P, b, NULL, &fail));
+    ck_assert_double_le(apart(j.n, b, a), 2e-5);
+    ok(fop_ztv(p.cpu, 1, P, a, NULL, &fail));
+    ok(fop_ztv(p.dev, 1, P, b, NULL, &fail));
+    ck_assert_double_le(apart(j.M, b, a), 2e-5);
+    pair_close(&p);
+    free(P), free(a), free(b);
+}
+END_TEST
+
+/* A barrier that is missing shows when threads run in another order. */
+START_TEST(any_order_of_threads)
+{
+    struct job j = jobs[_i];
+    double *first = NULL, *P = normals(5, 4 * j.M);
+
+    for (int store = 0; store < 2; store++)
+        for (emu_order = 0; emu_order < 3; emu_order++) {
+            double *w = mem_calloc(2 * 4 * j.M, sizeof *w, "results", NULL);
+            j.store = store;
+            struct pair p = pair_open(&j);
+            ok(fop_pass(p.dev, 4, P, w, NULL, &fail));
+            ok(fop_pass(p.dev, 1, P, w + 4 * j.M, NULL, &fail));
+            pair_close(&p);
+            if (emu_order)
+                ck_assert_mem_eq(w, first, 5 * j.M * sizeof *w);
+            else {
+                free(first);
+                first = w;
+            }
+            if (emu_order)
+                free(w);
+        }
+    free(first);
+    free(P);
+}
+END_TEST
+
+/* Inputs that do not fit stream through two buffers: the same bits. */
+START_TEST(streaming)
+{
+    struct job j = { .kernel = "matern(nu=5/2)", .n = 30000, .d = 600, .M = 64 };
+    static const char *const memory[] = { "1000000000", "120000000" }; /* inputs: 72 MB */
+    double *w[2], *P = normals(5, j.M), *t[2];
+
+    for (int i = 0; i < 2; i++) {
+        setenv("GPDESK_EMU_MEMORY", memory[i], 1);
+        w[i] = normals(6, j.M);
+        t[i] = normals(7, j.n);
+        struct err err = { 0 };
+        struct source_array src;
+        struct kernel k;
+        double *x = normals(1, j.n * j.d);
+        ck_assert_int_eq(kernel_parse(j.kernel, &k, NULL, &err), ST_OK);
+        source_array_init(&src, x, j.n, j.d, j.d);
+        struct featmap *fm = featmap_new(&k, j.d, j.M, 11, &err);
+        const struct fop_opts o = { 0 };
+        struct fop *f = fop_new(gpdesk_backend(), fm, &src.base, &o, &err);
+        ck_assert_msg(f != NULL, "%s", err.msg);
+        const double hp = 20.0;
+        ok(fop_set(f, &hp, &fail));
+        const size_t before = emulated_used();
+        ck_assert_int_eq(before > 70000000, i == 0);
+        ok(fop_pass(f, 1, P, w[i], NULL, &fail));
+        ok(fop_zp(f, 1, P, t[i], NULL, &fail));
+        fop_free(f);
+        featmap_free(fm);
+        free(x);
+    }
+    ck_assert_double_le(apart(j.M, w[1], w[0]), 1e-6); /* launches are cut elsewhere */
+    ck_assert_mem_eq(t[0], t[1], j.n * sizeof *t[0]);
+    for (int i = 0; i < 2; i++)
+        free(w[i]), free(t[i]);
+    free(P);
+}
+END_TEST
+
+START_TEST(out_of_memory)
+{
+    struct job j = { .kernel = "rbf", .n = 2000, .d = 4, .M = 1024 };
+    struct pair p = pair_open(&j); /* this much is there */
+    struct err err = { 0 };
+    const struct fop_opts o = { .store = true };
+
+    setenv("GPDESK_EMU_MEMORY", "7000000", 1);
+    ck_assert_ptr_null(fop_new(gpdesk_backend(), p.fm, &p.src->base, &o, &err));
+    ck_assert_int_eq(err.code, ST_NOMEM);
+    ck_assert_ptr_nonnull(strstr(err.msg, "2000 x 1024"));
+    ck_assert_msg(strstr(err.msg, "takes 7.8 MB") != NULL, "%s", err.msg);
+    ck_assert_ptr_nonnull(strstr(err.hint, "regenerate"));
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    /* In the middle, too. */
+    setenv("GPDESK_EMU_MEMORY", "1500000", 1);
+    p = pair_open(&(struct job){ .kernel = "rbf", .n = 300, .d = 4, .M = 512 });
+    double *G = mem_calloc(512 * 512, sizeof *G, "Gram", NULL);
+    ck_assert_int_eq(fop_gram(p.dev, NULL, G, NULL, NULL, NULL, &err), ST_NOMEM);
+    ck_assert_ptr_nonnull(strstr(err.msg, "the device has no 2.0 MB for the Gram matrix"));
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(G);
+}
+END_TEST
+
+/* A device that fails in the middle of a solve: the processor goes on from the last iterate. */
+START_TEST(device_lost)
+{
+    struct job j = { .kernel = "matern(nu=5/2)", .n = 400, .d = 4, .M = 128, .store = _i == 1,
+                     .half = _i == 2 };
+    struct solve_info ia = { 0 }, ib = { 0 };
+    struct err err = { 0 };
+    char at[24];
+
+    j.store |= j.half;
+    struct pair p = pair_open(&j);
+    double *b = normals(5, j.M), *xa = normals(6, j.M), *xb = normals(6, j.M);
+    const struct solve_opts o = { .rtol = 1e-5, .maxit = 400 };
+    const struct solver_ops *cg = solver_find("cg", &err);
+    ok(cg->solve(p.cpu, 1.0, 1, b, xa, &o, NULL, &ia, &fail));
+    snprintf(at, sizeof at, "%zu", emulated_launches() + 60);
+    setenv("GPDESK_EMU_LOST", at, 1);
+    ok(cg->solve(p.dev, 1.0, 1, b, xb, &o, NULL, &ib, &fail));
+    unsetenv("GPDESK_EMU_LOST");
+    ck_assert(fop_lost(p.dev, &err));
+    ck_assert_int_eq(err.code, ST_BACKEND);
+    ck_assert_int_eq(ib.why, OUT_RTOL);
+    ck_assert_double_le(apart(j.M, xb, xa), 1e-4);
+    ck_assert_uint_gt(ib.iterations, 20); /* not all before, not all after */
+    solve_info_free(&ia);
+    solve_info_free(&ib);
+    pair_close(&p);
+    free(b), free(xa), free(xb);
+}
+END_TEST
+
+START_TEST(stopping)
+{
+    struct cancel cancel = { true };
+    const struct ctl ctl = { .cancel = &cancel };
+    struct pair p = pair_open(&jobs[0]);
+    double *P = normals(5, p.M), *w = normals(6, p.M * p.M);
+    struct err err = { 0 };
+
+    ck_assert_int_eq(fop_pass(p.dev, 1, P, w, &ctl, &err), ST_CANCELLED);
+    ck_assert_int_eq(fop_gram(p.dev, NULL, w, NULL, NULL, &ctl, &err), ST_CANCELLED);
+    atomic_store(&cancel.stop, false);
+    ck_assert_int_eq(fop_pass(p.dev, 1, P, w, &ctl, &err), ST_OK);
+    pair_close(&p);
+    free(P), free(w);
+}
+END_TEST
+
+/* Sums of float32 products where double ones are slow. */
+START_TEST(slow_double)
+{
+    setenv("GPDESK_EMU_DOUBLE", "0", 1);
+    compare(&jobs[1], tolerance(&jobs[1]));
+    compare(&jobs[JOBS - 1], tolerance(&jobs[JOBS - 1]));
+}
+END_TEST
+
+START_TEST(devices)
+{
+    const struct backend_ops *be = gpdesk_backend();
+    struct backend_device d;
+    struct err err = { 0 };
+    char why[64];
+
+    ck_assert_uint_eq(be->abi, BACKEND_ABI);
+    ck_assert_uint_eq(be->devices(why, sizeof why), 2);
+    ck_assert_int_eq(be->describe(1, &d, &err), ST_OK);
+    ck_assert_str_eq(d.name, "emulated device");
+    ck_assert_int_eq(be->use(1, &err), ST_OK);
+    ck_assert_int_eq(be->use(2, &err), ST_NOT_FOUND);
+    ck_assert_str_eq(err.msg, "there is no CUDA device 2: the last one is 1");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cuda_host");
+    TCase *arith = tcase_create("arithmetic"), *ops = tcase_create("operators");
+
+    tcase_set_timeout(arith, 60);
+    tcase_add_test(arith, half_precision);
+    tcase_add_test(arith, turns);
+    tcase_add_test(arith, layout);
+    suite_add_tcase(s, arith);
+    tcase_set_timeout(ops, 120);
+    tcase_add_loop_test(ops, made_anew, 0, JOBS);
+    tcase_add_loop_test(ops, in_double, 0, JOBS);
+    tcase_add_loop_test(ops, stored, 0, JOBS);
+    tcase_add_loop_test(ops, stored_half, 0, JOBS);
+    tcase_add_loop_test(ops, wide, 0, 6);
+    tcase_add_loop_test(ops, any_order_of_threads, 0, JOBS);
+    tcase_add_test(ops, streaming);
+    tcase_add_test(ops, out_of_memory);
+    tcase_add_loop_test(ops, device_lost, 0, 3);
+    tcase_add_test(ops, stopping);
+    tcase_add_test(ops, slow_double);
+    tcase_add_test(ops, devices);
+    suite_add_tcase(s, ops);
+    return support_run(s);
+}

@@ -1,0 +1,309 @@
+/* tests/emulated_device.c -- cuda/device.h without a device: its memory is the host's, its kernels are
+ * loops over blocks and threads (cuda/port.h), its products are written out.
+ *
+ *   GPDESK_EMU_MEMORY   bytes that it has (1 GB)
+ *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
+ *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
+ *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
+ *
+ * Memory is filled with NaN when it is given out: what nobody wrote shows. */
+#include "cuda/device.h"
+
+#include "base/mem.h"
+#include "compute/featmap.h"
+#include "cuda/steps.h"
+#include "cuda/sweep.h"
+#include "emulated_device.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+int emu_order;
+static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER; /* OWN arrays are static */
+static size_t used, launches;
+
+struct block { size_t bytes; double align; };
+struct device { size_t memory; };
+
+static size_t number(const char *name, size_t otherwise)
+{
+    const char *s = getenv(name);
+
+    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
+
+size_t emulated_launches(void)
+{
+    return launches;
+}
+
+size_t emulated_used(void)
+{
+    return used;
+}
+
+size_t device_count(char *why, size_t len)
+{
+    if (len)
+        why[0] = '\0';
+    return 2;
+}
+
+enum status device_open(size_t index, struct device **out, struct err *err)
+{
+    (void)index;
+    *out = mem_calloc(1, sizeof **out, "device", err);
+    if (!*out)
+        return ST_NOMEM;
+    (*out)->memory = number("GPDESK_EMU_MEMORY", (size_t)1 << 30);
+    return ST_OK;
+}
+
+void device_close(struct device *d)
+{
+    free(d);
+}
+
+enum status device_describe(struct device *d, struct device_info *i, struct err *err)
+{
+    (void)err;
+    *i = (struct device_info){ .name = "emulated device", .memory = d->memory,
+                               .free = d->memory > used ? d->memory - used : 0, .sms = 3 };
+    i->cluster = (int)number("GPDESK_EMU_CLUSTER", 8);
+    i->fast_double = number("GPDESK_EMU_DOUBLE", 1) != 0;
+    return ST_OK;
+}
+
+static enum status launch(struct err *err)
+{
+    const size_t lost = number("GPDESK_EMU_LOST", 0);
+
+    launches++;
+    if (lost && launches >= lost)
+        return err_set(err, ST_BACKEND, "the CUDA device failed: launch %zu was told to", launches);
+    return ST_OK;
+}
+
+/* ---- memory ---- */
+
+enum status device_alloc(struct device *d, void **out, size_t bytes, const char *what,
+                         struct err *err)
+{
+    struct block *b = used + bytes > d->memory ? NULL : malloc(sizeof *b + bytes);
+    char need[24], have[24];
+
+    *out = NULL;
+    if (!b) {
+        mem_format(need, sizeof need, (double)bytes);
+        mem_format(have, sizeof have, (double)(d->memory > used ? d->memory - used : 0));
+        return err_named(err, ST_NOMEM, "memory", "the device has no %s for %s: %s are free", need,
+                         what, have);
+    }
+    b->bytes = bytes;
+    used += bytes;
+    memset(b + 1, 0xff, bytes); /* NaN in every format */
+    *out = b + 1;
+    return ST_OK;
+}
+
+void device_free(struct device *d, void *p)
+{
+    (void)d;
+    if (!p)
+        return;
+    struct block *b = (struct block *)p - 1;
+    used -= b->bytes;
+    free(b);
+}
+
+enum status device_pinned(struct device *d, void **out, size_t bytes, struct err *err)
+{
+    (void)d;
+    *out = mem_aligned(bytes, 1, "staging", err);
+    return *out ? ST_OK : ST_NOMEM;
+}
+
+void device_unpinned(struct device *d, void *p)
+{
+    (void)d;
+    free(p);
+}
+
+enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err)
+{
+    (void)d, (void)err;
+    memset(p, 0, bytes);
+    return ST_OK;
+}
+
+enum status device_upload(struct device *d, int stream, void *to, const void *from, size_t bytes,
+                          struct err *err)
+{
+    (void)d, (void)stream, (void)err;
+    memcpy(to, from, bytes);
+    return ST_OK;
+}
+
+enum status device_download(struct device *d, void *to, const void *from, size_t bytes,
+                            struct err *err)
+{
+    (void)d, (void)err;
+    memcpy(to, from, bytes);
+    return ST_OK;
+}
+
+enum status device_wait(struct device *d, struct err *err)
+{
+    (void)d, (void)err;
+    return ST_OK;
+}
+
+enum status device_mark(struct device *d, int slot, int stream, struct err *err)
+{
+    (void)d, (void)slot, (void)stream, (void)err;
+    return ST_OK;
+}
+
+enum status device_after(struct device *d, int slot, int stream, struct err *err)
+{
+    (void)d, (void)slot, (void)stream, (void)err;
+    return ST_OK;
+}
+
+/* ---- launches ---- */
+
+enum status device_steps(struct device *d, const struct steps_args *a, struct err *err)
+{
+    const struct steps_grid g = steps_grid(a);
+    enum status rc = launch(err);
+    void *smem = rc == ST_OK ? mem_aligned(g.smem, 1, "shared memory", err) : NULL;
+
+    (void)d;
+    if (rc == ST_OK && !smem)
+        return ST_NOMEM;
+    pthread_mutex_lock(&one_launch);
+    for (int y = 0; rc == ST_OK && y < g.chunks; y++)
+        for (int x = 0; x < g.blocks; x++) {
+            memset(smem, 0xff, g.smem);
+            if (a->wide)
+                steps_block_f64(a, x, y, g.threads, smem);
+            else
+                steps_block_f32(a, x, y, g.threads, smem);
+        }
+    pthread_mutex_unlock(&one_launch);
+    free(smem);
+    return rc;
+}
+
+typedef void sweep_fn(const struct sweep_args *, int cluster, int blocks, struct sweep_here);
+
+enum status device_sweep(struct device *d, enum sweep_source from, int K, int blocks,
+                         const struct sweep_args *a, struct err *err)
+{
+    static sweep_fn *const fn[3][3] = {
+        { sweep_block_half1, sweep_block_half2, sweep_block_half4 },
+        { sweep_block_float1, sweep_block_float2, sweep_block_float4 },
+        { sweep_block_chain1, sweep_block_chain2, sweep_block_chain4 },
+    };
+    const size_t bytes = SWEEP_SMEM(K, 4, a->shape.threads);
+    enum status rc = launch(err);
+    char *smem = rc == ST_OK ? mem_aligned((size_t)blocks * bytes, 1, "shared memory", err) : NULL;
+
+    (void)d;
+    if (rc == ST_OK && !smem)
+        return ST_NOMEM;
+    pthread_mutex_lock(&one_launch);
+    for (int c = 0; rc == ST_OK && c < a->clusters; c++) {
+        memset(smem, 0xff, (size_t)blocks * bytes);
+        fn[from][K / 2](a, c, blocks, (struct sweep_here){ smem, bytes });
+    }
+    pthread_mutex_unlock(&one_launch);
+    free(smem);
+    return rc;
+}
+
+enum status device_merge(struct device *d, const struct merge_args *a, struct err *err)
+{
+    (void)d;
+    for (int k = 0; k < a->K; k++)
+        for (size_t j = 0; j < a->M; j++)
+            merge_one(a, k, j);
+    return launch(err);
+}
+
+enum status device_narrow(struct device *d, size_t n, const double *from, float *to, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < n; i++)
+        to[i] = (float)from[i];
+    return launch(err);
+}
+
+enum status device_add(struct device *d, size_t n, const float *from, double *to, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < n; i++)
+        to[i] += (double)from[i];
+    return launch(err);
+}
+
+enum status device_mirror(struct device *d, size_t n, double *A, size_t ld, struct err *err)
+{
+    (void)d;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < j; i++)
+            A[j * ld + i] = A[i * ld + j];
+    return launch(err);
+}
+
+/* ---- products ---- */
+
+#define GEMM(name, REAL)                                                                           \
+    static void name(bool ta, bool tb, size_t m, size_t n, size_t k, const REAL *A, size_t lda,    \
+                     const REAL *B, size_t ldb, REAL beta, REAL *C, size_t ldc, bool lower)        \
+    {                                                                                              \
+        for (size_t j = 0; j < n; j++)                                                             \
+            for (size_t i = lower ? j : 0; i < m; i++) {                                           \
+                REAL s = 0;                                                                        \
+                for (size_t q = 0; q < k; q++)                                                     \
+                    s += A[ta ? i * lda + q : q * lda + i] * B[tb ? q * ldb + j : j * ldb + q];    \
+                C[j * ldc + i] = s + (beta == 0 ? 0 : beta * C[j * ldc + i]);                      \
+            }                                                                                      \
+    }
+GEMM(gemm64, double)
+GEMM(gemm32, float)
+
+enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const double *A, size_t lda, const double *B, size_t ldb, double beta,
+                         double *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    gemm64(ta, tb, m, n, k, A, lda, B, ldb, beta, C, ldc, false);
+    return launch(err);
+}
+
+enum status device_sgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const float *A, size_t lda, const float *B, size_t ldb, float beta,
+                         float *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    gemm32(ta, tb, m, n, k, A, lda, B, ldb, beta, C, ldc, false);
+    return launch(err);
+}
+
+enum status device_dsyrk(struct device *d, size_t n, size_t k, const double *A, size_t lda,
+                         double beta, double *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    gemm64(false, true, n, n, k, A, lda, A, lda, beta, C, ldc, true);
+    return launch(err);
+}
+
+enum status device_ssyrk(struct device *d, size_t n, size_t k, const float *A, size_t lda,
+                         float beta, float *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    gemm32(false, true, n, n, k, A, lda, A, lda, beta, C, ldc, true);
+    return launch(err);
+}

@@ -1,0 +1,11 @@
+/* tests/emulated_device.h -- what tests ask of the emulated device. */
+#ifndef EMULATED_DEVICE_H
+#define EMULATED_DEVICE_H
+
+#include <stddef.h>
+
+extern int emu_order;           /* of the threads of a block: port.h */
+size_t emulated_launches(void); /* so far */
+size_t emulated_used(void);     /* bytes in use */
+
+#endif

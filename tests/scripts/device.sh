@@ -1,0 +1,97 @@
+#!/bin/sh
+# tests/scripts/device.sh -- which device computes: modules that cannot serve, and one that does (its
+# device is a loop over the kernels' threads, tests/emulated_device.c).
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+unset GPDESK_CUDA_MODULE GPDESK_DEVICE GPDESK_EMU_MEMORY GPDESK_EMU_LOST
+modules=$(dirname "$gpdesk")/tests
+test -f "$modules/emulated.so" || { echo "1..0 # SKIP the modules are not built"; exit 0; }
+with() { # file command...
+    GPDESK_CUDA_MODULE=$1
+    export GPDESK_CUDA_MODULE
+    shift
+    run "$@"
+    unset GPDESK_CUDA_MODULE
+}
+number() { # name: of the last record that has it
+    printf '%s\n' "$out" | sed -n "s/.*\"$1\":\\([-0-9.e+]*\\).*/\\1/p" | tail -n 1
+}
+near() { # name a b tolerance
+    ok "$1" awk -v a="$2" -v b="$3" -v t="$4" \
+        'BEGIN { d = a - b; if (d < 0) d = -d; m = b < 0 ? -b : b; print a, b
+                 exit a == "" || b == "" || d > t * (m + 1e-9) }'
+}
+
+# -- no module that serves: why, and the processor goes on
+fit='demo robot n=300 seed=3; split test=20% seed=1; kernel rbf; fit features=256 solver=pcg rank=32 precision=float variance=none'
+printf 'not a library\n' >text.so
+for case in "missing.so:cannot be loaded" "text.so:cannot be loaded" \
+    "$modules/wrong_abi.so:is for version" "$modules/no_entry.so:has no gpdesk_backend"; do
+    file=${case%%:*}
+    test "${file#/}" = "$file" && file=$dir/$file
+    with "$file" -e about
+    has "about says why: ${case#*:}" "$out" "${case#*:}"
+    with "$file" --device cuda -e "$fit"
+    is "the processor goes on" "$rc" 0
+    has "after one line" "$err" "warning.device.*${case#*:}"
+    is "and no more" "$(printf '%s\n' "$err" | grep -c 'this processor computes')" 1
+    with "$file" -e "$fit"
+    is "auto says nothing" "$(printf '%s\n' "$err" | grep -c device)" 0
+done
+real=$(dirname "$gpdesk")/libgpdesk-cuda.so
+if test -f "$real" && ! test -e /dev/nvidiactl; then
+    with "$real" -e about
+    has "the module of this build loads and has no device" "$out" 'no CUDA device: there is no driver'
+    run --device cuda -e "$fit"
+    is "it is not even opened without a driver" "$rc" 0
+    has "with the reason" "$err" 'no CUDA device: there is no driver (libcuda.so.1)'
+fi
+
+# -- words
+run -e 'set device=gpu'
+is "a device that is none is an error" "$rc" 1
+run --device cuda:x -e about
+is "so is a number that is none" "$rc" 2
+has "with what was expected" "$err" 'auto, cpu, cuda or cuda:N'
+with "$modules/emulated.so" -e about
+has "about lists devices" "$out" 'cuda:1: emulated device, .* free'
+with "$modules/emulated.so" --format json -e about
+has "in JSON too" "$out" '"cuda":\[{"name":"emulated device","memory":[0-9]*,"free":[0-9]*}'
+with "$modules/emulated.so" --device cuda:7 -e "$fit"
+has "there is no eighth" "$err" 'there is no CUDA device 7: the last one is 1'
+is "and the processor goes on" "$rc" 0
+
+# -- the same figures on the device, within single precision
+job='demo robot n=260 seed=3; split test=20% seed=1; kernel KERNEL; tune features=128 evals=5; fit FIT; score; pca'
+compare() { # name kernel fit tolerance
+    line=$(printf '%s\n' "$job" | sed "s/KERNEL/$2/; s/FIT/$3/")
+    run --format json --device cpu -e "$line"
+    is "$1: the processor" "$rc" 0
+    rmse=$(number rmse) nlpd=$(number nlpd) nmll=$(number nmll) effdim=$(number effective_dimension)
+    with "$modules/emulated.so" --format json --device cuda:1 -e "$line"
+    is "$1: the device" "$rc" 0
+    near "$1: rmse" "$(number rmse)" "$rmse" "$4"
+    near "$1: nlpd" "$(number nlpd)" "$nlpd" "$4"
+    near "$1: nmll" "$(number nmll)" "$nmll" "$4"
+    near "$1: effective dimension" "$(number effective_dimension)" "$effdim" "$4"
+}
+compare pcg rbf 'features=256 solver=pcg rank=32 precision=float plan=regenerate' 2e-3
+compare stored 'matern(nu=5\/2)' 'features=256 solver=pcg rank=32 precision=float plan=store' 2e-3
+compare float16 'matern(nu=5\/2,ard)' 'features=256 solver=pcg rank=32 precision=float plan=store store=float16' 2e-3
+compare direct 'rbf + linear' 'features=256 solver=direct' 2e-3
+compare double 'rbf * periodic' 'features=128 solver=pcg rank=16 precision=double plan=store' 1e-4
+compare svrg rbf 'features=128 solver=svrg precision=float rtol=1e-2' 2e-2
+
+# -- a device that is full, and one that is lost
+GPDESK_EMU_MEMORY=4000000
+export GPDESK_EMU_MEMORY
+with "$modules/emulated.so" --device cuda -e 'demo robot n=4000 seed=3; kernel rbf; set l=2; fit features=1024 precision=float plan=store solver=pcg rank=32 variance=none'
+is "a full device is an error of memory" "$rc" 5
+has "with numbers" "$err" 'storing 4000 x 1024 features takes 15.6 MB; the device has'
+unset GPDESK_EMU_MEMORY
+GPDESK_EMU_LOST=100
+export GPDESK_EMU_LOST
+with "$modules/emulated.so" --format json --device cuda -e "$fit; score"
+is "a lost device does not end the fit" "$rc" 0
+has "and is told of" "$out" '"device-lost"'
+unset GPDESK_EMU_LOST
+finish
