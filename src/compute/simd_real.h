@@ -720,7 +720,6 @@ LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_
     REAL square[LANES * LANES] __attribute__((aligned(VEC_BYTES)));
     size_t i = 0;
 
-    memset(out, 0, N(place)(t, t->dp) * LANES * sizeof *out);
     memset(square, 0, sizeof square);
     for (; i + LANES <= t->d; i += LANES) { /* squares: whole cache lines of each row */
         const N(wloose) inv = *(const N(wloose) *)(const void *)(t->inv + i);
@@ -730,9 +729,10 @@ LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_
         }
         N(transpose)(square, LANES, out + N(place)(t, i) * LANES, LANES);
     }
-    for (; i < t->d; i++)
-        for (size_t r = 0; r < n; r++)
-            out[N(place)(t, i) * LANES + r] = (REAL)(x[r * ldx + i] * t->inv[i]);
+    for (; i < t->dp; i++)
+        for (size_t r = 0; r < LANES; r++)
+            out[N(place)(t, i) * LANES + r] =
+                i < t->d && r < n ? (REAL)(x[r * ldx + i] * t->inv[i]) : (REAL)0;
 }
 
 LOOP void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
