@@ -1289,7 +1289,7 @@ static void plain_fht(size_t n, double *v)
 
 START_TEST(test_level_fht_row)
 {
-    enum { MOST = 1 << 17 };
+    enum { MOST = 1 << 20 };
     double *v = aligned_alloc(64, MOST * sizeof *v), *w = aligned_alloc(64, MOST * sizeof *w);
     float *f = aligned_alloc(64, MOST * sizeof *f);
 

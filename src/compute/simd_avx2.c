@@ -25,6 +25,10 @@
 #define LANES32 8
 #define LANES64 4
 #define MOST_BITS 3
+#define LEVEL_TWICE32(p)                                                                         \
+    ((f32_vec)_mm256_broadcast_ps((const __m128 *)(const void *)(p)))
+#define LEVEL_TWICE64(p)                                                                         \
+    ((f64_vec)_mm256_broadcast_pd((const __m128d *)(const void *)(p)))
 #define LEVEL_NARROW(from, to)                                                                   \
     _mm_storeu_si128((__m128i *)(void *)(to),                                                    \
                      _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT))

@@ -27,6 +27,8 @@
 #define LANES32 16
 #define LANES64 8
 #define MOST_BITS 4
+#define LEVEL_TWICE32(p) ((f32_vec)_mm512_broadcast_f32x8(_mm256_load_ps(p)))
+#define LEVEL_TWICE64(p) ((f64_vec)_mm512_broadcast_f64x4(_mm256_load_pd(p)))
 #define LEVEL_NARROW(from, to)                                                                   \
     _mm256_storeu_si256((__m256i *)(void *)(to),                                                 \
                         _mm512_cvtps_ph(_mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT))

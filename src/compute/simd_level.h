@@ -6,6 +6,7 @@
  *   MOST_BITS        log2 of the largest radix that stays in registers
  *   SHUFFLE_LO/HI_n  lane lists of interleaved halves for n lanes (below)
  *   f32_reduce, f64_reduce   see simd_real.h
+ *   LEVEL_TWICE32, LEVEL_TWICE64(p)  half a vector at p, in both halves of one, where a load can
  *   LEVEL_NARROW, LEVEL_WIDEN(from, to)  a vector of floats to float16 and back, where there are
  *                    instructions for it */
 #ifndef __has_builtin
@@ -49,6 +50,10 @@
 #define SIDE_2_16 SIDE_2_8, SIDE_2_8
 #define SIDE_4_16 SIDE_4_8, SIDE_4_8
 #define SIDE_8_16 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1
+#define SIDE_HALF_2 SIDE_1_2
+#define SIDE_HALF_4 SIDE_2_4
+#define SIDE_HALF_8 SIDE_4_8
+#define SIDE_HALF_16 SIDE_8_16
 #define ZIP(a, b, list) __builtin_shufflevector(a, b, list)
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -96,6 +101,9 @@ static const double f64_cos_c[] = { -4.934802200544679305973, 4.0587121264167676
 #define ZIPLO(a, b) ZIP(a, b, CAT(ZIP_LO_, LANES64))
 #define ZIPHI(a, b) ZIP(a, b, CAT(ZIP_HI_, LANES64))
 #define FOR_LANES(name) CAT(name, LANES64)
+#ifdef LEVEL_TWICE64
+#define TWICE(p) LEVEL_TWICE64(p)
+#endif
 #define SIN_TERMS 9
 #define COS_TERMS 9
 
@@ -146,6 +154,7 @@ INLINE f64_vec f64_erf(f64_vec x)
 #undef ZIPLO
 #undef ZIPHI
 #undef FOR_LANES
+#undef TWICE
 #undef SIN_TERMS
 #undef COS_TERMS
 
@@ -160,6 +169,9 @@ INLINE f64_vec f64_erf(f64_vec x)
 #define ZIPLO(a, b) ZIP(a, b, CAT(ZIP_LO_, LANES32))
 #define ZIPHI(a, b) ZIP(a, b, CAT(ZIP_HI_, LANES32))
 #define FOR_LANES(name) CAT(name, LANES32)
+#ifdef LEVEL_TWICE32
+#define TWICE(p) LEVEL_TWICE32(p)
+#endif
 #define SIN_TERMS 5
 #define COS_TERMS 5
 

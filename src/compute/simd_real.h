@@ -103,15 +103,19 @@ LOOP void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size
 }
 
 /* Radices of the passes over 2^bits entries, first (stride 1) to last; larger ones first, so that
- * the widest strides meet few cache sets: sixteen lines 4 KB apart are more than one has room for. */
+ * the widest strides meet few cache sets: sixteen lines 4 KB apart are more than one has room for.
+ * What the first-level cache does not hold goes by passes of at most 8 after two of 16. */
 LOOP size_t N(radices)(size_t bits, size_t out[16])
 {
-    const size_t most = MOST_BITS == 4 && bits == 12 ? 3 : MOST_BITS;
-    const size_t m = (bits + most - 1) / most;
+    const size_t two = MOST_BITS == 4 && bits > 14 ? 2 : 0, left = bits - 4 * two;
+    const size_t most = MOST_BITS == 4 && (bits == 12 || two) ? 3 : MOST_BITS;
+    const size_t m = (left + most - 1) / most;
 
+    for (size_t i = 0; i < two; i++)
+        out[i] = 4;
     for (size_t i = 0; i < m; i++)
-        out[i] = bits / m + (i < bits % m);
-    return m;
+        out[two + i] = left / m + (i < left % m);
+    return two + m;
 }
 
 LOOP size_t N(log2)(size_t n)
@@ -123,19 +127,33 @@ LOOP size_t N(log2)(size_t n)
     return bits;
 }
 
-/* The stages inside a vector. */
-INLINE VEC N(fht_lanes)(VEC v)
+/* The stages inside a vector.  Where a level can load half a vector twice, the first of them comes
+ * without a shuffle. */
+INLINE VEC N(fht_lanes)(const REAL *p)
 {
 #define FLIPPED(h) (ZIP(v, v, FOR_LANES(FLIP_##h##_)) + v * (VEC){ FOR_LANES(SIDE_##h##_) })
-    v = FLIPPED(1);
-#if LANES >= 4
-    v = FLIPPED(2);
-#endif
-#if LANES >= 8
-    v = FLIPPED(4);
-#endif
+#ifdef TWICE
+    VEC v = TWICE(p) + TWICE(p + LANES / 2) * (VEC){ FOR_LANES(SIDE_HALF_) };
+#else
+    VEC v = V_LOAD(p);
 #if LANES >= 16
     v = FLIPPED(8);
+#elif LANES >= 8
+    v = FLIPPED(4);
+#elif LANES >= 4
+    v = FLIPPED(2);
+#else
+    v = FLIPPED(1);
+#endif
+#endif
+#if LANES >= 4
+    v = FLIPPED(1);
+#endif
+#if LANES >= 8
+    v = FLIPPED(2);
+#endif
+#if LANES >= 16
+    v = FLIPPED(4);
 #endif
 #undef FLIPPED
     return v;
@@ -149,7 +167,7 @@ INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
         VEC v[16];
         UNROLL
         for (int k = 0; k < R; k++)
-            v[k] = N(fht_lanes)(V_LOAD(p + (size_t)k * LANES));
+            v[k] = N(fht_lanes)(p + (size_t)k * LANES);
         N(butterfly)(v, R);
         UNROLL
         for (int k = 0; k < R; k++)
@@ -509,7 +527,7 @@ LOOP void N(fht_row)(void *data, size_t n)
     if (c.m > 0)
         N(chain_up)(&c, c.m - 1, 0, n / LANES);
     else
-        V_STORE(v, N(fht_lanes)(V_LOAD(v)));
+        V_STORE(v, N(fht_lanes)(v));
 }
 
 /* ---- preparation ----------------------------------------------------------------------------- */
