@@ -65,8 +65,10 @@ static void set_axes(struct figure *f, const char *x, const char *y)
 }
 
 /* Shows a figure: in a pane where there is a screen, else as text. */
-static void show(struct workspace *ws, struct figure *f, const char *run)
+static void show(struct workspace *ws, struct figure *f, const struct args *a, const char *run)
 {
+    args_free(ws->drawn);
+    ws->drawn = args_ref(a);
     if (ws->show && ws->show(ws->show_ctx, f->name, run)) {
         struct rec rec;
         rec_init(&rec, REC_RESULT, "plot");
@@ -77,14 +79,14 @@ static void show(struct workspace *ws, struct figure *f, const char *run)
     }
 }
 
-static void told(struct workspace *ws, struct figure *f, const char *out, bool words)
+static void told(struct workspace *ws, struct figure *f, const struct args *a, const char *out, bool words)
 {
     if (words)
         figure_record(ws, "describe", f, NULL, true);
     else if (out)
         figure_record(ws, "plot", f, out, false);
     else
-        show(ws, f, "");
+        show(ws, f, a, "");
 }
 
 /* Queues the job: f NULL, work makes it. */
@@ -105,6 +107,7 @@ static enum status start(struct workspace *ws, struct figure *f, struct plot_wor
         e->work = *work;
     e->words = words;
     e->told = told;
+    e->args = args_ref(a);
     e->axes = set_axes;
     e->x = axis_word(a, "x"), e->y = axis_word(a, "y");
     e->dark = !words && !strcmp(args_text(a, "theme"), "dark");
@@ -197,10 +200,23 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
     if (args_given(a, "out"))
         return start(ws, f, NULL, a, false, err);
     const struct plot_ops *p = plot_find(f->name, NULL);
-    show(ws, f, p && !p->columns && args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
+    show(ws, f, a, p && !p->columns && args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
     snprintf(ws->shown, sizeof ws->shown, "%s", f->name); /* what `explain` means from now on */
     figure_free(f);
     return ST_OK;
+}
+
+struct figure *plot_shown(struct workspace *ws, const char *name, struct err *err)
+{
+    const struct plot_ops *p = ws->drawn ? plot_find(args_text(ws->drawn, "name"), err) : NULL;
+    struct run *r;
+
+    if (!p || strcmp(p->name, name) || pick_run(ws, p, ws->drawn, &r, err) != ST_OK)
+        return NULL;
+    struct figure *f = p->make(ws, r, ws->drawn, err);
+    if (f)
+        set_axes(f, args_text(ws->drawn, "x"), args_text(ws->drawn, "y"));
+    return f;
 }
 
 static enum status cmd_describe(struct workspace *ws, const struct args *a, struct err *err)

@@ -51,6 +51,8 @@ enum status layout_init(struct layout *, const struct figure *, size_t w, size_t
 void layout_free(struct layout *);
 /* Draws the curves of a panel into the (empty) raster: figure_text.c. */
 void layout_raster(struct layout *, const struct panel *);
+/* Its surfaces alone, where no dot is set. */
+void layout_cells(struct layout *, const struct panel *);
 /* Draws everything into frame cells. */
 enum status layout_draw(const struct layout *, struct frame *out, struct err *);
 

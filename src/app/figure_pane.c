@@ -163,22 +163,6 @@ static void dashes(const struct layout *l, const struct panel *p, const struct s
     }
 }
 
-/* A surface as the very dots that the built-in plot sets. */
-static void cells(const struct layout *l, const struct panel *p, const struct series *s,
-                  struct buf *b)
-{
-    const size_t w = p->w * l->sx, h = p->h * l->sy;
-    double lowest, highest;
-
-    figure_heights(s, &lowest, &highest);
-    for (size_t y = 0; y < h; y++)
-        for (size_t x = 0; x < w; x++) {
-            const double u = (double)x / (double)(w - 1), v = 1 - (double)y / (double)(h - 1);
-            if (figure_dotted(figure_shade_at(s, &p->sc, u, v, lowest, highest), x, y))
-                numbers(b, column_x(l, p, (double)x), value_at(v, p->sc.ylo, p->sc.yhi, p->sc.ylog));
-        }
-}
-
 static void plain(const struct panel *p, const struct entry *e, struct buf *b)
 {
     const struct series *s = e->s;
@@ -205,9 +189,6 @@ static void data(const struct layout *l, const struct panel *p, const struct ent
     case MARK_BAND:
         if (e->s->y2 != NULL)
             band(l, p, e->s, b);
-        break;
-    case MARK_CELLS:
-        cells(l, p, e->s, b);
         break;
     default:
         if (e->s->dashed && l->style.utf8 && e->s->mark != MARK_POINTS &&
@@ -240,17 +221,17 @@ static void panel(const struct layout *l, const struct panel *p, struct buf *b)
     buf_printf(b, "set xrange [%.9g:%.9g] noextend\nset yrange [%.9g:%.9g] noextend\n", sc->xlo,
                sc->xhi, sc->ylo, sc->yhi);
     for (size_t i = 0; i < p->ne; i++)
-        if (p->e[i].id != 0)
+        if (p->e[i].id != 0 && p->e[i].s->mark != MARK_CELLS)
             data(l, p, &p->e[i], i, b);
     const char *sep = "plot ";
     for (int k = 0; k < LAYERS; k++)
         for (size_t i = 0; i < p->ne; i++) {
             const struct entry *e = &p->e[i];
-            if (e->id == 0 || figure_layer(e->s) != k)
+            if (e->id == 0 || figure_layer(e->s) != k || e->s->mark == MARK_CELLS)
                 continue;
             const char *dots = l->style.utf8 ? "dots" : "points pt 1";
             buf_printf(b, "%s$p%zu u 1:2 w %s ", sep, i,
-                       e->s->mark != MARK_POINTS && e->s->mark != MARK_CELLS ? "lines" : dots);
+                       e->s->mark != MARK_POINTS ? "lines" : dots);
             if (l->style.utf8)
                 buf_printf(b, "lt %d", e->id);
             else
@@ -367,5 +348,9 @@ static bool read_dumb(struct layout *l, const char *bytes, size_t n)
 bool layout_read(struct layout *l, const char *bytes, size_t n)
 {
     memset(l->raster, 0, l->w * l->sx * l->h * l->sy);
-    return l->style.utf8 ? read_bitmap(l, bytes, n) : read_dumb(l, bytes, n);
+    if (!(l->style.utf8 ? read_bitmap(l, bytes, n) : read_dumb(l, bytes, n)))
+        return false;
+    for (size_t i = 0; i < l->np; i++) /* a surface is dots of ours: gnuplot has nothing to add */
+        layout_cells(l, &l->p[i]);
+    return true;
 }

@@ -196,19 +196,6 @@ static void draw_band(struct brush *b, const struct panel *p, const struct serie
     }
 }
 
-static void draw_cells(struct brush *b, const struct panel *p, const struct series *s)
-{
-    double lowest, highest;
-
-    figure_heights(s, &lowest, &highest);
-    for (size_t y = 0; y < b->h; y++)
-        for (size_t x = 0; x < b->w; x++) {
-            const double u = (double)x / (double)(b->w - 1), v = 1 - (double)y / (double)(b->h - 1);
-            if (figure_dotted(figure_shade_at(s, &p->sc, u, v, lowest, highest), x, y))
-                dot(b, (long)x, (long)y);
-        }
-}
-
 static void draw_entry(struct brush *b, const struct layout *l, const struct panel *p,
                        const struct entry *e)
 {
@@ -235,11 +222,32 @@ static void draw_entry(struct brush *b, const struct layout *l, const struct pan
         if (e->s->y2 != NULL)
             draw_band(b, p, e->s);
         break;
-    case MARK_CELLS:
-        draw_cells(b, p, e->s);
+    case MARK_CELLS: /* below all others, later: layout_cells */
         break;
     default:
         draw_line(b, p, e->s);
+    }
+}
+
+void layout_cells(struct layout *l, const struct panel *p)
+{
+    const size_t stride = l->w * l->sx, w = p->w * l->sx, h = p->h * l->sy;
+    double lowest, highest;
+
+    if (w < 2 || h < 2 || p->f->reason != NULL)
+        return;
+    for (size_t i = 0; i < p->ne; i++) {
+        const struct series *s = p->e[i].s;
+        if (s->mark != MARK_CELLS || p->e[i].id == 0)
+            continue;
+        figure_heights(s, &lowest, &highest);
+        for (size_t y = 0; y < h; y++)
+            for (size_t x = 0; x < w; x++) {
+                unsigned char *d = l->raster + (p->y * l->sy + y) * stride + p->x * l->sx + x;
+                const double u = (double)x / (double)(w - 1), v = 1 - (double)y / (double)(h - 1);
+                if (*d == 0 && figure_dotted(figure_shade_at(s, &p->sc, u, v, lowest, highest), x, y))
+                    *d = p->e[i].id;
+            }
     }
 }
 
@@ -258,6 +266,7 @@ void layout_raster(struct layout *l, const struct panel *p)
         for (size_t i = 0; i < p->ne; i++)
             if (p->e[i].id != 0 && figure_layer(p->e[i].s) == k)
                 draw_entry(&b, l, p, &p->e[i]);
+    layout_cells(l, p);
     for (size_t i = 0; i < p->ne; i++)
         clouds += p->e[i].id != 0 && p->e[i].s->mark == MARK_POINTS;
     if (clouds > 1 && l->style.colors < 8)

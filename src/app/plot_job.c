@@ -66,6 +66,7 @@ static void plot_free(struct job *job)
         e->work.free(e->work.in);
     figure_free(e->fig);
     free(e->path);
+    args_free(e->args);
     buf_free(&e->note);
     free(e);
     job->arg = NULL;
@@ -106,7 +107,7 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
     struct figure *copy = e->work.make ? figure_copy(e->fig, &own) : NULL;
     if (copy && plots_keep(ws, copy, &own) != ST_OK)
         ws_error(ws, &own, job->line);
-    e->told(ws, e->fig, e->path, e->words);
+    e->told(ws, e->fig, e->args, e->path, e->words);
 }
 
 static const struct job_ops plot_ops = { .verb = "plot", .work = plot_work, .done = plot_done,

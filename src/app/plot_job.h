@@ -15,7 +15,8 @@ struct plot_out {
     const char *x, *y;      /* "log", "linear" or NULL: static or of args that outlive the job */
     void (*axes)(struct figure *, const char *x, const char *y);
     /* On the main thread, at the end. */
-    void (*told)(struct workspace *, struct figure *, const char *out, bool words);
+    void (*told)(struct workspace *, struct figure *, const struct args *, const char *out, bool words);
+    struct args *args;      /* the line: a reference */
     struct buf note;
 };
 void plot_out_free(struct plot_out *);

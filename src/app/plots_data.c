@@ -144,9 +144,9 @@ struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct arg
     struct buf b = { 0 };
     if (most > 0) {
         text_safe(&b, d->table->col[best].name, 24);
-        buf_printf(&b, " goes with the target most, by a straight line (correlation %.2f in size); ", most);
+        buf_printf(&b, " goes with the target most (straight line: correlation %.2f in size); ", most);
     }
-    const bool ok = figure_verdict(first, err, "%s%zu inputs, %zu of %zu rows", buf_str(&b), n, rows,
+    const bool ok = figure_verdict(first, err, "%s%zu input%s, %zu of %zu rows", buf_str(&b), n, n == 1 ? "" : "s", rows,
                                    d->table->n) == ST_OK;
     buf_free(&b);
     return plots_finish(first, ok);
@@ -219,8 +219,11 @@ struct figure *plots_check(struct workspace *ws, struct run *r, const struct arg
             buf_free(&b);
             return NULL;
         }
-        if ((*tail)->verdict)
-            buf_printf(&b, "%s%s", b.len ? ". " : "", (*tail)->verdict);
+        const char *all = (*tail)->verdict, *end = all ? strrchr(all, ':') : NULL;
+        if (i == 0 && all)
+            buf_puts(&b, all);
+        else if (end) /* what each concludes, without its figures */
+            buf_printf(&b, "; %s%s", i == 1 ? "residuals" : "sd", end);
         (*tail)->square = false;
         free((*tail)->verdict);
         (*tail)->verdict = NULL;

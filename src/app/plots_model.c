@@ -301,9 +301,8 @@ static bool slice_words(struct figure *f, const struct slice *s, const struct ax
                             s->enc.col[a->input + hi].level) == ST_OK;
     else if (var) {
         encoding_unscale(&one, 1, mean + wide, var + wide, at, sd);
-        ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; surest nowhere far from rows: the "
-                            "function's sd is largest, %.3g, at %.4g", buf_str(&name), a->raw[lo], a->raw[hi],
-                            sd[0], a->raw[wide]) == ST_OK;
+        ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; the function's sd is at most %.3g, "
+                            "near %.4g", buf_str(&name), a->raw[lo], a->raw[hi], sd[0], a->raw[wide]) == ST_OK;
     } else
         ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; this fit has no variances",
                             buf_str(&name), a->raw[lo], a->raw[hi]) == ST_OK;

@@ -186,6 +186,8 @@ static void release(struct workspace *ws)
     advise_free(ws->advice);
     spectral_free(ws->spectral);
     plots_free(ws);
+    args_free(ws->drawn);
+    ws->drawn = NULL;
     free(ws->draw);
     lesson_free(ws->lesson);
     free(ws->run);

@@ -114,6 +114,7 @@ struct workspace {
     enum status (*screen)(void *ctx, const char *verb, const char *what, struct buf *said,
                           struct err *);
     void *screen_ctx;
+    struct args *drawn;           /* the line of the last plot put on the screen; NULL: none */
     size_t look;                  /* of several targets, the one that the screen's pictures show */
     struct expect_tally { size_t figures, differ; double worst; char first[200]; } expected;
     struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
@@ -208,6 +209,9 @@ struct plot_ops { const char *name, *title, *axes, *help;
                    * gives a copy of the last one made.  NULL: make does all. */
                   enum status (*prepare)(struct workspace *, struct run *, const struct args *,
                                          struct plot_work *, struct err *); };
+/* The plot last put on the screen, made anew as its line says; NULL and no error when that was another
+ * plot than `name`. */
+struct figure *plot_shown(struct workspace *, const char *name, struct err *err);
 const struct plot_ops *plot_at(size_t i);
 const struct plot_ops *plot_find(const char *name, struct err *err);
 

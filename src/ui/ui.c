@@ -337,6 +337,7 @@ static bool on_show(void *ctx, const char *plot, const char *run)
         lesson_show(&d->view[VIEW_LESSON], plot, run);
         return true;
     }
+    d->picked = true; /* what came with it in one line is not brought forward over it */
     if (run && *run)
         snprintf(d->sel, sizeof d->sel, "%s", run);
     for (size_t i = 0; i < sizeof where / sizeof *where; i++)
@@ -352,7 +353,11 @@ static bool on_show(void *ctx, const char *plot, const char *run)
                 data_show_plot(&d->view[VIEW_DATA]);
             return true;
         }
-    return false; /* a page of text */
+    if (!plot_find(plot, NULL))
+        return false; /* a page of text */
+    desk_show(d, VIEW_LESSON); /* plots without a view of their own */
+    lesson_show(&d->view[VIEW_LESSON], plot, run);
+    return true;
 }
 
 static void on_matches(void *ctx, char *const *match, size_t n)
