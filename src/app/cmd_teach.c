@@ -26,7 +26,7 @@ const struct command cmd_teach_rows[] = {
       "others. demo points xy=-1:0.5,0:1.2 gives many at once." },
     { "explain", "learn", "What a message, number, view or option means, with the current numbers",
       "explain\nexplain coverage",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "a name in brackets, a score, a view, an option; alone: what is on screen; list: all names" } },
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "a name in brackets, a score, a view, an option; alone: what is on screen; all: every name" } },
       0, cmd_explain, NULL },
     { "lesson", "learn", "Lessons on real commands: read, predict, do, compare", "lesson\nlesson 1",
       { { "lesson", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "its number or file; next, back, quiz, end, show, list, check" },

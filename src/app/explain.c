@@ -258,7 +258,7 @@ static enum status unknown(const char *name, struct err *err)
     if (command_nearest(name, names, n, near, sizeof near))
         err_hint(err, "explain %s", near);
     else
-        err_hint(err, "explain list   |   help /%.60s", name);
+        err_hint(err, "explain all   |   help /%.60s", name);
     return ST_NOT_FOUND;
 }
 
@@ -273,6 +273,71 @@ enum status explain_page(struct workspace *ws, const char *name, struct buf *out
     return unknown(name, err);
 }
 
+/* Every line to try parses (but those for a shell), every page to see is there. */
+static enum status check_try(char *text, struct err *err)
+{
+    char *save = NULL;
+
+    for (char *one = strtok_r(text, "|", &save); one; one = strtok_r(NULL, "|", &save)) {
+        const struct command *cmd;
+        struct args *a = NULL;
+        char *then = strstr(one, ", then ");
+        if (strstr(one, "(in a shell)"))
+            continue;
+        if (then)
+            *then = '\0';
+        enum status rc = command_parse(one, &cmd, &a, err);
+        args_free(a);
+        if (rc == ST_OK && then)
+            rc = check_try(then + 7, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
+}
+
+static enum status check_see(char *text, struct err *err)
+{
+    char *save = NULL;
+    enum status rc = ST_OK;
+
+    for (char *one = strtok_r(text, ", ", &save); one && rc == ST_OK; one = strtok_r(NULL, ", ", &save)) {
+        struct buf page = { 0 };
+        rc = explain_page(NULL, one, &page, err);
+        buf_free(&page);
+    }
+    return rc;
+}
+
+static enum status check_entries(const char *page, const char *name, struct err *err)
+{
+    struct buf text = { 0 };
+    enum status rc = ST_OK;
+    enum word w;
+
+    for (const char *s = page_body(page); rc == ST_OK && (s = next_entry(s, &w, &text)) != NULL;) {
+        if (w == TRY || w == SEE) {
+            char *copy = mem_strdup(buf_str(&text), err);
+            rc = !copy ? ST_NOMEM : w == TRY ? check_try(copy, err) : check_see(copy, err);
+            free(copy);
+        } else if (w == NOW) {  /* its expressions, without numbers */
+            struct buf out = { 0 };
+            now_applies(NULL, buf_str(&text), &out, &rc, err);
+            buf_clear(&out);
+            const char *behind = strchr(buf_str(&text), ']');
+            size_t missing;
+            if (rc == ST_OK)
+                rc = value_expand(NULL, NULL, behind ? behind + 1 : buf_str(&text), false, &out,
+                                  &missing, err);
+            buf_free(&out);
+        }
+    }
+    if (rc != ST_OK)
+        err_prefix(err, "page %.40s: ", name);
+    buf_free(&text);
+    return rc;
+}
+
 enum status explain_check(struct err *err)
 {
     struct buf out = { 0 };
@@ -284,6 +349,8 @@ enum status explain_check(struct err *err)
             snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 3, ",\n"), p + 3);
             buf_clear(&out);
             rc = put_page(NULL, p, name, &out, err);
+            if (rc == ST_OK)
+                rc = check_entries(p, name, err);
             if (rc == ST_OK && (!strstr(buf_str(&out), ": ") || !strstr(buf_str(&out), "\n ")))
                 rc = err_set(err, ST_FORMAT, "page %s has no title, or says nothing", name);
         }
@@ -321,7 +388,7 @@ enum status cmd_explain(struct workspace *ws, const struct args *a, struct err *
     struct buf page = { 0 };
     struct rec r;
 
-    if (name && !strcmp(name, "list"))
+    if (name && !strcmp(name, "all"))
         return tell_list(ws);
     if (!name) /* what was said or shown last */
         name = *ws->told && explain_has(ws->told) ? ws->told : *ws->shown ? ws->shown : "gpdesk";

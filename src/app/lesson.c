@@ -63,11 +63,12 @@ static void changed(struct workspace *ws)
 /* A text with the current numbers in it. */
 static void filled(struct workspace *ws, const char *text, bool plain, struct buf *out)
 {
-    struct err err = { 0 };
+    struct buf b = { 0 };
     size_t missing;
 
-    if (value_expand(ws, &ws->lesson->vars, text, plain, out, &missing, &err) != ST_OK)
-        buf_puts(out, text);
+    const bool good = value_expand(ws, &ws->lesson->vars, text, plain, &b, &missing, NULL) == ST_OK;
+    buf_puts(out, good ? buf_str(&b) : text);
+    buf_free(&b);
 }
 
 /* {seed} is the student's; all else is as anywhere. */
@@ -352,10 +353,12 @@ static enum status answer_words(struct workspace *ws, const struct lesson_part *
             return rc;
         text_number(num, sizeof num, *number);
         buf_puts(out, num);
-        return isfinite(*number) ? ST_OK
-                                 : err_named(err, ST_STATE, "lesson", "line %zu of %s: %s has no value "
-                                             "now, so the question has no answer", q->line,
-                                             ws->lesson->l.name, q->number);
+        if (isfinite(*number))
+            return ST_OK;
+        err_named(err, ST_STATE, "lesson", "the question is about figures that the steps before it make "
+                  "(line %zu of %s)", q->line, ws->lesson->l.name);
+        err_hint(err, "lesson %s", ws->lesson->l.id);
+        return ST_STATE;
     }
     for (size_t i = 0; i < q->nanswer; i++)
         if (q->answer[i].right) {
@@ -716,6 +719,14 @@ static enum status begin(struct workspace *ws, const char *what, const struct ar
     enum status rc = lesson_open(what, &s->l, err);
     if (rc == ST_OK && (size_t)step > s->l.n)
         rc = err_set(err, ST_RANGE, "lesson %s has %zu steps, not %ld", s->l.id, s->l.n, step);
+    if (rc != ST_OK) {
+        lesson_free(s);
+        return rc;
+    }
+    for (size_t i = 0; rc == ST_OK && i < s->l.n; i++) /* known names, without values as yet */
+        for (size_t k = 0; rc == ST_OK && k < s->l.step[i].n; k++)
+            if (s->l.step[i].part[k].kind == LESSON_KEEP)
+                rc = value_keep(&s->vars, s->l.step[i].part[k].name, NAN, err);
     if (rc != ST_OK) {
         lesson_free(s);
         return rc;
