@@ -500,6 +500,45 @@ START_TEST(quadrature_agrees)
 }
 END_TEST
 
+/* The error of a difference, from what each of the common probes says of it: as large as differences
+ * over many seeds are off, and far less than the error of each value. */
+START_TEST(errors_of_differences)
+{
+    enum { M = 128, PROBES = 16, SEEDS = 40 };
+    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[2][DD] = { { 0.8, 1.5, 3.0 }, { 0.84, 1.45, 3.1 } };
+    double v[2], at[2], se[2], terms[2][PROBES], rms = 0.0, share = 0.0;
+    struct nmll_slq_opts o = { .rank = 16, .probes = PROBES, .rtol = 1e-9 };
+    struct source_array src;
+    struct kernel k;
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+
+    draw(X, y);
+    source_array_init(&src, X, DN, DD, DD);
+    ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
+    struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(nmll_features(f, y, hp[i], DD, 1.1, 0.2, &v[i], NULL, NULL, NULL, NULL), ST_OK);
+    for (uint64_t s = 1; s <= SEEDS; s++) {
+        o.seed = s;
+        for (size_t i = 0; i < 2; i++) {
+            o.terms = terms[i];
+            ck_assert_int_eq(nmll_features_slq(f, y, hp[i], DD, 1.1, 0.2, &o, &at[i], &se[i], NULL, NULL,
+                                               NULL, NULL), ST_OK);
+        }
+        const double error = nmll_slq_difference(PROBES, terms[0], terms[1]);
+        ck_assert(error > 0.0);
+        rms += pow((at[0] - at[1] - (v[0] - v[1])) / error, 2) / SEEDS;
+        share += error / se[0] / SEEDS;
+    }
+    ck_assert_double_le(share, 0.5);
+    ck_assert_double_ge(sqrt(rms), 0.7); /* Student's t of 15: 1.07; 40 of them +- 0.12, at 3 sd */
+    ck_assert_double_le(sqrt(rms), 1.5);
+    fop_free(f);
+    featmap_free(map);
+}
+END_TEST
+
 /* Error of predicting a target at z by ridge regression on all rows but one, by elimination. */
 static double ridge_error(const double *Z, size_t n, size_t M, const double *y, double ratio,
                           size_t without, const double *z, double target)
@@ -680,6 +719,7 @@ int main(void)
     tcase_add_loop_test(t, leave_one_out, 0, 2);
     tcase_add_loop_test(t, ard_gradient, 0, 9);
     tcase_add_test(t, quadrature_agrees);
+    tcase_add_test(t, errors_of_differences);
     tcase_add_loop_test(t, weights_are_repetitions, 0, 2);
     tcase_add_test(t, refuses_nonsense);
     suite_add_tcase(s, t);

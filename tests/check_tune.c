@@ -238,6 +238,56 @@ START_TEST(sample_then_all_rows)
 }
 END_TEST
 
+/* By probes: the descent ends where they cannot tell a further step's gain, says so, and has lost no
+ * more than that; exactly the same problem takes more steps. */
+START_TEST(probes_end_at_a_tie)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    o.precision = PREC_DOUBLE;
+    struct tune_result exact = run(p, "matern(nu=5/2)", &o, NULL);
+    o.approx = true;
+    o.rank = 8;
+    o.probes = 6;
+    struct tune_result res = run(p, "matern(nu=5/2)", &o, NULL);
+    ck_assert_int_eq(res.why, TUNE_TIE);
+    ck_assert(res.best.se > 0.0 && res.tie_gain < res.tie_error && res.tie_error < res.best.se);
+    ck_assert_msg(strstr(res.verdict, "a tie"), "%s", res.verdict);
+    ck_assert_double_le(fabs(score(p, "matern(nu=5/2)", &o, &res.best) - res.best.nmll), 4.0 * res.best.se);
+    ck_assert_double_le(score(p, "matern(nu=5/2)", &o, &res.best) - exact.best.nmll, 2.0 * res.best.se);
+    tune_result_free(&res), tune_result_free(&exact);
+    free(p);
+}
+END_TEST
+
+/* With nothing or only amplitude and noise to search for, and where the Gram would cost less: what is
+ * reported comes of probes all the same. */
+START_TEST(probes_where_asked_for)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    o.precision = PREC_DOUBLE;
+    o.approx = true;
+    o.rank = 16;
+    o.probes = 8;
+    o.hp[0] = (struct tune_bound){ .fixed = true, .value = 1.3 };
+    if (_i) {
+        o.amplitude = (struct tune_bound){ .fixed = true, .value = 1.0 };
+        o.noise = (struct tune_bound){ .fixed = true, .value = 0.3 };
+    }
+    struct tune_result res = run(p, "rbf", &o, NULL);
+    const double v = score(p, "rbf", &o, &res.best);
+    ck_assert(res.best.se > 0.0 && !res.best.subsampled);
+    ck_assert(res.best.nmll != v && fabs(res.best.nmll - v) < 4.0 * res.best.se);
+    if (_i)
+        ck_assert(res.best.amplitude == 1.0 && res.best.noise == 0.3);
+    for (size_t i = 0; i < res.ntrace; i++)
+        ck_assert(res.trace[i].subsampled == !(res.trace[i].se > 0.0));
+    tune_result_free(&res);
+    free(p);
+}
+END_TEST
+
 START_TEST(never_worse_than_the_start)
 {
     struct prob *p = prob_make(0.2);
@@ -442,6 +492,8 @@ int main(void)
     tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);
     tcase_add_test(t, ard_finds_the_inputs);
     tcase_add_test(t, ard_keeps_what_is_given);
+    tcase_add_test(t, probes_end_at_a_tie);
+    tcase_add_loop_test(t, probes_where_asked_for, 0, 2);
     tcase_add_test(t, stop_keeps_the_best);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 2);
     tcase_add_test(t, registry_and_refusals);

@@ -424,6 +424,7 @@ static void tune_json(struct rec *rec, const struct run *r)
     rec_str(rec, "method", r->topt.method ? r->topt.method : "bayes");
     rec_str(rec, "outcome", t->why == TUNE_CANCELLED ? "cancelled"
                             : t->why == TUNE_EVALS   ? "evals"
+                            : t->why == TUNE_TIE     ? "tie"
                                                      : "done");
     rec_int(rec, "evaluations", (int64_t)t->evaluations);
     rec_str(rec, "objective", tune_objective_name(r->topt.objective));

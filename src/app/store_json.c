@@ -24,7 +24,7 @@ const char *const store_outcomes[] = { "running", "rtol", "direct", "maxit",
                                        "cancelled", "breakdown", NULL };
 const int store_outcome_values[] = { OUT_RUNNING, OUT_RTOL,      OUT_DIRECT,
                                      OUT_MAXIT,   OUT_CANCELLED, OUT_BREAKDOWN };
-const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", NULL };
+const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", "tie", NULL };
 const char *const store_precisions[] = { "float", "double", NULL };
 const char *const store_stores[] = { "auto", "float32", "float16", NULL };
 const char *const store_plans[] = { "auto", "store", "regenerate", "direct", NULL };

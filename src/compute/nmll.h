@@ -74,9 +74,15 @@ struct nmll_slq_opts {
     double rtol;       /* of the solve with the data */
     double probe_rtol; /* of the probes'; 0: 1e-2 */
     uint64_t seed;
+    double *terms;     /* probes entries, or NULL; out: each probe's share of the value in nats, whose
+                        * differences between two settings of one seed tell the error of the
+                        * difference (nmll_slq_difference) */
     struct precond **kept; /* in: that of a setting nearby, or one that is NULL; out: this one's, the
                             * caller's to free: half a preconditioner's work.  NULL: not wanted */
 };
+/* Standard error of the difference of two values from their terms: of the same probes, and so far
+ * less than that of each value. */
+double nmll_slq_difference(size_t probes, const double *a, const double *b);
 enum status nmll_features_slq(struct fop *, const double *y, const double *hp, size_t nhp,
                               double amplitude, double noise, const struct nmll_slq_opts *,
                               double *value, double *se, double *grad, size_t *iterations,

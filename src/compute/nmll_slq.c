@@ -120,12 +120,25 @@ static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct 
                                  s->ratio);
         sum += e;
         squares += e * e;
+        if (s->o->terms)
+            s->o->terms[i] = 0.5 * (double)s->t * (double)s->M * e;
     }
     const double mean = sum / (double)nv;
     const double var = fmax(0.0, squares / (double)nv - mean * mean);
     *logdet = precond_logdet(s->pre) + (double)s->M * mean;
     *se = nv > 1 ? (double)s->M * sqrt(var / (double)(nv - 1)) : NAN;
     return ST_OK;
+}
+
+double nmll_slq_difference(size_t probes, const double *a, const double *b)
+{
+    double mean = 0.0, var = 0.0;
+
+    for (size_t i = 0; i < probes; i++)
+        mean += (a[i] - b[i]) / (double)probes;
+    for (size_t i = 0; i < probes; i++)
+        var += (a[i] - b[i] - mean) * (a[i] - b[i] - mean);
+    return probes > 1 ? sqrt(var / ((double)probes * (double)(probes - 1))) : NAN;
 }
 
 struct slq_rows { struct slq *s; size_t nhp; double *part; enum status *rc; const double *noise; };

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/exact.h"
+#include "compute/nmll.h"
 #include "compute/precond.h"
 #include "compute/rng.h"
 #include "compute/tune_impl.h"
@@ -96,8 +97,11 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     res->trace[res->ntrace++] = *p;
     res->evaluations++;
     if (isfinite(p->score)) {
-        if (better(p, &res->best))
+        if (better(p, &res->best)) {
             res->best = *p;
+            if (job->terms && p->se > 0.0)
+                memcpy(job->best_terms, job->terms, job->nprobes * sizeof *job->terms);
+        }
         if (p->score < job->best_low.score && p->subsampled == job->have_low)
             job->best_low = *p;
     }
@@ -273,9 +277,9 @@ static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                 struct tune_point *out, double *g, struct err *err)
 {
     const struct tune_opts *o = job->opts;
-    const struct nmll_slq_opts so = { .rank = o->rank ? o->rank : 512,
-                                      .probes = o->probes ? o->probes : 16, .rtol = 1e-5,
-                                      .seed = o->seed, .kept = &job->basis };
+    const struct nmll_slq_opts so = { .rank = o->rank ? o->rank : 512, .probes = job->nprobes,
+                                      .rtol = 1e-5, .seed = o->seed, .kept = &job->basis,
+                                      .terms = job->terms };
 
     if (job->targets > 1)
         return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
@@ -477,7 +481,16 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     job->low = (struct tune_level){ .src = src, .y = y, .log_scale = job->full.log_scale,
                                     .n = rows, .M = cols,
                                     .precision = o->precision };
-    job->have_low = rows < src->n || cols < job->full.M;
+    /* With probes also where it is no smaller: values of the Gram and of probes do not compare. */
+    job->have_low = rows < src->n || cols < job->full.M || o->approx;
+    job->nprobes = o->probes ? o->probes : 16;
+    if (o->approx) {
+        job->terms = mem_calloc(3 * job->nprobes, sizeof *job->terms, "the probes", err);
+        if (job->terms == NULL)
+            return ST_NOMEM;
+        job->best_terms = job->terms + job->nprobes;
+        job->other_terms = job->best_terms + job->nprobes;
+    }
     return rows < src->n ? subsample(job, rows, err) : ST_OK;
 }
 
@@ -544,8 +557,8 @@ static enum status run_polish(struct tune_job *job, struct err *err)
 static enum status compare_start(struct tune_job *job, struct err *err)
 {
     struct tune_point p = { .nmll = INFINITY, .score = INFINITY };
-    const double before = job->res->best.score;
-    double u[KERNEL_MAX_HP];
+    const struct tune_point before = job->res->best;
+    double u[KERNEL_MAX_HP], tie = 0.0;
     enum status rc = ST_OK;
 
     if (job->opts->start == NULL || job->nfree == 0)
@@ -556,11 +569,15 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     if (rc != ST_OK ||
         (job->have_low && job->start_low > job->best_low.score + 0.1 * (double)job->full.n))
         return rc;
+    if (job->terms)
+        memcpy(job->other_terms, job->best_terms, job->nprobes * sizeof *job->terms);
     if (tune_profiles_full(job))
         rc = tune_eval(job, u, true, NULL, &p, err);
     else
         rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
-    if (rc == ST_OK && p.score < before && job->opts->polish)
+    if (rc == ST_OK && p.se > 0.0 && before.se > 0.0)
+        tie = nmll_slq_difference(job->nprobes, job->terms, job->other_terms);
+    if (rc == ST_OK && p.score < before.score - tie && job->opts->polish)
         rc = job->opts->objective != TUNE_NMLL ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
                                               : tune_descend(job, &p, true, 10, err);
     return rc;
@@ -659,6 +676,17 @@ static void verdict(struct tune_job *job)
                  "variances", 100.0 * least, 100.0 * most);
 }
 
+/* Why a descent by probes ended, where it did at what they can tell. */
+static void say_tie(struct tune_result *res)
+{
+    const size_t len = strlen(res->verdict);
+
+    if (res->why == TUNE_TIE)
+        snprintf(res->verdict + len, sizeof res->verdict - len,
+                 "; further steps would gain about %.2g nats, less than the standard error of that "
+                 "difference, %.2g: a tie", res->tie_gain, res->tie_error);
+}
+
 static enum status finish(struct tune_job *job, struct err *err)
 {
     struct tune_result *res = job->res;
@@ -673,6 +701,7 @@ static enum status finish(struct tune_job *job, struct err *err)
     res->effective_dimension = res->best.effdim;
     flag_bounds(job);
     verdict(job);
+    say_tie(res);
     return ST_OK;
 }
 
@@ -748,6 +777,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     if (rc == ST_OK)
         rc = finish(&job, err);
     precond_free(job.basis);
+    free(job.terms);
     level_close(&job.low);
     level_close(&job.full);
     free(job.idx);

@@ -45,7 +45,10 @@ struct tune_point {
     bool subsampled;
 };
 struct tune_result {
-    enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS } why; /* EVALS: still descending */
+    /* EVALS: still descending; TIE: what further steps would gain is less than the standard error of
+     * that difference (approx). */
+    enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS, TUNE_TIE } why;
+    double tie_gain, tie_error;                /* of TIE, in nats; else 0 */
     size_t nhp, evaluations;
     struct tune_point best;
     double effective_dimension;

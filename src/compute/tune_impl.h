@@ -49,6 +49,9 @@ struct tune_job {
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN */
     struct precond *basis;                       /* of the last setting with probes; or NULL */
+    size_t nprobes;                              /* approx: how many, and */
+    double *terms, *best_terms, *other_terms;    /* what each said of the last value, the best, and
+                                                    one to compare with */
 };
 
 void tune_to_hp(const struct tune_job *, const double *u, double *hp);

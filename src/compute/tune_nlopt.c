@@ -7,6 +7,7 @@
 #include "compute/tune_impl.h"
 
 #include "base/mem.h"
+#include "compute/nmll.h"
 
 #include <math.h>
 #include <nlopt.h>
@@ -26,6 +27,7 @@ struct descent {
     bool have;
     double least;                   /* of the values so far, and how many since brought nothing */
     size_t stale;
+    double *terms;                  /* of probes, at x; NULL: the values are exact */
     enum status rc;
     struct err *err;
     nlopt_opt opt;
@@ -96,6 +98,35 @@ static double promise(const struct descent *d, const double *x, const double *g)
     return dxdg > 0.0 && dx2 > 0.0 ? 0.5 * gg * dx2 / dxdg : INFINITY;
 }
 
+/* Whether the gain expected of the next step is less than the standard error of the difference that it
+ * would make: that of the last step, in proportion to their lengths.  The probes are the same at all
+ * points, so that it is far less than the error of each value. */
+static bool tied(struct descent *d, const double *x, const double *g, double f, double gain)
+{
+    struct tune_job *job = d->job;
+    double dx2 = 0.0, gg = 0.0;
+
+    if (d->terms == NULL)
+        return false;
+    const double error = nmll_slq_difference(job->nprobes, job->terms, d->terms);
+    for (size_t i = 0; i < d->nvars; i++) {
+        const bool out = (x[i] <= d->lo[i] && g[i] > 0.0) || (x[i] >= d->hi[i] && g[i] < 0.0);
+        dx2 += (x[i] - d->x[i]) * (x[i] - d->x[i]);
+        gg += out ? 0.0 : g[i] * g[i];
+    }
+    /* gain = |g|^2 / (2 h), the step |g| / h = 2 gain / |g| */
+    const double ahead = error * 2.0 * gain / sqrt(gg * dx2);
+    memcpy(d->terms, job->terms, job->nprobes * sizeof *d->terms);
+    if (!isfinite(ahead) || !(gain < ahead) || !(f <= d->least + error))
+        return false;
+    if (d->full) {
+        job->res->why = TUNE_TIE;
+        job->res->tie_gain = gain;
+        job->res->tie_error = ahead;
+    }
+    return true;
+}
+
 static double objective(unsigned n, const double *x, double *grad, void *ctx)
 {
     struct descent *d = ctx;
@@ -108,13 +139,14 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
             return d->scale * (d->f + fabs(d->f) + 1e3);
         }
         const double tol = value_tolerance(d->job), more = promise(d, x, g);
+        const bool tie = tied(d, x, g, f, more);
         memcpy(d->x, x, n * sizeof *x);
         memcpy(d->g, g, n * sizeof *g);
         d->f = f;
         /* NLopt's own test sees only steps that it has accepted. */
         d->stale = f < d->least - tol ? 0 : d->stale + 1;
         d->least = fmin(d->least, f);
-        if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) || (f <= d->least + tol && more < tol))
+        if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) || (f <= d->least + tol && more < tol) || tie)
             nlopt_force_stop(d->opt);
     }
     for (unsigned i = 0; grad != NULL && i < n; i++)
@@ -180,6 +212,8 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
     if (!descent_eval(d, x, &d->f, d->g))
         return d->rc; /* no value at the start: nothing to descend from */
     memcpy(d->x, x, n * sizeof *x);
+    if (d->terms)
+        memcpy(d->terms, d->job->terms, d->job->nprobes * sizeof *d->terms);
     d->have = true;
     d->least = d->f;
     for (unsigned i = 0; i < n; i++) { /* a component that pushes out of the box does not count */
@@ -223,7 +257,14 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
         return d.joint ? tune_eval_at(job, x, d.amplitude, d.noise, NULL, &p, err)
                        : tune_eval(job, x, full, NULL, &p, err);
     }
-    return descent_run(&d, x, max_evals);
+    if (d.joint && job->opts->approx) {
+        d.terms = mem_calloc(job->nprobes, sizeof *d.terms, "the probes", err);
+        if (d.terms == NULL)
+            return ST_NOMEM;
+    }
+    const enum status rc = descent_run(&d, x, max_evals);
+    free(d.terms);
+    return rc;
 }
 
 /* ---- without gradients ---- */
