@@ -138,19 +138,20 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
             o.objective = i;
     tell_no_test(ws, d);
     const char *on = args_text(a, "solver");
+    o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.exact = !strcmp(on, "exact")
-              || (!strcmp(on, "auto") && o.objective == TUNE_NMLL && !args_given(a, "features")
+              || (!strcmp(on, "auto") && !o.approx && o.objective == TUNE_NMLL && !args_given(a, "features")
                   && train_rows(d) <= EXACT_TUNE_ROWS);
     if (o.exact && !strcmp(on, "auto"))
         ws_note(ws, "exact", "%zu training rows: tuned on the exact kernel (tune features=%d uses "
                 "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
-    o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.rank = (size_t)args_int(a, "rank", 0);
     o.probes = (size_t)args_int(a, "probes", 0);
-    if (o.approx && o.exact && !strcmp(on, "auto"))
-        o.exact = false;
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
+    if (o.approx && !o.exact && o.features <= DEFAULT_TUNE_FEATURES)
+        ws_note(ws, "approx", "with features=%zu the Gram gives the exact value for less (nmll=exact)",
+                o.features);
     o.max_evals = (size_t)args_int(a, "evals", 0);
     o.subsample = (size_t)args_int(a, "rows", 0);
     o.polish = args_bool(a, "polish");
@@ -513,7 +514,7 @@ const struct command cmd_model_rows[] = {
         { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL, "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split valid=" },
         { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
         { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx" },
-        { "rank", ARG_INT, 0, "512", 16, 16384, NULL, "columns", "preconditioner of nmll=approx" },
+        { "rank", ARG_INT, 0, "auto", 16, 16384, "auto", "columns", "preconditioner of nmll=approx; auto: of least predicted time, told" },
         { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },

@@ -429,8 +429,10 @@ static void tune_json(struct rec *rec, const struct run *r)
     rec_int(rec, "evaluations", (int64_t)t->evaluations);
     rec_str(rec, "objective", tune_objective_name(r->topt.objective));
     rec_num(rec, "nmll", t->best.nmll);
-    if (r->topt.approx)
+    if (r->topt.approx) {
         rec_num(rec, "nmll_error", t->best.se);
+        rec_int(rec, "rank", (int64_t)r->topt.rank);
+    }
     if (r->topt.objective != TUNE_NMLL)
         rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
     fitting_scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
@@ -462,8 +464,8 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
         rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
     rec_text(&rec, ")\n  ");
     if (f->topt.approx && t->best.se > 0.0)
-        rec_text(&rec, "approximate: standard error %.3g over %zu probes\n  ", t->best.se,
-                 f->topt.probes ? f->topt.probes : 16);
+        rec_text(&rec, "approximate: standard error %.3g over %zu probes, rank %zu\n  ", t->best.se,
+                 f->topt.probes ? f->topt.probes : 16, t->rank);
     if (f->topt.objective != TUNE_NMLL)
         rec_text(&rec, "chosen by %s error: rmse %.4g of the scaled target\n  ",
                  f->topt.objective == TUNE_LOO ? "leave-one-out" : "validation",
@@ -506,6 +508,8 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     if (!r)
         return;
     r->tune = f->tune;
+    if (r->tune.rank) /* what was chosen */
+        r->topt.rank = r->tune.rank;
     memset(&f->tune, 0, sizeof f->tune);
     adopt_kernel(r, f);
     adopt_encoding(r, &f->enc);

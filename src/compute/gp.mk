@@ -15,6 +15,7 @@ libcompute_a_SOURCES += \
   src/compute/spectrum.c src/compute/spectrum.h \
   src/compute/tune.c src/compute/tune.h src/compute/tune_impl.h \
   src/compute/tune_nlopt.c \
+  src/compute/tune_rank.c \
   src/compute/tuners/bayes.c \
   src/compute/tuners/grid.c \
   src/compute/tuners/lbfgs.c \

@@ -130,6 +130,7 @@ static enum status level_open(struct tune_job *job, struct tune_level *l, struct
     struct fop_opts fo = { .pool = job->pool, .precision = l->precision,
                            .row_scale = l->src->row_scale,
                            .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
+    l->stored = fo.store;
     l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
     l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
     if (l->fop && job->opts->objective == TUNE_VALID) {
@@ -277,8 +278,14 @@ static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                 struct tune_point *out, double *g, struct err *err)
 {
     const struct tune_opts *o = job->opts;
-    const struct nmll_slq_opts so = { .rank = o->rank ? o->rank : 512, .probes = job->nprobes,
-                                      .rtol = 1e-5, .seed = o->seed, .kept = &job->basis,
+    enum status rc = ST_OK;
+    if (job->res->rank == 0 && (job->res->rank = o->rank) == 0)
+        rc = tune_rank(job, l, out, &job->res->rank, err);
+    if (rc != ST_OK)
+        return rc;
+    const struct nmll_slq_opts so = { .rank = job->res->rank, .probes = job->nprobes,
+                                      .rtol = TUNE_DATA_RTOL, .probe_rtol = TUNE_PROBE_RTOL,
+                                      .seed = o->seed, .kept = &job->basis,
                                       .terms = job->terms };
 
     if (job->targets > 1)

@@ -23,7 +23,7 @@ struct tune_opts {
     bool exact;              /* exact kernel instead of features */
     bool approx;             /* features: on all rows and columns the NMLL by PCG and probes, for
                                 columns whose Gram is too much; the search has a Gram of few */
-    size_t rank, probes;     /* of that; 0: 512 and 16 */
+    size_t rank, probes;     /* of that; 0: the rank of least predicted time, and 16 */
     size_t features;         /* columns of Z */
     size_t max_evals;        /* search and polish together; 0: 30 and 20 at most */
     size_t subsample;        /* rows used while searching; 0: automatic; the last points use all */
@@ -49,6 +49,7 @@ struct tune_result {
      * that difference (approx). */
     enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS, TUNE_TIE } why;
     double tie_gain, tie_error;                /* of TIE, in nats; else 0 */
+    size_t rank;                               /* approx: of the preconditioner */
     size_t nhp, evaluations;
     struct tune_point best;
     double effective_dimension;

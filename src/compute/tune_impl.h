@@ -11,7 +11,10 @@
 #include "compute/fop.h"
 #include "compute/tune.h"
 
-enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90 };
+enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90, TUNE_RANK_LEAST = 16 };
+/* Approximate values: how far probes and the data are solved for (nmll_slq.c has why). */
+#define TUNE_PROBE_RTOL 1e-2
+#define TUNE_DATA_RTOL 1e-5
 
 /* The rows and columns of one fidelity. */
 struct tune_level {
@@ -20,6 +23,7 @@ struct tune_level {
                                 has them */
     double log_scale;        /* sum of the logarithms of those, for every target */
     size_t n, M;
+    bool stored;             /* the operator keeps its features */
     enum precision precision; /* of features; rises to double when single limits the answer */
     struct featmap *map; /* features: made at the first use */
     struct fop *fop, *valid;
@@ -69,6 +73,9 @@ enum status tune_eval_at(struct tune_job *, const double *u, double amplitude, d
 /* Whether the full level is searched with amplitude and noise at their best for each kernel setting
  * (features), or jointly in all of them (exact kernel: one factorisation an evaluation). */
 bool tune_profiles_full(const struct tune_job *);
+/* Approximate likelihood: the rank of least predicted time at a point; the same for any thread count. */
+enum status tune_rank(struct tune_job *, struct tune_level *, const struct tune_point *at,
+                      size_t *rank, struct err *);
 /* Descends from a point by L-BFGS with exact gradients (tune_nlopt.c), at most max_evals
  * evaluations; what it finds is in the job's trace. */
 enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,
