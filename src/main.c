@@ -2,6 +2,9 @@
 #include "config.h"
 
 #include "app/batch.h"
+#include "app/cli.h"
+#include "app/command.h"
+#include "app/manual.h"
 #include "app/options.h"
 #include "app/script.h"
 #include "app/store.h"
@@ -32,60 +35,9 @@ struct cli {
     bool json, interactive, no_config, quiet;
 };
 
-static const char usage_text[] =
-    "usage: gpdesk [options] [FILE ...]\n"
-    "A workbench for Gaussian processes. FILE is data (CSV, NPY), a session (.gpd) or a script\n"
-    "(.gps), told apart by content. Without -e, -f or a script it starts at the prompt.\n"
-    "\n"
-    "  -e LINE          run a command line (repeatable, in order): -e 'open a.csv' -e fit\n"
-    "  -f SCRIPT        run a script; - is standard input\n"
-    "  -i               stay at the prompt after these\n"
-    "  -s SESSION       keep everything in this session file; continue it when it exists\n"
-    "  -n               parse all, look for the files, predict the memory; run nothing\n"
-    "  -k               go on after a command that failed\n"
-    "  -q, -v           say less, say more\n"
-    "  --format F       text or json (one object a line, for programs)\n"
-    "  --seed N         seed of every random draw\n"
-    "  --threads N      threads that compute (results do not depend on it)\n"
-    "  --mem SIZE       memory that may be used: 4GB\n"
-    "  --precision P    float or double features\n"
-    "  --device D       auto, cpu or cuda:N\n"
-    "  --cpu LEVEL      portable, avx2, avx512 or amx\n"
-    "  --strict         warnings are errors\n"
-    "  --accept-unconverged   exit with 0 although a fit stopped short of its tolerance\n"
-    "  --plain          line mode: no full screen, one event a line\n"
-    "  --color WHEN     auto, always or never\n"
-    "  --no-config      read no configuration file\n"
-    "  --help, --version\n"
-    "\n"
-    "Exit: 0 done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped short;\n"
-    "4 an input file is missing or malformed; 5 out of memory, disk or time; 128+n signal n.\n";
-
-enum { OPT_FORMAT = 256, OPT_SEED, OPT_THREADS, OPT_MEM, OPT_PRECISION, OPT_DEVICE, OPT_CPU, OPT_STRICT,
-       OPT_ACCEPT, OPT_PLAIN, OPT_COLOR, OPT_NO_CONFIG, OPT_HELP, OPT_VERSION };
-static const struct option long_options[] = {
-    { "format", required_argument, NULL, OPT_FORMAT },
-    { "seed", required_argument, NULL, OPT_SEED },
-    { "threads", required_argument, NULL, OPT_THREADS },
-    { "mem", required_argument, NULL, OPT_MEM },
-    { "precision", required_argument, NULL, OPT_PRECISION },
-    { "device", required_argument, NULL, OPT_DEVICE },
-    { "cpu", required_argument, NULL, OPT_CPU },
-    { "strict", no_argument, NULL, OPT_STRICT },
-    { "accept-unconverged", no_argument, NULL, OPT_ACCEPT },
-    { "plain", no_argument, NULL, OPT_PLAIN },
-    { "color", required_argument, NULL, OPT_COLOR },
-    { "no-config", no_argument, NULL, OPT_NO_CONFIG },
-    { "help", no_argument, NULL, OPT_HELP },
-    { "version", no_argument, NULL, OPT_VERSION },
-    { "session", required_argument, NULL, 's' },
-    { "interactive", no_argument, NULL, 'i' },
-    { "quiet", no_argument, NULL, 'q' },
-    { "verbose", no_argument, NULL, 'v' },
-    { "dry-run", no_argument, NULL, 'n' },
-    { "keep-going", no_argument, NULL, 'k' },
-    { NULL, 0, NULL, 0 },
-};
+/* What make and the completions of shells ask for; not for people. */
+enum { OPT_DUMP = 1000, OPT_COMPLETE };
+enum { OPTIONS_MOST = 64 };
 
 static bool complain_json; /* --format json was read: messages are records on stdout, too */
 
@@ -151,18 +103,18 @@ static enum status take_option(struct cli *c, int o, struct err *err)
     case 'k': return set(c, "keep-going", "yes", err);
     case 'q': return set(c, "verbosity", "0", err);
     case 'v': return set(c, "verbosity", "2", err);
-    case OPT_SEED: return set(c, "seed", optarg, err);
-    case OPT_THREADS: return set(c, "threads", optarg, err);
-    case OPT_MEM: return set(c, "mem", optarg, err);
-    case OPT_PRECISION: return set(c, "precision", optarg, err);
-    case OPT_DEVICE: return set(c, "device", optarg, err);
-    case OPT_CPU: return cpu_force_level(optarg, err);
-    case OPT_STRICT: return set(c, "strict", "yes", err);
-    case OPT_ACCEPT: return set(c, "accept-unconverged", "yes", err);
-    case OPT_PLAIN: return set(c, "plain", "yes", err);
-    case OPT_COLOR: return set(c, "color", optarg, err);
-    case OPT_NO_CONFIG: c->no_config = true; return ST_OK;
-    case OPT_FORMAT:
+    case CLI_SEED: return set(c, "seed", optarg, err);
+    case CLI_THREADS: return set(c, "threads", optarg, err);
+    case CLI_MEM: return set(c, "mem", optarg, err);
+    case CLI_PRECISION: return set(c, "precision", optarg, err);
+    case CLI_DEVICE: return set(c, "device", optarg, err);
+    case CLI_CPU: return cpu_force_level(optarg, err);
+    case CLI_STRICT: return set(c, "strict", "yes", err);
+    case CLI_ACCEPT: return set(c, "accept-unconverged", "yes", err);
+    case CLI_PLAIN: return set(c, "plain", "yes", err);
+    case CLI_COLOR: return set(c, "color", optarg, err);
+    case CLI_NO_CONFIG: c->no_config = true; return ST_OK;
+    case CLI_FORMAT:
         c->opt.json = complain_json = !strcmp(optarg, "json");
         if (c->opt.json || !strcmp(optarg, "text"))
             return ST_OK;
@@ -172,19 +124,85 @@ static enum status take_option(struct cli *c, int o, struct err *err)
     }
 }
 
+static int print_text(struct buf *text)
+{
+    fputs(buf_str(text), stdout);
+    const bool bad = text->failed || fflush(stdout) != 0;
+
+    buf_free(text);
+    return bad ? EXIT_FAILED : 0;
+}
+
+static int dump(const char *what)
+{
+    struct buf text = { 0 };
+    struct err err = { 0 };
+
+    if (manual_write(what, &text))
+        return print_text(&text);
+    err_set(&err, ST_USAGE, "--dump=%.40s: man, bash, zsh, fish or html", what);
+    return complain(&err, EXIT_USAGE_GP);
+}
+
+/* One completion a line of the word that ends a command line. */
+static int complete(const char *line)
+{
+    size_t start;
+    char **word = command_complete(NULL, line, strlen(line), &start);
+    struct buf text = { 0 };
+
+    for (size_t i = 0; word && word[i]; i++) {
+        buf_printf(&text, "%s\n", word[i]);
+        free(word[i]);
+    }
+    free(word);
+    return print_text(&text);
+}
+
+/* The table of options as getopt takes it. */
+static void getopt_tables(struct option *out, char *letters)
+{
+    const struct cli_option *o;
+    size_t n = 0;
+
+    *letters++ = '+';
+    *letters++ = ':';
+    for (size_t i = 0; (o = cli_at(i)) != NULL && n < OPTIONS_MOST - 3; i++) {
+        if (cli_letter(o))
+            *letters++ = cli_letter(o);
+        if (cli_letter(o) && o->arg)
+            *letters++ = ':';
+        if (o->name)
+            out[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL, o->code };
+    }
+    *letters++ = 'h';
+    *letters = '\0';
+    out[n++] = (struct option){ "dump", required_argument, NULL, OPT_DUMP };
+    out[n++] = (struct option){ "complete", required_argument, NULL, OPT_COMPLETE };
+    out[n] = (struct option){ NULL, 0, NULL, 0 };
+}
+
 /* Returns -1 to go on, else an exit status. */
 static int take_arguments(struct cli *c, int argc, char **argv)
 {
+    struct option names[OPTIONS_MOST];
+    char letters[2 * OPTIONS_MOST];
     struct err err = { 0 };
+    struct buf text = { 0 };
     int o;
 
+    getopt_tables(names, letters);
     opterr = 0;
-    while ((o = getopt_long(argc, argv, "+:e:f:s:inkqvh", long_options, NULL)) != -1) {
-        if (o == OPT_HELP || o == 'h') {
-            fputs(usage_text, stdout);
-            return fflush(stdout) ? EXIT_FAILED : 0;
+    while ((o = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+        if (o == CLI_HELP || o == 'h') {
+            cli_usage(&text);
+            return print_text(&text);
         }
-        if (o == OPT_VERSION) {
+        if (o == OPT_DUMP)
+            return dump(optarg);
+        if (o == OPT_COMPLETE)
+            return complete(optarg);
+        if (o == CLI_VERSION) {
             printf("gpdesk %s\n", PACKAGE_VERSION);
             return fflush(stdout) ? EXIT_FAILED : 0;
         }

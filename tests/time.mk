@@ -9,3 +9,5 @@ TESTS += tests/scripts/time.sh
 EXTRA_DIST += tests/scripts/time.sh
 TESTS += tests/scripts/export.sh
 EXTRA_DIST += tests/scripts/export.sh
+TESTS += tests/scripts/manual.sh
+EXTRA_DIST += tests/scripts/manual.sh

@@ -10,3 +10,4 @@ include $(srcdir)/src/app/store.mk
 include $(srcdir)/src/app/screen.mk
 include $(srcdir)/src/app/teach.mk
 include $(srcdir)/src/app/time.mk
+include $(srcdir)/src/app/manual.mk
