@@ -1,6 +1,9 @@
 /* tests/check_cuda_host.c -- the CUDA backend without a device: its driver and its kernels, run by
  * loops over blocks and threads (emulated_device.c), against the processor backend and against
- * published constants.  The bodies of the kernels are those that nvcc compiles. */
+ * published constants.  The bodies of the kernels are those that nvcc compiles.
+ *
+ * With -DON_DEVICE (tests/cuda/check_cuda) the same comparisons, and larger ones, of the module itself on
+ * the device that is there. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -23,6 +26,18 @@
 #include <string.h>
 
 const struct backend_ops *gpdesk_backend(void);
+#ifdef ON_DEVICE
+#include "compute/backend_load.h"
+
+const struct backend_ops *gpdesk_backend(void)
+{
+    return backend_module(NULL);
+}
+size_t emulated_used(void)
+{
+    return 0;
+}
+#endif
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
@@ -375,6 +390,7 @@ START_TEST(stored_half)
 }
 END_TEST
 
+#ifndef ON_DEVICE
 /* More columns than a cluster holds; clusters of several blocks; every source of features. */
 START_TEST(wide)
 {
@@ -525,6 +541,8 @@ START_TEST(device_lost)
 }
 END_TEST
 
+#endif /* ON_DEVICE */
+
 START_TEST(stopping)
 {
     struct cancel cancel = { true };
@@ -542,6 +560,7 @@ START_TEST(stopping)
 }
 END_TEST
 
+#ifndef ON_DEVICE
 /* Sums of float32 products where double ones are slow. */
 START_TEST(slow_double)
 {
@@ -568,8 +587,66 @@ START_TEST(devices)
 }
 END_TEST
 
+#else
+/* Sizes of real work: many tiles, clusters of several blocks, each store; and the same bits again. */
+static const struct job large[] = {
+    { .kernel = "rbf", .n = 20000, .d = 8, .M = 4096 },
+    { .kernel = "matern(nu=5/2)", .n = 6000, .d = 90, .M = 32768 },
+    { .kernel = "matern(nu=3/2)", .n = 5000, .d = 300, .M = 8192 },
+    { .kernel = "rbf", .n = 3000, .d = 700, .M = 2048 },
+    { .kernel = "rbf * periodic + linear", .n = 20000, .d = 6, .M = 2048 },
+    { .kernel = "matern(nu=1/2)", .n = 20000, .d = 20, .M = 2048 },
+};
+enum { LARGE = sizeof large / sizeof *large };
+/* A sketch is a product of features that may have been rounded to float16. */
+static const double sketch_close = 1e-3;
+
+START_TEST(large_jobs)
+{
+    struct job j = large[_i / 4];
+
+    j.store = _i % 4 > 0;
+    j.half = _i % 4 == 2 && _i / 4 < 4;
+    j.weighted = _i % 4 == 3;
+    struct pair p = pair_open(&j);
+    double *P = normals(5, 13 * j.M), *V = normals(6, 2 * j.n);
+    double *a = mem_calloc(13 * j.M + 2 * j.n, sizeof *a, "results", NULL);
+    double *b = mem_calloc(13 * j.M + 2 * j.n, sizeof *b, "results", NULL);
+    for (size_t k = 1; k <= 13; k += k == 4 ? 9 : k == 1 ? 1 : 2) { /* 1, 2, 4, 13 */
+        ok(fop_pass(p.cpu, k, P, a, NULL, &fail));
+        ok(fop_pass(p.dev, k, P, b, NULL, &fail));
+        ck_assert_msg(apart(k * j.M, b, a) <= (j.half ? 1e-4 : 2e-5), "%s: pass of %zu, %g", j.kernel,
+                      k, apart(k * j.M, b, a));
+        ok(fop_pass(p.dev, k, P, a, NULL, &fail));
+        ck_assert_mem_eq(a, b, k * j.M * sizeof *a); /* the same sums in the same order */
+    }
+    ok(fop_zp(p.cpu, 2, P, a, NULL, &fail));
+    ok(fop_zp(p.dev, 2, P, b, NULL, &fail));
+    ck_assert_double_le(apart(2 * j.n, b, a), 2e-5);
+    ok(fop_ztv(p.cpu, 2, V, a, NULL, &fail));
+    ok(fop_ztv(p.dev, 2, V, b, NULL, &fail));
+    ck_assert_double_le(apart(2 * j.M, b, a), 2e-5);
+    ok(fop_sketch(p.cpu, 12, P, a, NULL, &fail));
+    ok(fop_sketch(p.dev, 12, P, b, NULL, &fail));
+    ck_assert_double_le(apart(12 * j.M, b, a), sketch_close);
+    ck_assert_msg(!fop_lost(p.dev, &fail), "%s", fail.msg);
+    pair_close(&p);
+    free(P), free(V), free(a), free(b);
+}
+END_TEST
+#endif
+
 int main(void)
 {
+#ifdef ON_DEVICE
+    const char *why;
+
+    if (!backend_module(&why)) {
+        printf("1..0 # SKIP %s\n", why);
+        return 0;
+    }
+    setenv("CK_FORK", "no", 1); /* a child cannot use the device that its parent has looked at */
+#endif
     Suite *s = suite_create("cuda_host");
     TCase *arith = tcase_create("arithmetic"), *ops = tcase_create("operators");
 
@@ -583,14 +660,20 @@ int main(void)
     tcase_add_loop_test(ops, in_double, 0, JOBS);
     tcase_add_loop_test(ops, stored, 0, JOBS);
     tcase_add_loop_test(ops, stored_half, 0, JOBS);
+#ifndef ON_DEVICE
     tcase_add_loop_test(ops, wide, 0, 6);
     tcase_add_loop_test(ops, any_order_of_threads, 0, JOBS);
     tcase_add_test(ops, streaming);
     tcase_add_test(ops, out_of_memory);
     tcase_add_loop_test(ops, device_lost, 0, 3);
-    tcase_add_test(ops, stopping);
     tcase_add_test(ops, slow_double);
     tcase_add_test(ops, devices);
+#else
+    tcase_set_timeout(ops, 900);
+    if (!getenv("GPDESK_CUDA_SMALL"))
+        tcase_add_loop_test(ops, large_jobs, 0, 4 * LARGE);
+#endif
+    tcase_add_test(ops, stopping);
     suite_add_tcase(s, ops);
     return support_run(s);
 }

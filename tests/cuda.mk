@@ -26,3 +26,39 @@ check_DATA = $(cuda_modules)
 CLEANFILES += $(cuda_modules)
 TESTS += tests/scripts/device.sh
 EXTRA_DIST += tests/scripts/device.sh tests/wrong_abi.c
+
+# Where a device is: make check-cuda, check-cuda-sanitizer, bench-cuda (tests/cuda/README.md).  Without
+# one each says so and succeeds.
+EXTRA_PROGRAMS += tests/cuda/check_cuda
+tests_cuda_check_cuda_SOURCES = tests/check_cuda_host.c tests/emulated_device.h
+tests_cuda_check_cuda_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DON_DEVICE
+tests_cuda_check_cuda_LDADD = $(compute_tests)
+EXTRA_DIST += tests/cuda/README.md tests/cuda/bench_cuda.c tests/cuda/bench_peer.cu \
+  tests/cuda/bench_peer.h tests/cuda/jobs.sh tests/cuda/pack.sh
+CLEANFILES += tests/cuda/bench_cuda tests/cuda/bench_peer.o tests/cuda/bench_main.o \
+  $(EXTRA_PROGRAMS)
+.PHONY: check-cuda check-cuda-sanitizer bench-cuda
+if HAVE_NVCC
+tests/cuda/bench_peer.o: tests/cuda/bench_peer.cu tests/cuda/bench_peer.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -O3 -std=c++17 $(CUDA_ARCH) -I$(top_srcdir) -c -o $@ \
+	  `test -f tests/cuda/bench_peer.cu || echo '$(srcdir)/'`tests/cuda/bench_peer.cu
+tests/cuda/bench_main.o: tests/cuda/bench_cuda.c tests/cuda/bench_peer.h src/compute/backend.h
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(cuda_cc) -I$(top_srcdir) -c -o $@ \
+	  `test -f tests/cuda/bench_cuda.c || echo '$(srcdir)/'`tests/cuda/bench_cuda.c
+tests/cuda/bench_cuda: tests/cuda/bench_main.o tests/cuda/bench_peer.o libcompute.a libbase.a
+	$(AM_V_CCLD)$(NVCC) --cudart static $(CUDA_ARCH) $(CUDA_LDFLAGS) -o $@ \
+	  tests/cuda/bench_main.o tests/cuda/bench_peer.o libcompute.a libbase.a -lcublas \
+	  $(COMPUTE_LIBS:-pthread=) -lpthread
+check-cuda: gpdesk libgpdesk-cuda.so tests/cuda/check_cuda
+	GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so tests/cuda/check_cuda
+	GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so $(SHELL) $(srcdir)/tests/cuda/jobs.sh `pwd`/gpdesk
+check-cuda-sanitizer: libgpdesk-cuda.so tests/cuda/check_cuda
+	for tool in memcheck racecheck initcheck synccheck; do \
+	  GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so GPDESK_CUDA_SMALL=1 compute-sanitizer --tool $$tool \
+	    --error-exitcode 1 tests/cuda/check_cuda || exit 1; done
+bench-cuda: libgpdesk-cuda.so tests/cuda/bench_cuda
+	GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so tests/cuda/bench_cuda
+else
+check-cuda check-cuda-sanitizer bench-cuda:
+	@echo '$@ skipped: this build has no nvcc'
+endif
