@@ -1,4 +1,5 @@
 /* tests/check_demo.c -- bundled and generated data against the formulas they claim. */
+#include "app/demo_molecules.h"
 #include "app/table.h"
 #include "support.h"
 
@@ -29,11 +30,37 @@ START_TEST(every_demo_is_made)
         ck_assert_uint_ge(t->n, by_hand ? 3 : 200);
         ck_assert(t->missing == 0 && t->duplicates == 0);
         for (size_t j = 0; j < t->ncols; j++)
-            for (size_t i = 0; i < t->n; i++)
+            for (size_t i = 0; i < t->n && t->col[j].type == COL_REAL; i++)
                 ck_assert(isfinite(t->col[j].v[i]));
         table_unref(t);
     }
-    ck_assert_uint_eq(n, 6);
+    ck_assert_uint_eq(n, 7);
+}
+END_TEST
+
+/* Two atoms at distance d: depth (d^-12 - 2 d^-6), -depth at 1; molecules do not depend on how many there are. */
+START_TEST(molecules_have_their_energy)
+{
+    const unsigned char kind[3] = { 1, 1, 0 };
+    double at[3][3] = { { 0 }, { 1, 0, 0 }, { 0, 0, 100 } };
+
+    ck_assert_double_le(fabs(molecules_energy(2, kind, (const double (*)[3])at) + 1.0), 1e-14);
+    ck_assert_double_le(fabs(molecules_energy(3, kind, (const double (*)[3])at) + 1.0), 1e-10);
+    at[1][0] = 2.0;
+    ck_assert_double_le(fabs(molecules_energy(2, kind, (const double (*)[3])at) - (pow(2, -12) - 2 * pow(2, -6))), 1e-14);
+    struct demo_opts o = { .n = 40, .seed = 4, .noise = 0.0 };
+    struct table *t = demo("molecules", &o), *u;
+    o.n = 90;
+    u = demo("molecules", &o);
+    const size_t y = table_find(t, "energy"), c = table_find(t, "atoms2"), s = table_find(t, "nodes");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct sequences *q = t->col[s].seq;
+        const size_t atoms = q->at[i + 1] - q->at[i] - 1;
+        ck_assert(t->col[y].v[i] == u->col[y].v[i] && t->col[c].v[i] == u->col[c].v[i]);
+        ck_assert(atoms >= 5 && atoms <= 20);
+    }
+    table_unref(t);
+    table_unref(u);
 }
 END_TEST
 

@@ -5,6 +5,8 @@ libapp_a_SOURCES += \
   src/app/dataset.c \
   src/app/dataset.h \
   src/app/demo.c \
+  src/app/demo_molecules.c \
+  src/app/demo_molecules.h \
   src/app/encoding.c \
   src/app/encoding_json.c \
   src/app/import.c \

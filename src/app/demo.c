@@ -2,7 +2,9 @@
  * known.  Every draw is keyed by (seed, stream, row), so that row 17 is the same whatever n is. */
 #include "app/table.h"
 
+#include "app/demo_molecules.h"
 #include "app/import.h"
+#include "app/nodes.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -236,6 +238,8 @@ static const struct recipe recipes[] = {
     { { "toy", "a slow and a fast wave with noise, one input" }, "x y", 200, 0.1, make_toy },
     { { "points", "points of your own: demo points xy=-1:0.5,0:1.2 (taken as they are, not scaled)" },
       "x y", 0, 0.0, make_points },
+    { { "molecules", "5 to 20 atoms of four kinds -> energy of all pairs: sets of nodes, for graph and graphpoly" },
+      MOLECULES_COLUMNS, 5000, 0.02, molecules_make },
 };
 enum { NRECIPES = sizeof recipes / sizeof *recipes };
 
@@ -250,7 +254,7 @@ static const struct recipe *find_recipe(const char *name, struct err *err)
         if (strcmp(recipes[i].demo.name, name) == 0)
             return &recipes[i];
     err_set(err, ST_NOT_FOUND, "no bundled data is called %.40s", name);
-    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points");
+    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points | molecules");
     return NULL;
 }
 
@@ -336,6 +340,9 @@ enum status demo_make(const char *name, const struct demo_opts *opts, struct tab
     rc = t->path == NULL ? err_nomem(err, 64, "generated data") : make_columns(t, r->columns, err);
     if (rc == ST_OK)
         rc = r->make(t, &o, err);
+    if (rc == ST_OK && r->make == molecules_make)
+        rc = nodes_gather(&t, &(struct import_opts){ .graph = "mol", .describe = "neighbours",
+                                                     .target = "energy,atoms1,atoms2,atoms3,atoms4" }, NULL, err);
     if (rc == ST_OK)
         rc = table_finish(t, NULL, err);
     if (rc != ST_OK)

@@ -1062,6 +1062,7 @@ static enum status fit_parts(struct fitting *f)
         if (kterm_reads_windows(&d->kernel.term[t]))
             continue;
         rc = fit_part(f, t, in);
+        memset(in, 0, n * sizeof *in);
         if (rc == ST_OK)
             rc = part_columns(d, &d->kernel.term[t], in, f->err);
         for (size_t j = 0; rc == ST_OK && j < n; j++)

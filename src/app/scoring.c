@@ -437,6 +437,8 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     struct solve_info solve = { 0 };
     struct prediction p = { 0 };
     struct metrics scaled[TARGETS_MOST];
+    struct fit_opts o = s->fit; /* letters that occur may be others in each fold */
+    kernel_unbind(&o.kernel);
     enum status rc = dataset_fold_rows(s->data, fold, false, &in, &nin, err);
 
     if (rc == ST_OK)
@@ -444,9 +446,11 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     if (rc == ST_OK)
         rc = encoding_fit(s->data, in, nin, &enc, NULL, err);
     if (rc == ST_OK)
+        rc = encoding_bind(&enc, &o.kernel, err);
+    if (rc == ST_OK)
         rc = encode(&enc, s->data->table, in, nin, true, &etrain, err);
     if (rc == ST_OK)
-        rc = model_fit(&etrain.base, etrain.y, &s->fit, job->backend, job->pool, &job->ctl, &m,
+        rc = model_fit(&etrain.base, etrain.y, &o, job->backend, job->pool, &job->ctl, &m,
                        &info, &solve, err);
     if (rc == ST_OK && ctl_stopped(&job->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped at fold %zu", fold + 1);

@@ -789,6 +789,13 @@ enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t 
     return ST_OK;
 }
 
+void kernel_unbind(struct kernel *k)
+{
+    k->layer.channels = k->layer.flat = 0;
+    for (size_t t = 0; t < k->nterms; t++)
+        k->term[t].layer.channels = k->term[t].layer.flat = k->term[t].first = k->term[t].count = 0;
+}
+
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err)
 {

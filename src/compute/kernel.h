@@ -133,6 +133,8 @@ enum status kernel_bind_rows(struct kernel *, size_t channels, bool symbols, siz
 enum status kernel_bind_flat(struct kernel *, size_t flat, struct err *err);
 /* Fixes which numbers kernel t reads; SHAPE: it was made to read others. */
 enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count, struct err *err);
+/* Undoes these three, for other rows; lengthscales of ard stay bound. */
+void kernel_unbind(struct kernel *);
 /* Does kernel t read number i of a row? */
 bool kernel_reads_input(const struct kernel *, size_t t, size_t i);
 /* How many numbers kernel t reads of rows with d of them (of windows, those of one window). */

@@ -125,6 +125,8 @@ is "a product, and letters by position beside it" $rc 0
 run -e 'open mix.csv; cols t,z,w role=input; kernel fastconv(rbf,width=5,filters=32) on t + rbf(ard) on z,w' \
     -e 'tune features=128 evals=8; fit features=256; check; predict mix.csv out=m3.csv'
 is "fastconv with a column, beside others" $rc 0
+run -e 'open mix.csv; cols t role=input; split folds=3 seed=1; kernel conv(rbf,width=5) + linear; fit features=1200; score'
+is "a score over folds, whose letters are not the same" $rc 0
 run -e 'demo friedman1 n=200; split test=25%; kernel rbf on x1,x2 * linear on x4 + rbf on x3; tune features=128; fit features=256; score'
 is "columns of each kernel, without sequences" $rc 0
 run -e 'demo friedman1 n=200; kernel rbf(ard=group) + rbf on x1; fit features=256'
@@ -182,6 +184,11 @@ run --format json -e 'open at.csv graph=mol targets=ae.csv target=e describe=nei
     -e 'kernel graphpoly(degree=2,norm=raw,average=none) + linear; tune features=512; fit features=1024; score; predict at.csv graph=mol describe=neighbours out=a1.csv'
 is "atoms by what is around them" $rc 0
 ok "a dispersion energy is learnt" between "$(num rmse_scaled)" 0.0 0.35
+run --format json -e 'demo molecules n=400 seed=3; cols atoms* role=input; split test=25% seed=1; kernel linear on atoms*; fit features=64; score' \
+    -e 'kernel graph(rbf,average=none) + linear on atoms*; tune features=256; fit features=512; score'
+is "generated molecules" $rc 0
+ok "one fifth of the error of a line through the counts of atoms" \
+    awk -v a="$(num mae)" -v b="$(printf '%s\n' "$out" | sed -n 's/.*"mae":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)" 'BEGIN { exit !(a > 0 && 5 * a < b) }'
 printf 'mol,element,x,y,z\nm1,C,0,0,0\nm1,H,0,0,0\n' >one.csv
 run -e 'open one.csv graph=mol describe=neighbours'
 has "two atoms in one place" "$err" "rows 2 and 1: two atoms of graph 'm1' are in one place"
