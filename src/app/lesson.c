@@ -135,6 +135,12 @@ void lesson_page(struct workspace *ws, struct buf *out)
             page_line(out, '>', buf_str(&b));
         }
     }
+    const struct lesson_part *last = s->at ? question_at(step, s->at - 1) : NULL;
+    if (*s->reply && last) {
+        buf_clear(&b);
+        filled(ws, last->text, false, &b);
+        page_line(out, '?', buf_str(&b));
+    }
     if (*s->reply)
         page_line(out, '!', s->reply);
     const struct lesson_part *q = s->all ? NULL : lesson_question(s);

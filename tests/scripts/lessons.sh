@@ -13,7 +13,7 @@ before() { # lesson 14 is about the student's own data
 }
 for id in $(cat ids); do
     for seed in 1 5; do
-        test "$id" = 5 && test "$seed" = 5 && continue # measured data: the seed changes nothing
+        case $id$seed in 55|75|95|105|145|tour5) continue ;; esac # the long ones once
         run --format json -e "$(before "$id")" -e "lesson $id all seed=$seed"
         # 3: a solver of the race has not come to its end, which is the point of it
         ok "lesson $id runs through with seed $seed" test "$rc" -eq 0 -o "$id $rc" = "10 3"

@@ -71,6 +71,23 @@ static void slider_move(struct view *v, double factor)
     desk_execf(v->desk, "set %s=%.3g", name, to);
 }
 
+/* Names of hyperparameters take much room: cut in narrow panes. */
+static void shorten(char name[KERNEL_NAME_MAX])
+{
+    static const struct { const char *name, *shorter; } cut[] = {
+        { "lengthscale", "l" }, { "amplitude", "amp" }, { "weight", "w" },
+    };
+
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        char *at = strstr(name, cut[i].name);
+        if (!at)
+            continue;
+        const size_t from = strlen(cut[i].name), to = strlen(cut[i].shorter);
+        memcpy(at, cut[i].shorter, to);
+        memmove(at + to, at + from, strlen(at + from) + 1);
+    }
+}
+
 static void draw_sliders(struct view *v, const struct canvas *c)
 {
     struct lesson_view *s = v->state;
@@ -83,6 +100,8 @@ static void draw_sliders(struct view *v, const struct canvas *c)
         char name[KERNEL_NAME_MAX], text[KERNEL_NAME_MAX + 40];
         const double value = slider_value(ws, i, name);
         const bool on = i == s->slider;
+        if (c->w < 30 + 24 * (int)n)
+            shorten(name);
         snprintf(text, sizeof text, on ? "[%s %.3g]" : " %s %.3g ", name, value);
         x += draw_text(c, 0, x, theme_attr(on ? R_SELECT : R_TEXT), text) + 1;
     }

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Lessons at the screen, as a student: the tour, a lesson with its question, sliders, points, slide
+# layout, Ctrl-C in the middle, line mode.
+. "$(dirname "$0")/lib.sh"
+
+start 80 24
+expect " ready" "starts"
+type_line "3"
+expect "lesson 1     Functions at random" "the first start offers lessons: 3 lists them"
+type_line "lesson 1"
+expect "[8 Lesson]" "a lesson has its own view"
+expect "A Gaussian process says" "with its text"
+keys Enter
+expect "5 functions before any data" "Enter on an empty line runs the step's lines"
+expect "[l 0.8]" "the picture has sliders"
+expect "A Gaussian process says" "beside the text"
+keys Escape
+waitfor "[view]"
+keys Up
+expect "[l 0.88]" "Up moves the chosen one"
+expect "set lengthscale=0.88" "by a line that the log shows"
+keys Right
+expect "[amp 1]" "Right chooses the next"
+keys Down
+expect "[amp 0.909]" "Down moves it down"
+expect "amplitude 0.909, noise 0.1:" "and the picture's sentence follows"
+keys Enter
+expect "points 1 x 1" "Enter adds a point"
+expect "given the points" "and the functions go through it"
+keys i
+keys Enter
+expect "step 2 of 8" "Enter at the prompt goes on"
+keys Enter
+expect "falls to a half at" "with another picture"
+keys Enter
+expect "b  rough" "a question waits"
+type_line "b"
+expect "Right: b" "its letter answers it"
+type_line "lesson back"
+expect "step 2 of 8" "and back"
+type_line "layout slide"
+expect_gone "8 Lesson" "the slide layout has no tabs"
+expect "standardised inputs" "but the picture"
+type_line "layout auto"
+expect "[8 Lesson]" "and everything again"
+type_line "lesson end"
+expect "lesson 1 is over" "a lesson ends"
+type_line "lesson 5"
+keys Enter
+keys Enter
+keys Enter
+keys C-c
+expect " ready" "Ctrl-C in the middle stops what runs"
+type_line "lesson next"
+expect "gpdesk>" "and the lesson goes on, or says why not"
+for size in "200 60" "40 8" "20 5" "80 24"; do
+    resize ${size% *} ${size#* }
+    expect "gpdesk>" "size $size"
+done
+type_line "lesson 3 all"
+expect "lesson 3 is over" "straight through"
+leave 0 "quits"
+
+start 80 24
+expect " ready" "a second start"
+absent "lessons" "has no choice any more"
+type_line "tour"
+expect "Five minutes" "but tour is there"
+leave 0 "quits"
+
+# Line mode.
+start 80 24 -- --plain
+expect "gpdesk>" "line mode"
+type_line "lesson 2"
+expect "step 1 of 6" "has the steps as text"
+keys Enter
+expect "lesson next) goes on" "Enter runs and goes on there, too"
+leave 0 "quits"
+done_testing
