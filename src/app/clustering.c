@@ -374,9 +374,12 @@ static void clustering_done(struct workspace *ws, struct job *job, enum status r
     if (c->out.sampled)
         ws_note(ws, "sample", "%zu of %zu training rows were used (an even sample)", c->out.n,
                 c->total);
-    if (c->missing_cells || c->unseen_levels)
-        ws_note(ws, "cells", "%zu missing cells and %zu levels never seen in training stand at their mean",
-                c->missing_cells, c->unseen_levels);
+    if (c->missing_cells)
+        ws_note(ws, "missing", "%zu missing cell%s of the new rows %s filled as the missing policy says",
+                c->missing_cells, c->missing_cells == 1 ? "" : "s", c->missing_cells == 1 ? "was" : "were");
+    if (c->unseen_levels)
+        ws_warn(ws, "unseen", "%zu cell%s of the new rows hold%s a category never seen in training",
+                c->unseen_levels, c->unseen_levels == 1 ? "" : "s", c->unseen_levels == 1 ? "s" : "");
     pca_record(ws, c, job->ops->verb);
     pca_state_free(&ws->pca);
     ws->pca = c->out;

@@ -297,12 +297,12 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
         m++;
     const bool numbers = numeric(&s->key[0], x);
     for (size_t i = 0; !numbers && i < s->key[0].n; i++)
-        x[i] = (double)i + 1.0;
+        x[i] = (double)i;
     struct figure *f = figure_new("sweep", "Sweep", err);
     bool ok = f && figure_label(f, s->key[0].name, measures[m].head, err) == ST_OK;
     if (ok) {
         f->x.log = numbers && wants_log(x, s->key[0].n);
-        f->x.whole = !numbers;
+        ok = numbers || figure_names(&f->x, s->key[0].n, (const char *const *)s->key[0].value, err) == ST_OK;
     }
     for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++)
         ok = add_curve(f, ws, s, outer, m, x, err) == ST_OK;
@@ -311,7 +311,14 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
             best = measure(run_of(ws, s, i), m);
             at = i;
         }
-    if (ok && at != SIZE_MAX && m != COVERAGE) {
+    if (ok && at == SIZE_MAX) {
+        char why[200];
+        figure_free(f);
+        snprintf(why, sizeof why, "No point of the sweep has %s%s", m == ITERATIONS ? "iterations: " : "a value of ",
+                 m == ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'" : s->show);
+        return figure_empty("sweep", why, err);
+    }
+    if (ok && m != COVERAGE) {
         struct buf words = { 0 };
         for (size_t k = 0; k < s->nkeys; k++)
             buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);

@@ -856,16 +856,23 @@ static void ticks_log(double lo, double hi, size_t n, struct ticks *t)
     }
 }
 
+/* An end of a short logarithmic axis: 1, 2, 5 x 10^k, unless that is far: then a little beyond the data. */
+static double snug(double v, bool up)
+{
+    const double round = nice(v, up), far = up ? round / v : v / round;
+    return far <= 1.3 ? round : up ? v * 1.1 : v / 1.1;
+}
+
 static void scale_log(double *lo, double *hi, bool free_lo, bool free_hi, size_t n,
                       struct ticks *t)
 {
     const bool decades = *hi / *lo >= 30;
 
     if (free_lo)
-        *lo = decades ? pow(10, floor(log10(*lo) + 1e-9)) : nice(*lo, false);
+        *lo = decades ? pow(10, floor(log10(*lo) + 1e-9)) : snug(*lo, false);
     if (free_hi) { /* a residual that starts at 1.03 needs no decade more */
         const double over = log10(*hi) - floor(log10(*hi) + 1e-9);
-        *hi = !decades ? nice(*hi, true)
+        *hi = !decades ? snug(*hi, true)
               : over < 0.1 ? *hi * 1.05 : pow(10, ceil(log10(*hi) - 1e-9));
     }
     widen(lo, hi, true);

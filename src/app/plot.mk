@@ -23,3 +23,4 @@ libapp_a_SOURCES += \
   src/app/plots_data.c \
   src/app/plots_model.c \
   src/app/plots_run.c
+dist_doc_DATA += share/doc/plots.md

@@ -24,6 +24,10 @@ tests_bench_bench_windows_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_gp
 tests_bench_bench_gp_SOURCES = tests/bench/bench_gp.c
 tests_bench_bench_gp_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+# A run of 100,000 trace points as a picture.
+EXTRA_PROGRAMS += tests/bench/bench_plot
+tests_bench_bench_plot_SOURCES = tests/bench/bench_plot.c
+tests_bench_bench_plot_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/csv.sh tests/bench/peers.py \
   tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/README.md tests/bench/floors.md \
   tests/bench/sequences.sh tests/bench/sequences.md

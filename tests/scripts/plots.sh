@@ -190,6 +190,12 @@ run -e 'open two.csv target=y; kernel rbf; fit l=1; pca r1 dims=2 out=q.csv; pca
 is "a run in place of a file; a directory that is not there" "$rc $(head -n 1 q.csv)" "1 set,row,pc1,pc2"
 has "says so" "$err" 'cannot write /nowhere/q.csv'
 
+# ---- sweeps ----
+run -e 'demo friedman1 n=200 seed=5; split test=25%; sweep features=64,128 show=iterations l=2; plot sweep'
+has "a sweep of direct fits says why there is nothing to draw" "$(printf '%s' "$out" | tr -d '\n' | tr -s ' ')" 'solved directly'
+run -e 'demo friedman1 n=200 seed=5; split test=25%; sweep kernel=rbf,linear; plot sweep out=sw.txt; plot sweep out=sw.csv'
+ok "kernels have their names along the axis" grep -q 'rbf.*linear' sw.txt
+
 # ---- stopping one in the middle ----
 cat >slow.gps <<'EOF'
 demo friedman1 n=1400 seed=5
