@@ -27,6 +27,7 @@ TESTS += \
   tests/screens/monkey.sh
 EXTRA_DIST += \
   tests/screens/lib.sh \
+  tests/screens/pictures.sh \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \

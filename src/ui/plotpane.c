@@ -18,7 +18,7 @@ struct plotpane {
     int w, h;                   /* of the last request */
     double made, due;
     unsigned stale;             /* serial of the frame that was there when `what` changed */
-    bool has_stale;
+    bool has_stale, awaited;
     char told[256];             /* the state of gnuplot last told */
 };
 
@@ -114,6 +114,7 @@ void plotpane_draw(struct plotpane *p, const struct canvas *c, uint64_t what, ui
         if (other) {
             p->has_stale = f != NULL;
             p->stale = f ? f->serial : 0;
+            p->awaited = true;
         }
         remake(p, c, make, ctx);
         p->what = what;
@@ -135,7 +136,7 @@ void plotpane_draw(struct plotpane *p, const struct canvas *c, uint64_t what, ui
     }
     const struct frame *f = p->gp ? gnuplot_frame(p->gp) : NULL;
     if (f && !(p->has_stale && f->serial == p->stale)) {
-        p->has_stale = false;
+        p->has_stale = p->awaited = false;
         draw_frame_cells(c, f);
     }
 }
@@ -148,6 +149,11 @@ size_t plotpane_poll(struct plotpane *p, struct pollfd *fds, int *timeout_ms)
 bool plotpane_service(struct plotpane *p)
 {
     return p->gp && gnuplot_service(p->gp);
+}
+
+bool plotpane_awaited(const struct plotpane *p)
+{
+    return p->awaited;
 }
 
 const char *plotpane_trouble(struct plotpane *p)

@@ -26,6 +26,7 @@ const struct figure *plotpane_figure(const struct plotpane *);   /* the one show
 double plotpane_due(const struct plotpane *);
 size_t plotpane_poll(struct plotpane *, struct pollfd *fds, int *timeout_ms);
 bool plotpane_service(struct plotpane *);           /* true: draw again */
+bool plotpane_awaited(const struct plotpane *);     /* the picture asked for by a key is not there yet */
 const char *plotpane_trouble(struct plotpane *);    /* a new state of gnuplot to tell, else NULL */
 void plotpane_forget(struct plotpane *);            /* theme changed: ask again */
 

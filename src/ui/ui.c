@@ -672,8 +672,10 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
             d->dirty = true;
         }
         for (size_t i = 0; i < 2; i++)
-            if (plotpane_service(d->plot[i]))
+            if (plotpane_service(d->plot[i])) {
                 d->dirty = true;
+                d->urgent |= plotpane_awaited(d->plot[i]);
+            }
         tell_gnuplot(d);
     }
 }

@@ -30,7 +30,7 @@ tests_bench_bench_plot_SOURCES = tests/bench/bench_plot.c
 tests_bench_bench_plot_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/csv.sh tests/bench/peers.py \
   tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/README.md tests/bench/floors.md \
-  tests/bench/sequences.sh tests/bench/sequences.md
+  tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 
 bench_environment = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \

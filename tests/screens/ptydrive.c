@@ -4,6 +4,7 @@
  *     ptydrive monkey SEED SECONDS GPDESK [ARGS]   random keys, resizes and pastes; ends with quit
  *     ptydrive live GPDESK                         echo, bytes and redraws a second around a job
  *     ptydrive open GPDESK SESSION                 a session of 200 runs: opening, scrolling
+ *     ptydrive trace GPDESK SESSION                a run of 100,000 trace points: the plot
  *
  * monkey prints TAP; the others one line a figure.  Nothing here reads the clock to decide a test but
  * for "no answer within a minute". */
@@ -410,6 +411,30 @@ static int measure_open(char *gpdesk, char *session)
     return ended(30) == 0 ? 0 : 1;
 }
 
+/* From the key to the finished picture, and again with other axes. */
+static int measure_trace(char *gpdesk, char *session)
+{
+    char *argv[] = { gpdesk, "--no-config", "-s", session, NULL };
+    if (!start(argv, ROWS, COLS) || !await("ready", 60))
+        return 1;
+    say("\0333");
+    if (!await("relative residual", 20))
+        return 1;
+    say("\033");
+    take(1, NULL, NULL);
+    for (int i = 0; i < 6; i++) {        /* other axes: a new figure, a new picture by gnuplot */
+        forget();
+        const double t = now();
+        say(i % 2 ? "X" : "x");
+        if (!await("relative residual", 20))
+            return 1;
+        printf("plot_seconds 100,000 points %.3f\n", now() - t);
+        take(0.5, NULL, NULL);
+    }
+    say(":\025quit\r");
+    return ended(30) == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -423,6 +448,9 @@ int main(int argc, char **argv)
         return measure_live(argv[2]);
     if (argc == 4 && strcmp(argv[1], "open") == 0)
         return measure_open(argv[2], argv[3]);
-    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | live GPDESK | open GPDESK SESSION\n", stderr);
+    if (argc == 4 && strcmp(argv[1], "trace") == 0)
+        return measure_trace(argv[2], argv[3]);
+    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | live GPDESK | open GPDESK SESSION | trace "
+          "GPDESK SESSION\n", stderr);
     return 2;
 }
