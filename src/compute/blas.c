@@ -20,6 +20,11 @@
 
 #define CM CblasColMajor
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static CBLAS_TRANSPOSE op(bool t)
 {
     return t ? CblasTrans : CblasNoTrans;
@@ -220,12 +225,16 @@ static void gemm_tile(void *ctx, size_t task, size_t worker)
 }
 
 /* The tile is a function of the shape alone.  512 x 512 keeps the packing of both operands below
- * 3 % of the product; smaller ones give every worker something to do. */
+ * 3 % of the product; smaller ones give every worker something to do, as long as that is worth its
+ * packing: half a millisecond. */
 static void gemm_shape(struct gemm *g)
 {
+    enum { WORTH = 1 << 24 }; /* multiply-adds of a tile */
+
     g->tm = 512;
     g->tn = 512;
-    while (blas_tiles(g->m, g->tm) * blas_tiles(g->n, g->tn) < 16 && (g->tm > 64 || g->tn > 64)) {
+    while (blas_tiles(g->m, g->tm) * blas_tiles(g->n, g->tn) < 16 && (g->tm > 64 || g->tn > 64) &&
+           (g->tm < g->m ? g->tm : g->m) * (g->tn < g->n ? g->tn : g->n) * g->k > WORTH) {
         if (g->tn > 64 && g->n > g->tn / 2 && g->tn >= g->tm)
             g->tn /= 2;
         else if (g->tm > 64)
@@ -281,15 +290,23 @@ static void gram_mirror(const struct gram *g, size_t i0, size_t ni, size_t j0, s
                     g->G[j + i * g->ldg] = g->G[i + j * g->ldg];
 }
 
+/* On the diagonal a square; else half of one, so that all tasks take the same time. */
 static void gram_tile(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
     const struct gram *g = ctx;
-    size_t i, j;
-    blas_lower_tile(task, &i, &j);
-    i *= g->t, j *= g->t;
-    const size_t ni = g->n - i < g->t ? g->n - i : g->t;
-    const size_t nj = g->n - j < g->t ? g->n - j : g->t;
+    const size_t squares = blas_tiles(g->n, g->t);
+    size_t i = task, j = task, nj = g->t;
+    if (task >= squares) {
+        blas_lower_tile((task - squares) / 2, &i, &j);
+        i = (i + 1) * g->t;
+        j = j * g->t + (task - squares) % 2 * (g->t / 2);
+        nj = g->t / 2;
+    } else {
+        i *= g->t, j *= g->t;
+        nj = least(nj, g->n - j);
+    }
+    const size_t ni = least(g->t, g->n - i);
     double *C = g->G + i + j * g->ldg;
     if (i == j)
         blas_dsyrk1(true, true, ni, g->m, 1.0, g->A + i * g->lda, g->lda, 0.0, C, g->ldg);
@@ -305,9 +322,9 @@ enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, s
     enum status rc = blas_fits(m, n, lda > ldg ? lda : ldg, err);
     if (rc != ST_OK || n == 0)
         return rc;
-    struct gram g = { m, n, lda, ldg, n >= 2048 ? 512 : n >= 1024 ? 256 : 128, A, G };
+    struct gram g = { m, n, lda, ldg, n >= 2048 ? 1024 : n >= 1024 ? 512 : 128, A, G };
     const size_t r = blas_tiles(n, g.t);
-    pool_run(pool, r * (r + 1) / 2, gram_tile, &g);
+    pool_run(pool, r * r, gram_tile, &g);
     return ST_OK;
 }
 

@@ -111,6 +111,9 @@ static void trsm_columns(void *ctx, size_t task, size_t worker)
         blas_trsm1(false, s->trans, s->m, nc, 1.0, s->L, s->ldl, X, s->ldx);
 }
 
+/* Rows (columns) of a diagonal block: solves with one are five times slower than products. */
+enum { SOLVE = 128 };
+
 /* By blocks of rows: a solve with the diagonal block over tiles of columns, then a product over
  * tiles of the rest, so that few right-hand sides still occupy every worker. */
 enum status blas_dtrsm(struct pool *pool, bool trans, size_t n, size_t k, const double *L,
@@ -119,7 +122,7 @@ enum status blas_dtrsm(struct pool *pool, bool trans, size_t n, size_t k, const 
     enum status rc = blas_fits(n, k, ldl > ldx ? ldl : ldx, err);
     if (rc != ST_OK || n == 0 || k == 0)
         return rc;
-    const size_t nb = 256, blocks = blas_tiles(n, nb);
+    const size_t nb = SOLVE, blocks = blas_tiles(n, nb);
     for (size_t q = 0; q < blocks && rc == ST_OK; q++) {
         const size_t b = (trans ? blocks - 1 - q : q) * nb, m = least(nb, n - b);
         struct trsm s = { L + b + b * ldl, X + b, m, k, ldl, ldx, 64, trans, 1.0 };
@@ -143,15 +146,28 @@ static void trsm_rows(void *ctx, size_t task, size_t worker)
                s->ldx);
 }
 
+/* alpha X L^-1, or with trans alpha X L^-T: by blocks of columns, as above.  Blocks that wait meet
+ * alpha in their first product. */
 static enum status trsm_right(struct pool *pool, bool trans, size_t m, size_t n, double alpha,
                               const double *L, size_t ldl, double *X, size_t ldx, struct err *err)
 {
     enum status rc = blas_fits(m, n, ldl > ldx ? ldl : ldx, err);
-    if (rc != ST_OK || m == 0 || n == 0)
-        return rc;
-    struct trsm s = { L, X, m, n, ldl, ldx, m >= 4096 ? 256 : 128, trans, alpha };
-    pool_run(pool, blas_tiles(m, s.tile), trsm_rows, &s);
-    return ST_OK;
+    const size_t blocks = blas_tiles(n, SOLVE);
+
+    for (size_t q = 0; rc == ST_OK && m > 0 && q < blocks; q++) {
+        const size_t b = (trans ? q : blocks - 1 - q) * SOLVE, nb = least(SOLVE, n - b);
+        const double first = q == 0 ? alpha : 1.0;
+        struct trsm s = { L + b + b * ldl, X + b * ldx, m, nb, ldl, ldx, m >= 4096 ? 256 : 128, trans,
+                          first };
+        pool_run(pool, blas_tiles(m, s.tile), trsm_rows, &s);
+        if (!trans && b)
+            rc = blas_dgemm(pool, false, false, m, b, nb, -1.0, X + b * ldx, ldx, L + b, ldl, first,
+                            X, ldx, err);
+        else if (trans && b + nb < n)
+            rc = blas_dgemm(pool, false, true, m, n - b - nb, nb, -1.0, X + b * ldx, ldx,
+                            L + b + nb + b * ldl, ldl, first, X + (b + nb) * ldx, ldx, err);
+    }
+    return rc;
 }
 
 enum status blas_dtrsm_right(struct pool *pool, bool trans, size_t m, size_t n, const double *L,
@@ -162,14 +178,26 @@ enum status blas_dtrsm_right(struct pool *pool, bool trans, size_t m, size_t n, 
 
 /* ---- inverse from the factor: by halves, so that nearly all work is tiled solves and products - */
 
-enum { INVERSE_LEAF = 256 };
+enum { INVERSE_LEAF = 256, TIMES = 128, SUM = 512 };
 
 static size_t half(size_t n)
 {
     return (n / 2 + INVERSE_LEAF - 1) / INVERSE_LEAF * INVERSE_LEAF;
 }
 
-/* [L11 0; L21 L22]^-1 = [L11^-1 0; -L22^-1 L21 L11^-1, L22^-1] */
+struct times { const double *L; double *X; size_t n, k, ld; bool trans; };
+
+/* X := L X or L'X, L lower triangular, over tiles of columns. */
+static void times_columns(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct times *t = ctx;
+    const size_t c = task * TIMES;
+    blas_trmm1(t->trans, t->n, least(TIMES, t->k - c), t->L, t->ld, t->X + c * t->ld, t->ld);
+}
+
+/* [L11 0; L21 L22]^-1 = [L11^-1 0; -L22^-1 L21 L11^-1, L22^-1]: a product with the inverse below, a
+ * solve with the factor above, as LAPACK's dtrtri has it. */
 static enum status invert_lower(struct pool *pool, size_t n, double *L, size_t ldl,
                                 struct err *err)
 {
@@ -178,18 +206,19 @@ static enum status invert_lower(struct pool *pool, size_t n, double *L, size_t l
         return ST_OK;
     }
     const size_t h = half(n), r = n - h;
-    double *L21 = L + h, *L22 = L + h + h * ldl;
-    enum status rc = blas_dtrsm(pool, false, r, h, L22, ldl, L21, ldl, err);
-    if (rc == ST_OK)
-        rc = trsm_right(pool, false, r, h, -1.0, L, ldl, L21, ldl, err);
-    if (rc == ST_OK)
-        rc = invert_lower(pool, h, L, ldl, err);
-    return rc == ST_OK ? invert_lower(pool, r, L22, ldl, err) : rc;
+    struct times t = { L + h + h * ldl, L + h, r, h, ldl, false };
+    enum status rc = invert_lower(pool, r, L + h + h * ldl, ldl, err);
+    if (rc == ST_OK) {
+        pool_run(pool, blas_tiles(h, TIMES), times_columns, &t);
+        rc = trsm_right(pool, false, r, h, -1.0, L, ldl, L + h, ldl, err);
+    }
+    return rc == ST_OK ? invert_lower(pool, h, L, ldl, err) : rc;
 }
 
 struct lauum {
-    double *A, *B;       /* A += B'B (lower), or B := A'B for lower triangular A */
-    size_t n, k, ld;     /* A is n x n; B is k x n for the sum, n x k for the product */
+    double *A;
+    const double *B;     /* A += B'B (lower), A n x n, B k x n */
+    size_t n, k, ld;
 };
 
 static void lauum_add(void *ctx, size_t task, size_t worker)
@@ -198,22 +227,14 @@ static void lauum_add(void *ctx, size_t task, size_t worker)
     const struct lauum *u = ctx;
     size_t i, j;
     blas_lower_tile(task, &i, &j);
-    i *= UPDATE, j *= UPDATE;
-    const size_t ni = least(UPDATE, u->n - i), nj = least(UPDATE, u->n - j);
+    i *= SUM, j *= SUM;
+    const size_t ni = least(SUM, u->n - i), nj = least(SUM, u->n - j);
     double *C = u->A + i + j * u->ld;
     if (i == j)
         blas_dsyrk1(true, true, ni, u->k, 1.0, u->B + i * u->ld, u->ld, 1.0, C, u->ld);
     else
         blas_dgemm1(true, false, ni, nj, u->k, 1.0, u->B + i * u->ld, u->ld, u->B + j * u->ld,
                     u->ld, 1.0, C, u->ld);
-}
-
-static void lauum_times(void *ctx, size_t task, size_t worker)
-{
-    (void)worker;
-    const struct lauum *u = ctx;
-    const size_t c = task * 128;
-    blas_trmm1(true, u->n, least(128, u->k - c), u->A, u->ld, u->B + c * u->ld, u->ld);
 }
 
 /* X := X'X, lower: [X11'X11 + X21'X21, . ; X22'X21, X22'X22] */
@@ -223,12 +244,12 @@ static void square_lower(struct pool *pool, size_t n, double *X, size_t ld)
         blas_lauum1(n, X, ld);
         return;
     }
-    const size_t h = half(n), r = n - h, t = blas_tiles(h, UPDATE);
+    const size_t h = half(n), r = n - h, t = blas_tiles(h, SUM);
     square_lower(pool, h, X, ld);
     struct lauum add = { X, X + h, h, r, ld };
     pool_run(pool, t * (t + 1) / 2, lauum_add, &add);
-    struct lauum times = { X + h + h * ld, X + h, r, h, ld };
-    pool_run(pool, blas_tiles(h, 128), lauum_times, &times);
+    struct times times = { X + h + h * ld, X + h, r, h, ld, true };
+    pool_run(pool, blas_tiles(h, TIMES), times_columns, &times);
     square_lower(pool, r, X + h + h * ld, ld);
 }
 
