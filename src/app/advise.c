@@ -49,6 +49,7 @@ static enum status advising_work(struct job *job, struct err *err)
     enum status rc = study_open(&w->study, err);
 
     w->study.o.mem_limit = job->mem_limit;
+    model_on(&w->study.o, job->backend, pool_threads(job->pool));
     if (rc == ST_OK)
         rc = diagnose_advise(&w->study.e.base, w->study.e.y, &w->study.o, w->nrank ? w->rank : NULL,
                              w->nrank, w->solves, w->rows, job->backend, job->pool, &job->ctl,

@@ -155,6 +155,7 @@ static enum status fit_work(struct job *job, struct err *err)
         f->rows = e.n;
         f->fopt.targets = e.t;
         f->fopt.mem_limit = job->mem_limit;
+        model_on(&f->fopt, job->backend, pool_threads(job->pool));
         rc = model_fit(&e.base, e.y, &f->fopt, job->backend, job->pool, &job->ctl, &f->model,
                        &f->info, &f->solve, err);
     }
@@ -911,6 +912,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     if (rc == ST_OK)
         rc = encoding_bind(&enc, &o.kernel, err);
     o.mem_limit = ws->opt.mem;
+    model_on(&o, ws->backend, ws->opt.threads);
     o.targets = dataset_targets(d);
     if (rc == ST_OK)
         rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);

@@ -578,6 +578,7 @@ static enum status look_spectrum(struct search *s, struct err *err)
             use[n++] = ranks[i];
     }
     s->study.o.mem_limit = s->job->mem_limit;
+    model_on(&s->study.o, s->job->backend, pool_threads(s->job->pool));
     s->study.o.keep_scale = true;
     return diagnose_advise(&s->study.e.base, s->study.e.y, &s->study.o, use, n, 1, 1024,
                            s->job->backend, s->job->pool, &s->job->ctl, &s->a, err);

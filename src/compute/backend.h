@@ -92,8 +92,8 @@ struct backend_ops {
                         const struct ctl *, struct err *);
     enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, const struct ctl *,
                           struct err *);
-    /* Of a backend with several devices: how many (0 and why not); one in words; which one opens
-     * operators from now on.  NULL: there is one. */
+    /* Of a backend with several devices: how many (0 and why not); one in words (SIZE_MAX: that
+     * in use); which one opens operators from now on.  NULL: there is one. */
     size_t (*devices)(char *why, size_t len);
     enum status (*describe)(size_t device, struct backend_device *, struct err *);
     enum status (*use)(size_t device, struct err *);

@@ -23,6 +23,8 @@ struct fit_opts {
     enum variance_mode variance; size_t variance_count;
     enum plan plan; enum storing store; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
+    size_t device_free;      /* bytes free on the device that makes and holds features, as model_on */
+    size_t device_cores;     /* found them; 0: this processor does.  Cores: of the host beside it */
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
@@ -103,6 +105,8 @@ struct model {
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
 
+/* Says where features are made and held, for plans: on the backend's device in use, if it has any. */
+void model_on(struct fit_opts *, const struct backend_ops *, size_t threads);
 /* Bytes that a fit would need at its peak, and the plan it would take; for `dry` and for refusing
  * before the start. */
 enum status model_plan(size_t n, size_t d, const struct fit_opts *, size_t threads,

@@ -23,6 +23,7 @@ struct fit_plan {
     size_t rank;            /* of the preconditioner at the start */
     size_t Mv;              /* features for the variance; 0: none */
     double bytes;           /* at the peak */
+    double device_store, device_half; /* of the device's memory: stored features */
     double bytes_store, bytes_half, bytes_regenerate, bytes_formed, bytes_direct;
     /* Of one core. */
     double seconds_store, seconds_half, seconds_regenerate, seconds_formed, seconds_direct;

@@ -37,6 +37,11 @@ static const double blas_pack = 3e6; /* bytes that BLAS packs for a thread */
 static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
+/* The same of a whole device, counted for an H200 and not measured; factorisations stay on the host. */
+static const struct rates device_rates = { "device", 2e-12,  1.1e-12, 0.6e-12,
+                                           0.5e-12,  25e12,  30e12,   50e9 };
+static const double device_spare = 0.8; /* of its free memory, for stored features */
+
 static struct rates rates_now(const struct fit_opts *o)
 {
     struct rates r = rates[sizeof rates / sizeof rates[0] - 1];
@@ -44,6 +49,16 @@ static struct rates rates_now(const struct fit_opts *o)
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         if (strcmp(cpu_level(), rates[i].level) == 0)
             r = rates[i];
+    if (o->device_free) { /* times count as if one of the host's cores did it */
+        const double cores = o->device_cores ? (double)o->device_cores : 1.0;
+        r = device_rates;
+        r.made *= cores;
+        r.stored *= cores;
+        r.half *= cores;
+        r.more *= cores;
+        r.gram /= cores;
+        r.sketch /= cores;
+    }
     for (size_t t = 0; t < o->kernel.nterms; t++) /* chains of steps, not fused */
         if (o->kernel.term[t].ops->recipe || o->kernel.term[t].times) {
             r.made *= 3.0;
@@ -55,7 +70,8 @@ static struct rates rates_now(const struct fit_opts *o)
         r.made *= 2.2;
         r.stored *= 2.0;
         r.more *= 2.0;
-        r.gram = r.sketch = r.dbl;
+        if (!o->device_free)
+            r.gram = r.sketch = r.dbl;
     }
     return r;
 }
@@ -164,6 +180,17 @@ static double formed_seconds(double n, const struct fit_opts *o, double rank)
            solve_seconds(n, o, rank);
 }
 
+void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
+{
+    struct backend_device d;
+
+    o->device_free = o->device_cores = 0;
+    if (be->describe == NULL || be->describe(SIZE_MAX, &d, NULL) != ST_OK)
+        return;
+    o->device_free = d.free ? d.free : 1;
+    o->device_cores = threads;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Sizes in one place; all bytes are those at the peak of a phase, the inputs and the target not
@@ -236,8 +263,11 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const size_t Md = variance_columns(o, true);
 
     p->bytes_regenerate = always + most(iterate, variance);
-    p->bytes_store = always + most(iterate + n * s.M * size, variance);
-    p->bytes_half = always + most(iterate + n * s.M * 2.0, variance);
+    const double here = o->device_free ? 0.0 : 1.0; /* stored features are in this memory */
+    p->bytes_store = always + most(iterate + here * n * s.M * size, variance);
+    p->bytes_half = always + most(iterate + here * n * s.M * 2.0, variance);
+    p->device_store = o->device_free ? n * s.M * size : 0.0;
+    p->device_half = o->device_free ? n * s.M * 2.0 : 0.0;
     p->bytes_direct = always + most(factor_bytes(&s, o, M, look),
                                     most(rows, Md < M ? factor_bytes(&s, o, Md, false) : 0.0));
     const double gram = (double)gram_bytes(M, (size_t)t);
@@ -325,12 +355,21 @@ static enum status check_store(const struct fit_opts *o, struct err *err)
     return why ? ST_UNSUPPORTED : ST_USAGE;
 }
 
+/* Is there room for the features, stored so? */
+static bool stores(const struct fit_opts *o, double budget, const struct fit_plan *p, bool half)
+{
+    const double device = half ? p->device_half : p->device_store;
+
+    return (half ? p->bytes_half : p->bytes_store) <= budget &&
+           (o->device_free == 0 || device <= device_spare * (double)o->device_free);
+}
+
 /* Features in float32 where they fit, in float16 where only those do. */
 static bool in_half(const struct fit_opts *o, double budget, const struct fit_plan *p)
 {
     if (o->store != STORE_AUTO)
         return o->store == STORE_FLOAT16;
-    return p->bytes_store > budget && p->bytes_half <= budget && unrounded(o) == NULL;
+    return !stores(o, budget, p, false) && stores(o, budget, p, true) && unrounded(o) == NULL;
 }
 
 static enum status choose(size_t n, const struct fit_opts *o, double budget, struct fit_plan *p,
@@ -359,7 +398,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
         p->plan = PLAN_DIRECT;
     } else {
         const double store = half ? p->seconds_half : p->seconds_store;
-        const bool fits = half || p->bytes_store <= budget;
+        const bool fits = half || stores(o, budget, p, false);
         p->plan = fits && store <= p->seconds_regenerate ? PLAN_STORE : PLAN_REGENERATE;
         const double passes = p->plan == PLAN_STORE ? store : p->seconds_regenerate;
         if (free_choice && p->bytes_direct <= budget &&
@@ -382,9 +421,11 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
                      const struct fit_plan *p, char note[256])
 {
     const struct way ways[] = {
-        { "stores the features", "storing the features", p->bytes_store, p->seconds_store,
+        { "stores the features", "storing the features",
+          o->device_free ? p->device_store : p->bytes_store, p->seconds_store,
           p->plan == PLAN_STORE && !p->half },
-        { "stores the features in float16", "in float16", p->bytes_half, p->seconds_half, p->half },
+        { "stores the features in float16", "in float16",
+          o->device_free ? p->device_half : p->bytes_half, p->seconds_half, p->half },
         { "makes the features anew in every pass", "making them anew", p->bytes_regenerate,
           p->seconds_regenerate, p->plan == PLAN_REGENERATE },
         { "forms Z'Z once and iterates on it", "iterating on Z'Z", p->bytes_formed,
@@ -405,7 +446,11 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }
     mem_format(mem, sizeof mem, budget);
-    const int n = snprintf(note, 256, "%s%s", head, rest);
+    int n = snprintf(note, 256, "%s%s", head, rest);
+    if (n > 0 && n < 256 && o->device_free) {
+        mem_format(t, sizeof t, (double)o->device_free);
+        n += snprintf(note + n, 256 - (size_t)n, "; the device has %s free", t);
+    }
     if (n > 0 && n < 256)
         snprintf(note + n, 256 - (size_t)n, "; %s allowed", mem);
 }

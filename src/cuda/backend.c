@@ -955,7 +955,7 @@ static enum status cuda_describe(size_t i, struct backend_device *out, struct er
 {
     struct device *dev = NULL;
     struct device_info info;
-    enum status rc = device_open(i, &dev, err);
+    enum status rc = device_open(i == SIZE_MAX ? device_in_use : i, &dev, err);
 
     if (rc == ST_OK)
         rc = device_describe(dev, &info, err);

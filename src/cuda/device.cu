@@ -14,19 +14,27 @@ extern "C" { /* C, all of it */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 4, CHIPS_MOST = 16 };
+enum { SLOTS = 4, PINNED = 2 };
 
+/* Streams, handles and pinned memory take longer to make than a small job takes to run: what an operator
+ * has closed waits for the next one on that device. */
 struct device {
+    struct device *next; /* of those that wait */
     int index;
+    struct { void *at; size_t bytes; bool busy; } pinned[PINNED];
     cudaStream_t stream[STREAMS];
     cudaEvent_t slot[SLOTS];
     cublasHandle_t blas;
     cudaDeviceProp prop;
 };
+
+static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct device *waiting;
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
@@ -107,11 +115,45 @@ static enum status open_handles(struct device *d, struct err *err)
     return rc;
 }
 
+static struct device *take_waiting(int index)
+{
+    struct device *d = NULL;
+
+    pthread_mutex_lock(&waiting_lock);
+    for (struct device **at = &waiting; *at && !d; at = &(*at)->next)
+        if ((*at)->index == index) {
+            d = *at;
+            *at = d->next;
+            break;
+        }
+    pthread_mutex_unlock(&waiting_lock);
+    return d;
+}
+
+static void destroy(struct device *d)
+{
+    cudaSetDevice(d->index);
+    if (d->blas)
+        cublasDestroy(d->blas);
+    for (int i = 0; i < SLOTS; i++)
+        if (d->slot[i])
+            cudaEventDestroy(d->slot[i]);
+    for (int i = 0; i < STREAMS; i++)
+        if (d->stream[i])
+            cudaStreamDestroy(d->stream[i]);
+    for (int i = 0; i < PINNED; i++)
+        cudaFreeHost(d->pinned[i].at);
+    cudaGetLastError();
+    free(d);
+}
+
 enum status device_open(size_t index, struct device **out, struct err *err)
 {
+    *out = take_waiting((int)index);
+    if (*out)
+        return ST_OK;
     struct device *d = (struct device *)calloc(1, sizeof *d);
 
-    *out = NULL;
     if (!d)
         return err_nomem(err, sizeof *d, "a device");
     d->index = (int)index;
@@ -122,7 +164,7 @@ enum status device_open(size_t index, struct device **out, struct err *err)
     if (rc == ST_OK)
         rc = open_handles(d, err);
     if (rc != ST_OK) {
-        device_close(d);
+        destroy(d);
         return rc;
     }
     *out = d;
@@ -133,17 +175,14 @@ void device_close(struct device *d)
 {
     if (!d)
         return;
-    cudaSetDevice(d->index);
-    if (d->blas)
-        cublasDestroy(d->blas);
-    for (int i = 0; i < SLOTS; i++)
-        if (d->slot[i])
-            cudaEventDestroy(d->slot[i]);
-    for (int i = 0; i < STREAMS; i++)
-        if (d->stream[i])
-            cudaStreamDestroy(d->stream[i]);
-    cudaGetLastError();
-    free(d);
+    if (device_wait(d, NULL) != ST_OK) { /* lost, as it seems */
+        destroy(d);
+        return;
+    }
+    pthread_mutex_lock(&waiting_lock);
+    d->next = waiting;
+    waiting = d;
+    pthread_mutex_unlock(&waiting_lock);
 }
 
 enum status device_describe(struct device *d, struct device_info *i, struct err *err)
@@ -203,14 +242,32 @@ void device_free(struct device *d, void *p)
 enum status device_pinned(struct device *d, void **out, size_t bytes, struct err *err)
 {
     enum status rc = enter(d, err);
+    int at = 0;
 
-    return rc == ST_OK ? failed(cudaMallocHost(out, bytes), "memory for copies", err) : rc;
+    *out = NULL;
+    while (at < PINNED && d->pinned[at].busy)
+        at++;
+    if (rc == ST_OK && at == PINNED)
+        rc = err_set(err, ST_INTERNAL, "the device has %d places for copies", PINNED);
+    if (rc == ST_OK && d->pinned[at].bytes < bytes) {
+        cudaFreeHost(d->pinned[at].at);
+        d->pinned[at].bytes = 0;
+        d->pinned[at].at = NULL;
+        rc = failed(cudaMallocHost(&d->pinned[at].at, bytes), "memory for copies", err);
+        d->pinned[at].bytes = rc == ST_OK ? bytes : 0;
+    }
+    if (rc == ST_OK) {
+        d->pinned[at].busy = true;
+        *out = d->pinned[at].at;
+    }
+    return rc;
 }
 
 void device_unpinned(struct device *d, void *p)
 {
-    if (p && cudaSetDevice(d->index) == cudaSuccess)
-        cudaFreeHost(p);
+    for (int i = 0; i < PINNED; i++)
+        if (p && d->pinned[i].at == p)
+            d->pinned[i].busy = false;
 }
 
 enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err)

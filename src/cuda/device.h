@@ -33,7 +33,7 @@ enum status device_describe(struct device *, struct device_info *, struct err *)
 /* what: for the message of a failure. */
 enum status device_alloc(struct device *, void **, size_t bytes, const char *what, struct err *);
 void device_free(struct device *, void *);
-/* Memory of the host that copies go to and from without a detour. */
+/* Memory of the host that copies go to and from without a detour: two pieces of a device. */
 enum status device_pinned(struct device *, void **, size_t bytes, struct err *);
 void device_unpinned(struct device *, void *);
 enum status device_zero(struct device *, void *, size_t bytes, struct err *);

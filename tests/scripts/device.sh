@@ -81,6 +81,16 @@ compare direct 'rbf + linear' 'features=256 solver=direct' 2e-3
 compare double 'rbf * periodic' 'features=128 solver=pcg rank=16 precision=double plan=store' 1e-4
 compare svrg rbf 'features=128 solver=svrg precision=float rtol=1e-2' 2e-2
 
+# -- plans count the memory of the device, and take float16 where only that fits
+plan='demo robot n=3500 seed=3; split test=20% seed=1; kernel rbf; fit features=2048 rank=32 precision=float variance=none solver=pcg'
+for case in '40000000:stores the features (21' '22000000:stores the features in float16 (10' '9000000:makes the features anew'; do
+    GPDESK_EMU_MEMORY=${case%%:*}
+    export GPDESK_EMU_MEMORY
+    with "$modules/emulated.so" --device cuda -n -e "$plan"
+    has "with $GPDESK_EMU_MEMORY bytes the plan ${case#*:}" "$out" "${case#*:}"
+    has "and says what is free" "$out" 'the device has .* free'
+done
+
 # -- a device that is full, and one that is lost
 GPDESK_EMU_MEMORY=4000000
 export GPDESK_EMU_MEMORY
