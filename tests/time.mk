@@ -11,3 +11,5 @@ TESTS += tests/scripts/export.sh
 EXTRA_DIST += tests/scripts/export.sh
 TESTS += tests/scripts/manual.sh
 EXTRA_DIST += tests/scripts/manual.sh
+TESTS += tests/scripts/lines.sh
+EXTRA_DIST += tests/scripts/lines.sh

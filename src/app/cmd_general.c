@@ -276,7 +276,8 @@ static enum status cmd_jobs(struct workspace *ws, const struct args *a, struct e
     for (size_t i = 0; jobs_view(ws->jobs, i, &v); i++) {
         rec_item(&r);
         rec_str(&r, "name", v.name);
-        rec_str(&r, "state", v.stopping ? "stopped" : v.running ? "running" : "queued");
+        rec_str(&r, "state", v.stopping ? "stopped" : v.paused ? "paused"
+                               : v.running ? "running" : "queued");
         rec_str(&r, "line", v.line);
         rec_num(&r, "seconds", v.seconds);
         rec_num(&r, "left", v.left);
@@ -399,6 +400,36 @@ static double run_nmll_error(const struct run *r)
     return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.se : 0.0;
 }
 
+static double order_rmse(const struct run *r)
+{
+    return r->has_score ? r->score_scaled.rmse : NAN; /* so that different data compare */
+}
+
+static double order_nlpd(const struct run *r)
+{
+    return r->has_score ? r->score_scaled.nlpd : NAN;
+}
+
+static double order_coverage(const struct run *r)
+{
+    return r->has_score ? fabs(r->score_scaled.coverage95 - 0.95) : NAN;
+}
+
+static double order_iterations(const struct run *r)
+{
+    return r->kind == RUN_FIT ? (double)r->info.iterations : (double)r->tune.evaluations;
+}
+
+static double order_rank(const struct run *r)
+{
+    return r->kind == RUN_FIT && r->info.rank ? (double)r->info.rank : NAN;
+}
+
+static double order_features(const struct run *r)
+{
+    return r->kind == RUN_FIT ? (double)r->info.features : (double)r->topt.features;
+}
+
 /* A score of each target: an array, of one target a number. */
 static void run_score(struct rec *rec, const char *key, const struct run *r, size_t at, bool raw)
 {
@@ -441,6 +472,7 @@ static void run_json(struct rec *rec, const struct run *r)
     run_score(rec, "coverage95", r, offsetof(struct metrics, coverage95), false);
     rec_num(rec, "seconds", run_seconds(r));
     rec_str(rec, "note", r->note);
+    rec_bool(rec, "star", r->star);
     rec_close(rec);
 }
 
@@ -468,7 +500,79 @@ static void run_row(struct grid *g, const struct workspace *ws, const struct run
     if (isfinite(run_seconds(r)))
         text_seconds(sec, sizeof sec, run_seconds(r));
     grid_cell(g, sec, 0);
-    grid_cell(g, r->note, 40);
+    struct buf words = { 0 };
+    buf_printf(&words, "%s%s", r->star ? "[star] " : "", r->note ? r->note : "");
+    grid_cell(g, buf_str(&words), 40);
+    buf_free(&words);
+}
+
+/* What runs can be sorted by: the least first, of coverage the nearest to 95 %, of words by alphabet. */
+static const struct { const char *name; double (*value)(const struct run *); } orders[] = {
+    { "nmll", run_nmll }, { "rmse", order_rmse }, { "nlpd", order_nlpd }, { "coverage", order_coverage },
+    { "seconds", run_seconds }, { "iterations", order_iterations }, { "rank", order_rank },
+    { "features", order_features },
+};
+
+struct order { double (*value)(const struct run *); bool newest; };
+
+static int by_order(const void *a, const void *b, void *ctx)
+{
+    const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
+    const struct order *o = ctx;
+    const double u = o->value ? o->value(x) : NAN, v = o->value ? o->value(y) : NAN;
+
+    if (isfinite(u) != isfinite(v))
+        return isfinite(u) ? -1 : 1;
+    if (u < v || u > v)
+        return u < v ? -1 : 1;
+    return o->newest ? (x->serial < y->serial) - (x->serial > y->serial)
+                     : (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+static bool holds(const char *text, const char *word)
+{
+    return text && strcasestr(text, word);
+}
+
+/* Is it one of the kind, and does the word stand in what the table says of it? */
+static bool wanted_run(const struct run *r, const char *kind, const char *word)
+{
+    const bool fit = r->kind == RUN_FIT;
+
+    if ((!strcmp(kind, "fits") && !fit) || (!strcmp(kind, "tunings") && fit) ||
+        (!strcmp(kind, "stars") && !r->star) || (!strcmp(kind, "failed") && r->state != RUN_FAILED) ||
+        (!strcmp(kind, "short") && !(fit && (int)r->info.why < 0)))
+        return false;
+    return !word || holds(r->id, word) || holds(r->dataset_name, word) || holds(r->kernel_text, word) ||
+           holds(r->note, word) || holds(run_state_name(r->state), word) ||
+           holds(fit ? r->info.solver : "tune", word);
+}
+
+/* Those of the bin, or those shown, that are asked for, in the order asked for; caller frees. */
+static const struct run **chosen_runs(const struct workspace *ws, const struct args *a, size_t *n,
+                                      struct err *err)
+{
+    const char *kind = args_text(a, "kind"), *by = args_text(a, "sort");
+    const bool bin = !strcmp(kind, "bin");
+    struct run *const *from = bin ? ws->bin : ws->run;
+    const size_t have = bin ? ws->nbin : ws->nrun, last = (size_t)args_int(a, "last", 0);
+    const struct run **out = mem_calloc(have ? have : 1, sizeof *out, "the runs", err);
+    struct order o = { .newest = !strcmp(by, "newest") };
+
+    *n = 0;
+    for (size_t i = 0; out && i < have; i++)
+        if ((!bin || from[i]->dropped) && wanted_run(from[i], kind, args_text(a, "where")))
+            out[(*n)++] = from[i];
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (!strcmp(by, orders[i].name))
+            o.value = orders[i].value;
+    if (out && *n && last && *n > last) {
+        memmove(out, out + *n - last, last * sizeof *out);
+        *n = last;
+    }
+    if (out && *n && (o.value || o.newest))
+        qsort_r(out, *n, sizeof *out, by_order, &o);
+    return out;
 }
 
 static enum status cmd_runs(struct workspace *ws, const struct args *a, struct err *err)
@@ -477,36 +581,39 @@ static enum status cmd_runs(struct workspace *ws, const struct args *a, struct e
                                   true, true, false };
     static const char *const head[] = { " run", "state", "data", "kernel", "solver", "features",
                                         "rank", "it", "nmll", "rmse", "cover95", "time", "note" };
-    const char *kind = args_text(a, "kind");
     struct grid g;
     struct rec r;
     size_t n = 0;
+    const struct run **run = chosen_runs(ws, a, &n, err);
 
-    (void)err;
+    if (!run)
+        return ST_NOMEM;
     rec_init(&r, REC_RESULT, "runs");
     rec_array(&r, "runs");
     grid_init(&g, 13);
     for (size_t i = 0; i < 13; i++)
         grid_cell(&g, head[i], 0);
-    for (size_t i = 0; i < ws->nrun; i++) {
-        const struct run *run = ws->run[i];
-        if (strcmp(kind, "all") && (run->kind == RUN_FIT) != !strcmp(kind, "fits"))
-            continue;
-        run_row(&g, ws, run);
-        run_json(&r, run);
-        n++;
+    for (size_t i = 0; i < n; i++) {
+        run_row(&g, ws, run[i]);
+        run_json(&r, run[i]);
     }
     rec_array_close(&r);
+    rec_int(&r, "of", (int64_t)ws->nrun);
     if (n)
         grid_print(&g, right, &r.text);
-    rec_text(&r, n ? "* last fit   > running   ! stopped short   x failed" : "no runs yet: tune, fit");
+    if (n < ws->nrun && n)
+        rec_text(&r, "%zu of %zu runs   ", n, ws->nrun);
+    rec_text(&r, "%s", n ? "* last fit   > running   ! stopped short   x failed"
+                     : ws->nrun ? "no such run (runs alone lists them all)" : "no runs yet: tune, fit");
+    free(run);
     grid_free(&g);
     ws_emit(ws, &r);
     return ST_OK;
 }
 
 /* One row of a comparison: the same words for all, or marked. */
-struct aspect { const char *name; void (*write)(const struct run *, size_t target, struct buf *); };
+struct aspect { const char *name; void (*write)(const struct run *, size_t target, struct buf *);
+                bool result; /* came out, was not chosen */ };
 
 static void put(struct buf *b, double x)
 {
@@ -606,15 +713,16 @@ ASPECT(nlpd, put(b, score_of(r, j, offsetof(struct metrics, nlpd), true)))
 ASPECT(coverage, put(b, score_of(r, j, offsetof(struct metrics, coverage95), false)))
 ASPECT(seconds, put(b, run_seconds(r)))
 static const struct aspect aspects[] = {
-    { "data", aspect_data }, { "split", aspect_split }, { "target", aspect_target },
-    { "kernel", aspect_kernel },
-    { NULL, NULL }, /* here stand the kernels' hyperparameters */
-    { "amplitude", aspect_amplitude }, { "noise", aspect_noise },
-    { "solver", aspect_solver }, { "features", aspect_features }, { "rank", aspect_rank },
-    { "precond", aspect_precond }, { "rtol", aspect_rtol }, { "seed", aspect_seed },
-    { "state", aspect_state }, { "outcome", aspect_outcome }, { "iterations", aspect_iterations },
-    { "true_residual", aspect_residual }, { "nmll", aspect_nmll }, { "rmse", aspect_rmse },
-    { "nlpd", aspect_nlpd }, { "coverage95", aspect_coverage }, { "seconds", aspect_seconds },
+    { "data", aspect_data, false }, { "split", aspect_split, false }, { "target", aspect_target, false },
+    { "kernel", aspect_kernel, false },
+    { NULL, NULL, false }, /* here stand the kernels' hyperparameters */
+    { "amplitude", aspect_amplitude, false }, { "noise", aspect_noise, false },
+    { "solver", aspect_solver, false }, { "features", aspect_features, false }, { "rank", aspect_rank, false },
+    { "precond", aspect_precond, false }, { "rtol", aspect_rtol, false }, { "seed", aspect_seed, false },
+    { "state", aspect_state, true }, { "outcome", aspect_outcome, true },
+    { "iterations", aspect_iterations, true }, { "true_residual", aspect_residual, true },
+    { "nmll", aspect_nmll, true }, { "rmse", aspect_rmse, true }, { "nlpd", aspect_nlpd, true },
+    { "coverage95", aspect_coverage, true }, { "seconds", aspect_seconds, true },
 };
 
 enum { COMPARE_MAX = 8 };
@@ -646,10 +754,14 @@ static enum status compared(struct workspace *ws, const struct args *a,
 }
 
 /* One row: what, and each run's words; aspect NULL: a hyperparameter. */
+/* What differs stands in a row each, what is the same in one line. */
+struct comparison { struct grid settings, results; struct buf same; };
+
 static void compare_row(const struct run **run, const size_t *target, size_t n, const char *name,
-                        const struct aspect *aspect, struct grid *g, struct rec *r)
+                        const struct aspect *aspect, struct comparison *c, struct rec *r)
 {
     struct buf cell[COMPARE_MAX] = { { 0 } };
+    struct grid *g = aspect && aspect->result ? &c->results : &c->settings;
     bool same = true;
 
     for (size_t i = 0; i < n; i++) {
@@ -660,16 +772,21 @@ static void compare_row(const struct run **run, const size_t *target, size_t n, 
         same &= !strcmp(buf_str(&cell[i]), buf_str(&cell[0]));
     }
     rec_bool(r, name, !same);
-    grid_cell(g, same ? "" : "*", 0);
-    grid_cell(g, name, 0);
+    if (same && strcmp(buf_str(&cell[0]), "-") != 0)
+        buf_printf(&c->same, "%s%s %s", c->same.len ? ", " : "", name, buf_str(&cell[0]));
+    if (!same) {
+        grid_cell(g, "*", 0);
+        grid_cell(g, name, 0);
+    }
     for (size_t i = 0; i < n; i++) {
-        grid_cell(g, buf_str(&cell[i]), 28);
+        if (!same)
+            grid_cell(g, buf_str(&cell[i]), 28);
         buf_free(&cell[i]);
     }
 }
 
 /* The hyperparameters that any of the kernels has, each once. */
-static void compare_hp(const struct run **run, size_t n, struct grid *g, struct rec *r)
+static void compare_hp(const struct run **run, size_t n, struct comparison *c, struct rec *r)
 {
     enum { MOST = 128 };
     char told[MOST][KERNEL_NAME_MAX];
@@ -683,7 +800,7 @@ static void compare_hp(const struct run **run, size_t n, struct grid *g, struct 
             while (strcmp(told[k], told[rows]) != 0)
                 k++;
             if (k == rows)
-                compare_row(run, NULL, n, told[rows++], NULL, g, r);
+                compare_row(run, NULL, n, told[rows++], NULL, c, r);
         }
 }
 
@@ -709,11 +826,39 @@ static void compare_ties(const struct run **run, size_t n, struct rec *r)
     rec_array_close(r);
 }
 
+static void compare_head(struct grid *g, const struct run **run, size_t n, const char *what)
+{
+    grid_init(g, n + 2);
+    grid_cell(g, "", 0);
+    grid_cell(g, what, 0);
+    for (size_t i = 0; i < n; i++)
+        grid_cell(g, run[i]->id, 0);
+}
+
+/* Settings that differ, results that differ, and what is the same; where to see the curves. */
+static void compare_text(struct comparison *c, const struct run **run, size_t n, struct rec *r)
+{
+    size_t traced = 0;
+
+    grid_print(&c->settings, NULL, &r->text);
+    grid_print(&c->results, NULL, &r->text);
+    rec_text(r, "* differs.  The same: %s", c->same.len ? buf_str(&c->same) : "nothing");
+    for (size_t i = 0; i < n; i++)
+        traced += is_fit(run[i]) && run[i]->ntrace > 0;
+    if (traced < 2)
+        return;
+    rec_text(r, "\nplot residual");
+    for (size_t i = 0; i < n; i++)
+        if (is_fit(run[i]) && run[i]->ntrace > 0)
+            rec_text(r, " %s", run[i]->id);
+    rec_text(r, " lays their curves over each other");
+}
+
 static enum status cmd_compare(struct workspace *ws, const struct args *a, struct err *err)
 {
     const struct run *run[COMPARE_MAX];
     size_t n, target[COMPARE_MAX];
-    struct grid g;
+    struct comparison c = { .same = { 0 } };
     struct rec r;
     enum status rc = compared(ws, a, run, &n, err);
 
@@ -727,22 +872,20 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
         run_json(&r, run[i]);
     rec_array_close(&r);
     rec_open(&r, "differs");
-    grid_init(&g, n + 2);
-    grid_cell(&g, "", 0);
-    grid_cell(&g, "", 0);
-    for (size_t i = 0; i < n; i++)
-        grid_cell(&g, run[i]->id, 0);
+    compare_head(&c.settings, run, n, "settings");
+    compare_head(&c.results, run, n, "results");
     for (size_t k = 0; k < sizeof aspects / sizeof *aspects; k++) {
         if (aspects[k].name)
-            compare_row(run, target, n, aspects[k].name, &aspects[k], &g, &r);
+            compare_row(run, target, n, aspects[k].name, &aspects[k], &c, &r);
         else
-            compare_hp(run, n, &g, &r);
+            compare_hp(run, n, &c, &r);
     }
     rec_close(&r);
-    grid_print(&g, NULL, &r.text);
-    rec_text(&r, "* differs");
+    compare_text(&c, run, n, &r);
     compare_ties(run, n, &r);
-    grid_free(&g);
+    grid_free(&c.settings);
+    grid_free(&c.results);
+    buf_free(&c.same);
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -986,8 +1129,15 @@ const struct command cmd_general_rows[] = {
     { "wait", "work", "Go on when all jobs have ended", "wait", { { .name = NULL } }, CMD_BARRIER,
       cmd_wait, NULL },
     { "runs", "work", "Table of tunings and fits", "runs",
-      { { "kind", ARG_CHOICE, ARGF_POS, "all", 0, 0, "all|fits|tunings", NULL, "which" } },
-      0, cmd_runs, NULL },
+      { { "kind", ARG_CHOICE, ARGF_POS, "all", 0, 0, "all|fits|tunings|stars|failed|short|bin", NULL,
+          "which; short: fits that stopped short of their tolerance" },
+        { "where", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+          "only those with this in name, data, kernel, solver, state or note" },
+        { "sort", ARG_CHOICE, 0, "oldest", 0, 0,
+          "oldest|newest|nmll|rmse|nlpd|coverage|seconds|iterations|rank|features", NULL,
+          "the best first: the least, of coverage the nearest to 95 %" },
+        { "last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only the newest so many" } },
+      0, cmd_runs, "runs sort=nlpd where=matern   runs stars   runs bin   (rmse and nlpd in units of sd)" },
     { "compare", "work", "Runs side by side, differences marked", "compare r1 r2",
       { { "runs", ARG_RUN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
           "which (default: the last two fits)" },

@@ -25,6 +25,7 @@ static const struct command *const tables[] = {
     cmd_time_rows,
     cmd_expect_rows,
     cmd_export_rows,
+    cmd_line_rows,
     cmd_general_rows,
 };
 

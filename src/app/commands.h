@@ -6,7 +6,8 @@
 
 extern const struct command cmd_data_rows[], cmd_model_rows[], cmd_plot_rows[], cmd_session_rows[],
     cmd_general_rows[], cmd_sweep_rows[], cmd_diag_rows[], cmd_screen_rows[], cmd_teach_rows[],
-    cmd_time_rows[], cmd_expect_rows[], cmd_export_rows[];
+    cmd_time_rows[], cmd_expect_rows[], cmd_export_rows[],
+    cmd_line_rows[];
 
 /* What a line of fit says of kernel, hyperparameters, features, tolerance, precision and seed: for
  * commands that look at such a fit without making it (cmd_model.c). */

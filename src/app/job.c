@@ -47,6 +47,7 @@ struct jobs {
     struct slot *list;       /* oldest first; at most one is running */
     int fd;
     bool quit, poked;
+    bool paused;             /* the running job waits at its next step */
 };
 
 double job_now(void)
@@ -116,6 +117,8 @@ static void on_tick(void *ctx, const struct tick *t)
     s->fresh = true;
     s->unseen = isnan(t->value);
     poke(l->q);
+    while (l->q->paused && !l->q->quit && !atomic_load(&s->job->cancel.stop))
+        pthread_cond_wait(&l->q->wake, &l->q->lock);
     pthread_mutex_unlock(&l->q->lock);
 }
 
@@ -155,6 +158,7 @@ static void *worker(void *arg)
         s->rc = rc;
         s->err = err;
         s->state = SLOT_ENDED;
+        q->paused = false;
         poke(q);
     }
     pthread_mutex_unlock(&q->lock);
@@ -278,6 +282,7 @@ static void stop_slot(struct jobs *q, struct slot *s, bool discard) /* lock held
     } else if (s->state == SLOT_RUNNING) {
         s->stopping = true;
         atomic_store_explicit(&s->job->cancel.stop, true, memory_order_relaxed);
+        pthread_cond_broadcast(&q->wake); /* it may be paused */
     }
 }
 
@@ -302,6 +307,25 @@ enum status jobs_stop(struct jobs *q, const char *name, bool discard, struct err
     err_set(err, ST_NOT_FOUND, "no job %.40s is running or queued", name);
     err_hint(err, "jobs");
     return ST_NOT_FOUND;
+}
+
+enum status jobs_pause(struct jobs *q, bool paused, struct err *err)
+{
+    bool running = false;
+
+    pthread_mutex_lock(&q->lock);
+    for (struct slot *s = q->list; s; s = s->next)
+        running |= s->state == SLOT_RUNNING;
+    const bool was = q->paused;
+    if (running || !paused)
+        q->paused = paused;
+    pthread_cond_broadcast(&q->wake);
+    pthread_mutex_unlock(&q->lock);
+    if (paused && !running)
+        return err_set(err, ST_STATE, "no job is running");
+    if (!paused && !was)
+        return err_set(err, ST_STATE, "no job is paused");
+    return ST_OK;
 }
 
 static struct jobs *writable(const struct jobs *q) /* locking is no change */
@@ -409,6 +433,7 @@ bool jobs_view(const struct jobs *cq, size_t i, struct job_view *out)
     for (struct slot *s = q->list; s && !found; s = s->next)
         if (s->state != SLOT_ENDED && i-- == 0) {
             slot_view(s, out);
+            out->paused = out->running && q->paused && !s->stopping;
             found = true;
         }
     pthread_mutex_unlock(&q->lock);
@@ -443,6 +468,8 @@ void job_words(const struct job_view *v, struct buf *out)
         buf_printf(out, " %zu/%zu", t->done, t->total);
     if (v->stopping)
         buf_puts(out, "  stopped");
+    if (v->paused)
+        buf_puts(out, "  paused");
     if (t->phase && !strcmp(t->phase, "cg")) {
         buf_printf(out, "  resid %.1e", t->value);
         if (t->target > 0.0)

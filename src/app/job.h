@@ -55,10 +55,12 @@ struct job *job_new(struct workspace *, const struct job_ops *, const char *name
 /* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. name NULL:
  * the running one; "*": all. */
 enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err *);
+/* The running job waits at its next step until it goes on or is stopped; STATE: none, or none paused. */
+enum status jobs_pause(struct jobs *, bool paused, struct err *err);
 size_t jobs_count(const struct jobs *);            /* queued and running */
 /* i = 0: the running one. Copied out under the lock. `stopping` jobs count as stopped for people;
  * what a library call still does is dropped. */
-struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping;
+struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping, paused;
                   struct tick tick; double seconds; double rate, left; /* per second; s; NaN unknown */ };
 bool jobs_view(const struct jobs *, size_t i, struct job_view *);
 int jobs_fd(const struct jobs *);                  /* readable when events wait */

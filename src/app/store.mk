@@ -24,4 +24,4 @@ src/app/schema_sql.c: src/app/embed.awk $(schema_files)
 	  $(schema_files)) > $@.tmp && mv $@.tmp $@
 
 dist_doc_DATA += share/doc/diagnosis.md share/doc/export.md share/doc/sessions.md share/doc/solvers.md \
-	share/doc/targets.md
+	share/doc/targets.md share/doc/ux-differences.md

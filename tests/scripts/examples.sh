@@ -24,6 +24,9 @@ while read -r verb; do
         stop*) # with nothing to stop it says so
             "$gpdesk" -q -e "$before_this" -e "$line" >"$dir/.o" 2>&1
             has "$line" "$(cat "$dir/.o")" 'no job is running' ;;
+        pause*) # the same
+            "$gpdesk" -q -e "$line" >"$dir/.o" 2>&1
+            has "$line" "$(cat "$dir/.o")" 'no job is paused' ;;
         *)
             # Files that examples write land in the test's own directory.
             (cd "$dir" && ln -sfn "$src/share" share &&
