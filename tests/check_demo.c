@@ -216,7 +216,7 @@ int main(void)
     TCase *tc = tcase_create("demo");
     tcase_set_timeout(tc, 120);
     const TTest *const tests[] = {
-        every_demo_is_made, co2_is_the_measured_series, rows_depend_on_seed_and_row_alone,
+        every_demo_is_made, molecules_have_their_energy, co2_is_the_measured_series, rows_depend_on_seed_and_row_alone,
         formulas_hold_without_noise, noise_is_as_large_as_asked,
         draws_have_the_kernel_s_covariance, refusals,
     };
