@@ -1,6 +1,7 @@
 /* app/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the table. */
 #include "app/advise.h"
 #include "app/commands.h"
+#include "app/rowlook.h"
 #include "app/spectral.h"
 #include "app/why.h"
 #include "compute/precond.h"
@@ -75,6 +76,26 @@ static enum status cmd_why(struct workspace *ws, const struct args *a, struct er
     return r ? why_start(ws, r, args_line(a), err) : err->code;
 }
 
+static enum status cmd_neighbours(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+    size_t row = 0;
+    const enum status rc = r ? rowlook_number(args_text(a, "row"), &row, err) : err->code;
+
+    return rc != ST_OK ? rc : rowlook_neighbours(ws, r, row, (size_t)args_int(a, "count", 10), args_line(a), err);
+}
+
+static enum status cmd_explain_row(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct run *r = ws_run(ws, args_text(a, "run"), err);
+    size_t row = 0, target = 0;
+    enum status rc = r ? rowlook_number(args_text(a, "row"), &row, err) : err->code;
+
+    if (rc == ST_OK)
+        rc = ws_run_target(r, args_text(a, "target"), &target, err);
+    return rc != ST_OK ? rc : rowlook_explain(ws, r, row, target, args_text(a, "out"), args_line(a), err);
+}
+
 const struct command cmd_diag_rows[] = {
     { "advise", "model", "What a fit will cost at each rank, before it",
       "advise features=512 rank=16,32,64",
@@ -112,5 +133,19 @@ const struct command cmd_diag_rows[] = {
       CMD_JOB | CMD_NEEDS_DATA, cmd_why,
       "Looks at the outcome, repeated rows, columns, noise and lengthscales (left one out on a sample), features,\n"
       "variances and rank (by the spectrum). Causes come with a score, the likeliest first; try is what to type." },
+    { "neighbours", "model", "Training rows that a model finds most like one row", "neighbours row:12",
+      { { "row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "a row of the data by its number: row:12" },
+        { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
+        { "count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "how many" } },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_neighbours,
+      "By distance in the feature space of the fit (at most 2048 of its features); with their targets." },
+    { "explain-row", "model", "What a prediction hangs on: one letter changed, one node left out", "explain-row row:12",
+      { { "row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "a row of the data by its number: row:12" },
+        { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
+        { "target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of several targets: which" },
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: position, letter, changed_to, change" } },
+      CMD_JOB | CMD_NEEDS_DATA, cmd_explain_row,
+      "Every letter at every position, and none (masked, in the last row); of graphs each node left out, of a\n"
+      "series each value replaced by the mean. plot row draws the changes of the mean as a map." },
     { .name = NULL },
 };

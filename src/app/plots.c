@@ -636,6 +636,12 @@ static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const s
     return plots_kept(ws, "tradeoff", "Fit and complexity have not been computed yet. try: tradeoff", err);
 }
 
+static struct figure *kept_row(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "row", "No row has been explained yet. try: explain-row row:12", err);
+}
+
 static const struct plot_ops plots[] = {
     { "columns", "Shape of each column", "value, rows", "A histogram of each input and the target; name columns to choose them.", .make = plots_columns, .columns = true },
     { "pairs", "Inputs against the target", "input, target", "A panel an input, with the correlation of numbers; at most 2000 rows and 12 panels. Name columns to choose them.", .make = plots_pairs, .columns = true },
@@ -649,6 +655,7 @@ static const struct plot_ops plots[] = {
     { "path", "Hyperparameters in a tuning", "evaluation, value (log)", "A panel for each; bounds are drawn where the search came near them. With a lengthscale an input, the first eight.", .make = plots_path },
     { "landscape", "NMLL over two hyperparameters", "lengthscale (log), noise (log)", "From landscape: contours above the least, every evaluation of the last tuning, its best so far. 3 nats enclose about 95 % of what the data say.", .make = kept_landscape },
     { "tradeoff", "Fit against complexity", "lengthscale (log), nats", "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and noise; their sum has its least between too short and too long.", .make = kept_tradeoff },
+    { "row", "What a prediction hangs on", "position, letter", "From explain-row: the change of the mean with each letter at each position, masked in the last row; of graphs without each node.", .make = kept_row },
     { "ard", "Relevance of the inputs", "input, 1 / lengthscale", "How fast the function varies along each input, per standard deviation of it: not how much the input explains. Of the last tuning, or a run.", .make = plots_ard },
     { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", .make = plots_calibration },
     { "zscore", "Standardised residuals against a normal law", "normal quantile, residual in sd", "On the diagonal the errors are as the model says; steeper: overconfident; bent at the ends: outliers.", .make = plots_zscore },

@@ -125,7 +125,7 @@ is "a product, and letters by position beside it" $rc 0
 run -e 'open mix.csv; cols t,z,w role=input; kernel fastconv(rbf,width=5,filters=32) on t + rbf(ard) on z,w' \
     -e 'tune features=128 evals=8; fit features=256; check; predict mix.csv out=m3.csv'
 is "fastconv with a column, beside others" $rc 0
-run -e 'open mix.csv; cols t role=input; split folds=3 seed=1; kernel conv(rbf,width=5) + linear; fit features=1200; score'
+run -e 'open mix.csv; cols t role=input; split folds=3 seed=1; kernel conv(rbf,width=5) + linear; fit features=1200; score folds=yes'
 is "a score over folds, whose letters are not the same" $rc 0
 run -e 'demo friedman1 n=200; split test=25%; kernel rbf on x1,x2 * linear on x4 + rbf on x3; tune features=128; fit features=256; score'
 is "columns of each kernel, without sequences" $rc 0
@@ -135,6 +135,26 @@ run -e 'demo friedman1 n=200; kernel rbf on nothing; fit features=256'
 has "no such column" "$err" 'nothing'
 run -e 'kernel conv(rbf) * graph(rbf)'
 has "one conv in a product" "$err" 'one conv or graph in a product'
+# ---- one row as the model sees it
+run --format json -e 'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; neighbours row:3 count=4; explain-row row:3 out=x.csv; plot row out=row.csv; describe row'
+is "neighbours and explain-row" $rc 0
+has "neighbours come with similarity and target" "$out" '"command":"neighbours".*"row":3,.*"neighbours":\[{"row":[0-9]*,"similarity":[0-9.]*,"distance":[0-9.]*,"target":[0-9.]*'
+len=$(sed -n 4p s.csv | cut -d, -f1 | tr -d '\n' | wc -c)
+ok "each letter at each position, and masked" test "$(wc -l <x.csv)" = $((1 + 21 * len))
+ok "its own letters change nothing" awk -F, 'NR > 1 && $2 == $3 && ($4 > 1e-9 || $4 < -1e-9) { bad = 1 } END { exit bad }' x.csv
+# a mutant that is made and predicted is what explain-row said
+awk -F, 'NR == 4 { print "sequence,y,n_changed"; print $0; print "W" substr($1, 2) "," $2 "," $3 }' s.csv >mut.csv
+run -e 'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; predict mut.csv out=m.out'
+ok "as a prediction of the mutant says" awk -F, 'FNR == NR { if ($1 == 1 && $3 == "W") want = $4; next } FNR == 2 { a = $2 } FNR == 3 { d = $2 - a - want; exit !(d < 1e-6 && d > -1e-6) }' x.csv m.out
+run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; neighbours row:401'
+has "there must be such a row" "$err" 'row 401: the data have 400 rows'
+run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; explain-row first'
+has "a row is a number" "$err" 'row:123'
+run -e 'demo friedman1 n=60; fit features=64; neighbours 7; explain-row 7'
+is "columns have neighbours" $rc 1
+has "and slices" "$err" 'plot slice'
+run --format json -e 'demo molecules n=60; cols atoms* role=input; kernel graph(rbf,average=none) + linear on atoms*; fit features=128; explain-row row:2 out=n5.csv'
+has "each node left out" "$out" '"command":"explain-row".*"nodes":\[{"position":[0-9]*,"change":'
 # ---- sets of nodes with numbers: y is a sum over the nodes of w times a, over two tables
 awk 'BEGIN { srand(7); print "graph,a,w,colour" >"n.csv"; print "graph,y" >"gy.csv"
     for (g = 1; g <= 240; g++) { n = 2 + int(6 * rand()); y = 0
