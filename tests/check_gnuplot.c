@@ -2,6 +2,7 @@
  * Fakes named by GPDESK_GNUPLOT run always; the tests of gnuplot itself skip where it is absent. */
 #include "app/figure_layout.h"
 #include "app/gnuplot.h"
+#include "app/plot_show.h"
 #include "base/buf.h"
 #include "support.h"
 
@@ -11,6 +12,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -712,6 +716,174 @@ START_TEST(fake_recovers)
 }
 END_TEST
 
+/* -- beyond the pane: windows, terminals that show pictures ---------------------------------- */
+
+START_TEST(terminals_say_whether_they_show_pictures)
+{
+    static const struct { const char *reply; bool whole, yes; } t[] = {
+        { "\033[?62;4;22c", true, true },   { "\033[?4c", true, true },
+        { "\033[?62;22c", true, false },    { "\033[?64;14;40c", true, false },
+        { "\033[?62;4", false, false },     { "", false, false },
+        { "typed\033[?63;1;2;4c", true, true }, { "\033[?;;4;c", true, true },
+        { "\033[?99999999999999999999;4c", false, false }, { "\033[?x4c", false, false },
+        { "\033[4c", false, false },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        bool whole;
+        ck_assert_msg(sixel_in_reply(t[i].reply, strlen(t[i].reply), &whole) == t[i].yes, "%zu", i);
+        ck_assert_msg(whole == t[i].whole, "%zu", i);
+    }
+}
+END_TEST
+
+/* The other end of a terminal: replies to the question, keeps what is shown, presses a key. */
+struct terminal {
+    int fd;
+    const char *reply;
+    char got[65536];
+    size_t n;
+};
+
+static void *terminal_run(void *arg)
+{
+    struct terminal *t = arg;
+    bool asked = false, pressed = false;
+
+    for (int idle = 0; idle < 40 && !pressed;) {
+        struct pollfd p = { .fd = t->fd, .events = POLLIN };
+        if (poll(&p, 1, 50) <= 0) {
+            idle++;
+            continue;
+        }
+        const ssize_t k = read(t->fd, t->got + t->n, sizeof t->got - 1 - t->n);
+        if (k <= 0)
+            break;
+        t->n += (size_t)k;
+        if (!asked && memmem(t->got, t->n, "\033[c", 3)) {
+            asked = true;
+            if (write(t->fd, t->reply, strlen(t->reply)) < 0)
+                break;
+        }
+        if (memmem(t->got, t->n, "any key", 7))
+            pressed = write(t->fd, " ", 1) == 1;
+    }
+    return NULL;
+}
+
+static void terminal_open(struct terminal *t, int *slave, pthread_t *thread, const char *reply)
+{
+    *t = (struct terminal){ .reply = reply };
+    ck_assert_int_eq(openpty(&t->fd, slave, NULL, NULL, &(struct winsize){ 40, 100, 1000, 800 }), 0);
+    ck_assert_int_eq(pthread_create(thread, NULL, terminal_run, t), 0);
+}
+
+START_TEST(pictures_go_to_terminals_that_show_them)
+{
+    static struct terminal t;
+    static const char *const reply[] = { "\033[?62;4c", "\033[?62;22c", "" };
+    for (int i = 0; i < 3; i++) {
+        struct termios before, after;
+        pthread_t thread;
+        int slave;
+        size_t w, h;
+
+        terminal_open(&t, &slave, &thread, reply[i]);
+        tcgetattr(slave, &before);
+        const long long t0 = now_ms();
+        ck_assert(sixel_ask(slave, 400) == (i == 0));
+        ck_assert_int_lt(now_ms() - t0, 10000); /* silence is an answer too */
+        sixel_size(slave, &w, &h);
+        ck_assert_uint_eq(w, 1000);
+        ck_assert_uint_eq(h, 760);
+        if (i == 0)
+            ck_assert_int_eq(sixel_show(slave, "\033Pq#0~\033\\", 9, &err), ST_OK);
+        tcgetattr(slave, &after);
+        ck_assert_uint_eq(before.c_lflag, after.c_lflag);
+        pthread_join(thread, NULL);
+        ck_assert(i > 0 || memmem(t.got, t.n, "\033Pq#0~\033\\", 9));
+        close(slave);
+        close(t.fd);
+    }
+    int pipes[2];
+    ck_assert_int_eq(pipe(pipes), 0);
+    ck_assert(!sixel_ask(pipes[0], 100)); /* no terminal at all */
+    close(pipes[0]);
+    close(pipes[1]);
+}
+END_TEST
+
+START_TEST(export_writes_sixel)
+{
+    need_gnuplot();
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("a", 20);
+    const char *path = support_path(dir, "p.six");
+    struct err e = { 0 };
+
+    /* A gnuplot built without it is told of. */
+    if (plot_export(f, path, 300, 200, false, NULL, &e) == ST_OK) {
+        char head[2] = "";
+        FILE *in = fopen(path, "rb");
+        ck_assert(in && fread(head, 1, 2, in) == 2);
+        fclose(in);
+        ck_assert_mem_eq(head, "\033P", 2);
+    } else {
+        ck_assert_ptr_nonnull(strstr(e.msg, "did not draw it"));
+    }
+    figure_free(f);
+}
+END_TEST
+
+START_TEST(windows_need_a_display_and_a_gnuplot_that_has_them)
+{
+    char *dir = support_tmpdir();
+    const char *log = support_path(dir, "log");
+    struct figure *f = line_figure("a'b", 20);
+    struct buf script = { 0 };
+
+    unsetenv("DISPLAY");
+    unsetenv("WAYLAND_DISPLAY");
+    ck_assert_int_eq(plot_window(f, false, &err), ST_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.msg, "no display"));
+    setenv("DISPLAY", ":77", 1);
+    plot_window_limit(3000);
+    fake(dir, "echo 'GPX-TERM none' >&2; cat >/dev/null");
+    ck_assert_int_eq(plot_window(f, false, &err), ST_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.msg, "opens no windows"));
+    fake(dir, "exit 3");
+    ck_assert_int_ne(plot_window(f, false, &err), ST_OK);
+    plot_window_limit(300);
+    fake(dir, "sleep 30");
+    const long long t0 = now_ms();
+    ck_assert_int_eq(plot_window(f, false, &err), ST_UNSUPPORTED); /* hangs: told in time */
+    ck_assert_int_lt(now_ms() - t0, 10000);
+    plot_window_limit(5000);
+    buf_printf(&script, "echo \"$DISPLAY\" >%s; echo 'GPX-TERM qt' >&2; cat >>%s", log, log);
+    fake(dir, script.s);
+    ck_assert_int_eq(plot_window(f, true, &err), ST_OK);
+    ck_assert_int_eq(plot_window(f, true, &err), ST_OK); /* the same window takes the next picture */
+    char text[200000] = "";
+    for (int i = 0; i < 100; i++) {
+        FILE *in = fopen(log, "rb");
+        const size_t n = in ? fread(text, 1, sizeof text - 1, in) : 0;
+        if (in)
+            fclose(in);
+        text[n] = '\0';
+        const char *first = strstr(text, "set term qt");
+        if (first && strstr(first + 1, "set term qt") && strstr(strstr(first + 1, "set term qt"), "plot NaN"))
+            break;
+        poll(NULL, 0, 50);
+    }
+    ck_assert_mem_eq(text, ":77\n", 4);
+    ck_assert_ptr_nonnull(strstr(text, "plot NaN"));
+    ck_assert_ptr_null(strstr(text, "a'b"));
+    const char *first = strstr(text, "set term qt");
+    ck_assert(first && strstr(first + 1, "set term qt"));
+    buf_free(&script);
+    figure_free(f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("gnuplot");
@@ -731,6 +903,9 @@ int main(void)
         { .name = "fake",
           .test = { fake_missing, fake_cannot_run, fake_dies_again_and_again, fake_hangs,
                     fake_garbage, fake_reads_nothing, fake_recovers } },
+        { .name = "beyond",
+          .test = { terminals_say_whether_they_show_pictures, pictures_go_to_terminals_that_show_them,
+                    export_writes_sixel, windows_need_a_display_and_a_gnuplot_that_has_them } },
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
         TCase *tc = tcase_create(group[i].name);

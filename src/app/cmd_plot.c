@@ -4,12 +4,14 @@
 #include "app/commands.h"
 #include "app/landscape.h"
 #include "app/plot_job.h"
+#include "app/plot_show.h"
 #include "app/workspace.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void figure_record(struct workspace *ws, const char *verb, const struct figure *f,
                           const char *out, bool words)
@@ -81,6 +83,17 @@ static void show(struct workspace *ws, struct figure *f, const struct args *a, c
 
 static void told(struct workspace *ws, struct figure *f, const struct args *a, const char *out, bool words)
 {
+    const char *to = words ? NULL : args_text(a, "to");
+    if (to && *to != 's') { /* a window or a picture: in words here */
+        struct rec rec;
+        rec_init(&rec, REC_RESULT, "plot");
+        rec_str(&rec, "plot", f->name);
+        rec_str(&rec, "to", to);
+        rec_str(&rec, "verdict", f->verdict);
+        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
+        ws_emit(ws, &rec);
+        return;
+    }
     if (words)
         figure_record(ws, "describe", f, NULL, true);
     else if (out)
@@ -113,6 +126,10 @@ static enum status start(struct workspace *ws, struct figure *f, struct plot_wor
     e->dark = !words && !strcmp(args_text(a, "theme"), "dark");
     e->path = out ? mem_strdup(out, err) : NULL;
     enum status rc = out && !e->path ? ST_NOMEM : ST_OK;
+    const char *to = words ? "screen" : args_text(a, "to");
+    e->to = *to == 'w' ? 'w' : *to == 'p' ? 's' : '\0';
+    if (e->to == 's')
+        sixel_size(STDIN_FILENO, &e->w, &e->h);
     if (rc == ST_OK && size && (sscanf(size, "%zux%zu", &e->w, &e->h) != 2 || !e->w || !e->h
                                 || e->w > 20000 || e->h > 20000))
         rc = err_set(err, ST_RANGE, "size=%s is not WIDTHxHEIGHT, as in size=800x480", size);
@@ -197,7 +214,7 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
         return rc;
     if (ws->show && !args_given(a, "out"))
         look_at(ws, a, f->name);
-    if (args_given(a, "out"))
+    if (args_given(a, "out") || *args_text(a, "to") != 's')
         return start(ws, f, NULL, a, false, err);
     const struct plot_ops *p = plot_find(f->name, NULL);
     show(ws, f, a, p && !p->columns && args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
@@ -247,7 +264,8 @@ const struct command cmd_plot_rows[] = {
     { "plot", "look", "Draw a plot on screen or into a file", "plot columns",
       { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
         RUNS_ARG, TARGET_ARG, AXIS_ARGS,
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv" },
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv; .six for terminals that show pictures" },
+        { "to", ARG_CHOICE, 0, "screen", 0, 0, "screen|window|picture", NULL, "a window where there is a display; a picture where the terminal shows them (sixel)" },
         { "theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file" },
         { "size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)" } },
       0, cmd_plot,

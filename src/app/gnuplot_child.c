@@ -62,19 +62,22 @@ char *child_program(struct err *err)
 }
 
 /* What the child sees: paths for fonts and temporary files, UTF-8, nothing else. */
-enum { ENV_SLOTS = 10 };
+enum { ENV_SLOTS = 16 };
 
-static void environment(char *env[ENV_SLOTS], struct buf store[ENV_SLOTS])
+static void environment(bool display, char *env[ENV_SLOTS], struct buf store[ENV_SLOTS])
 {
+    /* The last four say where windows go. */
     static const char *const keep[] = { "HOME", "XDG_CACHE_HOME", "TMPDIR", "FONTCONFIG_FILE",
-                                        "FONTCONFIG_PATH" };
+                                        "FONTCONFIG_PATH", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
+                                        "XDG_RUNTIME_DIR" };
+    const size_t kept = sizeof keep / sizeof keep[0] - (display ? 0 : 4);
     size_t n = 0;
 
     buf_puts(&store[n++], "PATH=/usr/local/bin:/usr/bin:/bin");
     buf_puts(&store[n++], "LANG=C.UTF-8");
     buf_puts(&store[n++], "LC_ALL=C.UTF-8");
     buf_puts(&store[n++], "TERM=dumb");
-    for (size_t i = 0; i < sizeof keep / sizeof keep[0]; i++) {
+    for (size_t i = 0; i < kept; i++) {
         const char *v = getenv(keep[i]);
         if (v != NULL)
             buf_printf(&store[n++], "%s=%s", keep[i], v);
@@ -134,7 +137,8 @@ static bool set_nonblocking(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-enum status child_start(struct child *c, const char *program, const char *dir, struct err *err)
+static enum status begin(struct child *c, const char *program, const char *dir, bool display,
+                         struct err *err)
 {
     /* A socket pair as its stdin: writing to a pipe without reader would raise SIGPIPE. */
     int in[2] = { -1, -1 }, out[2] = { -1, -1 }, er[2] = { -1, -1 };
@@ -155,7 +159,7 @@ enum status child_start(struct child *c, const char *program, const char *dir, s
     if (ok) {
         const int fd[3] = { in[1], out[1], er[1] };
         const pid_t parent = getpid();
-        environment(env, store);
+        environment(display, env, store);
         pid = fork();
         if (pid == 0)
             become(program, dir, fd, parent, env);
@@ -175,6 +179,16 @@ enum status child_start(struct child *c, const char *program, const char *dir, s
     setpgid(pid, pid); /* here too: whoever comes first; fails harmlessly after exec */
     *c = (struct child){ pid, in[0], out[0], er[0] };
     return ST_OK;
+}
+
+enum status child_start(struct child *c, const char *program, const char *dir, struct err *err)
+{
+    return begin(c, program, dir, false, err);
+}
+
+enum status child_start_display(struct child *c, const char *program, struct err *err)
+{
+    return begin(c, program, NULL, true, err);
 }
 
 void child_close_input(struct child *c)

@@ -19,6 +19,8 @@ char *child_program(struct err *);
 /* Starts `program -d` in directory `dir` (NULL: here), in a process group of its own, without a
  * shell, with a clean environment. */
 enum status child_start(struct child *, const char *program, const char *dir, struct err *);
+/* The same, and it may open windows: it learns where the display is. */
+enum status child_start_display(struct child *, const char *program, struct err *);
 void child_close_input(struct child *);
 /* Has it ended?  *status as from waitpid (-1 when it cannot be known). */
 bool child_ended(struct child *, int *status);

@@ -19,6 +19,8 @@ libapp_a_SOURCES += \
   src/app/plot_export.c \
   src/app/plot_job.c \
   src/app/plot_job.h \
+  src/app/plot_show.c \
+  src/app/plot_show.h \
   src/app/plots.h \
   src/app/plots_data.c \
   src/app/plots_model.c \

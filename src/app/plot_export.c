@@ -36,9 +36,9 @@ void plot_export_limit(int ms)
     limit_ms = ms;
 }
 
-enum kind { SVG, PNG, PDF, TXT, CSV, N_KINDS };
+enum kind { SVG, PNG, PDF, SIX, TXT, CSV, N_KINDS };
 
-static const char *const suffix[N_KINDS] = { ".svg", ".png", ".pdf", ".txt", ".csv" };
+static const char *const suffix[N_KINDS] = { ".svg", ".png", ".pdf", ".six", ".txt", ".csv" };
 
 struct job {
     const struct figure *f;
@@ -393,7 +393,7 @@ static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
 
 static enum status picture(struct job *j, struct err *err)
 {
-    static const char *const magic[] = { "<?xml", "\x89PNG", "%PDF" };
+    static const char *const magic[] = { "<?xml", "\x89PNG", "%PDF", "\033P" };
     char term[2][160];
     size_t n = 1;
     struct err e = { 0 };
@@ -411,6 +411,9 @@ static enum status picture(struct job *j, struct err *err)
         snprintf(term[1], sizeof term[1], "set term png size %zu,%zu truecolor enhanced", j->w,
                  j->h);
         n = 2;
+        break;
+    case SIX: /* for terminals that show pictures: cat FILE.six */
+        snprintf(term[0], sizeof term[0], "set term sixelgd size %zu,%zu truecolor enhanced", j->w, j->h);
         break;
     default:
         snprintf(term[0], sizeof term[0],
@@ -459,7 +462,7 @@ enum status plot_export(const struct figure *f, const char *path, size_t width, 
     enum status rc = choose_size(&j, err);
     if (rc == ST_OK)
         rc = prepare(&j, path, err);
-    if (rc == ST_OK && j.kind <= PDF) {
+    if (rc == ST_OK && j.kind <= SIX) {
         rc = picture(&j, err);
     } else if (rc == ST_OK) {
         if (j.kind == CSV)

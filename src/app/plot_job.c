@@ -4,10 +4,13 @@
 
 #include "app/gnuplot.h"
 #include "app/job.h"
+#include "app/plot_show.h"
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- what is kept ---------------------------------------------------------------------------------- */
 
@@ -67,9 +70,36 @@ static void plot_free(struct job *job)
     figure_free(e->fig);
     free(e->path);
     args_free(e->args);
+    buf_free(&e->sixel);
     buf_free(&e->note);
     free(e);
     job->arg = NULL;
+}
+
+/* By way of a file of ours. */
+static enum status sixel_make(struct plot_out *e, struct err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct buf path = { 0 };
+    char chunk[8192];
+    size_t n;
+
+    buf_printf(&path, "%s/gpdesk-XXXXXX.six", tmp && *tmp ? tmp : "/tmp");
+    const int fd = path.failed ? -1 : mkstemps(path.s, 4);
+    if (fd < 0) {
+        buf_free(&path);
+        return err_set(err, ST_IO, "no file for a picture can be made in %s", tmp && *tmp ? tmp : "/tmp");
+    }
+    close(fd);
+    enum status rc = plot_export(e->fig, path.s, e->w, e->h, e->dark, &e->note, err);
+    FILE *f = rc == ST_OK ? fopen(path.s, "rb") : NULL;
+    while (f && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        buf_putn(&e->sixel, chunk, n);
+    if (f)
+        fclose(f);
+    unlink(path.s);
+    buf_free(&path);
+    return rc;
 }
 
 static enum status plot_work(struct job *job, struct err *err)
@@ -83,7 +113,21 @@ static enum status plot_work(struct job *job, struct err *err)
         if (e->axes)
             e->axes(e->fig, e->x, e->y);
     }
+    if (e->to == 'w')
+        return plot_window(e->fig, e->dark, err);
+    if (e->to == 's')
+        return sixel_make(e, err);
     return e->path ? plot_export(e->fig, e->path, e->w, e->h, e->dark, &e->note, err) : ST_OK;
+}
+
+static bool picture_shown(struct workspace *ws, const struct plot_out *e)
+{
+    struct err err;
+
+    if (ws->picture)
+        return ws->picture(ws->show_ctx, buf_str(&e->sixel), e->sixel.len);
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && sixel_ask(STDIN_FILENO, 1000) &&
+           sixel_show(STDIN_FILENO, buf_str(&e->sixel), e->sixel.len, &err) == ST_OK;
 }
 
 static void plot_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
@@ -107,6 +151,12 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
     struct figure *copy = e->work.make ? figure_copy(e->fig, &own) : NULL;
     if (copy && plots_keep(ws, copy, &own) != ST_OK)
         ws_error(ws, &own, job->line);
+    if (e->to == 's' && !picture_shown(ws, e)) {
+        err_set(&own, ST_UNSUPPORTED, "this terminal has not said that it shows pictures (sixel graphics)");
+        err_hint(&own, "out=FILE.png, to=window, or P in a view for the whole screen");
+        ws_error(ws, &own, job->line);
+        return;
+    }
     e->told(ws, e->fig, e->args, e->path, e->words);
 }
 

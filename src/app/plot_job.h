@@ -10,6 +10,8 @@ struct plot_out {
     struct figure *fig;     /* NULL: work.make makes it, and it is kept */
     struct plot_work work;
     char *path;             /* of out=; NULL: none */
+    char to;                /* 'w' window, 's' sixel, else a file or the screen */
+    struct buf sixel;       /* the picture as made by the worker */
     size_t w, h;
     bool dark, words;       /* words: for describe */
     const char *x, *y;      /* "log", "linear" or NULL: static or of args that outlive the job */

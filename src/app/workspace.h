@@ -108,6 +108,9 @@ struct workspace {
      * one.  NULL: nobody shows plots. */
     bool (*show)(void *ctx, const char *plot, const char *run);
     void *show_ctx;
+    /* Set by a full screen: leaves it, shows a picture of sixel graphics until a key, comes back.  false:
+     * the terminal has not said that it shows such pictures.  NULL: standard output is asked. */
+    bool (*picture)(void *ctx, const char *sixel, size_t n);
     /* Set by a full screen, too: what commands about it ask (cmd_screen.c): "view" DIGIT, "layout" and
      * "theme" NAME, "palette" LETTERS, "copy" cell|view|line (the text comes in `said`), "clipboard"
      * TEXT, "conflict".  said: what to tell of it.  NULL: there is no screen. */

@@ -4,6 +4,7 @@
  * second, four when only a job's progress changed, never when nothing did. */
 #include "ui/ui.h"
 
+#include "app/plot_show.h"
 #include "app/job.h"
 #include "app/lesson.h"
 #include "base/mem.h"
@@ -321,6 +322,19 @@ static void on_rec(void *ctx, const struct rec *r)
     logbook_rec(&d->log, r);
     d->quiet = false;
     page_result(d, r);
+}
+
+/* A picture takes the terminal until a key; nothing else draws meanwhile. */
+static bool on_picture(void *ctx, const char *sixel, size_t n)
+{
+    struct desk *d = ctx;
+    struct err err;
+
+    leave_screen();
+    const bool shown = sixel_ask(STDIN_FILENO, 1000) && write(STDIN_FILENO, "\033[H\033[2J", 7) == 7 &&
+                       sixel_show(STDIN_FILENO, sixel, n, &err) == ST_OK;
+    back_on_screen(d);
+    return shown;
 }
 
 static bool on_show(void *ctx, const char *plot, const char *run)
@@ -705,6 +719,7 @@ static void loop_on_screen(struct desk *d)
     terminal_size(d);
     d->ws->sinks = &sink;
     d->ws->show = on_show;
+    d->ws->picture = on_picture;
     d->ws->screen = asked_screen;
     d->ws->show_ctx = d->ws->screen_ctx = d;
     if (!d->started)
@@ -721,6 +736,7 @@ static void loop_on_screen(struct desk *d)
         loop_finish(d->ws);
     d->ws->sinks = sink.next;
     d->ws->show = NULL;
+    d->ws->picture = NULL;
     d->ws->screen = NULL;
     prompt_close();
     input_free(in);
