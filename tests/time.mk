@@ -13,3 +13,7 @@ TESTS += tests/scripts/manual.sh
 EXTRA_DIST += tests/scripts/manual.sh
 TESTS += tests/scripts/lines.sh
 EXTRA_DIST += tests/scripts/lines.sh
+TESTS += tests/scripts/pack.sh
+EXTRA_DIST += tests/scripts/pack.sh
+TESTS += tests/scripts/html.sh
+EXTRA_DIST += tests/scripts/html.sh

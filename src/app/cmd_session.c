@@ -17,12 +17,17 @@ static enum status cmd_save(struct workspace *ws, const struct args *a, struct e
     const char *file = args_text(a, "file");
     const bool had = ws->store != NULL;
     enum status rc = ST_OK;
+    uint64_t bytes = 0;
+    size_t files = 0;
+    char size[32];
     struct rec r;
 
-    if (file)
+    if (!had)
+        rc = file ? store_save_as(ws, file, err) : store_begin(ws, err);
+    if (rc == ST_OK && args_bool(a, "data"))
+        rc = store_pack(ws, &files, &bytes, err);
+    if (rc == ST_OK && file && had)
         rc = store_save_as(ws, file, err);
-    else if (!had)
-        rc = store_begin(ws, err);
     if (rc == ST_OK)
         rc = store_flush(ws->store, err);
     if (rc != ST_OK)
@@ -32,8 +37,13 @@ static enum status cmd_save(struct workspace *ws, const struct args *a, struct e
     rec_str(&r, "session", copy ? file : store_path(ws->store));
     rec_bool(&r, "copy", copy);
     rec_int(&r, "runs", (int64_t)ws->nrun);
+    rec_int(&r, "files", (int64_t)files);
     rec_text(&r, copy ? "a copy of the session is in " : "saved in ");
     rec_safe(&r, copy ? file : store_path(ws->store));
+    if (args_bool(a, "data")) {
+        mem_format(size, sizeof size, (double)bytes);
+        rec_text(&r, ", with its data (%zu file%s more, %s)", files, files == 1 ? "" : "s", size);
+    }
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -121,10 +131,12 @@ static enum status cmd_script(struct workspace *ws, const struct args *a, struct
 const struct command cmd_session_rows[] = {
     { "save", "session", "Save now; with a file: a copy, or the session from now on",
       "save work.gpd",
-      { { "file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet" } },
+      { { "file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet" },
+        { "data", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "put the data files into it, too" } },
       0, cmd_save,
       "A session is saved by itself after every command and every few seconds while a job runs. "
-      "`save` waits until all of it is on disk." },
+      "`save` waits until all of it is on disk. With data=yes the session holds its data files and can be\n"
+      "taken to another machine; a file that is there as it was is still read itself." },
     { "sessions", "session", "Sessions in the state directory", "sessions",
       { { .name = NULL } }, 0, cmd_sessions, NULL },
     { "resume", "session", "Go on with a session: data, kernel, fits, everything", "resume",

@@ -24,3 +24,12 @@ share/completions/_gpdesk: gpdesk$(EXEEXT)
 	$(ask_for)zsh > $@.tmp && mv -f $@.tmp $@
 share/completions/gpdesk.fish: gpdesk$(EXEEXT)
 	$(ask_for)fish > $@.tmp && mv -f $@.tmp $@
+
+# make html: the whole manual, for a browser
+EXTRA_DIST += share/html/make.sh share/html/style.css
+html-local: gpdesk$(EXEEXT)
+	$(SHELL) '$(srcdir)/share/html/make.sh' '$(srcdir)' ./gpdesk$(EXEEXT) html gallery
+clean-local-html:
+	rm -rf html
+clean-local: clean-local-html
+.PHONY: clean-local-html

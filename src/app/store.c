@@ -1100,6 +1100,35 @@ enum status store_copy(struct store *st, const char *path, struct err *err)
     return ask_thread(st, OP_COPY, path, NULL, NULL, err);
 }
 
+void store_put_part(struct store *st, const char *owner, const char *what, int64_t part, void *data,
+                    size_t n)
+{
+    put_blob(st, OP_PART, owner, what, part, data, n, false);
+}
+
+void store_drop_blob(struct store *st, const char *owner, const char *what)
+{
+    put_text(st, OP_DROP, 0, owner, what);
+}
+
+struct asking { const char *owner, *what; uint64_t bytes; bool has; };
+
+static enum status look_for_blob(struct sdb *db, void *ctx, struct err *err)
+{
+    struct asking *a = ctx;
+
+    (void)err;
+    a->has = sdb_blob_size(db, a->owner, a->what) == a->bytes;
+    return ST_OK;
+}
+
+bool store_has_blob(struct store *st, const char *owner, const char *what, uint64_t bytes)
+{
+    struct asking a = { .owner = owner, .what = what, .bytes = bytes };
+
+    return ask_thread(st, OP_VISIT, "", look_for_blob, &a, NULL) == ST_OK && a.has;
+}
+
 struct recalling { struct store *st; int64_t id; struct snapshot *out; };
 
 static enum status recall(struct sdb *db, void *ctx, struct err *err)

@@ -42,6 +42,8 @@ struct rec;
 void store_message(struct store *, const struct rec *);
 /* `save FILE`: a clean copy (VACUUM INTO), or makes FILE the session when there is none. */
 enum status store_save_as(struct workspace *ws, const char *path, struct err *err);
+/* Puts the files of all data into the session, those not in it yet: how many, and their bytes. */
+enum status store_pack(struct workspace *ws, size_t *files, uint64_t *bytes, struct err *err);
 /* A copy at a path that does not exist yet; waits for the thread. */
 enum status store_copy(struct store *, const char *path, struct err *err);
 /* The session that starts by itself when somebody works without one, in the state directory. */

@@ -12,6 +12,7 @@ libapp_a_SOURCES += \
   src/app/store_impl.h \
   src/app/store_json.c \
   src/app/store_load.c \
+  src/app/store_pack.c \
   src/app/transcript.c \
   src/app/transcript.h
 nodist_libapp_a_SOURCES = src/app/schema_sql.c

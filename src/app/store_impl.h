@@ -157,6 +157,16 @@ enum status store_load_snapshot(struct workspace *, struct sdb *, const struct s
                                 size_t nversion, const char *body, struct snapshot **out,
                                 struct err *err);
 
+/* ---- data files (store_pack.c; the first three in store.c) ---- */
+void store_put_part(struct store *, const char *owner, const char *what, int64_t part, void *data,
+                    size_t n); /* takes data */
+void store_drop_blob(struct store *, const char *owner, const char *what);
+bool store_has_blob(struct store *, const char *owner, const char *what, uint64_t bytes);
+enum { STORE_PACK_NAME = 100 };
+void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size);
+/* The file's copy, as a file in the cache directory: its path, freed by the caller; NULL: none. */
+char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size, struct err *err);
+
 /* ---- files (store_files.c) ---- */
 /* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */
 char *store_state_dir(struct err *);

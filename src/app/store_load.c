@@ -227,6 +227,32 @@ static struct table *in_memory(const struct workspace *ws, const char *path, uin
     return NULL;
 }
 
+/* The copy of the file that `save data=yes` has put into the session, under the file's own name. */
+static bool packed_table(struct loader *l, const char *path, const char *recipe, uint64_t size,
+                         const char *sum, int64_t rows, struct shared_table *t)
+{
+    char *copy = strncmp(path, "demo:", 5) ? store_unpack(l->db, path, sum, size, NULL) : NULL;
+    struct table *table = NULL;
+    char *name = NULL;
+
+    if (copy && table_again(l, copy, recipe, rows, &table, NULL) == ST_OK &&
+        (table->file_size != size || strcmp(table->checksum, sum) != 0)) {
+        table_unref(table);
+        table = NULL;
+    }
+    free(copy);
+    if (!table)
+        return false;
+    /* Arrays read in place are looked after under the name that they have. */
+    if (!(table_is_out(table) && table->ncols && table->col[0].in) && (name = mem_strdup(path, NULL))) {
+        free(table->path);
+        table->path = name;
+    }
+    table_unref(t->table);
+    t->table = table;
+    return true;
+}
+
 static struct shared_table *shared(struct loader *l, const char *path, const char *recipe,
                                    const char *name, uint64_t size, const char *sum, int64_t rows)
 {
@@ -253,12 +279,18 @@ static struct shared_table *shared(struct loader *l, const char *path, const cha
     text_safe(&safe, path, 150);
     snprintf(shown, sizeof shown, "%s", buf_str(&safe));
     buf_free(&safe);
-    if (table_again(l, path, recipe, rows, &t->table, &why) != ST_OK) {
+    const enum status rc = table_again(l, path, recipe, rows, &t->table, &why);
+    if (rc != ST_OK)
         t->table = NULL;
+    const bool same = t->table && t->table->file_size == size && strcmp(t->table->checksum, sum) == 0;
+    if (!same && packed_table(l, path, recipe, size, sum, rows, t)) {
+        ws_note(l->ws, "session-data", "%s %s: the copy in the session is used", shown,
+                rc == ST_OK ? "has changed" : "is not there");
+    } else if (rc != ST_OK) {
         ws_tell(l->ws, REC_WARNING, NULL, "session-data", "open FILE",
                 "the data of %.60s cannot be loaded from %s: %.300s; its fits still predict new data",
                 name, shown, why.msg);
-    } else if (t->table->file_size != size || strcmp(t->table->checksum, sum) != 0) {
+    } else if (!same) {
         t->changed = true;
         ws_tell(l->ws, REC_WARNING, NULL, "session-data", "fit",
                 "%s has changed since the session was saved: the data is loaded as it is now; fits "
