@@ -1276,6 +1276,31 @@ START_TEST(test_level_fht)
 END_TEST
 
 /* A plain loop over one row: every sum of small integers is exact in any order. */
+/* What three rounds of signs and transforms make of an input, before its rows get their lengths: also by
+ * each level's transform of one row. */
+START_TEST(test_rotation_golden)
+{
+    size_t n, d, r, D;
+    double *x = support_golden("sorf_x", &n, &d), *want = support_golden("sorf_HDHDHDx", &r, &D);
+    double *signs = support_golden("sorf_signs", &r, &D);
+    _Alignas(64) double v[16];
+
+    ck_assert(n == 5 && d == 11 && r == 3 && D == 16);
+    for (size_t i = 0; at_level(_i) && i < n; i++) {
+        for (size_t j = 0; j < D; j++)
+            v[j] = j < d ? 0.8 * x[i * d + j] : 0.0;
+        for (size_t q = 0; q < 3; q++) {
+            for (size_t j = 0; j < D; j++)
+                v[j] *= signs[q * D + j] / 4.0; /* 1/sqrt(D) */
+            simd_now()->f64.fht_row(v, D);
+        }
+        for (size_t j = 0; j < D; j++)
+            ck_assert(support_close(v[j], want[i * D + j], 1e-12));
+    }
+    free(x), free(want), free(signs);
+}
+END_TEST
+
 static void plain_fht(size_t n, double *v)
 {
     for (size_t h = 1; h < n; h *= 2)
@@ -1602,6 +1627,8 @@ int main(void)
     tcase_add_test(t, test_half_is_the_rounded_matrix);
     tcase_add_test(t, test_half_is_refused);
     tcase_add_loop_test(t, test_level_fht_row, 0, N_LEVELS);
+    if (support_shared("golden/sorf_HDHDHDx.csv"))
+        tcase_add_loop_test(t, test_rotation_golden, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht_large, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_turns, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_wide_windows, 0, N_LEVELS);

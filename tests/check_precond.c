@@ -124,6 +124,25 @@ START_TEST(golden_nystrom)
     ck_assert_uint_eq(precond_rank(p), L);
     for (size_t i = 0; i < L; i++)
         ck_assert_double_eq_tol(ev[i], want[i], 1e-7 * want[0]);
+    if (strcmp(k->name, "srht2") == 0) { /* P^-1 v by the golden eigenvectors and eigenvalues */
+        double *U = support_golden("slq_U", &r, &c), *E = support_golden("slq_Lambda", &r, &c);
+        double v[M], pv[M], by[M];
+        for (size_t i = 0; i < M; i++)
+            by[i] = v[i] = sin(1.7 * (double)i) + 0.3;
+        ck_assert_int_eq(precond_apply(p, NULL, 1, v, pv, NULL), ST_OK);
+        for (size_t j = 0; j < L; j++) {
+            double t = 0.0;
+            ck_assert_double_eq_tol(ev[j], E[j], 1e-7 * E[0]);
+            for (size_t i = 0; i < M; i++)
+                t += U[i * L + j] * v[i];
+            t *= (E[L - 1] + lam2) / (E[j] + lam2) - 1.0;
+            for (size_t i = 0; i < M; i++)
+                by[i] += U[i * L + j] * t;
+        }
+        for (size_t i = 0; i < M; i++)
+            ck_assert_double_eq_tol(pv[i], by[i], 1e-6);
+        free(U), free(E);
+    }
     const double bL = golden("betaL", k->name), kappa = golden("kappa", k->name);
     ck_assert_double_eq_tol(precond_ratio(p), bL / lam2, 1e-6 * bL / lam2);
     ck_assert_double_eq_tol(precond_logdet(p), golden("logdetP", k->name),

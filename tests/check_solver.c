@@ -452,6 +452,28 @@ START_TEST(golden_amsgrad)
 }
 END_TEST
 
+/* What all of them descend to. */
+START_TEST(golden_optimum)
+{
+    static const struct solver_ops *const solvers[] = { &direct_solver, &cg_solver, &lbfgs_solver };
+    const struct solve_opts so = { .rtol = 1e-12, .maxit = 1000 };
+    struct opt o;
+    size_t r, c;
+    double *want = support_golden("opt_wstar", &r, &c), w[OPT_M];
+    struct solve_info info;
+
+    ck_assert_uint_eq(r, OPT_M);
+    opt_new(&o);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(solvers[i]->solve(o.f, opt_lam2, 1, o.b, w, &so, NULL, &info, NULL), ST_OK);
+        same_row(solvers[i]->name, want, w);
+        solve_info_free(&info);
+    }
+    opt_free(&o);
+    free(want);
+}
+END_TEST
+
 /* Over an epoch the batches add up to all rows, whatever their number; the order is the seed's. */
 START_TEST(batches_cover_the_rows)
 {
@@ -958,6 +980,7 @@ int main(void)
     if (support_shared("golden/opt_Z.csv")) {
         tcase_add_loop_test(t, golden_svrg, 0, 2);
         tcase_add_test(t, golden_amsgrad);
+        tcase_add_test(t, golden_optimum);
     }
     if (support_shared("golden/cg_A.csv")) {
         tcase_add_test(t, golden_cg);

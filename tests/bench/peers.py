@@ -1,16 +1,24 @@
 #!/usr/bin/env python3
 """Public Python peers on the same work, in one run with gpdesk: same machine, data, split, threads.
 
-    python3 tests/bench/peers.py [--gpdesk build/gpdesk] [--shared ../shared] [--threads 2] [JOB ...]
+    python3 tests/bench/peers.py [--gpdesk build/gpdesk] [--bench build/tests/bench/bench_compute]
+                                 [--shared ../shared] [--threads 2] [--repeats 1] [JOB ...]
 
-Not part of the build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch) is said to
-be absent and its rows are left out.  Prints a table and writes peers.json.  Times are medians of
-three, fits and predictions alone: reading the data is not counted on either side."""
+Jobs: transforms predict features exact cg variational xgpr; all of them by default.  Not part of the
+build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch, xGPR) is said to be absent
+and its rows are left out.  Prints a table and writes peers.json and peers.txt.
+
+Two times stand for each side: on the clock, and of the processor over all threads.  Where other
+programs run on the machine the second is the one to compare; gpdesk's then includes reading the data
+and starting, the peer's does not.  Times are medians of --repeats."""
 import argparse
+import contextlib
 import csv
 import gzip
+import io
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -19,9 +27,11 @@ import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--gpdesk", default="build/gpdesk")
+parser.add_argument("--bench", default="build/tests/bench/bench_compute")
+parser.add_argument("--epochs", type=int, default=10)
 parser.add_argument("--shared", default="../shared")
 parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--repeats", type=int, default=3)
+parser.add_argument("--repeats", type=int, default=1)
 parser.add_argument("jobs", nargs="*")
 opts = parser.parse_args()
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -46,18 +56,20 @@ def load(name, split="split0"):
 
 
 def median(job):
-    """Median seconds of a job that returns its figure."""
-    seconds, figure = [], None
+    """Median seconds, on the clock and of the processor, of a job that returns its figure."""
+    wall, cpu, figure = [], [], None
     for _ in range(opts.repeats):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         figure = job()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds), figure
+        wall.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - used)
+    return (statistics.median(wall), statistics.median(cpu)), figure
 
 
 def gpdesk(*lines):
     """The result lines of a session, by command."""
-    args = [opts.gpdesk, "--no-config", "--format", "json", "--threads", str(opts.threads), "--seed", "7"]
+    args = [opts.gpdesk, "--no-config", "--accept-unconverged", "--format", "json", "--seed", "7",
+            "--threads", str(opts.threads)]
     for line in lines:
         args += ["-e", line]
     out = subprocess.run(args, capture_output=True, text=True, check=True).stdout
@@ -70,12 +82,15 @@ def gpdesk(*lines):
 
 
 def gpdesk_median(measure, *lines):
-    """Median of what measure(results) gives; the last results."""
-    seconds = []
+    """Median of what measure(results) gives, and of processor seconds; the last results."""
+    wall, cpu = [], []
     for _ in range(opts.repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         results = gpdesk(*lines)
-        seconds.append(measure(results))
-    return statistics.median(seconds), results
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        wall.append(measure(results))
+        cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return (statistics.median(wall), statistics.median(cpu)), results
 
 
 def rmse(a, b):
@@ -92,21 +107,29 @@ def subset(x, y, xt, yt, n, path):
     return ["open %s target=y" % path, "scale x=none y=none", "split column=part", "kernel rbf"]
 
 
-table = []
+table, lines = [], []
+
+
+def say(text):
+    print(text, flush=True)
+    lines.append(text)
 
 
 def row(work, ours, our_error, peer, theirs, their_error, floor):
-    ratio = theirs / ours
-    table.append({"work": work, "peer": peer, "gpdesk_seconds": ours, "gpdesk_rmse": our_error,
-                  "peer_seconds": theirs, "peer_rmse": their_error, "ratio": ratio, "floor": floor})
-    print("%-44s %-28s %8.2f s (%.4f) %8.2f s (%.4f)  %6.1fx %s" %
-          (work, peer, ours, our_error, theirs, their_error, ratio,
-           "" if floor is None else "reached" if ratio >= floor else "MISSED, floor %gx" % floor), flush=True)
+    """ours, theirs: (seconds on the clock, of the processor)."""
+    clock, ratio = theirs[0] / ours[0], theirs[1] / ours[1]
+    table.append({"work": work, "peer": peer, "gpdesk_seconds": ours[0], "gpdesk_processor": ours[1],
+                  "gpdesk_rmse": our_error, "peer_seconds": theirs[0], "peer_processor": theirs[1],
+                  "peer_rmse": their_error, "ratio_clock": clock, "ratio_processor": ratio, "floor": floor})
+    error = ["" if e is None else "%.4f" % e for e in (our_error, their_error)]
+    say("%-40s %-28s %8.2f %8.2f %6s %8.2f %8.2f %6s %6.1fx %6.1fx  %s" %
+        (work, peer, *ours, error[0], *theirs, error[1], clock, ratio,
+         "" if floor is None else "%gx reached" % floor if ratio >= floor else "%gx MISSED" % floor))
 
 
 def features(work_dir):
     """kin40k: random features and ridge regression; gpdesk with as many features as give no more error."""
-    from sklearn.kernel_approximation import RBFSampler
+    from sklearn.kernel_approximation import Nystroem, RBFSampler
     from sklearn.linear_model import Ridge
     x, y, xt, yt = load("kin40k")
     lengthscale, ratio = 1.9, 2.5e-4
@@ -126,6 +149,15 @@ def features(work_dir):
         row("kin40k, 4096 features, fit", ours, r["score"]["rmse_scaled"],
             "RBFSampler + Ridge %s" % np.dtype(dtype).name, theirs,
             rmse(m.predict(s.transform(xt.astype(dtype))), yt), floor)
+
+    def fit():
+        s = Nystroem(gamma=0.5 / lengthscale ** 2, n_components=2048, random_state=1)
+        m = Ridge(alpha=ratio, fit_intercept=False, solver="cholesky").fit(s.fit_transform(x), y)
+        fit.model = (s, m)
+    theirs, _ = median(fit)
+    s, m = fit.model
+    row("kin40k, the same", ours, r["score"]["rmse_scaled"], "Nystroem(2048) + Ridge", theirs,
+        rmse(m.predict(s.transform(xt)), yt), None)
 
 
 def exact(work_dir):
@@ -173,38 +205,206 @@ def variational(work_dir):
         def forward(self, rows):
             return gpytorch.distributions.MultivariateNormal(self.mean_module(rows), self.covar_module(rows))
 
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     torch.manual_seed(1)
     model, likelihood = Model(x[:500].clone()), gpytorch.likelihoods.GaussianLikelihood()
     bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(x))
     adam = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.01)
-    for _ in range(40):
+    for _ in range(opts.epochs):
         for batch in torch.randperm(len(x)).split(1024):
             adam.zero_grad()
             loss = -bound(model(x[batch]), y[batch])
             loss.backward()
             adam.step()
-    theirs = time.perf_counter() - start
+    theirs = time.perf_counter() - start, time.process_time() - used
     model.eval()
     with torch.no_grad():
         error = rmse(model(xt).mean.numpy(), yt.numpy())
-    r = gpdesk("open %s/data/kin40k/data.csv.gz target=y" % opts.shared,
-               "split file=%s/data/kin40k/splits.csv.gz column=split0" % opts.shared, "kernel rbf",
-               "tune features=1024", "fit features=4096", "score")
-    row("kin40k, search included", r["tune"]["seconds"] + r["fit"]["seconds"]["total"],
-        r["score"]["rmse_scaled"], "GPyTorch SVGP, 40 epochs", theirs, error, 3.0)
+    ours, r = gpdesk_median(lambda r: r["tune"]["seconds"] + r["fit"]["seconds"]["total"],
+                            "open %s/data/kin40k/data.csv.gz target=y" % opts.shared,
+                            "split file=%s/data/kin40k/splits.csv.gz column=split0" % opts.shared,
+                            "kernel rbf", "tune features=1024", "fit features=4096", "score")
+    row("kin40k, search included", ours, r["score"]["rmse_scaled"],
+        "GPyTorch SVGP, %d epochs" % opts.epochs, theirs, error, 3.0)
 
 
-jobs = {"features": features, "exact": exact, "variational": variational}
+def cg(work_dir):
+    """An exact GP of 4000 rows: GPyTorch by conjugate gradients against one factorisation of ours."""
+    import gpytorch
+    import torch
+    torch.set_num_threads(opts.threads)
+    n = 4000
+    data = load("kin40k")
+    x, y = (torch.tensor(v[:n], dtype=torch.float32) for v in data[:2])
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(x, y, likelihood)
+            self.mean_module = gpytorch.means.ZeroMean()
+            self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+
+        def forward(self, rows):
+            return gpytorch.distributions.MultivariateNormal(self.mean_module(rows), self.covar_module(rows))
+
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+    model = Model(likelihood)
+    model.covar_module.base_kernel.lengthscale, model.covar_module.outputscale = 1.9, 9.0
+    likelihood.noise = 0.04
+    bound = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+
+    def step():
+        model.train(), likelihood.train()
+        with gpytorch.settings.max_cholesky_size(0), gpytorch.settings.cg_tolerance(0.01):
+            (-bound(model(x), y)).backward()
+
+    def solve():
+        model.eval(), likelihood.eval()
+        with torch.no_grad(), gpytorch.settings.max_cholesky_size(0), gpytorch.settings.eval_cg_tolerance(1e-4), \
+                gpytorch.settings.skip_posterior_variances():
+            return rmse(model(torch.tensor(data[2], dtype=torch.float32)).mean.numpy(), data[3])
+    opening = subset(*data, n, os.path.join(work_dir, "cg.csv"))
+    ours, _ = gpdesk_median(lambda r: r["tune"]["seconds"], *opening,
+                            "tune solver=exact l=1.9 amplitude=3 noise=0.2 evals=1")
+    theirs, _ = median(step)
+    row("exact GP, n=4000, a likelihood", ours, None, "GPyTorch CG, with gradient", theirs, None, None)
+    ours, r = gpdesk_median(lambda r: r["fit"]["seconds"]["total"] + r["score"]["seconds"], *opening,
+                            "set l=1.9 amplitude=3 noise=0.2", "fit solver=exact variance=none", "score")
+    theirs, error = median(solve)
+    row("exact GP, n=4000, fit and predict 4000", ours, r["score"]["rmse_scaled"], "GPyTorch CG", theirs,
+        error, 3.0)
+
+
+def peer_xgpr():
+    """xGPR prints when it is imported."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        import xGPR
+        import xGPR.xgpr_cpu_rfgen_cpp_ext as transforms
+    return xGPR, transforms
+
+
+def xgpr(work_dir):
+    """kin40k, 10,000 rows: search, fit and predict, as xGPR's manual has it."""
+    peer, _ = peer_xgpr()
+    n = 10000
+    x, y, xt, yt = load("kin40k")
+    seconds = {}
+
+    def timed(name, job):
+        start, used = time.perf_counter(), time.process_time()
+        out = job()
+        seconds[name] = time.perf_counter() - start, time.process_time() - used
+        return out
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = peer.build_regression_dataset(x[:n], y[:n], chunk_size=2000)
+        model = peer.xGPRegression(num_rffs=1024, variance_rffs=512, kernel_choice="RBF", verbose=False,
+                                   random_seed=123)
+        timed("tune", lambda: model.tune_hyperparams_crude(data))
+        model.num_rffs = 4096
+        timed("fit", lambda: model.fit(data, tol=1e-6))
+        error = rmse(timed("predict", lambda: model.predict(xt)), yt)
+    r = {}
+    opening = subset(x, y, xt, yt, n, os.path.join(work_dir, "xgpr.csv"))
+
+    def measure(name):
+        def of(r):
+            return r["tune"]["seconds"] if name == "tune" else r["fit"]["seconds"]["total"]
+        return of
+    tuned, r = gpdesk_median(measure("tune"), *opening, "tune features=1024")
+    both, r = gpdesk_median(measure("fit"), *opening, "tune features=1024",
+                            "fit solver=pcg plan=regenerate features=4096 variance=512", "score")
+    row("kin40k, 10,000 rows, tune 1024", tuned, None, "xGPR, crude", seconds["tune"], None, None)
+    row("the same, fit 4096, 512 for variances", (both[0], max(both[1] - tuned[1], 1e-3)),
+        r["score"]["rmse_scaled"], "xGPR, automatic rank", seconds["fit"], error, None)
+
+
+def predict(work_dir):
+    """Rows a second at 8192 features; the fit itself hardly matters and is short."""
+    peer, _ = peer_xgpr()
+    x, y, xt, yt = load("kin40k")
+    many = np.concatenate([x, xt])
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = peer.build_regression_dataset(x[:2000], y[:2000], chunk_size=2000)
+        model = peer.xGPRegression(num_rffs=8192, variance_rffs=1024, kernel_choice="RBF", verbose=False,
+                                   random_seed=123)
+        model.set_hyperparams(np.log(np.array([0.1, 0.5])), data)
+        model.fit(data, max_rank=64, min_rank=64, max_iter=20)
+        mean, _ = median(lambda: model.predict(many))
+        both, _ = median(lambda: model.predict(many, get_var=True))
+    opening = subset(x, y, xt, yt, 2000, os.path.join(work_dir, "predict.csv"))
+    rows = os.path.join(work_dir, "many.csv")
+    with open(rows, "w") as f:
+        print(*("x%d" % j for j in range(many.shape[1])), sep=",", file=f)
+        for r in many:
+            print(*("%.9g" % v for v in r), sep=",", file=f)
+    common = (*opening, "set l=2 amplitude=1 noise=0.1")
+    for variance, theirs, floor in (("none", mean, 10.0), ("1024", both, 2.0)):
+        fit = "fit features=8192 solver=pcg rank=64 maxit=20 plan=regenerate variance=%s" % variance
+        base, _ = gpdesk_median(lambda r: 0.0, *common, fit)
+        ours, _ = gpdesk_median(lambda r: r["predict"]["seconds"], *common, fit,
+                                "predict %s out=%s" % (rows, os.path.join(work_dir, "p.csv")))
+        ours = ours[0], max(ours[1] - base[1], 1e-3)
+        row("predict 40,000 rows, 8192 features%s" % ("" if variance == "none" else ", sd of 1024"), ours, None,
+            "xGPR", theirs, None, floor)
+
+
+def transforms(work_dir):
+    """xGPR's own compiled transforms and features against gpdesk's, one thread each."""
+    _, peer = peer_xgpr()
+    from scipy.stats import chi
+    rng = np.random.default_rng(1)
+    path = os.path.join(work_dir, "rows.json")
+    for part in ("transforms", "features"):
+        subprocess.run([opts.bench, "--only", part, "--rows", path], capture_output=True, check=True)
+    with open(path) as f:
+        ours = {r["row"]: r["value"] for r in map(json.loads, f)}
+
+    def best(job):
+        """Processor milliseconds."""
+        times = []
+        for _ in range(5):
+            used = time.process_time()
+            job()
+            times.append(1e3 * (time.process_time() - used))
+        return statistics.median(times)
+    for n, name in ((64, "FHT f32 2^6, 16 rows in lanes, hot"), (256, "FHT f32 2^8, 16 rows in lanes, hot"),
+                    (1024, "FHT f32 2^10, one row, hot"), (4096, "FHT f32 2^12, one row, hot")):
+        if name in ours:
+            a = np.ascontiguousarray(rng.normal(size=(2 ** 18 // n, n)).astype(np.float32))
+            theirs = best(lambda: peer.cpuFastHadamardTransform2D(a)) * 1e6 / a.size
+            unit_row(name, ours[name], theirs, "ns", None)
+    for d, cols, floor in ((1024, 16384, 4.0), (128, 8192, 8.0)):
+        name = "features f32, 2000 rows %d -> %d" % (d, cols)
+        x = rng.normal(size=(2000, d)).astype(np.float32)
+        z = np.zeros((2000, cols))
+        signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=(3, 1, cols // 2))
+        lengths = chi.rvs(df=d, size=cols // 2, random_state=1).astype(np.float32)
+        peer.cpuRBFFeatureGen(x, z, signs, lengths, False)
+        theirs = best(lambda: peer.cpuRBFFeatureGen(x, z, signs, lengths, False))
+        if name in ours:
+            unit_row(name, ours[name], theirs, "ms", floor)
+
+
+def unit_row(work, ours, theirs, unit, floor):
+    table.append({"work": work, "peer": "xGPR", "gpdesk": ours, "peer_value": theirs, "unit": unit,
+                  "ratio_processor": theirs / ours, "floor": floor})
+    say("%-40s %-28s %17.3f %-6s %17.3f %-6s %7s %6.1fx  %s" %
+        (work, "xGPR, as distributed", ours, unit, theirs, unit, "", theirs / ours,
+         "" if floor is None else "%gx reached" % floor if theirs / ours >= floor else "%gx MISSED" % floor))
+
+
+jobs = {"transforms": transforms, "predict": predict, "features": features, "exact": exact, "cg": cg,
+        "variational": variational, "xgpr": xgpr}
 if not os.path.isdir(os.path.join(opts.shared, "data", "kin40k")):
     sys.exit("peers: %s/data/kin40k is not here" % opts.shared)
-print("%-44s %-28s %19s %19s  (seconds, RMSE of the standardised target)" % ("work", "peer", "gpdesk", "peer"))
+say("%-40s %-28s %24s %24s %14s  floor" % ("", "", "gpdesk: s, cpu s, RMSE", "peer: s, cpu s, RMSE", "clock, cpu"))
 with tempfile.TemporaryDirectory() as work_dir:
     for name in opts.jobs or jobs:
         try:
             jobs[name](work_dir)
         except ImportError as absent:
-            print("%s: left out, %s" % (name, absent))
+            say("%s: left out, %s" % (name, absent))
 with open("peers.json", "w") as f:
     json.dump({"threads": opts.threads, "rows": table}, f, indent=1)
     f.write("\n")
+with open("peers.txt", "w") as f:
+    f.write("\n".join(lines) + "\n")
