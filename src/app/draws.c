@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define Z95 1.959963984540054
-enum { STREAM_FUNCTION = 100, STREAM_POINT = 200, CURVE_POINTS = 201 };
+enum { STREAM_FUNCTION = 100, STREAM_POINT = 200, CURVE_POINTS = 201, IMAGE_SIDE = 49 };
 
 struct draw_state draw_state_default(const struct workspace *ws)
 {
@@ -608,19 +608,19 @@ static struct figure *kernel_panel(const struct shown *s, size_t n, struct err *
     return ok ? f : NULL;
 }
 
-struct figure *kernel_figure(struct workspace *ws, struct run *r, const struct args *a,
-                             struct err *err)
+/* The kernels named, at most `most`, else the current one; the caller frees them. */
+static struct shown *shown_all(struct workspace *ws, const struct args *a, size_t most, size_t *n,
+                               struct err *err)
 {
-    enum { SHOWN_MOST = 6 };
-    const size_t asked = a ? args_many(a, "runs") : 0, n = asked ? asked : 1;
+    const size_t asked = a ? args_many(a, "runs") : 0;
     enum status rc = ST_OK;
 
-    (void)r;
-    if (n > SHOWN_MOST) {
-        err_set(err, ST_LIMIT, "at most %d kernels fit in one picture", SHOWN_MOST);
+    *n = asked ? asked : 1;
+    if (*n > most) {
+        err_set(err, ST_LIMIT, "at most %zu kernel%s in one picture", most, most == 1 ? "" : "s");
         return NULL;
     }
-    struct shown *s = mem_calloc(n, sizeof *s, "plot", err);
+    struct shown *s = mem_calloc(*n, sizeof *s, "plot", err);
     if (!s)
         return NULL;
     for (size_t i = 0; i < asked && rc == ST_OK; i++)
@@ -632,9 +632,58 @@ struct figure *kernel_figure(struct workspace *ws, struct run *r, const struct a
         snprintf(s->name, sizeof s->name, "%.60s", buf_str(&b));
         buf_free(&b);
     }
-    struct figure *f = rc == ST_OK ? kernel_panel(s, n, err) : NULL;
+    if (rc == ST_OK)
+        return s;
+    free(s);
+    return NULL;
+}
+
+struct figure *kernel_figure(struct workspace *ws, struct run *r, const struct args *a,
+                             struct err *err)
+{
+    size_t n;
+    struct shown *s = shown_all(ws, a, 6, &n, err);
+    struct figure *f = s ? kernel_panel(s, n, err) : NULL;
+
+    (void)r;
     free(s);
     return f;
+}
+
+/* k(x, x') of all pairs of places. */
+struct figure *covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
+                                 struct err *err)
+{
+    double at[IMAGE_SIDE], z[IMAGE_SIDE * IMAGE_SIDE], least = INFINITY, most = -INFINITY;
+    char title[120];
+    size_t n;
+    struct shown *s = shown_all(ws, a, 1, &n, err);
+
+    (void)r;
+    if (!s)
+        return NULL;
+    for (size_t i = 0; i < IMAGE_SIDE; i++)
+        at[i] = -3.0 + 6.0 * (double)i / (IMAGE_SIDE - 1);
+    for (size_t i = 0; i < IMAGE_SIDE; i++)
+        for (size_t j = 0; j < IMAGE_SIDE; j++) {
+            const double k = kernel_exact(&s->k, s->hp, 1, &at[j], &at[i], NULL);
+            z[i * IMAGE_SIDE + j] = k;
+            least = fmin(least, k), most = fmax(most, k);
+        }
+    snprintf(title, sizeof title, "Covariance k(x, x') of %s", s->name);
+    struct figure *f = figure_new("covariance", title, err);
+    bool ok = f && figure_label(f, "x, standardised", "x'", err) == ST_OK
+              && figure_add_cells(f, "covariance", IMAGE_SIDE, at, IMAGE_SIDE, at, z, err);
+    if (ok) {
+        f->square = true;
+        ok = figure_verdict(f, err, "%s: from %.3g to %.3g; %s", s->name, least, most,
+                            by_distance(&s->k) ? "the same along each diagonal: stationary"
+                                               : "it depends on where x and x' are") == ST_OK;
+    }
+    free(s);
+    if (!ok)
+        figure_free(f);
+    return ok ? f : NULL;
 }
 
 /* ---- draw, point ------------------------------------------------------------------------------------------ */

@@ -42,6 +42,7 @@ void draws_free(struct draws *);
 /* Rows of plots.c. */
 struct figure *draws_figure(struct workspace *, struct run *, const struct args *, struct err *);
 struct figure *kernel_figure(struct workspace *, struct run *, const struct args *, struct err *);
+struct figure *covariance_figure(struct workspace *, struct run *, const struct args *, struct err *);
 /* May the current data and kernel be drawn over one input? */
 bool draws_possible(struct workspace *);
 

@@ -344,7 +344,7 @@ static bool on_show(void *ctx, const char *plot, const char *run)
         { "calibration", VIEW_CALIB }, { "sd", VIEW_CALIB }, { "sderror", VIEW_CALIB },
         { "parity", VIEW_CALIB }, { "pca", VIEW_PCA }, { "rank", VIEW_RANK },
         { "spectrum", VIEW_RANK }, { "draws", VIEW_LESSON }, { "kernel", VIEW_LESSON },
-        { "lesson", VIEW_LESSON },
+        { "covariance", VIEW_LESSON }, { "lesson", VIEW_LESSON },
     };
     struct desk *d = ctx;
     if (d->ws->lesson && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */

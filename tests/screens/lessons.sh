@@ -29,18 +29,21 @@ expect "points 1 x 1" "Enter adds a point"
 expect "given the points" "and the functions go through it"
 keys i
 keys Enter
-expect "step 2 of 8" "Enter at the prompt goes on"
+expect "step 2 of 9" "Enter at the prompt goes on"
 keys Enter
 expect "falls to a half at" "with another picture"
+keys Enter
+keys Enter
+expect "along each diagonal" "and the covariance of all pairs"
 keys Enter
 expect "b  rough" "a question waits"
 type_line "b"
 expect "Right: b" "its letter answers it"
 type_line "lesson back"
-expect "step 2 of 8" "and back"
+expect "step 3 of 9" "and back"
 type_line "layout slide"
 expect_gone "8 Lesson" "the slide layout has no tabs"
-expect "standardised inputs" "but the picture"
+expect "x, standardised" "but the picture"
 type_line "layout auto"
 expect "[8 Lesson]" "and everything again"
 type_line "lesson end"

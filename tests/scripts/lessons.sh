@@ -49,7 +49,7 @@ run --format json -e 'lesson 1 quiz' -e 'answer 0.47'
 has "a quiz about figures not made yet says so" "$out" 'the steps before it make.*"try":"lesson 1"'
 { # all steps of lesson 1 run, its questions answered as they should be
     echo 'lesson 1 seed=2'
-    for i in 1 2 3 4; do echo 'lesson next'; done
+    for i in 1 2 3 4 5 6; do echo 'lesson next'; done
     echo 'answer b'
     for i in 1 2 3 4 5 6 7 8 9; do echo 'lesson next'; done
     echo 'answer 0.47; answer 3.92; answer 2'
@@ -57,13 +57,13 @@ has "a quiz about figures not made yet says so" "$out" 'the steps before it make
 run --format json -k -f walk1.gps
 is "numbers are judged by the student's own figures" "$(printf '%s\n' "$out" | grep -c '"right":true')" 3
 has "a choice is no number" "$out" 'is none of the answers a to c'
-run --format json -e 'lesson 1 step=3' -e 'answer a'
+run --format json -e 'lesson 1 step=4' -e 'answer a'
 has "a wrong answer is told so" "$out" '"right":false,"answer":"b) rough'
-run --format json -e 'lesson 1 step=3' -e 'answer b'
+run --format json -e 'lesson 1 step=4' -e 'answer b'
 has "a right one too" "$out" '"right":true'
-run --format json -e 'lesson 1 step=3' -e 'answer x'
+run --format json -e 'lesson 1 step=4' -e 'answer x'
 is "one that is none is refused" "$rc" 1
-run --format json -e 'lesson 1 step=3' -e 'answer b' -e 'answer b'
+run --format json -e 'lesson 1 step=4' -e 'answer b' -e 'answer b'
 has "and one too many" "$out" '"name":"no-question"'
 run -e 'answer b'
 has "without a lesson nothing is asked" "$err" 'error\[no-lesson\]'

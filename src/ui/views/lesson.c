@@ -35,7 +35,8 @@ void lesson_show(struct view *v, const char *plot, const char *run)
 
 static bool has_sliders(const struct lesson_view *s)
 {
-    return strcmp(s->plot, "draws") == 0 || strcmp(s->plot, "kernel") == 0;
+    return strcmp(s->plot, "draws") == 0 || strcmp(s->plot, "kernel") == 0 ||
+           strcmp(s->plot, "covariance") == 0;
 }
 
 /* ---- sliders --------------------------------------------------------------------------------------- */
