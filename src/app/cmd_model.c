@@ -158,7 +158,12 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     o.precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
     o.start = hp;
-    return fitting_tune(ws, d, &k, &o, args_line(a), err);
+    size_t *width = NULL, n = 0;
+    rc = args_given(a, "width") ? args_ints(a, "width", &width, &n, err) : ST_OK;
+    if (rc == ST_OK)
+        rc = fitting_tune_widths(ws, d, &k, &o, width, n, args_line(a), err);
+    free(width);
+    return rc;
 }
 
 /* ---- fit ------------------------------------------------------------------------------------------------- */
@@ -518,6 +523,7 @@ const struct command cmd_model_rows[] = {
         { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },
+        { "width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions", "windows of conv, fastconv: a tuning for each, the best stays: 3,5,9" },
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_tune,
       "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it. Several targets: the sum of theirs is minimised (help targets)." },

@@ -33,6 +33,7 @@ struct fitting {                     /* a job's inputs and outputs */
     size_t rows;
     struct buf notes;                /* of the encoding: one line each */
     double seconds;
+    size_t width[FITTING_WIDTHS], nwidths; /* of windows, to choose among; none: the kernel's */
 };
 
 static void fitting_free(struct job *job)
@@ -113,11 +114,10 @@ static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
     return ST_OK;
 }
 
-static enum status tune_work(struct job *job, struct err *err)
+static enum status tune_once(struct job *job, struct err *err)
 {
     struct fitting *f = job->arg;
     struct encoded e = { 0 }, valid = { 0 };
-    const double t0 = job_now();
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
     if (rc == ST_OK)
@@ -139,6 +139,69 @@ static enum status tune_work(struct job *job, struct err *err)
     f->topt.yvalid = NULL;
     encoded_free(&e);
     encoded_free(&valid);
+    return rc;
+}
+
+static void set_width(struct fitting *f, size_t width)
+{
+    kernel_unbind(&f->kernel);
+    f->kernel.layer.width = width;
+    for (size_t t = 0; t < f->kernel.nterms; t++)
+        if (f->kernel.term[t].layer.kind != LAYER_NONE && !f->kernel.term[t].layer.graph)
+            f->kernel.term[t].layer.width = width;
+    f->data->kernel = f->kernel;
+}
+
+/* A tuning for each width; the one with the least score stays. */
+static enum status tune_widths(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct tune_result best = { 0 };
+    struct encoding enc = { 0 };
+    struct buf words = { 0 };
+    struct kernel kernel = f->kernel;
+    size_t chosen = 0, made = 0;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < f->nwidths && !(made && ctl_stopped(&job->ctl)); i++) {
+        set_width(f, f->width[i]);
+        buf_clear(&f->notes); /* the last one's say it all */
+        rc = tune_once(job, err);
+        if (rc == ST_CANCELLED && made)
+            rc = ST_OK; /* the best so far */
+        else if (rc == ST_OK) {
+            buf_printf(&words, "%s%zu: %.2f", i ? ", " : "", f->width[i], f->tune.best.score);
+            if (made++ == 0 || f->tune.best.score < best.best.score) {
+                tune_result_free(&best);
+                encoding_free(&enc);
+                best = f->tune;
+                enc = f->enc;
+                kernel = f->kernel;
+                chosen = f->width[i];
+                memset(&f->tune, 0, sizeof f->tune);
+                f->enc = (struct encoding){ 0 };
+            }
+        }
+        tune_result_free(&f->tune);
+        encoding_free(&f->enc);
+        memset(&f->tune, 0, sizeof f->tune);
+    }
+    f->tune = best;
+    f->enc = enc;
+    f->kernel = f->fopt.kernel = f->data->kernel = kernel;
+    if (rc == ST_OK)
+        buf_printf(&f->notes, "note[width]: width %zu has the least %s (%s)\n", chosen,
+                   f->topt.objective == TUNE_NMLL ? "NMLL" : "score", buf_str(&words));
+    buf_free(&words);
+    return rc;
+}
+
+static enum status tune_work(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    const double t0 = job_now();
+    const enum status rc = f->nwidths ? tune_widths(job, err) : tune_once(job, err);
+
     f->seconds = job_now() - t0;
     return rc;
 }
@@ -862,6 +925,8 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     struct run *r;
     enum status rc;
 
+    kernel_unbind(&f->kernel); /* what it reads is fixed anew */
+    kernel_unbind(&f->fopt.kernel);
     f->data = dataset_snapshot(d, err);
     if (f->data)
         f->data->kernel = f->kernel;
@@ -943,6 +1008,26 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
 enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct kernel *k,
                          const struct tune_opts *o, const char *line, struct err *err)
 {
+    return fitting_tune_widths(ws, d, k, o, NULL, 0, line, err);
+}
+
+enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                                const struct tune_opts *o, const size_t *width, size_t nwidths, const char *line,
+                                struct err *err)
+{
+    bool windows = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        windows |= k->term[t].layer.kind != LAYER_NONE && !k->term[t].layer.graph;
+    if (nwidths && !windows) {
+        err_set(err, ST_USAGE, "width= chooses the windows of conv or fastconv; the kernel has none");
+        err_hint(err, "kernel conv(rbf)");
+        return ST_USAGE;
+    }
+    for (size_t i = 0; i < nwidths; i++)
+        if (nwidths > FITTING_WIDTHS || width[i] < 1 || width[i] > KERNEL_WIDTH_MOST)
+            return err_set(err, ST_RANGE, "width: at most %d of them, each from 1 to %d", FITTING_WIDTHS,
+                           KERNEL_WIDTH_MOST);
     if (ws->opt.dry) {
         /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */
         const struct fit_opts like = {
@@ -957,6 +1042,8 @@ enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct k
     if (!f)
         return ST_NOMEM;
     f->kernel = *k;
+    f->nwidths = nwidths;
+    memcpy(f->width, width ? width : f->width, nwidths * sizeof *f->width);
     f->topt = *o;
     f->topt.targets = dataset_targets(d);
     if (o->start) {

@@ -8,6 +8,10 @@
 /* Each queues a job for a new run and returns at once; the outcome arrives as a result record. */
 enum status fitting_tune(struct workspace *, struct dataset *, const struct kernel *,
                          const struct tune_opts *, const char *line, struct err *);
+/* The same for each width of windows, of which the least objective is kept. */
+enum { FITTING_WIDTHS = 16 };
+enum status fitting_tune_widths(struct workspace *, struct dataset *, const struct kernel *, const struct tune_opts *,
+                                const size_t *width, size_t nwidths, const char *line, struct err *err);
 enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_opts *,
                         const char *line, struct err *);
 /* Rows of a part, encoded: the common opening of every job.  enc is fitted on the training rows

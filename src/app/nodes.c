@@ -213,7 +213,7 @@ static enum status node_missing(const struct gather *g, size_t j, size_t row)
 {
     err_named(g->err, ST_FORMAT, "missing", "row %zu: '%.40s' of a node of graph '%.40s' is missing", row + 1,
               g->t->col[j].name, graph_name(g, g->graph[row]));
-    err_hint(g->err, "fill it in, or leave the column out with types=%.40s=text", g->t->col[j].name);
+    err_hint(g->err, "mend the cell, or leave the column out with types=%.40s=text", g->t->col[j].name);
     return ST_FORMAT;
 }
 

@@ -605,7 +605,7 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l,
         return ST_OK;
     }
     err_set(p->err, ST_NOT_FOUND, "%s has no parameter \"%s\"", layer, name);
-    err_hint(p->err, l->poly    ? "degree=2, norm=unit|raw, average=sqrt|none|full"
+    err_hint(p->err, l->poly    ? "kernel graphpoly(degree=2,norm=unit,average=sqrt)"
                      : l->graph ? "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))"
                      : conv ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
                             "conv(rbf(l=2))"
@@ -697,7 +697,7 @@ static enum status layers_join(struct kernel *k, struct err *err)
         if (k->layer.norm != l->norm) {
             err_set(err, ST_UNSUPPORTED, "all kernels of sets of nodes read the same numbers: norm=unit or raw for "
                     "each of them");
-            err_hint(err, "graph(rbf,norm=unit) + graphpoly(degree=2,norm=unit)");
+            err_hint(err, "kernel graph(rbf,norm=unit) + graphpoly(degree=2,norm=unit)");
             return ST_UNSUPPORTED;
         }
         if (k->layer.channels != l->channels || k->layer.symbols != l->symbols || k->layer.flat != l->flat)
@@ -1074,7 +1074,7 @@ enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
 
     if (kernel_has_groups(k) && kernel_reads_parts(k)) {
         err_set(err, ST_UNSUPPORTED, "ard=group reads all inputs: not beside conv, or with \"on\"");
-        err_hint(err, "ard  has a lengthscale for each input");
+        err_hint(err, "kernel rbf(ard)  has a lengthscale for each input");
         return ST_UNSUPPORTED;
     }
     const enum status rc = kernel_has_groups(k) ? bind_groups(&bound, d, group, err) : ST_OK;

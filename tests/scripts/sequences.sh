@@ -135,6 +135,13 @@ run -e 'demo friedman1 n=200; kernel rbf on nothing; fit features=256'
 has "no such column" "$err" 'nothing'
 run -e 'kernel conv(rbf) * graph(rbf)'
 has "one conv in a product" "$err" 'one conv or graph in a product'
+# ---- the width of windows by the likelihood: the motif has five letters
+run --format json -e 'open s.csv; split test=25% seed=1; kernel conv(rbf); tune features=256 evals=10 width=1,4,12; fit features=512'
+is "a tuning for each width" $rc 0
+has "the best is told with all" "$out" '"name":"width","run":"t1","message":"width 4 has the least NMLL (1: .*, 4: .*, 12: '
+has "and fitted with" "$out" '"command":"fit".*"kernel":"conv(rbf,width=4,'
+run -e 'demo friedman1 n=60; tune width=3,5'
+has "columns have no windows" "$err" 'the kernel has none'
 # ---- one row as the model sees it
 run --format json -e 'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; neighbours row:3 count=4; explain-row row:3 out=x.csv; plot row out=row.csv; describe row'
 is "neighbours and explain-row" $rc 0
