@@ -220,6 +220,40 @@ static void on_line(char *line)
     pr.line = line;
 }
 
+/* A search keeps pointers into the history; undoing the edits of an earlier line would free what they
+ * point to.  So a search starts from a fresh line with the same text. */
+static void detach(void)
+{
+    char *text = strdup(rl_line_buffer);
+    const int point = rl_point;
+    if (!text)
+        return;
+    using_history();
+    rl_replace_line(text, 1);
+    rl_point = point < rl_end ? point : rl_end;
+    free(text);
+}
+
+static int search_back(int count, int key)
+{
+    detach();
+    return rl_reverse_search_history(count, key);
+}
+
+static int search_forth(int count, int key)
+{
+    detach();
+    return rl_forward_search_history(count, key);
+}
+
+static void replace_function(Keymap map, int key, rl_command_func_t *old, rl_command_func_t *ours)
+{
+    const char seq[2] = { (char)key, '\0' };
+    int type = 0;
+    if (rl_function_of_keyseq(seq, map, &type) == old && type == ISFUNC)
+        rl_bind_key_in_map(key, ours, map);
+}
+
 /* In plain mode: F5 changes to the screen once readline has returned. */
 static int toggle(int count, int key)
 {
@@ -240,6 +274,11 @@ static void bind_keys(void)
     rl_bind_keyseq("\033[1;5D", rl_backward_word);
     rl_bind_keyseq("\033[1;5C", rl_forward_word);
     rl_bind_key('\t', complete);
+    const Keymap maps[] = { emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap };
+    for (size_t i = 0; i < 3; i++) {
+        replace_function(maps[i], 'R' & 31, rl_reverse_search_history, search_back);
+        replace_function(maps[i], 'S' & 31, rl_forward_search_history, search_forth);
+    }
     if (pr.plain) {
         rl_bind_keyseq("\033[15~", toggle);
         rl_bind_keyseq("\033[[E", toggle);
