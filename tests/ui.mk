@@ -19,6 +19,7 @@ TESTS += \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \
+  tests/screens/look.sh \
   tests/screens/plots.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
@@ -31,6 +32,7 @@ EXTRA_DIST += \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \
+  tests/screens/look.sh \
   tests/screens/plots.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \

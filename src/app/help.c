@@ -186,6 +186,27 @@ static void batch_write(struct buf *out)
     buf_puts(out, batch_page);
 }
 
+static const char screen_page[] =
+    "Two focuses, named at the top right: [prompt] takes all typing, [view] single keys. Esc goes to the\n"
+    "view and keeps the half-typed line, i comes back; function and Alt keys work in both.\n"
+    "  ?         in a view: its keys, searched by key or by word; F1 the same as a page\n"
+    "  F2        palette: commands, views, plots, options, pages, runs, columns by a few letters\n"
+    "  F3        explains what is on show    F4 mouse    F5 line mode and back    F6, Tab panes\n"
+    "  layout    main, two, three, slide, auto; z one pane alone, P the plot alone, < > widths: kept\n"
+    "  runs      arrows choose run and column; s sorts, f filters, - hides, Space marks, = compares\n"
+    "  plots     x y axes, + _ 0 zoom, , . pan, { } iterations of a run, d words, o export\n"
+    "  time      u U undo and redo, [ ] one command earlier and later\n"
+    "  copy      c a cell, C the view as CSV: to a file, and to the terminal (OSC 52)\n"
+    "  bind      keys of your own: bind view K \"compare .\"; in the config file, too\n"
+    "  set       learn= (keys show their line first), editing=vi, theme=, glyphs=ascii, bell=, fps=, mouse=\n"
+    "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the job on show to\n"
+    "stop; it never quits. Ctrl-R searches the lines of all sessions. ~/.inputrc holds ($if gpdesk).\n";
+
+static void screen_write(struct buf *out)
+{
+    buf_puts(out, screen_page);
+}
+
 static void targets_write(struct buf *out)
 {
     buf_puts(out, targets_page);
@@ -199,6 +220,7 @@ static const struct topic { const char *name, *summary; void (*write)(struct buf
     { "options", "settings and who may set them", options_page },
     { "targets", "several at once", targets_write },
     { "demos", "bundled data", demos_page },
+    { "screen", "views, keys, panes, copying", screen_write },
     { "batch", "scripts, exit status, JSON", batch_write },
 };
 

@@ -3,12 +3,14 @@
 
 #include "app/job.h"
 #include "app/store.h"
+#include "app/timeline.h"
 #include "app/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "ui/prompt.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <ncurses.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,6 +261,9 @@ static void draw_header(const struct desk *d, const struct canvas *c)
     draw_text(c, 0, right, theme_attr(R_HEAD), focus);
     struct canvas in = draw_inner(c, 0, 0, 1, right - 1);
     int x = draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk") + 2;
+    if (timeline_view(ws) != SIZE_MAX)           /* an earlier state is shown: nothing can change it */
+        x += draw_printf(&in, 0, x, theme_attr(R_SELECT), " as after command %zu: read-only, ] later ",
+                         timeline_view(ws)) + 1;
     current_words(ws, &b);
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
     struct buf piece[4] = { { 0 } };          /* as many as there is room for, in this order */
