@@ -422,6 +422,9 @@ static const struct { const char *line; const char *want; size_t start; } comple
     { "set thr", "threads=", 4 }, { "demo fr", "demo", 0 }, { "fit solver=pc", "solver=pcg", 4 },
     { "help gra", "grammar", 5 }, { "open x; spl", "split", 8 }, { "missing med", "median", 8 },
     { "set color=al", "color=always", 4 }, { "score fo", "folds", 6 },
+    { "kernel rbf*pe", "rbf*periodic", 7 }, { "fit kernel=rbf+lin", "kernel=rbf+linear", 4 },
+    { "kernel conv(rb", "conv(rbf", 7 }, { "copy resi", "residual", 5 }, { "theme hi", "high", 6 },
+    { "view cal", "calibration", 5 }, { "layout thr", "three", 7 },
 };
 
 START_TEST(completion_offers)

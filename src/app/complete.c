@@ -118,11 +118,30 @@ static void offer_files(struct found *f, const char *typed, const char *prefix)
     free(dir);
 }
 
+/* What stands before the last of these characters stays: the next term of a kernel, the next name of a
+ * list.  Into out, of len bytes; the prefix itself when there is none of them. */
+static const char *behind_last(const char *typed, const char *prefix, const char *marks, char *out,
+                               size_t len)
+{
+    const size_t np = strlen(prefix);
+    size_t end = 0;
+
+    for (size_t i = np; i < strlen(typed); i++)
+        if (strchr(marks, typed[i]))
+            end = i + 1;
+    if (!end || end + 1 > len)
+        return prefix;
+    snprintf(out, len, "%.*s", (int)end, typed);
+    return out;
+}
+
 static void offer_columns(struct found *f, struct workspace *ws, const char *typed,
                           const char *prefix)
 {
     const struct dataset *d = ws ? ws_dataset(ws, NULL, NULL) : NULL;
+    char kept[256];
 
+    prefix = behind_last(typed, prefix, ",", kept, sizeof kept);
     for (size_t i = 0; d && i < d->table->ncols; i++)
         offer_name(f, typed, prefix, d->table->col[i].name);
 }
@@ -131,7 +150,7 @@ static void offer_columns(struct found *f, struct workspace *ws, const char *typ
 static void offer_values(struct found *f, struct workspace *ws, const struct arg *a,
                          const char *typed, const char *prefix)
 {
-    char word[64];
+    char word[64], kept[256];
     const struct command *c;
 
     for (size_t i = 0; a->choices && command_choice(a->choices, i, word, sizeof word); i++)
@@ -142,6 +161,7 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
         offer(f, typed, prefix, "no", "");
         break;
     case ARG_KERNEL:
+        prefix = behind_last(typed, prefix, "+*(", kept, sizeof kept);
         for (size_t i = 0; kernel_at(i); i++)
             offer(f, typed, prefix, kernel_at(i)->name, "");
         for (const char *const *m = (const char *const[]){ "matern(nu=1/2)", "matern(nu=3/2)",
@@ -210,6 +230,16 @@ static void offer_known(struct found *f, const struct command *c, const struct a
     if (!strcmp(a->name, "solver"))
         for (size_t i = 0; solver_at(i); i++)
             offer_solver(f, typed, prefix, solver_at(i));
+    if (!strcmp(c->name, "copy") && !strcmp(a->name, "what")) {
+        for (const char *const *w = (const char *const[]){ "cell", "view", "line", NULL }; *w; w++)
+            offer(f, typed, prefix, *w, "");
+        for (size_t i = 0; plot_at(i); i++)
+            offer(f, typed, prefix, plot_at(i)->name, "");
+    }
+    if (!strcmp(c->name, "theme"))
+        for (size_t i = 0; option_at(i); i++)
+            if (!strcmp(option_at(i)->arg.name, "theme"))
+                offer_values(f, NULL, &option_at(i)->arg, typed, prefix);
     if (!strcmp(a->name, "precond"))
         for (size_t i = 0; precond_at(i); i++)
             offer(f, typed, prefix, precond_at(i)->name, "");

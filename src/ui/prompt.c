@@ -380,11 +380,21 @@ static void deliver(void)
     }
 }
 
+/* A search leaves the editor at the line it found; two lists of edits could become one there.  What was
+ * found is a new line instead. */
+static void read_one(void)
+{
+    const bool searching = prompt_searching();
+    rl_callback_read_char();
+    if (searching && !prompt_searching() && !pr.line && rl_end > 0)
+        detach();
+}
+
 void prompt_feed(const char *bytes, size_t n)
 {
     buf_putn(&pr.ring, bytes, n);
     while (pr.open && ring_avail()) {
-        rl_callback_read_char();
+        read_one();
         deliver();
     }
     buf_clear(&pr.ring);
@@ -393,7 +403,7 @@ void prompt_feed(const char *bytes, size_t n)
 
 void prompt_read(void)
 {
-    rl_callback_read_char();
+    read_one();
     deliver();
 }
 
@@ -446,6 +456,7 @@ void prompt_clear(void)
         return;
     rl_callback_sigcleanup();
     rl_free_undo_list();
+    using_history();                       /* or what is typed next would replace the line left there */
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
     rl_clear_message();

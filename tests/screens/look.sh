@@ -79,7 +79,7 @@ leave 0 "quit"
 start 80 24 NO_COLOR=1 -- --threads 1
 expect " ready" "NO_COLOR"
 type_line "theme dark"
-expect "theme dark   (" "a theme"
+expect " gpdesk> theme dark" "a theme"
 ! colours | grep -q '\[[0-9;]*3[0-7]m\|38;5'
 verdict $? "leaves no colour"
 type_line "set glyphs=ascii"

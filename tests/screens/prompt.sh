@@ -37,6 +37,13 @@ keys -l "abc"
 keys Up
 expect "gpdesk> abc def" "Up finds the earlier line with this beginning"
 keys C-c
+keys Up
+keys C-c
+type_line "# three"
+keys Up
+keys Up
+expect "gpdesk> # two" "a line found and cleared stays in the history"
+keys C-c
 keys C-r
 keys -l "tw"
 expect "# two" "Ctrl-R finds by what is inside"
