@@ -51,10 +51,11 @@ expect "Inspector" "and back"
 keys -l "+"
 keys -l "0"
 keys i
+waitfor "[prompt]"
 
 # An earlier state, by key.
 type_line "kernel rbf"
-expect "friedman1 300 x 10" "another kernel"
+expect "Squared exponential" "another kernel"
 to_view
 keys '['
 expect "read-only" "[ shows the session one command earlier"
@@ -63,6 +64,7 @@ expect_gone "read-only" "] comes back"
 keys u
 expect "gpdesk> undo" "u takes the change back"
 keys i
+waitfor "[prompt]"
 
 # Mouse reports only when it is on; a click chooses a tab.
 type_line "set mouse=yes"
