@@ -55,7 +55,7 @@ expect "Inspector: t1" "/ finds a run"
 keys G Space k
 expect "1 marked" "Space marks"
 keys =
-expect "compare r2 r1" "= compares the marked with the selected"
+expect "* differs" "= compares the marked with the selected"
 keys q
 keys -l "-"
 keys Left Left
