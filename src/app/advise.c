@@ -5,6 +5,7 @@
 #include "app/advise.h"
 
 #include "app/grid.h"
+#include "app/store.h"
 #include "app/study.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -312,6 +313,8 @@ static void advising_done(struct workspace *ws, struct job *job, enum status rc,
         ws_note(ws, "noise", "the fit will search for the noise that suits its features; that takes "
                 "too long for advice, and the table is for the noise as it is");
     advise_record(ws, ws->advice);
+    if (ws->store)
+        store_state(ws->store, ws);
     if (ws->show)
         ws->show(ws->show_ctx, "rank", "");
     ws->serial++;

@@ -161,7 +161,7 @@ static enum status pick_run(struct workspace *ws, const struct plot_ops *p, cons
         return *out ? ST_OK : err->code;
     }
     *out = ws_newest_running(ws);
-    if (!*out || (*out)->kind != RUN_FIT || strcmp(p->name, "residual"))
+    if (!*out || (*out)->kind != RUN_FIT || (strcmp(p->name, "residual") && strcmp(p->name, "rate")))
         *out = ws_run(ws, NULL, &ignored);
     return ST_OK;
 }

@@ -3,6 +3,7 @@
  * Numbers are written with as many digits as read back to the same bits. */
 #include "app/store_impl.h"
 
+#include "app/advise.h"
 #include "app/checksum.h"
 #include "app/options.h"
 #include "base/text.h"
@@ -336,6 +337,42 @@ static void steps(struct buf *b, const struct workspace *ws)
     count(b, "step", n);
 }
 
+/* The table of the last advice and what fits have taught: rows of 10 numbers, truths of 5. */
+static void advice_json(struct buf *b, const struct advise_state *s)
+{
+    const struct advice *a = &s->a;
+
+    open_object(b, "advice");
+    str(b, "dataset", s->dataset);
+    str(b, "kernel", s->kernel);
+    str(b, "command", s->command);
+    const double head[] = { (double)a->n, (double)a->M, (double)a->sample, (double)a->solves, a->given, a->ratio,
+                            a->effective_dimension, a->kernel_dimension, a->direct_seconds, a->direct_bytes,
+                            s->rtol, s->factor, (double)s->maxit, (double)s->threads, (double)s->features,
+                            s->seconds, s->error_sum, (double)s->errors, s->plain };
+    nums(b, "numbers", head, sizeof head / sizeof *head);
+    key(b, "rows");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < a->rows; i++) {
+        const struct rank_guess *g = &a->row[i];
+        const double v[] = { (double)g->rank, g->ratio, g->iterations, g->low, g->high, g->build, g->iteration,
+                             g->seconds, g->bytes, g->capped };
+        nums(b, NULL, v, sizeof v / sizeof *v);
+    }
+    buf_putc(b, ']');
+    key(b, "truths");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < s->ntruth; i++) {
+        const struct advise_truth *t = &s->truth[i];
+        const double v[] = { (double)t->rank, t->expected, t->iterations, t->build, t->solve };
+        open_object(b, NULL);
+        str(b, "run", t->run);
+        nums(b, "is", v, sizeof v / sizeof *v);
+        buf_putc(b, '}');
+    }
+    buf_puts(b, "]}");
+}
+
 void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *ids,
                       size_t away)
 {
@@ -369,6 +406,8 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     count(b, "script", ws->nscript);
     count(b, "made", ws->runs_made);
     steps(b, ws);
+    if (ws->advice && ws->advice->have)
+        advice_json(b, ws->advice);
     buf_putc(b, '}');
 }
 

@@ -3,6 +3,7 @@
  * Nothing is believed: every row's checksum is compared, every number has its range, arrays have
  * the size that their owner says, and a data file is read again and compared with what was noted.
  * What is damaged is left out and told; what is left works. */
+#include "app/advise.h"
 #include "app/options.h"
 #include "app/store_impl.h"
 
@@ -1373,6 +1374,65 @@ static void take_counts(struct loader *l, struct jdoc *j)
     }
 }
 
+static void read_rank(struct jdoc *j, struct rank_guess *g, size_t i)
+{
+    double v[10];
+
+    for (size_t k = 0; k < 10; k++)
+        v[k] = jdoc_num(j, "$.advice.rows[%zu][%zu]", i, k);
+    if (!(v[0] >= 0 && v[0] <= 1e6) || !(v[2] > 0))
+        jdoc_wrong(j, "row %zu of the advice has rank %g and %g iterations", i, v[0], v[2]);
+    else
+        *g = (struct rank_guess){ (size_t)v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] != 0 };
+}
+
+static size_t whole(double v)
+{
+    return v >= 0 && v <= 1e15 ? (size_t)v : 0; /* false for NaN */
+}
+
+/* The last advice.  One that cannot be read is left out: it can be asked for again. */
+static void take_advice(struct loader *l, struct jdoc *j)
+{
+    enum { NUMBERS = 19 };
+    struct advise_state *s = jdoc_has(j, "$.advice") ? mem_calloc(1, sizeof *s, "advice", NULL) : NULL;
+    double v[NUMBERS];
+
+    if (!s)
+        return;
+    for (size_t i = 0; i < NUMBERS; i++)
+        v[i] = jdoc_num(j, "$.advice.numbers[%zu]", i);
+    s->a = (struct advice){ .n = whole(v[0]), .M = whole(v[1]), .sample = whole(v[2]), .solves = whole(v[3]),
+                            .given = v[4], .ratio = v[5], .effective_dimension = v[6], .kernel_dimension = v[7],
+                            .direct_seconds = v[8], .direct_bytes = v[9] };
+    s->rtol = v[10], s->factor = v[11], s->maxit = whole(v[12]), s->features = whole(v[14]), s->seconds = v[15];
+    s->threads = whole(v[13]) ? whole(v[13]) : 1;
+    s->error_sum = v[16], s->errors = whole(v[17]), s->plain = v[18] != 0;
+    s->dataset = jdoc_str(j, "$.advice.dataset");
+    s->kernel = jdoc_str(j, "$.advice.kernel");
+    s->command = jdoc_str(j, "$.advice.command");
+    s->a.rows = jdoc_len(j, RANK_GUESSES, "$.advice.rows");
+    for (size_t i = 0; i < s->a.rows; i++)
+        read_rank(j, &s->a.row[i], i);
+    s->ntruth = jdoc_len(j, ADVISE_TRUTHS, "$.advice.truths");
+    for (size_t i = 0; i < s->ntruth; i++) {
+        struct advise_truth *t = &s->truth[i];
+        jdoc_strn(j, t->run, sizeof t->run, "$.advice.truths[%zu].run", i);
+        t->rank = whole(jdoc_num(j, "$.advice.truths[%zu].is[0]", i));
+        t->expected = jdoc_num(j, "$.advice.truths[%zu].is[1]", i);
+        t->iterations = jdoc_num(j, "$.advice.truths[%zu].is[2]", i);
+        t->build = jdoc_num(j, "$.advice.truths[%zu].is[3]", i);
+        t->solve = jdoc_num(j, "$.advice.truths[%zu].is[4]", i);
+    }
+    s->have = jdoc_ok(j) && s->dataset && s->kernel && s->a.rows && s->factor > 0 && s->rtol > 0;
+    if (s->have) {
+        advise_free(l->ws->advice);
+        l->ws->advice = s;
+    } else {
+        advise_free(s);
+    }
+}
+
 static bool take_step(void *ctx, const char *const text[4])
 {
     struct loader *l = ctx;
@@ -1427,6 +1487,7 @@ static void take_workspace(struct loader *l)
         take_counts(l, &j);
         take_datasets(l, &j);
         take_time(l, &j);
+        take_advice(l, &j);
     }
     if (!jdoc_ok(&j))
         damaged(l, "what was current is damaged (%.160s)", j.bad);

@@ -44,6 +44,12 @@ for t in 1 2; do
 done
 is "the same for any number of threads" "$t1" "$t2"
 
+# ---- advice stays in the session, with what fits have taught ----
+run -e "$data; save kept.gpd; advise features=512 rank=8,32 l=2 noise=0.1; fit features=512 solver=pcg rank=32 l=2 noise=0.1; plot rank out=before.csv"
+run -s kept.gpd --format json -e 'plot rank out=after.csv; advise features=512 rank=8,32 l=2 noise=0.1'
+ok "a session resumed shows the same advice" cmp before.csv after.csv
+has "and corrects by the fit of before" "$out" '"correction_fits":1'
+
 # ---- spectrum: an effective dimension by eigenvalues, the fit's own by its Cholesky factor ----
 run --format json -e "$data; fit features=512 solver=pcg rank=32 l=2 noise=0.1 plan=regenerate; spectrum; plot spectrum out=s.csv"
 is "spectrum ends with 0" $rc 0
