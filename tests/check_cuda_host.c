@@ -307,6 +307,19 @@ static void compare(const struct job *j, double tol)
     ok(fop_sketch(p.cpu, 9, P, a, NULL, &fail));
     ok(fop_sketch(p.dev, 9, P, b, NULL, &fail));
     ck_assert_double_le(apart(9 * M, b, a), tol);
+    /* Features rounded to float16, to half a unit in 2^11: some 2e-4 of each, in each product. */
+    ok(fop_sketch_rough(p.dev, 9, P, b, NULL, &fail));
+    ck_assert_msg(apart(9 * M, b, a) <= fmax(tol, 4e-4), "%s: rough sketch, %g", j->kernel,
+                  apart(9 * M, b, a));
+    for (size_t i = 0; i < 9; i++) /* and symmetric: P' (G P) */
+        for (size_t l = 0; l < i; l++) {
+            double u = 0.0, v = 0.0, size = norm(M, P + i * M) * norm(M, b + l * M);
+            for (size_t q = 0; q < M; q++) {
+                u += P[i * M + q] * b[l * M + q];
+                v += P[l * M + q] * b[i * M + q];
+            }
+            ck_assert_double_le(fabs(u - v), 2e-6 * size);
+        }
     double ga[KERNEL_MAX_HP] = { 0 }, gb[KERNEL_MAX_HP] = { 0 };
     ok(fop_tile64(p.dev, 0, n, zb, M, &fail));
     ok(fop_grad(p.cpu, 0, n, zb, zb, M, ga, &fail)); /* derivatives are the processor's */
@@ -598,8 +611,6 @@ static const struct job large[] = {
     { .kernel = "matern(nu=1/2)", .n = 20000, .d = 20, .M = 2048 },
 };
 enum { LARGE = sizeof large / sizeof *large };
-/* A sketch is a product of features that may have been rounded to float16. */
-static const double sketch_close = 1e-3;
 
 START_TEST(large_jobs)
 {
@@ -628,7 +639,9 @@ START_TEST(large_jobs)
     ck_assert_double_le(apart(2 * j.M, b, a), 2e-5);
     ok(fop_sketch(p.cpu, 12, P, a, NULL, &fail));
     ok(fop_sketch(p.dev, 12, P, b, NULL, &fail));
-    ck_assert_double_le(apart(12 * j.M, b, a), sketch_close);
+    ck_assert_double_le(apart(12 * j.M, b, a), 2e-5);
+    ok(fop_sketch_rough(p.dev, 12, P, b, NULL, &fail));
+    ck_assert_double_le(apart(12 * j.M, b, a), 4e-4);
     ck_assert_msg(!fop_lost(p.dev, &fail), "%s", fail.msg);
     pair_close(&p);
     free(P), free(V), free(a), free(b);

@@ -248,6 +248,24 @@ enum status device_add(struct device *d, size_t n, const float *from, double *to
     return launch(err);
 }
 
+enum status device_split(struct device *d, size_t n, float scale, const float *from, uint16_t *hi,
+                         uint16_t *lo, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < n; i++)
+        split_half(scale * from[i], hi + i, lo + i);
+    return launch(err);
+}
+
+enum status device_add_rows(struct device *d, size_t m, size_t n, double scale, const double *row,
+                            const float *from, double *to, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < m * n; i++)
+        to[i] += scale * row[i % m] * (double)from[i];
+    return launch(err);
+}
+
 enum status device_mirror(struct device *d, size_t n, double *A, size_t ld, struct err *err)
 {
     (void)d;
@@ -289,6 +307,22 @@ enum status device_sgemm(struct device *d, bool ta, bool tb, size_t m, size_t n,
 {
     (void)d;
     gemm32(ta, tb, m, n, k, A, lda, B, ldb, beta, C, ldc, false);
+    return launch(err);
+}
+
+enum status device_hgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const uint16_t *A, size_t lda, const uint16_t *B, size_t ldb, float beta,
+                         float *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < m; i++) {
+            float s = beta == 0.0F ? 0.0F : beta * C[j * ldc + i];
+            for (size_t q = 0; q < k; q++)
+                s += half_value(A[ta ? i * lda + q : q * lda + i]) *
+                     half_value(B[tb ? q * ldb + j : j * ldb + q]);
+            C[j * ldc + i] = s;
+        }
     return launch(err);
 }
 

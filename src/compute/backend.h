@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 4
+#define BACKEND_ABI 5
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -90,8 +90,9 @@ struct backend_ops {
     /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles. */
     enum status (*gram)(void *state, size_t ny, const double *y, double *G, size_t ld, double *zty,
                         const struct ctl *, struct err *);
-    enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, const struct ctl *,
-                          struct err *);
+    /* rough: features may be rounded to float16, the same ones in both products. */
+    enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, bool rough,
+                          const struct ctl *, struct err *);
     /* Of a backend with several devices: how many (0 and why not); one in words (SIZE_MAX: that
      * in use); which one opens operators from now on.  NULL: there is one. */
     size_t (*devices)(char *why, size_t len);

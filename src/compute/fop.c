@@ -980,8 +980,8 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
     return rc;
 }
 
-enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
-                       const struct ctl *ctl, struct err *err)
+static enum status sketch(struct fop *f, size_t L, const double *Omega, double *Y, bool rough,
+                          const struct ctl *ctl, struct err *err)
 {
     if (f->formed && ctl_stopped(ctl))
         return err_set(err, ST_CANCELLED, "stopped");
@@ -990,7 +990,7 @@ enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
                           Omega, f->M, 0.0, Y, f->M, err);
     if (f->be && !f->lost && f->be->sketch) {
         ctl_tell(ctl, "sketch", 0, f->n, NAN);
-        const enum status done = f->be->sketch(f->state, L, Omega, Y, ctl, err);
+        const enum status done = f->be->sketch(f->state, L, Omega, Y, rough, ctl, err);
         if (!goes_on(f, done, err)) {
             ctl_tell(ctl, "sketch", f->n, f->n, NAN);
             return done;
@@ -1014,4 +1014,16 @@ enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
     }
     panel_free(p);
     return rc;
+}
+
+enum status fop_sketch(struct fop *f, size_t L, const double *Omega, double *Y,
+                       const struct ctl *ctl, struct err *err)
+{
+    return sketch(f, L, Omega, Y, false, ctl, err);
+}
+
+enum status fop_sketch_rough(struct fop *f, size_t L, const double *Omega, double *Y,
+                             const struct ctl *ctl, struct err *err)
+{
+    return sketch(f, L, Omega, Y, true, ctl, err);
 }

@@ -77,5 +77,9 @@ enum status fop_dgram(struct fop *, size_t ihp, double *C, const struct ctl *, s
 /* Y = Z'(Z Omega), M x L column-major (L vectors of M), by matrix products on row tiles. */
 enum status fop_sketch(struct fop *, size_t L, const double *Omega, double *Y, const struct ctl *,
                        struct err *);
+/* The same of features that a device may round to float16, which a preconditioner does not mind: it is
+ * still symmetric. */
+enum status fop_sketch_rough(struct fop *, size_t L, const double *Omega, double *Y,
+                             const struct ctl *, struct err *);
 
 #endif

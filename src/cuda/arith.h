@@ -49,6 +49,13 @@ static inline float half_value(uint16_t h)
 }
 #endif
 
+/* x = hi + lo to 22 bits, where x is not below some 1e-4 and not above 65504. */
+DEV void split_half(float x, uint16_t *hi, uint16_t *lo)
+{
+    *hi = half_of(x);
+    *lo = half_of(x - half_value(*hi));
+}
+
 /* ---- sines in turns ---------------------------------------------------------------------------- */
 
 /* sin and cos of 2 pi t: t - rint(t) is exact for every t, and the functions of what is left need no

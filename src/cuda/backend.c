@@ -357,7 +357,8 @@ static enum status make_rows(struct cuda *c, size_t r0, size_t r1, const void *x
     const struct program *p = &c->prog;
     const bool sweeps = form == FORM_SWEEP32 || form == FORM_SWEEP16;
     const size_t row = sweeps ? sweep_row(p->shape) : ld;
-    const size_t size = form == FORM_SWEEP16 ? 2 : form == FORM_F64 ? 8 : 4;
+    const bool half = form == FORM_SWEEP16 || form == FORM_F16;
+    const size_t size = half ? 2 : form == FORM_F64 ? 8 : 4;
     enum status rc = device_zero(c->dev, z, (r1 - r0) * row * size, err);
 
     for (size_t i = 0; rc == ST_OK && i < p->nterms; i++) {
@@ -930,14 +931,120 @@ static enum status cuda_gram(void *state, size_t ny, const double *y, double *G,
     return rc;
 }
 
-static enum status cuda_sketch(void *state, size_t L, const double *Omega, double *Y,
+/* Y = C Z^' (Z^ C Omega), C the columns' factors, Z^ the features in half precision: on matrix units,
+ * where what they are multiplied with goes as a sum of two halves.  Both products take the same Z^, so
+ * that the whole is symmetric to the 22 bits of the splits. */
+struct rough {
+    size_t L;
+    float *T, *Y32;         /* L x rows and M x L, of a tile */
+    uint16_t *z, *O[2], *t[2];
+    double *Y;
+    double back;            /* undoes the powers of two that keep halves in their range */
+};
+
+static enum status rough_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
+                              struct err *err)
+{
+    struct rough *s = ctx;
+    const size_t rows = r1 - r0;
+    enum status rc = make_rows(c, r0, r1, x, s->z, FORM_F16, c->M, err);
+
+    for (int i = 0; rc == ST_OK && i < 2; i++)
+        rc = device_hgemm(c->dev, true, false, s->L, rows, c->M, s->O[i], c->M, s->z, c->M,
+                          i ? 1.0F : 0.0F, s->T, s->L, err);
+    if (rc == ST_OK)
+        rc = device_split(c->dev, s->L * rows, 1.0F, s->T, s->t[0], s->t[1], err);
+    for (int i = 0; rc == ST_OK && i < 2; i++)
+        rc = device_hgemm(c->dev, false, true, c->M, s->L, rows, s->z, c->M, s->t[i], s->L,
+                          i ? 1.0F : 0.0F, s->Y32, c->M, err);
+    if (rc == ST_OK)
+        rc = device_add_rows(c->dev, c->M, s->L, s->back, c->prog.d_column, s->Y32, s->Y, err);
+    return rc;
+}
+
+/* The power of two that brings |C Omega| columns to a norm of at most 2^14 / |z^|: then neither they nor
+ * Z^ C Omega leave the range of halves. */
+static double rough_scale(const struct cuda *c, size_t L, const double *Omega)
+{
+    double most = 0.0, features = 0.0;
+
+    for (size_t i = 0; i < c->prog.nterms; i++)
+        features += (double)c->prog.term[i].mf;
+    for (size_t l = 0; l < L; l++) {
+        double sum = 0.0;
+        for (size_t j = 0; j < c->M; j++)
+            sum += Omega[l * c->M + j] * Omega[l * c->M + j] * c->prog.column[j] *
+                   c->prog.column[j];
+        most = sum > most ? sum : most;
+    }
+    return most > 0.0 ? exp2(14.0 - ceil(log2(sqrt(most * features)))) : 1.0;
+}
+
+static enum status rough_rooms(struct cuda *c, struct rough *s, size_t rows, struct err *err)
+{
+    const size_t o = c->M * s->L, t = rows * s->L;
+    enum status rc = room_for(c, &c->tile, rows * c->M * 2, "a tile of features", err);
+
+    if (rc == ST_OK)
+        rc = room_for(c, &c->P, 2 * o * 2, "right-hand sides", err);
+    if (rc == ST_OK)
+        rc = room_for(c, &c->left, t * 4, "products with the rows", err);
+    if (rc == ST_OK)
+        rc = room_for(c, &c->right, 2 * t * 2, "products with the rows", err);
+    if (rc == ST_OK)
+        rc = room_for(c, &c->sums, o * 4, "sums of a tile", err);
+    if (rc == ST_OK)
+        rc = room_for(c, &c->W, o * 8, "results", err);
+    s->z = c->tile.at;
+    s->O[0] = c->P.at;
+    s->O[1] = s->O[0] + o;
+    s->T = c->left.at;
+    s->t[0] = c->right.at;
+    s->t[1] = s->t[0] + t;
+    s->Y32 = c->sums.at;
+    s->Y = c->W.at;
+    return rc;
+}
+
+static enum status rough_sketch(struct cuda *c, size_t L, const double *Omega, double *Y,
+                                const struct ctl *ctl, struct err *err)
+{
+    const size_t M = c->M, most = tile_rows(c, M * 2 + L * 8);
+    const size_t rows = most < PRODUCT_ROWS ? most : PRODUCT_ROWS;
+    const double scale = rough_scale(c, L, Omega);
+    struct rough s = { .L = L, .back = 1.0 / scale };
+    float *scaled = mem_aligned(M * L, sizeof *scaled, "test matrix", err);
+    enum status rc = scaled ? rough_rooms(c, &s, rows, err) : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < M * L; i++)
+        scaled[i] = (float)(scale * c->prog.column[i % M] * Omega[i]);
+    if (rc == ST_OK) /* Y32 holds them until they are split */
+        rc = device_upload(c->dev, STREAM_WORK, s.Y32, scaled, M * L * sizeof *scaled, err);
+    if (rc == ST_OK)
+        rc = device_split(c->dev, M * L, 1.0F, s.Y32, s.O[0], s.O[1], err);
+    if (rc == ST_OK)
+        rc = device_zero(c->dev, s.Y, M * L * 8, err);
+    if (rc == ST_OK)
+        rc = over_tiles(c, 0, c->n, rows, rough_tile, &s, ctl, err);
+    if (rc == ST_OK)
+        rc = device_download(c->dev, Y, s.Y, M * L * 8, err);
+    device_wait(c->dev, NULL);
+    free(scaled);
+    return rc;
+}
+
+static enum status cuda_sketch(void *state, size_t L, const double *Omega, double *Y, bool rough,
                                const struct ctl *ctl, struct err *err)
 {
     struct cuda *c = state;
     struct product p = { .dbl = c->opts.precision == PREC_DOUBLE, .k = L, .up = true };
+    enum status rc;
 
     pthread_mutex_lock(&c->lock);
-    const enum status rc = product_run(c, &p, Omega, Y, ctl, err);
+    if (rough && !p.dbl && c->prog.bounded && !c->factor)
+        rc = rough_sketch(c, L, Omega, Y, ctl, err);
+    else
+        rc = product_run(c, &p, Omega, Y, ctl, err);
     if (rc != ST_OK)
         device_wait(c->dev, NULL);
     pthread_mutex_unlock(&c->lock);

@@ -107,11 +107,11 @@ static enum status open_handles(struct device *d, struct err *err)
         rc = blas_failed(cublasCreate(&d->blas), "start", err);
     if (rc == ST_OK)
         rc = blas_failed(cublasSetStream(d->blas, d->stream[STREAM_WORK]), "stream", err);
-    /* The same sums every time: no atomics; and no products of rounded numbers. */
+    /* The same sums every time: no atomics; single precision is that, not TF32. */
     if (rc == ST_OK)
         rc = blas_failed(cublasSetAtomicsMode(d->blas, CUBLAS_ATOMICS_NOT_ALLOWED), "mode", err);
     if (rc == ST_OK)
-        rc = blas_failed(cublasSetMathMode(d->blas, CUBLAS_PEDANTIC_MATH), "mode", err);
+        rc = blas_failed(cublasSetMathMode(d->blas, CUBLAS_DEFAULT_MATH), "mode", err);
     return rc;
 }
 
@@ -358,9 +358,10 @@ enum status device_steps(struct device *d, const struct steps_args *a, struct er
     enum status rc = enter(d, err);
 
     for (size_t r = 0; rc == ST_OK && r < a->rows; r += most) {
-        const size_t size = a->to.form == FORM_F64 ? 8 : a->to.form == FORM_SWEEP16 ? 2 : 4;
-        const size_t ld = a->to.form == FORM_F64 || a->to.form == FORM_F32
-                              ? a->to.ld : sweep_row(a->to.shape);
+        const bool half = a->to.form == FORM_SWEEP16 || a->to.form == FORM_F16;
+        const size_t size = a->to.form == FORM_F64 ? 8 : half ? 2 : 4;
+        const size_t ld = a->to.form == FORM_SWEEP32 || a->to.form == FORM_SWEEP16
+                              ? sweep_row(a->to.shape) : a->to.ld;
         some.rows = a->rows - r < most ? a->rows - r : most;
         some.x = (const char *)a->x + r * a->ldx * (a->x64 ? 8 : 4);
         some.to.z = (char *)a->to.z + r * ld * size;
@@ -511,6 +512,45 @@ enum status device_add(struct device *d, size_t n, const float *from, double *to
     return launched("adding", err);
 }
 
+static __global__ void split_kernel(size_t n, float scale, const float *from, uint16_t *hi,
+                                    uint16_t *lo)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        split_half(scale * from[i], hi + i, lo + i);
+}
+
+static __global__ void add_rows_kernel(size_t m, size_t n, double scale, const double *row,
+                                       const float *from, double *to)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < m * n;
+         i += (size_t)gridDim.x * blockDim.x)
+        to[i] += scale * row[i % m] * (double)from[i];
+}
+
+enum status device_split(struct device *d, size_t n, float scale, const float *from, uint16_t *hi,
+                         uint16_t *lo, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    split_kernel<<<blocks_for(d, n), 256, 0, d->stream[STREAM_WORK]>>>(n, scale, from, hi, lo);
+    return launched("splitting", err);
+}
+
+enum status device_add_rows(struct device *d, size_t m, size_t n, double scale, const double *row,
+                            const float *from, double *to, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    add_rows_kernel<<<blocks_for(d, m * n), 256, 0, d->stream[STREAM_WORK]>>>(m, n, scale, row,
+                                                                              from, to);
+    return launched("adding", err);
+}
+
 /* Tiles of 32 x 32 through shared memory, so that both sides go by whole lines. */
 static __global__ void mirror_kernel(size_t n, double *A, size_t ld)
 {
@@ -574,6 +614,21 @@ enum status device_sgemm(struct device *d, bool ta, bool tb, size_t m, size_t n,
                                                     (int64_t)k, &one, A, (int64_t)lda, B,
                                                     (int64_t)ldb, &beta, C, (int64_t)ldc),
                                      "sgemm", err);
+}
+
+enum status device_hgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const uint16_t *A, size_t lda, const uint16_t *B, size_t ldb, float beta,
+                         float *C, size_t ldc, struct err *err)
+{
+    const float one = 1.0F;
+    const enum status rc = enter(d, err);
+
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasGemmEx_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
+                                                     (int64_t)k, &one, A, CUDA_R_16F, (int64_t)lda,
+                                                     B, CUDA_R_16F, (int64_t)ldb, &beta, C,
+                                                     CUDA_R_32F, (int64_t)ldc, CUBLAS_COMPUTE_32F,
+                                                     CUBLAS_GEMM_DEFAULT), "gemm of halves", err);
 }
 
 enum status device_dsyrk(struct device *d, size_t n, size_t k, const double *A, size_t lda,

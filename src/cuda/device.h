@@ -57,6 +57,12 @@ enum status device_merge(struct device *, const struct merge_args *, struct err 
 enum status device_narrow(struct device *, size_t n, const double *from, float *to, struct err *);
 /* to += from, whole arrays. */
 enum status device_add(struct device *, size_t n, const float *from, double *to, struct err *);
+/* scale * from = hi + lo in half precision, to some 22 bits. */
+enum status device_split(struct device *, size_t n, float scale, const float *from, uint16_t *hi,
+                         uint16_t *lo, struct err *);
+/* to += scale * diag(row) * from, m x n column-major. */
+enum status device_add_rows(struct device *, size_t m, size_t n, double scale, const double *row,
+                            const float *from, double *to, struct err *);
 /* The upper triangle from the lower one, n x n. */
 enum status device_mirror(struct device *, size_t n, double *A, size_t ld, struct err *);
 
@@ -67,6 +73,10 @@ enum status device_dgemm(struct device *, bool ta, bool tb, size_t m, size_t n, 
                          double *C, size_t ldc, struct err *);
 enum status device_sgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
                          const float *A, size_t lda, const float *B, size_t ldb, float beta,
+                         float *C, size_t ldc, struct err *);
+/* Of numbers in half precision, summed in single: the matrix units. */
+enum status device_hgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
+                         const uint16_t *A, size_t lda, const uint16_t *B, size_t ldb, float beta,
                          float *C, size_t ldc, struct err *);
 /* Lower triangle of C (n x n) = A A' + beta C, A n x k. */
 enum status device_dsyrk(struct device *, size_t n, size_t k, const double *A, size_t lda,

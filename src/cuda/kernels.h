@@ -29,8 +29,8 @@ struct dev_term {
     const uint32_t *perm;
 };
 /* Where features go: rows of ld, times `out` and the row's factor (NULL: 1); or the layout of sweeps,
- * neither. */
-enum dev_form { FORM_F32, FORM_F64, FORM_SWEEP32, FORM_SWEEP16 };
+ * neither; FORM_F16: rows of ld in half precision, neither. */
+enum dev_form { FORM_F32, FORM_F64, FORM_SWEEP32, FORM_SWEEP16, FORM_F16 };
 struct dev_out {
     void *z;
     enum dev_form form;

@@ -7,6 +7,7 @@ cuda_headers = src/cuda/arith.h src/cuda/device.h src/cuda/kernels.h src/cuda/po
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \
   src/compute/ctl.h src/compute/featmap.h src/compute/kernel.h src/compute/pool.h \
   src/compute/source.h
+dist_doc_DATA += share/doc/devices.md
 EXTRA_DIST += src/cuda/backend.c src/cuda/device.cu src/cuda/program.c $(cuda_headers)
 
 cuda_pic = src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/program.o src/cuda/pic/base/mem.o \

@@ -219,6 +219,13 @@ enum status program_new(struct program *p, struct device *dev, const struct feat
     for (size_t i = 0; i < fm->nterms; i++)
         p->wide[i] = wide;
     enum status rc = program_tables(p, err);
+    p->bounded = true;
+    for (size_t i = 0; i < fm->nterms; i++)
+        for (size_t q = 0; q < fm->term[i].nsteps; q++) {
+            const enum fm_op op = fm->term[i].steps[q].op;
+            p->bounded &= op != FM_TIMES && op != FM_RELU && op != FM_ERF && op != FM_COPY &&
+                          op != FM_EMIT && op != FM_WINDOWS && op != FM_TURN;
+        }
     p->chain = !p->x64 && fm->nterms == 1 && is_plain(t) && t->D >= 32 &&
                t->D <= 512 && t->col0 == 0;
     if (rc == ST_OK && p->chain)

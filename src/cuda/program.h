@@ -14,6 +14,7 @@ struct program {
     bool wide[KERNEL_MAX_TERMS];    /* phases in double, whatever the precision */
     bool x64;                       /* inputs have to stay double */
     bool windows;
+    bool bounded;                   /* features are sines and cosines, nothing else */
     double out[KERNEL_MAX_TERMS];   /* the factor of each term's columns */
     double *column;                 /* M: of each column; on the host */
     struct dev_step *steps;         /* of all terms, on the host */

@@ -108,13 +108,14 @@ DEV void N(steps_put)(const struct dev_out *to, size_t row, size_t col, double c
     case FORM_F32: ((float *)to->z)[at] = (float)((REAL)c * z); break;
     case FORM_F64: ((double *)to->z)[at] = c * (double)z; break;
     case FORM_SWEEP32: ((float *)to->z)[at] = (float)z; break;
-    case FORM_SWEEP16: ((uint16_t *)to->z)[at] = half_of((float)z); break;
+    case FORM_SWEEP16:
+    case FORM_F16: ((uint16_t *)to->z)[at] = half_of((float)z); break;
     }
 }
 
 DEV double N(steps_factor)(const struct dev_out *to, size_t row)
 {
-    return to->form == FORM_SWEEP32 || to->form == FORM_SWEEP16
+    return to->form != FORM_F32 && to->form != FORM_F64
                ? 1.0
                : to->out * (to->factor ? to->factor[row] : 1.0);
 }
@@ -234,7 +235,7 @@ DEV void N(steps_block)(const struct steps_args *a, int block, int chunk, int nt
     REAL *v = smem, *w = v + t->D, *p = w + t->D, *g = p + t->D, *sc = g + t->D, *ss = sc + t->D;
     const size_t base = (size_t)block * (size_t)t->D;
     const size_t end = (size_t)(chunk + 1) * (size_t)a->per;
-    const int sweeps = a->to.form == FORM_SWEEP32 || a->to.form == FORM_SWEEP16;
+    const int sweeps = a->to.form != FORM_F32 && a->to.form != FORM_F64;
     const int rest = t->nsteps > t->nsum; /* steps of the row itself */
 
     for (size_t row = (size_t)chunk * (size_t)a->per; row < end && row < a->rows; row++) {

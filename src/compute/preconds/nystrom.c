@@ -91,7 +91,7 @@ static enum status sketch(const struct nystrom *s, int pass)
         rc = blas_dqr(s->pool, s->M, s->L, s->Omega, s->M, s->err);
     }
     round_to_operator(s);
-    return rc == ST_OK ? fop_sketch(s->f, s->L, s->Omega, s->Y, s->ctl, s->err) : rc;
+    return rc == ST_OK ? fop_sketch_rough(s->f, s->L, s->Omega, s->Y, s->ctl, s->err) : rc;
 }
 
 /* Y := B = (Y + nu Omega) C^-1. */
