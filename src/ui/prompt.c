@@ -228,7 +228,8 @@ static void detach(void)
     const int point = rl_point;
     if (!text)
         return;
-    using_history();
+    rl_free_undo_list();
+    rl_end_of_history(1, 0);               /* and the line that readline had put aside with it */
     rl_replace_line(text, 1);
     rl_point = point < rl_end ? point : rl_end;
     free(text);
@@ -456,7 +457,7 @@ void prompt_clear(void)
         return;
     rl_callback_sigcleanup();
     rl_free_undo_list();
-    using_history();                       /* or what is typed next would replace the line left there */
+    rl_end_of_history(1, 0);               /* or what is typed next would replace the line left there */
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
     rl_clear_message();
