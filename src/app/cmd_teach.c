@@ -37,7 +37,7 @@ const struct command cmd_teach_rows[] = {
       "Enter on an empty line goes on. answer b answers. Lessons are text files that you can edit: put yours\n"
       "into $XDG_DATA_HOME/gpdesk/lessons (share/doc/lessons.md has the format); lesson check FILE looks for\n"
       "mistakes. Without a terminal, lesson 3 all runs it through." },
-    { "answer", "learn", "Answer the question of a lesson", "lesson 1 quiz; answer a",
+    { "answer", "learn", "Answer the question of a lesson", "lesson 1 step=4; answer b",
       { { "answer", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "a, b, ... or a number" } },
       0, cmd_answer, NULL },
     { "tour", "learn", "Five minutes through the program on bundled data", "tour",
