@@ -494,7 +494,7 @@ START_TEST(changed_rows_are_left_out)
     sql(session, change[_i]);
     begin(&d, session);
     ck_assert_uint_eq(d.ws->nrun, 0);
-    ck_assert(strstr(buf_str(&d.said), "damaged") != NULL);
+    ck_assert(strstr(buf_str(&d.said), "[session-damage]") != NULL);
     ck_assert_uint_eq(d.ws->ndata, 1);
     /* Work goes on, under a new number. */
     run(&d, "fit features=32");

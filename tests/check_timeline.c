@@ -464,6 +464,26 @@ START_TEST(undo_works_after_kill_9)
 }
 END_TEST
 
+/* While a job runs that changes what is current nothing of before is shown; what is typed waits. */
+START_TEST(a_tuning_is_waited_for)
+{
+    struct desk d;
+
+    begin(&d, NULL);
+    start(&d);
+    d.ws->interactive = d.ws->no_session = true;
+    workspace_exec(d.ws, "tune features=512 evals=200");
+    workspace_exec(d.ws, "fit features=32");
+    ck_assert_msg(strstr(buf_str(&d.said), "note[waits]: fit features=32"), "%s", buf_str(&d.said));
+    workspace_exec(d.ws, "at 2");
+    ck_assert_msg(strstr(buf_str(&d.said), "error[busy]"), "%s", buf_str(&d.said));
+    run(&d, "stop *");
+    workspace_drain(d.ws);
+    run(&d, "at 2; at now");
+    desk_close(&d);
+}
+END_TEST
+
 START_TEST(old_data_is_let_go)
 {
     struct desk d;
@@ -499,6 +519,7 @@ int main(void)
         { "at", every_command_can_be_looked_at, 2 },
         { "scripts", scripts_lead_to_the_same_state, 3 * SEEDS },
         { "kill", undo_works_after_kill_9, 4 },
+        { "busy", a_tuning_is_waited_for, 1 },
         { "memory", old_data_is_let_go, 1 },
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {

@@ -17,3 +17,5 @@ TESTS += tests/scripts/pack.sh
 EXTRA_DIST += tests/scripts/pack.sh
 TESTS += tests/scripts/html.sh
 EXTRA_DIST += tests/scripts/html.sh
+TESTS += tests/scripts/messages.sh
+EXTRA_DIST += tests/scripts/messages.sh
