@@ -500,6 +500,15 @@ START_TEST(old_data_is_let_go)
     ck_assert_uint_ge(done, 3);
     ck_assert_uint_le(done, 7);
     run(&d, "undo 3; summary");
+    /* Nor does what was undone and is no step any more stay for good; with a session it is read again. */
+    for (int i = 0; i < 30; i++) {
+        snprintf(line, sizeof line, "demo friedman1 n=2000 seed=%d as=other; undo", i + 1);
+        run(&d, line);
+    }
+    const size_t n = d.ws->nscript;
+    ck_assert(!desk_run(&d, "at 40") && strstr(buf_str(&d.said), "error[forgotten]"));
+    snprintf(line, sizeof line, "at %zu", n - 1);
+    run(&d, line);
     desk_close(&d);
 }
 END_TEST

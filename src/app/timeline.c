@@ -463,27 +463,53 @@ size_t timeline_forget(struct workspace *ws)
     return gone;
 }
 
+/* Tables seen while counting what only the past holds. */
+struct holding { const struct table *seen[32]; size_t n, bytes; };
+
+static void hold(const struct workspace *ws, const struct snapshot *s, struct holding *h)
+{
+    for (size_t k = 0; s && k < s->ndata; k++) {
+        const struct table *table = s->data[k]->table;
+        bool known = h->n == sizeof h->seen / sizeof *h->seen;
+        for (size_t j = 0; j < ws->ndata && !known; j++)
+            known = ws->data[j]->table == table;
+        for (size_t j = 0; j < h->n && !known; j++)
+            known = h->seen[j] == table;
+        if (known)
+            continue;
+        h->seen[h->n++] = table;
+        h->bytes += table_is_out(table) ? 0 : table_bytes(table);
+    }
+}
+
 /* Bytes of tables that only the past holds. */
 static size_t held(const struct workspace *ws)
 {
     const struct timeline *t = ws->time;
-    const struct table *seen[32];
-    size_t n = 0, bytes = 0;
+    struct holding h = { .n = 0 };
 
     for (size_t i = 0; i < t->nstep; i++)
-        for (size_t k = 0; t->step[i].state && k < t->step[i].state->ndata; k++) {
-            const struct table *table = t->step[i].state->data[k]->table;
-            bool known = n == sizeof seen / sizeof *seen;
-            for (size_t j = 0; j < ws->ndata && !known; j++)
-                known = ws->data[j]->table == table;
-            for (size_t j = 0; j < n && !known; j++)
-                known = seen[j] == table;
-            if (known)
-                continue;
-            seen[n++] = table;
-            bytes += table_is_out(table) ? 0 : table_bytes(table);
-        }
-    return bytes;
+        hold(ws, t->step[i].state, &h);
+    for (size_t i = 0; i < t->npast; i++)
+        if (i == 0 || t->past[i].after != t->past[i - 1].after)
+            hold(ws, t->past[i].after, &h);
+    return h.bytes;
+}
+
+/* States of lines that are no step any more (gone: this one, else any); a session still has them. */
+static void release_past(struct timeline *t, const struct snapshot *gone)
+{
+    for (size_t i = 0; i < t->npast; i++) {
+        struct snapshot *s = t->past[i].after;
+        bool step = false;
+        for (size_t k = 0; s && !gone && k < t->nstep && !step; k++)
+            step = t->step[k].state == s;
+        if (!s || step || (gone && s != gone))
+            continue;
+        t->past[i].id = s->id;
+        t->past[i].after = NULL;
+        snapshot_unref(s);
+    }
 }
 
 /* Old states go when there are too many, or when they keep data that nobody else uses. */
@@ -494,14 +520,10 @@ static void trim(struct workspace *ws)
 
     if (t->nstep > STEPS_MOST)
         drop_first(t, t->nstep - STEPS_MOST);
+    if (held(ws) > most)
+        release_past(t, NULL);
     while (t->at > 0 && held(ws) > most) {
-        struct snapshot *gone = t->step[0].state;
-        for (size_t i = 0; i < t->npast && gone; i++)
-            if (t->past[i].after == gone) { /* the session may still have it */
-                t->past[i].id = gone->id;
-                snapshot_unref(gone);
-                t->past[i].after = NULL;
-            }
+        release_past(t, t->step[0].state);
         drop_first(t, 1);
     }
 }
