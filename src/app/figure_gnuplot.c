@@ -222,7 +222,8 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
     const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
     const int pt = point_types[e->look % LAYOUT_IDS];
     const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
-                       : s->faint ? " dt (4,4)" : "";
+                       : s->faint ? " dt (4,4)"
+                       : s->mark == MARK_STEPS && e->look % 2 ? " dt (7,3)" : ""; /* told apart in grey */
 
     switch (s->mark) {
     case MARK_POINTS:

@@ -220,7 +220,8 @@ static void curve(struct svg *v, const struct figure *f, const struct entry *e, 
     else
         buf_printf(v->b, "<g fill=\"none\" stroke=\"#%06x\" stroke-width=\"%s\"%s>\n", rgb,
                    s->faint ? "1.2" : "2",
-                   s->dashed || e->id == 0 ? " stroke-dasharray=\"7 5\"" : "");
+                   s->dashed || e->id == 0 || (s->mark == MARK_STEPS && e->look % 2)
+                       ? " stroke-dasharray=\"7 5\"" : "");
     if (s->mark == MARK_HLINE && near(v, v->x, py(v, s->n > 0 ? s->y[0] : NAN)))
         line(v, v->x, py(v, s->y[0]), v->x + v->w, py(v, s->y[0]), s->faint ? -2 : e->slot);
     else if (s->mark == MARK_VLINE && near(v, px(v, s->n > 0 ? figure_x(s, 0) : NAN), v->y))
