@@ -20,6 +20,7 @@ gb1_mask() {
 
 table='gb1-rbf;gb1;target;split file=MASK column=mask;rbf;2048;8192 rescale=no
 fluorescence-conv;fluorescence;target;split column=split;conv(rbf,width=9);2048;8192
+fluorescence-sum;fluorescence;target;split column=split;conv(rbf,width=9) + linear;4096 evals=14;8192
 fluorescence-fastconv;fluorescence;target;split column=split;fastconv(rbf,width=9,filters=512);2048;8192
 aav28-two-conv;aav28;target;split column=two_vs_many;conv(rbf,width=9);1024;4096
 aav28-two-rbf;aav28;target;split column=two_vs_many;rbf;1024;4096
