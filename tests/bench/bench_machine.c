@@ -91,6 +91,7 @@ int main(int argc, char **argv)
     field(&b, "l3_bytes", (double)sysconf(_SC_LEVEL3_CACHE_SIZE));
     printf("%s (model %s), %ld cores, level %s, load %.2f\n%s\n", name, model, cores, cpu_level(),
            load(), blas_describe());
+    probe(&b, "clock of a working thread", "clock_ghz", report_clock_ghz(), "GHz");
     probe(&b, "float32 multiply-adds in registers, 1 thread", "fma_f32_gflops", report_fma(false),
           "GFLOP/s");
     probe(&b, "float64 multiply-adds in registers, 1 thread", "fma_f64_gflops", report_fma(true),

@@ -32,6 +32,9 @@ void *report_need(size_t count, size_t size)
     return p;
 }
 
+/* What published figures were measured at: a Zen 4 core under load. */
+static const double published_ghz = 3.66;
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 void report_open(const char *path)
@@ -53,8 +56,8 @@ int report_close(void)
 
 void report_head(void)
 {
-    printf("%-58s %9s %-12s %9s %-28s %7s %-15s %8s %-11s %6s\n", "what", "value", "unit",
-           "baseline", "", "ratio", "floor (goal)", "rate", "", "limit");
+    printf("%-58s %9s %-12s %9s %-28s %7s %-15s %7s %8s %-11s %6s\n", "what", "value", "unit",
+           "baseline", "", "ratio", "floor (goal)", "cycles", "rate", "", "limit");
 }
 
 static double ratio_of(const struct report_row *r)
@@ -71,6 +74,16 @@ static double ratio_of(const struct report_row *r)
 static bool at_most(const struct report_row *r)
 {
     return r->sense == REPORT_LONGER || r->sense == REPORT_BELOW;
+}
+
+/* The ratio, or the value, by cycles instead of seconds; NAN: the figure is of this run. */
+static double by_cycles(const struct report_row *r)
+{
+    const double here = r->published || r->by_cycles ? report_clock_ghz() : 0.0;
+
+    if (!(here > 0.0) || at_most(r))
+        return NAN;
+    return (r->sense == REPORT_ABSOLUTE ? r->value : ratio_of(r)) * published_ghz / here;
 }
 
 static bool reached(const struct report_row *r, double mark)
@@ -125,6 +138,10 @@ static void write_row(const struct report_row *r)
     number(",\"goal\":", r->goal, r->goal > 0.0);
     broken |= fprintf(rows, ",\"reached\":%s", r->floor > 0.0 ? reached(r, r->floor) ? "true" : "false"
                                                               : "null") < 0;
+    const double cycles = by_cycles(r);
+    number(",\"by_cycles\":", cycles, !isnan(cycles));
+    broken |= fprintf(rows, ",\"reached_by_cycles\":%s", isnan(cycles) || r->floor <= 0.0 ? "null"
+                      : cycles >= r->floor ? "true" : "false") < 0;
     number(",\"rate\":", r->rate, r->rate > 0.0);
     string(",\"rate_unit\":", r->rate > 0.0 ? r->rate_unit : NULL);
     number(",\"limit\":", r->limit, r->limit > 0.0);
@@ -136,6 +153,7 @@ static void write_row(const struct report_row *r)
 void report_row(const struct report_row *r)
 {
     char base[16] = "", name[40] = "", ratio[16] = "", mark[40] = "", rate[16] = "", of[16] = "";
+    char cycles[16] = "";
 
     if (r->baseline > 0.0) {
         snprintf(base, sizeof base, "%.4g", r->baseline);
@@ -153,8 +171,10 @@ void report_row(const struct report_row *r)
         snprintf(rate, sizeof rate, "%.4g", r->rate);
     if (r->limit > 0.0)
         snprintf(of, sizeof of, "%.0f %%", 100.0 * r->rate / r->limit);
-    printf("%-58s %9.4g %-12s %9s %-28s %7s %-15s %8s %-11s %6s\n", r->what, r->value, r->unit, base,
-           name, ratio, mark, rate, r->rate > 0.0 ? r->rate_unit : "", of);
+    if (!isnan(by_cycles(r)))
+        snprintf(cycles, sizeof cycles, "%.2f", by_cycles(r));
+    printf("%-58s %9.4g %-12s %9s %-28s %7s %-15s %7s %8s %-11s %6s\n", r->what, r->value, r->unit, base,
+           name, ratio, mark, cycles, rate, r->rate > 0.0 ? r->rate_unit : "", of);
     fflush(stdout);
     if (rows)
         write_row(r);
@@ -279,6 +299,46 @@ double report_fma(bool dbl)
 #endif
     const double flops = 2.0 * 12.0 * FMA_ROUNDS * (double)bytes / (dbl ? 8.0 : 4.0);
     return 1e-9 * flops / report_time(REPORT_THREAD, run_fma, &p);
+}
+
+enum { CHAIN = 1 << 20, LINKS = 8 };
+struct chain { volatile unsigned long sink; };
+
+/* Additions of registers, each after the last: one cycle each on every processor in mind (constants
+ * may be added without any). */
+static void run_chain(void *ctx)
+{
+    struct chain *c = ctx;
+    unsigned long x = 1, y = (unsigned long)c->sink | 1;
+
+    for (size_t i = 0; i < CHAIN; i++) {
+#if defined(__x86_64__)
+        _Pragma("GCC unroll 8") for (int k = 0; k < LINKS; k++)
+            __asm__ volatile("add %1, %0" : "+r"(x) : "r"(y));
+#elif defined(__aarch64__)
+        _Pragma("GCC unroll 8") for (int k = 0; k < LINKS; k++)
+            __asm__ volatile("add %0, %0, %1" : "+r"(x) : "r"(y));
+#else
+        x += y;
+#endif
+    }
+    c->sink = x;
+}
+
+double report_clock_ghz(void)
+{
+    static double ghz = -1.0;
+    struct chain c = { 0 };
+
+#if defined(__x86_64__) || defined(__aarch64__)
+    if (ghz < 0.0)
+        ghz = 1e-9 * LINKS * CHAIN / report_time(REPORT_THREAD, run_chain, &c);
+#else
+    (void)run_chain;
+    (void)c;
+    ghz = 0.0;
+#endif
+    return ghz;
 }
 
 typedef double wide __attribute__((vector_size(64), may_alias));

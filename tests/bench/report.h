@@ -31,6 +31,8 @@ struct report_row {
     double baseline;            /* in the same unit; 0: none */
     const char *baseline_name;
     bool published;             /* the baseline is a figure from elsewhere, not of this run */
+    bool by_cycles;             /* so is the floor itself; either way the ratio (or the value) is also
+                                 * given by cycles, as if both cores ran at one clock */
     enum report_sense sense;
     double floor, goal;         /* 0: none */
     double rate, limit;         /* work done a second, and what the machine can do; 0: none */
@@ -60,6 +62,8 @@ void *report_need(size_t count, size_t size);
 /* Of one thread, at the processor level in force: floating point operations a second of fused
  * multiply-adds in registers (half as many vector operations of any kind), in 1e9. */
 double report_fma(bool dbl);
+/* The clock of one thread in GHz while it works, from a chain of dependent additions; 0: not known. */
+double report_clock_ghz(void);
 /* Bytes a second, in 1e9: reading, scaling in place (read and written), copying `bytes` in all. */
 double report_read(struct pool *, size_t bytes);
 double report_scale(size_t bytes);
