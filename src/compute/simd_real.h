@@ -393,21 +393,23 @@ INLINE void N(across_as)(const int R, size_t n, const REAL *in, REAL *out, const
         N(across)(R, n, in, out, NULL, NULL);
 }
 
-/* The widest pass of n entries in parts; returns its radix. */
+/* The widest pass of n entries in parts; returns its radix.  Where one pass does not reach a part, two
+ * share the way. */
 LOOP size_t N(across_any)(size_t n, const REAL *in, REAL *out, const N(word) *before,
                           const N(word) *mid)
 {
-    const size_t R = n / N(PART);
+    const size_t left = N(log2)(n / N(PART)), half = (left + 1) / 2;
+    const size_t bits = left <= MOST_BITS ? left : half < MOST_BITS ? half : MOST_BITS;
 
-    if (R == 2)
+    if (bits == 1)
         N(across_as)(2, n, in, out, before, mid);
-    else if (R == 4)
+    else if (bits == 2)
         N(across_as)(4, n, in, out, before, mid);
-    else if (R == 8 || MOST_BITS < 4)
+    else if (bits == 3)
         N(across_as)(8, n, in, out, before, mid);
     else
         N(across_as)(16, n, in, out, before, mid);
-    return R < (size_t)1 << MOST_BITS ? R : (size_t)1 << MOST_BITS;
+    return (size_t)1 << bits;
 }
 
 /* The first transform of n entries in parts, and the second, whose signs are s. */
