@@ -1276,7 +1276,7 @@ START_TEST(test_level_fht)
 END_TEST
 
 /* A plain loop over one row: every sum of small integers is exact in any order. */
-/* What three rounds of signs and transforms make of an input, before its rows get their lengths: also by
+/* What three rounds of signs and transforms make of an input, before lengthscale and row lengths: by
  * each level's transform of one row. */
 START_TEST(test_rotation_golden)
 {
@@ -1288,7 +1288,7 @@ START_TEST(test_rotation_golden)
     ck_assert(n == 5 && d == 11 && r == 3 && D == 16);
     for (size_t i = 0; at_level(_i) && i < n; i++) {
         for (size_t j = 0; j < D; j++)
-            v[j] = j < d ? 0.8 * x[i * d + j] : 0.0;
+            v[j] = j < d ? x[i * d + j] : 0.0;
         for (size_t q = 0; q < 3; q++) {
             for (size_t j = 0; j < D; j++)
                 v[j] *= signs[q * D + j] / 4.0; /* 1/sqrt(D) */
