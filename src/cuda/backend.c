@@ -46,7 +46,7 @@ struct cuda {
     size_t chunk;             /* rows of a chunk */
     void *stage[2];           /* pinned */
     void *temp;               /* rows on their way to single precision */
-    size_t next;              /* chunk: which of the two */
+    size_t next, turn;        /* chunk, tile: which of the two */
     bool half, filled;        /* of stored features */
     void *store;
     void *factor;             /* n row factors, or NULL */
@@ -338,9 +338,14 @@ static enum status over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most,
             rc = send_chunk(c, at, end, x, err);
         for (size_t r = at; rc == ST_OK && r < end; r += most) {
             const size_t e = r + most < end ? r + most : end;
-            rc = stopped(ctl, err);
+            const int turn = 4 + (int)(c->turn++ & 1);
+            rc = device_after(c->dev, turn, -1, err); /* two tiles wait at most: a stop waits for them */
+            if (rc == ST_OK)
+                rc = stopped(ctl, err);
             if (rc == ST_OK)
                 rc = fn(c, ctx, r, e, x + (r - at) * c->d * c->xsize, err);
+            if (rc == ST_OK)
+                rc = device_mark(c->dev, turn, STREAM_WORK, err);
         }
         if (rc == ST_OK && !c->resident)
             rc = device_mark(c->dev, 2 + slot, STREAM_WORK, err);

@@ -19,7 +19,7 @@ extern "C" { /* C, all of it */
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 4, PINNED = 2 };
+enum { SLOTS = 6, PINNED = 2 };
 
 /* Streams, handles and pinned memory take longer to make than a small job takes to run: what an operator
  * has closed waits for the next one on that device. */

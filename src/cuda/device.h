@@ -43,7 +43,7 @@ enum status device_upload(struct device *, int stream, void *to, const void *fro
 enum status device_download(struct device *, void *to, const void *from, size_t bytes,
                             struct err *); /* waits */
 enum status device_wait(struct device *, struct err *);
-/* Slots 0..3: the work so far of a stream; another stream, or the caller (stream -1), waits. */
+/* Slots 0..5: the work so far of a stream; another stream, or the caller (stream -1), waits. */
 enum status device_mark(struct device *, int slot, int stream, struct err *);
 enum status device_after(struct device *, int slot, int stream, struct err *);
 
