@@ -220,6 +220,17 @@ static void on_line(char *line)
     pr.line = line;
 }
 
+/* Forgets the lists of edits (undo) and goes to the end of the history. */
+static void drop_edits(void)
+{
+    HIST_ENTRY **h = history_list();       /* lists may be shared: readline alone knows, so none is freed */
+    for (int i = 0; h && h[i]; i++)
+        h[i]->data = NULL;
+    rl_undo_list = NULL;
+    rl_end_of_history(1, 0);               /* and the line that readline had put aside goes with it */
+    rl_undo_list = NULL;
+}
+
 /* A search keeps pointers into the history; undoing the edits of an earlier line would free what they
  * point to.  So a search starts from a fresh line with the same text. */
 static void detach(void)
@@ -228,8 +239,7 @@ static void detach(void)
     const int point = rl_point;
     if (!text)
         return;
-    rl_free_undo_list();
-    rl_end_of_history(1, 0);               /* and the line that readline had put aside with it */
+    drop_edits();
     rl_replace_line(text, 1);
     rl_point = point < rl_end ? point : rl_end;
     free(text);
@@ -456,8 +466,7 @@ void prompt_clear(void)
     if (!pr.open)
         return;
     rl_callback_sigcleanup();
-    rl_free_undo_list();
-    rl_end_of_history(1, 0);               /* or what is typed next would replace the line left there */
+    drop_edits();                          /* or what is typed next would replace the line left there */
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
     rl_clear_message();
