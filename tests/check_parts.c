@@ -4,11 +4,13 @@
 
 #include "app/dataset.h"
 #include "app/import.h"
+#include "app/nodes.h"
 #include "app/parts.h"
 #include "base/spill.h"
 #include "support.h"
 
 #include <check.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +77,33 @@ static void write_npy(const char *name, const char *kind, bool fortran, size_t f
     fclose(f);
 }
 
+/* Rows, nodes, numbers, all of them cell(); and how many of the nodes each row has: 1 + i % 3. */
+static void write_cube(const char *name, const char *lengths, size_t n)
+{
+    for (int k = 0; k < 2; k++) {
+        FILE *f = fopen(support_path(dir, k ? lengths : name), "wb");
+        char head[129];
+
+        ck_assert_ptr_nonnull(f);
+        memset(head, ' ', sizeof head);
+        memcpy(head, "\x93NUMPY\x01\0\x76\0", 10);
+        const int m = snprintf(head + 10, 118, "{'descr': '<%s', 'fortran_order': False, 'shape': (%zu%s), }",
+                               k ? "i4" : "f8", n, k ? "," : ", 3, 2");
+        head[10 + m] = ' ';
+        head[127] = '\n';
+        fwrite(head, 1, 128, f);
+        for (size_t i = 0; i < (k ? n : 6 * n); i++) {
+            const double x = cell(i / 6, i % 6);
+            const int32_t len = 1 + (int32_t)(i % 3);
+            if (k)
+                fwrite(&len, sizeof len, 1, f);
+            else
+                fwrite(&x, sizeof x, 1, f);
+        }
+        fclose(f);
+    }
+}
+
 static void write_text(const char *name, const char *text)
 {
     support_write(support_path(dir, name), text, strlen(text));
@@ -122,6 +151,36 @@ static void assert_cells(const struct table *t, size_t n, size_t d, size_t targe
 }
 
 /* ---- pairs and lists ------------------------------------------------------------------------------- */
+
+START_TEST(rows_nodes_numbers_and_lengths)
+{
+    write_cube("cube.npy", "lengths.npy", 30);
+    write_npy("y.npy", "f8", false, 0, 30, 1, true);
+    struct import_opts o = { .header = -1 };
+    char lengths[PATH_MAX];
+    struct table *t = NULL;
+    snprintf(lengths, sizeof lengths, "%s", support_path(dir, "lengths.npy"));
+    o.lengths = lengths;
+    o.target = "y.npy";
+    ck_assert_msg(import_file(support_path(dir, "cube.npy"), &o, NULL, &t, &err) == ST_OK, "%s", err.msg);
+    ck_assert_uint_eq(t->n, 30);
+    const struct sequences *q = t->col[0].seq;
+    ck_assert_ptr_nonnull(q);
+    ck_assert_uint_eq(q->nodes->d, 2);
+    for (size_t i = 0; i < 30; i++) {
+        const size_t len = q->at[i + 1] - q->at[i] - 1;
+        ck_assert_uint_eq(len, 1 + i % 3);
+        for (size_t j = 0; j < 2 * len; j++)
+            ck_assert_double_eq(nodes_at(q, i)[j], cell(i, j));
+    }
+    ck_assert_double_eq(column_at(&t->col[1], 29), cell(29, 0));
+    table_unref(t);
+    write_cube("cube.npy", "short.npy", 29); /* one row less, and lengths of that many */
+    t = NULL;
+    ck_assert_int_ne(import_file(support_path(dir, "cube.npy"), &o, NULL, &t, &err), ST_OK);
+    ck_assert_ptr_null(t);
+}
+END_TEST
 
 START_TEST(a_file_of_inputs_and_one_of_targets)
 {
@@ -610,6 +669,7 @@ int main(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, rows_nodes_numbers_and_lengths);
     tcase_add_test(t, a_file_of_inputs_and_one_of_targets);
     tcase_add_loop_test(t, many_files, 0, 8);
     tcase_add_test(t, other_names_that_pair);

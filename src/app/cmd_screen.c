@@ -7,9 +7,9 @@
 #include "app/palette.h"
 #include "app/workspace.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,19 +189,6 @@ static bool copy_path(struct buf *out)
     return !out->failed;
 }
 
-static enum status copy_write(const char *path, const struct buf *text, struct err *err)
-{
-    FILE *f = fopen(path, "we");
-
-    if (!f || fwrite(text->s, 1, text->len, f) != text->len || fflush(f) != 0) {
-        err_set(err, ST_IO, "%.200s: %s", path, strerror(errno));
-        if (f)
-            fclose(f);
-        return ST_IO;
-    }
-    return fclose(f) == 0 ? ST_OK : err_set(err, ST_IO, "%.200s: %s", path, strerror(errno));
-}
-
 /* The numbers of a plot by name: what `C` of a plot's view copies. */
 static enum status copy_plot(struct workspace *ws, const char *what, const char *run, struct buf *text,
                              struct err *err)
@@ -241,7 +228,7 @@ static enum status cmd_copy(struct workspace *ws, const struct args *a, struct e
     if (rc == ST_OK && !out && !copy_path(&path))
         rc = err_set(err, ST_IO, "there is no place for a copy: HOME is not set");
     if (rc == ST_OK)
-        rc = copy_write(out ? out : path.s, &text, err);
+        rc = outfile_put(out ? out : path.s, out ? 0666 : 0600, text.s ? text.s : "", text.len, err);
     if (rc == ST_OK) {
         struct rec r;
         char size[32];

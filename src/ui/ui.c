@@ -490,6 +490,13 @@ static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts
     return (d->list.state = calloc(1, view_list.state_size)) != NULL;
 }
 
+static void close_view(struct view *v)
+{
+    if (v->state && v->ops->close)
+        v->ops->close(v);
+    free(v->state);
+}
+
 static void desk_close(struct desk *d)
 {
     asked_save(d);
@@ -499,10 +506,10 @@ static void desk_close(struct desk *d)
     free(d->learned);
     free(d->learn_line);
     for (size_t i = 0; i < N_VIEWS; i++) {
-        free(d->view[i].state);
-        free(d->second[i].state);
+        close_view(&d->view[i]);
+        close_view(&d->second[i]);
     }
-    free(d->list.state);
+    close_view(&d->list);
     plotpane_free(d->plot[0]);
     plotpane_free(d->plot[1]);
     desk_page_close(d);

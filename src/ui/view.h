@@ -33,6 +33,7 @@ struct view_ops {
     bool (*filter)(struct view *, const char *what);  /* while it is typed */
     bool (*copy)(struct view *, bool all, struct buf *);    /* the cell, or everything as CSV */
     void (*click)(struct view *, int row, int col);   /* in its canvas of the last draw */
+    void (*close)(struct view *);                     /* frees what the state points to */
 };
 /* An open view: its own scroll position and choices. */
 struct view {

@@ -127,5 +127,5 @@ const struct view_ops view_calib = {
     "training data have larger ones. Error against sd: rows in bins of equal count by sd; when sd "
     "tells error, the points follow the diagonal. Parity: predicted against observed.",
     keys, KIND_PLOT, sizeof(struct calib_state), calib_draw, calib_act, plot_verdict, calib_title, shown,
-    calib_plot, NULL, NULL, plot_copy, NULL,
+    calib_plot, NULL, NULL, plot_copy, NULL, NULL,
 };

@@ -447,6 +447,11 @@ static const struct keyrow keys[] = {
     { "S", ACT_NONE, "summary", "summary of all columns", "summary", 0 },
     { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
+static void data_close(struct view *v)
+{
+    forget_order(v->state);
+}
+
 const struct view_ops view_data = {
     '1', "Data", "Data",
     "The table as it was read. The heading shows each column's role: an arrow marks the target, # a "
@@ -454,5 +459,5 @@ const struct view_ops view_data = {
     "the cursor with a small histogram. Change roles and types with: cols NAME role=target, "
     "cols NAME type=category.",
     keys, KIND_TABLE, sizeof(struct data_state), data_draw, data_act, data_verdict, data_title, NULL,
-    data_plot, data_find, NULL, data_copy, data_click,
+    data_plot, data_find, NULL, data_copy, data_click, data_close,
 };

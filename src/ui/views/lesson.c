@@ -384,5 +384,5 @@ const struct view_ops view_lesson = {
     "(Esc) choose one with Left and Right, move it with Up and Down, and the picture follows. Enter there "
     "adds a point where the function is known least.",
     keys, KIND_PLOT, sizeof(struct lesson_view), lesson_draw, lesson_act, lesson_verdict, lesson_title,
-    NULL, lesson_plot, NULL, NULL, plot_copy, NULL,
+    NULL, lesson_plot, NULL, NULL, plot_copy, NULL, NULL,
 };

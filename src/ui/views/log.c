@@ -65,5 +65,5 @@ const struct view_ops view_log = {
     "Every line that was run, typed or by a key, and what came of it: results, notes (a decision "
     "taken for you), warnings (done, but look), errors (nothing was changed). A line that came "
     "several times is counted.",
-    keys, KIND_TEXT, 0, log_draw, log_act, log_verdict, NULL, NULL, NULL, log_find, NULL, log_copy, NULL,
+    keys, KIND_TEXT, 0, log_draw, log_act, log_verdict, NULL, NULL, NULL, log_find, NULL, log_copy, NULL, NULL,
 };

@@ -78,5 +78,5 @@ const struct view_ops view_nmll = {
     "minimum is where the hyperparameters explain the data without memorising them. When the best "
     "lies at a bound of the search the log says so.",
     keys, KIND_PLOT | KIND_TRACE, sizeof(struct nmll_state), nmll_draw, nmll_act, nmll_verdict, nmll_title,
-    shown, nmll_plot, NULL, NULL, plot_copy, NULL,
+    shown, nmll_plot, NULL, NULL, plot_copy, NULL, NULL,
 };

@@ -51,5 +51,5 @@ const struct view_ops view_pca = {
     "kernel finds alike lie together. Colours are clusters (cluster k=N) or the target. The shares "
     "on the axes say how much of the variation each component carries.",
     keys, KIND_PLOT, sizeof(struct pca_view), pca_draw, pca_act, plot_verdict, pca_title, NULL, pca_plot,
-    NULL, NULL, plot_copy, NULL,
+    NULL, NULL, plot_copy, NULL, NULL,
 };

@@ -87,5 +87,5 @@ const struct view_ops view_rank = {
     "least time. s turns to the spectrum: eigenvalues above the noise take iterations, and those before "
     "the rank are taken care of by the preconditioner.",
     keys, KIND_PLOT, sizeof(struct rank_state), rank_draw, rank_act, plot_verdict, rank_title, NULL,
-    rank_plot, NULL, NULL, plot_copy, NULL,
+    rank_plot, NULL, NULL, plot_copy, NULL, NULL,
 };

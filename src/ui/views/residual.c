@@ -81,5 +81,5 @@ const struct view_ops view_residual = {
     "stretch means the preconditioner is too weak (try a larger rank) or the noise is very small. "
     "Marked runs (Space in view 2) are drawn together.",
     keys, KIND_PLOT | KIND_TRACE, sizeof(struct residual_state), residual_draw, residual_act,
-    residual_verdict, residual_title, shown, residual_plot, NULL, NULL, plot_copy, NULL,
+    residual_verdict, residual_title, shown, residual_plot, NULL, NULL, plot_copy, NULL, NULL,
 };

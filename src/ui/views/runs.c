@@ -547,7 +547,7 @@ const struct view_ops view_runs = {
     "reached its tolerance, ~ stopped by you, x failed, * marked. RMSE is in units of the target; "
     "cover95 is the share of rows inside the 95 % interval: near 0.95 is honest.",
     keys, KIND_TABLE | KIND_RUNS, sizeof(struct runs_state), runs_draw, runs_act, runs_verdict, runs_title,
-    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click,
+    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click, NULL,
 };
 
 /* --- the left column of a wide screen --------------------------------------------------------- */
@@ -618,5 +618,5 @@ static void list_draw(struct view *v, const struct canvas *c)
 
 const struct view_ops view_list = {
     0, "", "Data & runs", "", keys, KIND_RUNS, sizeof(struct runs_state), list_draw, runs_act, NULL, NULL,
-    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click,
+    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click, NULL,
 };
