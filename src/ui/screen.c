@@ -265,6 +265,8 @@ static void draw_header(const struct desk *d, const struct canvas *c)
         x += draw_printf(&in, 0, x, theme_attr(R_SELECT), " as after command %zu: read-only, ] later ",
                          timeline_view(ws)) + 1;
     current_words(ws, &b);
+    for (char *last; (int)text_width(buf_str(&b)) > in.w - x && (last = strrchr(b.s, ' '));)
+        b.s[b.len = (size_t)(last - b.s)] = '\0'; /* whole words only */
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
     struct buf piece[4] = { { 0 } };          /* as many as there is room for, in this order */
     size_t mem = ws->opt.mem ? ws->opt.mem : mem_physical();
@@ -369,7 +371,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         const char *keys = d->focus == FOCUS_VIEW
                                ? "   i prompt   ? keys   1-9 views   Tab pane   z zoom   q close"
                                : "   F1 help   F2 find   Tab completes   Alt-1..9 views"
-                                 "   Esc keys of the view";
+                                 "   Esc view keys";
         draw_text(c, 0, x + 1, theme_attr(R_DIM), keys);
         buf_free(&b);
         return;
