@@ -831,6 +831,7 @@ START_TEST(export_writes_sixel)
         ck_assert_ptr_nonnull(strstr(e.msg, "did not draw it"));
     }
     figure_free(f);
+    support_rmdir(dir);
 }
 END_TEST
 
@@ -881,6 +882,7 @@ START_TEST(windows_need_a_display_and_a_gnuplot_that_has_them)
     ck_assert(first && strstr(first + 1, "set term qt"));
     buf_free(&script);
     figure_free(f);
+    support_rmdir(dir);
 }
 END_TEST
 
