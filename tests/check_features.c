@@ -1275,7 +1275,6 @@ START_TEST(test_level_fht)
 }
 END_TEST
 
-/* A plain loop over one row: every sum of small integers is exact in any order. */
 /* What three rounds of signs and transforms make of an input, before lengthscale and row lengths: by
  * each level's transform of one row. */
 START_TEST(test_rotation_golden)
@@ -1301,6 +1300,7 @@ START_TEST(test_rotation_golden)
 }
 END_TEST
 
+/* A plain loop over one row: every sum of small integers is exact in any order. */
 static void plain_fht(size_t n, double *v)
 {
     for (size_t h = 1; h < n; h *= 2)

@@ -20,7 +20,6 @@
 #include <string.h>
 
 enum { GRID_MOST = 101, EXACT_ROWS = 800, EXACT_MOST = 3000, PATH_MOST = 400 };
-static const double amplitude_range[2] = { 0.05, 50 }, noise_range[2] = { 1e-4, 10 }; /* as tune's */
 
 /* A hyperparameter along an axis.  Several lengthscales of one name move by a common factor; the value is
  * their geometric mean. */
@@ -170,8 +169,8 @@ static enum status resolve(struct landscape *l, struct direction *d, struct err 
     if (d->slot < nhp)
         kernel_hp_info(k, d->slot, own, &h);
     else
-        h.lo = (d->slot == nhp ? amplitude_range : noise_range)[0],
-        h.hi = (d->slot == nhp ? amplitude_range : noise_range)[1];
+        h.lo = (d->slot == nhp ? tune_amplitude_range : tune_noise_range)[0],
+        h.hi = (d->slot == nhp ? tune_amplitude_range : tune_noise_range)[1];
     if (!(d->hi > d->lo)) {
         d->lo = fmax(h.lo, now / 10);
         d->hi = fmin(h.hi, now * 10);
@@ -200,7 +199,7 @@ static void put(const struct direction *d, double v, double *hp)
 static double value_at(const struct landscape *l, const struct system *s, const struct nmll_eig *q, double amplitude,
                        double noise)
 {
-    double ab[2] = { amplitude_range[0], amplitude_range[1] }, nb[2] = { noise_range[0], noise_range[1] };
+    double ab[2] = { tune_amplitude_range[0], tune_amplitude_range[1] }, nb[2] = { tune_noise_range[0], tune_noise_range[1] };
     double a[TARGETS_MOST], w[TARGETS_MOST];
 
     if (isfinite(amplitude) || l->fixed_amplitude)

@@ -35,8 +35,8 @@ const struct tuner_ops *tuner_find(const char *name, struct err *err)
 
 /* Defaults in units of the standardised target (methods.md A.5 and the peer clamp the amplitude to
  * [0.1, 10] and the noise to [1e-3, 10]; noise-free data need less, rough kernels more). */
-static const double amp_default[2] = { 0.05, 50.0 };
-static const double noise_default[2] = { 1e-4, 10.0 };
+const double tune_amplitude_range[2] = { 0.05, 50.0 };
+const double tune_noise_range[2] = { 1e-4, 10.0 };
 
 /* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
  * and moves a little, which the polish on all rows corrects. */
@@ -363,11 +363,11 @@ static enum status bound_of(const struct tune_bound *b, double lo, double hi, co
 static enum status job_bounds(struct tune_job *job, struct err *err)
 {
     const struct tune_opts *o = job->opts;
-    enum status rc = bound_of(&o->amplitude, amp_default[0], amp_default[1], "amplitude", job->amp,
-                              err);
+    enum status rc = bound_of(&o->amplitude, tune_amplitude_range[0], tune_amplitude_range[1],
+                              "amplitude", job->amp, err);
 
     if (rc == ST_OK)
-        rc = bound_of(&o->noise, noise_default[0], noise_default[1], "noise", job->noise, err);
+        rc = bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise", job->noise, err);
     for (size_t i = 0; rc == ST_OK && i < job->nhp; i++) {
         char name[KERNEL_NAME_MAX];
         struct hparam hp;

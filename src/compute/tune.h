@@ -58,6 +58,8 @@ struct tune_result {
     bool degenerate;                           /* noise explains nearly everything */
     char verdict[256];
 };
+/* Where amplitude and noise are searched unless bounds are given; standard deviations of the scaled target. */
+extern const double tune_amplitude_range[2], tune_noise_range[2];
 /* Bit of hyperparameter i in at_lower, at_upper; i = nhp, nhp + 1: amplitude, noise.  0: none, for
  * hyperparameters beyond the thirtieth. */
 static inline unsigned tune_bit(size_t nhp, size_t i)

@@ -2,6 +2,7 @@
 #include "ui/asked.h"
 
 #include "app/options.h"
+#include "base/outfile.h"
 #include "ui/keys.h"
 #include "ui/loop.h"
 #include "ui/prompt.h"
@@ -156,15 +157,15 @@ void asked_remember(struct desk *d)
 
 void asked_save(const struct desk *d)
 {
-    char *path = memory_path(), *fresh = NULL;
-    FILE *f = path && asprintf(&fresh, "%s.new", path) > 0 ? fopen(fresh, "we") : NULL;
-    if (f) {
-        fprintf(f, "layout %s\npanes %d %d\n", d->ws->opt.layout, d->dx, d->dy);
-        for (size_t i = 0; i < d->nlearned; i++)
-            fprintf(f, "knows %s %u\n", d->learned[i].name, d->learned[i].uses);
-        if (fclose(f) != 0 || rename(fresh, path) != 0)
-            unlink(fresh);
-    }
-    free(fresh);
+    char *path = memory_path();
+    struct buf b = { 0 };
+    struct err ignored; /* the next start has its defaults again */
+
+    buf_printf(&b, "layout %s\npanes %d %d\n", d->ws->opt.layout, d->dx, d->dy);
+    for (size_t i = 0; i < d->nlearned; i++)
+        buf_printf(&b, "knows %s %u\n", d->learned[i].name, d->learned[i].uses);
+    if (path && !b.failed)
+        outfile_put(path, 0666, b.s, b.len, &ignored);
+    buf_free(&b);
     free(path);
 }

@@ -25,4 +25,5 @@ libui_a_SOURCES = \
   src/ui/views/rank.c \
   src/ui/views/residual.c \
   src/ui/views/runs.c \
+  src/ui/views/trace.c \
   src/ui/views/words.c

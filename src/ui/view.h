@@ -143,6 +143,11 @@ bool axes_act(const struct view *, enum act, struct axes *);
 void axes_apply(struct figure *, const struct axes *);
 uint64_t axes_stamp(const struct axes *);
 bool scrub_act(struct view *, enum act, struct run *);   /* { } */
+/* The views of how a fit or a tuning goes: their state, and what they share (views/trace.c). */
+struct trace_state { struct axes axes; };
+void trace_draw(struct view *, const struct canvas *, const char *plot, struct run *);
+bool trace_act(struct view *, enum act);
+void trace_verdict(struct view *, struct buf *);
 size_t scrub_at(const struct desk *, const struct run *);/* trace points to draw; 0: all */
 bool plot_copy(struct view *, bool all, struct buf *);   /* its sentence, or its numbers */
 /* Makes plot `name` of a run as a plotpane_make: ctx is a struct plot_request. */
