@@ -70,8 +70,14 @@ static char *portrait(const struct workspace *ws, bool all)
     snapshot_unref(s);
     char *text = buf_take(&b), *seed = strstr(text, "\"seed\":\"7\"");
     /* A session always says which seed it works with. */
-    if (seed)
-        memmove(seed, seed + 10 + (seed[10] == ','), strlen(seed + 10 + (seed[10] == ',')) + 1);
+    if (seed) {
+        char *end = seed + 10;
+        if (*end == ',')
+            end++;
+        else if (seed[-1] == ',')
+            seed--;
+        memmove(seed, end, strlen(end) + 1);
+    }
     return text;
 }
 
@@ -528,7 +534,7 @@ int main(void)
         { "order", lines_stand_in_the_order_of_their_beginning, 1 },
         { "at", every_command_can_be_looked_at, 2 },
         { "scripts", scripts_lead_to_the_same_state, 3 * SEEDS },
-        { "kill", undo_works_after_kill_9, 4 },
+        { "kill", undo_works_after_kill_9, 8 },
         { "busy", a_tuning_is_waited_for, 1 },
         { "memory", old_data_is_let_go, 1 },
     };

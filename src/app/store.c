@@ -1,7 +1,8 @@
 /* app/store.c -- the session's public side: the main thread hands over copies, one thread writes.
  *
  * The main thread builds each record (text, JSON, packed numbers) and puts it in a queue; the
- * writing thread takes all that waits, writes it in one transaction and syncs.  Commands and runs
+ * writing thread takes all that waits, writes it in one transaction and syncs.  What one command
+ * changes is handed over together (store_hold), so that no file ever holds half of it.  Commands and runs
  * are written at once, points of a running trace and messages within two seconds.  What cannot be
  * written (disk full) stays in the queue and is tried again. */
 #include "app/store.h"
@@ -78,6 +79,8 @@ struct store {
     pthread_cond_t work, answered;
     /* Under the lock. */
     struct op *head, *tail;
+    struct op *held, *held_tail;    /* the main thread's: of the command that runs, not handed over yet */
+    size_t holds;
     size_t pending;
     bool stop;
     char trouble[200];
@@ -144,6 +147,35 @@ static char *copied(struct store *st, const char *s)
     return copy;
 }
 
+/* Under the lock. */
+static void hand_over(struct store *st)
+{
+    if (!st->held)
+        return;
+    if (st->tail)
+        st->tail->next = st->held;
+    else
+        st->head = st->held;
+    st->tail = st->held_tail;
+    st->held = st->held_tail = NULL;
+    pthread_cond_signal(&st->work);
+}
+
+void store_hold(struct store *st)
+{
+    if (st)
+        st->holds++;
+}
+
+void store_release(struct store *st)
+{
+    if (!st || st->holds == 0 || --st->holds > 0)
+        return;
+    pthread_mutex_lock(&st->lock);
+    hand_over(st);
+    pthread_mutex_unlock(&st->lock);
+}
+
 /* Takes the record; a text that could not be copied makes it void. */
 static void push(struct store *st, struct op *op, size_t texts)
 {
@@ -158,13 +190,14 @@ static void push(struct store *st, struct op *op, size_t texts)
         op_free(op);
         return;
     }
-    if (st->tail)
-        st->tail->next = op;
+    if (st->held_tail)
+        st->held_tail->next = op;
     else
-        st->head = op;
-    st->tail = op;
+        st->held = op;
+    st->held_tail = op;
     st->pending++;
-    pthread_cond_signal(&st->work);
+    if (st->holds == 0 || op->waiter) /* whoever waits for the disk waits for all before it, too */
+        hand_over(st);
     pthread_mutex_unlock(&st->lock);
 }
 
@@ -451,6 +484,8 @@ static void *writer(void *arg)
         pthread_mutex_lock(&st->lock);
         st->pending = n;
         for (struct op *op = st->head; op; op = op->next)
+            st->pending++;
+        for (struct op *op = st->held; op; op = op->next)
             st->pending++;
         pthread_mutex_unlock(&st->lock);
     }
@@ -1067,6 +1102,7 @@ void store_close(struct store *st)
     if (st->ws->store == st)
         st->ws->store = NULL;
     pthread_mutex_lock(&st->lock);
+    hand_over(st);
     st->stop = true;
     pthread_cond_signal(&st->work);
     pthread_mutex_unlock(&st->lock);

@@ -24,6 +24,10 @@ enum status store_flush(struct store *, struct err *);  /* waits until all is on
 int64_t store_saved_at(const struct store *);           /* unix time of the last commit; 0: none */
 const char *store_trouble(const struct store *);        /* "" or "disk full: ..." */
 
+/* What is handed over between the two goes into one transaction: all of it is in the file after a
+ * crash, or nothing.  They nest; NULL is taken.  Who waits for the disk in between ends the first part. */
+void store_hold(struct store *);
+void store_release(struct store *);
 /* Called by the workspace; each copies what it needs and returns at once. */
 void store_command(struct store *, const char *line, enum status rc, double seconds);
 void store_state(struct store *, const struct workspace *);      /* datasets, kernel, options */

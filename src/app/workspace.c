@@ -48,6 +48,7 @@ struct ws_line {
     unsigned depth;
     char origin[160];
     char run[16];                /* of the job being told of; "" */
+    struct store *held;          /* whose records of that outcome wait for its end */
     bool executing, submitted;
     size_t warned;               /* warnings before a job's outcome was told */
     size_t insert;               /* where `source` puts what it reads */
@@ -591,7 +592,9 @@ static void execute(struct workspace *ws, const struct waiting *w)
     struct err err = { 0 };
     const double t0 = job_now();
     const size_t warnings = ws->warnings, errors = ws->errors;
+    struct store *held = ws->store;
 
+    store_hold(held);
     if (!is_silent(w->cmd->name))
         *ws->told = '\0';
     l->cmd = w->cmd;
@@ -622,6 +625,8 @@ static void execute(struct workspace *ws, const struct waiting *w)
         statement_ended(ws, w->cmd, w->args, rc, job_now() - t0, changed);
     else if (w->cmd->flags & CMD_CHANGES)
         timeline_hold(ws, w->args);
+    if (ws->store == held) /* else it has been closed, with all in it */
+        store_release(held);
     if (rc != ST_OK && !ws->opt.keep_going)
         drop_group(ws, w->group);
     l->cmd = NULL;
@@ -915,6 +920,8 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
 {
     struct ws_line *l = ws->lines;
 
+    l->held = ws->store;
+    store_hold(l->held);
     l->warned = ws->warnings;
     l->cmd = job->cmd;
     l->args = job->args;
@@ -943,6 +950,9 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
         statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
     if (rc != ST_OK && !ws->opt.keep_going)
         drop_group(ws, job->group);
+    if (ws->store == l->held)
+        store_release(l->held);
+    l->held = NULL;
     l->cmd = NULL;
     l->args = NULL;
     *l->origin = '\0';
