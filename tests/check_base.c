@@ -1,5 +1,6 @@
 /* tests/check_base.c -- status, memory, buf, text, log; and the generator of tests/support.c. */
 #include "base/buf.h"
+#include "base/dirs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/outfile.h"
@@ -422,6 +423,52 @@ static int files_in(const char *dir)
     return n;
 }
 
+/* The rules of the XDG base directory specification. */
+START_TEST(dirs_follow_the_specification)
+{
+    static const char *const variables[] = { "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+                                             "XDG_CACHE_HOME", "XDG_RUNTIME_DIR" };
+    static const char *const defaults[] = { "/h/.config/gpdesk/x", "/h/.local/share/gpdesk/x",
+                                            "/h/.local/state/gpdesk/x", "/h/.cache/gpdesk/x", NULL };
+    struct buf b = { 0 };
+
+    for (enum dirs d = DIRS_CONFIG; d <= DIRS_RUNTIME; d++) {
+        setenv("HOME", "/h", 1);
+        setenv(variables[d], "/over/there", 1);
+        ck_assert(dirs_path(d, NULL, &b));
+        ck_assert_str_eq(buf_str(&b), "/over/there/gpdesk");
+        buf_clear(&b);
+        setenv(variables[d], "relative", 1);
+        ck_assert_int_eq(dirs_path(d, "x", &b), defaults[d] != NULL);
+        ck_assert_str_eq(buf_str(&b), defaults[d] ? defaults[d] : "");
+        buf_clear(&b);
+        unsetenv(variables[d]);
+        unsetenv("HOME");
+        ck_assert(!dirs_path(d, "x", &b) && b.len == 0);
+    }
+    buf_free(&b);
+}
+END_TEST
+
+START_TEST(dirs_are_made)
+{
+    char *dir = support_tmpdir();
+    struct err err = { 0 };
+    struct stat st;
+
+    ck_assert_int_eq(dirs_make(support_path(dir, "a//b/c/"), &err), ST_OK);
+    ck_assert(stat(support_path(dir, "a/b/c"), &st) == 0 && (st.st_mode & 0777) == 0700);
+    ck_assert_int_eq(dirs_make_parent(support_path(dir, "d/e/file"), &err), ST_OK);
+    ck_assert(stat(support_path(dir, "d/e"), &st) == 0 && S_ISDIR(st.st_mode));
+    ck_assert(stat(support_path(dir, "d/e/file"), &st) != 0);
+    ck_assert_int_eq(outfile_put(support_path(dir, "plain"), 0600, "x", 1, &err), ST_OK);
+    ck_assert_int_eq(dirs_make(support_path(dir, "plain/sub"), &err), ST_IO);
+    ck_assert(strstr(err.msg, "cannot be created"));
+    ck_assert_int_eq(dirs_make_parent("file", &err), ST_OK);
+    support_rmdir(dir);
+}
+END_TEST
+
 START_TEST(outfile_is_whole_or_as_before)
 {
     char *dir = support_tmpdir(), *path = strdup(support_path(dir, "out"));
@@ -530,6 +577,7 @@ int main(void)
         { .name = "mem",
           .test = { mem_checks_overflow, mem_aligned_is, mem_grow_keeps_what_was_there,
                     mem_fails_on_request, mem_knows_the_machine } },
+        { .name = "dirs", .test = { dirs_follow_the_specification, dirs_are_made } },
         { .name = "outfile",
           .test = { outfile_is_whole_or_as_before, outfile_follows_links_and_leaves_devices } },
         { .name = "buf", .test = { buf_appends, buf_remembers_failure, buf_writes_json } },

@@ -13,6 +13,7 @@
 
 #include "app/checksum.h"
 #include "app/import.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -45,31 +46,15 @@ static uint64_t limit_now(void)
     return bytes;
 }
 
-static bool make_dirs(char *path)
-{
-    for (char *p = path + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            const bool bad = mkdir(path, 0700) != 0 && errno != EEXIST;
-            *p = '/';
-            if (bad)
-                return false;
-        }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 const char *cache_dir(void)
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
     pthread_mutex_lock(&lock);
     if (*dir == '\0') {
-        if (base && *base == '/')
-            snprintf(dir, sizeof dir, "%s/gpdesk", base);
-        else if (home && *home == '/')
-            snprintf(dir, sizeof dir, "%s/.cache/gpdesk", home);
-        if (*dir == '\0' || !make_dirs(dir) || access(dir, W_OK) != 0)
-            *dir = '\0';
+        struct buf path = { 0 };
+        if (dirs_path(DIRS_CACHE, NULL, &path) && path.len < sizeof dir &&
+            dirs_make(path.s, NULL) == ST_OK && access(path.s, W_OK) == 0)
+            memcpy(dir, path.s, path.len + 1);
+        buf_free(&path);
     }
     pthread_mutex_unlock(&lock);
     return dir;

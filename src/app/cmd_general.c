@@ -13,6 +13,7 @@
 #include "app/script.h"
 #include "app/store.h"
 #include "app/workspace.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/backend_load.h"
@@ -956,15 +957,11 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-static void about_path(struct rec *r, const char *key, const char *env, const char *fallback)
+static void about_path(struct rec *r, const char *key, enum dirs which)
 {
-    const char *base = getenv(env), *home = getenv("HOME");
     struct buf path = { 0 };
 
-    if (base && *base == '/')
-        buf_printf(&path, "%s/gpdesk", base);
-    else if (home)
-        buf_printf(&path, "%s/%s/gpdesk", home, fallback);
+    (void)dirs_path(which, NULL, &path); /* "": there is none */
     rec_str(r, key, buf_str(&path));
     rec_text(r, "\n  %-9s ", key);
     rec_safe(r, buf_str(&path));
@@ -1078,8 +1075,8 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
         rec_text(&r, "\n  session   ");
         rec_safe(&r, store_path(ws->store));
     }
-    about_path(&r, "config", "XDG_CONFIG_HOME", ".config");
-    about_path(&r, "state", "XDG_STATE_HOME", ".local/state");
+    about_path(&r, "config", DIRS_CONFIG);
+    about_path(&r, "state", DIRS_STATE);
     about_cache(ws, &r);
     ws_emit(ws, &r);
     return ST_OK;

@@ -6,6 +6,7 @@
 #include "app/options.h"
 #include "app/palette.h"
 #include "app/workspace.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -167,26 +168,8 @@ static enum status cmd_palette(struct workspace *ws, const struct args *a, struc
 /* $XDG_RUNTIME_DIR/gpdesk/copy.txt, or beside the sessions. */
 static bool copy_path(struct buf *out)
 {
-    const char *run = getenv("XDG_RUNTIME_DIR"), *state = getenv("XDG_STATE_HOME"),
-               *home = getenv("HOME");
-
-    if (run && *run == '/')
-        buf_printf(out, "%s/gpdesk", run);
-    else if (state && *state == '/')
-        buf_printf(out, "%s/gpdesk", state);
-    else if (home && *home == '/')
-        buf_printf(out, "%s/.local/state/gpdesk", home);
-    else
-        return false;
-    for (char *p = out->s + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            mkdir(out->s, 0700);
-            *p = '/';
-        }
-    mkdir(out->s, 0700);
-    buf_puts(out, "/copy.txt");
-    return !out->failed;
+    return (dirs_path(DIRS_RUNTIME, "copy.txt", out) || dirs_path(DIRS_STATE, "copy.txt", out)) &&
+           dirs_make_parent(out->s, NULL) == ST_OK;
 }
 
 /* The numbers of a plot by name: what `C` of a plot's view copies. */

@@ -3,6 +3,7 @@
 
 #include "app/lesson_text.h"
 #include "app/script.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -402,17 +403,6 @@ enum status lesson_parse(const char *text, const char *name, struct lesson *out,
 
 /* ---- where lessons are ------------------------------------------------------------------------------- */
 
-/* $XDG_DATA_HOME/gpdesk/lessons; "" without a home. */
-static void own_directory(struct buf *b)
-{
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-
-    if (data && *data == '/')
-        buf_printf(b, "%s/gpdesk/lessons", data);
-    else if (home && *home == '/')
-        buf_printf(b, "%s/.local/share/gpdesk/lessons", home);
-}
-
 void lesson_list_free(struct lesson_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -481,7 +471,7 @@ static enum status list_own(struct lesson_list *l, size_t room, struct err *err)
     enum status rc = ST_OK;
     struct dirent *e;
 
-    own_directory(&dir);
+    (void)dirs_path(DIRS_DATA, "lessons", &dir); /* none without a home */
     DIR *d = dir.len ? opendir(buf_str(&dir)) : NULL;
     for (size_t seen = 0; d && rc == ST_OK && (e = readdir(d)) && seen < 1000; seen++) {
         struct buf path = { 0 };

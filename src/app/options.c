@@ -2,6 +2,7 @@
 #include "app/options.h"
 
 #include "app/bindings.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/backend_load.h"
@@ -153,21 +154,9 @@ WORD_OPTION(glyphs)
 
 static const char *const theme_words[] = { "auto", "dark", "light", "high", "mono", NULL };
 
-/* A name in the directory of our settings; false: there is none, as HOME is not set. */
-static bool config_place(const char *name, struct buf *out)
-{
-    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-    if (base && *base == '/')
-        buf_printf(out, "%s/gpdesk/%s", base, name);
-    else if (home && *home == '/')
-        buf_printf(out, "%s/.config/gpdesk/%s", home, name);
-    return out->len > 0 && !out->failed;
-}
-
 bool options_theme_path(const char *name, struct buf *out)
 {
-    if (!*name || strchr(name, '/') || *name == '.' || !config_place("themes", out))
+    if (!*name || strchr(name, '/') || *name == '.' || !dirs_path(DIRS_CONFIG, "themes", out))
         return false;
     buf_printf(out, "/%s", name);
     return !out->failed && access(out->s, R_OK) == 0;
@@ -180,7 +169,7 @@ void options_themes(struct buf *out)
 
     for (size_t i = 0; theme_words[i]; i++)
         buf_printf(out, "%s%s", i ? ", " : "", theme_words[i]);
-    DIR *d = config_place("themes", &dir) ? opendir(dir.s) : NULL;
+    DIR *d = dirs_path(DIRS_CONFIG, "themes", &dir) ? opendir(dir.s) : NULL;
     for (size_t n = 0; d && n < 100 && (e = readdir(d)) != NULL;)
         if (*e->d_name != '.') {
             buf_puts(out, ", ");
@@ -490,7 +479,7 @@ void options_from_config(struct options *o, struct options_origin *who, struct b
     size_t n = 0, got = 0;
     struct err err = { 0 };
     char *text = NULL;
-    FILE *f = config_place("config", &path) ? fopen(path.s, "re") : NULL;
+    FILE *f = dirs_path(DIRS_CONFIG, "config", &path) ? fopen(path.s, "re") : NULL;
 
     if (!f) {
         if (path.len && errno != ENOENT && errno != ENOTDIR)

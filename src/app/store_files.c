@@ -2,6 +2,7 @@
 #include "app/store_impl.h"
 
 #include "app/grid.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -15,46 +16,19 @@
 
 enum { LISTED_MOST = 200 };
 
-/* mkdir -p, private. */
-static enum status make_dirs(char *path, struct err *err)
-{
-    for (char *p = path + 1;; p++) {
-        if (*p && *p != '/')
-            continue;
-        const char c = *p;
-        *p = '\0';
-        const int rc = mkdir(path, 0700), why = errno;
-        if (rc != 0 && why != EEXIST) {
-            err_named(err, ST_IO, "session", "%.200s cannot be created: %s", path, strerror(why));
-            *p = c;
-            return ST_IO;
-        }
-        *p = c;
-        if (!c)
-            return ST_OK;
-    }
-}
-
 char *store_state_dir(struct err *err)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct buf b = { 0 };
 
-    /* The specification of the XDG directories: a relative one is to be ignored. */
-    if (state && *state == '/')
-        buf_printf(&b, "%s/gpdesk", state);
-    else if (home && *home == '/')
-        buf_printf(&b, "%s/.local/state/gpdesk", home);
-    else {
+    if (!dirs_path(DIRS_STATE, NULL, &b)) {
         err_named(err, ST_IO, "session", "there is no state directory: set HOME or XDG_STATE_HOME");
+        buf_free(&b);
         return NULL;
     }
     char *path = buf_take(&b);
-    if (!path) {
-        err_nomem(err, 0, "a path");
-        return NULL;
-    }
-    if (make_dirs(path, err) != ST_OK) {
+    struct err why = { 0 };
+    if (dirs_make(path, &why) != ST_OK) {
+        err_named(err, ST_IO, "session", "%s", why.msg);
         free(path);
         return NULL;
     }

@@ -5,6 +5,8 @@
 #include "app/job.h"
 #include "app/store.h"
 #include "app/workspace.h"
+#include "base/buf.h"
+#include "base/dirs.h"
 #include "ui/ui.h"
 #include "ui/view.h"
 
@@ -16,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Handlers that write to a pipe, and no signalfd: OpenBLAS starts its threads before main, with
@@ -111,32 +112,17 @@ void loop_finish(struct workspace *ws)
         store_flush(ws->store, NULL);
 }
 
-/* Makes the directories of a path, as mkdir -p of all but its last part. */
-static void make_parents(char *path)
-{
-    for (char *p = path + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            mkdir(path, 0700);
-            *p = '/';
-        }
-}
-
 char *loop_history_path(bool *first)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    int n = -1;
-    if (state && *state == '/')
-        n = asprintf(&path, "%s/gpdesk/history", state);
-    else if (home && *home == '/')
-        n = asprintf(&path, "%s/.local/state/gpdesk/history", home);
+    struct buf path = { 0 };
+
     *first = false;
-    if (n < 0)
+    if (!dirs_path(DIRS_STATE, "history", &path) || dirs_make_parent(path.s, NULL) != ST_OK) {
+        buf_free(&path);
         return NULL;
-    make_parents(path);
-    *first = access(path, F_OK) != 0 && errno == ENOENT;
-    return path;
+    }
+    *first = access(path.s, F_OK) != 0 && errno == ENOENT;
+    return buf_take(&path);
 }
 
 char **loop_complete(void *ws, const char *line, unsigned long pos, unsigned long *start)

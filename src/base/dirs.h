@@ -1,0 +1,24 @@
+/* base/dirs.h -- where gpdesk keeps its files: the XDG base directories.
+ *
+ * Each is $XDG_..._HOME/gpdesk, or its default below $HOME.  By the specification a relative path
+ * in the environment counts as none. */
+#ifndef GPDESK_DIRS_H
+#define GPDESK_DIRS_H
+
+#include "base/buf.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+
+enum dirs { DIRS_CONFIG, DIRS_DATA, DIRS_STATE, DIRS_CACHE, DIRS_RUNTIME };
+
+/* Appends the directory, or `name` in it (NULL: itself); makes nothing.  false: there is none
+ * (neither the variable nor HOME is set; the runtime directory has no default), or no memory. */
+bool dirs_path(enum dirs, const char *name, struct buf *out);
+/* mkdir -p of all of `path`, for the user alone (mode 0700).  ST_IO with the part that failed;
+ * ST_NOMEM. */
+enum status dirs_make(const char *path, struct err *);
+/* The same for the directory that `file` lies in. */
+enum status dirs_make_parent(const char *file, struct err *);
+
+#endif
