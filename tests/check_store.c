@@ -898,6 +898,93 @@ START_TEST(hostile_names_survive)
 }
 END_TEST
 
+/* What SQLite finds at a path of a text: its type, and its text as `->>` gives it. */
+static char *judged(sqlite3 *db, const char *text, const char *path, const char *what)
+{
+    sqlite3_stmt *q;
+    char sql[80], *out = NULL;
+
+    snprintf(sql, sizeof sql, strcmp(what, "type") ? "SELECT ?1 %s ?2" : "SELECT json_type(?1, ?2)", what);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    sqlite3_bind_text(q, 1, text, -1, SQLITE_STATIC);
+    sqlite3_bind_text(q, 2, path, -1, SQLITE_STATIC);
+    if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
+        out = strdup((const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    return out;
+}
+
+/* Bodies as nobody here writes them: blanks, escapes, keys twice, empty lists, long numbers. */
+START_TEST(bodies_are_read_as_sqlite_reads_them)
+{
+    static const char *const texts[] = {
+        "{\"a\":1,\"b\":[1.5,-2e-3,\"x\",null,true,false,{\"c\":[[],[7]]}],\"name\":\"r1\"}",
+        " {\n \"a\" : -0.1234567890123456789 ,\t\"b\" : [ ] , \"name\" : \"q \\\"u\\\\ \\u00e9\\n, ] }\" } ",
+        "{\"a\":18446744073709551615,\"a\":2,\"b\":[[\"]\",\"[\"],{\"c\":{}},3],\"name\":\"\",\"l.min\":4}",
+        "{\"\":{\"a\":5},\"name\":null,\"b\":{\"c\":[0.1,1E5,123456789012345678]}}",
+    };
+    static const char *const paths[] = {
+        "$.a", "$.b", "$.b[0]", "$.b[1]", "$.b[2]", "$.b[3]", "$.b[4]", "$.b[5]", "$.b[6]", "$.b[6].c",
+        "$.b[6].c[0]", "$.b[6].c[1][0]", "$.b[7]", "$.name", "$.\"name\"", "$.\"l.min\"", "$.b[0][1]",
+        "$.b.c", "$.b.c[0]", "$.b.c[1]", "$.b.c[2]", "$.none", "$.a.b", "$.name[0]",
+    };
+    struct err err = { 0 };
+    bool fresh;
+    sqlite3 *judge;
+    struct sdb *db = sdb_open(session, SDB_CREATE, &fresh, &err);
+    ck_assert_msg(db != NULL, "%s", err.msg);
+    ck_assert_int_eq(sqlite3_open(":memory:", &judge), SQLITE_OK);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+            struct jdoc j;
+            ck_assert_msg(jdoc_open(&j, db, texts[i]), "%s: %s", texts[i], j.bad);
+            char *type = judged(judge, texts[i], paths[k], "type"), *raw = judged(judge, texts[i], paths[k], "->"),
+                 *plain = judged(judge, texts[i], paths[k], "->>"), *got = jdoc_raw(&j, "%s", paths[k]);
+            const bool null = !type || !strcmp(type, "null");
+            ck_assert_msg(jdoc_has(&j, "%s", paths[k]) == !null, "%s of %s", paths[k], texts[i]);
+            ck_assert(null == !got);
+            if (!null && type[0] != 'o' && type[0] != 'a') /* SQLite takes the blanks out of those */
+                ck_assert_str_eq(got, raw);
+            if (type && !strcmp(type, "text")) {
+                char *text = jdoc_str(&j, "%s", paths[k]);
+                ck_assert_str_eq(text, plain);
+                free(text);
+            }
+            if (type && !strcmp(type, "array")) {
+                size_t n = 0;
+                char at[80];
+                for (bool there = true; there; n += there) {
+                    snprintf(at, sizeof at, "%s[%zu]", paths[k], n);
+                    char *item = judged(judge, texts[i], at, "type");
+                    there = item != NULL;
+                    free(item);
+                }
+                ck_assert_uint_eq(jdoc_len(&j, 100, "%s", paths[k]), n);
+            }
+            if (type && !strcmp(type, "real")) {
+                const double x = jdoc_num(&j, "%s", paths[k]);
+                ck_assert(x == strtod(raw, NULL));
+            }
+            ck_assert_msg(jdoc_ok(&j), "%s of %s: %s", paths[k], texts[i], j.bad);
+            free(type), free(raw), free(plain), free(got);
+            jdoc_close(&j);
+        }
+    struct jdoc j;
+    static const char *const bad[] = { "", "{", "[1]", "7", "{\"a\":1}x", "{'a':1}", "{\"a\":[1,]}" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!jdoc_open(&j, db, bad[i]) && !jdoc_ok(&j), "%s", bad[i]);
+    char deep[600] = "{\"a\":";
+    const size_t at = strlen(deep);
+    memset(deep + at, '[', 200);
+    memset(deep + at + 200, ']', 200);
+    strcpy(deep + at + 400, "}");
+    ck_assert(!jdoc_open(&j, db, deep));
+    ck_assert_str_eq(j.bad, "its JSON is nested too deep");
+    sqlite3_close(judge);
+    sdb_close(db);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("store");
@@ -927,6 +1014,7 @@ int main(void)
         { "questions", questions_are_no_part_of_the_script, 1 },
         { "script", scripts_replay_to_the_same_figures, 1 },
         { "names", hostile_names_survive, 1 },
+        { "bodies", bodies_are_read_as_sqlite_reads_them, 1 },
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
         TCase *tc = tcase_create(group[i].name);

@@ -1003,7 +1003,8 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
         *k = (struct kept_run){ .row = l->run[i].row, .data = l->run[i].data, .parts = l->run[i].parts,
                                 .points = l->run[i].points, .whole_trace = true,
                                 .history = true, .encoding = true, .model = l->run[i].model,
-                                .factor = l->run[i].factor };
+                                .factor = l->run[i].factor, .body = l->run[i].body };
+        l->run[i].body = NULL;
         snprintf(k->name, sizeof k->name, "%s", l->run[i].name);
     }
     return rc;

@@ -8,6 +8,7 @@ libapp_a_SOURCES += \
   src/app/store.c \
   src/app/store.h \
   src/app/store_db.c \
+  src/app/store_doc.c \
   src/app/store_files.c \
   src/app/store_impl.h \
   src/app/store_json.c \

@@ -28,7 +28,6 @@ enum {
 
 struct sdb {
     sqlite3 *db;
-    sqlite3_stmt *json;       /* type, JSON and text at a path: kept, it runs for every field */
     char *path;
     char shown[200];          /* the path, safe to print */
     struct timespec deadline; /* of opening */
@@ -507,7 +506,6 @@ void sdb_close(struct sdb *s)
     if (!s)
         return;
     s->timed = false;
-    sqlite3_finalize(s->json);
     sqlite3_close_v2(s->db);
     free(s->path);
     free(s);
@@ -927,275 +925,29 @@ enum status sdb_get_parts(struct sdb *s, const char *owner, const char *what, vo
 
 /* ---- JSON --------------------------------------------------------------------------------------------- */
 
-void jdoc_wrong(struct jdoc *j, const char *fmt, ...)
+bool sdb_json_valid(struct sdb *s, const char *text)
 {
-    va_list ap;
+    sqlite3_stmt *q = prepare(s, "SELECT json_valid(?1)", NULL);
+    bool valid = false;
 
-    if (*j->bad)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(j->bad, sizeof j->bad, fmt, ap);
-    va_end(ap);
-}
-
-bool jdoc_ok(const struct jdoc *j)
-{
-    return *j->bad == '\0';
-}
-
-/* Type, JSON and text at a path; the three live until jdoc_done. */
-static void jdoc_at(struct jdoc *j, const char *path, const char **type, const char **raw,
-                    const char **plain)
-{
-    struct sdb *s = j->db;
-
-    *type = *raw = *plain = NULL;
-    if (!s->json)
-        s->json = prepare(s, "SELECT json_type(?1, ?2), ?1 -> ?2, ?1 ->> ?2", NULL);
-    if (!s->json) {
-        jdoc_wrong(j, "%.120s cannot be read", path);
-        return;
-    }
-    sqlite3_bind_text(s->json, 1, j->text, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s->json, 2, path, -1, SQLITE_STATIC);
-    if (sqlite3_step(s->json) == SQLITE_ROW) {
-        *type = (const char *)sqlite3_column_text(s->json, 0);
-        *raw = (const char *)sqlite3_column_text(s->json, 1);
-        *plain = (const char *)sqlite3_column_text(s->json, 2);
-    }
-}
-
-static void jdoc_done(struct jdoc *j)
-{
-    if (j->db->json)
-        sqlite3_reset(j->db->json);
-}
-
-bool jdoc_open(struct jdoc *j, struct sdb *db, const char *text)
-{
-    const char *type, *raw, *plain;
-    int64_t valid = 0;
-
-    *j = (struct jdoc){ .db = db, .text = text };
-    sqlite3_stmt *q = prepare(db, "SELECT json_valid(?1)", NULL);
     if (q) {
         sqlite3_bind_text(q, 1, text, -1, SQLITE_STATIC);
-        valid = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+        valid = sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int64(q, 0);
     }
     sqlite3_finalize(q);
-    if (!valid) {
-        jdoc_wrong(j, "no JSON");
-        return false;
-    }
-    jdoc_at(j, "$", &type, &raw, &plain);
-    if (!type || strcmp(type, "object") != 0)
-        jdoc_wrong(j, "no JSON object");
-    jdoc_done(j);
-    return jdoc_ok(j);
+    return valid;
 }
 
-#define PATH_OF(name)                              \
-    char name[160];                                \
-    do {                                           \
-        va_list ap_;                               \
-        va_start(ap_, path);                       \
-        vsnprintf(name, sizeof name, path, ap_);   \
-        va_end(ap_);                               \
-    } while (0)
-
-bool jdoc_has(struct jdoc *j, const char *path, ...)
+char *sdb_json_text(struct sdb *s, const char *string)
 {
-    const char *type, *raw, *plain;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-    const bool has = type && strcmp(type, "null") != 0;
-
-    jdoc_done(j);
-    return has;
-}
-
-static bool is_number(const char *type)
-{
-    return type && (strcmp(type, "integer") == 0 || strcmp(type, "real") == 0);
-}
-
-double jdoc_num(struct jdoc *j, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    double x = NAN;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-
-    /* From the text, not through SQLite's own conversion: every bit must come back. */
-    if (is_number(type) && raw && text_double(raw, strlen(raw), &x))
-        ;
-    else if (!type || strcmp(type, "null") != 0)
-        jdoc_wrong(j, "%.120s is no number", p);
-    jdoc_done(j);
-    return x;
-}
-
-int64_t jdoc_int(struct jdoc *j, int64_t lo, int64_t hi, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    long long v = lo;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-    char *end = NULL;
-
-    if (type && strcmp(type, "integer") == 0 && raw) {
-        errno = 0;
-        v = strtoll(raw, &end, 10);
-    }
-    if (!end || *end || errno || v < lo || v > hi) {
-        jdoc_wrong(j, "%.120s is out of range", p);
-        v = lo;
-    }
-    jdoc_done(j);
-    return v;
-}
-
-uint64_t jdoc_u64(struct jdoc *j, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    unsigned long long v = 0;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-    char *end = NULL;
-
-    if (is_number(type) && raw && *raw != '-') { /* above 2^63 SQLite calls it real */
-        errno = 0;
-        v = strtoull(raw, &end, 10);
-    }
-    if (!end || *end || errno) {
-        jdoc_wrong(j, "%.120s is no count", p);
-        v = 0;
-    }
-    jdoc_done(j);
-    return v;
-}
-
-bool jdoc_bool(struct jdoc *j, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-    const bool yes = type && strcmp(type, "true") == 0;
-
-    if (!type || (!yes && strcmp(type, "false") != 0))
-        jdoc_wrong(j, "%.120s is neither true nor false", p);
-    jdoc_done(j);
-    return yes;
-}
-
-char *jdoc_str(struct jdoc *j, const char *path, ...)
-{
-    const char *type, *raw, *plain;
+    sqlite3_stmt *q = prepare(s, "SELECT ?1 ->> '$'", NULL);
     char *out = NULL;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-
-    if (type && strcmp(type, "text") == 0 && plain) {
-        out = mem_strdup(plain, NULL);
-        if (!out)
-            jdoc_wrong(j, "out of memory at %.120s", p);
-    } else if (!type || strcmp(type, "null") != 0) {
-        jdoc_wrong(j, "%.120s is no text", p);
-        out = mem_strdup("", NULL);
-    }
-    jdoc_done(j);
-    return out;
-}
-
-void jdoc_strn(struct jdoc *j, char *out, size_t len, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-
-    *out = '\0';
-    if (type && strcmp(type, "text") == 0 && plain && strlen(plain) < len)
-        memcpy(out, plain, strlen(plain) + 1);
-    else if (!type || strcmp(type, "null") != 0)
-        jdoc_wrong(j, "%.120s is no short text", p);
-    jdoc_done(j);
-}
-
-int jdoc_word(struct jdoc *j, const char *const *words, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    int found = -1;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-
-    if (type && strcmp(type, "text") == 0 && plain)
-        for (int i = 0; found < 0 && words[i]; i++)
-            if (strcmp(words[i], plain) == 0)
-                found = i;
-    if (found < 0)
-        jdoc_wrong(j, "%.120s is not one of the words known", p);
-    jdoc_done(j);
-    return found < 0 ? 0 : found;
-}
-
-size_t jdoc_len(struct jdoc *j, size_t most, const char *path, ...)
-{
-    size_t n = 0;
-    PATH_OF(p);
-    sqlite3_stmt *q = prepare(j->db, "SELECT json_type(?1, ?2), json_array_length(?1, ?2)", NULL);
 
     if (q) {
-        sqlite3_bind_text(q, 1, j->text, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 2, p, -1, SQLITE_STATIC);
-    }
-    const char *type = q && sqlite3_step(q) == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0)
-                                                          : NULL;
-    if (type && strcmp(type, "array") == 0)
-        n = (size_t)sqlite3_column_int64(q, 1);
-    else
-        jdoc_wrong(j, "%.120s is no list", p);
-    if (n > most) {
-        jdoc_wrong(j, "%.120s has too many items", p);
-        n = 0;
+        sqlite3_bind_text(q, 1, string, -1, SQLITE_STATIC);
+        const char *text = sqlite3_step(q) == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+        out = text ? mem_strdup(text, NULL) : NULL;
     }
     sqlite3_finalize(q);
-    return n;
-}
-
-char *jdoc_raw(struct jdoc *j, const char *path, ...)
-{
-    const char *type, *raw, *plain;
-    PATH_OF(p);
-    jdoc_at(j, p, &type, &raw, &plain);
-    char *out = raw && type && strcmp(type, "null") != 0 ? mem_strdup(raw, NULL) : NULL;
-
-    jdoc_done(j);
     return out;
-}
-
-bool jdoc_each(struct jdoc *j, const char *path, const char *const field[4], jdoc_row_fn *fn,
-               void *ctx)
-{
-    sqlite3_stmt *q = prepare(j->db,
-                              "SELECT value ->> ?3, value ->> ?4, value ->> ?5, value ->> ?6 "
-                              "FROM json_each(?1, ?2)", NULL);
-    int rc = SQLITE_ERROR;
-
-    if (q) {
-        sqlite3_bind_text(q, 1, j->text, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 2, path, -1, SQLITE_STATIC);
-        for (int i = 0; i < 4; i++)
-            sqlite3_bind_text(q, 3 + i, field[i], -1, SQLITE_STATIC);
-        while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-            const char *text[4];
-            for (int i = 0; i < 4; i++)
-                text[i] = (const char *)sqlite3_column_text(q, i);
-            if (!text[0] || !text[1] || !text[2] || !text[3] || !fn(ctx, text))
-                break;
-        }
-    }
-    sqlite3_finalize(q);
-    if (rc != SQLITE_DONE)
-        jdoc_wrong(j, "%.120s is damaged", path);
-    return rc == SQLITE_DONE;
 }

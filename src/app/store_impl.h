@@ -74,16 +74,25 @@ enum status sdb_get_parts(struct sdb *, const char *owner, const char *what, voi
                           size_t *parts, bool *damaged, struct err *);
 size_t sdb_blob_size(struct sdb *, const char *owner, const char *what); /* bytes of all parts */
 
+bool sdb_json_valid(struct sdb *, const char *text);
+char *sdb_json_text(struct sdb *, const char *string); /* a JSON string without its quotes; caller frees */
+
 enum { SDB_PART = 8 << 20 };
 
 /* Strict reading of a JSON body.  The first surprise is kept in bad; reading goes on harmlessly.
  * Paths are formats: "$.hp[%zu]". */
+struct jnode;
 struct jdoc {
     struct sdb *db;
-    const char *text;
+    struct jnode *node; size_t nnode, capnode;  /* every value of the text */
+    uint32_t *slot; size_t nslot;               /* by path: index + 1 */
+    struct buf paths, raw;
+    char *plain;
     char bad[160];
 };
-bool jdoc_open(struct jdoc *, struct sdb *, const char *text); /* false: no JSON object */
+/* false: no JSON object, and nothing to close.  The text stays the caller's, and as it is. */
+bool jdoc_open(struct jdoc *, struct sdb *, const char *text);
+void jdoc_close(struct jdoc *);                 /* `bad` stays */
 bool jdoc_ok(const struct jdoc *);
 bool jdoc_has(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
 double jdoc_num(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
@@ -146,7 +155,7 @@ struct store_loaded {
     int64_t next_dataset, next_run, next_snapshot;
     size_t nscript;
     size_t skipped;              /* rows and arrays left out because they are damaged */
-    struct { char name[16]; int64_t row, data; size_t parts, points; bool model, factor; } *run;
+    struct { char name[16]; int64_t row, data; size_t parts, points; bool model, factor; char *body; } *run;
     size_t nrun;
     struct store_away *away; size_t naway;
 };

@@ -501,6 +501,7 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         dataset_unref(ds);
         ds = NULL;
     }
+    jdoc_close(&j);
     free(name);
     free(path);
     free(recipe);
@@ -1188,13 +1189,14 @@ static size_t run_number(const char *name)
 }
 
 static void remember_run(struct loader *l, const struct run *r, int64_t row, int64_t data,
-                         size_t parts)
+                         size_t parts, const char *body)
 {
     struct store_loaded *o = l->out;
 
     if (fatal(l, mem_grow((void **)&o->run, &l->caprun, o->nrun + 1, sizeof *o->run, "the session",
                           &l->err)))
         return;
+    o->run[o->nrun].body = mem_strdup(body, NULL); /* NULL: it is written again, no harm */
     o->run[o->nrun].row = row;
     o->run[o->nrun].parts = parts;
     o->run[o->nrun].data = data;
@@ -1221,8 +1223,10 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
     }
     const enum run_kind kind = (enum run_kind)jdoc_word(&j, store_kinds, "$.kind");
     struct run *r = ws_run_new(ws, kind, &l->err);
-    if (fatal(l, r ? ST_OK : ST_NOMEM))
+    if (fatal(l, r ? ST_OK : ST_NOMEM)) {
+        jdoc_close(&j);
         return false;
+    }
     if ((name[0] == 'r') != (kind == RUN_FIT))
         jdoc_wrong(&j, "its kind does not fit its name");
     snprintf(r->id, sizeof r->id, "%s", name);
@@ -1231,6 +1235,8 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
     if (number > *counter)
         *counter = number;
     read_run(l, &j, r, &parts);
+    const int64_t data = jdoc_has(&j, "$.data") ? jdoc_int(&j, 0, INT64_MAX, "$.data") : 0;
+    jdoc_close(&j);
     if (!jdoc_ok(&j)) {
         damaged(l, "run %s is damaged and left out (%.160s)", r->id, j.bad);
         ws->nrun--;
@@ -1238,7 +1244,7 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
         return true;
     }
     ws->runs_made = r->serial >= ws->runs_made ? r->serial + 1 : ws->runs_made;
-    remember_run(l, r, row, jdoc_int(&j, 0, INT64_MAX, "$.data"), parts);
+    remember_run(l, r, row, data, parts, body);
     return l->rc == ST_OK;
 }
 
@@ -1254,6 +1260,7 @@ static void put_away(struct loader *l, int64_t id)
         if (o->version[i].id != id || !jdoc_open(&j, l->db, o->version[i].body))
             continue;
         char *name = jdoc_str(&j, "$.name");
+        jdoc_close(&j);
         if (!name || !jdoc_ok(&j) ||
             fatal(l, mem_grow((void **)&o->away, &l->capaway, o->naway + 1, sizeof *o->away,
                               "the session", &l->err))) {
@@ -1488,6 +1495,7 @@ static void take_workspace(struct loader *l)
         take_datasets(l, &j);
         take_time(l, &j);
         take_advice(l, &j);
+        jdoc_close(&j);
     }
     if (!jdoc_ok(&j))
         damaged(l, "what was current is damaged (%.160s)", j.bad);
@@ -1651,8 +1659,10 @@ enum status store_load_snapshot(struct workspace *ws, struct sdb *db,
     enum status rc = s && l.made && l.tried ? ST_OK : ST_NOMEM;
     if (s)
         s->refs = 1;
-    if (rc == ST_OK && jdoc_open(&j, db, body))
+    if (rc == ST_OK && jdoc_open(&j, db, body)) {
         read_snapshot(&l, &j, s);
+        jdoc_close(&j);
+    }
     if (rc == ST_OK && !jdoc_ok(&j))
         rc = err_named(err, ST_FORMAT, "session-damage", "the state of then is damaged (%.160s)", j.bad);
     loader_free(&l);
@@ -1670,6 +1680,8 @@ void store_loaded_free(struct store_loaded *o)
         free(o->version[i].body);
     for (size_t i = 0; i < o->naway; i++)
         free(o->away[i].name);
+    for (size_t i = 0; i < o->nrun; i++)
+        free(o->run[i].body);
     free(o->version);
     free(o->run);
     free(o->away);
