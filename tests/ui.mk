@@ -16,6 +16,7 @@ tests_fuzz_fuzz_input_LDADD = libui.a libbase.a -lm
 
 # The workbench itself, in tmux (skipped, with the word, where there is none).
 TESTS += \
+  tests/screens/kinds.sh \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \
@@ -27,6 +28,7 @@ TESTS += \
   tests/screens/hostile.sh \
   tests/screens/monkey.sh
 EXTRA_DIST += \
+  tests/screens/kinds.sh \
   tests/screens/lib.sh \
   tests/screens/pictures.sh \
   tests/screens/prompt.sh \

@@ -545,6 +545,8 @@ static enum status cmd_use(struct workspace *ws, const struct args *a, struct er
 
 /* ---- show ------------------------------------------------------------------------------------------------------- */
 
+enum { SHOW_WIDTH = 18 }; /* columns of a cell */
+
 static void cell_text(const struct column *c, size_t row, struct buf *out)
 {
     char num[40];
@@ -555,8 +557,8 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
             return;
         text_number(num, sizeof num, column_at(c, row));
         buf_puts(out, num);
-    } else if (column_word(c, row)) {
-        buf_puts(out, column_word(c, row));
+    } else {
+        column_glance(c, row, SHOW_WIDTH, out);
     }
 }
 
@@ -584,7 +586,7 @@ static enum status show_rows(struct workspace *ws, const struct dataset *d, size
     grid_init(&g, shown + 1);
     grid_cell(&g, "row", 0);
     for (size_t c = 0; c < shown; c++) {
-        grid_cell(&g, t->col[c].name, 18);
+        grid_cell(&g, t->col[c].name, SHOW_WIDTH);
         right[c + 1] = t->col[c].type == COL_REAL;
     }
     for (size_t i = first; i <= last; i++) {
@@ -597,7 +599,7 @@ static enum status show_rows(struct workspace *ws, const struct dataset *d, size
             if (c >= shown)
                 continue;
             cell_text(&t->col[c], i - 1, &cell);
-            grid_cell(&g, buf_str(&cell), 18);
+            grid_cell(&g, buf_str(&cell), SHOW_WIDTH);
         }
         rec_close(&r);
         rec_close(&r);
@@ -1225,7 +1227,7 @@ const struct command cmd_data_rows[] = {
       "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns wait\n"
       "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name." },
     { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy, points" },
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy, points, molecules" },
         { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },
         { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the generator (default: the option seed)" },
         { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function" },

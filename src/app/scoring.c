@@ -266,28 +266,13 @@ static enum status all_metrics(const struct encoding *enc, const struct predicti
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-static void csv_field(struct buf *b, const char *s)
-{
-    if (!strpbrk(s, ",\"\r\n") && s[0] != ' ') {
-        buf_puts(b, s);
-        return;
-    }
-    buf_putc(b, '"');
-    for (; *s; s++) {
-        if (*s == '"')
-            buf_putc(b, '"');
-        buf_putc(b, *s);
-    }
-    buf_putc(b, '"');
-}
-
 static void csv_cell(struct buf *b, const struct column *c, size_t row)
 {
     if (c->type == COL_REAL) {
         if (isfinite(column_at(c, row)))
             buf_json_double(b, column_at(c, row));
     } else if (column_word(c, row)) {
-        csv_field(b, column_word(c, row));
+        text_csv(b, column_word(c, row));
     }
 }
 
@@ -306,7 +291,7 @@ static void csv_named(struct buf *b, const char *what, const char *target)
 
     buf_printf(&name, "%s_%s", what, target);
     buf_putc(b, ',');
-    csv_field(b, buf_str(&name));
+    text_csv(b, buf_str(&name));
     buf_free(&name);
 }
 
@@ -317,7 +302,7 @@ static void csv_head(struct buf *b, const struct dataset *d, const struct table 
     for (size_t c = 0; c < t->ncols; c++)
         if (is_id(d, t, c)) {
             buf_putc(b, ',');
-            csv_field(b, t->col[c].name);
+            text_csv(b, t->col[c].name);
         }
     const size_t targets = encoding_targets(enc);
     for (size_t j = 0; targets > 1 && j < targets; j++) {

@@ -205,8 +205,10 @@ enum status sequences_judge(struct sequences *s, size_t n, const char *column, s
         strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna : rna);
     }
     const size_t letters = strlen(s->order);
+    const char *first = NULL;
     alphabet_codes(s->order, letters, code);
     s->shortest = SIZE_MAX;
+    s->common = 0;
     for (size_t i = 0; i < n; i++) {
         size_t len;
         char *w = s->letters + s->at[i];
@@ -222,6 +224,14 @@ enum status sequences_judge(struct sequences *s, size_t n, const char *column, s
             continue;
         s->shortest = len < s->shortest ? len : s->shortest;
         s->longest = len > s->longest ? len : s->longest;
+        if (first == NULL) {
+            first = w;
+            s->common = len - 1;
+        }
+        size_t same = 0; /* the NUL behind a row ends it */
+        while (same < s->common && w[same] == first[same])
+            same++;
+        s->common = same;
     }
     if (s->longest == 0)
         s->shortest = 0;

@@ -23,6 +23,7 @@ struct sequences {
     enum alphabet kind;
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the letters of the alphabet in order */
     size_t shortest, longest;   /* of the rows that are not missing; 0: there are none */
+    size_t common;              /* letters with which all of these begin alike; at most longest - 1 */
     /* Letters that the alphabet does not have (X, -, * of proteins, N of DNA): how many rows hold
      * one, the first of these, and which letters they are. */
     size_t unknown_rows, unknown_first;

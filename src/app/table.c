@@ -92,6 +92,20 @@ size_t table_find(const struct table *t, const char *name)
     return SIZE_MAX;
 }
 
+const char *column_glance(const struct column *c, size_t row, size_t width, struct buf *out)
+{
+    enum { BEFORE = 2 }; /* letters in common that are shown before the first difference */
+    const char *w = column_word(c, row);
+    const size_t skip = c->type == COL_SEQUENCE && c->seq->common > BEFORE ? c->seq->common - BEFORE : 0;
+
+    buf_clear(out);
+    if (w != NULL && skip > 0 && strlen(w) > width)
+        buf_printf(out, "..%s", w + skip);
+    else if (w != NULL)
+        buf_puts(out, w);
+    return w != NULL ? buf_str(out) : NULL;
+}
+
 void table_cell(const struct table *t, size_t row, size_t col, struct buf *out)
 {
     const struct column *c = &t->col[col];

@@ -46,6 +46,9 @@ static inline const char *column_word(const struct column *c, size_t row)
         return c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]];
     return c->type == COL_TEXT ? c->text[row] : NULL;
 }
+/* What tells the cell from others in as few columns as `width`: of sequences that begin alike, the letters
+ * from shortly before the first difference on, behind ".." (into out). */
+const char *column_glance(const struct column *, size_t row, size_t width, struct buf *out);
 struct table {
     int refs;             /* atomic */
     char *path;           /* absolute; "demo:co2 n=.." for generated; "-" for stdin */

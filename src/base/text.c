@@ -150,6 +150,21 @@ void text_safe(struct buf *b, const char *s, size_t cols)
     }
 }
 
+void text_csv(struct buf *b, const char *s)
+{
+    if (!strpbrk(s, ",\"\r\n") && s[0] != ' ') {
+        buf_puts(b, s);
+        return;
+    }
+    buf_putc(b, '"');
+    for (; *s; s++) {
+        if (*s == '"')
+            buf_putc(b, '"');
+        buf_putc(b, *s);
+    }
+    buf_putc(b, '"');
+}
+
 void text_count(char *out, size_t len, uint64_t n)
 {
     char digits[24], grouped[32];

@@ -39,11 +39,11 @@ static void cell_text(const struct column *c, size_t i, char *out, size_t len)
         else
             snprintf(out, len, "%.7g", column_at(c, i));
     } else {
-        const char *s = c->type == COL_TEXT ? c->text[i]
-                      : c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
-        struct buf b = { 0 };
+        struct buf word = { 0 }, b = { 0 };
+        const char *s = column_glance(c, i, CELL - 1, &word);
         text_safe(&b, s ? s : missing, CELL - 1);
         snprintf(out, len, "%s", buf_str(&b));
+        buf_free(&word);
         buf_free(&b);
     }
 }
@@ -86,7 +86,7 @@ static void spark(const struct col_summary *c, struct buf *b)
 static const char *type_name(const struct column *c)
 {
     return c->type == COL_REAL ? (c->integers ? "whole" : "real")
-         : c->type == COL_CATEGORY ? "category" : "text";
+         : c->type == COL_CATEGORY ? "category" : c->type == COL_SEQUENCE ? "sequence" : "text";
 }
 
 static void draw_summary(struct view *v, const struct canvas *c, const struct dataset *d)
@@ -131,6 +131,18 @@ static void draw_summary(struct view *v, const struct canvas *c, const struct da
             text_safe(&b, col->level[i], 20);
         }
         draw_text(c, 1, 1, theme_attr(R_TEXT), buf_str(&b));
+    } else if (col->type == COL_SEQUENCE) {
+        const struct sequences *q = col->seq;
+        const char *unit = q->nodes ? "nodes" : "letters";
+        if (q->shortest == q->longest)
+            buf_printf(&b, "%zu %s each", q->longest, unit);
+        else
+            buf_printf(&b, "%zu to %zu %s", q->shortest, q->longest, unit);
+        if (!q->nodes)
+            buf_printf(&b, ", %s", alphabet_name(q->kind));
+        if (q->common)
+            buf_printf(&b, "; the first %zu are the same in all", q->common);
+        draw_text(c, 1, 1, theme_attr(R_TEXT), buf_str(&b));
     }
     buf_free(&b);
 }
@@ -167,7 +179,7 @@ static struct key key_of(const struct column *c, size_t i)
     if (c->type == COL_REAL)
         k.x = column_at(c, i);
     else
-        k.s = c->type == COL_TEXT ? c->text[i] : c->code[i] == UINT32_MAX ? NULL : c->level[c->code[i]];
+        k.s = column_word(c, i);
     return k;
 }
 
@@ -330,8 +342,10 @@ static bool data_find(struct view *v, const char *what, int dir)
         const size_t i = dir > 0 ? (s->at + k) % n : (s->at + n - k) % n;
         for (size_t j = 0; j < d->table->ncols && j < 64; j++) {
             char a[64];
-            cell_text(&d->table->col[j], row_at(s, i), a, sizeof a);
-            if (strcasestr(a, what)) {
+            const char *word = column_word(&d->table->col[j], row_at(s, i)); /* whole, not as it is cut */
+            if (!word)
+                cell_text(&d->table->col[j], row_at(s, i), a, sizeof a);
+            if (strcasestr(word ? word : a, what)) {
                 s->at = i;
                 s->col = j;
                 return true;
@@ -346,25 +360,29 @@ static bool data_copy(struct view *v, bool all, struct buf *b)
 {
     struct data_state *s = v->state;
     const struct dataset *d = current(v);
-    char a[64];
+    struct buf cell = { 0 };
     if (!d)
         return false;
     if (s->plot || v->second)
         return plot_copy(v, all, b);
     const struct table *t = d->table;
     if (!all) {
-        cell_text(&t->col[s->col], row_at(s, s->at), a, sizeof a);
-        buf_puts(b, a);
+        table_cell(t, row_at(s, s->at), s->col, b); /* all of it, not what fits the pane */
         return true;
     }
-    for (size_t j = 0; j < t->ncols; j++)
-        buf_printf(b, "%s%s", j ? "," : "", t->col[j].name);
+    for (size_t j = 0; j < t->ncols; j++) {
+        buf_puts(b, j ? "," : "");
+        text_csv(b, t->col[j].name);
+    }
     for (int i = 0; i < v->page && s->row + (size_t)i < t->n; i++)
         for (size_t j = 0; j < t->ncols; j++) {
-            cell_text(&t->col[j], row_at(s, s->row + (size_t)i), a, sizeof a);
-            buf_printf(b, "%s%s", j ? "," : "\n", a);
+            buf_clear(&cell);
+            table_cell(t, row_at(s, s->row + (size_t)i), j, &cell);
+            buf_puts(b, j ? "," : "\n");
+            text_csv(b, buf_str(&cell));
         }
     buf_putc(b, '\n');
+    buf_free(&cell);
     return true;
 }
 
