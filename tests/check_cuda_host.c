@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/fop.h"
+#include "compute/precond.h"
 #include "compute/rng.h"
 #include "compute/solver.h"
 #include "cuda/arith.h"
@@ -34,6 +35,10 @@ const struct backend_ops *gpdesk_backend(void)
     return backend_module(NULL);
 }
 size_t emulated_used(void)
+{
+    return 0;
+}
+size_t emulated_launches(void)
 {
     return 0;
 }
@@ -442,9 +447,13 @@ START_TEST(any_order_of_threads)
             struct pair p = pair_open(&j);
             ok(fop_pass(p.dev, 4, P, w, NULL, &fail));
             ok(fop_pass(p.dev, 1, P, w + 4 * j.M, NULL, &fail));
+            struct solve_info info;
+            ok(solver_find("cg", NULL)->solve(p.dev, 0.7, 1, P, w + 5 * j.M,
+                                              &(struct solve_opts){ .maxit = 4 }, NULL, &info, &fail));
+            solve_info_free(&info);
             pair_close(&p);
             if (emu_order)
-                ck_assert_mem_eq(w, first, 5 * j.M * sizeof *w);
+                ck_assert_mem_eq(w, first, 6 * j.M * sizeof *w);
             else {
                 free(first);
                 first = w;
@@ -573,6 +582,132 @@ START_TEST(stopping)
 }
 END_TEST
 
+/* ---- conjugate gradients ----------------------------------------------------------------------- */
+
+/* Solves with every preconditioner, few and many right-hand sides, from a start and with probes: on the
+ * device the same steps as here, up to the rounding of the operators.  In double the steps are compared
+ * one by one. */
+static const struct { const char *kernel, *precond; size_t k, nprobes; struct job how; } solves[] = {
+    { "rbf", NULL, 1, 0, { .precision = PREC_DOUBLE } },
+    { "matern(nu=5/2)", "srht2", 1, 0, { .store = true } },
+    { "matern(nu=5/2)", "srht2", 3, 0, { .precision = PREC_DOUBLE, .weighted = true } },
+    { "rbf(ard)", "gauss", 7, 5, { .store = true, .half = true } },
+    { "rbf + linear", "jacobi", 13, 0, { .weighted = true } },
+    { "rbf * periodic", "srht", 13, 9, { .precision = PREC_DOUBLE, .store = true } },
+    { "matern(nu=1/2)", "none", 2, 0, { .store = true } },
+};
+enum { SOLVES = sizeof solves / sizeof *solves };
+
+START_TEST(gradients_there)
+{
+    struct job j = solves[_i].how;
+    j.kernel = solves[_i].kernel;
+    j.n = 150, j.d = 4, j.M = 96;
+    struct pair p = pair_open(&j);
+    const size_t M = j.M, k = solves[_i].k;
+    double *b = normals(5, k * M), *x0 = normals(6, k * M), *x[2];
+    struct solve_info *info[2];
+    struct precond *pre = NULL;
+
+    ck_assert_ptr_nonnull(gpdesk_backend()->cg);
+    if (solves[_i].precond)
+        ok(precond_find(solves[_i].precond, NULL)->build(p.cpu, &(struct precond_opts){ .rank = 24 },
+                                                         NULL, &pre, &fail));
+    if (pre)
+        precond_set_noise(pre, 0.4);
+    for (size_t i = 0; i < M; i++) /* one that has nothing to do, one that begins at its end */
+        b[(k - 1) * M + i] = k > 2 ? 0.0 : b[(k - 1) * M + i];
+    for (int o = 0; o < 2; o++) {
+        struct fop *f = o ? p.dev : p.cpu;
+        x[o] = normals(7, k * M);
+        info[o] = mem_calloc(k, sizeof *info[o], "outcomes", NULL);
+        const struct solve_opts so = { .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 300,
+                                       .nprobes = solves[_i].nprobes, .probe_rtol = 1e-2, .pre = pre,
+                                       .x0 = _i % 2 ? x0 : NULL };
+        const size_t before = emulated_launches();
+        ok(solver_find("pcg", NULL)->solve(f, 0.4, k, b, x[o], &so, NULL, info[o], &fail));
+#ifndef ON_DEVICE
+        if (o) /* not a pass of the operator for each step, but launches of its own */
+            ck_assert_uint_gt(emulated_launches() - before, 5 * info[o][0].iterations);
+#else
+        (void)before;
+#endif
+    }
+    ck_assert(!fop_lost(p.dev, NULL));
+    for (size_t c = 0; c < k; c++) {
+        const struct solve_info *h = &info[0][c], *d = &info[1][c];
+        const bool probe = c < solves[_i].nprobes;
+        ck_assert_int_eq(d->why, h->why);
+        ck_assert_int_eq(d->why, OUT_RTOL);
+        ck_assert_double_le(apart(M, x[1] + c * M, x[0] + c * M),
+                            probe ? 3e-2 : j.precision == PREC_DOUBLE ? 1e-7 : 1e-3);
+        if (!probe)
+            ck_assert_double_le(d->true_residual, 1e-5);
+        for (size_t i = 0; j.precision == PREC_DOUBLE && i < 12 && i < h->nhist; i++) {
+            ck_assert_uint_lt(i, d->nhist);
+            ck_assert_double_le(fabs(d->alpha[i] - h->alpha[i]), 1e-6 * fabs(h->alpha[i]));
+            ck_assert_double_le(fabs(d->beta[i] - h->beta[i]), 1e-5 * fabs(h->beta[i]) + 1e-12);
+        }
+        if (j.precision == PREC_DOUBLE) {
+            ck_assert_uint_le(d->iterations, h->iterations + 2);
+            ck_assert_uint_le(h->iterations, d->iterations + 2);
+        }
+    }
+    for (int o = 0; o < 2; o++) {
+        for (size_t c = 0; c < k; c++)
+            solve_info_free(&info[o][c]);
+        free(info[o]), free(x[o]);
+    }
+    precond_free(pre);
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(b), free(x0);
+}
+END_TEST
+
+/* A run ends with the first event of any column, and nothing is done after it. */
+START_TEST(events)
+{
+    struct job j = { .kernel = "rbf", .n = 60, .d = 3, .M = 64, .precision = PREC_DOUBLE };
+    struct pair p = pair_open(&j);
+    const size_t M = j.M;
+    double *b = normals(5, 2 * M), *x = mem_calloc(2 * M, sizeof *x, "x", NULL), *r = normals(8, M);
+    struct cg_slot slot[2] = { { .goal = 0.0, .fresh = true }, { .goal = 0.0, .fresh = true } };
+    struct cg_step step[40];
+    size_t done;
+
+    for (size_t i = 0; i < M; i++)
+        b[M + i] = 0.0; /* r'z = 0 in the first step */
+    struct fop_cg *cg = fop_cg_open(p.dev, 2, 0.5, &(struct backend_inverse){ .L = 0 });
+    ck_assert_ptr_nonnull(cg);
+    ok(fop_cg_put(cg, 0, x, b, &fail));
+    ok(fop_cg_put(cg, 1, x, b + M, &fail));
+    ok(fop_cg_run(cg, 2, 20, slot, step, &done, NULL, &fail));
+    ck_assert_uint_eq(done, 1);
+    ck_assert_int_eq(step[0].event, CG_NONE);
+    ck_assert_int_eq(step[1].event, CG_BAD_RZ);
+    ok(fop_cg_get(cg, 0, NULL, r, &fail));
+    ck_assert_double_le(fabs(norm(M, r) - step[0].rel), 1e-12 * step[0].rel);
+    ok(fop_cg_swap(cg, 0, 1, &fail)); /* the other way round, alone, up to a goal */
+    ok(fop_cg_swap(cg, 1, 0, &fail));
+    slot[0] = (struct cg_slot){ .rz = step[0].rz, .goal = 0.3 * step[0].rel };
+    ok(fop_cg_run(cg, 1, 30, slot, step, &done, NULL, &fail));
+    ck_assert_uint_gt(done, 1);
+    ck_assert_uint_lt(done, 30);
+    for (size_t i = 0; i < done; i++)
+        ck_assert_int_eq(step[i].event, i + 1 < done ? CG_NONE : CG_GOAL);
+    ok(fop_cg_get(cg, 0, x, r, &fail));
+    double *Ax = normals(9, M); /* r is b - A x of the x that is there */
+    ok(fop_pass(p.cpu, 1, x, Ax, NULL, &fail));
+    for (size_t i = 0; i < M; i++)
+        Ax[i] = b[i] - Ax[i] - 0.5 * x[i];
+    ck_assert_double_le(apart(M, r, Ax), 1e-10);
+    fop_cg_close(cg);
+    pair_close(&p);
+    free(b), free(x), free(r), free(Ax);
+}
+END_TEST
+
 #ifndef ON_DEVICE
 /* Sums of float32 products where double ones are slow. */
 START_TEST(slow_double)
@@ -687,6 +822,8 @@ int main(void)
         tcase_add_loop_test(ops, large_jobs, 0, 4 * LARGE);
 #endif
     tcase_add_test(ops, stopping);
+    tcase_add_loop_test(ops, gradients_there, 0, SOLVES);
+    tcase_add_test(ops, events);
     suite_add_tcase(s, ops);
     return support_run(s);
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "compute/featmap.h"
+#include "cuda/cg.h"
 #include "cuda/steps.h"
 #include "cuda/sweep.h"
 #include "emulated_device.h"
@@ -137,6 +138,13 @@ enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err
     return ST_OK;
 }
 
+enum status device_copy(struct device *d, void *to, const void *from, size_t bytes, struct err *err)
+{
+    (void)d;
+    memcpy(to, from, bytes);
+    return launch(err);
+}
+
 enum status device_upload(struct device *d, int stream, void *to, const void *from, size_t bytes,
                           struct err *err)
 {
@@ -230,6 +238,51 @@ enum status device_merge(struct device *d, const struct merge_args *a, struct er
         for (size_t j = 0; j < a->M; j++)
             merge_one(a, k, j);
     return launch(err);
+}
+
+enum status device_layout(struct device *d, const struct layout_args *a, struct err *err)
+{
+    (void)d;
+    for (int k = 0; k < a->K; k++)
+        for (size_t j = 0; j < sweep_row(a->shape); j++)
+            layout_one(a, k, j);
+    return launch(err);
+}
+
+enum status device_scale_rows(struct device *d, size_t m, size_t n, const double *row, double *A,
+                              struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < m * n; i++)
+        A[i] *= row[i % m];
+    return launch(err);
+}
+
+static enum status cg_launch(const struct cg_args *a, void (*fn)(const struct cg_args *, int, double *),
+                             struct err *err)
+{
+    double smem[CG_THREADS];
+    const enum status rc = launch(err);
+
+    pthread_mutex_lock(&one_launch);
+    for (int i = 0; rc == ST_OK && i < a->active; i++) {
+        memset(smem, 0xff, sizeof smem);
+        fn(a, i, smem);
+    }
+    pthread_mutex_unlock(&one_launch);
+    return rc;
+}
+
+enum status device_cg_direction(struct device *d, const struct cg_args *a, struct err *err)
+{
+    (void)d;
+    return cg_launch(a, cg_direction_block, err);
+}
+
+enum status device_cg_step(struct device *d, const struct cg_args *a, struct err *err)
+{
+    (void)d;
+    return cg_launch(a, cg_step_block, err);
 }
 
 enum status device_narrow(struct device *d, size_t n, const double *from, float *to, struct err *err)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 5
+#define BACKEND_ABI 6
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -44,6 +44,30 @@ struct fop_opts {
 struct backend_device {
     char name[96];      /* "NVIDIA H200" */
     size_t memory, free; /* bytes; free: now */
+};
+
+/* P^-1 of a preconditioner: diag(d) (M numbers); or I + U diag(c) U' (U: M x L, column-major); or, both
+ * NULL, I. */
+struct backend_inverse { const double *d, *U, *c; size_t L; };
+/* A column of a recursion before its next step: (r, P^-1 r) of the last one, unless its direction is
+ * forgotten (fresh); and the residual |r| at which whoever watches wants to be asked. */
+struct cg_slot { double rz, goal; bool fresh; };
+/* One step of one column; event: what it ended with. */
+enum cg_event { CG_NONE, CG_GOAL, CG_BAD_RZ, CG_BAD_PQ };
+struct cg_step { double rz, beta, alpha, rel; enum cg_event event; };
+/* Conjugate gradients for Z'Z + lam2 I with vectors and scalars where the operator is: the recursion
+ * alone, of solvers/cg.c, which decides what comes of it.  k slots, each with X, R and a direction. */
+struct backend_cg {
+    void *(*open)(void *state, size_t k, double lam2, const struct backend_inverse *, struct err *);
+    void (*close)(void *cg);
+    /* X and R (M each; NULL: as they are) of a slot, in and out; put returns with both copied. */
+    enum status (*put)(void *cg, size_t slot, const double *X, const double *R, struct err *);
+    enum status (*get)(void *cg, size_t slot, double *X, double *R, struct err *);
+    enum status (*swap)(void *cg, size_t i, size_t j, struct err *);
+    /* At most m steps of the first `active` slots, step[i * active + slot]; *done of them, ended by the
+     * first event of any slot, by ctl, or because the caller should hear of what was done so far. */
+    enum status (*run)(void *cg, size_t active, size_t m, const struct cg_slot *, struct cg_step *step,
+                       size_t *done, const struct ctl *, struct err *);
 };
 
 /* What a backend leaves NULL of `has_dtile` to `grad` is done by the processor's; of `gram` and `sketch`,
@@ -93,6 +117,7 @@ struct backend_ops {
     /* rough: features may be rounded to float16, the same ones in both products. */
     enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, bool rough,
                           const struct ctl *, struct err *);
+    const struct backend_cg *cg; /* NULL: vectors are the processor's */
     /* Of a backend with several devices: how many (0 and why not); one in words (SIZE_MAX: that
      * in use); which one opens operators from now on.  NULL: there is one. */
     size_t (*devices)(char *why, size_t len);

@@ -373,6 +373,68 @@ enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld
     return ST_OK;
 }
 
+/* ---- conjugate gradients there ----------------------------------------------------------------- */
+
+struct fop_cg { struct fop *f; void *at; };
+
+struct fop_cg *fop_cg_open(struct fop *f, size_t k, double lam2, const struct backend_inverse *pre)
+{
+    if (!f->be || !f->be->cg || f->lost || f->formed)
+        return NULL;
+    struct err err = { 0 }; /* no room there is no failure here */
+    struct fop_cg *c = mem_calloc(1, sizeof *c, "conjugate gradients", &err);
+
+    if (!c)
+        return NULL;
+    *c = (struct fop_cg){ f, f->be->cg->open(f->state, k, lam2, pre, &err) };
+    if (c->at)
+        return c;
+    goes_on(f, err.code, &err);
+    free(c);
+    return NULL;
+}
+
+void fop_cg_close(struct fop_cg *c)
+{
+    if (!c)
+        return;
+    c->f->be->cg->close(c->at);
+    free(c);
+}
+
+/* The operator goes on without the device; whoever runs the recursion has to start it anew. */
+static enum status cg_said(struct fop_cg *c, enum status rc, struct err *err)
+{
+    if (rc == ST_BACKEND && !c->f->lost)
+        lose(c->f, err);
+    return rc;
+}
+
+enum status fop_cg_put(struct fop_cg *c, size_t slot, const double *X, const double *R,
+                       struct err *err)
+{
+    return c->f->lost ? ST_BACKEND : cg_said(c, c->f->be->cg->put(c->at, slot, X, R, err), err);
+}
+
+enum status fop_cg_get(struct fop_cg *c, size_t slot, double *X, double *R, struct err *err)
+{
+    return c->f->lost ? ST_BACKEND : cg_said(c, c->f->be->cg->get(c->at, slot, X, R, err), err);
+}
+
+enum status fop_cg_swap(struct fop_cg *c, size_t i, size_t j, struct err *err)
+{
+    return c->f->lost ? ST_BACKEND : cg_said(c, c->f->be->cg->swap(c->at, i, j, err), err);
+}
+
+enum status fop_cg_run(struct fop_cg *c, size_t active, size_t m, const struct cg_slot *slots,
+                       struct cg_step *steps, size_t *done, const struct ctl *ctl, struct err *err)
+{
+    *done = 0;
+    if (c->f->lost)
+        return ST_BACKEND;
+    return cg_said(c, c->f->be->cg->run(c->at, active, m, slots, steps, done, ctl, err), err);
+}
+
 bool fop_has_dtile(const struct fop *f)
 {
     return f->be && back_ops(f)->dtile && back_ops(f)->has_dtile(back_state(f));

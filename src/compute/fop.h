@@ -82,4 +82,15 @@ enum status fop_sketch(struct fop *, size_t L, const double *Omega, double *Y, c
 enum status fop_sketch_rough(struct fop *, size_t L, const double *Omega, double *Y,
                              const struct ctl *, struct err *);
 
+/* Conjugate gradients with vectors where the operator is (struct backend_cg); for cg.c, which is also told
+ * when there is nothing of the kind: NULL.  After BACKEND (the device is lost) only close is left. */
+struct fop_cg;
+struct fop_cg *fop_cg_open(struct fop *, size_t k, double lam2, const struct backend_inverse *);
+void fop_cg_close(struct fop_cg *);
+enum status fop_cg_put(struct fop_cg *, size_t slot, const double *X, const double *R, struct err *);
+enum status fop_cg_get(struct fop_cg *, size_t slot, double *X, double *R, struct err *);
+enum status fop_cg_swap(struct fop_cg *, size_t i, size_t j, struct err *);
+enum status fop_cg_run(struct fop_cg *, size_t active, size_t m, const struct cg_slot *,
+                       struct cg_step *, size_t *done, const struct ctl *, struct err *);
+
 #endif

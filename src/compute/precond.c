@@ -88,6 +88,24 @@ double precond_logdet(const struct precond *p)
     return sum;
 }
 
+size_t precond_inverse_work(const struct precond *p)
+{
+    return p->diag ? p->M : p->L;
+}
+
+void precond_inverse(const struct precond *p, double *work, struct backend_inverse *out)
+{
+    *out = (struct backend_inverse){ .U = p->U, .L = p->U ? p->L : 0 };
+    for (size_t i = 0; p->diag && i < p->M; i++)
+        work[i] = 1.0 / (p->diag[i] + p->lam2);
+    for (size_t i = 0; p->U && i < p->L; i++)
+        work[i] = (p->ev[p->L - 1] + p->lam2) / (p->ev[i] + p->lam2) - 1.0;
+    if (p->diag)
+        out->d = work;
+    else if (p->U)
+        out->c = work;
+}
+
 /* Y = P^power X, power -1 or 1/2. */
 static enum status apply(const struct precond *p, struct pool *pool, bool root, size_t k,
                          const double *X, double *Y, struct err *err)

@@ -35,6 +35,10 @@ enum status precond_apply(const struct precond *, struct pool *, size_t k, const
                           double *Y, struct err *);
 enum status precond_sqrt(const struct precond *, struct pool *, size_t k, const double *X,
                          double *Y, struct err *);
+/* P^-1 as a device takes it; work: precond_inverse_work
+ * numbers, part of the result, as P is. */
+void precond_inverse(const struct precond *, double *work, struct backend_inverse *);
+size_t precond_inverse_work(const struct precond *);
 double precond_logdet(const struct precond *);
 /* The diagonal of Z'Z (M), by one generation of the features. */
 enum status precond_diagonal(struct fop *, double *diag, const struct ctl *, struct err *);

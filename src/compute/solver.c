@@ -160,5 +160,5 @@ struct linop ridge_linop(struct ridge *r)
 {
     return (struct linop){ .n = fop_cols(r->fop), .apply = ridge_apply,
                            .exact = fop_half(r->fop) ? ridge_exact : NULL, .ctx = r,
-                           .pool = fop_pool(r->fop) };
+                           .pool = fop_pool(r->fop), .fop = r->fop, .lam2 = r->lam2 };
 }

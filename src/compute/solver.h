@@ -28,6 +28,8 @@ struct linop {
     apply_fn *exact; /* apply is rounded, and residuals are of this; NULL: apply itself is meant */
     void *ctx;
     struct pool *pool;
+    struct fop *fop;   /* A is Z'Z + lam2 I of it, which may keep the recursion's vectors; or NULL */
+    double lam2;
 };
 
 /* A = Z'Z + lam2 I over a feature operator. */

@@ -8,6 +8,7 @@ extern "C" { /* C, all of it */
 }
 #include "cuda/device.h"
 
+#include "cuda/cg.h"
 #include "cuda/steps.h"
 #include "cuda/sweep.h"
 
@@ -276,6 +277,14 @@ enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err
 
     return rc == ST_OK ? failed(cudaMemsetAsync(p, 0, bytes, d->stream[STREAM_WORK]), "clearing",
                                 err) : rc;
+}
+
+enum status device_copy(struct device *d, void *to, const void *from, size_t bytes, struct err *err)
+{
+    enum status rc = enter(d, err);
+
+    return rc == ST_OK ? failed(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                                                d->stream[STREAM_WORK]), "copying there", err) : rc;
 }
 
 enum status device_upload(struct device *d, int stream, void *to, const void *from, size_t bytes,
@@ -581,6 +590,79 @@ enum status device_mirror(struct device *d, size_t n, double *A, size_t ld, stru
     return launched("mirroring", err);
 }
 
+static __global__ void layout_kernel(layout_args a)
+{
+    const size_t col = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (col < sweep_row(a.shape))
+        layout_one(&a, (int)blockIdx.y, col);
+}
+
+enum status device_layout(struct device *d, const struct layout_args *a, struct err *err)
+{
+    const dim3 grid((unsigned)((sweep_row(a->shape) + 127) / 128), (unsigned)a->K);
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    layout_kernel<<<grid, 128, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("right-hand sides", err);
+}
+
+static __global__ void scale_rows_kernel(size_t m, size_t n, const double *row, double *A)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < m * n;
+         i += (size_t)gridDim.x * blockDim.x)
+        A[i] *= row[i % m];
+}
+
+enum status device_scale_rows(struct device *d, size_t m, size_t n, const double *row, double *A,
+                              struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    scale_rows_kernel<<<blocks_for(d, m * n), 256, 0, d->stream[STREAM_WORK]>>>(m, n, row, A);
+    return launched("scaling", err);
+}
+
+/* ---- conjugate gradients ------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(CG_THREADS) cg_direction_kernel(const __grid_constant__ cg_args a)
+{
+    __shared__ double smem[CG_THREADS];
+
+    cg_direction_block(&a, (int)blockIdx.x, smem);
+}
+
+static __global__ void __launch_bounds__(CG_THREADS) cg_step_kernel(const __grid_constant__ cg_args a)
+{
+    __shared__ double smem[CG_THREADS];
+
+    cg_step_block(&a, (int)blockIdx.x, smem);
+}
+
+enum status device_cg_direction(struct device *d, const struct cg_args *a, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    cg_direction_kernel<<<(unsigned)a->active, CG_THREADS, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("a direction", err);
+}
+
+enum status device_cg_step(struct device *d, const struct cg_args *a, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    cg_step_kernel<<<(unsigned)a->active, CG_THREADS, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("a step", err);
+}
+
 /* ---- products ------------------------------------------------------------------------------------ */
 
 static cublasOperation_t op(bool t)
@@ -595,6 +677,10 @@ enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n,
     const double one = 1.0;
     const enum status rc = enter(d, err);
 
+    if (rc == ST_OK && n == 1 && !tb) /* a vector: what is read is all that counts */
+        return blas_failed(cublasDgemv_64(d->blas, op(ta), (int64_t)(ta ? k : m),
+                                          (int64_t)(ta ? m : k), &one, A, (int64_t)lda, B, 1, &beta,
+                                          C, 1), "dgemv", err);
     return rc != ST_OK ? rc
                        : blas_failed(cublasDgemm_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
                                                     (int64_t)k, &one, A, (int64_t)lda, B,

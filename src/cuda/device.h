@@ -37,6 +37,7 @@ void device_free(struct device *, void *);
 enum status device_pinned(struct device *, void **, size_t bytes, struct err *);
 void device_unpinned(struct device *, void *);
 enum status device_zero(struct device *, void *, size_t bytes, struct err *);
+enum status device_copy(struct device *, void *to, const void *from, size_t bytes, struct err *);
 /* On a stream; host memory has to stay until device_wait or an event says that it is over. */
 enum status device_upload(struct device *, int stream, void *to, const void *from, size_t bytes,
                           struct err *);
@@ -65,6 +66,13 @@ enum status device_add_rows(struct device *, size_t m, size_t n, double scale, c
                             const float *from, double *to, struct err *);
 /* The upper triangle from the lower one, n x n. */
 enum status device_mirror(struct device *, size_t n, double *A, size_t ld, struct err *);
+
+enum status device_layout(struct device *, const struct layout_args *, struct err *);
+/* A := diag(row) A, m x n column-major. */
+enum status device_scale_rows(struct device *, size_t m, size_t n, const double *row, double *A,
+                              struct err *);
+enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
+enum status device_cg_step(struct device *, const struct cg_args *, struct err *);
 
 /* ---- products, column-major, on STREAM_WORK ---- */
 

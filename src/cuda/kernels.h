@@ -92,4 +92,29 @@ struct merge_args {
     double *W;             /* K vectors of M */
 };
 
+/* P, K vectors of M, as the layout has it (width 4), times the columns' factors. */
+struct layout_args {
+    struct sweep_shape shape;
+    int K;
+    size_t M;
+    const double *P, *out;
+    float *to;
+};
+
+/* ---- conjugate gradients ------------------------------------------------------------------------- */
+
+/* As cg_slot and cg_step in backend.h; event CG_SKIPPED: a step after one with an event. */
+enum { CG_SKIPPED = 4, CG_THREADS = 1024 };
+struct dev_cg_slot { double rz, goal; int fresh; };
+struct dev_cg_step { double rz, beta, alpha, rel; int event; };
+struct cg_args {
+    size_t M;
+    int active, step;
+    double lam2;
+    const struct dev_cg_slot *slot;
+    struct dev_cg_step *history; /* rows of `active` */
+    double *X, *R, *P;           /* of each slot M */
+    const double *Z, *W;         /* P^-1 R, Z'Z P */
+};
+
 #endif

@@ -1,7 +1,7 @@
 # cuda: one more backend, a module opened at run time (HAVE_NVCC says whether it can be built).  The
 # device part goes through nvcc, the driver and the few files of base that it needs through cc; of the
 # program it links nothing.
-cuda_headers = src/cuda/arith.h src/cuda/device.h src/cuda/kernels.h src/cuda/port.h \
+cuda_headers = src/cuda/arith.h src/cuda/cg.h src/cuda/device.h src/cuda/kernels.h src/cuda/port.h \
   src/cuda/program.h src/cuda/steps.h src/cuda/steps_real.h src/cuda/sweep.h \
   src/cuda/sweep_body.h
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \

@@ -133,4 +133,12 @@ DEV void merge_one(const struct merge_args *a, int k, size_t col)
     a->W[(size_t)k * a->M + col] = sum * a->out[col];
 }
 
+/* Column col of all that a row of the layout has, past the last one too. */
+DEV void layout_one(const struct layout_args *a, int k, size_t col)
+{
+    const size_t to = (size_t)k * sweep_row(a->shape) + sweep_place(a->shape, 4, col);
+
+    a->to[to] = col < a->M ? (float)(a->P[(size_t)k * a->M + col] * a->out[col]) : 0.0F;
+}
+
 #endif

@@ -9,6 +9,10 @@
  * the same replacements are then iterative refinement, each recursion a solve with the rounded
  * operator, and rtol holds for the exact one.
  *
+ * An operator that keeps the vectors itself (fop_cg_open) goes steps of the same recursion by itself, up
+ * to the next check or to the first event of any column; everything that is decided is decided here.
+ * The last X that was looked at is here too: where a device fails, the columns go on from that.
+ *
  * Columns at work occupy the first `active` slots of every work array, so that A is applied to
  * them and to nothing else. */
 #include "compute/solver.h"
@@ -44,6 +48,9 @@ struct cg {
     struct slot *slot;
     struct solve_info *info;
     struct err *err;
+    struct fop_cg *there;    /* where X, R and P are; NULL: here */
+    struct cg_slot *column;  /* k */
+    struct cg_step *history; /* every x k */
 };
 
 /* A failure of the operator, unless it is the caller's own wish to stop. */
@@ -95,6 +102,8 @@ static void swap_slots(struct cg *s, size_t i, size_t j)
     const struct slot t = s->slot[i];
     s->slot[i] = s->slot[j];
     s->slot[j] = t;
+    if (s->there && i != j) /* a failure shows in the next run */
+        fop_cg_swap(s->there, i, j, NULL);
 }
 
 /* Freezes every slot that has got an outcome. */
@@ -107,6 +116,8 @@ static void freeze(struct cg *s)
             continue;
         }
         double *x = s->Xout + t->col * s->n;
+        if (s->there) /* what is here is older, and all there is where that fails */
+            fop_cg_get(s->there, i, s->X + i * s->n, NULL, NULL);
         memcpy(x, s->X + i * s->n, s->n * sizeof *x);
         blas_dscal(s->n, t->bnorm, x);
         s->info[t->col].why = t->why;
@@ -154,6 +165,12 @@ static enum status check_true(struct cg *s)
     size_t m = 0;
     s->worst_true = NAN;
     for (size_t i = 0; i < s->active; i++)
+        m += s->slot[i].check;
+    for (size_t i = 0; s->there && m && i < s->active; i++)
+        if (fop_cg_get(s->there, i, s->X + i * s->n, NULL, NULL) != ST_OK)
+            break;
+    m = 0;
+    for (size_t i = 0; i < s->active; i++)
         if (s->slot[i].check)
             memcpy(s->Q + m++ * s->n, s->X + i * s->n, s->n * sizeof *s->Q);
     if (m == 0)
@@ -173,6 +190,8 @@ static enum status check_true(struct cg *s)
         if (!(tr <= s->worst_true))
             s->worst_true = tr;
         judge(s, t, s->R + i * s->n, r, tr);
+        if (s->there && t->restart)
+            fop_cg_put(s->there, i, NULL, s->R + i * s->n, NULL);
     }
     return ST_OK;
 }
@@ -244,6 +263,109 @@ static void tell(struct cg *s)
     ctl_tick(s->ctl, &t);
 }
 
+/* ---- steps where the operator is --------------------------------------------------------------- */
+
+static void go_there(struct cg *s)
+{
+    struct backend_inverse pre = { 0 };
+    const size_t work = s->opts->pre ? precond_inverse_work(s->opts->pre) : 0;
+    double *temp = s->A->fop ? mem_calloc(work + 1, sizeof *temp, "the preconditioner", NULL) : NULL;
+
+    if (!temp)
+        return;
+    if (s->opts->pre)
+        precond_inverse(s->opts->pre, temp, &pre);
+    s->there = fop_cg_open(s->A->fop, s->k, s->A->lam2, &pre);
+    free(temp);
+    if (!s->there)
+        return;
+    s->column = mem_calloc(s->k, sizeof *s->column, "conjugate gradients", NULL);
+    s->history = mem_calloc(s->k * s->every, sizeof *s->history, "conjugate gradients", NULL);
+    enum status rc = s->column && s->history ? ST_OK : ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < s->active; i++)
+        rc = fop_cg_put(s->there, i, s->X + i * s->n, s->R + i * s->n, NULL);
+    if (rc == ST_OK)
+        return;
+    fop_cg_close(s->there);
+    s->there = NULL;
+}
+
+/* The device is lost: on from the last X seen here. */
+static enum status come_back(struct cg *s)
+{
+    fop_cg_close(s->there);
+    s->there = NULL;
+    err_clear(s->err);
+    enum status rc = apply_exact(s, s->active, s->X, s->Q);
+    for (size_t i = 0; rc == ST_OK && i < s->active; i++) {
+        struct slot *t = &s->slot[i];
+        double *r = s->R + i * s->n;
+        for (size_t j = 0; j < s->n; j++)
+            r[j] = s->B[t->col * s->n + j] / t->bnorm - s->Q[i * s->n + j];
+        t->rel = blas_dnrm2(s->n, r);
+        t->restart = t->check = true;
+        s->info[t->col].replaced++;
+    }
+    return rc;
+}
+
+/* Column i after one step; as in directions() and step(). */
+static enum status heard(struct cg *s, size_t i, const struct cg_step *h, bool fresh)
+{
+    struct slot *t = &s->slot[i];
+    struct solve_info *in = &s->info[t->col];
+
+    if (h->event == CG_BAD_RZ) {
+        t->why = OUT_BREAKDOWN;
+        return ST_OK;
+    }
+    if (!fresh && !in->replaced)
+        in->beta[in->nhist - 1] = h->beta;
+    t->rz = h->rz;
+    t->restart = false;
+    if (h->event == CG_BAD_PQ) {
+        t->why = OUT_BREAKDOWN;
+        return ST_OK;
+    }
+    t->rel = h->rel;
+    if (!t->probe)
+        t->check = t->rel <= t->goal || s->it % s->every == 0 || s->it == s->maxit;
+    else if (t->rel <= t->goal)
+        t->why = OUT_RTOL;
+    in->iterations = s->it;
+    return remember(s, t, h->alpha);
+}
+
+static void tell(struct cg *s);
+
+/* Steps up to the next check, or to whatever happens before. */
+static enum status steps(struct cg *s, bool first)
+{
+    const size_t left = s->maxit - s->it, next = s->every - s->it % s->every;
+    size_t done = 0;
+
+    for (size_t i = 0; i < s->active; i++)
+        s->column[i] = (struct cg_slot){ s->slot[i].rz, s->slot[i].goal,
+                                         first || s->slot[i].restart };
+    enum status rc = fop_cg_run(s->there, s->active, next < left ? next : left, s->column,
+                                s->history, &done, s->ctl, s->err);
+    if (rc == ST_BACKEND)
+        return come_back(s);
+    s->passes += done;
+    for (size_t q = 0; q < done; q++) {
+        enum status said = ST_OK;
+        s->it++;
+        for (size_t i = 0; said == ST_OK && i < s->active; i++)
+            said = heard(s, i, &s->history[q * s->active + i], q == 0 && s->column[i].fresh);
+        if (said != ST_OK)
+            return said;
+        s->worst_true = NAN;
+        if (q + 1 < done)
+            tell(s);
+    }
+    return rc;
+}
+
 /* Residuals of the start: b, or b - A x0 with x0 scaled to the best point on its own line
  * (alpha = b'x0 / x0'A x0), which makes any warm start at least as good as none. */
 static enum status start(struct cg *s)
@@ -305,10 +427,16 @@ static enum status iterate(struct cg *s)
             freeze_all(s, OUT_MAXIT);
             break;
         }
-        rc = directions(s, first);
-        freeze(s);
-        if (rc == ST_OK && s->active)
-            rc = step(s);
+        if (first)
+            go_there(s);
+        if (s->there) {
+            rc = steps(s, first);
+        } else {
+            rc = directions(s, first);
+            freeze(s);
+            if (rc == ST_OK && s->active)
+                rc = step(s);
+        }
         freeze(s);
         if (s->active == 0)
             break;
@@ -349,6 +477,9 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
         memcpy(s.X, opts->x0, nk * sizeof *s.X);
     s.active = k;
     const enum status rc = iterate(&s);
+    fop_cg_close(s.there);
+    free(s.column);
+    free(s.history);
     free(slot);
     free(work);
     return rc;
