@@ -993,6 +993,59 @@ START_TEST(test_level_gram)
 }
 END_TEST
 
+/* One right-hand side over stored features, whose way up and way back go in one loop over four places
+ * where the shape allows it: the bits of features made anew, for any number of threads. */
+static void check_flow(const char *kernel, size_t n, size_t d, size_t M, enum precision precision)
+{
+    const struct kernel k = parsed(kernel, NULL);
+    struct featmap *fm = featmap_new(&k, d, M, 5, NULL);
+    double *X = normals(n * d, 100), *P = normals(M, 101), *W = malloc(2 * M * sizeof *W);
+    double hp[KERNEL_MAX_HP];
+    struct source_array src;
+
+    ck_assert_ptr_nonnull(fm);
+    source_array_init(&src, X, n, d, d);
+    for (size_t i = 0; i < KERNEL_MAX_HP; i++)
+        hp[i] = 1.0 + 0.1 * (double)i;
+    for (size_t threads = 0; threads <= 3; threads++) {
+        struct pool *pool = threads ? pool_new(threads, NULL) : NULL;
+        const struct fop_opts opts = { .pool = pool, .precision = precision, .store = threads > 0 };
+        struct fop *f = fop_new(backend_cpu(), fm, &src.base, &opts, NULL);
+        ck_assert_ptr_nonnull(f);
+        ck_assert(fop_set(f, hp, NULL) == ST_OK);
+        for (int twice = 0; twice < 2; twice++) { /* the second reads what the first stored */
+            double *w = W + (threads ? M : 0);
+            memset(w, 0, M * sizeof *w);
+            ck_assert(fop_pass(f, 1, P, w, NULL, NULL) == ST_OK);
+            ck_assert(norm(M, w) > 0.0);
+            ck_assert_msg(memcmp(W, w, M * sizeof *w) == 0, "%s, %zu rows, %zu features, %zu threads",
+                          kernel, n, M, threads);
+        }
+        fop_free(f);
+        pool_free(pool);
+    }
+    featmap_free(fm);
+    free(X);
+    free(P);
+    free(W);
+}
+
+START_TEST(test_level_flow)
+{
+    if (!at_level(_i))
+        return;
+    for (int dbl = 0; dbl < 2; dbl++) {
+        const enum precision precision = dbl ? PREC_DOUBLE : PREC_FLOAT;
+        check_flow("rbf", 900, 8, 8192, precision);  /* rows of a tile: 16 */
+        check_flow("rbf", 700, 100, 8192, precision);
+        check_flow("rbf", 2300, 5, 4096, precision); /* 32 */
+        check_flow("rbf", 4500, 5, 1024, precision); /* 128 */
+        check_flow("rbf + matern(nu=3/2)", 1100, 6, 8192, precision);
+        check_flow("rbf", 300, 6, 5000, precision);  /* no four places alike */
+    }
+}
+END_TEST
+
 START_TEST(test_level_products)
 {
     if (!at_level(_i))
@@ -1619,6 +1672,7 @@ int main(void)
     tcase_add_test(t, test_ard_is_scaling);
     tcase_add_test(t, test_dense_operator);
     tcase_add_loop_test(t, test_level_products, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_flow, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_gram, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_sincos, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht, 0, N_LEVELS);

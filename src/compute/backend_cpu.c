@@ -863,6 +863,7 @@ struct flow {
     size_t k;
     double *part;
     const char *up, *down; /* the tiles; either may be NULL */
+    bool last;             /* no tile follows that above */
     size_t cols;           /* of the tile below that are done */
 };
 
@@ -879,30 +880,32 @@ static void flow_down(struct flow *f, size_t to, const char *ahead)
     f->cols = end;
 }
 
-/* A term's blocks from four places at once, one right-hand side; sums are added in the order of
- * blocks. */
+/* A term's blocks from four places at once, one right-hand side, and as many columns of the way back;
+ * sums are added in the order of blocks. */
 static void flow_four(struct flow *f, const struct simd_term *t, size_t col0)
 {
     const struct cpu *c = f->c;
     const size_t size = c->real->size, q = t->nb / 4, cols = 2 * t->D, R = c->R;
 
     for (size_t b = 0; b < q; b++) {
-        const void *z[4], *P[4];
-        void *sums[4];
+        const bool down = f->down && f->cols + 4 * cols <= c->M;
+        struct simd_flow four = { .jn = t->D, .down = down ? f->down + f->cols * R * size : NULL };
         for (size_t i = 0; i < 4; i++) {
-            const size_t col = col0 + (b + i * q) * cols;
-            z[i] = f->up + col * R * size;
-            P[i] = c->P + col * size;
-            sums[i] = f->w->blocks + (b + i * q) * R * size;
+            const size_t col = col0 + (b + i * q) * cols, first = b + 1 == q ? c->M - b * cols : cols;
+            four.z[i] = f->up + col * R * size;
+            four.P[i] = c->P + col * size;
+            four.sums[i] = f->w->blocks + (b + i * q) * R * size;
+            four.ahead[i] = f->last && b + 1 == q ? four.z[i] : f->up + (col + first) * R * size;
         }
-        c->real->dot4(t->D, z, R, R, P, sums);
-        flow_down(f, col0 + 4 * (b + 1) * cols, NULL);
+        c->real->flow(&four, R, R, f->w->tr, f->part + f->cols);
+        f->cols += down ? 4 * cols : 0;
     }
     for (size_t b = 0; b < t->nb; b++)
-        for (size_t r = 0; r < R; r++)
-            f->w->t[r] += size == sizeof(double)
-                              ? ((const double *)(const void *)f->w->blocks)[b * R + r]
-                              : (double)((const float *)(const void *)f->w->blocks)[b * R + r];
+        if (size == sizeof(float))
+            c->simd->add(R, (const float *)(const void *)f->w->blocks + b * R, f->w->t);
+        else
+            for (size_t r = 0; r < R; r++)
+                f->w->t[r] += ((const double *)(const void *)f->w->blocks)[b * R + r];
 }
 
 static void flow_blocks(struct flow *f, const struct simd_term *t, size_t col0)
@@ -951,6 +954,7 @@ static void flow_group(struct sweep *s, struct worker *w, size_t from, size_t to
             return;
         f.down = tile > from ? c->Z + (tile - 1) * bytes : NULL;
         f.up = tile < to ? c->Z + tile * bytes : NULL;
+        f.last = tile + 1 >= c->tiles;
         flow_tile(&f);
         if (f.up) {
             row_sums(s, w, tile * c->R, tile * c->R + c->R < c->n ? tile * c->R + c->R : c->n);

@@ -42,10 +42,20 @@ struct simd_windows {
 };
 enum { SIMD_TURNED_PAD = 16 };
 
-/* Loops over one precision. */
+/* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory serves
+ * faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of the
+ * columns.  ahead: where the columns lie that will be asked for next, fetched into the cache
+ * meanwhile.  down: columns on their way back, or NULL. */
+struct simd_flow {
+    size_t jn;
+    const void *z[4], *P[4], *ahead[4], *down;
+    void *sums[4];
+};
+
 /* Tiles whose sums are taken together: so many, each so many numbers after the last in z and in t. */
 struct simd_stack { size_t tiles, zstep, tstep; };
 
+/* Loops over one precision. */
 struct simd_real {
     size_t lanes, size; /* numbers in a vector; bytes of one */
     /* Fills a term for this table; NOMEM leaves nothing to free.  Free with simd_term_free. */
@@ -60,11 +70,9 @@ struct simd_real {
     /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
     void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
                 const void *P, size_t ldp, double *t, size_t ldt);
-    /* The sums of four blocks of jn frequencies each, kept in four places, with one vector, for
-     * `rows` rows each into sums[4] (numbers of this precision): what `dot` would add to t, in four
-     * streams, which memory serves faster than one. */
-    void (*dot4)(size_t jn, const void *const z[4], size_t cs, size_t rows, const void *const P[4],
-                 void *const sums[4]);
+    /* The sums of `dot` for four blocks at once and one vector; with f->down, a few columns at a time
+     * in between, what `axpy` adds to w for as many columns from there on. */
+    void (*flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t, double *w);
     /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
      * will be read next, fetched into the cache meanwhile; or NULL. */
     void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,

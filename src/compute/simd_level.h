@@ -328,7 +328,7 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
 
 #define LEVEL_REAL(p, type)                                                                      \
     { .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
-      .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .dot4 = p##_dot4,                  \
+      .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .flow = p##_flow,                  \
       .axpy = p##_axpy,                                                                          \
       .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
       .axpy_stack = p##_axpy_stack,                                                              \

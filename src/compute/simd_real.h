@@ -1009,34 +1009,6 @@ LOOP void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t ro
     }
 }
 
-/* As kept_dot, of four blocks. */
-LOOP void N(dot4)(size_t jn, const void *const zv[4], size_t cs, size_t rows,
-                  const void *const Pv[4], void *const sums[4])
-{
-    const REAL *P0 = Pv[0], *P1 = Pv[1], *P2 = Pv[2], *P3 = Pv[3];
-
-    for (size_t r = 0; r < rows; r += LANES) {
-        const REAL *z0 = (const REAL *)zv[0] + r, *z1 = (const REAL *)zv[1] + r;
-        const REAL *z2 = (const REAL *)zv[2] + r, *z3 = (const REAL *)zv[3] + r;
-        VEC e0 = { 0 }, e1 = { 0 }, e2 = { 0 }, e3 = { 0 };
-        VEC o0 = { 0 }, o1 = { 0 }, o2 = { 0 }, o3 = { 0 };
-        for (size_t j = 0; j < 2 * jn; j += 2) {
-            e0 += V_LOAD(z0 + j * cs) * P0[j];
-            o0 += V_LOAD(z0 + (j + 1) * cs) * P0[j + 1];
-            e1 += V_LOAD(z1 + j * cs) * P1[j];
-            o1 += V_LOAD(z1 + (j + 1) * cs) * P1[j + 1];
-            e2 += V_LOAD(z2 + j * cs) * P2[j];
-            o2 += V_LOAD(z2 + (j + 1) * cs) * P2[j + 1];
-            e3 += V_LOAD(z3 + j * cs) * P3[j];
-            o3 += V_LOAD(z3 + (j + 1) * cs) * P3[j + 1];
-        }
-        V_STORE((REAL *)sums[0] + r, e0 + o0);
-        V_STORE((REAL *)sums[1] + r, e1 + o1);
-        V_STORE((REAL *)sums[2] + r, e2 + o2);
-        V_STORE((REAL *)sums[3] + r, e3 + o3);
-    }
-}
-
 /* ---- products with columns ------------------------------------------------------------------- */
 
 INLINE void N(halve)(VEC *a, const int n)
@@ -1078,6 +1050,53 @@ INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, struct simd_stac
                 acc[i] += V_LOAD(z + (size_t)i * cs + r) * tr;
         }
     N(add_wide)(N(sums)(acc), w);
+}
+
+/* Two columns of each of four places; as many lines from `ahead` on are fetched into the cache. */
+INLINE void N(flow_pair)(const REAL *const z[4], size_t cs, const REAL *const P[4], size_t j,
+                         const REAL *const ahead[4], VEC *even, VEC *odd)
+{
+    UNROLL
+    for (int b = 0; b < 4; b++) {
+        __builtin_prefetch(ahead[b], 0, 2);
+        __builtin_prefetch(ahead[b] + LANES, 0, 2);
+        even[b] += V_LOAD(z[b] + j * cs) * P[b][j];
+        odd[b] += V_LOAD(z[b] + (j + 1) * cs) * P[b][j + 1];
+    }
+}
+
+/* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way back,
+ * which come from the cache while those ahead come from memory.  One loop, because the processor
+ * looks no more than some hundred instructions ahead. */
+LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t, double *w)
+{
+    enum { PAIRS = LANES >= 16 ? 2 : 1, COLS = 8 * PAIRS };
+    const REAL *const P[4] = { f->P[0], f->P[1], f->P[2], f->P[3] };
+    const REAL *ahead[4] = { f->ahead[0], f->ahead[1], f->ahead[2], f->ahead[3] }, *down = f->down;
+    size_t turn = 0;
+
+    for (size_t r = 0; r < rows; r += LANES) {
+        const REAL *const z[4] = { (const REAL *)f->z[0] + r, (const REAL *)f->z[1] + r,
+                                   (const REAL *)f->z[2] + r, (const REAL *)f->z[3] + r };
+        VEC even[4] = { 0 }, odd[4] = { 0 };
+        for (size_t j = 0; j < 2 * f->jn; j += 2 * PAIRS) {
+            UNROLL
+            for (size_t i = 0; i < PAIRS; i++) {
+                N(flow_pair)(z, cs, P, j + 2 * i, ahead, even, odd);
+                UNROLL
+                for (int b = 0; b < 4; b++)
+                    ahead[b] += 2 * LANES;
+            }
+            if (!down || ++turn < rows / LANES)
+                continue;
+            turn = 0;
+            for (int i = 0; i < COLS; i += LANES, down += LANES * cs, w += LANES)
+                N(axpy_cols)(down, cs, rows, (struct simd_stack){ 1, 0, 0 }, t, w);
+        }
+        UNROLL
+        for (int b = 0; b < 4; b++)
+            V_STORE((REAL *)f->sums[b] + r, even[b] + odd[b]);
+    }
 }
 
 LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
