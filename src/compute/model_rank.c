@@ -23,15 +23,16 @@ enum {
     RANK_SMALL = 96,  /* a rank in the small system, */
     SPAN = 6,         /* times the rank: as far as that is evenly thinned out, */
     MODES_MOST = 1600, /* and its size */
-    FINEST = 2,       /* times as large where iterations come near its size: */
+    FINEST = 8,       /* times as fine, by doubling, where iterations come near its size: */
     ENOUGH = 6,       /* fewer than one in so many */
     BEYOND = 4,       /* times the iterations that are allowed: as far as they are counted */
 };
+static const double finest_bytes = 128e6; /* of that system */
 static const double tail_width = 1.0 / 128.0; /* of their index: modes further down */
 
 /* ---- the small system ------------------------------------------------------------------------- */
 
-struct small { size_t n; double *lam, *b; double thin; };
+struct small { size_t n; double *lam, *b; double thin; bool cut; /* short of all eigenvalues */ };
 
 /* Eigenvalues at evenly spaced indices, one for every `thin`, and what lies along them; `fine` times as
  * many as usual. */
@@ -66,6 +67,7 @@ static enum status small_new(const struct spectrum *s, size_t rank, int fine, st
         out->b[out->n++] = sqrt(b2);
         at += width;
     }
+    out->cut = at < all - 0.5;
     return ST_OK;
 }
 
@@ -115,6 +117,12 @@ static enum status small_iterations(const struct spectrum *spectrum, double lam2
     struct precond *pre = NULL;
     struct solve_info info = { 0 };
     enum status rc = small_new(spectrum, rank, fine, &s, err);
+    const double L = (double)rank / s.thin;
+    if (rc == ST_OK && fine > 1 && (s.cut || 8.0 * (double)s.n * ((double)s.n + L) > finest_bytes)) {
+        free(s.lam);
+        *modes = 0; /* too large: what was counted stands */
+        return ST_OK;
+    }
     double *x = rc == ST_OK ? mem_calloc(s.n, sizeof *x, "a small system", err) : NULL;
 
     if (rc == ST_OK && x == NULL)
@@ -150,8 +158,8 @@ enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t 
     enum status rc = ST_OK;
 
     *iterations = *ratio = NAN;
-    for (int fine = 1; rc == ST_OK && fine <= FINEST; fine++) {
-        if (fine > 1 && (*iterations < (double)(modes / ENOUGH) || modes >= all))
+    for (int fine = 1; rc == ST_OK && fine <= FINEST; fine *= 2) {
+        if (fine > 1 && (*iterations < (double)(modes / ENOUGH) || modes >= all || modes == 0))
             break;
         rc = small_iterations(s, lam2, rank, passes, fine, rtol, maxit, &modes, iterations, ratio,
                               err);
