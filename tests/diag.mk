@@ -6,4 +6,5 @@ endif
 tests_check_diagnose_SOURCES = tests/check_diagnose.c
 tests_check_diagnose_LDADD = $(compute_tests)
 TESTS += tests/scripts/diagnosis.sh tests/scripts/why.sh
-EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/why.sh tests/bench/advise.sh tests/bench/why.sh
+EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/why.sh tests/bench/advise.sh tests/bench/why.sh \
+  tests/bench/causes.sh tests/bench/mend.sh

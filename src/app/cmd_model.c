@@ -315,13 +315,12 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
 /* What the line may say beside continue=: how far to go, and how. */
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
-    static const char *const fixed[] = { "data", "kernel", "seed", "from", "rescale", "precond",
-                                         "rank", "plan", "store" };
+    static const char *const fixed[] = { "data", "kernel", "seed", "from", "rescale", "plan", "store" };
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
             err_set(err, ST_USAGE, "continue= takes data, kernel and hyperparameters, seed and "
-                    "preconditioner from the run; leave %s out, or start another fit from it",
+                    "plan from the run; leave %s out, or start another fit from it",
                     args_given(a, fixed[i]) ? fixed[i] : "hyperparameters");
             err_hint(err, "fit from=RUN");
             return ST_USAGE;
@@ -331,6 +330,14 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
         o->features = even;
         o->rank = 0;
         o->keep_ratio = false;
+    }
+    if (args_given(a, "rank"))
+        o->rank = (size_t)args_int(a, "rank", 0);
+    if (args_given(a, "precond")) {
+        const struct precond_ops *p = precond_find(args_text(a, "precond"), err);
+        if (!p)
+            return err->code;
+        o->precond = p->name;
     }
     if (args_given(a, "rtol"))
         o->rtol = args_num(a, "rtol");

@@ -636,12 +636,13 @@ static void fit_verdict(struct run *r)
         else if (isfinite(tf.forecast) && tf.forecast > (double)i->iterations)
             snprintf(v, n,
                      "stopped at it %zu: residual %.1e, %.0f x the target. Rate %.3f an iteration: "
-                     "about %.0f more. try: fit rank=%zu",
+                     "about %.0f more. try: fit continue=%s rank=%zu",
                      i->iterations, i->true_residual, i->true_residual / r->fit.rtol, tf.rate,
-                     tf.forecast - (double)i->iterations, 2 * (i->rank ? i->rank : 256));
+                     tf.forecast - (double)i->iterations, r->id, 2 * (i->rank ? i->rank : 256));
         else
-            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. try: fit rank=%zu",
-                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol,
+            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. "
+                     "try: fit continue=%s rank=%zu",
+                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, r->id,
                      2 * (i->rank ? i->rank : 256));
         break;
     case OUT_CANCELLED:

@@ -9,6 +9,7 @@
  * more than data, data more than what follows from both. */
 #include "app/why.h"
 
+#include "app/command.h"
 #include "app/study.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -34,8 +35,8 @@ struct facts {
     size_t maxit;
     size_t nhp;
     unsigned at_lower, at_upper;
-    struct tune_bound bound[KERNEL_MAX_HP];
-    char target[64];
+    char *fit, *tune;             /* the lines to do them again; NULL: no fit, never tuned */
+    char kernel[256];             /* of the run, where the current one is another: quoted */
 };
 
 struct search {
@@ -62,6 +63,7 @@ static void search_free(struct job *job)
     study_free(&s->study);
     advice_free(&s->a);
     free(s->X), free(s->y), free(s->e), free(s->K);
+    free(s->f.fit), free(s->f.tune);
     free(s);
     job->arg = NULL;
 }
@@ -96,6 +98,135 @@ static void way_out(struct cause *c, const char *fmt, ...)
     va_end(ap);
 }
 
+/* ---- ways out: what was typed, with another value ------------------------------------------------------- */
+
+/* name is one of the words of a list. */
+static bool listed(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (const char *p = list; (p = strstr(p, name)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* Two digits, as bounds are told. */
+static double round2(double x)
+{
+    char digits[32];
+
+    snprintf(digits, sizeof digits, "%.2g", x);
+    return strtod(digits, NULL);
+}
+
+static void put_hp(struct buf *b, const char *name, double lo, double hi)
+{
+    if (isnan(hi))
+        buf_printf(b, " %s.min=%.12g", name, lo);
+    else if (isnan(lo))
+        buf_printf(b, " %s.max=%.12g", name, hi);
+    else if (lo < hi)
+        buf_printf(b, " %s=%.12g..%.12g", name, lo, hi);
+    else
+        buf_printf(b, " %s=%.12g", name, lo);
+}
+
+/* The line without what `without` lists ("hp": every hyperparameter). */
+static void again(struct buf *b, const char *line, const char *without)
+{
+    const struct command *cmd = NULL;
+    struct args *a = NULL;
+
+    if (command_parse(line, &cmd, &a, NULL) != ST_OK)
+        return;
+    buf_puts(b, cmd->name);
+    for (const struct arg *g = cmd->args; g->name; g++) {
+        if (!args_given(a, g->name) || listed(without, g->name))
+            continue;
+        buf_printf(b, " %s=", g->name);
+        command_quote(b, args_text(a, g->name));
+    }
+    for (size_t i = 0; i < args_hp(a); i++) {
+        double lo, hi;
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        if (!listed(without, name) && !listed(without, "hp"))
+            put_hp(b, name, lo, hi);
+    }
+    args_free(a);
+}
+
+/* The tuning, with other bounds of one hyperparameter, and the fit again with what it finds. */
+static void tune_again(struct search *s, struct cause *c, const char *name, double lo, double hi)
+{
+    struct buf b = { 0 };
+    char without[KERNEL_NAME_MAX + 16];
+
+    if (!c)
+        return;
+    snprintf(without, sizeof without, "%s%s", name, s->f.kernel[0] ? " kernel" : "");
+    again(&b, s->f.tune ? s->f.tune : "tune", without);
+    if (s->f.kernel[0])
+        buf_printf(&b, " kernel=%s", s->f.kernel);
+    put_hp(&b, name, round2(lo), round2(hi));
+    if (s->f.fit) {
+        buf_puts(&b, "; ");
+        again(&b, s->f.fit, "kernel hp from continue");
+    }
+    way_out(c, "%s", buf_str(&b));
+    buf_free(&b);
+}
+
+/* Both again, from the start: after something else, with another kernel (NULL: the same). */
+static void kernel_again(struct search *s, struct cause *c, const char *before, const char *kernel)
+{
+    struct buf b = { 0 };
+
+    if (!c)
+        return;
+    buf_puts(&b, before);
+    again(&b, s->f.tune ? s->f.tune : "tune", kernel || s->f.kernel[0] ? "kernel hp" : "hp");
+    if (kernel) {
+        buf_puts(&b, " kernel=");
+        command_quote(&b, kernel);
+    } else if (s->f.kernel[0]) {
+        buf_printf(&b, " kernel=%s", s->f.kernel);
+    }
+    if (s->f.fit) {
+        buf_puts(&b, "; ");
+        again(&b, s->f.fit, "kernel hp from continue");
+    }
+    way_out(c, "%s", buf_str(&b));
+    buf_free(&b);
+}
+
+/* The fit itself: where it stopped on its way it goes on, else anew. */
+static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without, const char *fmt,
+                      ...) __attribute__((format(printf, 5, 6)));
+static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without, const char *fmt,
+                      ...)
+{
+    struct buf b = { 0 };
+    char with[96];
+    va_list ap;
+
+    if (!c)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(with, sizeof with, fmt, ap);
+    va_end(ap);
+    const bool chained = s->f.fit && strstr(s->f.fit, " continue=");
+    if (go_on || chained || !s->f.fit) {
+        buf_printf(&b, "fit continue=%s", s->f.run);
+    } else {
+        again(&b, s->f.fit, without);
+        if (s->f.kernel[0])
+            buf_printf(&b, " kernel=%s", s->f.kernel);
+    }
+    way_out(c, "%s %s", buf_str(&b), with);
+    buf_free(&b);
+}
+
 /* ---- what the run tells ------------------------------------------------------------------------------- */
 
 static void look_failure(struct search *s)
@@ -124,7 +255,7 @@ static void look_float(struct search *s)
         : add(s, "float32", 1.0, 4.0, "the iteration broke down at %zu: the matrix is not positive "
               "definite in %s precision", i->iterations,
               s->study.o.precision == PREC_DOUBLE ? "double" : "single");
-    way_out(c, "fit precision=double features=%zu solver=pcg", i->features);
+    fit_again(s, c, true, "", "precision=double");
 }
 
 static void look_bounds(struct search *s)
@@ -141,7 +272,7 @@ static void look_bounds(struct search *s)
             kernel_hp_info(&s->study.o.kernel, i, name, NULL);
         struct cause *c = add(s, "bound", 0.96, 4.0, "tuned %s = %.3g is at its %s bound", name, v,
                               lo ? "lower" : "upper");
-        way_out(c, "tune %s=%.3g..%.3g", name, lo ? v / 100.0 : v / 10.0, lo ? v * 10.0 : v * 100.0);
+        tune_again(s, c, name, lo ? v / 100.0 : v / 10.0, lo ? v * 10.0 : v * 100.0);
         return;
     }
 }
@@ -205,7 +336,7 @@ static enum status look_repeats(struct search *s, struct err *err)
     struct cause *c = add(s, "duplicates", 0.94, sd / (3.0 * s->f.noise), "%zu of %zu rows have the inputs of "
                           "another row, and their targets differ by %.2g (sd, scaled); the noise is %.2g",
                           rows, e->n, sd, s->f.noise);
-    way_out(c, "tune noise=%.2g..%.2g", sd / 10.0, sd * 10.0);
+    tune_again(s, c, "noise", sd / 10.0, sd * 10.0);
     return rc;
 }
 
@@ -239,7 +370,11 @@ static void look_column(struct search *s, const struct enc_col *col, double *v, 
     else if (unique > 2 && most > limit && middle < 1.0)
         c = add(s, "columns", 0.92, most / limit / fmax(middle, 0.02), "column %s has extreme values: up to %.3g "
                 "standard deviations, while nine tenths of the rows lie within %.2g", name, most, middle);
-    way_out(c, "cols %s role=skip", name);
+    buf_puts(&b, "cols ");
+    command_quote(&b, col->column);
+    buf_puts(&b, " role=skip; ");
+    kernel_again(s, c, buf_str(&b), NULL);
+    buf_free(&b);
 }
 
 static enum status look_columns(struct search *s, struct err *err)
@@ -361,7 +496,7 @@ static void look_noise(struct search *s)
     struct cause *c = add(s, "noise", 0.9, isfinite(gain) ? factor / 5.0 * gain : 4.0, "the noise is %.2g; left one "
                           "out, %zu rows are predicted best with %.2g (error %.2g instead of %.2g, scaled)",
                           s->f.noise, s->m, s->best_noise, s->best_error, s->own_error);
-    way_out(c, "tune noise=%.2g..%.2g", s->best_noise / 10.0, s->best_noise * 10.0);
+    tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
 }
 
 /* Lengthscales all shorter or longer, each at its best of a few noises. */
@@ -396,7 +531,7 @@ static void look_lengthscale(struct search *s)
     struct cause *c = add(s, "bound", 0.88, s->best_error / best / 1.4, "lengthscales of %.3g predict %zu rows, left "
                           "one out, with an error of %.2g (scaled); %.3g with %.2g", l, s->m, s->best_error,
                           l * factor, best);
-    way_out(c, "tune l=%.2g..%.2g", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
+    tune_again(s, c, "lengthscale", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
 }
 
 /* The spread of residuals, over what the model says of them, in fifths of a variable: largest over
@@ -471,9 +606,9 @@ static enum status look_spread(struct search *s, struct err *err)
     for (size_t i = 0; positive && i < e->n; i++)
         positive = e->yraw[i] > 0.0;
     if (positive && up > 0.0)
-        way_out(c, "scale y=log; tune");
+        kernel_again(s, c, "scale y=log; ", NULL);
     else
-        way_out(c, "tune kernel='matern(nu=3/2) + matern(nu=3/2) * linear'");
+        kernel_again(s, c, "", "matern(nu=3/2) + matern(nu=3/2) * linear");
     free(room);
     return ST_OK;
 }
@@ -498,7 +633,7 @@ static void look_features(struct search *s)
     else
         c = add(s, "features", 0.86, few, "the effective dimension is %.0f%s, of %zu features", D,
                 D >= 0.99 * M ? " or more" : "", s->a.M);
-    way_out(c, "fit features=%zu", (better + 127) / 128 * 128);
+    fit_again(s, c, false, "features rank continue", "features=%zu", (better + 127) / 128 * 128);
 }
 
 static void look_variances(struct search *s)
@@ -510,7 +645,7 @@ static void look_variances(struct search *s)
         return;
     struct cause *c = add(s, "starved", 0.9, D / (0.6 * Mv), "variances have %zu features for an effective dimension of "
                           "%.0f: the function's own sd is too small", i->variance_features, D);
-    way_out(c, "fit features=%zu variance=all", s->a.M);
+    fit_again(s, c, i->why != OUT_DIRECT, "variance", "variance=all");
 }
 
 static const struct rank_guess *row_of(const struct advice *a, size_t rank)
@@ -535,7 +670,7 @@ static void look_rank(struct search *s)
         struct cause *c = add(s, "solver", 0.8, 4.0, "%s stopped at a residual of %.2g after %.0f passes; pcg with rank %zu is "
                               "expected to end after %.0f iterations", i->solver, i->true_residual, i->passes,
                               best->rank, best->iterations);
-        way_out(c, "fit features=%zu solver=pcg rank=%zu", s->a.M, best->rank);
+        fit_again(s, c, true, "", "solver=pcg rank=%zu", best->rank);
         return;
     }
     const double took = own->build + (double)i->iterations * own->iteration;
@@ -547,9 +682,9 @@ static void look_rank(struct search *s)
                           isfinite(own->ratio) ? own->ratio : s->a.spectrum.lam[0] / s->a.ratio, i->iterations,
                           i->true_residual, best->rank, best->ratio, best->iterations);
     if (best->high > (double)s->f.maxit)
-        way_out(c, "fit features=%zu solver=pcg rank=%zu maxit=%.0f", s->a.M, best->rank, 2.0 * best->high);
+        fit_again(s, c, !ended, "solver rank maxit", "solver=pcg rank=%zu maxit=%.0f", best->rank, 2.0 * best->high);
     else
-        way_out(c, "fit features=%zu solver=pcg rank=%zu", s->a.M, best->rank);
+        fit_again(s, c, !ended, "solver rank", "solver=pcg rank=%zu", best->rank);
 }
 
 /* Nothing else explains it. */
@@ -746,6 +881,24 @@ static const struct run *tuning_of(const struct workspace *ws, const struct run 
     return found;
 }
 
+static void take_lines(struct facts *f, const struct workspace *ws, const struct run *r,
+                       const struct run *tuned)
+{
+    struct buf now = { 0 }, quoted = { 0 };
+
+    if (r->kind == RUN_FIT && r->command)
+        f->fit = mem_strdup(r->command, NULL);
+    if (tuned && tuned->command)
+        f->tune = mem_strdup(tuned->command, NULL);
+    kernel_print(&ws->kernel, &now);
+    if (r->kernel_text && strcmp(buf_str(&now), r->kernel_text)) {
+        command_quote(&quoted, r->kernel_text);
+        snprintf(f->kernel, sizeof f->kernel, "%s", buf_str(&quoted));
+    }
+    buf_free(&now);
+    buf_free(&quoted);
+}
+
 static void take_facts(struct facts *f, const struct workspace *ws, const struct run *r)
 {
     const struct run *t = r->kind == RUN_TUNE ? r : tuning_of(ws, r);
@@ -754,6 +907,7 @@ static void take_facts(struct facts *f, const struct workspace *ws, const struct
                          .noise = r->fit.noise, .amplitude = r->fit.amplitude,
                          .maxit = r->fit.maxit ? r->fit.maxit : 500 };
     snprintf(f->run, sizeof f->run, "%s", r->id);
+    take_lines(f, ws, r, t);
     if (r->kind == RUN_FIT && r->model) {
         f->has_model = true;
         f->exact = r->model->kind == MODEL_EXACT;

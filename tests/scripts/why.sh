@@ -11,10 +11,16 @@ done
 KERNELS='matern(nu=5/2)' SIZES=600
 ok "a healthy fit has no cause" sh "$src/tests/bench/why.sh" healthy
 
+# what it says to try mends it
+SEEDS=1 SIZES=300 KERNELS=rbf
+for cause in rank noise duplicates columns bound float32 starved features; do
+    ok "what is tried for $cause mends it" sh "$src/tests/bench/mend.sh" $cause
+done
+
 data='demo friedman1 n=300 seed=2; split test=10% seed=1; kernel rbf'
 run --format json -e "$data; fit features=1024 l=6 noise=0.001; why"
 is "why ends with 0" $rc 0
-has "with the keys of a cause" "$out" '"command":"why","run":"r1","causes":\[{"name":"noise","score":0\.[0-9]*,"evidence":"the noise is [^"]*","try":"tune noise=[0-9.e-]*\.\.[0-9.e+]*"}'
+has "with the keys of a cause" "$out" '"command":"why","run":"r1","causes":\[{"name":"noise","score":0\.[0-9]*,"evidence":"the noise is [^"]*","try":"tune noise=[0-9.e-]*\.\.[0-9.e+]*; fit features=1024"}'
 run -e "$data; fit features=1024 l=6 noise=0.001; why"
 has "in words" "$out" '^ 1 noise  '
 has "and with what to type" "$out" 'try  tune noise='
