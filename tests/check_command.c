@@ -94,6 +94,8 @@ static const struct { const char *line, *canonical; } good[] = {
     { "note r1 it went well, 100% = good", "note r1 \"it went well, 100% = good\"" },
     { "note r1 \"quoted\"", "note r1 quoted" },
     { "note don't", "note \"don't\"" },
+    { "race rank=16,64 features=128", "race settings=\"rank=16,64 features=128\"" },
+    { "race pcg,cg rank=16", "race pcg,cg \"rank=16\"" },
     { "split test=20% seed=7", "split test=20% seed=7" },
     { "split test=0.2 ordered", "split test=0.2 ordered=yes" },
     { "compare r1 r2 r3", "compare r1 r2 r3" },

@@ -933,9 +933,14 @@ static enum status take_rest(struct args *a, size_t arg, const char *statement, 
     if (!text)
         return err_nomem(err, 0, "a text");
     *i = w->n;
-    a->positional[arg] = true;
-    buf_putc(&a->bare, ' ');
-    command_quote(&a->bare, text);
+    bool skipped = false; /* key=value before which a place is empty: it is written with its name */
+    for (size_t k = 0; k < arg && x->key; k++)
+        skipped |= (a->cmd->args[k].flags & ARGF_POS) && !a->given[k];
+    if (!skipped) {
+        a->positional[arg] = true;
+        buf_putc(&a->bare, ' ');
+        command_quote(&a->bare, text);
+    }
     enum status rc = take(a, arg, &text, err);
     free(text);
     return rc;
@@ -957,6 +962,8 @@ static enum status parse_bare(struct args *a, const char *statement, struct word
     for (size_t k = 0; k < ARGS_MAX && c->args[k].name; k++) {
         const struct arg *row = &c->args[k];
         if (!(row->flags & ARGF_POS) || (a->given[k] && !(row->flags & ARGF_MANY)))
+            continue;
+        if (x->key && !(row->flags & ARGF_REST)) /* key=value opens the rest of the line */
             continue;
         if (!suits(row, x)) {
             bool later = false;

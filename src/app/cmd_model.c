@@ -544,19 +544,26 @@ const struct command cmd_model_rows[] = {
         { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
         { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },
         { "from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "start the iteration at a run's weights, or (other features) at its predictions" },
-        { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver=, features= may change" },
+        { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver=, rank=, features= may change" },
         { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "after a tuning: amplitude and noise move to their best at these features" },
         { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
         { "store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL, "how plan=store keeps features; auto: float16 where only that fits --mem" },
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_fit,
       "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit l=0.5 noise=0.1." },
-    { "race", "model", "Several solvers on one system, their residuals on one clock", "race pcg(rank=64),cg,lbfgs features=512 rtol=1e-3",
-      { { "solvers", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "pcg(rank=256),psvrg(rank=256,batch=64),lbfgs" },
+    { "race", "model", "Solvers, ranks, preconditioners or kernels side by side on one clock", "race pcg(rank=64),cg,lbfgs features=512 rtol=1e-3",
+      { { "solvers", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "pcg(rank=256),psvrg(rank=256,batch=64),lbfgs; default pcg" },
         { "by", ARG_CHOICE, 0, "passes", 0, 0, "passes|seconds|iteration", NULL, "the clock" },
-        { "settings", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "settings of fit, the same for all" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_race,
-      "One fit each, without variances, one after the other; then plot residual. Seconds count from each fit's start." },
+        { "for", ARG_SECONDS, 0, NULL, 0.001, 1e9, NULL, "seconds", "each is stopped after so long: 60s, 5m" },
+        { "losers", ARG_REAL, 0, NULL, 1, 1e6, NULL, "times", "each is stopped at so many times the clock of the first so far" },
+        { "settings", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "settings of fit; rank=, features=, precond=, kernel=, precision=, plan= may be lists" } },
+      CMD_BARRIER | CMD_NEEDS_DATA, cmd_race,
+      "One fit each, without variances, one after the other, live in plot race; race alone shows the table again.\n"
+      "  race rank=64,256,1024 features=4096\n"
+      "  race precond=gauss,srht,srht2 rank=256\n"
+      "  race kernel=rbf,matern(nu=3/2) rank=256 l=1 noise=0.1     (the last kernel is then the current one)\n"
+      "Ctrl-C stops the one that runs, the next begins; losers=3 does that by itself; stop * ends the race.\n"
+      "Seconds count from each fit's start." },
     { "score", "model", "Errors and calibration of a fit on held-out rows", "score",
       { RUN_ARG,
         { "on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows" },

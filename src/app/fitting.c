@@ -5,6 +5,7 @@
 #include "app/fitting.h"
 
 #include "app/advise.h"
+#include "app/race.h"
 #include "app/store.h"
 #include "app/trace.h"
 #include "base/mem.h"
@@ -253,6 +254,7 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     r->last.point = NULL;
     if (ws->store)
         store_trace(ws->store, r);
+    race_watch(ws, r);
     ws->serial++;
 }
 

@@ -2,6 +2,7 @@
  * inputs, seconds and bytes. */
 #include "app/plots.h"
 
+#include "app/race.h"
 #include "app/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -101,20 +102,19 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
 
 /* ---- race ------------------------------------------------------------------------------------------ */
 
-/* Seconds or passes until the target was reached; INFINITY: never. */
-static double arrival(const struct run *r, bool seconds)
-{
-    for (size_t i = 0; i < r->ntrace; i++)
-        if (r->trace[i].value <= r->trace_target)
-            return seconds ? (double)r->trace[i].seconds : r->trace[i].point[0];
-    return INFINITY;
-}
-
-/* The runs that stand side by side without being named: the last fits of one data set and one system. */
+/* The runs that stand side by side without being named: those of the last race, else the last fits of
+ * one data set and one system. */
 static size_t last_group(struct workspace *ws, struct run **out, size_t max)
 {
     size_t n = 0;
 
+    for (size_t i = 0; ws->race && i < ws->race->n && n < max; i++) {
+        struct run *r = race_run(ws, i);
+        if (r && r->ntrace > 1)
+            out[n++] = r;
+    }
+    if (n)
+        return n;
     for (size_t i = ws->nrun; i-- > 0 && n < max;) {
         struct run *r = ws->run[i];
         if (r->kind != RUN_FIT || r->ntrace < 2)
@@ -133,35 +133,70 @@ static size_t last_group(struct workspace *ws, struct run **out, size_t max)
     return n;
 }
 
-static struct series *race_curve(struct figure *f, const struct run *r, bool seconds, struct err *err)
+static void race_name(const struct workspace *ws, const struct run *r, char *out, size_t len)
+{
+    const size_t at = race_index(ws, r);
+
+    if (at != SIZE_MAX)
+        snprintf(out, len, "%s %s", r->id, ws->race->label[at]);
+    else if (r->info.rank)
+        snprintf(out, len, "%s %s rank=%zu", r->id, r->info.solver, r->info.rank);
+    else
+        snprintf(out, len, "%s %s", r->id, r->info.solver[0] ? r->info.solver : "fit");
+}
+
+static struct series *race_curve(struct figure *f, const struct workspace *ws, const struct run *r,
+                                 const char *by, struct err *err)
 {
     double *x = mem_calloc(2 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace;
     struct series *s = NULL;
-    char title[64];
+    char title[128];
 
     if (!x)
         return NULL;
     for (size_t i = 0; i < r->ntrace; i++) {
-        x[i] = seconds ? (double)r->trace[i].seconds : r->trace[i].point[0];
+        x[i] = race_clock(&r->trace[i], by);
         y[i] = r->trace[i].value;
     }
-    if (r->info.rank)
-        snprintf(title, sizeof title, "%s %s rank=%zu", r->id, r->info.solver, r->info.rank);
-    else
-        snprintf(title, sizeof title, "%s %s", r->id, r->info.solver[0] ? r->info.solver : "fit");
+    race_name(ws, r, title, sizeof title);
     s = figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
     free(x);
     return s;
+}
+
+/* Who is first, and who still runs. */
+static bool race_verdict(struct figure *f, const struct workspace *ws, struct run *const *runs, size_t n,
+                         const char *by, struct err *err)
+{
+    double best = INFINITY, next = INFINITY;
+    const struct run *first = NULL, *now = NULL;
+    char name[128], running[64] = "";
+
+    for (size_t i = 0; i < n; i++) {
+        const double at = race_arrival(runs[i], by);
+        now = runs[i]->state == RUN_RUNNING ? runs[i] : now;
+        next = at < best ? best : fmin(next, at);
+        if (at < best)
+            best = at, first = runs[i];
+    }
+    if (now)
+        snprintf(running, sizeof running, "; %s runs", now->id);
+    if (!first)
+        return figure_verdict(f, err, "none of the %zu has reached its target yet%s", n, running) == ST_OK;
+    race_name(ws, first, name, sizeof name);
+    if (isfinite(next))
+        return figure_verdict(f, err, "%s is first at %.0e: %.3g %s, the next %.3g%s", name, first->trace_target,
+                              best, race_unit(by), next, running) == ST_OK;
+    return figure_verdict(f, err, "%s is first at %.0e: %.3g %s; no other has reached it%s", name,
+                          first->trace_target, best, race_unit(by), running) == ST_OK;
 }
 
 struct figure *plots_race(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
 {
     struct run *runs[8];
     const bool named = a && args_many(a, "runs");
-    size_t n = named ? plots_runs(ws, r, a, runs, 8, err) : last_group(ws, runs, 8), first = 0;
-    const char *by = a ? args_text(a, "by") : NULL;
-    const bool seconds = !by || *by != 'p';
-    double best = INFINITY;
+    size_t n = named ? plots_runs(ws, r, a, runs, 8, err) : last_group(ws, runs, 8);
+    const char *by = a && args_given(a, "by") ? args_text(a, "by") : ws->race ? ws->race->by : "seconds";
     bool ok;
 
     if (n == SIZE_MAX)
@@ -171,30 +206,22 @@ struct figure *plots_race(struct workspace *ws, struct run *r, const struct args
         if (runs[i]->kind == RUN_FIT && runs[i]->ntrace > 1)
             runs[k++] = runs[i];
     n = k;
-    if (n < 2)
+    if (n < 2 && !(n && race_index(ws, runs[0]) != SIZE_MAX))
         return plots_nothing("race", "There are no two fits with iterations on one system. try: race "
                              "pcg(rank=128),lbfgs", err);
     struct figure *f = figure_new("race", "Race: residual on one clock", err);
-    ok = f && figure_label(f, seconds ? "seconds" : "passes over the data", "relative residual", err) == ST_OK;
+    ok = f && figure_label(f, *by == 'p' ? "passes over the data" : by, "relative residual", err) == ST_OK;
     if (ok)
-        f->y.log = true, f->x.lo = 0;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = race_curve(f, runs[i], seconds, err);
-        if (arrival(runs[i], seconds) < best)
-            best = arrival(runs[i], seconds), first = i;
-    }
+        f->y.log = true, f->x.lo = 0, f->x.whole = *by == 'i';
+    for (size_t i = 0; ok && i < n; i++)
+        ok = race_curve(f, ws, runs[i], by, err);
     if (ok && isfinite(runs[0]->trace_target)) {
         struct series *s = figure_add_hline(f, "target rtol", runs[0]->trace_target, err);
         ok = s != NULL;
         if (s)
             s->dashed = true;
     }
-    if (ok && isfinite(best))
-        ok = figure_verdict(f, err, "%s (%s) is first at %.0e, after %.3g %s", runs[first]->id,
-                            runs[first]->info.solver, runs[first]->trace_target, best,
-                            seconds ? "s" : "passes") == ST_OK;
-    else if (ok)
-        ok = figure_verdict(f, err, "none of the %zu has reached its target yet", n) == ST_OK;
+    ok = ok && race_verdict(f, ws, runs, n, by, err);
     return plots_finish(f, ok);
 }
 

@@ -12,13 +12,18 @@
 
 enum { STEPS = 7 };
 
+void sweep_key_free(struct sweep_key *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        free(k->value[i]);
+    free(k->value);
+    *k = (struct sweep_key){ 0 };
+}
+
 void sweep_free(struct sweep *s)
 {
-    for (size_t k = 0; k < s->nkeys; k++) {
-        for (size_t i = 0; i < s->key[k].n; i++)
-            free(s->key[k].value[i]);
-        free(s->key[k].value);
-    }
+    for (size_t k = 0; k < s->nkeys; k++)
+        sweep_key_free(&s->key[k]);
     free(s->tune);
     free(s->fit);
     free(s->split);
@@ -31,7 +36,7 @@ void sweep_free(struct sweep *s)
 static enum status add_value(struct sweep_key *k, const char *text, size_t len, struct err *err)
 {
     if (k->n >= SWEEP_VALUES)
-        return err_set(err, ST_LIMIT, "sweep %s: more than %d values", k->name, SWEEP_VALUES);
+        return err_set(err, ST_LIMIT, "%s: more than %d values", k->name, SWEEP_VALUES);
     if (!k->value)
         k->value = mem_calloc(SWEEP_VALUES, sizeof *k->value, "a sweep", err);
     char *copy = k->value ? strndup(text, len) : NULL;
@@ -76,7 +81,7 @@ static enum status add_steps(struct sweep_key *k, double a, double b, char op, d
             rc = add_value(k, text, strlen(text), err);
         }
     else
-        rc = err_set(err, ST_USAGE, "sweep %s: an interval from 0 or below needs a step: %s=%g..%g/STEP",
+        rc = err_set(err, ST_USAGE, "%s: an interval from 0 or below needs a step: %s=%g..%g/STEP",
                      k->name, k->name, a, b);
     return rc;
 }
@@ -96,10 +101,10 @@ static enum status add_interval(struct sweep_key *k, const char *s, size_t len, 
     if (text_scaled(strndupa(s, (size_t)(dots - s)), &a) &&
         text_scaled(strndupa(dots + 2, (size_t)(op - dots - 2)), &b)) {
         if (!(a < b))
-            return err_set(err, ST_USAGE, "sweep %s: %.*s is empty", k->name, (int)len, s);
+            return err_set(err, ST_USAGE, "%s: %.*s is empty", k->name, (int)len, s);
         char how = op < end ? *op : '\0';
         if (op < end && !text_scaled(strndupa(op + 1, (size_t)(end - op - 1)), &step))
-            return err_set(err, ST_USAGE, "sweep %s: %.*s: what step?", k->name, (int)len, s);
+            return err_set(err, ST_USAGE, "%s: %.*s: what step?", k->name, (int)len, s);
         if (!how && doubles(k->name)) {
             how = '*';
             step = 2.0;
@@ -128,7 +133,7 @@ static enum status add_interval(struct sweep_key *k, const char *s, size_t len, 
 }
 
 /* Commas outside quotes and parentheses part the values. */
-static enum status read_values(struct sweep_key *k, const char *s, struct err *err)
+enum status sweep_values(struct sweep_key *k, const char *s, struct err *err)
 {
     enum status rc = ST_OK;
 
@@ -150,7 +155,7 @@ static enum status read_values(struct sweep_key *k, const char *s, struct err *e
             rc = add_interval(k, s, len, &interval, err);
         if (rc == ST_OK && !interval)
             rc = len ? add_value(k, s + quoted, len - 2 * quoted, err)
-                     : err_set(err, ST_USAGE, "sweep %s: an empty value", k->name);
+                     : err_set(err, ST_USAGE, "%s: an empty value", k->name);
         s += len + (s[len] == ',');
     }
     return rc;
@@ -196,7 +201,7 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
         return err_set(err, ST_LIMIT, "sweep: at most %d keys", SWEEP_KEYS);
     struct sweep_key *k = &s->key[s->nkeys++];
     snprintf(k->name, sizeof k->name, "%.*s", (int)len, word);
-    const enum status rc = read_values(k, eq + 1, err);
+    const enum status rc = sweep_values(k, eq + 1, err);
     return rc == ST_OK && k->n == 0 ? err_set(err, ST_USAGE, "sweep %s: no values", k->name) : rc;
 }
 

@@ -20,6 +20,9 @@ struct sweep {
     size_t *first;              /* of each point: serial of the next run when it began; SIZE_MAX: not yet */
 };
 void sweep_free(struct sweep *);
+/* The values of one key, whose name is set, appended; as in sweep_parse. */
+enum status sweep_values(struct sweep_key *, const char *text, struct err *err);
+void sweep_key_free(struct sweep_key *);
 /* The grid behind "key=values ...": lists a,b,c; a..b (whole numbers one by one, doubling for rank and
  * features, else seven steps on the log scale); a..b/step; a..b*2; name0..name4.  Also show=, tune=,
  * fit= and file= (of a split).  USAGE with the word that is wrong. */

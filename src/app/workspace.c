@@ -184,6 +184,7 @@ static void release(struct workspace *ws)
     if (ws->sweep)
         sweep_free(ws->sweep);
     free(ws->sweep);
+    free(ws->race);
     advise_free(ws->advice);
     spectral_free(ws->spectral);
     plots_free(ws);

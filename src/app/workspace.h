@@ -69,6 +69,7 @@ struct job;
 struct job_ops;
 struct store;
 struct sweep;
+struct race;
 struct timeline;
 struct advise_state;
 struct draw_state;
@@ -85,6 +86,7 @@ struct workspace {
     char last_fit[16];
     struct pca_state pca;
     struct sweep *sweep;          /* the last one; NULL: none */
+    struct race *race;            /* the last one; NULL: none */
     struct spectral_state *spectral; /* the last spectrum; NULL: none */
     struct advise_state *advice;  /* the last, and what fits have taught; NULL: none */
     struct figure **made; size_t nmade; /* figures that jobs made, by name: plots.h */

@@ -105,7 +105,25 @@ is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3
 has "on one clock" "$out" '"command":"plot".*passes over the data'
 run --format json --accept-unconverged -e "$data; race pcg,cg by=seconds rank=16 features=128 noise=1 l=3; runs"
 has "or another" "$out" '"command":"plot".*seconds'
-for bad in 'pcg,direct' 'pcg,,cg' 'pcg(rank=3' 'pcg,nobody' 'svrg(batch=0)'; do
+run --format json --accept-unconverged -e "$data; race rank=4,16,64 features=128 noise=0.05 l=1 rtol=1e-5; race; plot race out=race.csv"
+is "a race of ranks" "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"rank":[0-9]*' | tr -dc '0-9\n' | tr '\n' ' ')" "4 16 64 "
+has "its table has the largest first" "$out" '"command":"race","by":"passes","rtol":1e-05,"first":"r3","contenders":\[{"place":1,"run":"r3","name":"pcg rank=64","state":"done","iterations":[0-9]*,"passes":[0-9]*,"seconds":[0-9.e-]*,"residual":[0-9.e-]*,"arrival":[0-9]*},{"place":2,"run":"r2"'
+is "and is shown again" "$(printf '%s\n' "$out" | grep -c '"command":"race"')" 2
+ok "the plot names contenders by what differs" grep -q 'r1 pcg rank=4' race.csv
+run --format json --accept-unconverged -e "$data; race kernel=rbf,matern(nu=3/2) precond=gauss,srht2 rank=16 features=128 noise=0.3 l=1"
+is "kernels and preconditioners, every combination" "$(printf '%s\n' "$out" | grep '"command":"race"' | grep -o '"name":"[^"]*"' | sort | tr '\n' ' ')" \
+    '"name":"pcg matern(nu=3/2) precond=gauss" "name":"pcg matern(nu=3/2) precond=srht2" "name":"pcg rbf precond=gauss" "name":"pcg rbf precond=srht2" '
+run --format json --accept-unconverged -e "$data; race pcg(rank=64),svrg(step=1e-6),pcg(rank=32) losers=2 features=128 noise=0.05 l=1 maxit=200000"
+has "losers are stopped" "$out" '"name":"race","run":"r2".*has taken [0-9.]* times what r1 took'
+has "and have no place" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"place":null,"run":"r2","name":"svrg(step=1e-6)","state":"stopped"'
+has "the others run on" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"run":"r3","name":"pcg rank=32","state":"done"'
+run --format json -k -e "$data; race pcg,cg rank=16 features=128 noise=0.3 l=1 precond=nobody; race"
+has "a race whose contenders all fail has a table" "$out" '"first":null,"contenders":\[{"place":null,"run":null'
+run -e "$data; race"
+has "no race, no table" "$err" 'there was no race yet'
+run -e "$data; race rank=16 features=128"
+has "one contender is no race" "$err" 'one contender is no race'
+for bad in 'rank=1,2,3,4,5,6,7,8,9' 'by=nothing' 'losers=0.5' 'for=never' 'pcg,direct' 'pcg,,cg' 'pcg(rank=3' 'pcg,nobody' 'svrg(batch=0)'; do
     run -e "$data; race $bad features=128"
     ok "race $bad is refused" test $rc -ne 0
 done
