@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Order of groups in `help` and in the manual. */
 static const struct command *const tables[] = {
@@ -96,7 +97,9 @@ const struct command *command_find(const char *word, struct err *err)
         err_hint(err, "one letter more, or Tab");
     } else if (hits == 0) {
         err_set(err, ST_NOT_FOUND, "there is no command '%.60s'", word);
-        if (command_nearest(word, names, n, near, sizeof near))
+        if (access(word, R_OK) == 0)
+            err_hint(err, "open %.200s", word);
+        else if (command_nearest(word, names, n, near, sizeof near))
             err_hint(err, "%s", near);
         else
             err_hint(err, "help");

@@ -430,9 +430,9 @@ static enum status draws_verdict(const struct workspace *ws, const struct draws 
     for (size_t j = 0; j < w->g; j++)
         least = fmin(least, w->sd[j]), most = fmax(most, w->sd[j]);
     if (w->given)
-        rc = figure_verdict(f, err, "%s: NMLL %.2f; %zu of %zu points in their 95 %% band; "
-                            "sd of the function %.2g to %.2g (scaled)", buf_str(&set), w->nmll,
-                            w->inside, w->n, least, most);
+        rc = figure_verdict(f, err, "NMLL %.2f; %zu of %zu points in their 95 %% band; %s; "
+                            "sd of the function %.2g to %.2g (scaled)", w->nmll, w->inside, w->n,
+                            buf_str(&set), least, most);
     else if (isfinite(w->half))
         rc = figure_verdict(f, err, "%s: values %.3g apart correlate by a half", buf_str(&set),
                             w->half);

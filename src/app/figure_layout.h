@@ -53,6 +53,8 @@ void layout_free(struct layout *);
 void layout_raster(struct layout *, const struct panel *);
 /* Its surfaces alone, where no dot is set. */
 void layout_cells(struct layout *, const struct panel *);
+/* Is there a dot of a band at this column and row of a panel?  Few, so that curves on it can be told. */
+bool layout_in_band(long x, long y, bool edge);
 /* Draws everything into frame cells. */
 enum status layout_draw(const struct layout *, struct frame *out, struct err *);
 

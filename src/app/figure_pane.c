@@ -87,12 +87,29 @@ static void bars(const struct layout *l, const struct panel *p, const struct ser
     }
 }
 
-/* A band is hatched: every fourth column. */
+/* The dots of a band at a column, between two places 0..1 of the axis: its edges, and few between them
+ * (layout_in_band), so that curves on it can be told. */
+static void band_dots(const struct layout *l, const struct panel *p, long column, double from, double to,
+                      struct buf *b)
+{
+    const struct figure_scale *sc = &p->sc;
+    const double last = (double)(p->h * l->sy - 1), x = column_x(l, p, (double)column);
+    const long lo = lround(fmax(0, fmin(from, to)) * last), hi = lround(fmin(1, fmax(from, to)) * last);
+
+    for (long y = lo; y <= hi; y++) /* from the foot; layout_in_band counts from the top */
+        if (layout_in_band(column, lround(last) - y,
+                           y == lround(from * last) || y == lround(to * last))) {
+            const double at = value_at((double)y / last, sc->ylo, sc->yhi, sc->ylog);
+            upright(b, sc, x, at, at);
+        }
+}
+
+/* Characters: every second column is hatched. */
 static void band(const struct layout *l, const struct panel *p, const struct series *s,
                  struct buf *b)
 {
     const struct figure_scale *sc = &p->sc;
-    const double last = (double)(p->w * l->sx - 1), step = l->sx > 1 ? 4 : 2;
+    const double last = (double)(p->w * l->sx - 1), step = 2;
 
     for (size_t i = 0; i + 1 < s->n; i++) {
         const double a = figure_place(figure_x(s, i), sc->xlo, sc->xhi, sc->xlog) * last;
@@ -103,7 +120,12 @@ static void band(const struct layout *l, const struct panel *p, const struct ser
             continue;
         for (double k = fmax(0, ceil(a / step) * step); k <= fmin(c, last); k += step) {
             const double t = (k - a) / (c - a);
-            upright(b, sc, column_x(l, p, k), v[0] + t * (v[1] - v[0]), v[2] + t * (v[3] - v[2]));
+            const double y0 = v[0] + t * (v[1] - v[0]), y1 = v[2] + t * (v[3] - v[2]);
+            if (l->style.utf8)
+                band_dots(l, p, lround(k), figure_place(y0, sc->ylo, sc->yhi, sc->ylog),
+                          figure_place(y1, sc->ylo, sc->yhi, sc->ylog), b);
+            else
+                upright(b, sc, column_x(l, p, k), y0, y1);
         }
     }
 }

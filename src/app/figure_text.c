@@ -113,13 +113,21 @@ static void draw_points(struct brush *b, const struct panel *p, const struct ent
     }
 }
 
-/* Fills between two heights at one column of dots. */
-static void fill_column(struct brush *b, long x, double y0, double y1, bool sparse)
+bool layout_in_band(long x, long y, bool edge)
 {
-    const long lo = lround(fmax(fmin(y0, y1), 0)), hi = lround(fmin(fmax(y0, y1), (double)b->h));
+    return edge ? x % 2 == 0 : x % 4 == 0 && y % 4 == (x % 8 == 0 ? 0 : 2);
+}
+
+enum fill { FILL_ALL, FILL_DOTS, FILL_HATCH };
+/* Fills between two heights at one column of dots. */
+static void fill_column(struct brush *b, long x, double y0, double y1, enum fill how)
+{
+    const double least = fmin(y0, y1), most = fmax(y0, y1);
+    const long lo = lround(fmax(least, 0)), hi = lround(fmin(most, (double)b->h));
 
     for (long y = lo; y <= hi; y++)
-        if (!sparse || (b->h > 40 ? (x + 2 * y) % 4 == 0 : (x + y) % 2 == 0))
+        if (how == FILL_ALL || (how == FILL_HATCH ? (x + y) % 2 == 0
+                                : layout_in_band(x, y, y == lround(least) || y == lround(most))))
             dot(b, x, y);
 }
 
@@ -147,7 +155,7 @@ static void draw_bars(struct brush *b, const struct panel *p, const struct serie
         long to = lround(fmin(c.x, (double)b->w));
         to = to - from >= 4 ? to - 2 : to > from ? to - 1 : from;
         for (long k = from; k <= to; k++)
-            fill_column(b, k, a.y, mid.y, false);
+            fill_column(b, k, a.y, mid.y, FILL_ALL);
     }
 }
 
@@ -178,7 +186,7 @@ static void draw_steps(struct brush *b, const struct panel *p, const struct seri
     }
 }
 
-static void draw_band(struct brush *b, const struct panel *p, const struct series *s)
+static void draw_band(struct brush *b, const struct panel *p, const struct series *s, enum fill how)
 {
     for (size_t i = 0; i + 1 < s->n; i++) {
         struct point a, c, a2, c2;
@@ -191,7 +199,7 @@ static void draw_band(struct brush *b, const struct panel *p, const struct serie
                    to = lround(fmin(fmax(c.x, 0), (double)b->w));
         for (long k = from; k <= to; k++) {
             const double t = c.x > a.x ? fmin(fmax(((double)k - a.x) / (c.x - a.x), 0), 1) : 0;
-            fill_column(b, k, a.y + t * (c.y - a.y), a2.y + t * (c2.y - a2.y), true);
+            fill_column(b, k, a.y + t * (c.y - a.y), a2.y + t * (c2.y - a2.y), how);
         }
     }
 }
@@ -220,7 +228,7 @@ static void draw_entry(struct brush *b, const struct layout *l, const struct pan
         break;
     case MARK_BAND:
         if (e->s->y2 != NULL)
-            draw_band(b, p, e->s);
+            draw_band(b, p, e->s, l->style.utf8 ? FILL_DOTS : FILL_HATCH);
         break;
     case MARK_CELLS: /* below all others, later: layout_cells */
         break;

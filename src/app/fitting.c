@@ -841,16 +841,18 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     if (r->model->t > 1)
         rec_text(&rec, "%zu targets  ", r->model->t);
     if (r->model->kind == MODEL_EXACT)
-        rec_text(&rec, "exact  ");
+        rec_text(&rec, "exact");
     else
-        rec_text(&rec, "features=%zu  ", i->features);
-    rec_text(&rec, "%s", i->solver);
+        rec_text(&rec, "features=%zu  %s", i->features, i->solver);
     if (i->why != OUT_DIRECT && i->rank)
         rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
     rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
     fitting_scales_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
                         r->model->noises);
-    rec_text(&rec, "\n  preconditioner %s   solve %s   variance %s   peak %s", pre, solve, var, mem);
+    rec_text(&rec, "\n  ");
+    if (i->rank)
+        rec_text(&rec, "preconditioner %s   ", pre);
+    rec_text(&rec, "solve %s   variance %s   peak %s", solve, var, mem);
     convergence_words(&rec, i);
     if (isfinite(i->effective_dimension))
         rec_text(&rec, "\n  effective dimension %.0f%s", i->effective_dimension,

@@ -109,7 +109,7 @@ static const char *page_hint(const struct lesson_state *s)
     if (s->running)
         return "running ...";
     if (!s->ran && lesson_has_commands(s))
-        return "Enter (or: lesson next) runs these lines";
+        return "Enter runs this (or: lesson next)";
     if (lesson_question(s))
         return "";
     return s->step + 1 < s->l.n ? "Enter (or: lesson next) goes on"

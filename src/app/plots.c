@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, BINS = 10,
+enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, HALF = 10, BINS = 10,
        COLUMN_ROWS = 100000 };  /* a histogram's rows: more would hold up the screen that asks */
 
 struct figure *plots_nothing(const char *name, const char *reason, struct err *err)
@@ -310,12 +310,27 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     return plots_finish(f, ok);
 }
 
+/* In words, beyond what chance does to n rows: the two ends may well differ. */
+static const char *coverage_words(size_t n, double half, double most)
+{
+    const double least = 2 / sqrt((double)(n ? n : 1));
+    const double off_half = fmax(0.06, 0.5 * least), off_most = fmax(0.03, 0.218 * least);
+
+    if (most < 0.95 - off_most)
+        return half < 0.5 - off_half ? "overconfident"
+             : half > 0.5 + off_half ? "too cautious for most rows, overconfident about the worst"
+                                     : "overconfident about the worst rows (heavy tails)";
+    return half > 0.5 + off_half ? "too cautious"
+         : half < 0.5 - off_half ? "overconfident near the mean"
+         : most > 0.95 + off_most ? "too cautious" : "honest";
+}
+
 struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
                                        struct err *err)
 {
     struct figure *f = plots_no_prediction("calibration", r, true, err);
     struct prediction one, *p = &one;
-    double level[LEVELS + 2], share[LEVELS + 2], gap = 0;
+    double level[LEVELS + 2], share[LEVELS + 2];
     size_t target;
 
     if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
@@ -324,8 +339,6 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
     metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, LEVELS, level + 1, share + 1);
     level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
-    for (size_t i = 1; i <= LEVELS; i++)
-        gap += (share[i] - level[i]) / LEVELS;
     char title[96], of[40];
     snprintf(title, sizeof title, "Calibration%s, %s", ws_run_of(r, target, of, sizeof of), r->id);
     if (!*of)
@@ -338,11 +351,9 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
     if (s) {
         s->faint = f->square = true;
         f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
-        ok = figure_verdict(f, err, "%.1f %% of the targets lie inside the 95 %% interval: %s",
-                            100 * share[LEVELS],
-                            fabs(share[LEVELS] - 0.95) <= 0.03 ? "honest"
-                            : gap < 0                          ? "overconfident"
-                                                               : "too cautious") == ST_OK;
+        ok = figure_verdict(f, err, "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
+                            "50 %% one: %s", 100 * share[LEVELS], 100 * share[HALF],
+                            coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
     }
     return plots_finish(f, ok);
 }

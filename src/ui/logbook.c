@@ -170,5 +170,6 @@ void logbook_draw(const struct logbook *l, const struct canvas *c, size_t *scrol
         }
     }
     if (*scroll && c->w > 24)
-        draw_printf(c, c->h - 1, c->w - 20, theme_attr(R_SELECT), " %zu rows below (G) ", *scroll);
+        draw_printf(c, c->h - 1, c->w - 20, theme_attr(R_SELECT), " %zu row%s below (G) ", *scroll,
+                    *scroll == 1 ? "" : "s");
 }
