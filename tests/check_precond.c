@@ -252,6 +252,74 @@ START_TEST(golden_lanczos_terms)
 }
 END_TEST
 
+/* Matern-3/2, s = 1, 60 points: pivots, factor, what is left, determinants, and conjugate gradients
+ * that need fewer steps. */
+START_TEST(golden_pivoted_cholesky)
+{
+    enum { R = 15, MOST = 60 };
+    const double noise = 0.01;
+    size_t n, d, r, c, pivots[R], steps[2];
+    double *X = support_golden("pchol_X", &n, &d), *at = support_golden("pchol_pivots", &r, &c);
+    double *trace = support_golden("pchol_residual_trace", &r, &c);
+    double *want = support_golden("pchol_L", &r, &c);
+    double *dets = support_golden("pchol_logdetP", &r, &c);
+    double K[MOST * MOST], root[MOST * MOST] = { 0 }, F[MOST * R], left[R], b[MOST], x[MOST];
+    struct err err = { 0 };
+
+    ck_assert_uint_eq(n, MOST);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double s = 0.0;
+            for (size_t q = 0; q < d; q++)
+                s += pow(X[i * d + q] - X[j * d + q], 2.0);
+            const double a = sqrt(3.0 * s);
+            K[i * n + j] = (1.0 + a) * exp(-a);
+        }
+    memcpy(root, K, sizeof K);
+    ck_assert_int_eq(blas_dpotrf(NULL, n, root, n, NULL, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < n; j++) /* K = Z'Z with Z = L', whose rows are the columns of L */
+        memset(root + j * n, 0, j * sizeof *root);
+    struct fop *op = fop_dense(root, n, n, n, NULL, NULL);
+    ck_assert_msg(pchol_factor(op, R, F, pivots, left, NULL, &err) == ST_OK, "%s", err.msg);
+    for (size_t j = 0; j < R; j++) {
+        ck_assert_uint_eq(pivots[j], (size_t)at[j]);
+        ck_assert_msg(support_close(left[j], trace[j], 1e-10), "%zu: %g", j, left[j] - trace[j]);
+        for (size_t i = 0; i < n; i++)
+            ck_assert(support_close(F[j * n + i], want[i * R + j], 1e-10));
+    }
+    struct precond *p;
+    const struct precond_opts o = { .rank = R };
+    ck_assert_int_eq(precond_find("pchol", NULL)->build(op, &o, NULL, &p, NULL), ST_OK);
+    double logdet = (double)(n - R) * log(noise), whole = 0.0;
+    for (size_t i = 0; i < R; i++)
+        logdet += log(precond_eigenvalues(p)[i] + noise);
+    ck_assert(support_close(logdet, dets[0], 1e-10));
+    for (size_t i = 0; i < n; i++)
+        K[i * n + i] += noise;
+    ck_assert_int_eq(blas_dpotrf(NULL, n, K, n, NULL, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < n; i++)
+        whole += 2.0 * log(K[i * n + i]);
+    ck_assert(support_close(whole, dets[1], 1e-10));
+    precond_set_noise(p, noise);
+    for (size_t i = 0; i < n; i++)
+        b[i] = sin(3.0 * (double)i);
+    for (size_t w = 0; w < 2; w++) {
+        struct ridge ridge = { op, noise };
+        const struct linop A = ridge_linop(&ridge);
+        struct solve_info info;
+        const struct solve_opts so = { .rtol = 1e-6, .maxit = 500, .pre = w ? p : NULL };
+        ck_assert_int_eq(cg_solve(&A, 1, b, x, &so, NULL, &info, NULL), ST_OK);
+        ck_assert_int_eq(info.why, OUT_RTOL);
+        steps[w] = info.iterations;
+        solve_info_free(&info);
+    }
+    ck_assert_uint_lt(3 * steps[1], 2 * steps[0]);
+    precond_free(p);
+    fop_free(op);
+    free(X), free(at), free(trace), free(want), free(dets);
+}
+END_TEST
+
 /* ---- every preconditioner of the registry ---------------------------------------------------- */
 
 enum { N = 150, D = 40 };
@@ -321,10 +389,10 @@ START_TEST(full_rank_is_exact)
 {
     double *z = features(4, N, D), A[D * D], w[D];
     struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
-    static const char *const names[] = { "gauss", "srht", "srht2" };
+    static const char *const names[] = { "gauss", "srht", "srht2", "pchol" };
     ck_assert_int_eq(fop_gram(op, NULL, A, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert_int_eq(blas_dsyevd(D, A, D, w, false, NULL), ST_OK);
-    for (size_t q = 0; q < 3; q++) {
+    for (size_t q = 0; q < 4; q++) {
         struct precond *p;
         const struct precond_opts o = { .rank = D, .seed = 1 };
         ck_assert_int_eq(precond_find(names[q], NULL)->build(op, &o, NULL, &p, NULL), ST_OK);
@@ -466,6 +534,7 @@ int main(void)
         tcase_add_loop_test(t, golden_nystrom, 0, 5);
         tcase_add_loop_test(t, golden_steps, 0, 5);
         tcase_add_test(t, golden_lanczos_terms);
+        tcase_add_test(t, golden_pivoted_cholesky);
         suite_add_tcase(s, t);
     }
     return support_run(s);

@@ -29,7 +29,7 @@ EXTRA_DIST += tests/run-tap.sh tests/layers.sh
 TESTS += tests/layers.sh
 
 clean-local:
-	rm -rf tests/home
+	rm -rf tests/home tests/golden
 
 include $(srcdir)/tests/base.mk
 include $(srcdir)/tests/features.mk

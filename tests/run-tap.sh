@@ -1,6 +1,15 @@
 #!/bin/sh
 # Runs one test program and makes its skips TAP skips: exit status 77 before any plan skips the
-# whole program, a Check test that ended with status 77 skips that test alone.
+# whole program, a Check test that ended with status 77 skips that test alone.  The golden files that a
+# program reads are listed in tests/golden (tests/scripts/golden.sh).
+case $1 in
+*tests/check_*)
+    mkdir -p tests/golden
+    GPDESK_GOLDEN_LIST=$PWD/tests/golden/${1##*/}
+    export GPDESK_GOLDEN_LIST
+    rm -f "$GPDESK_GOLDEN_LIST"
+    ;;
+esac
 out=$("$@")
 rc=$?
 if [ $rc -eq 77 ]; then

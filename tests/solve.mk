@@ -17,3 +17,12 @@ tests_check_kpca_SOURCES = tests/check_kpca.c
 tests_check_kpca_LDADD = $(compute_tests)
 tests_check_metrics_SOURCES = tests/check_metrics.c
 tests_check_metrics_LDADD = $(compute_tests)
+
+# after all that read golden files
+golden_tests = tests/check_base tests/check_features tests/check_kernels tests/check_windows tests/check_nmll \
+  tests/check_model tests/check_tune $(solve_tests)
+if HAVE_CHECK
+TESTS += tests/scripts/golden.sh
+tests/scripts/golden.log: $(golden_tests:=.log)
+endif
+EXTRA_DIST += tests/scripts/golden.sh tests/golden.md

@@ -66,9 +66,22 @@ void support_need(const char *path)
     exit(SKIPPED);
 }
 
+/* Adds the name to the list of this run, for tests/scripts/golden.sh; one write, as others do the same. */
+static void golden_note(const char *name)
+{
+    const char *list = getenv("GPDESK_GOLDEN_LIST");
+    FILE *f = list ? fopen(list, "a") : NULL;
+
+    if (f == NULL)
+        return;
+    fprintf(f, "%s %s\n", name, tcase_name());
+    fclose(f);
+}
+
 static FILE *golden_open(const char *name)
 {
     char path[256];
+    golden_note(name);
     snprintf(path, sizeof path, "golden/%s.csv", name);
     const char *full = support_shared(path);
     if (!full) {

@@ -377,6 +377,11 @@ static enum status choose_rank(struct fit *ft, size_t *rank, struct err *err)
     struct rank_choice c;
 
     *rank = ft->plan.rank;
+    if (ft->o->rank == 0 && ft->o->precond && strcmp(ft->o->precond, "pchol") == 0) {
+        /* the evidence is about random sketches; as many as Lin et al. (2023) take */
+        *rank = ft->o->features < 200 ? (ft->o->features + 1) / 2 : 100;
+        return ST_OK;
+    }
     if (ft->o->rank != 0 || ft->o->features < 4 * RANK_LEAST)
         return ST_OK;
     const enum status rc = model_rank_choose(ft->f, ft->y, ft->src->d, ft->o, &ft->plan, ft->ratio,

@@ -15,7 +15,7 @@
 
 static const struct precond_ops *const preconds[] = { &precond_none, &precond_jacobi,
                                                       &precond_gauss, &precond_srht,
-                                                      &precond_srht2 };
+                                                      &precond_srht2, &precond_pchol };
 enum { NPRECONDS = sizeof preconds / sizeof *preconds };
 
 const struct precond_ops *precond_at(size_t i)
@@ -29,7 +29,7 @@ const struct precond_ops *precond_find(const char *name, struct err *err)
         if (strcmp(name, preconds[i]->name) == 0)
             return preconds[i];
     err_set(err, ST_NOT_FOUND, "no preconditioner is called \"%.60s\"", name);
-    err_hint(err, "precond=none, jacobi, gauss, srht or srht2");
+    err_hint(err, "precond=none, jacobi, gauss, srht, srht2 or pchol");
     return NULL;
 }
 

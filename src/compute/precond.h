@@ -15,7 +15,7 @@ struct precond_opts {
                                  * NULL: a random test matrix */
 };
 struct precond_ops {
-    const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" */
+    const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" "pchol" */
     enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,
                          struct precond **out, struct err *);
 };
@@ -46,5 +46,10 @@ enum status precond_diagonal(struct fop *, double *diag, const struct ctl *, str
  * else taken as orthonormal up to one scale), `passes` 1..3: the golden tests' door. */
 enum status nystrom_build(struct fop *, size_t L, const double *Omega, bool qr, int passes,
                           const struct ctl *, struct precond **out, struct err *);
+/* Pivoted Cholesky of Z'Z, greedy: L (M x R, column-major), its pivots (R) and the trace of what is
+ * left after each; both may be NULL.  L ends in columns of 0 where the rank does (then those of
+ * pivots and traces are untouched). */
+enum status pchol_factor(struct fop *f, size_t R, double *L, size_t *pivots, double *left,
+                         const struct ctl *ctl, struct err *err);
 
 #endif

@@ -15,8 +15,11 @@ struct precond {
 };
 
 extern const struct precond_ops precond_none, precond_jacobi, precond_gauss, precond_srht,
-    precond_srht2;
+    precond_srht2, precond_pchol;
 
 struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err);
+enum status precond_check_rank(size_t L, size_t M, struct err *err);
+/* Gives p (of precond_new) eigenvalues and vectors of B B', B M x L, used up. */
+enum status precond_from_root(struct precond *p, struct pool *, size_t L, double *B, struct err *);
 
 #endif

@@ -18,6 +18,7 @@ libcompute_a_SOURCES += \
   src/compute/preconds/jacobi.c \
   src/compute/preconds/none.c \
   src/compute/preconds/nystrom.c \
+  src/compute/preconds/pchol.c \
   src/compute/ritz.c \
   src/compute/ritz.h \
   src/compute/solver.c \

@@ -11,7 +11,7 @@
 
 static const struct solver_ops *const solvers[] = {
     &pcg_solver, &cg_solver, &direct_solver, &lbfgs_solver, &svrg_solver, &psvrg_solver,
-    &amsgrad_solver,
+    &amsgrad_solver, &adam_solver,
 };
 enum { NSOLVERS = sizeof solvers / sizeof *solvers };
 

@@ -97,7 +97,7 @@ struct solver_ops {
 };
 /* rows of solver.c */
 extern const struct solver_ops pcg_solver, cg_solver, direct_solver, lbfgs_solver, svrg_solver,
-    psvrg_solver, amsgrad_solver;
+    psvrg_solver, amsgrad_solver, adam_solver;
 const struct solver_ops *solver_at(size_t i); /* NULL past the end */
 const struct solver_ops *solver_find(const char *name, struct err *err);
 /* "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */

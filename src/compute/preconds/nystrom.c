@@ -114,28 +114,43 @@ static enum status square_root(const struct nystrom *s, double *nu)
     return blas_dtrsm_right(s->pool, true, M, L, s->W, L, s->Y, M, s->err);
 }
 
-/* From B: U (into Omega) and ev, by the eigenvectors of B'B.  Dividing by small singular values
- * loses orthogonality (about eps ev_1 / ev_L), which one more QR restores where it matters;
- * descending order makes the large directions the ones it leaves alone. */
-static enum status spectrum(const struct nystrom *s, double nu, double *ev)
+/* From B: U (M x L) and ev, by the eigenvectors of B'B.  Dividing by small singular values loses
+ * orthogonality (about eps ev_1 / ev_L), which one more QR restores where it matters; descending
+ * order makes the large directions the ones it leaves alone.  T, W: L x L; t: L. */
+static enum status spectrum(struct pool *pool, size_t M, size_t L, const double *B, double nu,
+                            double *T, double *W, double *t, double *U, double *ev,
+                            struct err *err)
 {
-    const size_t M = s->M, L = s->L;
-    enum status rc = blas_dgram(s->pool, M, L, s->Y, M, s->T, L, s->err);
+    enum status rc = blas_dgram(pool, M, L, B, M, T, L, err);
     if (rc == ST_OK)
-        rc = blas_dsyevd(L, s->T, L, s->t, true, s->err);
+        rc = blas_dsyevd(L, T, L, t, true, err);
     if (rc != ST_OK)
         return rc;
-    const double least = fmax(s->t[L - 1], 0.0) * DBL_EPSILON;
+    const double least = fmax(t[L - 1], 0.0) * DBL_EPSILON;
     for (size_t j = 0; j < L; j++) { /* descending, and scaled by 1 / sig */
-        const double sig2 = s->t[L - 1 - j], scale = sig2 > least ? 1.0 / sqrt(sig2) : 0.0;
+        const double sig2 = t[L - 1 - j], scale = sig2 > least ? 1.0 / sqrt(sig2) : 0.0;
         ev[j] = fmax(0.0, sig2 - nu);
         for (size_t i = 0; i < L; i++)
-            s->W[i + j * L] = scale * s->T[i + (L - 1 - j) * L];
+            W[i + j * L] = scale * T[i + (L - 1 - j) * L];
     }
-    rc = blas_dgemm(s->pool, false, false, M, L, L, 1.0, s->Y, M, s->W, L, 0.0, s->Omega, M,
-                    s->err);
-    if (rc == ST_OK && !(s->t[0] > 1e-6 * s->t[L - 1]))
-        rc = blas_dqr(s->pool, M, L, s->Omega, M, s->err);
+    rc = blas_dgemm(pool, false, false, M, L, L, 1.0, B, M, W, L, 0.0, U, M, err);
+    if (rc == ST_OK && !(t[0] > 1e-6 * t[L - 1]))
+        rc = blas_dqr(pool, M, L, U, M, err);
+    return rc;
+}
+
+enum status precond_from_root(struct precond *p, struct pool *pool, size_t L, double *B,
+                              struct err *err)
+{
+    p->ev = mem_calloc(L, sizeof *p->ev, "eigenvalues", err);
+    p->U = p->ev ? mem_aligned(p->M * L, sizeof *p->U, "eigenvectors", err) : NULL;
+    double *T = p->U ? mem_aligned(L * (2 * L + 1), sizeof *T, "eigenvectors", err) : NULL;
+    if (T == NULL)
+        return ST_NOMEM;
+    p->L = L;
+    const enum status rc = spectrum(pool, p->M, L, B, 0.0, T, T + L * L, T + 2 * L * L, p->U, p->ev,
+                                    err);
+    free(T);
     return rc;
 }
 
@@ -164,7 +179,7 @@ static enum status build(struct nystrom *s, bool qr, const struct precond_ops *o
         rc = square_root(s, &nu);
     }
     if (rc == ST_OK)
-        rc = spectrum(s, nu, p->ev);
+        rc = spectrum(s->pool, M, L, s->Y, nu, s->T, s->W, s->t, s->Omega, p->ev, s->err);
     free(s->Y);
     free(s->T);
     if (rc != ST_OK) {
@@ -179,7 +194,7 @@ static enum status build(struct nystrom *s, bool qr, const struct precond_ops *o
     return ST_OK;
 }
 
-static enum status check_rank(size_t L, size_t M, struct err *err)
+enum status precond_check_rank(size_t L, size_t M, struct err *err)
 {
     if (L >= 1 && L <= M)
         return ST_OK;
@@ -207,7 +222,7 @@ enum status nystrom_build(struct fop *f, size_t L, const double *Omega, bool qr,
     *out = NULL;
     if (passes < 1 || passes > 3)
         return err_set(err, ST_RANGE, "%d passes: between 1 and 3", passes);
-    if (check_rank(L, M, err) != ST_OK)
+    if (precond_check_rank(L, M, err) != ST_OK)
         return ST_RANGE;
     double *own = mem_aligned(M * L, sizeof *own, "the Nystrom test matrix", err);
     if (!own)
@@ -282,7 +297,7 @@ static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
 {
     struct draw d = { .M = fop_cols(f), .L = opts->rank, .seed = opts->seed };
     *out = NULL;
-    if (check_rank(d.L, d.M, err) != ST_OK)
+    if (precond_check_rank(d.L, d.M, err) != ST_OK)
         return ST_RANGE;
     d.Omega = mem_aligned(d.M * d.L, sizeof *d.Omega, "the Nystrom test matrix", err);
     if (!d.Omega)

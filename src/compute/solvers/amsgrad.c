@@ -1,5 +1,6 @@
-/* compute/solvers/amsgrad.c -- AMSGrad (Reddi, Kale & Kumar 2018) on mini-batches: the adaptive
- * baseline of xGPR's Figure 1 (methods.md E).
+/* compute/solvers/amsgrad.c -- AMSGrad (Reddi, Kale & Kumar 2018) on mini-batches, the adaptive
+ * baseline of xGPR's Figure 1 (methods.md E), and Adam (Kingma & Ba 2015), which it mends: Adam
+ * corrects the bias of its running moments and forgets large gradients.
  *
  * The batch gradient (n/B) Z_B'(Z_B w) + lam2 w - b needs no targets.  Its steps have the length lr
  * in every coordinate; the rule starts from the root mean square of the exact first step of
@@ -37,12 +38,23 @@ void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, do
     }
 }
 
+void adam_step(size_t n, size_t t, double lr, const double *g, double *m, double *v, double *w)
+{
+    const double c1 = 1.0 - pow(0.9, (double)t), c2 = 1.0 - pow(0.999, (double)t);
+
+    for (size_t i = 0; i < n; i++) {
+        m[i] = 0.9 * m[i] + 0.1 * g[i];
+        v[i] = 0.999 * v[i] + 0.001 * g[i] * g[i];
+        w[i] -= lr * (m[i] / c1) / (sqrt(v[i] / c2) + 1e-8);
+    }
+}
+
 struct amsgrad {
     struct descent s;
     struct batch b;
-    double *lr, *m, *v, *vh; /* by column; k vectors of M */
-    size_t epoch, epochs;
-    double n;
+    bool adam;
+    double *lr, *m, *v, *vh; /* by column; k vectors of M (vh: AMSGrad's largest) */
+    size_t epoch, epochs, steps; /* steps: Adam's, since its moments began */
 };
 
 /* lr of each column: the root mean square of -alpha g, alpha = g'g / g'A g. */
@@ -57,6 +69,32 @@ static enum status step_rule(struct amsgrad *a, double factor)
         a->lr[c] = isfinite(alpha) ? factor * alpha * sqrt(gg / (double)s->M) : 0.0;
     }
     return rc;
+}
+
+static void step(struct amsgrad *a, size_t c)
+{
+    struct descent *s = &a->s;
+    const size_t M = s->M, at = c * M;
+
+    if (a->adam)
+        adam_step(M, a->steps, a->lr[c], s->work + at, a->m + at, a->v + at, s->W + at);
+    else
+        amsgrad_step(M, a->lr[c], s->work + at, a->m + at, a->v + at, a->vh + at, s->W + at);
+}
+
+/* From the best iterate again, without momentum; Adam's steps would be biased by old squares. */
+static void step_back(struct amsgrad *a)
+{
+    struct descent *s = &a->s;
+    const size_t kM = s->k * s->M;
+
+    descent_back(s);
+    memset(a->m, 0, kM * sizeof *a->m);
+    if (a->adam) {
+        memset(a->v, 0, kM * sizeof *a->v);
+        a->steps = 0;
+    }
+    s->halved++;
 }
 
 static enum status walk(struct amsgrad *a)
@@ -74,9 +112,9 @@ static enum status walk(struct amsgrad *a)
             s->passes += (double)a->b.per / (double)a->b.blocks;
             for (size_t j = 0; rc == ST_OK && j < s->k * M; j++)
                 s->work[j] += s->ridge.lam2 * s->W[j] - s->B[j];
+            a->steps++;
             for (size_t c = 0; rc == ST_OK && c < s->k; c++)
-                amsgrad_step(M, a->lr[c], s->work + c * M, a->m + c * M, a->v + c * M,
-                             a->vh + c * M, s->W + c * M);
+                step(a, c);
         }
     }
     return rc;
@@ -110,11 +148,8 @@ static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
             rc = descent_look(s, false, &look);
         if (rc != ST_OK)
             break;
-        if (look == LOOK_WORSE) { /* from the best again, without momentum */
-            descent_back(s);
-            memset(a->m, 0, s->k * s->M * sizeof *a->m);
-            s->halved++;
-        }
+        if (look == LOOK_WORSE)
+            step_back(a);
         idle = worst(s) > gain * before ? idle + 1 : 0;
         if (look != LOOK_WORSE && idle < 2)
             continue;
@@ -128,12 +163,12 @@ static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
     return rc;
 }
 
-static enum status amsgrad_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
-                                 const struct solve_opts *o, const struct ctl *ctl,
-                                 struct solve_info *info, struct err *err)
+static enum status solve(const struct solver_ops *ops, struct fop *f, double lam2, size_t k,
+                         const double *B, double *X, const struct solve_opts *o,
+                         const struct ctl *ctl, struct solve_info *info, struct err *err)
 {
-    const struct solver_ops *ops = &amsgrad_solver;
-    struct amsgrad a = { .epochs = (size_t)solver_param(ops, o, EPOCHS) };
+    struct amsgrad a = { .adam = ops == &adam_solver,
+                         .epochs = (size_t)solver_param(ops, o, EPOCHS) };
     enum outcome why = OUT_MAXIT;
     enum look look = LOOK_ON;
     enum status rc = descent_new(&a.s, ops->name, f, lam2, k, B, o, ctl, info, err);
@@ -160,9 +195,30 @@ static enum status amsgrad_solve(struct fop *f, double lam2, size_t k, const dou
     return descent_end(&a.s, rc, why, false, X);
 }
 
+static enum status amsgrad_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                                 const struct solve_opts *o, const struct ctl *ctl,
+                                 struct solve_info *info, struct err *err)
+{
+    return solve(&amsgrad_solver, f, lam2, k, B, X, o, ctl, info, err);
+}
+
+static enum status adam_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+                              const struct solve_opts *o, const struct ctl *ctl,
+                              struct solve_info *info, struct err *err)
+{
+    return solve(&adam_solver, f, lam2, k, B, X, o, ctl, info, err);
+}
+
 const struct solver_ops amsgrad_solver = {
     .name = "amsgrad", .title = "AMSGrad",
     .help = "Reddi, Kale & Kumar 2018, for comparison: two or three digits, rarely more",
     .iterative = true, .stochastic = true, .coarse = true, .params = amsgrad_params,
     .solve = amsgrad_solve,
+};
+
+const struct solver_ops adam_solver = {
+    .name = "adam", .title = "Adam",
+    .help = "Kingma & Ba 2015, for comparison: as AMSGrad, bias-corrected, forgets large gradients",
+    .iterative = true, .stochastic = true, .coarse = true, .params = amsgrad_params,
+    .solve = adam_solve,
 };

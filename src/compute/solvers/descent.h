@@ -50,5 +50,7 @@ enum status svrg_step(const struct precond *, struct pool *, size_t M, size_t k,
 /* Reddi, Kale & Kumar 2018: m, v, vh are moments (n), lr the step length. */
 void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, double *vh,
                   double *w);
+/* Kingma & Ba 2015, step t = 1, 2, ... */
+void adam_step(size_t n, size_t t, double lr, const double *g, double *m, double *v, double *w);
 
 #endif
