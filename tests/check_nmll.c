@@ -500,6 +500,54 @@ START_TEST(quadrature_agrees)
 }
 END_TEST
 
+/* Further probes of a few steps: the error wanted is reached for less work than as many whole probes,
+ * it is the true one over seeds, and the work has a limit. */
+START_TEST(further_probes_reach_the_error)
+{
+    enum { M = 128, SEEDS = 24 };
+    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[DD] = { 0.8, 1.5, 3.0 }, v, vs, se, squares = 0.0;
+    struct nmll_slq_opts o = { .rank = 16, .probes = 16, .rtol = 1e-9, .seed = 3 };
+    struct source_array src;
+    struct kernel k;
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+    size_t used = 0, least = SIZE_MAX;
+
+    draw(X, y);
+    source_array_init(&src, X, DN, DD, DD);
+    ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
+    struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
+    ck_assert_int_eq(nmll_features(f, y, hp, DD, 1.1, 0.2, &v, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+    const double first = se;
+    o.used = &used;
+    o.error = first / 5.0;
+    o.most = 100.0;
+    for (uint64_t s = 1; s <= SEEDS; s++) {
+        o.seed = s;
+        ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL),
+                         ST_OK);
+        ck_assert_double_le(se, 1.01 * o.error);
+        ck_assert_double_gt(se, 0.3 * o.error);
+        ck_assert_double_le(fabs(vs - v), 4.0 * se);
+        squares += (vs - v) * (vs - v) / (se * se) / SEEDS;
+        least = used < least ? used : least;
+    }
+    ck_assert_uint_gt(least, 16 * 8); /* 25 times fewer variance */
+    ck_assert(squares > 0.35 && squares < 2.1); /* chi-squared of 24: 0.1 % and 99.9 % */
+    o.most = 1.0;
+    o.error = first / 100.0;
+    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert(se > o.error && se < first);
+    ck_assert_double_le(fabs(vs - v), 4.0 * se);
+    o.error = 2.0 * first; /* good enough as it is */
+    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_uint_eq(used, 16);
+    fop_free(f);
+    featmap_free(map);
+}
+END_TEST
+
 /* The error of a difference, from what each of the common probes says of it: as large as differences
  * over many seeds are off, and far less than the error of each value. */
 START_TEST(errors_of_differences)
@@ -720,6 +768,7 @@ int main(void)
     tcase_add_loop_test(t, ard_gradient, 0, 9);
     tcase_add_test(t, quadrature_agrees);
     tcase_add_test(t, errors_of_differences);
+    tcase_add_test(t, further_probes_reach_the_error);
     tcase_add_loop_test(t, weights_are_repetitions, 0, 2);
     tcase_add_test(t, refuses_nonsense);
     suite_add_tcase(s, t);

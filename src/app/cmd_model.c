@@ -147,6 +147,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
                 "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
     o.rank = (size_t)args_int(a, "rank", 0);
     o.probes = (size_t)args_int(a, "probes", 0);
+    o.error = args_given(a, "error") || !args_given(a, "probes") ? args_num(a, "error") : 0.0;
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
     if (o.approx && !o.exact && o.features <= DEFAULT_TUNE_FEATURES)
@@ -525,7 +526,8 @@ const struct command cmd_model_rows[] = {
         { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs, neldermead, bobyqa" },
         { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL, "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split valid=" },
         { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
-        { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx" },
+        { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx in each evaluation" },
+        { "error", ARG_SHARE, 0, "0.1%", 1e-5, 1, NULL, NULL, "standard error of the last nmll=approx, a share of it, by further probes; not after probes=" },
         { "rank", ARG_INT, 0, "auto", 16, 16384, "auto", "columns", "preconditioner of nmll=approx; auto: of least predicted time, told" },
         { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },

@@ -454,6 +454,20 @@ static void adopt_encoding(struct run *r, struct encoding *enc)
     memset(enc, 0, sizeof *enc);
 }
 
+/* The error that was asked for, and the best that the work allowed. */
+static void approx_words(struct workspace *ws, const struct run *r, const struct tune_result *t,
+                         size_t rows)
+{
+    const double floor = 1e-4 * (double)(rows * r->topt.targets), got = t->best.se;
+
+    if (r->topt.approx && r->topt.error > 0.0 && t->why != TUNE_CANCELLED &&
+        got > 1.02 * fmax(floor, r->topt.error * fabs(t->best.nmll)))
+        ws_tell(ws, REC_NOTE, NULL, "approx", "tune nmll=approx rank=N, a larger one",
+                "the standard error of the NMLL is %.2g %% of it after %zu probes, not %.2g %%: more of "
+                "the log determinant in the preconditioner would lessen it",
+                100.0 * got / fabs(t->best.nmll), t->probes, 100.0 * r->topt.error);
+}
+
 static void tune_words(struct workspace *ws, const struct run *r, const struct tune_result *t)
 {
     for (size_t i = 0; i < t->nhp + 2; i++) {
@@ -497,6 +511,8 @@ static void tune_json(struct rec *rec, const struct run *r)
     rec_num(rec, "nmll", t->best.nmll);
     if (r->topt.approx) {
         rec_num(rec, "nmll_error", t->best.se);
+        if (t->probes)
+            rec_int(rec, "probes", (int64_t)t->probes);
         rec_int(rec, "rank", (int64_t)r->topt.rank);
     }
     if (r->topt.objective != TUNE_NMLL)
@@ -531,7 +547,7 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     rec_text(&rec, ")\n  ");
     if (f->topt.approx && t->best.se > 0.0)
         rec_text(&rec, "approximate: standard error %.3g over %zu probes, rank %zu\n  ", t->best.se,
-                 f->topt.probes ? f->topt.probes : 16, t->rank);
+                 t->probes, t->rank);
     if (f->topt.objective != TUNE_NMLL)
         rec_text(&rec, "chosen by %s error: rmse %.4g of the scaled target\n  ",
                  f->topt.objective == TUNE_LOO ? "leave-one-out" : "validation",
@@ -593,6 +609,7 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     if (r->tune.why == TUNE_CANCELLED)
         ws->unconverged = true;
     tune_words(ws, r, &r->tune);
+    approx_words(ws, r, &r->tune, f->rows);
     idle_inputs(ws, r);
     tune_result_record(ws, r, f);
     if (ws->store) {

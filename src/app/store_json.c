@@ -588,6 +588,7 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     flag(b, "approx", t->approx);
     count(b, "rank", t->rank);
     count(b, "probes", t->probes);
+    num(b, "error", t->error);
     count(b, "features", t->features);
     count(b, "max_evals", t->max_evals);
     count(b, "subsample", t->subsample);
@@ -625,6 +626,7 @@ static void tune_result(struct buf *b, const struct tune_result *t, size_t targe
     str(b, "why", store_tune_outcomes[t->why]);
     count(b, "nhp", t->nhp);
     count(b, "evaluations", t->evaluations);
+    count(b, "probes", t->probes);
     tune_point(b, "best", &t->best, t->nhp, targets);
     num(b, "effective_dimension", t->effective_dimension);
     count(b, "points", t->ntrace);

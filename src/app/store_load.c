@@ -890,6 +890,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->approx = jdoc_bool(j, "$.tune.approx");
     o->rank = size_at(j, "$.tune.rank");
     o->probes = size_at(j, "$.tune.probes");
+    o->error = jdoc_has(j, "$.tune.error") ? jdoc_num(j, "$.tune.error") : 0.0;
     o->features = size_at(j, "$.tune.features");
     o->max_evals = size_at(j, "$.tune.max_evals");
     o->subsample = size_at(j, "$.tune.subsample");
@@ -902,6 +903,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     t->why = (enum outcome_tune)jdoc_word(j, store_tune_outcomes, "$.result.why");
     t->nhp = (size_t)jdoc_int(j, 0, KERNEL_MAX_HP, "$.result.nhp");
     t->evaluations = size_at(j, "$.result.evaluations");
+    t->probes = jdoc_has(j, "$.result.probes") ? size_at(j, "$.result.probes") : 0;
     t->effective_dimension = jdoc_num(j, "$.result.effective_dimension");
     t->at_lower = (unsigned)jdoc_int(j, 0, UINT32_MAX, "$.result.at_lower");
     t->at_upper = (unsigned)jdoc_int(j, 0, UINT32_MAX, "$.result.at_upper");

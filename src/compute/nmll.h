@@ -77,6 +77,10 @@ struct nmll_slq_opts {
     double *terms;     /* probes entries, or NULL; out: each probe's share of the value in nats, whose
                         * differences between two settings of one seed tell the error of the
                         * difference (nmll_slq_difference) */
+    double error, most;    /* 0, or the standard error wanted of the value, in nats: then further
+                            * probes that take fewer steps (for the value alone, not its gradient),
+                            * until it is reached or they have cost `most` times the first ones */
+    size_t *used;          /* probes in the end; NULL: not wanted */
     struct precond **kept; /* in: that of a setting nearby, or one that is NULL; out: this one's, the
                             * caller's to free: half a preconditioner's work.  NULL: not wanted */
 };

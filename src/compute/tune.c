@@ -40,6 +40,8 @@ const double tune_noise_range[2] = { 1e-4, 10.0 };
 
 /* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
  * and moves a little, which the polish on all rows corrects. */
+/* An approximate value at the end: work at most, in that of an evaluation. */
+static const double SHARPEN_MOST = 16.0;
 enum { SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
 
 /* ---- positions ---- */
@@ -286,7 +288,8 @@ static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
     const struct nmll_slq_opts so = { .rank = job->res->rank, .probes = job->nprobes,
                                       .rtol = TUNE_DATA_RTOL, .probe_rtol = TUNE_PROBE_RTOL,
                                       .seed = o->seed, .kept = &job->basis,
-                                      .terms = job->terms };
+                                      .terms = job->terms, .error = job->error,
+                                      .most = SHARPEN_MOST, .used = &job->res->probes };
 
     if (job->targets > 1)
         return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
@@ -590,6 +593,26 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     return rc;
 }
 
+/* Candidates compare by their differences, which few probes tell; the value of the best is to be
+ * right itself. */
+static enum status sharpen(struct tune_job *job, struct err *err)
+{
+    struct tune_point p = job->res->best;
+    double u[KERNEL_MAX_HP];
+
+    if (!job->opts->approx || !(job->opts->error > 0.0) || !(p.se > 0.0))
+        return ST_OK;
+    job->error = fmax(job->opts->error * fabs(p.nmll), 1e-4 * (double)(job->targets * job->full.n));
+    if (p.se <= job->error)
+        return ST_OK;
+    tune_from_hp(job, p.hp, u);
+    const enum status rc = tune_eval_at(job, u, p.amplitude, p.noise, NULL, &p, err);
+    job->error = 0.0;
+    if (rc == ST_OK && isfinite(p.score))
+        job->res->best = p; /* the same point, better known; perhaps worse than it looked */
+    return rc;
+}
+
 static void flag_bounds(struct tune_job *job)
 {
     struct tune_result *res = job->res;
@@ -777,6 +800,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
         rc = run_polish(&job, err);
     if (rc == ST_OK)
         rc = compare_start(&job, err);
+    if (rc == ST_OK)
+        rc = sharpen(&job, err);
     if (rc == ST_CANCELLED) {
         res->why = TUNE_CANCELLED;
         rc = ST_OK;

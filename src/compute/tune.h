@@ -24,6 +24,8 @@ struct tune_opts {
     bool approx;             /* features: on all rows and columns the NMLL by PCG and probes, for
                                 columns whose Gram is too much; the search has a Gram of few */
     size_t rank, probes;     /* of that; 0: the rank of least predicted time, and 16 */
+    double error;            /* approx: standard error of the best value at the end, as a share of it
+                              * (at least 1e-4 nats a row), by further probes; 0: as it comes */
     size_t features;         /* columns of Z */
     size_t max_evals;        /* search and polish together; 0: 30 and 20 at most */
     size_t subsample;        /* rows used while searching; 0: automatic; the last points use all */
@@ -49,7 +51,7 @@ struct tune_result {
      * that difference (approx). */
     enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS, TUNE_TIE } why;
     double tie_gain, tie_error;                /* of TIE, in nats; else 0 */
-    size_t rank;                               /* approx: of the preconditioner */
+    size_t rank, probes;                       /* approx: of the preconditioner; behind best.nmll */
     size_t nhp, evaluations;
     struct tune_point best;
     double effective_dimension;

@@ -53,6 +53,7 @@ struct tune_job {
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN */
     struct precond *basis;                       /* of the last setting with probes; or NULL */
+    double error;                                /* approx: that wanted of a value; 0: any */
     size_t nprobes;                              /* approx: how many, and */
     double *terms, *best_terms, *other_terms;    /* what each said of the last value, the best, and
                                                     one to compare with */

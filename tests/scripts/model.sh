@@ -95,10 +95,14 @@ has "a stopped fit goes on with more features" "$out" '"run":"r2",.*"features":5
 has "from its predictions" "$out" 'began at the predictions'
 run -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; cols x1 role=skip; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
 has "but not those of other inputs" "$err" 'inputs'
-run --format json -e "$data; tune features=512 nmll=approx rank=16 evals=12; tune features=512 nmll=approx rank=16 evals=13; tune features=512 nmll=approx rank=16 l=0.3..0.4 evals=9; compare t1 t2; compare t1 t3"
+run --format json -e "$data; tune features=512 nmll=approx rank=16 probes=16 evals=12; tune features=512 nmll=approx rank=16 probes=16 evals=13; tune features=512 nmll=approx rank=16 probes=16 l=0.3..0.4 evals=9; compare t1 t2; compare t1 t3"
 is "approximate likelihoods are compared" "$(printf '%s\n' "$out" | grep -c '"command":"compare"')" 2
 has "closer than their error is a tie" "$(printf '%s\n' "$out" | grep '"compare"' | head -n 1)" '"ties":\[{"run":"t1","with":"t2","difference":'
 has "further apart is none" "$(printf '%s\n' "$out" | grep '"compare"' | tail -n 1)" '"ties":\[\]'
+run --format json -e "$data; tune features=512 nmll=approx rank=128 evals=6 error=1%; tune features=512 nmll=approx rank=16 evals=6 error=0.01%"
+ok "the error that was asked for is reached" awk -v e="$(printf '%s\n' "$out" | sed -n 's/.*"run":"t1".*"nmll":\([-0-9.e]*\),"nmll_error":\([-0-9.e]*\),.*/\2\/\1/p')" \
+    'BEGIN { split(e, v, "/"); r = v[1] / v[2]; if (r < 0) r = -r; exit !(r > 0 && r <= 0.0102) }'
+has "or what was is told" "$out" '"name":"approx".*"the standard error of the NMLL is .* not 0.01 %'
 run --format json --accept-unconverged -e "$data; race pcg(rank=32),psvrg(rank=32,batch=64),lbfgs(wolfe=1) features=128 noise=1 l=3 rtol=1e-4"
 is "a race ends with 0" $rc 0
 is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3
