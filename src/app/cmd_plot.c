@@ -256,7 +256,7 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 
 #define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
 #define SOLVER_ARG { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features; auto: as the last tuning of this kernel, tradeoff: exact" }
-#define FEATURES_ARG { "features", ARG_INT, 0, NULL, 2, 8192, NULL, "columns", "random features; default: the tuning's, else 1024" }
+#define FEATURES_ARG { "features", ARG_INT, 0, NULL, 2, 65536, NULL, "columns", "random features; default: the tuning's, else 1024" }
 #define ROWS_ARG { "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows", "most rows (an even sample); default 4000, exact 1500, tradeoff 500" }
 #define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: the tuning's, else set seed" }
 
@@ -276,11 +276,15 @@ const struct command cmd_plot_rows[] = {
       0, cmd_describe, NULL },
     { "landscape", "model", "The NMLL over two hyperparameters", "landscape l=0.3..3 noise=0.05..0.5 grid=9 features=256",
       { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
-        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along each axis; default 25" }, SEED_ARG },
+        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along each axis; default 25, by probes 9" }, SEED_ARG,
+        { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "approx: by probes, for many features; amplitude and noise stand" },
+        { "rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns", "nmll=approx: of the preconditioner" },
+        { "probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: how many" } },
       CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_landscape,
       "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first and the noise, a factor ten about their\n"
       "values); a value fixes; amplitude and noise are else at their best. plot landscape draws it with the path\n"
-      "of the last tuning." },
+      "of the last tuning. nmll=approx takes 8192 features and more: each value has an error, and places that it\n"
+      "cannot tell from the least are marked." },
     { "tradeoff", "model", "Fit and complexity, the parts of the NMLL", "tradeoff l=0.1..10 grid=15 features=256",
       { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
         { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along the axis; default 41" }, SEED_ARG },

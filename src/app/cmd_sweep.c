@@ -283,6 +283,23 @@ static enum status add_curve(struct figure *f, const struct workspace *ws, const
     return ok ? ST_OK : ST_NOMEM;
 }
 
+/* All values within a thousandth of each other. */
+static bool no_difference(const struct workspace *ws, const struct sweep *s, enum measure m)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->npoints; i++) {
+        const double v = measure(run_of(ws, s, i), m);
+        if (!isfinite(v))
+            continue;
+        lo = fmin(lo, v);
+        hi = fmax(hi, v);
+        n++;
+    }
+    return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && m != SECONDS;
+}
+
 struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
 {
     const struct sweep *s = ws->sweep;
@@ -311,6 +328,11 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
             best = measure(run_of(ws, s, i), m);
             at = i;
         }
+    const bool same = ok && at != SIZE_MAX && no_difference(ws, s, m);
+    if (same) { /* no differences of rounding, drawn from edge to edge */
+        f->y.lo = best - 0.05 * fabs(best);
+        f->y.hi = best + 0.05 * fabs(best);
+    }
     if (ok && at == SIZE_MAX) {
         char why[200];
         figure_free(f);
@@ -318,7 +340,10 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
                  m == ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'" : s->show);
         return figure_empty("sweep", why, err);
     }
-    if (ok && m != COVERAGE) {
+    if (same) {
+        ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)", measures[m].head,
+                            best) == ST_OK;
+    } else if (ok && m != COVERAGE) {
         struct buf words = { 0 };
         for (size_t k = 0; k < s->nkeys; k++)
             buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);

@@ -14,12 +14,13 @@
 #include "compute/blas.h"
 #include "compute/exact.h"
 #include "compute/nmll.h"
+#include "compute/precond.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRID_MOST = 101, EXACT_ROWS = 800, EXACT_MOST = 3000, PATH_MOST = 400 };
+enum { GRID_MOST = 101, APPROX_ROWS = 20000, GRAM_MOST = 8192, EXACT_ROWS = 800, EXACT_MOST = 3000, PATH_MOST = 400 };
 
 /* A hyperparameter along an axis.  Several lengthscales of one name move by a common factor; the value is
  * their geometric mean. */
@@ -36,6 +37,8 @@ struct landscape {
     struct direction d[2];
     size_t nd;
     bool exact, split; /* split: of tradeoff */
+    bool approx;       /* by probes: amplitude and noise as they stand unless they are an axis */
+    size_t rank, probes;
     size_t features, rows_most, used, all;
     bool fixed_amplitude, fixed_noise; /* by the line */
     double amplitude, noise;
@@ -43,7 +46,9 @@ struct landscape {
     struct tune_point *path; size_t npath;
     /* Results: value (ny x nx); tradeoff: value, fit, complexity of nx. */
     double *z, *fit, *complexity;
-    size_t best;
+    double *se, *terms;  /* approx: of each place its standard error and its probes' shares */
+    size_t best, ties;   /* ties: other places that the error does not tell from the least */
+    bool *tie;
     double seconds;
 };
 
@@ -55,6 +60,7 @@ static void landscape_free(struct job *job)
         return;
     study_free(&l->study);
     free(l->path), free(l->z), free(l->fit), free(l->complexity);
+    free(l->se), free(l->terms), free(l->tie);
     free(l);
     job->arg = NULL;
 }
@@ -251,6 +257,68 @@ static enum status fill(struct landscape *l, struct system *s, struct err *err)
     return rc;
 }
 
+/* ---- by probes, where a Gram would cost too much ---------------------------------------------------- */
+
+/* One place: amplitude and noise are the same for all targets. */
+static enum status probe_place(struct landscape *l, struct system *s, size_t i, size_t j, struct precond **kept,
+                               struct err *err)
+{
+    const size_t nhp = kernel_nhp(&l->study.o.kernel), k = j * l->d[0].n + i, at[2] = { i, j };
+    double hp[KERNEL_MAX_HP], a = l->amplitude, w = l->noise, aa[TARGETS_MOST], ww[TARGETS_MOST];
+    enum status rc = ST_OK;
+
+    memcpy(hp, l->study.o.hp, sizeof hp);
+    for (size_t q = 0; q < l->nd; q++) {
+        const double v = l->d[q].v[at[q]];
+        if (l->d[q].slot < nhp)
+            put(&l->d[q], v, hp);
+        else
+            *(l->d[q].slot == nhp ? &a : &w) = v;
+    }
+    const struct nmll_slq_opts so = { .rank = l->rank, .probes = l->probes, .rtol = 1e-4, .seed = l->study.o.seed,
+                                      .kept = kept, .terms = l->terms + k * l->probes };
+    const double ab[2] = { a, a }, wb[2] = { w, w };
+    rc = s->t > 1 ? nmll_features_slq_at(s->fop, s->t, s->y, hp, nhp, w * w / (a * a), ab, wb, &so, &l->z[k],
+                                         &l->se[k], aa, ww, NULL, NULL, &s->quiet, err)
+                  : nmll_features_slq(s->fop, s->y, hp, nhp, a, w, &so, &l->z[k], &l->se[k], NULL, NULL, &s->quiet, err);
+    if (rc == ST_OK)
+        l->z[k] -= (double)s->t * s->log_scale;
+    if (rc == ST_NOT_PD || rc == ST_RANGE) { /* no value here */
+        l->z[k] = NAN;
+        rc = ST_OK;
+    }
+    return rc;
+}
+
+static enum status fill_probes(struct landscape *l, struct system *s, struct err *err)
+{
+    const size_t nx = l->d[0].n, ny = l->nd > 1 ? l->d[1].n : 1;
+    struct precond *kept = NULL;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < nx; i++)
+        for (size_t j = 0; rc == ST_OK && j < ny; j++) {
+            ctl_tell(&s->job->ctl, "landscape", i * ny + j, nx * ny, NAN);
+            rc = probe_place(l, s, i, i % 2 ? ny - 1 - j : j, &kept, err); /* to and fro: neighbours */
+            if (rc == ST_OK && ctl_stopped(&s->job->ctl))
+                rc = err_set(err, ST_CANCELLED, "stopped");
+        }
+    precond_free(kept);
+    return rc;
+}
+
+/* Places whose difference to the least is no more than twice its own error. */
+static void find_ties(struct landscape *l, size_t cells)
+{
+    for (size_t i = 0; i < cells; i++) {
+        const double d = l->z[i] - l->z[l->best];
+        l->tie[i] = i != l->best && isfinite(d) &&
+                    d <= 2.0 * nmll_slq_difference(l->probes, l->terms + i * l->probes,
+                                                   l->terms + l->best * l->probes);
+        l->ties += l->tie[i];
+    }
+}
+
 /* The parts at amplitude and noise as they are.  With the ratio kept, the value at amplitude b is
  * C + n log b + Q / (2 b^2): the values at b and 2 b give Q, the fit. */
 static enum status fill_parts(struct landscape *l, struct system *s, struct err *err)
@@ -302,10 +370,14 @@ static enum status landscape_work(struct job *job, struct err *err)
         l->z = mem_calloc(cells, sizeof *l->z, "a landscape", err);
         l->fit = mem_calloc(cells, sizeof *l->fit, "a landscape", err);
         l->complexity = mem_calloc(cells, sizeof *l->complexity, "a landscape", err);
-        rc = idx && l->z && l->fit && l->complexity ? system_open(&s, idx, err) : ST_NOMEM;
+        l->se = mem_calloc(cells, sizeof *l->se, "a landscape", err);
+        l->tie = mem_calloc(cells, sizeof *l->tie, "a landscape", err);
+        l->terms = mem_calloc(cells * l->probes + 1, sizeof *l->terms, "a landscape", err);
+        rc = idx && l->z && l->fit && l->complexity && l->se && l->tie && l->terms ? system_open(&s, idx, err)
+                                                                                  : ST_NOMEM;
     }
     if (rc == ST_OK)
-        rc = l->split ? fill_parts(l, &s, err) : fill(l, &s, err);
+        rc = l->split ? fill_parts(l, &s, err) : l->approx ? fill_probes(l, &s, err) : fill(l, &s, err);
     for (size_t i = 0; rc == ST_OK && i < cells; i++) {
         l->z[i] = isfinite(l->z[i]) ? l->z[i] : NAN;
         if (l->z[i] < l->z[l->best] || isnan(l->z[l->best]))
@@ -314,6 +386,8 @@ static enum status landscape_work(struct job *job, struct err *err)
     if (rc == ST_OK && isnan(l->z[l->best]))
         rc = err_set(err, ST_NOT_PD, "no place of this grid has a usable likelihood: more noise, or longer "
                                      "lengthscales");
+    if (rc == ST_OK && l->approx)
+        find_ties(l, cells);
     system_close(&s);
     free(idx);
     l->seconds = job_now() - t0;
@@ -381,7 +455,9 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
     int color = 1;
     bool ok = true;
 
-    for (double k = 3, i = 0; ok && i < 6 && k < most - least; k *= step, i++) {
+    const double error = l->approx ? 2 * l->se[l->best] : 0; /* lower heights are noise */
+
+    for (double k = error > 100 ? 300 : error > 10 ? 30 : error > 3 ? 10 : 3, i = 0; ok && i < 6 && k < most - least; k *= step, i++) {
         const double level = k > 9 ? pow(10, floor(log10(k))) * (k / pow(10, floor(log10(k))) > 2 ? 3 : 1) : k;
         char title[32];
         snprintf(title, sizeof title, "+%.0f nats", level);
@@ -393,11 +469,41 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
     return ok;
 }
 
+/* What the probes cannot tell from the least. */
+static bool add_ties(struct figure *f, const struct landscape *l, struct err *err)
+{
+    const size_t nx = l->d[0].n, cells = nx * (l->nd > 1 ? l->d[1].n : 1);
+    double *x = l->ties ? mem_calloc(2 * l->ties, sizeof *x, "plot", err) : NULL, *y = x + l->ties;
+    size_t n = 0;
+
+    if (!x)
+        return l->ties == 0;
+    for (size_t i = 0; i < cells; i++)
+        if (l->tie[i])
+            x[n] = l->d[0].v[i % nx], y[n++] = l->nd > 1 ? l->d[1].v[i / nx] : l->z[i];
+    struct series *s = figure_add(f, "within the error", MARK_POINTS, n, x, y, err);
+    if (s)
+        s->color = 0;
+    free(x);
+    return s != NULL;
+}
+
+/* " (+- 2.1)", and how many places are as good; nothing without probes. */
+static void error_words(const struct landscape *l, char *error, size_t nerror, char *ties, size_t nties)
+{
+    *error = *ties = '\0';
+    if (!l->approx)
+        return;
+    snprintf(error, nerror, " (+- %.2g)", l->se[l->best]);
+    if (l->ties)
+        snprintf(ties, nties, "; %zu more place%s within the error", l->ties, l->ties == 1 ? " is" : "s are");
+}
+
 static struct figure *plane(const struct landscape *l, struct err *err)
 {
     const size_t nx = l->d[0].n, ny = l->d[1].n;
     const double least = l->z[l->best], bx = l->d[0].v[l->best % nx], by = l->d[1].v[l->best / nx];
-    char title[320], xl[64], yl[64], words[64];
+    char title[320], xl[64], yl[64], words[64], error[32], ties[64];
     double most = least;
 
     for (size_t i = 0; i < nx * ny; i++)
@@ -410,20 +516,21 @@ static struct figure *plane(const struct landscape *l, struct err *err)
     struct series *s = ok ? figure_add_cells(f, words, nx, l->d[0].v, ny, l->d[1].v, l->z, err) : NULL;
     if (s)
         s->steep = true;
-    ok = s && add_contours(f, l, least, most, err) && add_path(f, l, err);
+    ok = s && add_contours(f, l, least, most, err) && add_path(f, l, err) && add_ties(f, l, err);
     s = ok ? figure_add(f, "least", MARK_POINTS, 1, &bx, &by, err) : NULL;
     ok = s != NULL;
     if (s)
         s->color = 0;
     const bool edge = l->best % nx == 0 || l->best % nx == nx - 1 || l->best / nx == 0 || l->best / nx == ny - 1;
-    ok = ok && figure_verdict(f, err, "least %.2f near %s %.3g, %s %.3g%s", least, l->d[0].name, bx, l->d[1].name,
-                              by, edge ? ": at the edge, look further" : "") == ST_OK;
+    error_words(l, error, sizeof error, ties, sizeof ties);
+    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g, %s %.3g%s%s", least, error, l->d[0].name, bx,
+                              l->d[1].name, by, edge ? ": at the edge, look further" : "", ties) == ST_OK;
     return plots_finish(f, ok);
 }
 
 static struct figure *line(const struct landscape *l, struct err *err)
 {
-    char title[320], xl[64];
+    char title[320], xl[64], error[32], ties[64];
     const double at = l->d[0].v[l->best];
     struct figure *f = figure_new("landscape", title_of(l, "NMLL", title, sizeof title), err);
     bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), "negative log marginal likelihood (nats)",
@@ -432,10 +539,11 @@ static struct figure *line(const struct landscape *l, struct err *err)
     if (ok)
         f->x.log = true, f->x.lo = l->d[0].v[0], f->x.hi = l->d[0].v[l->d[0].n - 1];
     ok = ok && figure_add(f, "NMLL", MARK_LINEPOINTS, l->d[0].n, l->d[0].v, l->z, err)
-         && figure_add_vline(f, "least", at, err);
+         && figure_add_vline(f, "least", at, err) && add_ties(f, l, err);
     const bool edge = l->best == 0 || l->best == l->d[0].n - 1;
-    ok = ok && figure_verdict(f, err, "least %.2f near %s %.3g%s", l->z[l->best], l->d[0].name, at,
-                              edge ? ": at the edge, look further" : "") == ST_OK;
+    error_words(l, error, sizeof error, ties, sizeof ties);
+    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g%s%s", l->z[l->best], error, l->d[0].name, at,
+                              edge ? ": at the edge, look further" : "", ties) == ST_OK;
     return plots_finish(f, ok);
 }
 
@@ -453,10 +561,19 @@ static struct figure *parts(const struct landscape *l, struct err *err)
          && figure_add(f, "complexity", MARK_LINE, n, x, l->complexity, err)
          && figure_add(f, "NMLL, their sum and a constant", MARK_LINE, n, x, l->z, err)
          && figure_add_vline(f, "least", at, err);
+    const double *hp = l->study.o.hp + l->d[0].slot, now = middle(hp, l->d[0].count);
+    if (ok && now >= x[0] && now <= x[n - 1] && fabs(log(now / at)) > log(x[n - 1] / x[0]) / (double)(n - 1)) {
+        struct series *s = figure_add_vline(f, l->tuning[0] ? "as tuned" : "as it is", now, err);
+        ok = s != NULL;
+        if (s)
+            s->faint = true;
+    }
     if (ok) { /* the fit grows without bound where the model is too stiff */
         double top = -INFINITY, bottom = INFINITY;
+        const double most = 3 * (double)l->used;
         for (size_t i = 0; i < n; i++) {
-            top = fmax(top, fmin(l->z[i], l->z[l->best] + 3 * (double)l->used));
+            top = fmax(top, fmax(l->complexity[i], fmin(l->z[i], l->z[l->best] + most)));
+            top = fmax(top, fmin(l->fit[i], l->fit[l->best] + most));
             bottom = fmin(bottom, fmin(l->fit[i], fmin(l->complexity[i], l->z[i])));
         }
         f->y.hi = top;
@@ -495,6 +612,12 @@ static void record(struct workspace *ws, const struct landscape *l, const struct
         rec_num(&rec, "amplitude", l->amplitude);
         rec_num(&rec, "noise", l->noise);
     }
+    if (l->approx) {
+        rec_nums(&rec, "nmll_error", l->se, nx * ny);
+        rec_int(&rec, "within_error", (int64_t)l->ties);
+        rec_num(&rec, "amplitude", l->amplitude);
+        rec_num(&rec, "noise", l->noise);
+    }
     rec_num(&rec, "least", l->z[l->best]);
     rec_num(&rec, "x_best", l->d[0].v[l->best % nx]);
     if (l->nd > 1)
@@ -512,7 +635,7 @@ static void record(struct workspace *ws, const struct landscape *l, const struct
     if (l->exact)
         rec_text(&rec, "exact");
     else
-        rec_text(&rec, "%zu features", l->features);
+        rec_text(&rec, "%zu features%s", l->features, l->approx ? ", by probes" : "");
     rec_text(&rec, " (%s)\n  %s\n  plot %s draws it", sec, f->verdict, f->name);
     ws_emit(ws, &rec);
 }
@@ -653,11 +776,29 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
     const struct run *t = tuning_of(ws, d, &o.kernel);
     const size_t rows = training_rows(d), grid = (size_t)args_int(a, "grid", 0);
     /* Fit and complexity are shown with the kernel itself: few features cannot follow short lengthscales. */
-    l->exact = *solver == 'e' || (*solver == 'a' && !args_given(a, "features") &&
-                                     (l->split || (t ? t->topt.exact : rows <= EXACT_ROWS)));
+    l->approx = !l->split && !strcmp(args_text(a, "nmll"), "approx");
+    if (l->approx && *solver == 'e') {
+        err_set(err, ST_USAGE, "nmll=approx is for random features: the exact kernel has its own value");
+        err_hint(err, "landscape nmll=approx features=4096");
+        return ST_USAGE;
+    }
+    l->exact = !l->approx && (*solver == 'e' || (*solver == 'a' && !args_given(a, "features") &&
+                                     (l->split || (t ? t->topt.exact : rows <= EXACT_ROWS))));
     l->features = (size_t)args_int(a, "features", t && !t->topt.exact ? (long)t->topt.features : 1024);
     l->features += l->features & 1;
-    l->rows_most = (size_t)args_int(a, "rows", !l->exact ? 4000 : l->split ? 500 : 1500);
+    if (!l->exact && !l->approx && l->features > GRAM_MOST) {
+        err_set(err, ST_RANGE, "features=%zu: a decomposition for each place takes at most %d", l->features, GRAM_MOST);
+        if (l->split)
+            err_hint(err, "tradeoff features=%d", GRAM_MOST);
+        else
+            err_hint(err, "landscape features=%zu nmll=approx", l->features);
+        return ST_RANGE;
+    }
+    if (l->approx) {
+        l->rank = (size_t)args_int(a, "rank", 128);
+        l->probes = (size_t)args_int(a, "probes", 8);
+    }
+    l->rows_most = (size_t)args_int(a, "rows", l->approx ? APPROX_ROWS : !l->exact ? 4000 : l->split ? 500 : 1500);
     if (l->exact && l->rows_most > EXACT_MOST)
         return err_set(err, ST_RANGE, "rows=%zu: a grid of exact likelihoods takes at most %d rows", l->rows_most,
                        EXACT_MOST);
@@ -666,7 +807,7 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
     if (args_given(a, "seed"))
         o.seed = (uint64_t)args_int(a, "seed", 0);
     for (size_t k = 0; k < l->nd; k++)
-        l->d[k].n = grid ? grid : l->split ? 41 : l->nd == 1 ? 41 : 25;
+        l->d[k].n = grid ? grid : l->split || l->nd == 1 ? (l->approx ? 15 : 41) : l->approx ? 9 : 25;
     if (kernel_reads_windows(&o.kernel) && l->exact) /* exact sums over windows: seconds a matrix */
         l->rows_most = l->rows_most < 400 ? l->rows_most : 400;
     kernel_print(&o.kernel, &name);

@@ -252,6 +252,9 @@ static void path_bounds(const struct run *r, size_t nhp, size_t i, double *lo, d
         kernel_hp_info(&r->fit.kernel, i, name, &h);
         *lo = h.lo;
         *hi = h.hi;
+    } else if (!(*hi > *lo)) {
+        *lo = (i == nhp ? tune_amplitude_range : tune_noise_range)[0];
+        *hi = (i == nhp ? tune_amplitude_range : tune_noise_range)[1];
     }
     if (!(*lo > 0) || !(*hi > *lo) || b->fixed)
         *lo = *hi = NAN;
@@ -275,14 +278,47 @@ static void input_name(const struct enc_col *c, struct buf *out)
     }
 }
 
+/* The evaluation whose values are kept; SIZE_MAX: not known yet.  The last may be the start, scored again
+ * for comparison. */
+static size_t path_kept(const struct run *r, size_t nhp)
+{
+    for (size_t e = r->tune.ntrace; e-- > 0;)
+        if (!memcmp(r->tune.trace[e].hp, r->tune.best.hp, nhp * sizeof(double)))
+            return e;
+    return SIZE_MAX;
+}
+
+/* A bound is drawn where the search came near it. */
+static bool add_bounds(struct figure *f, const struct run *r, size_t nhp, size_t from, size_t to, size_t evals,
+                       struct err *err)
+{
+    double lo, hi;
+    bool ok = true, bounds = false;
+
+    path_bounds(r, nhp, from, &lo, &hi);
+    for (int side = 0; ok && side < 2; side++) {
+        const double b = side ? hi : lo;
+        bool near = false;
+        for (size_t i = from; i < to; i++)
+            for (size_t e = 0; e < evals; e++) {
+                const double v = path_at(r, nhp, e, i);
+                near |= isfinite(b) && v > 0 && fabs(log(v / b)) < log(30);
+            }
+        struct series *s = near ? figure_add_hline(f, bounds ? "" : "bounds", b, err) : NULL;
+        ok = !near || s;
+        bounds |= near;
+        if (s)
+            s->faint = true;
+    }
+    return ok;
+}
+
 static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, size_t to, size_t evals,
                                  struct err *err)
 {
     char name[KERNEL_NAME_MAX], title[KERNEL_NAME_MAX + 40];
     double *x = mem_calloc(2 * evals + 1, sizeof *x, "plot", err), *y = x + evals;
-    double lo, hi;
-    const size_t shown = to - from < 7 ? to - from : 7;
-    bool bounds = false;
+    const size_t shown = to - from < 7 ? to - from : 7, kept = path_kept(r, nhp);
 
     name[panel_name(&r->fit.kernel, nhp, from, name)] = '\0';
     snprintf(title, sizeof title, "%s of %s", name, r->id);
@@ -304,21 +340,15 @@ static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, s
         ok = figure_add(f, buf_str(&curve), MARK_LINEPOINTS, n, x, y, err);
         buf_free(&curve);
     }
-    path_bounds(r, nhp, from, &lo, &hi);
-    for (int side = 0; ok && side < 2; side++) { /* a bound is drawn where the search came near it */
-        const double b = side ? hi : lo;
-        bool near = false;
-        for (size_t i = from; i < from + shown; i++)
-            for (size_t e = 0; e < evals; e++) {
-                const double v = path_at(r, nhp, e, i);
-                near |= isfinite(b) && v > 0 && fabs(log(v / b)) < log(30);
-            }
-        struct series *s = near ? figure_add_hline(f, bounds ? "" : "bounds", b, err) : NULL;
-        ok = !near || s;
-        bounds |= near;
+    for (size_t i = from; ok && kept != SIZE_MAX && evals > 2 && i < from + shown; i++) {
+        const double at = (double)kept + 1, v = i < nhp ? r->tune.best.hp[i] : i == nhp ? r->tune.best.amplitude
+                                                                                         : r->tune.best.noise;
+        struct series *s = figure_add(f, i == from ? "kept" : "", MARK_POINTS, 1, &at, &v, err);
+        ok = s != NULL;
         if (s)
-            s->faint = true;
+            s->color = 7;
     }
+    ok = ok && add_bounds(f, r, nhp, from, from + shown, evals, err);
     free(x);
     return plots_finish(f, ok);
 }
@@ -355,8 +385,12 @@ struct figure *plots_path(struct workspace *ws, struct run *r, const struct args
     char at[64] = "no bound is reached";
     if (r->tune.at_lower || r->tune.at_upper)
         snprintf(at, sizeof at, "a value ended at its bound: widen it");
-    const bool ok = figure_verdict(first, err, "%s: %zu evaluations of %zu values; %s%s", r->id, evals,
-                                   nhp + 2, at, nhp > 7 ? " (of each kind the first seven are drawn)" : "") == ST_OK;
+    const size_t kept = path_kept(r, nhp);
+    char which[48] = "";
+    if (kept != SIZE_MAX)
+        snprintf(which, sizeof which, "; kept: evaluation %zu", kept + 1);
+    const bool ok = figure_verdict(first, err, "%s: %zu evaluations of %zu values%s; %s%s", r->id, evals,
+                                   nhp + 2, which, at, nhp > 7 ? " (of each kind the first seven are drawn)" : "") == ST_OK;
     return plots_finish(first, ok);
 }
 

@@ -64,4 +64,30 @@ run --format json -e "$data; spectrum features=256 l=2 noise=0.1"
 has "before a fit, too" "$out" '"command":"spectrum","run":null,.*"ritz_values":0'
 run --format json -e "$data; fit l=2 noise=0.1; spectrum rows=300"
 has "an exact fit is looked at by features" "$out" '"name":"features".*r1 is exact'
+
+# ---- landscapes by probes: each value within its error of the one by decomposition ----
+nums() { printf '%s\n' "$out" | grep '"command":"landscape"' | sed -n "${2}p" | sed -n "s/.*\"$1\":\[\([^]]*\)\].*/\1/p"; }
+robot='demo robot n=700 seed=1; split test=20%; kernel rbf'
+run --format json -e "$robot; landscape l=1..6 noise=0.1..0.6 grid=5 amplitude=2 features=256" \
+    -e "landscape l=1..6 noise=0.1..0.6 grid=5 amplitude=2 features=256 nmll=approx probes=16" \
+    -e "landscape l=2..3 noise=0.2 amplitude=2 grid=9 features=256 nmll=approx probes=4; plot landscape out=l.csv"
+is "a landscape by probes ends with 0" $rc 0
+ok "its values are those of the decomposition" sh -c 'printf "%s\n%s\n%s\n" "$1" "$2" "$3" | awk -F, "
+    NR == 1 { n = split(\$0, e, \",\") } NR == 2 { split(\$0, a, \",\") } NR == 3 { split(\$0, s, \",\") }
+    END { for (i = 1; i <= n; i++) if ((a[i] - e[i]) ^ 2 > (4 * s[i] + 0.01) ^ 2) { print i, e[i], a[i], s[i]; bad++ }
+          exit bad > 0 || n != 25 }"' sh "$(nums nmll 1)" "$(nums nmll 2)" "$(nums nmll_error 2)"
+ties=$(printf '%s\n' "$out" | grep '"command":"landscape"' | sed -n 's/.*"within_error":\([0-9]*\).*/\1/p' | tail -n 1)
+is "places within the error are drawn" "$(grep -c '^1,within the error' l.csv)" "$ties"
+run -e "$robot; landscape features=9000"
+has "too many features for decompositions have another way" "$err" 'landscape features=9000 nmll=approx'
+run -e "$robot; landscape solver=exact nmll=approx"
+has "the exact kernel has no probes" "$err" 'nmll=approx is for random features'
+
+# ---- pictures that do not mislead ----
+run --format json -e "$robot; tune features=256 noise=0.3..0.5 evals=8; plot path out=p.csv; tune features=256 evals=8 noise=0.0002..3; plot path out=q.csv"
+ok "what a tuning keeps is marked in its path" grep -q '^1,kept,' p.csv
+has "and told" "$out" 'kept: evaluation [0-9]'
+ok "bounds of the noise are drawn" test "$(grep -c '^3,bounds' p.csv)" -ge 1
+run --format json -e "$robot; tune features=256 evals=8; sweep rank=16,32,64 fit='features=256 solver=pcg rtol=1e-10'; plot sweep"
+has "a sweep without differences says so" "$out" 'at every point (they differ by less than 0.1 %)'
 finish
