@@ -404,7 +404,7 @@ static const char *title_of(const struct landscape *l, const char *what, char *o
 
 static const char *axis_name(const struct direction *d, char *out, size_t len)
 {
-    snprintf(out, len, "%s%s", d->name, d->count > 1 ? " (geometric mean)" : "");
+    snprintf(out, len, "%.44s%s", d->name, d->count > 1 ? " (geometric mean)" : "");
     return out;
 }
 
