@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <check.h>
+#include <poll.h>
 #include <math.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -325,6 +326,45 @@ START_TEST(waiting_lines_can_be_taken_back)
 }
 END_TEST
 
+static void keep_said(void *ctx, const struct rec *r)
+{
+    if (r->type != REC_TICK)
+        buf_printf(ctx, "%s\n", buf_str(&r->text));
+}
+
+/* Before the first iterate there is nothing to keep, and nothing is said to be kept. */
+START_TEST(a_stop_before_the_first_iterate_promises_nothing)
+{
+    struct buf said = { 0 };
+    struct workspace *ws = open_ws();
+    struct sink sink = { .take = keep_said, .ctx = &said };
+
+    workspace_exec(ws, "demo friedman1 n=4000 seed=1; kernel rbf");
+    workspace_drain(ws);
+    ws->sinks = &sink;
+    ws->interactive = ws->no_session = true;
+    workspace_exec(ws, "fit solver=pcg features=2048 rank=512");
+    workspace_exec(ws, "stop r1"); /* no event of the fit has been taken yet */
+    ck_assert_msg(strstr(buf_str(&said), "r1 stopped; it had no iterate yet"), "%s", buf_str(&said));
+    workspace_drain(ws);
+    ck_assert_msg(!strstr(buf_str(&said), "is kept") && strstr(buf_str(&said), "before there was a result"), "%s",
+                  buf_str(&said));
+    buf_clear(&said);
+    workspace_exec(ws, "fit solver=pcg features=1024 rank=16 noise=1e-6 rtol=1e-14 maxit=1000000");
+    while (ws->run[1]->ntrace == 0) {
+        struct pollfd p = { workspace_fd(ws), POLLIN, 0 };
+        poll(&p, 1, 1000);
+        workspace_pump(ws);
+    }
+    workspace_exec(ws, "stop r2");
+    ck_assert_msg(strstr(buf_str(&said), "r2 stopped; the best iterate is kept"), "%s", buf_str(&said));
+    workspace_drain(ws);
+    ck_assert_msg(!strstr(buf_str(&said), "before there was a result"), "%s", buf_str(&said));
+    workspace_free(ws);
+    buf_free(&said);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("job");
@@ -341,6 +381,7 @@ int main(void)
     tcase_add_test(t, lines_wait_for_what_they_need);
     tcase_add_test(t, a_failure_drops_the_rest_of_its_line_only);
     tcase_add_test(t, waiting_lines_can_be_taken_back);
+    tcase_add_test(t, a_stop_before_the_first_iterate_promises_nothing);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -322,6 +322,19 @@ static void mark_stopped(struct workspace *ws, const char *name)
     ws->serial++;
 }
 
+/* What becomes of what the stopped ones have done; before the first iterate there is nothing to keep. */
+static const char *kept_words(struct workspace *ws, const char *what, bool now)
+{
+    if (*what == 'q' || (*what != '*' && !isdigit((unsigned char)what[1]))) /* no run: r1, t1 */
+        return "";
+    if (now)
+        return "; nothing is kept";
+    if (*what == '*')
+        return "; what has an iterate keeps its best";
+    const struct run *r = ws_run(ws, what, NULL);
+    return r && r->ntrace ? "; the best iterate is kept" : "; it had no iterate yet";
+}
+
 static enum status cmd_stop(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *name = args_text(a, "job");
@@ -352,10 +365,7 @@ static enum status cmd_stop(struct workspace *ws, const struct args *a, struct e
     rec_init(&r, REC_RESULT, "stop");
     rec_str(&r, "job", what);
     rec_bool(&r, "keep", !now && *what != 'q');
-    const bool has_iterate = *what == '*' || (*what && isdigit((unsigned char)what[1])); /* r1, t1 */
-    rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what,
-             *what == 'q' || !has_iterate ? "" : now ? "; nothing is kept"
-                                                     : "; the best iterate is kept");
+    rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what, kept_words(ws, what, now));
     ws_emit(ws, &r);
     return ST_OK;
 }
