@@ -26,6 +26,8 @@ static void decode(const char *s, size_t n, size_t split, char *out, size_t len)
             else if (e.kind == INPUT_MOUSE)
                 snprintf(out + k, len - k, "mouse(%d,%d,%d%s) ", e.button, e.x, e.y,
                          e.release ? ",up" : "");
+            else if (e.kind == INPUT_REPLY)
+                snprintf(out + k, len - k, "reply(%s) ", e.bytes + 1);
             else
                 snprintf(out + k, len - k, "%x ", (unsigned)e.key);
         }
@@ -45,7 +47,7 @@ static const struct { const char *bytes, *words; } cases[] = {
     { "\033OP", "20000b " }, { "\033[11~", "20000b " }, { "\033[[A", "20000b " },
     { "\033[17~", "200010 " }, { "\0331", "1000031 " }, { "\033h", "1000068 " },
     { "\033", "1b " }, { "\033\033[A", "1200000 " }, { "\033[", "100005b " },
-    { "\033\003", "1b 3 " }, { "\033[?1;2c", "" },                       /* a terminal's reply */
+    { "\033\003", "1b 3 " }, { "\033[?1;2c", "reply([?1;2c) " }, { "\033[?997;1n", "" },
     { "\033]11;rgb:0000/0000/0000\033\\a", "61 " }, { "\033]0;x\aa", "61 " },
     { "\033[<64;10;5M", "mouse(64,9,4) " }, { "\033[<0;1;1m", "mouse(0,0,0,up) " },
     { "\033[200~fit\033[201~", "paste(fit) " },

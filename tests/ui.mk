@@ -26,6 +26,8 @@ TESTS += \
   tests/screens/terms.sh \
   tests/screens/signals.sh \
   tests/screens/hostile.sh \
+  tests/screens/desk.sh \
+  tests/screens/picture.sh \
   tests/screens/monkey.sh
 EXTRA_DIST += \
   tests/screens/kinds.sh \
@@ -40,6 +42,8 @@ EXTRA_DIST += \
   tests/screens/terms.sh \
   tests/screens/signals.sh \
   tests/screens/hostile.sh \
+  tests/screens/desk.sh \
+  tests/screens/picture.sh \
   tests/screens/monkey.sh
 
 # gpdesk behind a pseudo-terminal: random keys, and what the screen costs.

@@ -846,23 +846,23 @@ static void compare_head(struct grid *g, const struct run **run, size_t n, const
         grid_cell(g, run[i]->id, 0);
 }
 
-/* Settings that differ, results that differ, and what is the same; where to see the curves. */
-static void compare_text(struct comparison *c, const struct run **run, size_t n, struct rec *r)
+/* Settings that differ, results that differ, and what is the same; the curves over each other: on a
+ * screen at once, else by which line. */
+static void compare_text(struct workspace *ws, struct comparison *c, const struct run **run, size_t n,
+                         struct rec *r)
 {
+    struct buf curves = { 0 };
     size_t traced = 0;
 
     grid_print(&c->settings, NULL, &r->text);
     grid_print(&c->results, NULL, &r->text);
     rec_text(r, "* differs.  The same: %s", c->same.len ? buf_str(&c->same) : "nothing");
     for (size_t i = 0; i < n; i++)
-        traced += is_fit(run[i]) && run[i]->ntrace > 0;
-    if (traced < 2)
-        return;
-    rec_text(r, "\nplot residual");
-    for (size_t i = 0; i < n; i++)
         if (is_fit(run[i]) && run[i]->ntrace > 0)
-            rec_text(r, " %s", run[i]->id);
-    rec_text(r, " lays their curves over each other");
+            buf_printf(&curves, "%s%s", traced++ ? " " : "", run[i]->id);
+    if (traced >= 2 && !(ws->show && ws->show(ws->show_ctx, "residual", buf_str(&curves))))
+        rec_text(r, "\nplot residual %s lays their curves over each other", buf_str(&curves));
+    buf_free(&curves);
 }
 
 static enum status cmd_compare(struct workspace *ws, const struct args *a, struct err *err)
@@ -892,7 +892,7 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
             compare_hp(run, n, &c, &r);
     }
     rec_close(&r);
-    compare_text(&c, run, n, &r);
+    compare_text(ws, &c, run, n, &r);
     compare_ties(run, n, &r);
     grid_free(&c.settings);
     grid_free(&c.results);

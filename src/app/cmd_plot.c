@@ -217,7 +217,13 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
     if (args_given(a, "out") || *args_text(a, "to") != 's')
         return start(ws, f, NULL, a, false, err);
     const struct plot_ops *p = plot_find(f->name, NULL);
-    show(ws, f, a, p && !p->columns && args_many(a, "runs") ? args_many_at(a, "runs", 0) : "");
+    struct buf runs = { 0 };
+    for (size_t i = 0; p && !p->columns && i < args_many(a, "runs"); i++) {
+        const struct run *r = ws_run(ws, args_many_at(a, "runs", i), NULL);
+        buf_printf(&runs, "%s%s", runs.len ? " " : "", r ? r->id : args_many_at(a, "runs", i));
+    }
+    show(ws, f, a, buf_str(&runs));
+    buf_free(&runs);
     snprintf(ws->shown, sizeof ws->shown, "%s", f->name); /* what `explain` means from now on */
     figure_free(f);
     return ST_OK;

@@ -46,6 +46,7 @@ struct jobs {
     pthread_cond_t wake;
     struct slot *list;       /* oldest first; at most one is running */
     int fd;
+    size_t submitted;        /* main thread */
     bool quit, poked;
     bool paused;             /* the running job waits at its next step */
 };
@@ -260,6 +261,7 @@ enum status jobs_submit(struct jobs *q, struct job *job, struct err *err)
         return ST_NOMEM;
     }
     s->job = job;
+    q->submitted++;
     pthread_mutex_lock(&q->lock);
     struct slot **end = &q->list;
     while (*end)
@@ -268,6 +270,11 @@ enum status jobs_submit(struct jobs *q, struct job *job, struct err *err)
     pthread_cond_signal(&q->wake);
     pthread_mutex_unlock(&q->lock);
     return ST_OK;
+}
+
+size_t jobs_submitted(const struct jobs *q)
+{
+    return q->submitted;
 }
 
 /* ---- main side ---------------------------------------------------------------------------------- */

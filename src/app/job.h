@@ -58,6 +58,7 @@ enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err 
 /* The running job waits at its next step until it goes on or is stopped; STATE: none, or none paused. */
 enum status jobs_pause(struct jobs *, bool paused, struct err *err);
 size_t jobs_count(const struct jobs *);            /* queued and running */
+size_t jobs_submitted(const struct jobs *);        /* so far */
 /* i = 0: the running one. Copied out under the lock. `stopping` jobs count as stopped for people;
  * what a library call still does is dropped. */
 struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping, paused;

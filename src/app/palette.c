@@ -2,6 +2,8 @@
 #include "app/palette.h"
 
 #include "app/commands.h"
+#include "app/explain.h"
+#include "app/lesson.h"
 #include "app/options.h"
 #include "app/workspace.h"
 #include "base/mem.h"
@@ -84,6 +86,25 @@ static enum status fill_tables(struct palette *p, struct err *err)
     return rc;
 }
 
+static enum status fill_pages(struct palette *p, struct err *err)
+{
+    char label[80];
+    struct lesson_list l = { 0 };
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && explain_at(i); i++) {
+        snprintf(label, sizeof label, "explain %s", explain_at(i));
+        rc = palette_add(p, label, "what it is, with the current numbers", label, NULL, 0, err);
+    }
+    if (rc == ST_OK && lesson_list(&l, NULL) == ST_OK)     /* without lessons the rest is there */
+        for (size_t i = 0; rc == ST_OK && i < l.n; i++) {
+            snprintf(label, sizeof label, "lesson %s", l.id[i]);
+            rc = palette_add(p, label, l.title[i], label, NULL, 0, err);
+        }
+    lesson_list_free(&l);
+    return rc;
+}
+
 static enum status add_run(struct palette *p, const struct run *r, struct err *err)
 {
     char label[40], line[60];
@@ -129,7 +150,7 @@ enum status palette_fill(struct palette *p, const struct workspace *ws, struct e
         for (size_t j = 0; rc == ST_OK && j < d->table->ncols && j < COLUMNS_MAX; j++)
             rc = add_column(p, d, j, err);
     }
-    return rc;
+    return rc == ST_OK ? fill_pages(p, err) : rc;
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */

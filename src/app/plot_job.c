@@ -152,8 +152,7 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
     if (copy && plots_keep(ws, copy, &own) != ST_OK)
         ws_error(ws, &own, job->line);
     if (e->to == 's' && !picture_shown(ws, e)) {
-        err_set(&own, ST_UNSUPPORTED, "this terminal has not said that it shows pictures (sixel graphics)");
-        err_hint(&own, "out=FILE.png, to=window, or P in a view for the whole screen");
+        sixel_refused(&own);
         ws_error(ws, &own, job->line);
         return;
     }

@@ -165,6 +165,13 @@ bool sixel_in_reply(const char *s, size_t n, bool *whole)
     return *whole && found;
 }
 
+enum status sixel_refused(struct err *err)
+{
+    err_set(err, ST_UNSUPPORTED, "this terminal has not said that it shows pictures (sixel graphics)");
+    err_hint(err, "out=FILE.png, to=window, or P in a view for the whole screen");
+    return ST_UNSUPPORTED;
+}
+
 bool sixel_ask(int fd, int ms)
 {
     const long long until = child_now_ms() + ms;

@@ -14,6 +14,7 @@ void plot_window_limit(int ms);
 
 /* Does a reply to "who are you" (CSI c) say that the terminal shows sixel graphics?  *whole: it has ended. */
 bool sixel_in_reply(const char *reply, size_t n, bool *whole);
+enum status sixel_refused(struct err *err); /* the words for it: UNSUPPORTED, with what else there is */
 /* Asks the terminal behind fd, waiting at most ms; its modes are as before afterwards. */
 bool sixel_ask(int fd, int ms);
 /* Pixels of the terminal behind fd, less a line; 800 x 480 where it does not tell. */

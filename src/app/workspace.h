@@ -105,13 +105,14 @@ struct workspace {
     char **script; size_t nscript; /* canonical state-changing lines so far */
     struct timeline *time;        /* the states they led to: timeline.h */
     unsigned serial;              /* grows with every change; views redraw by it */
-    /* Set by a full screen: `plot NAME [run]` without out= asks it to show the plot (run "" when
-     * none applies) and then says one line instead of drawing text; false: it has no place for this
-     * one.  NULL: nobody shows plots. */
-    bool (*show)(void *ctx, const char *plot, const char *run);
+    /* Set by a full screen: `plot NAME [run ...]` without out= asks it to show the plot (runs with blanks
+     * between them, those after the first drawn over it; "" when none applies) and then says one line
+     * instead of drawing text; false: it has no place for this one.  NULL: nobody shows plots. */
+    bool (*show)(void *ctx, const char *plot, const char *runs);
     void *show_ctx;
-    /* Set by a full screen: leaves it, shows a picture of sixel graphics until a key, comes back.  false:
-     * the terminal has not said that it shows such pictures.  NULL: standard output is asked. */
+    /* Set by a full screen: takes a copy of a picture of sixel graphics and shows it until a key.  false: the
+     * terminal has not said that it shows such pictures (where that turns out later, it is told as an
+     * error).  NULL: standard output is asked. */
     bool (*picture)(void *ctx, const char *sixel, size_t n);
     /* Set by a full screen, too: what commands about it ask (cmd_screen.c): "view" DIGIT, "layout" and
      * "theme" NAME, "palette" LETTERS, "copy" cell|view|line (the text comes in `said`), "clipboard"

@@ -140,6 +140,10 @@ static void csi_event(struct input *p, const unsigned char *body, size_t n, unsi
         }
         return;
     }
+    if (n && body[0] == '?' && end == 'c') {
+        e->kind = INPUT_REPLY;
+        return;
+    }
     int np = csi_params(body, n, v);
     if (np < 0)
         return;
@@ -374,7 +378,7 @@ bool input_next(struct input *p, struct input_event *e)
         p->event[keep] = '\0';
         e->n = keep;
         p->head += used;
-        if (e->kind == INPUT_MOUSE || e->key != UK_NONE)
+        if (e->kind != INPUT_KEY || e->key != UK_NONE)
             return true;
     }
 }

@@ -21,12 +21,13 @@ enum {
 };
 #define UK_CTRLKEY(c) ((c) & 31)
 
-enum input_kind { INPUT_KEY, INPUT_PASTE, INPUT_MOUSE };
+enum input_kind { INPUT_KEY, INPUT_PASTE, INPUT_MOUSE, INPUT_REPLY };
 struct input_event {
     enum input_kind kind;
     int key;              /* INPUT_KEY */
     const char *bytes;    /* KEY: as it came, for the line editor.  PASTE: the cleaned text, NUL- */
-    size_t n;             /* terminated: newlines kept, other controls harmless, valid UTF-8 */
+    size_t n;             /* terminated: newlines kept, other controls harmless, valid UTF-8.  REPLY: what */
+                          /* the terminal says it is, CSI ? ... c, as it came */
     bool truncated;       /* PASTE: longer than INPUT_PASTE_MAX; the rest is dropped */
     int button, x, y;     /* MOUSE: SGR button code, cell from 0; */
     bool release;

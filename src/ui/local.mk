@@ -10,6 +10,7 @@ libui_a_SOURCES = \
   src/ui/logbook.c src/ui/logbook.h \
   src/ui/loop.c src/ui/loop.h \
   src/ui/plain.c \
+  src/ui/picture.c src/ui/picture.h \
   src/ui/plotpane.c src/ui/plotpane.h \
   src/ui/prompt.c src/ui/prompt.h \
   src/ui/screen.c src/ui/screen.h \

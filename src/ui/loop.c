@@ -98,6 +98,12 @@ void loop_suspend(void)
     install();
 }
 
+double loop_ring_after(void)
+{
+    const char *s = getenv("GPDESK_BELL_AFTER");
+    return s && *s >= '0' && *s <= '9' ? atof(s) : 30;
+}
+
 void loop_finish(struct workspace *ws)
 {
     const double limit = desk_now() + 10;

@@ -10,6 +10,9 @@ struct workspace;
 int loop_signal_open(void);
 int loop_signal_next(void);          /* the next signal that came; 0: no more */
 void loop_signal_close(void);        /* handlers as they were before */
+/* Seconds from which on a job that ends rings the bell, if that is on: 30; tests say
+ * GPDESK_BELL_AFTER=SECONDS. */
+double loop_ring_after(void);
 /* Stops every job keeping its best iterate, waits (some seconds at most) for the results to arrive,
  * and has the session written. */
 void loop_finish(struct workspace *);

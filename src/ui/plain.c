@@ -72,7 +72,7 @@ static void progress(struct plain *p)
     double now = desk_now();
     if (!jobs_view(p->ws->jobs, 0, &j)) {
         p->told_job[0] = '\0';
-        if (p->ws->opt.bell && p->began > 0 && now - p->began > 30 && p->tty)
+        if (p->ws->opt.bell && p->began > 0 && now - p->began > loop_ring_after() && p->tty)
             fputs("\007", stdout), fflush(stdout);
         p->began = 0;
         return;

@@ -509,6 +509,32 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
         d->dirty = true;                       /* only now we know that it does not fit */
 }
 
+static size_t line_rows(const struct pager *p, const char *line, size_t n);
+
+/* A page that belongs to the view's plot stands above it where there is room for both; *view is what is
+ * left for the view, of height 0 when there is none. */
+static struct canvas page_place(struct desk *d, const struct canvas *all, struct canvas *view)
+{
+    enum { PLOT_LEAST = 6 };
+    struct pager *p = &d->pager;
+    struct canvas page = *all;
+    size_t rows = 1;                           /* a line below it */
+    *view = draw_inner(all, all->h, 0, 0, all->w);
+    p->width = all->w;
+    for (const char *s = p->text; s && *s && p->beside;) {
+        const size_t n = strcspn(s, "\n");
+        rows += line_rows(p, s, n);
+        s += n + (s[n] == '\n');
+    }
+    if (!p->beside || all->h < 2 * PLOT_LEAST)
+        return page;
+    page.h = least(rows < 1000 ? (int)rows : 1000, most(all->h * 3 / 5, all->h - 16));
+    *view = draw_inner(all, page.h, 0, all->h - page.h, all->w);
+    page.h--;
+    draw_fill(all, page.h, 0, all->w, theme_attr(R_RULE), glyph.h);
+    return page;
+}
+
 /* Rows that a line of the page takes. */
 static size_t line_rows(const struct pager *p, const char *line, size_t n)
 {
@@ -617,8 +643,10 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
     }
     buf_free(&title);
     if (over) {
-        draw_pager(d, &in);
-        return;
+        const struct canvas page = page_place(d, &in, &in);
+        draw_pager(d, &page);
+        if (in.h <= 0)
+            return;
     }
     if (which == PANE_MAIN && d->welcome) {
         draw_welcome(d, &in);
@@ -663,8 +691,12 @@ static void draw_main(struct desk *d, const struct layout *l)
         return;
     if (d->zoom && d->active != PANE_MAIN)
         d->has[d->active] = true;
+    struct canvas rest = l->main;
     if (d->pager.open) {
-        draw_pager(d, &l->main);
+        const struct canvas page = page_place(d, &l->main, &rest);
+        draw_pager(d, &page);
+    }
+    if (d->pager.open && rest.h <= 0) {
         struct buf b = { 0 };
         text_safe(&b, d->pager.title, 0);
         if (d->pager.cut && d->pager.rows <= (size_t)l->main.h)
@@ -674,8 +706,8 @@ static void draw_main(struct desk *d, const struct layout *l)
     } else if (d->welcome) {
         draw_welcome(d, &l->main);
     } else {
-        v->at = l->main;
-        v->ops->draw(v, &l->main);
+        v->at = rest;
+        v->ops->draw(v, &rest);
         draw_verdict(v, &l->verdict, 1);
     }
 }

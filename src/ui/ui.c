@@ -4,7 +4,6 @@
  * second, four when only a job's progress changed, never when nothing did. */
 #include "ui/ui.h"
 
-#include "app/plot_show.h"
 #include "app/job.h"
 #include "app/lesson.h"
 #include "base/mem.h"
@@ -12,10 +11,12 @@
 #include "ui/asked.h"
 #include "ui/keys.h"
 #include "ui/loop.h"
+#include "ui/picture.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
 
 #include <errno.h>
+#include <math.h>
 #include <ncurses.h>
 #include <poll.h>
 #include <signal.h>
@@ -34,7 +35,6 @@
 #undef bell
 
 #define KEY_FRAME 0.05        /* seconds between draws for keys: at most 20 a second */
-#define RING_AFTER 30.0       /* a job that took longer rings the bell, if that is on */
 
 const struct view_ops *const view_table[N_VIEWS] = {
     &view_data, &view_runs, &view_residual, &view_nmll, &view_rank, &view_calib, &view_pca, &view_lesson,
@@ -217,6 +217,17 @@ bool desk_marked(const struct desk *d, const struct run *r)
     return false;
 }
 
+struct run *desk_over(const struct desk *d, size_t i)
+{
+    const struct run *selected = desk_selected(d);
+    for (size_t k = 0; k < d->nmarks + d->nover; k++) {
+        struct run *r = desk_find(d, k < d->nmarks ? d->mark[k] : d->over[k - d->nmarks]);
+        if (r && r != selected && !(k >= d->nmarks && desk_marked(d, r)) && i-- == 0)
+            return r;
+    }
+    return NULL;
+}
+
 void desk_mark(struct desk *d, const struct run *r)
 {
     for (size_t i = 0; i < d->nmarks; i++)
@@ -238,6 +249,10 @@ void desk_page(struct desk *d, const char *title, const char *text)
     d->pager.text = strdup(text);
     d->pager.open = d->pager.title && d->pager.text;
     d->pager.top = 0;
+    d->pager.jobs = jobs_submitted(d->ws->jobs);
+    d->pager.ndata = d->ws->ndata;
+    d->pager.cur = d->ws->cur;
+    d->pager.beside = d->shown_now;
 }
 
 void desk_page_close(struct desk *d)
@@ -282,8 +297,10 @@ void desk_exec(struct desk *d, const char *line)
     desk_page_close(d);
     free(d->line);
     d->line = copy;
+    d->shown_now = false;
     if (copy)
         workspace_exec(d->ws, copy);
+    d->shown_now = false;
     free(d->copy_page);
     d->copy_page = NULL;
     d->dirty = true;
@@ -324,20 +341,25 @@ static void on_rec(void *ctx, const struct rec *r)
     page_result(d, r);
 }
 
-/* A picture takes the terminal until a key; nothing else draws meanwhile. */
 static bool on_picture(void *ctx, const char *sixel, size_t n)
 {
-    struct desk *d = ctx;
-    struct err err;
-
-    leave_screen();
-    const bool shown = sixel_ask(STDIN_FILENO, 1000) && write(STDIN_FILENO, "\033[H\033[2J", 7) == 7 &&
-                       sixel_show(STDIN_FILENO, sixel, n, &err) == ST_OK;
-    back_on_screen(d);
-    return shown;
+    return picture_take(ctx, sixel, n);
 }
 
-static bool on_show(void *ctx, const char *plot, const char *run)
+/* The first run is selected, the others are drawn over it. */
+static void select_shown(struct desk *d, const char *runs)
+{
+    d->nover = 0;
+    for (size_t i = 0; *(runs += strspn(runs, " ")); i++) {
+        const size_t n = strcspn(runs, " ");
+        char *to = i == 0 ? d->sel : d->nover < MARKS_MAX ? d->over[d->nover++] : NULL;
+        if (to)
+            snprintf(to, sizeof d->sel, "%.*s", n < sizeof d->sel ? (int)n : (int)sizeof d->sel - 1, runs);
+        runs += n;
+    }
+}
+
+static bool on_show(void *ctx, const char *plot, const char *runs)
 {
     static const struct { const char *plot; size_t view; } where[] = {
         { "columns", VIEW_DATA }, { "residual", VIEW_RESIDUAL }, { "nmll", VIEW_NMLL },
@@ -348,12 +370,13 @@ static bool on_show(void *ctx, const char *plot, const char *run)
     };
     struct desk *d = ctx;
     if (d->ws->lesson && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */
-        lesson_show(&d->view[VIEW_LESSON], plot, run);
+        lesson_show(&d->view[VIEW_LESSON], plot, runs);
         return true;
     }
     d->picked = true; /* what came with it in one line is not brought forward over it */
-    if (run && *run)
-        snprintf(d->sel, sizeof d->sel, "%s", run);
+    d->shown_now = true;
+    select_shown(d, runs ? runs : "");
+    const char *run = runs && *runs ? d->sel : "";
     for (size_t i = 0; i < sizeof where / sizeof *where; i++)
         if (strcmp(where[i].plot, plot) == 0) {
             desk_show(d, where[i].view);
@@ -423,6 +446,15 @@ static void on_line(void *ctx, const char *line)
     desk_exec(d, line);
 }
 
+/* A page gives way to what was begun after it was opened, and to other data; what was running already
+ * when it was asked for goes on behind it. */
+static bool outdated(const struct desk *d, size_t view)
+{
+    const struct pager *p = &d->pager;
+    return view == VIEW_DATA ? p->ndata != d->ws->ndata || p->cur != d->ws->cur
+                             : p->jobs != jobs_submitted(d->ws->jobs);
+}
+
 /* What is new in the workspace brings its view forward, unless the user has picked one since the
  * last line. */
 static void follow(struct desk *d)
@@ -441,16 +473,16 @@ static void follow(struct desk *d)
     }
     if (ws->nrun != d->seen_runs && newest) {
         snprintf(d->sel, sizeof d->sel, "%s", newest->id);
+        d->nover = 0;
         d->watch_trace = newest->kind == RUN_FIT;
         if (newest->kind == RUN_TUNE)
             view = VIEW_NMLL;
     }
     if (d->watch_trace && newest) {
-        if (newest->ntrace > 1)
-            view = VIEW_RESIDUAL;
-        else if (newest->state != RUN_RUNNING && newest->state != RUN_QUEUED)
-            view = VIEW_RUNS;
-        d->watch_trace = view == N_VIEWS;
+        const bool over = newest->state != RUN_RUNNING && newest->state != RUN_QUEUED;
+        d->watch_trace = newest->ntrace < 2 && !over;
+        if (!d->watch_trace)
+            view = newest->ntrace > 1 ? VIEW_RESIDUAL : VIEW_RUNS;
     }
     if (scored > d->seen_scored)
         view = VIEW_CALIB;
@@ -462,8 +494,11 @@ static void follow(struct desk *d)
     d->seen_data = ws->ndata;
     d->seen_cur = ws->cur;
     const bool taught = ws->lesson && d->main == VIEW_LESSON;
-    if (view < N_VIEWS && !d->picked && !d->zoom && !taught)
+    if (view < N_VIEWS && !d->picked && !d->zoom && !taught) {
         d->main = view;
+        if (d->pager.open && outdated(d, view))
+            desk_page_close(d);
+    }
 }
 
 /* --- open, loop, close ------------------------------------------------------------------------ */
@@ -525,8 +560,14 @@ static void desk_close(struct desk *d)
 static void take_input(struct desk *d, struct input *in)
 {
     struct input_event e;
-    while (!d->ws->quit && input_next(in, &e))
-        keys_event(d, &e);
+    while (!d->ws->quit && input_next(in, &e)) {
+        if (e.kind == INPUT_REPLY)
+            picture_reply(d, e.bytes, e.n);
+        else if (picture_up(d))
+            picture_end(d);                    /* any key: this one has done its work */
+        else
+            keys_event(d, &e);
+    }
 }
 
 static bool read_input(struct desk *d, struct input *in)
@@ -543,7 +584,8 @@ static bool read_input(struct desk *d, struct input *in)
 
 static void take_signals(struct desk *d)
 {
-    for (int sig; (sig = loop_signal_next()) != 0;)
+    for (int sig; (sig = loop_signal_next()) != 0;) {
+        picture_end(d);
         switch (sig) {
         case SIGWINCH: terminal_size(d); break;
         case SIGTSTP: ui_suspend(d); break;
@@ -553,6 +595,7 @@ static void take_signals(struct desk *d)
             d->exit_signal = sig;
             d->ws->quit = true;
         }
+    }
 }
 
 /* gnuplot came or went: said once, whichever pane noticed. */
@@ -611,7 +654,7 @@ static void watch_jobs(struct desk *d)
     if (jobs_view(d->ws->jobs, 0, &j)) {
         d->rang = now - j.seconds;
     } else if (d->rang > 0) {
-        if (d->ws->opt.bell && now - d->rang > RING_AFTER)
+        if (d->ws->opt.bell && now - d->rang > loop_ring_after())
             say("\007");
         d->rang = 0;
     }
@@ -648,7 +691,10 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
     follow(d);
     watch_options(d);
     watch_jobs(d);
-    screen_draw(d);
+    if (picture_up(d))
+        picture_draw(d);
+    else
+        screen_draw(d);
     *drawn = now;
     if (d->dirty)                              /* drawing found that it must draw again */
         *timeout = lower(*timeout, frame);
@@ -661,7 +707,8 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
 {
     double drawn = -1, held = 0;
     while (!d->ws->quit && !d->ws->opt.plain) {
-        struct pollfd p[9];
+        struct pollfd p[10];
+        double soon = INFINITY;
         int timeout = -1, hold = input_hold_ms(in);
         draw_if_due(d, &drawn, &timeout);
         if (hold >= 0)
@@ -672,6 +719,9 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
         nfds_t n = 3;
         for (size_t i = 0; i < 2; i++)
             n += plotpane_poll(d->plot[i], p + n, &timeout);
+        n += picture_poll(d, p + n, &soon);
+        if (soon < 1e9)
+            timeout = lower(timeout, soon);
         int ready = poll(p, n, timeout);
         if (ready < 0 && errno != EINTR)
             break;
@@ -697,8 +747,10 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
                 d->dirty = true;
                 d->urgent |= plotpane_awaited(d->plot[i]);
             }
+        picture_service(d);
         tell_gnuplot(d);
     }
+    picture_end(d);
 }
 
 static void start(struct desk *d, bool first)

@@ -54,10 +54,17 @@ enum focus { FOCUS_PROMPT, FOCUS_VIEW };
 enum pane { PANE_MAIN, PANE_SECOND, PANE_LIST, PANE_LOG, N_PANES };
 enum { MARKS_MAX = 6, MEDIUM_COLS = 110, MEDIUM_ROWS = 32 };   /* from there on: panes */
 
-/* Text over the view: help, a long result. */
-struct pager { bool open; char *title; char *text; size_t top, rows, left; int page, width; bool cut; };
+/* Text over the view: help, a long result.  beside: above the view, which it belongs to; the rest is how
+ * things stood when it was opened. */
+struct pager { bool open; char *title; char *text; size_t top, rows, left; int page, width; bool cut, beside;
+               size_t jobs, ndata, cur; };
 /* How a plot's axes differ from the figure's own: 0 as it is, 1 log, 2 linear; the x range as shares. */
 struct axes { int x, y; double lo, hi; };        /* lo == hi: all */
+
+/* A picture over the whole screen: picture.c. */
+enum picture_state { PICTURE_NONE, PICTURE_ASKED, PICTURE_COMES, PICTURE_STANDS };
+struct picture { enum picture_state state; int can; /* 0 not asked yet */ char *bytes; size_t n, done;
+                 double until; char below[256]; };
 
 struct desk {
     struct workspace *ws;
@@ -83,6 +90,8 @@ struct desk {
     bool watch_trace;                /* a fit is new: show its residual once it has one */
     char *line;                      /* the last line run */
     char mark[MARKS_MAX][16]; size_t nmarks;
+    char over[MARKS_MAX][16]; size_t nover;     /* drawn over the selected run: plot or compare named them */
+    bool shown_now;                  /* the line or event in hand has brought a plot forward */
     bool has[N_PANES];               /* panes on the screen, from the last draw */
     struct canvas mark_frame; char *mark_title; /* of the active pane, from this draw */
     bool quiet;                      /* the newest message was read: the log's strip is small */
@@ -100,6 +109,7 @@ struct desk {
     struct canvas pane[N_PANES];     /* from the last draw, h == 0: not there */
     struct canvas tab[N_VIEWS];
     int drag;                        /* 0 none, 'x' the left column's edge, 'y' the log's */
+    struct picture picture;
     double rang;                     /* when a job that may ring began */
     char *copy_page;                 /* a page over the view while a line is run: what copy means */
     bool dirty, urgent;              /* draw soon; draw now (a key was pressed) */
@@ -127,6 +137,8 @@ struct run *desk_find(const struct desk *, const char *id);
 struct run *desk_selected(const struct desk *);          /* NULL: none */
 struct run *desk_selected_of(const struct desk *, enum run_kind); /* else the newest of them */
 bool desk_marked(const struct desk *, const struct run *);
+/* The runs drawn over the selected one: the marked, and those that a line named.  i from 0; NULL: no more. */
+struct run *desk_over(const struct desk *, size_t i);
 void desk_mark(struct desk *, const struct run *);       /* toggles */
 void desk_move(struct desk *, int by);                   /* selection in the runs as sorted */
 void desk_runs(struct desk *);                           /* brings desk.shown up to date */

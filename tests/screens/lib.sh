@@ -20,6 +20,9 @@ if ! command -v pgrep > /dev/null 2>&1; then
     exit 77
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpdesk-screen.XXXXXX") || exit 1
+TMUX_TMPDIR=$work                       # its sockets go with the directory
+export TMUX_TMPDIR
+unset TMUX
 printf '%s\n' 'set -g default-terminal tmux-256color' 'set -g status off' \
     'set -g remain-on-exit on' 'set -sg escape-time 0' 'set -g history-limit 2000' > "$work/conf"
 

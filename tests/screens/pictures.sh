@@ -40,6 +40,11 @@ The same session at several sizes of the terminal, with a fit that runs: made by
 alone, \`P\` the plot alone; \`<\` \`>\` and the mouse move the edges. Colours are left out here: every
 state has a sign of its own.
 
+A result too long for the log is a page over the view; Esc closes it, and so does what comes forward
+after it: a view that a command shows, the plot of a job begun later, other data. A page asked for while
+a job runs stays: the plot goes on behind it. The table of \`compare\` stands above the curves of its
+runs.
+
 ## 200 columns, 60 rows: layout three
 END
 start 200 60 GPDESK_COLOR=never -- --threads 2

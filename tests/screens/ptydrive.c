@@ -2,11 +2,13 @@
  * screen, and what the screen costs, measured from outside.
  *
  *     ptydrive monkey SEED SECONDS GPDESK [ARGS]   random keys, resizes and pastes; ends with quit
+ *     ptydrive picture GPDESK                      a terminal that shows pictures, one that does not, one
+ *                                                  that is silent: plot to=picture
  *     ptydrive live GPDESK                         echo, bytes and redraws a second around a job
  *     ptydrive open GPDESK SESSION                 a session of 200 runs: opening, scrolling
  *     ptydrive trace GPDESK SESSION                a run of 100,000 trace points: the plot
  *
- * monkey prints TAP; the others one line a figure.  Nothing here reads the clock to decide a test but
+ * monkey and picture print TAP; the others one line a figure.  Nothing here reads the clock to decide a test but
  * for "no answer within a minute". */
 #include <errno.h>
 #include <fcntl.h>
@@ -162,6 +164,9 @@ static int ended(double limit)
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         }
     }
+    forget();
+    kill(child, SIGABRT);                /* a sanitizer tells where it hangs */
+    take(5, NULL, NULL);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     close(tty);
@@ -268,11 +273,19 @@ static bool answers(void)
     return false;
 }
 
+/* What it said last, perhaps a sanitizer. */
+static void tell_sanitizer(void)
+{
+    for (char *s = strstr(tail, "ERROR: "), *stop = s ? s + 3500 : s; s && *s && s < stop; s++)
+        putchar(*s == '\n' ? (fputs("\n# ", stdout), ' ') : *s);
+    putchar('\n');
+}
+
 static int monkey(uint64_t seed, double seconds, char *const argv[])
 {
     char last[200] = "";
     const double end = now() + seconds;
-    long keys = 0;
+    long keys = 0, starts = 1;
     bool alive = true;
     int status;
     state = seed;
@@ -285,25 +298,135 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
             alive = take(0.001 * draw(15), NULL, NULL) >= 0;
         }
         if (alive && !answers()) {
-            printf("# no answer after key %ld of seed %lu: %s\n", keys, (unsigned long)seed, last);
-            alive = waitpid(child, &status, WNOHANG) == 0;
-            break;
+            take(0.5, NULL, NULL);
+            alive = waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                    take(0, NULL, NULL) >= 0;
+            if (alive) {
+                printf("# no answer after key %ld of seed %lu: %s\n", keys, (unsigned long)seed, last);
+                break;
+            }
+        }
+        if (!alive) {                    /* a key has ended it, as keys may: q, Enter */
+            status = ended(120);
+            if (status != 0) {
+                printf("# ended by itself with status %d\n", status);
+                tell_sanitizer();
+                break;
+            }
+            alive = start(argv, ROWS, COLS) && await("gpdesk>", 60);
+            starts++;
         }
     }
+    if (!alive) {
+        printf("not ok 1 - %ld random keys (last %s)\n", keys, last);
+        return 1;
+    }
+    char *before = strdup(ntail > 3000 ? tail + ntail - 3000 : tail);
     status = leave();
-    printf("# seed %lu, %ld keys\n", (unsigned long)seed, keys);
-    if (status < 0) {                    /* it had to be killed: what stood there */
+    printf("# seed %lu, %ld keys, %ld starts\n", (unsigned long)seed, keys, starts);
+    if (status < 0 && before) {          /* it had to be killed: what stood there */
         fputs("# ", stdout);
-        for (const char *s = ntail > 1500 ? tail + ntail - 1500 : tail; *s; s++)
-            putchar((unsigned char)*s < 0x20 || *s == 0x7f ? '.' : *s);
+        for (const char *s = before; *s; s++)
+            if ((unsigned char)*s < 0x20 || *s == 0x7f)
+                printf("^%c", *s ^ 0x40);
+            else
+                putchar(*s);
         putchar('\n');
     }
-    if (status != 0)                     /* what it said last, perhaps of a sanitizer */
-        for (char *s = strstr(tail, "ERROR: "), *stop = s ? s + 3500 : s; s && *s && s < stop; s++)
-            putchar(*s == '\n' ? (fputs("\n# ", stdout), ' ') : *s);
+    free(before);
+    if (status != 0)
+        tell_sanitizer();
     printf("\n%s 1 - %ld random keys leave a program that quits (status %d, last %s)\n",
            status == 0 ? "ok" : "not ok", keys, status, last);
     return status == 0 ? 0 : 1;
+}
+
+/* --- a terminal that shows pictures ------------------------------------------------------------ */
+
+static int tests, failures;
+
+static void check(bool ok, const char *name)
+{
+    printf("%sok %d - %s\n", ok ? "" : "not ", ++tests, name);
+    failures += !ok;
+    if (!ok) {
+        fputs("# ", stdout);
+        for (const char *s = ntail > 2000 ? tail + ntail - 2000 : tail; *s; s++)
+            if ((unsigned char)*s < 0x20 || *s == 0x7f)
+                printf("^%c", *s ^ 0x40);
+            else
+                putchar(*s);
+        putchar('\n');
+    }
+}
+
+static void line(const char *s)
+{
+    forget();
+    say(s);
+    say("\r");
+}
+
+/* Until the terminal is asked what it is; then `reply`. */
+static bool asked(const char *reply)
+{
+    const bool ok = await("\033[c", 60);
+    forget();
+    say(reply);
+    return ok;
+}
+
+static bool begin_picture(char *gpdesk)
+{
+    char *argv[] = { gpdesk, "--no-config", "--threads", "1", NULL };
+    if (!start(argv, 24, 80) || !await("ready", 60))
+        return false;
+    line("demo friedman1 n=400 seed=3; split test=20% seed=1; fit solver=pcg features=128 rank=8");
+    return await("3 Resid]", 60) && await("stopped: reached rtol", 60);
+}
+
+static int picture(char *gpdesk)
+{
+    check(begin_picture(gpdesk), "a fit on a terminal with sixel graphics");
+    line("plot residual to=picture; fit solver=pcg features=256 rank=16; score");
+    check(asked("\033[?62;4;6c"), "the terminal is asked what it is");
+    check(await("\033P", 60) && await("\033\\", 60), "it shows pictures: one comes, whole");
+    check(await("any key goes on", 60), "with a line below it");
+    check(await("ready   any key goes on", 60), "that follows the job begun after it, to its end");
+    take(0.5, NULL, NULL);
+    check(!strstr(tail, " Calib"), "and nothing else is drawn meanwhile");
+    forget();
+    say("x");
+    check(await("6 Calib]", 20), "a key brings the screen back, with what has come since");
+    check(await("gpdesk>", 20) && !strstr(tail, "gpdesk> x"), "and is not typed");
+    line("plot residual to=picture");
+    check(await("\033P", 60) && !strstr(tail, "\033[c"), "the second time it is not asked again");
+    forget();
+    const struct winsize wider = { .ws_row = 24, .ws_col = 90 };
+    ioctl(tty, TIOCSWINSZ, &wider);
+    check(await("6 Calib]", 20), "another size ends a picture");
+    line("quit");
+    check(ended(60) == 0, "quit");
+
+    check(begin_picture(gpdesk), "a terminal without");
+    line("plot residual to=picture");
+    check(asked("\033[?62;6c"), "is asked, too");
+    check(await("has not said that it shows pictures", 20), "and the answer is told");
+    line("plot residual to=picture");
+    check(await("has not said that it shows pictures", 20) && !strstr(tail, "\033[c"), "again without asking");
+    line("quit");
+    check(ended(60) == 0, "quit");
+
+    check(begin_picture(gpdesk), "a terminal that is silent");
+    line("plot residual to=picture");
+    check(asked(""), "is asked");
+    say("abc");
+    check(await("abc", 1.9), "typing goes on meanwhile");
+    check(await("has not said that it shows pictures", 20), "silence is told after a while");
+    say("\025quit\r");
+    check(ended(60) == 0, "quit");
+    printf("1..%d\n", tests);
+    return failures ? 1 : 0;
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -444,13 +567,15 @@ int main(int argc, char **argv)
         puts("1..1");
         return monkey(strtoull(argv[2], NULL, 10), atof(argv[3]), argv + 4);
     }
+    if (argc == 3 && strcmp(argv[1], "picture") == 0)
+        return picture(argv[2]);
     if (argc == 3 && strcmp(argv[1], "live") == 0)
         return measure_live(argv[2]);
     if (argc == 4 && strcmp(argv[1], "open") == 0)
         return measure_open(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "trace") == 0)
         return measure_trace(argv[2], argv[3]);
-    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | live GPDESK | open GPDESK SESSION | trace "
+    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | picture GPDESK | live GPDESK | open GPDESK SESSION | trace "
           "GPDESK SESSION\n", stderr);
     return 2;
 }

@@ -31,11 +31,13 @@ static void residual_title(struct view *v, struct buf *b)
 {
     const struct run *r = shown(v);
     if (r)
-        buf_printf(b, ": %s %s", r->id, run_state_name(r->state));
+        buf_printf(b, ": %s %s", r->id, desk_over(v->desk, 0) ? "" : run_state_name(r->state));
     if (scrub_at(v->desk, r))
         buf_printf(b, ", as at it %u ({ } step)", r->trace[scrub_at(v->desk, r) - 1].step);
-    if (v->desk->nmarks)
-        buf_puts(b, " and the marked");
+    const struct run *m;
+    for (size_t i = 0; r && (m = desk_over(v->desk, i)) != NULL; i++)
+        if (m != r && m->kind == r->kind)
+            buf_printf(b, "%s%s", i ? " " : "", m->id);
 }
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
@@ -45,7 +47,7 @@ const struct view_ops view_residual = {
     "logarithmic axis: the recursive one that the method carries along, the true one where it was "
     "recomputed, and the tolerance asked for. A straight fall means steady convergence; a flat "
     "stretch means the preconditioner is too weak (try a larger rank) or the noise is very small. "
-    "Marked runs (Space in view 2) are drawn together.",
+    "Marked runs (Space in view 2) are drawn together, and those of compare and plot residual r1 r2.",
     keys, KIND_PLOT | KIND_TRACE, sizeof(struct trace_state), residual_draw, trace_act,
     trace_verdict, residual_title, shown, residual_plot, NULL, NULL, plot_copy, NULL, NULL,
 };

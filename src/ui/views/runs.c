@@ -199,8 +199,10 @@ void desk_move(struct desk *d, int by)
         at++;
     at = at == n ? 0 : at + by;                      /* filtered away: to the first that is left */
     at = at < 0 ? 0 : at >= n ? n - 1 : at;
-    if (n > 0)
+    if (n > 0 && d->shown[at] != r) {
         snprintf(d->sel, sizeof d->sel, "%s", d->shown[at]->id);
+        d->nover = 0;
+    }
 }
 
 static size_t selected_index(const struct desk *d)

@@ -9,10 +9,10 @@ void trace_draw(struct view *v, const struct canvas *c, const char *plot, struct
     uint64_t what = (uint64_t)(v->ops->digit - '0') + (uint64_t)(uintptr_t)r * 16 +
                     axes_stamp(&s->axes) * 31 + scrub_at(d, r) * 7919;
     uint64_t stamp = r->ntrace * 8 + (uint64_t)r->state;
-    for (size_t i = 0; i < d->nmarks; i++) {
-        const struct run *m = desk_find(d, d->mark[i]);
+    const struct run *m;
+    for (size_t i = 0; (m = desk_over(d, i)) != NULL; i++) {
         what = what * 31 + (uint64_t)(uintptr_t)m;
-        stamp = stamp * 31 + (m ? m->ntrace : 0);
+        stamp = stamp * 31 + m->ntrace;
     }
     plotpane_draw(v->plot, c, what, stamp, plot_request_make, &q, desk_now());
 }

@@ -430,10 +430,10 @@ struct figure *plot_request_make(void *ctx, struct err *err)
     struct figure *f = ops ? ops->make(q->desk->ws, run, NULL, err) : NULL;
     if (!f)
         return NULL;
+    struct run *r;
     if (q->marks && q->run && !f->reason && !f->next)
-        for (size_t i = 0; i < q->desk->nmarks; i++) {
-            struct run *r = desk_find(q->desk, q->desk->mark[i]);
-            if (!r || r == q->run || r->kind != q->run->kind)
+        for (size_t i = 0; (r = desk_over(q->desk, i)) != NULL; i++) {
+            if (r == q->run || r->kind != q->run->kind)
                 continue;
             struct figure *g = ops->make(q->desk->ws, r, NULL, err);
             if (g && !g->reason)
