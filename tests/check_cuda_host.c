@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "compute/backend.h"
+#include "compute/blas.h"
 #include "compute/fop.h"
 #include "compute/precond.h"
 #include "compute/rng.h"
@@ -708,6 +709,154 @@ START_TEST(events)
 }
 END_TEST
 
+/* ---- factorisations ---------------------------------------------------------------------------- */
+
+#ifdef ON_DEVICE
+enum { DENSE = 1500, SMALL_DENSE = 1100 };
+#else
+enum { DENSE = 150, SMALL_DENSE = 40 };
+#endif
+
+/* A = B'B / n + I / 10 of random B: lower triangle, and NaN above where nobody may look. */
+static double *matrix(size_t n, size_t ld)
+{
+    double *B = normals(20, n * n), *A = mem_calloc(n, ld * sizeof *A, "a matrix", NULL);
+
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = j; i < n; i++)
+            for (size_t q = 0; q < n; q++)
+                A[j * ld + i] += B[i * n + q] * B[j * n + q] / (double)n;
+        A[j * ld + j] += 0.1;
+    }
+    free(B);
+    return A;
+}
+
+static double *copy_of(size_t n, const double *A)
+{
+    double *B = mem_calloc(n, sizeof *B, "a copy", NULL);
+
+    memcpy(B, A, n * sizeof *B);
+    return B;
+}
+
+/* Each by blas.h with the device and without: factor, inverse, tridiagonal form (what follows from it),
+ * eigenpairs.  What lies above the diagonal stays as it was. */
+START_TEST(factorisations)
+{
+    const size_t n = _i ? SMALL_DENSE : DENSE, ld = n + (_i ? 3 : 0), size = n * ld;
+    double *A = matrix(n, ld), *F[2], *w[2], *d[2], *e[2], *b[2];
+    size_t before[2], pivot = 0;
+
+    setenv("GPDESK_EMU_DENSE", "32", 1);
+    for (size_t j = 1; j < n; j++)
+        A[j * ld] = 777.0; /* above the diagonal */
+    for (int o = 0; o < 2; o++) {
+        blas_on(o ? gpdesk_backend()->dense : NULL);
+        before[o] = emulated_launches();
+        F[o] = copy_of(size, A);
+        ok(blas_dpotrf(NULL, n, F[o], ld, NULL, NULL, &fail));
+        ck_assert(F[o][ld] == 777.0);
+        w[o] = copy_of(size, F[o]);
+        ok(blas_dpotri(NULL, n, w[o], ld, &fail));
+        ck_assert(w[o][ld] == 777.0);
+    }
+#ifndef ON_DEVICE
+    ck_assert_uint_gt(emulated_launches(), before[1]);
+    ck_assert_uint_eq(before[1], before[0]);
+#endif
+    ck_assert_double_le(apart(size, F[1], F[0]), 1e-11);
+    ck_assert_double_le(apart(size, w[1], w[0]), 1e-10);
+    free(F[0]), free(F[1]), free(w[0]), free(w[1]);
+    for (int o = 0; o < 2; o++) { /* |T - x I| and b'(A - x I)^-1 b of both forms, by a recursion */
+        blas_on(o ? gpdesk_backend()->dense : NULL);
+        F[o] = copy_of(size, A);
+        d[o] = normals(22, n), e[o] = normals(23, n), b[o] = normals(24, 2 * n);
+        ok(blas_tridiag(NULL, n, F[o], ld, d[o], e[o], 2, b[o], n, &fail));
+        w[o] = mem_calloc(4, sizeof *w[o], "moments", NULL);
+        for (int c = 0; c < 2; c++) {
+            double delta = 1.0, u = 0.0;
+            for (size_t i = 0; i < n; i++) {
+                const double l = i ? e[o][i - 1] / delta : 0.0;
+                delta = d[o][i] + 0.5 - (i ? l * e[o][i - 1] : 0.0);
+                u = b[o][(size_t)c * n + i] - l * u;
+                w[o][c] += u * u / delta;
+                w[o][2] += log(delta);
+            }
+        }
+        free(F[o]), free(d[o]), free(e[o]), free(b[o]);
+    }
+    ck_assert_double_le(apart(3, w[1], w[0]), 1e-11);
+    free(w[0]), free(w[1]);
+    for (int o = 0; o < 2; o++) {
+        blas_on(o ? gpdesk_backend()->dense : NULL);
+        F[o] = copy_of(size, A);
+        w[o] = normals(25, n);
+        ok(blas_dsyevd(n, F[o], ld, w[o], true, &fail));
+    }
+    ck_assert_double_le(apart(n, w[1], w[0]), 1e-12);
+    for (size_t j = 0; j < n; j++) { /* A v = w v */
+        double worst = 0.0;
+        for (size_t i = 0; i < n; i += 7) {
+            double s = 0.0;
+            for (size_t q = 0; q < n; q++)
+                s += (q > i ? A[i * ld + q] : A[q * ld + i]) * F[1][j * ld + q];
+            worst = fmax(worst, fabs(s - w[1][j] * F[1][j * ld + i]));
+        }
+        ck_assert_double_le(worst, 1e-11);
+    }
+    A[ld * (n - 2) + n - 2] = -1.0; /* indefinite, and asked to stop */
+    ck_assert_int_eq(blas_dpotrf(NULL, n, A, ld, NULL, &pivot, &fail), ST_NOT_PD);
+    ck_assert_uint_eq(pivot, n - 2);
+    struct cancel cancel = { true };
+    ck_assert_int_eq(blas_dpotrf(NULL, n, A, ld, &(struct ctl){ .cancel = &cancel }, NULL, &fail),
+                     ST_CANCELLED);
+    blas_on(NULL);
+    free(F[0]), free(F[1]), free(w[0]), free(w[1]), free(A);
+    ck_assert_uint_eq(emulated_used(), 0);
+}
+END_TEST
+
+/* The preconditioner made there is the one made here: the same products with any vector, eigenvalues;
+ * half precision of the sketch alone is between them. */
+START_TEST(preconditioner_there)
+{
+    static const char *const names[] = { "gauss", "srht", "srht2" };
+    struct job j = { .kernel = "rbf", .n = 130, .d = 4, .M = 160, .store = _i == 1,
+                     .precision = _i == 2 ? PREC_DOUBLE : PREC_FLOAT };
+    struct pair p = pair_open(&j);
+    struct precond *pre[2] = { NULL, NULL };
+    double *x = normals(30, 2 * j.M), *y[2];
+    const size_t L = 40;
+
+    for (int o = 0; o < 2; o++) {
+        const size_t before = emulated_launches();
+        ok(precond_find(names[_i], NULL)->build(o ? p.dev : p.cpu, &(struct precond_opts){ .rank = L },
+                                                NULL, &pre[o], &fail));
+#ifndef ON_DEVICE
+        ck_assert_int_eq(emulated_launches() - before > 20, o);
+#else
+        (void)before;
+#endif
+        precond_set_noise(pre[o], 0.3);
+        y[o] = normals(31, 2 * j.M);
+        ok(precond_apply(pre[o], p.pool, 2, x, y[o], &fail));
+    }
+    const double *ea = precond_eigenvalues(pre[0]), *eb = precond_eigenvalues(pre[1]);
+    for (size_t i = 0; i < L; i++)
+        ck_assert_double_le(fabs(ea[i] - eb[i]), (_i == 2 ? 1e-7 : 2e-3) * ea[0]);
+    for (size_t i = 1; i < L; i++)
+        ck_assert(eb[i] <= eb[i - 1] && eb[i] >= 0.0);
+    ck_assert_double_le(apart(2 * j.M, y[1], y[0]), _i == 2 ? 1e-5 : 3e-2);
+    for (int o = 0; o < 2; o++)
+        precond_free(pre[o]), free(y[o]);
+    ck_assert(!fop_lost(p.dev, NULL));
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(x);
+}
+END_TEST
+
 #ifndef ON_DEVICE
 /* Sums of float32 products where double ones are slow. */
 START_TEST(slow_double)
@@ -824,6 +973,8 @@ int main(void)
     tcase_add_test(ops, stopping);
     tcase_add_loop_test(ops, gradients_there, 0, SOLVES);
     tcase_add_test(ops, events);
+    tcase_add_loop_test(ops, factorisations, 0, 2);
+    tcase_add_loop_test(ops, preconditioner_there, 0, 3);
     suite_add_tcase(s, ops);
     return support_run(s);
 }

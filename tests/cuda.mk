@@ -1,6 +1,6 @@
 # tests of the CUDA backend that need no device: its driver and its kernels over an emulated one, in a
 # program and as a module that the scripts open; and modules that are none
-emulated_cuda = src/cuda/backend.c src/cuda/program.c tests/emulated_device.c \
+emulated_cuda = $(cuda_driver) tests/emulated_device.c \
   tests/emulated_device.h
 if HAVE_CHECK
 check_PROGRAMS += tests/check_cuda_host

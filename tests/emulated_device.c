@@ -5,6 +5,7 @@
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
  *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
  *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
+ *   GPDESK_EMU_DENSE    the size from which it factorises matrices of the host (none)
  *
  * Memory is filled with NaN when it is given out: what nobody wrote shows. */
 #include "cuda/device.h"
@@ -16,6 +17,7 @@
 #include "cuda/sweep.h"
 #include "emulated_device.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,7 @@ enum status device_describe(struct device *d, struct device_info *i, struct err 
                                .free = d->memory > used ? d->memory - used : 0, .sms = 3 };
     i->cluster = (int)number("GPDESK_EMU_CLUSTER", 8);
     i->fast_double = number("GPDESK_EMU_DOUBLE", 1) != 0;
+    i->dense = number("GPDESK_EMU_DENSE", SIZE_MAX);
     return ST_OK;
 }
 
@@ -392,5 +395,208 @@ enum status device_ssyrk(struct device *d, size_t n, size_t k, const float *A, s
 {
     (void)d;
     gemm32(false, true, n, n, k, A, lda, A, lda, beta, C, ldc, true);
+    return launch(err);
+}
+
+enum status device_dsyrk_add(struct device *d, size_t n, size_t k, double alpha, const double *A,
+                             size_t lda, double *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++)
+            for (size_t q = 0; q < k; q++)
+                C[j * ldc + i] += alpha * A[q * lda + i] * A[q * lda + j];
+    return launch(err);
+}
+
+enum status device_axpy(struct device *d, size_t n, double a, const double *x, double *y,
+                        struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x[i];
+    return launch(err);
+}
+
+enum status device_norms(struct device *d, size_t m, size_t n, const double *A, double *out,
+                         struct err *err)
+{
+    double smem[CG_THREADS];
+
+    (void)d;
+    for (size_t j = 0; j < n; j++)
+        norm_block(m, A, j, out, smem);
+    return launch(err);
+}
+
+/* ---- factorisations: by the book, for small matrices ---- */
+
+enum status device_potrf(struct device *d, size_t n, double *A, size_t lda, size_t *pivot,
+                         struct err *err)
+{
+    (void)d;
+    for (size_t j = 0; j < n; j++) {
+        double s = A[j * lda + j];
+        for (size_t q = 0; q < j; q++)
+            s -= A[q * lda + j] * A[q * lda + j];
+        if (!(s > 0.0)) {
+            if (pivot)
+                *pivot = j;
+            return err_set(err, ST_NOT_PD, "not positive definite (pivot %zu)", j + 1);
+        }
+        A[j * lda + j] = sqrt(s);
+        for (size_t i = j + 1; i < n; i++) {
+            double t = A[j * lda + i];
+            for (size_t q = 0; q < j; q++)
+                t -= A[q * lda + i] * A[q * lda + j];
+            A[j * lda + i] = t / A[j * lda + j];
+        }
+        for (size_t i = 0; i < j; i++) /* nobody promises that it stays */
+            A[j * lda + i] = NAN;
+    }
+    return launch(err);
+}
+
+/* One system, of numbers x[i * step]. */
+static void solve_one(bool trans, size_t n, const double *L, size_t ldl, double *x, size_t step)
+{
+    for (size_t q = 0; q < n; q++) {
+        const size_t i = trans ? n - 1 - q : q;
+        double s = x[i * step];
+        for (size_t k = trans ? i + 1 : 0; k < (trans ? n : i); k++)
+            s -= (trans ? L[i * ldl + k] : L[k * ldl + i]) * x[k * step];
+        x[i * step] = s / L[i * ldl + i];
+    }
+}
+
+enum status device_trsm(struct device *d, bool right, bool trans, size_t m, size_t n,
+                        const double *L, size_t ldl, double *X, size_t ldx, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; right && i < m; i++) /* x op(L) = b: op(L)' x' = b' */
+        solve_one(!trans, n, L, ldl, X + i, ldx);
+    for (size_t j = 0; !right && j < n; j++)
+        solve_one(trans, m, L, ldl, X + j * ldx, 1);
+    return launch(err);
+}
+
+enum status device_potri(struct device *d, size_t n, double *A, size_t lda, struct err *err)
+{
+    double *X = mem_calloc(n, n * sizeof *X, "an inverse", err);
+
+    (void)d;
+    if (!X)
+        return ST_NOMEM;
+    for (size_t j = 0; j < n; j++) {
+        X[j * n + j] = 1.0;
+        solve_one(false, n, A, lda, X + j * n, 1);
+        solve_one(true, n, A, lda, X + j * n, 1);
+    }
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < n; i++)
+            A[j * lda + i] = i < j ? NAN : X[j * n + i];
+    free(X);
+    return launch(err);
+}
+
+/* Householder's reduction (Golub & Van Loan 8.3.1) of the lower triangle. */
+enum status device_sytrd(struct device *d, size_t n, double *A, size_t lda, double *diag, double *e,
+                         size_t k, double *b, size_t ldb, struct err *err)
+{
+    double *v = mem_calloc(n, sizeof *v, "a reflector", err), *p = mem_calloc(n, sizeof *p, "p", err);
+
+    (void)d;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < j; i++)
+            A[j * lda + i] = A[i * lda + j];
+    for (size_t j = 0; j + 1 < n; j++) {
+        double norm = 0.0, vv = 0.0, vp = 0.0;
+        for (size_t i = j + 1; i < n; i++)
+            norm = hypot(norm, v[i] = A[j * lda + i]);
+        e[j] = v[j + 1] > 0.0 ? -norm : norm;
+        v[j + 1] -= e[j];
+        for (size_t i = j + 1; i < n; i++)
+            vv += v[i] * v[i];
+        const double tau = vv > 0.0 ? 2.0 / vv : 0.0;
+        for (size_t i = j + 1; i < n; i++) {
+            p[i] = 0.0;
+            for (size_t q = j + 1; q < n; q++)
+                p[i] += tau * A[q * lda + i] * v[q];
+            vp += 0.5 * tau * p[i] * v[i];
+        }
+        for (size_t i = j + 1; i < n; i++)
+            p[i] -= vp * v[i];
+        for (size_t q = j + 1; q < n; q++)
+            for (size_t i = j + 1; i < n; i++)
+                A[q * lda + i] -= v[i] * p[q] + p[i] * v[q];
+        for (size_t c = 0; c < k; c++) {
+            double s = 0.0;
+            for (size_t i = j + 1; i < n; i++)
+                s += tau * v[i] * b[c * ldb + i];
+            for (size_t i = j + 1; i < n; i++)
+                b[c * ldb + i] -= s * v[i];
+        }
+    }
+    for (size_t j = 0; j < n; j++)
+        diag[j] = A[j * lda + j];
+    free(v), free(p);
+    return launch(err);
+}
+
+/* Jacobi's rotations of the columns of A V = V w. */
+enum status device_syevd(struct device *d, size_t n, double *A, size_t lda, double *w, bool vectors,
+                         struct err *err)
+{
+    double *V = mem_calloc(n, n * sizeof *V, "vectors", err);
+
+    (void)d;
+    if (!V)
+        return ST_NOMEM;
+    for (size_t j = 0; j < n; j++) {
+        V[j * n + j] = 1.0;
+        for (size_t i = 0; i < j; i++)
+            A[j * lda + i] = A[i * lda + j];
+    }
+    for (int sweep = 0; sweep < 20; sweep++)
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = p + 1; q < n; q++) {
+                const double apq = A[q * lda + p], app = A[p * lda + p], aqq = A[q * lda + q];
+                if (fabs(apq) < 1e-300 || fabs(apq) < 1e-18 * sqrt(fabs(app * aqq)))
+                    continue;
+                const double th = (aqq - app) / (2.0 * apq);
+                const double t = (th < 0.0 ? -1.0 : 1.0) / (fabs(th) + hypot(1.0, th));
+                const double c = 1.0 / hypot(1.0, t), s = t * c;
+                for (size_t i = 0; i < n; i++) {
+                    const double x = A[p * lda + i], y = A[q * lda + i];
+                    A[p * lda + i] = c * x - s * y;
+                    A[q * lda + i] = s * x + c * y;
+                }
+                for (size_t i = 0; i < n; i++) {
+                    const double x = A[i * lda + p], y = A[i * lda + q];
+                    A[i * lda + p] = c * x - s * y;
+                    A[i * lda + q] = s * x + c * y;
+                    const double f = V[p * n + i], g = V[q * n + i];
+                    V[p * n + i] = c * f - s * g;
+                    V[q * n + i] = s * f + c * g;
+                }
+            }
+    for (size_t j = 0; j < n; j++)
+        w[j] = A[j * lda + j];
+    for (size_t j = 0; j < n; j++) { /* ascending */
+        size_t least = j;
+        for (size_t q = j + 1; q < n; q++)
+            least = w[q] < w[least] ? q : least;
+        const double t = w[j];
+        w[j] = w[least];
+        w[least] = t;
+        for (size_t i = 0; i < n; i++) {
+            const double x = V[j * n + i];
+            V[j * n + i] = V[least * n + i];
+            V[least * n + i] = x;
+        }
+    }
+    for (size_t j = 0; vectors && j < n; j++)
+        memcpy(A + j * lda, V + j * n, n * sizeof *V);
+    free(V);
     return launch(err);
 }

@@ -70,6 +70,18 @@ struct backend_cg {
                        size_t *done, const struct ctl *, struct err *);
 };
 
+/* Factorisations of matrices of the host, as blas.h has them (column-major, lower triangle).  Whatever
+ * fails but NOT_PD and CANCELLED leaves the matrix as it was, and the processor does it. */
+struct backend_dense {
+    size_t (*least)(void); /* the size from which it pays */
+    enum status (*potrf)(size_t n, double *A, size_t lda, const struct ctl *, size_t *pivot,
+                         struct err *);
+    enum status (*potri)(size_t n, double *A, size_t lda, struct err *);
+    enum status (*tridiag)(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
+                           size_t ldb, struct err *);
+    enum status (*eigen)(size_t n, double *A, size_t lda, double *w, bool vectors, struct err *);
+};
+
 /* What a backend leaves NULL of `has_dtile` to `grad` is done by the processor's; of `gram` and `sketch`,
  * by blocks of rows from its tiles.  BACKEND from any of them: the device failed, and the operator goes
  * on with the processor. */
@@ -117,6 +129,11 @@ struct backend_ops {
     /* rough: features may be rounded to float16, the same ones in both products. */
     enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, bool rough,
                           const struct ctl *, struct err *);
+    /* The Nystrom approximation (precond.h) from a test matrix, M x L: Omega becomes U, ev (L) is filled.
+     * What fails here but CANCELLED may work by blas.h. */
+    enum status (*nystrom)(void *state, size_t L, int passes, double *Omega, double *ev,
+                           const struct ctl *, struct err *);
+    const struct backend_dense *dense;
     const struct backend_cg *cg; /* NULL: vectors are the processor's */
     /* Of a backend with several devices: how many (0 and why not); one in words (SIZE_MAX: that
      * in use); which one opens operators from now on.  NULL: there is one. */

@@ -1,6 +1,8 @@
 /* compute/backend_load.c -- see backend_load.h. */
 #include "compute/backend_load.h"
 
+#include "compute/blas.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -151,6 +153,7 @@ enum status backend_choose(const char *device, const struct backend_ops **out, s
     enum status rc = backend_words(device, err);
 
     *out = backend_cpu();
+    blas_on(NULL);
     if (rc != ST_OK || strcmp(device, "cpu") == 0)
         return rc;
     const bool any = strcmp(device, "auto") == 0;
@@ -159,7 +162,9 @@ enum status backend_choose(const char *device, const struct backend_ops **out, s
         return any ? ST_OK : err_set(err, ST_BACKEND, "%s", why);
     const size_t n = device[0] == 'c' && device[4] == ':' ? strtoul(device + 5, NULL, 10) : 0;
     rc = ops->use ? ops->use(n, err) : ST_OK;
-    if (rc == ST_OK)
+    if (rc == ST_OK) {
         *out = ops;
+        blas_on(ops->dense);
+    }
     return any ? ST_OK : rc;
 }

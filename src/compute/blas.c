@@ -6,6 +6,7 @@
 #include "compute/blas.h"
 
 #include "base/mem.h"
+#include "compute/backend.h"
 #include "compute/blas_kernels.h"
 
 #include <cblas.h>
@@ -328,6 +329,34 @@ enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, s
     return ST_OK;
 }
 
+/* ---- factorisations elsewhere -------------------------------------------------------------- */
+
+static const struct backend_dense *_Atomic elsewhere;
+static _Atomic size_t elsewhere_least;
+
+void blas_on(const struct backend_dense *d)
+{
+    elsewhere_least = d ? d->least() : SIZE_MAX;
+    elsewhere = d;
+}
+
+const struct backend_dense *blas_elsewhere(size_t n)
+{
+    const struct backend_dense *d = elsewhere;
+
+    return d && n >= elsewhere_least ? d : NULL;
+}
+
+bool blas_answered(enum status rc, struct err *err)
+{
+    if (rc == ST_OK || rc == ST_NOT_PD || rc == ST_CANCELLED)
+        return true;
+    if (rc == ST_BACKEND) /* lost, as it seems */
+        blas_on(NULL);
+    err_clear(err);
+    return false;
+}
+
 /* ---- LAPACK with checked workspaces -------------------------------------------------------- */
 
 static enum status lapack_failed(lapack_int info, const char *what, size_t n, struct err *err)
@@ -348,6 +377,9 @@ enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_ve
     if (rc == ST_OK)
         rc = blas_finite(true, n, n, A, lda, err);
     if (rc != ST_OK || n == 0)
+        return rc;
+    const struct backend_dense *other = blas_elsewhere(n);
+    if (other && blas_answered(rc = other->eigen(n, A, lda, w, want_vectors, err), err))
         return rc;
     const size_t lwork = want_vectors ? 1 + 6 * n + 2 * n * n : 2 * n + 1 + 64 * n;
     const size_t liwork = want_vectors ? 3 + 5 * n : 1;

@@ -18,6 +18,10 @@
 void blas_init(void);               /* one BLAS thread; call once at start, before any other */
 const char *blas_describe(void);    /* library, core type, threading flavour */
 bool blas_flavour_ok(struct err *); /* false for the OpenMP flavour (breaks fork) */
+/* Process-wide: who factorises large matrices (struct backend_dense; NULL: nobody else).  dpotrf, dpotri,
+ * dsyevd and tridiag then ask it first. */
+struct backend_dense;
+void blas_on(const struct backend_dense *);
 
 /* C (m x n) = alpha op(A) op(B) + beta C, column-major, tiled over the pool.  C may be
  * uninitialised when beta is 0.  C must not overlap A or B. */

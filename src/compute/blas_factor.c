@@ -4,6 +4,7 @@
 #include "compute/blas.h"
 
 #include "base/mem.h"
+#include "compute/backend.h"
 #include "compute/blas_kernels.h"
 
 #include <float.h>
@@ -64,6 +65,9 @@ enum status blas_dpotrf(struct pool *pool, size_t n, double *A, size_t lda, cons
 {
     enum status rc = blas_fits(n, lda, 0, err);
     if (rc != ST_OK)
+        return rc;
+    const struct backend_dense *other = blas_elsewhere(n);
+    if (other && blas_answered(rc = other->potrf(n, A, lda, ctl, pivot, err), err))
         return rc;
     const size_t width = n >= 6144 ? 384 : n >= 1536 ? 256 : 128;
     for (size_t j = 0; j < n; j += width) {
@@ -258,6 +262,10 @@ enum status blas_dpotri(struct pool *pool, size_t n, double *A, size_t lda, stru
     enum status rc = blas_fits(n, lda, 0, err);
     if (rc == ST_OK && bad_pivot(n, A, lda))
         rc = err_set(err, ST_NOT_PD, "the factor to invert is singular");
+    const struct backend_dense *other = rc == ST_OK ? blas_elsewhere(n) : NULL;
+    if (other && blas_answered(rc = other->potri(n, A, lda, err), err))
+        return rc;
+    rc = other ? ST_OK : rc;
     if (rc == ST_OK)
         rc = invert_lower(pool, n, A, lda, err);
     if (rc == ST_OK)

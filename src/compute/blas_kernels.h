@@ -45,4 +45,9 @@ enum status blas_sytrd1(size_t n, double *A, size_t lda, double *d, double *e, s
 enum status blas_gesdd1(size_t m, size_t n, double *A, size_t lda, double *s, double *Vt,
                         size_t ldvt, struct err *); /* U overwrites A; Vt n x n */
 
+/* Who does it for size n: that of blas_on, or NULL. */
+const struct backend_dense *blas_elsewhere(size_t n);
+/* Whether rc is an answer from there, or else the processor's turn; err is then cleared. */
+bool blas_answered(enum status rc, struct err *);
+
 #endif

@@ -8,6 +8,7 @@
 #include "compute/blas.h"
 
 #include "base/mem.h"
+#include "compute/backend.h"
 #include "compute/blas_kernels.h"
 
 #include <math.h>
@@ -254,6 +255,9 @@ enum status blas_tridiag(struct pool *pool, size_t n, double *A, size_t lda, dou
         d[0] = A[0];
         return ST_OK;
     }
+    const struct backend_dense *other = blas_elsewhere(n);
+    if (other && blas_answered(rc = other->tridiag(n, A, lda, d, e, k, b, ldb, err), err))
+        return rc;
     if (n < TWO_STAGE)
         return blas_sytrd1(n, A, lda, d, e, k, b, ldb, err);
     rc = full_to_band(pool, n, A, lda, k, b, ldb, err);

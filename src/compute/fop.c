@@ -373,6 +373,18 @@ enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld
     return ST_OK;
 }
 
+enum status fop_nystrom(struct fop *f, size_t L, int passes, double *Omega, double *ev,
+                        const struct ctl *ctl, struct err *err)
+{
+    if (!f->be || !f->be->nystrom || f->lost || f->formed)
+        return ST_UNSUPPORTED;
+    const enum status rc = f->be->nystrom(f->state, L, passes, Omega, ev, ctl, err);
+    if (rc == ST_OK || rc == ST_CANCELLED || goes_on(f, rc, err))
+        return rc == ST_BACKEND ? ST_UNSUPPORTED : rc;
+    err_clear(err);
+    return ST_UNSUPPORTED;
+}
+
 /* ---- conjugate gradients there ----------------------------------------------------------------- */
 
 struct fop_cg { struct fop *f; void *at; };

@@ -82,6 +82,10 @@ enum status fop_sketch(struct fop *, size_t L, const double *Omega, double *Y, c
 enum status fop_sketch_rough(struct fop *, size_t L, const double *Omega, double *Y,
                              const struct ctl *, struct err *);
 
+/* The Nystrom approximation where the operator is (backend.h); UNSUPPORTED: there is no such thing there, or
+ * it did not work, and Omega is as it was. */
+enum status fop_nystrom(struct fop *, size_t L, int passes, double *Omega, double *ev,
+                        const struct ctl *, struct err *);
 /* Conjugate gradients with vectors where the operator is (struct backend_cg); for cg.c, which is also told
  * when there is nothing of the kind: NULL.  After BACKEND (the device is lost) only close is left. */
 struct fop_cg;

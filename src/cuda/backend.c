@@ -9,8 +9,7 @@
 #include "compute/backend.h"
 
 #include "base/mem.h"
-#include "cuda/device.h"
-#include "cuda/program.h"
+#include "cuda/backend_impl.h"
 #include "cuda/sweep.h"
 
 #include <math.h>
@@ -29,36 +28,9 @@ static const double launch_work = 2e10;             /* frequencies of one launch
 static const size_t stage_bytes = (size_t)32 << 20; /* of inputs on their way */
 static const size_t tile_most = (size_t)256 << 20;  /* bytes of a tile of features */
 
-/* Memory that grows and stays. */
-struct room { void *at; size_t bytes; };
-
-struct cuda {
-    struct device *dev;
-    struct device_info info;
-    const struct featmap *fm;
-    const struct source *src;
-    struct fop_opts opts;
-    pthread_mutex_t lock;
-    struct program prog;
-    size_t n, M, d, xsize, tile_bytes;
-    int clusters, blocks;     /* clusters of a sweep, blocks of each */
-    bool resident, x_there;   /* all inputs are to stay; are there */
-    void *x[2];               /* all of them, or two chunks */
-    size_t chunk;             /* rows of a chunk */
-    void *stage[2];           /* pinned */
-    void *temp;               /* rows on their way to single precision */
-    size_t next, turn;        /* chunk, tile: which of the two */
-    bool half, filled;        /* of stored features */
-    void *store;
-    void *factor;             /* n row factors, or NULL */
-    struct room P, V, T, part, W, tile, left, right, sums, out;
-    double *host;             /* P in the layout */
-    size_t host_bytes;
-};
-
 static size_t device_in_use;
 
-static enum status room_for(struct cuda *c, struct room *r, size_t bytes, const char *what,
+enum status backend_room(struct cuda *c, struct room *r, size_t bytes, const char *what,
                             struct err *err)
 {
     if (bytes <= r->bytes)
@@ -300,7 +272,7 @@ static enum status send_chunk(struct cuda *c, size_t r0, size_t r1, void *to, st
     return rc;
 }
 
-static enum status stopped(const struct ctl *ctl, struct err *err)
+enum status backend_stopped(const struct ctl *ctl, struct err *err)
 {
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped while passing over the rows")
                             : ST_OK;
@@ -313,7 +285,7 @@ static enum status fill_inputs(struct cuda *c, const struct ctl *ctl, struct err
 
     for (size_t r = 0; rc == ST_OK && !c->x_there && r < c->n; r += c->chunk) {
         const size_t end = r + c->chunk < c->n ? r + c->chunk : c->n;
-        rc = stopped(ctl, err);
+        rc = backend_stopped(ctl, err);
         if (rc == ST_OK)
             rc = send_chunk(c, r, end, (char *)c->x[0] + r * c->d * c->xsize, err);
     }
@@ -321,11 +293,7 @@ static enum status fill_inputs(struct cuda *c, const struct ctl *ctl, struct err
     return rc;
 }
 
-/* fn for tiles of at most `most` rows of [r0, r1), in order; x: their inputs on the device. */
-typedef enum status tile_fn(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
-                            struct err *err);
-
-static enum status over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most, tile_fn *fn,
+enum status backend_over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most, tile_fn *fn,
                               void *ctx, const struct ctl *ctl, struct err *err)
 {
     const size_t chunk = c->resident ? r1 - r0 : c->chunk;
@@ -342,7 +310,7 @@ static enum status over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most,
             const int turn = 4 + (int)(c->turn++ & 1);
             rc = device_after(c->dev, turn, -1, err); /* two tiles wait at most: a stop waits for them */
             if (rc == ST_OK)
-                rc = stopped(ctl, err);
+                rc = backend_stopped(ctl, err);
             if (rc == ST_OK)
                 rc = fn(c, ctx, r, e, x + (r - at) * c->d * c->xsize, err);
             if (rc == ST_OK)
@@ -357,7 +325,7 @@ static enum status over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most,
 /* ---- features ------------------------------------------------------------------------------------ */
 
 /* Rows r0..r1-1 of all terms. */
-static enum status make_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void *z,
+enum status backend_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void *z,
                              enum dev_form form, size_t ld, struct err *err)
 {
     const struct program *p = &c->prog;
@@ -389,7 +357,7 @@ static double row_work(const struct cuda *c)
     return (double)c->M * windows;
 }
 
-static size_t tile_rows(const struct cuda *c, size_t bytes)
+size_t backend_tile_rows(const struct cuda *c, size_t bytes)
 {
     size_t rows = c->tile_bytes / bytes;
     const double work = launch_work / 16.0 / row_work(c); /* steps are slower than fused loops */
@@ -407,13 +375,13 @@ static enum status wanted_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, 
 {
     const struct rows_wanted *w = ctx;
 
-    return make_rows(c, r0, r1, x, w->z + (r0 - w->r0) * c->M * w->size, w->form, c->M, err);
+    return backend_rows(c, r0, r1, x, w->z + (r0 - w->r0) * c->M * w->size, w->form, c->M, err);
 }
 
 static enum status some_rows(struct cuda *c, size_t r0, size_t r1, char *z, size_t ld, size_t size,
                              struct err *err)
 {
-    const size_t most = tile_rows(c, c->M * size);
+    const size_t most = backend_tile_rows(c, c->M * size);
     const enum dev_form form = size == sizeof(double) ? FORM_F64 : FORM_F32;
     char *rows = NULL;
     enum status rc = ST_OK;
@@ -422,13 +390,13 @@ static enum status some_rows(struct cuda *c, size_t r0, size_t r1, char *z, size
     for (size_t r = r0; rc == ST_OK && r < r1; r += most) {
         const size_t e = r + most < r1 ? r + most : r1, bytes = (e - r) * c->M * size;
         char *to = z + (r - r0) * ld * size;
-        rc = room_for(c, &c->out, bytes, "a tile of features", err);
+        rc = backend_room(c, &c->out, bytes, "a tile of features", err);
         if (rc == ST_OK && ld != c->M && !rows)
             rc = (rows = mem_aligned(most * c->M, size, "a tile of features", err)) ? ST_OK
                                                                                    : ST_NOMEM;
         struct rows_wanted w = { c->out.at, r, size, form };
         if (rc == ST_OK)
-            rc = over_tiles(c, r, e, e - r, wanted_tile, &w, NULL, err);
+            rc = backend_over_tiles(c, r, e, e - r, wanted_tile, &w, NULL, err);
         if (rc == ST_OK)
             rc = device_download(c->dev, rows ? rows : to, c->out.at, bytes, err);
         for (size_t i = 0; rc == ST_OK && rows && i < e - r; i++)
@@ -456,9 +424,9 @@ static enum status double_tile(struct cuda *c, size_t r0, size_t r1, double *z, 
     enum status rc = x ? c->src->rows(c->src, r0, r1, x, err) : ST_NOMEM;
 
     if (rc == ST_OK)
-        rc = room_for(c, &c->out, rows * c->M * sizeof *x, "a tile of features", err);
+        rc = backend_room(c, &c->out, rows * c->M * sizeof *x, "a tile of features", err);
     if (rc == ST_OK)
-        rc = room_for(c, &c->left, rows * c->d * sizeof *x, "inputs", err);
+        rc = backend_room(c, &c->left, rows * c->d * sizeof *x, "inputs", err);
     if (rc == ST_OK)
         rc = device_upload(c->dev, STREAM_WORK, c->left.at, x, rows * c->d * sizeof *x, err);
     memcpy(was, c->prog.wide, sizeof was);
@@ -466,7 +434,7 @@ static enum status double_tile(struct cuda *c, size_t r0, size_t r1, double *z, 
         c->prog.wide[i] = true;
     c->prog.x64 = true;
     if (rc == ST_OK)
-        rc = make_rows(c, r0, r1, c->left.at, c->out.at, FORM_F64, c->M, err);
+        rc = backend_rows(c, r0, r1, c->left.at, c->out.at, FORM_F64, c->M, err);
     c->prog.x64 = false;
     memcpy(c->prog.wide, was, sizeof was);
     if (rc == ST_OK)
@@ -482,7 +450,7 @@ static enum status cuda_tile64(void *state, size_t r0, size_t r1, double *z, siz
                                struct err *err)
 {
     struct cuda *c = state;
-    const size_t most = tile_rows(c, (c->M + c->d) * sizeof *z);
+    const size_t most = backend_tile_rows(c, (c->M + c->d) * sizeof *z);
     enum status rc = ST_OK;
 
     if (c->opts.precision == PREC_DOUBLE)
@@ -498,23 +466,11 @@ static enum status cuda_tile64(void *state, size_t r0, size_t r1, double *z, siz
 
 /* ---- sweeps -------------------------------------------------------------------------------------- */
 
-struct sweep {
-    size_t k;
-    bool up, exact;          /* t = Z P, else t = V; never from rounded features */
-    const double *P, *V;
-    double *T, *W;
-    int K;                   /* right-hand sides of this round */
-    struct sweep_args args;
-    enum sweep_source from;
-    bool there;              /* P and W are on the device */
-    bool split;              /* slices are swept one after the other: no clusters so large */
-};
-
 /* P as the layout has it, times the columns' factors. */
 static enum status send_P(struct cuda *c, const double *P, int K, struct err *err)
 {
     const size_t width = sweep_row(c->prog.shape), bytes = (size_t)K * width * sizeof(float);
-    enum status rc = room_for(c, &c->P, bytes, "right-hand sides", err);
+    enum status rc = backend_room(c, &c->P, bytes, "right-hand sides", err);
 
     if (rc == ST_OK && bytes > c->host_bytes) {
         free(c->host);
@@ -538,7 +494,7 @@ static enum status place_P(struct cuda *c, const double *P, int K, struct err *e
 {
     struct layout_args a = { .shape = c->prog.shape, .K = K, .M = c->M, .P = P,
                              .out = c->prog.d_column };
-    const enum status rc = room_for(c, &c->P, (size_t)K * sweep_row(a.shape) * sizeof(float),
+    const enum status rc = backend_room(c, &c->P, (size_t)K * sweep_row(a.shape) * sizeof(float),
                                     "right-hand sides", err);
 
     a.to = c->P.at;
@@ -590,12 +546,12 @@ static enum status sweep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, c
         return launch(c, s, a, err);
     }
     if (storing) { /* fill what is swept next */
-        rc = make_rows(c, r0, r1, x, at, c->half ? FORM_SWEEP16 : FORM_SWEEP32, 0, err);
+        rc = backend_rows(c, r0, r1, x, at, c->half ? FORM_SWEEP16 : FORM_SWEEP32, 0, err);
         a.z = at;
     } else {
-        rc = room_for(c, &c->tile, (r1 - r0) * row * 4, "a tile of features", err);
+        rc = backend_room(c, &c->tile, (r1 - r0) * row * 4, "a tile of features", err);
         if (rc == ST_OK)
-            rc = make_rows(c, r0, r1, x, c->tile.at, FORM_SWEEP32, 0, err);
+            rc = backend_rows(c, r0, r1, x, c->tile.at, FORM_SWEEP32, 0, err);
         a.z = c->tile.at;
     }
     return rc == ST_OK ? launch(c, s, a, err) : rc;
@@ -634,7 +590,7 @@ static enum status sweep_rows(struct cuda *c, struct sweep *s, const struct ctl 
     enum status rc = ST_OK;
 
     if (stored && !c->filled && c->half && c->prog.chain) {
-        rc = over_tiles(c, 0, c->n, fused_rows(c), keep_tile, NULL, ctl, err);
+        rc = backend_over_tiles(c, 0, c->n, fused_rows(c), keep_tile, NULL, ctl, err);
         if (rc == ST_OK)
             rc = device_wait(c->dev, err);
         c->filled = rc == ST_OK;
@@ -644,15 +600,15 @@ static enum status sweep_rows(struct cuda *c, struct sweep *s, const struct ctl 
         struct sweep_args a = s->args;
         a.z = c->store;
         a.rows = c->n;
-        rc = stopped(ctl, err);
+        rc = backend_stopped(ctl, err);
         return rc == ST_OK ? launch(c, s, a, err) : rc;
     }
     if (rc != ST_OK)
         return rc;
     s->from = stored ? (c->half ? FROM_HALF : FROM_FLOAT) : c->prog.chain ? FROM_CHAIN : FROM_FLOAT;
     const size_t rows = s->from == FROM_CHAIN ? fused_rows(c)
-                                              : tile_rows(c, sweep_row(c->prog.shape) * 4);
-    rc = over_tiles(c, 0, c->n, rows, sweep_tile, s, ctl, err);
+                                              : backend_tile_rows(c, sweep_row(c->prog.shape) * 4);
+    rc = backend_over_tiles(c, 0, c->n, rows, sweep_tile, s, ctl, err);
     if (rc == ST_OK && stored)
         rc = device_wait(c->dev, err);
     if (rc == ST_OK && stored)
@@ -675,15 +631,15 @@ static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const
     else if (s->up)
         rc = send_P(c, s->P + at * c->M, s->K, err);
     if (rc == ST_OK && !s->up)
-        rc = room_for(c, &c->V, n8, "right-hand sides", err);
+        rc = backend_room(c, &c->V, n8, "right-hand sides", err);
     if (rc == ST_OK && !s->up)
         rc = device_upload(c->dev, STREAM_WORK, c->V.at, s->V + at * c->n, n8, err);
     if (rc == ST_OK && (s->T || (s->split && s->up)))
-        rc = room_for(c, &c->T, n8, "products with the rows", err);
+        rc = backend_room(c, &c->T, n8, "products with the rows", err);
     if (rc == ST_OK && s->W)
-        rc = room_for(c, &c->part, part, "partial sums", err);
+        rc = backend_room(c, &c->part, part, "partial sums", err);
     if (rc == ST_OK && s->W && !to)
-        rc = room_for(c, &c->W, w, "results", err);
+        rc = backend_room(c, &c->W, w, "results", err);
     if (rc == ST_OK && s->W)
         rc = device_zero(c->dev, c->part.at, part, err);
     if (rc != ST_OK)
@@ -707,23 +663,9 @@ static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const
 
 /* ---- products by tiles of rows ------------------------------------------------------------------ */
 
-/* Column-major on the device, Z' is M x rows.  In single precision a tile's sums are float32. */
-struct product {
-    bool dbl;                /* features and products */
-    bool there;              /* P and W of product_run are on the device */
-    size_t k;
-    bool up;
-    const void *P;           /* device: right factor, in the precision of the product */
-    double *W;               /* device: M x k, summed */
-    double *T;               /* host: k vectors of n, or NULL */
-    const double *V;         /* host */
-    double *temp;            /* host: k vectors of a tile's rows */
-    double *G;               /* device: Gram, M x M; or NULL */
-};
-
 static size_t product_rows(const struct cuda *c, bool dbl, size_t k)
 {
-    const size_t bytes = (c->M + k) * (dbl ? 8 : 4), rows = tile_rows(c, bytes);
+    const size_t bytes = (c->M + k) * (dbl ? 8 : 4), rows = backend_tile_rows(c, bytes);
 
     return rows < PRODUCT_ROWS ? rows : PRODUCT_ROWS;
 }
@@ -760,7 +702,7 @@ static enum status product_tile(struct cuda *c, void *ctx, size_t r0, size_t r1,
     const bool stored = c->store && c->opts.precision == PREC_DOUBLE;
     void *z = stored ? (double *)c->store + r0 * c->M : c->tile.at;
     enum status rc = stored && c->filled ? ST_OK
-                                         : make_rows(c, r0, r1, x, z, p->dbl ? FORM_F64 : FORM_F32,
+                                         : backend_rows(c, r0, r1, x, z, p->dbl ? FORM_F64 : FORM_F32,
                                                      c->M, err);
 
     if (rc == ST_OK && p->k)
@@ -801,13 +743,13 @@ static enum status product_rooms(struct cuda *c, const struct product *p, size_t
                                  struct err *err)
 {
     const size_t size = p->dbl ? 8 : 4, sums = p->dbl ? 0 : (p->G ? c->M : p->k) * c->M * 4;
-    enum status rc = room_for(c, &c->tile, rows * c->M * size, "a tile of features", err);
+    enum status rc = backend_room(c, &c->tile, rows * c->M * size, "a tile of features", err);
 
     if (rc == ST_OK && p->k)
-        rc = room_for(c, &c->left, rows * p->k * 8, "products with the rows", err);
+        rc = backend_room(c, &c->left, rows * p->k * 8, "products with the rows", err);
     if (rc == ST_OK && p->k && !p->dbl)
-        rc = room_for(c, &c->right, rows * p->k * 4, "products with the rows", err);
-    return rc == ST_OK && sums ? room_for(c, &c->sums, sums, "sums of a tile", err) : rc;
+        rc = backend_room(c, &c->right, rows * p->k * 4, "products with the rows", err);
+    return rc == ST_OK && sums ? backend_room(c, &c->sums, sums, "sums of a tile", err) : rc;
 }
 
 /* M x k right factor on the device, in the precision of the product. */
@@ -817,7 +759,7 @@ static enum status product_P(struct cuda *c, struct product *p, const double *P,
     p->P = P;
     if (p->there && p->dbl)
         return ST_OK;
-    enum status rc = room_for(c, &c->P, numbers * (p->dbl ? 8 : 4), "right-hand sides", err);
+    enum status rc = backend_room(c, &c->P, numbers * (p->dbl ? 8 : 4), "right-hand sides", err);
 
     p->P = c->P.at;
     if (rc == ST_OK && p->dbl)
@@ -825,13 +767,13 @@ static enum status product_P(struct cuda *c, struct product *p, const double *P,
     if (rc == ST_OK && p->there)
         return device_narrow(c->dev, numbers, P, c->P.at, err);
     if (rc == ST_OK)
-        rc = room_for(c, &c->out, numbers * 8, "right-hand sides", err);
+        rc = backend_room(c, &c->out, numbers * 8, "right-hand sides", err);
     if (rc == ST_OK)
         rc = device_upload(c->dev, STREAM_WORK, c->out.at, P, numbers * 8, err);
     return rc == ST_OK ? device_narrow(c->dev, numbers, c->out.at, c->P.at, err) : rc;
 }
 
-static enum status product_run(struct cuda *c, struct product *p, const double *P, double *W,
+enum status backend_product(struct cuda *c, struct product *p, const double *P, double *W,
                                const struct ctl *ctl, struct err *err)
 {
     const size_t rows = product_rows(c, p->dbl, p->k), bytes = c->M * p->k * 8;
@@ -844,12 +786,12 @@ static enum status product_run(struct cuda *c, struct product *p, const double *
     if (rc == ST_OK && P)
         rc = product_P(c, p, P, err);
     if (rc == ST_OK && W && !p->there)
-        rc = room_for(c, &c->W, bytes, "results", err);
+        rc = backend_room(c, &c->W, bytes, "results", err);
     p->W = p->there ? W : W ? c->W.at : NULL;
     if (rc == ST_OK && W)
         rc = device_zero(c->dev, p->W, bytes, err);
     if (rc == ST_OK)
-        rc = over_tiles(c, 0, c->n, rows, product_tile, p, ctl, err);
+        rc = backend_over_tiles(c, 0, c->n, rows, product_tile, p, ctl, err);
     c->filled |= rc == ST_OK && c->store && c->opts.precision == PREC_DOUBLE;
     if (rc == ST_OK && W && !p->there)
         rc = device_download(c->dev, W, p->W, bytes, err);
@@ -860,14 +802,14 @@ static enum status product_run(struct cuda *c, struct product *p, const double *
 
 /* ---- the interface ------------------------------------------------------------------------------- */
 
-static enum status run_held(struct cuda *c, struct sweep *s, const struct ctl *ctl, struct err *err)
+enum status backend_run_held(struct cuda *c, struct sweep *s, const struct ctl *ctl, struct err *err)
 {
     enum status rc = ST_OK;
     const bool stored = c->store && !(s->exact && c->half);
     if (c->opts.precision == PREC_DOUBLE || (s->k >= SWEEPS && !stored)) {
         struct product p = { .dbl = c->opts.precision == PREC_DOUBLE, .there = s->there, .k = s->k,
                              .up = s->up, .T = s->T, .V = s->V };
-        rc = product_run(c, &p, s->P, s->W, ctl, err);
+        rc = backend_product(c, &p, s->P, s->W, ctl, err);
     } else {
         for (size_t at = 0; rc == ST_OK && at < s->k; at += (size_t)s->K) {
             const size_t left = s->k - at;
@@ -887,7 +829,7 @@ static enum status run(void *state, struct sweep *s, const struct ctl *ctl, stru
     if (s->k == 0)
         return ST_OK;
     pthread_mutex_lock(&c->lock);
-    const enum status rc = run_held(c, s, ctl, err);
+    const enum status rc = backend_run_held(c, s, ctl, err);
     pthread_mutex_unlock(&c->lock);
     return rc;
 }
@@ -949,12 +891,12 @@ static enum status cuda_gram(void *state, size_t ny, const double *y, double *G,
 
     p.dbl = c->opts.precision == PREC_DOUBLE || c->info.fast_double;
     pthread_mutex_lock(&c->lock);
-    enum status rc = room_for(c, &g, c->M * c->M * sizeof(double), "the Gram matrix", err);
+    enum status rc = backend_room(c, &g, c->M * c->M * sizeof(double), "the Gram matrix", err);
     p.G = g.at;
     if (rc == ST_OK)
         rc = device_zero(c->dev, g.at, c->M * c->M * sizeof(double), err);
     if (rc == ST_OK)
-        rc = product_run(c, &p, NULL, p.k ? zty : NULL, ctl, err);
+        rc = backend_product(c, &p, NULL, p.k ? zty : NULL, ctl, err);
     if (rc == ST_OK)
         rc = device_mirror(c->dev, c->M, g.at, c->M, err);
     for (size_t j = 0, some = ld == c->M ? c->M : 1; rc == ST_OK && j < c->M; j += some)
@@ -966,388 +908,34 @@ static enum status cuda_gram(void *state, size_t ny, const double *y, double *G,
     return rc;
 }
 
-/* Y = C Z^' (Z^ C Omega), C the columns' factors, Z^ the features in half precision: on matrix units,
- * where what they are multiplied with goes as a sum of two halves.  Both products take the same Z^, so
- * that the whole is symmetric to the 22 bits of the splits. */
-struct rough {
-    size_t L;
-    float *T, *Y32;         /* L x rows and M x L, of a tile */
-    uint16_t *z, *O[2], *t[2];
-    double *Y;
-    double back;            /* undoes the powers of two that keep halves in their range */
-};
-
-static enum status rough_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
-                              struct err *err)
-{
-    struct rough *s = ctx;
-    const size_t rows = r1 - r0;
-    enum status rc = make_rows(c, r0, r1, x, s->z, FORM_F16, c->M, err);
-
-    for (int i = 0; rc == ST_OK && i < 2; i++)
-        rc = device_hgemm(c->dev, true, false, s->L, rows, c->M, s->O[i], c->M, s->z, c->M,
-                          i ? 1.0F : 0.0F, s->T, s->L, err);
-    if (rc == ST_OK)
-        rc = device_split(c->dev, s->L * rows, 1.0F, s->T, s->t[0], s->t[1], err);
-    for (int i = 0; rc == ST_OK && i < 2; i++)
-        rc = device_hgemm(c->dev, false, true, c->M, s->L, rows, s->z, c->M, s->t[i], s->L,
-                          i ? 1.0F : 0.0F, s->Y32, c->M, err);
-    if (rc == ST_OK)
-        rc = device_add_rows(c->dev, c->M, s->L, s->back, c->prog.d_column, s->Y32, s->Y, err);
-    return rc;
-}
-
-/* The power of two that brings |C Omega| columns to a norm of at most 2^14 / |z^|: then neither they nor
- * Z^ C Omega leave the range of halves. */
-static double rough_scale(const struct cuda *c, size_t L, const double *Omega)
-{
-    double most = 0.0, features = 0.0;
-
-    for (size_t i = 0; i < c->prog.nterms; i++)
-        features += (double)c->prog.term[i].mf;
-    for (size_t l = 0; l < L; l++) {
-        double sum = 0.0;
-        for (size_t j = 0; j < c->M; j++)
-            sum += Omega[l * c->M + j] * Omega[l * c->M + j] * c->prog.column[j] *
-                   c->prog.column[j];
-        most = sum > most ? sum : most;
-    }
-    return most > 0.0 ? exp2(14.0 - ceil(log2(sqrt(most * features)))) : 1.0;
-}
-
-static enum status rough_rooms(struct cuda *c, struct rough *s, size_t rows, struct err *err)
-{
-    const size_t o = c->M * s->L, t = rows * s->L;
-    enum status rc = room_for(c, &c->tile, rows * c->M * 2, "a tile of features", err);
-
-    if (rc == ST_OK)
-        rc = room_for(c, &c->P, 2 * o * 2, "right-hand sides", err);
-    if (rc == ST_OK)
-        rc = room_for(c, &c->left, t * 4, "products with the rows", err);
-    if (rc == ST_OK)
-        rc = room_for(c, &c->right, 2 * t * 2, "products with the rows", err);
-    if (rc == ST_OK)
-        rc = room_for(c, &c->sums, o * 4, "sums of a tile", err);
-    if (rc == ST_OK)
-        rc = room_for(c, &c->W, o * 8, "results", err);
-    s->z = c->tile.at;
-    s->O[0] = c->P.at;
-    s->O[1] = s->O[0] + o;
-    s->T = c->left.at;
-    s->t[0] = c->right.at;
-    s->t[1] = s->t[0] + t;
-    s->Y32 = c->sums.at;
-    s->Y = c->W.at;
-    return rc;
-}
-
-static enum status rough_sketch(struct cuda *c, size_t L, const double *Omega, double *Y,
-                                const struct ctl *ctl, struct err *err)
-{
-    const size_t M = c->M, most = tile_rows(c, M * 2 + L * 8);
-    const size_t rows = most < PRODUCT_ROWS ? most : PRODUCT_ROWS;
-    const double scale = rough_scale(c, L, Omega);
-    struct rough s = { .L = L, .back = 1.0 / scale };
-    float *scaled = mem_aligned(M * L, sizeof *scaled, "test matrix", err);
-    enum status rc = scaled ? rough_rooms(c, &s, rows, err) : ST_NOMEM;
-
-    for (size_t i = 0; rc == ST_OK && i < M * L; i++)
-        scaled[i] = (float)(scale * c->prog.column[i % M] * Omega[i]);
-    if (rc == ST_OK) /* Y32 holds them until they are split */
-        rc = device_upload(c->dev, STREAM_WORK, s.Y32, scaled, M * L * sizeof *scaled, err);
-    if (rc == ST_OK)
-        rc = device_split(c->dev, M * L, 1.0F, s.Y32, s.O[0], s.O[1], err);
-    if (rc == ST_OK)
-        rc = device_zero(c->dev, s.Y, M * L * 8, err);
-    if (rc == ST_OK)
-        rc = over_tiles(c, 0, c->n, rows, rough_tile, &s, ctl, err);
-    if (rc == ST_OK)
-        rc = device_download(c->dev, Y, s.Y, M * L * 8, err);
-    device_wait(c->dev, NULL);
-    free(scaled);
-    return rc;
-}
-
 static enum status cuda_sketch(void *state, size_t L, const double *Omega, double *Y, bool rough,
                                const struct ctl *ctl, struct err *err)
 {
     struct cuda *c = state;
-    struct product p = { .dbl = c->opts.precision == PREC_DOUBLE, .k = L, .up = true };
-    enum status rc;
+    const size_t numbers = c->M * L, bytes = numbers * sizeof(double);
+    void *there = NULL;
 
     pthread_mutex_lock(&c->lock);
-    if (rough && !p.dbl && c->prog.bounded && !c->factor)
-        rc = rough_sketch(c, L, Omega, Y, ctl, err);
-    else
-        rc = product_run(c, &p, Omega, Y, ctl, err);
-    if (rc != ST_OK)
-        device_wait(c->dev, NULL);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-/* ---- conjugate gradients ------------------------------------------------------------------------- */
-
-struct cuda_cg {
-    struct cuda *c;
-    size_t k, L;
-    double lam2;
-    double *X, *R, *P, *Z, *W;  /* k vectors each, of one allocation */
-    double *d, *U, *cU, *T;     /* of the preconditioner */
-    struct dev_cg_slot *slots;
-    struct dev_cg_step *steps;  /* room of `most` */
-    size_t most;
-    void *held[5];
-    size_t nheld;
-};
-
-static const double report_after = 0.04; /* seconds of steps after which a run ends */
-
-static void cuda_cg_close(void *state)
-{
-    struct cuda_cg *g = state;
-
-    pthread_mutex_lock(&g->c->lock);
-    device_wait(g->c->dev, NULL);
-    for (size_t i = 0; i < g->nheld; i++)
-        device_free(g->c->dev, g->held[i]);
-    device_free(g->c->dev, g->steps);
-    pthread_mutex_unlock(&g->c->lock);
-    free(g);
-}
-
-static double *cg_hold(struct cuda_cg *g, size_t numbers, const double *from, enum status *rc,
-                       struct err *err)
-{
-    void *at = NULL;
-
-    if (*rc != ST_OK || numbers == 0)
-        return NULL;
-    *rc = device_alloc(g->c->dev, &at, numbers * sizeof(double), "conjugate gradients", err);
-    if (*rc == ST_OK)
-        g->held[g->nheld++] = at;
-    if (*rc == ST_OK && from)
-        *rc = device_upload(g->c->dev, STREAM_WORK, at, from, numbers * sizeof(double), err);
-    return at;
-}
-
-static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backend_inverse *pre,
-                          struct err *err)
-{
-    struct cuda *c = state;
-    const size_t kM = k * c->M, slots = (k * sizeof(struct dev_cg_slot) + 7) / 8;
-    struct cuda_cg *g = mem_calloc(1, sizeof *g, "conjugate gradients", err);
-    enum status rc = ST_OK;
-
-    if (!g)
-        return NULL;
-    *g = (struct cuda_cg){ .c = c, .k = k, .lam2 = lam2, .L = pre->L };
-    pthread_mutex_lock(&c->lock);
-    g->X = cg_hold(g, 5 * kM + slots, NULL, &rc, err);
-    g->d = cg_hold(g, pre->d ? c->M : 0, pre->d, &rc, err);
-    g->U = cg_hold(g, pre->L * c->M, pre->U, &rc, err);
-    g->cU = cg_hold(g, pre->L, pre->c, &rc, err);
-    g->T = cg_hold(g, pre->L * k, NULL, &rc, err);
+    enum status rc = device_alloc(c->dev, &there, 2 * bytes, "a sketch", err);
+    double *O = there;
     if (rc == ST_OK)
-        rc = device_wait(c->dev, err); /* what was sent is the caller's */
-    pthread_mutex_unlock(&c->lock);
-    if (rc != ST_OK) {
-        cuda_cg_close(g);
-        return NULL;
-    }
-    g->R = g->X + kM;
-    g->P = g->R + kM;
-    g->Z = g->P + kM;
-    g->W = g->Z + kM;
-    g->slots = (struct dev_cg_slot *)(void *)(g->W + kM);
-    return g;
-}
-
-static enum status cuda_cg_put(void *state, size_t slot, const double *X, const double *R,
-                               struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    const size_t bytes = c->M * sizeof *X;
-    enum status rc = ST_OK;
-
-    pthread_mutex_lock(&c->lock);
-    if (X)
-        rc = device_upload(c->dev, STREAM_WORK, g->X + slot * c->M, X, bytes, err);
-    if (rc == ST_OK && R)
-        rc = device_upload(c->dev, STREAM_WORK, g->R + slot * c->M, R, bytes, err);
+        rc = device_upload(c->dev, STREAM_WORK, O, Omega, bytes, err);
     if (rc == ST_OK)
-        rc = device_wait(c->dev, err);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-static enum status cuda_cg_get(void *state, size_t slot, double *X, double *R, struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    const size_t bytes = c->M * sizeof *X;
-    enum status rc = ST_OK;
-
-    pthread_mutex_lock(&c->lock);
-    if (X)
-        rc = device_download(c->dev, X, g->X + slot * c->M, bytes, err);
-    if (rc == ST_OK && R)
-        rc = device_download(c->dev, R, g->R + slot * c->M, bytes, err);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-/* Through Z, which nobody needs between two steps. */
-static enum status cuda_cg_swap(void *state, size_t i, size_t j, struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    double *const of[] = { g->X, g->R, g->P };
-    const size_t bytes = c->M * sizeof **of;
-    enum status rc = ST_OK;
-
-    pthread_mutex_lock(&c->lock);
-    for (size_t a = 0; rc == ST_OK && i != j && a < 3; a++) {
-        rc = device_copy(c->dev, g->Z, of[a] + i * c->M, bytes, err);
-        if (rc == ST_OK)
-            rc = device_copy(c->dev, of[a] + i * c->M, of[a] + j * c->M, bytes, err);
-        if (rc == ST_OK)
-            rc = device_copy(c->dev, of[a] + j * c->M, g->Z, bytes, err);
-    }
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-/* Z = P^-1 R of the columns at work. */
-static enum status cg_precondition(struct cuda_cg *g, size_t k, struct err *err)
-{
-    struct cuda *c = g->c;
-    enum status rc = device_copy(c->dev, g->Z, g->R, k * c->M * sizeof *g->Z, err);
-
-    if (rc == ST_OK && g->d)
-        rc = device_scale_rows(c->dev, c->M, k, g->d, g->Z, err);
-    if (rc != ST_OK || !g->U)
-        return rc;
-    rc = device_dgemm(c->dev, true, false, g->L, k, c->M, g->U, c->M, g->R, c->M, 0.0, g->T, g->L,
-                      err);
+        rc = ranges_sketch(c, L, O, O + numbers, rough, ctl, err);
     if (rc == ST_OK)
-        rc = device_scale_rows(c->dev, g->L, k, g->cU, g->T, err);
-    return rc == ST_OK ? device_dgemm(c->dev, false, false, c->M, k, g->L, g->U, c->M, g->T, g->L,
-                                      1.0, g->Z, c->M, err) : rc;
-}
-
-static enum status cg_one(struct cuda_cg *g, size_t active, size_t step, const struct ctl *ctl,
-                          struct err *err)
-{
-    struct cuda *c = g->c;
-    struct sweep s = { .k = active, .up = true, .there = true, .P = g->P, .W = g->W };
-    const struct cg_args a = { .M = c->M, .active = (int)active, .step = (int)step,
-                               .lam2 = g->lam2, .slot = g->slots, .history = g->steps, .X = g->X,
-                               .R = g->R, .P = g->P, .Z = g->Z, .W = g->W };
-    enum status rc = cg_precondition(g, active, err);
-
-    if (rc == ST_OK)
-        rc = device_cg_direction(c->dev, &a, err);
-    if (rc == ST_OK)
-        rc = run_held(c, &s, ctl, err);
-    return rc == ST_OK ? device_cg_step(c->dev, &a, err) : rc;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Steps one after the other, two of them on their way at most. */
-static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *queued,
-                            const struct ctl *ctl, struct err *err)
-{
-    struct cuda *c = g->c;
-    const double start = seconds();
-    enum status rc = ST_OK;
-
-    while (rc == ST_OK && *queued < m) {
-        const int turn = 4 + (int)(c->turn++ & 1);
-        rc = device_after(c->dev, turn, -1, err);
-        if (rc == ST_OK)
-            rc = stopped(ctl, err);
-        if (rc == ST_OK)
-            rc = cg_one(g, active, *queued, ctl, err);
-        if (rc == ST_OK)
-            rc = device_mark(c->dev, turn, STREAM_WORK, err);
-        *queued += rc == ST_OK;
-        if (seconds() - start > report_after)
-            break;
-    }
-    return rc;
-}
-
-/* What the device wrote, as the program has it; the steps before an event, and that one. */
-static size_t cg_read(const struct dev_cg_step *from, size_t active, size_t queued, struct cg_step *to)
-{
-    bool over = false;
-    size_t done = 0;
-
-    for (; done < queued && !over; done++)
-        for (size_t i = done * active; i < (done + 1) * active; i++) {
-            to[i] = (struct cg_step){ from[i].rz, from[i].beta, from[i].alpha, from[i].rel,
-                                      (enum cg_event)from[i].event };
-            over |= from[i].event != 0;
-        }
-    return done;
-}
-
-static enum status cuda_cg_run(void *state, size_t active, size_t m, const struct cg_slot *slots,
-                               struct cg_step *steps, size_t *done, const struct ctl *ctl,
-                               struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    const size_t bytes = m * active * sizeof *g->steps;
-    struct dev_cg_step *temp = mem_calloc(m * active, sizeof *temp, "conjugate gradients", err);
-    struct dev_cg_slot *at = temp ? mem_calloc(active, sizeof *at, "conjugate gradients", err) : NULL;
-    size_t queued = 0;
-    enum status rc = at ? ST_OK : ST_NOMEM;
-
-    pthread_mutex_lock(&c->lock);
-    if (rc == ST_OK && m * active > g->most) {
-        void *room = NULL;
-        device_free(c->dev, g->steps);
-        g->steps = NULL;
-        g->most = 0;
-        rc = device_alloc(c->dev, &room, bytes, "conjugate gradients", err);
-        g->steps = room;
-        g->most = rc == ST_OK ? m * active : 0;
-    }
-    for (size_t i = 0; rc == ST_OK && i < active; i++)
-        at[i] = (struct dev_cg_slot){ slots[i].rz, slots[i].goal, slots[i].fresh };
-    if (rc == ST_OK)
-        rc = device_upload(c->dev, STREAM_WORK, g->slots, at, active * sizeof *at, err);
-    if (rc == ST_OK)
-        rc = cg_queue(g, active, m, &queued, ctl, err);
-    if ((rc == ST_OK || rc == ST_CANCELLED) && queued) {
-        const enum status got = device_download(c->dev, temp, g->steps,
-                                                queued * active * sizeof *temp, err);
-        rc = got != ST_OK ? got : rc;
-        *done = got == ST_OK ? cg_read(temp, active, queued, steps) : 0;
-    }
+        rc = device_download(c->dev, Y, O + numbers, bytes, err);
     device_wait(c->dev, NULL);
+    device_free(c->dev, there);
     pthread_mutex_unlock(&c->lock);
-    free(at);
-    free(temp);
     return rc;
 }
-
-static const struct backend_cg cuda_cg = {
-    .open = cuda_cg_open, .close = cuda_cg_close, .put = cuda_cg_put, .get = cuda_cg_get,
-    .swap = cuda_cg_swap, .run = cuda_cg_run,
-};
 
 /* ---- devices ------------------------------------------------------------------------------------- */
+
+size_t backend_device_in_use(void)
+{
+    return device_in_use;
+}
 
 static int cuda_probe(char *why, size_t len)
 {
@@ -1402,7 +990,9 @@ static const struct backend_ops cuda_ops = {
     .tile64 = cuda_tile64,
     .gram = cuda_gram,
     .sketch = cuda_sketch,
-    .cg = &cuda_cg,
+    .nystrom = ranges_build,
+    .cg = &backend_gradients,
+    .dense = &backend_dense,
     .devices = device_count,
     .describe = cuda_describe,
     .use = cuda_use,

@@ -17,6 +17,21 @@ DEV void cg_total(double *sum)
     SYNC();
 }
 
+/* out[col] = the norm of a column of M numbers. */
+DEV void norm_block(size_t M, const double *A, size_t col, double *out, double *smem)
+{
+    LANES(t, CG_THREADS) {
+        double s = 0.0;
+        for (size_t i = (size_t)t; i < M; i += CG_THREADS)
+            s += A[col * M + i] * A[col * M + i];
+        smem[t] = s;
+    }
+    cg_total(smem);
+    LANES(t, CG_THREADS)
+        if (t == 0)
+            out[col] = sqrt(smem[0]);
+}
+
 /* Has a step before this one ended the run? */
 DEV int cg_over(const struct cg_args *a)
 {

@@ -21,6 +21,7 @@ struct device_info {
     int sms;               /* multiprocessors */
     int cluster;           /* blocks that a cluster may have; 1: none */
     bool fast_double;      /* double products at half the speed of single ones or better */
+    size_t dense;          /* size from which a matrix of the host is worth the way for its factor */
 };
 enum { STREAM_COPY, STREAM_WORK, STREAMS };
 
@@ -91,6 +92,31 @@ enum status device_dsyrk(struct device *, size_t n, size_t k, const double *A, s
                          double beta, double *C, size_t ldc, struct err *);
 enum status device_ssyrk(struct device *, size_t n, size_t k, const float *A, size_t lda,
                          float beta, float *C, size_t ldc, struct err *);
+
+/* ---- factorisations, column-major, lower triangles, on STREAM_WORK ---- */
+
+/* A = L L'; waits.  NOT_PD: *pivot, from 0. */
+enum status device_potrf(struct device *, size_t n, double *A, size_t lda, size_t *pivot,
+                         struct err *);
+/* X := op(L)^-1 X (right: X op(L)^-1), op the transpose where `trans`; X m x n. */
+enum status device_trsm(struct device *, bool right, bool trans, size_t m, size_t n,
+                        const double *L, size_t ldl, double *X, size_t ldx, struct err *);
+/* A^-1 from its factor, lower triangle. */
+enum status device_potri(struct device *, size_t n, double *A, size_t lda, struct err *);
+/* A = Q T Q', destroyed; d, e: T; b := Q'b (n x k). */
+enum status device_sytrd(struct device *, size_t n, double *A, size_t lda, double *d, double *e,
+                         size_t k, double *b, size_t ldb, struct err *);
+/* Eigenvalues, ascending, and (vectors) eigenvectors in A's place. */
+enum status device_syevd(struct device *, size_t n, double *A, size_t lda, double *w, bool vectors,
+                         struct err *);
+/* C (n x n, lower) += alpha A A', A n x k. */
+enum status device_dsyrk_add(struct device *, size_t n, size_t k, double alpha, const double *A,
+                             size_t lda, double *C, size_t ldc, struct err *);
+enum status device_axpy(struct device *, size_t n, double a, const double *x, double *y,
+                        struct err *);
+/* out[j] = |column j|, m x n. */
+enum status device_norms(struct device *, size_t m, size_t n, const double *A, double *out,
+                         struct err *);
 
 #ifdef __cplusplus
 }

@@ -80,6 +80,10 @@ compare float16 'matern(nu=5\/2,ard)' 'features=256 solver=pcg rank=32 precision
 compare direct 'rbf + linear' 'features=256 solver=direct' 2e-3
 compare double 'rbf * periodic' 'features=128 solver=pcg rank=16 precision=double plan=store' 1e-4
 compare svrg rbf 'features=128 solver=svrg precision=float rtol=1e-2' 2e-2
+GPDESK_EMU_DENSE=64
+export GPDESK_EMU_DENSE
+compare "factorised there" rbf 'features=128 solver=direct' 2e-3
+unset GPDESK_EMU_DENSE
 
 # -- plans count the memory of the device, and take float16 where only that fits
 plan='demo robot n=3500 seed=3; split test=20% seed=1; kernel rbf; fit features=2048 rank=32 precision=float variance=none solver=pcg'

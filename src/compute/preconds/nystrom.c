@@ -154,16 +154,11 @@ enum status precond_from_root(struct precond *p, struct pool *pool, size_t L, do
     return rc;
 }
 
-static enum status build(struct nystrom *s, bool qr, const struct precond_ops *ops,
-                         struct precond **out)
+static enum status by_blas(struct nystrom *s, bool qr, double *ev)
 {
     const size_t M = s->M, L = s->L;
     double nu = 0.0;
-    struct precond *p = precond_new(ops, M, s->err);
-    if (!p)
-        return ST_NOMEM;
-    p->ev = mem_calloc(L, sizeof *p->ev, "Nystrom eigenvalues", s->err);
-    s->Y = p->ev ? mem_aligned(M * L, sizeof *s->Y, "the Nystrom sketch", s->err) : NULL;
+    s->Y = mem_aligned(M * L, sizeof *s->Y, "the Nystrom sketch", s->err);
     s->T = s->Y ? mem_aligned(L * (2 * L + 1), sizeof *s->T, "the Nystrom core", s->err) : NULL;
     enum status rc = s->T ? ST_OK : ST_NOMEM;
     if (rc == ST_OK) {
@@ -179,9 +174,25 @@ static enum status build(struct nystrom *s, bool qr, const struct precond_ops *o
         rc = square_root(s, &nu);
     }
     if (rc == ST_OK)
-        rc = spectrum(s->pool, M, L, s->Y, nu, s->T, s->W, s->t, s->Omega, p->ev, s->err);
+        rc = spectrum(s->pool, M, L, s->Y, nu, s->T, s->W, s->t, s->Omega, ev, s->err);
     free(s->Y);
     free(s->T);
+    return rc;
+}
+
+static enum status build(struct nystrom *s, bool qr, const struct precond_ops *ops,
+                         struct precond **out)
+{
+    const size_t M = s->M, L = s->L;
+    struct precond *p = precond_new(ops, M, s->err);
+    if (!p)
+        return ST_NOMEM;
+    p->ev = mem_calloc(L, sizeof *p->ev, "Nystrom eigenvalues", s->err);
+    enum status rc = p->ev ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK && qr)
+        rc = fop_nystrom(s->f, L, s->passes, s->Omega, p->ev, s->ctl, s->err);
+    if (rc == ST_UNSUPPORTED || (rc == ST_OK && !qr))
+        rc = by_blas(s, qr, p->ev);
     if (rc != ST_OK) {
         precond_free(p);
         return rc;
