@@ -733,11 +733,12 @@ START_TEST(variance_modes)
 END_TEST
 
 /* Squared leave-one-out error of ridge regression, from the leverages: r_i / (1 - h_ii). */
-static double leave_one_out(const double *Z, const double *y, double ratio)
+/* *se: of the mean, relative to it. */
+static double leave_one_out(const double *Z, const double *y, double ratio, double *se)
 {
     enum { M = 256 };
     double *A = calloc(M * M, sizeof *A), *b = calloc(M, sizeof *b), *h = calloc(M, sizeof *h);
-    double sum = 0.0;
+    double sum = 0.0, square = 0.0;
 
     blas_dgemm1(false, true, M, M, N, 1.0, Z, M, Z, M, 0.0, A, M);
     blas_dgemm1(false, false, M, 1, N, 1.0, Z, M, y, N, 0.0, b, M);
@@ -750,13 +751,16 @@ static double leave_one_out(const double *Z, const double *y, double ratio)
         blas_dtrsm(NULL, false, M, 1, A, M, h, M, NULL);
         const double e = (y[i] - blas_ddot(M, h, b)) / (1.0 - blas_ddot(M, h, h));
         sum += e * e / N;
+        square += e * e * e * e / N;
     }
+    *se = sqrt((square - sum * sum) / N) / sum;
     free(A), free(b), free(h);
     return sum;
 }
 
 /* From a noise that is far off, a fit comes to predict as well as the best ratio does, by exact
- * leave-one-out errors; the amplitude is then the likeliest; unless it is told to keep both. */
+ * leave-one-out errors; it stays where it was when the best is within its standard error of that; the
+ * amplitude is then the likeliest; unless it is told to keep both. */
 START_TEST(scale_follows_the_features)
 {
     struct prob *p = prob_make();
@@ -765,7 +769,7 @@ START_TEST(scale_follows_the_features)
     struct featmap *map;
     struct fop *f;
     struct nmll_eig q;
-    double amp, best = INFINITY, *Z = malloc(N * 256 * sizeof *Z);
+    double amp, se, least = 0.0, best = INFINITY, *Z = malloc(N * 256 * sizeof *Z);
 
     o.precision = PREC_DOUBLE;
     o.rtol = 1e-9;
@@ -783,8 +787,17 @@ START_TEST(scale_follows_the_features)
     ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
     const double ratio = model_ratio(b->amplitude, b->noise), given = o.noise * o.noise / 9.0;
     for (double r = given / 12; r < given * 13; r *= 1.5)
-        best = fmin(best, leave_one_out(Z, p->y, r));
-    ck_assert_double_le(leave_one_out(Z, p->y, ratio), 1.03 * best);
+        if (leave_one_out(Z, p->y, r, &se) < best)
+            best = leave_one_out(Z, p->y, r, &se), least = se;
+    const double own = leave_one_out(Z, p->y, ratio, &se);
+    const double gain = log(leave_one_out(Z, p->y, given, &se) / best);
+    if (_i / 2 == 0) {
+        ck_assert_double_ge(gain, 1.5 * least);
+        ck_assert_double_le(own, 1.03 * best);
+    } else {
+        ck_assert_double_le(gain, 0.7 * least);
+        ck_assert(near_rel(ratio, given, 1e-12));
+    }
     nmll_eig_profile(&q, ratio, &amp);
     ck_assert(near_rel(b->amplitude, amp, 1e-7));
     ck_assert(near_rel(info.scale, amp / 3.0, 1e-7));

@@ -8,7 +8,9 @@
  * the kernel is never quite right, and what a fit is for is prediction; and over generalised
  * cross-validation because leverages are far from equal on real inputs (on pol and protein GCV
  * undersmooths: rmse 0.270 for 0.240).  Of several targets, which share the ratio, the geometric mean
- * of the squared errors counts: their units do not matter.  An iterative fit asks this of the factor that its variances
+ * of the squared errors counts: their units do not matter.  A tie keeps the ratio that was tuned: it
+ * moves only for a gain above the standard error of the error itself (the one-standard-error rule of
+ * Breiman et al. 1984), as new rows are never quite like those left out.  An iterative fit asks this of the factor that its variances
  * need anyway, at up to 4096 columns: most of the way from a tuning's 2048. */
 #include "compute/model_impl.h"
 
@@ -26,7 +28,7 @@ static const double close_enough = 0.25;
 
 /* ---- the search: downhill by steps, then parabolas ---- */
 
-struct look { double x, f; };
+struct look { double x, f, se; }; /* f: score, se: its standard error */
 struct search { size_t n; double start; struct look at[LOOKS_MOST]; };
 
 /* The best look, and its neighbours on either side (NULL: none yet). */
@@ -160,8 +162,23 @@ static void sample_errors(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* Adds the log of a target's mean squared error, and the standard error of that log. */
+static void sample_add(const struct sample *s, size_t q, struct look *l)
+{
+    const double *e = s->e + q * s->m, m = (double)s->m;
+    double sum = 0.0, sq = 0.0;
+
+    for (size_t i = 0; i < s->m; i++)
+        sum += e[i];
+    const double mean = sum / m;
+    for (size_t i = 0; i < s->m; i++)
+        sq += (e[i] - mean) * (e[i] - mean);
+    l->f += log(mean) / (double)s->t;
+    l->se += mean > 0.0 ? sqrt(sq) / (m * mean) / (double)s->t : 0.0;
+}
+
 /* log of the mean squared leave-one-out error, from the factor and Z'y; the mean over targets. */
-static enum status sample_score(struct sample *s, const double *L, const double *b, double *score,
+static enum status sample_score(struct sample *s, const double *L, const double *b, struct look *l,
                                 struct err *err)
 {
     const size_t strips = (s->m + STRIP - 1) / STRIP;
@@ -177,14 +194,19 @@ static enum status sample_score(struct sample *s, const double *L, const double 
     for (size_t t = 0; t < strips; t++)
         if (s->rc[t] != ST_OK)
             return err_set(err, s->rc[t], "the leverages of a sample could not be computed");
-    *score = 0.0;
-    for (size_t q = 0; q < s->t; q++) {
-        double sum = 0.0;
-        for (size_t i = 0; i < s->m; i++)
-            sum += s->e[q * s->m + i];
-        *score += log(sum / (double)s->m) / (double)s->t;
-    }
+    l->f = l->se = 0.0;
+    for (size_t q = 0; q < s->t; q++)
+        sample_add(s, q, l);
     return ST_OK;
+}
+
+/* Where the search ends: the best look, or the start when what it gains is within its error. */
+static double settled(const struct search *s, double best)
+{
+    for (size_t i = 1; i < s->n; i++)
+        if (s->at[i].x == best)
+            return s->at[0].f - s->at[i].f > s->at[i].se ? best : s->start;
+    return s->start;
 }
 
 enum status model_refine_factor(struct fop *f, size_t t, const double *y, double *L,
@@ -202,13 +224,13 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, double
     enum status rc = sample_make(&sample, f, t, y, err);
     while (rc == ST_OK) {
         struct look *l = &s.at[s.n++];
-        *l = (struct look){ next, INFINITY };
+        *l = (struct look){ next, INFINITY, 0.0 };
         if (s.n > 1) {
             at = model_round(exp(next));
             rc = model_refactor(pool, M, L, diag, at, 0.0, ctl, err);
         }
         if (rc == ST_OK)
-            rc = sample_score(&sample, L, b, &l->f, err);
+            rc = sample_score(&sample, L, b, l, err);
         if (rc == ST_NOT_PD) { /* too little noise for these digits */
             err_clear(err);
             rc = ST_OK;
@@ -218,6 +240,7 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, double
         if (rc == ST_OK && !search_next(&s, &next, &best))
             break;
     }
+    best = settled(&s, best);
     if (best != s.start)
         *ratio = model_round(exp(best));
     if (rc == ST_OK && at != *ratio)
