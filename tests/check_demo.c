@@ -1,5 +1,6 @@
 /* tests/check_demo.c -- bundled and generated data against the formulas they claim. */
 #include "app/demo_molecules.h"
+#include "app/demo_proteins.h"
 #include "app/table.h"
 #include "support.h"
 
@@ -34,7 +35,7 @@ START_TEST(every_demo_is_made)
                 ck_assert(isfinite(t->col[j].v[i]));
         table_unref(t);
     }
-    ck_assert_uint_eq(n, 7);
+    ck_assert_uint_eq(n, 8);
 }
 END_TEST
 
@@ -59,6 +60,50 @@ START_TEST(molecules_have_their_energy)
         ck_assert(t->col[y].v[i] == u->col[y].v[i] && t->col[c].v[i] == u->col[c].v[i]);
         ck_assert(atoms >= 5 && atoms <= 20);
     }
+    table_unref(t);
+    table_unref(u);
+}
+END_TEST
+
+/* Variants have as many changes as they say, the split goes by that, two contacts are no sum of their parts, and
+ * rows do not depend on how many there are. */
+START_TEST(proteins_have_their_activity)
+{
+    struct demo_opts o = { .n = 300, .seed = 4, .noise = 0.0 };
+    struct table *t = demo("proteins", &o), *u;
+    const char *parent = proteins_parent();
+    double none, one, other, both, a, most = 0.0;
+    char s[80];
+
+    o.n = 500;
+    u = demo("proteins", &o);
+    for (size_t i = 0; i < t->n; i++) {
+        const char *w = column_word(&t->col[0], i);
+        size_t n = 0;
+        for (size_t k = 0; parent[k]; k++)
+            n += w[k] != parent[k];
+        ck_assert_uint_eq(strlen(w), strlen(parent));
+        ck_assert(t->col[2].v[i] == (double)n && n >= 1 && n <= 10);
+        ck_assert_str_eq(column_word(&t->col[3], i), n <= PROTEINS_FEW ? "train" : "test");
+        ck_assert_int_eq(proteins_activity(w, &a, NULL), ST_OK);
+        ck_assert(t->col[1].v[i] == a && u->col[1].v[i] == a);
+        ck_assert_str_eq(column_word(&u->col[0], i), w);
+        most = fmax(most, t->col[2].v[i]);
+    }
+    ck_assert(most >= 8);
+    /* logit of activity is the stability that is left */
+    ck_assert_int_eq(proteins_activity(strcpy(s, parent), &none, NULL), ST_OK);
+    s[24] = 'A';
+    ck_assert_int_eq(proteins_activity(s, &one, NULL), ST_OK);
+    s[46] = 'A';
+    ck_assert_int_eq(proteins_activity(s, &both, NULL), ST_OK);
+    s[24] = parent[24];
+    ck_assert_int_eq(proteins_activity(s, &other, NULL), ST_OK);
+#define STABILITY(a) log((a) / (4.0 - (a)))
+    ck_assert_double_le(fabs(STABILITY(none) - 3.2), 1e-12);
+    ck_assert_double_le(fabs(STABILITY(both) - STABILITY(one) - STABILITY(other) + STABILITY(none) - 1.8), 1e-12);
+#undef STABILITY
+    ck_assert_int_eq(proteins_activity("MK", &a, NULL), ST_RANGE);
     table_unref(t);
     table_unref(u);
 }
@@ -216,7 +261,7 @@ int main(void)
     TCase *tc = tcase_create("demo");
     tcase_set_timeout(tc, 120);
     const TTest *const tests[] = {
-        every_demo_is_made, molecules_have_their_energy, co2_is_the_measured_series, rows_depend_on_seed_and_row_alone,
+        every_demo_is_made, molecules_have_their_energy, proteins_have_their_activity, co2_is_the_measured_series, rows_depend_on_seed_and_row_alone,
         formulas_hold_without_noise, noise_is_as_large_as_asked,
         draws_have_the_kernel_s_covariance, refusals,
     };

@@ -7,6 +7,8 @@ libapp_a_SOURCES += \
   src/app/demo.c \
   src/app/demo_molecules.c \
   src/app/demo_molecules.h \
+  src/app/demo_proteins.c \
+  src/app/demo_proteins.h \
   src/app/encoding.c \
   src/app/encoding_json.c \
   src/app/import.c \

@@ -3,6 +3,7 @@
 #include "app/table.h"
 
 #include "app/demo_molecules.h"
+#include "app/demo_proteins.h"
 #include "app/import.h"
 #include "app/nodes.h"
 #include "base/mem.h"
@@ -240,6 +241,8 @@ static const struct recipe recipes[] = {
       "x y", 0, 0.0, make_points },
     { { "molecules", "5 to 20 atoms of four kinds -> energy of all pairs: sets of nodes, for graph and graphpoly" },
       MOLECULES_COLUMNS, 5000, 0.02, molecules_make },
+    { { "proteins", "variants of a protein, 1 to 10 of 60 letters changed -> activity: sequences, for rbf and conv" },
+      PROTEINS_COLUMNS, 3000, 0.1, proteins_make },
 };
 enum { NRECIPES = sizeof recipes / sizeof *recipes };
 
@@ -254,7 +257,7 @@ static const struct recipe *find_recipe(const char *name, struct err *err)
         if (strcmp(recipes[i].demo.name, name) == 0)
             return &recipes[i];
     err_set(err, ST_NOT_FOUND, "no bundled data is called %.40s", name);
-    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points | molecules");
+    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points | molecules | proteins");
     return NULL;
 }
 
