@@ -70,6 +70,11 @@ draw() {
     echo 'draw kernel=matern(nu=3/2,l=0.5) n=5'
     draw draws
     draw kernel
+    echo 'demo proteins n=1500 seed=1; split column=few_vs_many'
+    echo 'kernel conv(rbf,width=5); tune features=512; fit features=1024; score'
+    draw mutations
+    echo 'explain-row row:3'
+    draw row
 } >"$work/gallery.gps"
 "$GPDESK" --no-config --format json -k --accept-unconverged -f "$work/gallery.gps" >"$work/out" 2>"$work/err" || {
     grep '"type":"error"' "$work/out" >&2

@@ -38,7 +38,9 @@ libapp_a_SOURCES += \
   src/app/split.c \
   src/app/summary.c \
   src/app/table.c \
-  src/app/table.h
+  src/app/table.h \
+  src/app/variants.c \
+  src/app/variants.h
 
 # The bundled series is compiled in, so that it is there without an installation.
 bundleddir = $(pkgdatadir)/data

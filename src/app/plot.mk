@@ -23,6 +23,7 @@ libapp_a_SOURCES += \
   src/app/plot_show.h \
   src/app/plots.h \
   src/app/plots_data.c \
+  src/app/plots_letters.c \
   src/app/plots_model.c \
   src/app/plots_run.c
 dist_doc_DATA += share/doc/plots.md

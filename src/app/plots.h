@@ -42,6 +42,7 @@ PLOT_MAKER(zscore);
 PLOT_MAKER(check);
 PLOT_MAKER(scree);
 PLOT_MAKER(silhouette);
+PLOT_MAKER(mutations); /* plots_letters.c */
 #undef PLOT_MAKER
 
 /* ---- figures made by a job (plot_job.c) ---- */

@@ -4,6 +4,7 @@
 #include "app/fitting.h"
 #include "app/grid.h"
 #include "app/store.h"
+#include "app/variants.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -30,6 +31,7 @@ struct scoring {
     char *sep_missing;                   /* storage behind import.missing / types */
     char *types;
     struct prediction pred, train;       /* train: a sample of the training rows */
+    struct variants_look letters;        /* check: sequences */
     struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* of each target */
     size_t target;                       /* check: which */
     bool have_metrics;
@@ -409,6 +411,16 @@ static enum status score_work(struct job *job, struct err *err)
         rc = all_metrics(&s->enc, &s->pred, s->scaled, s->raw, err);
     s->have_metrics = rc == ST_OK;
     s->seconds = job_now() - t0;
+    return rc;
+}
+
+static enum status check_work(struct job *job, struct err *err)
+{
+    struct scoring *s = job->arg;
+    enum status rc = score_work(job, err);
+
+    if (rc == ST_OK && s->data && s->part != PART_TRAIN)
+        rc = variants_compare(s->data, s->pred.row, s->pred.n, &s->letters, err);
     return rc;
 }
 
@@ -845,26 +857,32 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
 
 /* ---- check: one sentence each -------------------------------------------------------------------- */
 
-struct finding { const char *name; bool ok; char text[256]; };
+struct finding { const char *name; bool ok; char text[320]; };
 
 /* Kolmogorov-Smirnov distance of the sd of these rows and of training rows (methods.md K; xGPR's
  * Figure 2b), each training row seen as one that was left out: its own target narrows its sd, with
  * few rows so much that any new row would look strange.  Weighted rows are taken as they are, as
  * what their own target did is not known here.  NaN where most training rows are passed through:
- * what is left of their variance is rounding. */
+ * what is left of their variance is rounding.  *larger: the root mean variance of these rows against that of
+ * the training rows. */
 static double sd_distance(const struct scoring *s, const struct run *r, const struct prediction *train,
-                          const struct prediction *p)
+                          const struct prediction *p, double *larger)
 {
     const double noise2 = r ? r->info.noise * r->info.noise : 0.0;
     double *a = malloc(train->n * sizeof *a), ks = NAN;
     size_t passed = 0;
+    double own = 0.0, these = 0.0;
     struct err ignored;
 
     for (size_t i = 0; a && i < train->n; i++) {
         passed += train->var_scaled[i] > (2.0 - 1e-3) * noise2;
         a[i] = s->enc.weight ? train->var_scaled[i]
                              : metrics_left_out_variance(train->var_scaled[i], noise2);
+        own += a[i] / (double)train->n;
     }
+    for (size_t i = 0; i < p->n; i++)
+        these += p->var_scaled[i] / (double)p->n;
+    *larger = sqrt(these / own);
     if (!a || 2 * passed > train->n || metrics_ks(train->n, a, p->n, p->var_scaled, &ks, &ignored) != ST_OK)
         ks = NAN;
     free(a);
@@ -884,6 +902,26 @@ static double rank_correlation(const struct prediction *p)
     }
     free(e);
     return r;
+}
+
+/* Of sequences: how many letters lie between these rows and the training rows. */
+static struct finding letters_finding(const struct variants_look *l)
+{
+    struct finding f = { "changes", variants_same(l), "" };
+    size_t at = 0;
+
+    if (l->related)
+        at = (size_t)snprintf(f.text, sizeof f.text, "%zu letters differ from the training consensus at the median "
+                              "(most %zu), in training rows %zu (most %zu); ", l->median, l->most, l->train_median,
+                              l->train_most);
+    at += (size_t)snprintf(f.text + at, sizeof f.text - at, "nearest training row %zu letter%s away (of training rows: "
+                           "%zu): ", l->nearest, l->nearest == 1 ? "" : "s", l->train_nearest);
+    if (l->related && l->beyond > 0.1)
+        snprintf(f.text + at, sizeof f.text - at, "%.0f %% have more changes than 99 %% of the training rows: an "
+                 "extrapolation", 100 * l->beyond);
+    else
+        snprintf(f.text + at, sizeof f.text - at, f.ok ? "the same kind of rows" : "further from the training data");
+    return f;
 }
 
 static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
@@ -917,17 +955,20 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
              "rank correlation of sd and absolute error %.2f, ENCE %.3f: the sd %s", rho, m->ence,
              f[n].ok ? "tells where errors are larger" : "says little about where errors are"), n++;
     if (s->train.n && s->train.sd) {
-        const double ks = sd_distance(s, r, &train, p);
+        double larger;
+        const double ks = sd_distance(s, r, &train, p, &larger);
         f[n] = (struct finding){ "shift", !(ks >= 0.2), "" };
         if (isnan(ks))
             snprintf(f[n].text, sizeof f[n].text, "not judged: with so little noise (%.2g) the model "
                      "passes through its training rows", r ? r->info.noise : NAN);
         else
             snprintf(f[n].text, sizeof f[n].text,
-                     "sd of these rows against sd of left-out training rows: KS distance %.2f: %s", ks,
-                     f[n].ok ? "the same kind of rows" : "these rows lie further from the training data");
+                     "sd of these rows against sd of left-out training rows: %.2f x on average, KS distance %.2f: %s",
+                     larger, ks, f[n].ok ? "the same kind of rows" : "these rows lie further from the training data");
         n++;
     }
+    if (s->letters.have)
+        f[n++] = letters_finding(&s->letters);
     if (r && r->model && r->model->kind == MODEL_FEATURES && isfinite(r->info.effective_dimension)) {
         const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
         const bool covered = m->coverage95 >= 0.92;
@@ -1039,7 +1080,7 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
 static const struct job_ops ops[] = {
     [DO_SCORE] = { .verb = "score", .work = score_work, .done = score_done, .free = scoring_free },
     [DO_FOLDS] = { .verb = "score", .work = folds_work, .done = folds_done, .free = scoring_free },
-    [DO_CHECK] = { .verb = "check", .work = score_work, .done = check_done, .free = scoring_free },
+    [DO_CHECK] = { .verb = "check", .work = check_work, .done = check_done, .free = scoring_free },
     [DO_PREDICT] = { .verb = "predict", .work = predict_work, .done = predict_done,
                      .free = scoring_free },
 };

@@ -231,6 +231,24 @@ ok "is foretold" between "$(printf '%s\n' "$out" | sed -n 's/.*"rmse_scaled":\([
 run -e 'open ser.csv window=v'
 has "a window has a width" "$err" 'window=temp:24'
 
+# rows with more changes than training: told with numbers, and drawn
+shifted='kernel conv(rbf,width=5); tune features=256 evals=8; fit features=512; check; plot mutations out=m.csv; describe mutations'
+run --format json -e "demo proteins n=600 seed=2; split column=few_vs_many; $shifted"
+is "variants with more changes than training" $rc 0
+has "check counts the letters" "$out" '"changes":{"ok":false,"text":"5 letters differ from the training consensus at the median (most 10), in training rows 2 (most 3);'
+has "and says what that is" "$out" '100 % have more changes than 99 % of the training rows: an extrapolation'
+has "sd is compared too" "$out" '"shift":{"ok":false,"text":"sd of these rows against sd of left-out training rows: 1.[0-9]* x on average'
+has "the plot says how wrong it gets" "$out" 'beyond the 3 letters of training errors are [1-9][0-9.]* x the sd, overconfident'
+ok "errors grow with the letters" awk -F, '/^1,"*RMSE/ { e[++n] = $NF == "" ? $4 : $4 } END { exit !(n >= 5 && e[n] > 1.3 * e[1]) }' m.csv
+run --format json -e "demo proteins n=600 seed=2; split test=25%; $shifted"
+has "a random split has none of it" "$out" '"changes":{"ok":true,.*the same kind of rows"}'
+ok "nor the plot" test "$(printf "%s\n" "$out" | grep -c "x the sd, overconfident")" = 0
+run --format json -e "open s.csv; split test=25% seed=1; $shifted"
+has "unrelated sequences go by the nearest" "$out" '"changes":{"ok":true,"text":"nearest training row [0-9]* letters away (of training rows: [0-9]*): the same kind of rows'
+has "in the plot too" "$out" 'letters that differ from the nearest training row'
+run -e 'demo robot n=100; split test=20%; kernel rbf; fit; score; plot mutations'
+has "a table has no letters" "$out" 'No input is a sequence of letters. try: plot sderror'
+
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
