@@ -208,6 +208,7 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     c->faint = s->faint;
     c->across = s->across;
     c->steep = s->steep;
+    c->signs = s->signs;
     if (s->y2 != NULL && copy_values(&c->y2, s->n, s->y2, err) != ST_OK)
         return ST_NOMEM;
     return s->group == NULL ? ST_OK : figure_classes(c, s->group, err);

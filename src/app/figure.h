@@ -34,6 +34,7 @@ struct series {
     size_t n;
     double *x, *y, *y2; /* y2: MARK_BAND, and the heights of MARK_CELLS */
     size_t across;      /* MARK_CELLS: values of x; those of one y follow each other */
+    bool signs;         /* MARK_CELLS: heights above and below 0 by two hues, shaded by their size */
     bool steep;         /* MARK_CELLS: shaded by the logarithm of 1 + the height above the lowest */
     int *group;         /* points coloured by class 0, 1, ..; the key says "title 0", ..; or NULL */
     bool dashed;

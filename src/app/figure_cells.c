@@ -149,6 +149,10 @@ double figure_shade(const struct series *s, size_t i, double lowest, double high
 {
     if (!isfinite(s->y2[i]))
         return NAN;
+    if (s->signs) {
+        const double most = fmax(fabs(lowest), fabs(highest));
+        return most > 0 ? s->y2[i] / most : 0.0;
+    }
     if (s->steep && highest > lowest)
         return log1p(s->y2[i] - lowest) / log1p(highest - lowest);
     return highest > lowest ? (s->y2[i] / 2 - lowest / 2) / (highest / 2 - lowest / 2) : 0.5;
@@ -177,7 +181,7 @@ bool figure_dotted(double shade, size_t x, size_t y)
 {
     static const unsigned char order[4][4] = { { 0, 8, 2, 10 }, { 12, 4, 14, 6 }, { 3, 11, 1, 9 },
                                                { 15, 7, 13, 5 } };
-    return shade * 16 > order[y % 4][x % 4] + 0.5; /* Bayer 1973; false for NaN */
+    return fabs(shade) * 16 > order[y % 4][x % 4] + 0.5; /* Bayer 1973; false for NaN */
 }
 
 bool figure_has_lines(const struct figure *f)
@@ -190,16 +194,18 @@ bool figure_has_lines(const struct figure *f)
 
 unsigned figure_ramp(double shade, bool pale, bool dark)
 {
-    static const unsigned char stop[2][3][3] = {
+    static const unsigned char stop[4][3][3] = {
         { { 0xf6, 0xf8, 0xfa }, { 0x6f, 0xa8, 0xd2 }, { 0x0a, 0x38, 0x66 } },
-        { { 0x1b, 0x1f, 0x25 }, { 0x2d, 0x6b, 0x9c }, { 0xd6, 0xec, 0xff } }
+        { { 0x1b, 0x1f, 0x25 }, { 0x2d, 0x6b, 0x9c }, { 0xd6, 0xec, 0xff } },
+        { { 0xf6, 0xf8, 0xfa }, { 0xe2, 0x96, 0x5a }, { 0x8a, 0x30, 0x08 } }, /* below 0 */
+        { { 0x1b, 0x1f, 0x25 }, { 0xb0, 0x5a, 0x1e }, { 0xff, 0xe0, 0xc4 } }
     };
-    const double u = fmin(fmax(shade, 0), 1) * (pale ? 0.8 : 2);
-    const int k = u >= 1;
+    const double u = fmin(fabs(shade), 1) * (pale ? 0.8 : 2);
+    const int k = u >= 1, of = dark + (shade < 0 ? 2 : 0);
     unsigned rgb = 0;
 
     for (int c = 0; c < 3; c++)
-        rgb = rgb << 8 | (unsigned)lround(stop[dark][k][c] +
-                                          (u - k) * (stop[dark][k + 1][c] - stop[dark][k][c]));
+        rgb = rgb << 8 | (unsigned)lround(stop[of][k][c] +
+                                          (u - k) * (stop[of][k + 1][c] - stop[of][k][c]));
     return rgb;
 }

@@ -507,7 +507,7 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
         const double pw = w / (double)across, ph = h / (double)down;
         const double side = fmin(pw, ph);
         figure_scale(l->p[i].f, (size_t)((l->p[i].f->square ? side : pw) / 75),
-                     (size_t)(ph / 60), &sc);
+                     (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), &sc);
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
         picture_panel(&l->p[i], &sc, dark, b);

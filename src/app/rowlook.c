@@ -194,6 +194,31 @@ static void cell_words(const struct looking *w, size_t row, struct rec *rec)
         }
 }
 
+/* Where another row's sequence is not the row's own, as changes: E9K, and how many. */
+static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
+{
+    const struct table *t = table_of(w);
+    size_t j = 0, n, m, differ = 0;
+
+    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].seq->nodes || w->study.data->role[j] != ROLE_INPUT))
+        j++;
+    if (j == t->ncols)
+        return false;
+    const char *own = sequence_at(t->col[j].seq, w->row, &n), *other = sequence_at(t->col[j].seq, row, &m);
+    for (size_t i = 0; i < n && n == m; i++)
+        differ += own[i] != other[i];
+    if (n != m || 3 * differ > n) { /* no variant of it */
+        cell_words(w, row, rec);
+        return false;
+    }
+    rec_int(rec, "letters", (int64_t)differ);
+    rec_text(rec, "  %zu:", differ);
+    for (size_t i = 0, said = 0; i < n && said < 8; i++)
+        if (own[i] != other[i])
+            rec_text(rec, said++ == 7 ? " .." : " %c%zu%c", own[i], i + 1, other[i]);
+    return true;
+}
+
 static void neighbours_record(struct workspace *ws, const struct looking *w)
 {
     struct rec rec;
@@ -206,6 +231,7 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
     rec_text(&rec, "row %zu %s  target %.6g", w->row + 1, name_of(w, w->row), target_of(w, w->row));
     cell_words(w, w->row, &rec);
     rec_text(&rec, "\n  %8s  %10s  %10s  %10s", "row", "similarity", "distance", "target");
+    bool changes = false;
     rec_array(&rec, "neighbours");
     for (size_t i = 0; i < w->n && i < w->count; i++) {
         const struct like *k = &w->like[i];
@@ -215,13 +241,15 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
         rec_num(&rec, "distance", k->distance);
         rec_num(&rec, "target", target_of(w, k->row));
         rec_str(&rec, "name", name_of(w, k->row));
-        rec_close(&rec);
         rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  ", k->row + 1, k->cosine, k->distance, target_of(w, k->row));
         rec_safe(&rec, name_of(w, k->row));
-        cell_words(w, k->row, &rec);
+        changes |= cell_changes(w, k->row, &rec);
+        rec_close(&rec);
     }
     rec_array_close(&rec);
     rec_num(&rec, "seconds", w->seconds);
+    if (changes)
+        rec_text(&rec, "\n  letters that differ from row %zu, and which: its own, position, the neighbour's", w->row + 1);
     rec_text(&rec, "\n  the training rows nearest to it in the feature space of %s (%zu features); similarity is the "
              "kernel's\n  correlation: 1 is the same, 0 unrelated", w->run, w->features);
     ws_emit(ws, &rec);
@@ -439,7 +467,7 @@ static double masked(const struct looking *w, size_t p)
 
 static struct figure *explain_figure(const struct looking *w, struct err *err)
 {
-    char title[96];
+    char title[128];
     struct figure *f;
     double *x = mem_calloc(w->positions + w->choices, sizeof *x, "plot", err), *y = x ? x + w->positions : NULL;
     bool ok = x != NULL;
@@ -449,7 +477,7 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
     for (size_t k = 0; ok && k < w->choices; k++)
         y[k] = (double)k;
     snprintf(title, sizeof title, w->nodes ? "Row %zu by %s: change of the mean without each node"
-                                           : "Row %zu by %s: change of the mean with one letter changed",
+                                           : "Row %zu by %s: change of the mean with one letter changed (blue: up, orange: down)",
              w->row + 1, w->run);
     f = ok ? figure_new("row", title, err) : NULL;
     ok = f && figure_label(f, w->nodes ? "node" : "position", w->nodes ? "change of the mean" : "letter", err) == ST_OK;
@@ -463,8 +491,10 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
             words[k][1] = '\0';
             name[k] = words[k];
         }
-        ok = figure_add_cells(f, "change of the mean", w->positions, x, w->choices, y, w->change, err) != NULL &&
-             figure_names(&f->y, w->choices, name, err) == ST_OK;
+        struct series *s = figure_add_cells(f, "change of the mean", w->positions, x, w->choices, y, w->change, err);
+        ok = s != NULL && figure_names(&f->y, w->choices, name, err) == ST_OK;
+        if (s)
+            s->signs = true;
     }
     free(x);
     size_t most = 0;
@@ -472,7 +502,8 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
     for (size_t i = 0; i < w->choices * w->positions; i++) {
         low = fmin(low, w->change[i]);
         high = fmax(high, w->change[i]);
-        most = fabs(w->change[i]) > fabs(w->change[most]) ? i : most;
+        if ((w->nodes || i < (w->choices - 1) * w->positions) && fabs(w->change[i]) > fabs(w->change[most]))
+            most = i;
     }
     const size_t p = most % w->positions;
     if (ok && w->nodes)
@@ -514,7 +545,7 @@ static int by_size(const void *a, const void *b)
 
 static void explain_record(struct workspace *ws, const struct looking *w)
 {
-    const size_t n = w->choices * w->positions;
+    const size_t n = w->choices * w->positions, letters = w->nodes ? n : n - w->positions;
     struct place *order = mem_calloc(n + w->positions, sizeof *order, "changes", NULL), *where = order ? order + n : NULL;
     struct rec rec;
 
@@ -526,7 +557,7 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     rec_int(&rec, "positions", (int64_t)w->positions);
     rec_text(&rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean, target_of(w, w->row));
     for (size_t i = 0; order && i < n; i++)
-        order[i] = (struct place){ fabs(w->change[i]), i };
+        order[i] = (struct place){ i < letters ? fabs(w->change[i]) : -1.0, i }; /* masked is no mutation: last */
     for (size_t p = 0; order && p < w->positions; p++)
         where[p] = (struct place){ fabs(masked(w, p)), p };
     if (order) {
@@ -543,7 +574,7 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     }
     rec_array_close(&rec);
     rec_array(&rec, "mutations");
-    for (size_t i = 0; order && !w->nodes && i < n && i < NAMED_POSITIONS; i++) {
+    for (size_t i = 0; order && !w->nodes && i < letters && i < NAMED_POSITIONS; i++) {
         char word[48];
         const size_t p = order[i].at % w->positions;
         snprintf(word, sizeof word, "%c%zu%c", own_letters(w)[p], p + 1, w->choice[order[i].at / w->positions]);

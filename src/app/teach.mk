@@ -24,6 +24,7 @@ lesson_files = share/lessons/01-functions.lesson \
   share/lessons/09-rank.lesson \
   share/lessons/10-solvers-race.lesson \
   share/lessons/11-tolerance.lesson \
+  share/lessons/13-beyond-vectors.lesson \
   share/lessons/14-your-own.lesson \
   share/lessons/tour.lesson
 help_files = share/help/messages.txt share/help/numbers.txt share/help/views.txt
