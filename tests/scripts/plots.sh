@@ -158,7 +158,7 @@ run -e 'open line.csv target=y; kernel rbf; fit l=1; plot parts'
 has "one product has no parts" "$err" 'it has no parts'
 
 # ---- others, each against another way to the same number ----
-run --format json -e 'demo friedman1 n=200 seed=5; kernel rbf(ard); tune features=64 evals=4; plot ard out=ard.csv; fit features=128 solver=pcg rank=16; plot cost out=cost.csv; pca dims=3; plot scree out=scree.csv; cluster k=2..4; plot silhouette out=sil.csv; plot features out=features.csv; plot rate out=rate.csv; plot residual out=res.csv'
+run --format json -e 'demo friedman1 n=200 seed=5; kernel rbf(ard); tune features=64 evals=4; plot ard out=ard.csv; fit features=128 solver=pcg rank=16 noise=0.1 rescale=no; plot cost out=cost.csv; pca dims=3; plot scree out=scree.csv; cluster k=2..4; plot silhouette out=sil.csv; plot features out=features.csv; plot rate out=rate.csv; plot residual out=res.csv'
 ls=$(printf '%s\n' "$out" | grep '"command":"tune"' | tail -n 1 | grep -o '"lengthscale":\[[^]]*\]' | head -n 1 | sed 's/.*\[//; s/\]//' | tr , '\n' | awk '{ print 1 / $1 }' | sort -gr | head -n 3 | awk '{ printf "%.5g ", $1 }')
 is "ard is 1 / l, largest first" "$(series ard.csv 1 '' | cut -d, -f2 | head -n 3 | awk '{ printf "%.5g ", $1 }')" "$ls"
 ok "cost: seconds of the solve" near "$(awk -F, '$1 == 1 && $3 == 2 { print $4 }' cost.csv)" "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"solve":[0-9.e-]*' | head -n 1 | cut -d: -f2)" 1e-3
