@@ -759,8 +759,8 @@ static double leave_one_out(const double *Z, const double *y, double ratio, doub
 }
 
 /* From a noise that is far off, a fit comes to predict as well as the best ratio does, by exact
- * leave-one-out errors; it stays where it was when the best is within its standard error of that; the
- * amplitude is then the likeliest; unless it is told to keep both. */
+ * leave-one-out errors; for less noise it leaves what it was given only where that gains more than the
+ * standard error of the error; the amplitude is then the likeliest; unless it is told to keep both. */
 START_TEST(scale_follows_the_features)
 {
     struct prob *p = prob_make();
@@ -775,7 +775,7 @@ START_TEST(scale_follows_the_features)
     o.rtol = 1e-9;
     o.rank = 64;
     o.amplitude = 3.0;
-    o.noise = _i / 2 ? 0.1 : 0.9;
+    o.noise = (const double[]){ 0.9, 0.1, 0.35 }[_i / 2];
     struct model *a = fit(&p->src.base, p->y, &o, NULL, &kept);
     o.keep_scale = false;
     struct model *b = fit(&p->src.base, p->y, &o, NULL, &info);
@@ -791,12 +791,12 @@ START_TEST(scale_follows_the_features)
             best = leave_one_out(Z, p->y, r, &se), least = se;
     const double own = leave_one_out(Z, p->y, ratio, &se);
     const double gain = log(leave_one_out(Z, p->y, given, &se) / best);
-    if (_i / 2 == 0) {
-        ck_assert_double_ge(gain, 1.5 * least);
-        ck_assert_double_le(own, 1.03 * best);
-    } else {
-        ck_assert_double_le(gain, 0.7 * least);
+    if (_i / 2 == 2) { /* a tie */
+        ck_assert(gain > 0.0 && gain < 0.7 * least);
         ck_assert(near_rel(ratio, given, 1e-12));
+    } else {
+        ck_assert(_i / 2 == 0 ? gain > 1.5 * least : ratio > given);
+        ck_assert_double_le(own, 1.03 * best);
     }
     nmll_eig_profile(&q, ratio, &amp);
     ck_assert(near_rel(b->amplitude, amp, 1e-7));
@@ -1174,7 +1174,7 @@ int main(void)
     tcase_add_loop_test(t, rebuilt_variance_has_the_same_bits, 0, 3);
     tcase_add_test(t, predictions_do_not_depend_on_chunks);
     tcase_add_test(t, variance_modes);
-    tcase_add_loop_test(t, scale_follows_the_features, 0, 4);
+    tcase_add_loop_test(t, scale_follows_the_features, 0, 6);
     tcase_add_test(t, stopped_fit_keeps_its_iterate);
     tcase_add_test(t, refusals);
     tcase_add_test(t, plan_follows_sizes);

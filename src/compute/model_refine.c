@@ -8,10 +8,11 @@
  * the kernel is never quite right, and what a fit is for is prediction; and over generalised
  * cross-validation because leverages are far from equal on real inputs (on pol and protein GCV
  * undersmooths: rmse 0.270 for 0.240).  Of several targets, which share the ratio, the geometric mean
- * of the squared errors counts: their units do not matter.  A tie keeps the ratio that was tuned: it
- * moves only for a gain above the standard error of the error itself (the one-standard-error rule of
- * Breiman et al. 1984), as new rows are never quite like those left out.  An iterative fit asks this of the factor that its variances
- * need anyway, at up to 4096 columns: most of the way from a tuning's 2048. */
+ * of the squared errors counts: their units do not matter.  Of two ratios within the standard error of
+ * that error the larger one is taken (the one-standard-error rule of Breiman et al. 1984), as new rows
+ * are never quite like those left out: the tuned ratio is left for a smaller one only where that gains
+ * more than this.  An iterative fit asks this of the factor that its variances need anyway, at up to
+ * 4096 columns: most of the way from a tuning's 2048. */
 #include "compute/model_impl.h"
 
 #include "base/mem.h"
@@ -200,12 +201,12 @@ static enum status sample_score(struct sample *s, const double *L, const double 
     return ST_OK;
 }
 
-/* Where the search ends: the best look, or the start when what it gains is within its error. */
+/* Where the search ends: the best look, or the start when with less noise it gains no more than its error. */
 static double settled(const struct search *s, double best)
 {
     for (size_t i = 1; i < s->n; i++)
         if (s->at[i].x == best)
-            return s->at[0].f - s->at[i].f > s->at[i].se ? best : s->start;
+            return best > s->start || s->at[0].f - s->at[i].f > s->at[i].se ? best : s->start;
     return s->start;
 }
 
