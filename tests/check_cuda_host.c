@@ -357,6 +357,8 @@ static const struct job jobs[] = {
     { .kernel = "rbf(inputs=2:4)", .n = 30, .d = 5, .M = 72 },
     { .kernel = "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2)", .n = 20, .d = 16,
       .M = 64, .channels = 4, .flat = 3 },
+    { .kernel = "convdense(matern(nu=5/2),width=3)", .n = 24, .d = 13, .M = 96, .channels = 5 },
+    { .kernel = "convdense(rbf,width=3) * rbf + linear", .n = 20, .d = 16, .M = 96, .channels = 5, .flat = 3 },
     { .kernel = "conv(rbf,width=3) * rbf + linear", .n = 20, .d = 16, .M = 96, .channels = 5, .flat = 3 },
     { .kernel = "poly(inputs=2:3) * conv(rbf,width=4) + periodic", .n = 20, .d = 16, .M = 96, .channels = 5,
       .flat = 3 },

@@ -134,7 +134,8 @@ struct encoding {
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
-/* Fixes in a kernel what the encoding makes of rows (kernel_bind_rows, _flat, _inputs), not its lengthscales. */
+/* Fixes in a kernel what the encoding makes of rows (kernel_bind_rows, _flat, _inputs), not its lengthscales; one
+ * that was bound to no rows also gets its filters (kernel_choose_filters). */
 enum status encoding_bind(const struct encoding *, struct kernel *, struct err *);
 size_t encoding_targets(const struct encoding *);
 /* The encoding as if target j were its only one: lent, for whatever looks at one target. */

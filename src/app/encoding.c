@@ -1103,6 +1103,7 @@ static enum status fit_columns(struct fitting *f)
 enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err *err)
 {
     const struct kernel_layer *l = &e->seq.layer;
+    const bool bound = k->layer.channels != 0;
     enum status rc = kernel_bind_rows(k, l->channels, l->symbols, l->positions, err);
 
     if (rc == ST_OK)
@@ -1113,6 +1114,8 @@ enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err
     for (size_t t = 0; rc == ST_OK && t < e->nparts; t++)
         if (e->part[t].n > 0)
             rc = kernel_bind_inputs(k, t, e->part[t].first, e->part[t].n, err);
+    if (rc == ST_OK && !bound)
+        kernel_choose_filters(k);
     return rc;
 }
 

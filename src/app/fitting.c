@@ -78,6 +78,20 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
 
 /* ---- on the worker ------------------------------------------------------------------------- */
 
+/* Windows of few numbers have dense filters, if the user did not ask for them. */
+static void note_filters(struct fitting *f)
+{
+    for (size_t t = 0; t < f->kernel.nterms; t++) {
+        const struct kernel_layer *l = &f->kernel.term[t].layer;
+        if (!l->chosen)
+            continue;
+        buf_printf(&f->notes, "note[plan]: windows of %zu x %zu = %zu %s: dense random filters are cheaper than "
+                   "structured ones and as accurate (kernel convdense, same values)\n", l->width, l->channels,
+                   l->width * l->channels, l->symbols ? "letters" : "numbers");
+        return;
+    }
+}
+
 /* One lengthscale an input, or a group of them: how many there are is known once the rows are
  * encoded.  What was said of "the lengthscale" so far holds for each. */
 static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
@@ -203,6 +217,8 @@ static enum status tune_work(struct job *job, struct err *err)
     const double t0 = job_now();
     const enum status rc = f->nwidths ? tune_widths(job, err) : tune_once(job, err);
 
+    note_filters(f);
+
     f->seconds = job_now() - t0;
     return rc;
 }
@@ -216,6 +232,7 @@ static enum status fit_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = bind_kernel(f, e.base.d, err);
     if (rc == ST_OK) {
+        note_filters(f);
         f->rows = e.n;
         f->fopt.targets = e.t;
         f->fopt.mem_limit = job->mem_limit;

@@ -90,6 +90,8 @@ static void kernels_page(struct buf *out)
              "           others. average=none: their sum, which grows with length; full: their mean; sqrt:\n"
              "           between, so that sequences of unlike windows have variance 1. Inside: rbf, matern,\n"
              "           cauchy or rq\n"
+             "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), which conv\n"
+             "           takes where windows have few letters; a note tells\n"
              "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): conv with\n"
              "           windows of one position; norm=unit: nodes of length 1\n"
              "graphpoly(degree=2,norm=unit,average=sqrt)   of nodes: powers of their products, summed over all\n"

@@ -55,6 +55,7 @@ struct cpu {
                                       * is f64) */
     struct steps *steps;             /* of the last part, and of windows; NULL: all chains are plain */
     bool windows;                    /* a part is of windows: rows hold sequences */
+    float **dense;                   /* of each part: its dense filters (windows_filters), or NULL */
     double *hp;
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
@@ -102,6 +103,9 @@ static void cpu_close(void *state)
         terms_free(c, c->term64);
     terms_free(c, c->term);
     steps_free(c->steps);
+    for (size_t i = 0; c->dense && i < c->nseg; i++)
+        free(c->dense[i]);
+    free(c->dense);
     free(c->seg);
     free(c->hp);
     free(c->part);
@@ -130,6 +134,16 @@ static enum status parts_make(struct cpu *c, struct err *err)
     if (col < c->M)
         c->seg[c->nseg++] = (struct part){ .col0 = col, .cols = c->M - col, .out = 1.0 };
     return steps_new(c->fm, &c->steps, err);
+}
+
+static enum status filters_make(struct cpu *c, struct err *err)
+{
+    c->dense = mem_calloc(c->nseg + 1, sizeof *c->dense, "feature terms", err);
+    for (size_t i = 0; c->dense && i < c->nseg; i++)
+        if (c->seg[i].fm && featmap_sums_dense(c->seg[i].fm) &&
+            !(c->dense[i] = windows_filters(c->seg[i].fm, err)))
+            return ST_NOMEM;
+    return c->dense ? ST_OK : ST_NOMEM;
 }
 
 static struct simd_term *terms_new(struct cpu *c, const struct simd_real *real, struct err *err)
@@ -250,7 +264,7 @@ static void cut_rows(struct cpu *c)
 static enum status cpu_init(struct cpu *c, struct err *err)
 {
     c->hp = mem_calloc(kernel_nhp(&c->fm->kernel) + 1, sizeof *c->hp, "hyperparameters", err);
-    if (!c->hp || parts_make(c, err) != ST_OK)
+    if (!c->hp || parts_make(c, err) != ST_OK || filters_make(c, err) != ST_OK)
         return err && err->code != ST_OK ? err->code : ST_NOMEM;
     c->term = terms_new(c, c->real, err);
     c->term64 = c->real == &c->simd->f64 ? c->term : terms_new(c, &c->simd->f64, err);
@@ -361,7 +375,7 @@ static void other_columns(const struct cpu *c, const struct simd_real *real, con
 static struct windows windows_of(const struct cpu *c, size_t i)
 {
     return (struct windows){ .t = c->seg[i].fm, .simd = c->simd, .term = &c->term[i], .term64 = &c->term64[i],
-                             .steps = c->steps, .hp = c->hp };
+                             .dense = c->dense[i], .steps = c->steps, .hp = c->hp };
 }
 
 static bool is_windows(const struct part *p)
@@ -380,8 +394,7 @@ static enum status emit_sums(struct cpu *c, const struct simd_real *real, size_t
     if (!derivative || p->fm->weight == ihp)
         return windows_columns(&w, real, x, c->src->d, n, p->out, z, ld, scratch, err);
     if (p->fm->hp0 == ihp) /* no product: has_dtile */
-        return windows_rows(p->fm, real, real == &c->simd->f64 ? w.term64 : w.term, x + p->fm->first, c->src->d, n,
-                            true, p->out, z, ld, scratch, err);
+        return windows_slopes(&w, real, x, c->src->d, n, p->out, z, ld, scratch, err);
     zero_rows(real, n, p->cols, z, ld);
     return ST_OK;
 }

@@ -106,7 +106,7 @@ static enum status cut_sum(const struct fm_term *t, struct sum *u, struct err *e
     enum status rc = ST_OK;
 
     *u = (struct sum){ .inner = { .term = t }, .turn = { .term = t } };
-    if (!featmap_sums_plain(t))
+    if (!featmap_sums_plain(t) && !featmap_sums_dense(t))
         rc = cut_chain(t, t->steps, sum - 1, &u->inner, err);
     return rc == ST_OK && end > sum ? cut_chain(t, sum + 1, end, &u->turn, err) : rc;
 }
@@ -126,7 +126,8 @@ enum status steps_new(const struct featmap *fm, struct steps **out, struct err *
     for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
         const struct fm_term *t = &fm->term[i];
         s->end = t->col0 + t->cols > s->end ? t->col0 + t->cols : s->end;
-        if (featmap_is_windowed(t) && (!featmap_sums_plain(t) || t->nsteps > t->nsum))
+        const bool own = featmap_sums_plain(t) || featmap_sums_dense(t); /* loops, without links */
+        if (featmap_is_windowed(t) && (!own || t->nsteps > t->nsum))
             rc = cut_sum(t, &s->sum[s->nsums++], err);
         else if (!featmap_is_plain(t) && !featmap_is_windowed(t))
             rc = cut_chain(t, t->steps, t->steps + t->nsteps - 1, &s->chain[s->n++], err);

@@ -3,12 +3,21 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SLOTS = 4 * WINDOWS_ROWS_MOST };
 
-struct place { uint32_t row; uint8_t lane; };
+/* Windows that filled the lanes, and the rows that have them: kept, as dense filters are taken a block at a
+ * time for many of them, while the block's numbers are in the cache. */
+enum { KEPT_MOST = 192 };
+struct kept {
+    size_t used;
+    const double *at[SIMD_LANES_MOST];
+    uint32_t first[WINDOWS_ROWS_MOST + 1];
+    uint8_t lane[WINDOWS_ROWS_MOST * SIMD_LANES_MOST];
+};
 
 /* A tile on its way.  The windows in hand fill the lanes; then they are made and added. */
 struct tile {
@@ -27,6 +36,9 @@ struct tile {
     size_t count[WINDOWS_ROWS_MOST];
     uint8_t lane[WINDOWS_ROWS_MOST][SIMD_LANES_MOST]; /* of each row: those it has, in order */
     struct simd_windows k;
+    struct simd_dense dense;  /* filter NULL: none */
+    struct kept *kept;        /* KEPT_MOST of them */
+    size_t nkept;
 };
 
 static uint64_t mix(uint64_t h)
@@ -53,26 +65,48 @@ static void hash_positions(struct tile *s)
     }
 }
 
+static void take(struct tile *s, const struct kept *k)
+{
+    s->k.n = k->used;
+    s->k.at = k->at;
+    s->k.rows = s->n;
+    s->k.first = k->first;
+    s->k.lane = k->lane;
+}
+
+/* Block after block of the dense filters, each for all windows that were kept. */
+static void run_kept(struct tile *s)
+{
+    for (size_t j0 = 0; j0 < s->dense.mf; j0 += SIMD_DENSE_BLOCK)
+        for (size_t i = 0; i < s->nkept; i++) {
+            take(s, &s->kept[i]);
+            s->real->dense(&s->dense, j0, &s->k, s->z, s->ldz);
+        }
+    s->nkept = 0;
+}
+
 static void flush(struct tile *s)
 {
-    uint8_t all[WINDOWS_ROWS_MOST * SIMD_LANES_MOST];
-    uint32_t first[WINDOWS_ROWS_MOST + 1];
+    struct kept *k = &s->kept[s->nkept];
 
     if (s->used == 0)
         return;
-    first[0] = 0;
+    k->first[0] = 0;
     for (size_t r = 0; r < s->n; r++) {
-        memcpy(all + first[r], s->lane[r], s->count[r]);
-        first[r + 1] = first[r] + (uint32_t)s->count[r];
+        memcpy(k->lane + k->first[r], s->lane[r], s->count[r]);
+        k->first[r + 1] = k->first[r] + (uint32_t)s->count[r];
         s->count[r] = 0;
     }
-    s->k.n = s->used;
-    s->k.at = s->at;
-    s->k.rows = s->n;
-    s->k.first = first;
-    s->k.lane = all;
-    s->real->windows(s->term, &s->k, s->z, s->ldz, s->scratch);
+    memcpy(k->at, s->at, s->used * sizeof *k->at);
+    k->used = s->used;
     s->used = 0;
+    if (s->dense.filter) {
+        if (++s->nkept == KEPT_MOST)
+            run_kept(s);
+        return;
+    }
+    take(s, k);
+    s->real->windows(s->term, &s->k, s->z, s->ldz, s->scratch);
 }
 
 /* The different windows that begin at position a, each with the rows that have it.  At most one
@@ -125,12 +159,45 @@ static void scale_row(const struct simd_real *real, size_t cols, double c, void 
             ((float *)z)[j] *= (float)c;
 }
 
-enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
-                         const struct simd_term *term, const double *x, size_t ldx, size_t n,
-                         bool derivative, double out, void *z, size_t ldz, void *scratch,
-                         struct err *err)
+static size_t filter_ld(const struct fm_term *t)
 {
+    return (t->nb * t->D + SIMD_DENSE_PAD - 1) / SIMD_DENSE_PAD * SIMD_DENSE_PAD;
+}
+
+float *windows_filters(const struct fm_term *t, struct err *err)
+{
+    const size_t ld = filter_ld(t), n = t->nb * t->D;
+    float *f = mem_aligned(ld * t->d, sizeof *f, "dense filters", err);
+
+    for (size_t i = 0; f && i < t->d; i++)
+        for (size_t j = 0; j < ld; j++)
+            f[i * ld + j] = j < n ? (float)(t->filter[i * n + j] * M_1_PI) : 0.0F;
+    return f;
+}
+
+static struct simd_dense dense_of(const struct windows *w, const struct simd_real *real)
+{
+    const struct fm_term *t = w->t;
+    const bool narrow = real->size == sizeof(float);
+    const double inv = featmap_sums_dense(t) ? 1.0 / w->hp[t->hp0] : 0.0;
+
+    return (struct simd_dense){ .d = t->d, .mf = t->mf, .ld = narrow ? filter_ld(t) : t->nb * t->D,
+                                .filter = narrow ? (const void *)w->dense : t->filter,
+                                .inv = narrow ? inv : inv * M_1_PI };
+}
+
+/* n <= WINDOWS_ROWS_MOST rows x of sequences (ldx apart): sums over windows or their derivatives in log l,
+ * times `out` and each row's own factor. */
+static enum status windows_rows(const struct windows *u, const struct simd_real *real, const double *x, size_t ldx,
+                                size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch,
+                                struct err *err)
+{
+    const struct fm_term *t = u->t;
+    const struct simd_term *term = real == &u->simd->f64 ? u->term64 : u->term;
     const struct kernel_layer *w = t->windows;
+    const struct simd_dense dense = dense_of(u, real);
+    const size_t lanes = real->lanes < 4 ? 4 : real->lanes; /* dense filters take four windows at once */
+    const size_t turned = dense.filter ? 2 * SIMD_DENSE_BLOCK : 2 * t->D;
     struct tile *s = mem_calloc(1, sizeof *s, "windows", err);
     size_t longest = 0, most = 0;
 
@@ -143,15 +210,16 @@ enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
     if (s) {
         *s = (struct tile){ .t = t, .real = real, .term = term, .x = x, .ldx = ldx, .n = n,
                             .per = w->symbols ? 1 : w->channels, .derivative = derivative, .z = z,
-                            .ldz = ldz, .scratch = scratch, .ldh = longest };
+                            .ldz = ldz, .scratch = scratch, .ldh = longest, .dense = dense };
         s->hash = mem_calloc(n * longest + 1, sizeof *s->hash, "windows", err);
         s->k = (struct simd_windows){ .width = w->width, .channels = w->channels,
                                       .symbols = w->symbols, .derivative = derivative };
-        s->k.x = mem_aligned(real->lanes * t->d, sizeof(double), "windows", err);
-        s->k.turned = mem_aligned(real->lanes * (2 * t->D + SIMD_TURNED_PAD), real->size, "windows",
+        s->kept = mem_calloc(dense.filter ? KEPT_MOST : 1, sizeof *s->kept, "windows", err);
+        s->k.x = mem_aligned(lanes * t->d, sizeof(double), "windows", err);
+        s->k.turned = mem_aligned(lanes * (turned + SIMD_TURNED_PAD), real->size, "windows",
                                   err);
     }
-    const bool ok = s && slot && s->hash && s->k.x && s->k.turned;
+    const bool ok = s && slot && s->hash && s->kept && s->k.x && s->k.turned;
     for (size_t r = 0; ok && r < n; r++)
         memset((char *)z + r * ldz * real->size, 0, t->cols * real->size);
     if (ok)
@@ -160,11 +228,14 @@ enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
         add_position(s, a, slot, (uint32_t)(a + 1));
     if (ok)
         flush(s);
+    if (ok)
+        run_kept(s);
     for (size_t r = 0; ok && r < n; r++)
         scale_row(real, t->cols, out * kernel_window_factor(w, kernel_windows(w, x + r * ldx)),
                   (char *)z + r * ldz * real->size);
     if (s) {
         free(s->hash);
+        free(s->kept);
         free(s->k.x);
         free(s->k.turned);
     }
@@ -175,22 +246,53 @@ enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
 
 /* ---- any term over windows ----------------------------------------------------------------------- */
 
+static size_t sum_columns(const struct fm_term *t)
+{
+    return (t->sum_paired ? 2 : 1) * t->mf;
+}
+
+/* Sums of heavy tails by dense filters are made in float64 and rounded (chains have their own way). */
+static enum status heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n, bool derivative,
+                              double out, float *z, size_t ldz, void *scratch, struct err *err)
+{
+    const size_t cols = sum_columns(w->t);
+    double *wide = mem_aligned(n * cols, sizeof *wide, "sums over windows", err);
+    const enum status rc = wide ? windows_rows(w, &w->simd->f64, x, ldx, n, derivative, out, wide, cols, scratch,
+                                               err) : ST_NOMEM;
+
+    for (size_t r = 0; rc == ST_OK && r < n; r++)
+        for (size_t j = 0; j < cols; j++)
+            z[r * ldz + j] = (float)wide[r * cols + j];
+    free(wide);
+    return rc;
+}
+
+/* Of stationary kernels, by chains or dense filters. */
+static enum status paired_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
+                               size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch,
+                               struct err *err)
+{
+    if (featmap_sums_dense(w->t) && w->t->phase64 && real->size == sizeof(float))
+        return heavy_rows(w, x, ldx, n, derivative, out, z, ldz, scratch, err);
+    return windows_rows(w, real, x, ldx, n, derivative, out, z, ldz, scratch, err);
+}
+
 /* The sums that the term begins with. */
 static enum status sum_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
                             size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
 {
     const struct fm_term *t = w->t;
 
-    if (featmap_sums_plain(t))
-        return windows_rows(t, real, real == &w->simd->f64 ? w->term64 : w->term, x + t->first, ldx, n, false,
-                            out, z, ldz, scratch, err);
+    if (featmap_sums_plain(t) || featmap_sums_dense(t))
+        return paired_rows(w, real, x + t->first, ldx, n, false, out, z, ldz, scratch, err);
     steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
     return ST_OK;
 }
 
-static size_t sum_columns(const struct fm_term *t)
+enum status windows_slopes(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
+                           size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
 {
-    return (t->sum_paired ? 2 : 1) * t->mf;
+    return paired_rows(w, real, x + w->t->first, ldx, n, true, out, z, ldz, scratch, err);
 }
 
 enum status windows_columns(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
@@ -215,10 +317,9 @@ static enum status sum_back(const struct windows *w, const double *x, size_t ldx
     const struct fm_term *t = w->t;
     const size_t cols = sum_columns(t);
 
-    if (!featmap_sums_plain(t)) /* has no hyperparameter */
+    if (!featmap_sums_plain(t) && !featmap_sums_dense(t)) /* has no hyperparameter */
         return ST_OK;
-    const enum status rc = windows_rows(t, &w->simd->f64, w->term64, x + t->first, ldx, n, true, out, dz, cols,
-                                        scratch, err);
+    const enum status rc = windows_slopes(w, &w->simd->f64, x, ldx, n, out, dz, cols, scratch, err);
     for (size_t r = 0; rc == ST_OK && r < n; r++)
         for (size_t j = 0; j < cols; j++)
             grad[t->hp0] += dz[r * cols + j] * back[r * cols + j];

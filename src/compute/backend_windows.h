@@ -13,21 +13,22 @@
 
 enum { WINDOWS_ROWS_MOST = 128 };
 
-/* Columns of t for n <= WINDOWS_ROWS_MOST rows x (ldx apart), or their derivatives in log l, times
- * `out` and each row's own factor; z: row-major, in the precision of real. */
-enum status windows_rows(const struct fm_term *t, const struct simd_real *real,
-                         const struct simd_term *term, const double *x, size_t ldx, size_t n,
-                         bool derivative, double out, void *z, size_t ldz, void *scratch,
-                         struct err *err);
-
-/* A term over windows in use: term, term64 as prepared for real and for float64 (of plain chains). */
+/* A term over windows in use: term, term64 as prepared for real and for float64 (of plain chains); dense: its
+ * filters in float32, rows of windows_filter_ld, each divided by pi (of dense filters; NULL). */
 struct windows {
     const struct fm_term *t;
     const struct simd *simd;
     const struct simd_term *term, *term64;
+    const float *dense;
     const struct steps *steps;
     const double *hp;
 };
+/* NULL and *err: no memory. */
+float *windows_filters(const struct fm_term *, struct err *);
+/* Derivatives in log l of the columns of t, no product, for n <= WINDOWS_ROWS_MOST whole rows x (ldx apart),
+ * times `out` and each row's own factor; z: row-major, in the precision of real. */
+enum status windows_slopes(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
+                           size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err);
 /* All columns of any term over windows, for n <= WINDOWS_ROWS_MOST whole rows x; times `out`. */
 enum status windows_columns(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
                             size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err);

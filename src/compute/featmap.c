@@ -34,14 +34,15 @@ static size_t factor_steps(const struct kterm *k, bool alone, struct fm_step *ou
     if (k->ops->recipe)
         return k->ops->recipe(k->params, alone, out);
     out[0] = (struct fm_step){ .op = FM_SCALE_IN };
-    size_t n = 1 + kernel_gaussian_steps(out + 1);
+    out[1] = (struct fm_step){ .op = FM_DENSE };
+    size_t n = k->layer.dense ? 2 : 1 + kernel_gaussian_steps(out + 1);
     if (!alone)
         out[n++] = (struct fm_step){ .op = FM_PHASE };
     return n;
 }
 
 /* What a list of steps needs. */
-struct needs { size_t signs, perms, scales, width; bool phase, finite; };
+struct needs { size_t signs, perms, scales, width; bool phase, finite, dense; };
 
 static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
 {
@@ -60,6 +61,7 @@ static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
         if (s[i].op == FM_APPEND && r.width < d + 1)
             r.width = d + 1;
         r.phase |= s[i].op == FM_PHASE;
+        r.dense |= s[i].op == FM_DENSE;
         r.finite |= s[i].op == FM_COPY || s[i].op == FM_ONE;
     }
     return r;
@@ -155,6 +157,7 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
         all->scales += r.scales;
         all->width = r.width > all->width ? r.width : all->width;
         all->phase |= r.phase;
+        all->dense |= r.dense;
         all->finite |= r.finite && !windows;
         plain = alone && !term->ops->recipe;
         n += own;
@@ -283,7 +286,9 @@ static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *
     t->scale = mem_calloc(r->scales * t->nb + 1, t->D * sizeof *t->scale, "feature scales", err);
     t->perm = r->perms ? mem_calloc(r->perms * t->nb, t->D * sizeof *t->perm, "feature order", err)
                        : NULL;
-    return t->signs && t->scale && (t->perm || !r->perms) ? ST_OK : ST_NOMEM;
+    if (r->dense)
+        t->filter = mem_calloc(t->nb * t->D, t->d * sizeof *t->filter, "dense filters", err);
+    return t->signs && t->scale && (t->perm || !r->perms) && (t->filter || !r->dense) ? ST_OK : ST_NOMEM;
 }
 
 static double fht_norm(size_t D)
@@ -326,6 +331,18 @@ static void factor_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, 
     }
 }
 
+/* Filters of independent Gaussian numbers; a heavier spectrum stretches each as a whole. */
+static void filters_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, uint64_t seed)
+{
+    const size_t n = t->nb * t->D;
+
+    for (size_t j = 0; j < t->mf; j++) {
+        const double by = k->ops->radial ? k->ops->radial(k->params, seed, rng_stream(RNG_RADIAL, sub), j) : 1.0;
+        for (size_t i = 0; i < t->d; i++)
+            t->filter[i * n + j] = by * rng_normal(seed, rng_stream(RNG_DENSE, sub), j * t->d + i);
+    }
+}
+
 static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint64_t seed)
 {
     struct needs from = { 0 };
@@ -338,6 +355,8 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
         const bool alone = n == 1 || (j == 0 && t->windows);
         const struct needs own = needs_of(steps, factor_steps(&k->term[i], alone, steps), t->d);
         factor_draw(t, &k->term[i], (uint32_t)i, seed, &from, &own);
+        if (own.dense)
+            filters_draw(t, &k->term[i], (uint32_t)i, seed);
         from.signs += own.signs;
         from.scales += own.scales;
         from.perms += own.perms;
@@ -365,6 +384,22 @@ size_t featmap_most(const struct kernel *k, size_t d)
         if (own == SIZE_MAX)
             return SIZE_MAX;
         most += own;
+    }
+    return most;
+}
+
+/* Every product as if all columns were its own: signs and scales are few numbers for each frequency, dense
+ * filters (in both precisions) as many as a window has. */
+double featmap_bytes(const struct kernel *k, size_t d, size_t M)
+{
+    double most = 0.0;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        const size_t own = kernel_inputs(k, t, d);
+        const double D = (double)pow2_at_least(own < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : own + 1);
+        const double mf = D * ceil(0.5 * (double)M / D);
+        const double each = k->term[t].layer.dense ? 12.0 * (double)own : 3.0 + 8.0 + 4.0 * 3.0 + 2.0 * 8.0;
+        most = fmax(most, mf * each + 8.0 * (double)own);
     }
     return most;
 }
@@ -507,6 +542,7 @@ void featmap_free(struct featmap *fm)
         free(fm->term[i].signs);
         free(fm->term[i].scale);
         free(fm->term[i].perm);
+        free(fm->term[i].filter);
     }
     free(fm->term);
     free(fm);

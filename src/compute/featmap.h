@@ -38,6 +38,7 @@ enum fm_op {
     FM_SUM,      /* here for each of them; z = c times the sum of what was emitted          */
     FM_TURN,     /* after FM_SUM and the steps of more factors: each pair of columns is turned by p
                   * and multiplied by g (columns that are no pairs: times g cos p, g sin p) */
+    FM_DENSE,    /* v_j = sum over the d inputs of filter j of this block, times v_i         */
 };
 #define FM_NONE SIZE_MAX
 struct fm_step {
@@ -77,6 +78,7 @@ struct fm_term {
     int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */
     double *scale;         /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
     uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
+    double *filter;        /* of FM_DENSE: d x nb*D, number i of filter j at i * nb*D + j; else NULL */
     double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
 };
 /* Terms follow the products of the kernel; their columns do not: single stationary kernels come
@@ -100,6 +102,11 @@ void featmap_free(struct featmap *); /* NULL is fine */
 bool featmap_is_plain(const struct fm_term *);
 /* The same chain between FM_WINDOWS and FM_SUM, whatever follows. */
 bool featmap_sums_plain(const struct fm_term *);
+/* FM_WINDOWS, FM_DENSE, FM_SINCOS, FM_SUM, whatever follows: dense filters in place of the chain. */
+static inline bool featmap_sums_dense(const struct fm_term *t)
+{
+    return t->filter != NULL;
+}
 /* Does it begin with FM_WINDOWS? */
 static inline bool featmap_is_windowed(const struct fm_term *t)
 {
@@ -108,6 +115,8 @@ static inline bool featmap_is_windowed(const struct fm_term *t)
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones, else
  * SIZE_MAX. */
 size_t featmap_most(const struct kernel *k, size_t d);
+/* Bytes that a map of M columns and what the processor's loops make of it hold, predicted. */
+double featmap_bytes(const struct kernel *k, size_t d, size_t M);
 /* The least number of columns that kernel k can be drawn with for d inputs. */
 size_t featmap_least(const struct kernel *k, size_t d);
 

@@ -118,6 +118,14 @@ static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const
             for (size_t i = 0; i < D; i++)
                 v[i] = was[t->perm[step->index * rows + at + i]];
             break;
+        case FM_DENSE:
+            memcpy(was, v, D * sizeof *v);
+            for (size_t i = 0; i < D; i++) {
+                v[i] = 0.0;
+                for (size_t e = 0; e < t->d; e++)
+                    v[i] += t->filter[e * rows + at + i] * was[e];
+            }
+            break;
         case FM_SCALE:
             for (size_t i = 0; i < D; i++)
                 v[i] *= t->scale[step->index * rows + at + i];

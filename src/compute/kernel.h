@@ -62,7 +62,8 @@ const struct kernel_ops *kernel_find(const char *name, struct err *err);
  * LAYER_CONV: rows hold sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
  * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
  * Windows of one position make a kernel of sets of nodes, written graph(..); graphpoly(degree=2) has
- * (a . b)^degree in place of a stationary kernel.
+ * (a . b)^degree in place of a stationary kernel.  convdense(..) is conv(..) whose features are dense
+ * random filters; conv becomes that where it is cheaper (kernel_choose_filters).
  * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter over
  * all windows, or 0 (kernel_fastconv in fastconv.h); the kernels inside read those as any inputs.
  * channels: numbers for a position; 0 until kernel_bind_rows. */
@@ -79,6 +80,8 @@ struct kernel_layer {
     bool symbols;                /* rows hold symbols, not vectors */
     bool graph;                  /* written graph(..): width is 1 */
     bool poly;                   /* written graphpoly(..): of (a . b)^degree */
+    bool dense;                  /* written convdense(..): the same kernel, drawn by dense random filters */
+    bool chosen;                 /* dense was chosen (kernel_choose_filters): another binding may choose otherwise */
     enum kernel_norm norm;
     size_t positions;            /* of the longest row in training, for costs; 0: not known */
     size_t flat;                 /* LAYER_CONV: numbers of a row before its sequence, for kernels beside */
@@ -102,7 +105,7 @@ struct kterm {
 };
 enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
 /* The names of the layers, for help and completion: NULL past the end. */
-struct kernel_layer_info { const char *name, *title, *formula, *cite; };
+struct kernel_layer_info { const char *name, *title, *formula, *cite, *example; };
 const struct kernel_layer_info *kernel_layer_at(size_t i);
 /* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
  * hparams in order, with ARD d values (or one for each group) for ops->hparams[0]; after each
@@ -135,6 +138,10 @@ enum status kernel_bind_flat(struct kernel *, size_t flat, struct err *err);
 enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count, struct err *err);
 /* Undoes these three, for other rows; lengthscales of ard stay bound. */
 void kernel_unbind(struct kernel *);
+/* Of a kernel that was just bound to rows: each conv for whose windows dense filters are cheaper, and no less
+ * accurate, becomes convdense, which is how the kernel is printed and saved from then on; a kernel that was
+ * bound before keeps what it has.  The same choice on every machine.  Returns how many. */
+size_t kernel_choose_filters(struct kernel *);
 /* Does kernel t read number i of a row? */
 bool kernel_reads_input(const struct kernel *, size_t t, size_t i);
 /* How many numbers kernel t reads of rows with d of them (of windows, those of one window). */

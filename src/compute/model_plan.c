@@ -249,7 +249,7 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double r = preconditioned(o) ? (double)p->rank : 0.0;
     /* Weights, Z'y, partial sums; what BLAS packs; and the rows' residuals at the end. */
     const double always = 16.0 * s.M * t + fop_pass_bytes(M, (size_t)t, o->precision, p->threads) +
-                          T * blas_pack;
+                          T * blas_pack + featmap_bytes(&o->kernel, (size_t)d, M);
     const double rows = 8.0 * n * t;
     const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
     const bool look = !o->keep_scale && !o->keep_ratio;

@@ -41,6 +41,10 @@ struct simd_windows {
     void *turned; /* lanes x (2 D + SIMD_TURNED_PAD) numbers: scratch */
 };
 enum { SIMD_TURNED_PAD = 16 };
+/* Dense random filters on such windows: number i of filter j, divided by pi, at i * ld + j, ld a multiple
+ * of SIMD_DENSE_PAD with numbers behind the last filter; inv: 1/lengthscale. */
+struct simd_dense { size_t d, mf, ld; const void *filter; double inv; };
+enum { SIMD_DENSE_BLOCK = 128, SIMD_DENSE_PAD = 64 };
 
 /* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory serves
  * faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of the
@@ -98,6 +102,9 @@ struct simd_real {
      * width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
     void (*windows)(const struct simd_term *, const struct simd_windows *, void *sum, size_t lds,
                     void *scratch);
+    /* The same for the columns of SIMD_DENSE_BLOCK dense filters from j0 on; turned: lanes (4 at least)
+     * x (2 SIMD_DENSE_BLOCK + SIMD_TURNED_PAD) numbers, x: likewise.  sum: the row's first column, whatever j0. */
+    void (*dense)(const struct simd_dense *, size_t j0, const struct simd_windows *, void *sum, size_t lds);
     /* The phases of those rows in half turns: frequency j of row r at to[j * lanes + r]. */
     void (*turns)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *to,
                   void *scratch);

@@ -334,7 +334,8 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
       .axpy_stack = p##_axpy_stack,                                                              \
       .rows = p##_rows, .turns = p##_turns, .fht = p##_fht, .fht_row = p##_fht_row,              \
       .sincospi = p##_sincospi, .sign = p##_sign,                                                \
-      .scale = p##_scale, .combine = p##_combine, .columns = p##_columns, .windows = p##_windows }
+      .scale = p##_scale, .combine = p##_combine, .columns = p##_columns, .windows = p##_windows,    \
+      .dense = p##_dense }
 
 #define LEVEL_LOOPS                                                                              \
     .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \

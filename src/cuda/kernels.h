@@ -27,6 +27,7 @@ struct dev_term {
     const int8_t *signs;  /* rows of nb D */
     const double *scale;
     const uint32_t *perm;
+    const double *filter; /* FM_DENSE: d rows of nb D */
 };
 /* Where features go: rows of ld, times `out` and the row's factor (NULL: 1); or the layout of sweeps,
  * neither; FORM_F16: rows of ld in half precision, neither. */

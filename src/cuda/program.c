@@ -124,6 +124,9 @@ static enum status term_tables(struct program *p, size_t i, struct err *err)
     if (rc == ST_OK)
         rc = hold(p, &at, t->perm, perms * one * sizeof *t->perm, err);
     to->perm = at;
+    if (rc == ST_OK)
+        rc = hold(p, &at, t->filter, t->filter ? t->d * one * sizeof *t->filter : 0, err);
+    to->filter = at;
     return rc;
 }
 

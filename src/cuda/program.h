@@ -23,7 +23,7 @@ struct program {
     bool chain;                     /* plain: its tables are */
     struct sweep_chain fused;       /* but for x */
     struct sweep_shape shape;       /* of sweeps over all columns */
-    void *held[4 + 4 * KERNEL_MAX_TERMS]; size_t nheld; /* on the device */
+    void *held[4 + 5 * KERNEL_MAX_TERMS]; size_t nheld; /* on the device */
     void *d_steps, *d_inv, *d_column, *d_inv32;
 };
 

@@ -96,6 +96,19 @@ DEV void N(steps_one)(const struct steps_args *a, const struct dev_step *s, size
     }
 }
 
+/* Number i of a product with the dense filters of a block. */
+DEV REAL N(steps_dense)(const struct steps_args *a, size_t base, int i, const REAL *v)
+{
+    const struct dev_term *t = &a->term;
+    const size_t one = (size_t)t->nb * (size_t)t->D;
+    const double *filter = t->filter + base + (size_t)i;
+    REAL sum = (REAL)0;
+
+    for (int e = 0; e < t->d; e++)
+        sum += (REAL)filter[(size_t)e * one] * v[e];
+    return sum;
+}
+
 DEV void N(steps_put)(const struct dev_out *to, size_t row, size_t col, double c, REAL z)
 {
     const size_t at = to->form == FORM_SWEEP32   ? row * sweep_row(to->shape) +
@@ -159,16 +172,19 @@ DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, in
             continue;
         }
         const int begins = s->op == FM_SCALE_IN || s->op == FM_CIRCLE || s->op == FM_WINDOWS;
-        if (s->op == FM_SHUFFLE)
+        const int mixes = s->op == FM_SHUFFLE || s->op == FM_DENSE; /* reads all numbers */
+        if (mixes)
             SYNC();
         LANES(l, nt)
             for (int i = l; i < t->D; i += nt) {
                 if (begins)
                     v[i] = N(steps_begin)(a, s, row, at, i);
+                else if (s->op == FM_DENSE)
+                    w[i] = N(steps_dense)(a, base, i, v);
                 else
                     N(steps_one)(a, s, base, i, v, w, p, g);
             }
-        if (s->op == FM_SHUFFLE) {
+        if (mixes) {
             SYNC();
             LANES(l, nt)
                 for (int i = l; i < t->D; i += nt)

@@ -140,6 +140,17 @@ run --format json -e 'open s.csv; split test=25% seed=1; kernel conv(rbf); tune 
 is "a tuning for each width" $rc 0
 has "the best is told with all" "$out" '"name":"width","run":"t1","message":"width 4 has the least NMLL (1: .*, 4: .*, 12: '
 has "and fitted with" "$out" '"command":"fit".*"kernel":"conv(rbf,width=4,'
+# ---- small windows by dense filters
+run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=3); fit features=256; score; save dense.gpd'
+has "small windows have dense filters, which is told" "$err" 'note.plan.*3 x 21.*dense random filters'
+was=$(printf "%s\n" "$out" | grep RMSE)
+run -s dense.gpd -e 'compare r1; score run=r1'
+is "a session keeps the filters that were chosen" "$(printf "%s\n" "$out" | grep RMSE)" "$was"
+run -e 'open s.csv; split test=25% seed=1; kernel convdense(rbf,width=3); fit features=256; score'
+is "they are those of convdense" "$(printf "%s\n" "$out" | grep RMSE)" "$was"
+is "which nobody has to tell" "$(printf "%s\n" "$err" | grep -c "dense random")" 0
+run -e 'open s.csv; split test=25% seed=1; kernel convdense(rbf,width=12); fit features=256; kernel convdense(matern(nu=3/2),width=3,average=full) + conv(rbf,width=5); tune features=256 evals=8; fit solver=exact; check; fit features=256; pca'
+is "convdense of any width, in sums, exact, under pca" $rc 0
 run -e 'demo friedman1 n=60; tune width=3,5'
 has "columns have no windows" "$err" 'the kernel has none'
 # ---- one row as the model sees it
