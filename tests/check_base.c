@@ -72,6 +72,34 @@ START_TEST(status_cuts_at_whole_characters)
 }
 END_TEST
 
+/* What was given comes back when it is large enough; what does not fit is forgotten. */
+START_TEST(spare_workspaces)
+{
+    struct mem_spares s = { 0 };
+    void *p[MEM_SPARES + 1], *first = mem_spare_take(&s, 100, "work", NULL);
+
+    ck_assert_ptr_nonnull(first);
+    ck_assert_uint_eq((uintptr_t)first % 64, 0);
+    memset(first, 1, 100);
+    mem_spare_give(&s, first);
+    ck_assert_ptr_eq(mem_spare_take(&s, 60, "work", NULL), first);
+    mem_spare_give(&s, first);
+    void *more = mem_spare_take(&s, 100000, "work", NULL), *other = mem_spare_take(&s, 1, "work", NULL);
+    memset(more, 1, 100000);
+    mem_spare_give(&s, other);
+    mem_spare_give(&s, more);
+    mem_spare_give(&s, NULL);
+    for (size_t i = 0; i <= MEM_SPARES; i++) /* more than wait */
+        memset(p[i] = mem_spare_take(&s, 64, "work", NULL), 2, 64);
+    for (size_t i = 0; i <= MEM_SPARES; i++)
+        mem_spare_give(&s, p[i]);
+    struct err err;
+    ck_assert_ptr_null(mem_spare_take(&s, SIZE_MAX - 8, "much", &err));
+    ck_assert_int_eq(err.code, ST_NOMEM);
+    mem_spares_free(&s);
+}
+END_TEST
+
 START_TEST(mem_checks_overflow)
 {
     struct err err;
@@ -576,7 +604,7 @@ int main(void)
           .test = { status_has_names_and_words, status_fills_err,
                     status_cuts_at_whole_characters } },
         { .name = "mem",
-          .test = { mem_checks_overflow, mem_aligned_is, mem_grow_keeps_what_was_there,
+          .test = { mem_checks_overflow, spare_workspaces, mem_aligned_is, mem_grow_keeps_what_was_there,
                     mem_fails_on_request, mem_knows_the_machine } },
         { .name = "dirs", .test = { dirs_follow_the_specification, dirs_are_made } },
         { .name = "outfile",

@@ -1,7 +1,9 @@
 # tests of the features group
 if HAVE_CHECK
-check_PROGRAMS += tests/check_features tests/check_kernels tests/check_windows
-TESTS += tests/check_features tests/check_kernels tests/check_windows
+features_tests = tests/check_alloc tests/check_features tests/check_kernels tests/check_threads \
+  tests/check_windows
+check_PROGRAMS += $(features_tests)
+TESTS += $(features_tests)
 endif
 tests_check_features_SOURCES = tests/check_features.c
 tests_check_features_LDADD = $(compute_tests)
@@ -9,3 +11,9 @@ tests_check_kernels_SOURCES = tests/check_kernels.c
 tests_check_kernels_LDADD = $(compute_tests)
 tests_check_windows_SOURCES = tests/check_windows.c
 tests_check_windows_LDADD = $(compute_tests)
+# All requests for memory of our own code are counted.
+tests_check_alloc_SOURCES = tests/check_alloc.c
+tests_check_alloc_LDADD = $(compute_tests)
+tests_check_alloc_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign
+tests_check_threads_SOURCES = tests/check_threads.c
+tests_check_threads_LDADD = $(compute_tests)

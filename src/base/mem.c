@@ -87,6 +87,46 @@ void *mem_aligned(size_t count, size_t size, const char *what, struct err *err)
     return p;
 }
 
+/* In front of a spare workspace: a line of the cache. */
+union spare { size_t bytes; char line[ALIGNMENT]; };
+
+void *mem_spare_take(struct mem_spares *s, size_t bytes, const char *what, struct err *err)
+{
+    for (size_t i = 0; i < MEM_SPARES; i++) {
+        union spare *p = atomic_load(&s->at[i]) ? atomic_exchange(&s->at[i], NULL) : NULL;
+        if (p && p->bytes >= bytes)
+            return p + 1;
+        free(p);
+    }
+    if (bytes > PTRDIFF_MAX / 2) {
+        err_nomem(err, bytes, what);
+        return NULL;
+    }
+    union spare *p = mem_aligned(bytes + sizeof *p, 1, what, err);
+    if (!p)
+        return NULL;
+    p->bytes = bytes;
+    return p + 1;
+}
+
+void mem_spare_give(struct mem_spares *s, void *p)
+{
+    union spare *mine = p ? (union spare *)p - 1 : NULL;
+
+    for (size_t i = 0; mine && i < MEM_SPARES; i++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong(&s->at[i], &none, (void *)mine))
+            return;
+    }
+    free(mine);
+}
+
+void mem_spares_free(struct mem_spares *s)
+{
+    for (size_t i = 0; i < MEM_SPARES; i++)
+        free(atomic_exchange(&s->at[i], NULL));
+}
+
 char *mem_strdup(const char *s, struct err *err)
 {
     size_t n = strlen(s) + 1;

@@ -13,6 +13,13 @@ enum status mem_grow(void **p, size_t *cap, size_t need, size_t size, const char
                      struct err *err);
 /* Aligned to 64 bytes, not zeroed; advised for huge pages above 4 MiB.  Release with free(). */
 void *mem_aligned(size_t count, size_t size, const char *what, struct err *err);
+/* Workspaces that wait for their next use, whichever thread's: take asks for memory only when none of
+ * `bytes` waits, give keeps what was taken, aligned to 64 bytes.  Zeroed is empty. */
+enum { MEM_SPARES = 64 };
+struct mem_spares { _Atomic(void *) at[MEM_SPARES]; };
+void *mem_spare_take(struct mem_spares *, size_t bytes, const char *what, struct err *err);
+void mem_spare_give(struct mem_spares *, void *p); /* p may be NULL */
+void mem_spares_free(struct mem_spares *);         /* those that wait */
 char *mem_strdup(const char *s, struct err *err); /* NULL and *err on exhaustion */
 /* For tests: makes the n-th allocation from now on fail (0: none).  Counts per process. */
 void mem_fail_after(size_t n);

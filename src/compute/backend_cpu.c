@@ -60,6 +60,7 @@ struct cpu {
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
     size_t workers;
+    struct mem_spares spares; /* for rows that are asked for a few at a time */
     double *part; /* groups x kcap x M; of right-hand sides in groups M x lanes each */
     char *P;      /* kcap x M, likewise; rounded, scaled by sqrt(1/mf) */
     char *Z;      /* stored features: tiles x M x R; or NULL */
@@ -99,6 +100,7 @@ static void cpu_close(void *state)
     if (!c)
         return;
     workers_free(c);
+    mem_spares_free(&c->spares);
     if (c->term64 != c->term)
         terms_free(c, c->term64);
     terms_free(c, c->term);
@@ -419,6 +421,11 @@ static void emit_part(struct cpu *c, const struct simd_real *real, const struct 
     }
 }
 
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 /* Rows in row-major order, some at a time, in precision `real`; z or dz. */
 static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
                              size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
@@ -427,10 +434,12 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
     const size_t lanes = c->windows ? c->R : real->lanes, d = c->src->d;
     const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
                              ? c->seg[c->nseg - 1].cols * real->lanes * real->size : 0;
-    double *x = mem_aligned(lanes * d, sizeof *x, "tile of inputs", err);
-    void *scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
-    char *columns = other ? mem_aligned(other, 1, "tile of features", err) : NULL;
-    enum status rc = x && scratch && (columns || !other) ? ST_OK : ST_NOMEM;
+    const size_t inputs = whole_lines(lanes * d * sizeof(double)), after = inputs + whole_lines(other);
+    char *work = mem_spare_take(&c->spares, after + scratch_bytes(c), "tile of features", err);
+    double *x = (double *)(void *)work;
+    char *columns = work ? work + inputs : NULL;
+    void *scratch = work ? work + after : NULL;
+    enum status rc = work ? ST_OK : ST_NOMEM;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += lanes) {
         const size_t n = r1 - r < lanes ? r1 - r : lanes, at = (r - r0) * ld;
@@ -450,9 +459,7 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
             scale_rows(c, real, r, n, dz ? (char *)dz + at * real->size : NULL, ld);
         }
     }
-    free(x);
-    free(scratch);
-    free(columns);
+    mem_spare_give(&c->spares, work);
     return rc;
 }
 

@@ -36,8 +36,12 @@ const struct precond_ops *precond_find(const char *name, struct err *err)
 struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err)
 {
     struct precond *p = mem_calloc(1, sizeof *p, "preconditioner", err);
-    if (p)
-        *p = (struct precond){ .ops = ops, .M = M, .lam2 = 1.0 };
+    struct mem_spares *spares = p ? mem_calloc(1, sizeof *spares, "preconditioner", err) : NULL;
+    if (!spares) {
+        free(p);
+        return NULL;
+    }
+    *p = (struct precond){ .ops = ops, .M = M, .lam2 = 1.0, .spares = spares };
     return p;
 }
 
@@ -48,6 +52,8 @@ void precond_free(struct precond *p)
     free(p->diag);
     free(p->U);
     free(p->ev);
+    mem_spares_free(p->spares);
+    free(p->spares);
     free(p);
 }
 
@@ -120,7 +126,7 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
         }
     if (!p->U || k == 0)
         return ST_OK;
-    double *T = mem_aligned(L * k, sizeof *T, "applying the preconditioner", err);
+    double *T = mem_spare_take(p->spares, L * k * sizeof *T, "applying the preconditioner", err);
     if (!T)
         return ST_NOMEM;
     const double base = p->ev[L - 1] + p->lam2;
@@ -132,7 +138,7 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
         }
     if (rc == ST_OK)
         rc = blas_dgemm(pool, false, false, M, k, L, 1.0, p->U, M, T, L, 1.0, Y, M, err);
-    free(T);
+    mem_spare_give(p->spares, T);
     return rc;
 }
 

@@ -4,6 +4,8 @@
 
 #include "compute/precond.h"
 
+#include "base/mem.h"
+
 /* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, else I. */
 struct precond {
     const struct precond_ops *ops;
@@ -12,6 +14,7 @@ struct precond {
     double *diag; /* M */
     double *U;    /* M x L, orthonormal columns */
     double *ev;   /* L, descending, >= 0 */
+    struct mem_spares *spares; /* of L x k, for as many applications at a time as there are */
 };
 
 extern const struct precond_ops precond_none, precond_jacobi, precond_gauss, precond_srht,

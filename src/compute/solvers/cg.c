@@ -72,16 +72,18 @@ static enum status apply_exact(struct cg *s, size_t k, const double *X, double *
     return (s->A->exact ? s->A->exact : s->A->apply)(s->A->ctx, k, X, AX, s->ctl, s->err);
 }
 
+/* Steps of one column, room for all of a usual solve at once: an iteration asks for no memory. */
 static enum status remember(struct cg *s, struct slot *t, double alpha)
 {
     struct solve_info *in = &s->info[t->col];
+    const size_t usual = s->maxit < 4096 ? s->maxit : 4096, need = in->nhist < usual ? usual : in->nhist + 1;
     if (in->replaced)
         return ST_OK;
     void *a = in->alpha, *b = in->beta;
-    enum status rc = mem_grow(&a, &t->acap, in->nhist + 1, sizeof alpha, "step history", s->err);
+    enum status rc = mem_grow(&a, &t->acap, need, sizeof alpha, "step history", s->err);
     in->alpha = a;
     if (rc == ST_OK)
-        rc = mem_grow(&b, &t->bcap, in->nhist + 1, sizeof alpha, "step history", s->err);
+        rc = mem_grow(&b, &t->bcap, need, sizeof alpha, "step history", s->err);
     in->beta = b;
     if (rc != ST_OK)
         return rc;

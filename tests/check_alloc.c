@@ -1,0 +1,198 @@
+/* tests/check_alloc.c -- iterations ask for no memory: a solve of three times as many of them asks as
+ * often as the shorter one.  Counted are all requests of our own code, wrapped by the linker
+ * (features.mk), whichever thread makes them. */
+#include "compute/blas.h"
+#include "compute/rng.h"
+#include "compute/solver.h"
+
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_size_t asked;
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t align, size_t n);
+int __real_posix_memalign(void **p, size_t align, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_aligned_alloc(size_t align, size_t n);
+int __wrap_posix_memalign(void **p, size_t align, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+    asked++;
+    return __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    asked++;
+    return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    asked++;
+    return __real_realloc(p, n);
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t n)
+{
+    asked++;
+    return __real_aligned_alloc(align, n);
+}
+
+int __wrap_posix_memalign(void **p, size_t align, size_t n)
+{
+    asked++;
+    return __real_posix_memalign(p, align, n);
+}
+
+enum { N = 700, D_IN = 5, M = 512, K = 2, SHORT = 8, LONG = 24, THREADS = 3 };
+
+struct data { double *X, *B, *x, hp[KERNEL_MAX_HP]; struct source_array src; struct pool *pool; };
+
+static void data_new(struct data *t)
+{
+    t->X = malloc(N * D_IN * sizeof *t->X);
+    t->B = malloc(2 * K * M * sizeof *t->B);
+    t->x = t->B + K * M;
+    for (size_t i = 0; i < N * D_IN; i++)
+        t->X[i] = rng_normal(1, rng_stream(RNG_TEST, 60), i);
+    for (size_t i = 0; i < K * M; i++)
+        t->B[i] = rng_normal(1, rng_stream(RNG_TEST, 61), i);
+    for (size_t i = 0; i < KERNEL_MAX_HP; i++)
+        t->hp[i] = 1.5;
+    source_array_init(&t->src, t->X, N, D_IN, D_IN);
+    t->pool = pool_new(THREADS, NULL);
+}
+
+static void data_free(struct data *t)
+{
+    pool_free(t->pool);
+    free(t->X);
+    free(t->B);
+}
+
+/* Requests of a solve of so many iterations, a fresh operator each time. */
+static size_t requests(struct data *t, const char *kernel, const struct solver_ops *ops, const char *pre,
+                       struct fop_opts o, size_t k, size_t iterations)
+{
+    struct kernel kern;
+    struct precond *p = NULL;
+    struct solve_info info[K];
+
+    ck_assert(kernel_parse(kernel, &kern, NULL, NULL) == ST_OK);
+    struct featmap *fm = featmap_new(&kern, D_IN, M, 5, NULL);
+    o.pool = t->pool;
+    struct fop *f = fop_new(backend_cpu(), fm, &t->src.base, &o, NULL);
+    ck_assert_ptr_nonnull(f);
+    ck_assert(fop_set(f, t->hp, NULL) == ST_OK);
+    const struct precond_opts po = { .rank = 20, .seed = 3 };
+    ck_assert(precond_find(pre, NULL)->build(f, &po, NULL, &p, NULL) == ST_OK);
+    precond_set_noise(p, 1e-6);
+    const size_t before = asked;
+    const struct solve_opts so = { .rtol = 1e-15, .maxit = iterations, .check_every = 5, .pre = p };
+    ck_assert(ops->solve(f, 1e-6, k, t->B, t->x, &so, NULL, info, NULL) == ST_OK);
+    const size_t n = asked - before;
+    ck_assert_uint_gt(n, 0);
+    for (size_t i = 0; i < k; i++) {
+        ck_assert_msg(info[i].iterations == iterations, "%s, %s, %s: %zu iterations of %zu", kernel, ops->name,
+                      pre, info[i].iterations, iterations);
+        solve_info_free(&info[i]);
+    }
+    precond_free(p);
+    fop_free(f);
+    featmap_free(fm);
+    return n;
+}
+
+static void compare(struct data *t, const char *kernel, const struct solver_ops *ops, const char *pre,
+                    struct fop_opts o, size_t k)
+{
+    const size_t few = requests(t, kernel, ops, pre, o, k, SHORT), many = requests(t, kernel, ops, pre, o, k, LONG);
+
+    /* Each thread makes itself a workspace when it first meets a batch: when that is, is chance. */
+    ck_assert_msg(many < few + THREADS && few < many + THREADS, "%s, %s, %s%s%s%s, %zu: %zu requests in %d iterations, %zu in %d", kernel,
+                  ops->name, pre, o.store ? ", stored" : "", o.half ? " in float16" : "",
+                  o.precision == PREC_DOUBLE ? ", double" : "", k, few, SHORT, many, LONG);
+}
+
+/* Every solver that iterates, over features made anew and stored, in both precisions. */
+START_TEST(iterations_ask_for_nothing)
+{
+    static const char *const kernels[] = { "rbf", "rbf + linear", "arccos", "poly(degree=3)" };
+    struct data t;
+
+    data_new(&t);
+    for (size_t i = 0; solver_at(i); i++) {
+        const struct solver_ops *ops = solver_at(i);
+        const char *pre = ops->uses_precond ? "srht" : "none";
+        if (!ops->iterative)
+            continue;
+        for (size_t q = 0; q < sizeof kernels / sizeof kernels[0]; q++)
+            compare(&t, kernels[q], ops, pre, (struct fop_opts){ .store = q % 2 == 1 }, 1);
+        compare(&t, "rbf", ops, pre, (struct fop_opts){ .store = true }, K);
+        compare(&t, "rbf", ops, pre, (struct fop_opts){ .precision = PREC_DOUBLE }, K);
+        if (ops->corrects)
+            compare(&t, "rbf", ops, pre, (struct fop_opts){ .store = true, .half = true }, 1);
+    }
+    data_free(&t);
+}
+END_TEST
+
+/* And passes themselves, once their workspace is there. */
+START_TEST(passes_ask_for_nothing)
+{
+    static const size_t ks[] = { 1, 3, 17 };
+    struct data t;
+    struct kernel kern;
+
+    data_new(&t);
+    ck_assert(kernel_parse("matern(nu=3/2)", &kern, NULL, NULL) == ST_OK);
+    struct featmap *fm = featmap_new(&kern, D_IN, M, 5, NULL);
+    double *P = calloc(2 * 17 * M, sizeof *P), *T = calloc(17 * N, sizeof *T);
+    for (int store = 0; store < 2; store++) {
+        const struct fop_opts o = { .pool = t.pool, .store = store == 1 };
+        struct fop *f = fop_new(backend_cpu(), fm, &t.src.base, &o, NULL);
+        ck_assert(fop_set(f, t.hp, NULL) == ST_OK);
+        ck_assert(fop_pass(f, 17, P, P + 17 * M, NULL, NULL) == ST_OK);
+        const size_t before = asked; /* an assertion asks for memory, too */
+        bool ok = true;
+        for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
+            ok &= fop_pass(f, ks[i], P, P + 17 * M, NULL, NULL) == ST_OK;
+            ok &= fop_zp(f, ks[i], P, T, NULL, NULL) == ST_OK;
+            ok &= fop_ztv(f, ks[i], T, P + 17 * M, NULL, NULL) == ST_OK;
+        }
+        const size_t made = asked - before;
+        ck_assert(ok);
+        ck_assert_uint_eq(made, 0);
+        fop_free(f);
+    }
+    free(P);
+    free(T);
+    featmap_free(fm);
+    data_free(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("alloc");
+    TCase *t = tcase_create("all");
+
+    blas_init();
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, iterations_ask_for_nothing);
+    tcase_add_test(t, passes_ask_for_nothing);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
