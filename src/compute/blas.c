@@ -2,7 +2,8 @@
  * tasks, tiled products, and LAPACK's eigenproblems with checked workspaces.
  *
  * OpenBLAS keeps one thread: its own workers spin after every call and would take the core that
- * our pool and the screen want, and its split of a product depends on the thread count. */
+ * our pool and the screen want, and its split of a product depends on the thread count.  It starts
+ * them when it is loaded, before main: they are sent home. */
 #include "compute/blas.h"
 
 #include "base/mem.h"
@@ -31,9 +32,15 @@ static CBLAS_TRANSPOSE op(bool t)
     return t ? CblasTrans : CblasNoTrans;
 }
 
+/* What OpenBLAS itself calls before a fork: joins its threads, which come back only for a call that
+ * wants several.  In builds without threads of their own there is none. */
+extern int blas_thread_shutdown_(void) __attribute__((weak));
+
 void blas_init(void)
 {
     openblas_set_num_threads(1);
+    if (openblas_get_parallel() == 1 && blas_thread_shutdown_)
+        blas_thread_shutdown_();
 }
 
 static const char *flavour(void)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void blas_init(void);               /* one BLAS thread; call once at start, before any other */
+void blas_init(void);               /* no BLAS threads; call at start, before any other */
 const char *blas_describe(void);    /* library, core type, threading flavour */
 bool blas_flavour_ok(struct err *); /* false for the OpenMP flavour (breaks fork) */
 /* Process-wide: who factorises large matrices (struct backend_dense; NULL: nobody else).  dpotrf, dpotri,
