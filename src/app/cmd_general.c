@@ -708,8 +708,29 @@ static void target_of(const struct run *r, size_t j, struct buf *b)
 ASPECT(target, target_of(r, j, b))
 ASPECT(amplitude, put(b, scale_of(r, j, false)))
 ASPECT(noise, put(b, scale_of(r, j, true)))
+/* Features against effective dimension: how much of what the data ask for there is room for. */
+static void effective_words(const struct run *r, struct buf *b)
+{
+    const double effective = is_fit(r) ? r->info.effective_dimension : r->tune.effective_dimension;
+    const size_t of = !is_fit(r) ? (r->topt.exact ? 0 : r->topt.features)
+                      : r->info.features ? r->info.variance_features : r->info.rows;
+
+    put(b, effective > 0.0 ? round(effective) : NAN);
+    if (effective > 0.0 && of)
+        buf_printf(b, " of %zu", of);
+}
+static void features_words(const struct run *r, struct buf *b)
+{
+    const bool exact = is_fit(r) ? !r->info.features : r->topt.exact;
+
+    if (exact)
+        buf_puts(b, "exact");
+    else
+        put(b, is_fit(r) ? (double)r->info.features : (double)r->topt.features);
+}
+ASPECT(effective, effective_words(r, b))
 ASPECT(solver, buf_puts(b, is_fit(r) ? r->info.solver : "tune"))
-ASPECT(features, put(b, is_fit(r) ? (double)r->info.features : (double)r->topt.features))
+ASPECT(features, features_words(r, b))
 ASPECT(rank, put(b, is_fit(r) && r->info.rank ? (double)r->info.rank : NAN))
 ASPECT(precond, buf_puts(b, is_fit(r) && *r->info.precond ? r->info.precond : "-"))
 ASPECT(rtol, put(b, is_fit(r) ? r->fit.rtol : NAN))
@@ -732,6 +753,7 @@ static const struct aspect aspects[] = {
     { "precond", aspect_precond, false }, { "rtol", aspect_rtol, false }, { "seed", aspect_seed, false },
     { "state", aspect_state, true }, { "outcome", aspect_outcome, true },
     { "iterations", aspect_iterations, true }, { "true_residual", aspect_residual, true },
+    { "effective_dimension", aspect_effective, true },
     { "nmll", aspect_nmll, true }, { "rmse", aspect_rmse, true }, { "nlpd", aspect_nlpd, true },
     { "coverage95", aspect_coverage, true }, { "seconds", aspect_seconds, true },
 };

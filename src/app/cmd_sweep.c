@@ -28,10 +28,11 @@ static const struct run *run_of(const struct workspace *ws, const struct sweep *
     return found;
 }
 
-enum measure { RMSE, NLPD, COVERAGE, NMLL, ITERATIONS, SECONDS, MEASURES };
+enum measure { RMSE, NLPD, COVERAGE, NMLL, EFFDIM, ITERATIONS, SECONDS, MEASURES };
 static const struct { const char *key, *head, *show; } measures[MEASURES] = {
     { "rmse_scaled", "rmse/sd", "rmse" },  { "nlpd_scaled", "nlpd", "nlpd" },
     { "coverage95", "cover95", "coverage" }, { "nmll", "nmll", "nmll" },
+    { "effective_dimension", "effdim", "effdim" },
     { "iterations", "it", "iterations" },  { "seconds", "seconds", "seconds" },
 };
 
@@ -58,6 +59,8 @@ static double measure(const struct run *r, enum measure m)
     case NLPD: return score_mean(r, offsetof(struct metrics, nlpd));
     case COVERAGE: return score_mean(r, offsetof(struct metrics, coverage95));
     case NMLL: return r && !fit && r->state != RUN_FAILED ? r->tune.best.nmll : NAN;
+    case EFFDIM:
+        return fit && r->info.effective_dimension > 0.0 ? round(r->info.effective_dimension) : NAN;
     case ITERATIONS:
         return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING ? (double)r->info.iterations
                                                                                : NAN;
@@ -222,6 +225,24 @@ static enum status sweep_start(struct workspace *ws, struct sweep *s, struct err
     return rc;
 }
 
+/* Columns that are none of the dataset's are looked for in the file that the split in use is of. */
+static enum status same_file(const struct workspace *ws, struct sweep *s, struct err *err)
+{
+    const struct dataset *d = ws->cur < ws->ndata ? ws->data[ws->cur] : NULL;
+    static const char begins[] = "file=\"";
+    const struct sweep_key *split = NULL;
+
+    for (size_t k = 0; k < s->nkeys; k++)
+        split = strcmp(s->key[k].name, "split") ? split : &s->key[k];
+    if (s->split || !split || !d || !d->split.how || strncmp(d->split.how, begins, sizeof begins - 1))
+        return ST_OK;
+    const char *path = d->split.how + sizeof begins - 1, *end = strchr(path, '"');
+    if (!end || memchr(path, '\\', (size_t)(end - path)) || table_find(d->table, split->value[0]) != SIZE_MAX)
+        return ST_OK;
+    s->split = strndup(path, (size_t)(end - path));
+    return s->split ? ST_OK : err_nomem(err, strlen(path), "a sweep");
+}
+
 static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *text = args_text(a, "grid");
@@ -234,6 +255,11 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
     enum status rc = sweep_parse(text, &s, err);
     if (rc != ST_OK)
         return rc;
+    rc = same_file(ws, &s, err);
+    if (rc != ST_OK) {
+        sweep_free(&s);
+        return rc;
+    }
     struct sweep *kept = mem_calloc(1, sizeof *kept, "a sweep", err);
     if (!kept) {
         sweep_free(&s);
@@ -343,7 +369,7 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
     if (same) {
         ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)", measures[m].head,
                             best) == ST_OK;
-    } else if (ok && m != COVERAGE) {
+    } else if (ok && m != COVERAGE && m != EFFDIM) {
         struct buf words = { 0 };
         for (size_t k = 0; k < s->nkeys; k++)
             buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
@@ -454,9 +480,9 @@ const struct command cmd_sweep_rows[] = {
       CMD_BARRIER, cmd_sweep,
       "Each point is a fit and a score; with show=nmll a tuning at the values given. Values: a,b,c; a..b;\n"
       "a..b/step; a..b*2; name0..name4. sweep alone shows the last table again; plot sweep draws it.\n"
-      "show=rmse|nlpd|nmll|coverage|iterations|seconds. A sweep over split=, kernel=, data= or\n"
-      "rows= tunes at each point (tune=no: it does not). rows= is the number of training rows: plot learning\n"
-      "draws the error against it.\n"
+      "show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds; effdim is the effective dimension. A sweep\n"
+      "over split=, kernel=, data= or rows= tunes at each point (tune=no: it does not). rows= is the number\n"
+      "of training rows: plot learning draws the error against it.\n"
       "  sweep rows=500..16000 tune='features=1024' fit='features=4096'\n"
       "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
       "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'" },

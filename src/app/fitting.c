@@ -932,7 +932,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
                 "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s", r->info.noise,
                 r->info.amplitude, exact ? "rows" : "features", r->fit.noise, r->fit.amplitude,
-                exact ? ", where the tuning's bounds had held them"
+                exact ? ", at which the tuning had ended"
                       : "; the tuning had counted as noise what fewer features missed");
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);

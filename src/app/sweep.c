@@ -176,7 +176,7 @@ static char *fixed_value(const char *s, struct err *err)
 
 static enum status read_word(struct sweep *s, const char *word, struct err *err)
 {
-    static const char *const shows[] = { "rmse", "nlpd", "nmll", "coverage", "iterations", "seconds" };
+    static const char *const shows[] = { "rmse", "nlpd", "nmll", "coverage", "effdim", "iterations", "seconds" };
     const char *eq = strchr(word, '=');
 
     if (!eq || eq == word)
@@ -194,7 +194,7 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
         for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
             if (!strcmp(eq + 1, shows[i]))
                 return snprintf(s->show, sizeof s->show, "%s", shows[i]), ST_OK;
-        return err_set(err, ST_USAGE, "sweep show=%.40s: one of rmse, nlpd, nmll, coverage, iterations, "
+        return err_set(err, ST_USAGE, "sweep show=%.40s: one of rmse, nlpd, nmll, coverage, effdim, iterations, "
                        "seconds", eq + 1);
     }
     if (s->nkeys == SWEEP_KEYS || len >= sizeof s->key[0].name)

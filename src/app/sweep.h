@@ -14,7 +14,7 @@ struct sweep_key { char name[48]; char **value; size_t n; };
 struct sweep {
     struct sweep_key key[SWEEP_KEYS];
     size_t nkeys, npoints;
-    char show[16];              /* rmse nlpd nmll coverage iterations seconds */
+    char show[16];              /* rmse nlpd nmll coverage effdim iterations seconds */
     bool fits;                  /* each point is a fit with a score, else a tuning */
     char *tune, *fit, *split;   /* fixed arguments; NULL: none (tune: no tuning) */
     size_t *first;              /* of each point: serial of the next run when it began; SIZE_MAX: not yet */

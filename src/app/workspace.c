@@ -509,6 +509,18 @@ static void drop_group(struct workspace *ws, unsigned long group)
                 dropped > 1 ? "were" : "was");
 }
 
+/* A statement that failed ends its line or script, unless keep_going; that of a sweep's point always,
+ * or the next one would stand for other settings than the table says. */
+static void after_failure(struct workspace *ws, unsigned long group)
+{
+    bool apart = false;
+
+    for (size_t i = 0; i < ws->lines->n; i++)
+        apart |= ws->lines->v[i].group == group && ws->lines->v[i].parent != 0;
+    if (apart || !ws->opt.keep_going)
+        drop_group(ws, group);
+}
+
 /* Into the script at `at`, a place of before when other commands ended while its job ran. */
 static bool remember(struct workspace *ws, const struct args *a, size_t at)
 {
@@ -628,8 +640,8 @@ static void execute(struct workspace *ws, const struct waiting *w)
         timeline_hold(ws, w->args);
     if (ws->store == held) /* else it has been closed, with all in it */
         store_release(held);
-    if (rc != ST_OK && !ws->opt.keep_going)
-        drop_group(ws, w->group);
+    if (rc != ST_OK)
+        after_failure(ws, w->group);
     l->cmd = NULL;
     l->args = NULL;
     *l->origin = '\0';
@@ -949,8 +961,8 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
     const bool changed = timeline_take(ws, job->line);
     if (job->cmd && job->args)
         statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
-    if (rc != ST_OK && !ws->opt.keep_going)
-        drop_group(ws, job->group);
+    if (rc != ST_OK)
+        after_failure(ws, job->group);
     if (ws->store == l->held)
         store_release(l->held);
     l->held = NULL;

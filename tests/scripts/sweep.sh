@@ -30,8 +30,27 @@ run --format json -e "open xy.csv; sweep split=s0..s2 kernel=rbf,'matern(nu=3/2,
 is "splits and kernels" $rc 0
 is "six points" "$(points split 6)" "s0 s1 s2 s0 s1 s2 "
 has "with mean and sd" "$out" '"mean":{"rmse_scaled":0'
+begin='open xy.csv; split file=masks.csv column=s0; kernel rbf(l=1); set noise=0.2'
+run --format json -e "$begin; sweep split=s0..s2 tune=no fit='features=64'"
+same=$out
+run --format json -e "$begin; sweep split=s0..s2 file=masks.csv tune=no fit='features=64'"
+scores() { printf '%s\n' "$1" | grep '"command":"sweep"' | grep -o '"split":"s[0-9]","run":"r[0-9]","state":"done","rmse_scaled":[0-9.]*'; }
+is "columns of the split's own file" "$(scores "$same")" "$(scores "$out")"
+is "each split its own score" "$(scores "$out" | sed 's/.*://' | sort -u | wc -l)" 3
+run -k --format json -e "open xy.csv; split test=20% seed=1; kernel rbf; fit features=64; score; sweep split=s0,s1 tune=no fit='features=64'"
+is "a split that fails is no point, though others go on" "$(printf '%s\n' "$out" | grep '"command":"sweep"' |
+    grep -o '"run":null,"state":null,"rmse_scaled":null' | wc -l)" 2
 run -e "open xy.csv; sweep kernel=rbf,'matern(nu=3/2,ard)' tune='evals=5'; sweep"
 is "the table comes again" "$(printf '%s\n' "$out" | grep -c '^matern(nu=3/2,ard) *r2')" 2
+
+# Features against effective dimension, as the fits say it; and beside each other in compare.
+run --format json -e "$data; sweep features=32,64,128 tune=no show=effdim fit='solver=pcg rank=16'; plot sweep; compare r1 r3"
+told=$(printf '%s\n' "$out" | grep '"command":"fit"' | sed 's/.*"effective_dimension":\([0-9.]*\).*/\1/' | while read -r v; do printf '%.0f ' "$v"; done)
+is "effective dimensions in the table" "$(printf '%s\n' "$out" | grep '"command":"sweep"' | grep -o '"effective_dimension":[0-9]*' |
+    sed 's/.*://' | head -n 3 | paste -sd' ') " "$told"
+run -e "$data; sweep features=32,128 tune=no; compare r1 r2; fit solver=exact; compare r2 r3"
+has "compare shows them of how many" "$out" '^\*  effective_dimension  [0-9]* of 32 *[0-9]* of 128'
+has "and those of the exact kernel" "$out" '^\*  effective_dimension  [0-9]* of 128 *[0-9]* of 225'
 
 # A learning curve: rows of one split, set aside and back again; each point is what one would type.
 run --format json -e "$data; sweep rows=50,100,400 tune=no fit='features=1024 variance=none'; plot learning out=l.csv; split train=all"
