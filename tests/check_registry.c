@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 256, D = 3, M = 48, K = 2, FORMS = 2 };
+enum { N = 256, D = 3, M = 48, K = 2, FORMS = 2, POSITIONS = 12, LETTERS = 4, WIDE = POSITIONS + 1 };
 static double lam2; /* 10 times the mean of k(x, x), so that the conditions are alike */
 static const double coarse_most = 0.05; /* what a solver without vanishing errors still reaches */
 static const double batch[SOLVER_MAX_PARAMS] = { 64 }; /* of stochastic ones: several an epoch */
@@ -39,8 +39,52 @@ static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_M
     return true;
 }
 
+static size_t count_kernels(void)
+{
+    size_t n = 0;
+    while (kernel_at(n))
+        n++;
+    return n;
+}
+
+/* Kernels that are made of others; sequences and sets of nodes are read by the last ones. */
+static const struct { const char *text; bool positions; } made[] = {
+    { "rbf + linear", false }, { "rbf * periodic", false }, { "rbf * linear + cauchy", false },
+    { "conv(rbf,width=3)", true }, { "conv(matern(nu=3/2),width=5,average=full)", true },
+    { "graph(cauchy)", true }, { "graphpoly(degree=2)", true }, { "graphpoly(degree=3,norm=unit)", true },
+};
+enum { MADE = sizeof made / sizeof *made };
+
+static bool made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
+{
+    size_t from[KERNEL_MAX_HP];
+    struct err err = { 0 };
+
+    ck_assert_msg(kernel_parse(made[i].text, k, hp, &err) == ST_OK, "%s: %s", made[i].text, err.msg);
+    ck_assert_msg(made[i].positions ? kernel_bind_rows(k, LETTERS, true, 0, &err) == ST_OK
+                                    : kernel_bind(k, D, from, &err) == ST_OK, "%s: %s", made[i].text, err.msg);
+    for (size_t h = 0; h < kernel_nhp(k); h++) {
+        struct hparam info;
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(k, h, name, &info);
+        hp[h] = info.init;
+    }
+    return made[i].positions;
+}
+
+/* D numbers, or letters of up to POSITIONS positions. */
+static void draw_rows(double *x, bool positions)
+{
+    const uint64_t stream = rng_stream(RNG_TEST, 1);
+
+    for (size_t i = 0; i < N * (positions ? WIDE : D); i++)
+        x[i] = !positions    ? rng_normal(11, stream, i)
+               : i % WIDE    ? (double)rng_below(11, stream, i, LETTERS)
+                             : (double)(5 + rng_below(11, stream, i, POSITIONS - 4));
+}
+
 struct system {
-    double x[N * D], B[K * M], want[K * M], norm[K];
+    double x[N * WIDE], B[K * M], want[K * M], norm[K];
     struct source_array src;
     struct featmap *map;
     struct kernel kernel;
@@ -66,14 +110,20 @@ static bool system_new(struct system *s, size_t kernel, bool ard)
 {
     double z[N * M], A[M * M] = { 0 };
 
-    if (!kernel_form(kernel, ard, &s->kernel, s->hp))
+    const bool positions = kernel >= count_kernels() && made_form(kernel - count_kernels(), &s->kernel, s->hp);
+    const size_t d = positions ? WIDE : D;
+
+    if (kernel < count_kernels() && !kernel_form(kernel, ard, &s->kernel, s->hp))
         return false;
-    for (size_t i = 0; i < N * D; i++)
-        s->x[i] = rng_normal(11, rng_stream(RNG_TEST, 1), i);
+    draw_rows(s->x, positions);
     for (size_t i = 0; i < K * M; i++)
         s->want[i] = s->B[i] = cos((double)(i * i)) + 0.2;
-    source_array_init(&s->src, s->x, N, D, D);
-    s->map = featmap_new(&s->kernel, D, M, 5, NULL);
+    source_array_init(&s->src, s->x, N, d, d);
+    if (positions) {
+        s->src.base.row = ROW_SYMBOLS;
+        s->src.base.channels = LETTERS;
+    }
+    s->map = featmap_new(&s->kernel, d, M, 5, NULL);
     ck_assert_ptr_nonnull(s->map);
     struct fop *f = open_fop(s, PREC_DOUBLE, false, false, NULL);
     ck_assert_int_eq(fop_tile64(f, 0, N, z, M, NULL), ST_OK);
@@ -96,14 +146,6 @@ static bool system_new(struct system *s, size_t kernel, bool ard)
     for (size_t c = 0; c < K; c++)
         s->norm[c] = blas_dnrm2(M, s->B + c * M);
     return true;
-}
-
-static size_t count_kernels(void)
-{
-    size_t n = 0;
-    while (kernel_at(n))
-        n++;
-    return n;
 }
 
 static size_t count_solvers(void)
@@ -159,7 +201,9 @@ START_TEST(every_combination)
     };
     struct system *s = calloc(1, sizeof *s);
 
-    if (!system_new(s, (size_t)_i / FORMS, _i % FORMS == 1)) {
+    const size_t plain = count_kernels() * FORMS, i0 = (size_t)_i;
+    if (!(i0 < plain ? system_new(s, i0 / FORMS, i0 % FORMS == 1)
+                     : system_new(s, count_kernels() + i0 - plain, false))) {
         free(s);
         return;
     }
@@ -202,7 +246,7 @@ START_TEST(same_bits_for_any_thread_count)
     struct system *s = calloc(1, sizeof *s);
     double first[K * M], X[K * M];
 
-    for (size_t k = 0; kernel_at(k); k++)
+    for (size_t k = 0; k < count_kernels() + MADE; k++)
         for (int form = 0; form < 3; form++) {
             if (ops->stochastic && form == 1)
                 continue; /* batches make their features anew in every plan */
@@ -237,7 +281,7 @@ int main(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, blas_init, NULL);
-    tcase_add_loop_test(t, every_combination, 0, (int)(count_kernels() * FORMS));
+    tcase_add_loop_test(t, every_combination, 0, (int)(count_kernels() * FORMS + MADE));
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, (int)count_solvers());
     suite_add_tcase(s, t);
     return support_run(s);
