@@ -644,6 +644,27 @@ static bool uses_rank(const char *name)
     return s && (s->uses_precond || !strcmp(s->name, "cg"));
 }
 
+/* At the limit of its iterations: those left, if they are few, else a better preconditioner. */
+static void stopped_short(const struct run *r, const struct trace_fit *tf, char *v, size_t n)
+{
+    const struct fit_info *i = &r->info;
+    const double left = tf->forecast - (double)i->iterations, its = (double)i->iterations;
+    const bool known = isfinite(tf->forecast) && left > 0.0;
+    const size_t more = 2 * (i->rank ? i->rank : 128);
+    int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations, i->true_residual,
+                      i->true_residual / r->fit.rtol);
+
+    if (known && (size_t)at < n)
+        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ", tf->rate, left);
+    if ((size_t)at >= n)
+        return;
+    if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
+        snprintf(v + at, n - (size_t)at, "try: fit continue=%s maxit=%.0f", r->id,
+                 ceil(known ? fmax(1.5 * left, 2.0 * its) : 4.0 * its));
+    else
+        snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg rank=%zu", r->id, more);
+}
+
 /* ux.md 5: every stop has its reason, its distance to the target and the next step. */
 static void fit_verdict(struct run *r)
 {
@@ -669,17 +690,8 @@ static void fit_verdict(struct run *r)
             snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target, after %.0f passes "
                      "over the data. try: fit solver=pcg, which needs fewer",
                      i->iterations, i->true_residual, i->true_residual / r->fit.rtol, i->passes);
-        else if (isfinite(tf.forecast) && tf.forecast > (double)i->iterations)
-            snprintf(v, n,
-                     "stopped at it %zu: residual %.1e, %.0f x the target. Rate %.3f an iteration: "
-                     "about %.0f more. try: fit continue=%s rank=%zu",
-                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, tf.rate,
-                     tf.forecast - (double)i->iterations, r->id, 2 * (i->rank ? i->rank : 256));
         else
-            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. "
-                     "try: fit continue=%s rank=%zu",
-                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, r->id,
-                     2 * (i->rank ? i->rank : 256));
+            stopped_short(r, &tf, v, n);
         break;
     case OUT_CANCELLED:
         snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept. It goes "

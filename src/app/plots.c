@@ -163,8 +163,9 @@ struct figure *plots_residual(struct workspace *ws, struct run *r, const struct 
         char why[160];
         figure_free(f);
         snprintf(why, sizeof why, "%s has no iterations to show: %s", runs[0]->id,
-                 runs[0]->state == RUN_DONE ? "it was solved directly. try: fit solver=pcg"
-                                            : "it has not begun to iterate.");
+                 runs[0]->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
+                 : runs[0]->state == RUN_FAILED ? "it failed. try: why"
+                                                : "it has not begun to iterate.");
         return plots_nothing("residual", why, err);
     }
     if (ok && isfinite(target)) {

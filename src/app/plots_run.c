@@ -79,8 +79,9 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
         char why[160];
         figure_free(f);
         snprintf(why, sizeof why, "%s has no iterations to show: %s", runs[0]->id,
-                 runs[0]->state == RUN_DONE ? "it was solved directly. try: fit solver=pcg"
-                                            : "it has not begun to iterate.");
+                 runs[0]->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
+                 : runs[0]->state == RUN_FAILED ? "it failed. try: why"
+                                                : "it has not begun to iterate.");
         return plots_nothing("rate", why, err);
     }
     if (ok) {
@@ -302,7 +303,7 @@ static bool add_bounds(struct figure *f, const struct run *r, size_t nhp, size_t
         for (size_t i = from; i < to; i++)
             for (size_t e = 0; e < evals; e++) {
                 const double v = path_at(r, nhp, e, i);
-                near |= isfinite(b) && v > 0 && fabs(log(v / b)) < log(30);
+                near |= isfinite(b) && v > 0 && fabs(log(v / b)) < log(10);
             }
         struct series *s = near ? figure_add_hline(f, bounds ? "" : "bounds", b, err) : NULL;
         ok = !near || s;

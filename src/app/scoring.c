@@ -1022,7 +1022,10 @@ static void check_done(struct workspace *ws, struct job *job, enum status rc, co
         rec_bool(&rec, "ok", f[i].ok);
         rec_str(&rec, "text", f[i].text);
         rec_close(&rec);
-        rec_text(&rec, "\n  %s %-12s %s", f[i].ok ? "ok" : "! ", f[i].name, f[i].text);
+        char first[32];
+        snprintf(first, sizeof first, "  %s %-12s ", f[i].ok ? "ok" : "! ", f[i].name);
+        rec_text(&rec, "\n");
+        text_wrap(&rec.text, f[i].text, 79, first, "                  ");
     }
     rec_close(&rec);
     rec_num(&rec, "seconds", s->seconds);

@@ -215,7 +215,7 @@ static void fit_again(struct search *s, struct cause *c, bool go_on, const char 
     va_start(ap, fmt);
     vsnprintf(with, sizeof with, fmt, ap);
     va_end(ap);
-    const bool chained = s->f.fit && strstr(s->f.fit, " continue=");
+    const bool chained = s->f.has_model && s->f.fit && strstr(s->f.fit, " continue=");
     if (go_on || chained || !s->f.fit) {
         buf_printf(&b, "fit continue=%s", s->f.run);
     } else {
@@ -239,7 +239,11 @@ static void look_failure(struct search *s)
     struct cause *c = add(s, e->name[0] ? e->name : "failure", e->code == ST_NOT_PD ? 0.6 : 1.05, 4.0,
                           "it failed: %.230s", e->msg);
     const char *way = e->hint[0] ? e->hint : "summary", *more = strstr(way, ", ");
-    way_out(c, "%.*s", (int)(more ? more - way : 120), way);
+    size_t features = 0;
+    if (s->f.fit && sscanf(way, "fit features=%zu", &features) == 1)
+        fit_again(s, c, false, "features rank", "features=%zu", features);
+    else
+        way_out(c, "%.*s", (int)(more ? more - way : 120), way);
 }
 
 static void look_float(struct search *s)
@@ -656,6 +660,8 @@ static const struct rank_guess *row_of(const struct advice *a, size_t rank)
     return NULL;
 }
 
+static const double ratio_wanted = 30.0; /* the paper's rule for a preconditioner */
+
 static void look_rank(struct search *s)
 {
     const struct fit_info *i = &s->f.info;
@@ -675,10 +681,13 @@ static void look_rank(struct search *s)
     }
     const double took = own->build + (double)i->iterations * own->iteration;
     const double slow = ended ? took / (2.0 * best->seconds) : own->iterations / (2.0 * best->iterations);
-    if ((ended && i->rank_chosen) || best->rank <= i->rank)
+    if ((ended && i->rank_chosen) || best->rank <= i->rank || (!ended && own->ratio <= ratio_wanted))
         return;
-    struct cause *c = add(s, "rank", ended ? 0.88 : 0.97, slow, "rank %zu leaves a ratio of %.3g (30 is wanted): %zu "
-                          "iterations to %.2g; rank %zu leaves %.3g and is expected to take %.0f", i->rank,
+    char now[40] = "no preconditioner";
+    if (i->rank)
+        snprintf(now, sizeof now, "rank %zu", i->rank);
+    struct cause *c = add(s, "rank", ended ? 0.88 : 0.97, slow, "%s leaves a ratio of %.3g (30 is wanted): %zu "
+                          "iterations to %.2g; rank %zu leaves %.3g and is expected to take %.0f", now,
                           isfinite(own->ratio) ? own->ratio : s->a.spectrum.lam[0] / s->a.ratio, i->iterations,
                           i->true_residual, best->rank, best->ratio, best->iterations);
     if (best->high > (double)s->f.maxit)
@@ -687,16 +696,34 @@ static void look_rank(struct search *s)
         fit_again(s, c, !ended, "solver rank", "solver=pcg rank=%zu", best->rank);
 }
 
-/* Nothing else explains it. */
+static bool has_cause(const struct search *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->cause[i].name, name))
+            return true;
+    return false;
+}
+
+/* It stopped at its limit, and no cause of slowness explains that: the limit itself. */
 static void look_rest(struct search *s)
 {
+    static const char *const slow[] = { "rank", "solver", "float32", "noise", "duplicates" };
     const struct fit_info *i = &s->f.info;
+    const struct rank_guess *own = row_of(&s->a, i->rank);
+    double expected = own ? own->iterations : NAN;
 
-    if (s->n || !s->f.has_model || i->why != OUT_MAXIT)
+    for (size_t k = 0; k < sizeof slow / sizeof *slow; k++)
+        if (has_cause(s, slow[k]))
+            return;
+    if (!s->f.has_model || i->why != OUT_MAXIT)
         return;
-    struct cause *c = add(s, "iterations", 0.6, 4.0, "%zu iterations were not enough: the residual is %.2g",
-                          i->iterations, i->true_residual);
-    way_out(c, "fit continue=%s maxit=%zu", s->f.run, 4 * s->f.maxit);
+    struct cause *c = isfinite(expected) && expected > (double)i->iterations
+        ? add(s, "iterations", 0.95, 4.0, "it stopped at its limit of %zu iterations, with a residual of %.2g; about %.0f are "
+              "expected", i->iterations, i->true_residual, expected)
+        : add(s, "iterations", 0.95, 4.0, "it stopped at its limit of %zu iterations, with a residual of %.2g",
+              i->iterations, i->true_residual);
+    fit_again(s, c, true, "", "maxit=%.0f", isfinite(expected) ? fmax(4.0 * (double)s->f.maxit, 2.0 * expected)
+                                                              : 4.0 * (double)s->f.maxit);
 }
 
 static enum status look_spectrum(struct search *s, struct err *err)
@@ -725,14 +752,6 @@ static int by_score(const void *a, const void *b)
 {
     const struct cause *p = a, *q = b;
     return (p->score < q->score) - (p->score > q->score);
-}
-
-static bool has_cause(const struct search *s, const char *name)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->cause[i].name, name))
-            return true;
-    return false;
 }
 
 /* What follows from another cause stands behind it. */
@@ -800,21 +819,11 @@ static void causes_text(struct rec *rec, const struct search *s)
                  s->a.M ? ", features, rank" : "");
     for (size_t i = 0; i < s->n; i++) {
         const struct cause *c = &s->cause[i];
-        const char *p = c->evidence;
-        rec_text(rec, "%s%2zu %-14s", i ? "\n" : "", i + 1, c->name);
-        while (*p) { /* lines of at most 60 columns */
-            size_t n = strlen(p);
-            if (n > 60) {
-                for (n = 60; n > 0 && p[n] != ' '; n--)
-                    ;
-                n = n ? n : 60;
-            }
-            rec_text(rec, "%s %.*s", p == c->evidence ? "" : "\n                 ", (int)n, p);
-            p += n;
-            while (*p == ' ')
-                p++;
-        }
-        rec_text(rec, "\n                  try  %s", c->try);
+        char first[40];
+        snprintf(first, sizeof first, "%2zu %-14s ", i + 1, c->name);
+        rec_text(rec, "%s", i ? "\n" : "");
+        text_wrap(&rec->text, c->evidence, 79, first, "                  ");
+        rec_text(rec, "\n%stry  %s", strlen(c->try) <= 56 ? "                  " : "    ", c->try);
     }
 }
 

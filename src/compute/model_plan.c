@@ -473,6 +473,21 @@ static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size
     return ST_OK;
 }
 
+/* The next smaller number of features by halving that the memory allows; 0: none. */
+static size_t features_that_fit(size_t n, size_t d, const struct fit_opts *o, size_t threads)
+{
+    struct fit_opts half = *o;
+    struct fit_plan p;
+    char note[256];
+
+    for (half.features = o->features / 4 * 2; half.features >= 64; half.features = half.features / 4 * 2) {
+        half.rank = half.rank > half.features / 2 ? 0 : half.rank;
+        if (model_plan_make(n, d, &half, threads, &p, note, NULL) == ST_OK)
+            return half.features;
+    }
+    return 0;
+}
+
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t threads,
                             struct fit_plan *p, char note[256], struct err *err)
 {
@@ -505,8 +520,11 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
         mem_format(have, sizeof have, most);
         err_named(err, ST_LIMIT, "memory", "features=%zu needs %s; %s is allowed", o->features,
                   need, have);
-        err_hint(err, "fit features=%zu, or variance=none, or a larger --mem",
-                 o->features / 2 / 2 * 2);
+        const size_t fits = err ? features_that_fit(n, d, o, threads) : 0;
+        if (fits)
+            err_hint(err, "fit features=%zu, or variance=none, or a larger --mem", fits);
+        else
+            err_hint(err, "gpdesk --mem %s", need);
         return ST_LIMIT;
     }
     return ST_OK;
