@@ -150,14 +150,18 @@ static void label_new(struct pca_state *p)
     }
 }
 
+/* color: NaN where it is not known. */
 static void csv_line(struct buf *b, const struct pca_state *p, const char *set, size_t row, const double *x,
-                     size_t label)
+                     size_t label, double color)
 {
     buf_printf(b, "%s,%zu", set, row + 1);
     for (size_t j = 0; j < p->dims; j++)
         buf_printf(b, ",%.9g", x[j]);
     if (p->have_clusters)
         buf_printf(b, ",%zu", label);
+    buf_putc(b, ',');
+    if (isfinite(color))
+        buf_printf(b, "%.9g", color);
     buf_putc(b, '\n');
 }
 
@@ -184,14 +188,16 @@ static enum status write_rows(const struct clustering *c, struct err *err)
     buf_puts(&b, "set,row");
     for (size_t j = 0; j < p->dims; j++)
         buf_printf(&b, ",pc%zu", j + 1);
-    buf_puts(&b, p->have_clusters ? ",cluster\n" : "\n");
+    /* the colour under its own name, where that is plain and no other's */
+    buf_printf(&b, "%s,%s\n", p->have_clusters ? ",cluster" : "",
+               strpbrk(p->color_name, ",\"\r\n") || !strncmp(p->color_name, "pc", 2) ? "color" : p->color_name);
     for (size_t i = 0; rc == ST_OK && i < p->n; i++) {
         csv_line(&b, p, "train", p->row[i], p->coords + i * p->dims,
-                 p->have_clusters ? p->clusters.label[i] : 0);
+                 p->have_clusters ? p->clusters.label[i] : 0, p->color[i]);
         rc = flush(&o, &b, false, err);
     }
     for (size_t i = 0; rc == ST_OK && i < p->nfresh; i++) {
-        csv_line(&b, p, "new", p->fresh_row[i], p->fresh + i * p->dims, p->fresh_label[i]);
+        csv_line(&b, p, "new", p->fresh_row[i], p->fresh + i * p->dims, p->fresh_label[i], (double)NAN);
         rc = flush(&o, &b, false, err);
     }
     if (rc == ST_OK)

@@ -596,7 +596,7 @@ const struct command cmd_model_rows[] = {
         { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
       CMD_JOB | CMD_NEEDS_DATA, cmd_pca,
-      "out= has set (train, new), row, pc1 ..; rows of the file are placed in the directions of the training\n"
+      "out= has set (train, new), row, pc1 .., the colour; rows of the file are placed in the directions of the training\n"
       "rows. plot pca and plot scree draw them." },
     { "cluster", "model", "Kernel k-means on the leading components", "cluster k=2..4",
       { PLACE_ARGS,
@@ -606,7 +606,7 @@ const struct command cmd_model_rows[] = {
         { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
         { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
       CMD_JOB | CMD_NEEDS_DATA, cmd_cluster,
-      "out= has set (train, new), row, pc1 .., cluster; rows of the file get the cluster of the nearest centre.\n"
+      "out= has set (train, new), row, pc1 .., cluster, the colour; rows of the file get the cluster of the\nnearest centre.\n"
       "plot pca and plot silhouette draw them." },
     { .name = NULL },
 };

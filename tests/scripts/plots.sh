@@ -177,17 +177,18 @@ awk 'BEGIN { srand(2); print "a,b,y"; for (i = 0; i < 200; i++) { k = i % 2; pri
 head -n 6 two.csv | cut -d, -f1,2 >new.csv
 run --format json -e 'open two.csv target=y; kernel rbf; cluster new.csv k=2..4 dims=3 out=c.csv; plot silhouette out=s.csv; plot pca out=pca.csv; pca new.csv dims=2 out=p.csv'
 is "cluster with new rows" "$rc" 0
-is "has a line a row" "$(head -n 1 c.csv) $(grep -c '^train,' c.csv) $(grep -c '^new,' c.csv)" "set,row,pc1,pc2,pc3,cluster 200 5"
+is "has a line a row" "$(head -n 1 c.csv) $(grep -c '^train,' c.csv) $(grep -c '^new,' c.csv)" "set,row,pc1,pc2,pc3,cluster,y 200 5"
 ok "new rows that equal old ones stand where they do" awk -F, '{ k = $2; v = $3 "," $4 "," $5 "," $6 } /^train/ { old[k] = v } /^new/ && old[k] != v { bad++ } END { exit bad }' c.csv
+ok "the colour is the target" awk -F, '/^train/ { if ($7 != 1 - $2 % 2) bad++ } END { exit bad > 0 }' c.csv
 ok "clusters are the halves" awk -F, '/^train/ { if ($2 % 2 == 1 && first == "") first = $6; if (($2 % 2 == 1) != ($6 == first)) bad++ } END { exit bad > 0 }' c.csv
 has "JSON says how many" "$out" '"command":"cluster".*"new_rows":5,"out":"c.csv"'
-is "pca writes them without clusters" "$(head -n 1 p.csv)" "set,row,pc1,pc2"
+is "pca writes them without clusters" "$(head -n 1 p.csv)" "set,row,pc1,pc2,y"
 ok "the picture has the new rows" grep -q '^1,new rows,' pca.csv
 run -e 'open two.csv target=y; kernel rbf; pca nosuch.csv out=q.csv'
 ok "a file that is not there: exit 4, nothing written" test "$rc" = 4 -a ! -e q.csv
 echo keep >q.csv
 run -e 'open two.csv target=y; kernel rbf; fit l=1; pca r1 dims=2 out=q.csv; pca dims=2 out=/nowhere/q.csv'
-is "a run in place of a file; a directory that is not there" "$rc $(head -n 1 q.csv)" "1 set,row,pc1,pc2"
+is "a run in place of a file; a directory that is not there" "$rc $(head -n 1 q.csv)" "1 set,row,pc1,pc2,y"
 has "says so" "$err" 'cannot write /nowhere/q.csv'
 
 # ---- sweeps ----
