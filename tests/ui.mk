@@ -27,6 +27,7 @@ TESTS += \
   tests/screens/signals.sh \
   tests/screens/hostile.sh \
   tests/screens/desk.sh \
+  tests/screens/matrix.sh \
   tests/screens/picture.sh \
   tests/screens/monkey.sh
 EXTRA_DIST += \
@@ -43,6 +44,7 @@ EXTRA_DIST += \
   tests/screens/signals.sh \
   tests/screens/hostile.sh \
   tests/screens/desk.sh \
+  tests/screens/matrix.sh \
   tests/screens/picture.sh \
   tests/screens/monkey.sh
 

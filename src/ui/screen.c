@@ -250,7 +250,7 @@ static void session_words(const struct workspace *ws, struct buf *b)
         buf_printf(b, " (saved %s)", s);
 }
 
-static void draw_header(const struct desk *d, const struct canvas *c)
+static void draw_header(const struct desk *d, const struct canvas *c, bool tabs)
 {
     const struct workspace *ws = d->ws;
     struct buf b = { 0 };
@@ -260,7 +260,12 @@ static void draw_header(const struct desk *d, const struct canvas *c)
     int right = c->w - (int)strlen(focus) - 1;
     draw_text(c, 0, right, theme_attr(R_HEAD), focus);
     struct canvas in = draw_inner(c, 0, 0, 1, right - 1);
-    int x = draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk") + 2;
+    int x = 2;
+    if (tabs)
+        x += draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk");
+    else                                         /* no row of tabs: the view's name stands here */
+        x += draw_printf(&in, 0, 0, theme_attr(R_TAB_ON), "[%c %s]", view_table[d->main]->digit,
+                         view_table[d->main]->tab) - 1;
     if (timeline_view(ws) != SIZE_MAX)           /* an earlier state is shown: nothing can change it */
         x += draw_printf(&in, 0, x, theme_attr(R_SELECT), " as after command %zu: read-only, ] later ",
                          timeline_view(ws)) + 1;
@@ -368,11 +373,13 @@ static void draw_job(const struct desk *d, const struct canvas *c)
     }
     if (!jobs_view(ws->jobs, 0, &j)) {
         int x = draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
-        const char *keys = d->focus == FOCUS_VIEW
-                               ? "   i prompt   ? keys   1-9 views   Tab pane   z zoom   q close"
-                               : "   F1 help   F2 find   Tab completes   Alt-1..9 views"
-                                 "   Esc view keys";
-        draw_text(c, 0, x + 1, theme_attr(R_DIM), keys);
+        static const char *const keys[2][7] = {
+            { "F1 help", "F2 find", "Tab completes", "Alt-1..9 views", "Esc view keys", NULL },
+            { "i prompt", "? keys", "1-9 views", "Tab pane", "z zoom", "q close", NULL },
+        };
+        x += 1;
+        for (const char *const *k = keys[d->focus == FOCUS_VIEW]; *k && x + 3 + (int)strlen(*k) <= c->w; k++)
+            x += 3 + draw_text(c, 0, x + 3, theme_attr(R_DIM), *k);
         buf_free(&b);
         return;
     }
@@ -868,7 +875,7 @@ static void wish_of(struct desk *d, const struct prompt_view *p, struct layout_w
 static void draw_all(struct desk *d, const struct layout *l)
 {
     if (l->header.h)
-        draw_header(d, &l->header);
+        draw_header(d, &l->header, l->tabs.h > 0);
     if (l->tabs.h)
         draw_tabs(d, &l->tabs);
     const struct canvas *rules[] = { &l->rule1, &l->rule2, &l->rule3 };
