@@ -46,13 +46,34 @@ static void install(void)
         sigaction(wanted[i], &sa, NULL);
 }
 
+/* Typed and drawn is UTF-8 whatever the locale; one that says C or POSIX gets signs of ASCII. */
+static bool ascii;
+
+static bool asks_for_ascii(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    for (size_t i = 0; i < 3; i++) {
+        const char *s = getenv(names[i]);
+        if (s && *s)
+            return strcmp(s, "C") == 0 || strcmp(s, "POSIX") == 0;
+    }
+    return false;                            /* nothing set: most terminals by far know UTF-8 */
+}
+
 void ui_prepare(void)
 {
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_ALL, "");
-    if (MB_CUR_MAX == 1)
-        setlocale(LC_CTYPE, "C.UTF-8");
+    if (MB_CUR_MAX == 1 && setlocale(LC_CTYPE, "C.UTF-8")) {
+        ascii = asks_for_ascii();
+        setenv("LC_ALL", "C.UTF-8", 1);      /* readline asks the environment again */
+    }
     setlocale(LC_NUMERIC, "C");
+}
+
+bool loop_ascii(void)
+{
+    return ascii;
 }
 
 int loop_signal_open(void)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 struct workspace;
+bool loop_ascii(void);               /* the locale asks for ASCII; after ui_prepare */
 /* From now on HUP, TERM, INT, WINCH, TSTP and CONT make this descriptor readable (after newterm:
  * curses installs handlers of its own); -1: not possible. */
 int loop_signal_open(void);

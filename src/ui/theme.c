@@ -3,6 +3,7 @@
 
 #include "app/options.h"
 #include "base/buf.h"
+#include "ui/loop.h"
 
 #include <langinfo.h>
 #include <ncurses.h>
@@ -250,7 +251,7 @@ bool theme_dark(void)
 
 void theme_glyphs(const char *which)
 {
-    const bool can = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    const bool can = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 && !loop_ascii();
     glyph = can && strcmp(which, "ascii") != 0 ? glyphs_utf8 : glyphs_ascii;
 }
 

@@ -79,6 +79,20 @@ keys M-2
 expect "~r2" "r2 is marked as stopped"
 leave 0 "quit"
 
+# A gnuplot that hangs: our own plot stands there all the same, and the prompt answers.
+printf '#!/bin/sh\nexec sleep 1000\n' > "$work/hung"
+chmod +x "$work/hung"
+start 100 30 GPDESK_GNUPLOT="$work/hung" -- --threads 2
+type_line "demo toy"
+expect "toy 200 x 1" "a gnuplot that hangs"
+type_line "tune features=128 evals=4"
+expect "best so far" "the plot is drawn all the same"
+keys -l "abc"
+expect "gpdesk> abc" "the prompt answers"
+expect "gnuplot" "and it is said"
+keys C-c
+leave 0 "quit"
+
 start 100 30 GPDESK_GNUPLOT=/nonexistent -- --threads 2
 type_line "demo toy"
 expect "toy 200 x 1" "without gnuplot"

@@ -64,6 +64,21 @@ verdict $? "the terminal vanishes: the program ends"
 test -s "$work/two.gpd"
 verdict $? "its session is on disk"
 
+# The terminal hangs up while a job runs.
+start 80 24 -- --threads 2 -s "$work/hup.gpd"
+type_line "demo robot n=20000 seed=2"
+waitfor "robot 20,000 x"
+type_line "$long"
+waitfor "r1 cg"
+pid=$(pid_of)
+kill -HUP "$pid"
+expect "EXIT=129" "SIGHUP while a job runs: status 129"
+start 80 24 -- --threads 2 -s "$work/hup.gpd"
+waitfor "robot 20,000 x"
+keys M-2
+expect "~r1" "its best iterate is in the session"
+leave 0 "quit"
+
 # Ctrl-Z needs a shell with job control around it.
 if command -v bash > /dev/null 2>&1; then
     tmux -L "$SOCKET" kill-server > /dev/null 2>&1
@@ -83,6 +98,17 @@ LANG=C.UTF-8 bash --norc --noprofile -i" > /dev/null 2>&1
     expect " ready" "fg brings the screen back"
     expect "gpdesk> half" "with the typed line"
     keys C-c
+    type_line "demo robot n=20000 seed=2"
+    waitfor "robot 20,000 x"
+    type_line "$long"
+    waitfor "r1 cg"
+    keys C-z
+    expect "Stopped" "Ctrl-Z while a job runs stops that, too"
+    type_line "fg"
+    waitfor "r1 cg"
+    verdict $? "and fg lets it go on"
+    keys C-c
+    waitfor " ready"
     type_line quit
     expect_gone " ready" "quit"
     type_line 'echo STATUS=$?'

@@ -58,4 +58,19 @@ expect " ready" "a locale that is not there"
 type_line "demo toy"
 expect "──" "falls back to C.UTF-8"
 leave 0 "quit"
+start 80 24 LC_ALL=C
+type_line "demo toy"
+expect "200 x 1 -> y" "LC_ALL=C: ASCII"
+expect "------------" "rules, too"
+[ "$(screen | LC_ALL=C grep -c '[^ -~]')" -eq 0 ]
+verdict $? "and nothing else"
+type_line "draw n=3"
+expect "draw" "with a plot"
+waitfor " ready"
+[ "$(screen | LC_ALL=C grep -c '[^ -~]')" -eq 0 ]
+verdict $? "of ASCII"
+leave 0 "quit"
+start 80 24 TERM=
+expect "TERM is not set" "no TERM: line mode, with the reason"
+leave 0 "quit"
 done_testing
