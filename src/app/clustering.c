@@ -50,13 +50,34 @@ static void clustering_free(struct job *job)
     job->arg = NULL;
 }
 
+/* A sequence or a set of nodes among the inputs; SIZE_MAX: none. */
+static size_t sequence_column(const struct dataset *d)
+{
+    for (size_t j = 0; j < d->table->ncols; j++)
+        if (d->table->col[j].type == COL_SEQUENCE && d->role[j] == ROLE_INPUT)
+            return j;
+    return SIZE_MAX;
+}
+
+/* What colours a row: a number, the level of a category, how long a sequence is. */
+static double color_of(const struct column *c, size_t row)
+{
+    if (c->type == COL_SEQUENCE)
+        return (double)(c->seq->at[row + 1] - c->seq->at[row] - 1);
+    if (c->type == COL_REAL)
+        return column_at(c, row);
+    return c->type == COL_CATEGORY && c->code[row] != UINT32_MAX ? (double)c->code[row] : (double)NAN;
+}
+
 /* The value that colours the points. */
 static enum status take_color(struct clustering *c, const struct encoded *e, struct err *err)
 {
     const struct table *t = c->data->table;
     const char *name = c->color && strcmp(c->color, "target") ? c->color : c->enc.target;
-    const size_t j = name ? table_find(t, name) : SIZE_MAX;
+    size_t j = name ? table_find(t, name) : SIZE_MAX;
 
+    if (j == SIZE_MAX && name && !strcmp(name, "length"))
+        j = sequence_column(c->data);
     if (j == SIZE_MAX) {
         err_set(err, ST_NOT_FOUND, "there is no column %s to colour by", name ? name : "(target)");
         err_hint(err, "cols lists them");
@@ -66,13 +87,8 @@ static enum status take_color(struct clustering *c, const struct encoded *e, str
     c->out.color = mem_calloc(e->n, sizeof *c->out.color, "colours", err);
     if (!c->out.color_name || !c->out.color)
         return ST_NOMEM;
-    for (size_t i = 0; i < e->n; i++) {
-        const struct column *col = &t->col[j];
-        const size_t r = e->row[i];
-        c->out.color[i] = col->type == COL_REAL ? column_at(col, r)
-                          : col->type == COL_CATEGORY && col->code[r] != UINT32_MAX ? col->code[r]
-                                                                                    : NAN;
-    }
+    for (size_t i = 0; i < e->n; i++)
+        c->out.color[i] = color_of(&t->col[j], e->row[i]);
     return ST_OK;
 }
 

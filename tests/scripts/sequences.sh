@@ -260,6 +260,13 @@ has "in the plot too" "$out" 'letters that differ from the nearest training row'
 run -e 'demo robot n=100; split test=20%; kernel rbf; fit; score; plot mutations'
 has "a table has no letters" "$out" 'No input is a sequence of letters. try: plot sderror'
 
+# coordinates coloured by length: its own column of the file, whose second half is as long as it says
+run -e 'open s.csv; kernel conv(rbf,width=5); pca dims=2 rows=400 features=128 color=length out=len.csv; pca color=nothing'
+has "no such colour" "$err" 'there is no column nothing to colour by'
+is "by length" "$(head -n 1 len.csv)" "set,row,pc1,pc2,length"
+awk -F, 'NR > 1 { print length($1) }' s.csv >lengths
+is "the letters of each row" "$(awk -F, 'NR > 1 { print $NF }' len.csv | cmp - lengths && echo same)" same
+
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
