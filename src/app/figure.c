@@ -71,6 +71,7 @@ static void series_clear(struct series *s)
     free(s->y);
     free(s->y2);
     free(s->group);
+    free(s->class_names);
     *s = (struct series){ .color = -1 };
 }
 
@@ -174,6 +175,11 @@ enum status figure_classes(struct series *s, const int *group, struct err *err)
     return ST_OK;
 }
 
+enum status figure_class_names(struct series *s, const char *lines, struct err *err)
+{
+    return replace_string(&s->class_names, lines, err);
+}
+
 enum status figure_label(struct figure *f, const char *x, const char *y, struct err *err)
 {
     enum status rc = replace_string(&f->x.label, x, err);
@@ -210,6 +216,8 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     c->steep = s->steep;
     c->signs = s->signs;
     if (s->y2 != NULL && copy_values(&c->y2, s->n, s->y2, err) != ST_OK)
+        return ST_NOMEM;
+    if (s->class_names != NULL && figure_class_names(c, s->class_names, err) != ST_OK)
         return ST_NOMEM;
     return s->group == NULL ? ST_OK : figure_classes(c, s->group, err);
 }

@@ -37,6 +37,7 @@ struct series {
     bool signs;         /* MARK_CELLS: heights above and below 0 by two hues, shaded by their size */
     bool steep;         /* MARK_CELLS: shaded by the logarithm of 1 + the height above the lowest */
     int *group;         /* points coloured by class 0, 1, ..; the key says "title 0", ..; or NULL */
+    char *class_names;  /* or "title name", from a line for each class */
     bool dashed;
     bool faint; /* a reference (diagonal, zero line): drawn thin and grey, no colour used up */
 };
@@ -79,6 +80,7 @@ struct series *figure_add_hline(struct figure *, const char *title, double y, st
 struct series *figure_add_vline(struct figure *, const char *title, double x, struct err *);
 /* Colours the points of a series by class (n values are copied; negative: no class). */
 enum status figure_classes(struct series *, const int *group, struct err *);
+enum status figure_class_names(struct series *, const char *lines, struct err *); /* copied */
 
 /* A surface over nx x ny places (each ascending): z[j nx + i] stands at x[i], y[j]; NaN: no cell.  The
  * highest is shaded most.  On a screen of text the cells are dotted, unless lines are drawn over them. */

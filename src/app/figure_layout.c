@@ -137,8 +137,15 @@ void figure_entry_title(const struct entry *e, struct buf *out)
 {
     const char *t = e->s->title != NULL ? e->s->title : "";
 
+    const char *name = e->group >= 0 ? e->s->class_names : NULL;
+
+    for (int g = 0; name != NULL && g < e->group; g++)
+        if ((name = strchr(name, '\n')) != NULL)
+            name++;
     if (e->group < 0)
         buf_puts(out, t);
+    else if (name != NULL && *name != '\0' && *name != '\n')
+        buf_printf(out, "%s%s%.*s", t, *t != '\0' ? " " : "", (int)strcspn(name, "\n"), name);
     else
         buf_printf(out, "%s%s%d", t, *t != '\0' ? " " : "class ", e->group);
 }

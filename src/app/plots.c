@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARITY_POINTS = 4000, MAX_PANELS = 12, LEVELS = 19, HALF = 10, BINS = 10,
+enum { PARITY_POINTS = 4000, MAX_PANELS = 12, CLASSES = 8, LEVELS = 19, HALF = 10, BINS = 10,
        COLUMN_ROWS = 100000 };  /* a histogram's rows: more would hold up the screen that asks */
 
 struct figure *plots_nothing(const char *name, const char *reason, struct err *err)
@@ -452,35 +452,82 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Five equal-count classes of a numeric colour, or the colour itself when it takes few values. */
-static int *color_classes(const struct pca_state *p, struct err *err)
+/* What a value of the colour is called: the level of a category, else the number. */
+static void value_name(const struct column *c, double v, struct buf *out)
+{
+    char word[32];
+
+    if (c && c->type == COL_CATEGORY && v >= 0 && v < (double)c->nlevels) {
+        text_safe(out, c->level[(size_t)v], 20);
+    } else {
+        snprintf(word, sizeof word, "%.4g", v);
+        buf_puts(out, word);
+    }
+}
+
+/* Where classes of m values in order begin: each value its own where there are few, else five of equal count. */
+static size_t class_starts(size_t m, const double *v, double from[CLASSES])
+{
+    size_t n = 0, few = 0;
+
+    for (size_t i = 0; i < m && few <= CLASSES; i++)
+        if (i == 0 || v[i] > v[i - 1]) {
+            if (few < CLASSES)
+                from[few] = v[i];
+            few++;
+        }
+    if (few <= CLASSES)
+        return few;
+    for (size_t k = 0; k < 5; k++)
+        if (n == 0 || v[m * k / 5] > from[n - 1])
+            from[n++] = v[m * k / 5];
+    return n;
+}
+
+/* The class of each row, and a line of names for each: the value, or where a class begins and ends. */
+static int *value_classes(const struct pca_state *p, const struct column *c, size_t m, const double *v, struct buf *names,
+                          struct err *err)
 {
     int *g = mem_calloc(p->n, sizeof *g, "plot", err);
-    double cut[4], *v;
+    double from[CLASSES] = { 0 };
+    const size_t n = class_starts(m, v, from);
+
+    for (size_t i = 0; g && i < p->n; i++) {
+        g[i] = -1;
+        for (size_t k = 0; k < n; k++)
+            g[i] += p->color[i] >= from[k];
+    }
+    for (size_t k = 0, at = 0; k < n; k++) {
+        value_name(c, from[k], names);
+        while (at < m && (k + 1 == n || v[at] < from[k + 1]))
+            at++;
+        if (at > 0 && v[at - 1] > from[k]) {
+            buf_puts(names, " to ");
+            value_name(c, v[at - 1], names);
+        }
+        buf_putc(names, '\n');
+    }
+    return g;
+}
+
+static int *color_classes(const struct pca_state *p, const struct column *c, struct buf *names, struct err *err)
+{
+    double *v = p->have_clusters ? NULL : mem_calloc(p->n, sizeof *v, "plot", err);
+    int *g = NULL;
     size_t m = 0;
 
-    if (!g)
-        return NULL;
     if (p->have_clusters) {
-        for (size_t i = 0; i < p->n; i++)
+        g = mem_calloc(p->n, sizeof *g, "plot", err);
+        for (size_t i = 0; g && i < p->n; i++)
             g[i] = (int)p->clusters.label[i];
         return g;
     }
-    v = mem_calloc(p->n, sizeof *v, "plot", err);
-    if (!v) {
-        free(g);
-        return NULL;
-    }
-    for (size_t i = 0; i < p->n; i++)
+    for (size_t i = 0; v && i < p->n; i++)
         if (isfinite(p->color[i]))
             v[m++] = p->color[i];
-    qsort(v, m, sizeof *v, by_value);
-    for (size_t k = 0; k < 4; k++)
-        cut[k] = m ? v[m * (k + 1) / 5] : 0;
-    for (size_t i = 0; i < p->n; i++) {
-        g[i] = isfinite(p->color[i]) ? 0 : -1;
-        for (size_t k = 0; g[i] >= 0 && k < 4; k++)
-            g[i] += p->color[i] >= cut[k];
+    if (v) {
+        qsort(v, m, sizeof *v, by_value);
+        g = value_classes(p, c, m, v, names, err);
     }
     free(v);
     return g;
@@ -499,7 +546,10 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     if (p->dims < 2)
         return plots_nothing("pca", "Only one component was computed. try: pca dims=2", err);
     double *x = mem_calloc(p->n, sizeof *x, "plot", err), *y = mem_calloc(p->n, sizeof *y, "plot", err);
-    int *g = color_classes(p, err);
+    struct buf names = { 0 };
+    const struct dataset *d = ws_dataset(ws, NULL, NULL);
+    const size_t j = d && p->color_name ? table_find(d->table, p->color_name) : SIZE_MAX;
+    int *g = color_classes(p, j != SIZE_MAX ? &d->table->col[j] : NULL, &names, err);
     for (size_t i = 0; x && y && i < p->n; i++)
         x[i] = p->coords[i * p->dims], y[i] = p->coords[i * p->dims + 1];
     buf_printf(&b, "Kernel PCA%s%s", p->run[0] ? " with the kernel of " : "", p->run);
@@ -510,10 +560,12 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     if (p->have_clusters)
         buf_puts(&b, "cluster");
     else
-        text_safe(&b, p->color_name, 24), buf_puts(&b, ", fifth");
+        text_safe(&b, p->color_name, 24);
     bool ok = f && figure_label(f, xl, yl, err) == ST_OK;
     struct series *s = ok ? figure_add(f, buf_str(&b), MARK_POINTS, p->n, x, y, err) : NULL;
-    ok = s && figure_classes(s, g, err) == ST_OK;
+    ok = s && figure_classes(s, g, err) == ST_OK &&
+         (p->have_clusters || figure_class_names(s, buf_str(&names), err) == ST_OK);
+    buf_free(&names);
     if (ok && p->nfresh) {
         double *nx = mem_calloc(2 * p->nfresh, sizeof *nx, "plot", err), *ny = nx + p->nfresh;
         for (size_t i = 0; nx && i < p->nfresh; i++)
@@ -678,7 +730,7 @@ static const struct plot_ops plots[] = {
     { "slice", "The function along one or two inputs", "input, target", "Mean and 95 % bands along an input, other numbers at their median, categories at their most frequent level; two inputs make surfaces of the mean and the sd.", .make = kept_slice, .columns = true, .prepare = plots_slice },
     { "parts", "The parts of a sum of kernels", "input, part", "Posterior mean and 95 % band of each summand along an input; together with the target's mean they are the prediction.", .make = kept_parts, .columns = true, .prepare = plots_parts },
     { "features", "Error of random features", "features (log), relative error of the kernel (log)", "Of the kernel matrix of 256 rows, three draws at each size; it falls like one over the root.", .make = kept_features, .prepare = plots_features },
-    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by fifths of a column.", .make = plot_pca },
+    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by a column: its values, or fifths of them.", .make = plot_pca },
     { "scree", "Share of the variance by component", "component, share", "Each component's share of the variance in feature space, and of all up to it.", .make = plots_scree },
     { "silhouette", "How many clusters", "clusters, silhouette", "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not at all.", .make = plots_silhouette },
     { "draws", "Functions drawn from the Gaussian process", "x, f", "What the kernel thinks likely before any data, or given the points: curves drawn at random, their mean, and the band in which 95 % of all lie. Follows set l=..; see draw.", .make = draws_figure },

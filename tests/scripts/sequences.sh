@@ -267,6 +267,10 @@ is "by length" "$(head -n 1 len.csv)" "set,row,pc1,pc2,length"
 awk -F, 'NR > 1 { print length($1) }' s.csv >lengths
 is "the letters of each row" "$(awk -F, 'NR > 1 { print $NF }' len.csv | cmp - lengths && echo same)" same
 
+run -e 'open s.csv; kernel conv(rbf,width=5); pca rows=400 features=128 color=n_changed; plot pca out=few.txt; pca rows=400 features=128 color=y; plot pca out=many.txt'
+ok "a value that is one of few has its own colour" sh -c "grep -q 'n_changed 0' few.txt && grep -q 'n_changed 1' few.txt"
+is "others have fifths, by where they begin and end" "$(grep -c ' y -*[0-9.]* to [0-9.]*' many.txt)" 5
+
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
