@@ -591,6 +591,49 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     return plots_finish(f, ok);
 }
 
+/* Sequences of one length: how often each letter occurs. */
+static bool letter_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
+{
+    double count[SEQUENCE_LETTERS_MOST] = { 0 }, all = 0;
+    char word[SEQUENCE_LETTERS_MOST][2];
+    const char *name[SEQUENCE_LETTERS_MOST];
+    const size_t n = strlen(q->order), some = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+
+    for (size_t i = 0; i < some; i++) {
+        size_t len;
+        const char *s = sequence_at(q, (size_t)((double)i * (double)rows / (double)some), &len);
+        for (size_t p = 0; p < len; p++, all++) {
+            const char *at = strchr(q->order, s[p]);
+            if (at)
+                count[at - q->order]++;
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        count[k] /= all > 0 ? all : 1;
+        word[k][0] = q->order[k], word[k][1] = '\0';
+        name[k] = word[k];
+    }
+    return figure_add(f, "", MARK_BARS, n, NULL, count, err) && figure_names(&f->x, n, name, err) == ST_OK &&
+           figure_label(f, "letter", "share of letters", err) == ST_OK;
+}
+
+/* Of other lengths, and of sets of nodes: how long they are. */
+static bool length_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
+{
+    const size_t n = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+    double lo = NAN, hi = NAN, *v = mem_calloc(n ? n : 1, sizeof *v, "plot", err);
+
+    for (size_t i = 0; v && i < n; i++) {
+        const size_t r = (size_t)((double)i * (double)rows / (double)n);
+        v[i] = (double)(q->at[r + 1] - q->at[r] - 1);
+    }
+    const size_t bins = v ? figure_bins(n, v, &lo, &hi) : 0;
+    const bool ok = v && figure_histogram(f, "", MARK_BARS, n, v, lo, hi, bins, false, err) &&
+                    figure_label(f, q->nodes ? "nodes" : "letters", "rows", err) == ST_OK;
+    free(v);
+    return ok;
+}
+
 static struct figure *column_panel(const struct column *c, size_t rows, struct err *err)
 {
     struct buf name = { 0 };
@@ -617,6 +660,9 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
         const size_t bins = ok ? figure_bins(rows, v, &lo, &hi) : 0;
         ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, lo, hi, bins, false, err);
         free(sample);
+    } else if (ok && c->type == COL_SEQUENCE) {
+        ok = c->seq->nodes || c->seq->shortest < c->seq->longest ? length_bars(f, c->seq, rows, err)
+                                                                 : letter_bars(f, c->seq, rows, err);
     } else if (ok) {
         const size_t n = c->type == COL_CATEGORY ? (c->nlevels < 30 ? c->nlevels : 30) : 0;
         double count[30] = { 0 };

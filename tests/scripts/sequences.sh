@@ -271,6 +271,10 @@ run -e 'open s.csv; kernel conv(rbf,width=5); pca rows=400 features=128 color=n_
 ok "a value that is one of few has its own colour" sh -c "grep -q 'n_changed 0' few.txt && grep -q 'n_changed 1' few.txt"
 is "others have fifths, by where they begin and end" "$(grep -c ' y -*[0-9.]* to [0-9.]*' many.txt)" 5
 
+run -e 'open s.csv; plot columns out=col.csv; demo proteins n=200; plot columns out=pro.csv'
+is "rows by their length" "$(awk -F, '$1 == 1 && $2 == "" { n += $4 } END { print n }' col.csv)" 400
+ok "of one length: the shares of letters" awk -F, '$1 == 1 && $2 == "" { n++; s += $4 } END { exit !(n == 20 && s > 0.999 && s < 1.001) }' pro.csv
+
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
