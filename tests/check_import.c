@@ -124,6 +124,18 @@ START_TEST(what_is_no_number_is_not_read)
     ck_assert(scan_number_all(" 1,5 ", 5, ',', &x) && x == 1.5);
     ck_assert(scan_number_all("-3,25e-2", 8, ',', &x) && x == -0.0325);
     ck_assert(!scan_number_all("1.5", 3, ',', &x));
+    static const struct { const char *s; char dec, mark; double x; } marked[] = {
+        { "1.234,50", ',', '.', 1234.5 }, { " -12.345.678 ", ',', '.', -12345678 }, { "+1,000", '.', ',', 1000 },
+        { "1'000.25", '.', '\'', 1000.25 }, { "999,5", ',', '.', 999.5 }, { "1 000", '.', ' ', 1000 },
+    };
+    for (size_t i = 0; i < sizeof marked / sizeof *marked; i++)
+        ck_assert_msg(scan_number_marked(marked[i].s, strlen(marked[i].s), marked[i].dec, marked[i].mark, &x)
+                      && x == marked[i].x, "%s", marked[i].s);
+    static const char *const unmarked[] = { "1.23,5", "1.2345", ".123", "1234.567", "1.234.56", "1..234", "1.234x",
+                                            "1.234,5,6", "1.234." };
+    for (size_t i = 0; i < sizeof unmarked / sizeof *unmarked; i++)
+        ck_assert_msg(!scan_number_marked(unmarked[i], strlen(unmarked[i]), ',', '.', &x), "%s was read",
+                      unmarked[i]);
 }
 END_TEST
 

@@ -64,7 +64,7 @@ const char *cache_dir(void)
 
 static void options_words(const struct import_opts *o, struct buf *b)
 {
-    buf_printf(b, "sep=%d header=%d decimal=%d missing=%s types=%s", o->sep, o->header, o->decimal,
+    buf_printf(b, "sep=%d header=%d decimal=%d thousands=%d missing=%s types=%s", o->sep, o->header, o->decimal, o->thousands,
                o->missing ? o->missing : "", o->types ? o->types : "");
 }
 

@@ -141,7 +141,7 @@ static void open_text(const struct dataset *d, struct rec *r)
     text_count(n, sizeof n, t->n);
     text_seconds(sec, sizeof sec, t->seconds);
     rec_safe(r, d->name);
-    rec_text(r, "  %s rows x %zu columns", n, t->ncols);
+    rec_text(r, "  %s row%s x %zu column%s", n, t->n == 1 ? "" : "s", t->ncols, t->ncols == 1 ? "" : "s");
     if (t->file_size) {
         mem_format(size, sizeof size, (double)t->file_size);
         rec_text(r, ", %s read in %s", size, sec);
@@ -336,8 +336,12 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
     if (rc == ST_OK)
         rc = set_roles(d, args_text(a, "weight"), ROLE_WEIGHT, err);
     if (rc == ST_OK && target_col(d) == SIZE_MAX) {
-        rc = err_set(err, ST_USAGE, "the target column is skipped too");
-        err_hint(err, "open FILE target=NAME");
+        bool numbers = false;
+        for (size_t j = 0; j < l->table->ncols; j++)
+            numbers |= l->table->col[j].type == COL_REAL && l->table->col[j].missing < l->table->n;
+        rc = numbers ? err_set(err, ST_USAGE, "the target column is skipped too")
+                     : err_named(err, ST_STATE, "no-target", "no column holds numbers: there is nothing to predict");
+        err_hint(err, numbers ? "open FILE target=NAME" : "open FILE types=NAME=real  shows the cell that is no number");
     }
     if (rc == ST_OK)
         rc = take_dataset(ws, d, err);
@@ -1217,6 +1221,7 @@ const struct command cmd_data_rows[] = {
         { "header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)" },
         { "missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-" },
         { "decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark" },
+        { "thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "mark between each three digits: point, comma, space (default: seen where 1.234,50 tells)" },
         { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real,dna=sequence" } },
       CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
       "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"

@@ -143,7 +143,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
               || (!strcmp(on, "auto") && !o.approx && o.objective == TUNE_NMLL && !args_given(a, "features")
                   && train_rows(d) <= EXACT_TUNE_ROWS);
     if (o.exact && !strcmp(on, "auto"))
-        ws_note(ws, "exact", "%zu training rows: tuned on the exact kernel (tune features=%d uses "
+        ws_note(ws, "exact", "training rows: %zu, tuned on the exact kernel (tune features=%d uses "
                 "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
     o.rank = (size_t)args_int(a, "rank", 0);
     o.probes = (size_t)args_int(a, "probes", 0);
@@ -229,7 +229,7 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     if (is_auto && !args_given(a, "features") && !args_given(a, "rank")
         && train_rows(d) <= EXACT_FIT_ROWS) {
         o->solver = "exact";
-        ws_note(ws, "exact", "%zu training rows: fitted exactly, by Cholesky (fit features=%d uses "
+        ws_note(ws, "exact", "training rows: %zu, fitted exactly, by Cholesky (fit features=%d uses "
                 "random features)", train_rows(d), DEFAULT_FEATURES);
     } else if (is_auto || !strcmp(name, "exact")) {
         o->solver = is_auto ? "auto" : "exact";
@@ -585,6 +585,7 @@ const struct command cmd_model_rows[] = {
         { "run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
         { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter of the file: , ; tab" },
         { "decimal", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "decimal mark of the file: . or ," },
+        { "thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "mark between each three digits of the file" },
         { "missing", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?" },
         { "types", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category" } },
       CMD_JOB | CMD_NEEDS_MODEL, cmd_predict,

@@ -571,7 +571,8 @@ static enum status choose_rows(struct fitting *f, const size_t *train, size_t n)
         buf_printf(f->notes, "note[dropped]: %zu of %zu training rows with missing cells are left "
                    "out\n", n - f->n, n);
     if (rc == ST_OK && f->n < 2)
-        rc = err_named(f->err, ST_STATE, "rows", "%zu training rows are left: too few", f->n);
+        rc = err_named(f->err, ST_STATE, "rows", "%s: a model needs two at least",
+                       f->n ? "one training row is left" : "no training row is left");
     return rc;
 }
 

@@ -47,6 +47,8 @@ void inbuf_free(struct inbuf *);
 const char *scan_number(const char *s, char dec, double *out);
 /* The whole of s[0..len) as a number, blanks around it allowed. */
 bool scan_number_all(const char *s, size_t len, char dec, double *out);
+/* The same, with marks between each three digits of the whole part; thousands '\0': none. */
+bool scan_number_marked(const char *s, size_t len, char dec, char thousands, double *out);
 /* ISO 8601 date (2024-03, 2024-03-31, with T or blank hh:mm[:ss[.f]][Z]) as a decimal year. */
 bool scan_date(const char *s, size_t len, double *year);
 /* nan, inf and their spellings. */

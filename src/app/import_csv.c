@@ -195,7 +195,7 @@ static enum status settle_kind(struct reader *r, size_t col, const struct csv_ce
 {
     double x;
     struct grow *g = &r->col[col];
-    if (scan_number_all(cell->s, cell->len, r->plan->dec, &x)) {
+    if (scan_number_marked(cell->s, cell->len, r->plan->dec, r->plan->thousands, &x)) {
         r->kind[col] = KIND_REAL;
         return ST_OK;
     }
@@ -279,7 +279,7 @@ static enum status store_cell(struct reader *r, size_t col, const struct csv_cel
             return ST_OK;
         return bad_cell(r, col, cell, "cell", "is no ISO date (2024-03-31), as the cells before");
     }
-    if (scan_number_all(cell->s, cell->len, r->plan->dec, &g->v[r->n])) {
+    if (scan_number_marked(cell->s, cell->len, r->plan->dec, r->plan->thousands, &g->v[r->n])) {
         if (isfinite(g->v[r->n]))
             return ST_OK;
         return bad_cell(r, col, cell, "not-finite", "is too large for a number");
@@ -509,7 +509,8 @@ static void say_decisions(const struct reader *r, struct buf *out)
         buf_printf(out, "separator '%c'", p->sep);
     buf_printf(out, ", %s%s", p->header ? "header" : "no header", buf_str(&p->why));
     buf_printf(out, ", %s, decimal %s, %s", p->quotes ? "quotes" : "no quotes",
-               p->dec == ',' ? "comma" : "point", r->not_utf8 > 0 ? "not UTF-8" : "UTF-8");
+               p->dec == ',' ? p->thousands ? "comma, marks for thousands" : "comma"
+                             : p->thousands ? "point, marks for thousands" : "point", r->not_utf8 > 0 ? "not UTF-8" : "UTF-8");
     if (p->bom)
         buf_puts(out, " with BOM");
     if (p->crlf)
@@ -649,7 +650,7 @@ static enum status reader_init(struct reader *r)
     if (r->col == NULL || r->kind == NULL || r->date == NULL || r->mark == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < r->plan->nmark; i++)
-        r->nmark += scan_number_all(r->plan->mark[i], strlen(r->plan->mark[i]), r->plan->dec,
+        r->nmark += scan_number_marked(r->plan->mark[i], strlen(r->plan->mark[i]), r->plan->dec, r->plan->thousands,
                                     &r->mark[r->nmark]);
     for (size_t j = 0; j < m; j++) {
         r->kind[j] = r->plan->kind[j];

@@ -35,6 +35,7 @@ void csv_skip(struct csv_skipped *, size_t line);
 /* How to read the file. */
 struct csv_plan {
     char sep, dec;
+    char thousands;         /* mark between each three digits; '\0': none */
     bool header, quotes, crlf, bom, leading_zeros;
     size_t ncols, rows;     /* rows: of data in the sample */
     double row_bytes;       /* mean length of a record of the sample */

@@ -287,6 +287,26 @@ static bool like_thousands(const struct csv_cell *c)
     return comma != NULL && comma - s >= 1 && comma - s <= 3 && end - comma == 4;
 }
 
+/* Cells that hold both marks, 1.234,50 or 1,234.50, tell which is which. */
+static bool find_thousands(const struct sample *s, struct csv_plan *plan)
+{
+    size_t points = 0, commas = 0;
+    double x;
+    for (size_t i = 0; i < s->rows; i++)
+        for (size_t j = 0; j < width(s, i); j++) {
+            const struct csv_cell *c = cell_at(s, i, j);
+            if (memchr(c->s, '.', c->len) == NULL || memchr(c->s, ',', c->len) == NULL)
+                continue;
+            points += scan_number_marked(c->s, c->len, ',', '.', &x);
+            commas += scan_number_marked(c->s, c->len, '.', ',', &x);
+        }
+    if ((points > 0) == (commas > 0))
+        return false;
+    plan->dec = points > 0 ? ',' : '.';
+    plan->thousands = points > 0 ? '.' : ',';
+    return true;
+}
+
 static enum status find_decimal(const struct inbuf *in, const struct sample *s,
                                 struct csv_plan *plan, struct err *err)
 {
@@ -295,7 +315,7 @@ static enum status find_decimal(const struct inbuf *in, const struct sample *s,
     size_t like_line = 0;
     double x;
     plan->dec = '.';
-    if (plan->sep == ',')
+    if ((plan->thousands == '\0' && find_thousands(s, plan)) || plan->sep == ',')
         return ST_OK;
     for (size_t i = 0; i < s->rows; i++)
         for (size_t j = 0; j < width(s, i); j++) {
@@ -320,7 +340,7 @@ static enum status find_decimal(const struct inbuf *in, const struct sample *s,
     csv_cell_words(like->s, like->len, value, sizeof value);
     err_named(err, ST_FORMAT, "decimal", "%s line %zu: %s may have a decimal comma or a mark for "
               "thousands", stream_name(in->st), like_line, value);
-    err_hint(err, "open FILE decimal=comma  (marks for thousands must be removed from the file)");
+    err_hint(err, "open FILE decimal=comma  or  open FILE thousands=comma");
     return ST_FORMAT;
 }
 
@@ -407,7 +427,7 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
             t->empty++;
         } else if (k < NKNOWN) {
             t->mark[k]++;
-        } else if (scan_number_all(c->s, c->len, plan->dec, &x)) {
+        } else if (scan_number_marked(c->s, c->len, plan->dec, plan->thousands, &x)) {
             t->numbers++;
             t->zeros |= leading_zero(c);
         } else {
@@ -531,7 +551,7 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
         const struct csv_cell *name = cell_at(s, 0, j);
         if (name->len == 0)
             continue;
-        bool number = scan_number_all(name->s, name->len, plan->dec, &x) ||
+        bool number = scan_number_marked(name->s, name->len, plan->dec, plan->thousands, &x) ||
                       known_mark(name) < NSURE || scan_not_finite(name->s, name->len) ||
                       scan_date(name->s, name->len, &x);
         numbers += number;
@@ -544,7 +564,7 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
             if (c->len == 0 || known_mark(c) < NKNOWN)
                 continue;
             n++;
-            good += scan_number_all(c->s, c->len, plan->dec, &x) || scan_date(c->s, c->len, &x);
+            good += scan_number_marked(c->s, c->len, plan->dec, plan->thousands, &x) || scan_date(c->s, c->len, &x);
             repeated += by_cell(&name, &c) == 0;
         }
         below += n > 0 && good * 2 >= n;
@@ -780,7 +800,10 @@ static enum status decide(struct inbuf *in, const struct import_opts *o, struct 
     if (plan->name == NULL || plan->kind == NULL || plan->forced == NULL)
         return ST_NOMEM;
     plan->dec = o->decimal;
-    if (o->decimal == 0)
+    plan->thousands = o->thousands;
+    if (o->decimal == 0 && o->thousands != '\0' && strchr(".,", o->thousands) != NULL)
+        plan->dec = o->thousands == ',' ? '.' : ',';
+    else if (o->decimal == 0)
         rc = find_decimal(in, s, plan, err);
     if (rc == ST_OK) {
         find_header(s, o->header, plan);

@@ -21,6 +21,7 @@ enum status reading_options(const struct args *a, size_t mem_limit, struct impor
                             struct err *err)
 {
     const char *sep = args_text(a, "sep"), *decimal = args_text(a, "decimal");
+    const char *thousands = args_text(a, "thousands");
 
     *out = (struct import_opts){ .header = args_text(a, "header") ? args_bool(a, "header") : -1,
                                  .missing = args_text(a, "missing"), .types = args_text(a, "types"),
@@ -36,5 +37,10 @@ enum status reading_options(const struct args *a, size_t mem_limit, struct impor
         out->decimal = separator(decimal);
     if (decimal && out->decimal != '.' && out->decimal != ',')
         return err_set(err, ST_USAGE, "decimal=%.20s: say . or , (or point, comma)", decimal);
+    if (thousands)
+        out->thousands = separator(thousands);
+    if (thousands && (!out->thousands || !strchr(".,'_ ", out->thousands) || out->thousands == out->decimal))
+        return err_set(err, ST_USAGE, "thousands=%.20s: say point, comma, space or ', and not what decimal= is",
+                       thousands);
     return ST_OK;
 }

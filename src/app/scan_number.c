@@ -208,6 +208,36 @@ bool scan_number_all(const char *s, size_t len, char dec, double *out)
     return scan_number(few, dec, out) == few + len;
 }
 
+bool scan_number_marked(const char *s, size_t len, char dec, char thousands, double *out)
+{
+    char plain[64];
+    size_t n = 0, digits = 0, marks = 0;
+
+    if (scan_number_all(s, len, dec, out))
+        return true;
+    trim(&s, &len);
+    if (thousands == '\0' || len >= sizeof plain)
+        return false;
+    const char *end = s + len;
+    if (s < end && (*s == '-' || *s == '+'))
+        plain[n++] = *s++;
+    for (; s < end && (is_digit(*s) || *s == thousands); s++) {
+        if (*s != thousands) {
+            digits++;
+            plain[n++] = *s;
+            continue;
+        }
+        if (marks++ == 0 ? digits < 1 || digits > 3 : digits != 3)
+            return false;
+        digits = 0;
+    }
+    if (marks == 0 || digits != 3 || (s < end && *s != dec))
+        return false;
+    while (s < end)
+        plain[n++] = *s++;
+    return scan_number_all(plain, n, dec, out);
+}
+
 bool scan_not_finite(const char *s, size_t len)
 {
     static const char *const words[] = { "nan", "inf", "infinity", "1.#inf", "1.#ind", "1.#qnan" };

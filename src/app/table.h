@@ -89,6 +89,7 @@ struct import_opts {
     int header;                /* -1 guess, 0 no, 1 yes */
     const char *missing;       /* "NA,?,-": comma separated marks on top of the empty cell */
     char decimal;              /* '.' or ',' */
+    char thousands;            /* mark between each three digits; '\0': as the cells tell, or none */
     const char *types;         /* "x7=category,zip=text,#3=real": by name or number of the column;
                                 * real, category, text, date, sequence */
     const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5

@@ -67,4 +67,31 @@ is "a damaged HDF5 file, or one that cannot be read here, ends with 4" $rc 4
 run -e about
 has "about tells of HDF5" "$out" 'HDF5'
 has "about tells of the cache" "$out" 'cache .* of 10.*GB'
+
+# -- tables as spreadsheets write them
+printf '\357\273\277Tag;Preis;Menge\r\n2024-02-01;"1.234,50";3\r\n2024-02-02;"99,90";4\r\n2024-02-03;1.017;5\r\n' >excel.csv
+run --format json -e 'open excel.csv; show 1..3'
+has "marks for thousands where a cell has both" "$out" '"Preis":1234.5,'
+has "are known in the others, too" "$out" '"Preis":1017,'
+run -e 'open excel.csv'
+has "and told" "$out" 'decimal comma, marks for thousands, UTF-8 with BOM, CRLF'
+printf 'a;b\n1,234;3\n2,345;4\n' >either.csv
+run --format json -e 'open either.csv'
+has "what may be either is not guessed" "$out" 'error","name":"decimal"'
+has "and both ways out are told" "$out" 'thousands=comma'
+run --format json -e 'open either.csv thousands=comma; show 1..1'
+has "one" "$out" '"a":1234,'
+run --format json -e 'open either.csv decimal=comma; show 1..1'
+has "and the other" "$out" '"a":1.234,'
+printf 'a,b\n"1,234.5",3\n"12,34",4\n' >odd.csv
+run --format json -e 'open odd.csv'
+has "marks elsewhere are no number" "$out" 'error","name":"cell"'
+run -e 'open either.csv thousands=comma decimal=comma'
+is "one mark cannot be both" "$rc" 1
+printf 'name,remark\na b,c d\ne f,g h\n' >words.csv
+run --format json -e 'open words.csv'
+has "words only: nothing to predict" "$out" '"name":"no-target"'
+printf 'a,y\n1,2\n' >single.csv
+run --format json -e 'open single.csv; fit'
+has "one row is too few, and says so" "$out" 'one training row is left'
 finish
