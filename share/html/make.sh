@@ -22,9 +22,10 @@ docs=$(cd "$src/share/doc" && ls ./*.md | sed 's|^\./||; s|\.md$||' | sort)
 
 # nav PAGE: the list of pages, this one without a link.
 nav() {
-    for p in index commands $docs lessons gallery contributing; do
+    for p in index commands $docs course gallery contributing; do
         title=$p
         [ "$p" = index ] && title='gpdesk'
+        [ "$p" = course ] && title='all lessons'
         if [ "$p" = "$1" ]; then
             echo "<b>$title</b>"
         else
@@ -39,7 +40,7 @@ page() {
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>$2</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="style.css"></head><body>
+<link rel="stylesheet" href="style.css"></head><body class="$1">
 <nav>
 END
         nav "$1"
@@ -55,18 +56,22 @@ END
     } >"$out/$1.html.tmp"
     mv -f "$out/$1.html.tmp" "$out/$1.html"
 }
-# A lesson as Markdown: its text, its lines as typed, its question with the answer behind it.
+# A lesson as Markdown: its text, its lines as typed, its question with the answer behind it; what the
+# student's own figures fill in is left open.
 lesson() {
     awk 'function block(kind) { if (kind != last) print ""; last = kind }
         /^summary / { block("s"); print "*" substr($0, 9) "*"; next }
         /^(minutes|needs) / { next }
         /^# / { block("t"); print "#" $0; next }
         /^== / { block("h"); print "##" "# " substr($0, 4); next }
+        { gsub(/[{]seed[}]/, "1"); if (!/^>/) gsub(/[{][^}]*[}]/, "…") }
         /^> / { block("c"); print "    " substr($0, 3); next }
         /^\? / { block("q"); print "**Predict.** " substr($0, 3); next }
-        /^[-+] / { block("o"); print "- " substr($0, 3); next }
+        /^- / { block("o"); print; next }
+        /^[+] / { block("o"); print "- " substr($0, 3) " (right)"; next }
         /^! / { block("a"); print "*" substr($0, 3) "*"; next }
-        /^[:@]/ { next }
+        /^[:@%]/ { next }
+        /^= / { next }
         /^$/ { print; last = ""; next }
         { block("p"); gsub(/</, "\\&lt;"); print }' "$1"
 }
@@ -82,22 +87,27 @@ done
 {
     echo '# Lessons'
     echo
-    echo '`lesson N` at the prompt runs them on live commands: read, predict, do, compare.'
+    echo '`lesson N` at the prompt runs them on live commands: read, predict, do, compare; … stands for a figure of yours.'
     echo
     for f in "$src"/share/lessons/*.lesson; do
         lesson "$f"
         echo
     done
-} | $MARKDOWN | page lessons 'Lessons'
+} | $MARKDOWN | page course 'Lessons'
 if [ -n "$gallery" ] && [ -d "$gallery" ]; then
     mkdir -p "$out/gallery"
     cp -R "$gallery"/. "$out/gallery/"
     {
-        echo '<h1>Gallery</h1><p>Every plot, from the program itself.</p>'
-        for f in "$out"/gallery/*.svg "$out"/gallery/*.png; do
+        echo '<h1>Gallery</h1><p>Every plot, from the program itself; its words are what <code>describe</code> says.</p>'
+        for f in "$out"/gallery/*-light.png; do
             [ -f "$f" ] || continue
-            b=$(basename "$f")
-            echo "<figure><img src=\"gallery/$b\" alt=\"${b%.*}\" loading=\"lazy\"><figcaption>${b%.*}</figcaption></figure>"
+            b=$(basename "$f" -light.png)
+            words=$(sed 's/&/\&amp;/g; s/</\&lt;/g; s/"/\&quot;/g' "$out/gallery/$b.txt" 2>/dev/null || echo "$b")
+            echo "<figure><picture>"
+            [ -f "$out/gallery/$b-dark.png" ] &&
+                echo "<source srcset=\"gallery/$b-dark.png\" media=\"(prefers-color-scheme: dark)\">"
+            echo "<img src=\"gallery/$b-light.png\" alt=\"plot $b\" loading=\"lazy\"></picture>"
+            echo "<figcaption><details><summary>$b</summary>$words</details></figcaption></figure>"
         done
     } | page gallery 'Gallery'
 else

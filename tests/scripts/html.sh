@@ -11,7 +11,9 @@ if ! command -v cmark-gfm >/dev/null && ! command -v pandoc >/dev/null; then
     export MARKDOWN
 fi
 mkdir pictures
-printf '<svg xmlns="http://www.w3.org/2000/svg"/>\n' >pictures/one.svg
+echo picture >pictures/one-light.png
+echo picture >pictures/one-dark.png
+echo 'one & more "words"' >pictures/one.txt
 sh "$src/share/html/make.sh" "$src" "$gpdesk" out pictures >made 2>err
 is "it is made" "$?$(cat err)" 0
 missing=
@@ -28,10 +30,14 @@ is "every command has its place" "$missing" ""
 missing=
 for f in "$src"/share/lessons/*.lesson; do
     t=$(sed -n 's/^# //p' "$f" | head -n 1)
-    grep -q "$t" out/lessons.html || missing="$missing $t"
+    grep -q "$t" out/course.html || missing="$missing $t"
 done
 is "every lesson is there" "$missing" ""
-has "the gallery has its pictures" "$(cat out/gallery.html)" 'src="gallery/one.svg"'
+is "marks of a lesson's file are no text" "$(grep -c '^<p>[%=] ' out/course.html)" 0
+has "how to write one, too" "$(cat out/lessons.html)" 'Your own'
+has "the gallery has its pictures" "$(cat out/gallery.html)" 'src="gallery/one-light.png"'
+has "for dark pages, too" "$(cat out/gallery.html)" 'srcset="gallery/one-dark.png"'
+has "and their words" "$(cat out/gallery.html)" 'one &amp; more &quot;words&quot;'
 
 # check FILE: each local link or picture has its file, each #place its id.
 check() {
