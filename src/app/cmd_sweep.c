@@ -29,11 +29,14 @@ static const struct run *run_of(const struct workspace *ws, const struct sweep *
 }
 
 enum measure { RMSE, NLPD, COVERAGE, NMLL, EFFDIM, ITERATIONS, SECONDS, MEASURES };
-static const struct { const char *key, *head, *show; } measures[MEASURES] = {
-    { "rmse_scaled", "rmse/sd", "rmse" },  { "nlpd_scaled", "nlpd", "nlpd" },
-    { "coverage95", "cover95", "coverage" }, { "nmll", "nmll", "nmll" },
-    { "effective_dimension", "effdim", "effdim" },
-    { "iterations", "it", "iterations" },  { "seconds", "seconds", "seconds" },
+static const struct { const char *key, *head, *show, *axis; } measures[MEASURES] = {
+    { "rmse_scaled", "rmse/sd", "rmse", "RMSE over the target's sd" },
+    { "nlpd_scaled", "nlpd", "nlpd", "NLPD (nats a row, scaled)" },
+    { "coverage95", "cover95", "coverage", "share inside the 95 % interval" },
+    { "nmll", "nmll", "nmll", "NMLL (nats)" },
+    { "effective_dimension", "effdim", "effdim", "effective dimension" },
+    { "iterations", "it", "iterations", "iterations" },
+    { "seconds", "seconds", "seconds", "seconds" },
 };
 
 /* A scaled score, the mean over the run's targets. */
@@ -342,7 +345,7 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
     for (size_t i = 0; !numbers && i < s->key[0].n; i++)
         x[i] = (double)i;
     struct figure *f = figure_new("sweep", "Sweep", err);
-    bool ok = f && figure_label(f, s->key[0].name, measures[m].head, err) == ST_OK;
+    bool ok = f && figure_label(f, s->key[0].name, measures[m].axis, err) == ST_OK;
     if (ok) {
         f->x.log = numbers && wants_log(x, s->key[0].n);
         ok = numbers || figure_names(&f->x, s->key[0].n, (const char *const *)s->key[0].value, err) == ST_OK;
@@ -373,7 +376,7 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
         struct buf words = { 0 };
         for (size_t k = 0; k < s->nkeys; k++)
             buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
-        ok = figure_verdict(f, err, "least %s: %.4g at%s", measures[m].head, best, buf_str(&words)) == ST_OK;
+        ok = figure_verdict(f, err, "least %s: %.4g at%s", measures[m].axis, best, buf_str(&words)) == ST_OK;
         buf_free(&words);
     }
     if (!ok) {
@@ -451,7 +454,7 @@ struct figure *learning_figure(struct workspace *ws, struct run *r, const struct
     while (strcmp(measures[m].show, s->show))
         m++;
     struct figure *f = figure_new("learning", "Learning curve", err);
-    bool ok = f && figure_label(f, "training rows", measures[m].head, err) == ST_OK;
+    bool ok = f && figure_label(f, "training rows", measures[m].axis, err) == ST_OK;
     if (ok) {
         f->x.log = true;
         f->y.log = m == RMSE || m == SECONDS || m == ITERATIONS;

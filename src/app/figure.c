@@ -975,6 +975,19 @@ void figure_scale(const struct figure *f, size_t nx, size_t ny, struct figure_sc
     figure_scale_range(f, &r, nx, ny, out);
 }
 
+void figure_scale_fit(const struct figure *f, size_t nx, size_t ny, double room, double letter,
+                      struct figure_scale *out)
+{
+    for (;; nx--) {
+        size_t most = 0;
+        figure_scale(f, nx, ny, out);
+        for (size_t i = 0; i < out->xt.n; i++)
+            most = strlen(out->xt.text[i]) > most ? strlen(out->xt.text[i]) : most;
+        if (nx <= 2 || (double)out->xt.n * (double)(most + 2) * letter <= room)
+            return;
+    }
+}
+
 void figure_scale_range(const struct figure *f, const struct figure_range *r, size_t nx, size_t ny,
                         struct figure_scale *out)
 {

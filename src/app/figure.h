@@ -130,6 +130,9 @@ struct figure_scale {
     struct ticks xt, yt;
 };
 void figure_scale(const struct figure *, size_t nx, size_t ny, struct figure_scale *out);
+/* The same with no more ticks along x than have room, letters being so wide. */
+void figure_scale_fit(const struct figure *, size_t nx, size_t ny, double room, double letter,
+                      struct figure_scale *);
 /* Where a value lies between the ends of an axis, 0..1 inside; NaN when it cannot be drawn. */
 double figure_place(double v, double lo, double hi, bool log);
 

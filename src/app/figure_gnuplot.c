@@ -506,8 +506,9 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
         struct figure_scale sc;
         const double pw = w / (double)across, ph = h / (double)down;
         const double side = fmin(pw, ph);
-        figure_scale(l->p[i].f, (size_t)((l->p[i].f->square ? side : pw) / 75),
-                     (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), &sc);
+        const double wide_enough = l->p[i].f->square ? side : pw;
+        figure_scale_fit(l->p[i].f, (size_t)(wide_enough / 75),
+                         (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), wide_enough - 90, 8.5, &sc);
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
         picture_panel(&l->p[i], &sc, dark, b);

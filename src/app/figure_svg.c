@@ -341,7 +341,7 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
     v->h = fmax(h - 36 - 56, 20);
     if (f->square)
         v->w = v->h = fmin(v->w, v->h);
-    figure_scale(f, (size_t)(v->w / 60), (size_t)(v->h / (f->y.nname > 0 ? 16 : 45)), &sc);
+    figure_scale_fit(f, (size_t)(v->w / 60), (size_t)(v->h / (f->y.nname > 0 ? 16 : 45)), v->w, 7, &sc);
     v->sc = &sc;
     axes(v, f);
     buf_printf(v->b, "<clipPath id=\"c%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "

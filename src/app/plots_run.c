@@ -91,7 +91,9 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
         if (s)
             s->faint = true;
         if (ok && isfinite(mean)) {
-            s = figure_add_hline(f, "mean", mean, err);
+            char of[48];
+            snprintf(of, sizeof of, "mean of %s", last->id);
+            s = figure_add_hline(f, of, mean, err);
             ok = s != NULL;
         }
     }
