@@ -1003,8 +1003,11 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
         in[j] = in[j] && is_input(d, j);
         named += in[j];
     }
-    if (rc == ST_OK && named == 0)
-        return err_named(err, ST_STATE, "inputs", "no input is called %s", shown(t->on, name, sizeof name));
+    if (rc == ST_OK && named == 0) {
+        err_named(err, ST_STATE, "inputs", "no input is called %s", shown(t->on, name, sizeof name));
+        err_hint(err, "summary lists the columns; cols NAME role=input makes one an input");
+        return ST_STATE;
+    }
     for (size_t j = 0; rc == ST_OK && t->layer.kind == LAYER_FASTCONV && j < n; j++) /* its filters too */
         in[j] = in[j] || (is_input(d, j) && d->table->col[j].type == COL_SEQUENCE);
     return rc;
@@ -1031,8 +1034,10 @@ static enum status fit_part(struct fitting *f, size_t t, bool *in)
         if (in[j])
             rc = fit_column(f, &d->table->col[j], term->layer.kind);
     p->n = f->e->ncol - p->first;
-    if (rc == ST_OK && p->n == 0)
+    if (rc == ST_OK && p->n == 0) {
         rc = err_named(f->err, ST_STATE, "inputs", "a kernel of the expression has no input");
+        err_hint(f->err, "kernel rbf on x1 + linear on x2");
+    }
     return rc;
 }
 
@@ -1692,9 +1697,12 @@ static enum status find_targets(const struct encoding *e, const struct table *t,
             *n = 0;
     }
     for (size_t k = 0; k < *n; k++)
-        if (y[k]->type != COL_REAL)
-            return err_named(err, ST_STATE, "column", "the target %s holds words here",
+        if (y[k]->type != COL_REAL) {
+            err_named(err, ST_STATE, "column", "the target %s holds words here",
                              shown(y[k]->name, name, sizeof name));
+            err_hint(err, "open FILE types=NAME=real  shows the cell that is no number");
+            return ST_STATE;
+        }
     return ST_OK;
 }
 

@@ -289,10 +289,13 @@ static enum status read_gzip(struct stream *s, void *dst, size_t cap, size_t *go
         s->avail -= in - s->z.avail_in;
         *got = out - s->z.avail_out;
         s->member_end = z == Z_STREAM_END;
-        if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
-            return err_named(err, ST_FORMAT, "gzip", "%s: damaged gzip data near byte %" PRIu64
+        if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR) {
+            err_named(err, ST_FORMAT, "gzip", "%s: damaged gzip data near byte %" PRIu64
                              " (%s)", s->name, s->stored - s->avail,
                              s->z.msg != NULL ? s->z.msg : "wrong checksum");
+            err_hint(err, "copy the file again; gzip -t FILE tells whether it is whole");
+            return ST_FORMAT;
+        }
         if (*got > 0)
             return ST_OK;
     }

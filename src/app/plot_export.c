@@ -347,8 +347,10 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
     else if (result == RUN_TIMEOUT)
         err_set(err, ST_LIMIT, "%s: gnuplot did not finish within %d s", buf_str(&j->name),
                 (limit_ms + 999) / 1000);
-    else if (result == RUN_MISSING)
+    else if (result == RUN_MISSING) {
         err_set(err, ST_NOT_FOUND, "gnuplot cannot be run");
+        err_hint(err, "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: apt-get install gnuplot-nox)");
+    }
 done:
     if (result != RUN_OK)
         unlink(j->made);

@@ -88,7 +88,9 @@ static enum status sixel_make(struct plot_out *e, struct err *err)
     const int fd = path.failed ? -1 : mkstemps(path.s, 4);
     if (fd < 0) {
         buf_free(&path);
-        return err_set(err, ST_IO, "no file for a picture can be made in %s", tmp && *tmp ? tmp : "/tmp");
+        err_set(err, ST_IO, "no file for a picture can be made in %s", tmp && *tmp ? tmp : "/tmp");
+        err_hint(err, "give TMPDIR a directory that can be written");
+        return ST_IO;
     }
     close(fd);
     enum status rc = plot_export(e->fig, path.s, e->w, e->h, e->dark, &e->note, err);

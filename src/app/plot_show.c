@@ -221,8 +221,11 @@ enum status sixel_show(int fd, const char *bytes, size_t n, struct err *err)
     enum status rc = ST_OK;
     char key[64];
 
-    if (tcgetattr(fd, &was) != 0)
-        return err_set(err, ST_IO, "this is no terminal");
+    if (tcgetattr(fd, &was) != 0) {
+        err_set(err, ST_IO, "this is no terminal");
+        err_hint(err, "plot NAME out=FILE.png");
+        return ST_IO;
+    }
     raw = was;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 1, raw.c_cc[VTIME] = 0;

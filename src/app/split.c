@@ -38,8 +38,11 @@ static enum status shares(const struct dataset *d, double test, double valid, si
     *nvalid = (size_t)llround(valid * (double)n);
     *ntest += test > 0.0 && *ntest == 0;
     *nvalid += valid > 0.0 && *nvalid == 0;
-    if (*ntest + *nvalid >= n)
-        return err_set(err, ST_RANGE, "%zu rows are too few to be split so", n);
+    if (*ntest + *nvalid >= n) {
+        err_set(err, ST_RANGE, "%zu rows are too few to be split so", n);
+        err_hint(err, "split test=20%%  |  split folds=5");
+        return ST_RANGE;
+    }
     return ST_OK;
 }
 
@@ -263,8 +266,10 @@ static enum status find_mask(const struct dataset *d, const struct table *t, con
     char a[32], b[32];
     text_count(a, sizeof a, t->n);
     text_count(b, sizeof b, d->table->n);
-    return err_named(err, ST_FORMAT, "rows", "the mask has %s rows, the data %s: they must agree",
+    err_named(err, ST_FORMAT, "rows", "the mask has %s rows, the data %s: they must agree",
                      a, b);
+    err_hint(err, "split file=MASK.csv column=NAME  with a line for each row, or split test=20%%");
+    return ST_FORMAT;
 }
 
 static char *mask_words(const struct table *t, bool own, size_t col, struct err *err)

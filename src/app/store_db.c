@@ -57,10 +57,14 @@ static enum status failed(struct sdb *s, struct err *err)
         return err_named(err, ST_LIMIT, "session", "%s takes too long to open and is refused", where);
     switch (rc & 0xff) {
     case SQLITE_FULL:
-        return err_named(err, ST_LIMIT, "disk", "disk full: %s could not be written", where);
+        err_named(err, ST_LIMIT, "disk", "disk full: %s could not be written", where);
+        err_hint(err, "make room on the disk, or save ELSEWHERE.gpd");
+        return ST_LIMIT;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return err_named(err, ST_STATE, "session", "%s is open in another gpdesk", where);
+        err_named(err, ST_STATE, "session", "%s is open in another gpdesk", where);
+        err_hint(err, "gpdesk -s ANOTHER.gpd, or quit the other");
+        return ST_STATE;
     case SQLITE_CORRUPT:
         return err_named(err, ST_FORMAT, "session", "%s is damaged: %.200s", where,
                          sqlite3_errmsg(s->db));
@@ -226,6 +230,7 @@ static char *resolve(const char *path, const char *shown, struct err *err)
 
     if (*base == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0) {
         err_named(err, ST_IO, "session", "%s is a directory", shown);
+        err_hint(err, "name a file in it: save DIRECTORY/mine.gpd");
         return NULL;
     }
     if (!slash)

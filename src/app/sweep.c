@@ -100,11 +100,17 @@ static enum status add_interval(struct sweep_key *k, const char *s, size_t len, 
         ;
     if (text_scaled(strndupa(s, (size_t)(dots - s)), &a) &&
         text_scaled(strndupa(dots + 2, (size_t)(op - dots - 2)), &b)) {
-        if (!(a < b))
-            return err_set(err, ST_USAGE, "%s: %.*s is empty", k->name, (int)len, s);
+        if (!(a < b)) {
+            err_set(err, ST_USAGE, "%s: %.*s is empty", k->name, (int)len, s);
+            err_hint(err, "write the smaller end first: l=0.1..10");
+            return ST_USAGE;
+        }
         char how = op < end ? *op : '\0';
-        if (op < end && !text_scaled(strndupa(op + 1, (size_t)(end - op - 1)), &step))
-            return err_set(err, ST_USAGE, "%s: %.*s: what step?", k->name, (int)len, s);
+        if (op < end && !text_scaled(strndupa(op + 1, (size_t)(end - op - 1)), &step)) {
+            err_set(err, ST_USAGE, "%s: %.*s: what step?", k->name, (int)len, s);
+            err_hint(err, "write l=0..1/0.1 to add, rank=64..1024*2 to multiply");
+            return ST_USAGE;
+        }
         if (!how && doubles(k->name)) {
             how = '*';
             step = 2.0;
