@@ -461,9 +461,14 @@ int main(int argc, char **argv)
         const bool batch = !c.interactive && (scripted || !terminal);
         if (batch && !c.opt.dry && !isatty(STDIN_FILENO)) {
             bool lines = false; /* neither -e nor -f: the script comes from standard input */
-            for (size_t i = 0; i < c.n; i++)
+            size_t dash = c.n;  /* which then cannot be data, too */
+            for (size_t i = 0; i < c.n; i++) {
                 lines |= c.piece[i].kind != PIECE_FILE;
-            if (!lines && !add_piece(&c, PIECE_SCRIPT, "-", &err))
+                dash = strcmp(c.piece[i].text, "-") == 0 ? i : dash;
+            }
+            if (!lines && dash < c.n)
+                c.piece[dash].kind = PIECE_SCRIPT;
+            else if (!lines && !add_piece(&c, PIECE_SCRIPT, "-", &err))
                 status = complain(&err, EXIT_RESOURCES);
         }
         if (batch)

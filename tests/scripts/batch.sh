@@ -198,4 +198,7 @@ has "a dry run plans an exact fit" "$out" '"solver":"exact","plan":"exact"'
 run --format json -e 'demo toy n=30; fit'
 has "starting values: what to try" "$out" '"name":"untuned","run":null,"message":"the hyperparameters are starting values, not tuned ones","try":"tune, then fit"'
 
+is "- alone is a script" "$(echo 'echo "from a pipe"' | "$gpdesk" - 2>&1)" 'from a pipe'
+is "with commands it is data" "$(printf 'a,y\n1,2\n2,3\n' | "$gpdesk" -q --format json - -e 'show 1..1' 2>&1 |
+    grep -c '"cells":{"a":1,"y":2}')" 1
 finish
