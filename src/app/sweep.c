@@ -50,7 +50,7 @@ static enum status add_number(struct sweep_key *k, double v, struct err *err)
 {
     struct buf b = { 0 };
 
-    buf_json_double(&b, v);
+    buf_printf(&b, "%.12g", v); /* 0.3 + 0.37 is 0.67 to whoever wrote the step */
     const enum status rc = add_value(k, buf_str(&b), b.len, err);
     buf_free(&b);
     return rc;

@@ -326,6 +326,8 @@ static void page_result(struct desk *d, const struct rec *r)
     const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : 6;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
+    if (d->ws->lesson && strncmp(d->line, "lesson ", 7) == 0)
+        return;                                /* a step of a lesson has its text and plot there */
     desk_page(d, d->line, buf_str(&r->text));
     d->quiet = true;                           /* it is on the screen already */
 }

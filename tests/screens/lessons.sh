@@ -71,6 +71,25 @@ type_line "tour"
 expect "Five minutes" "but tour is there"
 leave 0 "quits"
 
+# A step whose table is longer than the log shows its plot, and no page over it.
+start 80 24
+waitfor " ready"
+type_line "layout slide"
+waitfor " ready"
+type_line "lesson 4"
+i=0
+while ! screen | grep -q "Compare: the landscape" && [ $i -lt 40 ]; do
+    i=$((i + 1))
+    waitfor " ready"
+    keys Enter
+    sleep 0.3
+done
+expect "show=nmll" "lesson 4 comes to its sweep"
+keys Enter
+expect "least NMLL" "which is drawn"
+absent "Esc closes" "and not covered by its table"
+leave 0 "quits"
+
 # Line mode.
 start 80 24 -- --plain
 expect "gpdesk>" "line mode"

@@ -21,6 +21,8 @@ nmll=$(points nmll 1)
 run --format json -e "$data; tune l=1 noise=0.1"
 has "each is the value that tune gives" "$out" "\"nmll\":${nmll% }"
 
+run --format json -e 'demo toy n=40; sweep l=0.3..1.5/0.37 fit=""'
+has "steps are as their writer has them" "$out" '"lengthscale":"*0\.67"*[,}]'
 # Splits by column, their mean; a kernel with commas; quotes.
 awk 'BEGIN { srand(2); print "a,b,y,s0,s1,s2"; for (i = 0; i < 120; i++) { a = rand(); b = rand();
     printf "%.4f,%.4f,%.4f,%d,%d,%d\n", a, b, sin(5 * a) + b + 0.1 * rand(), i % 4 == 0, i % 4 == 1, i % 4 == 2 } }' >d.csv
