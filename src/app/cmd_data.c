@@ -1232,7 +1232,7 @@ const struct command cmd_data_rows[] = {
       "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns wait\n"
       "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name." },
     { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "co2, robot, friedman1, draw, toy, points, molecules, proteins" },
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them" },
         { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },
         { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the generator (default: the option seed)" },
         { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function" },
