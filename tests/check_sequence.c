@@ -9,6 +9,7 @@
 #include "app/dataset.h"
 #include "app/import.h"
 #include "app/letters.h"
+#include "app/nodes.h"
 #include "app/variants.h"
 #include "base/mem.h"
 #include "compute/fastconv.h"
@@ -115,6 +116,25 @@ START_TEST(guesses)
     ck_assert_str_eq(seq(t, "w")->order, "012");
     ck_assert_str_eq(sequence_at(seq(t, "w"), 2, &len), "1200");
     table_unref(t);
+    t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,4,3\n"); /* by name, every cell and their number */
+    ck_assert_str_eq(seq(t, "node_labels")->order, "012");
+    table_unref(t);
+    t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,5,3\n");
+    ck_assert_int_ne(t->col[0].type, COL_SEQUENCE);
+    table_unref(t);
+    t = opened("node_labels,y\n0 0  1,1\n2,2\n1 2 0 0,3\n");
+    ck_assert_int_ne(t->col[0].type, COL_SEQUENCE);
+    table_unref(t);
+    t = opened("node_labels,y\nC Cl O,1\nCl,2\nO C O 12,3\n"); /* words: a number for each */
+    const struct nodes *o = seq(t, "node_labels")->nodes;
+    ck_assert_ptr_nonnull(o);
+    ck_assert_uint_eq(o->n, 8);
+    ck_assert_uint_eq(o->d, 4);
+    ck_assert_str_eq(o->name[2], "label=Cl");
+    const double *v = nodes_at(seq(t, "node_labels"), 2);
+    for (size_t k = 0; k < 16; k++) /* 12 C Cl O */
+        ck_assert(v[k] == (k == 3 || k == 5 || k == 11 || k == 12 ? 1.0 : 0.0));
+    table_unref(t);
 }
 END_TEST
 
@@ -187,8 +207,8 @@ START_TEST(fasta_with_targets)
               t->col[y].v[3] == 4.0);
     ck_assert_str_eq(column_word(&t->col[k], 3), "u");
     ck_assert_ptr_null(column_word(&t->col[k], 2));
-    ck_assert(strstr(t->notes, "1 records have no row in the table, first 'c'") != NULL);
-    ck_assert(strstr(t->notes, "1 rows of the table have no record, first 'nobody'") != NULL);
+    ck_assert(strstr(t->notes, "1 record has no row in the table, first 'c'") != NULL);
+    ck_assert(strstr(t->notes, "1 row of the table has no record, first 'nobody'") != NULL);
     table_unref(t);
     support_write(csv, twice, sizeof twice - 1);
     opened_as(records, NULL, csv, ST_FORMAT);
@@ -231,6 +251,8 @@ static void same_after_json(const struct encoding *e, const struct dataset *d, c
     ck_assert_int_eq(y.base.row, x->base.row);
     ck_assert_uint_le(x->base.d, 600);
     for (size_t i = 0; i < x->n; i++) {
+        memset(a, 0, sizeof a); /* what follows the last position is not written */
+        memset(b, 0, sizeof b);
         ck_assert_int_eq(x->base.rows(&x->base, i, i + 1, a, &err), ST_OK);
         ck_assert_int_eq(y.base.rows(&y.base, i, i + 1, b, &err), ST_OK);
         ck_assert_int_eq(memcmp(a, b, x->base.d * sizeof *a), 0);

@@ -20,17 +20,19 @@ tests_check_sequence_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each for
 # FUZZ_SECONDS.
-data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta
+data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph
 check_PROGRAMS += $(data_fuzz)
-TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh
+TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_npy_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_fasta_SOURCES = tests/fuzz/fuzz_fasta.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_fasta_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_graph_SOURCES = tests/fuzz/fuzz_graph.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_graph_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
-  tests/fuzz/fasta tests/fuzz/fasta.sh
+  tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh
 
 # libFuzzer: what it finds new lies in fuzz/csv and fuzz/npy of the build directory.
 FUZZ_CC = clang
@@ -40,12 +42,12 @@ FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
   src/compute/ctl.c src/compute/rng.c src/app/cache.c src/app/checksum.c src/app/dataset.c \
   src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_fasta.c src/app/import_hdf5.c \
-  src/app/import_npy.c src/app/letters.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
+  src/app/import_npy.c src/app/letters.c src/app/nodes.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
   src/app/order.c src/app/scan_number.c src/app/sequence.c src/app/split.c src/app/table.c
 .PHONY: fuzz
 fuzz:
 	@$(MKDIR_P) fuzz
-	@for f in csv npy fasta; do \
+	@for f in csv npy fasta graph; do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
 	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
 	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(ZLIB_LIBS) $(ZSTD_LIBS) $(HDF5_CFLAGS) $(HDF5_LIBS) -lm) && \

@@ -1,12 +1,14 @@
 # tests of the features group
 if HAVE_CHECK
-features_tests = tests/check_alloc tests/check_features tests/check_kernels tests/check_threads \
+features_tests = tests/check_alloc tests/check_conform tests/check_features tests/check_kernels tests/check_threads \
   tests/check_windows
 check_PROGRAMS += $(features_tests)
 TESTS += $(features_tests)
 endif
 tests_check_features_SOURCES = tests/check_features.c
 tests_check_features_LDADD = $(compute_tests)
+tests_check_conform_SOURCES = tests/check_conform.c
+tests_check_conform_LDADD = $(compute_tests)
 tests_check_kernels_SOURCES = tests/check_kernels.c
 tests_check_kernels_LDADD = $(compute_tests)
 tests_check_windows_SOURCES = tests/check_windows.c

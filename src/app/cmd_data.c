@@ -1259,7 +1259,7 @@ const struct command cmd_data_rows[] = {
         { "group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "inputs of one name share a lengthscale of "
           "kernel rbf(ard=group); none: of its own" },
         { "encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of a sequence's letters: onehot, blosum62, "
-          "scales, or a table file letter,number,.." } },
+          "scales, kmer3, or a table file letter,number,.." } },
       CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols,
       "The columns of role=target are all targets then, the former ones inputs (help targets)." },
     { "missing", "data", "What to do about missing cells", "missing mean flag=yes",

@@ -576,16 +576,26 @@ enum status dataset_set_coding(struct dataset *d, const char *word, struct err *
         j++;
     if (j == t->ncols)
         return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
-    enum status rc = plain ? ST_OK : letters_find(word, &l, err);
-    if (rc == ST_OK && !plain && *l.source != '\0' && t->col[j].seq->kind != ALPHABET_PROTEIN) {
+    const size_t kmer = letters_kmer(word);
+    if (kmer > 0 && t->col[j].seq->nodes != NULL)
+        return err_set(err, ST_STATE, "encoding=%s is for sequences of letters; '%.40s' holds sets of nodes", word,
+                       t->col[j].name);
+    if (kmer > 0 && pow((double)strlen(t->col[j].seq->order), (double)kmer) > LETTERS_WORDS_MOST) {
+        err_set(err, ST_LIMIT, "encoding=%s: %zu letters make more than %d words of %zu", word,
+                strlen(t->col[j].seq->order), LETTERS_WORDS_MOST, kmer);
+        err_hint(err, "cols %.40s encoding=kmer2", t->col[j].name);
+        return ST_LIMIT;
+    }
+    enum status rc = plain || kmer > 0 ? ST_OK : letters_find(word, &l, err);
+    if (rc == ST_OK && !plain && kmer == 0 && *l.source != '\0' && t->col[j].seq->kind != ALPHABET_PROTEIN) {
         rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word, t->col[j].name,
                      alphabet_name(t->col[j].seq->kind));
         err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers", t->col[j].name);
     }
     size_t known = 0;
-    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && *p != '\0'; p++)
+    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && kmer == 0 && *p != '\0'; p++)
         known += strchr(l.order, *p) != NULL;
-    if (rc == ST_OK && !plain && known == 0) {
+    if (rc == ST_OK && !plain && kmer == 0 && known == 0) {
         rc = err_set(err, ST_STATE, "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
                      strlen(t->col[j].seq->order), t->col[j].name, t->col[j].seq->order);
         err_hint(err, "cols %.40s encoding=onehot", t->col[j].name);

@@ -26,7 +26,7 @@ struct dataset {
     char *name;
     struct table *table;
     enum col_role *role; /* table->ncols */
-    char *coding;        /* numbers for letters: a word of letters.h; NULL: one-hot */
+    char *coding;        /* numbers for letters: a word of letters.h, kmerN; NULL: one-hot */
     char **group;        /* table->ncols; an entry NULL: the column is in none */
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
@@ -107,6 +107,7 @@ struct enc_node { char *name; bool flag; double mean, sd; };
 struct enc_sequence {
     char *column;             /* NULL: no filters, no windows, no numbers for letters */
     double *value;            /* of each letter of the alphabet, layer.channels numbers; NULL: one-hot */
+    size_t kmer;              /* a position is a word of so many letters, one-hot; 0: one letter */
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
     struct enc_node *node;    /* of sets of nodes, layer.channels; value is NULL then */
     bool series;              /* their positions mean something */

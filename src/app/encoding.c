@@ -509,7 +509,10 @@ static enum status too_short(const struct table *t, const struct column *c, size
     err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the %s has %zu %s, a window %zu",
               row + 1, id != NULL ? " (" : "", id != NULL ? shown(id, name, sizeof name) : "",
               id != NULL ? ")" : "", nodes ? "set" : "sequence", len, nodes ? "nodes" : "letters", width);
-    err_hint(err, "kernel conv(rbf,width=%zu)  |  missing drop", len > 0 ? len : 1);
+    if (len > 0 && !nodes)
+        err_hint(err, "kernel conv(rbf,width=%zu)  |  missing drop", len);
+    else
+        err_hint(err, "missing drop");
     return ST_STATE;
 }
 
@@ -517,8 +520,9 @@ static enum status too_short(const struct table *t, const struct column *c, size
 static enum status lost_sequences(struct fitting *f, const struct column *c, const size_t *train, size_t n,
                                   bool *drop)
 {
-    const size_t least = f->d->kernel.layer.kind != LAYER_NONE ? f->d->kernel.layer.width : 1;
-    size_t lost = 0;
+    const size_t kmer = letters_kmer(f->d->coding), more = kmer > 0 ? kmer - 1 : 0;
+    const size_t least = more + (f->d->kernel.layer.kind != LAYER_NONE ? f->d->kernel.layer.width : 1);
+    size_t lost = 0, first = 0;
 
     for (size_t i = 0; i < n; i++) {
         const char *s;
@@ -527,11 +531,11 @@ static enum status lost_sequences(struct fitting *f, const struct column *c, con
         if (f->d->missing != MISSING_DROP)
             return too_short(f->d->table, c, train[i], least, f->err);
         drop[i] = true;
-        lost++;
+        first = lost++ == 0 ? train[i] : first;
     }
     if (lost > 0 && least > 1)
-        buf_printf(f->notes, "note[short]: %zu training sequences are shorter than a window of %zu\n", lost,
-                   least);
+        buf_printf(f->notes, "note[short]: %zu training sequence%s shorter than a window of %zu, first in row %zu\n", lost,
+                   lost == 1 ? " is" : "s are", least, first + 1);
     return ST_OK;
 }
 
@@ -664,9 +668,17 @@ static enum status fit_alphabet(struct fitting *f, const struct column *c)
     memcpy(s->order, c->seq->order, sizeof s->order);
     if (c->seq->nodes != NULL)
         return s->column == NULL ? ST_NOMEM : fit_nodes(f, c);
-    s->layer.symbols = f->d->coding == NULL;
+    s->kmer = letters_kmer(f->d->coding);
+    s->layer.symbols = f->d->coding == NULL || s->kmer > 0;
     s->layer.channels = alphabet_channels(c->seq->kind, c->seq->order);
-    if (f->d->coding != NULL) {
+    if (s->kmer > 0) {
+        const size_t letters = strlen(s->order);
+        s->layer.channels = 1;
+        for (size_t i = 0; i < s->kmer; i++)
+            s->layer.channels *= letters;
+        buf_printf(f->notes, "note[encoding]: a position is one of %zu words of %zu letters; words with other letters "
+                   "count as none\n", s->layer.channels, s->kmer);
+    } else if (f->d->coding != NULL) {
         rc = letters_find(f->d->coding, &l, f->err);
         if (rc == ST_OK) {
             memcpy(s->order, l.order, sizeof l.order);
@@ -685,6 +697,24 @@ static size_t position_numbers(const struct enc_sequence *s)
     return s->value != NULL || s->node != NULL ? s->layer.channels : 1;
 }
 
+/* Each word of a row as a symbol: its letters are the digits of a number. */
+static void words_of(const struct enc_sequence *e, const uint8_t code[256], const char *s, size_t len, double *x)
+{
+    const size_t letters = strlen(e->order), n = len >= e->kmer ? len - e->kmer + 1 : 0;
+
+    x[0] = (double)n;
+    for (size_t p = 0; p < n; p++) {
+        size_t word = 0;
+        bool none = false;
+        for (size_t i = 0; i < e->kmer; i++) {
+            const size_t k = code[(unsigned char)s[p + i]];
+            none |= k >= letters;
+            word = word * letters + k;
+        }
+        x[1 + p] = (double)(none ? e->layer.channels : word);
+    }
+}
+
 /* The letters of a row as symbols or vectors: source.h. */
 static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], const char *s, size_t len,
                        size_t room, double *x)
@@ -693,6 +723,10 @@ static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], co
 
     if (len > room)
         len = room;
+    if (e->kmer > 0) {
+        words_of(e, code, s, len, x);
+        return;
+    }
     x[0] = (double)len;
     for (size_t p = 0; p < len; p++) {
         const size_t k = code[(unsigned char)s[p]];
@@ -703,7 +737,6 @@ static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], co
         else
             memset(x + 1 + p * per, 0, per * sizeof *x);
     }
-    memset(x + 1 + len * per, 0, (room - len) * per * sizeof *x);
 }
 
 /* The nodes of a row as vectors: source.h.  from: where each number stands in this table's nodes, SIZE_MAX: nowhere. */
@@ -726,7 +759,6 @@ static void vectors_of(const struct enc_sequence *e, const struct sequences *s, 
         for (size_t k = 0; e->layer.norm == NORM_UNIT && norm > 0.0 && k < per; k++)
             x[k] /= sqrt(norm);
     }
-    memset(x, 0, (room - len) * per * sizeof *x);
     spill_used(len * d * sizeof *v);
 }
 
@@ -746,7 +778,7 @@ static void positions_of(const struct enc_sequence *e, const struct column *c, c
 /* code[c]: symbol of letter c, or with numbers for letters its place among them. */
 static void codes_of(const struct enc_sequence *e, uint8_t code[256])
 {
-    alphabet_codes(e->order, e->value != NULL ? strlen(e->order) : e->layer.channels, code);
+    alphabet_codes(e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels, code);
 }
 
 /* One-hot of the letters that occur at each position; positions that do not vary tell nothing and are
@@ -754,6 +786,12 @@ static void codes_of(const struct enc_sequence *e, uint8_t code[256])
 static enum status fit_letters(struct fitting *f, const struct column *c)
 {
     const size_t longest = c->seq->longest;
+    if (letters_kmer(f->d->coding) > 0) {
+        err_named(f->err, ST_UNSUPPORTED, "encoding", "encoding=%s is read by kernels over windows, not by position",
+                  f->d->coding);
+        err_hint(f->err, "kernel conv(rbf,width=1)  |  cols %.40s encoding=onehot", c->name);
+        return ST_UNSUPPORTED;
+    }
     size_t (*count)[256] = mem_calloc(longest, sizeof *count, "letters by position", f->err);
     size_t varying = 0, short_rows = 0, was = f->e->ncol;
 
@@ -1614,7 +1652,8 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
             spill_used(rows != NULL ? touched(rows + i - PIECE, PIECE, width) : PIECE * width);
         for (size_t k = 0; k < ng; k++) {
             const bool seq = is_sequence(&g[k]);
-            const size_t least = seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1;
+            const size_t more = seq && e->seq.kmer > 0 ? e->seq.kmer - 1 : 0;
+            const size_t least = more + (seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1);
             const char *s;
             if (seq && letters_of(g[k].c, row, &s) < least) { /* there is no mean of sequences */
                 if (e->missing != MISSING_DROP)

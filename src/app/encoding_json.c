@@ -2,6 +2,7 @@
  * back to the same value, names byte for byte (a byte that is not UTF-8 travels as a lone low
  * surrogate, \udc80 to \udcff).  What is read comes from a session file and is not believed. */
 #include "app/dataset.h"
+#include "app/letters.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -73,6 +74,8 @@ static void write_sequence(struct buf *b, const struct encoding *e)
     write_number(b, "positions", (double)s->layer.positions);
     write_number(b, "seed", (double)s->seed);
     write_number(b, "inputs", (double)s->inputs);
+    if (s->kmer > 0)
+        write_number(b, "kmer", (double)s->kmer);
     for (size_t i = 0; s->value != NULL && i < strlen(s->order) * s->layer.channels; i++) {
         buf_puts(b, i > 0 ? "," : ",\"values\":[");
         buf_json_double(b, s->value[i]);
@@ -467,6 +470,8 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
     if (strcmp(key, "channels") == 0)
         return s->node != NULL || s->value != NULL ? wrong(r, "channels stand before what they count")
                                                    : take_count(r, 65536, &s->layer.channels);
+    if (strcmp(key, "kmer") == 0)
+        return take_count(r, LETTERS_KMER_MOST, &s->kmer);
     if (strcmp(key, "series") == 0)
         return take_bool(r, &s->series);
     if (strcmp(key, "norm") == 0) {
@@ -635,8 +640,11 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
         return wrong(r, "letters without numbers");
     if (s->column == NULL)
         return filters > 0 ? wrong(r, "filters without a sequence") : ST_OK;
-    if (letters == 0 || s->layer.channels == 0 ||
-        (e->seq.layer.symbols && (s->layer.channels < letters || s->layer.channels > letters + 1)))
+    size_t least = letters, most = letters + 1;
+    for (size_t i = 1; i < s->kmer && least <= LETTERS_WORDS_MOST; i++)
+        least = most = least * letters;
+    if (letters == 0 || s->layer.channels == 0 || (s->kmer > 0 && (s->value != NULL || s->node != NULL)) ||
+        (e->seq.layer.symbols && (s->layer.channels < least || s->layer.channels > most)))
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_NONE) /* letters by position, with numbers */
         return !e->seq.layer.symbols && filters == 0 && e->ncol > 0 && s->inputs == 0 ? ST_OK : wrong(r, "a sequence is incomplete");

@@ -332,10 +332,10 @@ static enum status match_rows(struct join *k)
     }
     if (rc == ST_OK) {
         const char *name = alone ? column_word(&k->t->col[0], first_alone) : NULL;
-        note_first(k, alone, "records have no row in the table", name != NULL ? name : "no name",
+        note_first(k, alone, alone == 1 ? "record has no row in the table" : "records have no row in the table", name != NULL ? name : "no name",
                    "their cells are missing (missing drop leaves them out)");
         table_cell(k->of, first_left, k->key, &cell);
-        note_first(k, left, "rows of the table have no record", buf_str(&cell), "they are left out");
+        note_first(k, left, left == 1 ? "row of the table has no record" : "rows of the table have no record", buf_str(&cell), "they are left out");
     }
     buf_free(&cell);
     free(met);

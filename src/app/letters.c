@@ -50,11 +50,18 @@ static const struct { char letter; double v[5]; } scales[] = {
     { 'W', { -0.9, 0.13,  5.4, 170.0,  0.0 } }, { 'Y', { -1.3, 0.20,  6.2, 136.0,  0.0 } },
 };
 
-static const char *const names[] = { "blosum62", "scales" };
+static const char *const names[] = { "blosum62", "scales", "kmer3" };
 
 const char *letters_at(size_t i)
 {
     return i < sizeof names / sizeof names[0] ? names[i] : NULL;
+}
+
+size_t letters_kmer(const char *word)
+{
+    size_t k;
+
+    return word != NULL && sscanf(word, "kmer%1zu", &k) == 1 && word[5] == '\0' && k <= LETTERS_KMER_MOST ? k : 0;
 }
 
 void letters_free(struct letters *l)
@@ -187,7 +194,7 @@ enum status letters_find(const char *word, struct letters *l, struct err *err)
     } else if (strcmp(word, names[1]) == 0) {
         rc = take_scales(l, err);
     } else if (access(word, F_OK) != 0) {
-        rc = err_set(err, ST_NOT_FOUND, "encoding=%.100s is neither onehot, blosum62, scales nor a file", word);
+        rc = err_set(err, ST_NOT_FOUND, "encoding=%.100s is neither onehot, blosum62, scales, kmer1 to kmer8 nor a file", word);
     } else {
         rc = take_file(word, l, err);
     }

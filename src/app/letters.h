@@ -19,6 +19,10 @@ struct letters {
  * (squared distance 2): lengthscales mean the same.  NOT_FOUND, FORMAT. */
 enum status letters_find(const char *word, struct letters *, struct err *);
 void letters_free(struct letters *);
+/* "kmer3" and the like: the letters of a word together; 0: something else.  Up to LETTERS_KMER_MOST of them, and
+ * so many different words. */
+enum { LETTERS_KMER_MOST = 8, LETTERS_WORDS_MOST = 65536 };
+size_t letters_kmer(const char *word);
 const char *letters_at(size_t i); /* names of those that are built in; NULL past the end */
 
 #endif

@@ -112,6 +112,80 @@ struct gather {
     struct err *err;
 };
 
+static int by_word(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The different words of a column of lists, sorted; copies of the caller's to free. */
+static enum status find_labels(const struct table *t, size_t j, char **word, size_t *n, struct err *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        for (const char *w = column_word(&t->col[j], i); w && *w; w += strcspn(w, " "), w += *w == ' ') {
+            const size_t len = strcspn(w, " ");
+            size_t k = 0;
+            while (k < *n && (strncmp(word[k], w, len) != 0 || word[k][len] != '\0'))
+                k++;
+            if (k < *n)
+                continue;
+            if (*n == NODES_LABELS_MOST) {
+                err_named(err, ST_FORMAT, "labels", "row %zu: column '%.40s' has more than %d different labels: no nodes",
+                          i + 1, t->col[j].name, NODES_LABELS_MOST);
+                err_hint(err, "types=%.40s=text", t->col[j].name);
+                return ST_FORMAT;
+            }
+            word[*n] = mem_calloc(len + 1, 1, "a label", err);
+            if (!word[*n])
+                return ST_NOMEM;
+            memcpy(word[(*n)++], w, len);
+        }
+    qsort(word, *n, sizeof *word, by_word);
+    return ST_OK;
+}
+
+static void fill_labels(const struct table *t, size_t j, char *const *word, size_t n, double *v, size_t *len)
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (const char *w = column_word(&t->col[j], i); w && *w; w += strcspn(w, " "), w += *w == ' ') {
+            const size_t m = strcspn(w, " ");
+            for (size_t k = 0; k < n; k++)
+                v[k] = strncmp(word[k], w, m) == 0 && word[k][m] == '\0';
+            v += n;
+            len[i]++;
+        }
+}
+
+enum status nodes_labels(const struct table *t, size_t j, struct column *to, struct err *err)
+{
+    char *word[NODES_LABELS_MOST] = { NULL };
+    size_t n = 0, nodes = 0;
+    enum status rc = find_labels(t, j, word, &n, err);
+    size_t *len = rc == ST_OK ? mem_calloc(t->n + 1, sizeof *len, "nodes", err) : NULL;
+
+    for (size_t i = 0; len && i < t->n; i++) {
+        const char *w = column_word(&t->col[j], i);
+        for (; w && *w; w += strcspn(w, " "), w += *w == ' ')
+            nodes++;
+    }
+    struct nodes *o = len ? nodes_new(nodes, n, err) : NULL;
+    rc = rc == ST_OK && !o ? ST_NOMEM : rc;
+    for (size_t k = 0; rc == ST_OK && k < n; k++)
+        rc = set_name(o, k, "label=", word[k], true, err);
+    if (rc == ST_OK) {
+        fill_labels(t, j, word, n, o->v, len);
+        rc = make_column(o, len, t->n, t->col[j].name, to, err);
+        free(to->name); /* the caller's to give */
+        to->name = NULL;
+    } else {
+        nodes_free(o);
+    }
+    for (size_t k = 0; k < n; k++)
+        free(word[k]);
+    free(len);
+    return rc;
+}
+
 static const char *graph_name(const struct gather *g, size_t graph)
 {
     return g->ids.text + g->ids.at[graph];

@@ -30,6 +30,9 @@ enum status nodes_fold(struct table **, size_t numbers, const struct import_opts
 /* opts->window, "column:12": one more column, with the values of the 12 rows before each; "column:12:24" of the rows
  * 24 to 13 before it, for forecasts further ahead.  The first rows have none: missing. */
 enum status nodes_window(struct table *, const struct import_opts *, struct err *);
+/* Column j, lists of words with a blank between ("C O Cl"), as sets of nodes: a number for each word, 1 or 0. */
+enum { NODES_LABELS_MOST = 256 };
+enum status nodes_labels(const struct table *, size_t j, struct column *to, struct err *);
 const char *nodes_describe_at(size_t i); /* names of descriptions; NULL past the end */
 
 #endif

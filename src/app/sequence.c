@@ -128,6 +128,45 @@ static bool named(const char *name)
     return false;
 }
 
+/* Lists of words, one blank between. */
+static bool is_list(const struct column *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *w = column_word(c, i);
+        for (size_t k = 0; w && w[k]; k++)
+            if (isspace((unsigned char)w[k]) && (w[k] != ' ' || k == 0 || !w[k + 1] || w[k + 1] == ' '))
+                return false;
+    }
+    return true;
+}
+
+/* A column of labels of nodes: by its name, by every cell, and by the column that counts them, if there is one. */
+static bool labels_guess(const struct table *t, size_t j)
+{
+    static const char *const names[] = { "node_labels", "node_label", "node_types", "atom_labels", "atom_types" };
+    static const char *const counts[] = { "n_nodes", "num_nodes", "nodes", "n_atoms" };
+    const struct column *c = &t->col[j], *count = NULL;
+    bool ours = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ours |= strcasecmp(c->name, names[i]) == 0;
+    if (!ours || !is_list(c, t->n))
+        return false;
+    for (size_t k = 0; k < t->ncols; k++)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            if (t->col[k].type == COL_REAL && strcasecmp(t->col[k].name, counts[i]) == 0)
+                count = &t->col[k];
+    for (size_t i = 0; count && i < t->n; i++) {
+        const char *w = column_word(c, i);
+        double nodes = w && *w ? 1.0 : 0.0;
+        for (; w && *w; w++)
+            nodes += *w == ' ';
+        if (column_at(count, i) != nodes)
+            return false;
+    }
+    return true;
+}
+
 bool sequence_guess(const struct table *t, size_t j)
 {
     const struct column *c = &t->col[j];
@@ -135,6 +174,8 @@ bool sequence_guess(const struct table *t, size_t j)
 
     if ((c->type != COL_TEXT && c->type != COL_CATEGORY) || c->missing == t->n)
         return false;
+    if (labels_guess(t, j))
+        return true;
     const bool by_name = named(c->name);
     if (!by_name && c->type == COL_CATEGORY && c->nlevels <= t->n / 2)
         return false;
@@ -290,6 +331,11 @@ enum status sequence_words(const struct table *t, size_t j, struct column *to, s
 enum status sequence_make(const struct table *t, size_t j, struct column *to, struct err *err)
 {
     struct column c = { 0 };
+    struct tally y;
+
+    take_tally(&t->col[j], t->n, &y);
+    if (y.blanks && !single_letters(&t->col[j], t->n) && labels_guess(t, j))
+        return nodes_labels(t, j, to, err);
     enum status rc = sequence_words(t, j, &c, err);
 
     if (rc == ST_OK)
@@ -352,15 +398,34 @@ void sequence_note(const struct column *c, struct buf *notes)
                                            : "they count as no letter at all");
 }
 
+/* A column with the name and the letters of sequences, but for a blank in some cell: one would look for it long. */
+static void note_blank(const struct table *t, size_t j, struct buf *notes)
+{
+    const struct column *c = &t->col[j];
+    struct tally y;
+
+    if ((c->type != COL_TEXT && c->type != COL_CATEGORY) || !named(c->name) || c->missing == t->n)
+        return;
+    take_tally(c, t->n, &y);
+    const size_t blanks = y.count[' '] + y.count['\t'];
+    y.letters -= blanks;
+    if (!y.blanks || alphabet_of(&y) == ALPHABET_OTHER || blanks * 20 > y.letters)
+        return;
+    buf_puts(notes, "warning[blank]: column '");
+    text_safe(notes, c->name, 40);
+    buf_printf(notes, "' is not read as sequences: row %zu has a blank inside a word\n", y.blank_row + 1);
+}
+
 enum status sequence_find(struct table *t, const char *types, struct err *err)
 {
     struct buf notes = { 0 };
     enum status rc = ST_OK;
-    size_t found = 0;
 
     for (size_t j = 0; rc == ST_OK && j < t->ncols; j++) {
         const int by_user = said(types, t, j);
         struct column to = { 0 };
+        if (by_user == 0)
+            note_blank(t, j, &notes);
         if (by_user < 0 || (by_user == 0 && !sequence_guess(t, j)) ||
             (t->col[j].type != COL_TEXT && t->col[j].type != COL_CATEGORY))
             continue;
@@ -373,9 +438,8 @@ enum status sequence_find(struct table *t, const char *types, struct err *err)
         column_clear(&t->col[j]);
         t->col[j] = to;
         sequence_note(&t->col[j], &notes);
-        found++;
     }
-    if (rc == ST_OK && found > 0)
+    if (rc == ST_OK && buf_str(&notes)[0])
         rc = table_add_notes(t, &notes, err);
     buf_free(&notes);
     return rc;

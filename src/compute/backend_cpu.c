@@ -27,6 +27,7 @@ enum {
     LANES_MOST = 16,
 };
 static const size_t tile_bytes = (size_t)1 << 19; /* two of them fit a second-level cache */
+static const size_t row_bytes = (size_t)16 << 20; /* of the rows of a tile */
 
 struct worker {
     char *z;       /* tile of features, when not stored: M x R */
@@ -256,7 +257,9 @@ static void cut_rows(struct cpu *c)
 {
     size_t R = TILE_ROWS_MOST;
 
-    while (R > TILE_ROWS_STEP && (R * c->M * c->real->size > tile_bytes || R >= 2 * c->n))
+    /* Sequences of tens of thousands of positions: few rows are in hand at once. */
+    while (R > TILE_ROWS_STEP && (R * c->M * c->real->size > tile_bytes || R >= 2 * c->n ||
+                                  (c->windows && R * c->src->d * sizeof(double) > row_bytes)))
         R /= 2;
     c->R = R;
     c->tiles = (c->n + R - 1) / R;

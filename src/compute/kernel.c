@@ -592,7 +592,7 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l,
     const struct { const char *name; double most; size_t *to; bool there; } counts[] = {
         { "width", KERNEL_WIDTH_MOST, &l->width, !l->graph },
         { "filters", KERNEL_FILTERS_MOST, &l->filters, !conv },
-        { "symbols", 255, &l->channels, conv },
+        { "symbols", 1e6, &l->channels, conv },
         { "channels", 1e6, &l->channels, conv },
         { "flat", 1e9, &l->flat, conv },
     };

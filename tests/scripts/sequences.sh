@@ -57,7 +57,7 @@ for code in blosum62 scales letters.csv; do
     ok "and kept by the session" cmp e1.csv e2.csv
 done
 run -e 'open s.csv; cols sequence encoding=blossom'
-has "no such encoding" "$err" 'neither onehot, blosum62, scales nor a file'
+has "no such encoding" "$err" 'neither onehot, blosum62, scales, kmer1 to kmer8 nor a file'
 
 # A linear part fills as many columns as there are letters by position: more than a search looks at.
 awk 'BEGIN { srand(9); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"; for (i = 1; i <= 150; i++) { s = ""
@@ -77,7 +77,7 @@ printf 'id,y\np1,1\np2,2\np3,3\nq9,4\n' >few.csv
 run -e 'open s.fasta targets=few.csv'
 is "a table with few rows" $rc 0
 has "records without a row are told" "$err" "397 records have no row in the table, first 'p4'"
-has "and rows without a record" "$err" "1 rows of the table have no record, first 'q9'"
+has "and rows without a record" "$err" "1 row of the table has no record, first 'q9'"
 run -e 'open s.fasta targets=few.csv; fit'
 has "and nothing is dropped in silence" "$err" 'missing drop'
 run -e "open s.csv; kernel conv(rbf,width=20); fit features=64"
@@ -140,6 +140,57 @@ run --format json -e 'open s.csv; split test=25% seed=1; kernel conv(rbf); tune 
 is "a tuning for each width" $rc 0
 has "the best is told with all" "$out" '"name":"width","run":"t1","message":"width 4 has the least NMLL (1: .*, 4: .*, 12: '
 has "and fitted with" "$out" '"command":"fit".*"kernel":"conv(rbf,width=4,'
+# ---- words of letters
+run -e 'open s.csv; split test=25% seed=1; cols sequence encoding=kmer2; kernel graph(rbf); tune features=256 evals=8; fit features=256; score; explain-row row:3; save kmer.gpd'
+is "words of two letters" $rc 0
+has "are told" "$err" 'one of 400 words of 2 letters'
+was=$(printf "%s\n" "$out" | grep RMSE)
+run -s kmer.gpd -e 'score run=r1; predict s.csv out=pk.csv'
+is "a session keeps them" "$(printf "%s\n" "$out" | grep RMSE)" "$was"
+is "and predicts" "$(wc -l <pk.csv)" 401
+run -e 'open s.csv; cols sequence encoding=kmer2; kernel rbf; fit features=256'
+has "kernels by position do not read them" "$err" 'encoding=kmer2 is read by kernels over windows'
+run -e 'open s.csv; cols sequence encoding=kmer4'
+has "there are not too many" "$err" 'more than 65536 words'
+run -e 'open s.csv; cols sequence encoding=kmer2; kernel conv(rbf,width=15); fit features=256'
+has "a window is of words" "$err" 'the sequence has 15 letters, a window'
+# ---- what is wrong with records is told with their names and rows
+printf '>a\nMKVLAAGIVG\n>b\n>c\nMKV\n>d\nMKVLXX*AAG-IVGMK\n>e\nMKVLAAGIVGM\n>f\nMKVLAAGIV\n' >bad.fasta
+printf 'id,y\na,1\nb,2\nc,1.5\nd,3\nz,9\nw,2\nf,1\n' >bad.csv
+run -e 'open bad.fasta targets=bad.csv; kernel conv(rbf,width=5); fit features=64'
+has "an empty record" "$err" 'warning.empty.*1 record is without a letter, first row 2 (b)'
+has "letters outside" "$err" 'note.letters.*(X.-, first in row 4)'
+has "a record without a target" "$err" "1 record has no row in the table, first 'e'"
+has "targets without records" "$err" "2 rows of the table have no record, first 'z'"
+has "stop a fit, by name" "$err" "row 2 ('b'): the sequence has 0 letters, a window 5"
+run -e 'open bad.fasta targets=bad.csv; missing drop; kernel conv(rbf,width=5); fit features=64'
+has "unless they are to be left out" "$err" '2 training sequences are shorter than a window of 5, first in row 2'
+has "which is counted" "$err" '3 of 6 training rows'
+printf '>a\nMK1LA\n' >bad.fasta
+run -e 'open bad.fasta'
+has "no letter, with its line" "$err" "bad.fasta, line 2, record 'a': '1' is no letter"
+printf '>a\nMKLA\n>b\nMA\n' >bad.fasta
+printf 'id,y\na,1\nb,2\na,3\n' >bad.csv
+run -e 'open bad.fasta targets=bad.csv'
+has "a name that stands twice" "$err" "'a'"
+is "stops" $rc 4
+printf 'sequence,y\nMKVLAAGIVG,1\nMKVLACGIVG,2\nMKVLA AGIVA,2\n' >bad.csv
+run -e 'open bad.csv'
+has "a blank in a sequence" "$err" "'sequence' is not read as sequences: row 3 has a blank"
+printf 'graph,x,y\ng1,1,2\n,2,3\ng2,3,1\n' >bad.csv
+run -e 'open bad.csv graph=graph'
+has "a node of no graph" "$err" "row 2: column 'graph' is empty"
+printf 'node_labels,n_nodes,y\n0 1 0,3,1\n,0,2\n1 0,2,1\n0 0,2,4\n1 1,2,3\n' >bad.csv
+run -e 'open bad.csv target=y; kernel graph(rbf); fit features=64'
+has "a graph without nodes" "$err" 'row 2: the sequence has 0 letters'
+has "what to do" "$err" 'missing drop'
+# ---- labels of nodes that are words
+printf 'node_labels,n_nodes,y\nC Cl,2,1\nO C O,3,2\nCl,1,1\nO O,2,4\nC C Cl O,4,3\n' >words.csv
+run -e 'open words.csv target=y; kernel graph(rbf,average=none); fit features=64; save words.gpd; predict words.csv out=w1.csv'
+is "labels of several letters" $rc 0
+has "are numbers of nodes" "$err" 'sets of 1 to 4 nodes, each with 3 numbers (label=C, ..)'
+run -s words.gpd -e 'predict words.csv out=w2.csv'
+ok "a session predicts the same" cmp w1.csv w2.csv
 # ---- small windows by dense filters
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=3); fit features=256; score; save dense.gpd'
 has "small windows have dense filters, which is told" "$err" 'note.plan.*3 x 21.*dense random filters'
@@ -209,7 +260,7 @@ run -e 'open n.csv graph=nothing'
 has "no such column" "$err" 'no such column'
 printf 'graph,y\ng1,1\ng2,2\ng3,4\nx9,3\n' >few2.csv
 run -e 'open n.csv graph=graph targets=few2.csv'
-has "targets without nodes are told" "$err" "1 rows of the table have no record, first 'x9'"
+has "targets without nodes are told" "$err" "1 row of the table has no record, first 'x9'"
 has "and graphs without targets" "$err" "237 records have no row in the table, first 'g4'"
 # atoms: the energy falls with the sixth power of the distance of pairs
 awk 'BEGIN { srand(21); split("C H O", k, " "); print "mol,element,x,y,z" >"at.csv"; print "mol,e" >"ae.csv"
