@@ -411,7 +411,7 @@ static void note_blank(const struct table *t, size_t j, struct buf *notes)
     y.letters -= blanks;
     if (!y.blanks || alphabet_of(&y) == ALPHABET_OTHER || blanks * 20 > y.letters)
         return;
-    buf_puts(notes, "warning[blank]: column '");
+    buf_puts(notes, "warning[sequence]: column '");
     text_safe(notes, c->name, 40);
     buf_printf(notes, "' is not read as sequences: row %zu has a blank inside a word\n", y.blank_row + 1);
 }
