@@ -130,7 +130,7 @@ static enum status find_labels(const struct table *t, size_t j, char **word, siz
             if (k < *n)
                 continue;
             if (*n == NODES_LABELS_MOST) {
-                err_named(err, ST_FORMAT, "labels", "row %zu: column '%.40s' has more than %d different labels: no nodes",
+                err_named(err, ST_FORMAT, "alphabet", "row %zu: column '%.40s' has more than %d different labels: no nodes",
                           i + 1, t->col[j].name, NODES_LABELS_MOST);
                 err_hint(err, "types=%.40s=text", t->col[j].name);
                 return ST_FORMAT;
