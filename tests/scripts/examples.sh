@@ -51,10 +51,10 @@ if command -v gnuplot >/dev/null; then
     # Sequences and molecules: three ways to compare windows; sds of rows like the training rows and of others;
     # directions, clusters and energies.
     ok "figure1d.sh runs" env GPDESK="$gpdesk" DATA='few; demo proteins n=400 seed=1; split test=25% seed=1' SIZES='100 200' \
-        KERNELS='conv(rbf,width=5) fastconv(rbf,width=5,filters=64)' SEEDS='1 2' TUNE='features=64 evals=4' FIT='features=128' \
+        KERNELS='conv(rbf,width=5) convdense(rbf,width=5) fastconv(rbf,width=5,filters=64)' SEEDS='1 2' TUNE='features=64 evals=4' FIT='features=128' \
         sh "$src/share/examples/figure1d.sh" "$dir"
-    is "a line for each kernel, size and seed" "$(awk -F, 'NR > 1 && NF == 6 && $5 > 0 && $6 * $6 <= 1' "$dir/figure1d.csv" | wc -l)" 8
-    is "a mean for each kernel and size" "$(awk -F, 'NF == 6 && $6 >= 0' "$dir/figure1d-mean.csv" | wc -l)" 4
+    is "a line for each kernel, size and seed" "$(awk -F, 'NR > 1 && NF == 6 && $5 > 0 && $6 * $6 <= 1' "$dir/figure1d.csv" | wc -l)" 12
+    is "a mean for each kernel and size" "$(awk -F, 'NF == 6 && $6 >= 0' "$dir/figure1d-mean.csv" | wc -l)" 6
     ok "figure2b.sh runs" env GPDESK="$gpdesk" \
         DATA='near; demo proteins n=400 seed=1; split test=25% seed=1; kernel conv(rbf,width=5); tune features=128 evals=6; fit features=256
 far; demo proteins n=400 seed=1; split column=few_vs_many; kernel conv(rbf,width=5); tune features=128 evals=6; fit features=256' \
