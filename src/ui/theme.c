@@ -245,7 +245,10 @@ bool theme_set(const char *name)
 
 bool theme_dark(void)
 {
-    const short bg = current->role[R_TEXT].bg;
+    short bg = current->role[R_TEXT].bg;
+    const char *s = getenv("COLORFGBG"), *last = s ? strrchr(s, ';') : NULL;
+    if (bg < 0 && last && last[1])               /* the terminal's own, where it says which: "0;15" */
+        bg = (short)atoi(last + 1);
     return !(bg == 15 || bg == 231 || bg == 7 || (bg >= 244 && bg <= 255) || bg == 230);
 }
 

@@ -78,6 +78,18 @@ waituntil sh -c "[ \"\$(tmux -L $SOCKET display -p -t a '#{mouse_button_flag}')\
 verdict $? "mouse off"
 leave 0 "quit"
 
+# A terminal that says that its background is light gets curves in dark colours.
+curve() { colours | LC_ALL=C grep -q "38;5;$1m$(printf '\342[\240-\243]')"; }
+for light in '15\;0=75' '0\;15=25'; do
+    start 80 24 "COLORFGBG=${light%=*}" -- --threads 1
+    waitfor " ready"
+    type_line "demo toy; split test=20% seed=1; fit features=64; score"
+    waitfor "nominal level"
+    waituntil curve "${light#*=}"
+    verdict $? "COLORFGBG=${light%=*}: curves in colour ${light#*=}"
+    leave 0 "quit"
+done
+
 start 80 24 NO_COLOR=1 -- --threads 1
 expect " ready" "NO_COLOR"
 type_line "theme dark"

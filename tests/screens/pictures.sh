@@ -43,7 +43,8 @@ state has a sign of its own.
 A result too long for the log is a page over the view; Esc closes it, and so does what comes forward
 after it: a view that a command shows, the plot of a job begun later, other data. A page asked for while
 a job runs stays: the plot goes on behind it. The table of \`compare\` stands above the curves of its
-runs.
+runs. \`theme auto\` takes the terminal's own colours; the plots are for a dark background unless
+COLORFGBG says that it is light (\`theme light\` does, too).
 
 ## 200 columns, 60 rows: layout three
 END
