@@ -272,6 +272,10 @@ static void draw_header(const struct desk *d, const struct canvas *c, bool tabs)
     current_words(ws, &b);
     for (char *last; (int)text_width(buf_str(&b)) > in.w - x && (last = strrchr(b.s, ' '));)
         b.s[b.len = (size_t)(last - b.s)] = '\0'; /* whole words only */
+    const char *arrow = glyph.utf8 ? glyph.arrow : "->";
+    const size_t tail = strlen(arrow) + 1;
+    if (b.len > tail && strcmp(b.s + b.len - tail + 1, arrow) == 0)
+        b.s[b.len -= tail] = '\0';               /* to a target that there is no room for */
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
     struct buf piece[4] = { { 0 } };          /* as many as there is room for, in this order */
     size_t mem = ws->opt.mem ? ws->opt.mem : mem_physical();
