@@ -17,7 +17,8 @@ resize 60 16
 expect_gone "Inspector" "60x16"
 expect "[1 Data]" "still has tabs"
 resize 60 11
-expect_gone "[1 Data]" "60x11 drops the tabs"
+expect_gone "2 Runs" "60x11 drops the tabs"
+expect "[1 Data] robot" "and names the view where the program's name stood"
 expect "gpdesk>" "and keeps the prompt"
 resize 39 7
 expect_gone "robot" "39x7 is a status line"
