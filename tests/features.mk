@@ -19,3 +19,6 @@ tests_check_alloc_LDADD = $(compute_tests)
 tests_check_alloc_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign
 tests_check_threads_SOURCES = tests/check_threads.c
 tests_check_threads_LDADD = $(compute_tests)
+# The levels of the processor from the command line.
+TESTS += tests/scripts/processors.sh
+EXTRA_DIST += tests/scripts/processors.sh
