@@ -25,7 +25,7 @@ for level in portable avx2 avx512 amx; do
     has "$level: is what about says" "$out" "\"cpu\":\"$level\""
     for plan in regenerate store; do
         run --cpu $level --precision float --format json -e "$job" \
-            -e "fit features=512 solver=pcg rtol=1e-8 plan=$plan l=0.8 amplitude=1 noise=0.2 seed=3; score"
+            -e "fit features=512 solver=pcg rtol=1e-5 plan=$plan l=0.8 amplitude=1 noise=0.2 seed=3; score"
         is "$level, plan=$plan: a fit ends with 0" $rc 0
         rmse=$(num rmse)
         test $level$plan = portableregenerate && first=$rmse
