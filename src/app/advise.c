@@ -193,6 +193,28 @@ static void features_text(struct rec *rec, const struct advice *a)
                  a->kernel_dimension > 1.25 * a->effective_dimension ? ":\n  more features help" : "");
 }
 
+static const double trusted = 0.75;        /* of a sample: what it shows itself (spectrum.h) */
+static const double single_limit = 1e8;    /* condition number that single precision feels */
+
+static bool beyond_sample(const struct advise_state *s)
+{
+    return s->a.sample < s->a.n && s->a.effective_dimension > trusted * (double)s->a.sample;
+}
+
+/* Where the law cannot know. */
+static void limits_text(struct rec *rec, const struct advise_state *s)
+{
+    const size_t more = 4 * s->a.sample < 16384 ? 4 * s->a.sample : 16384;
+
+    if (beyond_sample(s))
+        rec_text(rec, "  iterations are a guess: of %.0f directions that count the sample shows %.0f\n"
+                 "  (rows=%zu shows more)\n", s->a.effective_dimension, trusted * (double)s->a.sample,
+                 more < s->a.n ? more : s->a.n);
+    if (s->single && s->condition > single_limit)
+        rec_text(rec, "  condition number %.2g: single precision will cost further iterations\n"
+                 "  (precision=double)\n", s->condition);
+}
+
 static void advise_record(struct workspace *ws, const struct advise_state *s)
 {
     const size_t best = best_row(s);
@@ -212,6 +234,8 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     rec_num(&rec, "effective_dimension", s->a.effective_dimension);
     rec_num(&rec, "kernel_dimension", s->a.kernel_dimension);
     rec_num(&rec, "direct_seconds", s->a.direct_seconds / (double)s->threads);
+    rec_bool(&rec, "beyond_sample", beyond_sample(s));
+    rec_num(&rec, "condition", s->condition > 0.0 ? s->condition : NAN);
     rec_num(&rec, "correction", s->factor);
     rec_int(&rec, "correction_fits", (int64_t)(s->plain ? 0 : s->errors));
     rows_json(&rec, s, best);
@@ -223,6 +247,7 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     features_text(&rec, &s->a);
     rec_text(&rec, "  noise over amplitude, squared: %.3g%s;  from %zu rows, %s\n", s->a.ratio,
              s->a.refined ? ", as the fit will have it" : "", s->a.sample, sec);
+    limits_text(&rec, s);
     rows_text(&rec, s, best);
     if (!s->plain && s->errors)
         rec_text(&rec, "  iterations: the law's times %.2f, by %zu fit%s of this session (law=plain: not)\n", s->factor, s->errors, s->errors == 1 ? "" : "s");
@@ -274,6 +299,8 @@ static enum status adopt(struct workspace *ws, struct advising *w, const char *l
     advice_free(&s->a);
     s->a = w->out;
     memset(&w->out, 0, sizeof w->out);
+    s->condition = s->a.spectrum.groups ? s->a.spectrum.lam[0] / s->a.ratio : 0.0;
+    s->single = w->study.o.precision != PREC_DOUBLE;
     spectrum_free(&s->a.spectrum);
     s->rtol = w->study.o.rtol;
     s->maxit = w->study.o.maxit;

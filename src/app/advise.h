@@ -16,8 +16,8 @@ struct advise_state {
     char *dataset, *kernel, *command;
     double rtol, factor;       /* iterations shown are the law's times the factor */
     size_t maxit, threads, features;
-    double seconds;
-    bool plain;                /* law=plain */
+    double seconds, condition; /* of Z'Z and its noise; 0: not known */
+    bool plain, single;        /* law=plain; features in single precision */
     struct advise_truth truth[ADVISE_TRUTHS];
     size_t ntruth;             /* of this advice */
     double error_sum;          /* of log(iterations / expected) over the fits of this session */

@@ -49,6 +49,7 @@ struct search {
     double *X, *y, *e, *sd, *K;   /* m x d, m, m, m, m x m */
     double best_ratio, best_error, best_noise, own_error; /* left one out */
     double implied;               /* the likeliest noise at the last ratio looked at */
+    double z2;                    /* mean square of errors over their predicted sd, at the run's amplitude */
     struct advice a;              /* no rows: no features */
     double seconds;
     const struct job *job;
@@ -276,7 +277,7 @@ static void look_bounds(struct search *s)
             kernel_hp_info(&s->study.o.kernel, i, name, NULL);
         struct cause *c = add(s, "bound", 0.96, 4.0, "tuned %s = %.3g is at its %s bound", name, v,
                               lo ? "lower" : "upper");
-        tune_again(s, c, name, lo ? v / 100.0 : v / 10.0, lo ? v * 10.0 : v * 100.0);
+        tune_again(s, c, name, lo ? v / 100.0 : v / 1000.0, lo ? v * 1000.0 : v * 100.0); /* and far within */
         return;
     }
 }
@@ -452,7 +453,7 @@ static enum status take_sample(struct search *s, struct err *err)
 /* Root of the mean squared error, left one out; e keeps the residuals.  NaN: no factor. */
 static double error_at(struct search *s, const double *hp, double ratio)
 {
-    double sum = 0.0, quad = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
+    double sum = 0.0, quad = 0.0, z2 = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
 
     if (ctl_stopped(&s->job->ctl) ||
         diagnose_loo(&s->study.o.kernel, hp, s->X, s->m, s->d, s->y, ratio, s->e, s->sd, s->K,
@@ -461,7 +462,9 @@ static double error_at(struct search *s, const double *hp, double ratio)
     for (size_t i = 0; i < s->m; i++) {
         sum += s->e[i] * s->e[i];
         quad += s->y[i] * s->e[i] / (s->sd[i] * s->sd[i]);
+        z2 += s->e[i] * s->e[i] / (s->sd[i] * s->sd[i]);
     }
+    s->z2 = z2 / (double)s->m / (s->f.amplitude * s->f.amplitude);
     s->implied = sqrt(fmax(0.0, ratio * quad / (double)s->m));
     return sqrt(sum / (double)s->m);
 }
@@ -471,12 +474,15 @@ static double own_ratio(const struct search *s)
     return s->f.noise * s->f.noise / (s->f.amplitude * s->f.amplitude);
 }
 
+static const double z2_sure = 4.0; /* errors twice what the model says of them */
+
 /* The noise: errors over ratios, from the run's own up and down while they fall. */
 static void look_noise(struct search *s)
 {
     const double own = own_ratio(s);
 
     s->own_error = s->best_error = error_at(s, s->study.o.hp, own);
+    const double z2 = s->z2;
     s->best_ratio = own;
     s->best_noise = s->implied;
     if (!isfinite(s->own_error))
@@ -495,8 +501,17 @@ static void look_noise(struct search *s)
         }
     }
     const double gain = s->own_error / s->best_error, factor = s->best_noise / s->f.noise;
-    if (factor < 5.0 || !(gain > 1.08 || !isfinite(s->own_error)))
+    /* Predictions hardly suffer from too little noise where rows are sparse; their sd does. */
+    const bool sure = isfinite(z2) && z2 > z2_sure;
+    if (factor < 5.0 || !(gain > 1.08 || sure || !isfinite(s->own_error)))
         return;
+    if (sure && !(gain > 1.08)) {
+        struct cause *c = add(s, "noise", 0.9, factor / 5.0, "the noise is %.2g; left one out, errors of %zu rows are "
+                              "%.1f times their predicted sd (1 is right); the likeliest noise is %.2g", s->f.noise,
+                              s->m, sqrt(z2), s->best_noise);
+        tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
+        return;
+    }
     struct cause *c = add(s, "noise", 0.9, isfinite(gain) ? factor / 5.0 * gain : 4.0, "the noise is %.2g; left one "
                           "out, %zu rows are predicted best with %.2g (error %.2g instead of %.2g, scaled)",
                           s->f.noise, s->m, s->best_noise, s->best_error, s->own_error);
