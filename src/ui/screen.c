@@ -250,7 +250,8 @@ static void session_words(const struct workspace *ws, struct buf *b)
         buf_printf(b, " (saved %s)", s);
 }
 
-static void draw_header(const struct desk *d, const struct canvas *c, bool tabs)
+/* named: the view whose name stands here, where there is no row of tabs; else NULL. */
+static void draw_header(const struct desk *d, const struct canvas *c, const struct view_ops *named)
 {
     const struct workspace *ws = d->ws;
     struct buf b = { 0 };
@@ -261,11 +262,10 @@ static void draw_header(const struct desk *d, const struct canvas *c, bool tabs)
     draw_text(c, 0, right, theme_attr(R_HEAD), focus);
     struct canvas in = draw_inner(c, 0, 0, 1, right - 1);
     int x = 2;
-    if (tabs)
+    if (named)
+        x += draw_printf(&in, 0, 0, theme_attr(R_TAB_ON), "[%c %s]", named->digit, named->tab) - 1;
+    else
         x += draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk");
-    else                                         /* no row of tabs: the view's name stands here */
-        x += draw_printf(&in, 0, 0, theme_attr(R_TAB_ON), "[%c %s]", view_table[d->main]->digit,
-                         view_table[d->main]->tab) - 1;
     if (timeline_view(ws) != SIZE_MAX)           /* an earlier state is shown: nothing can change it */
         x += draw_printf(&in, 0, x, theme_attr(R_SELECT), " as after command %zu: read-only, ] later ",
                          timeline_view(ws)) + 1;
@@ -879,7 +879,7 @@ static void wish_of(struct desk *d, const struct prompt_view *p, struct layout_w
 static void draw_all(struct desk *d, const struct layout *l)
 {
     if (l->header.h)
-        draw_header(d, &l->header, l->tabs.h > 0);
+        draw_header(d, &l->header, l->tabs.h > 0 ? NULL : zoomed(d)->ops);
     if (l->tabs.h)
         draw_tabs(d, &l->tabs);
     const struct canvas *rules[] = { &l->rule1, &l->rule2, &l->rule3 };
