@@ -55,5 +55,5 @@ fuzz:
 	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
 	done
 
-TESTS += tests/scripts/data.sh tests/scripts/sequences.sh
-EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh
+TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh
+EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh

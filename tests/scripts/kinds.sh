@@ -1,0 +1,56 @@
+#!/bin/sh
+# tests/scripts/kinds.sh -- every command and every plot on data that are no columns of numbers: letters, sets of
+# nodes, stretches of a series.  Each works, or refuses with a sentence that says what to do instead.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+awk 'BEGIN { srand(5); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"
+    for (i = 0; i < 90; i++) { s = ""; n = 8 + int(rand() * 12)
+        for (j = 0; j < n; j++) s = s substr(a, 1 + int(rand() * 20), 1)
+        printf "%s,%.3f\n", s, gsub(/[ACDEF]/, "&", s) + 0.1 * rand() } }' >letters.csv
+awk 'BEGIN { srand(6); print "t,x"; for (i = 0; i < 90; i++) printf "%d,%.4f\n", i, sin(i / 5) + 0.05 * rand() }' >series.csv
+fits='split test=25% seed=2; tune features=64 evals=4; fit features=64; fit features=128; score; check; pca; cluster k=2;
+spectrum; neighbours row:13; explain-row row:13'
+run -e "open letters.csv; kernel conv(rbf,width=3); $fits; landscape; save letters.gpd"
+is "letters" "$rc" 0
+run -e "demo molecules n=60 seed=2; kernel graph(rbf,average=none); $fits; save nodes.gpd"
+is "nodes" "$rc" 0
+run -e "open series.csv window=x:6 target=x; cols t role=skip; missing drop; kernel conv(rbf,width=3); $fits; save series.gpd"
+is "a series" "$rc" 0
+
+"$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z-]*\) .*/\1/p' >verbs
+"$gpdesk" -q -e 'help plots' | sed -n 's/^  \([a-z]*\)  .*/\1/p' | sort -u >plots
+ok "there are commands" test "$(wc -l <verbs)" -gt 50
+ok "there are plots" test "$(wc -l <plots)" -gt 25
+
+# A session of that kind, and one line: done, or refused with what to try.
+tried() { # kind line
+    cp "$1.gpd" work.gpd
+    timeout 120 "$gpdesk" -q --format json -s work.gpd -e "$2" >.o 2>.e </dev/null
+    code=$?
+    if test $code -ne 0 && test $code -ne 3; then # 3: stopped short of the tolerance
+        test $code -lt 10 && cat .o .e | grep '"type":"error"' | grep -q '"try":"'
+    fi
+    result $? "$1: $2" "exit $code: $(cat .o .e | grep '"type":"error"' | tail -n 2)"
+}
+for kind in letters nodes series; do
+    while read -r verb; do
+        case $verb in
+        quit|wait|stop|pause|sessions|resume|source|tour|demo|open|lesson) ;; # of no data, other data, or no job
+        *) tried $kind "$verb" ;;
+        esac
+    done <verbs
+    test $kind = series && echo spectrum >plots # others are those of letters
+    while read -r name; do
+        tried $kind "plot $name"
+    done <plots
+    for line in 'advise features=256' 'race rank=16,32 features=64' 'sweep features=64..128' 'landscape' \
+        'fit solver=exact' 'fit solver=svrg features=64 maxit=5' 'fit features=64 plan=regenerate precision=double' \
+        'tune features=64 evals=3 objective=loo' 'kernel rbf; fit features=256' 'kernel linear; fit' \
+        'kernel rbf(ard); tune features=64 evals=3' 'kernel periodic; fit features=256' \
+        'kernel fastconv(rbf,width=3,filters=32); fit features=64' 'kernel graphpoly(degree=2); fit features=64' \
+        'kernel convdense(matern(nu=1/2),width=2); fit features=64' 'kernel conv(rbf,width=1) * rbf; fit features=256' \
+        'predict out=o.csv' 'compare r1 r2' 'export r1 out=o.json' 'script out=o.gps' 'tune width=2,3 features=64 evals=3'; do
+        tried $kind "$line"
+    done
+done
+finish
