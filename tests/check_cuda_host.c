@@ -18,6 +18,7 @@
 #include "compute/rng.h"
 #include "compute/solver.h"
 #include "cuda/arith.h"
+#include "cuda/project.h"
 #include "emulated_device.h"
 
 #include <check.h>
@@ -127,6 +128,92 @@ START_TEST(layout)
         }
 }
 END_TEST
+
+#ifndef ON_DEVICE
+/* The emulated product of 16 x 16 by 16 x 8 from the layout of PTX, against the product written out, with
+ * operands put where project.h says that the kernel and its tables put them. */
+START_TEST(matrix_units)
+{
+    float A[16][16], W[16][16]; /* rows of inputs; frequencies x inputs */
+    uint32_t a[32][4], b[32][8], words[256] = { 0 };
+    float acc[32][8];
+
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 16; k++) {
+            A[i][k] = half_value(half_of((float)rng_normal(5, RNG_TEST, (uint64_t)(i * 16 + k))));
+            W[i][k] = half_value(half_of((float)rng_normal(6, RNG_TEST, (uint64_t)(i * 16 + k))));
+            for (int lo = 0; lo < 2; lo++) /* lo holds half of it */
+                words[project_word(i, k & ~1, lo)] |= (uint32_t)half_of(lo ? 0.5F * W[i][k] : W[i][k])
+                                                      << (k % 2 ? 16 : 0);
+        }
+    for (int l = 0; l < 32; l++) {
+        for (int h = 0; h < 2; h++)
+            for (int i = 0; i < 4; i += 2) {
+                const size_t row = project_row(l, h);
+                a[l][h + i] = (uint32_t)half_of(A[row][project_k(l, 0, i)]) |
+                              (uint32_t)half_of(A[row][project_k(l, 0, i + 1)]) << 16;
+            }
+        project_load(words, l, b[l]);
+        for (int i = 0; i < 8; i++)
+            acc[l][i] = 0.0F;
+    }
+    for (int t = 0; t < 2; t++) {
+        MMA(32, acc, 4 * t, a, 0, b, 4 * t);
+        MMA(32, acc, 4 * t, a, 0, b, 4 * t + 2);
+    }
+    for (int l = 0; l < 32; l++)
+        for (int h = 0; h < 2; h++)
+            for (int i = 0; i < 4; i++) { /* as the kernel reads them: four neighbours of a lane */
+                const size_t row = project_row(l, h), freq = (size_t)(l % 4 * 4 + i);
+                double s = 0.0;
+                for (size_t k = 0; k < 16; k++)
+                    s += 1.5 * (double)A[row][k] * (double)W[freq][k];
+                ck_assert_double_le(fabs(s - (double)acc[l][4 * (i / 2) + 2 * h + i % 2]), 1e-5);
+            }
+}
+END_TEST
+
+/* Dense projections keep the digits of single precision for inputs of any size, one block or many, also
+ * where a row has large and small inputs. */
+START_TEST(projections)
+{
+    static const double sizes[] = { 1.0, 1e-6, 300.0, 1e6 };
+    enum { N = 37, M = 420 };
+    struct err err = { 0 };
+    const size_t d = (size_t[]){ 3, 31, 33, 90, 128 }[_i];
+    float *z = mem_calloc(N * M, sizeof *z, "rows", NULL);
+    double *exact = mem_calloc(N * M, sizeof *exact, "rows", NULL);
+
+    for (size_t s = 0; s < 4; s++) {
+        double *x = mem_calloc(N * d, sizeof *x, "rows", NULL);
+        for (size_t i = 0; i < N * d; i++) {
+            x[i] = sizes[s] * rng_normal(11, RNG_TEST, i);
+            x[i] = (double)(float)(i % 7 ? x[i] : 1e-3 * x[i]);
+        }
+        struct source_array src;
+        struct kernel k;
+        source_array_init(&src, x, N, d, d);
+        ck_assert_int_eq(kernel_parse("rbf", &k, NULL, &err), ST_OK);
+        struct featmap *fm = featmap_new(&k, d, M, 3, &err);
+        struct fop *f = fop_new(gpdesk_backend(), fm, &src.base, &(struct fop_opts){ .threads = 1 }, &err);
+        ck_assert_msg(f != NULL, "%s", err.msg);
+        const double hp = sqrt((double)d);
+        ck_assert_int_eq(fop_set(f, &hp, &err), ST_OK);
+        ck_assert_int_eq(fop_tile(f, 0, N, z, M, &err), ST_OK);
+        ck_assert_int_eq(fop_tile64(f, 0, N, exact, M, &err), ST_OK);
+        double worst = 0.0; /* of a feature, times sqrt(M / 2) */
+        for (size_t i = 0; i < N * M; i++)
+            worst = fmax(worst, fabs((double)z[i] - exact[i]) * sqrt(M / 2.0));
+        /* |w'x| <= some 4 sizes; 22 bits of each of d terms, and the sines' 1e-6. */
+        ck_assert_msg(worst <= 1.5e-6 + 2e-6 * sizes[s], "d = %zu, x = %g: %g", d, sizes[s], worst);
+        fop_free(f);
+        featmap_free(fm);
+        free(x);
+    }
+    free(z), free(exact);
+}
+END_TEST
+#endif
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
@@ -953,6 +1040,10 @@ int main(void)
     tcase_add_test(arith, half_precision);
     tcase_add_test(arith, turns);
     tcase_add_test(arith, layout);
+#ifndef ON_DEVICE
+    tcase_add_test(arith, matrix_units);
+    tcase_add_loop_test(arith, projections, 0, 5);
+#endif
     suite_add_tcase(s, arith);
     tcase_set_timeout(ops, 120);
     tcase_add_loop_test(ops, made_anew, 0, JOBS);

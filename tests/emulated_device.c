@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "compute/featmap.h"
 #include "cuda/cg.h"
+#include "cuda/project.h"
 #include "cuda/steps.h"
 #include "cuda/sweep.h"
 #include "emulated_device.h"
@@ -204,6 +205,23 @@ enum status device_steps(struct device *d, const struct steps_args *a, struct er
         }
     pthread_mutex_unlock(&one_launch);
     free(smem);
+    return rc;
+}
+
+enum status device_project(struct device *d, const struct project_args *a, struct err *err)
+{
+    static void (*const fn[])(const struct project_args *, int, int) = {
+        project_block_2, project_block_4, project_block_6, project_block_8
+    };
+    const size_t rows = PROJECT_THREADS / 2, sixteens = (a->mf + 15) / 16;
+    const enum status rc = launch(err);
+
+    (void)d;
+    pthread_mutex_lock(&one_launch);
+    for (size_t x = 0; rc == ST_OK && x < (a->rows + rows - 1) / rows; x++)
+        for (size_t y = 0; y < (sixteens + (size_t)a->per - 1) / (size_t)a->per; y++)
+            fn[a->ks / 2 - 1](a, (int)x, (int)y);
+    pthread_mutex_unlock(&one_launch);
     return rc;
 }
 

@@ -333,7 +333,10 @@ enum status backend_rows(struct cuda *c, size_t r0, size_t r1, const void *x, vo
     const size_t row = sweeps ? sweep_row(p->shape) : ld;
     const bool half = form == FORM_SWEEP16 || form == FORM_F16;
     const size_t size = half ? 2 : form == FORM_F64 ? 8 : 4;
-    enum status rc = device_zero(c->dev, z, (r1 - r0) * row * size, err);
+    enum status rc = ST_OK;
+
+    if (p->cols < row) /* some are nobody's */
+        rc = device_zero(c->dev, z, (r1 - r0) * row * size, err);
 
     for (size_t i = 0; rc == ST_OK && i < p->nterms; i++) {
         const size_t blocks = p->term[i].copied ? 1 : (size_t)p->term[i].nb;
@@ -343,7 +346,11 @@ enum status backend_rows(struct cuda *c, size_t r0, size_t r1, const void *x, vo
         a.to = (struct dev_out){ .z = z, .form = form, .ld = ld, .shape = p->shape,
                                  .out = p->out[i],
                                  .factor = c->factor ? (const double *)c->factor + r0 : NULL };
-        if (p->term[i].copied || p->term[i].mf)
+        if (p->dense[i].ks && !p->wide[i]) {
+            struct project_args d = p->dense[i];
+            d.x = x, d.x64 = p->x64, d.ldx = c->d, d.rows = r1 - r0, d.to = a.to;
+            rc = device_project(c->dev, &d, err);
+        } else if (p->term[i].copied || p->term[i].mf)
             rc = device_steps(c->dev, &a, err);
     }
     return rc;

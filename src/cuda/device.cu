@@ -9,6 +9,7 @@ extern "C" { /* C, all of it */
 #include "cuda/device.h"
 
 #include "cuda/cg.h"
+#include "cuda/project.h"
 #include "cuda/steps.h"
 #include "cuda/sweep.h"
 
@@ -413,6 +414,31 @@ enum status device_steps(struct device *d, const struct steps_args *a, struct er
         rc = launched("making features", err);
     }
     return rc;
+}
+
+#define PROJECT_KERNEL(ks)                                                                         \
+    static __global__ void __launch_bounds__(PROJECT_THREADS, 2)                                   \
+        k_project_##ks(const __grid_constant__ project_args a)                                     \
+    {                                                                                              \
+        project_block_##ks(&a, (int)blockIdx.x, (int)blockIdx.y);                                  \
+    }
+PROJECT_KERNEL(2)
+PROJECT_KERNEL(4)
+PROJECT_KERNEL(6)
+PROJECT_KERNEL(8)
+
+enum status device_project(struct device *d, const struct project_args *a, struct err *err)
+{
+    static void (*const fn[])(project_args) = { k_project_2, k_project_4, k_project_6, k_project_8 };
+    const size_t rows = PROJECT_THREADS / 2, sixteens = (a->mf + 15) / 16;
+    const dim3 grid((unsigned)((a->rows + rows - 1) / rows),
+                    (unsigned)((sixteens + (size_t)a->per - 1) / (size_t)a->per));
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    fn[a->ks / 2 - 1]<<<grid, PROJECT_THREADS, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("making features", err);
 }
 
 /* ---- sweeps -------------------------------------------------------------------------------------- */

@@ -52,6 +52,7 @@ enum status device_after(struct device *, int slot, int stream, struct err *);
 /* ---- launches, on STREAM_WORK ---- */
 
 enum status device_steps(struct device *, const struct steps_args *, struct err *);
+enum status device_project(struct device *, const struct project_args *, struct err *);
 /* blocks: of a cluster; K: 1, 2 or 4. */
 enum status device_sweep(struct device *, enum sweep_source, int K, int blocks,
                          const struct sweep_args *, struct err *);

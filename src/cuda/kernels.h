@@ -50,6 +50,21 @@ struct steps_args {
     struct dev_out to;
 };
 
+/* ---- dense projections (project.h) --------------------------------------------------------------- */
+
+enum { PROJECT_THREADS = 256, PROJECT_MOST = 128 }; /* inputs */
+struct project_args {
+    const void *x;          /* rows of ldx, as in steps_args */
+    int x64, first, d;
+    size_t ldx, rows;
+    const double *inv;      /* d */
+    const uint32_t *W;      /* 256 words for 16 frequencies and 16 inputs; ks of these for 16 frequencies */
+    const float *scale;     /* of each frequency, to turns; a multiple of 16 of them */
+    int ks, per;            /* 2, 4, 6 or 8; sixteens of frequencies of one block */
+    size_t mf, col0;
+    struct dev_out to;
+};
+
 /* ---- sweeps -------------------------------------------------------------------------------------- */
 
 enum sweep_source { FROM_HALF, FROM_FLOAT, FROM_CHAIN };

@@ -1,8 +1,9 @@
 # cuda: one more backend, a module opened at run time (HAVE_NVCC says whether it can be built).  The
 # device part goes through nvcc, the driver and the few files of base that it needs through cc; of the
 # program it links nothing.
-cuda_headers = src/cuda/arith.h src/cuda/backend_impl.h src/cuda/cg.h src/cuda/device.h src/cuda/kernels.h src/cuda/port.h \
-  src/cuda/program.h src/cuda/steps.h src/cuda/steps_real.h src/cuda/sweep.h \
+cuda_headers = src/cuda/arith.h src/cuda/backend_impl.h src/cuda/cg.h src/cuda/device.h \
+  src/cuda/kernels.h src/cuda/port.h src/cuda/program.h src/cuda/project.h \
+  src/cuda/project_body.h src/cuda/steps.h src/cuda/steps_real.h src/cuda/sweep.h \
   src/cuda/sweep_body.h
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \
   src/compute/ctl.h src/compute/featmap.h src/compute/kernel.h src/compute/pool.h \

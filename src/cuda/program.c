@@ -2,6 +2,7 @@
 #include "cuda/program.h"
 
 #include "base/mem.h"
+#include "cuda/project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,86 @@ static bool is_plain(const struct fm_term *t)
            t->steps[7].index == 0;
 }
 
+/* Row k of the transpose of block b of S H D H D H D, in turns. */
+static void dense_column(const struct fm_term *t, size_t b, size_t k, double *v)
+{
+    const size_t one = t->nb * t->D, base = b * t->D;
+
+    memset(v, 0, t->D * sizeof *v);
+    v[k] = 1.0;
+    for (size_t r = 0; r < 3; r++) {
+        for (size_t i = 0; i < t->D; i++)
+            v[i] = t->signs[r * one + base + i] < 0 ? -v[i] : v[i];
+        for (size_t h = 1; h < t->D; h *= 2)
+            for (size_t i = 0; i < t->D; i++)
+                if ((i & h) == 0) {
+                    const double p = v[i], q = v[i + h];
+                    v[i] = p + q;
+                    v[i + h] = p - q;
+                }
+    }
+    for (size_t i = 0; i < t->D; i++)
+        v[i] *= t->scale[base + i] * 0.15915494309189533577;
+}
+
+/* W of a plain term in the order of the matrix units: frequencies divided by a power of two each. */
+static void dense_words(const struct fm_term *t, size_t d, size_t ks, const double *columns,
+                        uint32_t *words, float *scale)
+{
+    for (size_t j = 0; j < t->mf; j++) {
+        const double *w = columns + j * d;
+        double most = 0.0;
+        for (size_t k = 0; k < d; k++)
+            most = fmax(most, fabs(w[k]));
+        const int e = most > 0.0 ? ilogb(most) : 0;
+        scale[j] = (float)ldexp(1.0, e);
+        for (size_t k = 0; k < d; k++) {
+            uint16_t half[2];
+            split_half((float)ldexp(w[k], -e), &half[0], &half[1]);
+            for (int lo = 0; lo < 2; lo++)
+                words[(j / 16 * ks + k / 16) * 256 +
+                      (size_t)project_word((int)(j % 16), (int)(k % 16) & ~1, lo)] |=
+                    (uint32_t)half[lo] << (k % 2 ? 16 : 0);
+        }
+    }
+}
+
+static enum status dense_tables(struct program *p, size_t i, struct err *err)
+{
+    const struct fm_term *t = &p->fm->term[i];
+    const size_t d = t->steps[0].count, ks = (d + 31) / 32 * 2, groups = (t->mf + 15) / 16;
+    double *v = mem_calloc(t->D, sizeof *v, "the feature map", err);
+    double *columns = mem_calloc(t->nb * t->D, d * sizeof *columns, "the feature map", err);
+    uint32_t *words = mem_calloc(groups * ks, 256 * sizeof *words, "the feature map", err);
+    float *scale = mem_calloc(groups, 16 * sizeof *scale, "the feature map", err);
+    void *W = NULL, *s = NULL;
+    enum status rc = v && columns && words && scale ? ST_OK : ST_NOMEM;
+
+    for (size_t b = 0; rc == ST_OK && b < t->nb; b++)
+        for (size_t k = 0; k < d; k++) {
+            dense_column(t, b, k, v);
+            for (size_t j = 0; j < t->D; j++)
+                columns[(b * t->D + j) * d + k] = v[j];
+        }
+    if (rc == ST_OK)
+        dense_words(t, d, ks, columns, words, scale);
+    if (rc == ST_OK)
+        rc = hold(p, &W, words, groups * ks * 256 * sizeof *words, err);
+    if (rc == ST_OK)
+        rc = hold(p, &s, scale, groups * 16 * sizeof *scale, err);
+    if (rc == ST_OK) /* they leave before this returns */
+        rc = device_wait(p->dev, err);
+    if (rc == ST_OK)
+        p->dense[i] = (struct project_args){ .first = (int)t->steps[0].first, .d = (int)d, .W = W,
+                                             .scale = s, .ks = (int)ks, .per = 32, .mf = t->mf,
+                                             .col0 = t->col0 };
+    free(v);
+    free(columns);
+    free(words);
+    free(scale);
+    return rc;
+}
+
 /* Tables of the fused loop: 16 frequencies of each thread of the sweep's shape; those past the last
  * are cosines of zero, and nobody reads their columns. */
 static enum status chain_tables(struct program *p, struct err *err)
@@ -233,6 +314,12 @@ enum status program_new(struct program *p, struct device *dev, const struct feat
                t->D <= 512 && t->col0 == 0;
     if (rc == ST_OK && p->chain)
         rc = chain_tables(p, err);
+    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
+        p->cols += fm->term[i].cols;
+        if (!p->wide[i] && is_plain(&fm->term[i]) && fm->term[i].mf &&
+            fm->term[i].steps[0].count <= PROJECT_MOST)
+            rc = dense_tables(p, i, err);
+    }
     if (rc == ST_OK)
         rc = device_wait(dev, err);
     if (rc != ST_OK)
@@ -291,6 +378,7 @@ enum status program_set(struct program *p, const double *hp, struct err *err)
         term_set(p, i, hp, first);
         p->term[i].steps = (const struct dev_step *)p->d_steps + first;
         p->term[i].inv = (const double *)p->d_inv + p->inv_at[i];
+        p->dense[i].inv = p->term[i].inv;
         first += p->fm->term[i].nsteps;
     }
     for (size_t j = 0; inv && j < p->ninv; j++)

@@ -20,10 +20,12 @@ struct program {
     struct dev_step *steps;         /* of all terms, on the host */
     double *inv;                    /* rows of 1/l of all terms, on the host */
     size_t nsteps, ninv, inv_at[KERNEL_MAX_TERMS];
+    struct project_args dense[KERNEL_MAX_TERMS]; /* of plain terms of few inputs: W and all but rows; ks 0: none */
+    size_t cols;                    /* that terms fill */
     bool chain;                     /* plain: its tables are */
     struct sweep_chain fused;       /* but for x */
     struct sweep_shape shape;       /* of sweeps over all columns */
-    void *held[4 + 5 * KERNEL_MAX_TERMS]; size_t nheld; /* on the device */
+    void *held[4 + 7 * KERNEL_MAX_TERMS]; size_t nheld; /* on the device */
     void *d_steps, *d_inv, *d_column, *d_inv32;
 };
 
