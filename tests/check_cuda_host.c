@@ -843,6 +843,7 @@ START_TEST(factorisations)
     for (int o = 0; o < 2; o++) {
         blas_on(o ? gpdesk_backend()->dense : NULL);
         before[o] = emulated_launches();
+        ck_assert_uint_eq(before[o], before[0]); /* here nothing is launched */
         F[o] = copy_of(size, A);
         ok(blas_dpotrf(NULL, n, F[o], ld, NULL, NULL, &fail));
         ck_assert(F[o][ld] == 777.0);
@@ -852,7 +853,6 @@ START_TEST(factorisations)
     }
 #ifndef ON_DEVICE
     ck_assert_uint_gt(emulated_launches(), before[1]);
-    ck_assert_uint_eq(before[1], before[0]);
 #endif
     ck_assert_double_le(apart(size, F[1], F[0]), 1e-11);
     ck_assert_double_le(apart(size, w[1], w[0]), 1e-10);

@@ -34,8 +34,8 @@ tests_cuda_check_cuda_SOURCES = tests/check_cuda_host.c tests/emulated_device.h
 tests_cuda_check_cuda_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DON_DEVICE
 tests_cuda_check_cuda_LDADD = $(compute_tests)
 EXTRA_DIST += tests/cuda/README.md tests/cuda/bench_cuda.c tests/cuda/bench_peer.cu \
-  tests/cuda/bench_peer.h tests/cuda/jobs.sh tests/cuda/pack.sh
-CLEANFILES += tests/cuda/bench_cuda tests/cuda/bench_peer.o tests/cuda/bench_main.o \
+  tests/cuda/bench_peer.h tests/cuda/jobs.sh tests/cuda/pack.sh tests/cuda/peers_cuda.py
+CLEANFILES += bench_cuda.json peers_cuda.json tests/cuda/bench_cuda tests/cuda/bench_peer.o tests/cuda/bench_main.o \
   $(EXTRA_PROGRAMS)
 .PHONY: check-cuda check-cuda-sanitizer bench-cuda
 if HAVE_NVCC
@@ -56,8 +56,10 @@ check-cuda-sanitizer: libgpdesk-cuda.so tests/cuda/check_cuda
 	for tool in memcheck racecheck initcheck synccheck; do \
 	  GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so GPDESK_CUDA_SMALL=1 compute-sanitizer --tool $$tool \
 	    --error-exitcode 1 tests/cuda/check_cuda || exit 1; done
-bench-cuda: libgpdesk-cuda.so tests/cuda/bench_cuda
-	GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so tests/cuda/bench_cuda
+bench-cuda: gpdesk libgpdesk-cuda.so tests/cuda/bench_cuda
+	GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so GPDESK_BENCH_JSON=bench_cuda.json tests/cuda/bench_cuda
+	GPDESK_CUDA_MODULE=`pwd`/libgpdesk-cuda.so python3 $(srcdir)/tests/cuda/peers_cuda.py \
+	  --gpdesk `pwd`/gpdesk --shared $(abs_top_srcdir)/../shared || echo 'peers left out: see above'
 else
 check-cuda check-cuda-sanitizer bench-cuda:
 	@echo '$@ skipped: this build has no nvcc'

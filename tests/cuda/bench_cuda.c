@@ -1,15 +1,19 @@
 /* tests/cuda/bench_cuda.c -- how fast the CUDA backend is, against cuBLAS and the device's memory in the
- * same run.  A table on stdout: what, seconds, what it is compared with, ratio.
+ * same run.  A table on stdout (what, time, what it is compared with, ratio, what the ratio or time is to
+ * be at least and at best), and the same as JSON where GPDESK_BENCH_JSON names a file.
  *
  *   bench_cuda [rows [features]]      500000 32768
  *
- * Times of ours are from call to result, medians of 9; those of peers are of events on the device. */
+ * Times of ours are from call to result, medians of 9 where they are short; those of peers are of events on
+ * the device.  What does not fit into the device's memory is left out by name. */
 #include "base/mem.h"
 #include "compute/backend_load.h"
 #include "compute/blas.h"
 #include "compute/fop.h"
 #include "compute/model.h"
+#include "compute/precond.h"
 #include "compute/rng.h"
+#include "compute/solver.h"
 #include "tests/cuda/bench_peer.h"
 
 #include <math.h>
@@ -46,13 +50,49 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void line(const char *what, double s, const char *peer, double other)
+static FILE *json;
+static bool first_line = true;
+
+/* floor, aim: ratios to reach, or seconds where there is no peer; 0: none. */
+static void line(const char *what, double s, const char *peer, double other, double floor, double aim)
 {
-    printf("%-46s %10.3f ms", what, 1e3 * s);
+    const double got = peer ? other / s : s;
+    const char *verdict = floor <= 0.0                            ? ""
+                          : peer ? (got >= aim ? "aim" : got >= floor ? "floor" : "MISSED")
+                                 : (got <= aim ? "aim" : got <= floor ? "floor" : "MISSED");
+
+    if (s < 1.0)
+        printf("%-44s %10.3f ms", what, 1e3 * s);
+    else
+        printf("%-44s %10.3f s ", what, s);
     if (peer)
-        printf("   %-28s %10.3f ms   x %.2f", peer, 1e3 * other, other / s);
+        printf("  %-26s %10.3f ms  x %-6.2f", peer, 1e3 * other, got);
+    if (floor > 0.0)
+        printf("  %s%g .. %g%s: %s", peer ? "x " : "", floor, aim, peer ? "" : " s", verdict);
     printf("\n");
     fflush(stdout);
+    if (!json)
+        return;
+    fprintf(json, "%s\n    {\"what\": \"%s\", \"seconds\": %.9g", first_line ? "" : ",", what, s);
+    if (peer)
+        fprintf(json, ", \"peer\": \"%s\", \"peer_seconds\": %.9g, \"ratio\": %.4g", peer, other, got);
+    if (floor > 0.0)
+        fprintf(json, ", \"floor\": %g, \"aim\": %g, \"verdict\": \"%s\"", floor, aim, verdict);
+    fprintf(json, "}");
+    fflush(json);
+    first_line = false;
+}
+
+/* Room on the device for so many bytes, with some to spare; else said. */
+static bool room(const char *what, double bytes)
+{
+    struct backend_device d;
+
+    must(device->describe(0, &d, &err), "the device");
+    if (bytes < 0.9 * (double)d.free)
+        return true;
+    printf("%-44s left out: %.0f GB, %.0f are free\n", what, 1e-9 * bytes, 1e-9 * (double)d.free);
+    return false;
 }
 
 struct op { struct featmap *fm; struct fop *f; };
@@ -99,30 +139,75 @@ static double timed(struct fop *f, enum kind kind, size_t k, const double *P, do
     return s[5];
 }
 
+/* Seconds of an iteration, from two solves that end at different ones. */
+static double iteration(struct fop *f, const struct precond *pre, const double *b, double *x)
+{
+    const struct solver_ops *pcg = solver_find("pcg", &err);
+    double s[2];
+
+    for (int i = 0; i < 3; i++) { /* the first one fills the store */
+        const struct solve_opts o = { .rtol = 1e-30, .maxit = i == 2 ? 30 : 10, .check_every = 1000,
+                                      .pre = pre };
+        struct solve_info info;
+        const double start = now();
+        must(pcg->solve(f, 0.09, 1, b, x, &o, NULL, &info, &err), "pcg");
+        s[i == 2] = now() - start;
+        solve_info_free(&info);
+    }
+    return (s[1] - s[0]) / 20.0;
+}
+
+/* Features made and stored: a pass that has to fill the store, less one that has not. */
+static double filling(struct fop *f, double hp, const double *P, double *W)
+{
+    double s[5];
+
+    for (int i = 0; i < 5; i++) {
+        must(fop_set(f, &hp, &err), "set");
+        const double start = now();
+        must(fop_pass(f, 1, P, W, NULL, &err), "pass");
+        const double middle = now();
+        must(fop_pass(f, 1, P, W, NULL, &err), "pass");
+        s[i] = (middle - start) - (now() - middle);
+    }
+    qsort(s + 1, 4, sizeof *s, ascending);
+    return s[2];
+}
+
 static void passes(const struct source *src, size_t M)
 {
-    static const struct { const char *name; bool store, half; } ways[] = {
-        { "stored in float16", true, true },
-        { "stored in float32", true, false },
-        { "made anew", false, false },
+    static const struct { const char *name; bool store, half; double size, floor, aim; } ways[] = {
+        { "stored in float16", true, true, 2.0, 2.0, 3.5 },
+        { "stored in float32", true, false, 4.0, 0.0, 0.0 },
+        { "made anew", false, false, 0.0, 1.2, 2.5 },
     };
+    const double numbers = (double)src->n * (double)M;
     double *P = mem_calloc(8 * M, sizeof *P, "vectors", NULL);
     double *W = mem_calloc(8 * M, sizeof *W, "vectors", NULL);
     double *T = mem_calloc(src->n, sizeof *T, "vectors", NULL);
-    const double gemv = peer_two_gemv(src->n, M), write = peer_write(src->n, M);
+    const bool fits = room("two cublasSgemv, float32", 4.0 * numbers);
+    const double gemv = fits ? peer_two_gemv(src->n, M) : 0.0, write = peer_write(src->n, M);
+    const char *peer = fits ? "two cublasSgemv, float32" : NULL;
     char what[64];
 
     for (size_t i = 0; i < 8 * M; i++)
         P[i] = rng_normal(1, RNG_TEST, i);
     for (size_t i = 0; i < 3; i++) {
+        snprintf(what, sizeof what, "features, %s", ways[i].name);
+        if (!room(what, ways[i].size * numbers))
+            continue;
         struct op p = op_open("rbf", src, M, ways[i].store, ways[i].half);
+        snprintf(what, sizeof what, "an iteration of PCG, %s", ways[i].name);
+        line(what, iteration(p.f, NULL, P, W), peer, gemv, fits ? ways[i].floor : 0.0, ways[i].aim);
         snprintf(what, sizeof what, "Z'(Z p), %s", ways[i].name);
-        line(what, timed(p.f, PASS, 1, P, W, T), "two cublasSgemv, float32", gemv);
+        line(what, timed(p.f, PASS, 1, P, W, T), peer, gemv, 0.0, 0.0);
         snprintf(what, sizeof what, "Z'(Z P) of 8, %s", ways[i].name);
-        line(what, timed(p.f, PASS, 8, P, W, T), "8 times two cublasSgemv", 8.0 * gemv);
-        if (i == 2)
-            line("features made and multiplied, Z p", timed(p.f, ZP, 1, P, W, T),
-                 "writing them in float32", write);
+        line(what, timed(p.f, PASS, 8, P, W, T), fits ? "8 times two cublasSgemv" : NULL, 8.0 * gemv,
+             0.0, 0.0);
+        if (i == 1) /* no more than 1.5 and 1.1 times the time of writing them */
+            line("features of 90 (128) inputs, stored in float32",
+                 filling(p.f, sqrt((double)src->d), P, W), "writing them in float32", write, 1 / 1.5,
+                 1 / 1.1);
         op_close(&p);
     }
     free(P), free(W), free(T);
@@ -131,44 +216,105 @@ static void passes(const struct source *src, size_t M)
 static void sketches(const struct source *src, size_t M, size_t L)
 {
     double *O = mem_calloc(M * L, sizeof *O, "test matrix", NULL);
-    double *Y = mem_calloc(M * L, sizeof *Y, "sketch", NULL);
+    double *Y = mem_calloc(M * L, sizeof *Y, "sketch", NULL), *W = mem_calloc(M, sizeof *W, "x", NULL);
     struct op p = op_open("rbf", src, M, false, false);
-    double best = INFINITY;
+    struct precond *pre = NULL;
+    double best[3] = { INFINITY, INFINITY, INFINITY };
+    char what[64];
 
     for (size_t i = 0; i < M * L; i++)
         O[i] = rng_normal(2, RNG_TEST, i) / sqrt((double)M);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 9; i++) {
         const double start = now();
-        must(fop_sketch(p.f, L, O, Y, NULL, &err), "sketch");
-        best = fmin(best, now() - start);
+        if (i % 3 == 0)
+            must(fop_sketch(p.f, L, O, Y, NULL, &err), "sketch");
+        else if (i % 3 == 1)
+            must(fop_sketch_rough(p.f, L, O, Y, NULL, &err), "sketch");
+        precond_free(i % 3 == 2 ? pre : NULL);
+        if (i % 3 == 2)
+            must(precond_find("srht", &err)->build(p.f, &(struct precond_opts){ .rank = L }, NULL, &pre,
+                                                   &err), "preconditioner");
+        best[i % 3] = fmin(best[i % 3], now() - start);
     }
-    line("Z'(Z Omega), rank 1024, single precision", best, NULL, 0.0);
-    best = INFINITY;
-    for (int i = 0; i < 3; i++) {
-        const double start = now();
-        must(fop_sketch_rough(p.f, L, O, Y, NULL, &err), "sketch");
-        best = fmin(best, now() - start);
-    }
-    line("Z'(Z Omega), rank 1024, for a preconditioner", best, "two cublasSgemm, float32", peer_two_gemm(src->n, M, L));
+    const double gemm = peer_two_gemm(src->n, M, L);
+    snprintf(what, sizeof what, "Z'(Z Omega), rank %zu, single precision", L);
+    line(what, best[0], "two cublasSgemm, float32", gemm, 0.0, 0.0);
+    snprintf(what, sizeof what, "Z'(Z Omega), rank %zu, as preconditioners", L);
+    line(what, best[1], "two cublasSgemm, float32", gemm, 3.0, 8.0);
+    snprintf(what, sizeof what, "a preconditioner of rank %zu, all of it", L);
+    line(what, best[2], "two cublasSgemm, float32", gemm, 3.0, 8.0);
+    precond_set_noise(pre, 0.09);
+    snprintf(what, sizeof what, "an iteration with it, made anew");
+    line(what, iteration(p.f, pre, O, W), NULL, 0.0, 0.0, 0.0);
+    precond_free(pre);
     op_close(&p);
-    free(O), free(Y);
+    free(O), free(Y), free(W);
 }
 
-static void grams(const struct source *src, size_t n, size_t M)
+static void grams(const struct source_array *src, size_t n, size_t M)
 {
-    struct source some = *src;
+    struct source_array some = *src;
     double *G = mem_calloc(M * M, sizeof *G, "Gram", NULL), best = INFINITY;
+    char what[64];
 
-    some.n = n;
-    struct op p = op_open("rbf", &some, M, false, false);
+    some.base.n = n;
+    struct op p = op_open("rbf", &some.base, M, false, false);
     for (int i = 0; i < 3; i++) {
         const double start = now();
         must(fop_gram(p.f, NULL, G, NULL, NULL, NULL, &err), "gram");
         best = fmin(best, now() - start);
     }
-    line("Z'Z, 36000 x 4096, features included", best, "cublasSsyrk, float32", peer_syrk(n, M));
+    snprintf(what, sizeof what, "Z'Z, %zu x %zu, features included", n, M);
+    line(what, best, "cublasSsyrk, float32", peer_syrk(n, M), 0.0, 0.0);
     op_close(&p);
     free(G);
+}
+
+/* Factorisations of blas.h: here and there, both ways of the copy included. */
+static void factorisations(size_t n)
+{
+    double *A = mem_aligned(n * n, sizeof *A, "matrix", NULL), *B = mem_aligned(n * n, sizeof *B, "m", NULL);
+    double *d = mem_calloc(4 * n, sizeof *d, "vectors", NULL), s[2][3];
+    static const char *const names[] = { "Cholesky factor", "tridiagonal form", "eigenvectors" };
+    char what[64], peer[64];
+
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < n; i++)
+            A[j * n + i] = i == j ? (double)n : cos((double)(i * j % 1013));
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < j; i++)
+            A[j * n + i] = A[i * n + j];
+    for (int o = 0; o < 3; o++) { /* there once more: the first one starts cuSOLVER */
+        blas_on(o ? device->dense : NULL);
+        for (int what_of = 0; what_of < 3; what_of++) {
+            memcpy(B, A, n * n * sizeof *B);
+            const double start = now();
+            if (what_of == 0)
+                must(blas_dpotrf(pool, n, B, n, NULL, NULL, &err), "potrf");
+            else if (what_of == 1)
+                must(blas_tridiag(pool, n, B, n, d, d + n, 1, d + 2 * n, n, &err), "tridiag");
+            else
+                must(blas_dsyevd(n, B, n, d, true, &err), "syevd");
+            s[o > 0][what_of] = now() - start;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        snprintf(what, sizeof what, "%s of %zu, copies included", names[i], n);
+        snprintf(peer, sizeof peer, "on %zu cores", pool_threads(pool));
+        line(what, s[1][i], peer, s[0][i], 0.0, 0.0);
+    }
+    blas_on(NULL);
+    free(A), free(B), free(d);
+}
+
+static void start_json(const char *device_name, size_t n, size_t d, size_t M)
+{
+    const char *file = getenv("GPDESK_BENCH_JSON");
+
+    json = file && *file ? fopen(file, "w") : NULL;
+    if (json)
+        fprintf(json, "{\"device\": \"%s\", \"rows\": %zu, \"inputs\": %zu, \"features\": %zu,\n  \"lines\": [",
+                device_name, n, d, M);
 }
 
 static void whole_fit(const struct source *src, const double *y, size_t M)
@@ -181,12 +327,15 @@ static void whole_fit(const struct source *src, const double *y, size_t M)
     must(kernel_parse("rbf", &o.kernel, NULL, &err), "kernel");
     o.hp[0] = sqrt((double)src->d);
     o.solver = "pcg";
+    model_on(&o, device, pool_threads(pool)); /* as the program plans for it */
+    blas_on(device->dense);
     const double start = now();
     must(model_fit(src, y, &o, device, pool, NULL, &m, &info, NULL, &err), "fit");
     const double s = now() - start;
-    printf("%-46s %10.3f s    rank %zu, %zu iterations, residual %.1e; precond %.2f solve %.2f s\n",
-           "whole fit, rank chosen, rtol 1e-6", s, info.rank, info.iterations, info.true_residual,
-           info.seconds.precond, info.seconds.solve);
+    line("whole fit, rank chosen, rtol 1e-6", s, NULL, 0.0, 10.0, 2.0);
+    printf("  rank %zu, %zu iterations, residual %.1e; features %.2f precond %.2f solve %.2f variance %.2f s\n",
+           info.rank, info.iterations, info.true_residual, info.seconds.features, info.seconds.precond,
+           info.seconds.solve, info.seconds.variance);
     printf("  %s\n", info.plan_note);
     if (*info.warning)
         printf("  warning[%s]: %s\n", info.warning_name, info.warning);
@@ -236,10 +385,17 @@ int main(int argc, char **argv)
             y[i] += sin((double)(j + 1) * 0.4 * x[i * d + j]) / 2.0;
         y[i] += 0.3 * rng_normal(4, RNG_TEST, i);
     }
+    start_json(info.name, n, d, M);
+    whole_fit(&src.base, y, M); /* what matters most first */
     passes(&src.base, M);
-    sketches(&src.base, M, 1024);
-    grams(&src.base, n < 36000 ? n : 36000, 4096);
-    whole_fit(&src.base, y, M);
+    sketches(&src.base, M, M < 8192 ? M / 8 : 1024);
+    grams(&src, n < 36000 ? n : 36000, 4096);
+    factorisations(2048);
+    factorisations(4096);
+    if (json) {
+        fprintf(json, "\n  ]}\n");
+        fclose(json);
+    }
     free(x), free(y);
     pool_free(pool);
     return 0;

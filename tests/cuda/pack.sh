@@ -2,7 +2,7 @@
 # tests/cuda/pack.sh DIR -- run in a build directory: gathers in DIR what runs on a machine that has a
 # driver, a C library no older than this one's and CUDA's libraries, but none of what gpdesk is built with.
 #
-#   DIR/bin   gpdesk, its module, check_cuda, bench_cuda, jobs.sh
+#   DIR/bin   gpdesk, its module, check_cuda, bench_cuda, jobs.sh, peers_cuda.py
 #   DIR/lib   shared libraries that they need (not the C library, not CUDA's)
 #   DIR/env   to be sourced there
 # and the same as DIR.tar.gz.  A build with --with-hdf5=no --with-gsl=no needs a third less.
@@ -15,7 +15,7 @@ for f in gpdesk libgpdesk-cuda.so tests/cuda/check_cuda tests/cuda/bench_cuda; d
     cp "$f" "$dir/bin/"
     strip "$dir/bin/${f##*/}" 2>/dev/null || :
 done
-cp "$here/jobs.sh" "$dir/bin/"
+cp "$here/jobs.sh" "$here/peers_cuda.py" "$dir/bin/"
 for f in "$dir"/bin/gpdesk "$dir"/bin/check_cuda "$dir"/bin/bench_cuda; do
     ldd "$f" | awk '$3 ~ /^\// { print $3 }'
 done | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux.*|libcublas.*|libcuda.*|libstdc.*|libgcc_s)\.so' |
@@ -26,7 +26,7 @@ pack=$(cd "$(dirname "${BASH_SOURCE:-$0}")" && pwd)
 for d in /usr/local/cuda/lib64 /usr/local/cuda/lib $(python3 -c '
 import glob, site, sys
 for s in site.getsitepackages() + [site.getusersitepackages()]:
-    print(*glob.glob(s + "/nvidia/cublas/lib") + glob.glob(s + "/nvidia/cu13/lib"))' 2>/dev/null); do
+    print(*glob.glob(s + "/nvidia/cu13/lib") + glob.glob(s + "/nvidia/*/lib"))' 2>/dev/null); do
     test -d "$d" && cuda="${cuda:+$cuda:}$d"
 done
 LD_LIBRARY_PATH=$pack/lib${cuda:+:$cuda}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
