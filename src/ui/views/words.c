@@ -196,15 +196,21 @@ static void fit_lines(const struct run *r, struct buf *b)
     }
     if (isfinite(f->effective_dimension)) {
         text_number(s, sizeof s, f->effective_dimension);
-        put(b, "eff. dim.", "%s of %zu", s, f->variance_features ? f->variance_features
-                                                                      : f->features);
+        const size_t of = f->variance_features ? f->variance_features : f->features;
+        if (of)
+            put(b, "eff. dim.", "%s of %zu", s, of);
+        else
+            put(b, "eff. dim.", "%s", s);
     }
     text_seconds(s, sizeof s, f->seconds.total);
     text_seconds(t, sizeof t, f->seconds.solve);
     char u[40], v[40];
     text_seconds(u, sizeof u, f->seconds.precond);
     text_seconds(v, sizeof v, f->seconds.variance);
-    put(b, "time", "%s: preconditioner %s, solve %s, variance %s", s, u, t, v);
+    if (f->rank)
+        put(b, "time", "%s: preconditioner %s, solve %s, variance %s", s, u, t, v);
+    else
+        put(b, "time", "%s: solve %s, variance %s", s, t, v);
     if (f->peak_bytes) {
         mem_format(s, sizeof s, (double)f->peak_bytes);
         put(b, "memory", "%s", s);
