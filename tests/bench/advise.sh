@@ -2,7 +2,7 @@
 # Expected iterations beside those taken: kin40k, protein, pol and sml, tuned with 2048 features, at
 # 4096 and 8192 features and ranks 64, 256, 1024; within a factor of 1.5 for at least 22 of the 24.
 # The law is used as it is (law=plain): no fit corrects it.
-# Usage: tests/bench/advise.sh [DATA...]   KERNEL='matern(nu=3/2)' for another kernel; about a quarter of an hour.
+# Usage: tests/bench/advise.sh [DATA...]   KERNEL='matern(nu=3/2)' for another kernel; about a quarter of an hour.  The last line is JSON.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
 shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
@@ -47,4 +47,5 @@ for data in "$@"; do
     good=$((good + g))
 done
 echo "$good of $all within a factor of 1.5"
+printf '{"bench":"advise","kernel":"%s","data":"%s","all":%d,"within_1.5":%d}\n' "$kernel" "$*" "$all" "$good"
 [ "$((12 * good))" -ge "$((11 * all))" ]
