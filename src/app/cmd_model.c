@@ -326,8 +326,9 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
             err_hint(err, "fit from=RUN");
             return ST_USAGE;
         }
-    const size_t features = (size_t)args_int(a, "features", 0), even = features + (features & 1);
-    if (features && even != o->features) { /* rank and noise ratio suited the others */
+    const size_t features = args_given(a, "features") ? (size_t)args_int(a, "features", 0) : o->features;
+    const size_t even = features + (features & 1);
+    if (even != o->features) { /* rank and noise ratio suited the others */
         o->features = even;
         o->rank = 0;
         o->keep_ratio = false;

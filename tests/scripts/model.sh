@@ -83,6 +83,7 @@ has "a given rank is not second-guessed" "$out" '"rank":64,.*"rank_chosen":"give
 run --accept-unconverged --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3 maxit=9; fit continue=r1 maxit=500; fit features=512 solver=pcg rank=32 noise=0.3 l=3; compare r2 r3"
 is "a stopped fit continues" $rc 0
 has "from where it was" "$out" '"run":"r2",.*"outcome":"rtol".*"start_residual":0\.0'
+has "with its features" "$out" '"command":"fit","run":"r2",.*"features":512,'
 run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit continue=r1 l=2"
 has "continue= is the same fit" "$err" 'fit from=RUN'
 run --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3.1 from=r1"
