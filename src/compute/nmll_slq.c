@@ -83,28 +83,39 @@ static enum status slq_right_hand_sides(struct slq *s, const double *y, struct e
     return rc == ST_OK ? fop_ztv(s->f, s->t, y, s->B + nv * M, s->ctl, err) : rc;
 }
 
-/* e_1' log(T) e_1 from the first `steps` coefficients of one column; false: T has an eigenvalue
- * <= 0. */
-static bool lanczos_log(const struct solve_info *in, size_t steps, double *out, struct err *err)
+static enum status indefinite(const struct slq *s, struct err *err)
+{
+    return err_set(err, ST_NOT_PD, "the operator is indefinite at noise ratio %.3g", s->ratio);
+}
+
+/* e_1' log(T) e_1 from the first `steps` coefficients of one column; ST_NOT_PD: there are none, or T
+ * has an eigenvalue <= 0. */
+static enum status lanczos_log(const struct slq *s, const struct solve_info *in, size_t steps, double *out,
+                               struct err *err)
 {
     const size_t m = in->nhist < steps ? in->nhist : steps;
-    double *T = mem_calloc(m * m + m + 1, sizeof *T, "a Lanczos matrix", err), *th = T + m * m;
-    bool ok = T != NULL;
 
     *out = 0.0;
-    for (size_t i = 0; ok && i < m; i++) {
+    if (in->why == OUT_BREAKDOWN || m == 0)
+        return indefinite(s, err);
+    double *T = mem_calloc(m * m + m, sizeof *T, "a Lanczos matrix", err);
+    if (!T)
+        return ST_NOMEM;
+    double *th = T + m * m;
+    for (size_t i = 0; i < m; i++) {
         T[i + i * m] = 1.0 / in->alpha[i] + (i ? in->beta[i - 1] / in->alpha[i - 1] : 0.0);
         if (i + 1 < m)
             T[i + 1 + i * m] = T[i + (i + 1) * m] = sqrt(in->beta[i]) / in->alpha[i];
     }
-    ok = ok && blas_dsyevd(m, T, m, th, true, err) == ST_OK;
-    for (size_t j = 0; ok && j < m; j++) {
-        ok = th[j] > 0.0;
-        if (ok)
+    enum status rc = blas_dsyevd(m, T, m, th, true, err);
+    for (size_t j = 0; rc == ST_OK && j < m; j++) {
+        if (!(th[j] > 0.0))
+            rc = indefinite(s, err);
+        else
             *out += T[j * m] * T[j * m] * log(th[j]);
     }
     free(T);
-    return ok;
+    return rc;
 }
 
 /* ---- further probes ----------------------------------------------------------------------------
@@ -124,13 +135,6 @@ struct more {
     size_t cap;            /* room for so many */
     double first, done;    /* steps of the first together, and of the further ones */
 };
-
-static enum status indefinite(const struct slq *s, struct err *err)
-{
-    return err && err->code == ST_NOMEM
-               ? ST_NOMEM
-               : err_set(err, ST_NOT_PD, "the operator is indefinite at noise ratio %.3g", s->ratio);
-}
 
 /* Mean and variance (of one) of what the first and all say. */
 struct spread { double mean, cheap, rest, both; };
@@ -165,10 +169,11 @@ static double squared_error(const struct spread *r, size_t nv, double N)
 /* What the first say after m steps. */
 static enum status after(const struct more *p, size_t m, double *c, struct err *err)
 {
-    for (size_t i = 0; i < p->nv; i++)
-        if (!lanczos_log(&p->s->info[i], m, &c[i], err))
-            return indefinite(p->s, err);
-    return ST_OK;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < p->nv; i++)
+        rc = lanczos_log(p->s, &p->s->info[i], m, &c[i], err);
+    return rc;
 }
 
 /* How many steps further probes take: least work for a squared error `want`; N: probes then. */
@@ -220,9 +225,7 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
     if (rc == ST_OK && ctl_stopped(s->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     for (size_t i = 0; rc == ST_OK && i < k; i++) {
-        if (info[i].why == OUT_BREAKDOWN || info[i].nhist == 0 ||
-            !lanczos_log(&info[i], p->m, &p->c[p->N + i], err))
-            rc = indefinite(s, err);
+        rc = lanczos_log(s, &info[i], p->m, &p->c[p->N + i], err);
         p->done += (double)info[i].iterations;
     }
     for (size_t i = 0; i < k; i++)
@@ -289,9 +292,7 @@ static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct 
     enum status rc = e ? ST_OK : ST_NOMEM;
 
     for (size_t i = 0; rc == ST_OK && i < nv; i++) {
-        if (s->info[i].why == OUT_BREAKDOWN || s->info[i].nhist == 0 ||
-            !lanczos_log(&s->info[i], MAXIT, &e[i], err))
-            rc = indefinite(s, err);
+        rc = lanczos_log(s, &s->info[i], MAXIT, &e[i], err);
         mean += e[i] / (double)nv;
         if (s->o->terms)
             s->o->terms[i] = unit * e[i];

@@ -38,10 +38,10 @@ const struct tuner_ops *tuner_find(const char *name, struct err *err)
 const double tune_amplitude_range[2] = { 0.05, 50.0 };
 const double tune_noise_range[2] = { 1e-4, 10.0 };
 
+/* An approximate value at the end: work at most, in that of an evaluation. */
+static const double SHARPEN_MOST = 6.0;
 /* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
  * and moves a little, which the polish on all rows corrects. */
-/* An approximate value at the end: work at most, in that of an evaluation. */
-static const double SHARPEN_MOST = 16.0;
 enum { SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
 
 /* ---- positions ---- */
