@@ -17,6 +17,8 @@
 /* A job that ticks `steps` times, waits to be let go, or runs until it is stopped. */
 struct probe {
     size_t steps, ticks, done_calls, last;
+    size_t slow_from;        /* steps from this one on take 30 ms; 0: none */
+    const char *phase;       /* NULL: "cg" */
     bool endless, fail;
     atomic_bool *hold;
     enum status rc;
@@ -31,7 +33,9 @@ static enum status probe_work(struct job *job, struct err *err)
     const double point[2] = { 1.0, 2.0 };
 
     for (size_t i = 1; p->endless || i <= p->steps; i++) {
-        const struct tick t = { .phase = "cg", .done = i, .total = p->steps, .value = pow(0.5, (double)i),
+        if (p->slow_from && i >= p->slow_from)
+            usleep(30000);
+        const struct tick t = { .phase = p->phase ? p->phase : "cg", .done = i, .total = p->steps, .value = pow(0.5, (double)i),
                                 .value2 = NAN, .target = 1e-6, .point = point, .npoint = 2 };
         ctl_tick(&job->ctl, &t);
         if (ctl_stopped(&job->ctl))
@@ -243,6 +247,28 @@ START_TEST(time_left_comes_from_the_fitted_rate)
 }
 END_TEST
 
+/* A tuning's last evaluations take longer than its first: they say what is to come. */
+START_TEST(time_left_of_a_tuning_goes_by_its_last_evaluations)
+{
+    struct workspace *ws = open_ws();
+    atomic_bool hold = true;
+    struct probe p = { .steps = 40, .slow_from = 37, .phase = "tune", .hold = &hold };
+    struct job_view v;
+
+    submit(ws, "t1", &p);
+    while (p.ticks < 40)
+        workspace_pump(ws);
+    ck_assert(jobs_view(ws->jobs, 0, &v));
+    ck_assert_msg(1.0 / v.rate >= 0.029, "%g s an evaluation", 1.0 / v.rate); /* 0.003 on average */
+    usleep(100000);
+    ck_assert(jobs_view(ws->jobs, 0, &v)); /* and one that takes longer still is seen to */
+    ck_assert_msg(1.0 / v.rate >= 0.099, "%g s an evaluation", 1.0 / v.rate);
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    workspace_free(ws);
+}
+END_TEST
+
 /* ---- statements --------------------------------------------------------------------------------------- */
 
 struct heard { char text[8192]; };
@@ -378,6 +404,7 @@ int main(void)
     tcase_add_test(t, leaving_stops_and_frees_all);
     tcase_add_test(t, a_failure_is_handed_over);
     tcase_add_test(t, time_left_comes_from_the_fitted_rate);
+    tcase_add_test(t, time_left_of_a_tuning_goes_by_its_last_evaluations);
     tcase_add_test(t, lines_wait_for_what_they_need);
     tcase_add_test(t, a_failure_drops_the_rest_of_its_line_only);
     tcase_add_test(t, waiting_lines_can_be_taken_back);

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POINT_MAX = 8, QUEUE_MAX = 1 << 20, HISTORY = 64 };
+enum { POINT_MAX = 8, QUEUE_MAX = 1 << 20, HISTORY = 64, RECENT = 4 };
 
 struct event {           /* one tick that must not be lost */
     struct tick tick;
@@ -35,6 +35,8 @@ struct slot {
     double tick_at;          /* since the start */
     struct event *event; size_t nevent, capevent;
     const char *phase; double phase_at, phase_done; /* where the current phase began */
+    double recent[RECENT];   /* times of the last ticks of it */
+    size_t nrecent;
     double it[HISTORY], logres[HISTORY]; size_t nhist; /* ring, for the forecast */
     enum status rc; struct err err;
     double told_at; bool told;      /* main thread only: the last tick record */
@@ -105,8 +107,9 @@ static void on_tick(void *ctx, const struct tick *t)
         s->phase = t->phase;
         s->phase_at = seconds;
         s->phase_done = (double)t->done;
-        s->nhist = 0;
+        s->nhist = s->nrecent = 0;
     }
+    s->recent[s->nrecent++ % RECENT] = seconds;
     if (t->value > 0.0 && !strcmp(t->phase, "cg")) {
         s->it[s->nhist % HISTORY] = (double)t->done;
         s->logres[s->nhist++ % HISTORY] = log(t->value);
@@ -378,12 +381,24 @@ bool jobs_has_group(const struct jobs *cq, unsigned long group)
     return found;
 }
 
-/* Steps of the phase per second; NaN before there is something to go by. */
+static bool tuning(const char *phase)
+{
+    return phase && (!strcmp(phase, "tune") || !strncmp(phase, "tune-", 5));
+}
+
+/* Steps of the phase per second; NaN before there is something to go by.  Evaluations of a tuning
+ * on all rows, or with gradients, take a hundred times those of its search: only the last few count,
+ * and the one that has not ended yet takes at least as long as it has taken. */
 static double slot_rate(const struct slot *s)
 {
     const double steps = (double)s->tick.done - s->phase_done, t = s->tick_at - s->phase_at;
+    const size_t n = s->nrecent < RECENT ? s->nrecent : RECENT;
 
-    return steps > 0.0 && t > 0.0 ? steps / t : NAN;
+    if (!tuning(s->phase) || n < 2)
+        return steps > 0.0 && t > 0.0 ? steps / t : NAN;
+    const double first = s->recent[(s->nrecent - n) % RECENT], each = (s->tick_at - first) / (double)(n - 1);
+    const double now = s->state == SLOT_RUNNING ? job_now() - s->job->started - s->tick_at : 0.0;
+    return 1.0 / fmax(fmax(each, now), 1e-6);
 }
 
 /* Iterations still needed, from a line through the latter half of the log residuals; NaN while it
@@ -453,11 +468,6 @@ int jobs_fd(const struct jobs *q)
 }
 
 /* ---- words and records of progress ------------------------------------------------------------- */
-
-static bool tuning(const char *phase)
-{
-    return phase && (!strcmp(phase, "tune") || !strncmp(phase, "tune-", 5));
-}
 
 /* What a tuning minimises, as in its result. */
 static const char *objective(const char *phase)
