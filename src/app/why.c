@@ -829,9 +829,13 @@ static enum status search_work(struct job *job, struct err *err)
 
 static void causes_text(struct rec *rec, const struct search *s)
 {
+    const bool got = s->f.has_model || (s->f.kind == RUN_TUNE && s->f.bounds_known);
+
     if (s->n == 0)
-        rec_text(rec, "  nothing is wrong: rows, columns, noise, lengthscales%s were looked at",
-                 s->a.M ? ", features, rank" : "");
+        rec_text(rec, got
+                          ? "  nothing is wrong: rows, columns, noise, lengthscales%s were looked at"
+                          : "  nothing is wrong with rows, columns, noise, lengthscales%s; it ended before "
+                            "a first\n  result, so its course says nothing", s->a.M ? ", features, rank" : "");
     for (size_t i = 0; i < s->n; i++) {
         const struct cause *c = &s->cause[i];
         char first[40];
