@@ -366,24 +366,12 @@ static enum status make_sheet(const struct workspace *ws, const struct run *r, c
                                           : coordinate_sheet(ws, r, s, err);
 }
 
-static void csv_name(struct buf *out, const char *name)
-{
-    if (!strpbrk(name, ",\"\r\n")) {
-        buf_puts(out, name);
-        return;
-    }
-    buf_putc(out, '"');
-    for (; *name; name++)
-        buf_printf(out, *name == '"' ? "\"\"" : "%c", *name);
-    buf_putc(out, '"');
-}
-
 static void write_csv(const struct sheet *s, struct buf *out)
 {
     for (size_t c = 0; c < s->cols; c++) {
         if (c)
             buf_putc(out, ',');
-        csv_name(out, s->name[c]);
+        text_csv(out, s->name[c]);
     }
     buf_putc(out, '\n');
     for (size_t i = 0; i < s->rows * s->cols; i++) {

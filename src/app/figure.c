@@ -1024,23 +1024,6 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
 
 /* -- numbers -------------------------------------------------------------------------------- */
 
-static void csv_text(struct buf *out, const char *s)
-{
-    if (s == NULL)
-        return;
-    if (strpbrk(s, "\",\r\n") == NULL) {
-        buf_puts(out, s);
-        return;
-    }
-    buf_putc(out, '"');
-    for (; *s != '\0'; s++) {
-        if (*s == '"')
-            buf_putc(out, '"');
-        buf_putc(out, *s);
-    }
-    buf_putc(out, '"');
-}
-
 static void csv_number(struct buf *out, double v)
 {
     buf_putc(out, ',');
@@ -1060,7 +1043,7 @@ void figure_csv(const struct figure *f, struct buf *out)
             const struct series *s = &f->s[i];
             for (size_t j = 0; j < s->n; j++) {
                 buf_printf(out, "%zu,", panel);
-                csv_text(out, s->title);
+                text_csv(out, s->title ? s->title : "");
                 csv_number(out, s->mark == MARK_HLINE ? NAN : figure_x(s, j));
                 csv_number(out, s->mark == MARK_VLINE ? NAN : s->y[j]);
                 csv_number(out, s->y2 != NULL ? s->y2[j] : NAN);

@@ -473,11 +473,14 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
 static bool add_ties(struct figure *f, const struct landscape *l, struct err *err)
 {
     const size_t nx = l->d[0].n, cells = nx * (l->nd > 1 ? l->d[1].n : 1);
-    double *x = l->ties ? mem_calloc(2 * l->ties, sizeof *x, "plot", err) : NULL, *y = x + l->ties;
     size_t n = 0;
 
+    if (l->ties == 0)
+        return true;
+    double *x = mem_calloc(2 * l->ties, sizeof *x, "plot", err);
     if (!x)
-        return l->ties == 0;
+        return false;
+    double *y = x + l->ties;
     for (size_t i = 0; i < cells; i++)
         if (l->tie[i])
             x[n] = l->d[0].v[i % nx], y[n++] = l->nd > 1 ? l->d[1].v[i / nx] : l->z[i];

@@ -1,7 +1,7 @@
 /* app/store_doc.c -- the JSON bodies of a session file, read field by field.
  *
  * SQLite says whether a text is JSON at all; then one pass notes where every value stands, under its
- * path, in a hash table.  (Asking SQLite for each field walks the text again for each: a session of
+ * path, in a hash table (hsearch).  (Asking SQLite for each field walks the text again for each: a session of
  * 200 runs took half a second to open, most of it so.) */
 #include "app/store_impl.h"
 
@@ -46,61 +46,31 @@ bool jdoc_ok(const struct jdoc *j)
 
 /* ---- the table of paths ------------------------------------------------------------------------------- */
 
-/* FNV-1a.  Quotes around a key are the path's, not the key's. */
-static uint64_t hash(const char *path)
+static const struct jnode *find(const struct jdoc *j, const char *asked)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    char path[PATH_MOST];
+    size_t n = 0;
+    ENTRY *found = NULL;
 
-    for (; *path; path++)
-        if (*path != '"')
-            h = (h ^ (unsigned char)*path) * 0x100000001b3u;
-    return h;
-}
-
-static bool same_path(const char *kept, const char *asked)
-{
-    for (;; asked++) {
-        if (*asked == '"')
-            continue;
-        if (*kept != *asked)
-            return false;
-        if (*kept++ == '\0')
-            return true;
-    }
-}
-
-static const struct jnode *find(const struct jdoc *j, const char *path)
-{
-    for (size_t at = (size_t)hash(path); j->nslot; at++) {
-        const uint32_t i = j->slot[at & (j->nslot - 1)];
-        if (i == 0)
-            break;
-        if (same_path(j->paths.s + j->node[i - 1].path, path))
-            return &j->node[i - 1];
-    }
-    return NULL;
+    for (; *asked && n + 1 < sizeof path; asked++)
+        if (*asked != '"') /* quotes around a key are the path's, not the key's */
+            path[n++] = *asked;
+    path[n] = '\0';
+    if (*asked || !j->tabled || !hsearch_r((ENTRY){ .key = path }, FIND, &found, (struct hsearch_data *)&j->table))
+        return NULL;
+    return found->data;
 }
 
 /* Of a key that stands twice the first counts. */
 static bool make_table(struct jdoc *j)
 {
-    size_t n = 16;
+    ENTRY *kept;
 
-    while (n < 2 * j->nnode)
-        n *= 2;
-    if (j->nnode >= UINT32_MAX || !(j->slot = mem_calloc(n, sizeof *j->slot, "the session", NULL)))
-        return false;
-    j->nslot = n;
-    for (size_t i = 0; i < j->nnode; i++) {
-        const char *path = j->paths.s + j->node[i].path;
-        size_t at = (size_t)hash(path);
-        if (find(j, path))
-            continue;
-        while (j->slot[at & (n - 1)])
-            at++;
-        j->slot[at & (n - 1)] = (uint32_t)i + 1;
-    }
-    return true;
+    j->tabled = hcreate_r(j->nnode + j->nnode / 2 + 1, &j->table) != 0;
+    for (size_t i = 0; j->tabled && i < j->nnode; i++)
+        if (!hsearch_r((ENTRY){ j->paths.s + j->node[i].path, &j->node[i] }, ENTER, &kept, &j->table))
+            return false;
+    return j->tabled;
 }
 
 /* ---- the pass over the text --------------------------------------------------------------------------- */
@@ -257,15 +227,16 @@ bool jdoc_open(struct jdoc *j, struct sdb *db, const char *text)
 
 void jdoc_close(struct jdoc *j)
 {
+    if (j->tabled)
+        hdestroy_r(&j->table);
     free(j->node);
-    free(j->slot);
     buf_free(&j->paths);
     buf_free(&j->raw);
     free(j->plain);
+    j->tabled = false;
     j->node = NULL;
-    j->slot = NULL;
     j->plain = NULL;
-    j->nnode = j->capnode = j->nslot = 0;
+    j->nnode = j->capnode = 0;
 }
 
 /* ---- what stands at a path ---------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 
 
+#include <search.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -85,7 +86,7 @@ struct jnode;
 struct jdoc {
     struct sdb *db;
     struct jnode *node; size_t nnode, capnode;  /* every value of the text */
-    uint32_t *slot; size_t nslot;               /* by path: index + 1 */
+    struct hsearch_data table; bool tabled;     /* by path */
     struct buf paths, raw;
     char *plain;
     char bad[160];

@@ -452,11 +452,7 @@ static void copy_row(const struct run *r, char sep, struct buf *b)
             snprintf(cell, sizeof cell, "%s", r->kernel_text ? r->kernel_text : "");
         else
             cell_of(r, &t, (enum run_col)j, cell, sizeof cell);
-        const bool quote = strpbrk(cell, ",\"\n") != NULL;
-        buf_puts(b, quote ? "\"" : "");
-        for (const char *p = cell; *p; p++)
-            buf_printf(b, *p == '"' ? "\"\"" : "%c", *p);
-        buf_puts(b, quote ? "\"" : "");
+        text_csv(b, cell);
         buf_putc(b, j + 1 < N_COLUMNS ? sep : '\n');
     }
 }
