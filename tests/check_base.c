@@ -404,6 +404,12 @@ START_TEST(text_measures_distance)
     ck_assert_uint_eq(text_distance("kitten", "sitting", 5), 3);
     ck_assert_uint_eq(text_distance("kitten", "sitting", 2), 3); /* limit + 1 */
     ck_assert_uint_eq(text_distance("", "abc", 5), 3);
+    ck_assert_uint_eq(text_span("pcg(rank=1,2),lbfgs", ","), 13);
+    ck_assert_uint_eq(text_span("'a, b' c", " "), 6);
+    ck_assert_uint_eq(text_span("", ","), 0);
+    ck_assert_uint_eq(text_span("f(\"),\"),x", ","), 7);
+    ck_assert_uint_eq(text_span("open(1,2", ","), 8);
+    ck_assert_uint_eq(text_span("a)", ")"), 1);
     ck_assert_uint_eq(text_distance("a", "abcdefgh", 2), 3);
 }
 END_TEST

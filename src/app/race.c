@@ -87,29 +87,12 @@ static enum status add_axis(struct field *f, const char *key, const char *value,
     return ST_OK;
 }
 
-/* Words apart by blanks outside quotes and brackets. */
-static size_t word_length(const char *s)
-{
-    size_t n = 0;
-    int depth = 0;
-    char quote = '\0';
-
-    for (; s[n] && (quote || depth > 0 || !isspace((unsigned char)s[n])); n++)
-        if (quote)
-            quote = s[n] == quote ? '\0' : quote;
-        else if (s[n] == '\'' || s[n] == '"')
-            quote = s[n];
-        else
-            depth += s[n] == '(' ? 1 : s[n] == ')' ? -1 : 0;
-    return n;
-}
-
 static enum status read_settings(struct field *f, const char *text, struct err *err)
 {
     enum status rc = ST_OK;
 
     while (rc == ST_OK && *text) {
-        const size_t n = word_length(text), key = strcspn(text, "=");
+        const size_t n = text_span(text, " \t\r\n\v\f"), key = strcspn(text, "=");
         bool own = false, axis = false;
         if (n && key < n) {
             const char *name = strndupa(text, key), *value = strndupa(text + key + 1, n - key - 1);
@@ -127,17 +110,6 @@ static enum status read_settings(struct field *f, const char *text, struct err *
 
 /* ---- contenders ------------------------------------------------------------------------------------------ */
 
-/* Length of the next solver with its brackets; 0: the brackets do not close. */
-static size_t racer_length(const char *s)
-{
-    size_t n = 0;
-    int depth = 0;
-
-    for (; s[n] && (depth > 0 || s[n] != ','); n++)
-        depth += s[n] == '(' ? 1 : s[n] == ')' ? -1 : 0;
-    return depth != 0 ? 0 : n;
-}
-
 static bool is_param(const struct solver_ops *s, const char *key, size_t n)
 {
     for (size_t i = 0; s->params && s->params[i].name; i++)
@@ -150,10 +122,7 @@ static bool is_param(const struct solver_ops *s, const char *key, size_t n)
 static void brackets(const struct solver_ops *s, const char *text, size_t n, struct buf *own, struct buf *fit)
 {
     for (size_t at = 0; at < n;) {
-        size_t len = 0;
-        int depth = 0;
-        for (; at + len < n && (depth > 0 || text[at + len] != ','); len++)
-            depth += text[at + len] == '(' ? 1 : text[at + len] == ')' ? -1 : 0;
+        const size_t span = text_span(text + at, ",)"), len = span < n - at ? span : n - at;
         if (is_param(s, text + at, strcspn(text + at, "=")))
             buf_printf(own, "%c%.*s", own->len ? ',' : '(', (int)len, text + at);
         else
@@ -247,8 +216,8 @@ enum status race_parse(const char *solvers, const char *settings, struct race *o
     enum status rc = read_settings(&f, settings ? settings : "", err);
 
     for (const char *p = solvers && *solvers ? solvers : "pcg"; rc == ST_OK; p++) {
-        const size_t n = racer_length(p);
-        if (n == 0) {
+        const size_t n = text_span(p, ",");
+        if (n == 0 || (strcspn(p, "(") < n && p[n - 1] != ')')) {
             err_set(err, ST_USAGE, "a race needs solvers with commas between, at most %d", RACERS_MOST);
             rc = usage(err, "race pcg(rank=256),psvrg,lbfgs");
             break;

@@ -144,17 +144,7 @@ enum status sweep_values(struct sweep_key *k, const char *s, struct err *err)
     enum status rc = ST_OK;
 
     while (rc == ST_OK && *s) {
-        size_t len = 0;
-        char quote = '\0';
-        int depth = 0;
-        for (; s[len]; len++) {
-            if (quote ? s[len] == quote : s[len] == '\'' || s[len] == '"')
-                quote = quote ? '\0' : s[len];
-            else if (!quote && (s[len] == '(' || s[len] == ')'))
-                depth += s[len] == '(' ? 1 : -1;
-            else if (!quote && depth == 0 && s[len] == ',')
-                break;
-        }
+        const size_t len = text_span(s, ",");
         const bool quoted = len >= 2 && (*s == '\'' || *s == '"') && s[len - 1] == *s;
         bool interval = false;
         if (!quoted)

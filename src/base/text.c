@@ -287,6 +287,22 @@ bool text_scaled(const char *s, double *out)
     return true;
 }
 
+size_t text_span(const char *s, const char *stops)
+{
+    size_t n = 0;
+    long depth = 0;
+    char quote = '\0';
+
+    for (; s[n] && (quote || depth > 0 || !strchr(stops, s[n])); n++)
+        if (quote)
+            quote = s[n] == quote ? '\0' : quote;
+        else if (s[n] == '\'' || s[n] == '"')
+            quote = s[n];
+        else
+            depth += s[n] == '(' ? 1 : s[n] == ')' ? -1 : 0;
+    return n;
+}
+
 size_t text_distance(const char *a, const char *b, size_t limit)
 {
     enum { LONGEST = 128 };

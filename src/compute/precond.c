@@ -29,7 +29,11 @@ const struct precond_ops *precond_find(const char *name, struct err *err)
         if (strcmp(name, preconds[i]->name) == 0)
             return preconds[i];
     err_set(err, ST_NOT_FOUND, "no preconditioner is called \"%.60s\"", name);
-    err_hint(err, "precond=none, jacobi, gauss, srht, srht2 or pchol");
+    struct buf names = { 0 };
+    for (size_t i = 0; i < NPRECONDS; i++)
+        buf_printf(&names, "%s%s", i == 0 ? "" : i + 1 < NPRECONDS ? ", " : " or ", preconds[i]->name);
+    err_hint(err, "precond=%s", buf_str(&names));
+    buf_free(&names);
     return NULL;
 }
 
