@@ -23,13 +23,13 @@
 static struct err err;
 
 /* A table as `open` reads it. */
-static struct table *opened_as(const char *text, const char *types, const char *targets, enum status want)
+static struct table *opened_with(const char *text, struct import_opts o, enum status want)
 {
     char *dir = support_tmpdir();
     const char *path = support_path(dir, "t.csv");
-    struct import_opts o = { .header = -1, .types = types, .targets = targets };
     struct table *t = NULL;
 
+    o.header = -1;
     support_write(path, text, strlen(text));
     err = (struct err){ 0 };
     const enum status rc = import_file(path, &o, NULL, &t, &err);
@@ -37,6 +37,11 @@ static struct table *opened_as(const char *text, const char *types, const char *
     ck_assert((t != NULL) == (rc == ST_OK));
     support_rmdir(dir);
     return t;
+}
+
+static struct table *opened_as(const char *text, const char *types, const char *targets, enum status want)
+{
+    return opened_with(text, (struct import_opts){ .types = types, .targets = targets }, want);
 }
 
 static struct table *opened(const char *text)
@@ -185,7 +190,7 @@ START_TEST(fasta)
     ck_assert_str_eq(sequence_at(s, 2, &len), "");
     ck_assert_str_eq(sequence_at(s, 3, &len), "MKWW");
     ck_assert_uint_eq(t->col[2].missing, 1);
-    ck_assert(strstr(t->notes, "warning[empty]: 1 record is without a letter, first row 3 (c)") != NULL);
+    ck_assert(strstr(t->notes, "warning[empty]: 1 record is without a letter, first row 3 ('c', line 9)") != NULL);
     table_unref(t);
     opened_as(">a\nMK\n>bad\nM\n7K\n", NULL, NULL, ST_FORMAT);
     ck_assert(strstr(err.msg, "line 5") != NULL && strstr(err.msg, "'bad'") != NULL);
@@ -207,8 +212,8 @@ START_TEST(fasta_with_targets)
               t->col[y].v[3] == 4.0);
     ck_assert_str_eq(column_word(&t->col[k], 3), "u");
     ck_assert_ptr_null(column_word(&t->col[k], 2));
-    ck_assert(strstr(t->notes, "1 record has no row in the table, first 'c'") != NULL);
-    ck_assert(strstr(t->notes, "1 row of the table has no record, first 'nobody'") != NULL);
+    ck_assert(strstr(t->notes, "1 record has no row in the table, first row 3 ('c', line 9)") != NULL);
+    ck_assert(strstr(t->notes, "1 row of the table has no record, first row 2 ('nobody')") != NULL);
     table_unref(t);
     support_write(csv, twice, sizeof twice - 1);
     opened_as(records, NULL, csv, ST_FORMAT);
@@ -216,6 +221,73 @@ START_TEST(fasta_with_targets)
     support_write(csv, others, sizeof others - 1);
     opened_as(records, NULL, csv, ST_FORMAT);
     opened_as("a,y\n1,2\n", NULL, csv, ST_USAGE);
+    support_rmdir(dir);
+}
+END_TEST
+
+/* Letters outside the alphabet: as they are, as missing, or not at all. */
+START_TEST(unknown_letters)
+{
+    static const char text[] = "sequence,y\nMKVLA,1\nMXVLA,2\nMKVLAWY,3\nMK-LA,4\nMKV,5\n";
+    static const char *const left[] = { "MKVLA", "", "MKVLAWY", "", "MKV" };
+    struct table *t = opened(text);
+    size_t len;
+
+    ck_assert_uint_eq(seq(t, "sequence")->unknown_rows, 2);
+    ck_assert_uint_eq(t->missing, 0);
+    ck_assert_ptr_nonnull(strstr(t->notes, "note[letters]: 2 sequences hold letters outside the alphabet (X-), first row 2:"));
+    table_unref(t);
+    t = opened_with(text, (struct import_opts){ .unknown = "missing" }, ST_OK);
+    const struct sequences *s = seq(t, "sequence");
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_str_eq(sequence_at(s, i, &len), left[i]);
+        ck_assert_uint_eq(len, strlen(left[i]));
+    }
+    ck_assert(s->unknown_rows == 0 && s->shortest == 3 && s->longest == 7 && s->common == 3);
+    ck_assert(t->missing == 2 && t->col[0].missing == 2);
+    ck_assert_ptr_nonnull(strstr(t->notes, "warning[letters]: 2 sequences with letters outside the alphabet count as missing"));
+    table_unref(t);
+    opened_with(text, (struct import_opts){ .unknown = "stop" }, ST_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "row 2: letter 2 of column 'sequence', 'X', is none of protein"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "2 rows have such"));
+    t = opened_with("sequence,y\nMKVLA,1\nMKWW,2\n", (struct import_opts){ .unknown = "stop" }, ST_OK);
+    table_unref(t);
+}
+END_TEST
+
+/* Names that repeat, in the table and among the records; partners that lack. */
+START_TEST(repeated_names)
+{
+    static const char two[] = ">a\nMKV\n>b\nMKL\n>a\nMKI\n>c\nMKA\n";
+    static const char table[] = "name,y,z,kind\nb,1,2,u\nb,3,,v\nb,8,7,w\na,5,5,x\nc,,,y\nc,,,z\n";
+    char *dir = support_tmpdir();
+    const char *csv = support_path(dir, "y.csv");
+
+    support_write(csv, table, sizeof table - 1);
+    opened_with(two, (struct import_opts){ .targets = csv }, ST_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "'b' stands in column 'name' twice (rows 1 and 2)"));
+    struct table *t = opened_with(two, (struct import_opts){ .targets = csv, .twice = "mean" }, ST_OK);
+    const size_t y = table_find(t, "y"), z = table_find(t, "z"), kind = table_find(t, "kind");
+    ck_assert(t->col[y].v[0] == 5.0 && t->col[y].v[1] == 4.0 && t->col[y].v[2] == 5.0 && isnan(t->col[y].v[3]));
+    ck_assert(t->col[z].v[1] == 4.5 && isnan(t->col[z].v[3])); /* of those that are there */
+    ck_assert_str_eq(column_word(&t->col[kind], 1), "u");
+    ck_assert_uint_eq(t->missing, 2);
+    ck_assert_ptr_nonnull(strstr(t->notes, "warning[twice]: 3 rows of the table repeat a name, first row 2 ('b', of row 1)"));
+    ck_assert_ptr_nonnull(strstr(t->notes, "warning[twice]: 1 record has a name that stood before, first row 3 ('a', line 5)"));
+    table_unref(t);
+    t = opened_with(two, (struct import_opts){ .targets = csv, .twice = "first" }, ST_OK);
+    ck_assert(t->col[y].v[0] == 5.0 && t->col[y].v[1] == 1.0 && isnan(t->col[y].v[2]) && isnan(t->col[y].v[3]));
+    ck_assert_ptr_null(column_word(&t->col[kind], 2));
+    table_unref(t);
+    support_write(csv, "name,y\na,1\nb,2\nc,3\n", 19);
+    opened_with(two, (struct import_opts){ .targets = csv, .twice = "stop" }, ST_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "first row 3 ('a', line 5)"));
+    support_write(csv, "name,y\na,1\nb,2\nd,3\n", 19);
+    opened_with(two, (struct import_opts){ .targets = csv, .unmatched = "stop" }, ST_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "1 record has no row in the table, first row 4 ('c', line 7)"));
+    t = opened_with(two, (struct import_opts){ .targets = csv, .unmatched = "tell" }, ST_OK);
+    table_unref(t);
+    opened_with(two, (struct import_opts){ .unmatched = "stop" }, ST_USAGE);
     support_rmdir(dir);
 }
 END_TEST
@@ -593,6 +665,8 @@ int main(void)
     tcase_add_test(t, roles);
     tcase_add_test(t, fasta);
     tcase_add_test(t, fasta_with_targets);
+    tcase_add_test(t, unknown_letters);
+    tcase_add_test(t, repeated_names);
     tcase_add_test(t, letters_that_vary);
     tcase_add_test(t, rows_of_symbols);
     tcase_add_test(t, values_of_filters);

@@ -1222,7 +1222,13 @@ const struct command cmd_data_rows[] = {
         { "missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-" },
         { "decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark" },
         { "thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "mark between each three digits: point, comma, space (default: seen where 1.234,50 tells)" },
-        { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real,dna=sequence" } },
+        { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real,dna=sequence" },
+        { "unknown", ARG_CHOICE, 0, NULL, 0, 0, "keep|missing|stop", NULL,
+          "sequences with letters outside the alphabet: keep them, take them as missing, or stop (default: keep)" },
+        { "twice", ARG_CHOICE, 0, NULL, 0, 0, "stop|first|mean", NULL,
+          "a name that stands twice in targets=: stop, take the first row, or the mean of the numbers (default: stop)" },
+        { "unmatched", ARG_CHOICE, 0, NULL, 0, 0, "tell|stop", NULL,
+          "records without a row in targets=, rows without a record: tell, or stop (default: tell)" } },
       CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
       "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
       "column and cell. Nothing is dropped or guessed in silence.\n"

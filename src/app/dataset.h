@@ -167,6 +167,10 @@ struct encoded {
                                 column in this table (new data) */
     size_t *row; size_t n;   /* table row of each */
     size_t missing_cells, unseen_levels, dropped;
+    /* New data (not want_y): rows with letters outside the alphabet, or (by position) that no training row has at
+     * their place; the first of them. */
+    size_t strange, strange_first;
+    bool strange_place;
     size_t cut;              /* values beyond enc_col.limit */
     /* Where x does not fit in memory it is NULL, and rows are encoded as they are asked for: the
      * encoding and the table then outlive this. */

@@ -1689,6 +1689,64 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
     return ST_OK;
 }
 
+/* known[256 p + c]: some training row has letter c at position p, or p does not vary. */
+static bool *known_letters(const struct group *g, size_t *positions, struct err *err)
+{
+    *positions = 0;
+    for (size_t k = 0; k < g->n; k++)
+        *positions = g->position[k] + 1 > *positions ? g->position[k] + 1 : *positions;
+    bool *known = mem_calloc(*positions * 256 + 1, sizeof *known, "letters", err);
+    bool *varies = known != NULL ? mem_calloc(*positions + 1, sizeof *varies, "letters", err) : NULL;
+    for (size_t k = 0; varies != NULL && k < g->n; k++) {
+        known[g->position[k] * 256 + g->letter[k]] = varies[g->position[k]] = true;
+        if (g->own != NULL)
+            known[g->position[k] * 256 + (size_t)tolower(g->letter[k])] = true;
+    }
+    for (size_t p = 0; varies != NULL && p < *positions; p++)
+        for (size_t c = 0; !varies[p] && c < 256; c++)
+            known[p * 256 + c] = true;
+    if (varies == NULL) {
+        free(known);
+        known = NULL;
+    }
+    free(varies);
+    return known;
+}
+
+/* Letters of new rows that the model cannot tell from one another, or sees as none. */
+static enum status count_strange(const struct encoding *e, const struct group *g, struct encoded *out, struct err *err)
+{
+    const bool place = g->kind == ENC_LETTER && !g->windows && g->channel == NULL;
+    const size_t letters = strlen(e->seq.order);
+    size_t positions = 0, n = 0, first = 0;
+    uint8_t code[256];
+
+    if (e->seq.node != NULL || (!place && letters == 0))
+        return ST_OK;
+    bool *known = place ? known_letters(g, &positions, err) : NULL;
+    if (place && known == NULL)
+        return ST_NOMEM;
+    alphabet_codes(e->seq.order, letters, code);
+    for (size_t i = 0; i < out->n; i++) {
+        const char *s;
+        const size_t len = letters_of(g->c, out->row[i], &s);
+        bool strange = false;
+        for (size_t p = 0; p < len && !strange; p++)
+            strange = place ? p < positions && !known[p * 256 + (unsigned char)s[p]]
+                            : code[(unsigned char)s[p]] >= letters;
+        if (strange && n++ == 0)
+            first = out->row[i];
+        step_used(out->row, i, row_bytes(g->c));
+    }
+    free(known);
+    if (n > out->strange) {
+        out->strange = n;
+        out->strange_first = first;
+        out->strange_place = place;
+    }
+    return ST_OK;
+}
+
 static enum status encode_target(const struct encoding *e, const struct column *y, double *scaled,
                                  double *raw, struct encoded *out, struct err *err)
 {
@@ -1872,6 +1930,9 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         rc = make_room(e, n, out, err);
     if (rc == ST_OK)
         rc = judge_rows(e, t, g, ng, y, w, rows, n, out, err);
+    for (size_t k = 0; rc == ST_OK && !want_y && k < ng; k++)
+        if (is_sequence(&g[k]) && g[k].kind != ENC_POOL)
+            rc = count_strange(e, &g[k], out, err);
     if (rc == ST_OK)
         rc = fill_matrix(e, g, ng, out, err);
     if (rc == ST_OK && out->t > 0)

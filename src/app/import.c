@@ -200,6 +200,10 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
     static const struct import_opts guess = { .header = -1 };
     opts = opts != NULL ? opts : &guess;
     struct parts parts;
+    if (opts->targets == NULL && (opts->twice != NULL || opts->unmatched != NULL)) {
+        err_set(err, ST_USAGE, "twice= and unmatched= say how a table of targets= is joined: there is none");
+        return ST_USAGE;
+    }
     enum status rc = parts_find(path, opts->target, &parts, err);
     if (rc == ST_OK)
         rc = parts.n > 0 ? import_parts(&parts, opts, ctl, out, err)
@@ -209,6 +213,8 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
         rc = import_nodes(out, opts, ctl, err);
     if (rc == ST_OK)
         rc = sequence_find(*out, opts->types, err);
+    if (rc == ST_OK)
+        rc = sequence_unknown(*out, opts->unknown, err);
     if (rc == ST_OK && opts->targets != NULL)
         rc = fasta_join(*out, opts->targets, opts, ctl, err);
     if (rc != ST_OK) {

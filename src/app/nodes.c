@@ -508,7 +508,7 @@ static enum status gather_columns(struct gather *g, struct table *to)
         if (g->target[j])
             rc = take_target(g, j, &to->col[at++]);
     if (rc == ST_OK)
-        sequence_note(&to->col[1], &g->notes);
+        sequence_note(to, &to->col[1], &g->notes);
     return rc == ST_OK ? table_add_notes(to, &g->notes, g->err) : rc;
 }
 
@@ -622,7 +622,7 @@ enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *op
         }
         to->targets = t->targets;
         to->missing = to->col[0].missing;
-        sequence_note(&to->col[0], &notes);
+        sequence_note(to, &to->col[0], &notes);
         rc = table_add_notes(to, &notes, err);
     }
     nodes_free(o);

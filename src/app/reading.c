@@ -28,7 +28,8 @@ enum status reading_options(const struct args *a, size_t mem_limit, struct impor
                                  .target = args_text(a, "target"), .inputs = args_text(a, "inputs"),
                                  .targets = args_text(a, "targets"), .graph = args_text(a, "graph"),
                                  .describe = args_text(a, "describe"), .lengths = args_text(a, "lengths"),
-                                 .window = args_text(a, "window"),
+                                 .window = args_text(a, "window"), .unknown = args_text(a, "unknown"),
+                                 .twice = args_text(a, "twice"), .unmatched = args_text(a, "unmatched"),
                                  .mem_limit = mem_limit };
     if (sep && !(out->sep = separator(sep)))
         return err_set(err, ST_USAGE,

@@ -6,7 +6,7 @@
 #include "app/command.h"
 #include "app/table.h"
 
-/* sep= header= missing= decimal= types= target= targets= inputs=, as far as the command has them.  The strings belong to
+/* sep= header= missing= decimal= types= target= targets= inputs= .., as far as the command has them.  The strings belong to
  * the args.  USAGE when a separator or decimal mark is none. */
 enum status reading_options(const struct args *, size_t mem_limit, struct import_opts *out,
                             struct err *err);

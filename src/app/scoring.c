@@ -36,6 +36,8 @@ struct scoring {
     size_t target;                       /* check: which */
     bool have_metrics;
     size_t missing_cells, unseen_levels, dropped, cut, written;
+    size_t strange, strange_first; /* rows of new data with letters that training has not */
+    bool strange_place;
     struct buf text;                     /* predict without out=: the first rows */
     size_t nfolds; struct metrics *fold; /* folds: raw metrics of each, target by target */
     double seconds;
@@ -498,6 +500,9 @@ static enum status predict_table(struct scoring *s, struct job *job, const struc
     s->unseen_levels = e.unseen_levels;
     s->dropped = e.dropped;
     s->cut = e.cut;
+    s->strange = e.strange;
+    s->strange_first = e.strange_first;
+    s->strange_place = e.strange_place;
     encoded_free(&e);
     return rc;
 }
@@ -565,6 +570,13 @@ static void tell_counts(struct workspace *ws, const struct scoring *s)
         ws_warn(ws, "unseen",
                 "%zu cell%s a category never seen in training, encoded as none of the known ones",
                 s->unseen_levels, s->unseen_levels == 1 ? " holds" : "s hold");
+    if (s->strange)
+        ws_warn(ws, "letters", "%zu row%s hold%s letters %s, first row %zu: they count as %s", s->strange,
+                s->strange == 1 ? "" : "s", s->strange == 1 ? "s" : "",
+                s->strange_place ? "that no training row has at their positions" : "outside the training alphabet",
+                s->strange_first + 1,
+                !s->strange_place && !s->enc.seq.value && !s->enc.seq.kmer &&
+                        s->enc.seq.layer.channels > strlen(s->enc.seq.order) ? "one letter more" : "none");
     if (s->cut)
         ws_warn(ws, "extreme", "%zu value%s far outside what training has seen (more than ten times "
                 "its largest, standardised) %s cut to that limit", s->cut, s->cut == 1 ? "" : "s",
@@ -1054,6 +1066,7 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
     rec_int(&rec, "rows", (int64_t)s->written);
     rec_int(&rec, "missing", (int64_t)s->missing_cells);
     rec_int(&rec, "unseen", (int64_t)s->unseen_levels);
+    rec_int(&rec, "letters", (int64_t)s->strange);
     rec_int(&rec, "dropped", (int64_t)s->dropped);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->written);

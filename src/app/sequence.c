@@ -56,6 +56,7 @@ void sequences_free(struct sequences *s)
         return;
     spill_free(s->letters);
     spill_free(s->at);
+    spill_free(s->line);
     nodes_free(s->nodes);
     free(s);
 }
@@ -228,28 +229,17 @@ static void note_unknown(struct sequences *s, size_t row, unsigned char letter, 
         s->unknown[n] = (char)letter;
 }
 
-enum status sequences_judge(struct sequences *s, size_t n, const char *column, struct err *err)
+/* Lengths, what rows begin with, letters outside the alphabet. */
+static void measure_rows(struct sequences *s, size_t n)
 {
-    struct tally y = { 0 };
-    uint8_t code[256];
-
-    for (size_t i = 0; i < s->at[n]; i++)
-        y.count[(unsigned char)s->letters[i]]++;
-    y.letters = s->at[n] - n;
-    y.count[0] = 0;
-    s->kind = alphabet_of(&y);
-    if (s->kind == ALPHABET_OTHER) {
-        const enum status rc = other_letters(&y, s, column, err);
-        if (rc != ST_OK)
-            return rc;
-    } else {
-        strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna : rna);
-    }
     const size_t letters = strlen(s->order);
     const char *first = NULL;
+    uint8_t code[256];
+
     alphabet_codes(s->order, letters, code);
     s->shortest = SIZE_MAX;
-    s->common = 0;
+    s->longest = s->common = s->unknown_rows = s->unknown_first = 0;
+    memset(s->unknown, 0, sizeof s->unknown);
     for (size_t i = 0; i < n; i++) {
         size_t len;
         char *w = s->letters + s->at[i];
@@ -277,6 +267,25 @@ enum status sequences_judge(struct sequences *s, size_t n, const char *column, s
     if (s->longest == 0)
         s->shortest = 0;
     spill_used(s->at[n] + n * sizeof *s->at);
+}
+
+enum status sequences_judge(struct sequences *s, size_t n, const char *column, struct err *err)
+{
+    struct tally y = { 0 };
+
+    for (size_t i = 0; i < s->at[n]; i++)
+        y.count[(unsigned char)s->letters[i]]++;
+    y.letters = s->at[n] - n;
+    y.count[0] = 0;
+    s->kind = alphabet_of(&y);
+    if (s->kind == ALPHABET_OTHER) {
+        const enum status rc = other_letters(&y, s, column, err);
+        if (rc != ST_OK)
+            return rc;
+    } else {
+        strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna : rna);
+    }
+    measure_rows(s, n);
     return ST_OK;
 }
 
@@ -369,17 +378,46 @@ static int said(const char *types, const struct table *t, size_t j)
     return 0;
 }
 
-void sequence_note(const struct column *c, struct buf *notes)
+void sequence_where(const struct table *t, const struct sequences *s, size_t row, struct buf *out)
+{
+    const char *name = NULL;
+
+    for (size_t j = 0; name == NULL && j < t->ncols; j++)
+        if (t->col[j].type == COL_TEXT)
+            name = column_word(&t->col[j], row);
+    buf_printf(out, "row %zu", row + 1);
+    if (name) {
+        buf_puts(out, " ('");
+        text_safe(out, name, 40);
+        buf_puts(out, "'");
+    }
+    if (s->line)
+        buf_printf(out, "%sline %zu", name ? ", " : " (", s->line[row]);
+    if (name || s->line)
+        buf_puts(out, ")");
+}
+
+/* Rows without a letter or a node: where the first is.  The first rows of a series have none, which is told. */
+static void note_empty(const struct table *t, const struct column *c, struct buf *notes)
+{
+    const struct sequences *s = c->seq;
+    size_t empty = 0, first = 0;
+
+    for (size_t i = 0; i < t->n && !(s->nodes && s->nodes->series); i++)
+        if (s->at[i + 1] - s->at[i] == 1 && empty++ == 0)
+            first = i;
+    if (empty == 0)
+        return;
+    buf_printf(notes, "warning[empty]: %zu %s%s without a %s, first ", empty, s->line ? "record" : s->nodes ? "set" : "row",
+               empty == 1 ? " is" : "s are", s->nodes ? "node" : "letter");
+    sequence_where(t, s, first, notes);
+    buf_puts(notes, ": missing drop leaves such rows out\n");
+}
+
+static void note_letters(const struct column *c, struct buf *notes)
 {
     const struct sequences *s = c->seq;
 
-    if (s->nodes) {
-        buf_printf(notes, "note[nodes]: column '");
-        text_safe(notes, c->name, 40);
-        buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n", s->shortest, s->longest,
-                   s->nodes->d, s->nodes->d == 1 ? "" : "s", s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
-        return;
-    }
     buf_puts(notes, "note[sequence]: column '");
     text_safe(notes, c->name, 40);
     buf_printf(notes, "' holds sequences: %s, %zu letters (%s), length ", alphabet_name(s->kind),
@@ -388,14 +426,125 @@ void sequence_note(const struct column *c, struct buf *notes)
         buf_printf(notes, "%zu\n", s->longest);
     else
         buf_printf(notes, "%zu to %zu\n", s->shortest, s->longest);
-    if (s->unknown_rows == 0)
-        return;
-    buf_printf(notes, "note[letters]: %zu sequence%s hold%s letters outside this alphabet (", s->unknown_rows,
+}
+
+void sequence_note(const struct table *t, const struct column *c, struct buf *notes)
+{
+    const struct sequences *s = c->seq;
+
+    if (s->nodes) {
+        buf_printf(notes, "note[nodes]: column '");
+        text_safe(notes, c->name, 40);
+        buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n", s->shortest, s->longest,
+                   s->nodes->d, s->nodes->d == 1 ? "" : "s", s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
+    } else {
+        note_letters(c, notes);
+    }
+    note_empty(t, c, notes);
+}
+
+/* ---- letters outside the alphabet ---------------------------------------------------------------- */
+
+/* The first place of row i with a letter that the alphabet does not have; SIZE_MAX: none. */
+static size_t unknown_at(const struct sequences *s, size_t row, const uint8_t code[256])
+{
+    const size_t letters = strlen(s->order);
+    size_t len;
+    const char *w = sequence_at(s, row, &len);
+
+    for (size_t k = 0; k < len; k++)
+        if (code[(unsigned char)w[k]] >= letters)
+            return k;
+    return SIZE_MAX;
+}
+
+static enum status stop_at_unknown(const struct table *t, const struct column *c, const uint8_t code[256],
+                                   struct err *err)
+{
+    const struct sequences *s = c->seq;
+    const size_t row = s->unknown_first, k = unknown_at(s, row, code);
+    struct buf where = { 0 }, letter = { 0 };
+    size_t len;
+
+    sequence_where(t, s, row, &where);
+    text_safe(&letter, (char[]){ sequence_at(s, row, &len)[k], '\0' }, 8);
+    err_named(err, ST_FORMAT, "letters", "%s: letter %zu of column '%.40s', '%s', is none of %s (%s); %zu row%s such",
+              buf_str(&where), k + 1, c->name, buf_str(&letter), alphabet_name(s->kind), s->order, s->unknown_rows,
+              s->unknown_rows == 1 ? " has" : "s have");
+    err_hint(err, "unknown=keep  |  unknown=missing, then missing drop");
+    buf_free(&where);
+    buf_free(&letter);
+    return ST_FORMAT;
+}
+
+/* Rows with such letters become empty; the others move up behind one another. */
+static size_t empty_unknown(struct sequences *s, size_t n, const uint8_t code[256])
+{
+    size_t to = 0, gone = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const bool out = unknown_at(s, i, code) != SIZE_MAX;
+        const size_t from = s->at[i], len = out ? 0 : s->at[i + 1] - from - 1;
+        gone += out;
+        memmove(s->letters + to, s->letters + from, len);
+        s->at[i] = to;
+        s->letters[to + len] = '\0';
+        to += len + 1;
+    }
+    s->at[n] = to;
+    return gone;
+}
+
+/* Says what such letters count as. */
+static void note_kept(const struct table *t, const struct column *c, struct buf *notes)
+{
+    const struct sequences *s = c->seq;
+
+    buf_printf(notes, "note[letters]: %zu sequence%s hold%s letters outside the alphabet (", s->unknown_rows,
                s->unknown_rows == 1 ? "" : "s", s->unknown_rows == 1 ? "s" : "");
     text_safe(notes, s->unknown, sizeof s->unknown);
-    buf_printf(notes, ", first in row %zu): %s\n", s->unknown_first + 1,
-               s->kind == ALPHABET_PROTEIN ? "all count as one letter more"
-                                           : "they count as no letter at all");
+    buf_puts(notes, "), first ");
+    sequence_where(t, s, s->unknown_first, notes);
+    buf_printf(notes, ": they count as %s (open FILE unknown=missing, or stop)\n",
+               s->kind == ALPHABET_PROTEIN ? "one letter more" : "no letter at all");
+}
+
+static void take_missing(struct table *t, struct column *c, const uint8_t code[256], struct buf *notes)
+{
+    const size_t first = c->seq->unknown_first, gone = empty_unknown(c->seq, t->n, code);
+
+    measure_rows(c->seq, t->n);
+    c->missing += gone;
+    t->missing += gone;
+    buf_printf(notes, "warning[letters]: %zu sequence%s with letters outside the alphabet count%s as missing, first ",
+               gone, gone == 1 ? "" : "s", gone == 1 ? "s" : "");
+    sequence_where(t, c->seq, first, notes);
+    buf_puts(notes, ": missing drop leaves such rows out\n");
+}
+
+enum status sequence_unknown(struct table *t, const char *policy, struct err *err)
+{
+    const bool stop = policy && strcmp(policy, "stop") == 0, gone = policy && strcmp(policy, "missing") == 0;
+    struct buf notes = { 0 };
+    uint8_t code[256];
+    enum status rc = ST_OK;
+
+    for (size_t j = 0; rc == ST_OK && j < t->ncols; j++) {
+        struct column *c = &t->col[j];
+        if (c->type != COL_SEQUENCE || c->seq->nodes || c->seq->unknown_rows == 0)
+            continue;
+        alphabet_codes(c->seq->order, strlen(c->seq->order), code);
+        if (stop)
+            rc = stop_at_unknown(t, c, code, err);
+        else if (gone)
+            take_missing(t, c, code, &notes);
+        else
+            note_kept(t, c, &notes);
+    }
+    if (rc == ST_OK && buf_str(&notes)[0])
+        rc = table_add_notes(t, &notes, err);
+    buf_free(&notes);
+    return rc;
 }
 
 /* A column with the name and the letters of sequences, but for a blank in some cell: one would look for it long. */
@@ -437,7 +586,7 @@ enum status sequence_find(struct table *t, const char *types, struct err *err)
         t->col[j].name = NULL;
         column_clear(&t->col[j]);
         t->col[j] = to;
-        sequence_note(&t->col[j], &notes);
+        sequence_note(t, &t->col[j], &notes);
     }
     if (rc == ST_OK && buf_str(&notes)[0])
         rc = table_add_notes(t, &notes, err);

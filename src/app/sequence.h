@@ -29,6 +29,7 @@ struct sequences {
     size_t unknown_rows, unknown_first;
     char unknown[32];
     struct nodes *nodes; /* ALPHABET_NODES: the numbers of the positions (nodes.h); else NULL */
+    size_t *line;        /* FASTA: the line on which the record of each row begins (spill.h); else NULL */
 };
 
 /* Column j (text or category) as sequences, into an empty column without a name.  Letters of
@@ -43,7 +44,13 @@ bool sequence_guess(const struct table *, size_t j);
  * tells of each in the table's notes. */
 enum status sequence_find(struct table *, const char *types, struct err *);
 struct buf;
-void sequence_note(const struct column *, struct buf *notes); /* one line or two */
+void sequence_note(const struct table *, const struct column *, struct buf *notes); /* one line or two */
+/* "row 4 ('d', line 7)": the record of a row, as people find it again. */
+void sequence_where(const struct table *, const struct sequences *, size_t row, struct buf *out);
+/* What to do about rows whose sequence has letters outside its alphabet, as unknown= says: NULL or "keep", they stay
+ * as they are; "missing", such a sequence counts as missing; the table's notes tell of both.  "stop": FORMAT with
+ * the first row, its name and line, the letter and its place. */
+enum status sequence_unknown(struct table *, const char *policy, struct err *);
 /* Letters of n rows and where they begin are there: what alphabet they are of, and all else.  FORMAT:
  * too many different letters. */
 enum status sequences_judge(struct sequences *, size_t n, const char *column, struct err *);

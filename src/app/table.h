@@ -100,6 +100,11 @@ struct import_opts {
     const char *describe;      /* of atoms: how they are described */
     const char *lengths;       /* of an array of three dimensions: an NPY file with the nodes of each row */
     const char *window;        /* "column:12": its values in the 12 rows before each, as one more column */
+    /* Records that are not as they should be; NULL: the first of each. */
+    const char *unknown;       /* sequences with letters outside the alphabet: keep, missing, stop */
+    const char *twice;         /* names that repeat, in targets=: stop, first, mean (records take the row of their
+                                * name, which is told; with stop they stop, with first later ones get none) */
+    const char *unmatched;     /* records without a row of targets=, and rows without a record: tell, stop */
     size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
 /* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or many

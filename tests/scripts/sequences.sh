@@ -76,8 +76,8 @@ is "a table that is not there" $rc 4
 printf 'id,y\np1,1\np2,2\np3,3\nq9,4\n' >few.csv
 run -e 'open s.fasta targets=few.csv'
 is "a table with few rows" $rc 0
-has "records without a row are told" "$err" "397 records have no row in the table, first 'p4'"
-has "and rows without a record" "$err" "1 row of the table has no record, first 'q9'"
+has "records without a row are told" "$err" "397 records have no row in the table, first row 4 ('p4', line 10)"
+has "and rows without a record" "$err" "1 row of the table has no record, first row 4 ('q9')"
 run -e 'open s.fasta targets=few.csv; fit'
 has "and nothing is dropped in silence" "$err" 'missing drop'
 run -e "open s.csv; kernel conv(rbf,width=20); fit features=64"
@@ -158,11 +158,74 @@ has "a window is of words" "$err" 'the sequence has 15 letters, a window'
 printf '>a\nMKVLAAGIVG\n>b\n>c\nMKV\n>d\nMKVLXX*AAG-IVGMK\n>e\nMKVLAAGIVGM\n>f\nMKVLAAGIV\n' >bad.fasta
 printf 'id,y\na,1\nb,2\nc,1.5\nd,3\nz,9\nw,2\nf,1\n' >bad.csv
 run -e 'open bad.fasta targets=bad.csv; kernel conv(rbf,width=5); fit features=64'
-has "an empty record" "$err" 'warning.empty.*1 record is without a letter, first row 2 (b)'
-has "letters outside" "$err" 'note.letters.*(X.-, first in row 4)'
-has "a record without a target" "$err" "1 record has no row in the table, first 'e'"
-has "targets without records" "$err" "2 rows of the table have no record, first 'z'"
+has "an empty record" "$err" "warning.empty.*1 record is without a letter, first row 2 ('b', line 3)"
+has "letters outside" "$err" "note.letters.*(X.-), first row 4 ('d', line 6): they count as one letter more"
+has "a record without a target" "$err" "1 record has no row in the table, first row 5 ('e', line 8)"
+has "targets without records" "$err" "2 rows of the table have no record, first row 5 ('z')"
 has "stop a fit, by name" "$err" "row 2 ('b'): the sequence has 0 letters, a window 5"
+# what to do about letters outside the alphabet: stay, count as missing, stop
+letters() { run -e "open bad.fasta targets=bad.csv unknown=$1; missing drop; kernel conv(rbf,width=3); fit features=64"; }
+letters keep
+has "kept" "$err" '2 of 6 training rows'
+letters missing
+has "missing" "$err" "warning.letters.*1 sequence with letters outside the alphabet counts as missing, first row 4 ('d', line 6)"
+has "and left out like others" "$err" '3 of 6 training rows'
+letters stop
+is "or an error" $rc 4
+has "with its place" "$err" "row 4 ('d', line 6): letter 5 of column 'sequence', 'X', is none of protein (ACDEF.*1 row has such"
+run -e 'open bad.fasta targets=bad.csv unknown=drop'
+is "nothing else" $rc 2
+printf 'seq,y\nACGT,1\nACNT,2\n,3\nACGA,4\n' >dna.csv
+run -e 'open dna.csv unknown=missing; missing drop; kernel conv(rbf,width=2); fit features=64'
+has "in a table too" "$err" 'warning.letters.*1 sequence .* first row 2:'
+has "as cells without letters" "$err" 'warning.empty.*1 row is without a letter, first row 3:'
+has "both are left out" "$err" '2 of 4 training rows'
+# new data: letters that training has not
+awk -F, 'NR < 4 { print } NR == 4 { print "X" substr($1, 2) "," $2 "," $3 }' s.csv >strange.csv
+run --format json -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; predict strange.csv out=o.csv; kernel fastconv(rbf,filters=16); fit features=64; predict strange.csv out=o.csv'
+is "letters of new data" "$(printf '%s\n' "$out" | grep -c '"letters".*1 row holds letters outside the training alphabet, first row 3: they count as one letter more')" 2
+has "are counted" "$out" '"command":"predict".*"letters":1'
+printf 'seq,y\nACDEF,1\nACDDF,2\nACAEF,4\nACAAF,5\nCCDEF,2\n' >site.csv
+printf 'seq,y\nACDEF,1\nAWDEF,2\nACWEF,3\nACDEFGH,4\n' >site2.csv
+run -e 'open site.csv; kernel rbf; fit solver=exact; predict site2.csv out=o.csv'
+has "by position: there" "$err" 'warning.letters.*1 row holds letters that no training row has at their positions, first row 3: they count as none'
+printf 'seq,y\nACGT,1\nACTT,2\nCCGT,4\nGGGT,5\n' >dna2.csv
+run -e 'open dna2.csv; kernel conv(rbf,width=2); fit features=64; predict dna.csv out=o.csv'
+is "an empty row of new data stops" $rc 1
+run -e 'open dna2.csv; missing drop; kernel conv(rbf,width=2); fit features=64; predict dna.csv out=o.csv'
+has "or is dropped, which is told" "$err" 'note.dropped.*1 row was left out'
+has "letters of DNA count as none" "$err" 'first row 2: they count as none'
+# partners
+run -e 'open bad.fasta targets=bad.csv unmatched=stop'
+is "records without a row may be an error" $rc 4
+has "with their place" "$err" "1 record has no row in the table, first row 5 ('e', line 8)"
+head -n 7 bad.fasta | sed '/^>c/,/^M/d' >some.fasta
+grep -v '^[ez]' bad.csv >some.csv
+run -e 'open some.fasta targets=some.csv unmatched=stop'
+is "and rows without a record" $rc 4
+has "with theirs" "$err" "have no record, first row 3 ('c')"
+run -e 'open some.csv target=y twice=mean'
+has "which belongs to targets=" "$err" 'there is none'
+# names that repeat
+printf '>a\nMKVLA\n>b\nMKVLC\n>a\nMKVLD\n>c\nMKVLE\n' >rep.fasta
+printf 'id,y,w\na,1,u\nb,2,v\nb,4,w\nb,,w\nc,9,u\n' >rep.csv
+run -e 'open rep.fasta targets=rep.csv'
+is "rows that repeat a name stop" $rc 4
+has "unless the user says" "$err" "'b' stands in column 'id' twice (rows 2 and 3).*"
+has "how" "$err" 'twice=first .*twice=mean'
+run -q -e 'open rep.fasta targets=rep.csv twice=mean; show 1..4'
+has "means of those that are there" "$out" '2 .*b .*MKVLC.* 3'
+has "records that repeat one are told" "$err" "warning.twice.*1 record has a name that stood before, first row 3 ('a', line 5): each takes"
+has "and rows" "$err" "warning.twice.*2 rows of the table repeat a name, first row 3 ('b', of row 2): their numbers are averaged"
+has "each takes the row" "$out" '3 .*a .*MKVLD.* 1'
+run -e 'open rep.fasta targets=rep.csv twice=first; show 1..4; missing drop; kernel rbf; fit solver=exact'
+has "the first one" "$out" '2 .*b .*MKVLC.* 2'
+has "counts" "$err" 'the first of each name counts'
+has "of records too" "$err" '1 of 4 training rows'
+sed '/^b,4/d; /^b,,/d' rep.csv >once.csv
+run -e 'open rep.fasta targets=once.csv twice=stop'
+is "records may stop" $rc 4
+has "with their place" "$err" "1 record has a name that stood before, first row 3 ('a', line 5)"
 run -e 'open bad.fasta targets=bad.csv; missing drop; kernel conv(rbf,width=5); fit features=64'
 has "unless they are to be left out" "$err" '2 training sequences are shorter than a window of 5, first in row 2'
 has "which is counted" "$err" '3 of 6 training rows'
@@ -260,8 +323,8 @@ run -e 'open n.csv graph=nothing'
 has "no such column" "$err" 'no such column'
 printf 'graph,y\ng1,1\ng2,2\ng3,4\nx9,3\n' >few2.csv
 run -e 'open n.csv graph=graph targets=few2.csv'
-has "targets without nodes are told" "$err" "1 row of the table has no record, first 'x9'"
-has "and graphs without targets" "$err" "237 records have no row in the table, first 'g4'"
+has "targets without nodes are told" "$err" "1 row of the table has no nodes, first row 4 ('x9')"
+has "and graphs without targets" "$err" "237 graphs have no row in the table, first row 4 ('g4')"
 # atoms: the energy falls with the sixth power of the distance of pairs
 awk 'BEGIN { srand(21); split("C H O", k, " "); print "mol,element,x,y,z" >"at.csv"; print "mol,e" >"ae.csv"
     for (g = 1; g <= 200; g++) { n = 2 + int(5 * rand()); e = 0
