@@ -2,6 +2,7 @@
  * lam2 = 0.5), identities that hold for every one of them, and thread counts. */
 #include "compute/blas.h"
 #include "compute/precond.h"
+#include "compute/rng.h"
 #include "compute/solver.h"
 
 #include "base/mem.h"
@@ -514,6 +515,41 @@ START_TEST(same_bits_for_any_thread_count)
 }
 END_TEST
 
+/* A diagonal matrix by itself against the operator whose Z is its root: the same construction. */
+START_TEST(diagonal_as_its_operator)
+{
+    enum { SIDE = 60, RANK = 7 };
+    double *Z = calloc(SIDE * SIDE, sizeof *Z), diagonal[SIDE], *Omega = malloc(sizeof *Omega * SIDE * RANK);
+    double x[SIDE], by_f[SIDE], by_d[SIDE];
+    struct precond *p = NULL, *q = NULL;
+
+    for (size_t i = 0; i < SIDE; i++) {
+        diagonal[i] = 5.0 * pow(0.8, (double)i);
+        Z[i * SIDE + i] = sqrt(diagonal[i]);
+        x[i] = cos((double)(3 * i));
+    }
+    for (size_t i = 0; i < SIDE * RANK; i++)
+        Omega[i] = rng_normal(4, rng_stream(RNG_TEST, 8), i);
+    struct fop *dense = fop_dense(Z, SIDE, SIDE, SIDE, NULL, NULL);
+    for (int passes = 1; passes <= 3; passes++) {
+        ck_assert_int_eq(nystrom_build(dense, RANK, Omega, true, passes, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, RANK, Omega, passes, NULL, &q, NULL), ST_OK);
+        precond_set_noise(p, 0.01);
+        precond_set_noise(q, 0.01);
+        ck_assert_int_eq(precond_apply(p, NULL, 1, x, by_f, NULL), ST_OK);
+        ck_assert_int_eq(precond_apply(q, NULL, 1, x, by_d, NULL), ST_OK);
+        ck_assert_double_eq_tol(precond_ratio(p) / precond_ratio(q), 1.0, 1e-9);
+        for (size_t i = 0; i < SIDE; i++)
+            ck_assert_double_eq_tol(by_f[i], by_d[i], 1e-9 * (1.0 + fabs(by_f[i])));
+        precond_free(p);
+        precond_free(q);
+    }
+    ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, SIDE + 1, Omega, 1, NULL, &q, NULL), ST_RANGE);
+    fop_free(dense);
+    free(Z), free(Omega);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("precond");
@@ -521,6 +557,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, blas_init, NULL);
     tcase_add_loop_test(t, identities, 0, (int)npreconds());
+    tcase_add_test(t, diagonal_as_its_operator);
     tcase_add_test(t, full_rank_is_exact);
     tcase_add_test(t, rank_deficient);
     tcase_add_test(t, refusals);

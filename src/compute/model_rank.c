@@ -27,7 +27,7 @@ enum {
     ENOUGH = 6,       /* fewer than one in so many */
     BEYOND = 4,       /* times the iterations that are allowed: as far as they are counted */
 };
-static const double finest_bytes = 128e6; /* of that system */
+static const double finest_most = 16e6;       /* its modes squared, or so: the work of a step */
 static const double tail_width = 1.0 / 128.0; /* of their index: modes further down */
 
 /* ---- the small system ------------------------------------------------------------------------- */
@@ -93,19 +93,15 @@ static enum status small_precond(const struct small *s, size_t rank, int passes,
     size_t L = (size_t)lround((double)rank / s->thin);
 
     L = L < 1 ? 1 : L > n ? n : L;
-    double *Z = mem_calloc(n * (n + L), sizeof *Z, "a small system", err), *Omega = Z + n * n;
-    if (Z == NULL)
+    double *Omega = mem_calloc(n * L, sizeof *Omega, "a small system", err);
+    if (Omega == NULL)
         return ST_NOMEM;
-    for (size_t i = 0; i < n; i++)
-        Z[i * n + i] = sqrt(s->lam[i]);
     for (size_t i = 0; i < n * L; i++)
         Omega[i] = rng_normal(rank, rng_stream(RNG_SKETCH, 3), i);
-    struct fop *f = fop_dense(Z, n, n, n, NULL, err);
-    const enum status rc = f ? nystrom_build(f, L, Omega, true, passes, NULL, pre, err) : ST_NOMEM;
+    const enum status rc = nystrom_diagonal(n, s->lam, L, Omega, passes, NULL, pre, err);
     if (rc == ST_OK)
         precond_set_noise(*pre, lam2);
-    fop_free(f);
-    free(Z);
+    free(Omega);
     return rc;
 }
 
@@ -118,7 +114,7 @@ static enum status small_iterations(const struct spectrum *spectrum, double lam2
     struct solve_info info = { 0 };
     enum status rc = small_new(spectrum, rank, fine, &s, err);
     const double L = (double)rank / s.thin;
-    if (rc == ST_OK && fine > 1 && (s.cut || 8.0 * (double)s.n * ((double)s.n + L) > finest_bytes)) {
+    if (rc == ST_OK && fine > 1 && (s.cut || (double)s.n * ((double)s.n + L) > finest_most)) {
         free(s.lam);
         *modes = 0; /* too large: what was counted stands */
         return ST_OK;
@@ -148,23 +144,40 @@ static enum status small_iterations(const struct spectrum *spectrum, double lam2
     return rc;
 }
 
-/* Conjugate gradients end early where there are few eigenvalues: then more of them. */
-enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t rank, int passes,
-                                  double rtol, size_t maxit, double *iterations, double *ratio,
-                                  struct err *err)
+/* Conjugate gradients end early where there are few eigenvalues: then more of them.  finest: how far,
+ * and how far it came; last (NULL: not wanted): iterations at the step before. */
+static enum status refine(const struct spectrum *s, double lam2, size_t rank, int passes, double rtol,
+                          size_t maxit, int *finest, double *iterations, double *last, double *ratio,
+                          struct err *err)
 {
     const size_t all = s->n < s->M ? s->n : s->M;
+    const int most = *finest;
     size_t modes = 0;
     enum status rc = ST_OK;
 
     *iterations = *ratio = NAN;
-    for (int fine = 1; rc == ST_OK && fine <= FINEST; fine *= 2) {
-        if (fine > 1 && (*iterations < (double)(modes / ENOUGH) || modes >= all || modes == 0))
+    for (int fine = 1; rc == ST_OK && fine <= most; fine *= 2) {
+        const double before = *iterations;
+        if (fine > 1 && (before < (double)(modes / ENOUGH) || modes >= all))
             break;
         rc = small_iterations(s, lam2, rank, passes, fine, rtol, maxit, &modes, iterations, ratio,
                               err);
+        if (rc != ST_OK || modes == 0)
+            break;
+        *finest = fine;
+        if (last)
+            *last = fine > 1 ? before : *iterations;
     }
     return rc;
+}
+
+enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t rank, int passes,
+                                  double rtol, size_t maxit, double *iterations, double *ratio,
+                                  struct err *err)
+{
+    int finest = FINEST;
+
+    return refine(s, lam2, rank, passes, rtol, maxit, &finest, iterations, NULL, ratio, err);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------- */
@@ -190,22 +203,24 @@ static void guess(void *ctx, size_t i, size_t worker)
 {
     struct table *t = ctx;
     struct rank_guess *g = &t->c->at[i];
-    double other, ignored, spread = log(1.25);
+    double other, last, ignored, spread = log(1.25);
 
     (void)worker;
+    int finest = FINEST;
     t->rc[i] = ctl_stopped(t->ctl)
                    ? err_set(&t->err[i], ST_CANCELLED, "stopped")
-                   : model_rank_iterations(t->s, t->ratio, g->rank, sketches(t->o), t->rtol,
-                                           t->limit, &g->iterations, &g->ratio, &t->err[i]);
+                   : refine(t->s, t->ratio, g->rank, sketches(t->o), t->rtol, t->limit, &finest,
+                            &g->iterations, &last, &g->ratio, &t->err[i]);
     if (t->rc[i] != ST_OK)
         return;
     g->iterations = fmax(1.0, g->iterations);
-    if (t->half) {
-        t->rc[i] = model_rank_iterations(t->half, t->ratio, g->rank, sketches(t->o), t->rtol,
-                                         t->limit, &other, &ignored, &t->err[i]);
+    if (t->half) { /* both counted one step less finely: that costs a quarter */
+        finest = finest > 1 ? finest / 2 : 1;
+        t->rc[i] = refine(t->half, t->ratio, g->rank, sketches(t->o), t->rtol, t->limit, &finest,
+                          &other, NULL, &ignored, &t->err[i]);
         if (t->rc[i] != ST_OK)
             return;
-        spread = fmax(spread, fabs(log(fmax(1.0, other) / g->iterations)));
+        spread = fmax(spread, fabs(log(fmax(1.0, other) / fmax(1.0, last))));
     }
     g->low = fmax(1.0, floor(g->iterations * exp(-spread)));
     g->high = ceil(g->iterations * exp(spread));

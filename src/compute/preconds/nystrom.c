@@ -25,6 +25,7 @@ struct nystrom {
     double *Omega, *Y; /* M x L; at the end U lies in Omega */
     double *T, *W, *t; /* L x L twice, and L */
     int passes;
+    const double *diagonal; /* M: G is that, and f NULL */
     struct err *err;
 };
 
@@ -32,7 +33,7 @@ struct nystrom {
  * that of the very matrix that was multiplied. */
 static void round_to_operator(const struct nystrom *s)
 {
-    if (fop_precision(s->f) == PREC_FLOAT)
+    if (s->f && fop_precision(s->f) == PREC_FLOAT)
         for (size_t i = 0; i < s->M * s->L; i++)
             s->Omega[i] = (double)(float)s->Omega[i];
 }
@@ -91,7 +92,11 @@ static enum status sketch(const struct nystrom *s, int pass)
         rc = blas_dqr(s->pool, s->M, s->L, s->Omega, s->M, s->err);
     }
     round_to_operator(s);
-    return rc == ST_OK ? fop_sketch_rough(s->f, s->L, s->Omega, s->Y, s->ctl, s->err) : rc;
+    if (rc == ST_OK && !s->diagonal)
+        return fop_sketch_rough(s->f, s->L, s->Omega, s->Y, s->ctl, s->err);
+    for (size_t i = 0; rc == ST_OK && i < s->M * s->L; i++)
+        s->Y[i] = s->diagonal[i % s->M] * s->Omega[i];
+    return rc;
 }
 
 /* Y := B = (Y + nu Omega) C^-1. */
@@ -189,9 +194,9 @@ static enum status build(struct nystrom *s, bool qr, const struct precond_ops *o
         return ST_NOMEM;
     p->ev = mem_calloc(L, sizeof *p->ev, "Nystrom eigenvalues", s->err);
     enum status rc = p->ev ? ST_OK : ST_NOMEM;
-    if (rc == ST_OK && qr)
+    if (rc == ST_OK && qr && s->f)
         rc = fop_nystrom(s->f, L, s->passes, s->Omega, p->ev, s->ctl, s->err);
-    if (rc == ST_UNSUPPORTED || (rc == ST_OK && !qr))
+    if (rc == ST_UNSUPPORTED || (rc == ST_OK && !(qr && s->f)))
         rc = by_blas(s, qr, p->ev);
     if (rc != ST_OK) {
         precond_free(p);
@@ -226,22 +231,37 @@ static enum status run(struct fop *f, size_t L, double *Omega, bool qr, int pass
     return rc;
 }
 
+/* By a copy of Omega. */
+static enum status run_given(struct nystrom *s, const double *Omega, bool qr, struct precond **out)
+{
+    *out = NULL;
+    if (s->passes < 1 || s->passes > 3)
+        return err_set(s->err, ST_RANGE, "%d passes: between 1 and 3", s->passes);
+    if (precond_check_rank(s->L, s->M, s->err) != ST_OK)
+        return ST_RANGE;
+    s->Omega = mem_aligned(s->M * s->L, sizeof *s->Omega, "the Nystrom test matrix", s->err);
+    if (!s->Omega)
+        return ST_NOMEM;
+    memcpy(s->Omega, Omega, s->M * s->L * sizeof *s->Omega);
+    const enum status rc = build(s, qr, qr ? &precond_gauss : s->passes > 1 ? &precond_srht2
+                                                                           : &precond_srht, out);
+    free(s->Omega);
+    return rc;
+}
+
+enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega, int passes,
+                             struct pool *pool, struct precond **out, struct err *err)
+{
+    struct nystrom s = { .diagonal = diagonal, .pool = pool, .M = M, .L = L, .passes = passes, .err = err };
+    return run_given(&s, Omega, true, out);
+}
+
 enum status nystrom_build(struct fop *f, size_t L, const double *Omega, bool qr, int passes,
                           const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    const size_t M = fop_cols(f);
-    *out = NULL;
-    if (passes < 1 || passes > 3)
-        return err_set(err, ST_RANGE, "%d passes: between 1 and 3", passes);
-    if (precond_check_rank(L, M, err) != ST_OK)
-        return ST_RANGE;
-    double *own = mem_aligned(M * L, sizeof *own, "the Nystrom test matrix", err);
-    if (!own)
-        return ST_NOMEM;
-    memcpy(own, Omega, M * L * sizeof *own);
-    return run(f, L, own, qr, passes, qr ? &precond_gauss : passes > 1 ? &precond_srht2
-                                                                       : &precond_srht,
-               ctl, out, err);
+    struct nystrom s = { .f = f, .pool = fop_pool(f), .ctl = ctl, .M = fop_cols(f), .L = L,
+                         .passes = passes, .err = err };
+    return run_given(&s, Omega, qr, out);
 }
 
 /* ---- test matrices -------------------------------------------------------------------------- */
