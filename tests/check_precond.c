@@ -519,18 +519,18 @@ END_TEST
 START_TEST(diagonal_as_its_operator)
 {
     enum { SIDE = 60, RANK = 7 };
-    double *Z = calloc(SIDE * SIDE, sizeof *Z), diagonal[SIDE], *Omega = malloc(sizeof *Omega * SIDE * RANK);
+    double *root = calloc(SIDE * SIDE, sizeof *root), diagonal[SIDE], *Omega = malloc(sizeof *Omega * SIDE * RANK);
     double x[SIDE], by_f[SIDE], by_d[SIDE];
     struct precond *p = NULL, *q = NULL;
 
     for (size_t i = 0; i < SIDE; i++) {
         diagonal[i] = 5.0 * pow(0.8, (double)i);
-        Z[i * SIDE + i] = sqrt(diagonal[i]);
+        root[i * SIDE + i] = sqrt(diagonal[i]);
         x[i] = cos((double)(3 * i));
     }
     for (size_t i = 0; i < SIDE * RANK; i++)
         Omega[i] = rng_normal(4, rng_stream(RNG_TEST, 8), i);
-    struct fop *dense = fop_dense(Z, SIDE, SIDE, SIDE, NULL, NULL);
+    struct fop *dense = fop_dense(root, SIDE, SIDE, SIDE, NULL, NULL);
     for (int passes = 1; passes <= 3; passes++) {
         ck_assert_int_eq(nystrom_build(dense, RANK, Omega, true, passes, NULL, &p, NULL), ST_OK);
         ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, RANK, Omega, passes, NULL, &q, NULL), ST_OK);
@@ -546,7 +546,7 @@ START_TEST(diagonal_as_its_operator)
     }
     ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, SIDE + 1, Omega, 1, NULL, &q, NULL), ST_RANGE);
     fop_free(dense);
-    free(Z), free(Omega);
+    free(root), free(Omega);
 }
 END_TEST
 
