@@ -306,6 +306,102 @@ START_TEST(never_worse_than_the_start)
 }
 END_TEST
 
+/* Searches of several: the first is the one that there would be alone (one descent of it), each other
+ * begins elsewhere on the same features, and none ends worse than it began. */
+START_TEST(restarts_begin_apart)
+{
+    enum { RESTARTS = 3 };
+    static const char *const method[] = { "bayes", "grid", "lbfgs", "neldermead", "bobyqa" };
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128), plain;
+    const double start[] = { 0.9 };
+    struct tune_result res[RESTARTS];
+
+    o.method = method[_i];
+    o.precision = PREC_DOUBLE;
+    o.start = start;
+    plain = o;
+    o.restarts = RESTARTS;
+    for (o.restart = 0; o.restart < RESTARTS; o.restart++) {
+        res[o.restart] = run(p, "rbf", &o, NULL);
+        const struct tune_result *r = &res[o.restart];
+        const double v = score(p, "rbf", &o, &r->best);
+        ck_assert_double_le(fabs(v - r->best.nmll), 1e-6 * fabs(v)); /* the same features */
+        ck_assert_double_le(r->best.nmll, r->trace[0].nmll);
+        if (_i < 2) /* these look everywhere: all find the one valley; a descent may end on a plain */
+            ck_assert_double_le(r->best.nmll, res[0].best.nmll + 0.05);
+    }
+    for (size_t i = 1; i < RESTARTS; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert(res[i].trace[0].hp[0] != res[j].trace[0].hp[0]);
+    if (!strcmp(o.method, "bayes") || !strcmp(o.method, "grid")) {
+        struct tune_result alone = run(p, "rbf", &plain, NULL);
+        ck_assert_uint_eq(alone.ntrace, res[0].ntrace);
+        ck_assert(alone.best.nmll == res[0].best.nmll && alone.best.hp[0] == res[0].best.hp[0]);
+        tune_result_free(&alone);
+    }
+    for (size_t i = 0; i < RESTARTS; i++)
+        tune_result_free(&res[i]);
+    free(p);
+}
+END_TEST
+
+/* A period far from the true one is a valley of its own: a descent from there stays, another start finds
+ * the way. */
+START_TEST(restarts_find_another_valley)
+{
+    enum { ROWS = 300, RESTARTS = 8 };
+    double X[ROWS], y[ROWS], least = INFINITY;
+    struct source_array src;
+    struct kernel k = parse("periodic");
+    struct tune_opts o = options(128);
+    const double start[] = { 1.0, 7.3 };
+    double first = NAN, turns = NAN;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        X[i] = 20.0 * rng_uniform(41, rng_stream(RNG_TEST, 1), i);
+        y[i] = 1.4 * sin(2.0 * M_PI * X[i] / 0.7) + 0.1 * rng_normal(41, rng_stream(RNG_TEST, 2), i);
+    }
+    source_array_init(&src, X, ROWS, 1, 1);
+    o.method = "lbfgs";
+    o.precision = PREC_DOUBLE;
+    o.start = start;
+    o.restarts = RESTARTS;
+    for (o.restart = 0; o.restart < RESTARTS; o.restart++) {
+        struct tune_result res;
+        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL), ST_OK);
+        if (o.restart == 0)
+            first = res.best.noise;
+        if (res.best.nmll < least) {
+            least = res.best.nmll;
+            turns = res.best.hp[1] / 0.7; /* the period, or several of them */
+        }
+        if (o.restart + 1 == RESTARTS)
+            ck_assert_msg(first > 0.2, "the start's own valley has noise %g", first); /* the premise */
+        tune_result_free(&res);
+    }
+    ck_assert_double_le(least, -100.0);
+    ck_assert_double_le(fabs(turns - round(turns)), 0.02);
+}
+END_TEST
+
+/* With a lengthscale for each input the descents begin apart, too. */
+START_TEST(restarts_of_many_lengthscales)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    struct tune_result res[2];
+
+    o.restarts = 2;
+    for (o.restart = 0; o.restart < 2; o.restart++)
+        res[o.restart] = run(p, "rbf(ard=2) * periodic + linear", &o, NULL);
+    ck_assert(res[0].trace[0].hp[0] != res[1].trace[0].hp[0]);
+    ck_assert_double_le(fmin(res[0].best.noise, res[1].best.noise), 0.4);
+    tune_result_free(&res[0]), tune_result_free(&res[1]);
+    free(p);
+}
+END_TEST
+
 START_TEST(fixed_values_and_bounds)
 {
     struct prob *p = prob_make(0.2);
@@ -487,6 +583,9 @@ int main(void)
     tcase_add_loop_test(t, methods_find_the_optimum, 0, 5);
     tcase_add_test(t, sample_then_all_rows);
     tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
+    tcase_add_loop_test(t, restarts_begin_apart, 0, 5);
+    tcase_add_test(t, restarts_find_another_valley);
+    tcase_add_test(t, restarts_of_many_lengthscales);
     tcase_add_test(t, fixed_values_and_bounds);
     tcase_add_test(t, pure_noise_is_degenerate);
     tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);

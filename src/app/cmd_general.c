@@ -482,6 +482,8 @@ static void run_json(struct rec *rec, const struct run *r)
     run_score(rec, "rmse_scaled", r, offsetof(struct metrics, rmse), false);
     run_score(rec, "coverage95", r, offsetof(struct metrics, coverage95), false);
     rec_num(rec, "seconds", run_seconds(r));
+    if (!fit && r->topt.restarts > 1)
+        rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
     rec_str(rec, "note", r->note);
     rec_bool(rec, "star", r->star);
     rec_close(rec);
@@ -513,6 +515,8 @@ static void run_row(struct grid *g, const struct workspace *ws, const struct run
     grid_cell(g, sec, 0);
     struct buf words = { 0 };
     buf_printf(&words, "%s%s", r->star ? "[star] " : "", r->note ? r->note : "");
+    if (!fit && !r->note && r->topt.restarts > 1)
+        buf_printf(&words, "restart %zu of %zu", r->topt.restart + 1, r->topt.restarts);
     grid_cell(g, buf_str(&words), 40);
     buf_free(&words);
 }
@@ -874,16 +878,19 @@ static void compare_text(struct workspace *ws, struct comparison *c, const struc
                          struct rec *r)
 {
     struct buf curves = { 0 };
-    size_t traced = 0;
+    size_t traced = 0, fits = 0;
 
     grid_print(&c->settings, NULL, &r->text);
     grid_print(&c->results, NULL, &r->text);
     rec_text(r, "* differs.  The same: %s", c->same.len ? buf_str(&c->same) : "nothing");
     for (size_t i = 0; i < n; i++)
-        if (is_fit(run[i]) && run[i]->ntrace > 0)
+        fits += is_fit(run[i]) && run[i]->ntrace > 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_fit(run[i]) == (fits >= 2) && run[i]->ntrace > 0)
             buf_printf(&curves, "%s%s", traced++ ? " " : "", run[i]->id);
-    if (traced >= 2 && !(ws->show && ws->show(ws->show_ctx, "residual", buf_str(&curves))))
-        rec_text(r, "\nplot residual %s lays their curves over each other", buf_str(&curves));
+    const char *plot = fits >= 2 ? "residual" : "nmll";
+    if (traced >= 2 && !(ws->show && ws->show(ws->show_ctx, plot, buf_str(&curves))))
+        rec_text(r, "\nplot %s %s lays their curves over each other", plot, buf_str(&curves));
     buf_free(&curves);
 }
 

@@ -7,6 +7,7 @@
 #include "app/options.h"
 #include "app/race.h"
 #include "app/reading.h"
+#include "app/restarts.h"
 #include "app/scoring.h"
 #include "app/store.h"
 #include "base/text.h"
@@ -154,6 +155,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
         ws_note(ws, "approx", "with features=%zu the Gram gives the exact value for less (nmll=exact)",
                 o.features);
     o.max_evals = (size_t)args_int(a, "evals", 0);
+    o.restarts = (size_t)args_int(a, "restarts", 1);
     o.subsample = (size_t)args_int(a, "rows", 0);
     o.polish = args_bool(a, "polish");
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
@@ -531,12 +533,15 @@ const struct command cmd_model_rows[] = {
         { "error", ARG_SHARE, 0, "0.1%", 1e-5, 1, NULL, NULL, "standard error of the last nmll=approx, a share of it, by further probes; not after probes=" },
         { "rank", ARG_INT, 0, "auto", 16, 16384, "auto", "columns", "preconditioner of nmll=approx; auto: of least predicted time, told" },
         { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)" },
+        { "restarts", ARG_INT, 0, "1", 1, RESTARTS_MOST, NULL, "runs", "searches from different starts, each a run of its own; the best counts" },
         { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
         { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },
         { "width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions", "windows of conv, fastconv: a tuning for each, the best stays: 3,5,9" },
         PRECISION_ARG, SEED_ARG },
       CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_tune,
-      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it. Several targets: the sum of theirs is minimised (help targets)." },
+      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it. Several targets: the sum of theirs is minimised (help targets).\n"
+      "restarts=4: four runs, the first from the current values, each other from a start of its own; the one of least NMLL\n"
+      "counts, compare t1 t2 t3 t4 lays them side by side. Ctrl-C stops the one that runs, stop * all." },
     { "fit", "model", "Fit a Gaussian process at the current hyperparameters", "fit features=1024",
       { DATA_ARG, KERNEL_ARG,
         { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad, adam; svrg(batch=256,step=0.5)" },

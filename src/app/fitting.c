@@ -6,6 +6,7 @@
 
 #include "app/advise.h"
 #include "app/race.h"
+#include "app/restarts.h"
 #include "app/store.h"
 #include "app/trace.h"
 #include "base/mem.h"
@@ -35,6 +36,7 @@ struct fitting {                     /* a job's inputs and outputs */
     struct buf notes;                /* of the encoding: one line each */
     double seconds;
     size_t width[FITTING_WIDTHS], nwidths; /* of windows, to choose among; none: the kernel's */
+    struct restarts *group;          /* the tunings of the same line; NULL: there is but this one */
 };
 
 static void fitting_free(struct job *job)
@@ -50,6 +52,7 @@ static void fitting_free(struct job *job)
     model_unref((struct model *)f->fopt.start);
     solve_info_free(&f->solve);
     buf_free(&f->notes);
+    restarts_unref(f->group);
     free(f);
     job->arg = NULL;
 }
@@ -441,9 +444,9 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
     buf_free(&names);
 }
 
-/* A run that ended without a result. */
+/* A run that ended without a result; alone: no other of the same line may have one. */
 static void run_failed(struct workspace *ws, struct run *r, enum status rc, const struct err *err,
-                       const char *line)
+                       const char *line, bool alone)
 {
     r->ended = job_now();
     r->state = rc == ST_CANCELLED ? RUN_STOPPED : RUN_FAILED;
@@ -455,7 +458,12 @@ static void run_failed(struct workspace *ws, struct run *r, enum status rc, cons
         ws->unconverged = true;
     } else {
         snprintf(r->verdict, sizeof r->verdict, "%s failed: %.200s", r->id, r->failure.msg);
-        ws_error(ws, err, line);
+        if (alone)
+            ws_error(ws, err, line);
+        else
+            ws_tell(ws, REC_NOTE, r->id, err->name[0] ? err->name : status_name(rc),
+                    err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts count", r->id,
+                    err->msg);
     }
     if (ws->store)
         store_run(ws->store, r);
@@ -507,7 +515,7 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
     if (t->degenerate)
         ws_warn(ws, "degenerate",
                 "the noise explains nearly all of the target: the model has learnt little more than "
-                "a constant; try another kernel, or more restarts with tune method=bayes");
+                "a constant; try another kernel, or tune restarts=4");
 }
 
 static void tune_json(struct rec *rec, const struct run *r)
@@ -519,6 +527,10 @@ static void tune_json(struct rec *rec, const struct run *r)
     else
         rec_int(rec, "features", (int64_t)r->topt.features);
     rec_str(rec, "method", r->topt.method ? r->topt.method : "bayes");
+    if (r->topt.restarts > 1) {
+        rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
+        rec_int(rec, "restarts", (int64_t)r->topt.restarts);
+    }
     rec_str(rec, "outcome", t->why == TUNE_CANCELLED ? "cancelled"
                             : t->why == TUNE_EVALS   ? "evals"
                             : t->why == TUNE_TIE     ? "tie"
@@ -554,7 +566,10 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     rec_int(&rec, "rows", (int64_t)f->rows);
     rec_num(&rec, "seconds", f->seconds);
     text_seconds(sec, sizeof sec, f->seconds);
-    rec_text(&rec, "%s  %s  %zu evaluations  %s  %s\n", r->id, r->kernel_text, t->evaluations, sec,
+    rec_text(&rec, "%s  %s  ", r->id, r->kernel_text);
+    if (r->topt.restarts > 1)
+        rec_text(&rec, "restart %zu of %zu  ", r->topt.restart + 1, r->topt.restarts);
+    rec_text(&rec, "%zu evaluations  %s  %s\n", t->evaluations, sec,
              t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
     rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
@@ -590,7 +605,7 @@ static struct run *run_ended(struct workspace *ws, struct job *job, enum status 
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
     if (rc != ST_OK) {
-        run_failed(ws, r, rc, err, job->line);
+        run_failed(ws, r, rc, err, job->line, !f->group);
         return NULL;
     }
     ws_tell_lines(ws, buf_str(&f->notes));
@@ -599,21 +614,9 @@ static struct run *run_ended(struct workspace *ws, struct job *job, enum status 
     return r;
 }
 
-static void tune_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+/* What a tuning found becomes current. */
+static void tune_adopt(struct workspace *ws, const struct run *r)
 {
-    struct fitting *f = job->arg;
-    struct run *r = run_ended(ws, job, rc, err);
-
-    if (!r)
-        return;
-    r->tune = f->tune;
-    if (r->tune.rank) /* what was chosen */
-        r->topt.rank = r->tune.rank;
-    memset(&f->tune, 0, sizeof f->tune);
-    adopt_kernel(r, f);
-    adopt_encoding(r, &f->enc);
-    r->state = r->tune.why == TUNE_CANCELLED ? RUN_STOPPED : RUN_DONE;
-    snprintf(r->verdict, sizeof r->verdict, "%s", r->tune.verdict);
     for (size_t i = 0; i < r->tune.nhp; i++) {
         ws->hp[i] = r->tune.best.hp[i];
         if (kernel_has_ard(&r->fit.kernel))
@@ -623,17 +626,65 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     ws->amplitude = r->tune.best.amplitude;
     ws->noise = r->tune.best.noise;
     ws->hp_tuned = ws->scale_tuned = true;
+}
+
+/* One of several has ended: with the last of them the best is taken, and they are one statement. */
+static void restart_done(struct workspace *ws, struct job *job, struct restarts *g, enum status rc,
+                         const struct err *err)
+{
+    restarts_ended(g, rc, err);
+    job->more = !restarts_over(g);
+    job->rc = ST_OK;
+    if (job->more)
+        return;
+    const struct run *best = restarts_best(ws, g);
+    const struct err *failure = restarts_failure(g);
+    if (best) {
+        tune_adopt(ws, best);
+        restarts_tell(ws, g);
+    } else {
+        job->rc = failure->code != ST_OK ? failure->code : ST_CANCELLED;
+        if (failure->code != ST_OK)
+            ws_error(ws, failure, job->line);
+    }
+}
+
+/* What a tuning found, into its run and told. */
+static void tune_taken(struct workspace *ws, struct run *r, struct fitting *f)
+{
+    r->tune = f->tune;
+    if (r->tune.rank) /* what was chosen */
+        r->topt.rank = r->tune.rank;
+    memset(&f->tune, 0, sizeof f->tune);
+    adopt_kernel(r, f);
+    adopt_encoding(r, &f->enc);
+    r->state = r->tune.why == TUNE_CANCELLED ? RUN_STOPPED : RUN_DONE;
+    snprintf(r->verdict, sizeof r->verdict, "%s", r->tune.verdict);
     if (r->tune.why == TUNE_CANCELLED)
         ws->unconverged = true;
     tune_words(ws, r, &r->tune);
     approx_words(ws, r, &r->tune, f->rows);
     idle_inputs(ws, r);
     tune_result_record(ws, r, f);
-    if (ws->store) {
+}
+
+static void tune_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = run_ended(ws, job, rc, err);
+
+    if (r)
+        tune_taken(ws, r, f);
+    if (r && !f->group)
+        tune_adopt(ws, r);
+    if (f->group)
+        restart_done(ws, job, f->group, r ? ST_OK : rc != ST_OK ? rc : ST_CANCELLED, err);
+    if (ws->store && r) {
         store_run(ws->store, r);
         store_trace(ws->store, r);
-        store_state(ws->store, ws);
     }
+    if (ws->store && !job->more)
+        store_state(ws->store, ws);
     ws->serial++;
 }
 
@@ -1062,6 +1113,52 @@ enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct k
     return fitting_tune_widths(ws, d, k, o, NULL, 0, line, err);
 }
 
+/* One job of a tuning, or one of several from different starts. */
+static enum status tune_launch(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                               const struct tune_opts *o, const size_t *width, size_t nwidths,
+                               struct restarts *group, const char *line, struct err *err)
+{
+    struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
+
+    if (!f)
+        return ST_NOMEM;
+    f->kernel = *k;
+    f->nwidths = nwidths;
+    memcpy(f->width, width ? width : f->width, nwidths * sizeof *f->width);
+    f->topt = *o;
+    f->topt.targets = dataset_targets(d);
+    if (o->start) {
+        memcpy(f->start, o->start, kernel_nhp(k) * sizeof *f->start);
+        f->topt.start = f->start;
+    }
+    f->group = restarts_ref(group);
+    return launch(ws, d, f, RUN_TUNE, line, err);
+}
+
+static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                                  const struct tune_opts *o, const size_t *width, size_t nwidths,
+                                  const char *line, struct err *err)
+{
+    struct tune_opts each = *o;
+    enum status rc = ST_OK;
+
+    if (o->restarts < 2)
+        return tune_launch(ws, d, k, o, width, nwidths, NULL, line, err);
+    if (o->restarts > RESTARTS_MOST)
+        return err_set(err, ST_RANGE, "restarts=%zu: at most %d", o->restarts, RESTARTS_MOST);
+    struct restarts *group = restarts_new(err);
+    if (!group)
+        return ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < o->restarts; i++) {
+        each.restart = i;
+        rc = tune_launch(ws, d, k, &each, width, nwidths, group, line, err);
+        if (rc == ST_OK)
+            restarts_add(group, ws->run[ws->nrun - 1]->id);
+    }
+    restarts_unref(group);
+    return rc;
+}
+
 enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
                                 const struct tune_opts *o, const size_t *width, size_t nwidths, const char *line,
                                 struct err *err)
@@ -1088,20 +1185,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
         };
         return plan_only(ws, d, like, line, err);
     }
-    struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
-
-    if (!f)
-        return ST_NOMEM;
-    f->kernel = *k;
-    f->nwidths = nwidths;
-    memcpy(f->width, width ? width : f->width, nwidths * sizeof *f->width);
-    f->topt = *o;
-    f->topt.targets = dataset_targets(d);
-    if (o->start) {
-        memcpy(f->start, o->start, kernel_nhp(k) * sizeof *f->start);
-        f->topt.start = f->start;
-    }
-    return launch(ws, d, f, RUN_TUNE, line, err);
+    return tune_starts_of(ws, d, k, o, width, nwidths, line, err);
 }
 
 enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fit_opts *o,

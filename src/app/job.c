@@ -601,10 +601,11 @@ static void finish(struct jobs *q, struct workspace *ws, struct slot *s)
     pthread_mutex_unlock(&q->lock);
     if (job->discard && rc == ST_OK)
         rc = err_set(&s->err, ST_CANCELLED, "%s was stopped and dropped", job->name);
+    job->rc = rc;
     if (ws) {
         workspace_job_begin(ws, job);
         job->ops->done(ws, job, rc, &s->err);
-        workspace_job_end(ws, job, rc);
+        workspace_job_end(ws, job, job->rc);
     }
     slot_free(s);
 }

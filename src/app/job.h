@@ -40,6 +40,8 @@ struct job {
     struct args *args;
     unsigned long group;      /* statements of one line or script share it */
     char origin[160];         /* "line 12 of mine.gps", or "" */
+    enum status rc;           /* how it ended; `done` may say otherwise */
+    bool more;                /* set by `done`: others of the same statement are not over yet */
 };
 
 struct jobs;

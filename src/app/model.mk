@@ -6,5 +6,6 @@ libapp_a_SOURCES += \
 	src/app/fitting.c src/app/fitting.h \
 	src/app/plots.c \
 	src/app/race.c src/app/race.h \
+	src/app/restarts.c src/app/restarts.h \
 	src/app/scoring.c src/app/scoring.h \
 	src/app/trace.c src/app/trace.h

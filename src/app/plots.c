@@ -185,51 +185,76 @@ struct run *plots_tuning(struct workspace *ws)
     return NULL;
 }
 
+/* Evaluations and the best so far; of one run among others only the latter, under its name.  Returns
+ * the least value and where it is. */
+static bool add_tuning(struct figure *f, const struct run *r, bool named, double *best, size_t *at,
+                       struct err *err)
+{
+    double *x = mem_calloc(3 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace, *b = y + r->ntrace;
+    char name[48];
+    bool ok = x != NULL;
+
+    *best = INFINITY;
+    *at = 0;
+    for (size_t i = 0; ok && i < r->ntrace; i++) {
+        x[i] = r->trace[i].step;
+        y[i] = r->trace[i].value;
+        if (y[i] < *best)
+            *best = y[i], *at = i;
+        b[i] = isfinite(r->trace[i].value2) ? r->trace[i].value2 : *best;
+    }
+    snprintf(name, sizeof name, "%s", named ? r->id : "best so far");
+    if (named && r->topt.restarts > 1)
+        snprintf(name, sizeof name, "%s restart %zu", r->id, r->topt.restart + 1);
+    if (ok && !named)
+        ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err) != NULL;
+    ok = ok && figure_add(f, name, MARK_STAIRS, r->ntrace, x, b, err);
+    free(x);
+    return ok;
+}
+
 static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struct args *a,
                                 struct err *err)
 {
-    struct run *runs[4];
-    size_t n = plots_runs(ws, NULL, a, runs, 4, err);
+    struct run *runs[8];
+    size_t n = plots_runs(ws, NULL, a, runs, 8, err), kept = 0;
     char title[96];
 
     if (n == SIZE_MAX)
         return NULL;
-    if (n)
-        r = runs[0];
-    else if (!r || r->kind != RUN_TUNE)
-        r = plots_tuning(ws);
-    if (!r || !r->ntrace || r->kind != RUN_TUNE)
+    if (n == 0)
+        runs[n++] = r && r->kind == RUN_TUNE ? r : plots_tuning(ws);
+    for (size_t i = 0; i < n; i++)
+        if (runs[i] && runs[i]->ntrace && runs[i]->kind == RUN_TUNE)
+            runs[kept++] = runs[i];
+    if (!kept)
         return plots_nothing("nmll", "There is no tuning with evaluations yet. try: tune", err);
-    double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
-    double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
-    double *b = mem_calloc(r->ntrace, sizeof *b, "plot", err);
-    const bool loo = r->topt.objective == TUNE_LOO, valid = r->topt.objective == TUNE_VALID;
-    snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far",
-             loo ? "Leave-one-out score" : valid ? "Validation score" : "NMLL", r->id);
-    struct figure *f = x && y && b ? figure_new("nmll", title, err) : NULL;
+    const struct run *first = runs[0], *least = first;
+    const bool loo = first->topt.objective == TUNE_LOO, valid = first->topt.objective == TUNE_VALID;
+    const char *what = loo ? "Leave-one-out score" : valid ? "Validation score" : "NMLL";
+    if (kept > 1)
+        snprintf(title, sizeof title, "%s of %s and %zu other%s: the best so far", what, first->id, kept - 1,
+                 kept > 2 ? "s" : "");
+    else
+        snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far", what, first->id);
+    struct figure *f = figure_new("nmll", title, err);
     bool ok = f && figure_label(f, "evaluation", loo     ? "leave-one-out score (nats)"
                                                       : valid ? "validation score (nats)"
                                                       : "negative log marginal likelihood (nats)",
                                    err) == ST_OK;
-    double best = INFINITY;
-    size_t at = 0;
-    for (size_t i = 0; ok && i < r->ntrace; i++) {
-        x[i] = r->trace[i].step;
-        y[i] = r->trace[i].value;
-        if (y[i] < best)
-            best = y[i], at = i;
-        b[i] = isfinite(r->trace[i].value2) ? r->trace[i].value2 : best;
-    }
-    if (ok) {
+    double best = INFINITY, v;
+    size_t at = 0, k;
+    if (ok)
         f->x.whole = true;
-        ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err)
-             && figure_add(f, "best so far", MARK_STAIRS, r->ntrace, x, b, err)
-             && figure_verdict(f, err, "%s: best %s %.2f at evaluation %u of %zu%s", r->id,
-                               loo ? "score" : "NMLL", best,
-                               r->trace[at].step, r->ntrace,
-                               r->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;
+    for (size_t i = 0; ok && i < kept; i++) {
+        ok = add_tuning(f, runs[i], kept > 1, &v, &k, err);
+        if (v < best)
+            best = v, at = k, least = runs[i];
     }
-    free(x), free(y), free(b);
+    ok = ok && figure_verdict(f, err, "%s: %s %s %.2f at evaluation %u of %zu%s", least->id,
+                              kept > 1 ? "least" : "best", loo ? "score" : "NMLL", best,
+                              least->trace[at].step, least->ntrace,
+                              least->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;
     return plots_finish(f, ok);
 }
 

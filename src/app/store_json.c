@@ -591,6 +591,10 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     num(b, "error", t->error);
     count(b, "features", t->features);
     count(b, "max_evals", t->max_evals);
+    if (t->restarts > 1) {
+        count(b, "restart", t->restart);
+        count(b, "restarts", t->restarts);
+    }
     count(b, "subsample", t->subsample);
     flag(b, "polish", t->polish);
     count(b, "seed", t->seed);

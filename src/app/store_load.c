@@ -893,6 +893,8 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->error = jdoc_has(j, "$.tune.error") ? jdoc_num(j, "$.tune.error") : 0.0;
     o->features = size_at(j, "$.tune.features");
     o->max_evals = size_at(j, "$.tune.max_evals");
+    o->restart = jdoc_has(j, "$.tune.restart") ? size_at(j, "$.tune.restart") : 0;
+    o->restarts = jdoc_has(j, "$.tune.restarts") ? size_at(j, "$.tune.restarts") : 0;
     o->subsample = size_at(j, "$.tune.subsample");
     o->polish = jdoc_bool(j, "$.tune.polish");
     o->seed = jdoc_u64(j, "$.tune.seed");

@@ -957,10 +957,12 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
         rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
         ws_error(ws, &err, NULL);
     }
-    timeline_begin(ws);
-    const bool changed = timeline_take(ws, job->line);
-    if (job->cmd && job->args)
-        statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
+    if (!job->more) { /* a statement is one line and one step, whatever number of jobs it has */
+        timeline_begin(ws);
+        const bool changed = timeline_take(ws, job->line);
+        if (job->cmd && job->args)
+            statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
+    }
     if (rc != ST_OK)
         after_failure(ws, job->group);
     if (ws->store == l->held)

@@ -42,7 +42,7 @@ const double tune_noise_range[2] = { 1e-4, 10.0 };
 static const double SHARPEN_MOST = 6.0;
 /* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
  * and moves a little, which the polish on all rows corrects. */
-enum { SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
+enum { RESTART_STREAM = 6, SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
 
 /* ---- positions ---- */
 
@@ -70,6 +70,28 @@ size_t tune_evals_left(const struct tune_job *job)
 {
     const size_t used = job->res->evaluations;
     return used < job->max_evals ? job->max_evals - used : 0;
+}
+
+size_t tune_starts(const struct tune_job *job, size_t most)
+{
+    return job->opts->restarts > 1 ? 1 : most;
+}
+
+uint64_t tune_stream(const struct tune_job *job, uint32_t base)
+{
+    enum { APART = 1u << 16 }; /* more than any search draws from */
+
+    return rng_stream(RNG_TUNE, base + (uint32_t)job->opts->restart * APART);
+}
+
+void tune_scatter(const struct tune_job *job, uint32_t stream, size_t which, double *u)
+{
+    tune_from_hp(job, job->start, u);
+    for (size_t f = 0; f < job->nfree; f++) {
+        const double t = rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, stream),
+                                     which * job->nfree + f);
+        u[f] = fmin(fmax(u[f] + (t - 0.5) * 0.66, 0.05), 0.95);
+    }
 }
 
 bool tune_profiles_full(const struct tune_job *job)
@@ -387,7 +409,19 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
         if (b[1] > b[0] * (1.0 + 1e-12))
             job->free_at[job->nfree++] = i;
     }
+    job->have_start = o->start != NULL || o->restart > 0;
     return rc;
+}
+
+/* Each search but the first begins elsewhere. */
+static void move_start(struct tune_job *job)
+{
+    double u[KERNEL_MAX_HP];
+
+    if (job->opts->restart == 0)
+        return;
+    tune_scatter(job, RESTART_STREAM, job->opts->restart, u);
+    tune_to_hp(job, u, job->start);
 }
 
 static double log_scale(const struct tune_job *job, const struct source *s)
@@ -571,7 +605,7 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     double u[KERNEL_MAX_HP], tie = 0.0;
     enum status rc = ST_OK;
 
-    if (job->opts->start == NULL || job->nfree == 0)
+    if (!job->have_start || job->nfree == 0)
         return ST_OK;
     tune_from_hp(job, job->start, u);
     if (job->have_low && isnan(job->start_low))
@@ -790,6 +824,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
     if (rc == ST_OK)
         rc = job_bounds(&job, err);
+    if (rc == ST_OK)
+        move_start(&job);
     if (rc == ST_OK)
         rc = weigh(&job, src, &y, err);
     if (rc == ST_OK)

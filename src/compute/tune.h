@@ -35,6 +35,9 @@ struct tune_opts {
     enum plan plan; size_t mem_limit; /* bytes; 0: none */
     struct tune_bound hp[KERNEL_MAX_HP], amplitude, noise; /* lo, hi of 0: the default bounds */
     const double *start;     /* hp values to start from (nhp), or NULL: the kernel's own */
+    size_t restart, restarts; /* this is search `restart`, from 0, of several that the caller compares: the
+                                 first begins at start, each other at a point and with draws of its own
+                                 (the features stay), all with one descent; restarts < 2: the only one */
 };
 /* nmll: of all training rows; estimated from a sample (and fewer columns) where subsampled.
  * effdim: effective dimension there, NaN where not computed. */

@@ -42,6 +42,7 @@ struct tune_job {
     size_t nhp, nfree, free_at[KERNEL_MAX_HP];
     double lo[KERNEL_MAX_HP], hi[KERNEL_MAX_HP]; /* natural scale; equal when fixed */
     double start[KERNEL_MAX_HP];
+    bool have_start;                             /* it is somebody's choice, and is scored */
     double amp[2], noise[2];                     /* bounds; equal when fixed */
     struct tune_level low, full;                 /* low.n == full.n && low.M == full.M: the same */
     bool have_low;                               /* low is cheaper than full */
@@ -87,6 +88,12 @@ enum tune_free { TUNE_SIMPLEX, TUNE_BOBYQA };
 enum status tune_descend_free(struct tune_job *, const struct tune_point *from, bool full,
                               enum tune_free, double step, size_t max_evals, struct err *err);
 size_t tune_evals_left(const struct tune_job *); /* of the search's share */
+/* A point within a third of the bounds of the start, for draw `which` of a stream of RNG_TUNE. */
+void tune_scatter(const struct tune_job *, uint32_t stream, size_t which, double *u);
+/* How many descents from points of their own a search makes: `most`, but one where others are runs of
+ * their own.  And a stream of RNG_TUNE that only this search draws from. */
+size_t tune_starts(const struct tune_job *, size_t most);
+uint64_t tune_stream(const struct tune_job *, uint32_t base);
 
 extern const struct tuner_ops tuner_bayes, tuner_grid, tuner_lbfgs, tuner_simplex, tuner_bobyqa;
 

@@ -283,4 +283,36 @@ has "with the known ones" "$err" 'pcg'
 run -e "$data; plot nonsense"
 has "an unknown plot is refused with the known ones" "$err" 'parity'
 
+# Restarts: runs of one line, of which the best counts.
+runs3='demo friedman1 n=300 seed=1; split test=25% seed=2; kernel rbf + periodic; tune features=64 restarts=3 evals=9'
+run --format json -s restarts.gpd -e "$runs3; runs; history; set"
+is "three restarts are three tunings" "$(printf '%s\n' "$out" | grep '"command":"tune"' | grep -o '"run":"t[0-9]"' | tr '\n' ' ')" '"run":"t1" "run":"t2" "run":"t3" '
+is "each says which it is" "$(printf '%s\n' "$out" | grep '"command":"tune"' | grep -o '"restart":[0-9],"restarts":3' | tr '\n' ' ')" '"restart":1,"restarts":3 "restart":2,"restarts":3 "restart":3,"restarts":3 '
+least=$(printf '%s\n' "$out" | grep '"command":"tune"' | sed 's/.*"run":"\([^"]*\)".*"nmll":\([-0-9.e]*\),.*/\2 \1/' | sort -g | head -n 1)
+is "the best is that of least NMLL" "$(printf '%s\n' "$out" | sed -n 's/.*"command":"restarts","best":"\([^"]*\)".*/\1/p')" "${least##* }"
+is "its noise is the current one" "$(printf '%s\n' "$out" | grep '"command":"set"' | grep -o '"noise","value":[0-9.]*' | tail -n 1 | tr -d 'a-z,:"')" \
+    "$(printf '%s\n' "$out" | grep "\"command\":\"tune\",\"run\":\"${least##* }\"" | grep -o '"noise":[0-9.]*' | tr -d 'a-z,:"')"
+is "and no worse than the first" "$(printf '%s\n' "$out" | grep '"command":"restarts"' | grep -c '"above":-')" 0
+is "the line is one line of the history" "$(printf '%s\n' "$out" | grep '"command":"history"' | grep -o '"line":"tune [^"]*"' | wc -l)" 1
+run --format json -s restarts.gpd -e 'runs; undo; set; compare t1 t2 t3; plot nmll t1 t2 t3 out=restarts.csv'
+is "the session has them" "$(printf '%s\n' "$out" | grep '"command":"runs"' | grep -o '"restart":[0-9]' | tr '\n' ' ')" '"restart":1 "restart":2 "restart":3 '
+has "undo takes them back at once" "$out" '"command":"undo".*restarts=3'
+has "to the starting values" "$(printf '%s\n' "$out" | grep '"command":"set"')" '"noise","value":0.1,'
+has "they lie side by side" "$(printf '%s\n' "$out" | grep '"command":"compare"')" '"restart":3'
+ok "and over each other" grep -q 't3 restart 3' restarts.csv
+run -e "$runs3; compare t1 t2 t3"
+has "in words, too" "$out" 'plot nmll t1 t2 t3 lays their curves over each other'
+for m in grid lbfgs neldermead bobyqa; do
+    run --format json -e "demo friedman1 n=200 seed=1; kernel rbf; tune features=64 restarts=2 evals=6 method=$m"
+    is "method=$m ends with 0" $rc 0
+    has "and has two" "$out" '"command":"restarts","best":"t[12]","objective":"nmll","runs":\[{"run":"t1".*{"run":"t2"'
+done
+run --format json -e "$data; tune features=64 restarts=2 evals=6 objective=loo; tune features=512 nmll=approx rank=16 restarts=2 evals=4"
+has "by another objective" "$out" '"command":"restarts","best":"t[12]","objective":"loo","runs":\[{"run":"t1","state":"done","evaluations":[0-9]*,"loo":'
+has "by probes" "$out" '"command":"restarts","best":"t[34]","objective":"nmll"'
+run --format json -e "$data; tune features=64 restarts=2 noise=-1"
+is "a line that cannot be tuned is one error" "$(printf '%s\n' "$out" | grep -c '"type":"error"')" 1
+run -e "$data; tune restarts=99"
+has "there are not too many" "$err" 'restarts'
+
 finish

@@ -32,4 +32,24 @@ wait $pid
 is "SIGTERM gives 143" $? 143
 is "and keeps the run" "$("$jsonl" get fit '$.outcome' <run.json)" cancelled
 
+# Restarts: the one that runs keeps its best, those that wait never begin, and the best of all is taken.
+"$gpdesk" --format json -s t.gpd -e 'demo friedman1 n=3000 seed=1; kernel rbf; tune features=1024 restarts=4 evals=6; fit' \
+    >run.json 2>run.err &
+pid=$!
+for i in $(seq 600); do
+    grep -q '"type":"tick","run":"t2"' run.json && break
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
+is "SIGINT among restarts gives 130" $? 130
+is "the best so far is taken" "$("$jsonl" get restarts '$.best' <run.json)" t1
+is "the second was stopped" "$("$jsonl" get restarts '$.runs[1].state' <run.json)" stopped
+is "the third has nothing" "$("$jsonl" get restarts '$.runs[2].nmll' <run.json)" null
+is "and nothing was fitted" "$("$jsonl" type result fit <run.json)" 0
+"$gpdesk" --format json -s t.gpd -e 'runs; set' >after.json 2>/dev/null
+is "the session has all four" "$("$jsonl" get runs '$.runs[3].run' <after.json)" t4
+is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)" 'tuned by t1'
+
 finish

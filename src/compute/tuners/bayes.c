@@ -107,12 +107,12 @@ static bool fit_surrogate(struct surrogate *s)
 }
 
 /* The candidate that holds the least value of all joint posterior samples over the candidates. */
-static enum status thompson(struct surrogate *s, uint64_t seed, uint32_t round, double *next,
-                            struct err *err)
+static enum status thompson(const struct tune_job *job, struct surrogate *s, uint32_t round,
+                            double *next, struct err *err)
 {
     const size_t m = s->m, C = CANDIDATES;
-    const uint64_t where = rng_stream(RNG_TUNE, 1000 + 2 * round);
-    const uint64_t noise = rng_stream(RNG_TUNE, 1001 + 2 * round);
+    const uint64_t seed = job->opts->seed, where = tune_stream(job, 1000 + 2 * round);
+    const uint64_t noise = tune_stream(job, 1001 + 2 * round);
     double least = INFINITY;
     size_t at = 0;
 
@@ -221,15 +221,14 @@ static enum status initial_points(struct tune_job *job, struct surrogate *s, str
     double u[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
-    if (job->opts->start != NULL) {
+    if (job->have_start) {
         tune_from_hp(job, job->start, u);
         rc = look(job, s, u, err);
     }
     for (size_t i = 0; rc == ST_OK && i < INITIAL && tune_evals_left(job) > 0; i++) {
         for (size_t k = 0; k < s->dim; k++)
             u[k] = s->dim == 1 ? (double)i / (INITIAL - 1)
-                               : rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, 4),
-                                             i * s->dim + k);
+                               : rng_uniform(job->opts->seed, tune_stream(job, 4), i * s->dim + k);
         rc = look(job, s, u, err);
     }
     return rc;
@@ -301,6 +300,41 @@ static enum status descend_untied(struct tune_job *job, struct err *err)
     return rc;
 }
 
+/* Another search goes down from elsewhere: from the best single lengthscale with each input's moved by a
+ * factor of its own, about e.  What is descended from need not be better than what has been seen. */
+static enum status apart(struct tune_job *job, struct err *err)
+{
+    struct tune_point p = job->best_low;
+    double u[KERNEL_MAX_HP];
+
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        if (lengthscales_at(job, i))
+            p.hp[i] *= exp(rng_normal(job->opts->seed, tune_stream(job, 7), f));
+        p.hp[i] = fmin(fmax(p.hp[i], job->lo[i]), job->hi[i]);
+    }
+    tune_from_hp(job, p.hp, u);
+    const enum status rc = tune_eval(job, u, false, NULL, &p, err);
+    if (rc == ST_OK && isfinite(p.score))
+        job->best_low = p;
+    return rc;
+}
+
+/* After the search over one lengthscale for all inputs. */
+static enum status untie(struct tune_job *job, struct err *err)
+{
+    const struct tune_point before = job->best_low;
+    enum status rc = job->opts->restart > 0 ? apart(job, err) : ST_OK;
+
+    if (job->opts->exact) /* the polish descends */
+        return rc;
+    if (rc == ST_OK)
+        rc = descend_untied(job, err);
+    if (before.score < job->best_low.score)
+        job->best_low = before;
+    return rc;
+}
+
 static enum status bayes_search(struct tune_job *job, struct err *err)
 {
     const bool tied = job->nfree > MAX_DIM && kernel_has_ard(job->kernel);
@@ -330,7 +364,7 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
         double next[MAX_DIM];
         if (!fit_surrogate(s))
             break;
-        rc = thompson(s, job->opts->seed, round, next, err);
+        rc = thompson(job, s, round, next, err);
         if (rc == ST_NOT_PD) {
             err_clear(err);
             rc = ST_OK;
@@ -348,9 +382,7 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
     free(s->mean);
     free(s->cand);
     free(s);
-    if (rc == ST_OK && tied && isfinite(job->best_low.score) && !job->opts->exact)
-        rc = descend_untied(job, err);
-    return rc;
+    return rc == ST_OK && tied && isfinite(job->best_low.score) ? untie(job, err) : rc;
 }
 
 const struct tuner_ops tuner_bayes = {

@@ -3,6 +3,20 @@
 #include "compute/rng.h"
 #include "compute/tune_impl.h"
 
+#include <math.h>
+
+/* Position i of n on the unit scale: both ends and evenly between; of further grids, shifted by the
+ * golden section of a step, so that together they are a finer one. */
+static double place(const struct tune_job *job, size_t i, size_t n)
+{
+    const double shift = 0.61803398874989484820 * (double)job->opts->restart;
+
+    if (n < 2)
+        return 0.5;
+    return job->opts->restart == 0 ? (double)i / (double)(n - 1)
+                                   : ((double)i + shift - floor(shift)) / (double)n;
+}
+
 static enum status grid_search(struct tune_job *job, struct err *err)
 {
     const size_t total = job->max_evals;
@@ -11,10 +25,9 @@ static enum status grid_search(struct tune_job *job, struct err *err)
 
     for (size_t i = 0; i < total; i++) {
         for (size_t f = 0; f < job->nfree; f++)
-            u[f] = job->nfree == 1
-                       ? (total > 1 ? (double)i / (double)(total - 1) : 0.5)
-                       : rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, 2),
-                                     i * job->nfree + f);
+            u[f] = job->nfree == 1 ? place(job, i, total)
+                                   : rng_uniform(job->opts->seed, tune_stream(job, 2),
+                                                 i * job->nfree + f);
         enum status rc = tune_eval(job, u, false, NULL, &p, err);
         if (rc != ST_OK)
             return rc;

@@ -1,29 +1,25 @@
 /* compute/tuners/lbfgs.c -- descent by L-BFGS with exact gradients from the start and from
  * scattered points: the choice when hyperparameters are many. */
-#include "compute/rng.h"
 #include "compute/tune_impl.h"
 
-#include <math.h>
-
-enum { RESTARTS = 3 };
+enum { STARTS = 3, STREAM = 3 };
 
 static enum status lbfgs_search(struct tune_job *job, struct err *err)
 {
+    const size_t starts = tune_starts(job, STARTS);
     enum status rc = ST_OK;
 
-    for (size_t s = 0; rc == ST_OK && s < RESTARTS; s++) {
+    for (size_t s = 0; rc == ST_OK && s < starts; s++) {
         struct tune_point p;
         double u[KERNEL_MAX_HP];
-        const size_t left = tune_evals_left(job), share = left / (RESTARTS - s);
+        const size_t left = tune_evals_left(job), share = left / (starts - s);
 
         if (share < 2)
             break;
-        tune_from_hp(job, job->start, u);
-        for (size_t f = 0; s > 0 && f < job->nfree; f++) { /* within a third of the start */
-            const double t = rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, 3),
-                                         s * job->nfree + f);
-            u[f] = fmin(fmax(u[f] + (t - 0.5) * 0.66, 0.05), 0.95);
-        }
+        if (s > 0)
+            tune_scatter(job, STREAM, s, u);
+        else
+            tune_from_hp(job, job->start, u);
         if (job->opts->exact) { /* no cheap gradients on the sample: a score is enough */
             rc = tune_eval(job, u, false, NULL, &p, err);
             continue;

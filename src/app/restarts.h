@@ -1,0 +1,25 @@
+/* app/restarts.h -- several tunings by one line, each a run of its own from another start, and which of
+ * them counts.  Main thread only. */
+#ifndef GPDESK_RESTARTS_H
+#define GPDESK_RESTARTS_H
+
+#include "app/workspace.h"
+
+enum { RESTARTS_MOST = 32 };
+struct restarts; /* shared by the jobs */
+struct restarts *restarts_new(struct err *);
+struct restarts *restarts_ref(struct restarts *);
+void restarts_unref(struct restarts *);
+/* One more run, in the order of the queue; one more has ended, without a result when rc is not OK
+ * (err: why). */
+void restarts_add(struct restarts *, const char *run);
+void restarts_ended(struct restarts *, enum status rc, const struct err *err);
+bool restarts_over(const struct restarts *);
+/* The run with the least score: one on all rows before an estimate; NULL: none has a result. */
+struct run *restarts_best(struct workspace *, const struct restarts *);
+/* Why none has one: the first failure; OK: all of them were stopped. */
+const struct err *restarts_failure(const struct restarts *);
+/* The table of them all, the best marked. */
+void restarts_tell(struct workspace *, const struct restarts *);
+
+#endif
