@@ -498,31 +498,55 @@ static enum status trace_product(struct pool *pool, size_t M, const double *S, c
 
 /* ---- all hyperparameters at once ---- */
 
-enum { BACK_ROWS = 64, FEW_HP = 2 };
+enum { BACK_ROWS = 192, BACK_MOST = 1 << 20, FEW_HP = 2 };
 
 struct back {
     struct fop *f;
-    size_t n, M, nhp, t;
+    size_t n, M, nhp, t, rows;  /* rows: of a tile */
     const double *Ainv, *w, *r; /* full symmetric M x M; t weights; residuals over the noise variance */
+    const float *Ainv32;        /* Ainv where features are single; else NULL */
     double *part;               /* per task: nhp */
     enum status *rc;
     const struct ctl *ctl;
 };
 
+/* t Z A^-1 for a tile, in the precision of the features: an element of it is as good as they are, and
+ * the sum over all elements better. */
+static enum status back_product(const struct back *b, size_t rows, const double *Z, double *B)
+{
+    const size_t M = b->M, all = rows * M;
+
+    if (b->Ainv32 == NULL) {
+        blas_dgemm1(false, false, M, rows, M, (double)b->t, b->Ainv, M, Z, M, 0.0, B, M);
+        return ST_OK;
+    }
+    float *z = mem_aligned(2 * all, sizeof *z, "a tile of features", NULL), *p = z + all;
+    if (z == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < all; i++)
+        z[i] = (float)Z[i];
+    blas_sgemm1(false, false, M, rows, M, (float)b->t, b->Ainv32, M, z, M, 0.0f, p, M);
+    for (size_t i = 0; i < all; i++)
+        B[i] = (double)p[i];
+    free(z);
+    return ST_OK;
+}
+
 /* B = t Z A^-1 - sum of r w' / noise^2 for a tile of rows, and its sum with all dZ_i. */
 static void back_task(void *ctx, size_t task, size_t worker)
 {
     struct back *b = ctx;
-    const size_t M = b->M, r0 = task * BACK_ROWS;
-    const size_t rows = r0 + BACK_ROWS < b->n ? BACK_ROWS : b->n - r0;
+    const size_t M = b->M, r0 = task * b->rows;
+    const size_t rows = r0 + b->rows < b->n ? b->rows : b->n - r0;
 
     (void)worker;
     if (ctl_stopped(b->ctl))
         return;
     double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
     b->rc[task] = Z ? fop_tile64(b->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
+    if (b->rc[task] == ST_OK)
+        b->rc[task] = back_product(b, rows, Z, B);
     if (b->rc[task] == ST_OK) {
-        blas_dgemm1(false, false, M, rows, M, (double)b->t, b->Ainv, M, Z, M, 0.0, B, M);
         for (size_t i = 0; i < rows; i++)
             for (size_t j = 0; j < b->t; j++)
                 blas_daxpy(M, -b->r[j * b->n + r0 + i], b->w + j * M, B + i * M);
@@ -531,26 +555,45 @@ static void back_task(void *ctx, size_t task, size_t worker)
     free(Z);
 }
 
+/* Both triangles from the lower one, and in single precision too where the features are. */
+static enum status back_inverse(struct back *b, double *Ainv, float **single, struct err *err)
+{
+    const size_t M = b->M;
+
+    for (size_t j = 0; j < M; j++)
+        for (size_t i = j + 1; i < M; i++)
+            Ainv[j + i * M] = Ainv[i + j * M];
+    b->Ainv = Ainv;
+    if (fop_precision(b->f) != PREC_FLOAT)
+        return ST_OK;
+    b->Ainv32 = *single = mem_aligned(M * M, sizeof **single, "the gradient's matrix", err);
+    for (size_t i = 0; *single && i < M * M; i++)
+        (*single)[i] = (float)Ainv[i];
+    return *single ? ST_OK : ST_NOMEM;
+}
+
 /* The gradient of hp_gradient in two products of n M^2, whatever the number of hyperparameters.  r
  * is destroyed; Ainv becomes full. */
 static enum status back_gradient(struct fop *f, size_t t, size_t nhp, double *Ainv,
                                  const double *w, double *r, const double *noise, double *grad,
                                  const struct ctl *ctl, struct err *err)
 {
-    const size_t n = fop_rows(f), M = fop_cols(f), tasks = (n + BACK_ROWS - 1) / BACK_ROWS;
-    struct back b = { .f = f, .n = n, .M = M, .nhp = nhp, .t = t, .Ainv = Ainv, .w = w, .r = r,
-                      .ctl = ctl };
-    enum status rc = ST_OK;
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    const size_t most = BACK_MOST / M > 64 ? BACK_MOST / M : 64, rows = most < BACK_ROWS ? most : BACK_ROWS;
+    const size_t tasks = (n + rows - 1) / rows;
+    struct back b = { .f = f, .n = n, .M = M, .nhp = nhp, .t = t, .rows = rows, .w = w, .r = r, .ctl = ctl };
+    float *single = NULL;
+    enum status rc = back_inverse(&b, Ainv, &single, err);
 
+    if (rc != ST_OK)
+        return rc;
     b.part = mem_calloc(tasks * nhp, sizeof *b.part, "partial sums", err);
     b.rc = b.part ? mem_calloc(tasks, sizeof *b.rc, "partial sums", err) : NULL;
     if (b.rc == NULL) {
         free(b.part);
+        free(single);
         return ST_NOMEM;
     }
-    for (size_t j = 0; j < M; j++)
-        for (size_t i = j + 1; i < M; i++)
-            Ainv[j + i * M] = Ainv[i + j * M];
     for (size_t j = 0; j < t; j++)
         blas_dscal(n, 1.0 / (noise[j] * noise[j]), r + j * n);
     pool_run(fop_pool(f), tasks, back_task, &b);
@@ -565,6 +608,7 @@ static enum status back_gradient(struct fop *f, size_t t, size_t nhp, double *Ai
         rc = err_set(err, ST_CANCELLED, "stopped");
     free(b.part);
     free(b.rc);
+    free(single);
     return rc;
 }
 
