@@ -159,15 +159,22 @@ INLINE VEC N(fht_lanes)(const REAL *p)
     return v;
 }
 
-/* The first pass of a row, after the stages inside its vectors. */
+/* The first pass of a row, after the stages inside its vectors.  What comes next, often another row, is
+ * asked for meanwhile: the processor itself looks no further than a page of 4 KB. */
 INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
 {
+    enum { AHEAD = 8192 };
+
     for (size_t at = 0; at < n; at += (size_t)R) {
         REAL *p = data + at * LANES;
         VEC v[16];
         UNROLL
         for (int k = 0; k < R; k++)
             v[k] = N(fht_lanes)(p + (size_t)k * LANES);
+        UNROLL
+        for (int k = 0; k < R; k++)
+            if (k * VEC_BYTES % 64 == 0)
+                __builtin_prefetch((const void *)((uintptr_t)(p + k * LANES) + AHEAD), 1, 3);
         N(butterfly)(v, R);
         UNROLL
         for (int k = 0; k < R; k++)
