@@ -2,12 +2,14 @@
  * data in the same run and beside what the machine can do.
  *
  *   bench_compute [--rows FILE] [--threads N] [--level portable|avx2|avx512|amx] [--only PART]
+ *                 [--ffht LIBRARY]
  *
- * PART: transforms sines features pass stored products.
+ * PART: transforms sines features pass stored products.  LIBRARY (or GPDESK_FFHT): FFHT with the loops of
+ * ffht_loops.c as peers.py builds it, timed in turn with ours.
  *
  * "feature": one sine or cosine entry of Z.  Baselines are single-threaded BLAS or a plain C loop;
- * a published one (marked *) is a figure measured elsewhere: FFHT, xGPR's loop (2,000 rows; one
- * core of a Zen 4 server). */
+ * a published one (marked *) is a figure measured elsewhere: xGPR's loop, and FFHT where no library is
+ * given (2,000 rows; one core of a Zen 4 server). */
 #include "report.h"
 
 #include "compute/blas.h"
@@ -15,6 +17,7 @@
 #include "compute/rng.h"
 #include "compute/simd.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,9 +90,32 @@ static void bench_limits(void)
     free(g.c);
 }
 
+/* ---- FFHT ------------------------------------------------------------------------------------ */
+
+/* As ffht_loops.c has them; NULL: no library was given. */
+static struct {
+    void (*rows)(float *v, size_t rows, int bits);
+    void (*project)(const float *x, size_t rows, int bits, size_t blocks, const float *signs, const float *scale,
+                    float *out);
+} peer;
+
+static void peer_open(const char *path)
+{
+    void *lib = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+
+    if (!path)
+        return;
+    if (lib) { /* POSIX's way to a function, which ISO C has no conversion for */
+        *(void **)(void *)&peer.rows = dlsym(lib, "ffht_rows");
+        *(void **)(void *)&peer.project = dlsym(lib, "ffht_project");
+    }
+    if (!peer.rows || !peer.project)
+        report_die(dlerror());
+}
+
 /* ---- transforms ------------------------------------------------------------------------------ */
 
-struct fht { size_t n, rows; float *v; bool lanes; };
+struct fht { size_t n, rows; float *v; bool lanes; int bits; };
 
 static void run_fht(void *ctx)
 {
@@ -101,6 +127,10 @@ static void run_fht(void *ctx)
         (f->lanes ? real->fht : real->fht_row)(f->v + r * f->n, f->n);
 }
 
+/* The plain loop gets what the compiler can make of it; for a processor with wider vectors it makes the same. */
+#if defined __GNUC__ && !defined __clang__
+__attribute__((optimize("O3")))
+#endif
 static void run_plain_fht(void *ctx)
 {
     const struct fht *f = ctx;
@@ -117,6 +147,13 @@ static void run_plain_fht(void *ctx)
     }
 }
 
+static void run_ffht(void *ctx)
+{
+    const struct fht *f = ctx;
+
+    peer.rows(f->v, f->rows, f->bits);
+}
+
 /* ns per element of FFHT (Zen 4, one core, data in cache), by log2 of the size. */
 static double ffht(size_t bits)
 {
@@ -128,15 +165,17 @@ static double ffht(size_t bits)
 
 static void fht_rows(size_t bits, size_t rows, const char *words)
 {
-    struct fht f = { .n = (size_t)1 << bits, .rows = rows, .lanes = rows > 1 && bits < 10 };
+    struct fht f = { .n = (size_t)1 << bits, .rows = rows, .lanes = rows > 1 && bits < 10, .bits = (int)bits };
     const size_t bytes = f.n * rows * sizeof *f.v;
-    const double per = 1e9 / (double)(f.n * rows), peer = rows > 16 ? 0.0 : ffht(bits);
+    const double per = 1e9 / (double)(f.n * rows);
     const double add = 2.0 * (double)bits / fma32, move = 8.0 / report_scale(bytes);
-    double t[2];
+    double t[3] = { 0.0 };
     char what[80];
 
     f.v = report_need(f.n * rows, sizeof *f.v); /* zeros: repeats must not overflow */
-    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_fht, &f }, { run_plain_fht, &f } }, t);
+    report_times(REPORT_THREAD, peer.rows ? 3 : 2,
+                 (struct report_job[]){ { run_fht, &f }, { run_plain_fht, &f }, { run_ffht, &f } }, t);
+    const double beside = peer.rows ? t[2] * per : rows > 16 ? 0.0 : ffht(bits);
     snprintf(what, sizeof what, "FHT f32 2^%zu, %s", bits, words);
     struct report_row r = { .section = "transforms", .what = what, .value = t[0] * per,
         .unit = "ns/element", .baseline = t[1] * per, .baseline_name = "plain C loop",
@@ -144,10 +183,10 @@ static void fht_rows(size_t bits, size_t rows, const char *words)
         .rate_unit = "Gelement/s", .limit = 1.0 / fmax(add, move),
         .limit_name = add > move ? "vector operations" : "scaling these bytes in place" };
     report_row(&r);
-    if (peer > 0.0) {
-        r.baseline = peer;
+    if (beside > 0.0) {
+        r.baseline = beside;
         r.baseline_name = "FFHT";
-        r.published = true;
+        r.published = !peer.rows;
         r.floor = bits <= 13 ? 1.4 : 1.0;
         r.goal = bits <= 13 ? 2.5 : 1.3;
         report_row(&r);
@@ -336,6 +375,64 @@ static void feature_row(struct proj *p, double t, double baseline, const char *n
         .limit = (dbl ? fma64 : fma32) / 2.0, .limit_name = "vector operations" });
 }
 
+/* FFHT and loops over signs on the same sizes: every input is a row of D numbers. */
+struct loops { size_t rows, blocks; int bits; float *x, *signs, *scale, *out; };
+
+static void run_loops(void *ctx)
+{
+    const struct loops *l = ctx;
+
+    peer.project(l->x, l->rows, l->bits, l->blocks, l->signs, l->scale, l->out);
+}
+
+static void loops_open(struct loops *l, const struct proj *p)
+{
+    const size_t D = p->term.D;
+
+    *l = (struct loops){ .rows = p->n, .blocks = p->out / D };
+    while ((size_t)1 << l->bits < D)
+        l->bits++;
+    l->x = report_need(l->rows * D, sizeof *l->x);
+    l->signs = report_need(3 * p->out, sizeof *l->signs);
+    l->scale = report_need(p->out, sizeof *l->scale);
+    l->out = report_need(l->rows * p->out, sizeof *l->out);
+    fill_floats(l->rows * D, l->x);
+    for (size_t i = 0; i < 3 * p->out; i++)
+        l->signs[i] = rng_below(1, rng_stream(RNG_TEST, 55), i, 2) ? 1.0F : -1.0F;
+    for (size_t i = 0; i < p->out; i++)
+        l->scale[i] = 1.0F;
+}
+
+static void loops_close(struct loops *l)
+{
+    free(l->x);
+    free(l->signs);
+    free(l->scale);
+    free(l->out);
+}
+
+/* 128 inputs: the projection beside FFHT's, the features beside xGPR's. */
+static void bench_lanes(void)
+{
+    struct loops l = { 0 };
+    struct proj p;
+    double t[3] = { 0.0 };
+
+    proj_open(&p, 2000, 128, 4096, false);
+    if (peer.rows)
+        loops_open(&l, &p);
+    report_times(REPORT_THREAD, peer.rows ? 3 : 2, (struct report_job[]){ { run_turns, &p }, { run_features, &p },
+                                                                          { run_loops, &l } }, t);
+    projection_row(&p, (double[]){ t[0], 0.0 }, 0.0, 0.0);
+    report_row(&(struct report_row){ .section = "projections", .what = "the same", .value = t[0] * 1e3,
+        .unit = "ms", .baseline = peer.rows ? t[2] * 1e3 : 9.3, .baseline_name = "FFHT and sign loops",
+        .published = !peer.rows, .sense = REPORT_FASTER, .floor = 3.0, .goal = 5.0 });
+    feature_row(&p, t[1], 0.0491, "xGPR, as built", true, 8.0, 13.0);
+    feature_row(&p, t[1], 0.0459, "xGPR, tuned", true, 8.0, 13.0);
+    loops_close(&l);
+    proj_close(&p);
+}
+
 static void bench_features(void)
 {
     struct proj p;
@@ -359,15 +456,7 @@ static void bench_features(void)
         proj_close(&p);
     }
     report_rounds = usual;
-    proj_open(&p, 2000, 128, 4096, false);
-    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_turns, &p }, { run_features, &p } }, t);
-    projection_row(&p, (double[]){ t[0], 0.0 }, 0.0, 0.0);
-    report_row(&(struct report_row){ .section = "projections", .what = "the same", .value = t[0] * 1e3,
-        .unit = "ms", .baseline = 9.3, .baseline_name = "FFHT and sign loops", .published = true,
-        .sense = REPORT_FASTER, .floor = 3.0, .goal = 5.0 });
-    feature_row(&p, t[1], 0.0491, "xGPR, as built", true, 8.0, 13.0);
-    feature_row(&p, t[1], 0.0459, "xGPR, tuned", true, 8.0, 13.0);
-    proj_close(&p);
+    bench_lanes();
     for (size_t d = 8; d <= 16; d += 8) {
         proj_open(&p, 2000, d, 4096, false);
         report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_features, &p }, { run_dense_sines, &p } }, t);
@@ -654,7 +743,7 @@ static bool wanted(const char *only, const char *part)
 
 int main(int argc, char **argv)
 {
-    const char *path = NULL, *only = NULL;
+    const char *path = NULL, *only = NULL, *ffht_library = getenv("GPDESK_FFHT");
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
 
     threads = online > 0 ? (size_t)online : 1;
@@ -665,15 +754,19 @@ int main(int argc, char **argv)
             threads = (size_t)atoi(argv[++i]);
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
             only = argv[++i];
+        else if (strcmp(argv[i], "--ffht") == 0 && i + 1 < argc)
+            ffht_library = argv[++i];
         else if (strcmp(argv[i], "--level") == 0 && i + 1 < argc) {
             struct err err;
             if (cpu_force_level(argv[++i], &err) != ST_OK)
                 report_die(err.msg);
         } else {
-            fprintf(stderr, "bench_compute [--rows FILE] [--threads N] [--level LEVEL] [--only PART]\n");
+            fprintf(stderr, "bench_compute [--rows FILE] [--threads N] [--level LEVEL] [--only PART] "
+                            "[--ffht LIBRARY]\n");
             return 2;
         }
     }
+    peer_open(ffht_library);
     blas_init();
     report_open(path);
     printf("level %s, %s\n", cpu_level(), blas_describe());

@@ -2,11 +2,16 @@
 """Public Python peers on the same work, in one run with gpdesk: same machine, data, split, threads.
 
     python3 tests/bench/peers.py [--gpdesk build/gpdesk] [--bench build/tests/bench/bench_compute]
-                                 [--shared ../shared] [--threads 2] [--repeats 1] [JOB ...]
+                                 [--shared ../shared] [--threads 2] [--repeats 1] [--ffht DIR] [JOB ...]
 
-Jobs: transforms predict features exact cg variational xgpr; all of them by default.  Not part of the
-build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch, xGPR) is said to be absent
-and its rows are left out.  Prints a table and writes peers.json and peers.txt.
+Jobs: ffht transforms predict features exact cg variational xgpr; all of them by default.  Not part of
+the build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch, xGPR) is said to be
+absent and its rows are left out.  Prints a table and writes peers.json and peers.txt.
+
+FFHT is C: --ffht names the directory of its source (fht.c, fht.h and what they include), which is
+compiled here, as its own Makefile does it, with the loops of ffht_loops.c and timed inside
+bench_compute, in turn with gpdesk's transforms.  Its source is github.com/FALCONN-LIB/FFHT; PyPI's
+archive FALCONN-1.3.1 has an earlier one in include/falconn/ffht (three to four times as slow).
 
 Two times stand for each side: on the clock, and of the processor over all threads.  Where other
 programs run on the machine the second is the one to compare; gpdesk's then includes reading the data
@@ -28,6 +33,7 @@ import time
 parser = argparse.ArgumentParser()
 parser.add_argument("--gpdesk", default="build/gpdesk")
 parser.add_argument("--bench", default="build/tests/bench/bench_compute")
+parser.add_argument("--ffht", help="directory of FFHT's source")
 parser.add_argument("--epochs", type=int, default=40, help="of the variational peer")
 parser.add_argument("--rows", type=int, default=4000, help="of the exact peer by conjugate gradients")
 parser.add_argument("--shared", default="../shared")
@@ -348,6 +354,36 @@ def predict(work_dir):
             "xGPR", theirs, None, floor)
 
 
+def ffht_library(work_dir):
+    """FFHT and our loops around it, compiled with the flags of its Makefile."""
+    if opts.ffht is None:
+        raise ImportError("--ffht does not say where FFHT's source is")
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(opts.ffht, "fht.h")) as f:
+        early = "FHTFloat" in f.read()
+    library = os.path.join(work_dir, "libffht.so")
+    subprocess.run([os.environ.get("CC", "gcc"), "-O3", "-march=native", "-std=gnu99", "-shared", "-fPIC", "-w",
+                    *(["-DFFHT_CHUNK=1024"] if early else []), "-I", opts.ffht, "-o", library,
+                    os.path.join(here, "ffht_loops.c"), os.path.join(opts.ffht, "fht.c")], check=True)
+    return library
+
+
+def ffht(work_dir):
+    """FFHT's transforms, and projections of 128 inputs made of them, in one process with gpdesk's."""
+    library = ffht_library(work_dir)
+    path = os.path.join(work_dir, "ffht.json")
+    for part in ("transforms", "features"):
+        subprocess.run([opts.bench, "--only", part, "--rows", path, "--ffht", library], capture_output=True,
+                       check=True)
+    before = None
+    with open(path) as f:
+        for r in map(json.loads, f):
+            if (r["baseline_name"] or "").startswith("FFHT"):
+                name = before["row"] if r["row"] == "the same" else r["row"]
+                unit_row(name, r["value"], r["baseline"], r["unit"].split("/")[0], r["floor"], r["baseline_name"])
+            before = r
+
+
 def transforms(work_dir):
     """xGPR's own compiled transforms and features against gpdesk's, one thread each."""
     _, peer = peer_xgpr()
@@ -385,17 +421,17 @@ def transforms(work_dir):
             unit_row(name, ours[name], theirs, "ms", floor)
 
 
-def unit_row(work, ours, theirs, unit, floor):
-    table.append({"work": work, "peer": "xGPR", "gpdesk": ours, "peer_value": theirs, "unit": unit,
+def unit_row(work, ours, theirs, unit, floor, peer="xGPR, as distributed"):
+    table.append({"work": work, "peer": peer, "gpdesk": ours, "peer_value": theirs, "unit": unit,
                   "ratio_processor": theirs / ours, "floor": floor})
     say("%-40s %-28s %17.3f %-6s %17.3f %-6s %7s %6.1fx  %s" %
-        (work, "xGPR, as distributed", ours, unit, theirs, unit, "", theirs / ours,
+        (work, peer, ours, unit, theirs, unit, "", theirs / ours,
          "" if floor is None else "%gx reached" % floor if theirs / ours >= floor else "%gx MISSED" % floor))
 
 
-jobs = {"transforms": transforms, "predict": predict, "features": features, "exact": exact, "cg": cg,
+jobs = {"ffht": ffht, "transforms": transforms, "predict": predict, "features": features, "exact": exact, "cg": cg,
         "variational": variational, "xgpr": xgpr}
-if not os.path.isdir(os.path.join(opts.shared, "data", "kin40k")):
+if set(opts.jobs or jobs) - {"ffht", "transforms"} and not os.path.isdir(os.path.join(opts.shared, "data", "kin40k")):
     sys.exit("peers: %s/data/kin40k is not here" % opts.shared)
 say("%-40s %-28s %24s %24s %14s  floor" % ("", "", "gpdesk: s, cpu s, RMSE", "peer: s, cpu s, RMSE", "clock, cpu"))
 with tempfile.TemporaryDirectory() as work_dir:
