@@ -14,6 +14,7 @@
 #include "compute/backend.h"
 #include "compute/blas.h"
 #include "compute/fop.h"
+#include "compute/nmll.h"
 #include "compute/precond.h"
 #include "compute/rng.h"
 #include "compute/solver.h"
@@ -415,13 +416,52 @@ static void compare(const struct job *j, double tol)
         }
     double ga[KERNEL_MAX_HP] = { 0 }, gb[KERNEL_MAX_HP] = { 0 };
     ok(fop_tile64(p.dev, 0, n, zb, M, &fail));
-    ok(fop_grad(p.cpu, 0, n, zb, zb, M, ga, &fail)); /* derivatives are the processor's */
+    ok(fop_grad(p.cpu, 0, n, zb, zb, M, ga, &fail)); /* given B, derivatives are the processor's */
     ok(fop_grad(p.dev, 0, n, zb, zb, M, gb, &fail));
     ck_assert_double_le(apart(kernel_nhp(&p.k), gb, ga), 1e-12);
     ck_assert(!fop_lost(p.dev, NULL));
     pair_close(&p);
     ck_assert_uint_eq(emulated_used(), 0);
     free(P), free(V), free(a), free(b), free(za), free(zb), free(f), free(Ga), free(Gb);
+}
+
+/* The gradient's sum over all rows, B = Z S + T V', against the processor's way back from B. */
+static void compare_back(const struct job *j, double tol)
+{
+    enum { K = 3 };
+    struct pair p = pair_open(j);
+    const size_t n = p.n, M = p.M, nhp = kernel_nhp(&p.k);
+    double *S = normals(40, M * M), *T = normals(41, K * n), *V = normals(42, K * M);
+    double *Z = mem_calloc(n * M, sizeof *Z, "rows", NULL), *B = mem_calloc(n * M, sizeof *B, "B", NULL);
+
+    for (size_t i = 0; i < M; i++)
+        for (size_t l = 0; l < i; l++)
+            S[i * M + l] = S[l * M + i];
+    ok(fop_tile64(p.cpu, 0, n, Z, M, &fail));
+    for (int how = 0; how < 3; how++) { /* S and vectors; S alone; vectors alone */
+        double a[KERNEL_MAX_HP] = { 0 }, b[KERNEL_MAX_HP] = { 0 }, size = 0.0;
+        for (size_t r = 0; r < n; r++)
+            for (size_t c = 0; c < M; c++) {
+                double s = 0.0;
+                for (size_t q = 0; how < 2 && q < M; q++)
+                    s += Z[r * M + q] * S[q * M + c];
+                for (size_t q = 0; how != 1 && q < K; q++)
+                    s += T[q * n + r] * V[q * M + c];
+                B[r * M + c] = s;
+                size += s * s;
+            }
+        ok(fop_grad(p.cpu, 0, n, Z, B, M, a, &fail));
+        ok(fop_back(p.dev, how < 2 ? S : NULL, how != 1 ? K : 0, T, V, b, NULL, &fail));
+        /* Sums of n M terms of either sign: what they may lose is a share of their size. */
+        const double most = tol * (norm(nhp, a) + 0.1 * sqrt(size) * norm(n * M, Z) / sqrt((double)n));
+        for (size_t h = 0; h < nhp; h++)
+            ck_assert_msg(fabs(a[h] - b[h]) <= most, "%s, %d: hyperparameter %zu, %g, not %g (of %g)",
+                          j->kernel, how, h, b[h], a[h], most);
+    }
+    ck_assert(!fop_lost(p.dev, NULL));
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(S), free(T), free(V), free(Z), free(B);
 }
 
 static const struct job jobs[] = {
@@ -461,6 +501,17 @@ static double tolerance(const struct job *j)
 START_TEST(made_anew)
 {
     compare(&jobs[_i], tolerance(&jobs[_i]));
+}
+END_TEST
+
+START_TEST(derivatives)
+{
+    struct job j = jobs[_i / 2];
+
+    j.precision = _i % 2 ? PREC_DOUBLE : PREC_FLOAT;
+    j.weighted = _i % 4 > 1;
+    j.store = _i % 3 == 0;
+    compare_back(&j, tolerance(&j));
 }
 END_TEST
 
@@ -798,6 +849,73 @@ START_TEST(events)
 }
 END_TEST
 
+/* ---- marginal likelihood ----------------------------------------------------------------------- */
+
+/* Value and gradient, by the Gram and by probes, with the features there and here; a device that is lost in
+ * the middle of the gradient leaves the processor's (_i / 2 1). */
+START_TEST(likelihood_there)
+{
+    struct job j = { .kernel = "rbf(ard) * periodic + matern(nu=5/2)", .n = 150, .d = 3, .M = 64,
+                     .store = true, .precision = _i % 2 ? PREC_DOUBLE : PREC_FLOAT };
+    struct pair p = pair_open(&j);
+    const size_t nhp = kernel_nhp(&p.k);
+    const struct nmll_slq_opts slq = { .rank = 16, .probes = 5, .rtol = 1e-9, .probe_rtol = 1e-6 };
+    double *y = normals(50, j.n), value[2][2], g[2][2][KERNEL_MAX_HP + 2], se;
+    size_t its;
+    char at[24];
+
+    for (int o = 0; o < 2; o++) {
+        struct fop *f = o ? p.dev : p.cpu;
+        ok(nmll_features_slq(f, y, p.hp, nhp, 1.3, 0.4, &slq, &value[1][o], &se, g[1][o], &its, NULL,
+                             &fail));
+        if (o && _i / 2) {
+            snprintf(at, sizeof at, "%zu", emulated_launches() + 14);
+            setenv("GPDESK_EMU_LOST", at, 1);
+        }
+        ok(nmll_features(f, y, p.hp, nhp, 1.3, 0.4, &value[0][o], g[0][o], NULL, NULL, &fail));
+    }
+    unsetenv("GPDESK_EMU_LOST");
+#ifndef ON_DEVICE
+    ck_assert_int_eq(fop_lost(p.dev, NULL), _i / 2 == 1);
+#endif
+    const double tol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-4;
+    for (int how = 0; how < 2; how++) {
+        ck_assert_double_le(fabs(value[how][1] - value[how][0]), tol * fabs(value[how][0]));
+        ck_assert_msg(apart(nhp + 2, g[how][1], g[how][0]) <= (how ? fmax(10.0 * tol, 1e-6) : tol), "%d: %g", how,
+                      apart(nhp + 2, g[how][1], g[how][0]));
+    }
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(y);
+}
+END_TEST
+
+#ifndef ON_DEVICE
+/* A transform that is too wide for shared memory takes memory of the device: the same bits. */
+START_TEST(little_shared_memory)
+{
+    struct job j = { .kernel = "matern(nu=5/2,ard) * linear", .n = 90, .d = 5, .M = 128 };
+    double *P = normals(5, j.M), w[2][128], grad[2][KERNEL_MAX_HP];
+    size_t nhp = 0;
+
+    for (int i = 0; i < 2; i++) {
+        setenv("GPDESK_EMU_SHARED", i ? "64" : "100000", 1);
+        struct pair p = pair_open(&j);
+        nhp = kernel_nhp(&p.k);
+        memset(grad[i], 0, sizeof grad[i]);
+        ok(fop_pass(p.dev, 1, P, w[i], NULL, &fail));
+        ok(fop_back(p.dev, NULL, 1, P, P, grad[i], NULL, &fail));
+        ck_assert(!fop_lost(p.dev, NULL));
+        pair_close(&p);
+    }
+    ck_assert_mem_eq(w[0], w[1], sizeof w[0]);
+    ck_assert_mem_eq(grad[0], grad[1], nhp * sizeof grad[0][0]);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(P);
+}
+END_TEST
+#endif
+
 /* ---- factorisations ---------------------------------------------------------------------------- */
 
 #ifdef ON_DEVICE
@@ -1047,6 +1165,7 @@ int main(void)
     suite_add_tcase(s, arith);
     tcase_set_timeout(ops, 120);
     tcase_add_loop_test(ops, made_anew, 0, JOBS);
+    tcase_add_loop_test(ops, derivatives, 0, 2 * JOBS);
     tcase_add_loop_test(ops, in_double, 0, JOBS);
     tcase_add_loop_test(ops, stored, 0, JOBS);
     tcase_add_loop_test(ops, stored_half, 0, JOBS);
@@ -1057,6 +1176,7 @@ int main(void)
     tcase_add_test(ops, out_of_memory);
     tcase_add_loop_test(ops, device_lost, 0, 3);
     tcase_add_test(ops, slow_double);
+    tcase_add_test(ops, little_shared_memory);
     tcase_add_test(ops, devices);
 #else
     tcase_set_timeout(ops, 900);
@@ -1066,6 +1186,11 @@ int main(void)
     tcase_add_test(ops, stopping);
     tcase_add_loop_test(ops, gradients_there, 0, SOLVES);
     tcase_add_test(ops, events);
+#ifdef ON_DEVICE
+    tcase_add_loop_test(ops, likelihood_there, 0, 2);
+#else
+    tcase_add_loop_test(ops, likelihood_there, 0, 4);
+#endif
     tcase_add_loop_test(ops, factorisations, 0, 2);
     tcase_add_loop_test(ops, preconditioner_there, 0, 3);
     suite_add_tcase(s, ops);

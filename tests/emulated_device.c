@@ -4,6 +4,7 @@
  *   GPDESK_EMU_MEMORY   bytes that it has (1 GB)
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
  *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
+ *   GPDESK_EMU_SHARED   bytes of shared memory of a block at most (232448)
  *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
  *   GPDESK_EMU_DENSE    the size from which it factorises matrices of the host (none)
  *
@@ -12,9 +13,9 @@
 
 #include "base/mem.h"
 #include "compute/featmap.h"
+#include "cuda/back.h"
 #include "cuda/cg.h"
 #include "cuda/project.h"
-#include "cuda/steps.h"
 #include "cuda/sweep.h"
 #include "emulated_device.h"
 
@@ -75,6 +76,7 @@ enum status device_describe(struct device *d, struct device_info *i, struct err 
     *i = (struct device_info){ .name = "emulated device", .memory = d->memory,
                                .free = d->memory > used ? d->memory - used : 0, .sms = 3 };
     i->cluster = (int)number("GPDESK_EMU_CLUSTER", 8);
+    i->shared = number("GPDESK_EMU_SHARED", 232448);
     i->fast_double = number("GPDESK_EMU_DOUBLE", 1) != 0;
     i->dense = number("GPDESK_EMU_DENSE", SIZE_MAX);
     return ST_OK;
@@ -185,27 +187,55 @@ enum status device_after(struct device *d, int slot, int stream, struct err *err
 
 /* ---- launches ---- */
 
-enum status device_steps(struct device *d, const struct steps_args *a, struct err *err)
+/* A grid of blocks; back: the derivatives, else the features. */
+static enum status steps_launch(const struct steps_args *a, struct steps_grid g, const struct back_args *back,
+                                struct err *err)
 {
-    const struct steps_grid g = steps_grid(a);
     enum status rc = launch(err);
-    void *smem = rc == ST_OK ? mem_aligned(g.smem, 1, "shared memory", err) : NULL;
+    char *smem = rc == ST_OK ? mem_aligned(g.smem, 1, "shared memory", err) : NULL;
 
-    (void)d;
     if (rc == ST_OK && !smem)
         return ST_NOMEM;
+    if (rc == ST_OK && !a->scratch && g.smem > number("GPDESK_EMU_SHARED", 232448))
+        rc = err_set(err, ST_BACKEND, "%zu bytes of shared memory are too many", g.smem);
     pthread_mutex_lock(&one_launch);
     for (int y = 0; rc == ST_OK && y < g.chunks; y++)
         for (int x = 0; x < g.blocks; x++) {
-            memset(smem, 0xff, g.smem);
-            if (a->wide)
-                steps_block_f64(a, x, y, g.threads, smem);
+            char *at = a->scratch ? (char *)a->scratch +
+                                        (size_t)(y * g.blocks + x) * a->scratch_bytes : smem;
+            memset(at, 0xff, g.smem);
+            if (back && a->wide)
+                back_block_f64(back, x, y, g.threads, (double *)(void *)at);
+            else if (back)
+                back_block_f32(back, x, y, g.threads, (float *)(void *)at);
+            else if (a->wide)
+                steps_block_f64(a, x, y, g.threads, (double *)(void *)at);
             else
-                steps_block_f32(a, x, y, g.threads, smem);
+                steps_block_f32(a, x, y, g.threads, (float *)(void *)at);
         }
     pthread_mutex_unlock(&one_launch);
     free(smem);
     return rc;
+}
+
+enum status device_steps(struct device *d, const struct steps_args *a, struct err *err)
+{
+    (void)d;
+    return steps_launch(a, steps_grid(a), NULL, err);
+}
+
+enum status device_back(struct device *d, const struct back_args *a, struct err *err)
+{
+    (void)d;
+    return steps_launch(&a->s, back_grid(a), a, err);
+}
+
+enum status device_back_sum(struct device *d, const struct back_sum_args *a, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < a->slots; i++)
+        back_sum_one(a->blocks, a->slots, a->part, i, a->out);
+    return launch(err);
 }
 
 enum status device_project(struct device *d, const struct project_args *a, struct err *err)

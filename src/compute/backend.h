@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 7 /* 7: FM_DENSE, fm_term.filter */
+#define BACKEND_ABI 8 /* 8: back */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -123,6 +123,11 @@ struct backend_ops {
      * hyperparameters.  Callable from any pool task. */
     enum status (*grad)(void *state, size_t r0, size_t r1, const double *Z, const double *B,
                         size_t ld, double *grad, struct err *);
+    /* grad[i] += sum of B o dZ / d log hp[i] over all rows, for every i, with B = Z S + T V': S M x M
+     * symmetric, both triangles (NULL: none), T k vectors of n, V k of M.  NULL, or UNSUPPORTED: by tiles
+     * of `grad`. */
+    enum status (*back)(void *state, const double *S, size_t k, const double *T, const double *V,
+                        double *grad, const struct ctl *, struct err *);
     /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles. */
     enum status (*gram)(void *state, size_t ny, const double *y, double *G, size_t ld, double *zty,
                         const struct ctl *, struct err *);

@@ -468,6 +468,24 @@ enum status fop_grad(struct fop *f, size_t r0, size_t r1, const double *Z, const
     return back_ops(f)->grad(back_state(f), r0, r1, Z, B, ld, grad, err);
 }
 
+bool fop_has_back(const struct fop *f)
+{
+    return f->be && f->be->back && !f->lost;
+}
+
+enum status fop_back(struct fop *f, const double *S, size_t k, const double *T, const double *V,
+                     double *grad, const struct ctl *ctl, struct err *err)
+{
+    if (!fop_has_back(f))
+        return ST_UNSUPPORTED;
+    const enum status rc = f->be->back(f->state, S, k, T, V, grad, ctl, err);
+    if (rc == ST_OK || rc == ST_CANCELLED)
+        return rc;
+    if (!goes_on(f, rc, err)) /* no room there: by tiles */
+        err_clear(err);
+    return ST_UNSUPPORTED;
+}
+
 /* ---- products by blocks of rows ------------------------------------------------------------ */
 
 /* What one product needs: Z of a block of rows, in single or double precision, and what is

@@ -53,6 +53,11 @@ enum status fop_tile64(struct fop *, size_t r0, size_t r1, double *z, size_t ld,
  * rows, (r1-r0) x ld. */
 enum status fop_grad(struct fop *, size_t r0, size_t r1, const double *Z, const double *B,
                      size_t ld, double *grad, struct err *err);
+/* The same over all rows where the operator is, with B = Z S + T V' (backend.h); UNSUPPORTED: it is for
+ * fop_grad. */
+enum status fop_back(struct fop *, const double *S, size_t k, const double *T, const double *V,
+                     double *grad, const struct ctl *, struct err *);
+bool fop_has_back(const struct fop *);
 bool fop_has_dtile(const struct fop *); /* rows of derivatives, else fop_grad alone */
 enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,
                       struct err *);

@@ -555,14 +555,22 @@ static void back_task(void *ctx, size_t task, size_t worker)
     free(Z);
 }
 
+/* The whole matrix from its lower triangle, times a. */
+static void fill_upper(size_t M, double a, double *S)
+{
+    for (size_t j = 0; j < M; j++) {
+        S[j + j * M] *= a;
+        for (size_t i = j + 1; i < M; i++)
+            S[j + i * M] = S[i + j * M] *= a;
+    }
+}
+
 /* Both triangles from the lower one, and in single precision too where the features are. */
 static enum status back_inverse(struct back *b, double *Ainv, float **single, struct err *err)
 {
     const size_t M = b->M;
 
-    for (size_t j = 0; j < M; j++)
-        for (size_t i = j + 1; i < M; i++)
-            Ainv[j + i * M] = Ainv[i + j * M];
+    fill_upper(M, 1.0, Ainv);
     b->Ainv = Ainv;
     if (fop_precision(b->f) != PREC_FLOAT)
         return ST_OK;
@@ -612,6 +620,32 @@ static enum status back_gradient(struct fop *f, size_t t, size_t nhp, double *Ai
     return rc;
 }
 
+/* hp_gradient where the features are, on a device; UNSUPPORTED: there is none, and Ainv is as it was. */
+static enum status device_gradient(struct fop *f, size_t t, const double *y, size_t nhp, double *Ainv,
+                                   const double *w, const double *noise, double *grad,
+                                   const struct ctl *ctl, struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    double *r = fop_has_back(f) ? mem_aligned(t * (n + M), sizeof *r, "the residual", err) : NULL;
+    double *V = r ? r + t * n : NULL;
+    enum status rc = r ? fop_zp(f, t, w, r, ctl, err) : fop_has_back(f) ? ST_NOMEM : ST_UNSUPPORTED;
+
+    for (size_t i = 0; rc == ST_OK && i < t * n; i++)
+        r[i] = y[i] - r[i];
+    for (size_t j = 0; rc == ST_OK && j < t; j++)
+        for (size_t i = 0; i < M; i++)
+            V[j * M + i] = -w[j * M + i] / (noise[j] * noise[j]);
+    if (rc == ST_OK) {
+        memset(grad, 0, nhp * sizeof *grad);
+        fill_upper(M, (double)t, Ainv);
+        rc = fop_back(f, Ainv, t, r, V, grad, ctl, err);
+    }
+    if (rc == ST_UNSUPPORTED)
+        fill_upper(M, 1.0 / (double)t, Ainv);
+    free(r);
+    return rc;
+}
+
 /* dNMLL/dlog hp_i = -(r' Zd w)/lam2 + tr(A^-1 Z' Zd) (B.2), for every i, summed over t targets of
  * noise[j] each; Ainv is A1^-1 (lower), w the weights at amplitude 1, so that Zd w and A^-1 Z'Zd are
  * those of amplitude 1 too. */
@@ -620,7 +654,11 @@ static enum status hp_gradient(struct fop *f, size_t t, const double *y, size_t 
                                const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
+    const enum status there = nhp ? device_gradient(f, t, y, nhp, Ainv, w, noise, grad, ctl, err)
+                                  : ST_UNSUPPORTED;
     const bool few = nhp == 0 || (nhp <= FEW_HP && fop_has_dtile(f));
+    if (there != ST_UNSUPPORTED)
+        return there;
     double *r = mem_calloc(t * n, sizeof *r, "the residual", err);
     double *C = r && few ? mem_aligned(M * M, sizeof *C, "the gradient's matrix", err) : NULL;
     enum status rc = r && (C || !few) ? fop_zp(f, t, w, r, ctl, err) : ST_NOMEM;

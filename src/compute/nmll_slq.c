@@ -349,6 +349,27 @@ static void grad_task(void *ctx, size_t task, size_t worker)
     free(Z);
 }
 
+/* The same sum where the features are, on a device; UNSUPPORTED: there is none. */
+static enum status slq_there(struct slq *s, size_t nhp, const double *noise, double *grad, struct err *err)
+{
+    const size_t M = s->M, nv = s->k - s->t;
+
+    if (!fop_has_back(s->f))
+        return ST_UNSUPPORTED;
+    double *V = mem_aligned(s->k * M, sizeof *V, "the gradient's vectors", err);
+    if (!V)
+        return ST_NOMEM;
+    for (size_t i = 0; i < nv * M; i++)
+        V[i] = (double)s->t / (double)nv * s->V[i];
+    for (size_t q = 0; q < s->t; q++)
+        for (size_t i = 0; i < M; i++)
+            V[(nv + q) * M + i] = -s->X[(nv + q) * M + i] / (noise[q] * noise[q]);
+    memset(grad, 0, nhp * sizeof *grad);
+    const enum status rc = fop_back(s->f, NULL, s->k, s->T, V, grad, s->ctl, err);
+    free(V);
+    return rc;
+}
+
 static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
                                    const double *noise, double *grad, struct err *err)
 {
@@ -360,6 +381,9 @@ static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
         s->T[nv * s->n + i] = y[i] - s->T[nv * s->n + i];
     if (rc == ST_OK)
         rc = precond_apply(s->pre, fop_pool(s->f), nv, s->B, s->V, err);
+    const enum status there = rc == ST_OK ? slq_there(s, nhp, noise, grad, err) : ST_OK;
+    if (rc != ST_OK || there != ST_UNSUPPORTED)
+        return rc == ST_OK ? there : rc;
     g.part = mem_calloc(tasks * (nhp + 1), sizeof *g.part, "partial sums", err);
     g.rc = g.part ? mem_calloc(tasks, sizeof *g.rc, "partial sums", err) : NULL;
     if (g.rc == NULL)

@@ -49,7 +49,7 @@ static void cuda_close(void *state)
 {
     struct cuda *c = state;
     struct room *rooms[] = { &c->P, &c->V, &c->T, &c->part, &c->W, &c->tile, &c->left, &c->right,
-                             &c->sums, &c->out };
+                             &c->sums, &c->out, &c->scratch };
 
     if (c->dev) {
         device_wait(c->dev, NULL);
@@ -324,6 +324,18 @@ enum status backend_over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most
 
 /* ---- features ------------------------------------------------------------------------------------ */
 
+/* The grid of some steps; where shared memory is too small for one, of few blocks. */
+static struct steps_grid steps_few(const struct cuda *c, struct steps_args *a)
+{
+    struct steps_grid g = steps_grid(a);
+    const size_t chunks = 2 * (size_t)c->info.sms / (size_t)g.blocks + 1;
+
+    if (g.smem <= c->info.shared || (size_t)g.chunks <= chunks)
+        return g;
+    a->per = (int)((a->rows + chunks - 1) / chunks);
+    return steps_grid(a);
+}
+
 /* Rows r0..r1-1 of all terms. */
 enum status backend_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void *z,
                              enum dev_form form, size_t ld, struct err *err)
@@ -350,8 +362,11 @@ enum status backend_rows(struct cuda *c, size_t r0, size_t r1, const void *x, vo
             struct project_args d = p->dense[i];
             d.x = x, d.x64 = p->x64, d.ldx = c->d, d.rows = r1 - r0, d.to = a.to;
             rc = device_project(c->dev, &d, err);
-        } else if (p->term[i].copied || p->term[i].mf)
-            rc = device_steps(c->dev, &a, err);
+        } else if (p->term[i].copied || p->term[i].mf) {
+            rc = backend_scratch(c, &c->scratch, steps_few(c, &a), &a, err);
+            if (rc == ST_OK)
+                rc = device_steps(c->dev, &a, err);
+        }
     }
     return rc;
 }
@@ -995,6 +1010,7 @@ static const struct backend_ops cuda_ops = {
     .ztv = cuda_ztv,
     .tile = cuda_tile,
     .tile64 = cuda_tile64,
+    .back = back_gradient,
     .gram = cuda_gram,
     .sketch = cuda_sketch,
     .nystrom = ranges_build,

@@ -1,12 +1,13 @@
 /* cuda/backend_impl.h -- an operator on a device, and what the files of the driver share: backend.c rows,
  * features and products; gradients.c conjugate gradients; ranges.c sketches and preconditioners; dense.c
- * factorisations. */
+ * factorisations; back.c derivatives. */
 #ifndef GPDESK_CUDA_BACKEND_IMPL_H
 #define GPDESK_CUDA_BACKEND_IMPL_H
 
 #include "compute/backend.h"
 #include "cuda/device.h"
 #include "cuda/program.h"
+#include "cuda/steps.h"
 
 #include <pthread.h>
 
@@ -32,7 +33,7 @@ struct cuda {
     bool half, filled;        /* of stored features */
     void *store;
     void *factor;             /* n row factors, or NULL */
-    struct room P, V, T, part, W, tile, left, right, sums, out;
+    struct room P, V, T, part, W, tile, left, right, sums, out, scratch;
     double *host;             /* P in the layout */
     size_t host_bytes;
 };
@@ -88,6 +89,11 @@ enum status ranges_sketch(struct cuda *, size_t L, const double *Omega, double *
                            const struct ctl *, struct err *);
 enum status ranges_build(void *state, size_t L, int passes, double *Omega, double *ev,
                           const struct ctl *, struct err *);
+/* back.c: as backend_ops.back; room where a grid wants more than shared memory. */
+enum status back_gradient(void *state, const double *S, size_t k, const double *T, const double *V,
+                          double *grad, const struct ctl *, struct err *);
+enum status backend_scratch(struct cuda *, struct room *, struct steps_grid, struct steps_args *,
+                            struct err *);
 extern const struct backend_cg backend_gradients; /* gradients.c */
 extern const struct backend_dense backend_dense;  /* dense.c */
 

@@ -8,9 +8,9 @@ extern "C" { /* C, all of it */
 }
 #include "cuda/device.h"
 
+#include "cuda/back.h"
 #include "cuda/cg.h"
 #include "cuda/project.h"
-#include "cuda/steps.h"
 #include "cuda/sweep.h"
 
 #include <cublas_v2.h>
@@ -230,6 +230,7 @@ enum status device_describe(struct device *d, struct device_info *i, struct err 
     i->free = left;
     i->sms = d->prop.multiProcessorCount;
     i->cluster = d->prop.major >= 9 ? SWEEP_CLUSTER : 1;
+    i->shared = d->prop.sharedMemPerBlockOptin;
     i->fast_double = ratio > 0 && ratio <= 2;
     i->dense = i->fast_double ? 1024 : 8192;
     return ST_OK;
@@ -362,18 +363,26 @@ enum status device_after(struct device *d, int slot, int stream, struct err *err
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
+/* Shared memory, or what takes its place. */
+static __device__ __forceinline__ char *room_of(const steps_args *a, char *smem)
+{
+    return a->scratch ? (char *)a->scratch +
+                            ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * a->scratch_bytes
+                      : smem;
+}
+
 static __global__ void __launch_bounds__(256) steps_float(const __grid_constant__ steps_args a, int threads)
 {
     extern __shared__ char smem[];
 
-    steps_block_f32(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (float *)smem);
+    steps_block_f32(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (float *)room_of(&a, smem));
 }
 
 static __global__ void __launch_bounds__(256) steps_double(const __grid_constant__ steps_args a, int threads)
 {
     extern __shared__ char smem[];
 
-    steps_block_f64(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (double *)smem);
+    steps_block_f64(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (double *)room_of(&a, smem));
 }
 
 /* More than 48 KB of shared memory has to be asked for; the grid's second dimension ends at 65535. */
@@ -402,18 +411,67 @@ enum status device_steps(struct device *d, const struct steps_args *a, struct er
         some.to.factor = a->to.factor ? a->to.factor + r : NULL;
         const struct steps_grid g = steps_grid(&some);
         const dim3 grid((unsigned)g.blocks, (unsigned)g.chunks);
-        rc = a->wide ? roomy(steps_double, g.smem, err) : roomy(steps_float, g.smem, err);
+        const size_t smem = a->scratch ? 0 : g.smem;
+        rc = a->wide ? roomy(steps_double, smem, err) : roomy(steps_float, smem, err);
         if (rc != ST_OK)
             return rc;
         if (a->wide)
-            steps_double<<<grid, (unsigned)g.threads, g.smem, d->stream[STREAM_WORK]>>>(some,
-                                                                                        g.threads);
+            steps_double<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(some, g.threads);
         else
-            steps_float<<<grid, (unsigned)g.threads, g.smem, d->stream[STREAM_WORK]>>>(some,
-                                                                                       g.threads);
+            steps_float<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(some, g.threads);
         rc = launched("making features", err);
     }
     return rc;
+}
+
+static __global__ void __launch_bounds__(256) back_float(const __grid_constant__ back_args a, int threads)
+{
+    extern __shared__ char smem[];
+
+    back_block_f32(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (float *)room_of(&a.s, smem));
+}
+
+static __global__ void __launch_bounds__(256) back_double(const __grid_constant__ back_args a, int threads)
+{
+    extern __shared__ char smem[];
+
+    back_block_f64(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (double *)room_of(&a.s, smem));
+}
+
+enum status device_back(struct device *d, const struct back_args *a, struct err *err)
+{
+    const struct steps_grid g = back_grid(a);
+    const dim3 grid((unsigned)g.blocks, (unsigned)g.chunks);
+    const size_t smem = a->s.scratch ? 0 : g.smem;
+    enum status rc = enter(d, err);
+
+    if (rc == ST_OK)
+        rc = a->s.wide ? roomy(back_double, smem, err) : roomy(back_float, smem, err);
+    if (rc != ST_OK)
+        return rc;
+    if (a->s.wide)
+        back_double<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(*a, g.threads);
+    else
+        back_float<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(*a, g.threads);
+    return launched("derivatives", err);
+}
+
+static __global__ void back_sum_kernel(const back_sum_args a)
+{
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < a.slots)
+        back_sum_one(a.blocks, a.slots, a.part, i, a.out);
+}
+
+enum status device_back_sum(struct device *d, const struct back_sum_args *a, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    back_sum_kernel<<<(unsigned)((a->slots + 127) / 128), 128, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("adding up derivatives", err);
 }
 
 #define PROJECT_KERNEL(ks)                                                                         \

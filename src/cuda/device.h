@@ -20,6 +20,7 @@ struct device_info {
     size_t memory, free;   /* bytes */
     int sms;               /* multiprocessors */
     int cluster;           /* blocks that a cluster may have; 1: none */
+    size_t shared;         /* bytes of shared memory that a block may have */
     bool fast_double;      /* double products at half the speed of single ones or better */
     size_t dense;          /* size from which a matrix of the host is worth the way for its factor */
 };
@@ -52,6 +53,8 @@ enum status device_after(struct device *, int slot, int stream, struct err *);
 /* ---- launches, on STREAM_WORK ---- */
 
 enum status device_steps(struct device *, const struct steps_args *, struct err *);
+enum status device_back(struct device *, const struct back_args *, struct err *);
+enum status device_back_sum(struct device *, const struct back_sum_args *, struct err *);
 enum status device_project(struct device *, const struct project_args *, struct err *);
 /* blocks: of a cluster; K: 1, 2 or 4. */
 enum status device_sweep(struct device *, enum sweep_source, int K, int blocks,

@@ -48,7 +48,26 @@ struct steps_args {
     int wide;             /* double arithmetic */
     int per;              /* rows of one block */
     struct dev_out to;
+    void *scratch;        /* in place of shared memory, so much for each block; NULL: that is enough */
+    size_t scratch_bytes;
 };
+
+/* The way back (back_real.h): from numbers B for every row and column to sums over rows. */
+enum { BACK_LINKS = 48 };
+struct dev_link { int q0, q1; }; /* steps, from the one that begins to the one that ends it */
+struct back_args {
+    struct steps_args s;         /* to: out and factor alone */
+    const void *B;               /* rows of ldb: double where b64, else float */
+    int b64;
+    size_t ldb;
+    int links, inner;            /* links; of them within the sum over windows, which come first */
+    struct dev_link link[BACK_LINKS];
+    size_t slots;                /* 2 D for each link, then D (copied columns: cols) */
+    double *part;                /* of each block of the grid: slots, added to */
+};
+
+/* out[i] = sum of slot i over all blocks. */
+struct back_sum_args { size_t blocks, slots; const double *part; double *out; };
 
 /* ---- dense projections (project.h) --------------------------------------------------------------- */
 

@@ -398,3 +398,59 @@ enum status program_set(struct program *p, const double *hp, struct err *err)
     free(inv);
     return rc;
 }
+
+/* ---- the way back -------------------------------------------------------------------------------- */
+
+enum status program_links(const struct program *p, size_t i, struct back_args *a, struct err *err)
+{
+    const struct fm_term *t = &p->fm->term[i];
+    int open = -1;
+
+    a->links = a->inner = 0;
+    for (size_t q = 0; t->nb && q < t->nsteps; q++) {
+        const enum fm_op op = t->steps[q].op;
+        const bool ends = op == FM_PHASE || op == FM_TIMES || op == FM_RELU || op == FM_ERF ||
+                          ((op == FM_SINCOS || op == FM_EMIT) && open >= 0);
+        if (begins(op))
+            open = (int)q;
+        if (!ends || open < 0)
+            continue;
+        if (a->links == BACK_LINKS)
+            return err_set(err, ST_UNSUPPORTED, "a product of more than %d projections", BACK_LINKS);
+        a->link[a->links++] = (struct dev_link){ open, (int)q + 1 };
+        a->inner += t->windows && q < t->nsum;
+        open = -1;
+    }
+    return ST_OK;
+}
+
+/* One link: what came back to its inputs, each times the input. */
+static void collect_link(const struct fm_term *t, struct dev_link k, size_t D, const double *sum,
+                         double *grad)
+{
+    const size_t q = (size_t)k.q0;
+    const struct fm_step *s = &t->steps[q];
+
+    for (size_t j = 0; j < inputs(t, q); j++) {
+        const size_t h = s->index == FM_NONE ? 0 : lengthscale(t, q, j);
+        if (s->op == FM_CIRCLE)
+            grad[s->also] += sum[D + 2 * j] + sum[D + 2 * j + 1];
+        if (s->index != FM_NONE)
+            grad[h] -= s->op == FM_CIRCLE ? sum[2 * j] + sum[2 * j + 1] : sum[j];
+    }
+    for (size_t r = q + 1; r < (size_t)k.q1; r++)
+        if (t->steps[r].op == FM_APPEND && t->steps[r].index != FM_NONE)
+            grad[t->steps[r].index] += sum[t->steps[r].count ? t->steps[r].count : t->d];
+}
+
+void program_collect(const struct program *p, size_t i, const struct back_args *a, const double *sum,
+                     double *grad)
+{
+    const struct fm_term *t = &p->fm->term[i];
+    const size_t D = t->D, own = a->s.term.copied ? 0 : 2 * (size_t)a->links * D;
+
+    for (int l = 0; l < a->links; l++)
+        collect_link(t, a->link[l], D, sum + 2 * (size_t)l * D, grad);
+    for (size_t j = own; t->weight != FM_NONE && j < a->slots; j++)
+        grad[t->weight] += sum[j];
+}

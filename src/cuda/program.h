@@ -34,5 +34,10 @@ enum status program_new(struct program *, struct device *, const struct featmap 
 void program_free(struct program *);
 /* Puts hyperparameters (natural scale) in. */
 enum status program_set(struct program *, const double *hp, struct err *);
+/* The links of term i: a->link, links, inner.  UNSUPPORTED: more of them than there is room for. */
+enum status program_links(const struct program *, size_t i, struct back_args *a, struct err *);
+/* Adds what the slots of term i have added up to (back_args) to the hyperparameters that they are of. */
+void program_collect(const struct program *, size_t i, const struct back_args *a, const double *sum,
+                     double *grad);
 
 #endif

@@ -145,18 +145,23 @@ DEV void N(steps_copy)(const struct steps_args *a, size_t row, int nt)
                                                 : N(steps_input)(a, row, a->term.first + i));
 }
 
-/* Steps q0 to q1 - 1 up to what they emit, of window `at` or (-1) of the row. */
-DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, int at, size_t base,
-                      int nt, REAL *v, REAL *w, REAL *p, REAL *g)
+/* No phase, no gain. */
+DEV void N(steps_reset)(const struct dev_term *t, int nt, REAL *p, REAL *g)
 {
-    const struct dev_term *t = &a->term;
-
     SYNC();
     LANES(l, nt)
         for (int i = l; i < t->D; i += nt) {
             p[i] = (REAL)0;
             g[i] = (REAL)1;
         }
+}
+
+/* Steps q0 to q1 - 1, of window `at` or (-1) of the row, on what is in v, p, g. */
+DEV void N(steps_go)(const struct steps_args *a, int q0, int q1, size_t row, int at, size_t base,
+                     int nt, REAL *v, REAL *w, REAL *p, REAL *g)
+{
+    const struct dev_term *t = &a->term;
+
     for (int q = q0; q < q1; q++) {
         const struct dev_step *s = &t->steps[q];
         if (s->op == FM_FHT) {
@@ -192,6 +197,14 @@ DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, in
         }
     }
     SYNC();
+}
+
+/* Steps q0 to q1 - 1 up to what they emit. */
+DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, int at, size_t base,
+                      int nt, REAL *v, REAL *w, REAL *p, REAL *g)
+{
+    N(steps_reset)(&a->term, nt, p, g);
+    N(steps_go)(a, q0, q1, row, at, base, nt, v, w, p, g);
 }
 
 /* Windows of a row, and the factor of their sum (kernel_window_factor). */
