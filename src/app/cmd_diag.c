@@ -17,7 +17,7 @@ static enum status ranked_precond(const struct args *a, struct fit_opts *o, stru
     const struct precond_ops *p = precond_find(args_text(a, "precond"), err);
     if (!p)
         return err->code;
-    if (!strcmp(p->name, "none") || !strcmp(p->name, "jacobi")) {
+    if (!p->ranked) {
         err_set(err, ST_USAGE, "precond=%s has no rank to advise on", p->name);
         err_hint(err, "advise precond=srht2");
         return ST_USAGE;

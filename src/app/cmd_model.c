@@ -547,7 +547,7 @@ const struct command cmd_model_rows[] = {
         { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad, adam; svrg(batch=256,step=0.5)" },
         { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "columns of Z (random features)" },
         { "rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns", "rank of the preconditioner; auto: the one of least predicted time, told" },
-        { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "none, jacobi, gauss, srht, srht2, pchol" },
+        { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "none, jacobi, gauss, srht, srht2, pchol, gram" },
         { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
         { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
         { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },

@@ -530,6 +530,8 @@ static void solver_words(struct buf *b, const struct run *r)
         return;
     }
     buf_printf(b, "Weights: %s", s ? s->title : i->solver);
+    if (p && !strcmp(p->name, "gram"))
+        buf_puts(b, " preconditioned by the Cholesky factor of Z'Z + lambda^2 I in single precision");
     if (i->rank && p)
         buf_printf(b, " with a preconditioner of rank %zu (%s; Frangella, Tropp & Udell 2023)", i->rank,
                    p->title);

@@ -943,11 +943,13 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
         rec_text(&rec, "features=%zu  %s", i->features, i->solver);
     if (i->why != OUT_DIRECT && i->rank)
         rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
+    else if (i->why != OUT_DIRECT && !strcmp(i->precond, "gram"))
+        rec_text(&rec, " precond=gram");
     rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
     fitting_scales_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
                         r->model->noises);
     rec_text(&rec, "\n  ");
-    if (i->rank)
+    if (i->rank || !strcmp(i->precond, "gram"))
         rec_text(&rec, "preconditioner %s   ", pre);
     rec_text(&rec, "solve %s   variance %s   peak %s", solve, var, mem);
     convergence_words(&rec, i);

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 8 /* 8: back */
+#define BACKEND_ABI 8 /* 8: back, factor */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -46,9 +46,9 @@ struct backend_device {
     size_t memory, free; /* bytes; free: now */
 };
 
-/* P^-1 of a preconditioner: diag(d) (M numbers); or I + U diag(c) U' (U: M x L, column-major); or, both
- * NULL, I. */
-struct backend_inverse { const double *d, *U, *c; size_t L; };
+/* P^-1 of a preconditioner: diag(d) (M numbers); or I + U diag(c) U' (U: M x L, column-major); or (factor)
+ * by what `factor` has left there; or, with none of these, I. */
+struct backend_inverse { const double *d, *U, *c; size_t L; bool factor; };
 /* A column of a recursion before its next step: (r, P^-1 r) of the last one, unless its direction is
  * forgotten (fresh); and the residual |r| at which whoever watches wants to be asked. */
 struct cg_slot { double rz, goal; bool fresh; };
@@ -138,6 +138,9 @@ struct backend_ops {
      * What fails here but CANCELLED may work by blas.h. */
     enum status (*nystrom)(void *state, size_t L, int passes, double *Omega, double *ev,
                            const struct ctl *, struct err *);
+    /* The Cholesky factor of Z'Z + lam2 I in single precision, of features that may be rounded to float16,
+     * is made and stays there, for backend_inverse.  NULL, UNSUPPORTED: there is none. */
+    enum status (*factor)(void *state, double lam2, const struct ctl *, struct err *);
     const struct backend_dense *dense;
     const struct backend_cg *cg; /* NULL: vectors are the processor's */
     /* Of a backend with several devices: how many (0 and why not); one in words (SIZE_MAX: that

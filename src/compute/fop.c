@@ -385,6 +385,18 @@ enum status fop_nystrom(struct fop *f, size_t L, int passes, double *Omega, doub
     return ST_UNSUPPORTED;
 }
 
+enum status fop_factor(struct fop *f, double lam2, const struct ctl *ctl, struct err *err)
+{
+    if (!f->be || !f->be->factor || f->lost || f->formed)
+        return ST_UNSUPPORTED;
+    const enum status rc = f->be->factor(f->state, lam2, ctl, err);
+    if (rc == ST_OK || rc == ST_CANCELLED)
+        return rc;
+    if (!goes_on(f, rc, err))
+        err_clear(err);
+    return ST_UNSUPPORTED;
+}
+
 /* ---- conjugate gradients there ----------------------------------------------------------------- */
 
 struct fop_cg { struct fop *f; void *at; };

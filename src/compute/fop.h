@@ -91,6 +91,9 @@ enum status fop_sketch_rough(struct fop *, size_t L, const double *Omega, double
  * it did not work, and Omega is as it was. */
 enum status fop_nystrom(struct fop *, size_t L, int passes, double *Omega, double *ev,
                         const struct ctl *, struct err *);
+/* A Cholesky factor of Z'Z + lam2 I, rough, that stays where the operator is (backend.h); UNSUPPORTED:
+ * there is no such thing there, or it did not work. */
+enum status fop_factor(struct fop *, double lam2, const struct ctl *, struct err *);
 /* Conjugate gradients with vectors where the operator is (struct backend_cg); for cg.c, which is also told
  * when there is nothing of the kind: NULL.  After BACKEND (the device is lost) only close is left. */
 struct fop_cg;

@@ -403,11 +403,11 @@ static enum status build_precond(struct fit *ft, struct precond **pre, struct er
 {
     const char *name = ft->o->precond ? ft->o->precond : "srht2";
     const struct precond_ops *ops = precond_find(name, err);
-    struct precond_opts po = { .seed = ft->o->seed };
+    struct precond_opts po = { .seed = ft->o->seed, .lam2 = ft->ratio };
     struct phase_ctl phase;
     enum status rc = ops ? ST_OK : ST_NOT_FOUND;
 
-    if (rc == ST_OK && strcmp(name, "none") != 0 && strcmp(name, "jacobi") != 0) {
+    if (rc == ST_OK && ops->ranked) {
         rc = choose_rank(ft, &po.rank, err);
         if (po.rank == 0)
             ops = precond_find("none", err);

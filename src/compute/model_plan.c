@@ -20,6 +20,7 @@ enum {
     PLAN_THREADS = 2,         /* whose memory a choice counts */
     ITERATIONS = 120,         /* of a preconditioned solve, */
     ITERATIONS_PLAIN = 500,   /* and of one without */
+    ITERATIONS_FACTORED = 8,  /* and of one with the factor of Z'Z */
 };
 
 /* Seconds of one core for an entry of Z: made anew with its products, read again with them, from
@@ -139,19 +140,32 @@ static double direct_seconds(double n, const struct fit_opts *o)
     return product_seconds(n, M, o) + factors * factor_seconds(M);
 }
 
-static bool preconditioned(const struct fit_opts *o)
+static bool takes_precond(const struct fit_opts *o)
 {
-    const bool none = o->precond && (strcmp(o->precond, "none") == 0 ||
-                                     strcmp(o->precond, "jacobi") == 0);
     const struct solver_ops *solver = o->solver && strcmp(o->solver, "auto") != 0
                                           ? solver_find(o->solver, NULL)
                                           : NULL;
-    return !none && (solver == NULL || solver->uses_precond);
+    return solver == NULL || solver->uses_precond;
+}
+
+/* By one that has a rank. */
+static bool preconditioned(const struct fit_opts *o)
+{
+    const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
+
+    return takes_precond(o) && (!p || p->ranked);
+}
+
+/* By a factor of Z'Z. */
+static bool factored(const struct fit_opts *o)
+{
+    return takes_precond(o) && o->precond && strcmp(o->precond, "gram") == 0;
 }
 
 static double iterations(const struct fit_opts *o)
 {
-    const double usual = preconditioned(o) ? ITERATIONS : ITERATIONS_PLAIN;
+    const double usual = factored(o) ? ITERATIONS_FACTORED
+                         : preconditioned(o) ? ITERATIONS : ITERATIONS_PLAIN;
     return o->maxit ? least((double)o->maxit, usual) : usual;
 }
 
@@ -159,7 +173,10 @@ static double iterations(const struct fit_opts *o)
 static double solve_seconds(double n, const struct fit_opts *o, double rank)
 {
     const double Mv = (double)variance_columns(o, false);
-    const double pre = preconditioned(o) ? iterations(o) * apply_seconds(o, rank) : 0.0;
+    const double M = (double)o->features, whole = product_seconds(n, M, o) + factor_seconds(M);
+    const double pre = factored(o)         ? whole + iterations(o) * apply_seconds(o, 0.5 * M)
+                       : preconditioned(o) ? iterations(o) * apply_seconds(o, rank)
+                                           : 0.0;
     return pre + product_seconds(n, Mv, o) + factor_seconds(Mv);
 }
 
@@ -256,8 +273,10 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double refine = look ? factor_bytes(&s, o, small, true) : 0.0;
     /* Its factor stays where it is that of the variances. */
     const double kept = look && s.Mv == small ? 8.0 * (double)small * (double)small : 0.0;
-    const double solve = kept + most(sample_bytes(&s, o),
-                                     most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
+    const double whole = factored(o) ? 8.0 * s.M * s.M : 0.0;
+    const double blocks0 = factored(o) ? fop_product_bytes((size_t)n, M, 0, o->precision, p->threads) : 0.0;
+    const double solve = kept + whole + most(most(sample_bytes(&s, o), blocks0),
+                                             most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
     const double iterate = most(refine, most(solve, rows));
     const double variance = kept > 0.0 ? 1.25 * kept : factor_bytes(&s, o, s.Mv, false);
     const size_t Md = variance_columns(o, true);
@@ -273,7 +292,7 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double gram = (double)gram_bytes(M, (size_t)t);
     const double blocks = fop_product_bytes((size_t)n, M, 0, o->precision, p->threads);
     const double stays = fop_kept_bytes((size_t)n, M, o->precision, p->threads);
-    const double on_gram = most(sample_bytes(&s, o), most(precond_bytes(&s, r, 0.0), solve_bytes(&s, r)));
+    const double on_gram = whole + most(sample_bytes(&s, o), most(precond_bytes(&s, r, 0.0), solve_bytes(&s, r)));
     p->bytes_formed = always + most(most(refine, variance),
                                     gram + kept + most(blocks, most(stays + on_gram, rows)));
 }

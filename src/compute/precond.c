@@ -15,7 +15,8 @@
 
 static const struct precond_ops *const preconds[] = { &precond_none, &precond_jacobi,
                                                       &precond_gauss, &precond_srht,
-                                                      &precond_srht2, &precond_pchol };
+                                                      &precond_srht2, &precond_pchol,
+                                                      &precond_gram };
 enum { NPRECONDS = sizeof preconds / sizeof *preconds };
 
 const struct precond_ops *precond_at(size_t i)
@@ -56,6 +57,7 @@ void precond_free(struct precond *p)
     free(p->diag);
     free(p->U);
     free(p->ev);
+    precond_whole_free(p->whole);
     mem_spares_free(p->spares);
     free(p->spares);
     free(p);
@@ -89,6 +91,8 @@ double precond_ratio(const struct precond *p)
 double precond_logdet(const struct precond *p)
 {
     double sum = 0.0;
+    if (p->whole)
+        return precond_whole_logdet(p);
     if (p->diag)
         for (size_t i = 0; i < p->M; i++)
             sum += log(p->diag[i] + p->lam2);
@@ -103,9 +107,9 @@ size_t precond_inverse_work(const struct precond *p)
     return p->diag ? p->M : p->L;
 }
 
-void precond_inverse(const struct precond *p, double *work, struct backend_inverse *out)
+bool precond_inverse(const struct precond *p, double *work, struct backend_inverse *out)
 {
-    *out = (struct backend_inverse){ .U = p->U, .L = p->U ? p->L : 0 };
+    *out = (struct backend_inverse){ .U = p->U, .L = p->U ? p->L : 0, .factor = p->whole != NULL };
     for (size_t i = 0; p->diag && i < p->M; i++)
         work[i] = 1.0 / (p->diag[i] + p->lam2);
     for (size_t i = 0; p->U && i < p->L; i++)
@@ -114,6 +118,7 @@ void precond_inverse(const struct precond *p, double *work, struct backend_inver
         out->d = work;
     else if (p->U)
         out->c = work;
+    return !p->whole || precond_whole_there(p);
 }
 
 /* Y = P^power X, power -1 or 1/2. */
@@ -123,6 +128,8 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
     const size_t M = p->M, L = p->L;
     if (Y != X)
         memcpy(Y, X, M * k * sizeof *Y);
+    if (p->whole)
+        return precond_whole_apply(p, pool, root, k, Y, err);
     for (size_t c = 0; p->diag && c < k; c++)
         for (size_t i = 0; i < M; i++) {
             const double d = p->diag[i] + p->lam2;

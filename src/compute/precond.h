@@ -9,13 +9,15 @@
 struct precond;
 struct precond_opts {
     size_t rank;
+    double lam2;                /* gram: what it will be set to, which saves a factorisation; 0: 1 */
     uint64_t seed;
     const struct precond *like; /* Nystrom: of a matrix like this one, and the same rank; its basis is
                                  * then the test matrix, which saves the pass that looks for one.
                                  * NULL: a random test matrix */
 };
 struct precond_ops {
-    const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" "pchol" */
+    const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" "pchol" "gram" */
+    bool ranked;                     /* has a rank, to be chosen or given */
     enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,
                          struct precond **out, struct err *);
 };
@@ -25,19 +27,19 @@ const struct precond_ops *precond_find(const char *name, struct err *err);
 void precond_free(struct precond *);
 size_t precond_rank(const struct precond *);
 const char *precond_name(const struct precond *);
-/* Sets lam2 for what follows (1 after a build). */
+/* Sets lam2 for what follows (1, or that of the options, after a build). */
 void precond_set_noise(struct precond *, double lam2);
 /* Approximate leading eigenvalues of Z'Z, descending (rank of them); NULL for none/jacobi. */
 const double *precond_eigenvalues(const struct precond *);
 double precond_ratio(const struct precond *); /* ev_rank / lam2; NaN where there is no spectrum */
-/* Y = P^-1 X, Y = P^1/2 X for k vectors of M; Y may equal X. */
+/* Y = P^-1 X, Y = S X with S S' = P (and S = S' but for gram) for k vectors of M; Y may equal X. */
 enum status precond_apply(const struct precond *, struct pool *, size_t k, const double *X,
                           double *Y, struct err *);
 enum status precond_sqrt(const struct precond *, struct pool *, size_t k, const double *X,
                          double *Y, struct err *);
 /* P^-1 as a device takes it; work: precond_inverse_work
- * numbers, part of the result, as P is. */
-void precond_inverse(const struct precond *, double *work, struct backend_inverse *);
+ * numbers, part of the result, as P is.  False: it does not. */
+bool precond_inverse(const struct precond *, double *work, struct backend_inverse *);
 size_t precond_inverse_work(const struct precond *);
 double precond_logdet(const struct precond *);
 /* The diagonal of Z'Z (M), by one generation of the features. */

@@ -6,7 +6,8 @@
 
 #include "base/mem.h"
 
-/* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, else I. */
+/* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, L L' where
+ * `whole` is, else I. */
 struct precond {
     const struct precond_ops *ops;
     size_t M, L;
@@ -14,13 +15,20 @@ struct precond {
     double *diag; /* M */
     double *U;    /* M x L, orthonormal columns */
     double *ev;   /* L, descending, >= 0 */
+    struct whole *whole; /* preconds/gram.c: a factor of all of A; NULL */
     struct mem_spares *spares; /* of L x k, for as many applications at a time as there are */
 };
 
 extern const struct precond_ops precond_none, precond_jacobi, precond_gauss, precond_srht,
-    precond_srht2, precond_pchol;
+    precond_srht2, precond_pchol, precond_gram;
 
 struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err);
+/* Of `whole`: Y := P^-1 Y or (root) L Y; and whether a device has its factor for the present lam2. */
+void precond_whole_free(struct whole *);
+enum status precond_whole_apply(const struct precond *, struct pool *, bool root, size_t k, double *Y,
+                                struct err *);
+double precond_whole_logdet(const struct precond *);
+bool precond_whole_there(const struct precond *);
 enum status precond_check_rank(size_t L, size_t M, struct err *err);
 /* Gives p (of precond_new) eigenvalues and vectors of B B', B M x L, used up. */
 enum status precond_from_root(struct precond *p, struct pool *, size_t L, double *B, struct err *);

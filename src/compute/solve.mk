@@ -15,6 +15,7 @@ libcompute_a_SOURCES += \
   src/compute/precond.c \
   src/compute/precond.h \
   src/compute/precond_impl.h \
+  src/compute/preconds/gram.c \
   src/compute/preconds/jacobi.c \
   src/compute/preconds/none.c \
   src/compute/preconds/nystrom.c \

@@ -118,6 +118,12 @@ ok "the plot names contenders by what differs" grep -q 'r1 pcg rank=4' race.csv
 run --format json --accept-unconverged -e "$data; race kernel=rbf,matern(nu=3/2) precond=gauss,srht2 rank=16 features=128 noise=0.3 l=1"
 is "kernels and preconditioners, every combination" "$(printf '%s\n' "$out" | grep '"command":"race"' | grep -o '"name":"[^"]*"' | sort | tr '\n' ' ')" \
     '"name":"pcg matern(nu=3/2) precond=gauss" "name":"pcg matern(nu=3/2) precond=srht2" "name":"pcg rbf precond=gauss" "name":"pcg rbf precond=srht2" '
+run --format json -e "$data; fit features=128 solver=pcg precond=gram precision=float noise=0.01 l=1 rtol=1e-6"
+is "the whole factor as a preconditioner" $rc 0
+ok "leaves a few iterations" test "$(printf '%s\n' "$out" | sed -n 's/.*"preconditioner":"gram".*"iterations":\([0-9]*\).*/\1/p')" -le 10
+has "and has no rank" "$out" '"rank":null,"preconditioner":"gram"'
+run -e "$data; fit features=128 solver=pcg precond=gram noise=0.1 l=1"
+has "the run says so" "$out" 'pcg precond=gram'
 run --format json --accept-unconverged -e "$data; race pcg(rank=64),svrg(step=1e-6),pcg(rank=32) losers=2 features=128 noise=0.05 l=1 maxit=200000"
 has "losers are stopped" "$out" '"name":"race","run":"r2".*has taken [0-9.]* times what r1 took'
 has "and have no place" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"place":null,"run":"r2","name":"svrg(step=1e-6)","state":"stopped"'

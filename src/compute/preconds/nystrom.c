@@ -367,14 +367,14 @@ static enum status srht2_build(struct fop *f, const struct precond_opts *opts,
 
 const struct precond_ops precond_gauss = {
     .name = "gauss", .title = "Nystrom, Gaussian",
-    .help = "one pass over the data with a random orthonormal basis", .build = gauss_build,
+    .help = "one pass over the data with a random orthonormal basis", .build = gauss_build, .ranked = true,
 };
 const struct precond_ops precond_srht = {
     .name = "srht", .title = "Nystrom, Hadamard",
-    .help = "one pass with a subsampled Hadamard basis (SRHT)", .build = srht_build,
+    .help = "one pass with a subsampled Hadamard basis (SRHT)", .build = srht_build, .ranked = true,
 };
 const struct precond_ops precond_srht2 = {
     .name = "srht2", .title = "Nystrom, Hadamard, two passes",
     .help = "a second pass sharpens the basis: 20 to 25 % fewer iterations than srht",
-    .build = srht2_build,
+    .build = srht2_build, .ranked = true,
 };

@@ -172,5 +172,5 @@ static enum status pchol_build(struct fop *f, const struct precond_opts *opts,
 const struct precond_ops precond_pchol = {
     .name = "pchol", .title = "Pivoted Cholesky",
     .help = "columns of Z'Z one after the other, the largest first; for comparison with exact GPs",
-    .build = pchol_build,
+    .build = pchol_build, .ranked = true,
 };

@@ -275,9 +275,8 @@ static void go_there(struct cg *s)
 
     if (!temp)
         return;
-    if (s->opts->pre)
-        precond_inverse(s->opts->pre, temp, &pre);
-    s->there = fop_cg_open(s->A->fop, s->k, s->A->lam2, &pre);
+    if (!s->opts->pre || precond_inverse(s->opts->pre, temp, &pre))
+        s->there = fop_cg_open(s->A->fop, s->k, s->A->lam2, &pre);
     free(temp);
     if (!s->there)
         return;

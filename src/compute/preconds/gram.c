@@ -1,0 +1,168 @@
+/* compute/preconds/gram.c -- the Cholesky factor of Z'Z + lam2 I itself, of sums that are shorter than the
+ * operator's: single precision here, on a device also features in half precision.  What they are off is all
+ * that conjugate gradients have left to do: a few iterations, as iterative refinement does it.
+ *
+ * A device keeps its factor (fop_factor).  Whoever applies the preconditioner here gets one of this
+ * processor's, made when it is first asked for: one matrix, Z'Z in the strict upper triangle, the factor for
+ * the present lam2 in the lower one. */
+#include "compute/precond_impl.h"
+
+#include "compute/blas.h"
+#include "compute/blas_kernels.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct whole {
+    struct fop *f;        /* outlives the preconditioner */
+    pthread_mutex_t lock; /* any task may apply it */
+    bool there;           /* the device has a factor, */
+    double there_lam2;    /* of this */
+    double *A, *diag;     /* M x M; M */
+    double lam2;          /* of the factor in A; NaN: none */
+};
+
+void precond_whole_free(struct whole *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_destroy(&w->lock);
+    free(w->A);
+    free(w->diag);
+    free(w);
+}
+
+static enum status make_gram(struct whole *w, const struct ctl *ctl, struct err *err)
+{
+    const size_t M = fop_cols(w->f);
+    double *A = mem_aligned(M * (M + 1), sizeof *A, "Z'Z as a preconditioner", err);
+    enum status rc = A ? fop_gram(w->f, NULL, A, NULL, NULL, ctl, err) : ST_NOMEM;
+
+    w->diag = rc == ST_OK ? mem_aligned(M, sizeof *w->diag, "Z'Z as a preconditioner", err) : NULL;
+    if (rc == ST_OK && !w->diag)
+        rc = ST_NOMEM;
+    if (rc != ST_OK) {
+        free(A);
+        return rc;
+    }
+    for (size_t i = 0; i < M; i++)
+        w->diag[i] = A[i + i * M];
+    w->A = A;
+    w->lam2 = NAN;
+    return ST_OK;
+}
+
+/* The factor for lam2, or for a little more where rounding has made Z'Z indefinite. */
+static enum status make_factor(struct whole *w, double lam2, struct pool *pool, const struct ctl *ctl,
+                               struct err *err)
+{
+    const size_t M = fop_cols(w->f);
+    enum status rc = ST_NOT_PD;
+    double largest = 0.0, shift = 0.0;
+
+    for (size_t i = 0; i < M; i++)
+        largest = fmax(largest, w->diag[i]);
+    for (int i = 0; i < 8 && rc == ST_NOT_PD; i++) {
+        err_clear(err);
+        for (size_t j = 0; j < M; j++) {
+            w->A[j + j * M] = w->diag[j] + lam2 + shift;
+            for (size_t q = j + 1; q < M; q++)
+                w->A[q + j * M] = w->A[j + q * M];
+        }
+        rc = blas_dpotrf(pool, M, w->A, M, ctl, NULL, err);
+        shift = shift > 0.0 ? 10.0 * shift : 1e-8 * largest;
+    }
+    w->lam2 = rc == ST_OK ? lam2 : NAN;
+    return rc;
+}
+
+/* As the processor applies it. */
+static enum status ready(const struct precond *p, struct pool *pool, struct err *err)
+{
+    struct whole *w = p->whole;
+    enum status rc = ST_OK;
+
+    pthread_mutex_lock(&w->lock);
+    if (!w->A)
+        rc = make_gram(w, NULL, err);
+    if (rc == ST_OK && w->lam2 != p->lam2)
+        rc = make_factor(w, p->lam2, pool, NULL, err);
+    pthread_mutex_unlock(&w->lock);
+    return rc;
+}
+
+enum status precond_whole_apply(const struct precond *p, struct pool *pool, bool root, size_t k, double *Y,
+                                struct err *err)
+{
+    enum status rc = ready(p, pool, err);
+    const double *L = p->whole->A;
+
+    for (size_t c = 0; root && rc == ST_OK && c < k; c++)
+        blas_trmm1(false, p->M, 1, L, p->M, Y + c * p->M, p->M);
+    if (root || rc != ST_OK)
+        return rc;
+    rc = blas_dtrsm(pool, false, p->M, k, L, p->M, Y, p->M, err);
+    return rc == ST_OK ? blas_dtrsm(pool, true, p->M, k, L, p->M, Y, p->M, err) : rc;
+}
+
+double precond_whole_logdet(const struct precond *p)
+{
+    double sum = 0.0;
+
+    if (ready(p, NULL, NULL) != ST_OK)
+        return NAN;
+    for (size_t i = 0; i < p->M; i++)
+        sum += 2.0 * log(p->whole->A[i + i * p->M]);
+    return sum;
+}
+
+bool precond_whole_there(const struct precond *p)
+{
+    struct whole *w = p->whole;
+
+    pthread_mutex_lock(&w->lock);
+    if (w->there && w->there_lam2 != p->lam2) {
+        w->there = fop_factor(w->f, p->lam2, NULL, NULL) == ST_OK;
+        w->there_lam2 = p->lam2;
+    }
+    const bool there = w->there;
+    pthread_mutex_unlock(&w->lock);
+    return there;
+}
+
+static enum status gram_build(struct fop *f, const struct precond_opts *opts, const struct ctl *ctl,
+                              struct precond **out, struct err *err)
+{
+    struct precond *p = precond_new(&precond_gram, fop_cols(f), err);
+    struct whole *w = p ? mem_calloc(1, sizeof *w, "preconditioner", err) : NULL;
+    enum status rc = w ? ST_OK : ST_NOMEM;
+
+    *out = NULL;
+    if (w) {
+        *w = (struct whole){ .f = f, .lam2 = NAN, .there_lam2 = opts->lam2 > 0.0 ? opts->lam2 : 1.0 };
+        pthread_mutex_init(&w->lock, NULL);
+        p->whole = w;
+        p->lam2 = w->there_lam2;
+        ctl_tell(ctl, "precond", 0, 2, NAN);
+        rc = fop_factor(f, w->there_lam2, ctl, err);
+        w->there = rc == ST_OK;
+        if (rc == ST_UNSUPPORTED)
+            rc = make_gram(w, ctl, err);
+    }
+    ctl_tell(ctl, "precond", 1, 2, NAN);
+    if (rc == ST_OK && !w->there)
+        rc = make_factor(w, p->lam2, fop_pool(f), ctl, err);
+    if (rc != ST_OK) {
+        precond_free(p);
+        return rc;
+    }
+    *out = p;
+    return ST_OK;
+}
+
+const struct precond_ops precond_gram = {
+    .name = "gram", .title = "Cholesky factor of Z'Z",
+    .help = "the whole factor in short sums: few iterations, n M^2 work and M^2 memory", .build = gram_build,
+};
