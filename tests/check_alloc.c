@@ -149,10 +149,28 @@ START_TEST(iterations_ask_for_nothing)
 }
 END_TEST
 
+/* Requests of passes with 1, 3 and 17 right-hand sides and of their halves once a pass with 17 has been; rows
+ * likewise. */
+static size_t pass_requests(struct fop *f, double *P, double *T, float *z)
+{
+    static const size_t ks[] = { 1, 3, 17 };
+    bool ok = fop_pass(f, 17, P, P + 17 * M, NULL, NULL) == ST_OK && fop_tile(f, 0, 100, z, M, NULL) == ST_OK;
+    const size_t before = asked; /* an assertion asks for memory, too */
+
+    for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
+        ok &= fop_pass(f, ks[i], P, P + 17 * M, NULL, NULL) == ST_OK;
+        ok &= fop_zp(f, ks[i], P, T, NULL, NULL) == ST_OK;
+        ok &= fop_ztv(f, ks[i], T, P + 17 * M, NULL, NULL) == ST_OK;
+    }
+    ok &= fop_tile(f, 50, 200, z, M, NULL) == ST_OK;
+    const size_t made = asked - before;
+    ck_assert(ok);
+    return made;
+}
+
 /* And passes themselves, once their workspace is there. */
 START_TEST(passes_ask_for_nothing)
 {
-    static const size_t ks[] = { 1, 3, 17 };
     struct data t;
     struct kernel kern;
 
@@ -160,25 +178,84 @@ START_TEST(passes_ask_for_nothing)
     ck_assert(kernel_parse("matern(nu=3/2)", &kern, NULL, NULL) == ST_OK);
     struct featmap *fm = featmap_new(&kern, D_IN, M, 5, NULL);
     double *P = calloc(2 * 17 * M, sizeof *P), *T = calloc(17 * N, sizeof *T);
+    float *z = calloc(N * M, sizeof *z);
     for (int store = 0; store < 2; store++) {
         const struct fop_opts o = { .pool = t.pool, .store = store == 1 };
         struct fop *f = fop_new(backend_cpu(), fm, &t.src.base, &o, NULL);
         ck_assert(fop_set(f, t.hp, NULL) == ST_OK);
-        ck_assert(fop_pass(f, 17, P, P + 17 * M, NULL, NULL) == ST_OK);
-        const size_t before = asked; /* an assertion asks for memory, too */
-        bool ok = true;
-        for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
-            ok &= fop_pass(f, ks[i], P, P + 17 * M, NULL, NULL) == ST_OK;
-            ok &= fop_zp(f, ks[i], P, T, NULL, NULL) == ST_OK;
-            ok &= fop_ztv(f, ks[i], T, P + 17 * M, NULL, NULL) == ST_OK;
-        }
-        const size_t made = asked - before;
-        ck_assert(ok);
-        ck_assert_uint_eq(made, 0);
+        ck_assert_uint_eq(pass_requests(f, P, T, z), 0);
         fop_free(f);
     }
     free(P);
     free(T);
+    free(z);
+    featmap_free(fm);
+    data_free(&t);
+}
+END_TEST
+
+/* ---- sequences and graphs ------------------------------------------------------------------------ */
+
+enum { POSITIONS = 30, LETTERS = 5, FLAT = 2, SEQ_D = FLAT + 1 + POSITIONS * LETTERS };
+
+/* After FLAT numbers up to POSITIONS letters, or as many vectors. */
+static void sequences_new(struct data *t, bool symbols)
+{
+    const size_t per = symbols ? 1 : LETTERS, d = FLAT + 1 + POSITIONS * per;
+
+    data_new(t);
+    free(t->X);
+    t->X = calloc(N * d, sizeof *t->X);
+    for (size_t i = 0; i < N; i++) {
+        double *x = t->X + i * d;
+        for (size_t j = 0; j < FLAT; j++)
+            x[j] = rng_normal(1, rng_stream(RNG_TEST, 62), i * FLAT + j);
+        x[FLAT] = (double)(POSITIONS - rng_below(1, rng_stream(RNG_TEST, 63), i, 20));
+        for (size_t p = 0; p < POSITIONS * per; p++)
+            x[FLAT + 1 + p] = symbols ? (double)rng_below(1, rng_stream(RNG_TEST, 64), i * POSITIONS + p, LETTERS)
+                                      : rng_normal(1, rng_stream(RNG_TEST, 65), i * SEQ_D + p);
+    }
+    source_array_init(&t->src, t->X, N, d, d);
+    t->src.base.row = symbols ? ROW_SYMBOLS : ROW_VECTORS;
+    t->src.base.channels = LETTERS;
+    t->src.base.flat = FLAT;
+}
+
+static const char *const windowed[] = {
+    "conv(rbf,width=4)", "conv(cauchy,width=3)", "convdense(rbf,width=5)", "convdense(cauchy,width=3)", "graph(rbf)",
+    "graphpoly(degree=2)", "conv(matern(nu=5/2),width=4) * rbf(inputs=1:2)",
+    "convdense(matern(nu=1/2),width=2) * linear(inputs=1:1) + conv(rbf,width=1) + rbf(inputs=1:2)",
+};
+
+START_TEST(windows_ask_for_nothing)
+{
+    const bool graph = strncmp(windowed[_i], "graph", 5) == 0;
+    double *P = calloc(2 * 17 * M, sizeof *P), *T = calloc(17 * N, sizeof *T);
+    float *z = calloc(N * M, sizeof *z);
+    struct kernel kern;
+    struct data t;
+    struct err err = { 0 };
+
+    sequences_new(&t, !graph && _i % 2 == 0);
+    ck_assert_msg(kernel_parse(windowed[_i], &kern, NULL, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(kernel_bind_rows(&kern, LETTERS, !graph && _i % 2 == 0, 0, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(kernel_bind_flat(&kern, FLAT, &err) == ST_OK, "%s", err.msg);
+    struct featmap *fm = featmap_new(&kern, t.src.base.d, M, 5, &err);
+    ck_assert_msg(fm != NULL, "%s", err.msg);
+    for (int how = 0; how < 3; how++) {
+        const struct fop_opts o = { .pool = t.pool, .store = how == 1,
+                                    .precision = how == 2 ? PREC_DOUBLE : PREC_FLOAT };
+        struct fop *f = fop_new(backend_cpu(), fm, &t.src.base, &o, &err);
+        ck_assert_msg(f && fop_set(f, t.hp, &err) == ST_OK, "%s: %s", windowed[_i], err.msg);
+        /* Rows in double mode are rounded one by one. */
+        const size_t n = pass_requests(f, P, T, z);
+        ck_assert_msg(n == (how == 2 ? 1 : 0), "%s, %s: %zu requests", windowed[_i],
+                      how == 0 ? "made anew" : how == 1 ? "stored" : "double", n);
+        fop_free(f);
+    }
+    free(P);
+    free(T);
+    free(z);
     featmap_free(fm);
     data_free(&t);
 }
@@ -193,6 +270,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, iterations_ask_for_nothing);
     tcase_add_test(t, passes_ask_for_nothing);
+    tcase_add_loop_test(t, windows_ask_for_nothing, 0, sizeof windowed / sizeof windowed[0]);
     suite_add_tcase(s, t);
     return support_run(s);
 }

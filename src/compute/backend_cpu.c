@@ -34,6 +34,7 @@ struct worker {
     double *x, *t; /* R x d; kcap x R */
     char *tr;      /* t rounded: kcap x R; of those in groups R x lanes each */
     char *blocks;  /* stored features: sums of R rows for each block of the longest term */
+    char *rows;    /* of a part over windows: row-major, and its room (backend_windows.h) */
     void *scratch;
 };
 
@@ -81,6 +82,7 @@ static void workers_free(struct cpu *c)
         free(w->t);
         free(w->tr);
         free(w->blocks);
+        free(w->rows);
         free(w->scratch);
     }
     free(c->worker);
@@ -180,6 +182,54 @@ static size_t scratch_bytes(const struct cpu *c)
     return most;
 }
 
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static bool is_windows(const struct part *p)
+{
+    return p->fm && featmap_is_windowed(p->fm);
+}
+
+/* Part i, over windows, with room for a tile. */
+static struct windows windows_of(const struct cpu *c, size_t i, void *room)
+{
+    return (struct windows){ .t = c->seg[i].fm, .simd = c->simd, .term = &c->term[i], .term64 = &c->term64[i],
+                             .dense = c->dense[i], .steps = c->steps, .hp = c->hp, .room = room, .rows = c->R,
+                             .d = c->src->d };
+}
+
+/* Room for a tile of any part; back: and for its derivatives. */
+static size_t room_bytes(const struct cpu *c, bool back)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < c->nseg; i++)
+        if (is_windows(&c->seg[i])) {
+            const struct windows w = windows_of(c, i, NULL);
+            const size_t bytes = windows_room(&w, c->R, c->src->d, back);
+            most = bytes > most ? bytes : most;
+        }
+    return most;
+}
+
+/* Numbers between rows of a part's columns on their way into a tile, and bytes of all. */
+static size_t rows_ld(const struct part *p)
+{
+    return p->cols + TILE_ROWS_STEP;
+}
+
+static size_t rows_bytes(const struct cpu *c)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < c->nseg; i++)
+        if (is_windows(&c->seg[i]) && rows_ld(&c->seg[i]) > most)
+            most = rows_ld(&c->seg[i]);
+    return whole_lines(c->R * most * c->real->size);
+}
+
 /* How k right-hand sides are met: so many groups of a vector, then so many one by one.  A few left
  * over are cheaper alone than a vector that is mostly filled up with nothing. */
 struct split { size_t groups, ones; };
@@ -243,7 +293,9 @@ static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
         w->tr = mem_aligned(k * c->R * stack, size, "row sums", err);
         w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
         w->blocks = c->Z ? mem_aligned(c->R * blocks_most(c), size, "row sums", err) : NULL;
-        ok = (c->Z ? w->blocks != NULL : w->z != NULL) && w->x && w->t && w->tr && w->scratch;
+        w->rows = c->windows ? mem_aligned(rows_bytes(c) + room_bytes(c, false), 1, "rows of features", err) : NULL;
+        ok = (c->Z ? w->blocks != NULL : w->z != NULL) && w->x && w->t && w->tr && w->scratch &&
+             (!c->windows || w->rows);
     }
     if (!ok) {
         workers_free(c);
@@ -377,31 +429,20 @@ static void other_columns(const struct cpu *c, const struct simd_real *real, con
         memset(z + j * cs * real->size, 0, real->lanes * real->size);
 }
 
-static struct windows windows_of(const struct cpu *c, size_t i)
-{
-    return (struct windows){ .t = c->seg[i].fm, .simd = c->simd, .term = &c->term[i], .term64 = &c->term64[i],
-                             .dense = c->dense[i], .steps = c->steps, .hp = c->hp };
-}
-
-static bool is_windows(const struct part *p)
-{
-    return p->fm && featmap_is_windowed(p->fm);
-}
-
 /* Columns of part i, which is over windows, or their derivatives in hyperparameter ihp: n rows of x, each whole,
  * into z, row-major, the part's first column. */
-static enum status emit_sums(struct cpu *c, const struct simd_real *real, size_t i, const double *x, size_t n,
-                             bool derivative, size_t ihp, char *z, size_t ld, void *scratch, struct err *err)
+static void emit_sums(struct cpu *c, const struct simd_real *real, size_t i, const double *x, size_t n,
+                      bool derivative, size_t ihp, char *z, size_t ld, void *scratch, void *room)
 {
     const struct part *p = &c->seg[i];
-    const struct windows w = windows_of(c, i);
+    const struct windows w = windows_of(c, i, room);
 
     if (!derivative || p->fm->weight == ihp)
-        return windows_columns(&w, real, x, c->src->d, n, p->out, z, ld, scratch, err);
-    if (p->fm->hp0 == ihp) /* no product: has_dtile */
-        return windows_slopes(&w, real, x, c->src->d, n, p->out, z, ld, scratch, err);
-    zero_rows(real, n, p->cols, z, ld);
-    return ST_OK;
+        windows_columns(&w, real, x, c->src->d, n, p->out, z, ld, scratch);
+    else if (p->fm->hp0 == ihp) /* no product: has_dtile */
+        windows_slopes(&w, real, x, c->src->d, n, p->out, z, ld, scratch);
+    else
+        zero_rows(real, n, p->cols, z, ld);
 }
 
 /* The same of any other part, at most one lane tile; z or dz. */
@@ -424,11 +465,6 @@ static void emit_part(struct cpu *c, const struct simd_real *real, const struct 
     }
 }
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* Rows in row-major order, some at a time, in precision `real`; z or dz. */
 static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
                              size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
@@ -438,7 +474,8 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
     const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
                              ? c->seg[c->nseg - 1].cols * real->lanes * real->size : 0;
     const size_t inputs = whole_lines(lanes * d * sizeof(double)), after = inputs + whole_lines(other);
-    char *work = mem_spare_take(&c->spares, after + scratch_bytes(c), "tile of features", err);
+    const size_t end = after + whole_lines(scratch_bytes(c)), room = c->windows ? room_bytes(c, false) : 0;
+    char *work = mem_spare_take(&c->spares, end + room, "tile of features", err);
     double *x = (double *)(void *)work;
     char *columns = work ? work + inputs : NULL;
     void *scratch = work ? work + after : NULL;
@@ -450,7 +487,7 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
         for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
             char *to = (char *)(dz ? dz : z) + (at + c->seg[i].col0) * real->size;
             if (is_windows(&c->seg[i]))
-                rc = emit_sums(c, real, i, x, n, dz != NULL, ihp, to, ld, scratch, err);
+                emit_sums(c, real, i, x, n, dz != NULL, ihp, to, ld, scratch, work + end);
             else
                 for (size_t k = 0; k < n; k += real->lanes)
                     emit_part(c, real, &term[i], &c->seg[i], x + k * d, n - k < real->lanes ? n - k : real->lanes,
@@ -597,27 +634,22 @@ static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, c
 }
 
 /* The same for part i, over windows: its rows, turned into columns, then met. */
-static enum status tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z,
-                                struct split k, struct err *err)
+static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z, struct split k)
 {
     const struct simd_real *real = c->real;
     const struct part *p = &c->seg[i];
-    const struct windows wins = windows_of(c, i);
-    const size_t size = real->size, lanes = real->lanes, ld = p->cols + TILE_ROWS_STEP;
-    char *rows = mem_aligned(n * ld, size, "rows of features", err);
-    enum status rc = rows ? windows_columns(&wins, real, w->x, c->src->d, n, 1.0, rows, ld, w->scratch, err)
-                          : ST_NOMEM;
+    const struct windows wins = windows_of(c, i, w->rows + rows_bytes(c));
+    const size_t size = real->size, lanes = real->lanes, ld = rows_ld(p);
 
+    windows_columns(&wins, real, w->x, c->src->d, n, 1.0, w->rows, ld, w->scratch);
     z += p->col0 * c->R * size;
-    memset(z, 0, rc == ST_OK ? p->cols * c->R * size : 0);
-    for (size_t r = 0; rc == ST_OK && r < n; r += lanes) /* a cache line of each of few columns */
+    memset(z, 0, p->cols * c->R * size);
+    for (size_t r = 0; r < n; r += lanes) /* a cache line of each of few columns */
         for (size_t j = 0; j < p->cols; j++)
             for (size_t q = r; q < n && q < r + lanes; q++)
-                memcpy(z + (j * c->R + q) * size, rows + (q * ld + j) * size, size);
-    for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
+                memcpy(z + (j * c->R + q) * size, w->rows + (q * ld + j) * size, size);
+    for (size_t r = 0; r < c->R; r += lanes)
         term_dot(c, &c->term[i], p->col0, z + r * size, lanes, k, w->t + r);
-    free(rows);
-    return rc;
 }
 
 /* Features of a tile into z (NULL: not kept), and t += Z P. */
@@ -630,7 +662,7 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
 
     for (size_t i = 0; rc == ST_OK && c->windows && i < c->nseg; i++)
         if (is_windows(&c->seg[i]))
-            rc = tile_windows(c, w, i, r1 - r0, z, k, err);
+            tile_windows(c, w, i, r1 - r0, z, k);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
         for (size_t i = 0; i < c->nseg; i++) {
             if (is_windows(&c->seg[i]))
@@ -1160,22 +1192,23 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
 static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld, double *grad,
                                 struct err *err)
 {
-    double *x = mem_aligned(c->R * c->src->d, sizeof *x, "tile of inputs", err);
-    void *scratch = x ? mem_aligned(scratch_bytes(c), 1, "tile scratch", err) : NULL;
-    enum status rc = scratch ? ST_OK : ST_NOMEM;
+    const size_t inputs = whole_lines(c->R * c->src->d * sizeof(double));
+    const size_t end = inputs + whole_lines(scratch_bytes(c));
+    char *work = mem_spare_take(&c->spares, end + room_bytes(c, true), "tile of derivatives", err);
+    double *x = (double *)(void *)work;
+    enum status rc = work ? ST_OK : ST_NOMEM;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
         const size_t n = r1 - r < c->R ? r1 - r : c->R;
         rc = c->src->rows(c->src, r, r + n, x, err);
         for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
-            const struct windows w = windows_of(c, i);
+            const struct windows w = windows_of(c, i, work + end);
             if (is_windows(&c->seg[i]))
-                rc = windows_back(&w, x, c->src->d, n, c->seg[i].out, B + (r - r0) * ld, ld,
-                                  c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, scratch, err);
+                windows_back(&w, x, c->src->d, n, c->seg[i].out, B + (r - r0) * ld, ld,
+                             c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, work + inputs);
         }
     }
-    free(x);
-    free(scratch);
+    mem_spare_give(&c->spares, work);
     return rc;
 }
 

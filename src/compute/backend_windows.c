@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SLOTS = 4 * WINDOWS_ROWS_MOST };
@@ -186,19 +185,93 @@ static struct simd_dense dense_of(const struct windows *w, const struct simd_rea
                                 .inv = narrow ? inv : inv * M_1_PI };
 }
 
-/* n <= WINDOWS_ROWS_MOST rows x of sequences (ldx apart): sums over windows or their derivatives in log l,
- * times `out` and each row's own factor. */
-static enum status windows_rows(const struct windows *u, const struct simd_real *real, const double *x, size_t ldx,
-                                size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch,
-                                struct err *err)
+static size_t sum_columns(const struct fm_term *t)
+{
+    return (t->sum_paired ? 2 : 1) * t->mf;
+}
+
+/* ---- workspace --------------------------------------------------------------------------------- */
+
+/* Where things lie in w->room, in bytes: what a tile keeps of itself, the slots of a position's windows, hashes of
+ * all positions, windows kept for dense filters, windows as inputs and as columns, sums in float64. */
+struct places { size_t slot, hash, kept, x, turned, sum, end; };
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of rows of d numbers. */
+static struct places places_of(const struct windows *w, size_t rows, size_t d, size_t sums)
+{
+    const struct fm_term *t = w->t;
+    const struct simd_real *f32 = &w->simd->f32, *f64 = &w->simd->f64;
+    const bool dense = featmap_sums_dense(t), made_here = dense || featmap_sums_plain(t);
+    const size_t lanes = larger(f32->lanes, 4), lanes64 = larger(f64->lanes, 4); /* dense: four windows at once */
+    const size_t cols = (dense ? 2 * SIMD_DENSE_BLOCK : 2 * t->D) + SIMD_TURNED_PAD;
+    const size_t per = t->windows->symbols ? 1 : t->windows->channels; /* numbers of a position */
+    struct places p;
+
+    p.slot = whole_lines(sizeof(struct tile));
+    p.hash = p.slot + 2 * SLOTS * sizeof(uint32_t);
+    p.kept = p.hash + whole_lines((rows * (d / per) + 1) * sizeof(uint64_t));
+    p.x = p.kept + whole_lines((dense ? KEPT_MOST : 1) * sizeof(struct kept));
+    p.turned = p.x + whole_lines(lanes * t->d * sizeof(double));
+    p.sum = p.turned + whole_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
+    if (!made_here) /* backend_steps.c makes them */
+        p.sum = 0;
+    p.end = p.sum + whole_lines(sums * rows * sum_columns(t) * sizeof(double));
+    return p;
+}
+
+/* Float32 features whose sums are made in float64: of dense filters with heavy tails (chains have their own
+ * way), and of factors of a product. */
+static bool needs_sum(const struct windows *w)
+{
+    return steps_turns(w->steps, w->t) || (featmap_sums_dense(w->t) && w->t->phase64);
+}
+
+size_t windows_room(const struct windows *w, size_t rows, size_t d, bool back)
+{
+    return places_of(w, rows, d, back ? 2 : needs_sum(w)).end;
+}
+
+static void *room_at(const struct windows *w, size_t at)
+{
+    return (char *)w->room + at;
+}
+
+/* ---- sums over windows ------------------------------------------------------------------------- */
+
+static struct tile *tile_in_room(const struct windows *u, const struct simd_real *real, const double *x,
+                                 size_t ldx, size_t n, size_t longest, struct places at)
 {
     const struct fm_term *t = u->t;
-    const struct simd_term *term = real == &u->simd->f64 ? u->term64 : u->term;
     const struct kernel_layer *w = t->windows;
-    const struct simd_dense dense = dense_of(u, real);
-    const size_t lanes = real->lanes < 4 ? 4 : real->lanes; /* dense filters take four windows at once */
-    const size_t turned = dense.filter ? 2 * SIMD_DENSE_BLOCK : 2 * t->D;
-    struct tile *s = mem_calloc(1, sizeof *s, "windows", err);
+    struct tile *s = u->room;
+
+    *s = (struct tile){ .t = t, .real = real, .term = real == &u->simd->f64 ? u->term64 : u->term, .x = x,
+                        .ldx = ldx, .n = n, .per = w->symbols ? 1 : w->channels, .ldh = longest,
+                        .dense = dense_of(u, real), .hash = room_at(u, at.hash), .kept = room_at(u, at.kept) };
+    s->k = (struct simd_windows){ .width = w->width, .channels = w->channels, .symbols = w->symbols,
+                                  .x = room_at(u, at.x), .turned = room_at(u, at.turned) };
+    return s;
+}
+
+/* n <= u->rows rows x of sequences (ldx apart): sums over windows or their derivatives in log l, times `out` and
+ * each row's own factor. */
+static void windows_rows(const struct windows *u, const struct simd_real *real, const double *x, size_t ldx,
+                         size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch)
+{
+    const struct fm_term *t = u->t;
+    const struct kernel_layer *w = t->windows;
+    const struct places at = places_of(u, u->rows, u->d, 0);
+    uint32_t *slot = room_at(u, at.slot);
     size_t longest = 0, most = 0;
 
     for (size_t r = 0; r < n; r++) {
@@ -206,148 +279,118 @@ static enum status windows_rows(const struct windows *u, const struct simd_real 
         most = m > most ? m : most;
         longest = m && (size_t)x[r * ldx] > longest ? (size_t)x[r * ldx] : longest;
     }
-    uint32_t *slot = s ? mem_calloc(SLOTS, 2 * sizeof *slot, "windows", err) : NULL;
-    if (s) {
-        *s = (struct tile){ .t = t, .real = real, .term = term, .x = x, .ldx = ldx, .n = n,
-                            .per = w->symbols ? 1 : w->channels, .derivative = derivative, .z = z,
-                            .ldz = ldz, .scratch = scratch, .ldh = longest, .dense = dense };
-        s->hash = mem_calloc(n * longest + 1, sizeof *s->hash, "windows", err);
-        s->k = (struct simd_windows){ .width = w->width, .channels = w->channels,
-                                      .symbols = w->symbols, .derivative = derivative };
-        s->kept = mem_calloc(dense.filter ? KEPT_MOST : 1, sizeof *s->kept, "windows", err);
-        s->k.x = mem_aligned(lanes * t->d, sizeof(double), "windows", err);
-        s->k.turned = mem_aligned(lanes * (turned + SIMD_TURNED_PAD), real->size, "windows",
-                                  err);
-    }
-    const bool ok = s && slot && s->hash && s->kept && s->k.x && s->k.turned;
-    for (size_t r = 0; ok && r < n; r++)
+    struct tile *s = tile_in_room(u, real, x, ldx, n, longest, at);
+    s->derivative = s->k.derivative = derivative;
+    s->z = z;
+    s->ldz = ldz;
+    s->scratch = scratch;
+    memset(slot, 0, 2 * SLOTS * sizeof *slot);
+    for (size_t r = 0; r < n; r++)
         memset((char *)z + r * ldz * real->size, 0, t->cols * real->size);
-    if (ok)
-        hash_positions(s);
-    for (size_t a = 0; ok && a < most; a++)
+    hash_positions(s);
+    for (size_t a = 0; a < most; a++)
         add_position(s, a, slot, (uint32_t)(a + 1));
-    if (ok)
-        flush(s);
-    if (ok)
-        run_kept(s);
-    for (size_t r = 0; ok && r < n; r++)
+    flush(s);
+    run_kept(s);
+    for (size_t r = 0; r < n; r++)
         scale_row(real, t->cols, out * kernel_window_factor(w, kernel_windows(w, x + r * ldx)),
                   (char *)z + r * ldz * real->size);
-    if (s) {
-        free(s->hash);
-        free(s->kept);
-        free(s->k.x);
-        free(s->k.turned);
-    }
-    free(s);
-    free(slot);
-    return ok ? ST_OK : ST_NOMEM;
+}
+
+/* The room for sums in float64, rows x columns. */
+static double *room_for_sums(const struct windows *w)
+{
+    return room_at(w, places_of(w, w->rows, w->d, 0).sum);
 }
 
 /* ---- any term over windows ----------------------------------------------------------------------- */
 
-static size_t sum_columns(const struct fm_term *t)
-{
-    return (t->sum_paired ? 2 : 1) * t->mf;
-}
-
-/* Sums of heavy tails by dense filters are made in float64 and rounded (chains have their own way). */
-static enum status heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n, bool derivative,
-                              double out, float *z, size_t ldz, void *scratch, struct err *err)
+/* Sums of heavy tails by dense filters are made in float64 and rounded. */
+static void heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n, bool derivative, double out,
+                       float *z, size_t ldz, void *scratch)
 {
     const size_t cols = sum_columns(w->t);
-    double *wide = mem_aligned(n * cols, sizeof *wide, "sums over windows", err);
-    const enum status rc = wide ? windows_rows(w, &w->simd->f64, x, ldx, n, derivative, out, wide, cols, scratch,
-                                               err) : ST_NOMEM;
+    double *wide = room_for_sums(w);
 
-    for (size_t r = 0; rc == ST_OK && r < n; r++)
+    windows_rows(w, &w->simd->f64, x, ldx, n, derivative, out, wide, cols, scratch);
+    for (size_t r = 0; r < n; r++)
         for (size_t j = 0; j < cols; j++)
             z[r * ldz + j] = (float)wide[r * cols + j];
-    free(wide);
-    return rc;
 }
 
 /* Of stationary kernels, by chains or dense filters. */
-static enum status paired_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
-                               size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch,
-                               struct err *err)
+static void paired_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
+                        size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch)
 {
     if (featmap_sums_dense(w->t) && w->t->phase64 && real->size == sizeof(float))
-        return heavy_rows(w, x, ldx, n, derivative, out, z, ldz, scratch, err);
-    return windows_rows(w, real, x, ldx, n, derivative, out, z, ldz, scratch, err);
+        heavy_rows(w, x, ldx, n, derivative, out, z, ldz, scratch);
+    else
+        windows_rows(w, real, x, ldx, n, derivative, out, z, ldz, scratch);
 }
 
 /* The sums that the term begins with. */
-static enum status sum_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
-                            size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
+static void sum_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
+                     double out, void *z, size_t ldz, void *scratch)
 {
     const struct fm_term *t = w->t;
 
     if (featmap_sums_plain(t) || featmap_sums_dense(t))
-        return paired_rows(w, real, x + t->first, ldx, n, false, out, z, ldz, scratch, err);
-    steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
-    return ST_OK;
+        paired_rows(w, real, x + t->first, ldx, n, false, out, z, ldz, scratch);
+    else
+        steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
 }
 
-enum status windows_slopes(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
-                           size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
+void windows_slopes(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
+                    double out, void *z, size_t ldz, void *scratch)
 {
-    return paired_rows(w, real, x + w->t->first, ldx, n, true, out, z, ldz, scratch, err);
+    paired_rows(w, real, x + w->t->first, ldx, n, true, out, z, ldz, scratch);
 }
 
-enum status windows_columns(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
-                            size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err)
+void windows_columns(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
+                     double out, void *z, size_t ldz, void *scratch)
 {
-    if (!steps_turns(w->steps, w->t))
-        return sum_rows(w, real, x, ldx, n, out, z, ldz, scratch, err);
     const size_t cols = sum_columns(w->t);
-    double *sum = mem_aligned(n * cols, sizeof *sum, "sums over windows", err);
-    const enum status rc = sum ? sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch, err) : ST_NOMEM;
+    double *sum = room_for_sums(w);
 
-    if (rc == ST_OK)
-        steps_turn_rows(w->steps, w->t, w->simd, real, w->hp, x, ldx, n, sum, cols, z, ldz, scratch);
-    free(sum);
-    return rc;
+    if (!steps_turns(w->steps, w->t)) {
+        sum_rows(w, real, x, ldx, n, out, z, ldz, scratch);
+        return;
+    }
+    sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
+    steps_turn_rows(w->steps, w->t, w->simd, real, w->hp, x, ldx, n, sum, cols, z, ldz, scratch);
 }
 
 /* back: what comes back to the sums, of whose features the hyperparameter is the lengthscale. */
-static enum status sum_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
-                            const double *back, double *dz, double *grad, void *scratch, struct err *err)
+static void sum_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
+                     const double *back, double *dz, double *grad, void *scratch)
 {
     const struct fm_term *t = w->t;
     const size_t cols = sum_columns(t);
 
     if (!featmap_sums_plain(t) && !featmap_sums_dense(t)) /* has no hyperparameter */
-        return ST_OK;
-    const enum status rc = windows_slopes(w, &w->simd->f64, x, ldx, n, out, dz, cols, scratch, err);
-    for (size_t r = 0; rc == ST_OK && r < n; r++)
+        return;
+    windows_slopes(w, &w->simd->f64, x, ldx, n, out, dz, cols, scratch);
+    for (size_t r = 0; r < n; r++)
         for (size_t j = 0; j < cols; j++)
             grad[t->hp0] += dz[r * cols + j] * back[r * cols + j];
-    return rc;
 }
 
-enum status windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
-                         const double *B, size_t ld, const double *factor, double *grad, void *scratch,
-                         struct err *err)
+void windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out, const double *B,
+                  size_t ld, const double *factor, double *grad, void *scratch)
 {
     const struct fm_term *t = w->t;
     const size_t cols = sum_columns(t), L = w->simd->f64.lanes;
-    double *sum = mem_aligned(2 * n * cols, sizeof *sum, "derivatives over windows", err);
-    double *back = sum ? sum + n * cols : NULL;
-    enum status rc = sum ? ST_OK : ST_NOMEM;
+    double *sum = room_for_sums(w), *back = sum + n * cols;
 
-    if (rc == ST_OK && steps_turns(w->steps, t)) {
-        rc = sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch, err);
-        for (size_t r = 0; rc == ST_OK && r < n; r += L)
+    if (steps_turns(w->steps, t)) {
+        sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
+        for (size_t r = 0; r < n; r += L)
             steps_turn_grad(w->steps, t, w->simd, w->hp, x + r * ldx, ldx, n - r < L ? n - r : L, sum + r * cols,
                             back + r * cols, cols, B + r * ld, ld, factor ? factor + r : NULL, grad, scratch);
-    } else if (rc == ST_OK) {
+    } else {
         for (size_t r = 0; r < n; r++)
             for (size_t j = 0; j < cols; j++)
                 back[r * cols + j] = B[r * ld + t->col0 + j] * (factor ? factor[r] : 1.0);
     }
-    if (rc == ST_OK)
-        rc = sum_back(w, x, ldx, n, out, back, sum, grad, scratch, err);
-    free(sum);
-    return rc;
+    sum_back(w, x, ldx, n, out, back, sum, grad, scratch);
 }

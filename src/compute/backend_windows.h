@@ -14,7 +14,8 @@
 enum { WINDOWS_ROWS_MOST = 128 };
 
 /* A term over windows in use: term, term64 as prepared for real and for float64 (of plain chains); dense: its
- * filters in float32, rows of windows_filter_ld, each divided by pi (of dense filters; NULL). */
+ * filters in float32, rows of windows_filter_ld, each divided by pi (of dense filters; NULL).  room: workspace
+ * for tiles of up to `rows` rows of d numbers, windows_room bytes aligned to a cache line; one thread's. */
 struct windows {
     const struct fm_term *t;
     const struct simd *simd;
@@ -22,20 +23,23 @@ struct windows {
     const float *dense;
     const struct steps *steps;
     const double *hp;
+    void *room;
+    size_t rows, d;
 };
 /* NULL and *err: no memory. */
-float *windows_filters(const struct fm_term *, struct err *);
-/* Derivatives in log l of the columns of t, no product, for n <= WINDOWS_ROWS_MOST whole rows x (ldx apart),
- * times `out` and each row's own factor; z: row-major, in the precision of real. */
-enum status windows_slopes(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
-                           size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err);
-/* All columns of any term over windows, for n <= WINDOWS_ROWS_MOST whole rows x; times `out`. */
-enum status windows_columns(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
-                            size_t n, double out, void *z, size_t ldz, void *scratch, struct err *err);
+float *windows_filters(const struct fm_term *, struct err *err);
+/* Bytes of room that columns and slopes of such tiles take; with back also what windows_back takes. */
+size_t windows_room(const struct windows *, size_t rows, size_t d, bool back);
+/* Derivatives in log l of the columns of t, no product, for n <= rows <= WINDOWS_ROWS_MOST whole rows x (ldx
+ * apart), times `out` and each row's own factor; z: row-major, in the precision of real. */
+void windows_slopes(const struct windows *, const struct simd_real *, const double *x, size_t ldx, size_t n,
+                    double out, void *z, size_t ldz, void *scratch);
+/* All columns of any term over windows, for such rows; times `out`. */
+void windows_columns(const struct windows *, const struct simd_real *, const double *x, size_t ldx, size_t n,
+                     double out, void *z, size_t ldz, void *scratch);
 /* grad[i] += sum of B o dZ / d log hp[i] over these rows, weights left out; B: rows of the map, ld apart;
  * factor: n row factors that B has still to be multiplied by, or NULL. */
-enum status windows_back(const struct windows *, const double *x, size_t ldx, size_t n, double out,
-                         const double *B, size_t ld, const double *factor, double *grad, void *scratch,
-                         struct err *err);
+void windows_back(const struct windows *, const double *x, size_t ldx, size_t n, double out, const double *B,
+                  size_t ld, const double *factor, double *grad, void *scratch);
 
 #endif
