@@ -38,6 +38,7 @@ struct cli {
 /* What make and the completions of shells ask for; not for people. */
 enum { OPT_DUMP = 1000, OPT_COMPLETE };
 enum { OPTIONS_MOST = 64 };
+enum { END_SECONDS = 2 }; /* for a job that is asked to stop, after the screen has waited for it */
 
 static bool complain_json; /* --format json was read: messages are records on stdout, too */
 
@@ -401,6 +402,16 @@ static int settings(struct cli *c, int argc, char **argv, struct buf *complaints
     return -1;
 }
 
+/* Nobody waits for a long step of a library: what is kept is in the session, the rest ends with the
+ * process, without being freed, for the job still uses it. */
+static void __attribute__((noreturn)) end_without_job(struct workspace *ws, int status)
+{
+    store_close(ws->store);
+    fputs("gpdesk: a job was in a step that cannot be interrupted; the program ended without it\n", stderr);
+    fflush(NULL);
+    _exit(status);
+}
+
 static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
 {
     struct rec_writer w;
@@ -426,6 +437,8 @@ static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
         ws->sinks = NULL;
         status = run_interactive(c, ws, terminal);
     }
+    if (!workspace_end(ws, END_SECONDS))
+        end_without_job(ws, status);
     workspace_free(ws);
     if (fflush(stdout) != 0 && status == 0)
         status = errno == EPIPE ? 128 + 13 : EXIT_RESOURCES;

@@ -319,7 +319,7 @@ START_TEST(hostile_text_is_only_text)
         struct figure *f = line_figure(hostile[i], 12);
         ck_assert_int_eq(gnuplot_request(g, f, 60, 14, true, &err), ST_OK);
         ck_assert_msg(until_state(g, NULL), "%s", hostile[i]);
-        ck_assert_int_eq(plot_export(f, "out.svg", 0, 0, false, NULL, &err), ST_OK);
+        ck_assert_int_eq(plot_export(NULL, f, "out.svg", 0, 0, false, NULL, &err), ST_OK);
         struct buf svg = slurp("out.svg");
         ck_assert_msg(strstr(buf_str(&svg), "</svg>") != NULL, "%s", hostile[i]);
         ck_assert_msg(strstr(buf_str(&svg), "<svg onload") == NULL, "escaped");
@@ -327,7 +327,7 @@ START_TEST(hostile_text_is_only_text)
         unlink("out.svg");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
         f->reason = strdup(hostile[i]);
-        ck_assert_msg(plot_export(f, "out.png", 0, 0, false, NULL, &err) == ST_OK, "%s: %s", hostile[i],
+        ck_assert_msg(plot_export(NULL, f, "out.png", 0, 0, false, NULL, &err) == ST_OK, "%s: %s", hostile[i],
                       err.msg);
         unlink("out.png");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
@@ -352,12 +352,12 @@ START_TEST(hostile_names_are_only_names)
             struct buf name = { 0 };
             buf_printf(&name, "%s%s", hostile[i], k == 0 ? ".svg" : ".csv");
             if (strchr(hostile[i], '/') == NULL) {
-                ck_assert_msg(plot_export(f, name.s, 0, 0, false, NULL, &err) == ST_OK, "%s: %s", name.s,
+                ck_assert_msg(plot_export(NULL, f, name.s, 0, 0, false, NULL, &err) == ST_OK, "%s: %s", name.s,
                               err.msg);
                 ck_assert_msg(files_in(".") == 1, "%s", name.s);
                 ck_assert_int_eq(unlink(name.s), 0);
             } else {
-                ck_assert_int_ne(plot_export(f, name.s, 0, 0, false, NULL, &err), ST_OK);
+                ck_assert_int_ne(plot_export(NULL, f, name.s, 0, 0, false, NULL, &err), ST_OK);
                 for (const char *p = err.msg; *p != '\0'; p++) /* safe to show */
                     ck_assert_int_ge((unsigned char)*p, 0x20);
             }
@@ -382,7 +382,7 @@ START_TEST(export_writes_every_kind)
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
         const char *path = support_path(dir, kind[i].name);
         struct buf note = { 0 };
-        ck_assert_msg(plot_export(f, path, 0, 0, false, &note, &err) == ST_OK, "%s", err.msg);
+        ck_assert_msg(plot_export(NULL, f, path, 0, 0, false, &note, &err) == ST_OK, "%s", err.msg);
         struct buf b = slurp(path);
         ck_assert_uint_gt(b.len, 400);
         ck_assert_int_eq(strncmp(b.s, kind[i].magic, strlen(kind[i].magic)), 0);
@@ -402,7 +402,7 @@ START_TEST(export_png_with_foreign_text)
     char *dir = support_tmpdir();
     struct figure *f = line_figure("\xe6\x97\xa5\xe6\x9c\xac", 20);
     struct buf note = { 0 };
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.png"), 0, 0, false, &note, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.png"), 0, 0, false, &note, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&note), "svg"));
     buf_free(&note);
     figure_free(f);
@@ -433,11 +433,11 @@ START_TEST(export_sweeps_what_the_killed_left)
         support_write(support_path(dir, in.s), "x", 1);
         buf_free(&in);
     }
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
     ck_assert_int_eq(stat(support_path(dir, gone), &st), 0); /* too fresh */
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(utimensat(AT_FDCWD, support_path(dir, names[i]), old, 0), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
     ck_assert_int_ne(stat(support_path(dir, gone), &st), 0);
     ck_assert_int_eq(stat(support_path(dir, mine), &st), 0);
     ck_assert_int_eq(stat(support_path(dir, names[2]), &st), 0);
@@ -457,7 +457,7 @@ START_TEST(export_theme)
     snprintf(hex, sizeof hex, "#%06x", ground);
     snprintf(dec, sizeof dec, "rgb(%3u, %3u, %3u)", ground >> 16, ground >> 8 & 255, ground & 255);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(plot_export(f, support_path(dir, "a.svg"), 0, 0, i, NULL, &err), ST_OK);
+        ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, i, NULL, &err), ST_OK);
         struct buf b = slurp(support_path(dir, "a.svg"));
         for (char *p = b.s; *p; p++)
             *p = (char)tolower((unsigned char)*p);
@@ -475,20 +475,20 @@ START_TEST(export_refuses_with_reason)
 {
     char *dir = support_tmpdir();
     struct figure *f = line_figure("y", 5);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.bmp"), 0, 0, false, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.bmp"), 0, 0, false, NULL, &err), ST_USAGE);
     ck_assert_ptr_nonnull(strstr(err.msg, ".svg"));
-    ck_assert_int_eq(plot_export(f, support_path(dir, "noending"), 0, 0, false, NULL, &err), ST_USAGE);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.svg"), 1, 1, false, NULL, &err), ST_RANGE);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "no/a.csv"), 0, 0, false, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "noending"), 0, 0, false, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.svg"), 1, 1, false, NULL, &err), ST_RANGE);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "no/a.csv"), 0, 0, false, NULL, &err), ST_IO);
     ck_assert_int_eq(mkdir(support_path(dir, "d.csv"), 0755), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "d.csv"), 0, 0, false, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "d.csv"), 0, 0, false, NULL, &err), ST_IO);
     ck_assert_ptr_nonnull(strstr(err.msg, "directory"));
     ck_assert_int_eq(mkfifo(support_path(dir, "f.csv"), 0644), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "f.csv"), 0, 0, false, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "f.csv"), 0, 0, false, NULL, &err), ST_IO);
     /* A link is followed: the file behind it is replaced, the link stays. */
     support_write(support_path(dir, "real.csv"), "old", 3);
     ck_assert_int_eq(symlink("real.csv", support_path(dir, "link.csv")), 0);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "link.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "link.csv"), 0, 0, false, NULL, &err), ST_OK);
     struct stat st;
     ck_assert_int_eq(lstat(support_path(dir, "link.csv"), &st), 0);
     ck_assert(S_ISLNK(st.st_mode));
@@ -509,7 +509,7 @@ static void export_without(const char *why)
     struct buf note = { 0 };
 
     plot_export_limit(300);
-    ck_assert_msg(plot_export(f, support_path(dir, "a.svg"), 0, 0, false, &note, &err) == ST_OK, "%s: %s",
+    ck_assert_msg(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, false, &note, &err) == ST_OK, "%s: %s",
                   why, err.msg);
     ck_assert_msg(note.len > 10, "%s", why);
     struct buf b = slurp(support_path(dir, "a.svg"));
@@ -517,13 +517,13 @@ static void export_without(const char *why)
     ck_assert_ptr_nonnull(strstr(b.s, "&lt;y&gt; &amp; "));
     buf_free(&b);
     support_write(support_path(dir, "a.png"), "before", 6);
-    ck_assert_int_ne(plot_export(f, support_path(dir, "a.png"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_ne(plot_export(NULL, f, support_path(dir, "a.png"), 0, 0, false, NULL, &err), ST_OK);
     ck_assert(strlen(err.msg) > 10 && strlen(err.hint) > 5);
     b = slurp(support_path(dir, "a.png"));
     ck_assert_str_eq(b.s, "before");
     buf_free(&b);
     ck_assert_uint_eq(files_in(dir), 2);
-    ck_assert_int_eq(plot_export(f, support_path(dir, "a.txt"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.txt"), 0, 0, false, NULL, &err), ST_OK);
     buf_free(&note);
     figure_free(f);
     support_rmdir(dir);
@@ -821,7 +821,7 @@ START_TEST(export_writes_sixel)
     struct err e = { 0 };
 
     /* A gnuplot built without it is told of. */
-    if (plot_export(f, path, 300, 200, false, NULL, &e) == ST_OK) {
+    if (plot_export(NULL, f, path, 300, 200, false, NULL, &e) == ST_OK) {
         char head[2] = "";
         FILE *in = fopen(path, "rb");
         ck_assert(in && fread(head, 1, 2, in) == 2);
@@ -844,25 +844,25 @@ START_TEST(windows_need_a_display_and_a_gnuplot_that_has_them)
 
     unsetenv("DISPLAY");
     unsetenv("WAYLAND_DISPLAY");
-    ck_assert_int_eq(plot_window(f, false, &err), ST_UNSUPPORTED);
+    ck_assert_int_eq(plot_window(NULL, f, false, &err), ST_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.msg, "no display"));
     setenv("DISPLAY", ":77", 1);
     plot_window_limit(3000);
     fake(dir, "echo 'GPX-TERM none' >&2; cat >/dev/null");
-    ck_assert_int_eq(plot_window(f, false, &err), ST_UNSUPPORTED);
+    ck_assert_int_eq(plot_window(NULL, f, false, &err), ST_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.msg, "opens no windows"));
     fake(dir, "exit 3");
-    ck_assert_int_ne(plot_window(f, false, &err), ST_OK);
+    ck_assert_int_ne(plot_window(NULL, f, false, &err), ST_OK);
     plot_window_limit(300);
     fake(dir, "sleep 30");
     const long long t0 = now_ms();
-    ck_assert_int_eq(plot_window(f, false, &err), ST_UNSUPPORTED); /* hangs: told in time */
+    ck_assert_int_eq(plot_window(NULL, f, false, &err), ST_UNSUPPORTED); /* hangs: told in time */
     ck_assert_int_lt(now_ms() - t0, 10000);
     plot_window_limit(5000);
     buf_printf(&script, "echo \"$DISPLAY\" >%s; echo 'GPX-TERM qt' >&2; cat >>%s", log, log);
     fake(dir, script.s);
-    ck_assert_int_eq(plot_window(f, true, &err), ST_OK);
-    ck_assert_int_eq(plot_window(f, true, &err), ST_OK); /* the same window takes the next picture */
+    ck_assert_int_eq(plot_window(NULL, f, true, &err), ST_OK);
+    ck_assert_int_eq(plot_window(NULL, f, true, &err), ST_OK); /* the same window takes the next picture */
     char text[200000] = "";
     for (int i = 0; i < 100; i++) {
         FILE *in = fopen(log, "rb");

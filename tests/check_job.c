@@ -19,7 +19,7 @@ struct probe {
     size_t steps, ticks, done_calls, last;
     size_t slow_from;        /* steps from this one on take 30 ms; 0: none */
     const char *phase;       /* NULL: "cg" */
-    bool endless, fail;
+    bool endless, fail, deaf; /* deaf: asked to stop it goes on all the same */
     atomic_bool *hold;
     enum status rc;
     int freed;
@@ -43,7 +43,7 @@ static enum status probe_work(struct job *job, struct err *err)
         if (p->endless)
             usleep(500);
     }
-    while (p->hold && atomic_load(p->hold) && !ctl_stopped(&job->ctl))
+    while (p->hold && atomic_load(p->hold) && (p->deaf || !ctl_stopped(&job->ctl)))
         usleep(200);
     return p->fail ? err_set(err, ST_RANGE, "it failed") : ST_OK;
 }
@@ -202,6 +202,26 @@ START_TEST(leaving_stops_and_frees_all)
     workspace_free(ws);
     ck_assert(running.freed == 1 && queued.freed == 1);
     ck_assert(running.done_calls == 0 && queued.ticks == 0);
+}
+END_TEST
+
+START_TEST(what_cannot_be_interrupted_is_not_waited_for)
+{
+    struct workspace *ws = open_ws();
+    atomic_bool hold = true;
+    struct probe deaf = { .steps = 1, .deaf = true, .hold = &hold }, queued = { .steps = 5 };
+
+    submit(ws, "r1", &deaf);
+    submit(ws, "r2", &queued);
+    while (jobs_view(ws->jobs, 0, &(struct job_view){ 0 }) && deaf.ticks == 0)
+        workspace_pump(ws);
+    ck_assert(!workspace_end(ws, 0));
+    atomic_store(&hold, false);
+    ck_assert(workspace_end(ws, 60));
+    ck_assert(workspace_end(ws, 60)); /* it has ended: again is no harm */
+    ck_assert_uint_eq(queued.ticks, 0);
+    workspace_free(ws);
+    ck_assert(deaf.freed == 1 && queued.freed == 1);
 }
 END_TEST
 
@@ -402,6 +422,7 @@ int main(void)
     tcase_add_test(t, a_stopped_job_keeps_what_it_has);
     tcase_add_test(t, stop_now_drops_the_result);
     tcase_add_test(t, leaving_stops_and_frees_all);
+    tcase_add_test(t, what_cannot_be_interrupted_is_not_waited_for);
     tcase_add_test(t, a_failure_is_handed_over);
     tcase_add_test(t, time_left_comes_from_the_fitted_rate);
     tcase_add_test(t, time_left_of_a_tuning_goes_by_its_last_evaluations);

@@ -29,6 +29,8 @@ TESTS += \
   tests/screens/desk.sh \
   tests/screens/matrix.sh \
   tests/screens/picture.sh \
+  tests/screens/stalled.sh \
+  tests/screens/ends.sh \
   tests/screens/monkey.sh
 EXTRA_DIST += \
   tests/screens/kinds.sh \
@@ -46,6 +48,8 @@ EXTRA_DIST += \
   tests/screens/desk.sh \
   tests/screens/matrix.sh \
   tests/screens/picture.sh \
+  tests/screens/stalled.sh \
+  tests/screens/ends.sh \
   tests/screens/monkey.sh
 
 # gpdesk behind a pseudo-terminal: random keys, and what the screen costs.

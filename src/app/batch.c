@@ -21,11 +21,18 @@ enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16 };
 
 static int signals[2] = { -1, -1 }; /* a pipe that the handler writes to */
 
-/* On any thread: BLAS starts its own before main, with nothing blocked. */
+static volatile sig_atomic_t running, untaken;
+
+/* On any thread: BLAS starts its own before main, with nothing blocked.  Nothing has begun while scripts are
+ * read, perhaps from a pipe that never ends; or nobody has come to the two signals before this one: it ends
+ * the process. */
 static void on_signal(int sig)
 {
     const int keep = errno;
     const unsigned char byte = (unsigned char)sig;
+
+    if (!running || untaken++ > 1)
+        _exit(128 + sig);
 
     if (write(signals[1], &byte, 1) < 0)
         errno = keep; /* the pipe is full of signals already */
@@ -55,7 +62,10 @@ static int take_signal(void)
 {
     unsigned char byte;
 
-    return signals[0] >= 0 && read(signals[0], &byte, 1) == 1 ? byte : 0;
+    if (signals[0] < 0 || read(signals[0], &byte, 1) != 1)
+        return 0;
+    untaken = 0;
+    return byte;
 }
 
 /* ---- the check before ----------------------------------------------------------------------------- */
@@ -200,6 +210,7 @@ int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_ite
 
     if (!check_all(&c, item, n))
         return EXIT_USAGE_GP;
+    running = 1;
     for (size_t i = 0; i < n && !sig && !ws->quit; i++) {
         const size_t errors = ws->errors;
         workspace_exec_from(ws, item[i].text, item[i].name, item[i].name != NULL);

@@ -371,8 +371,10 @@ static enum status cmd_open(struct workspace *ws, const struct args *a, struct e
 {
     static const struct job_ops ops = { "open", open_work, open_done, NULL, loading_free };
     struct import_opts opts;
-    const enum status rc = reading_options(a, ws->opt.mem, &opts, err);
+    enum status rc = ws_no_keyboard(ws, args_text(a, "file"), err);
 
+    if (rc == ST_OK)
+        rc = reading_options(a, ws->opt.mem, &opts, err);
     if (rc != ST_OK)
         return rc;
     struct loading *l = mem_calloc(1, sizeof *l, "a job", err);

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- set, get ------------------------------------------------------------------------------------- */
@@ -1123,11 +1124,30 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
 
 /* ---- source, quit ------------------------------------------------------------------------------------------------ */
 
+/* At the keyboard nothing is read that may never come: the screen would stand still meanwhile. */
+static enum status comes_at_once(const struct workspace *ws, const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (!ws->interactive)
+        return ST_OK;
+    if (ws_no_keyboard(ws, path, err) != ST_OK)
+        return ST_USAGE;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return ST_OK;
+    err_set(err, ST_UNSUPPORTED, "%.300s is no regular file: who works at the keyboard would wait for it", path);
+    err_hint(err, "gpdesk -f %.80s, or a copy in a file", path);
+    return ST_UNSUPPORTED;
+}
+
 static enum status cmd_source(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *path = args_text(a, "file");
     char *text = NULL;
-    enum status rc = script_read(path, &text, err);
+    enum status rc = comes_at_once(ws, path, err);
+
+    if (rc == ST_OK)
+        rc = script_read(path, &text, err);
 
     if (rc != ST_OK)
         return rc;

@@ -444,8 +444,10 @@ static enum status cmd_predict(struct workspace *ws, const struct args *a, struc
 {
     struct run *r = ws_run(ws, args_text(a, "run"), err);
     struct import_opts o;
-    const enum status rc = r ? reading_options(a, ws->opt.mem, &o, err) : err->code;
+    enum status rc = r ? ws_no_keyboard(ws, args_text(a, "file"), err) : err->code;
 
+    if (rc == ST_OK)
+        rc = reading_options(a, ws->opt.mem, &o, err);
     if (rc != ST_OK)
         return rc;
     return scoring_predict(ws, r, args_text(a, "file"), args_text(a, "out"), &o, args_line(a), err);

@@ -24,7 +24,7 @@ enum status child_start_display(struct child *, const char *program, struct err 
 void child_close_input(struct child *);
 /* Has it ended?  *status as from waitpid (-1 when it cannot be known). */
 bool child_ended(struct child *, int *status);
-/* Kills its process group and waits for it; closes everything. */
+/* Kills its process group and waits for it (2 s at most); closes everything. */
 void child_kill(struct child *);
 /* Writes without SIGPIPE; as write(2). */
 ssize_t child_write(struct child *, const void *bytes, size_t n);

@@ -50,6 +50,7 @@ struct jobs {
     int fd;
     size_t submitted;        /* main thread */
     bool quit, poked;
+    bool joined;             /* main thread: the worker has ended */
     bool paused;             /* the running job waits at its next step */
 };
 
@@ -211,17 +212,35 @@ static void slot_free(struct slot *s)
     free(s);
 }
 
-void jobs_free(struct jobs *q)
+static void ask_to_end(struct jobs *q)
 {
-    if (!q)
-        return;
     pthread_mutex_lock(&q->lock);
     q->quit = true;
     for (struct slot *s = q->list; s; s = s->next)
         atomic_store_explicit(&s->job->cancel.stop, true, memory_order_relaxed);
     pthread_cond_broadcast(&q->wake);
     pthread_mutex_unlock(&q->lock);
-    pthread_join(q->thread, NULL);
+}
+
+bool jobs_end(struct jobs *q, double seconds)
+{
+    struct timespec until;
+
+    ask_to_end(q);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)seconds;
+    if (!q->joined)
+        q->joined = pthread_clockjoin_np(q->thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+    return q->joined;
+}
+
+void jobs_free(struct jobs *q)
+{
+    if (!q)
+        return;
+    ask_to_end(q);
+    if (!q->joined)
+        pthread_join(q->thread, NULL);
     for (struct slot *s = q->list, *next; s; s = next) {
         next = s->next;
         slot_free(s);

@@ -47,6 +47,9 @@ struct job {
 struct jobs;
 struct jobs *jobs_new(struct err *);
 void jobs_free(struct jobs *);   /* cancels, joins */
+/* Asks all to stop and takes no more; waits for the worker, but no longer than so many seconds.  false: it
+ * is in a step that cannot be interrupted, for which jobs_free would wait. */
+bool jobs_end(struct jobs *, double seconds);
 /* Takes ownership of the job (also on failure). */
 enum status jobs_submit(struct jobs *, struct job *, struct err *);
 /* The bare job, for tests: job_new adds what the workspace gives. On failure arg is released. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/ctl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,6 +42,7 @@ enum kind { SVG, PNG, PDF, SIX, TXT, CSV, N_KINDS };
 static const char *const suffix[N_KINDS] = { ".svg", ".png", ".pdf", ".six", ".txt", ".csv" };
 
 struct job {
+    const struct ctl *ctl;
     const struct figure *f;
     enum kind kind;
     size_t w, h;
@@ -271,10 +273,12 @@ static bool begins(const char *file, const char *magic)
     return k >= (ssize_t)strlen(magic) && memcmp(head, magic, strlen(magic)) == 0;
 }
 
-enum run { RUN_OK, RUN_FAILED, RUN_TIMEOUT, RUN_MISSING };
+enum run { RUN_OK, RUN_FAILED, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
+
+enum { ASK_MS = 100 }; /* how often it is asked whether to stop */
 
 /* Feeds the commands and waits for the end, both under the time limit. */
-static enum run feed(struct child *c, const struct buf *tx, struct buf *complaints)
+static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *tx, struct buf *complaints)
 {
     const long long end = child_now_ms() + limit_ms;
     size_t done = 0;
@@ -285,6 +289,8 @@ static enum run feed(struct child *c, const struct buf *tx, struct buf *complain
         const long long left = end - child_now_ms();
         if (left <= 0)
             return RUN_TIMEOUT;
+        if (ctl_stopped(ctl))
+            return RUN_STOPPED;
         struct pollfd fd[3] = { { .fd = c->out, .events = POLLIN },
                                 { .fd = c->err, .events = POLLIN },
                                 { .fd = c->in, .events = POLLOUT } };
@@ -294,7 +300,7 @@ static enum run feed(struct child *c, const struct buf *tx, struct buf *complain
             poll(NULL, 0, 5);
             continue;
         }
-        poll(fd, c->in >= 0 ? 3 : 2, (int)(left < 1000 ? left : 1000));
+        poll(fd, c->in >= 0 ? 3 : 2, (int)(left < ASK_MS ? left : ASK_MS));
         int *from[2] = { &c->out, &c->err };
         for (int i = 0; i < 2; i++) {
             const ssize_t k = *from[i] >= 0 ? read(*from[i], chunk, sizeof chunk) : 1;
@@ -336,7 +342,7 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
     }
     if (child_start(&c, program, j->dir, err) != ST_OK)
         goto done;
-    result = feed(&c, &tx, &complaints);
+    result = feed(j->ctl, &c, &tx, &complaints);
     child_kill(&c);
     if (complaints.len > 0)
         log_info("gnuplot: %s", buf_str(&complaints));
@@ -347,6 +353,8 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
     else if (result == RUN_TIMEOUT)
         err_set(err, ST_LIMIT, "%s: gnuplot did not finish within %d s", buf_str(&j->name),
                 (limit_ms + 999) / 1000);
+    else if (result == RUN_STOPPED)
+        err_set(err, ST_CANCELLED, "%s: stopped before gnuplot had drawn it", buf_str(&j->name));
     else if (result == RUN_MISSING) {
         err_set(err, ST_NOT_FOUND, "gnuplot cannot be run");
         err_hint(err, "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: apt-get install gnuplot-nox)");
@@ -423,6 +431,8 @@ static enum status picture(struct job *j, struct err *err)
     enum run r = RUN_FAILED;
     for (size_t i = odd ? 1 : 0; i < n && r == RUN_FAILED; i++)
         r = run_gnuplot(j, term[i], magic[j->kind], err);
+    if (r == RUN_STOPPED)
+        return ST_CANCELLED;
     if (r != RUN_OK)
         return without_gnuplot(j, r, err);
     err_clear(err);
@@ -444,10 +454,10 @@ static void text_page(const struct job *j, struct buf *b)
         }
 }
 
-enum status plot_export(const struct figure *f, const char *path, size_t width, size_t height,
-                        bool dark, struct buf *note, struct err *err)
+enum status plot_export(const struct ctl *ctl, const struct figure *f, const char *path, size_t width,
+                        size_t height, bool dark, struct buf *note, struct err *err)
 {
-    struct job j = { .f = f, .w = width, .h = height, .dark = dark, .note = note };
+    struct job j = { .ctl = ctl, .f = f, .w = width, .h = height, .dark = dark, .note = note };
     struct buf b = { 0 };
 
     text_safe(&j.name, path, 120);

@@ -77,7 +77,7 @@ static void plot_free(struct job *job)
 }
 
 /* By way of a file of ours. */
-static enum status sixel_make(struct plot_out *e, struct err *err)
+static enum status sixel_make(struct plot_out *e, const struct ctl *ctl, struct err *err)
 {
     const char *tmp = getenv("TMPDIR");
     struct buf path = { 0 };
@@ -93,7 +93,7 @@ static enum status sixel_make(struct plot_out *e, struct err *err)
         return ST_IO;
     }
     close(fd);
-    enum status rc = plot_export(e->fig, path.s, e->w, e->h, e->dark, &e->note, err);
+    enum status rc = plot_export(ctl, e->fig, path.s, e->w, e->h, e->dark, &e->note, err);
     FILE *f = rc == ST_OK ? fopen(path.s, "rb") : NULL;
     while (f && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
         buf_putn(&e->sixel, chunk, n);
@@ -116,10 +116,11 @@ static enum status plot_work(struct job *job, struct err *err)
             e->axes(e->fig, e->x, e->y);
     }
     if (e->to == 'w')
-        return plot_window(e->fig, e->dark, err);
+        return plot_window(&job->ctl, e->fig, e->dark, err);
     if (e->to == 's')
-        return sixel_make(e, err);
-    return e->path ? plot_export(e->fig, e->path, e->w, e->h, e->dark, &e->note, err) : ST_OK;
+        return sixel_make(e, &job->ctl, err);
+    return e->path ? plot_export(&job->ctl, e->fig, e->path, e->w, e->h, e->dark, &e->note, err)
+                   : ST_OK;
 }
 
 static bool picture_shown(struct workspace *ws, const struct plot_out *e)

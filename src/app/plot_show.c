@@ -3,6 +3,7 @@
 
 #include "app/gnuplot_child.h"
 #include "base/mem.h"
+#include "compute/ctl.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +33,12 @@ static void close_window(void)
     window_term = NULL;
 }
 
-static enum status send_all(const struct buf *b, struct err *err)
+static enum status stopped(struct err *err)
+{
+    return err_set(err, ST_CANCELLED, "stopped before gnuplot's window was there");
+}
+
+static enum status send_all(const struct ctl *ctl, const struct buf *b, struct err *err)
 {
     const long long end = child_now_ms() + limit_ms;
 
@@ -45,6 +51,8 @@ static enum status send_all(const struct buf *b, struct err *err)
         if (k < 0 && errno != EAGAIN && errno != EINTR)
             return err_set(err, ST_IO, "gnuplot's window is gone");
         struct pollfd fd = { .fd = window.in, .events = POLLOUT };
+        if (ctl_stopped(ctl))
+            return stopped(err);
         if (child_now_ms() >= end)
             return err_set(err, ST_LIMIT, "gnuplot does not take the picture");
         poll(&fd, 1, 100);
@@ -53,14 +61,14 @@ static enum status send_all(const struct buf *b, struct err *err)
 }
 
 /* Reads until gnuplot has said "GPX-TERM name". */
-static enum status read_term(struct err *err)
+static enum status read_term(const struct ctl *ctl, struct err *err)
 {
     static const char mark[] = "GPX-TERM ";
     const long long end = child_now_ms() + limit_ms;
     struct buf b = { 0 };
     char chunk[512];
 
-    while (child_now_ms() < end) {
+    while (child_now_ms() < end && !ctl_stopped(ctl)) {
         struct pollfd fd = { .fd = window.err, .events = POLLIN };
         poll(&fd, 1, 100);
         const ssize_t k = read(window.err, chunk, sizeof chunk);
@@ -81,13 +89,15 @@ static enum status read_term(struct err *err)
     buf_free(&b);
     if (window_term && strcmp(window_term, "none"))
         return ST_OK;
+    if (ctl_stopped(ctl))
+        return stopped(err);
     err_set(err, ST_UNSUPPORTED, window_term ? "this gnuplot opens no windows"
                                              : "gnuplot does not say whether it opens windows");
     err_hint(err, window_term ? "apt-get install gnuplot-qt; or out=FILE.png" : "out=FILE.png");
     return ST_UNSUPPORTED;
 }
 
-static enum status open_window(struct err *err)
+static enum status open_window(const struct ctl *ctl, struct err *err)
 {
     struct buf b = { 0 };
     char *program = child_program(err);
@@ -103,10 +113,10 @@ static enum status open_window(struct err *err)
         if (rc == ST_OK) {
             buf_puts(&b, "term = 'none'\ndo for [t in 'x11 wxt qt'] { if (strstrt(GPVAL_TERMINALS, t.' ') > 0) "
                          "{ term = t } }\nprint 'GPX-TERM '.term\n");
-            rc = send_all(&b, err);
+            rc = send_all(ctl, &b, err);
         }
         if (rc == ST_OK)
-            rc = read_term(err);
+            rc = read_term(ctl, err);
         if (rc != ST_OK)
             close_window();
     }
@@ -115,7 +125,7 @@ static enum status open_window(struct err *err)
     return rc;
 }
 
-enum status plot_window(const struct figure *f, bool dark, struct err *err)
+enum status plot_window(const struct ctl *ctl, const struct figure *f, bool dark, struct err *err)
 {
     const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
     struct buf b = { 0 }, term = { 0 };
@@ -126,14 +136,14 @@ enum status plot_window(const struct figure *f, bool dark, struct err *err)
         err_hint(err, "plot NAME out=FILE.png, or P in a view for the whole screen");
         return ST_UNSUPPORTED;
     }
-    enum status rc = open_window(err);
+    enum status rc = open_window(ctl, err);
     if (rc != ST_OK)
         return rc;
     while (read(window.err, drop, sizeof drop) > 0 || read(window.out, drop, sizeof drop) > 0)
         ; /* complaints about fonts: a full pipe would hold it up */
     buf_printf(&term, "set term %s size 900,600 title 'gpdesk'", window_term);
     figure_gnuplot(f, buf_str(&term), NULL, false, dark, &b);
-    rc = b.failed || term.failed ? err_nomem(err, b.len, "a plot") : send_all(&b, err);
+    rc = b.failed || term.failed ? err_nomem(err, b.len, "a plot") : send_all(ctl, &b, err);
     if (rc != ST_OK)
         close_window();
     buf_free(&b), buf_free(&term);

@@ -7,8 +7,9 @@
 
 /* Shows the figure in gnuplot's window, which stays until the program ends; the next one takes its place.
  * UNSUPPORTED without a display or without a gnuplot that opens windows.  Called by one thread only, which
- * the window lives as long as. */
-enum status plot_window(const struct figure *, bool dark, struct err *err);
+ * the window lives as long as.  CANCELLED when ctl (may be NULL) says so. */
+struct ctl;
+enum status plot_window(const struct ctl *, const struct figure *, bool dark, struct err *err);
 /* Milliseconds gnuplot may take to say which window it has (10,000); for tests. */
 void plot_window_limit(int ms);
 

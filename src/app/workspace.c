@@ -219,6 +219,11 @@ void workspace_clear(struct workspace *ws)
     ws->serial++;
 }
 
+bool workspace_end(struct workspace *ws, double seconds)
+{
+    return jobs_end(ws->jobs, seconds);
+}
+
 void workspace_free(struct workspace *ws)
 {
     if (!ws)
@@ -387,6 +392,15 @@ struct dataset *ws_dataset(struct workspace *ws, const char *name, struct err *e
     err_set(err, ST_NOT_FOUND, "no dataset is called %.80s", name);
     err_hint(err, "data");
     return NULL;
+}
+
+enum status ws_no_keyboard(const struct workspace *ws, const char *path, struct err *err)
+{
+    if (!ws->interactive || !path || strcmp(path, "-"))
+        return ST_OK;
+    err_set(err, ST_USAGE, "standard input is the keyboard here");
+    err_hint(err, "name a file, or paste the lines of a script");
+    return ST_USAGE;
 }
 
 struct run *ws_run(struct workspace *ws, const char *name, struct err *err)

@@ -151,6 +151,11 @@ const char *workspace_waiting_at(const struct workspace *, size_t i, unsigned lo
 /* Takes one out again (`stop q3`): NOT_FOUND; 0: all. */
 enum status workspace_forget(struct workspace *, unsigned long number, struct err *);
 bool workspace_busy(const struct workspace *); /* a job runs, or something waits */
+/* Ends the worker; false: a job is in a step that cannot be interrupted, and workspace_free would wait for
+ * it.  The caller then ends the session and the process without freeing. */
+bool workspace_end(struct workspace *, double seconds);
+/* USAGE when the file is "-" while somebody types there. */
+enum status ws_no_keyboard(const struct workspace *, const char *path, struct err *);
 /* Runs until no job is left and nothing waits. */
 void workspace_drain(struct workspace *);
 /* For the poll loop. */

@@ -28,6 +28,12 @@ static volatile sig_atomic_t pending[WANTED];
 static int wake[2] = { -1, -1 };
 static struct sigaction before[WANTED];
 
+/* The end that HUP and TERM ask for, when nobody comes to it. */
+enum { END_WITHIN = 30, SAVING_TURNS = 20 };
+static volatile sig_atomic_t saving, ending;
+static unsigned end_within = END_WITHIN;
+static void (*on_late)(void);
+
 static void on_signal(int sig)
 {
     const int saved = errno;
@@ -36,7 +42,35 @@ static void on_signal(int sig)
             pending[i] = 1;
     ssize_t n = write(wake[1], "s", 1);      /* full is as good: somebody will look */
     (void)n;
+    if ((sig == SIGHUP || sig == SIGTERM) && !ending) {
+        ending = sig;
+        alarm(end_within);
+    }
     errno = saved;
+}
+
+/* The session is written while a terminal holds up the rest; a disk is waited for longer. */
+static void on_alarm(int sig)
+{
+    static volatile sig_atomic_t turns;
+    (void)sig;
+    if (saving && turns++ < SAVING_TURNS) {
+        alarm(end_within);
+        return;
+    }
+    if (on_late)
+        on_late();
+    _exit(128 + ending);
+}
+
+void loop_signal_late(void (*restore)(void))
+{
+    const char *s = getenv("GPDESK_END_WITHIN");
+    const struct sigaction sa = { .sa_handler = on_alarm };
+    if (s && *s > '0' && *s <= '9')
+        end_within = (unsigned)atoi(s);
+    on_late = restore;
+    sigaction(SIGALRM, &sa, NULL);
 }
 
 static void install(void)
@@ -125,18 +159,42 @@ double loop_ring_after(void)
     return s && *s >= '0' && *s <= '9' ? atof(s) : 30;
 }
 
-void loop_finish(struct workspace *ws)
+/* Has enough been waited?  Somebody says so by a key or a signal. */
+static bool hurried(const struct pollfd *signals, struct pollfd *keys)
+{
+    char bytes[64];
+    for (int sig; signals->revents && (sig = loop_signal_next()) != 0;)
+        if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
+            return true;
+    if (!keys->revents)
+        return false;
+    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n <= 0)
+        keys->fd = -1;                       /* the terminal is gone: it will say no more */
+    for (ssize_t i = 0; i < n; i++)
+        if (bytes[i] == ('C' & 31) || bytes[i] == ('D' & 31))
+            return true;
+    return false;
+}
+
+void loop_finish(struct workspace *ws, bool keys)
 {
     const double limit = desk_now() + 10;
+    struct pollfd p[3] = {
+        { workspace_fd(ws), POLLIN, 0 }, { wake[0], POLLIN, 0 }, { keys ? STDIN_FILENO : -1, POLLIN, 0 } };
+    bool enough = false;
     workspace_forget(ws, 0, NULL);
     jobs_stop(ws->jobs, "*", false, NULL);
-    while (workspace_busy(ws) && desk_now() < limit) {
-        struct pollfd p = { workspace_fd(ws), POLLIN, 0 };
-        poll(&p, 1, 200);
+    while (workspace_busy(ws) && desk_now() < limit && !enough) {
+        poll(p, 3, 200);
+        enough = hurried(&p[1], &p[2]);
         workspace_pump(ws);
+        workspace_forget(ws, 0, NULL);
     }
+    saving = 1;
     if (ws->store)
         store_flush(ws->store, NULL);
+    saving = 0;
 }
 
 char *loop_history_path(bool *first)

@@ -14,9 +14,13 @@ void loop_signal_close(void);        /* handlers as they were before */
 /* Seconds from which on a job that ends rings the bell, if that is on: 30; tests say
  * GPDESK_BELL_AFTER=SECONDS. */
 double loop_ring_after(void);
-/* Stops every job keeping its best iterate, waits (some seconds at most) for the results to arrive,
- * and has the session written. */
-void loop_finish(struct workspace *);
+/* From HUP or TERM on the process ends within GPDESK_END_WITHIN seconds (30), whatever holds it up: a
+ * terminal that takes no bytes, most likely.  `restore` gives the terminal back (a signal handler: safe calls
+ * only); writing the session may take longer. */
+void loop_signal_late(void (*restore)(void));
+/* Stops every job keeping its best iterate, waits (10 s at most) for the results to arrive, and has the
+ * session written.  A signal ends the waiting, with `keys` so does Ctrl-C or Ctrl-D at the terminal. */
+void loop_finish(struct workspace *, bool keys);
 /* $XDG_STATE_HOME/gpdesk/history, its directory made; NULL: nowhere. Caller frees. *first: it did
  * not exist yet. */
 char *loop_history_path(bool *first);

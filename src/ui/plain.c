@@ -289,8 +289,10 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
         first_lines(p, o);
     run_loop(p, sigfd);
     const bool ending = ws->quit || !p->toggles;
+    if (ending && jobs_count(ws->jobs))
+        say(stderr, "stopping what runs, keeping the best so far ...");
     if (ending)
-        loop_finish(ws);
+        loop_finish(ws, false);              /* a terminal's Ctrl-C is a signal here */
     prompt_hide();
     prompt_close();
     ws->sinks = sink.next;
@@ -301,6 +303,7 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
 int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
 {
     struct plain p = { .ws = ws, .tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) };
+    loop_signal_late(NULL);
     plain_lines(&p, o, why);
     return p.exit_signal ? 128 + p.exit_signal : 0;
 }

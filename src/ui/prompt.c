@@ -18,7 +18,9 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-enum { HISTORY_MAX = 10000 };
+/* A count before a command repeats it so often: what a key asks for is done before the next one is read.
+ * A line longer than a paste can be is none that anybody types. */
+enum { HISTORY_MAX = 10000, COUNT_MAX = 99, LINE_MAX_BYTES = 1 << 20 };
 
 static struct {
     struct prompt_hooks hooks;
@@ -290,6 +292,10 @@ static void bind_keys(void)
         replace_function(maps[i], 'R' & 31, rl_reverse_search_history, search_back);
         replace_function(maps[i], 'S' & 31, rl_forward_search_history, search_forth);
     }
+    if (!pr.plain) {                        /* Alt-1 to Alt-9 are views: a lone count would eat a letter */
+        rl_unbind_key_in_map('0', emacs_meta_keymap);
+        rl_unbind_key_in_map('-', emacs_meta_keymap);
+    }
     if (pr.plain) {
         rl_bind_keyseq("\033[15~", toggle);
         rl_bind_keyseq("\033[[E", toggle);
@@ -396,7 +402,11 @@ static void deliver(void)
 static void read_one(void)
 {
     const bool searching = prompt_searching();
+    if (rl_explicit_arg && rl_numeric_arg > COUNT_MAX)
+        rl_numeric_arg = COUNT_MAX;
     rl_callback_read_char();
+    if (rl_end > LINE_MAX_BYTES)
+        prompt_clear();
     if (searching && !prompt_searching() && !pr.line && rl_end > 0)
         detach();
 }

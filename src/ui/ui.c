@@ -73,6 +73,18 @@ void ui_say(const char *bytes)
     say(bytes);
 }
 
+/* Nothing else ends the program any more: what the terminal takes without waiting. */
+static void give_terminal_back(void)
+{
+    struct pollfd p = { STDOUT_FILENO, POLLOUT, 0 };
+    if (poll(&p, 1, 0) == 1 && p.revents == POLLOUT) {
+        ssize_t k = write(STDOUT_FILENO, rescue, sizeof rescue - 1);
+        (void)k;
+    }
+    if (have_termios)
+        tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
+}
+
 /* Our own bug: leave the terminal usable, then die as we would have. */
 static void on_crash(int sig)
 {
@@ -790,11 +802,11 @@ static void loop_on_screen(struct desk *d)
         run_loop(d, in, sigfd);
     const bool ending = d->ws->quit;
     if (ending && jobs_count(d->ws->jobs) && !d->exit_signal) {
-        logbook_add(&d->log, LOG_NOTE, "stopping what runs, keeping the best so far ...");
+        logbook_add(&d->log, LOG_NOTE, "stopping what runs, keeping the best so far ...  (Ctrl-C: without waiting)");
         screen_draw(d);
     }
     if (ending)
-        loop_finish(d->ws);
+        loop_finish(d->ws, true);
     d->ws->sinks = sink.next;
     d->ws->show = NULL;
     d->ws->picture = NULL;
@@ -837,6 +849,7 @@ int ui_run(struct workspace *ws, const struct ui_opts *o)
         return plain_run(ws, o, "line mode: curses does not start on this terminal");
     ws->interactive = true;
     catch_crashes(true);
+    loop_signal_late(give_terminal_back);
     terminal_modes();
     say(modes_on);
     theme_init(o);

@@ -133,6 +133,17 @@ absent "[view]" "and Esc does not leave it"
 keys A
 keys -l "d"
 expect "gpdesk> abcd" "A appends"
+keys Escape
+sleep 0.3
+keys -l "dd"
+i=0
+while [ $i -lt 4 ]; do
+    keys -l "999999pdd"
+    i=$((i + 1))
+done
+keys C-c                # a line of a megabyte has been dropped: from there on it was typed
+keys -l "here"
+expect "gpdesk> here" "however often a command is to be repeated, the next key comes"
 keys M-2
 expect "[2 Runs]" "Alt keys work as ever"
 keys C-c

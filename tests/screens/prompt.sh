@@ -77,6 +77,11 @@ keys BSpace
 expect "gpdesk> 日" "are deleted whole"
 keys C-c
 
+keys M-0
+keys -l "abc"
+expect "gpdesk> abc" "Alt-0 eats nothing"
+keys C-c
+
 keys F1
 expect "Keys of this view" "F1 explains the view"
 keys Escape

@@ -8,8 +8,12 @@
  *     ptydrive open GPDESK SESSION                 a session of 200 runs: opening, scrolling
  *     ptydrive trace GPDESK SESSION                a run of 100,000 trace points: the plot
  *
- * monkey and picture print TAP; the others one line a figure.  Nothing here reads the clock to decide a test but
- * for "no answer within a minute". */
+ *     ptydrive stalled GPDESK                      a terminal that takes no more bytes: TERM still ends it
+ *
+ * monkey, picture and stalled print TAP; the others one line a figure.  Nothing here reads the clock to decide a
+ * test but for "no answer within a minute", and that minute does not run while the program waits for a core. */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -150,12 +154,88 @@ static bool start(char *const argv[], int rows, int cols)
     return true;
 }
 
+/* --- patience --------------------------------------------------------------------------------- */
+
+/* Processor seconds of all threads; *ready: one of them would run if it were let. */
+static double used(pid_t pid, bool *ready)
+{
+    char path[64], text[1024];
+    unsigned long user = 0, sys = 0, u, k;
+    *ready = false;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        char name[400];
+        if (!isdigit((unsigned char)*e->d_name))
+            continue;
+        snprintf(name, sizeof name, "%s/%.20s/stat", path, e->d_name);
+        FILE *f = fopen(name, "re");
+        const size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+        if (f)
+            fclose(f);
+        text[n] = '\0';
+        const char *at = strrchr(text, ')');  /* behind it: state, ten fields, user and system time */
+        char state;
+        if (at && sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", &state, &u, &k) == 3) {
+            user += u;
+            sys += k;
+            *ready |= state == 'R' || state == 'D';
+        }
+    }
+    if (d)
+        closedir(d);
+    return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* How long it has been waited for: by the clock while the program sleeps, by its own processor time while it
+ * works, so that a busy machine is not taken for a program that hangs. */
+struct patience { double left, at, cpu; };
+
+static struct patience patience(double seconds)
+{
+    bool ready;
+    return (struct patience){ seconds, now(), used(child, &ready) };
+}
+
+static bool patient(struct patience *p)
+{
+    bool ready;
+    const double t = now(), cpu = used(child, &ready);
+    p->left -= ready ? cpu - p->cpu : t - p->at;
+    p->at = t;
+    p->cpu = cpu;
+    return p->left > 0;
+}
+
+static void tell_lines(FILE *f)
+{
+    char text[400];
+    while (f && fgets(text, sizeof text, f))
+        printf("# %s", text);
+}
+
+/* Where it hangs: state and stack of every thread, and its children. */
+static void tell_where(void)
+{
+    char line[600];
+    fflush(stdout);
+    snprintf(line, sizeof line,
+             "for t in /proc/%d/task/*; do echo \"${t##*/} $(cat $t/comm) $(cat $t/wchan)\"; grep -E 'State|SigBlk|SigPnd' "
+             "$t/status; cat $t/stack; done 2>/dev/null; ps -o pid,ppid,stat,comm --ppid %d 2>/dev/null; "
+             "gdb -p %d -batch -ex 'thread apply all bt 30' 2>/dev/null | grep -E '^(#|Thread)'",
+             (int)child, (int)child, (int)child);
+    FILE *f = popen(line, "r");
+    tell_lines(f);
+    if (f)
+        pclose(f);
+}
+
 /* Waits for the end; -1: it had to be killed. */
 static int ended(double limit)
 {
-    const double end = now() + limit;
+    struct patience p = patience(limit);
     int status;
-    while (now() < end) {
+    while (patient(&p)) {
         take(0.05, NULL, NULL);
         if (waitpid(child, &status, WNOHANG) == child) {
             while (take(0.05, NULL, NULL) > 0)
@@ -165,7 +245,8 @@ static int ended(double limit)
         }
     }
     forget();
-    kill(child, SIGABRT);                /* a sanitizer tells where it hangs */
+    tell_where();
+    kill(child, SIGABRT);                /* a sanitizer tells, too */
     take(5, NULL, NULL);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
@@ -258,10 +339,10 @@ static void one_key(char *last, size_t len)
 static bool answers(void)
 {
     const struct winsize w = { .ws_row = ROWS, .ws_col = COLS };
-    const double end = now() + 60;
+    struct patience p = patience(60);
     ioctl(tty, TIOCSWINSZ, &w);
     say("\033[201~");
-    while (now() < end) {
+    while (patient(&p)) {
         double first = -1;
         say("\014");
         for (int i = 0; i < 50 && first < 0; i++)
@@ -303,6 +384,7 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
                     take(0, NULL, NULL) >= 0;
             if (alive) {
                 printf("# no answer after key %ld of seed %lu: %s\n", keys, (unsigned long)seed, last);
+                tell_where();
                 break;
             }
         }
@@ -424,6 +506,59 @@ static int picture(char *gpdesk)
     check(await("abc", 1.9), "typing goes on meanwhile");
     check(await("has not said that it shows pictures", 20), "silence is told after a while");
     say("\025quit\r");
+    check(ended(60) == 0, "quit");
+    printf("1..%d\n", tests);
+    return failures ? 1 : 0;
+}
+
+/* --- a terminal that takes no more bytes --------------------------------------------------------- */
+
+static bool blocked(double limit)
+{
+    struct patience p = patience(limit);
+    char path[64], name[64];
+    snprintf(path, sizeof path, "/proc/%d/wchan", (int)child);
+    while (patient(&p)) {                /* the main thread waits inside a write to it */
+        FILE *f = fopen(path, "re");
+        const bool in_write = f && fgets(name, sizeof name, f) && strstr(name, "wait_woken");
+        if (f)
+            fclose(f);
+        if (in_write)
+            return true;
+        poll(NULL, 0, 100);
+    }
+    return false;
+}
+
+static int stalled(char *gpdesk)
+{
+    char *argv[] = { gpdesk, "--no-config", "--threads", "1", "-s", "stalled.gpd", NULL };
+    char *again[] = { gpdesk, "--no-config", "--threads", "1", "-s", "stalled.gpd", NULL };
+    int status = 0;
+    setenv("GPDESK_END_WITHIN", "2", 1);
+    check(start(argv, 24, 80) && await("ready", 60), "a session at a terminal");
+    line("demo robot n=20000 seed=2; fit features=64; note r1 kept");
+    check(await("noted at r1", 60), "a fit and a note");
+    line("fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate");
+    check(await("recursive", 60), "a job runs");
+    const int flags = fcntl(tty, F_GETFL);
+    for (int i = 0; i < 300 && !blocked(0.2); i++)
+        if (write(tty, "\014", 1) < 0)   /* redraws, which nobody reads */
+            poll(NULL, 0, 50);
+    check(blocked(1), "the terminal takes no more: it waits inside a write");
+    fcntl(tty, F_SETFL, flags);
+    kill(child, SIGTERM);
+    struct patience p = patience(60);
+    while (patient(&p) && waitpid(child, &status, WNOHANG) != child)
+        poll(NULL, 0, 50);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "TERM ends it all the same, with status 143");
+    if (!WIFEXITED(status))
+        kill(child, SIGKILL);
+    close(tty);
+    check(start(again, 24, 80) && await("ready", 60), "the session opens again");
+    line("runs");
+    check(await("kept", 60), "and has what was done before");
+    line("quit");
     check(ended(60) == 0, "quit");
     printf("1..%d\n", tests);
     return failures ? 1 : 0;
@@ -569,13 +704,15 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "picture") == 0)
         return picture(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "stalled") == 0)
+        return stalled(argv[2]);
     if (argc == 3 && strcmp(argv[1], "live") == 0)
         return measure_live(argv[2]);
     if (argc == 4 && strcmp(argv[1], "open") == 0)
         return measure_open(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "trace") == 0)
         return measure_trace(argv[2], argv[3]);
-    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | picture GPDESK | live GPDESK | open GPDESK SESSION | trace "
+    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | picture GPDESK | stalled GPDESK | live GPDESK | open GPDESK SESSION | trace "
           "GPDESK SESSION\n", stderr);
     return 2;
 }

@@ -52,4 +52,13 @@ is "and nothing was fitted" "$("$jsonl" type result fit <run.json)" 0
 is "the session has all four" "$("$jsonl" get runs '$.runs[3].run' <after.json)" t4
 is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)" 'tuned by t1'
 
+# A script from a pipe that nobody writes to.
+mkfifo fifo
+"$gpdesk" -f fifo >fifo.out 2>&1 &
+pid=$!
+sleep 0.5
+kill -TERM $pid
+wait $pid
+is "TERM while a script is awaited" $? 143
+
 finish
