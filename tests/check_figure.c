@@ -395,6 +395,45 @@ START_TEST(text_names_its_curves)
 }
 END_TEST
 
+/* Three clouds beside each other in braille, without colour: the sign of each class, and of no other,
+ * stands in its third of the plot. */
+START_TEST(text_tells_classes_apart)
+{
+    enum { EACH = 60, CLASSES = 3 };
+    double x[CLASSES * EACH], y[CLASSES * EACH];
+    int class[CLASSES * EACH];
+    struct splitmix g;
+    splitmix_init(&g, 5);
+    for (size_t i = 0; i < CLASSES * EACH; i++) {
+        class[i] = (int)(i % CLASSES);
+        x[i] = 20.0 * class[i] + splitmix_normal(&g);
+        y[i] = splitmix_normal(&g);
+    }
+    struct figure *f = figure_new("pca", "clusters", &err);
+    struct series *s = figure_add(f, "cluster", MARK_POINTS, CLASSES * EACH, x, y, &err);
+    ck_assert_int_eq(figure_classes(s, class, &err), ST_OK);
+    const struct figure_style style = { .utf8 = true, .colors = 256 };
+    struct frame fr;
+    size_t seen[CLASSES] = { 0 };
+    ck_assert_int_eq(figure_frame(f, 100, 24, &style, &fr, &err), ST_OK);
+    for (size_t at = 0; at < fr.w * 21; at++) { /* less the axis */
+        static const char signs[] = "*+o";
+        static const size_t from[] = { 1, 40, 78 }, upto[] = { 20, 65, 100 };
+        const size_t col = at % fr.w;
+        const char *sign = fr.cell[at].ch[1] == '\0' ? strchr(signs, fr.cell[at].ch[0]) : NULL;
+        if (!sign || *sign == 0 || (col < 20 && at / fr.w > 17)) /* the key's */
+            continue;
+        const size_t k = (size_t)(sign - signs);
+        seen[k]++;
+        ck_assert_msg(col > from[k] && col < upto[k], "%c in column %zu", *sign, col);
+    }
+    for (size_t k = 0; k < CLASSES; k++)
+        ck_assert_msg(seen[k] > 5, "class %zu: %zu signs", k, seen[k]);
+    frame_free(&fr);
+    figure_free(f);
+}
+END_TEST
+
 START_TEST(text_bars_have_their_heights)
 {
     const double x[] = { 0.5, 1.5, 2.5, 3.5 }, y[] = { 2, 8, 4, 0 };
@@ -890,7 +929,8 @@ int main(void)
           .test = { thinning_keeps_extremes_ends_and_gaps, thinning_a_cloud_keeps_its_shape } },
         { .name = "histogram", .test = { histogram_counts_everything_once } },
         { .name = "text",
-          .test = { text_line_lies_on_the_line, text_names_its_curves, text_bars_have_their_heights,
+          .test = { text_line_lies_on_the_line, text_names_its_curves, text_tells_classes_apart,
+                    text_bars_have_their_heights,
                     text_survives_everything, memory_failures_are_told } },
         { .name = "csv", .test = { csv_reads_back_exactly } },
         { .name = "words",

@@ -544,11 +544,13 @@ struct figure *advise_figure(struct workspace *ws, struct run *r, const struct a
         double sum = 0.0;
         for (size_t i = 0; i < s->ntruth; i++)
             sum += log(s->truth[i].iterations / s->truth[i].expected) / (double)s->ntruth;
-        snprintf(mean, sizeof mean, "; fits took %.2f times what the law expects", exp(sum));
+        snprintf(mean, sizeof mean, "; fits took %.2f x the expected", exp(sum));
     }
-    const bool ok = f->next && figure_verdict(f, err, "%s has the least time: %.0f iterations (%.0f to "
-                                              "%.0f)%s%s", name, whole(b->iterations, s->factor),
-                                              whole(b->low, s->factor), whole(b->high, s->factor),
+    const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
+    const bool ok = f->next && figure_verdict(f, err, "%s has the least time%s: %.0f iterations (%.0f to "
+                                              "%.0f)%s%s", name, direct ? " but for direct" : "",
+                                              whole(b->iterations, s->factor), whole(b->low, s->factor),
+                                              whole(b->high, s->factor),
                                               in_time(s, b) ? "" : ", more than maxit", mean) == ST_OK;
     if (ok)
         return f;

@@ -702,31 +702,66 @@ static void draw_levels(const struct layout *l, const struct panel *p, struct fr
     }
 }
 
-/* With several curves in braille each gets its sign now and then: they must be told apart without
- * colour too. */
+/* Curves, and points of any class. */
+static bool has_sign(const struct entry *e)
+{
+    return e->id != 0 && e->s->mark <= MARK_LINEPOINTS;
+}
+
+/* The sign of a curve where it crosses every so manieth column. */
+static void sign_line(const struct layout *l, const struct panel *p, const struct entry *e, size_t from,
+                      size_t every, struct frame *fr)
+{
+    unsigned bits;
+
+    for (size_t x = p->x + from; x < p->x + p->w; x += every)
+        for (size_t y = p->y; y < p->y + p->h; y++)
+            if (cell_owner(l, x, y, &bits) == e->id) {
+                put(fr, x, y, e->glyph, terminal_color(&l->style, e->slot));
+                break;
+            }
+}
+
+/* Of points every third cell that is theirs, by a pattern that leaves no row or column out; but one. */
+static void sign_points(const struct layout *l, const struct panel *p, const struct entry *e, struct frame *fr)
+{
+    size_t at = SIZE_MAX;
+    unsigned bits;
+    bool any = false;
+
+    for (size_t y = p->y; y < p->y + p->h; y++)
+        for (size_t x = p->x; x < p->x + p->w; x++) {
+            if (cell_owner(l, x, y, &bits) != e->id)
+                continue;
+            at = at == SIZE_MAX ? y * fr->w + x : at;
+            if ((x + y) % 3 != 0)
+                continue;
+            put(fr, x, y, e->glyph, terminal_color(&l->style, e->slot));
+            any = true;
+        }
+    if (!any && at != SIZE_MAX)
+        put(fr, at % fr->w, at / fr->w, e->glyph, terminal_color(&l->style, e->slot));
+}
+
+/* With several curves or classes in braille each gets its sign now and then: they must be told apart
+ * without colour too. */
 static void draw_signs(const struct layout *l, const struct panel *p, struct frame *fr)
 {
-    size_t lines = 0, k = 0;
+    size_t lines = 0, all = 0, k = 0;
 
-    for (size_t i = 0; i < p->ne; i++)
-        lines += p->e[i].id != 0 && p->e[i].s->mark <= MARK_LINEPOINTS &&
-                 p->e[i].s->mark != MARK_POINTS;
-    if (!l->style.utf8 || lines < 2)
+    for (size_t i = 0; i < p->ne; i++) {
+        all += has_sign(&p->e[i]);
+        lines += has_sign(&p->e[i]) && p->e[i].s->mark != MARK_POINTS;
+    }
+    if (!l->style.utf8 || all < 2)
         return;
     for (size_t i = 0; i < p->ne; i++) {
         const struct entry *e = &p->e[i];
         const size_t every = p->w / 5 + 4;
-        if (e->id == 0 || e->s->mark > MARK_LINEPOINTS || e->s->mark == MARK_POINTS)
-            continue;
-        for (size_t x = p->x + (k * every / lines) + 2; x < p->x + p->w; x += every)
-            for (size_t y = p->y; y < p->y + p->h; y++) {
-                unsigned bits;
-                if (cell_owner(l, x, y, &bits) == e->id) {
-                    put(fr, x, y, e->glyph, terminal_color(&l->style, e->slot));
-                    break;
-                }
-            }
-        k++;
+        if (has_sign(e) && e->s->mark == MARK_POINTS)
+            sign_points(l, p, e, fr);
+        else if (has_sign(e))
+            sign_line(l, p, e, k++ * every / lines + 2, every, fr);
     }
 }
 

@@ -1037,7 +1037,7 @@ static void check_done(struct workspace *ws, struct job *job, enum status rc, co
         char first[32];
         snprintf(first, sizeof first, "  %s %-12s ", f[i].ok ? "ok" : "! ", f[i].name);
         rec_text(&rec, "\n");
-        text_wrap(&rec.text, f[i].text, 79, first, "                  ");
+        text_wrap(&rec.text, f[i].text, 78, first, "                  ");
     }
     rec_close(&rec);
     rec_num(&rec, "seconds", s->seconds);

@@ -841,7 +841,7 @@ static void causes_text(struct rec *rec, const struct search *s)
         char first[40];
         snprintf(first, sizeof first, "%2zu %-14s ", i + 1, c->name);
         rec_text(rec, "%s", i ? "\n" : "");
-        text_wrap(&rec->text, c->evidence, 79, first, "                  ");
+        text_wrap(&rec->text, c->evidence, 78, first, "                  ");
         rec_text(rec, "\n%stry  %s", strlen(c->try) <= 56 ? "                  " : "    ", c->try);
     }
 }

@@ -628,8 +628,26 @@ static void draw_verdict(struct view *v, const struct canvas *c, int col)
     if (in.h > 1)
         draw_paragraph(&in, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
     else
-        draw_text(&in, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
+        draw_field(&in, 0, 0, in.w, false, theme_attr(R_ACCENT), buf_str(&b)); /* a cut is shown */
     buf_free(&b);
+}
+
+/* A sentence too long for its row gets the one above it, where the view has rows to give. */
+static struct canvas widen_verdict(struct view *v, const struct canvas *row, struct canvas *rest)
+{
+    enum { ROWS_TO_GIVE = 10 };
+    struct canvas c = *row;
+    struct buf b = { 0 };
+    if (v->ops->verdict)
+        v->ops->verdict(v, &b);
+    if ((int)text_width(buf_str(&b)) > row->w - 1 && rest->h >= ROWS_TO_GIVE && row->h == 1 &&
+        rest->y + rest->h == row->y) {
+        rest->h--;
+        c.y--;
+        c.h++;
+    }
+    buf_free(&b);
+    return c;
 }
 
 /* A view in a frame, its verdict in the last row. */
@@ -717,9 +735,10 @@ static void draw_main(struct desk *d, const struct layout *l)
     } else if (d->welcome) {
         draw_welcome(d, &l->main);
     } else {
+        const struct canvas verdict = widen_verdict(v, &l->verdict, &rest);
         v->at = rest;
         v->ops->draw(v, &rest);
-        draw_verdict(v, &l->verdict, 1);
+        draw_verdict(v, &verdict, 1);
     }
 }
 
