@@ -14,6 +14,7 @@
 #include "compute/fop.h"
 #include "compute/interp.h"
 #include "compute/model.h"
+#include "compute/nmll.h"
 #include "compute/rng.h"
 
 #include <check.h>
@@ -604,6 +605,134 @@ START_TEST(mixed_gradient)
 }
 END_TEST
 
+/* ---- the likelihood ------------------------------------------------------------------------------ */
+
+/* What the tuner descends along: kernels over windows and nodes alone (-2) and in sums and products (one of the mixed
+ * ones), and the kernel of the values of fastconv's filters (-1). */
+static const struct { int mixed; const char *text; } tuned[] = {
+    { -2, "conv(rbf,width=3)" }, { -2, "conv(matern(nu=5/2),width=4,average=full)" }, { -2, "convdense(rbf,width=2)" },
+    { -2, "convdense(cauchy,width=3)" }, { -2, "graph(rbf,average=none)" }, { -2, "graphpoly(degree=3)" },
+    { -1, "rbf" }, { -1, "matern(nu=5/2)" }, { -1, "rbf(ard=6)" },
+    { 0, NULL }, { 1, NULL }, { 2, NULL }, { 4, NULL }, { 7, NULL }, { 8, NULL },
+};
+enum { TUNED = sizeof tuned / sizeof tuned[0], TN = 60, TM = 48, FILTERS = 6 };
+
+/* Values of a few random filters, as the encoding makes them. */
+static struct rows filtered(const struct rows *of)
+{
+    const struct kernel_layer layer = { .kind = LAYER_FASTCONV, .width = 3, .filters = FILTERS, .channels = 5,
+                                        .symbols = true };
+    struct fastconv *f = fastconv_new(&layer, 4, NULL);
+    struct rows g = { .n = of->n, .d = FILTERS };
+
+    g.x = mem_calloc(g.n, g.d * sizeof *g.x, "rows", NULL);
+    for (size_t i = 0; i < g.n; i++)
+        ck_assert_int_eq(fastconv_row(f, of->x + i * of->d, g.x + i * g.d, NULL), ST_OK);
+    fastconv_free(f);
+    source_array_init(&g.src, g.x, g.n, g.d, g.d);
+    return g;
+}
+
+struct likelihood { const struct kernel *k; struct fop *f; const struct rows *rows; const double *y; };
+
+/* at: the kernel's hyperparameters, then amplitude and noise.  exact: the kernel itself, else features. */
+static double likelihood_at(const struct likelihood *p, bool exact, const double *at, double *grad)
+{
+    const size_t nhp = kernel_nhp(p->k);
+    double v = NAN;
+
+    if (exact)
+        ck_assert_int_eq(nmll_exact(p->k, &p->rows->src.base, p->y, at, at[nhp], at[nhp + 1], &v, grad, NULL, NULL,
+                                    NULL, NULL), ST_OK);
+    else
+        ck_assert_int_eq(nmll_features(p->f, p->y, at, nhp, at[nhp], at[nhp + 1], &v, grad, NULL, NULL, NULL), ST_OK);
+    return v;
+}
+
+/* The gradient in the logarithms of all hyperparameters against central differences. */
+static void check_slopes(const struct likelihood *p, bool exact, const double *at, double *grad, const char *text)
+{
+    const size_t n = kernel_nhp(p->k) + 2;
+    const double h = 1e-5;
+
+    likelihood_at(p, exact, at, grad);
+    for (size_t i = 0; i < n; i++) {
+        double to[KERNEL_MAX_HP + 2], side[2];
+        for (int up = 0; up < 2; up++) {
+            memcpy(to, at, n * sizeof *to);
+            to[i] *= exp(up ? h : -h);
+            side[up] = likelihood_at(p, exact, to, NULL);
+        }
+        const double slope = (side[1] - side[0]) / (2.0 * h);
+        /* truncation h^2 / 6 of the third derivative, rounding eps |f| / h */
+        ck_assert_msg(fabs(slope - grad[i]) <= 1e-5 * (1.0 + fabs(grad[i])), "%s, %s, %zu: %.9g, not %.9g", text,
+                      exact ? "exact" : "features", i, grad[i], slope);
+    }
+}
+
+/* Without the Gram: each trace is a mean over probes, of which SEEDS lots tell the error of their mean. */
+static void check_probes(const struct likelihood *p, const double *at, const double *grad, const char *text)
+{
+    enum { SEEDS = 16 };
+    struct nmll_slq_opts o = { .rank = 24, .probes = 200, .rtol = 1e-9 };
+    const size_t n = kernel_nhp(p->k);
+    double probed[SEEDS][KERNEL_MAX_HP + 2], value, se;
+
+    for (size_t s = 0; s < SEEDS; s++) {
+        o.seed = s + 1;
+        ck_assert_int_eq(nmll_features_slq(p->f, p->y, at, n, at[n], at[n + 1], &o, &value, &se, probed[s], NULL, NULL,
+                                           NULL), ST_OK);
+        ck_assert_double_le(fabs(value - likelihood_at(p, false, at, NULL)), 4.0 * se + 1e-9 * fabs(value));
+    }
+    for (size_t i = 0; i < n + 2; i++) {
+        double mean = 0.0, var = 0.0;
+        for (size_t s = 0; s < SEEDS; s++)
+            mean += probed[s][i] / SEEDS;
+        for (size_t s = 0; s < SEEDS; s++)
+            var += (probed[s][i] - mean) * (probed[s][i] - mean) / (SEEDS * (SEEDS - 1.0));
+        /* Student's t of 15; what the solves leave (1e-2 of a probe's) is far less */
+        ck_assert_msg(fabs(mean - grad[i]) <= 5.0 * sqrt(var) + 1e-6, "%s, probes, %zu: %g +- %g, not %g", text, i, mean,
+                      sqrt(var), grad[i]);
+        ck_assert_msg(sqrt(var) <= 0.05 * TN, "%s, probes, %zu: %g +- %g", text, i, mean, sqrt(var)); /* 0.05 a row */
+    }
+}
+
+START_TEST(likelihood_gradient)
+{
+    const int which = tuned[_i].mixed;
+    struct rows s = drawn_rows(TN, 5, 20, 5, 5), g = which == -2 ? s : which == -1 ? filtered(&s) : with_numbers(&s);
+    double at[KERNEL_MAX_HP + 2], grad[KERNEL_MAX_HP + 2], y[TN];
+    const char *text = tuned[_i].text ? tuned[_i].text : mixed[which];
+    struct kernel k = { 0 };
+    struct err err = { 0 };
+
+    if (which == -1)
+        ck_assert_int_eq(kernel_parse(text, &k, at, &err), ST_OK);
+    else
+        k = which >= 0 ? mixed_kernel(which, true, at) : parsed(text, 5, true);
+    const size_t n = kernel_nhp(&k);
+    for (size_t i = 0; i < n; i++)
+        at[i] = 0.9 + 0.13 * (double)i;
+    at[n] = 1.1;
+    at[n + 1] = 0.4;
+    for (size_t i = 0; i < TN; i++)
+        y[i] = 0.3 * s.x[i * s.d + 2] + 0.2 * rng_normal(3, rng_stream(RNG_TEST, 6), i);
+    struct featmap *fm = featmap_new(&k, g.d, TM, 11, &err);
+    ck_assert_msg(fm != NULL, "%s", err.msg);
+    struct likelihood p = { &k, fop_new(backend_cpu(), fm, &g.src.base, &(struct fop_opts){ .precision = PREC_DOUBLE },
+                                        &err), &g, y };
+    ck_assert_ptr_nonnull(p.f);
+    check_slopes(&p, true, at, grad, text);
+    check_slopes(&p, false, at, grad, text);
+    check_probes(&p, at, grad, text);
+    fop_free(p.f);
+    featmap_free(fm);
+    if (which != -2)
+        rows_free(&g);
+    rows_free(&s);
+}
+END_TEST
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* With many features the model is the exact one; rows longer than any of training can be predicted. */
@@ -880,6 +1009,7 @@ int main(void)
     tcase_add_loop_test(t, mixed_rows, 0, MIXED);
     tcase_add_loop_test(t, mixed_exact, 0, MIXED);
     tcase_add_loop_test(t, mixed_gradient, 0, MIXED);
+    tcase_add_loop_test(t, likelihood_gradient, 0, TUNED);
     tcase_add_test(t, model_near_exact);
     tcase_add_test(t, golden_fastconv);
     tcase_add_test(t, drawn_filters);
