@@ -400,6 +400,43 @@ START_TEST(fewer_rows_than_columns)
 }
 END_TEST
 
+/* With features in single precision the gradient is as good as they are, and the same for any number of
+ * threads; more rows than a tile has. */
+START_TEST(ard_gradient_in_single_precision)
+{
+    enum { ROWS = 450, COLS = 96 };
+    const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
+    double X[ROWS * DD], y[ROWS], set[KERNEL_MAX_HP], hp[DD], grad[4][DD], v[4], a, s;
+    struct source_array src;
+    struct kernel k;
+
+    for (size_t i = 0; i < ROWS * DD; i++)
+        X[i] = rng_normal(17, rng_stream(RNG_TEST, 1), i);
+    for (size_t i = 0; i < ROWS; i++)
+        y[i] = sin(X[i * DD]) + cos(X[i * DD + 1]) + 0.1 * rng_normal(17, rng_stream(RNG_TEST, 2), i);
+    source_array_init(&src, X, ROWS, DD, DD);
+    ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
+    for (size_t i = 0; i < DD; i++)
+        hp[i] = 0.7 + 0.5 * (double)i;
+    for (size_t run = 0; run < 4; run++) { /* double; single by 1, 2, 3 threads */
+        struct pool *pool = run ? pool_new(run, NULL) : NULL;
+        const struct fop_opts fo = { .pool = pool, .precision = run ? PREC_FLOAT : PREC_DOUBLE };
+        struct featmap *map = featmap_new(&k, DD, COLS, 5, NULL);
+        struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
+        ck_assert_int_eq(nmll_features_best(f, 1, y, hp, DD, ab, nb, &v[run], &a, &s, grad[run], NULL,
+                                            NULL, NULL, NULL), ST_OK);
+        fop_free(f);
+        featmap_free(map);
+        pool_free(pool);
+    }
+    ck_assert_double_le(fabs(v[1] - v[0]), 4e-6 * ROWS + 1e-5 * fabs(v[0]));
+    for (size_t i = 0; i < DD; i++) { /* 2^-24 of sums that cancel to a hundredth */
+        ck_assert_double_le(fabs(grad[1][i] - grad[0][i]), 1e-4 * (1.0 + fabs(grad[0][i])));
+        ck_assert(grad[2][i] == grad[1][i] && grad[3][i] == grad[1][i]);
+    }
+}
+END_TEST
+
 /* One lengthscale for each input: the gradient in all of them, by central differences; with rows
  * more than columns, fewer, and on the exact kernel. */
 START_TEST(ard_gradient)
@@ -765,6 +802,7 @@ int main(void)
     tcase_add_loop_test(t, features_gradient_and_value, 0, 5);
     tcase_add_loop_test(t, fewer_rows_than_columns, 0, 3);
     tcase_add_loop_test(t, leave_one_out, 0, 2);
+    tcase_add_test(t, ard_gradient_in_single_precision);
     tcase_add_loop_test(t, ard_gradient, 0, 9);
     tcase_add_test(t, quadrature_agrees);
     tcase_add_test(t, errors_of_differences);
