@@ -74,7 +74,7 @@ static void golden_note(const char *name)
 
     if (f == NULL)
         return;
-    fprintf(f, "%s %s\n", name, tcase_name());
+    fprintf(f, "%s %s\n", name, tcase_name() ? tcase_name() : "before the tests");
     fclose(f);
 }
 
