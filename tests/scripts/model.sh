@@ -108,6 +108,8 @@ run --format json --accept-unconverged -e "$data; race pcg(rank=32),psvrg(rank=3
 is "a race ends with 0" $rc 0
 is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3
 has "on one clock" "$out" '"command":"plot".*passes over the data'
+run --accept-unconverged -e "$data; race pcg(rank=32),lbfgs,svrg(batch=64),psvrg(rank=32,batch=64),amsgrad features=128 noise=1 l=3 rtol=1e-3 maxit=40; plot race out=figure1.csv"
+is "all of Figure 1 on one clock" "$(cut -d, -f2 figure1.csv | grep -o 'r[1-5] [a-z]*' | sort | uniq -c | awk '$1 > 3 { printf "%s ", $3 }')" "pcg lbfgs svrg psvrg amsgrad "
 run --format json --accept-unconverged -e "$data; race pcg,cg by=seconds rank=16 features=128 noise=1 l=3; runs"
 has "or another" "$out" '"command":"plot".*seconds'
 run --format json --accept-unconverged -e "$data; race rank=4,16,64 features=128 noise=0.05 l=1 rtol=1e-5; race; plot race out=race.csv"
