@@ -46,12 +46,15 @@ static bool complain_json; /* --format json was read: messages are records on st
 static int complain(const struct err *err, int status)
 {
     struct buf b = { 0 };
+    const char *hint = *err->hint ? err->hint
+                     : err->code == ST_NOMEM || err->code == ST_LIMIT
+                         ? "free memory, or a smaller --mem= and --threads=" : "gpdesk --help";
 
     if (complain_json) {
         struct rec r;
         rec_init(&r, REC_ERROR, *err->name ? err->name : status_name(err->code));
         rec_text(&r, "%s", err->msg);
-        snprintf(r.hint, sizeof r.hint, "%s", err->hint);
+        snprintf(r.hint, sizeof r.hint, "%s", hint);
         rec_json_line(&r, &b);
         fputs(buf_str(&b), stdout);
         fflush(stdout);
@@ -61,11 +64,9 @@ static int complain(const struct err *err, int status)
     }
     text_safe(&b, err->msg, 0);
     fprintf(stderr, "gpdesk: %s\n", buf_str(&b));
-    if (*err->hint) {
-        buf_clear(&b);
-        text_safe(&b, err->hint, 0);
-        fprintf(stderr, "  try  %s\n", buf_str(&b));
-    }
+    buf_clear(&b);
+    text_safe(&b, hint, 0);
+    fprintf(stderr, "  try  %s\n", buf_str(&b));
     buf_free(&b);
     return status;
 }

@@ -18,6 +18,6 @@ check_PROGRAMS += tests/jsonl
 tests_jsonl_SOURCES = tests/jsonl.c
 tests_jsonl_LDADD = $(APP_LIBS)
 TESTS += tests/scripts/batch.sh tests/scripts/signals.sh tests/scripts/examples.sh \
-  tests/scripts/hints.sh
+  tests/scripts/hints.sh tests/scripts/tries.sh
 EXTRA_DIST += tests/scripts/lib.sh tests/scripts/batch.sh tests/scripts/signals.sh \
-  tests/scripts/examples.sh tests/scripts/hints.sh
+  tests/scripts/examples.sh tests/scripts/hints.sh tests/scripts/tries.sh

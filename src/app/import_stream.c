@@ -64,6 +64,17 @@ double stream_ratio(const struct stream *s)
     return s->stored > s->avail ? (double)s->unpacked / (double)(s->stored - s->avail) : 1.0;
 }
 
+static enum status no_file(const char *name, int why, struct err *err)
+{
+    const bool missing = why == ENOENT || why == ENOTDIR, refused = why == EACCES || why == EPERM;
+
+    err_named(err, ST_IO, missing ? "no-file" : refused ? "permission" : "io", "cannot open %s: %s", name,
+              strerror(why));
+    err_hint(err, missing ? "check the name (Tab completes it); relative names start where gpdesk was started"
+                  : refused ? "a copy that you may read, or chmod" : "explain io");
+    return ST_IO;
+}
+
 /* Waits for a pipe or terminal in slices, so that `stop` is heard. */
 static enum status wait_readable(struct stream *s, struct err *err)
 {
@@ -163,11 +174,7 @@ static enum status open_fd(struct stream *s, const char *path, struct err *err)
         /* Non-blocking, so that opening a fifo does not hang before `stop` can be heard. */
         s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (s->fd < 0)
-            return err_named(err, ST_IO,
-                             errno == ENOENT || errno == ENOTDIR ? "no-file"
-                             : errno == EACCES || errno == EPERM ? "permission"
-                                                                 : "io",
-                             "cannot open %s: %s", s->name, strerror(errno));
+            return no_file(s->name, errno, err);
     }
     struct stat st;
     if (fstat(s->fd, &st) != 0)

@@ -56,7 +56,12 @@ struct job {
 
 static enum status bad(struct job *j, struct err *err, const char *what)
 {
-    return err_set(err, ST_IO, "%s: %s: %s", buf_str(&j->name), what, strerror(errno));
+    const int why = errno;
+
+    err_set(err, ST_IO, "%s: %s: %s", buf_str(&j->name), what, strerror(why));
+    err_hint(err, why == ENOSPC ? "make room on the disk, or a name on another one"
+                                : "a name in a directory that is there and may be written");
+    return ST_IO;
 }
 
 static bool find_kind(const char *path, enum kind *kind)

@@ -46,6 +46,13 @@ static void show_path(const char *path, char *out, size_t len)
     buf_free(&b);
 }
 
+static enum status no_session(const char *shown, struct err *err)
+{
+    err_named(err, ST_FORMAT, "session", "%s is no session: not an SQLite database", shown);
+    err_hint(err, "open FILE for data, source FILE for a script, sessions for what there is");
+    return ST_FORMAT;
+}
+
 /* A failure of SQLite in our words. */
 static enum status failed(struct sdb *s, struct err *err)
 {
@@ -69,8 +76,7 @@ static enum status failed(struct sdb *s, struct err *err)
         return err_named(err, ST_FORMAT, "session", "%s is damaged: %.200s", where,
                          sqlite3_errmsg(s->db));
     case SQLITE_NOTADB:
-        return err_named(err, ST_FORMAT, "session", "%s is no session: not an SQLite database",
-                         where);
+        return no_session(where, err);
     case SQLITE_NOMEM:
         return err_nomem(err, 0, "the session");
     case SQLITE_TOOBIG:
@@ -210,8 +216,7 @@ static enum status check_header(const char *shown, int fd, off_t size, struct er
     if (n < 0)
         return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
     if (n < HEADER || memcmp(h, "SQLite format 3", 16) != 0)
-        return err_named(err, ST_FORMAT, "session", "%s is no session: not an SQLite database",
-                         shown);
+        return no_session(shown, err);
     const uint32_t id = big_endian(h + HEADER_APPLICATION);
     if (id != APPLICATION_ID && (id != 0 || big_endian(h + HEADER_VERSION) != 0 || size > 4096))
         return err_named(err, ST_FORMAT, "session",
@@ -242,6 +247,7 @@ static char *resolve(const char *path, const char *shown, struct err *err)
     }
     if (!realpath(dir, full)) {
         err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+        err_hint(err, "a name in a directory that is there and may be written");
         return NULL;
     }
     struct buf b = { 0 };

@@ -348,6 +348,25 @@ static bool about_output(const struct err *err)
            !strcmp(err->name, "output") || !strcmp(err->name, "gnuplot") || !strcmp(err->name, "exists");
 }
 
+/* What to try when nobody said better: the usage of the command that was not understood, else the page of
+ * the message, which knows the current numbers. */
+static void way_out(const struct err *err, const char *line, const char *name, char *out, size_t len)
+{
+    char verb[32] = "";
+    const bool said = err->code == ST_USAGE || err->code == ST_RANGE || err->code == ST_AMBIGUOUS ||
+                      err->code == ST_NOT_FOUND || err->code == ST_STATE;
+
+    if (line)
+        snprintf(verb, sizeof verb, "%.*s", (int)strcspn(line, " \t\n;"), line);
+    const struct command *cmd = *verb ? command_find(verb, NULL) : NULL;
+    if (*err->hint)
+        snprintf(out, len, "%s", err->hint);
+    else if (said && cmd)
+        snprintf(out, len, "help %s", cmd->name);
+    else
+        snprintf(out, len, "explain %s", name);
+}
+
 void ws_error(struct workspace *ws, const struct err *err, const char *in)
 {
     struct rec r;
@@ -355,7 +374,7 @@ void ws_error(struct workspace *ws, const struct err *err, const char *in)
 
     rec_init(&r, REC_ERROR, err->name[0] ? err->name : status_name(err->code));
     buf_puts(&r.text, err->msg[0] ? err->msg : status_words(err->code));
-    snprintf(r.hint, sizeof r.hint, "%s", err->hint);
+    way_out(err, line, r.name, r.hint, sizeof r.hint);
     snprintf(r.run, sizeof r.run, "%s", ws->lines->run);
     if (line && *ws->lines->origin)
         snprintf(r.in, sizeof r.in, "%.90s  (%.150s)", line, ws->lines->origin);

@@ -11,10 +11,14 @@
 
 static enum status failed(const char *path, int why, bool direct, struct err *err)
 {
-    return err_named(err, ST_IO, why == ENOSPC ? "disk" : why == ENXIO ? "no-reader" : "write",
+    err_named(err, ST_IO, why == ENOSPC ? "disk" : why == ENXIO ? "no-reader" : "write",
                      "cannot write %.200s: %s%s", path,
                      why == ENXIO ? "nothing reads from this pipe" : strerror(why),
                      direct ? "" : "; what was there before is untouched");
+    err_hint(err, why == ENOSPC ? "make room on the disk, or a name on another one"
+                  : why == ENXIO ? "start the reader first, or out=FILE"
+                                 : "a name in a directory that is there and may be written");
+    return ST_IO;
 }
 
 static enum status open_direct(struct outfile *f, struct err *err)

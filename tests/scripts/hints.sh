@@ -37,7 +37,10 @@ raise
 rename
 solver
 the
+twice
 types
+unknown
+unmatched
 unpack
 without
 write

@@ -90,6 +90,7 @@ for name in $left; do
     case $known in *" $name "*) ;; *) more="$more $name" ;; esac
 done
 is "each has been provoked, here or in a test that names it" "$more" ""
+is "no error comes without what to try" "$(grep '"type":"error"' seen.json | grep -v '"\(hint\|try\)":"[^"]' | head -n 3)" ""
 ok "most of them here" test "$(grep -cxFf names seen)" -gt 50
 
 finish
