@@ -323,7 +323,16 @@ static void zsh(struct buf *out)
     const struct command *c;
 
     buf_puts(out, "#compdef gpdesk\n# written by gpdesk itself from its tables\n"
-             "_gpdesk_lines() {\n  local -a verbs\n  verbs=(\n");
+             "_gpdesk_lines() {\n"
+             "  local -a verbs words\n"
+             "  # inside the quotes the program itself knows what may stand there\n"
+             "  if [[ $PREFIX == *' '* ]]; then\n"
+             "    words=(${(f)\"$(gpdesk --complete=\"$PREFIX\" 2>/dev/null)\"})\n"
+             "    compset -P '* '\n"
+             "    compadd -S '' -a words\n"
+             "    return\n"
+             "  fi\n"
+             "  verbs=(\n");
     for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
         buf_printf(out, "    '%s:", c->name);
         zsh_text(out, c->summary);
@@ -351,7 +360,17 @@ static void fish(struct buf *out)
     const struct cli_option *o;
     const struct command *c;
 
-    buf_puts(out, "# written by gpdesk itself from its tables\n");
+    buf_puts(out, "# written by gpdesk itself from its tables\n"
+             "# inside the quotes of a line the program itself knows what may stand there\n"
+             "function __gpdesk_line\n"
+             "    set -l line (commandline -ct | string replace -r '^[\\'\"]' '')\n"
+             "    string match -q '* *' -- $line; or return\n"
+             "    set -l before (string replace -r '[^ ]*$' '' -- $line)\n"
+             "    for word in (gpdesk --complete=\"$line\" 2>/dev/null)\n"
+             "        echo $before$word\n"
+             "    end\n"
+             "end\n"
+             "complete -c gpdesk -s e -x -a '(__gpdesk_line)'\n");
     for (size_t i = 0; (o = cli_at(i)) != NULL; i++) {
         buf_puts(out, "complete -c gpdesk");
         if (cli_letter(o))

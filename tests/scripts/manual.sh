@@ -54,10 +54,31 @@ if command -v bash >/dev/null; then
 fi
 if command -v zsh >/dev/null; then
     ok "zsh reads it" zsh -n ./zsh
+    # An interactive shell of its own, behind a pseudo-terminal: what it has made of the line after Tab.
+    mkdir -p zfunctions
+    cp zsh zfunctions/_gpdesk
+    cat >ask.zsh <<'END'
+zmodload zsh/zpty || exit 77
+zpty shell zsh -f -i
+zpty -w shell "PS1='> '; PATH=$1:\$PATH; fpath=($2/zfunctions \$fpath); autoload -U compinit; compinit -u -D; echo RE''ADY"
+zpty -r -m shell out '*READY*'
+zpty -w -n shell "$3"$'\t'
+zpty -r -m shell out "*$4*" && print -r -- "$4"
+END
+    zsh_answers() { timeout 30 zsh -f ask.zsh "$(dirname "$gpdesk")" "$dir" "$1" "$2"; }
+    is "zsh: a command" "$(zsh_answers "gpdesk -e 'hist" history)" history
+    is "zsh: a key inside a line" "$(zsh_answers "gpdesk -e 'tune fea" 'tune features=')" 'tune features='
+    is "zsh: a value inside a line" "$(zsh_answers "gpdesk -e 'fit precision=d" 'fit precision=double')" 'fit precision=double'
+    is "zsh: an option" "$(zsh_answers "gpdesk --for" mat)" mat
 fi
 if command -v fish >/dev/null; then
     ok "fish reads it" fish -n ./fish
-    has "fish: an option" "$(HOME=$dir fish -c 'source ./fish; complete -C "gpdesk --for"')" '^--format'
+    fish_answers() { PATH="$(dirname "$gpdesk"):$PATH" HOME=$dir fish -c 'source ./fish; complete -C "$argv[1]"' -- "$1"; }
+    has "fish: an option" "$(fish_answers 'gpdesk --for')" '^--format'
+    has "fish: a command" "$(fish_answers "gpdesk -e 'hist")" '^history'
+    is "fish: a key inside a line" "$(fish_answers "gpdesk -e 'tune fea")" 'tune features='
+    is "fish: a value inside a line" "$(fish_answers "gpdesk -e 'fit precision=d")" 'fit precision=double'
+    is "fish: nothing of a line for other words" "$(fish_answers 'gpdesk --seed 7 --precision d' | cut -f1)" 'double'
 fi
 
 finish
