@@ -61,6 +61,33 @@ for p in $many; do
     grep -q 'try: ' $p.txt && bad="$bad $p(empty)"
 done
 is "each is a CSV, a text and an SVG with something in it" "$bad" ""
+# On numbers and on rows with categories, missing cells, weights and two targets: a sentence of its own, words
+# and numbers for each plot, none of them empty.
+awk 'BEGIN { srand(4); print "a,b,kind,w,y1,y2"
+    for (i = 0; i < 200; i++) { a = rand() * 4; b = rand(); k = substr("uvw", 1 + i % 3, 1)
+        printf "%s,%.4f,%s,%.3f,%.4f,%.4f\n", i % 40 == 7 ? "" : sprintf("%.4f", a), b, k, 0.5 + rand(), sin(a) + b + (i % 3) / 4 + 0.1 * rand(), cos(a) + 0.1 * rand() } }' >mixed.csv
+{ echo 'open mixed.csv target=y1,y2 weight=w; missing mean'; sed -n '2,$p' all.gps; } >mixed.gps
+for data in all mixed; do
+    { cat $data.gps; echo 'draw kernel=rbf n=3'
+      for p in $many parts kernel draws sweep learning; do
+          case $p in slice) obj=$(test $data = all && echo joint2 || echo b) ;; race | rate) obj='r1 r2' ;; *) obj= ;; esac
+          case $p in
+          parts) echo "kernel rbf + linear; fit features=64" ;;
+          sweep) echo "sweep rank=4,8 fit='solver=pcg features=64'" ;;
+          learning) echo "sweep rows=40,80,120 fit='features=64'" ;;
+          esac
+          echo "plot $p $obj out=$p.csv; plot $p $obj; describe $p $obj"
+      done; } >words.gps
+    run --format json --accept-unconverged -f words.gps
+    is "all plots of $data" "$rc" 0
+    bad=
+    for p in $many parts kernel draws sweep learning; do
+        printf '%s\n' "$out" | grep '"command":"plot"' | grep "\"plot\":\"$p\"" | grep -q '"verdict":"[^"]\{12,\}' || bad="$bad $p(verdict)"
+        printf '%s\n' "$out" | grep '"command":"describe"' | grep "\"plot\":\"$p\"" | grep -q '"describe":"[^"]\{60,\}' || bad="$bad $p(words)"
+        awk -F, 'NR > 1 { n++; if (NF < 6 || $4 == "") bad++ } END { exit !(n > 1 && bad < n) }' $p.csv || bad="$bad $p(csv)"
+    done
+    is "each of $data has its sentence, words and numbers" "$bad" ""
+done
 if command -v gnuplot >/dev/null 2>&1; then
     { cat all.gps
       for p in check landscape cost slice; do
