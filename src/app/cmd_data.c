@@ -173,7 +173,9 @@ static void open_text(const struct dataset *d, struct rec *r)
         rec_text(r, "    duplicates %" PRId64 " row%s", t->duplicates, t->duplicates == 1 ? "" : "s");
     rec_text(r, "    constant inputs ");
     constant_words(d, &r->text);
-    rec_text(r, "\n  next      split test=20%%  |  summary  |  tune");
+    /* a tuning stops at a missing cell as long as nothing is said about them */
+    rec_text(r, t->missing && d->missing == MISSING_ERROR ? "\n  next      missing mean  |  split test=20%%  |  summary"
+                                                          : "\n  next      split test=20%%  |  summary  |  tune");
 }
 
 static void open_record(struct workspace *ws, const struct dataset *d, const char *command,

@@ -213,6 +213,20 @@ static bool add_tuning(struct figure *f, const struct run *r, bool named, double
     return ok;
 }
 
+static struct figure *no_tuning(const struct workspace *ws, struct err *err)
+{
+    char why[160] = "There is no tuning with evaluations yet. try: tune";
+
+    for (size_t i = ws->nrun; i-- > 0;)
+        if (ws->run[i]->kind == RUN_TUNE) {
+            if (ws->run[i]->state == RUN_FAILED)
+                snprintf(why, sizeof why, "%s failed before its first evaluation. try: why %s", ws->run[i]->id,
+                         ws->run[i]->id);
+            break;
+        }
+    return plots_nothing("nmll", why, err);
+}
+
 static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struct args *a,
                                 struct err *err)
 {
@@ -228,7 +242,7 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
         if (runs[i] && runs[i]->ntrace && runs[i]->kind == RUN_TUNE)
             runs[kept++] = runs[i];
     if (!kept)
-        return plots_nothing("nmll", "There is no tuning with evaluations yet. try: tune", err);
+        return no_tuning(ws, err);
     const struct run *first = runs[0], *least = first;
     const bool loo = first->topt.objective == TUNE_LOO, valid = first->topt.objective == TUNE_VALID;
     const char *what = loo ? "Leave-one-out score" : valid ? "Validation score" : "NMLL";

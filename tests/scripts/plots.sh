@@ -110,6 +110,11 @@ is "without data each says what to do" "$silent" ""
 GPDESK_GNUPLOT=/nowhere/gnuplot "$gpdesk" -q -f script.gps >/dev/null 2>&1
 is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' || echo " $p"; done)" 0
 
+printf 'a,y\n1,2\n,3\n3,5\n4,4\n5,7\n6,6\n' >holes.csv
+run -k -e 'open holes.csv target=y; tune; plot nmll'
+has "where cells are missing the next step is to say what they are" "$out" 'next  *missing mean'
+has "a tuning that failed is not asked for again" "$out" 't1 failed before its first evaluation. try: why t1'
+
 # ---- landscape and tradeoff: the likelihood of tunings with everything fixed ----
 data='demo friedman1 n=200 seed=5; kernel rbf'
 run --format json -e "$data; landscape l=1..4 noise=0.1..0.4 grid=3 features=128; tune l=2 noise=0.2 features=128 solver=features"
