@@ -19,6 +19,7 @@
 #include "compute/rng.h"
 #include "compute/solver.h"
 #include "cuda/arith.h"
+#include "cuda/batch.h"
 #include "cuda/project.h"
 #include "emulated_device.h"
 
@@ -127,6 +128,37 @@ START_TEST(layout)
             }
             free(seen);
         }
+}
+END_TEST
+
+/* A launch is predicted to take no more than its share, or is the least there is; and a device's peers of
+ * more lanes get more.  Rates of an H200 beside what its data sheet says it can do at most. */
+START_TEST(batches)
+{
+    const struct device_info h200 = { .sms = 132, .hz = 1.98e9, .fast_double = true };
+    const struct device_info small = { .sms = 20, .hz = 1.2e9 };
+    static const double sheet[] = { 7.2e11, 7.2e11, 990e12, 67e12, 67e12 };
+
+    for (int what = BATCH_FUSED; what <= BATCH_DOUBLE; what++) {
+        const double fast = batch_rate(&h200, what), slow = batch_rate(&small, what);
+        ck_assert_double_le(fast, sheet[what]);
+        ck_assert_double_lt(slow, fast);
+        for (double each = 1e-13; each < 1.0; each *= 1.7) {
+            const size_t n = batch_count(0.0, each, 16, 1000000);
+            ck_assert(n >= 16 && n <= 1000000);
+            if (n > 16)
+                ck_assert_double_le((double)n * each, BATCH_SECONDS);
+            if (n < 1000000)
+                ck_assert_double_gt((double)(n + 1) * each, BATCH_SECONDS);
+        }
+    }
+    ck_assert_uint_eq(batch_count(1.0, 1e-9, 16, 100), 16); /* nothing is left */
+    ck_assert_uint_eq(batch_count(0.0, 1.0, 16, 5), 5);     /* no more than there are */
+    /* Regenerated passes of 32,768 features: some 300,000 rows a launch. */
+    const size_t rows = batch_count(0.0, 32768.0 / batch_rate(&h200, BATCH_FUSED), 64, 10000000);
+    ck_assert(rows > 100000 && rows < 1000000);
+    const struct device_info unknown = { .sms = 0 };
+    ck_assert_double_gt(batch_rate(&unknown, BATCH_HALF), 0.0);
 }
 END_TEST
 
@@ -849,6 +881,80 @@ START_TEST(events)
 }
 END_TEST
 
+/* The whole factor made there: a few steps where there are hundreds without, of every kind of features; and
+ * after the device is lost the processor's own. */
+START_TEST(factor_there)
+{
+    static const struct { const char *kernel; struct job how; } of[] = {
+        { "rbf", { .precision = PREC_FLOAT } },
+        { "matern(nu=5/2)", { .precision = PREC_FLOAT, .store = true, .half = true } },
+        { "rbf + linear", { .precision = PREC_FLOAT, .weighted = true } },
+        { "rbf * periodic", { .precision = PREC_DOUBLE } },
+    };
+    const bool lost = _i / 4 == 1, full = _i / 4 == 2;
+    struct job j = of[_i % 4].how;
+    j.kernel = of[_i % 4].kernel;
+    j.n = 300, j.d = 4, j.M = 120;
+    struct pair p = pair_open(&j);
+    const double noise = j.precision == PREC_DOUBLE ? 1e-3 : 0.1;
+    double *b = normals(5, 3 * j.M), *x[2];
+    size_t steps[2] = { 0, 0 };
+    char at[24];
+
+    for (int o = 0; o < 2; o++) {
+        struct fop *f = o ? p.dev : p.cpu;
+        struct precond *pre = NULL;
+        struct solve_info info[3];
+        const struct precond_opts po = { .lam2 = noise };
+        x[o] = normals(7, 3 * j.M);
+        const size_t before = emulated_launches();
+#ifndef ON_DEVICE
+        if (o && full) {
+            snprintf(at, sizeof at, "%zu", emulated_used() + 20000);
+            setenv("GPDESK_EMU_FULL", at, 1);
+        }
+#endif
+        const enum status rc = precond_find("gram", NULL)->build(f, &po, NULL, &pre, &fail);
+        unsetenv("GPDESK_EMU_FULL");
+        if (o && full) { /* an error with numbers, and nothing is lost */
+            ck_assert_int_eq(rc, ST_NOMEM);
+            ck_assert_msg(strstr(fail.msg, "the device has no ") != NULL, "%s", fail.msg);
+            ck_assert(!fop_lost(f, NULL));
+            memcpy(x[1], x[0], 3 * j.M * sizeof *x[1]);
+            break;
+        }
+        ck_assert_msg(rc == ST_OK, "%s", fail.msg);
+        const size_t made = emulated_launches() - before;
+#ifndef ON_DEVICE
+        ck_assert_int_eq(made > 2, o); /* features, products, a factor */
+        if (o && lost) {
+            snprintf(at, sizeof at, "%zu", emulated_launches() + 4);
+            setenv("GPDESK_EMU_LOST", at, 1);
+        }
+#else
+        (void)at, (void)made;
+#endif
+        precond_set_noise(pre, noise);
+        const struct solve_opts so = { .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 60, .pre = pre };
+        ok(solver_find("pcg", NULL)->solve(f, noise, 3, b, x[o], &so, NULL, info, &fail));
+        unsetenv("GPDESK_EMU_LOST");
+        ck_assert_int_eq(fop_lost(f, NULL), o && lost);
+        for (size_t c = 0; c < 3; c++) {
+            ck_assert_int_eq(info[c].why, OUT_RTOL);
+            ck_assert_uint_le(info[c].iterations, 12);
+            steps[o] += info[c].iterations;
+            solve_info_free(&info[c]);
+        }
+        precond_free(pre);
+    }
+    /* Residuals of 1e-5 and features 1e-5 apart, times the condition of some 1e4. */
+    ck_assert_double_le(apart(3 * j.M, x[1], x[0]), j.precision == PREC_DOUBLE ? 1e-4 : 0.2);
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(b), free(x[0]), free(x[1]);
+}
+END_TEST
+
 /* ---- marginal likelihood ----------------------------------------------------------------------- */
 
 /* Value and gradient, by the Gram and by probes, with the features there and here; a device that is lost in
@@ -1158,6 +1264,7 @@ int main(void)
     tcase_add_test(arith, half_precision);
     tcase_add_test(arith, turns);
     tcase_add_test(arith, layout);
+    tcase_add_test(arith, batches);
 #ifndef ON_DEVICE
     tcase_add_test(arith, matrix_units);
     tcase_add_loop_test(arith, projections, 0, 5);
@@ -1193,6 +1300,11 @@ int main(void)
 #endif
     tcase_add_loop_test(ops, factorisations, 0, 2);
     tcase_add_loop_test(ops, preconditioner_there, 0, 3);
+#ifdef ON_DEVICE
+    tcase_add_loop_test(ops, factor_there, 0, 4);
+#else
+    tcase_add_loop_test(ops, factor_there, 0, 12);
+#endif
     suite_add_tcase(s, ops);
     return support_run(s);
 }

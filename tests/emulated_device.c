@@ -2,6 +2,7 @@
  * loops over blocks and threads (cuda/port.h), its products are written out.
  *
  *   GPDESK_EMU_MEMORY   bytes that it has (1 GB)
+ *   GPDESK_EMU_FULL     bytes from which on nothing more is given out, whatever it says to have
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
  *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
  *   GPDESK_EMU_SHARED   bytes of shared memory of a block at most (232448)
@@ -97,7 +98,8 @@ static enum status launch(struct err *err)
 enum status device_alloc(struct device *d, void **out, size_t bytes, const char *what,
                          struct err *err)
 {
-    struct block *b = used + bytes > d->memory ? NULL : malloc(sizeof *b + bytes);
+    const size_t full = number("GPDESK_EMU_FULL", SIZE_MAX);
+    struct block *b = used + bytes > d->memory || used + bytes > full ? NULL : malloc(sizeof *b + bytes);
     char need[24], have[24];
 
     *out = NULL;
@@ -477,54 +479,108 @@ enum status device_norms(struct device *d, size_t m, size_t n, const double *A, 
     return launch(err);
 }
 
-/* ---- factorisations: by the book, for small matrices ---- */
+/* ---- factorisations: for small matrices ---- */
+
+/* By the book, for either precision: A = L L' (false: not positive definite at *pivot), and
+ * X := op(L)^-1 X or X op(L)^-1. */
+#define FACTOR(potrf, solve, trsm, REAL, ROOT)                                                     \
+    static bool potrf(size_t n, REAL *A, size_t lda, size_t *pivot)                                \
+    {                                                                                              \
+        for (size_t j = 0; j < n; j++) {                                                           \
+            REAL s = A[j * lda + j];                                                               \
+            for (size_t q = 0; q < j; q++)                                                         \
+                s -= A[q * lda + j] * A[q * lda + j];                                              \
+            *pivot = j;                                                                            \
+            if (!(s > 0))                                                                          \
+                return false;                                                                      \
+            A[j * lda + j] = ROOT(s);                                                              \
+            for (size_t i = j + 1; i < n; i++) {                                                   \
+                REAL t = A[j * lda + i];                                                           \
+                for (size_t q = 0; q < j; q++)                                                     \
+                    t -= A[q * lda + i] * A[q * lda + j];                                          \
+                A[j * lda + i] = t / A[j * lda + j];                                               \
+            }                                                                                      \
+            for (size_t i = 0; i < j; i++) /* nobody promises that it stays */                     \
+                A[j * lda + i] = (REAL)NAN;                                                        \
+        }                                                                                          \
+        return true;                                                                               \
+    }                                                                                              \
+    /* One system, of numbers x[i * step]. */                                                      \
+    static void solve(bool trans, size_t n, const REAL *L, size_t ldl, REAL *x, size_t step)       \
+    {                                                                                              \
+        for (size_t q = 0; q < n; q++) {                                                           \
+            const size_t i = trans ? n - 1 - q : q;                                                \
+            REAL s = x[i * step];                                                                  \
+            for (size_t k = trans ? i + 1 : 0; k < (trans ? n : i); k++)                           \
+                s -= (trans ? L[i * ldl + k] : L[k * ldl + i]) * x[k * step];                      \
+            x[i * step] = s / L[i * ldl + i];                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void trsm(bool right, bool trans, size_t m, size_t n, const REAL *L, size_t ldl,        \
+                     REAL *X, size_t ldx)                                                          \
+    {                                                                                              \
+        for (size_t i = 0; right && i < m; i++) /* x op(L) = b: op(L)' x' = b' */                  \
+            solve(!trans, n, L, ldl, X + i, ldx);                                                  \
+        for (size_t j = 0; !right && j < n; j++)                                                   \
+            solve(trans, m, L, ldl, X + j * ldx, 1);                                               \
+    }
+FACTOR(potrf64, solve_one, trsm64, double, sqrt)
+FACTOR(potrf32, solve32, trsm32, float, sqrtf)
 
 enum status device_potrf(struct device *d, size_t n, double *A, size_t lda, size_t *pivot,
                          struct err *err)
 {
+    size_t at;
+
     (void)d;
-    for (size_t j = 0; j < n; j++) {
-        double s = A[j * lda + j];
-        for (size_t q = 0; q < j; q++)
-            s -= A[q * lda + j] * A[q * lda + j];
-        if (!(s > 0.0)) {
-            if (pivot)
-                *pivot = j;
-            return err_set(err, ST_NOT_PD, "not positive definite (pivot %zu)", j + 1);
-        }
-        A[j * lda + j] = sqrt(s);
-        for (size_t i = j + 1; i < n; i++) {
-            double t = A[j * lda + i];
-            for (size_t q = 0; q < j; q++)
-                t -= A[q * lda + i] * A[q * lda + j];
-            A[j * lda + i] = t / A[j * lda + j];
-        }
-        for (size_t i = 0; i < j; i++) /* nobody promises that it stays */
-            A[j * lda + i] = NAN;
-    }
-    return launch(err);
+    if (potrf64(n, A, lda, &at))
+        return launch(err);
+    if (pivot)
+        *pivot = at;
+    return err_set(err, ST_NOT_PD, "not positive definite (pivot %zu)", at + 1);
 }
 
-/* One system, of numbers x[i * step]. */
-static void solve_one(bool trans, size_t n, const double *L, size_t ldl, double *x, size_t step)
+enum status device_spotrf(struct device *d, size_t n, float *A, size_t lda, struct err *err)
 {
-    for (size_t q = 0; q < n; q++) {
-        const size_t i = trans ? n - 1 - q : q;
-        double s = x[i * step];
-        for (size_t k = trans ? i + 1 : 0; k < (trans ? n : i); k++)
-            s -= (trans ? L[i * ldl + k] : L[k * ldl + i]) * x[k * step];
-        x[i * step] = s / L[i * ldl + i];
-    }
+    size_t at;
+
+    (void)d;
+    return potrf32(n, A, lda, &at) ? launch(err) : err_set(err, ST_NOT_PD, "pivot %zu", at + 1);
 }
 
 enum status device_trsm(struct device *d, bool right, bool trans, size_t m, size_t n,
                         const double *L, size_t ldl, double *X, size_t ldx, struct err *err)
 {
     (void)d;
-    for (size_t i = 0; right && i < m; i++) /* x op(L) = b: op(L)' x' = b' */
-        solve_one(!trans, n, L, ldl, X + i, ldx);
-    for (size_t j = 0; !right && j < n; j++)
-        solve_one(trans, m, L, ldl, X + j * ldx, 1);
+    trsm64(right, trans, m, n, L, ldl, X, ldx);
+    return launch(err);
+}
+
+enum status device_strsm(struct device *d, bool right, bool trans, size_t m, size_t n, const float *L,
+                         size_t ldl, float *X, size_t ldx, struct err *err)
+{
+    (void)d;
+    trsm32(right, trans, m, n, L, ldl, X, ldx);
+    return launch(err);
+}
+
+enum status device_ssyrk_add(struct device *d, size_t n, size_t k, float alpha, const float *A,
+                             size_t lda, float *C, size_t ldc, struct err *err)
+{
+    (void)d;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++)
+            for (size_t q = 0; q < k; q++)
+                C[j * ldc + i] += alpha * A[q * lda + i] * A[q * lda + j];
+    return launch(err);
+}
+
+enum status device_gram_ready(struct device *d, const struct gram_args *a, struct err *err)
+{
+    (void)d;
+    for (size_t j = 0; j < a->M; j++)
+        for (size_t i = j; i < a->M; i++)
+            gram_ready_one(a, i, j);
     return launch(err);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cuda/back.h"
+#include "cuda/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +228,10 @@ enum status back_gradient(void *state, const double *S, size_t k, const double *
     const size_t size = b.dbl ? 8 : 4;
 
     pthread_mutex_lock(&c->lock);
-    b.rows = backend_tile_rows(c, 2 * c->M * size + k * 12);
+    const double M = (double)c->M, flops = 2.0 * M * (S ? M + (double)k : (double)k);
+    const double steps = 8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* there and back, link by link */
+    const double each = flops / batch_rate(&c->info, b.dbl ? BATCH_DOUBLE : BATCH_SINGLE) + steps;
+    b.rows = batch_count(0.0, each, 16, backend_tile_rows(c, 2 * c->M * size + k * 12));
     b.term = mem_calloc(c->prog.nterms, sizeof *b.term, "derivatives", err);
     b.temp = k ? mem_aligned(b.rows * k, sizeof *b.temp, "derivatives", err) : NULL;
     const enum status rc = b.term && (b.temp || !k) ? back_all(c, &b, S, V, grad, ctl, err) : ST_NOMEM;

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "cuda/backend_impl.h"
+#include "cuda/batch.h"
 #include "cuda/sweep.h"
 
 #include <math.h>
@@ -24,7 +25,6 @@ enum {
     PRODUCT_ROWS = 4096,      /* rows of a tile of a product, at most */
     FLOAT_ROWS = 256,         /* rows whose products are summed in float32 */
 };
-static const double launch_work = 2e10;             /* frequencies of one launch, at most: some 30 ms */
 static const size_t stage_bytes = (size_t)32 << 20; /* of inputs on their way */
 static const size_t tile_most = (size_t)256 << 20;  /* bytes of a tile of features */
 
@@ -49,7 +49,7 @@ static void cuda_close(void *state)
 {
     struct cuda *c = state;
     struct room *rooms[] = { &c->P, &c->V, &c->T, &c->part, &c->W, &c->tile, &c->left, &c->right,
-                             &c->sums, &c->out, &c->scratch };
+                             &c->sums, &c->out, &c->scratch, &c->chol };
 
     if (c->dev) {
         device_wait(c->dev, NULL);
@@ -194,7 +194,7 @@ static enum status cuda_set(void *state, const double *hp, struct err *err)
         if (!(hp[i] > 0.0 && isfinite(hp[i])))
             return err_set(err, ST_RANGE, "hyperparameter %zu is %g; it must be positive", i + 1,
                            hp[i]);
-    c->filled = false;
+    c->filled = c->factored = false;
     return program_set(&c->prog, hp, err);
 }
 
@@ -381,12 +381,10 @@ static double row_work(const struct cuda *c)
 
 size_t backend_tile_rows(const struct cuda *c, size_t bytes)
 {
-    size_t rows = c->tile_bytes / bytes;
-    const double work = launch_work / 16.0 / row_work(c); /* steps are slower than fused loops */
+    const size_t fit = c->tile_bytes / bytes > 16 ? c->tile_bytes / bytes : 16;
+    size_t rows = batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_STEPS), 16, fit);
 
-    if ((double)rows > work)
-        rows = (size_t)work;
-    rows = rows < 16 ? 16 : rows / 16 * 16;
+    rows = rows / 16 * 16;
     return rows < c->n ? rows : c->n;
 }
 
@@ -599,9 +597,7 @@ static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 
 static size_t fused_rows(const struct cuda *c)
 {
-    const double rows = launch_work / row_work(c);
-
-    return rows < 64.0 ? 64 : rows > (double)c->n ? c->n : (size_t)rows;
+    return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64, c->n);
 }
 
 /* One to four right-hand sides over all rows. */
@@ -685,11 +681,13 @@ static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const
 
 /* ---- products by tiles of rows ------------------------------------------------------------------ */
 
-static size_t product_rows(const struct cuda *c, bool dbl, size_t k)
+static size_t product_rows(const struct cuda *c, bool dbl, size_t k, bool gram)
 {
     const size_t bytes = (c->M + k) * (dbl ? 8 : 4), rows = backend_tile_rows(c, bytes);
+    const double M = (double)c->M, flops = 4.0 * M * (double)k + (gram ? M * M : 0.0);
+    const size_t most = rows < PRODUCT_ROWS ? rows : PRODUCT_ROWS;
 
-    return rows < PRODUCT_ROWS ? rows : PRODUCT_ROWS;
+    return batch_count(0.0, flops / batch_rate(&c->info, dbl ? BATCH_DOUBLE : BATCH_SINGLE), 16, most);
 }
 
 /* t (rows x k) of a tile, as doubles in c->left: from P, or from V.  Row factors: the features of a
@@ -798,7 +796,7 @@ static enum status product_P(struct cuda *c, struct product *p, const double *P,
 enum status backend_product(struct cuda *c, struct product *p, const double *P, double *W,
                                const struct ctl *ctl, struct err *err)
 {
-    const size_t rows = product_rows(c, p->dbl, p->k), bytes = c->M * p->k * 8;
+    const size_t rows = product_rows(c, p->dbl, p->k, p->G != NULL), bytes = c->M * p->k * 8;
     enum status rc = product_rooms(c, p, rows, err);
 
     if (rc == ST_OK && p->k) {
@@ -1014,6 +1012,7 @@ static const struct backend_ops cuda_ops = {
     .gram = cuda_gram,
     .sketch = cuda_sketch,
     .nystrom = ranges_build,
+    .factor = factor_make,
     .cg = &backend_gradients,
     .dense = &backend_dense,
     .devices = device_count,

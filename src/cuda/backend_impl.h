@@ -1,6 +1,6 @@
 /* cuda/backend_impl.h -- an operator on a device, and what the files of the driver share: backend.c rows,
  * features and products; gradients.c conjugate gradients; ranges.c sketches and preconditioners; dense.c
- * factorisations; back.c derivatives. */
+ * factorisations; back.c derivatives; factor.c a factor that stays. */
 #ifndef GPDESK_CUDA_BACKEND_IMPL_H
 #define GPDESK_CUDA_BACKEND_IMPL_H
 
@@ -34,6 +34,8 @@ struct cuda {
     void *store;
     void *factor;             /* n row factors, or NULL */
     struct room P, V, T, part, W, tile, left, right, sums, out, scratch;
+    struct room chol;         /* M x M in single precision: a factor of Z'Z + lam2 I, where */
+    bool factored;            /* it is one of the present features */
     double *host;             /* P in the layout */
     size_t host_bytes;
 };
@@ -94,6 +96,9 @@ enum status back_gradient(void *state, const double *S, size_t k, const double *
                           double *grad, const struct ctl *, struct err *);
 enum status backend_scratch(struct cuda *, struct room *, struct steps_grid, struct steps_args *,
                             struct err *);
+/* factor.c: as backend_ops.factor; Z = P^-1 R of k vectors, temp k M numbers. */
+enum status factor_make(void *state, double lam2, const struct ctl *, struct err *);
+enum status factor_apply(struct cuda *, size_t k, const double *R, float *temp, double *Z, struct err *);
 extern const struct backend_cg backend_gradients; /* gradients.c */
 extern const struct backend_dense backend_dense;  /* dense.c */
 

@@ -110,4 +110,14 @@ DEV void cg_step_block(const struct cg_args *a, int slot, double *smem)
         }
 }
 
+/* Entry i, j of struct gram_args, i >= j. */
+DEV void gram_ready_one(const struct gram_args *a, size_t i, size_t j)
+{
+    double v = (double)a->A[i + j * a->M] * (a->row ? a->row[i] * a->row[j] : 1.0);
+
+    if (i == j)
+        v = v * (1.0 + (double)a->relative) + a->lam2;
+    a->A[i + j * a->M] = (float)v;
+}
+
 #endif

@@ -1,18 +1,20 @@
 /* cuda/dense.c -- factorisations of matrices of the host on the device in use (struct backend_dense): there,
  * factor, back.  What the host has is written when all has worked. */
 #include "cuda/backend_impl.h"
+#include "cuda/batch.h"
 
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 4096 };                          /* columns that are factorised without a look at ctl */
+enum { PANEL = 256 };                           /* columns that are factorised without a look at ctl, at least */
 static const size_t piece = (size_t)32 << 20;   /* of what comes back, through pinned memory */
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 
 struct there {
     struct device *dev;
+    struct device_info info;
     size_t n;
     double *A, *more;   /* n x n; and what the caller asked for */
 };
@@ -24,6 +26,8 @@ static enum status there_open(struct there *t, size_t n, size_t more, struct err
     *t = (struct there){ .n = n };
     pthread_mutex_lock(&one);
     enum status rc = device_open(backend_device_in_use(), &t->dev, err);
+    if (rc == ST_OK)
+        rc = device_describe(t->dev, &t->info, err);
     if (rc == ST_OK)
         rc = device_alloc(t->dev, &at, (n * n + more) * sizeof(double), "a matrix", err);
     t->A = at;
@@ -78,10 +82,14 @@ static enum status factor(struct there *t, const struct ctl *ctl, size_t *pivot,
     const size_t n = t->n;
     enum status rc = ST_OK;
 
-    for (size_t j = 0; rc == ST_OK && j < n; j += PANEL) {
-        const size_t m = n - j < PANEL ? n - j : PANEL, below = n - j - m;
+    for (size_t j = 0, m; rc == ST_OK && j < n; j += m) {
+        const double left = (double)(n - j), each = left * left / batch_rate(&t->info, BATCH_DOUBLE);
+        m = batch_count(0.0, each, PANEL, n - j);
+        const size_t below = n - j - m;
         double *D = t->A + j + j * n, *B = D + m, *C = B + m * n;
-        rc = backend_stopped(ctl, err);
+        rc = device_wait(t->dev, err);
+        if (rc == ST_OK)
+            rc = backend_stopped(ctl, err);
         if (rc == ST_OK)
             rc = device_potrf(t->dev, m, D, n, pivot, err);
         if (rc == ST_NOT_PD) {

@@ -213,7 +213,7 @@ void device_close(struct device *d)
 enum status device_describe(struct device *d, struct device_info *i, struct err *err)
 {
     size_t left = 0, all = 0;
-    int ratio = 0;
+    int ratio = 0, khz = 0;
     enum status rc = enter(d, err);
 
     memset(i, 0, sizeof *i);
@@ -229,6 +229,8 @@ enum status device_describe(struct device *d, struct device_info *i, struct err 
     i->memory = all;
     i->free = left;
     i->sms = d->prop.multiProcessorCount;
+    if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, d->index) == cudaSuccess)
+        i->hz = 1e3 * (double)khz;
     i->cluster = d->prop.major >= 9 ? SWEEP_CLUSTER : 1;
     i->shared = d->prop.sharedMemPerBlockOptin;
     i->fast_double = ratio > 0 && ratio <= 2;
@@ -771,6 +773,26 @@ enum status device_cg_step(struct device *d, const struct cg_args *a, struct err
     return launched("a step", err);
 }
 
+static __global__ void gram_ready_kernel(const gram_args a)
+{
+    const size_t i = (size_t)blockIdx.x * 32 + threadIdx.x, j0 = (size_t)blockIdx.y * 32;
+
+    for (size_t j = j0 + threadIdx.y; j < j0 + 32; j += blockDim.y)
+        if (i < a.M && j <= i)
+            gram_ready_one(&a, i, j);
+}
+
+enum status device_gram_ready(struct device *d, const struct gram_args *a, struct err *err)
+{
+    const unsigned tiles = (unsigned)((a->M + 31) / 32);
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    gram_ready_kernel<<<dim3(tiles, tiles), dim3(32, 8), 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("Z'Z", err);
+}
+
 /* ---- products ------------------------------------------------------------------------------------ */
 
 static cublasOperation_t op(bool t)
@@ -1048,6 +1070,58 @@ enum status device_dsyrk_add(struct device *d, size_t n, size_t k, double alpha,
                        : blas_failed(cublasDsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
                                                     (int64_t)n, (int64_t)k, &alpha, A, (int64_t)lda,
                                                     &one, C, (int64_t)ldc), "dsyrk", err);
+}
+
+enum status device_spotrf(struct device *d, size_t n, float *A, size_t lda, struct err *err)
+{
+    size_t bytes = 0, host = 0;
+    int said = 0;
+    enum status rc = solver_ready(d, err);
+
+    if (rc == ST_OK)
+        rc = solver_failed(cusolverDnXpotrf_bufferSize(d->solver, d->params, CUBLAS_FILL_MODE_LOWER,
+                                                       (int64_t)n, CUDA_R_32F, A, (int64_t)lda,
+                                                       CUDA_R_32F, &bytes, &host), "potrf", err);
+    if (rc == ST_OK)
+        rc = solver_room(d, bytes, host, err);
+    if (rc == ST_OK)
+        rc = solver_failed(cusolverDnXpotrf(d->solver, d->params, CUBLAS_FILL_MODE_LOWER,
+                                            (int64_t)n, CUDA_R_32F, A, (int64_t)lda, CUDA_R_32F,
+                                            d->work, d->work_bytes, d->host_work, d->host_bytes,
+                                            d->said), "potrf", err);
+    if (rc == ST_OK)
+        rc = solver_said(d, &said, err);
+    return rc == ST_OK && said ? err_set(err, ST_NOT_PD, "the matrix is not positive definite there") : rc;
+}
+
+enum status device_strsm(struct device *d, bool right, bool trans, size_t m, size_t n, const float *L,
+                         size_t ldl, float *X, size_t ldx, struct err *err)
+{
+    const float one = 1.0F;
+    const enum status rc = enter(d, err);
+
+    if (rc == ST_OK && n == 1 && !right) /* a vector: what is read is all that counts */
+        return blas_failed(cublasStrsv_64(d->blas, CUBLAS_FILL_MODE_LOWER, op(trans), CUBLAS_DIAG_NON_UNIT,
+                                          (int64_t)m, L, (int64_t)ldl, X, 1), "trsv", err);
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasStrsm_64(d->blas, right ? CUBLAS_SIDE_RIGHT
+                                                                   : CUBLAS_SIDE_LEFT,
+                                                    CUBLAS_FILL_MODE_LOWER, op(trans),
+                                                    CUBLAS_DIAG_NON_UNIT, (int64_t)m, (int64_t)n,
+                                                    &one, L, (int64_t)ldl, X, (int64_t)ldx), "trsm",
+                                     err);
+}
+
+enum status device_ssyrk_add(struct device *d, size_t n, size_t k, float alpha, const float *A,
+                             size_t lda, float *C, size_t ldc, struct err *err)
+{
+    const float one = 1.0F;
+    const enum status rc = enter(d, err);
+
+    return rc != ST_OK ? rc
+                       : blas_failed(cublasSsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                                                    (int64_t)n, (int64_t)k, &alpha, A, (int64_t)lda,
+                                                    &one, C, (int64_t)ldc), "ssyrk", err);
 }
 
 enum status device_axpy(struct device *d, size_t n, double a, const double *x, double *y,

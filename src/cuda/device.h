@@ -19,6 +19,7 @@ struct device_info {
     char name[96];         /* "NVIDIA H200, compute capability 9.0" */
     size_t memory, free;   /* bytes */
     int sms;               /* multiprocessors */
+    double hz;             /* their clock; 0: not known */
     int cluster;           /* blocks that a cluster may have; 1: none */
     size_t shared;         /* bytes of shared memory that a block may have */
     bool fast_double;      /* double products at half the speed of single ones or better */
@@ -76,6 +77,7 @@ enum status device_layout(struct device *, const struct layout_args *, struct er
 /* A := diag(row) A, m x n column-major. */
 enum status device_scale_rows(struct device *, size_t m, size_t n, const double *row, double *A,
                               struct err *);
+enum status device_gram_ready(struct device *, const struct gram_args *, struct err *);
 enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
 enum status device_cg_step(struct device *, const struct cg_args *, struct err *);
 
@@ -116,6 +118,12 @@ enum status device_syevd(struct device *, size_t n, double *A, size_t lda, doubl
 /* C (n x n, lower) += alpha A A', A n x k. */
 enum status device_dsyrk_add(struct device *, size_t n, size_t k, double alpha, const double *A,
                              size_t lda, double *C, size_t ldc, struct err *);
+/* The same in single precision. */
+enum status device_spotrf(struct device *, size_t n, float *A, size_t lda, struct err *);
+enum status device_strsm(struct device *, bool right, bool trans, size_t m, size_t n, const float *L,
+                         size_t ldl, float *X, size_t ldx, struct err *);
+enum status device_ssyrk_add(struct device *, size_t n, size_t k, float alpha, const float *A,
+                             size_t lda, float *C, size_t ldc, struct err *);
 enum status device_axpy(struct device *, size_t n, double a, const double *x, double *y,
                         struct err *);
 /* out[j] = |column j|, m x n. */

@@ -14,10 +14,11 @@ struct cuda_cg {
     double lam2;
     double *X, *R, *P, *Z, *W;  /* k vectors each, of one allocation */
     double *d, *U, *cU, *T;     /* of the preconditioner */
+    float *single;              /* k vectors, where it is a factor that is there; else NULL */
     struct dev_cg_slot *slots;
     struct dev_cg_step *steps;  /* room of `most` */
     size_t most;
-    void *held[5];
+    void *held[6];
     size_t nheld;
 };
 
@@ -61,6 +62,11 @@ static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backe
 
     if (!g)
         return NULL;
+    if (pre->factor && !c->factored) {
+        err_set(err, ST_UNSUPPORTED, "there is no factor on the device");
+        free(g);
+        return NULL;
+    }
     *g = (struct cuda_cg){ .c = c, .k = k, .lam2 = lam2, .L = pre->L };
     pthread_mutex_lock(&c->lock);
     g->X = cg_hold(g, 5 * kM + slots, NULL, &rc, err);
@@ -68,6 +74,7 @@ static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backe
     g->U = cg_hold(g, pre->L * c->M, pre->U, &rc, err);
     g->cU = cg_hold(g, pre->L, pre->c, &rc, err);
     g->T = cg_hold(g, pre->L * k, NULL, &rc, err);
+    g->single = (float *)(void *)cg_hold(g, pre->factor ? (kM + 1) / 2 : 0, NULL, &rc, err);
     if (rc == ST_OK)
         rc = device_wait(c->dev, err); /* what was sent is the caller's */
     pthread_mutex_unlock(&c->lock);
@@ -143,6 +150,8 @@ static enum status cuda_cg_swap(void *state, size_t i, size_t j, struct err *err
 static enum status cg_precondition(struct cuda_cg *g, size_t k, struct err *err)
 {
     struct cuda *c = g->c;
+    if (g->single)
+        return factor_apply(c, k, g->R, g->single, g->Z, err);
     enum status rc = device_copy(c->dev, g->Z, g->R, k * c->M * sizeof *g->Z, err);
 
     if (rc == ST_OK && g->d)

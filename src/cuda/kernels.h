@@ -136,6 +136,10 @@ struct layout_args {
     float *to;
 };
 
+/* A sum Z^'Z^ as the preconditioner wants it: A_ij = row_i row_j A_ij (row NULL: as it is), its diagonal
+ * (1 + relative) times that, and lam2 more; lower triangle. */
+struct gram_args { size_t M; float *A; const double *row; float relative; double lam2; };
+
 /* ---- conjugate gradients ------------------------------------------------------------------------- */
 
 /* As cg_slot and cg_step in backend.h; event CG_SKIPPED: a step after one with an event. */
