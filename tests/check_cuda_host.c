@@ -46,6 +46,10 @@ size_t emulated_launches(void)
 {
     return 0;
 }
+size_t emulated_replays(void)
+{
+    return 0;
+}
 #endif
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -838,6 +842,60 @@ START_TEST(gradients_there)
 }
 END_TEST
 
+#ifndef ON_DEVICE
+/* Steps that are recorded and launched again are those that are launched one by one, bit by bit: with every
+ * preconditioner, features stored or made anew, when columns leave and when memory moves between runs. */
+START_TEST(recorded_steps)
+{
+    static const char *const pres[] = { "none", "jacobi", "srht" };
+    struct job j = { .kernel = "matern(nu=5/2)", .n = 150, .d = 4, .M = 96, .store = _i / 3 > 0,
+                     .half = _i / 3 == 2 };
+    double *b = normals(5, 5 * j.M), *x[2];
+
+    for (int o = 0; o < 2; o++) {
+        struct pair p = pair_open(&j);
+        struct precond *pre = NULL;
+        struct solve_info info[3];
+        setenv("GPDESK_EMU_GRAPHS", o ? "1" : "0", 1);
+        ok(precond_find(pres[_i % 3], NULL)->build(p.cpu, &(struct precond_opts){ .rank = 24 }, NULL, &pre,
+                                                   &fail));
+        precond_set_noise(pre, 0.4);
+        x[o] = normals(7, 3 * j.M);
+        const size_t before = emulated_replays();
+        const struct solve_opts so = { .rtol = 1e-5, .maxit = 300, .pre = pre, .nprobes = 1, .probe_rtol = 0.1,
+                                       .check_every = 10 };
+        ok(solver_find("pcg", NULL)->solve(p.dev, 0.4, 3, b, x[o], &so, NULL, info, &fail));
+        const size_t replays = emulated_replays() - before;
+        ck_assert_msg(o ? replays > info[1].iterations / 2 : replays == 0, "%zu of %zu", replays,
+                      info[1].iterations);
+        for (int c = 0; c < 3; c++)
+            solve_info_free(&info[c]);
+        struct fop_cg *cg = fop_cg_open(p.dev, 1, 0.5, &(struct backend_inverse){ .L = 0 });
+        struct cg_slot slot = { .fresh = true };
+        struct cg_step step[12];
+        size_t done;
+        ok(fop_cg_put(cg, 0, x[o], b, &fail));
+        for (int run = 0; run < 3; run++) { /* between them a pass of more vectors, which wants more room */
+            ok(fop_cg_run(cg, 1, 4, &slot, step, &done, NULL, &fail));
+            ck_assert_uint_eq(done, 4);
+            slot = (struct cg_slot){ .rz = step[3].rz };
+            double *W = normals(8, 5 * j.M);
+            ok(fop_pass(p.dev, (size_t)run + 3, b, W, NULL, &fail));
+            free(W);
+        }
+        ok(fop_cg_get(cg, 0, x[o], NULL, &fail));
+        fop_cg_close(cg);
+        precond_free(pre);
+        ck_assert(!fop_lost(p.dev, NULL));
+        pair_close(&p);
+        ck_assert_uint_eq(emulated_used(), 0);
+    }
+    ck_assert_mem_eq(x[0], x[1], 3 * j.M * sizeof *x[0]);
+    free(b), free(x[0]), free(x[1]);
+}
+END_TEST
+#endif
+
 /* A run ends with the first event of any column, and nothing is done after it. */
 START_TEST(events)
 {
@@ -1282,6 +1340,7 @@ int main(void)
     tcase_add_test(ops, streaming);
     tcase_add_test(ops, out_of_memory);
     tcase_add_loop_test(ops, device_lost, 0, 3);
+    tcase_add_loop_test(ops, recorded_steps, 0, 9);
     tcase_add_test(ops, slow_double);
     tcase_add_test(ops, little_shared_memory);
     tcase_add_test(ops, devices);

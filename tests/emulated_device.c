@@ -4,6 +4,7 @@
  *   GPDESK_EMU_MEMORY   bytes that it has (1 GB)
  *   GPDESK_EMU_FULL     bytes from which on nothing more is given out, whatever it says to have
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
+ *   GPDESK_EMU_GRAPHS   0: launches cannot be remembered (1)
  *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
  *   GPDESK_EMU_SHARED   bytes of shared memory of a block at most (232448)
  *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
@@ -28,6 +29,9 @@
 int emu_order;
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER; /* OWN arrays are static */
 static size_t used, launches;
+static struct device_graph *recording;
+static bool spoiled; /* something was launched that cannot be remembered */
+static size_t replays;
 
 struct block { size_t bytes; double align; };
 struct device { size_t memory; };
@@ -87,10 +91,95 @@ static enum status launch(struct err *err)
 {
     const size_t lost = number("GPDESK_EMU_LOST", 0);
 
+    spoiled |= recording != NULL;
     launches++;
     if (lost && launches >= lost)
         return err_set(err, ST_BACKEND, "the CUDA device failed: launch %zu was told to", launches);
     return ST_OK;
+}
+
+/* ---- launches remembered: those of a step of conjugate gradients ---- */
+
+struct logged {
+    enum { LOG_ZERO, LOG_COPY, LOG_SCALE, LOG_GEMM, LOG_DIRECTION, LOG_STEP, LOG_SWEEP, LOG_MERGE, LOG_LAYOUT } op;
+    const void *from, *more;
+    void *to;
+    size_t a, b, c, ld[3];
+    bool ta, tb;
+    double beta;
+    int K, blocks;
+    enum sweep_source source;
+    union { struct cg_args cg; struct sweep_args sweep; struct merge_args merge; struct layout_args layout; } u;
+};
+struct device_graph { size_t n; struct logged at[40]; };
+
+size_t emulated_replays(void)
+{
+    return replays;
+}
+
+/* True: kept, and not to be run. */
+static bool keep(struct logged l)
+{
+    if (!recording)
+        return false;
+    spoiled |= recording->n == 40;
+    if (!spoiled)
+        recording->at[recording->n++] = l;
+    return true;
+}
+
+enum status device_record(struct device *d, struct err *err)
+{
+    (void)d;
+    if (number("GPDESK_EMU_GRAPHS", 1) == 0)
+        return err_set(err, ST_UNSUPPORTED, "no graphs here");
+    recording = mem_calloc(1, sizeof *recording, "launches", err);
+    spoiled = false;
+    return recording ? ST_OK : ST_NOMEM;
+}
+
+enum status device_recorded(struct device *d, struct device_graph **out, struct err *err)
+{
+    (void)d;
+    *out = spoiled ? NULL : recording;
+    if (spoiled)
+        free(recording);
+    recording = NULL;
+    return *out ? ST_OK : err_set(err, ST_UNSUPPORTED, "launches of another kind");
+}
+
+void device_graph_free(struct device *d, struct device_graph *g)
+{
+    (void)d;
+    free(g);
+}
+
+static enum status replay_one(struct device *d, const struct logged *l, struct err *err)
+{
+    switch (l->op) {
+    case LOG_ZERO: return device_zero(d, l->to, l->a, err);
+    case LOG_COPY: return device_copy(d, l->to, l->from, l->a, err);
+    case LOG_SCALE: return device_scale_rows(d, l->a, l->b, l->from, l->to, err);
+    case LOG_GEMM:
+        return device_dgemm(d, l->ta, l->tb, l->a, l->b, l->c, l->from, l->ld[0], l->more, l->ld[1],
+                            l->beta, l->to, l->ld[2], err);
+    case LOG_DIRECTION: return device_cg_direction(d, &l->u.cg, err);
+    case LOG_STEP: return device_cg_step(d, &l->u.cg, err);
+    case LOG_SWEEP: return device_sweep(d, l->source, l->K, l->blocks, &l->u.sweep, err);
+    case LOG_MERGE: return device_merge(d, &l->u.merge, err);
+    default: return device_layout(d, &l->u.layout, err);
+    }
+}
+
+enum status device_replay(struct device *d, struct device_graph *g, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    replays++;
+    for (size_t i = 0; rc == ST_OK && i < g->n; i++)
+        rc = replay_one(d, &g->at[i], err);
+    return rc;
 }
 
 /* ---- memory ---- */
@@ -141,6 +230,8 @@ void device_unpinned(struct device *d, void *p)
 
 enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_ZERO, .to = p, .a = bytes }))
+        return ST_OK;
     (void)d, (void)err;
     memset(p, 0, bytes);
     return ST_OK;
@@ -148,6 +239,8 @@ enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err
 
 enum status device_copy(struct device *d, void *to, const void *from, size_t bytes, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_COPY, .to = to, .from = from, .a = bytes }))
+        return ST_OK;
     (void)d;
     memcpy(to, from, bytes);
     return launch(err);
@@ -268,6 +361,8 @@ enum status device_sweep(struct device *d, enum sweep_source from, int K, int bl
         { sweep_block_chain1, sweep_block_chain2, sweep_block_chain4 },
     };
     const size_t bytes = SWEEP_SMEM(K, 4, a->shape.threads);
+    if (keep((struct logged){ .op = LOG_SWEEP, .source = from, .K = K, .blocks = blocks, .u.sweep = *a }))
+        return ST_OK;
     enum status rc = launch(err);
     char *smem = rc == ST_OK ? mem_aligned((size_t)blocks * bytes, 1, "shared memory", err) : NULL;
 
@@ -286,6 +381,8 @@ enum status device_sweep(struct device *d, enum sweep_source from, int K, int bl
 
 enum status device_merge(struct device *d, const struct merge_args *a, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_MERGE, .u.merge = *a }))
+        return ST_OK;
     (void)d;
     for (int k = 0; k < a->K; k++)
         for (size_t j = 0; j < a->M; j++)
@@ -295,6 +392,8 @@ enum status device_merge(struct device *d, const struct merge_args *a, struct er
 
 enum status device_layout(struct device *d, const struct layout_args *a, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_LAYOUT, .u.layout = *a }))
+        return ST_OK;
     (void)d;
     for (int k = 0; k < a->K; k++)
         for (size_t j = 0; j < sweep_row(a->shape); j++)
@@ -305,6 +404,8 @@ enum status device_layout(struct device *d, const struct layout_args *a, struct 
 enum status device_scale_rows(struct device *d, size_t m, size_t n, const double *row, double *A,
                               struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_SCALE, .to = A, .from = row, .a = m, .b = n }))
+        return ST_OK;
     (void)d;
     for (size_t i = 0; i < m * n; i++)
         A[i] *= row[i % m];
@@ -328,12 +429,16 @@ static enum status cg_launch(const struct cg_args *a, void (*fn)(const struct cg
 
 enum status device_cg_direction(struct device *d, const struct cg_args *a, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_DIRECTION, .u.cg = *a }))
+        return ST_OK;
     (void)d;
     return cg_launch(a, cg_direction_block, err);
 }
 
 enum status device_cg_step(struct device *d, const struct cg_args *a, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_STEP, .u.cg = *a }))
+        return ST_OK;
     (void)d;
     return cg_launch(a, cg_step_block, err);
 }
@@ -402,6 +507,9 @@ enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n,
                          const double *A, size_t lda, const double *B, size_t ldb, double beta,
                          double *C, size_t ldc, struct err *err)
 {
+    if (keep((struct logged){ .op = LOG_GEMM, .ta = ta, .tb = tb, .a = m, .b = n, .c = k, .from = A,
+                              .more = B, .to = C, .ld = { lda, ldb, ldc }, .beta = beta }))
+        return ST_OK;
     (void)d;
     gemm64(ta, tb, m, n, k, A, lda, B, ldb, beta, C, ldc, false);
     return launch(err);

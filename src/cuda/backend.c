@@ -37,6 +37,7 @@ enum status backend_room(struct cuda *c, struct room *r, size_t bytes, const cha
         return ST_OK;
     device_free(c->dev, r->at);
     *r = (struct room){ NULL, 0 };
+    c->moves++;
     const enum status rc = device_alloc(c->dev, &r->at, bytes, what, err);
     if (rc == ST_OK)
         r->bytes = bytes;
@@ -195,6 +196,7 @@ static enum status cuda_set(void *state, const double *hp, struct err *err)
             return err_set(err, ST_RANGE, "hyperparameter %zu is %g; it must be positive", i + 1,
                            hp[i]);
     c->filled = c->factored = false;
+    c->moves++;
     return program_set(&c->prog, hp, err);
 }
 
@@ -308,12 +310,13 @@ enum status backend_over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most
         for (size_t r = at; rc == ST_OK && r < end; r += most) {
             const size_t e = r + most < end ? r + most : end;
             const int turn = 4 + (int)(c->turn++ & 1);
-            rc = device_after(c->dev, turn, -1, err); /* two tiles wait at most: a stop waits for them */
+            if (!c->recording)
+                rc = device_after(c->dev, turn, -1, err); /* two tiles wait at most: a stop waits for them */
             if (rc == ST_OK)
                 rc = backend_stopped(ctl, err);
             if (rc == ST_OK)
                 rc = fn(c, ctx, r, e, x + (r - at) * c->d * c->xsize, err);
-            if (rc == ST_OK)
+            if (rc == ST_OK && !c->recording)
                 rc = device_mark(c->dev, turn, STREAM_WORK, err);
         }
         if (rc == ST_OK && !c->resident)
@@ -598,6 +601,14 @@ static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 static size_t fused_rows(const struct cuda *c)
 {
     return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64, c->n);
+}
+
+bool backend_plain(const struct cuda *c, size_t k)
+{
+    if (c->opts.precision == PREC_DOUBLE || (k >= SWEEPS && !c->store))
+        return false;
+    return c->store ? c->filled
+                    : c->prog.chain && c->resident && c->x_there && fused_rows(c) >= c->n;
 }
 
 /* One to four right-hand sides over all rows. */
@@ -896,6 +907,7 @@ static void cuda_unhalve(void *state)
         device_free(c->dev, c->store);
         c->store = NULL;
         c->half = c->filled = false;
+        c->moves++;
     }
     pthread_mutex_unlock(&c->lock);
 }

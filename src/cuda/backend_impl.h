@@ -30,6 +30,8 @@ struct cuda {
     void *stage[2];           /* pinned */
     void *temp;               /* rows on their way to single precision */
     size_t next, turn;        /* chunk, tile: which of the two */
+    bool recording;           /* launches are remembered: nothing is waited for */
+    size_t moves;             /* changes when memory that they name has gone elsewhere */
     bool half, filled;        /* of stored features */
     void *store;
     void *factor;             /* n row factors, or NULL */
@@ -78,6 +80,8 @@ enum status backend_rows(struct cuda *, size_t r0, size_t r1, const void *x, voi
                          size_t ld, struct err *);
 /* Rows of a tile that takes so many bytes for each. */
 size_t backend_tile_rows(const struct cuda *, size_t bytes);
+/* Is a pass of k right-hand sides nothing but launches, by now? */
+bool backend_plain(const struct cuda *, size_t k);
 enum status backend_stopped(const struct ctl *, struct err *);
 /* What needs the operator's lock, which the caller has. */
 enum status backend_run_held(struct cuda *, struct sweep *, const struct ctl *, struct err *);

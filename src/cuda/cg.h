@@ -33,12 +33,12 @@ DEV void norm_block(size_t M, const double *A, size_t col, double *out, double *
 }
 
 /* Has a step before this one ended the run? */
-DEV int cg_over(const struct cg_args *a)
+DEV int cg_over(const struct cg_args *a, int step)
 {
-    const struct dev_cg_step *before = a->history + (size_t)(a->step - 1) * (size_t)a->active;
+    const struct dev_cg_step *before = a->history + (size_t)(step - 1) * (size_t)a->active;
     int over = 0;
 
-    for (int i = 0; a->step > 0 && i < a->active; i++)
+    for (int i = 0; step > 0 && i < a->active; i++)
         over |= before[i].event != 0;
     return over;
 }
@@ -46,9 +46,10 @@ DEV int cg_over(const struct cg_args *a)
 /* rz = r'z, and the new direction p = z + beta p.  smem: CG_THREADS doubles. */
 DEV void cg_direction_block(const struct cg_args *a, int slot, double *smem)
 {
-    struct dev_cg_step *now = a->history + (size_t)a->step * (size_t)a->active + slot;
-    const int fresh = a->step == 0 && a->slot[slot].fresh, over = cg_over(a);
-    const double before = a->step > 0 && !over ? (now - a->active)->rz : a->slot[slot].rz;
+    const int step = a->step[slot];
+    struct dev_cg_step *now = a->history + (size_t)step * (size_t)a->active + slot;
+    const int fresh = step == 0 && a->slot[slot].fresh, over = cg_over(a, step);
+    const double before = step > 0 && !over ? (now - a->active)->rz : a->slot[slot].rz;
     const size_t first = (size_t)slot * a->M;
 
     LANES(t, CG_THREADS) {
@@ -75,7 +76,7 @@ DEV void cg_direction_block(const struct cg_args *a, int slot, double *smem)
 /* q = W + lam2 p; alpha = rz / p'q; x += alpha p, r -= alpha q, |r|. */
 DEV void cg_step_block(const struct cg_args *a, int slot, double *smem)
 {
-    struct dev_cg_step *now = a->history + (size_t)a->step * (size_t)a->active + slot;
+    struct dev_cg_step *now = a->history + (size_t)a->step[slot] * (size_t)a->active + slot;
     const size_t first = (size_t)slot * a->M;
     const int work = now->event == 0;
     const double rz = now->rz;
@@ -102,12 +103,15 @@ DEV void cg_step_block(const struct cg_args *a, int slot, double *smem)
     }
     cg_total(smem);
     const double rel = sqrt(smem[0]);
-    LANES(t, CG_THREADS)
+    LANES(t, CG_THREADS) {
         if (t == 0 && work) {
             now->alpha = alpha;
             now->rel = rel;
             now->event = !good ? 3 : rel <= a->slot[slot].goal ? 1 : 0;
         }
+        if (t == 0)
+            a->step[slot]++;
+    }
 }
 
 /* Entry i, j of struct gram_args, i >= j. */

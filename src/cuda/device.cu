@@ -363,6 +363,59 @@ enum status device_after(struct device *d, int slot, int stream, struct err *err
                   "its work", err);
 }
 
+/* ---- launches remembered ------------------------------------------------------------------------- */
+
+struct device_graph { cudaGraphExec_t exec; };
+
+enum status device_record(struct device *d, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    if (rc == ST_OK && cudaStreamBeginCapture(d->stream[STREAM_WORK],
+                                              cudaStreamCaptureModeRelaxed) != cudaSuccess) {
+        cudaGetLastError();
+        return err_set(err, ST_UNSUPPORTED, "launches cannot be recorded");
+    }
+    return rc;
+}
+
+enum status device_recorded(struct device *d, struct device_graph **out, struct err *err)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaError_t e = cudaStreamEndCapture(d->stream[STREAM_WORK], &graph);
+
+    *out = NULL;
+    if (e == cudaSuccess && graph)
+        e = cudaGraphInstantiate(&exec, graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    if (e == cudaSuccess && exec)
+        *out = (struct device_graph *)calloc(1, sizeof **out);
+    if (*out) {
+        (*out)->exec = exec;
+        return ST_OK;
+    }
+    if (exec)
+        cudaGraphExecDestroy(exec);
+    cudaGetLastError();
+    return err_set(err, ST_UNSUPPORTED, "launches cannot be recorded");
+}
+
+enum status device_replay(struct device *d, struct device_graph *g, struct err *err)
+{
+    const enum status rc = enter(d, err);
+
+    return rc == ST_OK ? failed(cudaGraphLaunch(g->exec, d->stream[STREAM_WORK]), "a step", err) : rc;
+}
+
+void device_graph_free(struct device *d, struct device_graph *g)
+{
+    if (g && cudaSetDevice(d->index) == cudaSuccess)
+        cudaGraphExecDestroy(g->exec);
+    free(g);
+}
+
 /* ---- steps --------------------------------------------------------------------------------------- */
 
 /* Shared memory, or what takes its place. */

@@ -51,6 +51,15 @@ enum status device_wait(struct device *, struct err *);
 enum status device_mark(struct device *, int slot, int stream, struct err *);
 enum status device_after(struct device *, int slot, int stream, struct err *);
 
+/* Between record and recorded what is launched on STREAM_WORK is remembered and not run; device_replay runs
+ * it as one launch.  No memory may be given out and nothing waited for in between.  UNSUPPORTED: it
+ * could not be remembered, and is to be launched as ever; nothing else has happened. */
+struct device_graph;
+enum status device_record(struct device *, struct err *);
+enum status device_recorded(struct device *, struct device_graph **, struct err *);
+enum status device_replay(struct device *, struct device_graph *, struct err *);
+void device_graph_free(struct device *, struct device_graph *);
+
 /* ---- launches, on STREAM_WORK ---- */
 
 enum status device_steps(struct device *, const struct steps_args *, struct err *);

@@ -90,6 +90,7 @@ enum status factor_make(void *state, double lam2, const struct ctl *ctl, struct 
     if (rc != ST_OK) {
         device_free(c->dev, c->chol.at);
         c->chol = (struct room){ NULL, 0 };
+        c->moves++;
     }
     pthread_mutex_unlock(&c->lock);
     return rc;

@@ -16,6 +16,11 @@ struct cuda_cg {
     double *d, *U, *cU, *T;     /* of the preconditioner */
     float *single;              /* k vectors, where it is a factor that is there; else NULL */
     struct dev_cg_slot *slots;
+    int *step;                  /* of each slot */
+    struct device_graph *graph; /* a step of so many slots that writes there; NULL: not yet */
+    size_t graph_slots, graph_moves;
+    const void *graph_steps;
+    bool unrecorded;            /* it did not work once */
     struct dev_cg_step *steps;  /* room of `most` */
     size_t most;
     void *held[6];
@@ -30,6 +35,7 @@ static void cuda_cg_close(void *state)
 
     pthread_mutex_lock(&g->c->lock);
     device_wait(g->c->dev, NULL);
+    device_graph_free(g->c->dev, g->graph);
     for (size_t i = 0; i < g->nheld; i++)
         device_free(g->c->dev, g->held[i]);
     device_free(g->c->dev, g->steps);
@@ -69,7 +75,7 @@ static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backe
     }
     *g = (struct cuda_cg){ .c = c, .k = k, .lam2 = lam2, .L = pre->L };
     pthread_mutex_lock(&c->lock);
-    g->X = cg_hold(g, 5 * kM + slots, NULL, &rc, err);
+    g->X = cg_hold(g, 5 * kM + slots + (k + 1) / 2, NULL, &rc, err);
     g->d = cg_hold(g, pre->d ? c->M : 0, pre->d, &rc, err);
     g->U = cg_hold(g, pre->L * c->M, pre->U, &rc, err);
     g->cU = cg_hold(g, pre->L, pre->c, &rc, err);
@@ -87,6 +93,7 @@ static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backe
     g->Z = g->P + kM;
     g->W = g->Z + kM;
     g->slots = (struct dev_cg_slot *)(void *)(g->W + kM);
+    g->step = (int *)(void *)(g->W + kM + slots);
     return g;
 }
 
@@ -166,12 +173,11 @@ static enum status cg_precondition(struct cuda_cg *g, size_t k, struct err *err)
                                       1.0, g->Z, c->M, err) : rc;
 }
 
-static enum status cg_one(struct cuda_cg *g, size_t active, size_t step, const struct ctl *ctl,
-                          struct err *err)
+static enum status cg_one(struct cuda_cg *g, size_t active, const struct ctl *ctl, struct err *err)
 {
     struct cuda *c = g->c;
     struct sweep s = { .k = active, .up = true, .there = true, .P = g->P, .W = g->W };
-    const struct cg_args a = { .M = c->M, .active = (int)active, .step = (int)step,
+    const struct cg_args a = { .M = c->M, .active = (int)active, .step = g->step,
                                .lam2 = g->lam2, .slot = g->slots, .history = g->steps, .X = g->X,
                                .R = g->R, .P = g->P, .Z = g->Z, .W = g->W };
     enum status rc = cg_precondition(g, active, err);
@@ -191,6 +197,52 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* A step recorded: one launch in place of ten, which shows where a pass over the rows takes less than
+ * they do.  Whatever it asks for has been given out by a step before. */
+static enum status cg_record(struct cuda_cg *g, size_t active, struct err *err)
+{
+    struct cuda *c = g->c;
+    struct err quiet = { 0 };
+    enum status rc = device_record(c->dev, err);
+
+    device_graph_free(c->dev, g->graph);
+    g->graph = NULL;
+    if (rc == ST_OK) {
+        c->recording = true;
+        rc = cg_one(g, active, NULL, &quiet);
+        c->recording = false;
+        const enum status done = device_recorded(c->dev, &g->graph, err);
+        rc = rc == ST_OK ? done : rc;
+    }
+    if (rc == ST_OK) {
+        g->graph_slots = active;
+        g->graph_moves = c->moves;
+        g->graph_steps = g->steps;
+        return ST_OK;
+    }
+    device_graph_free(c->dev, g->graph);
+    g->graph = NULL;
+    g->unrecorded = true;
+    err_clear(err);
+    return ST_OK;
+}
+
+static enum status cg_next(struct cuda_cg *g, size_t active, bool first, const struct ctl *ctl,
+                           struct err *err)
+{
+    const bool same = g->graph && g->graph_slots == active && g->graph_steps == g->steps &&
+                      g->graph_moves == g->c->moves;
+    enum status rc = ST_OK;
+
+    if (!same && !first && !g->unrecorded && backend_plain(g->c, active))
+        rc = cg_record(g, active, err);
+    else if (!same)
+        return cg_one(g, active, ctl, err);
+    if (rc != ST_OK || !g->graph)
+        return rc == ST_OK ? cg_one(g, active, ctl, err) : rc;
+    return device_replay(g->c->dev, g->graph, err);
+}
+
 /* Steps one after the other, two of them on their way at most. */
 static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *queued,
                             const struct ctl *ctl, struct err *err)
@@ -205,7 +257,7 @@ static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *
         if (rc == ST_OK)
             rc = backend_stopped(ctl, err);
         if (rc == ST_OK)
-            rc = cg_one(g, active, *queued, ctl, err);
+            rc = cg_next(g, active, *queued == 0, ctl, err);
         if (rc == ST_OK)
             rc = device_mark(c->dev, turn, STREAM_WORK, err);
         *queued += rc == ST_OK;
@@ -256,6 +308,8 @@ static enum status cuda_cg_run(void *state, size_t active, size_t m, const struc
         at[i] = (struct dev_cg_slot){ slots[i].rz, slots[i].goal, slots[i].fresh };
     if (rc == ST_OK)
         rc = device_upload(c->dev, STREAM_WORK, g->slots, at, active * sizeof *at, err);
+    if (rc == ST_OK)
+        rc = device_zero(c->dev, g->step, active * sizeof *g->step, err);
     if (rc == ST_OK)
         rc = cg_queue(g, active, m, &queued, ctl, err);
     if ((rc == ST_OK || rc == ST_CANCELLED) && queued) {

@@ -148,7 +148,8 @@ struct dev_cg_slot { double rz, goal; int fresh; };
 struct dev_cg_step { double rz, beta, alpha, rel; int event; };
 struct cg_args {
     size_t M;
-    int active, step;
+    int active;
+    int *step;                   /* of each slot: which one of the run this is, counted there */
     double lam2;
     const struct dev_cg_slot *slot;
     struct dev_cg_step *history; /* rows of `active` */
