@@ -646,7 +646,7 @@ END_TEST
 /* Inputs that do not fit stream through two buffers: the same bits. */
 START_TEST(streaming)
 {
-    struct job j = { .kernel = "matern(nu=5/2)", .n = 30000, .d = 600, .M = 64 };
+    struct job j = { .kernel = "matern(nu=5/2,inputs=1:8)", .n = 30000, .d = 600, .M = 64 };
     static const char *const memory[] = { "1000000000", "120000000" }; /* inputs: 72 MB */
     double *w[2], *P = normals(5, j.M), *t[2];
 
