@@ -5,8 +5,8 @@ TESTS += tests/check_timeline
 endif
 tests_check_timeline_SOURCES = tests/check_timeline.c tests/store_support.c tests/store_support.h
 tests_check_timeline_LDADD = $(app_tests)
-TESTS += tests/scripts/time.sh
-EXTRA_DIST += tests/scripts/time.sh
+TESTS += tests/scripts/time.sh tests/scripts/undo.sh
+EXTRA_DIST += tests/scripts/time.sh tests/scripts/undo.sh
 TESTS += tests/scripts/export.sh
 EXTRA_DIST += tests/scripts/export.sh
 TESTS += tests/scripts/manual.sh tests/scripts/readme.sh

@@ -64,7 +64,8 @@ static void hp_origin(const struct workspace *ws, size_t slot, double value, cha
     char name[KERNEL_NAME_MAX];
     struct hparam h;
 
-    for (size_t i = ws->nrun; i-- > 0;) {
+    hp_name(ws, slot, name, &h);
+    for (size_t i = ws->nrun; i-- > 0 && (ws->hp_tuned || value != h.init);) {
         const struct run *r = ws->run[i];
         const struct tune_point *p = &r->tune.best;
         if (r->kind != RUN_TUNE || !r->tune.evaluations)
@@ -76,7 +77,6 @@ static void hp_origin(const struct workspace *ws, size_t slot, double value, cha
             return;
         }
     }
-    hp_name(ws, slot, name, &h);
     snprintf(out, len, "%s", value == h.init ? "starting value" : "set");
 }
 

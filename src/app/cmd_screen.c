@@ -372,6 +372,7 @@ const struct command cmd_screen_rows[] = {
           "what it runs; none: as built in" } },
       0, cmd_bind, "In a line {run} stands for the selected run, {marks} for the marked, {plot} for the "
       "plot on show;\na line that ends in a blank is put on the prompt, @NAME is one of the screen's own "
-      "(bind view Z @zoom).\nThe same lines may stand in the config file." },
+      "(bind view Z @zoom).\nThe same lines may stand in the config file. undo leaves keys as they are:\n"
+      "bind view K none gives one back." },
     { .name = NULL },
 };

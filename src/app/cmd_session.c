@@ -143,6 +143,7 @@ const struct command cmd_session_rows[] = {
       { { "session", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
           "a name that `sessions` lists, or a file; default: the newest" } },
       0, cmd_resume,
+      "The session in hand is on disk and stays: resume goes back to it, undo does not. "
       "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
       "and compared; what has changed or is damaged is told and left out." },
     { "script", "session", "Write the commands that lead here, with seeds and expected figures",
