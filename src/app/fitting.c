@@ -448,7 +448,7 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
 static void run_failed(struct workspace *ws, struct run *r, enum status rc, const struct err *err,
                        const char *line, bool alone)
 {
-    r->ended = job_now();
+    r->ended = r->started > 0.0 ? job_now() : 0.0; /* it may never have begun */
     r->state = rc == ST_CANCELLED ? RUN_STOPPED : RUN_FAILED;
     if (err)
         r->failure = *err;

@@ -50,6 +50,7 @@ is "the third has nothing" "$("$jsonl" get restarts '$.runs[2].nmll' <run.json)"
 is "and nothing was fitted" "$("$jsonl" type result fit <run.json)" 0
 "$gpdesk" --format json -s t.gpd -e 'runs; set' >after.json 2>/dev/null
 is "the session has all four" "$("$jsonl" get runs '$.runs[3].run' <after.json)" t4
+is "no time for one that never began" "$("$jsonl" get runs '$.runs[3].seconds' <after.json)" null
 is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)" 'tuned by t1'
 
 # A script from a pipe that nobody writes to.
