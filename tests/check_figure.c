@@ -434,6 +434,63 @@ START_TEST(text_tells_classes_apart)
 }
 END_TEST
 
+/* Twelve clouds: in braille each has a sign of its own, in SVG a shape of its own, whatever the colour. */
+START_TEST(twelve_classes_have_twelve_signs)
+{
+    enum { EACH = 30, CLASSES = 12 };
+    static const char signs[] = "*+ox#@%&ABCD";
+    double x[CLASSES * EACH], y[CLASSES * EACH];
+    int class[CLASSES * EACH];
+    struct splitmix g;
+    splitmix_init(&g, 6);
+    for (size_t i = 0; i < CLASSES * EACH; i++) {
+        class[i] = (int)(i % CLASSES);
+        x[i] = 10.0 * (class[i] % 4) + splitmix_normal(&g);
+        y[i] = 10.0 * (class[i] / 4) + splitmix_normal(&g);
+    }
+    struct figure *f = figure_new("pca", "clusters", &err);
+    struct series *s = figure_add(f, "cluster", MARK_POINTS, CLASSES * EACH, x, y, &err);
+    ck_assert_int_eq(figure_classes(s, class, &err), ST_OK);
+    const struct figure_style style = { .utf8 = true, .colors = 256 };
+    struct frame fr;
+    size_t seen[CLASSES] = { 0 }, shapes = 0;
+    ck_assert_int_eq(figure_frame(f, 120, 40, &style, &fr, &err), ST_OK);
+    for (size_t at = 0; at < fr.w * fr.h; at++) {
+        const char *sign = fr.cell[at].ch[1] == '\0' ? strchr(signs, fr.cell[at].ch[0]) : NULL;
+        if (sign && *sign)
+            seen[sign - signs]++;
+    }
+    for (size_t k = 0; k < CLASSES; k++)
+        ck_assert_msg(seen[k] > 2, "class %zu: %zu signs", k, seen[k]);
+    frame_free(&fr);
+    struct buf b = { 0 };
+    figure_svg(f, 800, 480, false, &b);
+    /* the first element of each class's group, without its numbers and colours */
+    char kind[CLASSES][64];
+    for (const char *p = b.s; shapes < CLASSES && (p = strstr(p, "<g fill=")); p++) {
+        const char *end = strchr(p, '\n');
+        char word[64];
+        size_t n = 0;
+        if (end == NULL || end[-1] != '>' || end[1] != '<')
+            continue;
+        const bool hollow = !strncmp(p, "<g fill=\"none\"", 14);
+        word[n++] = hollow ? 'h' : 'f';
+        for (const char *q = end + 1; *q != '\n' && n + 1 < sizeof word; q++)
+            if (strchr("<circleathMvhlmz", *q))
+                word[n++] = *q;
+        word[n] = '\0';
+        bool known = false;
+        for (size_t k = 0; k < shapes; k++)
+            known |= !strcmp(kind[k], word);
+        if (!known && (strstr(word, "circle") || strstr(word, "ath") || strstr(word, "rect")))
+            snprintf(kind[shapes++], sizeof kind[0], "%s", word);
+    }
+    ck_assert_uint_ge(shapes, CLASSES);
+    buf_free(&b);
+    figure_free(f);
+}
+END_TEST
+
 START_TEST(text_bars_have_their_heights)
 {
     const double x[] = { 0.5, 1.5, 2.5, 3.5 }, y[] = { 2, 8, 4, 0 };
@@ -920,7 +977,7 @@ int main(void)
     Suite *s = suite_create("figure");
     const struct {
         const char *name;
-        const TTest *test[8];
+        const TTest *test[9];
     } group[] = {
         { .name = "range",
           .test = { ranges_hold_the_data_and_ticks_read_true, ranges_for_whole_numbers,
@@ -929,7 +986,7 @@ int main(void)
           .test = { thinning_keeps_extremes_ends_and_gaps, thinning_a_cloud_keeps_its_shape } },
         { .name = "histogram", .test = { histogram_counts_everything_once } },
         { .name = "text",
-          .test = { text_line_lies_on_the_line, text_names_its_curves, text_tells_classes_apart,
+          .test = { text_line_lies_on_the_line, text_names_its_curves, text_tells_classes_apart, twelve_classes_have_twelve_signs,
                     text_bars_have_their_heights,
                     text_survives_everything, memory_failures_are_told } },
         { .name = "csv", .test = { csv_reads_back_exactly } },

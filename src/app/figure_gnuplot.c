@@ -203,7 +203,7 @@ static bool entry_shown(const struct figure *f, const struct entry *e)
 /* -- pictures ------------------------------------------------------------------------------- */
 
 /* Filled circle, triangle, square, diamond, ..: told apart without colour. */
-static const int point_types[LAYOUT_IDS] = { 7, 9, 5, 13, 11, 6, 8, 4 };
+static const int point_types[LAYOUT_LOOKS] = { 7, 9, 5, 13, 11, 6, 8, 4, 1, 2, 3, 12, 10, 15, 14, 0 };
 
 static void color(struct buf *b, const char *what, unsigned rgb)
 {
@@ -220,7 +220,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
 {
     const struct series *s = e->s;
     const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
-    const int pt = point_types[e->look % LAYOUT_IDS];
+    const int pt = point_types[e->look % LAYOUT_LOOKS];
     const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
                        : s->faint ? " dt (4,4)"
                        : s->mark == MARK_STEPS && e->look % 2 ? " dt (7,3)" : ""; /* told apart in grey */

@@ -86,7 +86,7 @@ static int choose_look(int slot, bool taken[LAYOUT_IDS])
 size_t figure_entries(const struct figure *f, struct entry *out)
 {
     bool taken[LAYOUT_IDS] = { false };
-    static const char glyph[] = "*+ox#@%&";
+    static const char glyph[] = "*+ox#@%&ABCDEFGH"; /* letters: of a ninth class and further ones */
     size_t n = 0, ids = 0, colors = 0, dashes = 0;
 
     for (size_t i = 0; i < f->ns && n < LAYOUT_ENTRIES; i++) {
@@ -108,7 +108,9 @@ size_t figure_entries(const struct figure *f, struct entry *out)
             /* A band has the colour of the curve that follows it: its mean. */
             const int slot = g >= 0 ? g : s->color >= 0 ? s->color : (int)colors;
             const bool plain = s->mark != MARK_BAND && s->mark != MARK_CELLS && !s->dashed;
-            const int look = plain ? choose_look(slot % LAYOUT_IDS, taken) : slot % LAYOUT_IDS;
+            const int look = g >= LAYOUT_IDS ? LAYOUT_IDS + g % LAYOUT_IDS
+                             : plain         ? choose_look(slot % LAYOUT_IDS, taken)
+                                             : slot % LAYOUT_IDS;
             const char sign = s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
                               : glyph[look];
             out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
@@ -722,25 +724,33 @@ static void sign_line(const struct layout *l, const struct panel *p, const struc
             }
 }
 
-/* Of points every third cell that is theirs, by a pattern that leaves no row or column out; but one. */
+/* Of points every third cell of those that are mostly theirs, by a pattern that leaves no row or column
+ * out; but one. */
 static void sign_points(const struct layout *l, const struct panel *p, const struct entry *e, struct frame *fr)
 {
+    const struct series *s = e->s;
+    const short fg = terminal_color(&l->style, e->slot);
     size_t at = SIZE_MAX;
     unsigned bits;
     bool any = false;
 
-    for (size_t y = p->y; y < p->y + p->h; y++)
-        for (size_t x = p->x; x < p->x + p->w; x++) {
-            if (cell_owner(l, x, y, &bits) != e->id)
-                continue;
-            at = at == SIZE_MAX ? y * fr->w + x : at;
-            if ((x + y) % 3 != 0)
-                continue;
-            put(fr, x, y, e->glyph, terminal_color(&l->style, e->slot));
-            any = true;
-        }
+    for (size_t i = 0; i < s->n; i++) {
+        const double u = figure_place(figure_x(s, i), p->sc.xlo, p->sc.xhi, p->sc.xlog);
+        const double v = figure_place(s->y[i], p->sc.ylo, p->sc.yhi, p->sc.ylog);
+        if ((e->group >= 0 && s->group[i] != e->group) || !(u >= 0 && u <= 1 && v >= 0 && v <= 1))
+            continue;
+        const size_t x = p->x + (size_t)lround(u * (double)(p->w * l->sx - 1)) / l->sx;
+        const size_t y = p->y + (size_t)lround((1 - v) * (double)(p->h * l->sy - 1)) / l->sy;
+        if (cell_owner(l, x, y, &bits) != e->id)
+            continue;
+        at = at == SIZE_MAX ? y * fr->w + x : at;
+        if ((x + y) % 3 != 0)
+            continue;
+        put(fr, x, y, e->glyph, fg);
+        any = true;
+    }
     if (!any && at != SIZE_MAX)
-        put(fr, at % fr->w, at / fr->w, e->glyph, terminal_color(&l->style, e->slot));
+        put(fr, at % fr->w, at / fr->w, e->glyph, fg);
 }
 
 /* With several curves or classes in braille each gets its sign now and then: they must be told apart

@@ -9,7 +9,7 @@
 
 #include "app/figure.h"
 
-enum { LAYOUT_PANELS = 16, LAYOUT_ENTRIES = 32, LAYOUT_IDS = 8 };
+enum { LAYOUT_PANELS = 16, LAYOUT_ENTRIES = 32, LAYOUT_IDS = 8, LAYOUT_LOOKS = 2 * LAYOUT_IDS };
 
 /* A curve, or one class of one. */
 struct entry {
@@ -17,7 +17,7 @@ struct entry {
     int group;        /* -1: all of the series */
     unsigned char id; /* 1..LAYOUT_IDS in the raster; 0: a reference line, drawn otherwise */
     int slot;         /* colour: index into the theme's cycle */
-    int look;         /* sign: that of the slot unless another curve of this colour has it */
+    int look;         /* sign, below LAYOUT_LOOKS: that of the slot unless another curve of this colour has it */
     char glyph[5];
 };
 

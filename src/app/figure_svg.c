@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,9 +174,12 @@ static void surface(struct svg *v, const struct figure *f, const struct series *
     }
 }
 
+/* Filled, hollow (its group strokes), then strokes alone. */
 static void sign(struct svg *v, double x, double y, int look, double r)
 {
-    switch (look % 4) {
+    const double a = 1.4 * r;
+
+    switch (look % LAYOUT_LOOKS < 2 * 4 ? look % 4 : look % LAYOUT_LOOKS - 4) {
     case 1:
         buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fh%.1fz\"/>\n", x, y - r, r, 1.8 * r,
                    -2 * r);
@@ -187,6 +191,19 @@ static void sign(struct svg *v, double x, double y, int look, double r)
     case 3:
         buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f %.1fz\"/>\n", x, y - r, r,
                    r, -r, r, -r, -r);
+        break;
+    case 4:
+        buf_printf(v->b, "<path d=\"M%.1f %.1fv%.1fM%.1f %.1fh%.1f\"/>\n", x, y - a, 2 * a, x - a, y, 2 * a);
+        break;
+    case 5:
+        buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fm0 %.1fl%.1f %.1f\"/>\n", x - a, y - a, 2 * a, 2 * a, -2 * a,
+                   -2 * a, 2 * a);
+        break;
+    case 6:
+        buf_printf(v->b, "<path d=\"M%.1f %.1fv%.1f\"/>\n", x, y - a, 2 * a);
+        break;
+    case 7:
+        buf_printf(v->b, "<path d=\"M%.1f %.1fh%.1f\"/>\n", x - a, y, 2 * a);
         break;
     default:
         buf_printf(v->b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", x, y, r);
@@ -214,7 +231,9 @@ static void curve(struct svg *v, const struct figure *f, const struct entry *e, 
     }
     const bool filled = s->mark == MARK_POINTS || s->mark == MARK_BARS || s->mark == MARK_BAND;
 
-    if (filled)
+    if (s->mark == MARK_POINTS && e->look >= 4)
+        buf_printf(v->b, "<g fill=\"none\" stroke=\"#%06x\" stroke-width=\"1\">\n", rgb);
+    else if (filled)
         buf_printf(v->b, "<g fill=\"#%06x\" stroke=\"%s\" fill-opacity=\"%s\">\n", rgb, "none",
                    s->mark == MARK_BAND ? "0.22" : s->mark == MARK_BARS ? "0.6" : "0.8");
     else
@@ -256,7 +275,11 @@ static void key(struct svg *v, const struct panel *p, double x)
         figure_entry_title(&p->e[i], &t);
         if (t.len > 0) {
             const unsigned rgb = figure_rgb(p->e[i].s->faint ? -2 : p->e[i].slot, v->dark);
-            buf_printf(v->b, "<g fill=\"#%06x\" stroke=\"#%06x\" stroke-width=\"2\"%s>", rgb, rgb,
+            char fill[16] = "none";
+            const bool hollow = p->e[i].s->mark == MARK_POINTS && p->e[i].look >= 4;
+            if (!hollow)
+                snprintf(fill, sizeof fill, "#%06x", rgb);
+            buf_printf(v->b, "<g fill=\"%s\" stroke=\"#%06x\" stroke-width=\"%s\"%s>", fill, rgb, hollow ? "1" : "2",
                        p->e[i].s->dashed || p->e[i].id == 0 ? " stroke-dasharray=\"5 3\"" : "");
             if (p->e[i].s->mark == MARK_POINTS)
                 sign(v, x + 10, y, p->e[i].look, 3.5);

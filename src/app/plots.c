@@ -350,21 +350,6 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     return plots_finish(f, ok);
 }
 
-/* In words, beyond what chance does to n rows: the two ends may well differ. */
-static const char *coverage_words(size_t n, double half, double most)
-{
-    const double least = 2 / sqrt((double)(n ? n : 1));
-    const double off_half = fmax(0.06, 0.5 * least), off_most = fmax(0.03, 0.218 * least);
-
-    if (most < 0.95 - off_most)
-        return half < 0.5 - off_half ? "overconfident"
-             : half > 0.5 + off_half ? "too cautious for most rows, overconfident about the worst"
-                                     : "overconfident about the worst rows (heavy tails)";
-    return half > 0.5 + off_half ? "too cautious"
-         : half < 0.5 - off_half ? "overconfident near the mean"
-         : most > 0.95 + off_most ? "too cautious" : "honest";
-}
-
 struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
                                        struct err *err)
 {
@@ -393,7 +378,7 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
         f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
         ok = figure_verdict(f, err, "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
                             "50 %% one: %s", 100 * share[LEVELS], 100 * share[HALF],
-                            coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
+                            score_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
     }
     return plots_finish(f, ok);
 }

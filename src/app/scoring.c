@@ -936,6 +936,23 @@ static struct finding letters_finding(const struct variants_look *l)
     return f;
 }
 
+const char *score_coverage_words(size_t n, double half, double most)
+{
+    const double least = 2 / sqrt((double)(n ? n : 1));
+    const double off_half = fmax(0.06, 0.5 * least), off_most = fmax(0.03, 0.218 * least);
+    const bool wide = half > 0.5 + off_half, narrow = half < 0.5 - off_half;
+
+    if (most < 0.95 - off_most)
+        return narrow ? "overconfident"
+             : wide   ? "too cautious for most rows, overconfident about the worst"
+                      : "overconfident about the worst rows (heavy tails)";
+    if (most > 0.95 + off_most)
+        return narrow ? "overconfident near the mean" : "too cautious";
+    return wide   ? "honest at 95 %, too cautious for most rows"
+         : narrow ? "honest at 95 %, overconfident near the mean"
+                  : "honest";
+}
+
 static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
 {
     const struct metrics *m = &s->raw[s->target];
@@ -944,10 +961,10 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     size_t n = 0, out = 0, worst = 0;
     double zmax = 0;
 
-    f[n] = (struct finding){ "calibration", fabs(m->coverage95 - 0.95) <= 0.03, "" };
-    snprintf(f[n].text, sizeof f[n].text, "%.1f %% of the targets lie inside the 95 %% interval: %s",
-             100 * m->coverage95,
-             f[n].ok ? "honest" : m->coverage95 < 0.95 ? "overconfident" : "too cautious"), n++;
+    const char *honest = score_coverage_words(p->n, m->coverage50, m->coverage95);
+    f[n] = (struct finding){ "calibration", !strncmp(honest, "honest", 6), "" };
+    snprintf(f[n].text, sizeof f[n].text, "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the 50 %% "
+             "one: %s", 100 * m->coverage95, 100 * m->coverage50, honest), n++;
     f[n] = (struct finding){ "spread", m->mean_z2 > 0.7 && m->mean_z2 < 1.4, "" };
     snprintf(f[n].text, sizeof f[n].text,
              "squared errors are %.2f x the predicted variance on average (1 is right)", m->mean_z2), n++;

@@ -22,5 +22,8 @@ struct prediction prediction_for(const struct prediction *, size_t j);
 /* Of one target (enc by encoding_for).  Scores in scaled and in the target's units, densities included (log targets too). */
 enum status scoring_metrics(const struct encoding *, const struct prediction *,
                             struct metrics *scaled, struct metrics *raw, struct err *);
+/* Shares of n targets inside the 50 and 95 % intervals in words, beyond what chance does to n rows: the two
+ * ends may well differ.  They begin with "honest" where the 95 % interval is that. */
+const char *score_coverage_words(size_t n, double half, double most);
 
 #endif

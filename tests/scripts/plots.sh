@@ -115,6 +115,12 @@ run -k -e 'open holes.csv target=y; tune; plot nmll'
 has "where cells are missing the next step is to say what they are" "$out" 'next  *missing mean'
 has "a tuning that failed is not asked for again" "$out" 't1 failed before its first evaluation. try: why t1'
 
+# One error in ten is ten times as large: check and the plot say the same of it.
+awk 'BEGIN { srand(8); print "a,y"; for (i = 0; i < 900; i++) { a = rand() * 6
+    printf "%.4f,%.4f\n", a, sin(a) + (i % 10 ? 0.05 : 0.5) * sqrt(-2 * log(rand() + 1e-9)) * cos(6.2832 * rand()) } }' >tails.csv
+run -e 'open tails.csv target=y; split test=40% seed=1; tune; fit; check; plot calibration'
+is "heavy tails are told alike by check and the plot" "$(printf '%s\n' "$out" | tr '\n' ' ' | tr -s ' ' | grep -o 'too cautious for most rows' | wc -l)" 2
+
 # ---- landscape and tradeoff: the likelihood of tunings with everything fixed ----
 data='demo friedman1 n=200 seed=5; kernel rbf'
 run --format json -e "$data; landscape l=1..4 noise=0.1..0.4 grid=3 features=128; tune l=2 noise=0.2 features=128 solver=features"
