@@ -608,7 +608,7 @@ static enum status plain_inputs(const struct run *r, const char *plot, struct er
     if (plain)
         return ST_OK;
     err_set(err, ST_UNSUPPORTED, "%s moves inputs of numbers and categories, and %s reads sequences", plot, r->id);
-    err_hint(err, "predict FILE.csv with sequences of your choice");
+    err_hint(err, "explain-row row:1 changes each letter of a row; predict FILE.csv takes sequences of your choice");
     return ST_UNSUPPORTED;
 }
 

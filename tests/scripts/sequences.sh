@@ -282,6 +282,8 @@ run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; neighbours row:40
 has "there must be such a row" "$err" 'row 401: the data have 400 rows'
 run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; explain-row first'
 has "a row is a number" "$err" 'row:123'
+run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; plot slice'
+has "there is no slice through letters, but" "$err" 'try  explain-row row:1'
 run -e 'demo friedman1 n=60; fit features=64; neighbours 7; explain-row 7'
 is "columns have neighbours" $rc 1
 has "and slices" "$err" 'plot slice'
@@ -388,6 +390,15 @@ is "others have fifths, by where they begin and end" "$(grep -c ' y -*[0-9.]* to
 run -e 'open s.csv; plot columns out=col.csv; demo proteins n=200; plot columns out=pro.csv'
 is "rows by their length" "$(awk -F, '$1 == 1 && $2 == "" { n += $4 } END { print n }' col.csv)" 400
 ok "of one length: the shares of letters" awk -F, '$1 == 1 && $2 == "" { n++; s += $4 } END { exit !(n == 20 && s > 0.999 && s < 1.001) }' pro.csv
+
+# memory: 20,000 sequences whose one-hot matrix takes 192 MB, in 64; what a fit says it needs is what it takes
+awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"; for (i = 0; i < 20000; i++) { s = ""
+    for (j = 0; j < 60; j++) s = s substr(a, 1 + int(20 * rand()), 1); t = s; print s "," gsub(/[KR]/, "", t) + rand() } }' >mem.csv
+run --mem 64MB --format json -e 'open mem.csv; about; kernel conv(rbf,width=5); fit features=512 l=2; about'
+is "many sequences in little memory" $rc 0
+before=$(printf '%s\n' "$out" | sed -n 's/.*"memory_peak":\([0-9]*\),.*/\1/p' | head -n 1)
+ok "stay within it" between "$(num memory_peak)" 1e6 64e6
+ok "and within what was predicted" between "$(num memory_peak)" 1e6 "$(awk -v a="$before" -v b="$(num predicted_bytes)" 'BEGIN { print a + 1.1 * b }')"
 
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
