@@ -18,8 +18,7 @@ tests_check_parts_LDADD = $(app_tests)
 tests_check_sequence_SOURCES = tests/check_sequence.c
 tests_check_sequence_LDADD = $(app_tests)
 
-# Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each for
-# FUZZ_SECONDS.
+# Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each.
 data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh
@@ -34,7 +33,12 @@ tests_fuzz_fuzz_graph_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMP
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh
 
-# libFuzzer: what it finds new lies in fuzz/csv and fuzz/npy of the build directory.
+# Every fuzzer for FUZZ_SECONDS each, one after the other: `make fuzz FUZZ_SECONDS=60`, and of some alone
+# `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and UBSan; what
+# it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with generators of their own, as
+# this tree was configured (--enable-sanitize).
+FUZZERS = csv npy fasta graph
+FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
@@ -45,14 +49,17 @@ fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c 
   src/app/import_npy.c src/app/letters.c src/app/nodes.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
   src/app/order.c src/app/scan_number.c src/app/sequence.c src/app/split.c src/app/table.c
 .PHONY: fuzz
-fuzz:
+fuzz: $(FUZZ_OTHERS)
 	@$(MKDIR_P) fuzz
-	@for f in csv npy fasta graph; do \
+	@for f in $(FUZZERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
 	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
 	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(ZLIB_LIBS) $(ZSTD_LIBS) $(HDF5_CFLAGS) $(HDF5_LIBS) -lm) && \
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
 	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
+	done
+	@for f in $(FUZZ_OTHERS); do \
+	  echo "== $$f, $(FUZZ_SECONDS) s"; FUZZ_SECONDS=$(FUZZ_SECONDS) top_srcdir=$(srcdir) $$f || exit 1; \
 	done
 
 TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh

@@ -4,6 +4,8 @@
  * events do not depend on where the bytes were split.  Built two ways: with libFuzzer
  *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
  * and, in `make check`, with a main that mutates seeds by a fixed generator. */
+#include "fuzz.h"
+
 #include "base/buf.h"
 #include "ui/input.h"
 
@@ -11,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void fail(const char *why)
 {
@@ -110,7 +110,7 @@ int main(void)
     enum { SEEDS = sizeof seed / sizeof *seed, PIECES = sizeof piece / sizeof *piece };
     uint8_t data[512];
     size_t runs = 0;
-    for (; runs < 30000; runs++) {
+    for (; fuzz_goes_on(runs, 30000); runs++) {
         const char *s = seed[next() % SEEDS];
         size_t n = strlen(s);
         memcpy(data, s, n);

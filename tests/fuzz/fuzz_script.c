@@ -4,14 +4,14 @@
  * nothing is run.  Built two ways: with libFuzzer
  *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
  * and, in `make check`, with a main that mutates seeds by a fixed generator. */
+#include "fuzz.h"
+
 #include "app/command.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void fail(const char *why, const char *text)
 {
@@ -115,7 +115,7 @@ int main(void)
 
     while (command_at(seeds))
         seeds++;
-    for (; runs < 40000; runs++) {
+    for (; fuzz_goes_on(runs, 40000); runs++) {
         size_t n = 0;
         for (size_t k = 1 + next() % 3; k > 0; k--) { /* a few examples of the table, joined */
             c = command_at(next() % seeds);

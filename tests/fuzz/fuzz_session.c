@@ -8,6 +8,8 @@
  * libFuzzer
  *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
  * and, in `make check`, with a main that runs the corpus and mutations of it by a fixed generator. */
+#include "fuzz.h"
+
 #include "app/store.h"
 #include "app/store_impl.h"
 #include "store_support.h"
@@ -17,8 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static char path[200];
 
@@ -224,11 +224,13 @@ int main(int argc, char **argv)
     char name[300];
     size_t done = 0;
 
-    for (size_t i = 0; argc > 1 ? (int)i + 1 < argc : i < sizeof own / sizeof *own; i++) {
+    const size_t files = argc > 1 ? (size_t)argc - 1 : sizeof own / sizeof *own;
+    for (size_t i = 0; i < files || (argc == 1 && fuzz_goes_on(i, files)); i++) { /* each, once more while there is time */
+        const size_t which = i % files;
         snprintf(name, sizeof name, "%s/tests/fuzz/corpus/session/%s.rows", top ? top : ".",
-                 own[i % (sizeof own / sizeof *own)]);
+                 own[which % (sizeof own / sizeof *own)]);
         size_t n, m;
-        uint8_t *seed = load(argc > 1 ? argv[i + 1] : name, &n), *b = malloc(n + 4096);
+        uint8_t *seed = load(argc > 1 ? argv[which + 1] : name, &n), *b = malloc(n + 4096);
         if (!b)
             fail("out of memory");
         LLVMFuzzerTestOneInput(seed, n);
