@@ -49,6 +49,7 @@ struct search {
     double *X, *y, *e, *sd, *K;   /* m x d, m, m, m, m x m */
     double best_ratio, best_error, best_noise, own_error; /* left one out */
     double implied;               /* the likeliest noise at the last ratio looked at */
+    double dof, own_dof;          /* effective degrees of freedom of the sample at the last ratio; the run's (0: not known) */
     double z2;                    /* mean square of errors over their predicted sd, at the run's amplitude */
     struct advice a;              /* no rows: no features */
     double seconds;
@@ -453,7 +454,7 @@ static enum status take_sample(struct search *s, struct err *err)
 /* Root of the mean squared error, left one out; e keeps the residuals.  NaN: no factor. */
 static double error_at(struct search *s, const double *hp, double ratio)
 {
-    double sum = 0.0, quad = 0.0, z2 = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
+    double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
 
     if (ctl_stopped(&s->job->ctl) ||
         diagnose_loo(&s->study.o.kernel, hp, s->X, s->m, s->d, s->y, ratio, s->e, s->sd, s->K,
@@ -463,8 +464,10 @@ static double error_at(struct search *s, const double *hp, double ratio)
         sum += s->e[i] * s->e[i];
         quad += s->y[i] * s->e[i] / (s->sd[i] * s->sd[i]);
         z2 += s->e[i] * s->e[i] / (s->sd[i] * s->sd[i]);
+        trace += 1.0 / (s->sd[i] * s->sd[i]);
     }
     s->z2 = z2 / (double)s->m / (s->f.amplitude * s->f.amplitude);
+    s->dof = (double)s->m - ratio * trace;
     s->implied = sqrt(fmax(0.0, ratio * quad / (double)s->m));
     return sqrt(sum / (double)s->m);
 }
@@ -482,7 +485,7 @@ static void look_noise(struct search *s)
     const double own = own_ratio(s);
 
     s->own_error = s->best_error = error_at(s, s->study.o.hp, own);
-    const double z2 = s->z2;
+    const double z2 = s->z2, dof = s->dof;
     s->best_ratio = own;
     s->best_noise = s->implied;
     if (!isfinite(s->own_error))
@@ -500,6 +503,7 @@ static void look_noise(struct search *s)
             }
         }
     }
+    s->own_dof = isfinite(s->own_error) ? dof : 0.0;
     const double gain = s->own_error / s->best_error, factor = s->best_noise / s->f.noise;
     /* Predictions hardly suffer from too little noise where rows are sparse; their sd does. */
     const bool sure = isfinite(z2) && z2 > z2_sure;
@@ -584,6 +588,27 @@ static double spread(const struct search *s, const double *x, size_t stride, dou
     return lo > 0.0 ? hi / lo : 1.0;
 }
 
+static bool positive_target(const struct search *s)
+{
+    const struct encoded *e = &s->study.e;
+    bool positive = e->yraw != NULL && s->study.enc.yscale != Y_LOG;
+
+    for (size_t i = 0; positive && i < e->n; i++)
+        positive = e->yraw[i] > 0.0;
+    return positive;
+}
+
+/* A kernel of the run that makes the function larger in one place than in another. */
+static bool scaled_kernel(const struct search *s)
+{
+    struct buf text = { 0 };
+
+    kernel_print(&s->study.o.kernel, &text);
+    const bool found = strstr(buf_str(&text), "linear") || strstr(buf_str(&text), "poly");
+    buf_free(&text);
+    return found;
+}
+
 static enum status look_spread(struct search *s, struct err *err)
 {
     const double wanted = 8.0;
@@ -609,23 +634,26 @@ static enum status look_spread(struct search *s, struct err *err)
     }
     const bool level = by_level > 0.7 * worst;
     struct cause *c = NULL;
+    /* no kernel gives the noise another size in another place */
+    const bool log = up > 0.0 && positive_target(s);
+    const char *rest = log ? ": one scale does not suit all"
+                           : ". A kernel mends the function's part; the noise's, only weights of the rows do "
+                             "(cols NAME role=weight)";
     if (level && by_level >= wanted) {
         c = add(s, "nonstationary", 0.84, by_level / wanted, "errors, left one out, are %.1f times larger for "
-                "their predicted sd where predictions are %s than elsewhere: one scale does not suit all", sqrt(by_level),
-                up > 0.0 ? "high" : "low");
+                "their predicted sd where predictions are %s than elsewhere%s", sqrt(by_level),
+                up > 0.0 ? "high" : "low", rest);
     } else if (column != SIZE_MAX && worst >= wanted) {
         struct buf b = { 0 };
         text_safe(&b, s->study.enc.col[column].column, 40);
         c = add(s, "nonstationary", 0.84, worst / wanted, "errors, left one out, are %.1f times larger for their "
-                "predicted sd in one fifth of the rows by %s than in another: one scale does not suit all", sqrt(worst), buf_str(&b));
+                "predicted sd in one fifth of the rows by %s than in another%s", sqrt(worst), buf_str(&b), rest);
         buf_free(&b);
     }
-    const struct encoded *e = &s->study.e;
-    bool positive = e->yraw != NULL && s->study.enc.yscale != Y_LOG;
-    for (size_t i = 0; positive && i < e->n; i++)
-        positive = e->yraw[i] > 0.0;
-    if (positive && up > 0.0)
+    if (log)
         kernel_again(s, c, "scale y=log; ", NULL);
+    else if (scaled_kernel(s)) /* it was typed already */
+        way_out(c, "explain nonstationary");
     else
         kernel_again(s, c, "", "matern(nu=3/2) + matern(nu=3/2) * linear");
     free(room);
@@ -643,7 +671,9 @@ static void look_features(struct search *s)
         return;
     const double few = s->a.M < s->a.n * 2 ? D / (0.65 * M) : 0.0;
     const double rmse = i->why > 0 && s->study.o.targets < 2 ? i->train_rmse / (1.3 * s->best_error) : 0.0;
-    const size_t better = D >= 0.99 * M ? 4 * s->a.M : (size_t)(4.0 * D);
+    /* features of which all count do not show how many would; the kernel on a sample of rows does */
+    const double kernel = 2.0 * s->own_dof * sqrt((double)s->a.n / (double)s->m);
+    const size_t better = (size_t)fmax(D >= 0.99 * M ? 4.0 * M : 4.0 * D, D >= 0.99 * M ? kernel : 0.0);
     struct cause *c = NULL;
     if (rmse >= 1.0)
         c = add(s, "features", 0.88, fmax(rmse * rmse, few), "%zu features leave an error of %.2g on their own training "

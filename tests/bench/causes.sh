@@ -12,7 +12,8 @@ rows() {
                 if (!(kind == "repeats" && i % 5 == 4)) for (j = 1; j <= 4; j++) x[j] = 4 * rand() - 2
                 f = sin(2 * x[1]) + x[2] * x[3] / 2 + cos(x[4])
                 y = f + noise * normal()
-                if (kind == "scale") y *= exp(1.2 * x[1])
+                if (kind == "scale1") y *= exp(1.2 * x[1])
+                if (kind == "scale2") y = exp(0.8 * y)
                 if (kind == "repeats" && i % 5 == 4) y = f + 0.7 * normal()
                 extra = kind == "columns1" ? sprintf(",%.10g", exp(6 * normal())) : \
                         kind == "columns2" ? sprintf(",%.12g", 5000 + 1e-3 * normal()) : ""
@@ -27,7 +28,7 @@ data_of() {
     noise) rows "$2" "$3" 0.3 plain ;;
     duplicates) rows "$2" "$3" 0.01 repeats ;;
     columns) rows "$2" "$3" 0.1 columns$(($2 % 2 + 1)) ;;
-    nonstationary) rows "$2" "$3" 0.3 scale ;;
+    nonstationary) rows "$2" "$3" 0.3 scale$(($2 % 2 + 1)) ;; # even seeds: of both signs; odd ones: positive
     rank | float32) rows "$2" "$3" 0.01 plain ;;
     *) rows "$2" "$3" 0.1 plain ;;
     esac

@@ -13,9 +13,16 @@ ok "a healthy fit has no cause" sh "$src/tests/bench/why.sh" healthy
 
 # what it says to try mends it
 SEEDS=1 SIZES=300 KERNELS=rbf
-for cause in rank noise duplicates columns bound float32 starved features; do
+for cause in rank noise duplicates columns bound float32 starved features nonstationary; do
     ok "what is tried for $cause mends it" sh "$src/tests/bench/mend.sh" $cause
 done
+
+# noise that is larger in one place, of a target of both signs: what a kernel cannot mend is said, once it was tried
+. "$src/tests/bench/causes.sh"
+data_of nonstationary 2 300 >scaled.csv
+run --format json -e 'open scaled.csv target=y; kernel rbf; tune features=128 evals=6; fit features=256; why; kernel matern(nu=3/2)*linear; tune features=128 evals=6; fit features=256; why'
+has "weights are named" "$out" '"name":"nonstationary".*only weights of the rows do (cols NAME role=weight)","try":"tune '
+has "and after the kernel the page is" "$out" '"name":"nonstationary".*"try":"explain nonstationary"'
 
 data='demo friedman1 n=300 seed=2; split test=10% seed=1; kernel rbf'
 run --format json -e "$data; fit features=1024 l=6 noise=0.001; why"
