@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "compute/blas.h"
+#include "compute/blas_kernels.h"
 #include "compute/gram.h"
 #include "compute/simd.h"
 
@@ -21,6 +22,8 @@ enum {
     CHUNK_ROWS = 256,   /* rows whose products are summed in float32 */
     CHUNKS_MOST = 16,   /* chunks in a block of rows */
     TILE = 512,         /* edge of a tile of the result */
+    TILE_WIDE = 1024,   /* the same in float64 from WIDE columns on: BLAS packs less for each */
+    WIDE = 2048,
     TILE_UNITS = 256,   /* the same on matrix units */
     DENSE_GROUPS = 32,  /* partial sums of a dense operator */
     PAD = 16,           /* keeps rows of Z off the same cache sets */
@@ -560,6 +563,11 @@ static bool panel_stays(size_t rows, size_t columns)
     return rows * columns * 2 * sizeof(float) <= (size_t)80 << 20;
 }
 
+static size_t tile_edge(size_t M, bool dbl)
+{
+    return dbl && M >= WIDE ? TILE_WIDE : TILE;
+}
+
 /* As panel_new and panel_gram allocate; features are made by a worker at a time. */
 double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision, size_t threads)
 {
@@ -574,9 +582,10 @@ double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision,
                T * (4.0 * CHUNK_ROWS * (double)(M + PAD) + 8.0 * TILE_UNITS * (TILE_UNITS + PAD));
     }
     const double rows = (double)block_rows(n, fop_block_bytes() / 2, M + L, size);
-    const double tile = (double)(M > TILE * TILE ? M : TILE * TILE);
+    const bool dbl = precision == PREC_DOUBLE;
+    const double edge = (double)tile_edge(M, dbl), tile = (double)(dbl ? 0 : M > TILE * TILE ? M : TILE * TILE);
     return rows * (double)(M + PAD + (L ? L + PAD : 0)) * (double)size + (double)(M * L * size) +
-           T * 8.0 * (tile + TILE * (TILE + PAD));
+           T * 8.0 * (tile + edge * (edge + PAD));
 }
 
 double fop_kept_bytes(size_t n, size_t M, enum precision precision, size_t threads)
@@ -612,9 +621,9 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     p->ldz = f->M + PAD;
     p->L = L ? L : f->M;
     p->ldb = L ? L + PAD : p->ldz;
-    p->edge = TILE;
+    p->edge = tile_edge(f->M, p->dbl);
     p->most = block_rows(f->n, fop_block_bytes() / 2, f->M + L, p->size);
-    p->tmp_bytes = (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
+    p->tmp_bytes = p->dbl ? sizeof(double) : (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
     p->z = mem_aligned(p->most * p->ldz, p->size, "features of a row block", err);
     p->b = L ? mem_aligned(p->most * p->ldb, p->size, "right factor of a row block", err) : NULL;
     p->lds = p->edge + PAD;
@@ -876,10 +885,10 @@ static void mirror_tile(double *G, size_t ld, size_t i0, size_t mi, size_t j0, s
 /* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
  * apart, would throw each other out of the cache at every chunk.  They go on from those of the blocks
  * before: chunk after chunk, whatever the size of a block. */
-static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
+static void result_tile(struct panel *p, size_t i0, size_t j0, size_t width, size_t worker)
 {
     const size_t M = p->f->M, mi = M - i0 < p->edge ? M - i0 : p->edge;
-    const size_t nj = p->L - j0 < p->edge ? p->L - j0 : p->edge;
+    const size_t nj = p->L - j0 < width ? p->L - j0 : width;
     double *sum = p->sum + worker * p->edge * p->lds;
 
     memset(sum, 0, nj * p->lds * sizeof *sum);
@@ -899,22 +908,50 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
         mirror_tile(p->C, p->ldc, i0, mi, j0, nj);
 }
 
+static size_t lower_tasks(const struct panel *p)
+{
+    const size_t down = (p->f->M + p->edge - 1) / p->edge;
+
+    return p->edge == TILE_WIDE ? down * down : down * (down + 1) / 2;
+}
+
+/* Wide tiles: the squares on the diagonal, then what is below by halves, which take as long. */
+static void wide_tile(struct panel *p, size_t task, size_t worker)
+{
+    const size_t down = (p->f->M + p->edge - 1) / p->edge, half = p->edge / 2;
+    size_t i = task, j = task;
+
+    if (task < down) {
+        result_tile(p, i * p->edge, j * p->edge, p->edge, worker);
+        return;
+    }
+    blas_lower_tile((task - down) / 2, &i, &j);
+    result_tile(p, (i + 1) * p->edge, j * p->edge + (task - down) % 2 * half, half, worker);
+}
+
+/* Others, column by column. */
+static void lower_tile(struct panel *p, size_t task, size_t worker)
+{
+    size_t j = 0;
+
+    for (size_t left = (p->f->M + p->edge - 1) / p->edge; task >= left; left--) {
+        task -= left;
+        j++;
+    }
+    result_tile(p, (j + task) * p->edge, j * p->edge, p->edge, worker);
+}
+
 static void panel_tile(void *ctx, size_t task, size_t worker)
 {
     struct panel *p = ctx;
     const size_t down = (p->f->M + p->edge - 1) / p->edge;
-    size_t i = task % down, j = task / down;
 
-    if (p->lower) { /* task counts the lower triangle column by column */
-        j = 0;
-        for (size_t left = down; task >= left; left--) {
-            task -= left;
-            j++;
-        }
-        i = j + task;
-    }
-    if (!ctl_stopped(p->ctl))
-        result_tile(p, i * p->edge, j * p->edge, worker);
+    if (ctl_stopped(p->ctl))
+        return;
+    if (p->lower)
+        (p->edge == TILE_WIDE ? wide_tile : lower_tile)(p, task, worker);
+    else
+        result_tile(p, task % down * p->edge, task / down * p->edge, p->edge, worker);
 }
 
 /* The mean of some rows: anything near the mean of all will do. */
@@ -965,7 +1002,7 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
     struct fop *f = p->f;
     const size_t most = p->most, down = (f->M + p->edge - 1) / p->edge;
     const size_t across = (p->L + p->edge - 1) / p->edge;
-    const size_t tiles = p->lower ? down * (down + 1) / 2 : down * across;
+    const size_t tiles = p->lower ? lower_tasks(p) : down * across;
 
     p->C = C;
     p->ldc = ldc;
