@@ -1042,6 +1042,7 @@ START_TEST(test_level_flow)
         check_flow("rbf", 4500, 5, 1024, precision); /* 128 */
         check_flow("rbf + matern(nu=3/2)", 1100, 6, 8192, precision);
         check_flow("rbf", 300, 6, 5000, precision);  /* no four places alike */
+        check_flow("rbf + matern(nu=3/2)", 250, 6, 12544, precision); /* the way back goes ahead */
     }
 }
 END_TEST

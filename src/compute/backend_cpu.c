@@ -941,10 +941,12 @@ static void flow_four(struct flow *f, const struct simd_term *t, size_t col0)
 {
     const struct cpu *c = f->c;
     const size_t size = c->real->size, q = t->nb / 4, cols = 2 * t->D, R = c->R;
+    /* Where two tiles fill the second-level cache, the one below goes while half of that above comes. */
+    const size_t rate = R * c->M * size > tile_bytes && q > 1 ? 2 : 1, turn = 4 * cols * rate;
 
     for (size_t b = 0; b < q; b++) {
-        const bool down = f->down && f->cols + 4 * cols <= c->M;
-        struct simd_flow four = { .jn = t->D, .down = down ? f->down + f->cols * R * size : NULL };
+        const bool down = f->down && f->cols + turn <= c->M;
+        struct simd_flow four = { .jn = t->D, .rate = rate, .down = down ? f->down + f->cols * R * size : NULL };
         for (size_t i = 0; i < 4; i++) {
             const size_t col = col0 + (b + i * q) * cols, first = b + 1 == q ? c->M - b * cols : cols;
             four.z[i] = f->up + col * R * size;
@@ -953,7 +955,7 @@ static void flow_four(struct flow *f, const struct simd_term *t, size_t col0)
             four.ahead[i] = f->last && b + 1 == q ? four.z[i] : f->up + (col + first) * R * size;
         }
         c->real->flow(&four, R, R, f->w->tr, f->part + f->cols);
-        f->cols += down ? 4 * cols : 0;
+        f->cols += down ? turn : 0;
     }
     for (size_t b = 0; b < t->nb; b++)
         if (size == sizeof(float))

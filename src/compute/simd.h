@@ -49,9 +49,9 @@ enum { SIMD_DENSE_BLOCK = 128, SIMD_DENSE_PAD = 64 };
 /* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory serves
  * faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of the
  * columns.  ahead: where the columns lie that will be asked for next, fetched into the cache
- * meanwhile.  down: columns on their way back, or NULL. */
+ * meanwhile.  down: columns on their way back, or NULL; rate: so many for each on its way up. */
 struct simd_flow {
-    size_t jn;
+    size_t jn, rate;
     const void *z[4], *P[4], *ahead[4], *down;
     void *sums[4];
 };

@@ -1097,7 +1097,7 @@ LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void 
             if (!down || ++turn < rows / LANES)
                 continue;
             turn = 0;
-            for (int i = 0; i < COLS; i += LANES, down += LANES * cs, w += LANES)
+            for (size_t i = 0; i < COLS * f->rate; i += LANES, down += LANES * cs, w += LANES)
                 N(axpy_cols)(down, cs, rows, (struct simd_stack){ 1, 0, 0 }, t, w);
         }
         UNROLL
