@@ -31,6 +31,7 @@ TESTS += \
   tests/screens/picture.sh \
   tests/screens/stalled.sh \
   tests/screens/ends.sh \
+  tests/screens/allkeys.sh \
   tests/screens/monkey.sh
 EXTRA_DIST += \
   tests/screens/kinds.sh \
@@ -50,6 +51,7 @@ EXTRA_DIST += \
   tests/screens/picture.sh \
   tests/screens/stalled.sh \
   tests/screens/ends.sh \
+  tests/screens/allkeys.sh \
   tests/screens/monkey.sh
 
 # gpdesk behind a pseudo-terminal: random keys, and what the screen costs.

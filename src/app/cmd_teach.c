@@ -6,8 +6,8 @@
 
 const struct command cmd_teach_rows[] = {
     { "draw", "learn", "Functions of one input: before any data, or given the current points",
-      "draw kernel=rbf(l=0.3) n=5\ndraw prior kernel=matern(nu=1/2)",
-      { { "on", ARG_CHOICE, ARGF_POS, "auto", 0, 0, "auto|prior|data", NULL, "auto: given the data where they have one input and at most 1000 rows" },
+      "draw kernel=rbf(l=0.3) n=5\ndraw prior kernel=matern(nu=1/2)\ndemo toy n=30; draw posterior n=4",
+      { { "on", ARG_CHOICE, ARGF_POS, "auto", 0, 0, "auto|prior|data|posterior", NULL, "auto: given the data where they have one input and at most 1000 rows; posterior is data" },
         { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel, which becomes the current one" },
         { "n", ARG_INT, 0, "3", 0, DRAWS_MOST, NULL, "functions", "how many" },
         { "points", ARG_INT, 0, "160", 2, DRAW_POINTS_MOST, NULL, "places", "at which each is drawn" },

@@ -351,6 +351,8 @@ void option_value(const struct options *o, const struct option_row *row, struct 
 void options_text(const struct options *o, const struct options_origin *who, struct buf *out)
 {
     for (size_t i = 0; option_at(i); i++) {
+        if (rows[i].show == show_plain || rows[i].show == show_mouse)
+            continue; /* of the keyboard one sits at: F5 and F4 */
         buf_printf(out, "%s=", rows[i].arg.name);
         option_value(o, &rows[i], out);
         buf_printf(out, " %d\n", who ? (int)who->by[i] : 0);

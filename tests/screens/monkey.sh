@@ -15,9 +15,11 @@ echo 'leak:libreadline' > lsan.supp
 LSAN_OPTIONS="suppressions=$dir/lsan.supp print_suppressions=0"
 export LSAN_OPTIONS
 # The sanitizer speaks of a crash, not our own handler.
-ASAN_OPTIONS="${ASAN_OPTIONS:-}:color=never:handle_segv=2:handle_sigfpe=2:handle_abort=2:handle_sigbus=2:handle_sigill=2"
-export ASAN_OPTIONS
+ASAN_OPTIONS="${ASAN_OPTIONS:-}:log_path=$dir/sanitizer:color=never:handle_segv=2:handle_sigfpe=2:handle_abort=2:handle_sigbus=2:handle_sigill=2"
+UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:log_path=$dir/sanitizer:print_stacktrace=1"
+export ASAN_OPTIONS UBSAN_OPTIONS
 HOME=$dir XDG_STATE_HOME=$dir/state XDG_CONFIG_HOME=$dir/config XDG_CACHE_HOME=$dir/cache XDG_RUNTIME_DIR=$dir \
     OPENBLAS_NUM_THREADS=1 "$drive" monkey "${1:-1}" "${2:-8}" "$gpdesk" --threads 1
 status=$?
+cat "$dir"/sanitizer* 2> /dev/null | head -n 200 | sed 's/^/# /'
 exit $status

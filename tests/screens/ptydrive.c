@@ -362,6 +362,17 @@ static void tell_sanitizer(void)
     putchar('\n');
 }
 
+static void tell_tail(void)
+{
+    fputs("# ", stdout);
+    for (const char *s = ntail > 3000 ? tail + ntail - 3000 : tail; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            printf("^%c", *s ^ 0x40);
+        else
+            putchar(*s);
+    putchar('\n');
+}
+
 static int monkey(uint64_t seed, double seconds, char *const argv[])
 {
     char last[200] = "";
@@ -391,8 +402,10 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
         if (!alive) {                    /* a key has ended it, as keys may: q, Enter */
             status = ended(120);
             if (status != 0) {
-                printf("# ended by itself with status %d\n", status);
+                printf("# ended by itself with status %d after key %ld of seed %lu: %s\n", status, keys,
+                       (unsigned long)seed, last);
                 tell_sanitizer();
+                tell_tail();
                 break;
             }
             alive = start(argv, ROWS, COLS) && await("gpdesk>", 60);
