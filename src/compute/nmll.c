@@ -625,10 +625,12 @@ static enum status device_gradient(struct fop *f, size_t t, const double *y, siz
                                    const double *w, const double *noise, double *grad,
                                    const struct ctl *ctl, struct err *err)
 {
+    if (!fop_has_back(f))
+        return ST_UNSUPPORTED;
     const size_t n = fop_rows(f), M = fop_cols(f);
-    double *r = fop_has_back(f) ? mem_aligned(t * (n + M), sizeof *r, "the residual", err) : NULL;
+    double *r = mem_aligned(t * (n + M), sizeof *r, "the residual", err);
     double *V = r ? r + t * n : NULL;
-    enum status rc = r ? fop_zp(f, t, w, r, ctl, err) : fop_has_back(f) ? ST_NOMEM : ST_UNSUPPORTED;
+    enum status rc = r ? fop_zp(f, t, w, r, ctl, err) : ST_NOMEM;
 
     for (size_t i = 0; rc == ST_OK && i < t * n; i++)
         r[i] = y[i] - r[i];
@@ -639,9 +641,9 @@ static enum status device_gradient(struct fop *f, size_t t, const double *y, siz
         memset(grad, 0, nhp * sizeof *grad);
         fill_upper(M, (double)t, Ainv);
         rc = fop_back(f, Ainv, t, r, V, grad, ctl, err);
+        if (rc == ST_UNSUPPORTED)
+            fill_upper(M, 1.0 / (double)t, Ainv);
     }
-    if (rc == ST_UNSUPPORTED)
-        fill_upper(M, 1.0 / (double)t, Ainv);
     free(r);
     return rc;
 }
