@@ -76,7 +76,7 @@ static struct figure *pair_panel(const struct table *t, size_t xc, size_t yc, si
     text_safe(&name, t->col[xc].name, 24);
     text_safe(&target, t->col[yc].name, 24);
     if (isfinite(*r))
-        buf_printf(&title, "correlation %.2f", *r);
+        buf_printf(&title, "correlation %.2f", fabs(*r) < 0.005 ? 0.0 : *r);
     struct figure *f = figure_new("pairs", buf_str(&title), err);
     const bool ok = f && figure_label(f, buf_str(&name), buf_str(&target), err) == ST_OK
                     && level_names(f, &t->col[xc], err)

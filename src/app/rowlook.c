@@ -477,7 +477,7 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
     for (size_t k = 0; ok && k < w->choices; k++)
         y[k] = (double)k;
     snprintf(title, sizeof title, w->nodes ? "Row %zu by %s: change of the mean without each node"
-                                           : "Row %zu by %s: change of the mean with one letter changed (blue: up, orange: down)",
+                                           : "Row %zu by %s: the mean with one letter changed (blue up, orange down)",
              w->row + 1, w->run);
     f = ok ? figure_new("row", title, err) : NULL;
     ok = f && figure_label(f, w->nodes ? "node" : "position", w->nodes ? "change of the mean" : "letter", err) == ST_OK;
