@@ -19,6 +19,7 @@ struct plotpane {
     double made, due;
     unsigned stale;             /* serial of the frame that was there when `what` changed */
     bool has_stale, awaited;
+    bool off;                   /* words stand in its place */
     char told[256];             /* the state of gnuplot last told */
 };
 
@@ -38,7 +39,13 @@ void plotpane_free(struct plotpane *p)
 
 const struct figure *plotpane_figure(const struct plotpane *p)
 {
-    return p->fig;
+    return p->off ? NULL : p->fig;
+}
+
+void plotpane_off(struct plotpane *p)
+{
+    if (p)
+        p->off = true;
 }
 
 double plotpane_due(const struct plotpane *p)
@@ -104,6 +111,7 @@ static void draw_frame_cells(const struct canvas *c, const struct frame *f)
 void plotpane_draw(struct plotpane *p, const struct canvas *c, uint64_t what, uint64_t stamp,
                    plotpane_make *make, void *ctx, double now)
 {
+    p->off = false;
     if (c->w < 4 || c->h < 2)
         return;
     const bool other = what != p->what || !p->made, size = c->w != p->w || c->h != p->h;

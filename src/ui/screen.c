@@ -619,6 +619,12 @@ static void view_name(struct view *v, struct buf *b)
         v->ops->title_more(v, b);
 }
 
+static void view_draw(struct view *v, const struct canvas *c)
+{
+    plotpane_off(v->plot);
+    v->ops->draw(v, c);
+}
+
 static void draw_verdict(struct view *v, const struct canvas *c, int col)
 {
     struct buf b = { 0 };
@@ -686,11 +692,11 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
         struct canvas last = draw_inner(&in, in.h - rows, 0, rows, in.w);
         in.h -= rows;
         v->at = in;
-        v->ops->draw(v, &in);
+        view_draw(v, &in);
         draw_verdict(v, &last, 0);
     } else {
         v->at = in;
-        v->ops->draw(v, &in);
+        view_draw(v, &in);
     }
 }
 
@@ -737,7 +743,7 @@ static void draw_main(struct desk *d, const struct layout *l)
     } else {
         const struct canvas verdict = widen_verdict(v, &l->verdict, &rest);
         v->at = rest;
-        v->ops->draw(v, &rest);
+        view_draw(v, &rest);
         draw_verdict(v, &verdict, 1);
     }
 }

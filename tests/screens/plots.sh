@@ -33,6 +33,17 @@ for size in '80 24' '200 60'; do
     expect "part 2: linear" "words of the parts, computed first"
     leave 0 "quits"
 done
+start 200 60
+waitfor "F1 help"
+type_line "demo friedman1 n=200 seed=5; kernel rbf; fit features=64 l=2; cluster k=2..3 features=64"
+expect "clusters, silhouette" "clusters on a wide screen"
+expect "No predictions yet" "the pane beside them has words"
+expect_gone "columns of 200 rows" "and not the sentence of the plot that was there"
+waituntil sh -c "tmux -L $SOCKET capture-pane -p -t a | LC_ALL=C grep -q 'cluster 1'"
+verdict $? "clusters have a key"
+waituntil sh -c "tmux -L $SOCKET capture-pane -p -t a | sed -n '5,24p' | cut -c 48-120 | grep -q '+.*[*]\|[*].*+'"
+verdict $? "and signs among the dots, whatever the colours"
+leave 0 "quits"
 start 80 24 GPDESK_GNUPLOT=/nowhere/gnuplot
 waitfor "F1 help"
 type_line "demo friedman1 n=300 seed=5; kernel rbf; fit features=64 l=2; plot slice x1"
