@@ -18,6 +18,7 @@
 #include "cuda/back.h"
 #include "cuda/cg.h"
 #include "cuda/project.h"
+#include "cuda/radial.h"
 #include "cuda/sweep.h"
 #include "emulated_device.h"
 
@@ -681,6 +682,22 @@ enum status device_ssyrk_add(struct device *d, size_t n, size_t k, float alpha, 
             for (size_t q = 0; q < k; q++)
                 C[j * ldc + i] += alpha * A[q * lda + i] * A[q * lda + j];
     return launch(err);
+}
+
+enum status device_radial(struct device *d, const struct radial_args *a, struct err *err)
+{
+    double smem[RADIAL_SMEM / sizeof(double)];
+    const enum status rc = launch(err);
+
+    (void)d;
+    pthread_mutex_lock(&one_launch);
+    for (int y = 0; rc == ST_OK && y < a->chunks; y++)
+        for (size_t x = 0; x < (a->m + RADIAL_ROWS - 1) / RADIAL_ROWS; x++) {
+            memset(smem, 0xff, sizeof smem);
+            radial_block(a, (int)x, y, smem);
+        }
+    pthread_mutex_unlock(&one_launch);
+    return rc;
 }
 
 enum status device_gram_ready(struct device *d, const struct gram_args *a, struct err *err)

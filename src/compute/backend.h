@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 8 /* 8: back, factor */
+#define BACKEND_ABI 8 /* 8: back, factor, exact */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -82,6 +82,21 @@ struct backend_dense {
     enum status (*eigen)(size_t n, double *A, size_t lda, double *w, bool vectors, struct err *);
 };
 
+/* A sum of products of kernels that are functions of a distance alone.  Factor f reads d inputs times
+ * inv[f d + i] (0: not that one) and is table[f], cubics c0 + t (c1 + t (c2 + t c3)) over BACKEND_TABLE equal
+ * parts of v = r / (1 + r), t from 0 to 1 in each.  weight[f]: that of the product that begins with f; 0:
+ * f multiplies the one before. */
+enum { BACKEND_TABLE = 1024 };
+struct backend_radial { size_t d, factors; const float *inv, *table, *weight; };
+/* Products with such a matrix over rows X (n of d), in single precision, which nobody stores. */
+struct backend_exact {
+    void *(*open)(const struct backend_radial *, size_t n, const double *X, struct err *);
+    void (*close)(void *);
+    /* W[c] = K(Y, X) V[c], c < k: Y m rows of d (NULL: X itself), V k vectors of n, W k of m. */
+    enum status (*apply)(void *, size_t m, const double *Y, size_t k, const double *V, double *W,
+                         const struct ctl *, struct err *);
+};
+
 /* What a backend leaves NULL of `has_dtile` to `grad` is done by the processor's; of `gram` and `sketch`,
  * by blocks of rows from its tiles.  BACKEND from any of them: the device failed, and the operator goes
  * on with the processor. */
@@ -142,6 +157,7 @@ struct backend_ops {
      * is made and stays there, for backend_inverse.  NULL, UNSUPPORTED: there is none. */
     enum status (*factor)(void *state, double lam2, const struct ctl *, struct err *);
     const struct backend_dense *dense;
+    const struct backend_exact *exact; /* NULL: exact kernels are the processor's */
     const struct backend_cg *cg; /* NULL: vectors are the processor's */
     /* Of a backend with several devices: how many (0 and why not); one in words (SIZE_MAX: that
      * in use); which one opens operators from now on.  NULL: there is one. */

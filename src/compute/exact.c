@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/backend.h"
 #include "compute/blas.h"
 
 #include <math.h>
@@ -163,4 +164,166 @@ enum status exact_factor(const struct kernel *k, const double *hp, const double 
             return rc;
         *jitter = *jitter > 0.0 ? *jitter * 100.0 : 1e-14 * (double)n + 1e-12;
     }
+}
+
+/* ---- products without the matrix ----------------------------------------------------------------- */
+
+struct exact_op {
+    const struct backend_exact *be;
+    void *at; /* NULL: the processor */
+    struct err why;
+    const struct kernel *k;
+    const double *hp, *X;
+    size_t n, d;
+    struct pool *pool;
+};
+
+/* The farthest distance that a table has: v = 1. */
+static double distance_at(double v)
+{
+    return v < 1.0 ? v / (1.0 - v) : 1e12;
+}
+
+/* Cubics through four points of each part; false: somewhere they are off by more than single precision is. */
+static bool fill_table(const struct kterm *t, float *table)
+{
+    const double h = 1.0 / BACKEND_TABLE;
+
+    for (size_t i = 0; i < BACKEND_TABLE; i++) {
+        double y[4], worst = 0.0;
+        for (int q = 0; q < 4; q++)
+            y[q] = t->ops->exact(t->params, distance_at(((double)i + (double)q / 3.0) * h));
+        const double c1 = -5.5 * y[0] + 9.0 * y[1] - 4.5 * y[2] + y[3];
+        const double c2 = 9.0 * y[0] - 22.5 * y[1] + 18.0 * y[2] - 4.5 * y[3];
+        const double c3 = -4.5 * y[0] + 13.5 * y[1] - 13.5 * y[2] + 4.5 * y[3];
+        for (int q = 0; q < 12; q++) {
+            const double x = ((double)q + 0.5) / 12.0, p = y[0] + x * (c1 + x * (c2 + x * c3));
+            const double e = fabs(p - t->ops->exact(t->params, distance_at(((double)i + x) * h)));
+            worst = e <= worst ? worst : e;
+        }
+        if (!(worst <= 2e-7))
+            return false;
+        float *to = table + 4 * i;
+        to[0] = (float)y[0], to[1] = (float)c1, to[2] = (float)c2, to[3] = (float)c3;
+    }
+    return true;
+}
+
+/* Factor f of the kernel as a backend wants it; false: it is none of these. */
+static bool fill_factor(const struct kernel *k, size_t f, const double *hp, size_t d, float *inv,
+                        float *table, float *weight)
+{
+    const struct kterm *t = &k->term[f];
+    const struct kernel_place p = kernel_place(k, f);
+    const size_t inputs = kernel_inputs(k, f, d);
+
+    if (!t->ops->exact || kterm_reads_windows(t) || t->first + inputs > d)
+        return false;
+    for (size_t i = 0; i < inputs; i++) {
+        const size_t l = t->grouped && t->ard > 1 ? k->group[i] : p.nl > 1 ? i : 0;
+        inv[t->first + i] = (float)(1.0 / hp[p.hp0 + l]);
+    }
+    const double w = p.weight == SIZE_MAX ? 1.0 : hp[p.weight];
+    *weight = f > 0 && t->times ? 0.0F : (float)(w * w);
+    return fill_table(t, table);
+}
+
+/* The backend's own, where it has one for this kernel. */
+static enum status open_there(struct exact_op *op, const struct backend_exact *be, struct err *err)
+{
+    const size_t F = op->k->nterms, d = op->d, table = 4 * BACKEND_TABLE;
+    float *form = mem_calloc(F * (d + table + 1), sizeof *form, "an exact kernel", err);
+    float *tables = form ? form + F * d : NULL, *weight = form ? tables + F * table : NULL;
+    bool good = form != NULL;
+
+    for (size_t f = 0; good && f < F; f++)
+        good = fill_factor(op->k, f, op->hp, d, form + f * d, tables + f * table, weight + f);
+    if (good)
+        op->at = be->open(&(struct backend_radial){ d, F, form, tables, weight }, op->n, op->X, err);
+    free(form);
+    if (!form || (good && !op->at && err && err->code == ST_NOMEM))
+        return ST_NOMEM;
+    if (good && !op->at && err)
+        op->why = *err;
+    err_clear(err);
+    op->be = be;
+    return ST_OK;
+}
+
+enum status exact_op_open(const struct backend_ops *be, const struct kernel *k, const double *hp,
+                          const double *X, size_t n, size_t d, struct pool *pool, struct exact_op **out,
+                          struct err *err)
+{
+    struct exact_op *op = mem_calloc(1, sizeof *op, "an exact kernel", err);
+    enum status rc = op ? ST_OK : ST_NOMEM;
+
+    *out = NULL;
+    if (op)
+        *op = (struct exact_op){ .k = k, .hp = hp, .X = X, .n = n, .d = d, .pool = pool };
+    if (op && be->exact)
+        rc = open_there(op, be->exact, err);
+    if (rc == ST_OK)
+        *out = op;
+    else
+        free(op);
+    return rc;
+}
+
+void exact_op_close(struct exact_op *op)
+{
+    if (!op)
+        return;
+    if (op->at)
+        op->be->close(op->at);
+    free(op);
+}
+
+bool exact_op_there(const struct exact_op *op, struct err *why)
+{
+    if (!op->at && why)
+        *why = op->why;
+    return op->at != NULL;
+}
+
+struct product_job {
+    const struct exact_op *op;
+    size_t m, k;
+    const double *Y, *V;
+    double *W;
+    const struct ctl *ctl;
+};
+
+static void product_task(void *ctx, size_t task, size_t worker)
+{
+    const struct product_job *p = ctx;
+    const struct exact_op *op = p->op;
+    const size_t r1 = (task + 1) * TILE < p->m ? (task + 1) * TILE : p->m;
+
+    (void)worker;
+    for (size_t r = task * TILE; r < r1 && !ctl_stopped(p->ctl); r++) {
+        for (size_t c = 0; c < p->k; c++)
+            p->W[c * p->m + r] = 0.0;
+        for (size_t i = 0; i < op->n; i++) {
+            const double v = kernel_exact(op->k, op->hp, op->d, p->Y + r * op->d, op->X + i * op->d, NULL);
+            for (size_t c = 0; c < p->k; c++)
+                p->W[c * p->m + r] += v * p->V[c * op->n + i];
+        }
+    }
+}
+
+enum status exact_op_apply(struct exact_op *op, size_t m, const double *Y, size_t k, const double *V,
+                           double *W, const struct ctl *ctl, struct err *err)
+{
+    if (op->at) {
+        const enum status rc = op->be->apply(op->at, m, Y, k, V, W, ctl, err);
+        if (rc != ST_BACKEND)
+            return rc;
+        op->why = err ? *err : (struct err){ .code = ST_BACKEND };
+        err_clear(err);
+        op->be->close(op->at);
+        op->at = NULL;
+    }
+    struct product_job p = { op, Y ? m : op->n, k, Y ? Y : op->X, V, W, ctl };
+    pool_run(op->pool, (p.m + TILE - 1) / TILE, product_task, &p);
+    return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }

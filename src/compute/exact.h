@@ -29,6 +29,20 @@ enum status exact_contract(const struct kernel *, const double *hp, const double
 /* Cross-covariances k(x_i, xt_t): column t (length n, ld = n) for m test rows. */
 void exact_cross(const struct kernel *, const double *hp, const double *X, size_t n, size_t d,
                  const double *Xt, size_t m, double *C, struct pool *);
+/* K1 without storing it: sums of products of kernels of a distance where the backend is, in single precision
+ * (backend.h); all other kernels, and those of a backend that has none or is lost, by the processor in double, which
+ * takes long.  Kernel, hp and X outlive it. */
+struct backend_ops;
+struct exact_op;
+enum status exact_op_open(const struct backend_ops *, const struct kernel *, const double *hp,
+                          const double *X, size_t n, size_t d, struct pool *, struct exact_op **out,
+                          struct err *);
+void exact_op_close(struct exact_op *);
+/* Are its products made where the backend is?  why: what a device that is lost said (may be NULL). */
+bool exact_op_there(const struct exact_op *, struct err *why);
+/* W[c] = K1(Y, X) V[c] for k vectors; Y: m rows, NULL: X itself. */
+enum status exact_op_apply(struct exact_op *, size_t m, const double *Y, size_t k, const double *V,
+                           double *W, const struct ctl *, struct err *);
 /* Lower Cholesky factor of S K1 S + (ratio + jitter) I into K.  jitter starts at 0 and grows from
  * 1e-12 n-fold until the factorisation succeeds; NOT_PD when 1e-4 does not suffice. */
 enum status exact_factor(const struct kernel *, const double *hp, const double *X, size_t n,

@@ -430,6 +430,22 @@ static enum status predict_features(struct predict *p, const struct backend_ops 
     return rc;
 }
 
+/* Means of an exact model without variances, the kernel made anew in tiles where the backend is. */
+static enum status predict_products(struct predict *p, const struct backend_ops *be, struct pool *pool,
+                                    struct err *err)
+{
+    const struct model *m = p->m;
+    double *Y = exact_inputs(p->src, err);
+    struct exact_op *op = NULL;
+    enum status rc = Y ? exact_op_open(be, &m->kernel, m->hp, m->X, m->M, m->d, pool, &op, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = exact_op_apply(op, p->n, Y, m->t, m->w, p->mean, p->ctl, err);
+    exact_op_close(op);
+    free(Y);
+    return rc;
+}
+
 enum status model_predict(const struct model *m, const struct source *src, double *mean,
                           double *varf, const struct backend_ops *be, struct pool *pool,
                           const struct ctl *ctl, struct err *err)
@@ -455,6 +471,8 @@ enum status model_predict(const struct model *m, const struct source *src, doubl
         return ST_OK;
     if (m->kind == MODEL_FEATURES)
         return predict_features(&p, be, pool, err);
+    if (varf == NULL && be != NULL && be->exact != NULL && m->L == NULL)
+        return predict_products(&p, be, pool, err);
     p.work_len = ROWS * (m->d + m->M) + 8;
     return predict_tiles(&p, pool, err);
 }

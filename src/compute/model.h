@@ -23,6 +23,7 @@ struct fit_opts {
     enum variance_mode variance; size_t variance_count;
     enum plan plan; enum storing store; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
+    bool device_exact;       /* that device has products with exact kernels */
     size_t device_free;      /* bytes free on the device that makes and holds features, as model_on */
     size_t device_cores;     /* found them; 0: this processor does.  Cores: of the host beside it */
     uint64_t seed;

@@ -236,6 +236,106 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     return rc;
 }
 
+/* Of all targets: the worst outcome and residual, the most iterations.  The one that took these is
+ * the trace that stays. */
+static void gather(struct fit *ft, struct solve_info *each)
+{
+    struct fit_info *info = ft->info;
+    size_t keep = 0;
+
+    for (size_t j = 0; j < ft->t; j++) {
+        const struct solve_info *in = &each[j];
+        if (in->iterations > each[keep].iterations)
+            keep = j;
+        info->target[j].iterations = (double)in->iterations;
+        info->target[j].residual = in->residual;
+        info->target[j].true_residual = in->true_residual;
+        if (j == 0 || in->why < info->why) /* what went wrong is below 0 */
+            info->why = in->why;
+        if (j == 0 || !(in->residual <= info->residual))
+            info->residual = in->residual;
+        if (j == 0 || !(in->true_residual <= info->true_residual))
+            info->true_residual = in->true_residual;
+        if (j == 0 || !(in->start <= info->start_residual))
+            info->start_residual = in->start;
+        info->float_limit |= in->float_limit;
+        info->passes = fmax(info->passes, in->passes);
+        info->halved = in->halved > info->halved ? in->halved : info->halved;
+    }
+    *ft->trace = each[keep];
+    each[keep] = (struct solve_info){ .why = OUT_RUNNING };
+    info->iterations = ft->trace->iterations;
+}
+
+/* S K1 S + ratio I as a product. */
+struct exact_system {
+    struct exact_op *op;
+    const double *row_scale;
+    double ratio;
+    size_t n;
+    double *temp; /* of as many vectors as there are targets */
+};
+
+static enum status exact_times(void *ctx, size_t k, const double *X, double *AX, const struct ctl *ctl,
+                               struct err *err)
+{
+    const struct exact_system *s = ctx;
+    const double *from = X;
+
+    for (size_t i = 0; s->row_scale && i < k * s->n; i++)
+        s->temp[i] = s->row_scale[i % s->n] * X[i];
+    if (s->row_scale)
+        from = s->temp;
+    const enum status rc = exact_op_apply(s->op, s->n, NULL, k, from, AX, ctl, err);
+    for (size_t i = 0; rc == ST_OK && i < k * s->n; i++)
+        AX[i] = (s->row_scale ? s->row_scale[i % s->n] : 1.0) * AX[i] + s->ratio * X[i];
+    return rc;
+}
+
+/* The weights of an exact GP on more rows than a matrix is made of. */
+static enum status fit_products(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    struct phase_ctl phase;
+    struct exact_system s = { .row_scale = ft->src->row_scale, .ratio = ft->ratio, .n = m->M };
+    struct linop A = { .n = m->M, .apply = exact_times, .ctx = &s, .pool = ft->pool };
+    const struct model *start = ft->o->start;
+    const bool same = start && !s.row_scale && model_start_same(start, m);
+    const struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .x0 = same ? start->w : NULL };
+    const double t = now();
+    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+
+    m->X = each ? exact_inputs(ft->src, err) : NULL;
+    s.temp = m->X ? mem_aligned(ft->t * s.n, sizeof *s.temp, "the targets", err) : NULL;
+    enum status rc = s.temp ? exact_op_open(ft->be, &m->kernel, m->hp, m->X, s.n, m->d, ft->pool, &s.op, err)
+                            : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->ctl, "solve"), each, err);
+    info->seconds.solve = now() - t;
+    if (rc == ST_OK)
+        gather(ft, each);
+    for (size_t j = 0; each && j < ft->t; j++)
+        solve_info_free(&each[j]);
+    struct err why = { 0 };
+    if (rc == ST_OK && !exact_op_there(s.op, &why) && why.code == ST_BACKEND)
+        warn(info, "device-lost", "the device failed in the middle; the processor went on: %.200s", why.msg);
+    exact_op_close(s.op);
+    free(s.temp);
+    free(each);
+    info->warm = same;
+    if (rc == ST_OK)
+        info->condition = info->condition_plain = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    if (rc == ST_OK)
+        rc = fit_scale(ft, err);
+    if (rc == ST_OK)
+        model_exact_unscale(s.n, ft->t, ft->src->row_scale, NULL, m->w);
+    if (rc == ST_OK && info->float_limit)
+        warn(info, "float-limit", "the true residual stopped at %.2g: single precision kernels allow no less",
+             info->true_residual);
+    return rc;
+}
+
 /* ---- direct ---- */
 
 /* Of each target; the worst. */
@@ -422,37 +522,6 @@ static enum status build_precond(struct fit *ft, struct precond **pre, struct er
     ft->info->rank = precond_rank(*pre);
     ft->info->ratio = precond_ratio(*pre);
     return ST_OK;
-}
-
-/* Of all targets: the worst outcome and residual, the most iterations.  The one that took these is
- * the trace that stays. */
-static void gather(struct fit *ft, struct solve_info *each)
-{
-    struct fit_info *info = ft->info;
-    size_t keep = 0;
-
-    for (size_t j = 0; j < ft->t; j++) {
-        const struct solve_info *in = &each[j];
-        if (in->iterations > each[keep].iterations)
-            keep = j;
-        info->target[j].iterations = (double)in->iterations;
-        info->target[j].residual = in->residual;
-        info->target[j].true_residual = in->true_residual;
-        if (j == 0 || in->why < info->why) /* what went wrong is below 0 */
-            info->why = in->why;
-        if (j == 0 || !(in->residual <= info->residual))
-            info->residual = in->residual;
-        if (j == 0 || !(in->true_residual <= info->true_residual))
-            info->true_residual = in->true_residual;
-        if (j == 0 || !(in->start <= info->start_residual))
-            info->start_residual = in->start;
-        info->float_limit |= in->float_limit;
-        info->passes = fmax(info->passes, in->passes);
-        info->halved = in->halved > info->halved ? in->halved : info->halved;
-    }
-    *ft->trace = each[keep];
-    each[keep] = (struct solve_info){ .why = OUT_RUNNING };
-    info->iterations = ft->trace->iterations;
 }
 
 /* The solve itself.  Where rounded features do not let it get there (their rounding outweighs the
@@ -694,7 +763,9 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
         describe(&ft);
         ft.ratio = model_ratio(o->amplitude, o->noise);
         ft.free_scale = !o->keep_scale;
-        rc = ft.plan.exact ? fit_exact(&ft, err) : fit_features(&ft, err);
+        rc = ft.plan.products ? fit_products(&ft, err)
+             : ft.plan.exact  ? fit_exact(&ft, err)
+                              : fit_features(&ft, err);
     }
     if (rc == ST_OK)
         rc = fit_variance(&ft, err);

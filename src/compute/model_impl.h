@@ -17,6 +17,7 @@ enum {
 struct fit_plan {
     enum plan plan;
     bool exact;
+    bool products;      /* exact: by conjugate gradients, the kernel matrix never stored */
     bool half;              /* plan STORE, in float16 */
     bool formed;            /* plan DIRECT with a solver that iterates: on Z'Z, formed once */
     size_t threads;

@@ -202,9 +202,11 @@ void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
     struct backend_device d;
 
     o->device_free = o->device_cores = 0;
+    o->device_exact = false;
     if (be->describe == NULL || be->describe(SIZE_MAX, &d, NULL) != ST_OK)
         return;
     o->device_free = d.free ? d.free : 1;
+    o->device_exact = be->exact != NULL;
     o->device_cores = threads;
 }
 
@@ -480,6 +482,18 @@ static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size
     char mem[24];
     enum status rc = exact_allowed(n, 1, o->mem_limit, err);
 
+    if (rc == ST_LIMIT && o->device_exact && o->variance == VAR_NONE) {
+        err_clear(err);
+        p->exact = p->products = true;
+        p->plan = PLAN_REGENERATE;
+        p->bytes = 8.0 * (double)n * ((double)d + 8.0 * (double)(o->targets ? o->targets : 1));
+        snprintf(note, 256, "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
+                 "device", n);
+        return ST_OK;
+    }
+    if (rc == ST_LIMIT && o->device_exact)
+        err_hint(err, "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
+                 "features=8192");
     if (rc != ST_OK)
         return rc;
     p->exact = true;

@@ -1027,6 +1027,7 @@ static const struct backend_ops cuda_ops = {
     .factor = factor_make,
     .cg = &backend_gradients,
     .dense = &backend_dense,
+    .exact = &backend_exact,
     .devices = device_count,
     .describe = cuda_describe,
     .use = cuda_use,

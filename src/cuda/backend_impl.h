@@ -105,5 +105,6 @@ enum status factor_make(void *state, double lam2, const struct ctl *, struct err
 enum status factor_apply(struct cuda *, size_t k, const double *R, float *temp, double *Z, struct err *);
 extern const struct backend_cg backend_gradients; /* gradients.c */
 extern const struct backend_dense backend_dense;  /* dense.c */
+extern const struct backend_exact backend_exact;  /* exact.c */
 
 #endif

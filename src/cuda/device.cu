@@ -11,6 +11,7 @@ extern "C" { /* C, all of it */
 #include "cuda/back.h"
 #include "cuda/cg.h"
 #include "cuda/project.h"
+#include "cuda/radial.h"
 #include "cuda/sweep.h"
 
 #include <cublas_v2.h>
@@ -824,6 +825,24 @@ enum status device_cg_step(struct device *d, const struct cg_args *a, struct err
         return rc;
     cg_step_kernel<<<(unsigned)a->active, CG_THREADS, 0, d->stream[STREAM_WORK]>>>(*a);
     return launched("a step", err);
+}
+
+static __global__ void __launch_bounds__(RADIAL_THREADS) radial_kernel(const __grid_constant__ radial_args a)
+{
+    __shared__ __align__(16) char smem[RADIAL_SMEM];
+
+    radial_block(&a, (int)blockIdx.x, (int)blockIdx.y, (double *)smem);
+}
+
+enum status device_radial(struct device *d, const struct radial_args *a, struct err *err)
+{
+    const dim3 grid((unsigned)((a->m + RADIAL_ROWS - 1) / RADIAL_ROWS), (unsigned)a->chunks);
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    radial_kernel<<<grid, RADIAL_THREADS, 0, d->stream[STREAM_WORK]>>>(*a);
+    return launched("an exact kernel", err);
 }
 
 static __global__ void gram_ready_kernel(const gram_args a)

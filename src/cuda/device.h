@@ -86,6 +86,7 @@ enum status device_layout(struct device *, const struct layout_args *, struct er
 /* A := diag(row) A, m x n column-major. */
 enum status device_scale_rows(struct device *, size_t m, size_t n, const double *row, double *A,
                               struct err *);
+enum status device_radial(struct device *, const struct radial_args *, struct err *);
 enum status device_gram_ready(struct device *, const struct gram_args *, struct err *);
 enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
 enum status device_cg_step(struct device *, const struct cg_args *, struct err *);

@@ -20,6 +20,7 @@ struct cuda_cg {
     struct device_graph *graph; /* a step of so many slots that writes there; NULL: not yet */
     size_t graph_slots, graph_moves;
     const void *graph_steps;
+    size_t warm_slots, warm_moves; /* of the last step launched as ever: what it asks for is there */
     bool unrecorded;            /* it did not work once */
     struct dev_cg_step *steps;  /* room of `most` */
     size_t most;
@@ -227,20 +228,26 @@ static enum status cg_record(struct cuda_cg *g, size_t active, struct err *err)
     return ST_OK;
 }
 
-static enum status cg_next(struct cuda_cg *g, size_t active, bool first, const struct ctl *ctl,
-                           struct err *err)
+static enum status cg_next(struct cuda_cg *g, size_t active, const struct ctl *ctl, struct err *err)
 {
+    const struct cuda *c = g->c;
     const bool same = g->graph && g->graph_slots == active && g->graph_steps == g->steps &&
-                      g->graph_moves == g->c->moves;
+                      g->graph_moves == c->moves;
+    const bool warm = g->warm_slots == active && g->warm_moves == c->moves;
     enum status rc = ST_OK;
 
-    if (!same && !first && !g->unrecorded && backend_plain(g->c, active))
+    if (!same && warm && !g->unrecorded && backend_plain(c, active)) {
         rc = cg_record(g, active, err);
-    else if (!same)
-        return cg_one(g, active, ctl, err);
-    if (rc != ST_OK || !g->graph)
-        return rc == ST_OK ? cg_one(g, active, ctl, err) : rc;
-    return device_replay(g->c->dev, g->graph, err);
+        if (rc == ST_OK && g->graph)
+            return device_replay(c->dev, g->graph, err);
+    }
+    if (same)
+        return device_replay(c->dev, g->graph, err);
+    if (rc == ST_OK)
+        rc = cg_one(g, active, ctl, err);
+    g->warm_slots = active;
+    g->warm_moves = c->moves;
+    return rc;
 }
 
 /* Steps one after the other, two of them on their way at most. */
@@ -257,7 +264,7 @@ static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *
         if (rc == ST_OK)
             rc = backend_stopped(ctl, err);
         if (rc == ST_OK)
-            rc = cg_next(g, active, *queued == 0, ctl, err);
+            rc = cg_next(g, active, ctl, err);
         if (rc == ST_OK)
             rc = device_mark(c->dev, turn, STREAM_WORK, err);
         *queued += rc == ST_OK;

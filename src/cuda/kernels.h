@@ -140,6 +140,21 @@ struct layout_args {
  * (1 + relative) times that, and lam2 more; lower triangle. */
 struct gram_args { size_t M; float *A; const double *row; float relative; double lam2; };
 
+/* ---- exact kernels (radial.h) -------------------------------------------------------------------- */
+
+enum { RADIAL_ROWS = 64, RADIAL_DEPTH = 16, RADIAL_TABLE = 1024, RADIAL_MOST = 4, RADIAL_FACTORS = 8 };
+struct radial_args {
+    size_t n, m;                 /* columns: rows of X; rows: of Y */
+    const float *X, *Y;          /* d numbers each */
+    int d, factors, chunks, K;   /* chunks of columns; vectors */
+    const float *inv, *table;    /* as struct backend_radial has them */
+    int begins[RADIAL_FACTORS], ends[RADIAL_FACTORS]; /* a product */
+    int from[RADIAL_FACTORS], to[RADIAL_FACTORS];     /* inputs that a factor reads lie there */
+    float weight[RADIAL_FACTORS];
+    const double *V;             /* K vectors of n */
+    double *part;                /* chunks x K x m */
+};
+
 /* ---- conjugate gradients ------------------------------------------------------------------------- */
 
 /* As cg_slot and cg_step in backend.h; event CG_SKIPPED: a step after one with an event. */

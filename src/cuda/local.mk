@@ -4,18 +4,18 @@
 cuda_headers = src/cuda/arith.h src/cuda/back.h src/cuda/back_real.h src/cuda/backend_impl.h \
   src/cuda/batch.h src/cuda/cg.h src/cuda/device.h \
   src/cuda/kernels.h src/cuda/port.h src/cuda/program.h src/cuda/project.h \
-  src/cuda/project_body.h src/cuda/steps.h src/cuda/steps_real.h src/cuda/sweep.h \
+  src/cuda/project_body.h src/cuda/radial.h src/cuda/steps.h src/cuda/steps_real.h src/cuda/sweep.h \
   src/cuda/sweep_body.h
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \
   src/compute/ctl.h src/compute/featmap.h src/compute/kernel.h src/compute/pool.h \
   src/compute/source.h
 dist_doc_DATA += share/doc/devices.md
-cuda_driver = src/cuda/back.c src/cuda/backend.c src/cuda/dense.c src/cuda/factor.c \
+cuda_driver = src/cuda/back.c src/cuda/backend.c src/cuda/dense.c src/cuda/exact.c src/cuda/factor.c \
   src/cuda/gradients.c src/cuda/ranges.c \
   src/cuda/program.c
 EXTRA_DIST += src/cuda/device.cu $(cuda_driver) $(cuda_headers)
 
-cuda_pic = src/cuda/pic/cuda/back.o src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/factor.o src/cuda/pic/cuda/gradients.o \
+cuda_pic = src/cuda/pic/cuda/back.o src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o src/cuda/pic/cuda/gradients.o \
   src/cuda/pic/cuda/ranges.o src/cuda/pic/cuda/program.o src/cuda/pic/base/mem.o \
   src/cuda/pic/base/status.o src/cuda/pic/compute/ctl.o
 src/cuda/pic/%.o: src/%.c $(cuda_headers) $(cuda_below)

@@ -1,0 +1,112 @@
+/* cuda/radial.h -- products with an exact kernel matrix that is never stored: tiles of distances, the kernel
+ * as a function of them, and the product with up to RADIAL_MOST vectors, in one kernel.
+ *
+ * Distances are sums of squared differences, not differences of squares: near points keep their digits.
+ * A kernel of one distance is a table of cubics over v = r / (1 + r) (backend.h).  A block of threads has
+ * RADIAL_ROWS rows and walks over columns by tiles; each thread has 4 x 4 pairs of a tile. */
+#ifndef GPDESK_CUDA_RADIAL_H
+#define GPDESK_CUDA_RADIAL_H
+
+#include "cuda/kernels.h"
+
+enum { RADIAL_THREADS = 256, RADIAL_PITCH = RADIAL_DEPTH + 1 };
+/* Bytes of shared memory: two tiles of inputs, or sums of 16 threads for each row. */
+#define RADIAL_SMEM (2 * RADIAL_ROWS * RADIAL_PITCH * (int)sizeof(double))
+
+/* Kernel of factor f at distance r. */
+DEV float radial_value(const struct radial_args *a, int f, float r2)
+{
+    const float r = sqrtf(r2), v = r / (1.0f + r) * (float)RADIAL_TABLE;
+    const int i = v < (float)RADIAL_TABLE ? (int)v : RADIAL_TABLE - 1; /* r infinite: v is not a number */
+    const float t = v < (float)RADIAL_TABLE ? v - (float)i : 1.0f;
+    const float *c = a->table + ((size_t)f * RADIAL_TABLE + (size_t)i) * 4;
+
+    return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
+}
+
+/* Inputs i0.. of RADIAL_ROWS rows from `row` on, scaled by factor f. */
+DEV void radial_load(const struct radial_args *a, int f, const float *x, size_t row, size_t rows, int i0,
+                     float *to)
+{
+    LANES(t, RADIAL_THREADS)
+        for (int e = t; e < RADIAL_ROWS * RADIAL_DEPTH; e += RADIAL_THREADS) {
+            const size_t r = row + (size_t)(e / RADIAL_DEPTH);
+            const int i = i0 + e % RADIAL_DEPTH;
+            to[e / RADIAL_DEPTH * RADIAL_PITCH + e % RADIAL_DEPTH] =
+                r < rows && i < a->d ? x[r * (size_t)a->d + (size_t)i] * a->inv[f * a->d + i] : 0.0f;
+        }
+}
+
+/* Sums of a block's rows over the columns of a chunk, for K vectors: part[chunk][k][row]. */
+DEV void radial_block(const struct radial_args *a, int block, int chunk, double *smem)
+{
+    float *xs = (float *)smem, *ys = xs + RADIAL_ROWS * RADIAL_PITCH;
+    const size_t row0 = (size_t)block * RADIAL_ROWS;
+    const size_t tiles = (a->n + RADIAL_ROWS - 1) / RADIAL_ROWS;
+    const size_t first = tiles * (size_t)chunk / (size_t)a->chunks;
+    const size_t end = tiles * (size_t)(chunk + 1) / (size_t)a->chunks;
+    OWN(double, sum, 4 * RADIAL_MOST);
+    OWN(float, val, 16);
+    OWN(float, all, 16);
+    OWN(float, r2, 16);
+
+    LANES(t, RADIAL_THREADS)
+        for (int i = 0; i < 4 * RADIAL_MOST; i++)
+            sum[ME(t)][i] = 0.0;
+    for (size_t tile = first; tile < end; tile++) {
+        const size_t col0 = tile * RADIAL_ROWS;
+        LANES(t, RADIAL_THREADS)
+            for (int i = 0; i < 16; i++)
+                val[ME(t)][i] = 0.0f;
+        for (int f = 0; f < a->factors; f++) {
+            LANES(t, RADIAL_THREADS)
+                for (int i = 0; i < 16; i++)
+                    r2[ME(t)][i] = 0.0f;
+            for (int i0 = a->from[f]; i0 < a->to[f]; i0 += RADIAL_DEPTH) {
+                SYNC();
+                radial_load(a, f, a->Y, row0, a->m, i0, ys);
+                radial_load(a, f, a->X, col0, a->n, i0, xs);
+                SYNC();
+                LANES(t, RADIAL_THREADS)
+                    for (int e = 0; e < RADIAL_DEPTH; e++)
+                        UNROLL
+                        for (int i = 0; i < 16; i++) {
+                            const float u = ys[(t / 16 + 16 * (i / 4)) * RADIAL_PITCH + e] -
+                                            xs[(t % 16 + 16 * (i % 4)) * RADIAL_PITCH + e];
+                            r2[ME(t)][i] += u * u;
+                        }
+            }
+            LANES(t, RADIAL_THREADS)
+                UNROLL
+                for (int i = 0; i < 16; i++) {
+                    const float k = radial_value(a, f, r2[ME(t)][i]);
+                    all[ME(t)][i] = a->begins[f] ? a->weight[f] * k : all[ME(t)][i] * k;
+                    if (a->ends[f])
+                        val[ME(t)][i] += all[ME(t)][i];
+                }
+        }
+        LANES(t, RADIAL_THREADS)
+            for (int i = 0; i < 16; i++) {
+                const size_t col = col0 + (size_t)(t % 16 + 16 * (i % 4));
+                for (int k = 0; k < a->K && col < a->n; k++)
+                    sum[ME(t)][i / 4 * RADIAL_MOST + k] += (double)val[ME(t)][i] *
+                                                           a->V[(size_t)k * a->n + col];
+            }
+    }
+    for (int k = 0; k < a->K; k++) {
+        SYNC();
+        LANES(t, RADIAL_THREADS)
+            for (int i = 0; i < 4; i++)
+                smem[(t / 16 + 16 * i) * 16 + t % 16] = sum[ME(t)][i * RADIAL_MOST + k];
+        SYNC();
+        LANES(t, RADIAL_THREADS)
+            if (t < RADIAL_ROWS && row0 + (size_t)t < a->m) {
+                double s = 0.0;
+                for (int i = 0; i < 16; i++)
+                    s += smem[t * 16 + i];
+                a->part[((size_t)chunk * (size_t)a->K + (size_t)k) * a->m + row0 + (size_t)t] = s;
+            }
+    }
+}
+
+#endif
