@@ -77,7 +77,8 @@ static void write_npy(const char *name, const char *kind, bool fortran, size_t f
     fclose(f);
 }
 
-/* Rows, nodes, numbers, all of them cell(); and how many of the nodes each row has: 1 + i % 3. */
+/* Rows, nodes, numbers, all of them cell(); and how many of the nodes each row has: 1 + i % 3, but
+ * the last none. */
 static void write_cube(const char *name, const char *lengths, size_t n)
 {
     for (int k = 0; k < 2; k++) {
@@ -94,7 +95,7 @@ static void write_cube(const char *name, const char *lengths, size_t n)
         fwrite(head, 1, 128, f);
         for (size_t i = 0; i < (k ? n : 6 * n); i++) {
             const double x = cell(i / 6, i % 6);
-            const int32_t len = 1 + (int32_t)(i % 3);
+            const int32_t len = i + 1 == n ? 0 : 1 + (int32_t)(i % 3);
             if (k)
                 fwrite(&len, sizeof len, 1, f);
             else
@@ -169,11 +170,13 @@ START_TEST(rows_nodes_numbers_and_lengths)
     ck_assert_uint_eq(q->nodes->d, 2);
     for (size_t i = 0; i < 30; i++) {
         const size_t len = q->at[i + 1] - q->at[i] - 1;
-        ck_assert_uint_eq(len, 1 + i % 3);
+        ck_assert_uint_eq(len, i == 29 ? 0 : 1 + i % 3);
         for (size_t j = 0; j < 2 * len; j++)
             ck_assert_double_eq(nodes_at(q, i)[j], cell(i, j));
     }
     ck_assert_double_eq(column_at(&t->col[1], 29), cell(29, 0));
+    ck_assert_uint_eq(t->col[0].missing, 1);
+    ck_assert_ptr_nonnull(strstr(t->notes, "warning[empty]: 1 set is without a node, first row 30: missing drop"));
     table_unref(t);
     write_cube("cube.npy", "short.npy", 29); /* one row less, and lengths of that many */
     t = NULL;

@@ -391,6 +391,15 @@ run -e 'open s.csv; plot columns out=col.csv; demo proteins n=200; plot columns 
 is "rows by their length" "$(awk -F, '$1 == 1 && $2 == "" { n += $4 } END { print n }' col.csv)" 400
 ok "of one length: the shares of letters" awk -F, '$1 == 1 && $2 == "" { n++; s += $4 } END { exit !(n == 20 && s > 0.999 && s < 1.001) }' pro.csv
 
+# lengths from one letter to tens of thousands
+awk 'BEGIN { srand(4); split("A C G T", a, " "); print "dna,y"
+    for (i = 0; i < 24; i++) { n = i < 6 ? 1 : i < 22 ? 20 + i * 40 : 20000 + 10000 * (i - 22); s = ""
+        for (j = 0; j < n; j++) s = s a[1 + int(4 * rand())]; printf "%s,%.4f\n", s, log(n) + 0.1 * rand() } }' >long.csv
+run --format json -e 'open long.csv; kernel conv(rbf,width=1,average=none); fit features=64; kernel graph(rbf); fit features=64; kernel fastconv(rbf,width=1,filters=16); fit features=64; predict long.csv out=long.out'
+is "one letter, and thirty thousand" $rc 0
+has "are told" "$out" 'length 1 to 30000'
+run -e 'open long.csv; missing drop; kernel conv(rbf,width=9); fit features=64'
+has "those without a window are counted" "$err" 'note.short.*6 training sequences are shorter than a window of 9'
 # memory: 20,000 sequences whose one-hot matrix takes 192 MB, in 64; what a fit says it needs is what it takes
 awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"; for (i = 0; i < 20000; i++) { s = ""
     for (j = 0; j < 60; j++) s = s substr(a, 1 + int(20 * rand()), 1); t = s; print s "," gsub(/[KR]/, "", t) + rand() } }' >mem.csv
