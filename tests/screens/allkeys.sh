@@ -53,6 +53,9 @@ expect "Esc closes" "a page"
 keys F6
 waitfor "[view]"
 keys -l "/"
+asks() { screen | tail -n 1 | grep -q "^/"; }
+waituntil asks
+verdict $? "/ asks for a word"
 keys -l "auto"
 keys Enter
 top() { screen | sed -n 3,8p; }
@@ -61,7 +64,7 @@ sleep 0.3
 seen=$(top)
 keys n
 waituntil differs
-verdict $? "/ searches, n goes on"
+verdict $? "n goes on"
 keys N
 is_again() { [ "$(top)" = "$seen" ]; }
 waituntil is_again
