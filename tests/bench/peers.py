@@ -11,7 +11,7 @@ absent and its rows are left out.  Prints a table and writes peers.json and peer
 FFHT is C: --ffht names the directory of its source (fht.c, fht.h and what they include), which is
 compiled here, as its own Makefile does it, with the loops of ffht_loops.c and timed inside
 bench_compute, in turn with gpdesk's transforms.  Its source is github.com/FALCONN-LIB/FFHT; PyPI's
-archive FALCONN-1.3.1 has an earlier one in include/falconn/ffht (three to four times as slow).
+archive FALCONN-1.3.1 has an earlier one in include/falconn/ffht.
 
 Two times stand for each side: on the clock, and of the processor over all threads.  Where other
 programs run on the machine the second is the one to compare; gpdesk's then includes reading the data
