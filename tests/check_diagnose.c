@@ -47,28 +47,32 @@ START_TEST(left_one_out)
     enum { R = 30 };
     struct prob *p = prob_new();
     const struct fit_opts o = options("matern(nu=3/2)", 2);
-    double e[R], sd[R], work[R * R], X[R * D], y[R], K[R * R], c[R], a[R], jitter;
+    double e[R], sd[R], root[R], s[R], work[R * R], X[R * D], y[R], K[R * R], c[R], a[R], jitter;
     const double ratio = 0.02;
 
-    ck_assert_int_eq(diagnose_loo(&o.kernel, o.hp, p->X, R, D, p->y, ratio, e, sd, work, NULL, NULL,
+    for (size_t i = 0; i < R; i++)
+        root[i] = _i ? 0.5 + (double)(i % 4) : 1.0;
+    ck_assert_int_eq(diagnose_loo(&o.kernel, o.hp, p->X, R, D, p->y, _i ? root : NULL, ratio, e, sd, work, NULL, NULL,
                                   NULL), ST_OK);
     for (size_t i = 0; i < R; i++) {
         size_t n = 0;
-        double mean = 0.0, var = 1.0 + ratio;
+        double mean = 0.0, var = root[i] * root[i] + ratio;
         for (size_t j = 0; j < R; j++)
             if (j != i) {
                 memcpy(X + n * D, p->X + j * D, D * sizeof *X);
-                y[n++] = p->y[j];
+                s[n] = root[j];
+                y[n++] = root[j] * p->y[j];
             }
-        ck_assert_int_eq(exact_factor(&o.kernel, o.hp, X, n, D, NULL, ratio, K, &jitter, NULL, NULL,
+        ck_assert_int_eq(exact_factor(&o.kernel, o.hp, X, n, D, s, ratio, K, &jitter, NULL, NULL,
                                       NULL), ST_OK);
         exact_cross(&o.kernel, o.hp, X, n, D, p->X + i * D, 1, c, NULL);
-        memcpy(a, c, sizeof a);
+        for (size_t j = 0; j < n; j++)
+            a[j] = root[i] * s[j] * c[j];
         ck_assert_int_eq(blas_dtrsm(NULL, false, n, 1, K, n, a, n, NULL), ST_OK);
         var -= blas_ddot(n, a, a);
         ck_assert_int_eq(blas_dtrsm(NULL, true, n, 1, K, n, a, n, NULL), ST_OK);
         mean = blas_ddot(n, a, y);
-        ck_assert_double_eq_tol(e[i], p->y[i] - mean, 1e-9);
+        ck_assert_double_eq_tol(e[i], root[i] * p->y[i] - mean, 1e-9);
         ck_assert_double_eq_tol(sd[i], sqrt(var), 1e-9);
     }
     free(p);
@@ -191,7 +195,7 @@ int main(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, blas_init, NULL);
-    tcase_add_test(t, left_one_out);
+    tcase_add_loop_test(t, left_one_out, 0, 2); /* all weights 1, and others */
     tcase_add_loop_test(t, advice_holds, 0, 2);
     tcase_add_test(t, dimension_of_the_kernel);
     tcase_add_test(t, same_advice_for_any_thread_count);

@@ -173,13 +173,14 @@ enum status diagnose_spectrum(const struct source *src, const double *y, const s
 }
 
 enum status diagnose_loo(const struct kernel *k, const double *hp, const double *X, size_t m,
-                         size_t d, const double *y, double ratio, double *e, double *sd,
+                         size_t d, const double *y, const double *row_scale, double ratio, double *e, double *sd,
                          double *work, struct pool *pool, const struct ctl *ctl, struct err *err)
 {
     double jitter = 0.0;
-    enum status rc = exact_factor(k, hp, X, m, d, NULL, ratio, work, &jitter, pool, ctl, err);
+    enum status rc = exact_factor(k, hp, X, m, d, row_scale, ratio, work, &jitter, pool, ctl, err);
 
-    memcpy(e, y, m * sizeof *e);
+    for (size_t i = 0; i < m; i++)
+        e[i] = row_scale ? row_scale[i] * y[i] : y[i];
     if (rc == ST_OK)
         rc = blas_dtrsm(pool, false, m, 1, work, m, e, m, err);
     if (rc == ST_OK)

@@ -33,9 +33,10 @@ enum status diagnose_spectrum(const struct source *, const double *y, const stru
 
 /* Leave-one-out residuals y_i - mean_-i of an exact GP on m given rows (X: m x d; K1 + ratio I; scaled
  * units, whatever the amplitude): e_i = a_i / (A^-1)_ii, A a = y; and their predicted standard deviations at
- * amplitude 1, sd_i = (A^-1)_ii^-1/2 (NULL: not wanted).  work: m x m, destroyed. */
+ * amplitude 1, sd_i = (A^-1)_ii^-1/2 (NULL: not wanted).  row_scale (m, roots of the rows' weights; NULL: all 1):
+ * rows, targets, residuals and their deviations times that.  work: m x m, destroyed. */
 enum status diagnose_loo(const struct kernel *, const double *hp, const double *X, size_t m,
-                         size_t d, const double *y, double ratio, double *e, double *sd, double *work,
-                         struct pool *, const struct ctl *, struct err *);
+                         size_t d, const double *y, const double *row_scale, double ratio, double *e, double *sd,
+                         double *work, struct pool *, const struct ctl *, struct err *);
 
 #endif

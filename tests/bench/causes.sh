@@ -2,12 +2,13 @@
 # and mend.sh.
 
 # rows SEED N NOISE KIND > CSV: y = sin(2 x1) + x2 x3 / 2 + cos(x4) + noise, and what the kind adds
+# (w of the last: what the weight of a row would have to be, which nobody knows at first)
 rows() {
     awk -v seed="$1" -v n="$2" -v noise="$3" -v kind="$4" '
         function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307179586 * rand()) }
         BEGIN {
             srand(seed); OFS = ","
-            print "x1,x2,x3,x4" (kind ~ /column/ ? ",x5" : "") ",y"
+            print "x1,x2,x3,x4" (kind ~ /column/ ? ",x5" : "") ",y" (kind ~ /scale/ ? ",w" : "")
             for (i = 0; i < n; i++) {
                 if (!(kind == "repeats" && i % 5 == 4)) for (j = 1; j <= 4; j++) x[j] = 4 * rand() - 2
                 f = sin(2 * x[1]) + x[2] * x[3] / 2 + cos(x[4])
@@ -17,7 +18,8 @@ rows() {
                 if (kind == "repeats" && i % 5 == 4) y = f + 0.7 * normal()
                 extra = kind == "columns1" ? sprintf(",%.10g", exp(6 * normal())) : \
                         kind == "columns2" ? sprintf(",%.12g", 5000 + 1e-3 * normal()) : ""
-                printf "%.8g,%.8g,%.8g,%.8g%s,%.10g\n", x[1], x[2], x[3], x[4], extra, y
+                weight = kind == "scale1" ? sprintf(",%.8g", exp(-2.4 * x[1])) : kind == "scale2" ? ",1" : ""
+                printf "%.8g,%.8g,%.8g,%.8g%s,%.10g%s\n", x[1], x[2], x[3], x[4], extra, y, weight
             }
         }'
 }
@@ -46,6 +48,6 @@ lines() {
     float32) echo "fit features=512 l=2 noise=0.01 solver=pcg rank=256 rtol=1e-13 maxit=400 precision=float plan=regenerate variance=none" ;;
     starved) echo "tune features=512 evals=15; fit features=1024 solver=pcg variance=16" ;;
     features) echo "tune features=512 evals=15; fit features=24" ;;
-    nonstationary) echo "tune features=512 evals=15; fit features=1024" ;;
+    nonstationary) echo "cols w role=skip; tune features=512 evals=15; fit features=1024" ;;
     esac
 }

@@ -39,6 +39,9 @@ for what in "$@"; do
                 session -e "$(lines "$what")" -e why
                 way=$(grep '"command":"why"' "$work/out" | tail -n 1 |
                     sed -n 's/.*"causes":\[{\([^}]*\)}.*/\1/; s/.*"try":"//p' | sed 's/"$//; s/\\"/"/g')
+                case $way in # no line mends that, weights do where they are known
+                "explain nonstationary") way="$way; cols w role=weight; tune features=512 evals=15; fit features=1024" ;;
+                esac
                 all=$((all + 1))
                 session -e "$(lines "$what")" -e score -e why -e "$way" -e score -e why
                 left=$(grep '"command":"why"' "$work/out" | sed -n 2p)
