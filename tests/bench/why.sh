@@ -30,7 +30,7 @@ for what in "$@"; do
                 first=$(printf '%s\n' "$line" | sed -n 's/.*"causes":\[{"name":"\([a-z0-9-]*\)".*/\1/p')
                 [ -n "$line" ] || first=failed
                 way=$(printf '%s\n' "$line" | sed -n 's/.*"causes":\[{\([^}]*\)}.*/\1/; s/.*"try":"//p' | sed 's/"$//; s/\\"/"/g')
-                if [ -n "$way" ] && ! "$gpdesk" --no-config -n -e "open $work/d.csv; $(printf '%s\n' "$way" | sed 's/continue=r1//')" > /dev/null 2>&1; then
+                if [ -n "$way" ] && ! "$gpdesk" --no-config -n -e "open $work/d.csv target=y; $(printf '%s\n' "$way" | sed 's/continue=r1//')" > /dev/null 2>&1; then
                     first="$way does not parse"
                 fi
                 wanted=$what

@@ -3,7 +3,7 @@
 # starts like a command line, and in every "try: ..." inside a message, the verb is in the table.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
-"$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u >verbs
+"$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z-]*\) .*/\1/p' | sort -u >verbs
 ok "there are verbs" test "$(wc -l <verbs)" -gt 30
 
 # Words that start a hint without being a command: plain advice, programs, options of a command.
