@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "compute/backend_load.h"
 #include "compute/blas.h"
+#include "compute/exact.h"
 #include "compute/fop.h"
 #include "compute/model.h"
 #include "compute/precond.h"
@@ -307,6 +308,75 @@ static void factorisations(size_t n)
     free(A), free(B), free(d);
 }
 
+/* The gradient of the marginal likelihood in all hyperparameters, with the matrix and without (probes), and
+ * the factor of Z'Z that stays there with the iterations that it leaves. */
+static void gradients(const struct source_array *src, size_t n, size_t M)
+{
+    struct source_array some = *src;
+    double *S = mem_calloc(M * M, sizeof *S, "matrix", NULL), grad[KERNEL_MAX_HP] = { 0 };
+    double *T = mem_calloc(17 * n, sizeof *T, "vectors", NULL), *V = mem_calloc(17 * M, sizeof *V, "v", NULL);
+    double best[3] = { INFINITY, INFINITY, INFINITY };
+    char what[80];
+
+    some.base.n = n;
+    struct op p = op_open("rbf", &some.base, M, false, false);
+    for (size_t i = 0; i < M; i++)
+        S[i * M + i] = 1.0;
+    for (size_t i = 0; i < 17 * n; i++)
+        T[i] = rng_normal(5, RNG_TEST, i);
+    for (size_t i = 0; i < 17 * M; i++)
+        V[i] = rng_normal(6, RNG_TEST, i);
+    for (int i = 0; i < 9; i++) {
+        const double start = now();
+        if (i % 3 == 0)
+            must(fop_back(p.f, S, 1, T, V, grad, NULL, &err), "gradient");
+        else if (i % 3 == 1)
+            must(fop_back(p.f, NULL, 17, T, V, grad, NULL, &err), "gradient");
+        else
+            must(fop_factor(p.f, 0.09, NULL, &err), "factor");
+        best[i % 3] = fmin(best[i % 3], now() - start);
+    }
+    snprintf(what, sizeof what, "gradient, %zu x %zu, by the Gram", n, M);
+    line(what, best[0], "cublasSsyrk, float32", peer_syrk(n, M), 0.0, 0.0);
+    snprintf(what, sizeof what, "gradient, %zu x %zu, by 16 probes", n, M);
+    line(what, best[1], NULL, 0.0, 0.0, 0.0);
+    snprintf(what, sizeof what, "factor of Z'Z that stays, %zu x %zu", n, M);
+    line(what, best[2], "cublasSsyrk, float32", peer_syrk(n, M), 0.0, 0.0);
+    struct precond *pre = NULL;
+    must(precond_find("gram", &err)->build(p.f, &(struct precond_opts){ .lam2 = 0.09 }, NULL, &pre, &err),
+         "preconditioner");
+    line("an iteration with it", iteration(p.f, pre, V, V + M), NULL, 0.0, 0.0, 0.0);
+    precond_free(pre);
+    op_close(&p);
+    free(S), free(T), free(V);
+}
+
+/* A product with the exact kernel matrix of n rows, without it. */
+static void exact_products(const struct source_array *src, size_t n)
+{
+    const size_t d = src->base.d;
+    double *V = mem_calloc(n, sizeof *V, "vectors", NULL), *W = mem_calloc(n, sizeof *W, "vectors", NULL);
+    double best = INFINITY;
+    const double hp = sqrt((double)d);
+    struct kernel k;
+    struct exact_op *op;
+    char what[80];
+
+    for (size_t i = 0; i < n; i++)
+        V[i] = rng_normal(7, RNG_TEST, i);
+    must(kernel_parse("matern(nu=3/2)", &k, NULL, &err), "kernel");
+    must(exact_op_open(device, &k, &hp, src->x, n, d, pool, &op, &err), "exact kernel");
+    for (int i = 0; i < 3; i++) {
+        const double start = now();
+        must(exact_op_apply(op, n, NULL, 1, V, W, NULL, &err), "exact kernel");
+        best = fmin(best, now() - start);
+    }
+    snprintf(what, sizeof what, "K v of %zu rows, K never stored", n);
+    line(what, best, NULL, 0.0, 0.0, 0.0);
+    exact_op_close(op);
+    free(V), free(W);
+}
+
 static void start_json(const char *device_name, size_t n, size_t d, size_t M)
 {
     const char *file = getenv("GPDESK_BENCH_JSON");
@@ -390,6 +460,8 @@ int main(int argc, char **argv)
     passes(&src.base, M);
     sketches(&src.base, M, M < 8192 ? M / 8 : 1024);
     grams(&src, n < 36000 ? n : 36000, 4096);
+    gradients(&src, n < 36000 ? n : 36000, 4096);
+    exact_products(&src, n < 50000 ? n : 50000);
     factorisations(2048);
     factorisations(4096);
     if (json) {
