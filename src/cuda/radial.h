@@ -51,15 +51,18 @@ DEV void radial_block(const struct radial_args *a, int block, int chunk, double 
     OWN(float, r2, 16);
 
     LANES(t, RADIAL_THREADS)
+        UNROLL
         for (int i = 0; i < 4 * RADIAL_MOST; i++)
             sum[ME(t)][i] = 0.0;
     for (size_t tile = first; tile < end; tile++) {
         const size_t col0 = tile * RADIAL_ROWS;
         LANES(t, RADIAL_THREADS)
+            UNROLL
             for (int i = 0; i < 16; i++)
                 val[ME(t)][i] = 0.0f;
         for (int f = 0; f < a->factors; f++) {
             LANES(t, RADIAL_THREADS)
+                UNROLL
                 for (int i = 0; i < 16; i++)
                     r2[ME(t)][i] = 0.0f;
             for (int i0 = a->from[f]; i0 < a->to[f]; i0 += RADIAL_DEPTH) {
@@ -86,16 +89,23 @@ DEV void radial_block(const struct radial_args *a, int block, int chunk, double 
                 }
         }
         LANES(t, RADIAL_THREADS)
+            UNROLL
             for (int i = 0; i < 16; i++) {
                 const size_t col = col0 + (size_t)(t % 16 + 16 * (i % 4));
-                for (int k = 0; k < a->K && col < a->n; k++)
-                    sum[ME(t)][i / 4 * RADIAL_MOST + k] += (double)val[ME(t)][i] *
-                                                           a->V[(size_t)k * a->n + col];
+                UNROLL
+                for (int k = 0; k < RADIAL_MOST; k++) /* all, so that sums are registers */
+                    if (k < a->K && col < a->n)
+                        sum[ME(t)][i / 4 * RADIAL_MOST + k] += (double)val[ME(t)][i] *
+                                                               a->V[(size_t)k * a->n + col];
             }
     }
-    for (int k = 0; k < a->K; k++) {
+    UNROLL
+    for (int k = 0; k < RADIAL_MOST; k++) {
+        if (k >= a->K)
+            continue;
         SYNC();
         LANES(t, RADIAL_THREADS)
+            UNROLL
             for (int i = 0; i < 4; i++)
                 smem[(t / 16 + 16 * i) * 16 + t % 16] = sum[ME(t)][i * RADIAL_MOST + k];
         SYNC();
