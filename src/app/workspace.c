@@ -584,12 +584,20 @@ static void begin_session(struct workspace *ws)
     }
 }
 
+/* F4 and F5: about the keyboard one sits at, so nothing that is worked on changes. */
+static bool of_keyboard(const struct args *a)
+{
+    const char *line = args_line(a);
+
+    return (!strncmp(line, "set plain=", 10) || !strncmp(line, "set mouse=", 10)) && !strchr(line + 10, ' ');
+}
+
 /* After a statement or its job has ended. */
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
                             enum status rc, double seconds, bool changed)
 {
     /* `kernel` alone shows the kernel: a line of the script would replace the choice before it. */
-    const bool asks = !(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed;
+    const bool asks = (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed) || of_keyboard(a);
     const size_t at = timeline_place(ws, a);
     if (rc == ST_OK && cmd->flags & CMD_CHANGES && !asks && remember(ws, a, at)) {
         timeline_line(ws, a, at, seconds);
@@ -625,7 +633,7 @@ static enum status check_needs(struct workspace *ws, const struct command *cmd, 
         return ST_STATE;
     if (cmd->flags & CMD_NEEDS_MODEL && !ws_run(ws, NULL, err))
         return ST_STATE;
-    const bool asks = !(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ');
+    const bool asks = (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ')) || of_keyboard(a);
     if (cmd->flags & (CMD_CHANGES | CMD_SETS) && !(cmd->flags & CMD_ANYTIME) && !asks &&
         timeline_view(ws) != SIZE_MAX)
         return read_only(ws, cmd, err);

@@ -148,6 +148,7 @@ for pair in "x=x axis logarithmic" "+=half of the axis"; do
 done
 keys -l "+"
 waituntil other
+sleep 1                     # the picture of gnuplot has taken the place of ours
 middle=$(axis)
 keys -l "."
 moved() { [ "$(axis)" != "$middle" ]; }
@@ -179,6 +180,11 @@ keys Escape
 waitfor "[view]"
 keys '['
 expect "read-only" "[: the session one command earlier"
+keys F5
+expect "line mode: one event a line" "F5 goes to lines while an earlier state is looked at"
+keys F5
+expect "read-only" "and back, to that state"
+waitfor "[view]"
 keys ']'
 expect_gone "read-only" "]: and back"
 keys ':'
