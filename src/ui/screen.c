@@ -656,6 +656,24 @@ static struct canvas widen_verdict(struct view *v, const struct canvas *row, str
     return c;
 }
 
+/* The sentence is that of the last drawing: one with other words may need another row, and is drawn again. */
+static void draw_with_verdict(struct view *v, const struct canvas *row, const struct canvas *room)
+{
+    struct canvas rest = *room, verdict = widen_verdict(v, row, &rest);
+    v->at = rest;
+    view_draw(v, &rest);
+
+    struct canvas other = *room;
+    const struct canvas needed = widen_verdict(v, row, &other);
+    if (needed.h != verdict.h) {
+        draw_clear(room);
+        verdict = needed;
+        v->at = other;
+        view_draw(v, &other);
+    }
+    draw_verdict(v, &verdict, 1);
+}
+
 /* A view in a frame, its verdict in the last row. */
 static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *c, enum pane which)
 {
@@ -741,10 +759,7 @@ static void draw_main(struct desk *d, const struct layout *l)
     } else if (d->welcome) {
         draw_welcome(d, &l->main);
     } else {
-        const struct canvas verdict = widen_verdict(v, &l->verdict, &rest);
-        v->at = rest;
-        view_draw(v, &rest);
-        draw_verdict(v, &verdict, 1);
+        draw_with_verdict(v, &l->verdict, &rest);
     }
 }
 
