@@ -1649,6 +1649,7 @@ int main(void)
     Suite *s = suite_create("features");
     TCase *t = tcase_create("all");
 
+    blas_init(); /* as the program does: no threads of its own */
     support_need("golden/README.md");
     tcase_set_timeout(t, 300);
     suite_add_tcase(s, t);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compute/backend.h"
+#include "compute/blas.h"
 #include "compute/exact.h"
 #include "compute/fastconv.h"
 #include "compute/fop.h"
@@ -1017,6 +1018,7 @@ int main(void)
     Suite *s = suite_create("windows");
     TCase *t = tcase_create("windows");
 
+    blas_init(); /* as the program does: no threads of its own */
     tcase_set_timeout(t, 60.0);
     tcase_add_loop_test(t, golden_exact, 0, GOLD);
     tcase_add_loop_test(t, golden_graph, 0, 2);
