@@ -288,6 +288,43 @@ START_TEST(probes_where_asked_for)
 }
 END_TEST
 
+/* A rank that was chosen where a sample of ten rows saw no noise does not stay where all rows see some. */
+START_TEST(rank_follows_the_noise)
+{
+    struct prob *p = prob_make(0.3);
+    struct tune_opts o = options(512);
+    size_t rank[2];
+
+    o.precision = PREC_DOUBLE;
+    o.approx = true;
+    o.probes = 4;
+    o.hp[0] = (struct tune_bound){ .fixed = true, .value = 0.4 };
+    o.amplitude = (struct tune_bound){ .fixed = true, .value = 1.0 };
+    for (int i = 0; i < 2; i++) { /* what suits one setting */
+        o.noise = (struct tune_bound){ .fixed = true, .value = i ? 0.25 : 1e-4 };
+        struct tune_result at = run(p, "matern(nu=3/2)", &o, NULL);
+        rank[i] = at.rank;
+        tune_result_free(&at);
+    }
+    ck_assert_uint_gt(rank[0], 2 * rank[1]); /* the premise */
+    o.noise = (struct tune_bound){ 0 };
+    o.subsample = 10;
+    o.max_evals = 150;
+    struct tune_result res = run(p, "matern(nu=3/2)", &o, NULL);
+    ck_assert_double_le(res.trace[1].noise, 1e-3);
+    ck_assert_msg(res.best.noise > 0.1 && res.best.noise < 0.5, "noise %g, %zu evaluations", res.best.noise,
+                  res.evaluations);
+    ck_assert_uint_lt(res.rank, rank[0]);
+    ck_assert_double_le(fabs(score(p, "matern(nu=3/2)", &o, &res.best) - res.best.nmll), 4.0 * res.best.se);
+    tune_result_free(&res);
+    o.rank = rank[0]; /* one that was given stays */
+    res = run(p, "matern(nu=3/2)", &o, NULL);
+    ck_assert_uint_eq(res.rank, rank[0]);
+    tune_result_free(&res);
+    free(p);
+}
+END_TEST
+
 START_TEST(never_worse_than_the_start)
 {
     struct prob *p = prob_make(0.2);
@@ -593,6 +630,7 @@ int main(void)
     tcase_add_test(t, ard_keeps_what_is_given);
     tcase_add_test(t, probes_end_at_a_tie);
     tcase_add_loop_test(t, probes_where_asked_for, 0, 2);
+    tcase_add_test(t, rank_follows_the_noise);
     tcase_add_test(t, stop_keeps_the_best);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 2);
     tcase_add_test(t, registry_and_refusals);

@@ -298,13 +298,37 @@ static double ratio_of(const struct tune_point *p)
     return p->noise * p->noise / (p->amplitude * p->amplitude);
 }
 
+/* A rank that was given stays.  One that suits the first setting does not suit another of a tenth of the
+ * noise ratio, or ten times: it is chosen anew there. */
+static enum status suit_rank(struct tune_job *job, struct tune_level *l, const struct tune_point *at,
+                             struct err *err)
+{
+    static const double apart = 10.0;
+    const double moved = ratio_of(at) / job->rank_ratio;
+    size_t rank = job->opts->rank;
+    enum status rc = ST_OK;
+
+    if (job->res->rank && (rank || (moved < apart && moved > 1.0 / apart)))
+        return ST_OK;
+    if (rank == 0)
+        rc = tune_rank(job, l, at, &rank, err);
+    if (rc != ST_OK)
+        return rc;
+    job->rank_ratio = ratio_of(at);
+    if (rank == job->res->rank)
+        return ST_OK;
+    job->other_probes = job->res->rank > 0;
+    job->res->rank = rank;
+    precond_free(job->basis); /* it has another number of columns */
+    job->basis = NULL;
+    return ST_OK;
+}
+
 static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                 struct tune_point *out, double *g, struct err *err)
 {
     const struct tune_opts *o = job->opts;
-    enum status rc = ST_OK;
-    if (job->res->rank == 0 && (job->res->rank = o->rank) == 0)
-        rc = tune_rank(job, l, out, &job->res->rank, err);
+    const enum status rc = suit_rank(job, l, out, err);
     if (rc != ST_OK)
         return rc;
     const struct nmll_slq_opts so = { .rank = job->res->rank, .probes = job->nprobes,

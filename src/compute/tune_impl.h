@@ -54,6 +54,9 @@ struct tune_job {
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN */
     struct precond *basis;                       /* of the last setting with probes; or NULL */
+    double rank_ratio;                           /* approx: where its rank was chosen */
+    bool other_probes;                           /* approx: the last value and the one before do not compare
+                                                    probe by probe: the rank was chosen anew between them */
     double error;                                /* approx: that wanted of a value; 0: any */
     size_t nprobes;                              /* approx: how many, and */
     double *terms, *best_terms, *other_terms;    /* what each said of the last value, the best, and

@@ -108,6 +108,11 @@ static bool tied(struct descent *d, const double *x, const double *g, double f, 
 
     if (d->terms == NULL)
         return false;
+    if (job->other_probes) {
+        job->other_probes = false;
+        memcpy(d->terms, job->terms, job->nprobes * sizeof *d->terms);
+        return false;
+    }
     const double error = nmll_slq_difference(job->nprobes, job->terms, d->terms);
     for (size_t i = 0; i < d->nvars; i++) {
         const bool out = (x[i] <= d->lo[i] && g[i] > 0.0) || (x[i] >= d->hi[i] && g[i] < 0.0);
