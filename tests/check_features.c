@@ -1559,6 +1559,49 @@ START_TEST(test_gram_of_small_noise)
 }
 END_TEST
 
+/* In float64 from 2048 columns on tiles are wide, with a rest at the edge: both triangles against sums by hand, the
+ * same bits for any number of threads and any size of a block of rows. */
+START_TEST(test_wide_gram)
+{
+    static const size_t threads[] = { 1, 3, 2 };
+    const size_t n = 700, M = 2336, some = 37;
+    struct problem p = problem_new("rbf", n, 3, M, 1.5);
+    double *G = malloc(M * M * sizeof *G), *first = malloc(M * M * sizeof *G), *Z = malloc(n * M * sizeof *Z);
+
+    for (size_t q = 0; q < 3; q++) {
+        struct pool *pool = pool_new(threads[q], NULL);
+        fop_memory(q == 2 ? (size_t)64 << 20 : 0);
+        struct fop *f = problem_fop(&p, pool, PREC_DOUBLE, false);
+        memset(G, 0xff, M * M * sizeof *G);
+        ck_assert(fop_gram(f, NULL, G, NULL, NULL, NULL, NULL) == ST_OK);
+        if (q == 0) {
+            memcpy(first, G, M * M * sizeof *G);
+            ck_assert(fop_tile64(f, 0, n, Z, M, NULL) == ST_OK);
+        }
+        ck_assert_msg(memcmp(first, G, M * M * sizeof *G) == 0, "%zu threads", threads[q]);
+        fop_free(f);
+        pool_free(pool);
+    }
+    fop_memory(0);
+    for (size_t i = 0; i < M; i += some)
+        for (size_t j = 0; j < M; j += some) {
+            double sum = 0.0;
+            for (size_t r = 0; r < n; r++)
+                sum += Z[r * M + i] * Z[r * M + j];
+            ck_assert_double_le(fabs(G[i + j * M] - sum), 1e-13 * (double)n);
+        }
+    size_t unlike = 0;
+    for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j < i; j++)
+            unlike += G[i + j * M] != G[j + i * M];
+    ck_assert_uint_eq(unlike, 0);
+    free(G);
+    free(first);
+    free(Z);
+    problem_free(&p);
+}
+END_TEST
+
 static enum status broken_rows(const struct source *s, size_t r0, size_t r1, double *x,
                                struct err *err)
 {
@@ -1689,6 +1732,7 @@ int main(void)
     tcase_add_loop_test(t, test_level_turns, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_wide_windows, 0, N_LEVELS);
     tcase_add_test(t, test_gram_of_small_noise);
+    tcase_add_test(t, test_wide_gram);
     tcase_add_test(t, test_failing_source);
     tcase_add_test(t, test_stop);
     tcase_add_test(t, test_memory_runs_out);
