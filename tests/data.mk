@@ -48,13 +48,15 @@ fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c 
   src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_fasta.c src/app/import_hdf5.c \
   src/app/import_npy.c src/app/letters.c src/app/nodes.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
   src/app/order.c src/app/scan_number.c src/app/sequence.c src/app/split.c src/app/table.c
+# What these call beside the readers, as it was built.
+fuzz_libs = '$(abs_top_builddir)'/libapp.a '$(abs_top_builddir)'/libcompute.a '$(abs_top_builddir)'/libbase.a
 .PHONY: fuzz
-fuzz: $(FUZZ_OTHERS)
+fuzz: libapp.a libcompute.a libbase.a $(FUZZ_OTHERS)
 	@$(MKDIR_P) fuzz
 	@for f in $(FUZZERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
 	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
-	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(ZLIB_LIBS) $(ZSTD_LIBS) $(HDF5_CFLAGS) $(HDF5_LIBS) -lm) && \
+	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) $(COMPUTE_LIBS)) && \
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
 	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
 	done
