@@ -6,12 +6,15 @@
 #include "ui/asked.h"
 #include "ui/keymap.h"
 #include "ui/logbook.h"
+#include "ui/loop.h"
 #include "ui/screen.h"
 
 #include <check.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void inside(const struct canvas *c, int rows, int cols, const char *what)
 {
@@ -287,6 +290,34 @@ static void keep(void *ctx, size_t i, const char *line, size_t bytes)
     }
 }
 
+/* curses leaves handlers that end the process from inside a signal. */
+static void of_curses(int sig)
+{
+    (void)sig;
+    _exit(1);
+}
+
+START_TEST(ctrl_c_is_nothing_to_a_program_that_ends)
+{
+    signal(SIGINT, of_curses);
+    signal(SIGTERM, of_curses);
+    signal(SIGTSTP, of_curses);
+    ck_assert_int_ge(loop_signal_open(), 0);
+    raise(SIGINT);
+    ck_assert_int_eq(loop_signal_next(), SIGINT);
+    loop_signal_close();
+    raise(SIGINT); /* ignored: we are still here */
+    raise(SIGTSTP);
+    struct sigaction now;
+    ck_assert_int_eq(sigaction(SIGTERM, NULL, &now), 0);
+    ck_assert_ptr_eq((void *)now.sa_handler, (void *)SIG_DFL);
+    ck_assert_int_ge(loop_signal_open(), 0); /* from lines to the screen */
+    raise(SIGINT);
+    ck_assert_int_eq(loop_signal_next(), SIGINT);
+    loop_signal_close();
+}
+END_TEST
+
 START_TEST(wrapping)
 {
     struct lines l = { .n = 0 };
@@ -350,6 +381,7 @@ int main(void)
     tcase_add_test(t, palette_search);
     tcase_add_test(t, clipboard_is_base64);
     tcase_add_test(t, wrapping);
+    tcase_add_test(t, ctrl_c_is_nothing_to_a_program_that_ends);
     tcase_add_test(t, log_is_bounded_safe_and_counts);
     suite_add_tcase(s, t);
     return support_run(s);

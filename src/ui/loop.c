@@ -26,7 +26,6 @@ static const int wanted[] = { SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGTSTP, SIGCON
 enum { WANTED = sizeof wanted / sizeof *wanted };
 static volatile sig_atomic_t pending[WANTED];
 static int wake[2] = { -1, -1 };
-static struct sigaction before[WANTED];
 
 /* The end that HUP and TERM ask for, when nobody comes to it. */
 enum { END_WITHIN = 30, SAVING_TURNS = 20 };
@@ -114,10 +113,8 @@ int loop_signal_open(void)
 {
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return -1;
-    for (size_t i = 0; i < WANTED; i++) {
+    for (size_t i = 0; i < WANTED; i++)
         pending[i] = 0;
-        sigaction(wanted[i], NULL, &before[i]);
-    }
     install();
     return wake[0];
 }
@@ -126,8 +123,10 @@ void loop_signal_close(void)
 {
     if (wake[0] < 0)
         return;
+    /* What is left of the program is short.  curses' own handlers, which stood there before, tidy up from
+     * inside a signal: a Ctrl-C while the process ends made it fail, or wait for a lock for ever. */
     for (size_t i = 0; i < WANTED; i++)
-        sigaction(wanted[i], &before[i], NULL);
+        signal(wanted[i], wanted[i] == SIGINT || wanted[i] == SIGTSTP ? SIG_IGN : SIG_DFL);
     close(wake[0]);
     close(wake[1]);
     wake[0] = wake[1] = -1;

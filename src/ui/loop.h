@@ -10,7 +10,8 @@ bool loop_ascii(void);               /* the locale asks for ASCII; after ui_prep
  * curses installs handlers of its own); -1: not possible. */
 int loop_signal_open(void);
 int loop_signal_next(void);          /* the next signal that came; 0: no more */
-void loop_signal_close(void);        /* handlers as they were before */
+/* For the end, or until the next open: Ctrl-C and Ctrl-Z are nothing any more, the others act at once. */
+void loop_signal_close(void);
 /* Seconds from which on a job that ends rings the bell, if that is on: 30; tests say
  * GPDESK_BELL_AFTER=SECONDS. */
 double loop_ring_after(void);

@@ -106,4 +106,15 @@ type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=10
 sleep 1
 type_line "q"
 expect "EXIT=0" "q in line mode, with a job"
+# Keys that are still typed when the program ends: in line mode Ctrl-C is a signal, and curses, which was
+# there before, would make a failure of it.
+for i in 1 2 3; do
+    start 80 24 -- --threads 1
+    waitfor " ready"
+    keys F5
+    waitfor "line mode"
+    type_line "q"
+    keys C-c C-c C-c C-c C-c
+    expect "EXIT=0" "Ctrl-C while it ends ($i)"
+done
 done_testing
