@@ -70,12 +70,27 @@ static void tell_resumed(struct workspace *ws)
     ws_emit(ws, &r);
 }
 
+/* Who wants to go on with a stopped run says resume, too. */
+static void hint_run(struct workspace *ws, const char *name, struct err *err)
+{
+    struct err none = { 0 };
+    const struct run *r = ws_run(ws, name, &none);
+
+    if (r && r->kind == RUN_FIT)
+        err_hint(err, "fit continue=%s: that goes on with a fit; resume is for sessions", name);
+    else if (r)
+        err_hint(err, "tune: it starts from what %s found; resume is for sessions", name);
+    err_clear(&none);
+}
+
 static enum status cmd_resume(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *name = args_text(a, "session");
     char *path = name ? store_find(name, err) : store_newest(ws->store, err);
     enum status rc = path ? ST_OK : err->code;
 
+    if (rc == ST_NOT_FOUND && name)
+        hint_run(ws, name, err);
     if (rc == ST_OK && jobs_count(ws->jobs) > 0) {
         rc = err_set(err, ST_STATE, "a job runs; the workspace cannot be exchanged under it");
         err_hint(err, "wait, or stop");
