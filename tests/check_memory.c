@@ -133,9 +133,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("memory");
-    TCase *t = tcase_create("all");
-
 #ifdef SHADOWED
     puts("a sanitizer takes memory of its own");
     return 77;
@@ -144,6 +141,8 @@ int main(void)
         puts("no /proc here");
         return 77;
     }
+    Suite *s = suite_create("memory");
+    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, taken_is_predicted, 0, sizeof cases / sizeof cases[0]);
     suite_add_tcase(s, t);
