@@ -182,11 +182,6 @@ static size_t scratch_bytes(const struct cpu *c)
     return most;
 }
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 static bool is_windows(const struct part *p)
 {
     return p->fm && featmap_is_windowed(p->fm);
@@ -227,7 +222,7 @@ static size_t rows_bytes(const struct cpu *c)
     for (size_t i = 0; i < c->nseg; i++)
         if (is_windows(&c->seg[i]) && rows_ld(&c->seg[i]) > most)
             most = rows_ld(&c->seg[i]);
-    return whole_lines(c->R * most * c->real->size);
+    return mem_lines(c->R * most * c->real->size);
 }
 
 /* How k right-hand sides are met: so many groups of a vector, then so many one by one.  A few left
@@ -473,8 +468,8 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
     const size_t lanes = c->windows ? c->R : real->lanes, d = c->src->d;
     const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
                              ? c->seg[c->nseg - 1].cols * real->lanes * real->size : 0;
-    const size_t inputs = whole_lines(lanes * d * sizeof(double)), after = inputs + whole_lines(other);
-    const size_t end = after + whole_lines(scratch_bytes(c)), room = c->windows ? room_bytes(c, false) : 0;
+    const size_t inputs = mem_lines(lanes * d * sizeof(double)), after = inputs + mem_lines(other);
+    const size_t end = after + mem_lines(scratch_bytes(c)), room = c->windows ? room_bytes(c, false) : 0;
     char *work = mem_spare_take(&c->spares, end + room, "tile of features", err);
     double *x = (double *)(void *)work;
     char *columns = work ? work + inputs : NULL;
@@ -1194,8 +1189,8 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
 static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld, double *grad,
                                 struct err *err)
 {
-    const size_t inputs = whole_lines(c->R * c->src->d * sizeof(double));
-    const size_t end = inputs + whole_lines(scratch_bytes(c));
+    const size_t inputs = mem_lines(c->R * c->src->d * sizeof(double));
+    const size_t end = inputs + mem_lines(scratch_bytes(c));
     char *work = mem_spare_take(&c->spares, end + room_bytes(c, true), "tile of derivatives", err);
     double *x = (double *)(void *)work;
     enum status rc = work ? ST_OK : ST_NOMEM;

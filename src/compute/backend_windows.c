@@ -196,11 +196,6 @@ static size_t sum_columns(const struct fm_term *t)
  * all positions, windows kept for dense filters, windows as inputs and as columns, sums in float64. */
 struct places { size_t slot, hash, kept, x, turned, sum, end; };
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -217,15 +212,15 @@ static struct places places_of(const struct windows *w, size_t rows, size_t d, s
     const size_t per = t->windows->symbols ? 1 : t->windows->channels; /* numbers of a position */
     struct places p;
 
-    p.slot = whole_lines(sizeof(struct tile));
+    p.slot = mem_lines(sizeof(struct tile));
     p.hash = p.slot + 2 * SLOTS * sizeof(uint32_t);
-    p.kept = p.hash + whole_lines((rows * (d / per) + 1) * sizeof(uint64_t));
-    p.x = p.kept + whole_lines((dense ? KEPT_MOST : 1) * sizeof(struct kept));
-    p.turned = p.x + whole_lines(lanes * t->d * sizeof(double));
-    p.sum = p.turned + whole_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
+    p.kept = p.hash + mem_lines((rows * (d / per) + 1) * sizeof(uint64_t));
+    p.x = p.kept + mem_lines((dense ? KEPT_MOST : 1) * sizeof(struct kept));
+    p.turned = p.x + mem_lines(lanes * t->d * sizeof(double));
+    p.sum = p.turned + mem_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
     if (!made_here) /* backend_steps.c makes them */
         p.sum = 0;
-    p.end = p.sum + whole_lines(sums * rows * sum_columns(t) * sizeof(double));
+    p.end = p.sum + mem_lines(sums * rows * sum_columns(t) * sizeof(double));
     return p;
 }
 
