@@ -20,6 +20,7 @@ TESTS += \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \
+  tests/screens/restarts.sh \
   tests/screens/look.sh \
   tests/screens/plots.sh \
   tests/screens/sizes.sh \
@@ -40,6 +41,7 @@ EXTRA_DIST += \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \
+  tests/screens/restarts.sh \
   tests/screens/look.sh \
   tests/screens/plots.sh \
   tests/screens/sizes.sh \

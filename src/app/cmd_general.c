@@ -10,6 +10,7 @@
 #include "app/grid.h"
 #include "app/job.h"
 #include "app/options.h"
+#include "app/restarts.h"
 #include "app/script.h"
 #include "app/store.h"
 #include "app/workspace.h"
@@ -336,38 +337,74 @@ static const char *kept_words(struct workspace *ws, const char *what, bool now)
     return r && r->ntrace ? "; the best iterate is kept" : "; it had no iterate yet";
 }
 
+/* stop restarts: the one that runs and those of its line that wait.  Told with how many had not begun. */
+static enum status stop_restarts(struct workspace *ws, bool now, struct buf *told, struct err *err)
+{
+    struct job_view v;
+    const struct run *r = jobs_view(ws->jobs, 0, &v) ? ws_run(ws, v.name, NULL) : NULL, *o;
+    size_t waiting = 0;
+
+    if (!r || r->kind != RUN_TUNE || r->topt.restarts < 2) {
+        err_set(err, ST_STATE, "no tuning with restarts= is running");
+        err_hint(err, "jobs, or stop * for all of them");
+        return ST_STATE;
+    }
+    while ((o = restarts_left(ws, r, 0)) != NULL) { /* one that is stopped is left no more */
+        waiting += o != r;
+        jobs_stop(ws->jobs, o->id, now, NULL); /* it may have ended at this moment */
+        mark_stopped(ws, o->id);
+    }
+    buf_printf(told, "%s stopped", r->id);
+    if (waiting)
+        buf_printf(told, ", and %zu restart%s of its line that had not begun", waiting, waiting == 1 ? "" : "s");
+    buf_puts(told, now ? "; of these nothing is kept" : "; the best so far counts");
+    return ST_OK;
+}
+
+/* What stop has named: q3 (waits in line), * or all, a job; without a name the one that runs. */
+static enum status stop_named(struct workspace *ws, const char *name, bool now, char what[24], struct err *err)
+{
+    struct job_view v;
+
+    if (name && *name == 'q' && strspn(name + 1, "0123456789") == strlen(name + 1)) {
+        snprintf(what, 24, "%s", name);
+        return workspace_forget(ws, strtoul(name + 1, NULL, 10), err);
+    }
+    snprintf(what, 24, "*");
+    if (name && (!strcmp(name, "*") || !strcmp(name, "all")))
+        workspace_forget(ws, 0, NULL);
+    else if ((!name || !strcmp(name, ".")) && jobs_view(ws->jobs, 0, &v))
+        snprintf(what, 24, "%s", v.name);
+    else if (name && strcmp(name, "."))
+        snprintf(what, 24, "%.23s", name);
+    const enum status rc = jobs_stop(ws->jobs, what, now, err);
+    if (rc == ST_OK)
+        mark_stopped(ws, what);
+    return rc;
+}
+
 static enum status cmd_stop(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *name = args_text(a, "job");
-    const bool now = args_bool(a, "now"), all = name && (!strcmp(name, "*") || !strcmp(name, "all"));
-    struct job_view v;
+    const bool now = args_bool(a, "now"), line = name && !strcmp(name, "restarts");
+    struct buf told = { 0 };
     struct rec r;
-    char what[24] = "*";
+    char what[24] = "restarts";
 
     if (name && !strncmp(name, "run:", 4))
         name += 4;
-    if (name && *name == 'q' && strspn(name + 1, "0123456789") == strlen(name + 1)) {
-        const enum status rc = workspace_forget(ws, strtoul(name + 1, NULL, 10), err);
-        if (rc != ST_OK)
-            return rc;
-        snprintf(what, sizeof what, "%s", name);
-    } else {
-        if (all)
-            workspace_forget(ws, 0, NULL);
-        else if ((!name || !strcmp(name, ".")) && jobs_view(ws->jobs, 0, &v))
-            snprintf(what, sizeof what, "%s", v.name);
-        else if (name && strcmp(name, "."))
-            snprintf(what, sizeof what, "%.23s", name);
-        const enum status rc = jobs_stop(ws->jobs, what, now, err);
-        if (rc != ST_OK)
-            return rc;
-        mark_stopped(ws, what);
-    }
+    const enum status rc = line ? stop_restarts(ws, now, &told, err) : stop_named(ws, name, now, what, err);
+    if (rc != ST_OK)
+        return rc;
     rec_init(&r, REC_RESULT, "stop");
     rec_str(&r, "job", what);
     rec_bool(&r, "keep", !now && *what != 'q');
-    rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what, kept_words(ws, what, now));
+    if (line)
+        rec_text(&r, "%s", buf_str(&told));
+    else
+        rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what, kept_words(ws, what, now));
     ws_emit(ws, &r);
+    buf_free(&told);
     return ST_OK;
 }
 
@@ -1178,8 +1215,8 @@ const struct command cmd_general_rows[] = {
       0, cmd_get, NULL },
     { "jobs", "work", "List what runs and what waits", "jobs", { { .name = NULL } }, 0, cmd_jobs, NULL },
     { "stop", "work", "Stop a job, keeping its best iterate", "stop *",
-      { { "job", ARG_JOB, ARGF_POS, NULL, 0, 0, NULL, NULL,
-          "r7, t2, q3 (waiting), * (all); default: the running one" },
+      { { "job", ARG_JOB, ARGF_POS, NULL, 0, 0, "restarts", NULL,
+          "r7, t2, q3 (waiting), restarts (of the tuning that runs), * (all); default: the running one" },
         { "now", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "keep nothing" } },
       0, cmd_stop, NULL },
     { "wait", "work", "Go on when all jobs have ended", "wait", { { .name = NULL } }, CMD_BARRIER,

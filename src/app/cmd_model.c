@@ -543,7 +543,8 @@ const struct command cmd_model_rows[] = {
       CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_tune,
       "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it. Several targets: the sum of theirs is minimised (help targets).\n"
       "restarts=4: four runs, the first from the current values, each other from a start of its own; the one of least NMLL\n"
-      "counts, compare t1 t2 t3 t4 lays them side by side. Ctrl-C stops the one that runs, stop * all." },
+      "counts, compare t1 t2 t3 t4 lays them side by side. Ctrl-C (or stop restarts) ends the\n"
+      "one that runs and those that wait, the best so far counts; stop t2 ends that one, the next begins." },
     { "fit", "model", "Fit a Gaussian process at the current hyperparameters", "fit features=1024",
       { DATA_ARG, KERNEL_ARG,
         { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad, adam; svrg(batch=256,step=0.5)" },

@@ -781,6 +781,52 @@ static void codes_of(const struct enc_sequence *e, uint8_t code[256])
     alphabet_codes(e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels, code);
 }
 
+/* Which letters the training rows have at each position; how many rows are shorter than the longest. */
+static size_t count_letters(const struct fitting *f, const struct column *c, size_t (*count)[256])
+{
+    size_t short_rows = 0;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const char *s;
+        const size_t len = letters_of(c, f->rows[i], &s);
+        for (size_t p = 0; p < len; p++)
+            count[p][(unsigned char)s[p]]++;
+        short_rows += len < c->seq->longest;
+        step_used(f->rows, i, row_bytes(c));
+    }
+    return short_rows;
+}
+
+/* The inputs of one position: a number of each channel, or one for each letter that occurs there. */
+static enum status position_columns(struct fitting *f, const struct column *c, size_t p, const size_t count[256],
+                                    size_t channels)
+{
+    for (size_t k = 1; k < (channels ? channels + 1 : 256); k++) {
+        char word[48];
+        if (!channels && count[k] == 0)
+            continue;
+        if (channels)
+            snprintf(word, sizeof word, "%zu#%zu", p + 1, k);
+        else
+            snprintf(word, sizeof word, "%zu%c", p + 1, (char)k);
+        struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_LETTER, f->err);
+        if (e == NULL || (e->level = mem_strdup(word, f->err)) == NULL)
+            return ST_NOMEM;
+    }
+    return ST_OK;
+}
+
+/* One letter only, in all rows: the position says nothing. */
+static bool is_constant(const size_t count[256], size_t n)
+{
+    size_t seen = 0, first = 0;
+
+    for (size_t k = 1; k < 256; k++)
+        if (count[k] > 0 && seen++ == 0)
+            first = k;
+    return seen == 0 || (seen == 1 && count[first] == n);
+}
+
 /* One-hot of the letters that occur at each position; positions that do not vary tell nothing and are
  * left out.  Beyond the end of a sequence there is no letter. */
 static enum status fit_letters(struct fitting *f, const struct column *c)
@@ -793,7 +839,7 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
         return ST_UNSUPPORTED;
     }
     size_t (*count)[256] = mem_calloc(longest, sizeof *count, "letters by position", f->err);
-    size_t varying = 0, short_rows = 0, was = f->e->ncol;
+    size_t varying = 0, was = f->e->ncol;
 
     if (count == NULL)
         return ST_NOMEM;
@@ -801,35 +847,12 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
     if (f->d->coding != NULL && f->e->seq.column == NULL)
         rc = fit_alphabet(f, c);
     const size_t channels = f->e->seq.value != NULL ? f->e->seq.layer.channels : 0;
-    for (size_t i = 0; i < f->n; i++) {
-        const char *s;
-        const size_t len = letters_of(c, f->rows[i], &s);
-        for (size_t p = 0; p < len; p++)
-            count[p][(unsigned char)s[p]]++;
-        short_rows += len < longest;
-        step_used(f->rows, i, row_bytes(c));
-    }
-    for (size_t p = 0; p < longest && rc == ST_OK; p++) {
-        size_t seen = 0, first = 0;
-        for (size_t k = 1; k < 256; k++)
-            if (count[p][k] > 0 && seen++ == 0)
-                first = k;
-        if (seen == 0 || (seen == 1 && count[p][first] == f->n))
-            continue;
-        varying++;
-        for (size_t k = 1; k < (channels ? channels + 1 : 256) && rc == ST_OK; k++) {
-            char word[48];
-            if (!channels && count[p][k] == 0)
-                continue;
-            if (channels)
-                snprintf(word, sizeof word, "%zu#%zu", p + 1, k);
-            else
-                snprintf(word, sizeof word, "%zu%c", p + 1, (char)k);
-            struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_LETTER, f->err);
-            if (e == NULL || (e->level = mem_strdup(word, f->err)) == NULL)
-                rc = ST_NOMEM;
+    const size_t short_rows = count_letters(f, c, count);
+    for (size_t p = 0; p < longest && rc == ST_OK; p++)
+        if (!is_constant(count[p], f->n)) {
+            varying++;
+            rc = position_columns(f, c, p, count[p], channels);
         }
-    }
     free(count);
     if (rc != ST_OK)
         return rc;

@@ -454,7 +454,8 @@ static void run_failed(struct workspace *ws, struct run *r, enum status rc, cons
         r->failure = *err;
     if (rc == ST_CANCELLED) {
         snprintf(r->verdict, sizeof r->verdict, "%s was stopped before there was a result.", r->id);
-        ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
+        if (alone || r->started > 0.0) /* restarts that never began: the table at the end has them */
+            ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
         ws->unconverged = true;
     } else {
         snprintf(r->verdict, sizeof r->verdict, "%s failed: %.200s", r->id, r->failure.msg);

@@ -201,8 +201,8 @@ static const char screen_page[] =
     "  copy      c a cell, C the view as CSV: to a file, and to the terminal (OSC 52)\n"
     "  bind      keys of your own: bind view K \"compare .\"; in the config file, too\n"
     "  set       learn= (keys show their line first), editing=vi, theme=, glyphs=ascii, bell=, fps=, mouse=\n"
-    "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the job on show to\n"
-    "stop; it never quits. Ctrl-R searches the lines of all sessions. ~/.inputrc holds ($if gpdesk).\n";
+    "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the running job to\n"
+    "stop (of a tuning with restarts= all of them); it never quits. Ctrl-R searches the lines of all sessions. ~/.inputrc holds ($if gpdesk).\n";
 
 static void screen_write(struct buf *out)
 {

@@ -58,6 +58,23 @@ bool restarts_over(const struct restarts *g)
     return g->ended >= g->n;
 }
 
+/* They were made one after the other, so that their serials follow each other. */
+static bool of_one_line(const struct run *a, const struct run *b)
+{
+    return a->kind == RUN_TUNE && b->kind == RUN_TUNE && a->topt.restarts > 1 &&
+           a->topt.restarts == b->topt.restarts && a->serial - a->topt.restart == b->serial - b->topt.restart;
+}
+
+struct run *restarts_left(struct workspace *ws, const struct run *r, size_t i)
+{
+    for (size_t k = 0; r && k < ws->nrun; k++) {
+        struct run *o = ws->run[k];
+        if ((o->state == RUN_RUNNING || o->state == RUN_QUEUED) && of_one_line(r, o) && i-- == 0)
+            return o;
+    }
+    return NULL;
+}
+
 const struct err *restarts_failure(const struct restarts *g)
 {
     return &g->failure;
@@ -84,6 +101,16 @@ struct run *restarts_best(struct workspace *ws, const struct restarts *g)
             best = r;
     }
     return best;
+}
+
+struct run *restarts_best_of(struct workspace *ws, const struct run *r)
+{
+    struct restarts g = { 0 };
+
+    for (size_t k = 0; k < ws->nrun && g.n < RESTARTS_MOST; k++)
+        if (of_one_line(r, ws->run[k]))
+            restarts_add(&g, ws->run[k]->id);
+    return restarts_best(ws, &g);
 }
 
 static void number(struct grid *g, double v)

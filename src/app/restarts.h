@@ -15,8 +15,12 @@ void restarts_unref(struct restarts *);
 void restarts_add(struct restarts *, const char *run);
 void restarts_ended(struct restarts *, enum status rc, const struct err *err);
 bool restarts_over(const struct restarts *);
+/* The runs of r's line that have not ended, by their order, r among them; i from 0, NULL: no more. */
+struct run *restarts_left(struct workspace *, const struct run *r, size_t i);
 /* The run with the least score: one on all rows before an estimate; NULL: none has a result. */
 struct run *restarts_best(struct workspace *, const struct restarts *);
+/* Of the line of r, once it is over; NULL: none has a result, or r is no restart. */
+struct run *restarts_best_of(struct workspace *, const struct run *r);
 /* Why none has one: the first failure; OK: all of them were stopped. */
 const struct err *restarts_failure(const struct restarts *);
 /* The table of them all, the best marked. */

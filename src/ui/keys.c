@@ -4,6 +4,7 @@
 #include "ui/keys.h"
 
 #include "app/job.h"
+#include "ui/loop.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
 
@@ -144,14 +145,17 @@ static void search(struct desk *d, int dir)
 void keys_interrupt(struct desk *d)
 {
     struct job_view j;
+    char line[40];
     if (!prompt_empty()) {
         prompt_clear();
         d->focus = FOCUS_PROMPT;
     } else if (jobs_view(d->ws->jobs, 0, &j)) {
-        if (j.stopping)
+        if (j.stopping) {
             logbook_add(&d->log, LOG_NOTE, "it is stopping already: the step in hand ends first");
-        else
-            desk_execf(d, "stop %s", j.name);
+        } else {
+            loop_stop_line(d->ws, &j, line);
+            desk_exec(d, line);
+        }
     } else if (d->pager.open) {
         desk_page_close(d);
     } else {

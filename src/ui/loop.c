@@ -3,6 +3,7 @@
 
 #include "app/command.h"
 #include "app/job.h"
+#include "app/restarts.h"
 #include "app/store.h"
 #include "app/workspace.h"
 #include "base/buf.h"
@@ -174,6 +175,16 @@ static bool hurried(const struct pollfd *signals, struct pollfd *keys)
         if (bytes[i] == ('C' & 31) || bytes[i] == ('D' & 31))
             return true;
     return false;
+}
+
+void loop_stop_line(struct workspace *ws, const struct job_view *j, char line[40])
+{
+    const struct run *r = ws_run(ws, j->name, NULL);
+
+    if (r && restarts_left(ws, r, 1)) /* others wait behind it */
+        snprintf(line, 40, "stop restarts");
+    else
+        snprintf(line, 40, "stop %s", j->name);
 }
 
 void loop_finish(struct workspace *ws, bool keys)

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+struct job_view;
+
 struct workspace;
 bool loop_ascii(void);               /* the locale asks for ASCII; after ui_prepare */
 /* From now on HUP, TERM, INT, WINCH, TSTP and CONT make this descriptor readable (after newterm:
@@ -22,6 +24,8 @@ void loop_signal_late(void (*restore)(void));
 /* Stops every job keeping its best iterate, waits (10 s at most) for the results to arrive, and has the
  * session written.  A signal ends the waiting, with `keys` so does Ctrl-C or Ctrl-D at the terminal. */
 void loop_finish(struct workspace *, bool keys);
+/* What Ctrl-C runs for the job that runs: stop r7; of a tuning with restarts, all of its line. */
+void loop_stop_line(struct workspace *, const struct job_view *, char line[40]);
 /* $XDG_STATE_HOME/gpdesk/history, its directory made; NULL: nowhere. Caller frees. *first: it did
  * not exist yet. */
 char *loop_history_path(bool *first);

@@ -154,7 +154,7 @@ static void interrupt(struct plain *p)
         prompt_hide();
     } else if (jobs_view(p->ws->jobs, 0, &j)) {
         char line[40];
-        snprintf(line, sizeof line, "stop %s", j.name);
+        loop_stop_line(p->ws, &j, line);
         say(stdout, line);
         workspace_exec(p->ws, line);
     } else {

@@ -2,6 +2,7 @@
 #include "ui/screen.h"
 
 #include "app/job.h"
+#include "app/restarts.h"
 #include "app/store.h"
 #include "app/timeline.h"
 #include "app/trace.h"
@@ -365,70 +366,79 @@ static void draw_lesson(const struct desk *d, const struct canvas *c)
     buf_free(&b);
 }
 
+/* Nothing runs: the keys worth knowing. */
+static void draw_idle(const struct desk *d, const struct canvas *c)
+{
+    static const char *const keys[2][7] = {
+        { "F1 help", "F2 find", "Tab completes", "Alt-1..9 views", "Esc view keys", NULL },
+        { "i prompt", "? keys", "1-9 views", "Tab pane", "z zoom", "q close", NULL },
+    };
+    int x = 1 + draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
+    for (const char *const *k = keys[d->focus == FOCUS_VIEW]; *k && x + 3 + (int)strlen(*k) <= c->w; k++)
+        x += 3 + draw_text(c, 0, x + 3, theme_attr(R_DIM), *k);
+}
+
+/* Ctrl-D while something runs asks once. */
+static void draw_quit_question(const struct desk *d, const struct canvas *c, int x)
+{
+    const size_t n = jobs_count(d->ws->jobs);
+    draw_printf(c, 0, x, theme_attr(R_WARN),
+                "   %zu job%s: Ctrl-D again stops %s, keeps the best so far, and quits", n, n == 1 ? "" : "s",
+                n == 1 ? "it" : "them");
+}
+
+/* What it does, how far it is, how fast, how long still. */
+static void job_status(const struct desk *d, const struct job_view *j, const struct run *r, int width, struct buf *b)
+{
+    const struct tick *t = &j->tick;
+    const char *what = j->stopping ? "stopping" : t->method ? t->method : t->phase ? t->phase : j->verb ? j->verb : "";
+    char s[40];
+    if (strcmp(what, j->name) != 0)
+        buf_printf(b, " %s", what);
+    if (t->phase && t->total)
+        buf_printf(b, " %zu/%zu", t->done, t->total);
+    if (r && r->kind == RUN_TUNE && r->topt.restarts > 1)
+        buf_printf(b, " of restart %zu/%zu", r->topt.restart + 1, r->topt.restarts);
+    value_words(d, j, width >= 90, b);
+    if (!isnan(j->rate) && j->rate > 0 && width >= 60) {
+        if (j->rate >= 0.3)
+            buf_printf(b, "   %.3g /s", j->rate);
+        else
+            buf_printf(b, "   %.2g s each", 1 / j->rate);
+    }
+    text_seconds(s, sizeof s, isnan(j->left) ? j->seconds : j->left);
+    buf_printf(b, "   %s%s", s, isnan(j->left) ? "" : " left");
+    const size_t more = jobs_count(d->ws->jobs) + workspace_waiting(d->ws);
+    if (more > 1)
+        buf_printf(b, "   +%zu", more - 1);
+}
+
 static void draw_job(const struct desk *d, const struct canvas *c)
 {
     struct job_view j;
     struct buf b = { 0 };
-    char s[40];
-    const struct workspace *ws = d->ws;
     if (d->learning) {
         draw_lesson(d, c);
         return;
     }
-    if (!jobs_view(ws->jobs, 0, &j)) {
-        int x = draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
-        static const char *const keys[2][7] = {
-            { "F1 help", "F2 find", "Tab completes", "Alt-1..9 views", "Esc view keys", NULL },
-            { "i prompt", "? keys", "1-9 views", "Tab pane", "z zoom", "q close", NULL },
-        };
-        x += 1;
-        for (const char *const *k = keys[d->focus == FOCUS_VIEW]; *k && x + 3 + (int)strlen(*k) <= c->w; k++)
-            x += 3 + draw_text(c, 0, x + 3, theme_attr(R_DIM), *k);
-        buf_free(&b);
+    if (!jobs_view(d->ws->jobs, 0, &j)) {
+        draw_idle(d, c);
         return;
     }
-    buf_printf(&b, " %s", j.name);
-    int x = draw_text(c, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
-    buf_clear(&b);
-    const struct tick *t = &j.tick;
+    int x = draw_printf(c, 0, 0, theme_attr(R_ACCENT), " %s", j.name);
     if (d->quit_asked) {
-        size_t n = jobs_count(ws->jobs);
-        buf_printf(&b, "   %zu job%s: Ctrl-D again stops %s, keeps the best so far, and quits", n,
-                   n == 1 ? "" : "s", n == 1 ? "it" : "them");
-        draw_text(c, 0, x, theme_attr(R_WARN), buf_str(&b));
-        buf_free(&b);
+        draw_quit_question(d, c, x);
         return;
     }
-    const char *what = j.stopping ? "stopping"
-                       : t->method ? t->method
-                       : t->phase  ? t->phase
-                       : j.verb    ? j.verb
-                                   : "";
-    if (strcmp(what, j.name) != 0)
-        buf_printf(&b, " %s", what);
-    if (t->phase && t->total)
-        buf_printf(&b, " %zu/%zu", t->done, t->total);
-    value_words(d, &j, c->w >= 90, &b);
-    if (!isnan(j.rate) && j.rate > 0 && c->w >= 60) {
-        if (j.rate >= 0.3)
-            buf_printf(&b, "   %.3g /s", j.rate);
-        else
-            buf_printf(&b, "   %.2g s each", 1 / j.rate);
-    }
-    if (!isnan(j.left)) {
-        text_seconds(s, sizeof s, j.left);
-        buf_printf(&b, "   %s left", s);
-    } else {
-        text_seconds(s, sizeof s, j.seconds);
-        buf_printf(&b, "   %s", s);
-    }
-    size_t more = jobs_count(ws->jobs) + workspace_waiting(ws);
-    if (more > 1)
-        buf_printf(&b, "   +%zu", more - 1);
+    const struct run *r = desk_find(d, j.name);
+    job_status(d, &j, r, c->w, &b);
     x += draw_text(c, 0, x, theme_attr(j.stopping ? R_WARN : R_TEXT), buf_str(&b)) + 3;
-    const char *stop = c->w >= 100 ? "   Ctrl-C stops" : "";
-    double share = job_share(t);
-    int room = c->w - x - 7 - (int)strlen(stop);
+    buf_free(&b);
+    const char *stop = c->w < 100                     ? ""
+                     : r && restarts_left(d->ws, r, 1) ? "   Ctrl-C stops all restarts"
+                                                       : "   Ctrl-C stops";
+    const double share = job_share(&j.tick);
+    const int room = c->w - x - 7 - (int)strlen(stop);
     if (!isnan(share) && room >= 8) {
         int w = least(room, 40);
         draw_text(c, 0, x, theme_attr(R_DIM), "[");
@@ -437,7 +447,6 @@ static void draw_job(const struct desk *d, const struct canvas *c)
         x += w + draw_printf(c, 0, x + w, theme_attr(R_TEXT), " %3.0f%%", 100 * share);
     }
     draw_text(c, 0, x, theme_attr(R_DIM), stop);
-    buf_free(&b);
 }
 
 /* --- panes ------------------------------------------------------------------------------------ */
@@ -784,7 +793,8 @@ static void draw_pairs(const struct canvas *c, const char *text, int keyw, bool 
         char *tab = strchr(s, '\t');
         if (tab)
             *tab++ = '\0';
-        draw_text(c, row, 1, theme_attr(stacked ? R_COMMAND : R_DIM), s);
+        struct canvas key = draw_inner(c, row, 1, 1, stacked ? c->w - 1 : keyw - 2);
+        draw_text(&key, 0, 0, theme_attr(stacked ? R_COMMAND : R_DIM), s);
         if (stacked)
             row++;
         struct canvas in = draw_inner(c, row, stacked ? 3 : keyw, c->h - row,

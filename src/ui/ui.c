@@ -6,8 +6,9 @@
 
 #include "app/job.h"
 #include "app/lesson.h"
-#include "base/mem.h"
 #include "app/options.h"
+#include "app/restarts.h"
+#include "base/mem.h"
 #include "ui/asked.h"
 #include "ui/keys.h"
 #include "ui/loop.h"
@@ -212,13 +213,17 @@ struct run *desk_selected(const struct desk *d)
 
 struct run *desk_selected_of(const struct desk *d, enum run_kind kind)
 {
-    struct run *r = desk_selected(d);
+    struct run *best = NULL, *r = desk_selected(d);
     if (r && r->kind == kind)
         return r;
-    for (size_t i = d->ws->nrun; i-- > 0;)
-        if (d->ws->run[i]->kind == kind)
-            return d->ws->run[i];
-    return NULL;
+    for (size_t i = d->ws->nrun; i-- > 0;) {
+        r = d->ws->run[i];
+        if (r->kind == kind && r->state == RUN_RUNNING)
+            return r;
+        if (r->kind == kind && (!best || (best->state == RUN_QUEUED && r->state != RUN_QUEUED)))
+            best = r;
+    }
+    return best;
 }
 
 bool desk_marked(const struct desk *d, const struct run *r)
@@ -469,6 +474,29 @@ static bool outdated(const struct desk *d, size_t view)
                              : p->jobs != jobs_submitted(d->ws->jobs);
 }
 
+/* Restarts are made at once and run one after the other: the selection goes with the one that runs, and at
+ * the end to the best of them, unless the user has selected another. */
+static void follow_restarts(struct desk *d, const struct run *newest)
+{
+    const struct run *r = desk_find(d, d->led);
+    if (newest && newest->kind == RUN_TUNE && newest->topt.restarts > 1) {
+        const struct run *first = restarts_left(d->ws, newest, 0);
+        r = first ? first : newest;
+    } else if (!r || strcmp(d->led, d->sel) != 0) {
+        d->led[0] = '\0';
+        return;
+    } else if (r->state != RUN_RUNNING && (r->ended > 0.0 || !(r->started > 0.0))) { /* not: it is stopping */
+        const struct run *next = restarts_left(d->ws, r, 0);
+        r = next ? next : restarts_best_of(d->ws, r);
+    }
+    if (!r)
+        return;
+    snprintf(d->sel, sizeof d->sel, "%s", r->id);
+    snprintf(d->led, sizeof d->led, "%s", r->id);
+    if (!restarts_left(d->ws, r, 0) && r->ended > 0.0)
+        d->led[0] = '\0';
+}
+
 /* What is new in the workspace brings its view forward, unless the user has picked one since the
  * last line. */
 static void follow(struct desk *d)
@@ -492,6 +520,7 @@ static void follow(struct desk *d)
         if (newest->kind == RUN_TUNE)
             view = VIEW_NMLL;
     }
+    follow_restarts(d, ws->nrun != d->seen_runs ? newest : NULL);
     if (d->watch_trace && newest) {
         const bool over = newest->state != RUN_RUNNING && newest->state != RUN_QUEUED;
         d->watch_trace = newest->ntrace < 2 && !over;

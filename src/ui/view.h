@@ -84,6 +84,7 @@ struct desk {
     char **match; size_t nmatch;     /* completions on show */
     bool welcome;                    /* the first-start choice stands in the view */
     char sel[16];                    /* the selected run; "" none */
+    char led[16];                    /* sel as restarts have led it: it goes on with them until the user picks */
     size_t seen_runs, seen_scored, seen_data, seen_cur;
     const void *seen_pca;
     bool picked;                     /* the user chose this view after the last line typed */
@@ -135,7 +136,7 @@ double desk_now(void);
 /* Runs by id and selection. */
 struct run *desk_find(const struct desk *, const char *id);
 struct run *desk_selected(const struct desk *);          /* NULL: none */
-struct run *desk_selected_of(const struct desk *, enum run_kind); /* else the newest of them */
+struct run *desk_selected_of(const struct desk *, enum run_kind); /* else the one that runs, else the newest that has begun */
 bool desk_marked(const struct desk *, const struct run *);
 /* The runs drawn over the selected one: the marked, and those that a line named.  i from 0; NULL: no more. */
 struct run *desk_over(const struct desk *, size_t i);

@@ -214,53 +214,74 @@ static void sort_rows(struct view *v, const struct dataset *d)
     free(k);
 }
 
-static void draw_table(struct view *v, const struct canvas *c, const struct dataset *d)
+/* The cell on show stays on the page: rows of the page and columns of the width. */
+static void keep_in_view(struct data_state *s, const struct table *t, size_t rows, size_t fit)
 {
-    static const char *const part[] = { "train", "valid", "test" };
-    struct data_state *s = v->state;
-    const struct table *t = d->table;
-    char a[64];
-    int foot = c->h >= 7 ? 3 : 0, rows = c->h - 1 - foot, left = 0;
-    text_count(a, sizeof a, t->n);
-    int numw = (int)strlen(a) < 4 ? 4 : (int)strlen(a);
-    if (rows < 1)
-        return;
-    v->page = rows;
     if (s->ordered != t)
         forget_order(s);
     if (s->at >= t->n)
         s->at = t->n ? t->n - 1 : 0;
     if (s->at < s->row)
         s->row = s->at;
-    if (s->at >= s->row + (size_t)rows)
-        s->row = s->at - (size_t)rows + 1;
-    if (s->row + (size_t)rows > t->n)
-        s->row = t->n > (size_t)rows ? t->n - (size_t)rows : 0;
-    left = numw + 2 + (d->split.part ? 6 : 0);
-    size_t fit = c->w > left + CELL ? (size_t)((c->w - left) / CELL) : 1;
+    if (s->at >= s->row + rows)
+        s->row = s->at - rows + 1;
+    if (s->row + rows > t->n)
+        s->row = t->n > rows ? t->n - rows : 0;
     if (s->col >= t->ncols)
         s->col = t->ncols - 1;
     if (s->col < s->first)
         s->first = s->col;
     if (s->col >= s->first + fit)
         s->first = s->col - fit + 1;
+}
+
+/* A column's name: an arrow before the target, # before what is no input, < or > where it sorts. */
+static void draw_head(const struct data_state *s, const struct canvas *c, const struct dataset *d, size_t j, int x)
+{
+    struct buf b = { 0 };
+    if (d->role[j] == ROLE_TARGET)
+        buf_puts(&b, glyph.arrow);
+    else if (d->role[j] != ROLE_INPUT)
+        buf_puts(&b, "#");
+    text_safe(&b, d->table->col[j].name, CELL - 2);
+    if (abs(s->sort) == (int)j + 1)
+        buf_puts(&b, s->sort > 0 ? "<" : ">");
+    draw_field(c, 0, x, CELL - 1, true, theme_attr(j == s->col ? R_SELECT : R_COLUMN), buf_str(&b));
+    buf_free(&b);
+}
+
+static void draw_cell(const struct view *v, const struct canvas *c, const struct dataset *d, size_t row, size_t j,
+                      bool on, int y, int x)
+{
+    const struct data_state *s = v->state;
+    const struct column *col = &d->table->col[j];
+    char a[64];
+    enum role role = d->role[j] == ROLE_TARGET ? R_ACCENT : d->role[j] == ROLE_INPUT ? R_TEXT : R_DIM;
+    cell_text(col, row, a, sizeof a);
+    if (on && j == s->col && v->desk->focus == FOCUS_VIEW)
+        role = R_SELECT;
+    draw_field(c, y, x, CELL - 1, col->type == COL_REAL, theme_attr(role), a);
+}
+
+static void draw_table(struct view *v, const struct canvas *c, const struct dataset *d)
+{
+    static const char *const part[] = { "train", "valid", "test" };
+    struct data_state *s = v->state;
+    const struct table *t = d->table;
+    char a[64];
+    const int foot = c->h >= 7 ? 3 : 0, rows = c->h - 1 - foot;
+    text_count(a, sizeof a, t->n);
+    const int numw = (int)strlen(a) < 4 ? 4 : (int)strlen(a), left = numw + 2 + (d->split.part ? 6 : 0);
+    const size_t fit = c->w > left + CELL ? (size_t)((c->w - left) / CELL) : 1;
+    if (rows < 1)
+        return;
+    v->page = rows;
+    keep_in_view(s, t, (size_t)rows, fit);
     draw_field(c, 0, 0, numw, true, theme_attr(R_DIM), "row");
     if (d->split.part)
         draw_text(c, 0, numw + 2, theme_attr(R_DIM), "part");
-    for (size_t j = s->first; j < t->ncols && j < s->first + fit; j++) {
-        int x = left + (int)(j - s->first) * CELL;
-        struct buf b = { 0 };
-        if (d->role[j] == ROLE_TARGET)
-            buf_puts(&b, glyph.arrow);
-        else if (d->role[j] != ROLE_INPUT)
-            buf_puts(&b, "#");
-        text_safe(&b, t->col[j].name, CELL - 2);
-        if (abs(s->sort) == (int)j + 1)
-            buf_puts(&b, s->sort > 0 ? "<" : ">");
-        draw_field(c, 0, x, CELL - 1, true,
-                   theme_attr(j == s->col ? R_SELECT : R_COLUMN), buf_str(&b));
-        buf_free(&b);
-    }
+    for (size_t j = s->first; j < t->ncols && j < s->first + fit; j++)
+        draw_head(s, c, d, j, left + (int)(j - s->first) * CELL);
     for (int i = 0; i < rows && s->row + (size_t)i < t->n; i++) {
         const size_t r = row_at(s, s->row + (size_t)i);
         const bool on = s->row + (size_t)i == s->at;
@@ -268,15 +289,8 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
         draw_field(c, i + 1, 0, numw, true, theme_attr(on ? R_TEXT : R_DIM), a);
         if (d->split.part)
             draw_text(c, i + 1, numw + 2, theme_attr(R_DIM), part[d->split.part[r] % 3]);
-        for (size_t j = s->first; j < t->ncols && j < s->first + fit; j++) {
-            cell_text(&t->col[j], r, a, sizeof a);
-            enum role role = d->role[j] == ROLE_TARGET ? R_ACCENT
-                           : d->role[j] == ROLE_INPUT ? R_TEXT : R_DIM;
-            if (on && j == s->col && v->desk->focus == FOCUS_VIEW)
-                role = R_SELECT;
-            draw_field(c, i + 1, left + (int)(j - s->first) * CELL, CELL - 1,
-                       t->col[j].type == COL_REAL, theme_attr(role), a);
-        }
+        for (size_t j = s->first; j < t->ncols && j < s->first + fit; j++)
+            draw_cell(v, c, d, r, j, on, i + 1, left + (int)(j - s->first) * CELL);
     }
     if (foot) {
         draw_fill(c, c->h - 3, 0, c->w, theme_attr(R_RULE), glyph.h);

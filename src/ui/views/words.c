@@ -154,10 +154,47 @@ static void forecast_lines(const struct run *r, struct buf *b)
         put(b, "forecast", "it %.0f, about %s", f.forecast, s);
 }
 
+static void time_lines(const struct fit_info *f, struct buf *b)
+{
+    char s[40], t[40], u[40], v[40];
+    text_seconds(s, sizeof s, f->seconds.total);
+    text_seconds(t, sizeof t, f->seconds.solve);
+    text_seconds(u, sizeof u, f->seconds.precond);
+    text_seconds(v, sizeof v, f->seconds.variance);
+    if (f->rank)
+        put(b, "time", "%s: preconditioner %s, solve %s, variance %s", s, u, t, v);
+    else
+        put(b, "time", "%s: solve %s, variance %s", s, t, v);
+    if (f->peak_bytes) {
+        mem_format(s, sizeof s, (double)f->peak_bytes);
+        put(b, "memory", "%s", s);
+    }
+}
+
+/* How an iteration went; nothing where there was none. */
+static void solve_lines(const struct fit_info *f, struct buf *b)
+{
+    char s[40], t[40];
+    if (f->why == OUT_DIRECT)
+        return;
+    put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
+    put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
+    if (isfinite(f->condition)) {
+        text_number(s, sizeof s, f->condition);
+        text_number(t, sizeof t, f->condition_plain);
+        if (isfinite(f->condition_plain) && f->condition_plain != f->condition)
+            put(b, "condition", "%s; without preconditioner %s", s, t);
+        else
+            put(b, "condition", "%s", s);
+    }
+    if (f->passes > 0)
+        put(b, "passes", "%.0f over the data", f->passes);
+}
+
 static void fit_lines(const struct run *r, struct buf *b)
 {
     const struct fit_info *f = &r->info;
-    char s[40], t[40];
+    char s[40];
     bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) && f->solver[0];
     /* A fit may have rescaled what the tuning found: the model knows what it used. */
     hp_lines(r, r->fit.hp, r->model ? r->model->t : 1,
@@ -175,20 +212,7 @@ static void fit_lines(const struct run *r, struct buf *b)
         put(b, "solver", "%s, %zu features", f->solver, f->features);
     if (f->rank)
         put(b, "precond", "%s rank %zu", f->precond, f->rank);
-    if (f->why != OUT_DIRECT) {
-        put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
-        put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
-    }
-    if (f->why != OUT_DIRECT && isfinite(f->condition)) {
-        text_number(s, sizeof s, f->condition);
-        text_number(t, sizeof t, f->condition_plain);
-        if (isfinite(f->condition_plain) && f->condition_plain != f->condition)
-            put(b, "condition", "%s; without preconditioner %s", s, t);
-        else
-            put(b, "condition", "%s", s);
-    }
-    if (f->why != OUT_DIRECT && f->passes > 0)
-        put(b, "passes", "%.0f over the data", f->passes);
+    solve_lines(f, b);
     score_lines(r, b);
     if (f->rank && isfinite(f->ratio)) {
         text_number(s, sizeof s, f->ratio);
@@ -202,24 +226,35 @@ static void fit_lines(const struct run *r, struct buf *b)
         else
             put(b, "eff. dim.", "%s", s);
     }
-    text_seconds(s, sizeof s, f->seconds.total);
-    text_seconds(t, sizeof t, f->seconds.solve);
-    char u[40], v[40];
-    text_seconds(u, sizeof u, f->seconds.precond);
-    text_seconds(v, sizeof v, f->seconds.variance);
-    if (f->rank)
-        put(b, "time", "%s: preconditioner %s, solve %s, variance %s", s, u, t, v);
+    time_lines(f, b);
+}
+
+static void tune_lines(const struct run *r, struct buf *b)
+{
+    const struct tune_result *t = &r->tune;
+    char s[40];
+    if (r->topt.restarts > 1)
+        put(b, "restart", "%zu of %zu", r->topt.restart + 1, r->topt.restarts);
+    if (r->topt.exact)
+        put(b, "by", "the exact kernel");
     else
-        put(b, "time", "%s: solve %s, variance %s", s, t, v);
-    if (f->peak_bytes) {
-        mem_format(s, sizeof s, (double)f->peak_bytes);
-        put(b, "memory", "%s", s);
+        put(b, "features", "%zu", r->topt.features);
+    if ((r->state == RUN_DONE || r->state == RUN_STOPPED) && t->evaluations) {
+        hp_lines(r, t->best.hp, r->topt.targets ? r->topt.targets : 1, t->best.amplitudes,
+                 t->best.noises, b);
+        put_num(b, "NMLL", t->best.nmll);
+        put(b, "after", "%zu evaluations", t->evaluations);
+        put_num(b, "eff. dim.", t->effective_dimension);
+        text_seconds(s, sizeof s, r->ended - r->started);
+        put(b, "time", "%s", s);
+    } else if (r->ntrace && isfinite(r->trace[r->ntrace - 1].value2)) {
+        text_number(s, sizeof s, r->trace[r->ntrace - 1].value2);
+        put(b, "best NMLL", "%s after %zu evaluations", s, r->ntrace);
     }
 }
 
 void run_details(const struct run *r, struct buf *b)
 {
-    char s[40];
     put(b, "run", "%s %s on %s%s", r->id, run_state_name(r->state),
         r->dataset_name ? r->dataset_name : "lost data", r->star ? ", starred" : "");
     if (r->kernel_text)
@@ -229,22 +264,7 @@ void run_details(const struct run *r, struct buf *b)
         if (r->info.warning[0])
             put(b, "warning", "%s", r->info.warning);
     } else {
-        const struct tune_result *t = &r->tune;
-        if ((r->state == RUN_DONE || r->state == RUN_STOPPED) && t->evaluations) {
-            hp_lines(r, t->best.hp, r->topt.targets ? r->topt.targets : 1, t->best.amplitudes,
-                     t->best.noises, b);
-            put_num(b, "NMLL", t->best.nmll);
-            put(b, "evaluations", "%zu, %zu features", t->evaluations, r->topt.features);
-            put_num(b, "eff. dimension", t->effective_dimension);
-            text_seconds(s, sizeof s, r->ended - r->started);
-            put(b, "time", "%s", s);
-        } else {
-            put(b, "features", "%zu", r->topt.features);
-            if (r->ntrace && isfinite(r->trace[r->ntrace - 1].value2)) {
-                text_number(s, sizeof s, r->trace[r->ntrace - 1].value2);
-                put(b, "best NMLL", "%s after %zu evaluations", s, r->ntrace);
-            }
-        }
+        tune_lines(r, b);
     }
     if (r->state == RUN_FAILED)
         put(b, "failed", "%s", r->failure.msg);
