@@ -615,6 +615,19 @@ START_TEST(targets_that_cannot_be)
     ck_assert_str_eq(err.name, "constant-target");
     release(&f);
     dataset_unref(f.d);
+    static const char *const beyond[] = { "a,y\n1,2e200\n2,3e200\n3,1e200\n", "a,y\n1,2e-200\n2,3e-200\n3,0\n",
+                                          "a,y\n1e250,1\n2,3\n3,2\n", "a,y\n1e-190,1\n2e-200,3\n3e-210,2\n" };
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        f.d = data_of(beyond[i], NULL);
+        ck_assert_int_eq(fit(&f, &err), ST_STATE);
+        ck_assert_str_eq(err.name, "magnitude");
+        release(&f);
+        dataset_unref(f.d);
+    }
+    f.d = data_of("a,y\n1e140,1e-140\n-1e140,3e-140\n3e139,2e-140\n", NULL);
+    ck_assert_int_eq(fit(&f, &err), ST_OK);
+    release(&f);
+    dataset_unref(f.d);
     f.d = data_of("a,y\n1,3\n2,0\n3,5\n", NULL);
     f.d->yscale = Y_LOG;
     ck_assert_int_eq(fit(&f, &err), ST_STATE);

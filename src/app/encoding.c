@@ -28,6 +28,7 @@
 #define CONSTANT_NOISE 1e-10 /* sd below this share of the largest magnitude is rounding noise */
 #define LEVEL_MIN_SD 0.25
 #define CUT_FACTOR 10.0
+#define GREATEST 1e150 /* whose squares, and those of the inverse of what is smaller, are numbers still */
 enum {
     PIECE = 32,        /* rows at a time: far apart, they bring 64 KB each and column into memory */
     CHECK_ROWS = 8192, /* of tables on disk, between looks at their files */
@@ -215,6 +216,7 @@ struct moments {
     size_t n;
     double mean, sd, min, max, magnitude;
     bool constant;
+    bool beyond; /* too great or too small for its squares to be numbers */
     bool wanted;
     double sum, rest, squares; /* on the way */
     size_t width;              /* bytes of the column that a row brings */
@@ -261,6 +263,7 @@ static void moments_end(struct moments *m)
     m->mean += m->rest / (double)m->n; /* what the first pass lost to rounding */
     m->sd = sqrt(fmax(m->squares - m->rest * m->rest / (double)m->n, 0.0) / (double)m->n);
     m->magnitude = fmax(fabs(m->min), fabs(m->max));
+    m->beyond = m->max > m->min && !(m->magnitude <= GREATEST && m->magnitude >= 1.0 / GREATEST);
     m->constant = m->max == m->min || !(m->sd > CONSTANT_NOISE * m->magnitude) ||
                   !isfinite(m->sd);
 }
@@ -338,8 +341,28 @@ static void note_constant(struct fitting *f, const char *name)
         shown(name, f->first_constant, sizeof f->first_constant);
 }
 
+/* A column whose moments cannot be had is not "constant": its squares overflow, or vanish. */
+static enum status beyond(struct fitting *f, const struct column *c, bool target)
+{
+    const struct moments *m = &f->m[c - f->d->table->col];
+    char name[64];
+
+    if (!m->beyond)
+        return ST_OK;
+    err_named(f->err, ST_STATE, "magnitude", "the %s %s reaches %.3g: between %g and %g its squares can "
+              "be computed; give it other units in the file", target ? "target" : "input",
+              shown(c->name, name, sizeof name), m->magnitude, 1.0 / GREATEST, GREATEST);
+    if (!target)
+        err_hint(f->err, "cols NAME role=skip");
+    return ST_STATE;
+}
+
 static enum status fit_real(struct fitting *f, const struct column *c)
 {
+    const enum status far = beyond(f, c, false);
+    if (far != ST_OK)
+        return far;
+
     struct enc_col *e = add_column(f->e, &f->cap, c->name, ENC_REAL, f->err);
     if (e == NULL)
         return ST_NOMEM;
@@ -446,6 +469,9 @@ static enum status fit_target(struct fitting *f, const struct column *c)
     struct encoding *e = f->e;
     struct enc_target one = { 0 };
     const struct moments m = f->m[c - f->d->table->col];
+    const enum status far = beyond(f, c, true);
+    if (far != ST_OK)
+        return far;
     if (m.constant) {
         err_named(f->err, ST_STATE, "constant-target", "the target %s is %.6g in all %zu training "
                   "rows: there is nothing to learn", shown(c->name, name, sizeof name),

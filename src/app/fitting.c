@@ -820,14 +820,17 @@ static void rank_note(struct workspace *ws, const struct run *r)
                 i->rank_rows);
         return;
     }
-    if (i->why == OUT_RTOL)
+    if (i->why == OUT_RTOL && (i->iterations == 0 || i->rank_iterations == (double)i->iterations))
+        snprintf(was, sizeof was, "; it took %zu", i->iterations);
+    else if (i->why == OUT_RTOL)
         snprintf(was, sizeof was, "; it took %zu, %.0f %% %s", i->iterations,
                  100.0 * fabs(i->rank_iterations / (double)i->iterations - 1.0),
                  i->rank_iterations > (double)i->iterations ? "less" : "more");
     ws_tell(ws, REC_NOTE, r->id, "rank", NULL,
-            "%s has the least predicted time by the spectrum of %zu rows: %.0f%s iterations "
+            "%s has the least predicted time by the spectrum of %zu rows: %.0f%s iteration%s "
             "expected%s", chosen, i->rank_rows, i->rank_iterations,
-            i->rank_iterations >= (double)r->fit.maxit ? " or more" : "", was);
+            i->rank_iterations >= (double)r->fit.maxit ? " or more" : "",
+            i->rank_iterations == 1.0 ? "" : "s", was);
 }
 
 /* The same in words; nothing for a direct solve. */
@@ -999,7 +1002,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s", r->info.noise,
                 r->info.amplitude, exact ? "rows" : "features", r->fit.noise, r->fit.amplitude,
                 exact ? ", at which the tuning had ended"
-                      : "; the tuning had counted as noise what fewer features missed");
+                      : ", by their leave-one-out error");
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0)
