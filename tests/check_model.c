@@ -2,6 +2,7 @@
  * Carlo bounds of drawn features, the same bits for any thread count and after a rebuild. */
 #include "compute/backend.h"
 #include "compute/blas.h"
+#include "compute/exact.h"
 #include "compute/model.h"
 #include "compute/model_impl.h"
 #include "compute/nmll.h"
@@ -200,6 +201,11 @@ END_TEST
 enum { BN = 1500, BD = 4, BT = 50 };
 struct big { double *X, *y, *Xt; struct source_array src, test; };
 
+static double big_truth(const double *x)
+{
+    return sin(6 * x[0]) + 4 * (x[1] - .5) * (x[1] - .5) + x[2] * x[3];
+}
+
 static struct big big_make(void)
 {
     struct big b = { .X = malloc(BN * BD * 8), .y = malloc(BN * 8), .Xt = malloc(BT * BD * 8) };
@@ -209,15 +215,18 @@ static struct big big_make(void)
     splitmix_init(&g, 2003);
     for (size_t i = 0; i < BN * BD; i++)
         b.X[i] = splitmix_uniform(&g);
-    for (size_t i = 0; i < BN; i++) {
-        const double *x = b.X + i * BD;
-        b.y[i] = sin(6 * x[0]) + 4 * (x[1] - .5) * (x[1] - .5) + x[2] * x[3] +
-                 0.1 * splitmix_normal(&g);
-    }
+    for (size_t i = 0; i < BN; i++)
+        b.y[i] = big_truth(b.X + i * BD) + 0.1 * splitmix_normal(&g);
     for (size_t i = 0; i < BT * BD; i++)
         b.Xt[i] = splitmix_uniform(&g);
-    ck_assert(near_rel(b.y[0], support_golden_scalar("big_scalars", "y0"), 1e-12));
-    ck_assert(near_rel(b.Xt[BT * BD - 1], support_golden_scalar("big_scalars", "xtlast"), 1e-12));
+    const struct { const char *key; double is; } ends[] = {
+        { "x00", b.X[0] },   { "x01", b.X[1] },         { "xlast", b.X[BN * BD - 1] },
+        { "y0", b.y[0] },    { "ylast", b.y[BN - 1] },
+        { "xt0", b.Xt[0] },  { "xtlast", b.Xt[BT * BD - 1] },
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        ck_assert_msg(near_rel(ends[i].is, support_golden_scalar("big_scalars", ends[i].key), 1e-12), "%s",
+                      ends[i].key);
     source_array_init(&b.src, b.X, BN, BD, BD);
     source_array_init(&b.test, b.Xt, BT, BD, BD);
     return b;
@@ -226,6 +235,39 @@ static struct big big_make(void)
 static void big_free(struct big *b)
 {
     free(b->X), free(b->y), free(b->Xt);
+}
+
+/* The matrix itself, by its own factor and eigenvalues: 0.01 on the diagonal. */
+static void big_matrix_is_golden(const struct big *b, const struct kernel *k, const double *hp,
+                                 const char *name, struct pool *pool)
+{
+    double *K = malloc(sizeof *K * BN * BN), *F = malloc(sizeof *F * BN * BN), *a = malloc(sizeof *a * BN);
+    double *w = malloc(sizeof *w * BN), logdet = 0.0;
+    char key[40];
+
+    ck_assert(K && F && a && w);
+    ck_assert_int_eq(exact_matrix(k, hp, b->X, BN, BD, NULL, 0.01, K, pool, NULL, NULL), ST_OK);
+    memcpy(F, K, sizeof *F * BN * BN);
+    memcpy(a, b->y, sizeof *a * BN);
+    ck_assert_int_eq(blas_dpotrf(pool, BN, F, BN, NULL, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < BN; i++)
+        logdet += 2.0 * log(F[i + i * BN]);
+    ck_assert_int_eq(blas_dtrsm(pool, false, BN, 1, F, BN, a, BN, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm(pool, true, BN, 1, F, BN, a, BN, NULL), ST_OK);
+    ck_assert_int_eq(blas_dsyevd(BN, K, BN, w, false, NULL), ST_OK);
+    const struct { const char *what; double is; } found[] = {
+        { "logdet", logdet },
+        { "y_Kinv_y", blas_ddot(BN, b->y, a) },
+        { "alpha_norm2", blas_ddot(BN, a, a) },
+        { "eigmin", w[0] },
+        { "eigmax", w[BN - 1] },
+    };
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        snprintf(key, sizeof key, "%s_%s", found[i].what, name);
+        ck_assert_msg(near_rel(found[i].is, support_golden_scalar("big_scalars", key), 1e-8), "%s: %.17g", key,
+                      found[i].is);
+    }
+    free(K), free(F), free(a), free(w);
 }
 
 START_TEST(big_exact_is_golden)
@@ -255,6 +297,13 @@ START_TEST(big_exact_is_golden)
     ck_assert_int_eq(nmll_exact(&m->kernel, &b.src.base, b.y, m->hp, 1.0, 0.1, &nmll, NULL, NULL,
                                 pool, NULL, NULL), ST_OK);
     ck_assert(near_rel(nmll, support_golden_scalar("big_scalars", key), 1e-8));
+    double squares = 0.0; /* against the function without its noise */
+    for (size_t i = 0; i < BT; i++)
+        squares += pow(mean[i] - big_truth(b.Xt + i * BD), 2.0) / BT;
+    snprintf(key, sizeof key, "rmse_%s", name);
+    ck_assert_msg(near_rel(sqrt(squares), support_golden_scalar("big_scalars", key), 1e-8), "%.17g",
+                  sqrt(squares));
+    big_matrix_is_golden(&b, &m->kernel, m->hp, name, pool);
     free(want);
     model_unref(m);
     pool_free(pool);

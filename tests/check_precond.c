@@ -2,6 +2,7 @@
  * lam2 = 0.5), identities that hold for every one of them, and thread counts. */
 #include "compute/blas.h"
 #include "compute/precond.h"
+#include "compute/precond_impl.h"
 #include "compute/rng.h"
 #include "compute/solver.h"
 
@@ -29,6 +30,9 @@ static void golden_setup(void)
     blas_init();
     G = support_golden("nys_ZtZ", &r, &c);
     ck_assert(r == M && c == M);
+    for (size_t i = 0; i < M; i++) /* of what follows some reads one triangle */
+        for (size_t j = 0; j < i; j++)
+            ck_assert_double_eq_tol(G[i * M + j], G[j * M + i], 1e-12 * G[0]);
     Z = malloc(sizeof *Z * M * M);
     memcpy(Z, G, sizeof *Z * M * M);
     ck_assert_int_eq(blas_dsyevd(M, Z, M, ev, true, NULL), ST_OK);
@@ -166,6 +170,61 @@ START_TEST(golden_nystrom)
 }
 END_TEST
 
+/* How far U E U' is from G, in both norms; how far the best of that rank is, by the spectrum. */
+START_TEST(golden_errors)
+{
+    const struct construction *k = &constructions[_i];
+    struct precond *p = golden_build(k);
+    double D[M * M], w[M], square = 0.0, rest = 0.0;
+    size_t r, c;
+    double *eig = support_golden("nys_eig", &r, &c);
+
+    ck_assert_uint_eq(r * c, M);
+    memcpy(D, G, sizeof D);
+    for (size_t q = 0; q < L; q++)
+        for (size_t j = 0; j < M; j++)
+            blas_daxpy(M, -p->ev[q] * p->U[q * M + j], p->U + q * M, D + j * M);
+    for (size_t i = 0; i < M * M; i++)
+        square += D[i] * D[i];
+    ck_assert_int_eq(blas_dsyevd(M, D, M, w, false, NULL), ST_OK);
+    const double err2 = golden("err2", k->name), errF = golden("errF", k->name);
+    ck_assert_double_eq_tol(fmax(-w[0], w[M - 1]), err2, 1e-6 * err2);
+    ck_assert_double_eq_tol(sqrt(square), errF, 1e-6 * errF);
+    const bool descending = eig[0] > eig[M - 1];
+    for (size_t i = L; i < M; i++) {
+        const double e = eig[descending ? i : M - 1 - i];
+        rest += e * e;
+    }
+    const double next = eig[descending ? L : M - 1 - L], least = eig[descending ? M - 1 : 0];
+    const double most = eig[descending ? 0 : M - 1];
+    ck_assert_double_eq_tol(next, golden("best_rankL", "err2"), 1e-6 * next);
+    ck_assert_double_eq_tol(sqrt(rest), golden("best_rankL", "errF"), 1e-6 * sqrt(rest));
+    ck_assert_double_ge(err2, next);
+    ck_assert_double_eq_tol((most + lam2) / (least + lam2), golden("kappa", "unpre"), 1e-4);
+    ck_assert(support_golden_scalar("nys_scalars", "lam2") == lam2);
+    precond_free(p);
+    free(eig);
+}
+END_TEST
+
+/* Without a preconditioner. */
+START_TEST(golden_plain_steps)
+{
+    size_t r, c;
+    double *b = support_golden("nys_Zty", &r, &c), x[M];
+    struct ridge ridge = { f, lam2 };
+    const struct linop A = ridge_linop(&ridge);
+    struct solve_info info;
+    const struct solve_opts o = { .rtol = 1e-6, .maxit = 100 };
+
+    ck_assert_int_eq(cg_solve(&A, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+    ck_assert_int_eq(info.why, OUT_RTOL);
+    ck_assert_double_eq_tol((double)info.iterations, golden("cg_iters_1e-6", "none"), 1.0);
+    solve_info_free(&info);
+    free(b);
+}
+END_TEST
+
 /* Extreme Ritz values from the histories of conjugate gradients (methods.md D.2). */
 static double ritz_kappa(const struct solve_info *in)
 {
@@ -245,6 +304,9 @@ START_TEST(golden_lanczos_terms)
             e += T[i * m] * T[i * m] * log(th[i]);
         ck_assert_double_eq_tol(blas_ddot(M, n + q * M, n + q * M), terms[q * 4], 1e-7 * 100);
         ck_assert_double_eq_tol(e, terms[q * 4 + 1], 1e-7);
+        double z[M]; /* the other estimate: |P^-1/2 c|^2 as conjugate gradients see it */
+        ck_assert_int_eq(precond_apply(p, NULL, 1, rhs + q * M, z, NULL), ST_OK);
+        ck_assert_double_eq_tol(blas_ddot(M, rhs + q * M, z) * e, terms[q * 4 + 2], 1e-7 * M);
         ck_assert_double_eq_tol(M * e, terms[q * 4 + 3], 1e-7 * M);
         solve_info_free(&info[q]);
     }
@@ -601,6 +663,8 @@ int main(void)
         tcase_add_checked_fixture(t, golden_setup, golden_teardown);
         tcase_add_loop_test(t, golden_nystrom, 0, 5);
         tcase_add_loop_test(t, golden_steps, 0, 5);
+        tcase_add_loop_test(t, golden_errors, 0, 5);
+        tcase_add_test(t, golden_plain_steps);
         tcase_add_test(t, golden_lanczos_terms);
         tcase_add_test(t, golden_pivoted_cholesky);
         suite_add_tcase(s, t);

@@ -123,6 +123,9 @@ START_TEST(golden_cg)
         for (size_t j = 0; j < k; j++)
             Bt[j * n + i] = B[i * k + j];
     struct dense d = { .n = n, .A = A };
+    for (size_t i = 0; i < n; i++) /* the product reads one triangle */
+        for (size_t j = 0; j < i; j++)
+            ck_assert_double_eq_tol(A[i * n + j], A[j * n + i], 1e-10 * fabs(A[i * n + j]));
     const struct linop op = linop(&d);
     struct solve_info info[3];
     const struct solve_opts o = { .rtol = 1e-12, .maxit = 500 };
@@ -143,6 +146,12 @@ END_TEST
  * residuals at steps 19 and 20 are 5e-4 and 0.3 away from the same run in 60 digits. */
 enum { SOUND = 17 };
 
+static double history_tol(size_t step)
+{
+    return fmin(0.9, 1e-6 * pow(1e3, step > SOUND ? (double)(step - SOUND) : 0.0));
+}
+
+
 START_TEST(golden_history)
 {
     size_t n, c, k, r;
@@ -160,6 +169,7 @@ START_TEST(golden_history)
     const struct ctl ctl = { .tick = hear, .ctx = &h };
     struct solve_info info;
     double e0 = 0.0;
+    ck_assert(bound[0] == 1.0 && rel[0] == 1.0); /* before the first step */
     for (size_t steps = 1; steps <= 20; steps++) { /* the A-norm of the error after each */
         const struct solve_opts o = { .rtol = 1e-300, .maxit = steps };
         ck_assert_int_eq(cg_solve(&op, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
@@ -178,14 +188,13 @@ START_TEST(golden_history)
         if (steps < 20)
             solve_info_free(&info);
     }
-    for (size_t i = 0; i <= SOUND; i++)
-        ck_assert_double_eq_tol(h.rel[i], rel[i], 1e-6 * rel[i]);
+    for (size_t i = 0; i <= 20; i++)
+        ck_assert_double_eq_tol(h.rel[i], rel[i], history_tol(i) * rel[i]);
     ck_assert_uint_eq(info.nhist, 20);
     for (size_t i = 0; i < 20; i++) {
-        if (i < SOUND)
-            ck_assert_double_eq_tol(info.alpha[i], ab[2 * i], 1e-6 * ab[2 * i]);
-        if (i + 1 < SOUND)
-            ck_assert_double_eq_tol(info.beta[i], ab[2 * i + 1], 1e-6 * ab[2 * i + 1]);
+        ck_assert_double_eq_tol(info.alpha[i], ab[2 * i], history_tol(i + 1) * ab[2 * i]);
+        if (i < 19)
+            ck_assert_double_eq_tol(info.beta[i], ab[2 * i + 1], history_tol(i + 1) * ab[2 * i + 1]);
         T[i * 21] = 1.0 / info.alpha[i] + (i ? info.beta[i - 1] / info.alpha[i - 1] : 0.0);
         if (i < 19)
             T[i * 21 + 1] = sqrt(info.beta[i]) / info.alpha[i];
@@ -195,8 +204,8 @@ START_TEST(golden_history)
     ck_assert_int_eq(ritz_values(&info, own, NULL), ST_OK);
     for (size_t i = 0; i < 20; i++) /* against LAPACK's eigensolver */
         ck_assert_double_eq_tol(own[i], th[i], 1e-10 * th[i] + 1e-13 * th[19]);
-    for (size_t i = 12; i < 20; i++) /* those that have converged */
-        ck_assert_double_eq_tol(own[i], ritz[i], 1e-6 * ritz[i]);
+    for (size_t i = 0; i < 20; i++) /* the last nine have converged; the others follow the last steps */
+        ck_assert_double_eq_tol(own[i], ritz[i], (i < 11 ? 3e-2 : 1e-6) * ritz[i]);
     const double condition = ritz_condition(&info, &least, &most);
     ck_assert(least == own[0] && most == own[19] && condition == most / least);
     ck_assert_double_le(condition, 1e4 * (1.0 + 1e-9)); /* from within the spectrum: kappa is 1e4 */
