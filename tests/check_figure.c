@@ -1,6 +1,7 @@
 /* tests/check_figure.c -- figures without any child process: ranges, ticks, thinning, the text
  * picture, words, numbers, and what is handed to gnuplot. */
 #include "app/figure.h"
+#include "app/figure_layout.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "support.h"
@@ -943,6 +944,69 @@ START_TEST(a_surface_is_shaded_by_its_height)
 }
 END_TEST
 
+/* Raised left of the middle, lowered right of it, one cell of nothing between: without a colour the two are told
+ * apart in the frame, in the file and in words, and each word of the axis is there. */
+START_TEST(a_signed_surface_is_told_without_colour)
+{
+    enum { W = 21, H = 21 };
+    static double x[W], y[H], z[W * H];
+    static char word[H][2];
+    const char *name[H];
+    struct figure *f = figure_new("row", "", &err);
+    struct figure_scale sc;
+    struct buf b = { 0 };
+    size_t strokes = 0, seen[2][2] = { { 0, 0 }, { 0, 0 } };
+
+    for (size_t i = 0; i < W; i++)
+        x[i] = (double)i;
+    for (size_t j = 0; j < H; j++) {
+        y[j] = (double)j;
+        word[j][0] = (char)('A' + j);
+        name[j] = word[j];
+        for (size_t i = 0; i < W; i++)
+            z[j * W + i] = i < 10 ? 2.0 : i > 10 ? i == 20 ? -0.1 : -1.0 : 0.0;
+    }
+    ck_assert_int_eq(figure_add_signed(f, "up", "down", W, x, H, y, z, &err), ST_OK);
+    ck_assert_int_eq(figure_names(&f->y, H, name, &err), ST_OK);
+    figure_scale(f, 8, 24, &sc);
+    ck_assert_uint_eq(sc.yt.n, H);
+    /* One scale for both: half as dark as the other. */
+    ck_assert_double_eq(figure_shade(&f->s[0], 0, 0, 0), 1.0);
+    ck_assert_double_eq(figure_shade(&f->s[1], 11, 0, 0), -0.5);
+    ck_assert(isnan(figure_shade(&f->s[0], 10, 0, 0)) && isnan(figure_shade(&f->s[1], 10, 0, 0)));
+    for (int utf8 = 0; utf8 < 2; utf8++) {
+        const struct figure_style st = { .utf8 = utf8 };
+        struct frame fr;
+        ck_assert_int_eq(figure_frame(f, 70, 40, &st, &fr, &err), ST_OK);
+        for (size_t r = 4; r < 34; r++)
+            for (size_t c = 6; c < 42; c++) {
+                const char ch = fr.cell[r * fr.w + c].ch[0];
+                seen[utf8][0] += ch == '+';
+                seen[utf8][1] += ch == '-';
+            }
+        frame_free(&fr);
+        ck_assert_uint_gt(seen[utf8][0], 300);
+        ck_assert_uint_gt(seen[utf8][1], 200);
+    }
+    figure_svg(f, 800, 480, false, &b);
+    char stroke[32];
+    snprintf(stroke, sizeof stroke, "stroke=\"#%06x\"/>\n", figure_rgb(-1, false));
+    for (const char *p = b.s; (p = strstr(p, stroke)) != NULL; p++)
+        strokes++;
+    ck_assert_uint_eq(strokes, 9 * H); /* not those of a twentieth of the largest */
+    buf_clear(&b);
+    figure_gnuplot(f, "set term svg size 800,480", "x.svg", false, false, &b);
+    ck_assert_ptr_nonnull(strstr(b.s, "$h1 << "));
+    ck_assert_ptr_null(strstr(b.s, "$h0 << "));
+    buf_clear(&b);
+    figure_describe(f, &b);
+    ck_assert_ptr_nonnull(strstr(b.s, "up: a surface of 21 x 21 values; highest 2 at 0, A."));
+    ck_assert_ptr_nonnull(strstr(b.s, "down: a surface of 21 x 21 values; lowest -1 at 11, A."));
+    buf_free(&b);
+    figure_free(f);
+}
+END_TEST
+
 START_TEST(names_stand_at_their_bars)
 {
     const double y[] = { 3, 1, 2 };
@@ -994,7 +1058,7 @@ int main(void)
           .test = { words_for_a_line, words_for_a_decay, words_for_knees_and_plateaus,
                     words_for_clouds, words_for_histograms, words_for_nothing } },
         { .name = "surfaces",
-          .test = { contours_of_a_bowl_are_circles, a_surface_is_shaded_by_its_height,
+          .test = { contours_of_a_bowl_are_circles, a_surface_is_shaded_by_its_height, a_signed_surface_is_told_without_colour,
                     names_stand_at_their_bars } },
         { .name = "commands", .test = { quotes_hold, commands_hold_no_text_outside_quotes } },
     };

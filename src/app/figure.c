@@ -214,7 +214,8 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     c->faint = s->faint;
     c->across = s->across;
     c->steep = s->steep;
-    c->signs = s->signs;
+    c->sign = s->sign;
+    c->reach = s->reach;
     if (s->y2 != NULL && copy_values(&c->y2, s->n, s->y2, err) != ST_OK)
         return ST_NOMEM;
     if (s->class_names != NULL && figure_class_names(c, s->class_names, err) != ST_OK)
@@ -993,8 +994,11 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
 {
     struct extent ex = { r->xlo, r->xhi }, ey = { r->ylo, r->yhi };
 
-    nx = nx < 1 ? 1 : nx > FIGURE_TICKS - 4 ? FIGURE_TICKS - 4 : nx;
-    ny = ny < 1 ? 1 : ny > FIGURE_TICKS - 4 ? FIGURE_TICKS - 4 : ny;
+    const size_t most_x = f->x.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4; /* numbers may take some more */
+    const size_t most_y = f->y.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4;
+
+    nx = nx < 1 ? 1 : nx > most_x ? most_x : nx;
+    ny = ny < 1 ? 1 : ny > most_y ? most_y : ny;
     if (f->square) {
         const struct extent both = { fmin(ex.lo, ey.lo), fmax(ex.hi, ey.hi) };
         ex = ey = both;

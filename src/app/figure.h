@@ -34,7 +34,9 @@ struct series {
     size_t n;
     double *x, *y, *y2; /* y2: MARK_BAND, and the heights of MARK_CELLS */
     size_t across;      /* MARK_CELLS: values of x; those of one y follow each other */
-    bool signs;         /* MARK_CELLS: heights above and below 0 by two hues, shaded by their size */
+    int sign;           /* MARK_CELLS: +1, -1: those above, below 0 of figure_add_signed, a hue each, the latter
+                         * hatched; 0: any surface */
+    double reach;       /* of these: the largest size of both, which is shaded most */
     bool steep;         /* MARK_CELLS: shaded by the logarithm of 1 + the height above the lowest */
     int *group;         /* points coloured by class 0, 1, ..; the key says "title 0", ..; or NULL */
     char *class_names;  /* or "title name", from a line for each class */
@@ -86,6 +88,10 @@ enum status figure_class_names(struct series *, const char *lines, struct err *)
  * highest is shaded most.  On a screen of text the cells are dotted, unless lines are drawn over them. */
 struct series *figure_add_cells(struct figure *, const char *title, size_t nx, const double *x,
                                 size_t ny, const double *y, const double *z, struct err *err);
+/* A surface around 0: two series, of what is above it (`up`) and below it (`down`), shaded by their size on one
+ * scale; told apart by hue, in grey by hatching and in the key, in plain text by + and -. */
+enum status figure_add_signed(struct figure *, const char *up, const char *down, size_t nx, const double *x,
+                              size_t ny, const double *y, const double *z, struct err *err);
 /* The line where that surface has the height `level`, as one curve with gaps (nothing to draw where it
  * has none); straight in each cell on the scale of the axes. */
 struct series *figure_add_contour(struct figure *, const char *title, size_t nx, const double *x,

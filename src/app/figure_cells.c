@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* Shares of the largest size that are hardly more than nothing. */
+static const double FAINT = 0.15;
+
 /* Arrays of all cells from those of the axes. */
 struct series *figure_add_cells(struct figure *f, const char *title, size_t nx, const double *x,
                                 size_t ny, const double *y, const double *z, struct err *err)
@@ -28,6 +31,28 @@ struct series *figure_add_cells(struct figure *f, const char *title, size_t nx, 
         s->across = nx;
     }
     return s;
+}
+
+enum status figure_add_signed(struct figure *f, const char *up, const char *down, size_t nx, const double *x,
+                              size_t ny, const double *y, const double *z, struct err *err)
+{
+    double *part = mem_calloc(nx * ny + 1, sizeof *part, "a surface", err), reach = 0.0;
+    bool ok = part != NULL;
+
+    for (size_t i = 0; i < nx * ny; i++)
+        reach = isfinite(z[i]) ? fmax(reach, fabs(z[i])) : reach;
+    for (int sign = 1; ok && sign >= -1; sign -= 2) {
+        for (size_t i = 0; i < nx * ny; i++)
+            part[i] = sign * z[i] > 0 ? z[i] : NAN;
+        struct series *s = figure_add_cells(f, sign > 0 ? up : down, nx, x, ny, y, part, err);
+        ok = s != NULL;
+        if (ok) {
+            s->sign = sign;
+            s->reach = reach;
+        }
+    }
+    free(part);
+    return ok ? ST_OK : ST_NOMEM;
 }
 
 /* -- contours: marching squares ------------------------------------------------------------- */
@@ -149,13 +174,16 @@ double figure_shade(const struct series *s, size_t i, double lowest, double high
 {
     if (!isfinite(s->y2[i]))
         return NAN;
-    if (s->signs) {
-        const double most = fmax(fabs(lowest), fabs(highest));
-        return most > 0 ? s->y2[i] / most : 0.0;
-    }
+    if (s->sign != 0)
+        return s->reach > 0 ? s->y2[i] / s->reach : 0.0;
     if (s->steep && highest > lowest)
         return log1p(s->y2[i] - lowest) / log1p(highest - lowest);
     return highest > lowest ? (s->y2[i] / 2 - lowest / 2) / (highest / 2 - lowest / 2) : 0.5;
+}
+
+bool figure_hatched(const struct series *s, size_t i)
+{
+    return s->sign < 0 && fabs(figure_shade(s, i, 0, 0)) >= FAINT; /* false for NaN */
 }
 
 /* Which of the values of an axis is nearest to the place u of 0..1 between lo and hi. */
@@ -175,6 +203,11 @@ double figure_shade_at(const struct series *s, const struct figure_scale *sc, do
     const size_t j = nearest(s->y, s->n / s->across, s->across, v, sc->ylo, sc->yhi, sc->ylog);
 
     return i == SIZE_MAX || j == SIZE_MAX ? NAN : figure_shade(s, j * s->across + i, lowest, highest);
+}
+
+bool figure_marked(double shade)
+{
+    return fabs(shade) >= FAINT;
 }
 
 bool figure_dotted(double shade, size_t x, size_t y)

@@ -543,7 +543,16 @@ static void say_band(struct buf *b, const struct figure *f, const struct series 
     buf_puts(b, ".\n");
 }
 
-static void say_surface(struct buf *b, const struct series *s)
+/* A place on an axis: its word where it has words. */
+static void say_place(struct buf *b, const struct axis *a, double v)
+{
+    if (v >= 0 && v < (double)a->nname)
+        text_safe(b, a->name[(size_t)v], 40);
+    else
+        num(b, v);
+}
+
+static void say_surface(struct buf *b, const struct figure *f, const struct series *s)
 {
     double lowest, highest;
     size_t lo = s->n, hi = s->n;
@@ -557,15 +566,15 @@ static void say_surface(struct buf *b, const struct series *s)
         buf_puts(b, "a surface without values.\n");
         return;
     }
-    buf_printf(b, "a surface of %zu x %zu values; lowest ", s->across, s->n / s->across);
+    buf_printf(b, "a surface of %zu x %zu values; %s ", s->across, s->n / s->across, s->sign > 0 ? "highest" : "lowest");
     const size_t at[2] = { lo, hi };
-    for (int k = 0; k < 2; k++) {
+    for (int k = s->sign > 0; k < (s->sign < 0 ? 1 : 2); k++) {
         num(b, s->y2[at[k]]);
         buf_puts(b, " at ");
-        num(b, s->x[at[k]]);
+        say_place(b, &f->x, s->x[at[k]]);
         buf_puts(b, ", ");
-        num(b, s->y[at[k]]);
-        buf_puts(b, k == 0 ? "; highest " : ".\n");
+        say_place(b, &f->y, s->y[at[k]]);
+        buf_puts(b, k == 0 && s->sign == 0 ? "; highest " : ".\n");
     }
 }
 
@@ -588,7 +597,7 @@ static void say_entry(struct buf *b, const struct figure *f, const struct entry 
         return;
     }
     if (e->s->mark == MARK_CELLS) {
-        say_surface(b, e->s);
+        say_surface(b, f, e->s);
         return;
     }
     if (!curve_get(&c, f, e)) {

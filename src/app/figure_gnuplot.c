@@ -126,10 +126,12 @@ static void steps_data(const struct figure *f, const struct figure_scale *sc,
 }
 
 /* x y and the edges of each cell, and its colour.  Edges reach over the next cell, which is drawn
- * later: or thin lines of the ground shine through between them. */
+ * later: or thin lines of the ground shine through between them.  Of one above 0 the next may be below, in
+ * the other series: hardly then. */
 static void cells_data(const struct figure *f, const struct series *s, bool dark, struct buf *b)
 {
     const bool pale = figure_has_lines(f);
+    const double over = s->sign != 0 ? 0.03 : 0.3;
     double lowest, highest, ex[2], ey[2];
 
     figure_heights(s, &lowest, &highest);
@@ -140,9 +142,27 @@ static void cells_data(const struct figure *f, const struct series *s, bool dark
         figure_cell(s, &f->x, s->x[i], true, ex);
         figure_cell(s, &f->y, s->y[i], false, ey);
         buf_printf(b, "%.9g %.9g %.9g %.9g %.9g %.9g %u\n", s->x[i], s->y[i], ex[0],
-                   ex[1] + 0.3 * (ex[1] - ex[0]), ey[0], ey[1] + 0.3 * (ey[1] - ey[0]),
+                   ex[1] + over * (ex[1] - ex[0]), ey[0], ey[1] + over * (ey[1] - ey[0]),
                    figure_ramp(u, pale, dark));
     }
+}
+
+/* A stroke through each cell below 0 that is shaded enough to be seen: told from those above without colour. */
+static void hatch_data(const struct figure *f, const struct series *s, size_t index, struct buf *b)
+{
+    double ex[2], ey[2];
+
+    buf_printf(b, "$h%zu << " END_MARK "\n", index);
+    for (size_t i = 0; i < s->n; i++) {
+        if (!figure_hatched(s, i) || !shown(s->x[i], f->x.log) || !shown(s->y[i], f->y.log))
+            continue;
+        figure_cell(s, &f->x, s->x[i], true, ex);
+        figure_cell(s, &f->y, s->y[i], false, ey);
+        numbers(b, ex[0], ey[0]);
+        numbers(b, ex[1], ey[1]);
+        buf_putc(b, '\n');
+    }
+    buf_puts(b, END_MARK "\n");
 }
 
 /* One block $dI per curve.  A gap is an empty line. */
@@ -241,8 +261,8 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
     case MARK_CELLS:
         if (key) {
             buf_puts(b, " w boxes");
-            color(b, "lc", figure_ramp(0.6, false, dark));
-            buf_puts(b, " fs solid noborder");
+            color(b, "lc", figure_ramp(s->sign < 0 ? -0.6 : 0.6, false, dark));
+            buf_puts(b, s->sign < 0 ? " fs pattern 4 border" : " fs solid noborder"); /* 4: oblique lines */
         } else {
             buf_puts(b, " w boxxyerror lc rgb variable fs solid noborder");
         }
@@ -427,6 +447,8 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
     picture_axes(p, sc, dark, b);
     for (size_t i = 0; i < p->ne; i++) {
         entry_data(f, sc, &p->e[i], i, dark, b);
+        if (p->e[i].s->sign < 0)
+            hatch_data(f, p->e[i].s, i, b);
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
     }
     buf_puts(b, "plot NaN notitle");
@@ -441,6 +463,11 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
                                                                               : "");
             entry_style(e, lines > 1, dark, false, b);
             buf_puts(b, " notitle");
+            if (e->s->sign < 0) {
+                buf_printf(b, ", $h%zu u 1:2 w lines lw 0.7", i);
+                color(b, "lc", figure_rgb(-1, dark));
+                buf_puts(b, " notitle");
+            }
         }
     for (size_t i = 0; i < p->ne; i++) { /* the key in the order of the curves, readable marks */
         struct buf t = { 0 };

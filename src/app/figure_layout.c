@@ -111,7 +111,8 @@ size_t figure_entries(const struct figure *f, struct entry *out)
             const int look = g >= LAYOUT_IDS ? LAYOUT_IDS + g % LAYOUT_IDS
                              : plain         ? choose_look(slot % LAYOUT_IDS, taken)
                                              : slot % LAYOUT_IDS;
-            const char sign = s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
+            const char sign = s->sign != 0 ? s->sign > 0 ? '+' : '-'
+                              : s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
                               : glyph[look];
             out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
                                        slot % LAYOUT_IDS, look, { sign } };
@@ -256,7 +257,7 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
     p->y = b->y + head;
     p->h = b->h - head - 2 - p->foot;
     size_t nx = (b->w - right) / 7;
-    const size_t ny = p->h >= 4 ? p->h / 2 : 2;
+    const size_t ny = p->f->y.nname > 0 ? p->h : p->h >= 4 ? p->h / 2 : 2; /* words: one for each row */
     struct figure_range r;
     figure_range(p->f, &r);
     for (;; nx--) {

@@ -90,11 +90,13 @@ enum { LAYERS = 6 };
 int figure_layer(const struct series *);
 /* The edges of a surface's cell around v, along x or along y. */
 void figure_cell(const struct series *, const struct axis *, double v, bool along_x, double edge[2]);
-/* Its shade 0..1: the height between the lowest and the highest; -1..1 of one with signs; NaN: no cell. */
+/* Its shade 0..1: the height between the lowest and the highest; -1..1 of one with a sign; NaN: no cell. */
 double figure_shade(const struct series *, size_t i, double lowest, double highest);
 double figure_shade_at(const struct series *, const struct figure_scale *, double u, double v,
                        double lowest, double highest); /* at the place u, v of the panel, 0..1 */
 bool figure_dotted(double shade, size_t x, size_t y);  /* by an ordered dither */
+bool figure_marked(double shade);                      /* more than hardly anything; false for NaN */
+bool figure_hatched(const struct series *, size_t i);  /* a cell below 0 that bears a stroke */
 void figure_heights(const struct series *, double *lowest, double *highest);
 bool figure_has_lines(const struct figure *); /* curves are drawn over this panel's surface */
 /* The colour of a shade (another hue below 0), paler where curves are drawn over it. */

@@ -167,10 +167,13 @@ static void surface(struct svg *v, const struct figure *f, const struct series *
         figure_cell(s, &f->x, s->x[i], true, ex);
         figure_cell(s, &f->y, s->y[i], false, ey);
         const double x0 = px(v, ex[0]), x1 = px(v, ex[1]), y0 = py(v, ey[0]), y1 = py(v, ey[1]);
-        if (!isnan(u) && near(v, x0, y0) && near(v, x1, y1))
-            buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-                       "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
-                       figure_ramp(u, pale, v->dark));
+        if (isnan(u) || !near(v, x0, y0) || !near(v, x1, y1))
+            continue;
+        buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                   "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
+                   figure_ramp(u, pale, v->dark));
+        if (figure_hatched(s, i)) /* a stroke through the cell: told without colour */
+            line(v, x0, y0, x1, y1, -1);
     }
 }
 
@@ -274,7 +277,9 @@ static void key(struct svg *v, const struct panel *p, double x)
         struct buf t = { 0 };
         figure_entry_title(&p->e[i], &t);
         if (t.len > 0) {
-            const unsigned rgb = figure_rgb(p->e[i].s->faint ? -2 : p->e[i].slot, v->dark);
+            const int way = p->e[i].s->sign;
+            const unsigned rgb = way != 0 ? figure_ramp(0.6 * way, false, v->dark)
+                                            : figure_rgb(p->e[i].s->faint ? -2 : p->e[i].slot, v->dark);
             char fill[16] = "none";
             const bool hollow = p->e[i].s->mark == MARK_POINTS && p->e[i].look >= 4;
             if (!hollow)
@@ -290,6 +295,9 @@ static void key(struct svg *v, const struct panel *p, double x)
                            p->e[i].s->mark == MARK_BAND ? "0.22" : "0.6");
             else
                 buf_printf(v->b, "<path d=\"M%.1f %.1fh20\"/>", x, y);
+            if (way < 0)
+                buf_printf(v->b, "<path d=\"M%.1f %.1fl20 -9\" stroke-width=\"1\" stroke=\"#%06x\"/>", x, y + 4,
+                           figure_rgb(-1, v->dark));
             buf_puts(v->b, "</g>\n");
             words(v, x + 26, y + 4, "start", "", buf_str(&t), 30);
             y += 18;

@@ -253,7 +253,10 @@ void layout_cells(struct layout *l, const struct panel *p)
             for (size_t x = 0; x < w; x++) {
                 unsigned char *d = l->raster + (p->y * l->sy + y) * stride + p->x * l->sx + x;
                 const double u = (double)x / (double)(w - 1), v = 1 - (double)y / (double)(h - 1);
-                if (*d == 0 && figure_dotted(figure_shade_at(s, &p->sc, u, v, lowest, highest), x, y))
+                if (*d != 0)
+                    continue;
+                const double shade = figure_shade_at(s, &p->sc, u, v, lowest, highest);
+                if (s->sign != 0 && (l->glyphs_only || !l->style.utf8) ? figure_marked(shade) : figure_dotted(shade, x, y))
                     *d = p->e[i].id;
             }
     }
@@ -274,11 +277,11 @@ void layout_raster(struct layout *l, const struct panel *p)
         for (size_t i = 0; i < p->ne; i++)
             if (p->e[i].id != 0 && figure_layer(p->e[i].s) == k)
                 draw_entry(&b, l, p, &p->e[i]);
-    layout_cells(l, p);
     for (size_t i = 0; i < p->ne; i++)
-        clouds += p->e[i].id != 0 && p->e[i].s->mark == MARK_POINTS;
+        clouds += p->e[i].id != 0 && (p->e[i].s->mark == MARK_POINTS || p->e[i].s->sign != 0);
     if (clouds > 1 && l->style.colors < 8)
         l->glyphs_only = true;
+    layout_cells(l, p);
 }
 
 enum status figure_frame(const struct figure *f, size_t w, size_t h, const struct figure_style *st,

@@ -477,7 +477,7 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
     for (size_t k = 0; ok && k < w->choices; k++)
         y[k] = (double)k;
     snprintf(title, sizeof title, w->nodes ? "Row %zu by %s: change of the mean without each node"
-                                           : "Row %zu by %s: the mean with one letter changed (blue up, orange down)",
+                                           : "Row %zu by %s: the mean with one letter changed",
              w->row + 1, w->run);
     f = ok ? figure_new("row", title, err) : NULL;
     ok = f && figure_label(f, w->nodes ? "node" : "position", w->nodes ? "change of the mean" : "letter", err) == ST_OK;
@@ -491,10 +491,9 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
             words[k][1] = '\0';
             name[k] = words[k];
         }
-        struct series *s = figure_add_cells(f, "change of the mean", w->positions, x, w->choices, y, w->change, err);
-        ok = s != NULL && figure_names(&f->y, w->choices, name, err) == ST_OK;
-        if (s)
-            s->signs = true;
+        ok = figure_add_signed(f, "raises the mean", "lowers the mean", w->positions, x, w->choices, y, w->change,
+                               err) == ST_OK &&
+             figure_names(&f->y, w->choices, name, err) == ST_OK;
     }
     free(x);
     size_t most = 0;
