@@ -442,7 +442,7 @@ static void plain_products(const struct problem *p, size_t k, const double *P, d
 static const struct { const char *kernel; size_t n, d, M; } shapes[] = {
     { "rbf", 1, 1, 2 },         { "rbf", 17, 2, 90 },   { "matern(nu=3/2)", 700, 8, 258 },
     { "matern(nu=1/2)", 150, 3, 130 }, { "cauchy", 300, 33, 1000 }, { "rbf", 90, 300, 1026 },
-    { "matern", 40, 1500, 300 },
+    { "matern", 40, 1500, 300 }, { "rbf", 17, 2500, 300 }, { "rbf", 33, 5000, 600 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 enum { RHS = 17 };
@@ -1407,15 +1407,16 @@ static void plain_turns(const struct fm_term *t, size_t block, const double *x, 
 /* Not all of the lanes hold rows, the last block is not whole, and there may be fewer inputs than
  * the transforms are wide.  A rounding for each of 3 log2 D stages, of numbers of size 1.  Phases of
  * heavy tails come reduced. */
-static void check_turns(const struct simd_real *r, const char *kernel, size_t d, size_t D)
+static void check_turns(const struct simd_real *r, const char *kernel, size_t d, size_t D, size_t n,
+                        size_t mf)
 {
-    const size_t L = r->lanes, n = L < 3 || D < 1024 ? L - 1 : 3, mf = D + D / 2 + 1;
+    const size_t L = r->lanes;
     const double eps = r->size == sizeof(double) ? DBL_EPSILON : FLT_EPSILON;
     struct simd_term term;
     struct kernel k;
     double *chi = malloc(mf * sizeof *chi), *X = normals(n * d, 106), *v = malloc(D * sizeof *v);
     int8_t *signs = malloc(6 * D);
-    for (size_t i = 0; i < 6 * D; i++)
+    for (size_t i = 0; i < 6 * D; i++) /* of one block the first half */
         signs[i] = rng_uniform(1, rng_stream(RNG_TEST, 107), i) < 0.5 ? -1 : 1;
     for (size_t j = 0; j < mf; j++)
         chi[j] = 2.0 + (double)(j % 7);
@@ -1434,7 +1435,7 @@ static void check_turns(const struct simd_real *r, const char *kernel, size_t d,
         double *x = X + row * d;
         for (size_t j = 0; j < d; j++)
             x[j] /= sqrt((double)d);
-        for (size_t b = 0; b < 2; b++) {
+        for (size_t b = 0; b < fm->term[0].nb; b++) {
             plain_turns(&fm->term[0], b, x, v);
             for (size_t j = 0; j < D && b * D + j < mf; j++) {
                 const size_t at = (b * D + j) * L + row;
@@ -1452,23 +1453,87 @@ static void check_turns(const struct simd_real *r, const char *kernel, size_t d,
     free(chi), free(X), free(v), free(signs), free(scratch), free(to);
 }
 
+static void check_turns_usual(const struct simd_real *r, const char *kernel, size_t d, size_t D)
+{
+    check_turns(r, kernel, d, D, r->lanes < 3 || D < 1024 ? r->lanes - 1 : 3, D + D / 2 + 1);
+}
+
 START_TEST(test_level_turns)
 {
     for (size_t D = 2; at_level(_i) && D <= 16384; D *= 2) {
-        check_turns(&simd_now()->f32, "rbf", D - D / 8, D);
-        check_turns(&simd_now()->f64, "rbf", D, D);
+        check_turns_usual(&simd_now()->f32, "rbf", D - D / 8, D);
+        check_turns_usual(&simd_now()->f64, "rbf", D, D);
         if (D < 32 || D > 4096)
-            check_turns(&simd_now()->f32, "rbf", D / 2, D);
+            check_turns_usual(&simd_now()->f32, "rbf", D / 2, D);
         if (D % 3 == 1)
-            check_turns(&simd_now()->f32, "matern(nu=1/2)", D - 1, D);
+            check_turns_usual(&simd_now()->f32, "matern(nu=1/2)", D - 1, D);
     }
 }
 END_TEST
 
-/* One-hot windows, whose inputs are written one by one, against the same inputs as a row. */
-START_TEST(test_level_wide_windows)
+/* One block of a wide term may go a row at a time: tiles of any number of rows, inputs that end inside a
+ * vector, inside a group of vectors and at the width, widths of more inputs than one transform has. */
+START_TEST(test_level_turns_by_row)
 {
-    enum { WIDTH = 40, CHANNELS = 33, D = WIDTH * CHANNELS, COLS = 2 * 2048 };
+    for (size_t D = 2048; at_level(_i) && D <= 8192; D *= 2)
+        for (int dbl = 0; dbl < 2; dbl++) {
+            const struct simd_real *r = dbl ? &simd_now()->f64 : &simd_now()->f32;
+            check_turns(r, "rbf", D, D, 1, D);
+            check_turns(r, "rbf", D - 1, D, r->lanes < 5 ? r->lanes : 5, D - 300);
+            check_turns(r, "rbf", D / 2 + 40, D, r->lanes, D);
+            check_turns(r, "rbf", D / 2, D, 2, D);
+            check_turns(r, "matern(nu=1/2)", D - 77, D, 2, D);
+        }
+}
+END_TEST
+
+/* The phases of a row do not depend on the rows beside it, nor on what a workspace was used for before,
+ * with one lengthscale or several. */
+START_TEST(test_level_rows_alone)
+{
+    enum { D = 8192, INPUTS = 5003 };
+    struct kernel k;
+    double *X = normals(SIMD_LANES_MOST * INPUTS, 111);
+
+    ck_assert(kernel_parse("rbf", &k, NULL, NULL) == ST_OK);
+    struct featmap *fm = featmap_new(&k, INPUTS, 2 * D, 3, NULL);
+    for (int dbl = 0; at_level(_i) && dbl < 4; dbl++) {
+        const struct simd_real *r = dbl % 2 ? &simd_now()->f64 : &simd_now()->f32;
+        const size_t L = r->lanes, one = r->size;
+        struct simd_term t;
+        ck_assert(r->prepare(&t, &fm->term[0], NULL) == ST_OK);
+        for (size_t j = 0; j < INPUTS; j++)
+            t.inv[j] = dbl < 2 ? 0.5 : 1.0 / (1.0 + (double)(j % 5));
+        const size_t bytes = (r->scratch(&t) + 63) / 64 * 64;
+        char *scratch = aligned_alloc(64, bytes), *all = aligned_alloc(64, D * L * one);
+        char *alone = aligned_alloc(64, D * L * one);
+        memset(scratch, 0xff, bytes); /* not a number */
+        r->turns(&t, X, INPUTS, L, all, scratch);
+        for (size_t row = 0; row < L; row += 3) {
+            memset(scratch, 0xff, bytes);
+            r->turns(&t, X + row * INPUTS, INPUTS, 1, alone, scratch);
+            size_t apart = 0;
+            for (size_t j = 0; j < D; j++) {
+                apart += memcmp(alone + j * L * one, all + (j * L + row) * one, one) != 0;
+                for (size_t lane = 1; lane < L; lane++) /* lanes without a row: phases of zeros */
+                    apart += one == 4 ? ((float *)(void *)alone)[j * L + lane] != 0.0F
+                                      : ((double *)(void *)alone)[j * L + lane] != 0.0;
+            }
+            ck_assert_msg(apart == 0, "row %zu: %zu phases are not those of the row alone", row, apart);
+        }
+        free(scratch), free(all), free(alone);
+        simd_term_free(&t);
+    }
+    featmap_free(fm);
+    free(X);
+}
+END_TEST
+
+/* One-hot windows, whose inputs are written one by one, against the same inputs as a row. */
+static void check_wide_windows(size_t level, const size_t CHANNELS)
+{
+    enum { WIDTH = 40, COLS = 2 * 2048 };
+    const size_t D = WIDTH * CHANNELS;
     const uint32_t first[] = { 0, 1 };
     const uint8_t lane = 0;
     struct kernel k;
@@ -1477,12 +1542,12 @@ START_TEST(test_level_wide_windows)
 
     for (size_t q = 0; q < WIDTH; q++) {
         at[q] = (double)(q * 7 % (CHANNELS + 1)); /* one symbol is none of the channels */
-        if (at[q] < CHANNELS)
+        if (at[q] < (double)CHANNELS)
             x[q * CHANNELS + (size_t)at[q]] = 1.0;
     }
     ck_assert(kernel_parse("rbf", &k, NULL, NULL) == ST_OK);
     struct featmap *fm = featmap_new(&k, D, COLS, 3, NULL);
-    for (int dbl = 0; at_level(_i) && dbl < 2; dbl++) {
+    for (int dbl = 0; at_level(level) && dbl < 2; dbl++) {
         const struct simd_real *r = dbl ? &simd_now()->f64 : &simd_now()->f32;
         const size_t L = r->lanes;
         struct simd_term t;
@@ -1504,6 +1569,12 @@ START_TEST(test_level_wide_windows)
     }
     featmap_free(fm);
     free(x);
+}
+
+START_TEST(test_level_wide_windows)
+{
+    check_wide_windows((size_t)_i, 33); /* parts of 2048 entries; 4096, of which rows go alone */
+    check_wide_windows((size_t)_i, 66);
 }
 END_TEST
 
@@ -1730,6 +1801,8 @@ int main(void)
         tcase_add_loop_test(t, test_rotation_golden, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_fht_large, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_turns, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_turns_by_row, 0, N_LEVELS);
+    tcase_add_loop_test(t, test_level_rows_alone, 0, N_LEVELS);
     tcase_add_loop_test(t, test_level_wide_windows, 0, N_LEVELS);
     tcase_add_test(t, test_gram_of_small_noise);
     tcase_add_test(t, test_wide_gram);

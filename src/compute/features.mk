@@ -44,5 +44,6 @@ libcompute_a_SOURCES += \
   src/compute/simd_level.h \
   src/compute/simd_portable.c \
   src/compute/simd_real.h \
+  src/compute/simd_rows.h \
   src/compute/source.c \
   src/compute/source.h

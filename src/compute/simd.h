@@ -24,6 +24,7 @@ struct simd_term {
     void *signs;             /* per block: dp, D, D masks, the highest bit of a number or nothing */
     void *scale;             /* nb * D */
     double *inv;             /* d: 1/lengthscale of each input */
+    bool by_row;             /* each row alone: signs are bits (simd_rows.h) */
     struct simd_term *wide;  /* heavy tails: the same in double, phases reduced before rounding */
 };
 

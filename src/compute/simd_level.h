@@ -8,12 +8,16 @@
  *   f32_reduce, f64_reduce   see simd_real.h
  *   LEVEL_TWICE32, LEVEL_TWICE64(p)  half a vector at p, in both halves of one, where a load can
  *   LEVEL_NARROW, LEVEL_WIDEN(from, to)  a vector of floats to float16 and back, where there are
- *                    instructions for it */
+ *                    instructions for it
+ *   LEVEL_ROWS       1 where wide terms go a row at a time (simd_rows.h) */
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
 /* Checks of undefined behaviour on every access of unrolled loops take compilers a minute a file and
  * find nothing that the address sanitizer would not: these functions go without. */
+#ifndef LEVEL_ROWS
+#define LEVEL_ROWS 0
+#endif
 #define LOOP static __attribute__((no_sanitize("undefined")))
 #define INLINE LOOP inline __attribute__((always_inline))
 #ifdef __clang__
@@ -54,6 +58,9 @@
 #define SIDE_HALF_4 SIDE_2_4
 #define SIDE_HALF_8 SIDE_4_8
 #define SIDE_HALF_16 SIDE_8_16
+#define ALL_4 0, 1, 2, 3
+#define ALL_8 ALL_4, 4, 5, 6, 7
+#define ALL_16 ALL_8, 8, 9, 10, 11, 12, 13, 14, 15
 #define ZIP(a, b, list) __builtin_shufflevector(a, b, list)
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -66,6 +73,9 @@ typedef int64_t f64_ivec __attribute__((vector_size(VEC_BYTES), may_alias));
 typedef float f64_nvec __attribute__((vector_size(VEC_BYTES / 2), may_alias));
 typedef int32_t f32_word;
 typedef int64_t f64_word;
+typedef uint32_t f32_uword;
+typedef uint64_t f64_uword;
+typedef double level_loose __attribute__((vector_size(VEC_BYTES), aligned(8), may_alias));
 static const f32_word f32_HIGHEST = INT32_MIN;
 static const f64_word f64_HIGHEST = INT64_MIN;
 
@@ -134,6 +144,14 @@ static void f64_project_wide(const struct simd_term *t, size_t block, double *wi
     (void)v;
 }
 
+/* A vector of inputs times 1/l, or, even, all times the first of these. */
+INLINE f64_vec f64_narrowed(const double *x, const double *inv, const bool even)
+{
+    const level_loose *v = (const level_loose *)(const void *)x;
+
+    return (f64_vec)(even ? v[0] * inv[0] : v[0] * *(const level_loose *)(const void *)inv);
+}
+
 INLINE f64_vec f64_erf(f64_vec x)
 {
     f64_vec y = { 0 };
@@ -190,6 +208,15 @@ static enum status f32_prepare_wide(struct simd_term *t, const struct fm_term *f
     for (size_t i = 0; i < t->nb * t->D; i++)
         ((float *)t->scale)[i] = 1.0F;
     return ST_OK;
+}
+
+INLINE f32_vec f32_narrowed(const double *x, const double *inv, const bool even)
+{
+    const f64_nvec a = __builtin_convertvector(f64_narrowed(x, inv, even), f64_nvec);
+    const f64_nvec b = __builtin_convertvector(
+        f64_narrowed(x + LANES / 2, even ? inv : inv + LANES / 2, even), f64_nvec);
+
+    return (f32_vec)__builtin_shufflevector(a, b, CAT(ALL_, LANES32));
 }
 
 /* x P(x^2) / Q(x^2), least relative error on |x| <= 3.925, where erf is 1 to 3e-8; 4e-7 as computed. */

@@ -265,13 +265,13 @@ enum { N(PART) = MOST_BITS == 4 ? 256 : 512 };
 
 LOOP bool N(in_parts)(const struct simd_term *t)
 {
-    return t->D > 2 * N(PART) && t->dp == t->D && !t->wide;
+    return t->D > 2 * N(PART) && t->dp == t->D && !t->wide && !t->by_row;
 }
 
 /* Entries that a block's results come in at a time. */
 LOOP size_t N(part_size)(const struct simd_term *t)
 {
-    return N(in_parts)(t) ? N(PART) : t->D;
+    return N(in_parts)(t) || t->by_row ? N(PART) : t->D;
 }
 
 /* Where entry e of a term in parts is: a vector between parts, so that the same entry of several
@@ -489,6 +489,80 @@ LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REA
         N(one_by_one)(t, x, a, v, s);
 }
 
+/* Entries of lanes that n of them take, or as many rows. */
+LOOP size_t N(room)(const struct simd_term *t, size_t n)
+{
+    return t->by_row ? n + LANES : N(place)(t, n);
+}
+
+/* Workspace of one lane tile. */
+struct N(work) {
+    REAL *keep, *v;  /* columns of one block when nobody else keeps them; its phases */
+    REAL *x, *a;     /* inputs, and the transforms' way station */
+    REAL *part;      /* a part of the phases */
+    double *wide;    /* heavy tails: the same in double, instead of x and a */
+    const double *rows; /* by row: n of them, ldx apart */
+    size_t ldx, n;
+    bool even;          /* all inputs have one lengthscale */
+};
+
+LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
+{
+    struct N(work) w = { .keep = scratch };
+
+    w.v = w.keep + 2 * t->D * LANES;
+    w.part = w.v + N(room)(t, t->D) * LANES;
+    w.a = w.part + N(PART) * LANES;
+    w.x = w.a + t->D * LANES;
+    w.wide = (double *)(void *)w.a;
+    return w;
+}
+
+/* ---- squares --------------------------------------------------------------------------------- */
+
+INLINE void N(shuffle)(VEC *a)
+{
+    VEC b[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES / 2; i++) {
+        b[2 * i] = ZIPLO(a[i], a[i + LANES / 2]);
+        b[2 * i + 1] = ZIPHI(a[i], a[i + LANES / 2]);
+    }
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        a[i] = b[i];
+}
+
+/* LANES columns of LANES rows, transposed by log2(LANES) perfect shuffles: each rotates the bits
+ * of (column, row) by one. */
+INLINE void N(turn_square)(VEC *a)
+{
+    N(shuffle)(a);
+    if (LANES >= 4)
+        N(shuffle)(a);
+    if (LANES >= 8)
+        N(shuffle)(a);
+    if (LANES >= 16)
+        N(shuffle)(a);
+}
+
+INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
+{
+    VEC a[LANES];
+
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        a[i] = V_LOAD(cols + i * LANES);
+    N(turn_square)(a);
+    for (size_t i = 0; i < n; i++)
+        *(N(loose) *)(void *)(z + i * ldz) = a[i];
+}
+
+#include "compute/simd_rows.h"
+
+/* ---- results ------------------------------------------------------------------------------- */
+
 /* Results from entry j on, N(part_size) of them; to: room for a part. */
 LOOP const REAL *N(part)(const struct simd_term *t, const REAL *v, size_t j, REAL *to)
 {
@@ -496,6 +570,8 @@ LOOP const REAL *N(part)(const struct simd_term *t, const REAL *v, size_t j, REA
     const size_t n = N(PART), a = (size_t)A;
     const REAL *from = v + N(place)(t, j) * LANES;
 
+    if (t->by_row)
+        return N(row_part)(t, v, j, to);
     if (!N(in_parts)(t))
         return v + j * LANES;
     if (C > 1) {
@@ -545,11 +621,18 @@ LOOP void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t
 {
     N(word) *out = (N(word) *)t->signs + block * (t->dp + 2 * t->D);
 
-    for (size_t row = 0; row < 3; row++)
+    for (size_t row = 0; row < 3 && !t->by_row; row++)
         for (size_t i = 0; i < (row == 0 ? t->dp : t->D); i++)
             *out++ = fm->signs[(row * fm->nb + block) * fm->D + i] < 0 ? N(HIGHEST) : 0;
     for (size_t i = block * t->D; i < (block + 1) * t->D; i++)
         ((REAL *)t->scale)[i] = (REAL)(fm->scale[i] * 0.31830988618379067154); /* half turns */
+}
+
+LOOP size_t N(sign_bytes)(const struct simd_term *t)
+{
+    size_t at[3];
+
+    return t->by_row ? N(row_signs)(t->D, at) * VEC_BYTES : (t->dp + 2 * t->D) * sizeof(REAL);
 }
 
 LOOP enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struct err *err)
@@ -559,36 +642,19 @@ LOOP enum status N(prepare)(struct simd_term *t, const struct fm_term *fm, struc
     while (dp < fm->d)
         dp *= 2;
     *t = (struct simd_term){ .d = fm->d, .D = fm->D, .dp = dp, .nb = fm->nb, .mf = fm->mf };
-    t->signs = mem_aligned(t->nb, (dp + 2 * t->D) * sizeof(REAL), "signs", err);
+    t->by_row = N(goes_by_row)(fm, dp);
+    t->signs = mem_aligned(t->nb, N(sign_bytes)(t), "signs", err);
     t->scale = mem_aligned(t->nb * t->D, sizeof(REAL), "feature scales", err);
     t->inv = mem_calloc(t->d, sizeof *t->inv, "lengthscales", err);
     if (!t->signs || !t->scale || !t->inv) {
         simd_term_free(t);
         return ST_NOMEM;
     }
+    if (t->by_row)
+        N(row_prepare)(t, fm);
     for (size_t b = 0; b < t->nb; b++)
         N(prepare_block)(t, fm, b);
     return N(prepare_wide)(t, fm, err);
-}
-
-/* Workspace of one lane tile. */
-struct N(work) {
-    REAL *keep, *v;  /* columns of one block when nobody else keeps them; its phases */
-    REAL *x, *a;     /* inputs, and the transforms' way station */
-    REAL *part;      /* a part of the phases */
-    double *wide;    /* heavy tails: the same in double, instead of x and a */
-};
-
-LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
-{
-    struct N(work) w = { .keep = scratch };
-
-    w.v = w.keep + 2 * t->D * LANES;
-    w.part = w.v + N(place)(t, t->D) * LANES;
-    w.a = w.part + N(PART) * LANES;
-    w.x = w.a + t->D * LANES;
-    w.wide = (double *)(void *)w.a;
-    return w;
 }
 
 /* Heavy tails: x, a, v and a part of half as many lanes of the double term; x twice. */
@@ -599,47 +665,11 @@ LOOP size_t N(wide_places)(const struct simd_term *w)
 
 LOOP size_t N(scratch)(const struct simd_term *t)
 {
-    const size_t narrow = (N(place)(t, t->dp) + t->D) * sizeof(REAL);
+    const size_t narrow = t->by_row ? 0 : (N(place)(t, t->dp) + t->D) * sizeof(REAL);
     const size_t wide = t->wide ? N(wide_places)(t->wide) / 2 * sizeof(double) : 0;
 
-    return ((2 * t->D + N(place)(t, t->D) + N(PART)) * sizeof(REAL) +
+    return ((2 * t->D + N(room)(t, t->D) + N(PART)) * sizeof(REAL) +
             (t->wide ? wide : narrow)) * LANES;
-}
-
-/* ---- squares --------------------------------------------------------------------------------- */
-
-INLINE void N(shuffle)(VEC *a)
-{
-    VEC b[LANES];
-
-    UNROLL
-    for (int i = 0; i < LANES / 2; i++) {
-        b[2 * i] = ZIPLO(a[i], a[i + LANES / 2]);
-        b[2 * i + 1] = ZIPHI(a[i], a[i + LANES / 2]);
-    }
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-        a[i] = b[i];
-}
-
-/* LANES columns of LANES rows, transposed by log2(LANES) perfect shuffles: each rotates the bits
- * of (column, row) by one. */
-INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
-{
-    VEC a[LANES];
-
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-        a[i] = V_LOAD(cols + i * LANES);
-    N(shuffle)(a);
-    if (LANES >= 4)
-        N(shuffle)(a);
-    if (LANES >= 8)
-        N(shuffle)(a);
-    if (LANES >= 16)
-        N(shuffle)(a);
-    for (size_t i = 0; i < n; i++)
-        *(N(loose) *)(void *)(z + i * ldz) = a[i];
 }
 
 /* ---- features -------------------------------------------------------------------------------- */
@@ -763,9 +793,11 @@ LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_
 }
 
 LOOP void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
-                    const struct N(work) *w)
+                    struct N(work) *w)
 {
-    if (t->wide)
+    if (t->by_row)
+        N(row_load)(t, x, ldx, n, w);
+    else if (t->wide)
         N(lanes_wide)(t->wide, x, ldx, n, w->wide);
     else
         N(lanes)(t, x, ldx, n, w->x);
@@ -774,7 +806,9 @@ LOOP void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t
 /* Phases of one block in half turns, up to t->scale. */
 LOOP void N(phases)(const struct simd_term *t, size_t block, const struct N(work) *w)
 {
-    if (t->wide)
+    if (t->by_row)
+        N(row_project)(t, w);
+    else if (t->wide)
         N(project_wide)(t->wide, block, w->wide, w->v);
     else
         N(project)(t, block, w->x, w->a, w->v);
@@ -953,7 +987,7 @@ LOOP void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t 
                    size_t cs, size_t k, const void *Pv, size_t ldp, double *sums, size_t ldt,
                    void *scratch)
 {
-    const struct N(work) w = N(work_in)(t, scratch);
+    struct N(work) w = N(work_in)(t, scratch);
     const REAL *P = Pv;
     REAL *z = zv;
 
@@ -977,7 +1011,7 @@ LOOP void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx, s
                          size_t cs, size_t groups, const void *Pv, size_t ldp, double *sums,
                          size_t ldt, void *scratch)
 {
-    const struct N(work) w = N(work_in)(t, scratch);
+    struct N(work) w = N(work_in)(t, scratch);
     const REAL *P = Pv;
     REAL *z = zv;
 
@@ -1234,7 +1268,7 @@ LOOP void N(block_derivative)(const struct simd_term *t, size_t b, const struct 
 LOOP void N(turns)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *to,
                    void *scratch)
 {
-    const struct N(work) w = N(work_in)(t, scratch);
+    struct N(work) w = N(work_in)(t, scratch);
     const REAL *scale = t->scale;
     REAL *out = to;
 
@@ -1253,7 +1287,7 @@ LOOP void N(turns)(const struct simd_term *t, const double *x, size_t ldx, size_
 LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t n, double c,
                     void *zv, void *dzv, size_t ldz, void *scratch)
 {
-    const struct N(work) w = N(work_in)(t, scratch);
+    struct N(work) w = N(work_in)(t, scratch);
     REAL *z = zv, *dz = dzv;
 
     N(load)(t, x, ldx, n, &w);
@@ -1276,11 +1310,11 @@ LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t
 /* ---- sums over windows ------------------------------------------------------------------------- */
 
 LOOP void N(load_windows)(const struct simd_term *t, const struct simd_windows *k,
-                          const struct N(work) *w)
+                          struct N(work) *w)
 {
     const size_t per = k->symbols ? 1 : k->channels;
 
-    if (k->symbols && !t->wide) {
+    if (k->symbols && !t->wide && !t->by_row) {
         memset(w->x, 0, N(place)(t, t->dp) * LANES * sizeof *w->x);
         for (size_t i = 0; i < k->n; i++)
             for (size_t q = 0; q < k->width; q++)
@@ -1334,7 +1368,7 @@ LOOP void N(add_lanes)(size_t cols, const REAL *z, size_t ldz, size_t n, const u
 LOOP void N(windows)(const struct simd_term *t, const struct simd_windows *k, void *sumv,
                      size_t lds, void *scratch)
 {
-    const struct N(work) w = N(work_in)(t, scratch);
+    struct N(work) w = N(work_in)(t, scratch);
     REAL *sum = sumv, *turned = k->turned;
     const size_t ldt = 2 * t->D + SIMD_TURNED_PAD;
 
