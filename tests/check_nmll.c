@@ -537,6 +537,76 @@ START_TEST(quadrature_agrees)
 }
 END_TEST
 
+/* What each probe says, exactly: n'log(P^-1/2 A P^-1/2)n / n'n by an eigendecomposition, with the same
+ * preconditioner and probes; and the traces of the gradients, c'A^-1 P^-1 c with c = P^1/2 n. */
+START_TEST(each_probe_is_exact)
+{
+    enum { M = 64, PROBES = 4 };
+    const double amp = 1.1, noise = 0.2, ratio = noise * noise / (amp * amp);
+    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[DD] = { 0.8, 1.5, 3.0 };
+    double *A = malloc(5 * M * M * sizeof *A), *C = A + M * M, *R = C + M * M, *W = R + M * M;
+    double *S = W + M * M;
+    double b[M], w[M], th[M], terms[PROBES], v, se, g[DD + 2], trace = 0.0, yty;
+    struct nmll_slq_opts o = { .rank = 12, .probes = PROBES, .rtol = 1e-13, .probe_rtol = 1e-13, .seed = 3,
+                               .terms = terms };
+    const struct precond_opts po = { .rank = o.rank, .seed = o.seed };
+    struct fop_opts fo = { .precision = PREC_DOUBLE };
+    struct source_array src;
+    struct precond *p;
+    struct kernel k;
+
+    draw(X, y);
+    source_array_init(&src, X, DN, DD, DD);
+    ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
+    struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
+    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &v, &se, g, NULL, NULL, NULL), ST_OK);
+
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    precond_set_noise(p, ratio);
+    ck_assert_int_eq(fop_gram(f, y, A, b, &yty, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < M; j++) {
+        A[j + j * M] += ratio;
+        for (size_t i = 0; i < M; i++) {
+            A[i + j * M] = i < j ? A[j + i * M] : A[i + j * M];
+            S[i + j * M] = i == j;
+        }
+    }
+    ck_assert_int_eq(precond_sqrt(p, NULL, M, S, R, NULL), ST_OK);
+    memcpy(S, R, M * M * sizeof *S); /* P^1/2; R becomes P^-1 P^1/2 */
+    ck_assert_int_eq(precond_apply(p, NULL, M, S, R, NULL), ST_OK);
+    blas_dgemm1(false, false, M, M, M, 1.0, A, M, R, M, 0.0, C, M);
+    blas_dgemm1(true, false, M, M, M, 1.0, R, M, C, M, 0.0, W, M);
+    ck_assert_int_eq(blas_dsyevd(M, W, M, th, true, NULL), ST_OK);
+    memcpy(C, A, M * M * sizeof *C);
+    ck_assert_int_eq(blas_dpotrf(NULL, M, C, M, NULL, NULL, NULL), ST_OK);
+    for (size_t q = 0; q < PROBES; q++) {
+        double n[M], c[M], d[M], log_form = 0.0;
+        for (size_t i = 0; i < M; i++)
+            n[i] = rng_normal(o.seed, rng_stream(RNG_PROBE, (uint32_t)q), i);
+        for (size_t i = 0; i < M; i++)
+            log_form += pow(blas_ddot(M, W + i * M, n), 2.0) * log(th[i]);
+        log_form /= blas_ddot(M, n, n);
+        ck_assert_double_eq_tol(terms[q], 0.5 * M * log_form, 1e-8 * M * fabs(log_form));
+        ck_assert_int_eq(precond_sqrt(p, NULL, 1, n, c, NULL), ST_OK);
+        ck_assert_int_eq(precond_apply(p, NULL, 1, c, d, NULL), ST_OK);
+        ck_assert_int_eq(blas_dtrsm(NULL, false, M, 1, C, M, c, M, NULL), ST_OK);
+        ck_assert_int_eq(blas_dtrsm(NULL, true, M, 1, C, M, c, M, NULL), ST_OK);
+        trace += blas_ddot(M, c, d) / PROBES;
+    }
+    memcpy(w, b, sizeof w);
+    ck_assert_int_eq(blas_dtrsm(NULL, false, M, 1, C, M, w, M, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm(NULL, true, M, 1, C, M, w, M, NULL), ST_OK);
+    const double ww = blas_ddot(M, w, w), rr = yty - blas_ddot(M, b, w) - ratio * ww;
+    ck_assert(near_rel(g[DD], -ww / (amp * amp) + M - ratio * trace, 1e-7));
+    ck_assert(near_rel(g[DD + 1], -rr / (noise * noise) + ((double)DN - M) + ratio * trace, 1e-7));
+    precond_free(p);
+    fop_free(f);
+    featmap_free(map);
+    free(A);
+}
+END_TEST
+
 /* Further probes of a few steps: the error wanted is reached for less work than as many whole probes,
  * it is the true one over seeds, and the work has a limit. */
 START_TEST(further_probes_reach_the_error)
@@ -805,6 +875,7 @@ int main(void)
     tcase_add_test(t, ard_gradient_in_single_precision);
     tcase_add_loop_test(t, ard_gradient, 0, 9);
     tcase_add_test(t, quadrature_agrees);
+    tcase_add_test(t, each_probe_is_exact);
     tcase_add_test(t, errors_of_differences);
     tcase_add_test(t, further_probes_reach_the_error);
     tcase_add_loop_test(t, weights_are_repetitions, 0, 2);

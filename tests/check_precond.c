@@ -447,6 +447,38 @@ START_TEST(identities)
 }
 END_TEST
 
+/* The whole factor where rounding leaves Z'Z indefinite by more than the noise: a little more noise makes
+ * it one that serves, here on columns that are all sums of three. */
+START_TEST(whole_factor_of_low_rank)
+{
+    enum { n = 90 };
+    const struct precond_ops *ops = precond_find("gram", NULL);
+    double *a = features(5, n, 3), *z = malloc(sizeof *z * n * D), b[D], x[D];
+    struct precond *p;
+    struct solve_info info;
+    const struct precond_opts po = { .lam2 = 1e-16 };
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < D; j++)
+            z[i * D + j] = 100.0 * (a[i * 3] * sin((double)j) + a[i * 3 + 1] * cos(2.0 * (double)j) +
+                                    a[i * 3 + 2] / (1.0 + (double)j));
+    struct fop *op = fop_dense(z, n, D, D, NULL, NULL);
+    ck_assert_int_eq(ops->build(op, &po, NULL, &p, NULL), ST_OK);
+    precond_set_noise(p, 1e-3);
+    ck_assert_int_eq(fop_ztv(op, 1, z, b, NULL, NULL), ST_OK); /* in the range of Z' */
+    struct ridge ridge = { op, 1e-3 };
+    const struct linop A = ridge_linop(&ridge);
+    const struct solve_opts o = { .rtol = 1e-8, .maxit = 100, .pre = p };
+    ck_assert_int_eq(cg_solve(&A, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+    ck_assert_int_eq(info.why, OUT_RTOL);
+    ck_assert_uint_le(info.iterations, 20);
+    solve_info_free(&info);
+    precond_free(p);
+    fop_free(op);
+    free(a), free(z);
+}
+END_TEST
+
 /* Full rank: the approximation is exact, so P is A over its smallest eigenvalue. */
 START_TEST(full_rank_is_exact)
 {
@@ -651,6 +683,7 @@ int main(void)
     tcase_add_loop_test(t, whole_factor, 0, 2);
     tcase_add_loop_test(t, identities, 0, (int)npreconds());
     tcase_add_test(t, diagonal_as_its_operator);
+    tcase_add_test(t, whole_factor_of_low_rank);
     tcase_add_test(t, full_rank_is_exact);
     tcase_add_test(t, rank_deficient);
     tcase_add_test(t, refusals);

@@ -513,6 +513,18 @@ START_TEST(batches_cover_the_rows)
     for (size_t i = 0; i < M; i++)
         ck_assert(support_close(sum[i], all[i], 1e-12));
     batch_free(&b);
+    /* Blocks that a batch does not divide: still scaled by their share of the rows. */
+    static const size_t some[] = { 0, 7, 19 };
+    ck_assert_int_eq(batch_new_of(&b, f, 10, 3, 1, NULL), ST_OK);
+    ck_assert_uint_eq(b.count, 6);
+    ck_assert_int_eq(batch_pass_at(&b, some, P, W, NULL), ST_OK);
+    memset(sum, 0, sizeof sum);
+    for (size_t q = 0; q < 3; q++)
+        for (size_t r = 10 * some[q]; r < 10 * some[q] + 10; r++)
+            blas_daxpy(M, 20.0 / 3.0 * blas_ddot(M, z + r * M, P), z + r * M, sum);
+    for (size_t i = 0; i < M; i++)
+        ck_assert(support_close(W[i], sum[i], 1e-12));
+    batch_free(&b);
     fop_free(f);
     free(z);
 }
@@ -603,6 +615,112 @@ START_TEST(lbfgs_is_cg_with_exact_steps)
     for (size_t i = 0; i < 12; i++)
         ck_assert_double_eq_tol(exact.rel[i], cg.rel[i], 1e-6 * cg.rel[i]);
     ck_assert_uint_ge(its[2], its[0]);
+    fop_free(f);
+    free(z), free(b);
+}
+END_TEST
+
+/* wolfe=1 against BFGS written out: a dense H from the remembered pairs, H0 = s'y / y'y, the unit step
+ * where both strong Wolfe conditions hold, else the exact one.  0: unit steps are right at once; 1: much
+ * too short at first, 2: much too long. */
+START_TEST(wolfe_steps_are_those_of_bfgs)
+{
+    enum { n = 8, STEPS = 5 };
+    static const double scale[] = { 1.0, 1e-3, 1e3 };
+    const struct solver_ops *ops = solver_find("lbfgs", NULL);
+    double Z[n * n], A[n * n], b[n], w[n], x[n], want[n] = { 0 }, g[n], S[STEPS][n], Y[STEPS][n];
+    const double lam2 = 0.1 * scale[_i], wolfe[SOLVER_MAX_PARAMS] = { 10, 1 };
+    size_t unit_steps = 0;
+
+    for (size_t i = 0; i < n; i++)
+        w[i] = scale[_i] * (0.5 + (double)i);
+    double *Q = with_spectrum(n, w, 12), *V = malloc(sizeof *V * n * n);
+    memcpy(V, Q, sizeof *V * n * n);
+    ck_assert_int_eq(blas_dsyevd(n, V, n, w, true, NULL), ST_OK);
+    for (size_t i = 0; i < n; i++) { /* Z = diag(sqrt(w)) V' */
+        for (size_t j = 0; j < n; j++) {
+            Z[i * n + j] = sqrt(w[i]) * V[j + i * n];
+            A[i * n + j] = Q[i * n + j] + (i == j ? lam2 : 0.0);
+        }
+        b[i] = cos(1.3 * (double)i) / 3.0;
+    }
+    const double bnorm = blas_dnrm2(n, b);
+    for (size_t i = 0; i < n; i++)
+        g[i] = -b[i] / bnorm; /* the solver's right-hand side has length 1 */
+    struct fop *f = fop_dense(Z, n, n, n, NULL, NULL);
+    for (size_t step = 0; step < STEPS; step++) {
+        double H[n * n] = { 0 }, T[n * n], d[n], q[n];
+        const double yy = step ? blas_ddot(n, Y[step - 1], Y[step - 1]) : 1.0;
+        for (size_t i = 0; i < n; i++)
+            H[i * n + i] = step ? blas_ddot(n, S[step - 1], Y[step - 1]) / yy : 1.0;
+        for (size_t k = 0; k < step; k++) { /* H = (I - rho s y') H (I - rho y s') + rho s s' */
+            const double rho = 1.0 / blas_ddot(n, S[k], Y[k]);
+            for (int side = 0; side < 2; side++) {
+                for (size_t j = 0; j < n; j++) {
+                    double yH = 0.0;
+                    for (size_t i = 0; i < n; i++)
+                        yH += Y[k][i] * H[i * n + j];
+                    for (size_t i = 0; i < n; i++)
+                        T[j * n + i] = H[i * n + j] - rho * S[k][i] * yH; /* and transposed */
+                }
+                memcpy(H, T, sizeof H);
+            }
+            for (size_t i = 0; i < n; i++)
+                for (size_t j = 0; j < n; j++)
+                    H[i * n + j] += rho * S[k][i] * S[k][j];
+        }
+        for (size_t i = 0; i < n; i++)
+            d[i] = -blas_ddot(n, H + i * n, g);
+        for (size_t i = 0; i < n; i++)
+            q[i] = blas_ddot(n, A + i * n, d);
+        const double slope = blas_ddot(n, g, d), curve = blas_ddot(n, d, q);
+        const double unit = step ? 1.0 : 1.0 / blas_dnrm2(n, g);
+        const bool good = unit * slope + 0.5 * unit * unit * curve <= 1e-4 * unit * slope &&
+                          fabs(slope + unit * curve) <= 0.9 * fabs(slope);
+        const double t = good ? unit : -slope / curve;
+        unit_steps += good;
+        for (size_t i = 0; i < n; i++) {
+            want[i] += t * d[i] * bnorm;
+            S[step][i] = t * d[i];
+            Y[step][i] = t * q[i];
+            g[i] += t * q[i];
+        }
+        const struct solve_opts o = { .rtol = 1e-14, .maxit = step + 1, .params = wolfe };
+        struct solve_info info;
+        ck_assert_int_eq(ops->solve(f, lam2, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+        ck_assert_uint_eq(info.iterations, step + 1);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_double_eq_tol(x[i], want[i], 1e-9 * blas_dnrm2(n, want));
+        solve_info_free(&info);
+    }
+    ck_assert_uint_gt(unit_steps, 0);
+    ck_assert(_i == 0 || unit_steps < STEPS);
+    fop_free(f);
+    free(Q), free(V);
+}
+END_TEST
+
+/* The step of the rule is stable, half of it wastes no more than it must, and 3.5 times as much is not
+ * (methods.md E: to about twice).  0: plain, 1: preconditioned. */
+START_TEST(steps_of_the_rule_are_near_the_limit)
+{
+    const struct solver_ops *ops = solver_find(_i ? "psvrg" : "svrg", NULL);
+    double *z = features(N, M), *b = ones(M), x[M];
+    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct precond *p;
+    struct solve_info info;
+    const struct precond_opts po = { .rank = 16, .seed = 5 };
+
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    precond_set_noise(p, 3.0);
+    for (int far = 0; far < 2; far++) {
+        const double params[SOLVER_MAX_PARAMS] = { N, 1, far ? 3.5 : 1.0 }; /* all rows: 1 / eigenvalue */
+        const struct solve_opts o = { .rtol = 1e-8, .maxit = 40, .pre = p, .seed = 1, .params = params };
+        ck_assert_int_eq(ops->solve(f, 3.0, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+        ck_assert(far ? info.halved > 0 : info.halved == 0);
+        solve_info_free(&info);
+    }
+    precond_free(p);
     fop_free(f);
     free(z), free(b);
 }
@@ -989,6 +1107,8 @@ int main(void)
     tcase_add_loop_test(t, divergence_is_mended, 0, 4);
     tcase_add_loop_test(t, gradient_methods_stop, 0, 5);
     tcase_add_test(t, lbfgs_is_cg_with_exact_steps);
+    tcase_add_loop_test(t, wolfe_steps_are_those_of_bfgs, 0, 3);
+    tcase_add_loop_test(t, steps_of_the_rule_are_near_the_limit, 0, 2);
     tcase_add_test(t, parameters_are_parsed);
     if (support_shared("golden/opt_Z.csv")) {
         tcase_add_loop_test(t, golden_svrg, 0, 2);

@@ -343,6 +343,58 @@ START_TEST(never_worse_than_the_start)
 }
 END_TEST
 
+/* A start that the search did not look at, and a sample beside all rows: whatever the sample says of the
+ * start, the result is one of all rows.  0: a start far off; 1: one that is not. */
+START_TEST(starts_beside_a_sample)
+{
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(128);
+    const double start[] = { _i ? 0.9 : 300.0 };
+    o.start = start;
+    o.subsample = 150;
+    o.max_evals = 3;
+    o.method = "grid";
+    struct tune_result res = run(p, "rbf", &o, NULL);
+    ck_assert(!res.best.subsampled);
+    o.hp[0] = (struct tune_bound){ .fixed = true, .value = start[0] };
+    struct tune_result at = run(p, "rbf", &o, NULL);
+    ck_assert_double_le(res.best.nmll, at.best.nmll + 1e-3);
+    ck_assert(_i == 1 || res.best.nmll < at.best.nmll - 50.0);
+    tune_result_free(&res), tune_result_free(&at);
+    free(p);
+}
+END_TEST
+
+/* A start in a better valley than the one searched is polished, not only kept. */
+START_TEST(better_starts_are_polished)
+{
+    enum { ROWS = 300 };
+    double X[ROWS], y[ROWS];
+    struct source_array src;
+    struct kernel k = parse("periodic");
+    struct tune_opts o = options(128);
+    const double start[] = { 1.0, 0.7006 };
+    struct tune_result res, at;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        X[i] = 20.0 * rng_uniform(41, rng_stream(RNG_TEST, 1), i);
+        y[i] = 1.4 * sin(2.0 * M_PI * X[i] / 0.7) + 0.1 * rng_normal(41, rng_stream(RNG_TEST, 2), i);
+    }
+    source_array_init(&src, X, ROWS, 1, 1);
+    o.method = "grid";
+    o.max_evals = 6;
+    o.precision = PREC_DOUBLE;
+    o.start = start;
+    ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL), ST_OK);
+    o.hp[0] = (struct tune_bound){ .fixed = true, .value = start[0] };
+    o.hp[1] = (struct tune_bound){ .fixed = true, .value = start[1] };
+    ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &at, NULL), ST_OK);
+    ck_assert_double_le(res.best.nmll, at.best.nmll - 5.0);
+    ck_assert_double_le(fabs(res.best.hp[1] - 0.7), 0.0004);
+    tune_result_free(&res), tune_result_free(&at);
+}
+END_TEST
+
 /* Searches of several: the first is the one that there would be alone (one descent of it), each other
  * begins elsewhere on the same features, and none ends worse than it began. */
 START_TEST(restarts_begin_apart)
@@ -620,6 +672,8 @@ int main(void)
     tcase_add_loop_test(t, methods_find_the_optimum, 0, 5);
     tcase_add_test(t, sample_then_all_rows);
     tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
+    tcase_add_loop_test(t, starts_beside_a_sample, 0, 2);
+    tcase_add_test(t, better_starts_are_polished);
     tcase_add_loop_test(t, restarts_begin_apart, 0, 5);
     tcase_add_test(t, restarts_find_another_valley);
     tcase_add_test(t, restarts_of_many_lengthscales);
