@@ -344,12 +344,13 @@ START_TEST(never_worse_than_the_start)
 END_TEST
 
 /* A start that the search did not look at, and a sample beside all rows: whatever the sample says of the
- * start, the result is one of all rows.  0: a start far off; 1: one that is not. */
+ * start, the result is one of all rows.  0: a start far off; 1: one that is not; 2: one that the sample
+ * alone rules out. */
 START_TEST(starts_beside_a_sample)
 {
     struct prob *p = prob_make(0.2);
     struct tune_opts o = options(128);
-    const double start[] = { _i ? 0.9 : 300.0 };
+    const double start[] = { _i == 0 ? 300.0 : _i == 1 ? 0.9 : 0.011 };
     o.start = start;
     o.subsample = 150;
     o.max_evals = 3;
@@ -360,6 +361,7 @@ START_TEST(starts_beside_a_sample)
     struct tune_result at = run(p, "rbf", &o, NULL);
     ck_assert_double_le(res.best.nmll, at.best.nmll + 1e-3);
     ck_assert(_i == 1 || res.best.nmll < at.best.nmll - 50.0);
+    ck_assert_double_le(fabs(res.best.nmll - score(p, "rbf", &o, &res.best)), 1e-3 * N); /* all rows' */
     tune_result_free(&res), tune_result_free(&at);
     free(p);
 }
@@ -672,7 +674,7 @@ int main(void)
     tcase_add_loop_test(t, methods_find_the_optimum, 0, 5);
     tcase_add_test(t, sample_then_all_rows);
     tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
-    tcase_add_loop_test(t, starts_beside_a_sample, 0, 2);
+    tcase_add_loop_test(t, starts_beside_a_sample, 0, 3);
     tcase_add_test(t, better_starts_are_polished);
     tcase_add_loop_test(t, restarts_begin_apart, 0, 5);
     tcase_add_test(t, restarts_find_another_valley);
