@@ -904,115 +904,227 @@ static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, siz
 
 /* ---- stored features ------------------------------------------------------------------------- */
 
-/* The product of a tile with its right-hand sides and the way back of the tile before, a few
- * columns of each in turn: the one waits for memory while the other works in the cache.  The sums
- * are those of tile_dot and tile_down, bit for bit. */
+/* The product of a tile with its right-hand sides and the way back of the tile before go in one loop, a
+ * few columns of each in turn: the one waits for memory while the other works in the cache.  Columns go
+ * back in the order in which they came.  The sums are those of tile_dot and tile_down, bit for bit. */
 struct flow {
     struct cpu *c;
     struct worker *w;
-    size_t k;
-    double *part;
-    const char *up, *down; /* the tiles; either may be NULL */
-    bool last;             /* no tile follows that above */
-    size_t cols;           /* of the tile below that are done */
+    size_t k, stretches, rate; /* rate: stretches that go back while one comes */
+    const char *up, *down;     /* the tiles; either may be NULL */
+    double *part;              /* of the tile below */
+    bool last;                 /* no tile follows that above */
 };
 
-/* The way back up to column `to`, a multiple of the lanes or the last one. */
-static void flow_down(struct flow *f, size_t to, const char *ahead)
-{
-    const struct cpu *c = f->c;
-    const size_t size = c->real->size, end = to == c->M ? to : to / c->real->lanes * c->real->lanes;
+/* Columns that are met at once: of a term of 4 q blocks those of four, q apart; or of `blocks` that lie
+ * together (q 0). */
+struct stretch {
+    const struct simd_term *t;
+    size_t col0, b, q, blocks;
+};
 
-    if (!f->down || end <= f->cols)
-        return;
-    c->real->axpy(end - f->cols, f->down + f->cols * c->R * size, c->R, c->R, f->k, f->w->tr,
-                  f->part + f->cols, c->M, ahead);
-    f->cols = end;
+enum { FLOW_COLUMNS = 128 }; /* of a stretch in one place */
+
+static bool goes_in_four(const struct flow *f, const struct simd_term *t)
+{
+    return f->k == 1 && t->nb % 4 == 0 && t->mf == t->nb * t->D;
 }
 
-/* A term's blocks from four places at once, one right-hand side, and as many columns of the way back;
- * sums are added in the order of blocks. */
-static void flow_four(struct flow *f, const struct simd_term *t, size_t col0)
+static size_t term_stretches(const struct flow *f, const struct simd_term *t)
+{
+    const size_t blocks = term_blocks(t, 0, FLOW_COLUMNS).nb;
+
+    return goes_in_four(f, t) ? t->nb / 4 : (t->nb + blocks - 1) / blocks;
+}
+
+static struct stretch stretch_at(const struct flow *f, size_t at)
 {
     const struct cpu *c = f->c;
-    const size_t size = c->real->size, q = t->nb / 4, cols = 2 * t->D, R = c->R;
-    /* Where two tiles fill the second-level cache, the one below goes while half of that above comes. */
-    const size_t rate = R * c->M * size > tile_bytes && q > 1 ? 2 : 1, turn = 4 * cols * rate;
+    size_t i = 0;
 
-    for (size_t b = 0; b < q; b++) {
-        const bool down = f->down && f->cols + turn <= c->M;
-        struct simd_flow four = { .jn = t->D, .rate = rate, .down = down ? f->down + f->cols * R * size : NULL };
-        for (size_t i = 0; i < 4; i++) {
-            const size_t col = col0 + (b + i * q) * cols, first = b + 1 == q ? c->M - b * cols : cols;
-            four.z[i] = f->up + col * R * size;
-            four.P[i] = c->P + col * size;
-            four.sums[i] = f->w->blocks + (b + i * q) * R * size;
-            four.ahead[i] = f->last && b + 1 == q ? four.z[i] : f->up + (col + first) * R * size;
-        }
-        c->real->flow(&four, R, R, f->w->tr, f->part + f->cols);
-        f->cols += down ? turn : 0;
+    for (size_t n; at >= (n = term_stretches(f, &c->term[i])); i++)
+        at -= n;
+    const struct simd_term *t = &c->term[i];
+    if (goes_in_four(f, t))
+        return (struct stretch){ t, c->seg[i].col0, at, t->nb / 4, 1 };
+    const size_t b = at * term_blocks(t, 0, FLOW_COLUMNS).nb;
+    return (struct stretch){ t, c->seg[i].col0, b, 0, term_blocks(t, b, FLOW_COLUMNS).nb };
+}
+
+static size_t stretch_places(const struct stretch *s)
+{
+    return s->q ? 4 : 1;
+}
+
+/* Its columns in place i. */
+static size_t stretch_from(const struct stretch *s, size_t i)
+{
+    return s->col0 + 2 * (s->b + i * s->q) * s->t->D;
+}
+
+static size_t stretch_to(const struct stretch *s, size_t i)
+{
+    const size_t to = s->b + i * s->q + s->blocks;
+
+    return s->col0 + 2 * (to == s->t->nb ? s->t->mf : to * s->t->D);
+}
+
+/* On the way back whole vectors of columns: what is left over at the end belongs to the next stretch. */
+static size_t whole_vectors(const struct cpu *c, size_t col)
+{
+    return col == c->M ? col : col / c->real->lanes * c->real->lanes;
+}
+
+/* The way back of a stretch by itself. */
+static void stretch_down(const struct flow *f, const struct stretch *s, const char *ahead)
+{
+    const struct cpu *c = f->c;
+
+    for (size_t i = 0; i < stretch_places(s); i++) {
+        const size_t from = whole_vectors(c, stretch_from(s, i)), to = whole_vectors(c, stretch_to(s, i));
+        if (from < to)
+            c->real->axpy(to - from, f->down + from * c->R * c->real->size, c->R, c->R, f->k, f->w->tr,
+                          f->part + from, c->M, ahead);
     }
+}
+
+/* Whether the way back of s fits into the loop of a way up; if so, it is there. */
+static bool stretch_joins(const struct flow *f, const struct stretch *s, struct simd_flow *four)
+{
+    const struct cpu *c = f->c;
+    const size_t lanes = c->real->lanes;
+
+    if (!s->q || s->t->D != four->jn || s->col0 % lanes || c->M % lanes)
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        const size_t col = stretch_from(s, i);
+        four->down[four->pieces] = f->down + col * c->R * c->real->size;
+        four->w[four->pieces++] = f->part + col;
+    }
+    return true;
+}
+
+/* The sums of all blocks of a term, in their order. */
+static void blocks_merge(const struct flow *f, const struct simd_term *t)
+{
+    const size_t R = f->c->R;
+
     for (size_t b = 0; b < t->nb; b++)
-        if (size == sizeof(float))
-            c->simd->add(R, (const float *)(const void *)f->w->blocks + b * R, f->w->t);
+        if (f->c->real->size == sizeof(float))
+            f->c->simd->add(R, (const float *)(const void *)f->w->blocks + b * R, f->w->t);
         else
             for (size_t r = 0; r < R; r++)
                 f->w->t[r] += ((const double *)(const void *)f->w->blocks)[b * R + r];
 }
 
-static void flow_blocks(struct flow *f, const struct simd_term *t, size_t col0)
+/* The way up of a stretch in four places, with the ways back of n. */
+static void stretch_four(const struct flow *f, const struct stretch *s, const struct stretch *next, size_t n,
+                         const struct stretch *down)
 {
-    enum { COLUMNS = 128 }; /* in turn */
     const struct cpu *c = f->c;
-    const size_t size = c->real->size;
-    struct simd_term some;
+    const size_t size = c->real->size, R = c->R;
+    struct simd_flow four = { .jn = s->t->D };
 
-    for (size_t b = 0; b < t->nb; b += some.nb) {
-        const size_t col = col0 + 2 * b * t->D;
-        some = term_blocks(t, b, COLUMNS);
-        const char *z = f->up ? f->up + col * c->R * size : NULL;
-        if (z)
-            c->real->dot(&some, z, c->R, c->R, f->k, c->P + col * size, c->M, f->w->t, c->R);
-        flow_down(f, col + 2 * some.mf,
-                  z && b + some.nb < t->nb ? z + 2 * some.mf * c->R * size : NULL);
+    for (size_t i = 0; i < 4; i++) {
+        const size_t col = stretch_from(s, i);
+        const size_t to = next->q ? stretch_from(next, i) : stretch_from(next, 0) + i * 2 * s->t->D;
+        four.z[i] = f->up + col * R * size;
+        four.P[i] = c->P + col * size;
+        four.sums[i] = f->w->blocks + (s->b + i * s->q) * R * size;
+        four.ahead[i] = to > col ? f->up + to * R * size
+                        : f->last ? four.z[i] : f->up + (c->M + to) * R * size;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!stretch_joins(f, &down[i], &four))
+            stretch_down(f, &down[i], NULL);
+    c->real->flow(&four, R, R, f->w->tr);
+    if (s->b + 1 == s->q)
+        blocks_merge(f, s->t);
+}
+
+/* The way up of others. */
+static void stretch_up(const struct flow *f, const struct stretch *s)
+{
+    const struct cpu *c = f->c;
+    const struct simd_term some = term_blocks(s->t, s->b, FLOW_COLUMNS);
+    const size_t col = stretch_from(s, 0), size = c->real->size;
+
+    c->real->dot(&some, f->up + col * c->R * size, c->R, c->R, f->k, c->P + col * size, c->M, f->w->t, c->R);
+}
+
+/* One tile up, one back. */
+static void flow_tile(const struct flow *f)
+{
+    const size_t bytes = f->c->R * f->c->real->size; /* of a column */
+    struct stretch down[SIMD_FLOW_PIECES / 4];
+
+    for (size_t at = 0; at < f->stretches; at++) {
+        const struct stretch s = stretch_at(f, at), next = stretch_at(f, (at + 1) % f->stretches);
+        size_t n = 0;
+        for (size_t i = at * f->rate; f->down && i < f->stretches && n < f->rate; i++)
+            down[n++] = stretch_at(f, i);
+        if (f->up && s.q) {
+            stretch_four(f, &s, &next, n, down);
+            continue;
+        }
+        if (f->up)
+            stretch_up(f, &s);
+        for (size_t i = 0; i < n; i++)
+            stretch_down(f, &down[i],
+                         f->up && at + 1 < f->stretches ? f->up + stretch_from(&next, 0) * bytes : NULL);
     }
 }
 
-static void flow_tile(struct flow *f)
-{
-    const struct cpu *c = f->c;
-
-    f->cols = 0;
-    if (f->up)
-        memset(f->w->t, 0, f->k * c->R * sizeof *f->w->t);
-    for (size_t i = 0; i < c->nseg; i++) {
-        const struct simd_term *t = &c->term[i];
-        if (f->up && f->k == 1 && t->nb % 4 == 0 && t->mf == t->nb * t->D)
-            flow_four(f, t, c->seg[i].col0);
-        else
-            flow_blocks(f, t, c->seg[i].col0);
-    }
-}
-
-/* All tiles of a group.  The sums of a tile leave for the way back once they are whole. */
-static void flow_group(struct sweep *s, struct worker *w, size_t from, size_t to, double *part)
+/* All tiles of some groups.  The sums of a tile leave for the way back once they are whole. */
+static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t to)
 {
     struct cpu *c = s->c;
-    const size_t bytes = c->R * c->M * c->real->size;
-    struct flow f = { .c = c, .w = w, .k = s->k, .part = part };
+    const size_t bytes = c->R * c->M * c->real->size, begin = c->tiles * from / c->groups;
+    const size_t end = c->tiles * to / c->groups;
+    /* Where two tiles fill the second-level cache, the one below goes while half of that above comes. */
+    struct flow f = { .c = c, .w = w, .k = s->k, .rate = s->k == 1 && bytes > tile_bytes ? 2 : 1 };
 
-    for (size_t tile = from; tile <= to; tile++) {
+    for (size_t i = 0; i < c->nseg; i++)
+        f.stretches += term_stretches(&f, &c->term[i]);
+    for (size_t tile = begin, group = from; tile <= end; tile++) {
         if (ctl_stopped(s->ctl))
             return;
-        f.down = tile > from ? c->Z + (tile - 1) * bytes : NULL;
-        f.up = tile < to ? c->Z + tile * bytes : NULL;
+        f.down = tile > begin ? c->Z + (tile - 1) * bytes : NULL;
+        f.up = tile < end ? c->Z + tile * bytes : NULL;
         f.last = tile + 1 >= c->tiles;
+        if (f.down && tile - 1 == c->tiles * group / c->groups) { /* the first of its group */
+            f.part = c->part + group++ * c->kcap * c->M;
+            memset(f.part, 0, s->k * c->M * sizeof *f.part);
+        }
+        if (f.up)
+            memset(w->t, 0, s->k * c->R * sizeof *w->t);
         flow_tile(&f);
         if (f.up) {
             row_sums(s, w, tile * c->R, tile * c->R + c->R < c->n ? tile * c->R + c->R : c->n);
             round_to(c, s->k * c->R, w->t, w->tr);
         }
     }
+}
+
+/* Groups go to a thread some at a time, so that the way back of one meets the way up of the next. */
+static size_t flow_tasks(const struct cpu *c)
+{
+    const size_t tasks = c->workers == 1 ? 1 : 8 * c->workers;
+
+    return tasks < c->groups ? tasks : c->groups;
+}
+
+static bool flows(const struct sweep *s)
+{
+    return s->c->filled && s->up && s->W && !rhs_split(s->c, s->k).groups && s->c->tiles;
+}
+
+static void flow_task(void *ctx, size_t task, size_t worker)
+{
+    struct sweep *s = ctx;
+    const size_t tasks = flow_tasks(s->c), groups = s->c->groups;
+
+    flow_groups(s, &s->c->worker[worker], groups * task / tasks, groups * (task + 1) / tasks);
 }
 
 static void sweep_group(void *ctx, size_t g, size_t worker)
@@ -1024,10 +1136,6 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
-    if (c->filled && s->up && s->W && !rhs_split(c, s->k).groups) {
-        flow_group(s, &c->worker[worker], c->tiles * g / c->groups, end, part);
-        return;
-    }
     for (size_t tile = c->tiles * g / c->groups; tile < end; tile += stack) {
         const size_t tiles = tile + stack < end ? stack : end - tile;
         if (s->failed || ctl_stopped(s->ctl))
@@ -1251,7 +1359,10 @@ static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
         return rc;
     if (P)
         scale_rhs(c, s->k, P);
-    pool_run(c->opts.pool, c->groups, sweep_group, s);
+    if (flows(s))
+        pool_run(c->opts.pool, flow_tasks(c), flow_task, s);
+    else
+        pool_run(c->opts.pool, c->groups, sweep_group, s);
     for (size_t g = 0; s->failed && g < c->groups; g++)
         if (s->errs[g].code != ST_OK) {
             if (err)

@@ -50,10 +50,12 @@ enum { SIMD_DENSE_BLOCK = 128, SIMD_DENSE_PAD = 64 };
 /* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory serves
  * faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of the
  * columns.  ahead: where the columns lie that will be asked for next, fetched into the cache
- * meanwhile.  down: columns on their way back, or NULL; rate: so many for each on its way up. */
+ * meanwhile.  down: columns on their way back, to w, in `pieces` places (0, 4 or 8) of 2 jn each. */
+enum { SIMD_FLOW_PIECES = 8 };
 struct simd_flow {
-    size_t jn, rate;
-    const void *z[4], *P[4], *ahead[4], *down;
+    size_t jn, pieces;
+    const void *z[4], *P[4], *ahead[4], *down[SIMD_FLOW_PIECES];
+    double *w[SIMD_FLOW_PIECES];
     void *sums[4];
 };
 
@@ -75,9 +77,9 @@ struct simd_real {
     /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
     void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
                 const void *P, size_t ldp, double *t, size_t ldt);
-    /* The sums of `dot` for four blocks at once and one vector; with f->down, a few columns at a time
-     * in between, what `axpy` adds to w for as many columns from there on. */
-    void (*flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t, double *w);
+    /* The sums of `dot` for four blocks at once and one vector; a few columns at a time in between what
+     * `axpy` adds to w for the columns on their way back. */
+    void (*flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t);
     /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
      * will be read next, fetched into the cache meanwhile; or NULL. */
     void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,

@@ -1099,40 +1099,61 @@ INLINE void N(flow_pair)(const REAL *const z[4], size_t cs, const REAL *const P[
 {
     UNROLL
     for (int b = 0; b < 4; b++) {
-        __builtin_prefetch(ahead[b], 0, 2);
-        __builtin_prefetch(ahead[b] + LANES, 0, 2);
+        __builtin_prefetch(ahead[b] + j * LANES, 0, 3);
+        __builtin_prefetch(ahead[b] + (j + 1) * LANES, 0, 3);
         even[b] += V_LOAD(z[b] + j * cs) * P[b][j];
         odd[b] += V_LOAD(z[b] + (j + 1) * cs) * P[b][j + 1];
     }
 }
 
+/* How far the way back has come: a piece, and columns of it. */
+struct N(flow_back) { size_t piece, at; };
+
+INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, const REAL *t, size_t cols,
+                         struct N(flow_back) *back)
+{
+    for (size_t i = 0; i < cols; i += LANES) {
+        N(axpy_cols)((const REAL *)f->down[back->piece] + back->at * cs, cs, rows, (struct simd_stack){ 1, 0, 0 },
+                     t, f->w[back->piece] + back->at);
+        back->at += LANES;
+        if (back->at == 2 * f->jn) {
+            back->at = 0;
+            back->piece++;
+        }
+    }
+}
+
 /* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way back,
  * which come from the cache while those ahead come from memory.  One loop, because the processor
- * looks no more than some hundred instructions ahead. */
-LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t, double *w)
+ * looks no more than some hundred instructions ahead.  Where the columns of a tile are single vectors they
+ * are asked for FAR columns before they are met: earlier than memory takes to answer, and still in the
+ * first-level cache; else a block ahead. */
+LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t)
 {
-    enum { PAIRS = LANES >= 16 ? 2 : 1, COLS = 8 * PAIRS };
+    enum { PAIRS = LANES >= 16 ? 2 : 1, EACH = 2 * PAIRS, FAR = 32 };
     const REAL *const P[4] = { f->P[0], f->P[1], f->P[2], f->P[3] };
-    const REAL *ahead[4] = { f->ahead[0], f->ahead[1], f->ahead[2], f->ahead[3] }, *down = f->down;
+    const size_t cols = 2 * f->jn, here = rows == LANES ? cols - FAR : 0; /* what lies ahead is of this block */
+    struct N(flow_back) back = { 0, 0 };
     size_t turn = 0;
 
     for (size_t r = 0; r < rows; r += LANES) {
         const REAL *const z[4] = { (const REAL *)f->z[0] + r, (const REAL *)f->z[1] + r,
                                    (const REAL *)f->z[2] + r, (const REAL *)f->z[3] + r };
         VEC even[4] = { 0 }, odd[4] = { 0 };
-        for (size_t j = 0; j < 2 * f->jn; j += 2 * PAIRS) {
+        for (size_t j = 0, end = here; end <= cols; end = end < cols ? cols : cols + 1) {
+            const REAL *ahead[4];
             UNROLL
-            for (size_t i = 0; i < PAIRS; i++) {
-                N(flow_pair)(z, cs, P, j + 2 * i, ahead, even, odd);
+            for (int b = 0; b < 4; b++)
+                ahead[b] = end < cols ? z[b] + FAR * LANES : (const REAL *)f->ahead[b] + cols * r - here * LANES;
+            for (; j < end; j += EACH) {
                 UNROLL
-                for (int b = 0; b < 4; b++)
-                    ahead[b] += 2 * LANES;
+                for (size_t i = 0; i < PAIRS; i++)
+                    N(flow_pair)(z, cs, P, j + 2 * i, ahead, even, odd);
+                if (++turn < rows / LANES)
+                    continue;
+                turn = 0;
+                N(flow_down)(f, cs, rows, t, EACH * f->pieces, &back);
             }
-            if (!down || ++turn < rows / LANES)
-                continue;
-            turn = 0;
-            for (size_t i = 0; i < COLS * f->rate; i += LANES, down += LANES * cs, w += LANES)
-                N(axpy_cols)(down, cs, rows, (struct simd_stack){ 1, 0, 0 }, t, w);
         }
         UNROLL
         for (int b = 0; b < 4; b++)
