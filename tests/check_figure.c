@@ -990,7 +990,7 @@ START_TEST(a_signed_surface_is_told_without_colour)
     }
     figure_svg(f, 800, 480, false, &b);
     char stroke[32];
-    snprintf(stroke, sizeof stroke, "stroke=\"#%06x\"/>\n", figure_rgb(-1, false));
+    snprintf(stroke, sizeof stroke, "stroke=\"#%06x\"/>\n", figure_rgb(-1, false)); /* half as dark as the darkest: the text's */
     for (const char *p = b.s; (p = strstr(p, stroke)) != NULL; p++)
         strokes++;
     ck_assert_uint_eq(strokes, 9 * H); /* not those of a twentieth of the largest */

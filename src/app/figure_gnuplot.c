@@ -148,7 +148,7 @@ static void cells_data(const struct figure *f, const struct series *s, bool dark
 }
 
 /* A stroke through each cell below 0 that is shaded enough to be seen: told from those above without colour. */
-static void hatch_data(const struct figure *f, const struct series *s, size_t index, struct buf *b)
+static void hatch_data(const struct figure *f, const struct series *s, size_t index, bool dark, struct buf *b)
 {
     double ex[2], ey[2];
 
@@ -158,9 +158,8 @@ static void hatch_data(const struct figure *f, const struct series *s, size_t in
             continue;
         figure_cell(s, &f->x, s->x[i], true, ex);
         figure_cell(s, &f->y, s->y[i], false, ey);
-        numbers(b, ex[0], ey[0]);
-        numbers(b, ex[1], ey[1]);
-        buf_putc(b, '\n');
+        const unsigned rgb = figure_rgb(fabs(figure_shade(s, i, 0, 0)) > 0.6 ? -4 : -1, dark);
+        buf_printf(b, "%.9g %.9g %u\n%.9g %.9g %u\n\n", ex[0], ey[0], rgb, ex[1], ey[1], rgb);
     }
     buf_puts(b, END_MARK "\n");
 }
@@ -448,7 +447,7 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
     for (size_t i = 0; i < p->ne; i++) {
         entry_data(f, sc, &p->e[i], i, dark, b);
         if (p->e[i].s->sign < 0)
-            hatch_data(f, p->e[i].s, i, b);
+            hatch_data(f, p->e[i].s, i, dark, b);
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
     }
     buf_puts(b, "plot NaN notitle");
@@ -463,11 +462,8 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
                                                                               : "");
             entry_style(e, lines > 1, dark, false, b);
             buf_puts(b, " notitle");
-            if (e->s->sign < 0) {
-                buf_printf(b, ", $h%zu u 1:2 w lines lw 0.7", i);
-                color(b, "lc", figure_rgb(-1, dark));
-                buf_puts(b, " notitle");
-            }
+            if (e->s->sign < 0)
+                buf_printf(b, ", $h%zu u 1:2:3 w lines lw 0.7 lc rgb variable notitle", i);
         }
     for (size_t i = 0; i < p->ne; i++) { /* the key in the order of the curves, readable marks */
         struct buf t = { 0 };

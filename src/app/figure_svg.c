@@ -173,7 +173,7 @@ static void surface(struct svg *v, const struct figure *f, const struct series *
                    "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
                    figure_ramp(u, pale, v->dark));
         if (figure_hatched(s, i)) /* a stroke through the cell: told without colour */
-            line(v, x0, y0, x1, y1, -1);
+            line(v, x0, y0, x1, y1, fabs(u) > 0.6 ? -4 : -1); /* of the ground where the cell has the text's */
     }
 }
 
