@@ -68,6 +68,8 @@ static void layout_small(struct canvas left, int rows, int log_rows, struct layo
             l->rule2 = take_bottom(&left, 1);
     } else if (rows >= 10) {
         l->rule3 = take_bottom(&left, 1);
+    } else if (log_rows > 1) {                /* what a line said, until the view is looked at */
+        l->log = take_bottom(&left, least(left.h - 1, least(log_rows - 1, SMALL_NEWS)));
     }
     if (rows >= 9)
         l->verdict = take_bottom(&left, 1);
@@ -146,8 +148,7 @@ enum layout_kind screen_layout(int rows, int cols, const struct layout_wish *w, 
         return LAYOUT_MAIN;
     l->job = take_bottom(&left, 1);
     if (rows < 8 || cols < 40) {
-        if (rows >= 8)
-            l->log = left;           /* tall but narrow: what there is room for */
+        l->log = left;               /* what there is room for */
         return LAYOUT_MAIN;
     }
     if (w->zoom || w->full)

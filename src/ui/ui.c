@@ -340,7 +340,9 @@ static void page_result(struct desk *d, const struct rec *r)
     for (const char *p = buf_str(&r->text); *p; p++)
         rows += *p == '\n' && p[1];
     const bool panes = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS;
-    const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : 6;
+    const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : d->rows >= 10 ? 6 : SMALL_NEWS;
+    if (d->rows < 8 || d->cols < 40)           /* no view that it could stand over */
+        return;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
     if (d->ws->lesson && strncmp(d->line, "lesson ", 7) == 0)

@@ -52,7 +52,8 @@ extern const struct view_ops view_data, view_runs, view_residual, view_nmll, vie
 
 enum focus { FOCUS_PROMPT, FOCUS_VIEW };
 enum pane { PANE_MAIN, PANE_SECOND, PANE_LIST, PANE_LOG, N_PANES };
-enum { MARKS_MAX = 6, MEDIUM_COLS = 110, MEDIUM_ROWS = 32 };   /* from there on: panes */
+enum { MARKS_MAX = 6, MEDIUM_COLS = 110, MEDIUM_ROWS = 32,         /* from there on: panes */
+       SMALL_NEWS = 4 };         /* rows of the newest message where there is no strip of the log */
 
 /* Text over the view: help, a long result.  beside: above the view, which it belongs to; the rest is how
  * things stood when it was opened. */

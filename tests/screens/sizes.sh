@@ -20,8 +20,19 @@ resize 60 11
 expect_gone "2 Runs" "60x11 drops the tabs"
 expect "[1 Data] robot" "and names the view where the program's name stood"
 expect "gpdesk>" "and keeps the prompt"
+resize 40 8
+to_view
+expect_gone "robot  20,000" "40x8 has no strip of the log"
+keys i
+type_line "abc"
+expect "there is no command" "until a line has something to say"
+type_line "help split"
+expect "Esc closes" "what is long stands over the view"
+keys Escape
+expect_gone "Esc closes" "and goes"
 resize 39 7
-expect_gone "robot" "39x7 is a status line"
+expect_gone "[1 Data]" "39x7 is a status line"
+expect "curve)." "with what was said last"
 expect "ready" "with the state"
 expect "gpdesk>" "and the prompt"
 resize 19 4
