@@ -68,6 +68,12 @@ const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, cons
     return &p->ctl;
 }
 
+void model_step(const struct ctl *ctl, const char *what, size_t done)
+{
+    ctl_tick(ctl, &(struct tick){ .phase = what, .method = what, .done = done, .value = NAN, .value2 = NAN,
+                                  .target = NAN, .passes = NAN });
+}
+
 /* Features of sequences do not depend on how long the longest one is. */
 static bool same_inputs(const struct model *m, const struct source *src)
 {
@@ -143,6 +149,7 @@ enum status model_factor(struct fop *f, size_t t, const double *y, double ratio,
         diag = own;
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         diag[i] = G[i + i * M];
+    model_step(ctl, "factor", 0);
     while (rc == ST_OK) {
         rc = model_refactor(fop_pool(f), M, G, diag, ratio, *jitter, ctl, err);
         if (rc != ST_NOT_PD || *jitter > 1e-4 * n)

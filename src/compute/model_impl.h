@@ -120,5 +120,7 @@ enum status model_start_project(const struct model *s, const struct source *src,
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */
 struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };
 const struct ctl *model_phase(struct phase_ctl *, const struct ctl *outer, const char *phase);
+/* Work without a count that follows its passes, under its own name: "factor", "noise search" (done: looks so far). */
+void model_step(const struct ctl *, const char *what, size_t done);
 
 #endif
