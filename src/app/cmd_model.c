@@ -10,6 +10,7 @@
 #include "app/restarts.h"
 #include "app/scoring.h"
 #include "app/store.h"
+#include "base/buf.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -388,6 +389,35 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
     return rc == ST_OK ? fitting_fit(ws, r->data, &o, args_line(a), err) : rc;
 }
 
+/* What was given and has no meaning beside the rest is named. */
+static void unused(struct workspace *ws, const struct args *a, const struct fit_opts *o)
+{
+    static const char *const of_exact[] = { "features", "rank", "precond", "plan", "store", NULL };
+    static const char *const of_direct[] = { "rank", "precond", "rtol", "maxit", NULL };
+    static const char *const of_plain[] = { "rank", "precond", NULL };
+    const struct solver_ops *s = solver_find(o->solver, NULL);
+    const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
+    const bool exact = !strcmp(o->solver, "exact"), plain = s && !s->uses_precond;
+    const char *const *names = exact ? of_exact : plain && !s->iterative ? of_direct : of_plain;
+    struct buf list = { 0 };
+
+    for (; (exact || plain) && *names; names++)
+        if (args_given(a, *names))
+            buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
+    if (list.len)
+        ws_tell(ws, REC_NOTE, NULL, "unused", exact ? "fit features=2048" : "fit solver=pcg",
+                "a fit by solver=%s has no use for %s", o->solver, buf_str(&list));
+    buf_free(&list);
+    if (!exact && !plain && p && !p->ranked && args_given(a, "rank"))
+        ws_tell(ws, REC_NOTE, NULL, "unused", "fit precond=srht2", "precond=%s has no rank: rank= is not used",
+                p->name);
+    else if (!exact && !plain && o->rank > o->features)
+        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "rank=%zu is more than the %zu features, and is taken as all "
+                "of them", o->rank, o->features);
+    if (!exact && (args_int(a, "features", 0) & 1))
+        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "features come in pairs: %zu of them", o->features);
+}
+
 static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
 {
     if (args_given(a, "continue"))
@@ -406,6 +436,7 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
         return rc;
     fit_sizes(ws, a, d, &o);
     o.rank = (size_t)args_int(a, "rank", 0);
+    unused(ws, a, &o);
     struct run *from;
     if (args_given(a, "from") &&
         (rc = fit_start(ws, args_text(a, "from"), &from, &o, err)) != ST_OK)

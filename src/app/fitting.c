@@ -701,16 +701,22 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
 {
     const struct fit_info *i = &r->info;
     const double left = tf->forecast - (double)i->iterations, its = (double)i->iterations;
-    const bool known = isfinite(tf->forecast) && left > 0.0;
+    const bool known = isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* else it stands still */
     const size_t more = 2 * (i->rank ? i->rank : 128);
     int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations, i->true_residual,
                       i->true_residual / r->fit.rtol);
 
-    if (known && (size_t)at < n)
+    if (known && !i->float_limit && (size_t)at < n)
         at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ", tf->rate, left);
     if ((size_t)at >= n)
         return;
-    if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
+    if (i->float_limit)
+        snprintf(v + at, n - (size_t)at, "%s", r->fit.precision == PREC_DOUBLE
+                     ? "Double precision allows no less. try: fit noise=X, a larger one"
+                     : "Single precision allows no less. try: fit precision=double");
+    else if (!known && strcmp(i->solver, "pcg") != 0)
+        snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg", r->id);
+    else if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
         snprintf(v + at, n - (size_t)at, "try: fit continue=%s maxit=%.0f", r->id,
                  ceil(known ? fmax(1.5 * left, 2.0 * its) : 4.0 * its));
     else

@@ -632,8 +632,9 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (!solver->uses_precond || strcmp(info->precond, "none") == 0)
         info->condition_plain = info->condition;
     if (info->float_limit)
-        warn(info, "float-limit", "the true residual stopped at %.2g: single precision features "
-             "allow no less; precision=double does", info->true_residual);
+        warn(info, "float-limit", "the true residual stopped at %.2g: %s", info->true_residual,
+             ft->o->precision == PREC_DOUBLE ? "double precision allows no less; more noise does"
+                                             : "single precision features allow no less; precision=double does");
     return ST_OK;
 }
 

@@ -818,13 +818,24 @@ static enum status check_input(const struct source *src, const double *y,
                              "the target is constant on the %zu training rows: nothing to learn",
                              src->n);
     }
-    if (o->objective != TUNE_NMLL && (o->exact || (o->method && !strcmp(o->method, "lbfgs"))))
-        return err_set(err, ST_USAGE, "objective=%s is for feature models, method=bayes or grid",
-                       tune_objective_name(o->objective));
+    if (o->objective != TUNE_NMLL && (o->exact || (o->method && !strcmp(o->method, "lbfgs")))) {
+        err_set(err, ST_USAGE, "objective=%s is for feature models, method=bayes or grid",
+                tune_objective_name(o->objective));
+        err_hint(err, "tune objective=%s features=2048", tune_objective_name(o->objective));
+        return ST_USAGE;
+    }
     if (o->objective == TUNE_VALID && (!o->valid || o->valid->n == 0 || o->valid->d != src->d))
         return err_set(err, ST_USAGE, "objective=validation needs rows kept for validation");
-    if (o->approx && (o->exact || o->objective != TUNE_NMLL))
-        return err_set(err, ST_USAGE, "the approximate marginal likelihood is for features");
+    if (o->approx && (o->exact || o->objective != TUNE_NMLL)) {
+        if (o->exact)
+            err_set(err, ST_USAGE, "nmll=approx estimates the marginal likelihood of features; the exact kernel "
+                    "has its own");
+        else
+            err_set(err, ST_USAGE, "nmll=approx is a way to the marginal likelihood; objective=%s does not ask "
+                    "for it", tune_objective_name(o->objective));
+        err_hint(err, "tune nmll=approx features=2048");
+        return ST_USAGE;
+    }
     if (!o->exact && (o->features < 2 || o->features % 2))
         return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
     return o->exact ? exact_allowed(src->n, 1, o->mem_limit, err) : ST_OK;

@@ -126,6 +126,28 @@ ok "leaves a few iterations" test "$(printf '%s\n' "$out" | sed -n 's/.*"precond
 has "and has no rank" "$out" '"rank":null,"preconditioner":"gram"'
 run -e "$data; fit features=128 solver=pcg precond=gram noise=0.1 l=1"
 has "the run says so" "$out" 'pcg precond=gram'
+# What has no use beside the rest is named; what is used is not.
+unused() { # SETTINGS; what the note says
+    run --format json --accept-unconverged -e "$data; fit noise=1 l=3 maxit=5 $1"
+    has "fit $1 names what it leaves aside" "$(printf '%s\n' "$out" | grep '"name":"unused"')" "$2"
+}
+unused 'solver=cg features=64 precond=srht2' 'solver=cg has no use for precond='
+unused 'solver=lbfgs features=64 rank=8 precond=gauss' 'solver=lbfgs has no use for rank=, precond='
+unused 'solver=direct features=64 rank=8' 'solver=direct has no use for rank=, maxit='
+unused 'solver=exact features=64 rank=8' 'solver=exact has no use for features=, rank='
+unused 'solver=pcg features=64 precond=jacobi rank=8' 'precond=jacobi has no rank'
+unused 'solver=pcg features=64 rank=100' 'rank=100 is more than the 64 features'
+unused 'solver=pcg features=63 rank=8' 'features come in pairs: 64'
+for s in 'solver=pcg features=64 rank=8 precond=gauss' 'solver=psvrg features=64 rank=8' 'solver=cg features=64' 'features=64 rank=8' ''; do
+    run --format json --accept-unconverged -e "$data; fit noise=1 l=3 $s"
+    is "fit $s leaves nothing aside" "$(printf '%s\n' "$out" | grep -c '"name":"unused"')" 0
+done
+# The end of precision is told as that, with the way out of it, and not as a lack of iterations.
+run -e "$data; fit features=256 solver=pcg rank=64 plan=regenerate precision=float maxit=2000 noise=1e-2 l=3 rtol=1e-14"
+has "single precision has an end" "$out" 'Single precision allows no less. try: fit precision=double'
+ok "which more iterations do not move" test -z "$(printf '%s\n' "$out" | grep 'maxit=')"
+run -e "$data; fit features=128 solver=psvrg(step=1e-6) rank=16 l=3 noise=1e-3 maxit=5"
+has "a solver that stands still is not asked to go on" "$out" 'try: fit continue=r1 solver=pcg'
 run --format json --accept-unconverged -e "$data; race pcg(rank=64),svrg(step=1e-6),pcg(rank=32) losers=2 features=128 noise=0.05 l=1 maxit=200000"
 has "losers are stopped" "$out" '"name":"race","run":"r2".*has taken [0-9.]* times what r1 took'
 has "and have no place" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"place":null,"run":"r2","name":"svrg(step=1e-6)","state":"stopped"'
@@ -249,6 +271,15 @@ is "a leave-one-out tuning ends with 0" $rc 0
 has "its score is told beside the nmll" "$out" '"objective":"loo","nmll":[-0-9.e+]*,"loo":'
 run -e 'demo friedman1 n=200; tune objective=loo solver=exact'
 has "and it is for features" "$err" 'objective=loo is for feature models'
+has "with a line that works" "$err" 'try  tune objective=loo features=2048'
+run -e 'demo friedman1 n=200; tune objective=loo nmll=approx features=64'
+has "probes are for the likelihood" "$err" 'objective=loo does not ask for it'
+run -e 'demo friedman1 n=200; tune nmll=approx solver=exact'
+has "of features" "$err" 'the exact kernel has its own'
+# No iteration, no share of it: a target orthogonal to constant inputs.
+awk 'BEGIN { srand(6); print "a,y"; for (i = 0; i < 60; i++) print "1," rand() }' >flat.csv
+run -e 'open flat.csv target=y; fit features=64 kernel=rbf solver=pcg noise=1'
+has "a rank is told with what was expected" "$err" 'iterations\{0,1\} expected; it took [0-9]*$'
 run --format json -e 'demo friedman1 n=300; split valid=20% test=20%; kernel rbf; tune objective=validation features=128; fit features=128; score'
 is "a tuning by validation ends with 0" $rc 0
 has "and tells its score" "$out" '"objective":"validation","nmll":[-0-9.e+]*,"validation":'
