@@ -1,22 +1,9 @@
 #!/bin/sh
 # Includes point down, and each foreign library has its one place.  Prints TAP; a breach is named
 # with file and line.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 1
 [ -d src/base ] || { echo "Bail out! no src/base here"; exit 1; }
-
-n=0
-failed=0
-# verdict NAME OFFENDERS
-verdict() {
-    n=$((n + 1))
-    if [ -z "$2" ]; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        printf '%s\n' "$2" | sed 's/^/#   /'
-        failed=1
-    fi
-}
 
 # layer DIR ALLOWED-PREFIXES: our own headers that DIR includes and may not.
 layer() {

@@ -5,19 +5,7 @@ top=${top_srcdir:-$(dirname "$0")/..}
 build=${top_builddir:-$top/build}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-n=0
-failed=0
-# verdict NAME OFFENDERS
-verdict() {
-    n=$((n + 1))
-    if [ -z "$2" ]; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        printf '%s\n' "$2" | head -5 | sed 's/^/#   /'
-        failed=1
-    fi
-}
+. "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
 skip() {
     n=$((n + 1))
     echo "ok $n - $1 # SKIP $2"

@@ -38,6 +38,7 @@ EXTRA_DIST += \
   tests/screens/kinds.sh \
   tests/screens/lib.sh \
   tests/screens/pictures.sh \
+  tests/screens/terminal.sh \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
   tests/screens/live.sh \
