@@ -384,14 +384,9 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
                                             : "no values to draw", 0);
     int n = 0;
     for (const char *s = buf_str(&safe); *s != '\0' && n < 8; n++, y -= 0.09) {
-        size_t k = text_fit(s, 70);
+        const size_t k = figure_line(s, 70);
         if (k == 0)
             break;
-        for (size_t i = k; s[k] != '\0' && i > k / 2; i--)
-            if (s[i] == ' ') {
-                k = i;
-                break;
-            }
         struct buf line = { 0 };
         buf_putn(&line, s, k);
         buf_puts(b, "set label ");

@@ -776,6 +776,17 @@ static void draw_signs(const struct layout *l, const struct panel *p, struct fra
     }
 }
 
+size_t figure_line(const char *s, size_t cols)
+{
+    const size_t n = text_fit(s, cols);
+
+    if (s[n] != '\0')
+        for (size_t k = n; k > n / 2; k--)
+            if (s[k] == ' ')
+                return k;
+    return n;
+}
+
 /* Words instead of a picture, in the middle of a box. */
 static void draw_words(const struct layout *l, const char *words, const struct box *b,
                        struct frame *fr)
@@ -789,29 +800,17 @@ static void draw_words(const struct layout *l, const char *words, const struct b
     const char *s = buf_str(&safe);
     size_t rows = 0;
     for (const char *p = s; *p != '\0' && rows < b->h; rows++) {
-        size_t n = text_fit(p, cols);
+        const size_t n = figure_line(p, cols);
         if (n == 0)
             break;
-        if (p[n] != '\0')
-            for (size_t k = n; k > n / 2; k--)
-                if (p[k] == ' ') {
-                    n = k;
-                    break;
-                }
         p += n;
         p += *p == ' ';
     }
     size_t y = b->y + (b->h - rows) / 2;
     for (const char *p = s; *p != '\0' && y < b->y + b->h; y++) {
-        size_t n = text_fit(p, cols);
+        const size_t n = figure_line(p, cols);
         if (n == 0)
             break;
-        if (p[n] != '\0')
-            for (size_t k = n; k > n / 2; k--)
-                if (p[k] == ' ') {
-                    n = k;
-                    break;
-                }
         struct buf line = { 0 };
         buf_putn(&line, p, n);
         const size_t w = text_width(buf_str(&line));

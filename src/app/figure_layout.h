@@ -94,6 +94,8 @@ void figure_cell(const struct series *, const struct axis *, double v, bool alon
 double figure_shade(const struct series *, size_t i, double lowest, double highest);
 double figure_shade_at(const struct series *, const struct figure_scale *, double u, double v,
                        double lowest, double highest); /* at the place u, v of the panel, 0..1 */
+/* How many bytes of s a line of so many columns takes: up to a blank in its second half where there is one. */
+size_t figure_line(const char *s, size_t cols);
 bool figure_dotted(double shade, size_t x, size_t y);  /* by an ordered dither */
 bool figure_marked(double shade);                      /* more than hardly anything; false for NaN */
 bool figure_hatched(const struct series *, size_t i);  /* a cell below 0 that bears a stroke */

@@ -328,14 +328,9 @@ static void reason(struct svg *v, const struct figure *f, double cx, double cy)
                      : f->x.log || f->y.log ? "no values above zero to draw"
                                             : "no values to draw", 0);
     for (const char *s = buf_str(&safe); *s != '\0'; cy += 20) {
-        size_t k = text_fit(s, 70);
+        const size_t k = figure_line(s, 70);
         if (k == 0)
             break;
-        for (size_t i = k; s[k] != '\0' && i > k / 2; i--)
-            if (s[i] == ' ') {
-                k = i;
-                break;
-            }
         struct buf part = { 0 };
         buf_putn(&part, s, k);
         words(v, cx, cy, "middle", "", buf_str(&part), 0);

@@ -23,6 +23,17 @@ struct figure *plots_nothing(const char *name, const char *reason, struct err *e
     return figure_empty(name, reason, err);
 }
 
+struct figure *plots_no_iterations(const char *name, const struct run *r, struct err *err)
+{
+    char why[160];
+
+    snprintf(why, sizeof why, "%s has no iterations to show: %s", r->id,
+             r->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
+             : r->state == RUN_FAILED ? "it failed. try: why"
+                                      : "it has not begun to iterate.");
+    return plots_nothing(name, why, err);
+}
+
 /* Ends a maker: the figure, or NULL when something ran out. */
 struct figure *plots_finish(struct figure *f, bool ok)
 {
@@ -160,13 +171,8 @@ struct figure *plots_residual(struct workspace *ws, struct run *r, const struct 
         drawn++;
     }
     if (ok && !drawn) {
-        char why[160];
         figure_free(f);
-        snprintf(why, sizeof why, "%s has no iterations to show: %s", runs[0]->id,
-                 runs[0]->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
-                 : runs[0]->state == RUN_FAILED ? "it failed. try: why"
-                                                : "it has not begun to iterate.");
-        return plots_nothing("residual", why, err);
+        return plots_no_iterations("residual", runs[0], err);
     }
     if (ok && isfinite(target)) {
         struct series *s = figure_add_hline(f, "target rtol", target, err);

@@ -10,6 +10,7 @@
 
 /* A figure that only says why there is nothing to draw, and what to do. */
 struct figure *plots_nothing(const char *name, const char *reason, struct err *);
+struct figure *plots_no_iterations(const char *name, const struct run *, struct err *); /* why it has none */
 /* Ends a maker: the figure, or NULL when something ran out. */
 struct figure *plots_finish(struct figure *, bool ok);
 /* The runs named in the line, `first` without any; SIZE_MAX: one of them does not exist. */

@@ -76,13 +76,8 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
         last = all > 0 ? runs[i] : last;
     }
     if (ok && !drawn) {
-        char why[160];
         figure_free(f);
-        snprintf(why, sizeof why, "%s has no iterations to show: %s", runs[0]->id,
-                 runs[0]->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
-                 : runs[0]->state == RUN_FAILED ? "it failed. try: why"
-                                                : "it has not begun to iterate.");
-        return plots_nothing("rate", why, err);
+        return plots_no_iterations("rate", runs[0], err);
     }
     if (ok) {
         f->x.whole = true;
