@@ -489,10 +489,12 @@ LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REA
         N(one_by_one)(t, x, a, v, s);
 }
 
-/* Entries of lanes that n of them take, or as many rows. */
-LOOP size_t N(room)(const struct simd_term *t, size_t n)
+LOOP size_t N(row_ld)(size_t D);
+
+/* Entries of lanes that all of a block take, or as many rows. */
+LOOP size_t N(room)(const struct simd_term *t)
 {
-    return t->by_row ? n + LANES : N(place)(t, n);
+    return t->by_row ? N(row_ld)(t->D) : N(place)(t, t->D);
 }
 
 /* Workspace of one lane tile. */
@@ -511,7 +513,7 @@ LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
     struct N(work) w = { .keep = scratch };
 
     w.v = w.keep + 2 * t->D * LANES;
-    w.part = w.v + N(room)(t, t->D) * LANES;
+    w.part = w.v + N(room)(t) * LANES;
     w.a = w.part + N(PART) * LANES;
     w.x = w.a + t->D * LANES;
     w.wide = (double *)(void *)w.a;
@@ -668,7 +670,7 @@ LOOP size_t N(scratch)(const struct simd_term *t)
     const size_t narrow = t->by_row ? 0 : (N(place)(t, t->dp) + t->D) * sizeof(REAL);
     const size_t wide = t->wide ? N(wide_places)(t->wide) / 2 * sizeof(double) : 0;
 
-    return ((2 * t->D + N(room)(t, t->D) + N(PART)) * sizeof(REAL) +
+    return ((2 * t->D + N(room)(t) + N(PART)) * sizeof(REAL) +
             (t->wide ? wide : narrow)) * LANES;
 }
 

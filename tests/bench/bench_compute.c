@@ -450,7 +450,7 @@ static void bench_features(void)
     const size_t usual = report_rounds;
     report_rounds = 1;
     for (int dbl = 0; dbl < 2; dbl++) { /* the product takes seconds */
-        proj_open(&p, dbl ? 512 : 1024, 8192, 8192, dbl);
+        proj_open(&p, dbl ? 512 : 2000, 8192, 8192, dbl);
         report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_turns, &p }, { run_dense, &p } }, t);
         projection_row(&p, t, 80.0, 140.0);
         proj_close(&p);
