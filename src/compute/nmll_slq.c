@@ -88,6 +88,20 @@ static enum status indefinite(const struct slq *s, struct err *err)
     return err_set(err, ST_NOT_PD, "the operator is indefinite at noise ratio %.3g", s->ratio);
 }
 
+/* Solves whose coefficients are wanted, too: they end where a device is lost, and all is done anew without. */
+static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, const double *B, double *X,
+                               const struct solve_opts *so, struct solve_info *info, struct err *err)
+{
+    const bool lost = fop_lost(s->f, NULL);
+    enum status rc = cg_solve(A, k, B, X, so, s->ctl, info, err);
+
+    if (rc != ST_OK || lost || !fop_lost(s->f, NULL))
+        return rc;
+    for (size_t i = 0; i < k; i++)
+        solve_info_free(&info[i]);
+    return cg_solve(A, k, B, X, so, s->ctl, info, err);
+}
+
 /* e_1' log(T) e_1 from the first `steps` coefficients of one column; ST_NOT_PD: there are none, or T
  * has an eigenvalue <= 0. */
 static enum status lanczos_log(const struct slq *s, const struct solve_info *in, size_t steps, double *out,
@@ -221,7 +235,7 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
     enum status rc = precond_sqrt(s->pre, fop_pool(s->f), k, B, B, err);
     if (rc != ST_OK)
         return rc;
-    rc = cg_solve(&A, k, B, X, &so, s->ctl, info, err);
+    rc = slq_columns(s, &A, k, B, X, &so, info, err);
     if (rc == ST_OK && ctl_stopped(s->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     for (size_t i = 0; rc == ST_OK && i < k; i++) {
@@ -424,7 +438,7 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     so.pre = s->pre;
     rc = slq_right_hand_sides(s, y, err);
     if (rc == ST_OK)
-        rc = cg_solve(&A, s->k, s->B, s->X, &so, s->ctl, s->info, err);
+        rc = slq_columns(s, &A, s->k, s->B, s->X, &so, s->info, err);
     if (rc == ST_OK && ctl_stopped(s->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     return rc;
