@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 8 /* 8: back, factor, exact */
+#define BACKEND_ABI 9 /* 9: factors of a matrix that stays */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -80,6 +80,15 @@ struct backend_dense {
     enum status (*tridiag)(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
                            size_t ldb, struct err *);
     enum status (*eigen)(size_t n, double *A, size_t lda, double *w, bool vectors, struct err *);
+    /* Factors of A + shift I for one shift after another, A (n x n, lower) and k vectors b staying there.
+     * keep NULL: there are none; pays: whether so many take less time than a tridiagonal form, by count.
+     * at: diag (n), the factor's diagonal; quad (k), b'(A + shift I)^-1 b; trace of the inverse (NULL: not
+     * wanted).  NOT_PD: there is no factor at this shift. */
+    bool (*pays)(size_t n, size_t factors);
+    void *(*keep)(size_t n, const double *A, size_t k, const double *b, struct err *);
+    void (*drop)(void *kept);
+    enum status (*at)(void *kept, double shift, double *diag, double *quad, double *trace, const struct ctl *,
+                      struct err *);
 };
 
 /* A sum of products of kernels that are functions of a distance alone.  Factor f reads d inputs times

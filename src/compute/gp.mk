@@ -10,6 +10,7 @@ libcompute_a_SOURCES += \
   src/compute/model_start.c \
   src/compute/nmll.c src/compute/nmll.h src/compute/nmll_impl.h \
   src/compute/nmll_dual.c \
+  src/compute/nmll_factors.c \
   src/compute/nmll_loo.c \
   src/compute/nmll_slq.c \
   src/compute/spectrum.c src/compute/spectrum.h \

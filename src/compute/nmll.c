@@ -33,6 +33,7 @@ void nmll_eig_free(struct nmll_eig *eig)
     free(eig->e);
     free(eig->g);
     free(eig->yty);
+    nmll_there_free(eig->there);
     *eig = (struct nmll_eig){ 0 };
 }
 
@@ -133,6 +134,22 @@ enum status nmll_eig_of(struct pool *pool, size_t n, size_t M, double *G, size_t
     return rc;
 }
 
+/* The same without a spectrum, where factors are made on a device, and quicker: G stays as it is.  False: they
+ * are not. */
+static bool eig_there(size_t n, size_t M, const double *G, size_t t, const double *b, const double *yty,
+                      bool dual, const struct ctl *ctl, struct nmll_eig *out)
+{
+    *out = (struct nmll_eig){ .n = n, .M = M, .t = t, .dual = dual };
+    out->there = t && t <= TARGETS_MOST ? nmll_there_new(M, G, t, b, ctl) : NULL;
+    out->yty = out->there ? mem_calloc(t, sizeof *out->yty, "the spectrum", NULL) : NULL;
+    if (out->yty) {
+        memcpy(out->yty, yty, t * sizeof *yty);
+        return true;
+    }
+    nmll_eig_free(out);
+    return false;
+}
+
 /* The Gram, Z'y and y'y of the operator as it is set; G is M x M, b t vectors of M, yty t long. */
 static enum status gram_alloc(struct fop *f, size_t t, const double *y, double **G, double **b,
                               double *yty, const struct ctl *ctl, struct err *err)
@@ -181,11 +198,6 @@ static double logsum_value(const struct logsum *s)
     return log(s->mant) + (double)s->expo * 0.69314718055994530942;
 }
 
-/* When G is positive semidefinite every pivot of G + ratio I is at least the ratio.  One that falls
- * short by this share says that rounding has made G indefinite by as much as the noise: such a
- * point has no value, and near it a spurious one that no search must find. */
-static const double pivot_share = 0.75;
-
 /* log|A1|, g' A1^-1 g of each target and tr A1^-1 at a ratio; false when A1 is not positive definite
  * there, or only by accident. */
 static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
@@ -195,6 +207,8 @@ static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, 
     double tr = 0.0, delta = 1.0, ddelta = 0.0, u[TARGETS_MOST] = { 0.0 };
     bool finite = true;
 
+    if (q->there)
+        return nmll_there_moments(q->there, q->M, q->t, ratio, logdet, quad, trace);
     if (ratio < q->floor)
         return false;
     memset(quad, 0, q->t * sizeof *quad);
@@ -208,7 +222,7 @@ static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, 
             ddelta = 1.0;
             delta = q->d[i] + ratio;
         }
-        if (!(delta > pivot_share * ratio) || !isfinite(delta))
+        if (!(delta > nmll_pivot_share * ratio) || !isfinite(delta))
             return false;
         logsum_mul(&ls, delta);
         for (size_t j = 0; j < q->t; j++) {
@@ -319,12 +333,12 @@ static double best_at_ratio(const struct nmll_eig *q, double log_ratio, const do
     return sum;
 }
 
-double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double nb[2],
-                     double *amplitude, double *noise)
+/* Everywhere: a grid, then golden sections in the best bracket. */
+static double search_all(const struct nmll_eig *q, double lo, double hi, const double ab[2], const double nb[2],
+                         double *where)
 {
     enum { GRID = 72 };
     static const double golden = 0.61803398874989484820;
-    const double lo = 2.0 * log(nb[0] / ab[1]), hi = 2.0 * log(nb[1] / ab[0]);
     double best = INFINITY, at = lo, a[TARGETS_MOST];
     const size_t steps = hi > lo ? GRID : 0;
 
@@ -356,6 +370,33 @@ double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double 
             best = fmin(f1, f2);
             at = f1 < f2 ? x1 : x2;
         }
+    }
+    *where = at;
+    return best;
+}
+
+struct at_ratio { const struct nmll_eig *q; const double *ab, *nb; };
+
+static double value_at_ratio(void *ctx, double log_ratio)
+{
+    const struct at_ratio *r = ctx;
+    double a[TARGETS_MOST];
+
+    return best_at_ratio(r->q, log_ratio, r->ab, r->nb, a);
+}
+
+double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double nb[2],
+                     double *amplitude, double *noise)
+{
+    const double lo = 2.0 * log(nb[0] / ab[1]), hi = 2.0 * log(nb[1] / ab[0]);
+    struct at_ratio r = { q, ab, nb };
+    double at, best;
+
+    if (q->there) {
+        const double start = amplitude[0] > 0.0 && noise[0] > 0.0 ? 2.0 * log(noise[0] / amplitude[0]) : NAN;
+        best = nmll_search_few(value_at_ratio, &r, lo, hi, start, &at);
+    } else {
+        best = search_all(q, lo, hi, ab, nb, &at);
     }
     for (size_t j = 0; j < q->t; j++)
         amplitude[j] = ab[0];
@@ -434,7 +475,7 @@ enum status nmll_chol(struct pool *pool, size_t M, double *A, double ratio, size
     p->logdet = 0.0;
     for (size_t i = 0; i < M; i++) {
         const double l = A[i + i * M];
-        if (l * l < pivot_share * ratio)
+        if (l * l < nmll_pivot_share * ratio)
             return err_set(err, ST_NOT_PD, "rounding in the %zu x %zu matrix is as large as the "
                            "noise (ratio %.3g)", M, M, ratio);
         p->logdet += 2.0 * log(l);
@@ -730,6 +771,36 @@ enum status nmll_features(struct fop *f, const double *y, const double *hp, size
     return rc;
 }
 
+/* Whether rounding leaves a ratio its value (ratio_floor), by a factor at a tenth of it. */
+static bool there_is_safe(const struct nmll_eig *q, double ratio)
+{
+    double logdet, quad[TARGETS_MOST];
+
+    return nmll_there_moments(q->there, q->M, q->t, ratio / floor_factor, &logdet, quad, NULL);
+}
+
+/* Amplitude and noise by whichever is quicker; what fails on the device the processor does, from G, which it
+ * destroys.  *q is freed by the caller. */
+static enum status eig_and_best(struct pool *pool, size_t n, size_t M, double *G, size_t t, const double *b,
+                                const double *yty, bool dual, const double ab[2], const double nb[2],
+                                double *value, double *amplitude, double *noise, const struct ctl *ctl,
+                                struct nmll_eig *q, struct err *err)
+{
+    if (eig_there(n, M, G, t, b, yty, dual, ctl, q)) {
+        *value = nmll_eig_best(q, ab, nb, amplitude, noise);
+        const bool safe = isfinite(*value) &&
+                          there_is_safe(q, noise[0] * noise[0] / (amplitude[0] * amplitude[0]));
+        const enum status rc = nmll_there_said(q->there, err);
+        if (rc == ST_CANCELLED || (rc == ST_OK && safe))
+            return rc;
+        nmll_eig_free(q); /* the form knows where rounding begins */
+    }
+    const enum status rc = nmll_eig_of(pool, n, M, G, t, b, yty, dual, false, q, err);
+    if (rc == ST_OK)
+        *value = nmll_eig_best(q, ab, nb, amplitude, noise);
+    return rc;
+}
+
 /* Rounding limits the answer when what it forbids is this near the best log ratio. */
 static const double wall_near = 1.4;
 
@@ -739,7 +810,9 @@ static bool rounding_limits(const struct nmll_eig *q, double ratio, const double
     const double less = log(ratio) - wall_near, lowest = 2.0 * log(nb[0] / ab[1]);
     double amplitude[TARGETS_MOST];
 
-    return less > lowest && !isfinite(best_at_ratio(q, less, ab, nb, amplitude));
+    if (less <= lowest)
+        return false;
+    return !isfinite(best_at_ratio(q, less, ab, nb, amplitude)) || (q->there && !there_is_safe(q, exp(less)));
 }
 
 enum status nmll_features_best(struct fop *f, size_t t, const double *y, const double *hp,
@@ -770,9 +843,8 @@ enum status nmll_features_best(struct fop *f, size_t t, const double *y, const d
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = nmll_eig_of(fop_pool(f), n, M, G, t, b, yty, false, false, &q, err);
+        rc = eig_and_best(fop_pool(f), n, M, G, t, b, yty, false, ab, nb, value, amplitude, noise, ctl, &q, err);
     if (rc == ST_OK) {
-        *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
         ratio = noise[0] * noise[0] / (amplitude[0] * amplitude[0]);
         if (effdim != NULL)
             *effdim = nmll_eig_effdim(&q, ratio);
@@ -930,9 +1002,8 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, si
     for (size_t j = 0; rc == ST_OK && j < t && j < TARGETS_MOST; j++)
         yty[j] = blas_ddot(n, y + j * n, y + j * n);
     if (rc == ST_OK)
-        rc = nmll_eig_of(pool, n, n, K, t, y, yty, true, false, &q, err);
+        rc = eig_and_best(pool, n, n, K, t, y, yty, true, ab, nb, value, amplitude, noise, ctl, &q, err);
     if (rc == ST_OK) {
-        *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
         if (effdim != NULL)
             *effdim = nmll_eig_effdim(&q, noise[0] * noise[0] / (amplitude[0] * amplitude[0]));
         if (!isfinite(*value))

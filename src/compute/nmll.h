@@ -14,7 +14,8 @@
 
 #include "compute/fop.h"
 
-/* The spectrum at one kernel setting: after it, every amplitude and noise costs O(M). */
+/* The spectrum at one kernel setting: after it, every amplitude and noise costs O(M), or on a device one
+ * Cholesky factor where a dozen of those take less time than the spectrum. */
 struct nmll_eig {
     size_t n, M, t;  /* rows, columns (dual: M == n), targets */
     bool dual;       /* of K1 (n x n) and y, instead of Z'Z (M x M) and Z'y */
@@ -22,6 +23,7 @@ struct nmll_eig {
     double *d, *e;   /* tridiagonal form, or (e == NULL) the eigenvalues, clipped at 0 */
     double *g;       /* t x M: Q' Z'y (dual: Q' y) */
     double floor;    /* ratios below it have no value: rounding has moved eigenvalues that far */
+    struct nmll_there *there; /* a factor for each ratio, on a device (d, e NULL); or NULL */
 };
 /* want_eigen: diagonalise fully (for display), else tridiagonal only. */
 enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const struct ctl *,
@@ -55,7 +57,8 @@ enum status nmll_features(struct fop *, const double *y, const double *hp, size_
                           double amplitude, double noise, double *value, double *grad,
                           double *effdim, const struct ctl *, struct err *);
 /* The least NMLL over amplitude and noise within bounds at one kernel setting, where it lies, and
- * (grad not NULL: nhp entries) its gradient in log hp.  By the envelope theorem that is the partial
+ * (grad not NULL: nhp entries) its gradient in log hp.  amplitude[0] and noise[0] say where to begin looking, if they are
+ * positive (used where factors are made on a device; otherwise the whole range is looked at).  By the envelope theorem that is the partial
  * gradient at the best amplitude and noise, also where these lie on a bound.  With fewer rows than
  * columns all is done through Z Z' in double precision (nmll_dual.c).  *limited (may be
  * NULL) is set, and no gradient made, when rounding of the Gram forbids noise ratios near or below

@@ -14,6 +14,25 @@ struct nmll_chol {
 enum status nmll_chol(struct pool *, size_t M, double *A, double ratio, size_t t, const double *g,
                       bool invert, struct nmll_chol *, const struct ctl *, struct err *);
 
+/* When G is positive semidefinite every pivot of G + ratio I is at least the ratio.  One that falls
+ * short by this share says that rounding has made G indefinite by as much as the noise: such a
+ * point has no value, and near it a spurious one that no search must find. */
+static const double nmll_pivot_share = 0.75;
+
+/* G (M x M, lower) and t vectors g where factors are made: log|G + ratio I|, g'(G + ratio I)^-1 g and tr (G + ratio
+ * I)^-1 (NULL: not wanted) at one ratio after another.  NULL: the tridiagonal form is quicker, or there is no
+ * room.  False: no value at this ratio, or nmll_there_said says what failed. */
+enum { NMLL_FACTORS = 18 }; /* that a search takes, about: 17 from starts of every kind */
+struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g, const struct ctl *);
+void nmll_there_free(struct nmll_there *);
+bool nmll_there_moments(struct nmll_there *, size_t M, size_t t, double ratio, double *logdet, double *quad,
+                        double *trace);
+enum status nmll_there_said(const struct nmll_there *, struct err *err);
+size_t nmll_there_factors(const struct nmll_there *); /* so far */
+/* The least value of f in [lo, hi], from `start` on (not finite: the middle), and where; with some dozen
+ * values, for a function with one valley, or whose best one holds the start or a point between. */
+double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start, double *at);
+
 /* From c = y' (K1 + ratio I)^-1 y and the log determinant of K1 + ratio I, of one target. */
 double nmll_from_terms(double n, double c, double logdet, double amplitude);
 /* The best amplitude when amplitude and noise = s amplitude both have bounds: the objective has one

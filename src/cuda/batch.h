@@ -24,6 +24,24 @@ static inline double batch_rate(const struct device_info *i, enum batch_rate wha
     }
 }
 
+/* Seconds of a tridiagonal form of n x n doubles, and of a Cholesky factor.  Half of the form is products with
+ * a vector, which memory bounds (the lower triangle once for each column; some 20 GB/s of a multiprocessor),
+ * and each column is some four launches one after the other; a factor is products, and a few launches for
+ * each 256 columns. */
+static inline double batch_tridiagonal(const struct device_info *i, size_t n)
+{
+    const double m = (double)n, bytes = 4.0 / 3.0 * m * m * m, flops = 2.0 / 3.0 * m * m * m;
+
+    return 20e-6 * m + bytes / (20e9 * (double)(i->sms > 0 ? i->sms : 1)) + flops / batch_rate(i, BATCH_DOUBLE);
+}
+
+static inline double batch_cholesky(const struct device_info *i, size_t n)
+{
+    const double m = (double)n;
+
+    return 40e-6 + 100e-6 * m / 256.0 + m * m * m / 3.0 / (0.5 * batch_rate(i, BATCH_DOUBLE));
+}
+
 /* How many of so many seconds each fit beside `fixed`: least at least, most at most. */
 static inline size_t batch_count(double fixed, double each, size_t least, size_t most)
 {

@@ -193,7 +193,141 @@ static enum status dense_eigen(size_t n, double *A, size_t lda, double *w, bool 
     return rc;
 }
 
-static size_t dense_least(void)
+/* ---- factors of a matrix that stays ---- */
+
+struct kept {
+    struct there t;         /* A: the factor; of n + 1 rows its diagonal is the first one */
+    size_t k;
+    double *G, *b, *x, *diag, *ones, *shift;
+    double *host;           /* n + k n */
+};
+
+static void kept_drop(void *state)
+{
+    struct kept *c = state;
+
+    if (c->t.dev) {
+        device_wait(c->t.dev, NULL);
+        device_free(c->t.dev, c->t.A);
+        device_close(c->t.dev);
+    }
+    free(c->host);
+    free(c);
+}
+
+static enum status kept_fill(struct kept *c, const double *A, const double *b, struct err *err)
+{
+    const size_t n = c->t.n, kn = c->k * n;
+    void *at = NULL;
+    enum status rc = device_open(backend_device_in_use(), &c->t.dev, err);
+
+    if (rc == ST_OK)
+        rc = device_describe(c->t.dev, &c->t.info, err);
+    if (rc == ST_OK)
+        rc = device_alloc(c->t.dev, &at, (n * (n + 1) + n * n + 2 * kn + 2 * n + 1) * sizeof *A, "a matrix", err);
+    if (rc != ST_OK)
+        return rc;
+    c->t.A = at;
+    c->G = c->t.A + n * (n + 1);
+    c->b = c->G + n * n;
+    c->x = c->b + kn;
+    c->diag = c->x + kn;
+    c->ones = c->diag + n;
+    c->shift = c->ones + n;
+    for (size_t i = 0; i < n; i++)
+        c->host[i] = 1.0;
+    rc = device_upload(c->t.dev, STREAM_WORK, c->G, A, n * n * sizeof *A, err);
+    if (rc == ST_OK)
+        rc = device_upload(c->t.dev, STREAM_WORK, c->b, b, kn * sizeof *A, err);
+    if (rc == ST_OK)
+        rc = device_upload(c->t.dev, STREAM_WORK, c->ones, c->host, n * sizeof *A, err);
+    return rc == ST_OK ? device_wait(c->t.dev, err) : rc; /* what was sent is the caller's */
+}
+
+static void *kept_new(size_t n, const double *A, size_t k, const double *b, struct err *err)
+{
+    struct kept *c = mem_calloc(1, sizeof *c, "a matrix", err);
+
+    if (!c)
+        return NULL;
+    *c = (struct kept){ .t = { .n = n }, .k = k };
+    c->host = mem_aligned(n * (1 + k), sizeof *c->host, "a matrix", err);
+    pthread_mutex_lock(&one);
+    const enum status rc = c->host ? kept_fill(c, A, b, err) : ST_NOMEM;
+    pthread_mutex_unlock(&one);
+    if (rc == ST_OK)
+        return c;
+    kept_drop(c);
+    return NULL;
+}
+
+/* The diagonal of what is there, to the host: a product with a row of one. */
+static enum status kept_diagonal(struct kept *c, double *to, struct err *err)
+{
+    const size_t n = c->t.n;
+    const enum status rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->ones, 1, c->t.A, n + 1, 0.0, c->diag, 1,
+                                        err);
+
+    return rc == ST_OK ? device_download(c->t.dev, to, c->diag, n * sizeof *to, err) : rc;
+}
+
+static enum status kept_factor(struct kept *c, double shift, const struct ctl *ctl, struct err *err)
+{
+    const size_t n = c->t.n;
+    size_t pivot = 0;
+    enum status rc = device_copy(c->t.dev, c->t.A, c->G, n * n * sizeof shift, err);
+
+    if (rc == ST_OK)
+        rc = device_upload(c->t.dev, STREAM_WORK, c->shift, &shift, sizeof shift, err);
+    if (rc == ST_OK)
+        rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->shift, 1, c->ones, 1, 1.0, c->t.A, n + 1, err);
+    return rc == ST_OK ? factor(&c->t, ctl, &pivot, err) : rc; /* which waits first */
+}
+
+static enum status kept_some(struct kept *c, double shift, double *diag, double *quad, double *trace,
+                             const struct ctl *ctl, struct err *err)
+{
+    const size_t n = c->t.n, kn = c->k * n;
+    enum status rc = kept_factor(c, shift, ctl, err);
+
+    if (rc == ST_OK)
+        rc = kept_diagonal(c, diag, err);
+    if (rc == ST_OK)
+        rc = device_copy(c->t.dev, c->x, c->b, kn * sizeof *diag, err);
+    if (rc == ST_OK)
+        rc = device_trsm(c->t.dev, false, false, n, c->k, c->t.A, n, c->x, n, err);
+    if (rc == ST_OK)
+        rc = device_download(c->t.dev, c->host, c->x, kn * sizeof *diag, err);
+    for (size_t j = 0; rc == ST_OK && j < c->k; j++) {
+        quad[j] = 0.0;
+        for (size_t i = 0; i < n; i++)
+            quad[j] += c->host[j * n + i] * c->host[j * n + i];
+    }
+    if (rc != ST_OK || !trace)
+        return rc;
+    rc = device_potri(c->t.dev, n, c->t.A, n, err);
+    if (rc == ST_OK)
+        rc = kept_diagonal(c, c->host, err);
+    *trace = 0.0;
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        *trace += c->host[i];
+    return rc;
+}
+
+static enum status kept_at(void *state, double shift, double *diag, double *quad, double *trace,
+                           const struct ctl *ctl, struct err *err)
+{
+    struct kept *c = state;
+
+    pthread_mutex_lock(&one);
+    const enum status rc = kept_some(c, shift, diag, quad, trace, ctl, err);
+    if (rc != ST_OK)
+        device_wait(c->t.dev, NULL);
+    pthread_mutex_unlock(&one);
+    return rc;
+}
+
+static struct device_info dense_info(void)
 {
     struct device_info info = { .dense = SIZE_MAX };
     struct device *dev = NULL;
@@ -203,10 +337,24 @@ static size_t dense_least(void)
         device_describe(dev, &info, NULL);
     device_close(dev);
     pthread_mutex_unlock(&one);
+    return info;
+}
+
+static size_t dense_least(void)
+{
+    const struct device_info info = dense_info();
+
     return info.dense ? info.dense : SIZE_MAX;
+}
+
+static bool kept_pays(size_t n, size_t factors)
+{
+    const struct device_info info = dense_info();
+
+    return info.sms > 0 && (double)factors * batch_cholesky(&info, n) < batch_tridiagonal(&info, n);
 }
 
 const struct backend_dense backend_dense = {
     .least = dense_least, .potrf = dense_potrf, .potri = dense_potri, .tridiag = dense_tridiag,
-    .eigen = dense_eigen,
+    .eigen = dense_eigen, .pays = kept_pays, .keep = kept_new, .drop = kept_drop, .at = kept_at,
 };
