@@ -16,6 +16,7 @@
 #include "compute/exact.h"
 #include "compute/fop.h"
 #include "compute/nmll.h"
+#include "compute/nmll_impl.h"
 #include "compute/precond.h"
 #include "compute/rng.h"
 #include "compute/solver.h"
@@ -172,41 +173,68 @@ END_TEST
  * operands put where project.h says that the kernel and its tables put them. */
 START_TEST(matrix_units)
 {
-    float A[16][16], W[16][16]; /* rows of inputs; frequencies x inputs */
-    uint32_t a[32][4], b[32][8], words[256] = { 0 };
+    float A[16][16], W[32][16]; /* rows of inputs; frequencies x inputs */
+    uint32_t a[32][4], b[32][8], words[2][256] = { { 0 } };
     float acc[32][8];
 
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 32; i++)
         for (int k = 0; k < 16; k++) {
-            A[i][k] = half_value(half_of((float)rng_normal(5, RNG_TEST, (uint64_t)(i * 16 + k))));
+            if (i < 16)
+                A[i][k] = half_value(half_of((float)rng_normal(5, RNG_TEST, (uint64_t)(i * 16 + k))));
             W[i][k] = half_value(half_of((float)rng_normal(6, RNG_TEST, (uint64_t)(i * 16 + k))));
             for (int lo = 0; lo < 2; lo++) /* lo holds half of it */
-                words[project_word(i, k & ~1, lo)] |= (uint32_t)half_of(lo ? 0.5F * W[i][k] : W[i][k])
-                                                      << (k % 2 ? 16 : 0);
+                words[project_sixteen(i)][project_word(i, k & ~1, lo)] |=
+                    (uint32_t)half_of(lo ? 0.5F * W[i][k] : W[i][k]) << (k % 2 ? 16 : 0);
         }
-    for (int l = 0; l < 32; l++) {
-        for (int h = 0; h < 2; h++)
-            for (int i = 0; i < 4; i += 2) {
-                const size_t row = project_row(l, h);
-                a[l][h + i] = (uint32_t)half_of(A[row][project_k(l, 0, i)]) |
-                              (uint32_t)half_of(A[row][project_k(l, 0, i + 1)]) << 16;
-            }
-        project_load(words, l, b[l]);
-        for (int i = 0; i < 8; i++)
-            acc[l][i] = 0.0F;
-    }
-    for (int t = 0; t < 2; t++) {
-        MMA(32, acc, 4 * t, a, 0, b, 4 * t);
-        MMA(32, acc, 4 * t, a, 0, b, 4 * t + 2);
-    }
-    for (int l = 0; l < 32; l++)
-        for (int h = 0; h < 2; h++)
-            for (int i = 0; i < 4; i++) { /* as the kernel reads them: four neighbours of a lane */
-                const size_t row = project_row(l, h), freq = (size_t)(l % 4 * 4 + i);
+    for (int u = 0; u < 2; u++) {
+        for (int l = 0; l < 32; l++) {
+            for (int h = 0; h < 2; h++)
+                for (int i = 0; i < 4; i += 2) {
+                    const size_t row = project_row(l, h);
+                    a[l][h + i] = (uint32_t)half_of(A[row][project_k(l, 0, i)]) |
+                                  (uint32_t)half_of(A[row][project_k(l, 0, i + 1)]) << 16;
+                }
+            project_load(words[u], l, b[l]);
+            for (int i = 0; i < 8; i++)
+                acc[l][i] = 0.0F;
+        }
+        for (int t = 0; t < 2; t++) {
+            MMA(32, acc, 4 * t, a, 0, b, 4 * t);
+            MMA(32, acc, 4 * t, a, 0, b, 4 * t + 2);
+        }
+        for (int l = 0; l < 32; l++)
+            for (int at = 0; at < 8; at++) { /* as the kernel reads them: two neighbours of a tile */
+                const size_t row = project_row(l, at / 2 % 2), freq = project_freq(u, at / 4, l % 4) + at % 2;
                 double s = 0.0;
                 for (size_t k = 0; k < 16; k++)
                     s += 1.5 * (double)A[row][k] * (double)W[freq][k];
-                ck_assert_double_le(fabs(s - (double)acc[l][4 * (i / 2) + 2 * h + i % 2]), 1e-5);
+                ck_assert_double_le(fabs(s - (double)acc[l][at]), 1e-5);
+            }
+    }
+}
+END_TEST
+
+/* What the four lanes of a row store at once are whole sectors of 32 bytes, but in rows of halves: two of 16. */
+START_TEST(whole_sectors)
+{
+    const struct sweep_shape shape = { 2, 256 };
+
+    for (int u = 0; u < 64; u++)
+        for (int t = 0; t < 2; t++)
+            for (int form = 0; form < 4; form++) { /* rows and sweeps, of 4 bytes and of 2 */
+                const size_t size = form % 2 ? 2 : 4, some = form == 1 ? 2 : 16 * size / 32;
+                size_t sector[16], n = 0;
+                for (int q = 0; q < 4; q++)
+                    for (size_t i = 0; i < 4; i++) {
+                        const size_t col = 2 * project_freq(u, t, q) + i;
+                        const size_t at = form < 2 ? col : sweep_place(shape, (int)(16 / size), col);
+                        size_t k = 0;
+                        while (k < n && sector[k] != at * size / 32)
+                            k++;
+                        sector[k] = at * size / 32;
+                        n += k == n;
+                    }
+                ck_assert_uint_eq(n, some);
             }
 }
 END_TEST
@@ -743,6 +771,122 @@ END_TEST
 
 #endif /* ON_DEVICE */
 
+#ifndef ON_DEVICE
+/* Everything that asks the device, once; out: numbers of it all.  The first failure ends it. */
+enum { ASKED = 12 };
+static enum status ask_all(int kind, double *out, struct err *err)
+{
+    enum { N = 70, M = 32, D = 3 };
+    const bool store = kind > 0, dbl = kind == 2;
+    struct pool *pool = pool_new(1, NULL);
+    struct source_array src;
+    struct kernel k;
+    size_t from[KERNEL_MAX_HP], its;
+    double *x = normals(1, N * D), *y = normals(2, N), *b = normals(3, 3 * M), *sol = normals(4, 3 * M), se;
+    double hp[KERNEL_MAX_HP], g[KERNEL_MAX_HP + 2], *G = normals(5, N * N), d[N], e[N];
+    struct precond *pre = NULL;
+    struct exact_op *op = NULL;
+    struct solve_info info[3] = { { 0 } };
+    const struct backend_dense *dense = gpdesk_backend()->dense;
+
+    ck_assert_int_eq(kernel_parse("matern(nu=5/2)", &k, NULL, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind(&k, D, from, NULL), ST_OK);
+    source_array_init(&src, x, N, D, D);
+    hp[0] = 1.3;
+    struct featmap *fm = featmap_new(&k, D, M, 11, NULL);
+    const struct fop_opts o = { .pool = pool, .store = store, .half = kind == 1,
+                                .precision = dbl ? PREC_DOUBLE : PREC_FLOAT };
+    struct fop *f = fop_new(gpdesk_backend(), fm, &src.base, &o, err);
+    enum status rc = f ? fop_set(f, hp, err) : err->code;
+    if (rc == ST_OK)
+        rc = nmll_features(f, y, hp, 1, 1.1, 0.4, &out[0], g, NULL, NULL, err), out[1] = g[0];
+    const struct nmll_slq_opts slq = { .rank = 8, .probes = 12, .rtol = 1e-5, .probe_rtol = 1e-3 };
+    if (rc == ST_OK)
+        rc = nmll_features_slq(f, y, hp, 1, 1.1, 0.4, &slq, &out[2], &se, g, &its, NULL, err), out[3] = g[0];
+    for (int i = 0; rc == ST_OK && i < 2; i++) {
+        const struct precond_opts po = { .rank = 8, .lam2 = 0.3 };
+        rc = precond_find(i ? "gram" : "srht2", NULL)->build(f, &po, NULL, &pre, err);
+        if (rc == ST_OK)
+            precond_set_noise(pre, 0.3);
+        const struct solve_opts so = { .rtol = 1e-5, .maxit = 80, .pre = pre };
+        if (rc == ST_OK)
+            rc = solver_find("pcg", NULL)->solve(f, 0.3, 3, b, sol, &so, NULL, info, err);
+        out[4 + i] = norm(3 * M, sol);
+        for (size_t c = 0; c < 3; c++)
+            solve_info_free(&info[c]);
+        precond_free(pre);
+        pre = NULL;
+    }
+    if (rc == ST_OK)
+        rc = fop_zp(f, 1, sol, y, NULL, err), out[6] = norm(N, y);
+    if (rc == ST_OK)
+        rc = exact_op_open(gpdesk_backend(), &k, hp, x, N, D, pool, &op, err);
+    if (rc == ST_OK)
+        rc = exact_op_apply(op, N, NULL, 1, y, d, NULL, err), out[7] = norm(N, d);
+    exact_op_close(op);
+    exact_cross(&k, hp, x, N, D, x, N, G, NULL);
+    for (size_t i = 0; i < N; i++)
+        G[i + i * N] += 1.0;
+    blas_on(dense); /* what fails there the processor does */
+    if (rc == ST_OK)
+        rc = blas_dpotrf(pool, N, G, N, NULL, NULL, err);
+    if (rc == ST_OK)
+        rc = blas_dpotri(pool, N, G, N, err);
+    if (rc == ST_OK)
+        rc = blas_tridiag(pool, N, G, N, d, e, 1, y, N, err);
+    out[8] = norm(N, d);
+    double a = 1.0, s = 0.5;
+    for (size_t i = 0; i < N; i++)
+        y[i] = normal(2, i);
+    if (rc == ST_OK)
+        rc = nmll_exact_best(&k, &src.base, 1, y, hp, (double[]){ 0.1, 10.0 }, (double[]){ 0.01, 1.0 }, &out[9], &a,
+                             &s, NULL, pool, NULL, err), out[10] = a, out[11] = s;
+    blas_on(NULL);
+    fop_free(f);
+    featmap_free(fm);
+    pool_free(pool);
+    free(x), free(y), free(b), free(sol), free(G);
+    return rc;
+}
+
+/* Each call of a device fails, once or for good, and each request for memory: nothing is lost of the host's
+ * or of the device's, and either the figures come, from the processor if need be, or an error that says what
+ * there was no room for.  GPDESK_EMU_SOME: how many of the calls are tried, evenly spread (8). */
+START_TEST(every_call_fails)
+{
+    static const char *const ways[] = { "GPDESK_EMU_FAIL", "GPDESK_EMU_ONCE", "GPDESK_EMU_NOMEM" };
+    const int way = _i % 3, kind = _i / 3;
+    const bool memory = way == 2;
+    double good[ASKED], out[ASKED];
+    struct err err = { 0 };
+    char at[24];
+
+    setenv("GPDESK_EMU_DENSE", "16", 1);
+    const size_t before = memory ? emulated_requests() : emulated_calls();
+    ck_assert_msg(ask_all(kind, good, &err) == ST_OK, "%s", err.msg);
+    const size_t calls = (memory ? emulated_requests() : emulated_calls()) - before;
+    const char *asked = getenv("GPDESK_EMU_SOME");
+    const size_t wanted = asked ? strtoull(asked, NULL, 10) : 8, some = wanted < calls ? wanted : calls;
+    ck_assert_uint_gt(calls, memory ? 20 : 200);
+    for (size_t q = 0; q < some; q++) {
+        const size_t n = q * calls / some + 1, now = memory ? emulated_requests() : emulated_calls();
+        snprintf(at, sizeof at, "%zu", now + n);
+        setenv(ways[way], at, 1);
+        err_clear(&err);
+        const enum status rc = ask_all(kind, out, &err);
+        unsetenv(ways[way]);
+        ck_assert_msg(rc == ST_OK || (memory && rc == ST_NOMEM), "%s %zu of %zu: %s", ways[way], n, calls, err.msg);
+        if (rc != ST_OK)
+            ck_assert_msg(strstr(err.msg, "the device has no ") != NULL, "%s", err.msg);
+        for (int i = 0; rc == ST_OK && i < ASKED; i++) /* solutions to 1e-5; features in float32 and halves */
+            ck_assert_msg(fabs(out[i] - good[i]) <= 2e-3 * fabs(good[i]) + 2e-3, "%s %zu of %zu: %d is %g, not %g",
+                          ways[way], n, calls, i, out[i], good[i]);
+        ck_assert_msg(emulated_used() == 0, "%s %zu of %zu: %zu bytes", ways[way], n, calls, emulated_used());
+    }
+}
+END_TEST
+#endif
+
 START_TEST(stopping)
 {
     struct cancel cancel = { true };
@@ -1139,6 +1283,131 @@ START_TEST(likelihood_there)
 }
 END_TEST
 
+/* ---- amplitude and noise by factors ------------------------------------------------------------ */
+
+struct valley { double at, slope, wall; size_t asked; };
+
+/* A valley as those of the likelihood: n log c falls, the determinant rises. */
+static double valley(void *ctx, double x)
+{
+    struct valley *v = ctx;
+
+    v->asked++;
+    return x < v->wall ? INFINITY : log(exp(v->slope * (v->at - x)) + exp(x - v->at)) - 0.1 * exp(-0.1 * x * x);
+}
+
+/* The least value, as a fine grid has it, with a dozen or two of values: valleys anywhere, walls beside them. */
+START_TEST(search_with_few_values)
+{
+    size_t asked = 0, searches = 0;
+
+    for (double at = -9.0; at < 9.0; at += 1.7)
+        for (int start = -1; start < 3; start++)
+            for (int wall = 0; wall < 2; wall++) {
+                struct valley v = { at, 0.5 + 0.2 * start, wall ? at - 1.0 : -20.0, 0 };
+                double best = INFINITY, where, x;
+                for (double u = -12.0; u <= 8.0; u += 1e-4)
+                    best = fmin(best, valley(&v, u));
+                v.asked = 0;
+                const double from = start < 0 ? NAN : at + (double)(start - 1) * 1.5;
+                const double got = nmll_search_few(valley, &v, -12.0, 8.0, from, &where);
+                x = valley(&v, where);
+                ck_assert(got == x && where >= -12.0 && where <= 8.0);
+                ck_assert_msg(got <= best + 1e-7, "valley at %g from %g: %.9g, not %.9g", at, from, got, best);
+                asked += v.asked;
+                searches++;
+                ck_assert_uint_le(v.asked, 40);
+            }
+    ck_assert_msg(asked <= NMLL_FACTORS * searches, "%g values a search", (double)asked / (double)searches);
+}
+END_TEST
+
+/* The choice by count: a dozen factors are quicker on a device that is quick at double products, at every size
+ * that goes there; not on one that is slow at them. */
+START_TEST(factors_or_a_form)
+{
+    const struct device_info h200 = { .sms = 132, .hz = 1.98e9, .fast_double = true };
+    const struct device_info game = { .sms = 128, .hz = 2.5e9 };
+
+    for (size_t n = 1024; n <= 32768; n *= 2) {
+        ck_assert_double_lt(NMLL_FACTORS * batch_cholesky(&h200, n), batch_tridiagonal(&h200, n));
+        ck_assert(n < 4096 || NMLL_FACTORS * batch_cholesky(&game, n) > batch_tridiagonal(&game, n));
+    }
+}
+END_TEST
+
+#ifndef ON_DEVICE
+/* The best amplitudes and noises by factors on the device and by the tridiagonal form here: the same values,
+ * gradients and effective dimensions; one target and two, free and at a bound, of features and of an exact
+ * kernel; and a device that is lost in the middle (_i 1), full (2), or asked to stop (3). */
+START_TEST(profiles_there)
+{
+    struct job j = { .kernel = "matern(nu=5/2)", .n = 160, .d = 3, .M = 80, .precision = PREC_DOUBLE };
+    struct pair p = pair_open(&j);
+    static const double noise_bounds[][2] = { { 1e-3, 10.0 }, { 0.9, 10.0 }, { 1e-4, 5e-3 } };
+    const double ab[2] = { 1e-2, 1e2 };
+    double *y = normals(70, 2 * j.n), amp[2][2], noise[2][2], g[2][KERNEL_MAX_HP], value[2], dim[2];
+    struct cancel cancel = { true };
+    bool limited = false;
+    char at[24];
+
+    for (size_t i = 0; i < j.n; i++) {
+        y[i] = sin(2.0 * p.x[i * j.d]) + 0.2 * y[i];
+        y[j.n + i] = p.x[i * j.d + 1] + 0.3 * y[j.n + i];
+    }
+    setenv("GPDESK_EMU_DENSE", "16", 1);
+    for (int exact = 0; exact < 2; exact++)
+        for (size_t t = 1; t <= 2; t++)
+            for (int b = 0; b < 3; b++) {
+                enum status rc = ST_OK;
+                const double *nb = noise_bounds[b];
+                for (int o = 0; o < 2; o++) {
+                    const size_t before = emulated_launches();
+                    amp[o][0] = 1.0, noise[o][0] = 0.5;
+                    if (o)
+                        blas_on(gpdesk_backend()->dense);
+                    if (o && _i == 1) {
+                        snprintf(at, sizeof at, "%zu", emulated_calls() + 40);
+                        setenv("GPDESK_EMU_FAIL", at, 1);
+                    }
+                    if (o && _i == 2)
+                        setenv("GPDESK_EMU_FULL", "1000", 1);
+                    const struct ctl ctl = { .cancel = o && _i == 3 ? &cancel : NULL };
+                    if (exact)
+                        rc = nmll_exact_best(&p.k, &p.src->base, t, y, p.hp, ab, nb, &value[o], amp[o], noise[o],
+                                             &dim[o], p.pool, &ctl, &fail);
+                    else
+                        rc = nmll_features_best(p.cpu, t, y, p.hp, kernel_nhp(&p.k), ab, nb, &value[o], amp[o],
+                                                noise[o], b ? NULL : g[o], &dim[o], &limited, &ctl, &fail);
+                    blas_on(NULL);
+                    unsetenv("GPDESK_EMU_FAIL");
+                    unsetenv("GPDESK_EMU_FULL");
+                    ck_assert_msg(rc == (o && _i == 3 ? ST_CANCELLED : ST_OK), "%s", fail.msg);
+                    ck_assert(!limited);
+                    ck_assert(o || emulated_launches() == before);
+                    if (o && _i == 0) /* factors, not a form */
+                        ck_assert_uint_gt(emulated_launches() - before, 30);
+                }
+                if (_i == 3)
+                    continue;
+                /* Where noise and amplitude are both at a bound there is a corner, and no parabola. */
+                ck_assert_msg(fabs(value[1] - value[0]) <= (b == 2 ? 1e-5 * fabs(value[0]) : 1e-5), "%s, %zu targets, bounds %d: %.9g, not %.9g (noise %g, %g)",
+                              exact ? "exact" : "features", t, b, value[1], value[0], noise[1][0], noise[0][0]);
+                ck_assert_double_le(fabs(dim[1] - dim[0]), 1e-2);
+                for (size_t q = 0; q < t; q++) {
+                    ck_assert_double_le(fabs(log(amp[1][q] / amp[0][q])), 1e-3);
+                    ck_assert_double_le(fabs(log(noise[1][q] / noise[0][q])), 1e-3);
+                }
+                if (!exact && !b)
+                    ck_assert_double_le(apart(kernel_nhp(&p.k), g[1], g[0]), 1e-3);
+            }
+    pair_close(&p);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(y);
+}
+END_TEST
+#endif
+
 #ifndef ON_DEVICE
 /* A transform that is too wide for shared memory takes memory of the device: the same bits. */
 START_TEST(little_shared_memory)
@@ -1408,8 +1677,11 @@ int main(void)
     tcase_add_test(arith, turns);
     tcase_add_test(arith, layout);
     tcase_add_test(arith, batches);
+    tcase_add_test(arith, search_with_few_values);
+    tcase_add_test(arith, factors_or_a_form);
 #ifndef ON_DEVICE
     tcase_add_test(arith, matrix_units);
+    tcase_add_test(arith, whole_sectors);
     tcase_add_loop_test(arith, projections, 0, 5);
 #endif
     suite_add_tcase(s, arith);
@@ -1425,6 +1697,8 @@ int main(void)
     tcase_add_test(ops, streaming);
     tcase_add_test(ops, out_of_memory);
     tcase_add_loop_test(ops, device_lost, 0, 3);
+    tcase_add_loop_test(ops, every_call_fails, 0, 9);
+    tcase_add_loop_test(ops, profiles_there, 0, 4);
     tcase_add_loop_test(ops, recorded_steps, 0, 3);
     tcase_add_test(ops, slow_double);
     tcase_add_test(ops, little_shared_memory);

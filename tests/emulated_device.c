@@ -4,13 +4,21 @@
  *   GPDESK_EMU_MEMORY   bytes that it has (1 GB)
  *   GPDESK_EMU_FULL     bytes from which on nothing more is given out, whatever it says to have
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
+ *   GPDESK_EMU_FAIL     the call of any kind (memory, copies, launches, waiting) that fails, and all after
+ *                       it (0: none)
+ *   GPDESK_EMU_ONCE     the call that fails, alone
+ *   GPDESK_EMU_NOMEM    the request for memory that is refused, alone
+ *   GPDESK_EMU_ORDER    in which threads run between two barriers: port.h (0)
  *   GPDESK_EMU_GRAPHS   0: launches cannot be remembered (1)
  *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
  *   GPDESK_EMU_SHARED   bytes of shared memory of a block at most (232448)
  *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
  *   GPDESK_EMU_DENSE    the size from which it factorises matrices of the host (none)
  *
- * Memory is filled with NaN when it is given out: what nobody wrote shows. */
+ * Memory is filled with NaN when it is given out: what nobody wrote shows.  Around each piece lie guards
+ * of NaN, which are looked at when it is given back (under AddressSanitizer nobody may touch them at all): what
+ * is read beyond an end shows too, and what is written there ends the program.  Loads and stores of 16
+ * bytes at once have to lie at multiples of 16 (VECTOR in port.h). */
 #include "cuda/device.h"
 
 #include "base/mem.h"
@@ -24,17 +32,27 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define HIDE(p, n) __asan_poison_memory_region(p, n)
+#define SHOW(p, n) __asan_unpoison_memory_region(p, n)
+#else
+#define HIDE(p, n) ((void)(p), (void)(n))
+#define SHOW(p, n) ((void)(p), (void)(n))
+#endif
 
 int emu_order;
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER; /* OWN arrays are static */
-static size_t used, launches;
+static size_t used, launches, calls, requests;
 static struct device_graph *recording;
 static bool spoiled; /* something was launched that cannot be remembered */
 static size_t replays;
 
-struct block { size_t bytes; double align; };
+enum { GUARD = 256 }; /* what cudaMalloc gives out lies at multiples of it */
+struct block { size_t bytes; char *at; };
 struct device { size_t memory; };
 
 static size_t number(const char *name, size_t otherwise)
@@ -54,6 +72,27 @@ size_t emulated_used(void)
     return used;
 }
 
+size_t emulated_calls(void)
+{
+    return calls;
+}
+
+size_t emulated_requests(void)
+{
+    return requests;
+}
+
+/* Every call that a device may fail. */
+static enum status call(const char *what, struct err *err)
+{
+    const size_t from = number("GPDESK_EMU_FAIL", 0), one = number("GPDESK_EMU_ONCE", 0);
+    const size_t at = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+
+    if ((from && at >= from) || at == one)
+        return err_set(err, ST_BACKEND, "the CUDA device failed (%s): call %zu was told to", what, at);
+    return ST_OK;
+}
+
 size_t device_count(char *why, size_t len)
 {
     if (len)
@@ -64,9 +103,13 @@ size_t device_count(char *why, size_t len)
 enum status device_open(size_t index, struct device **out, struct err *err)
 {
     (void)index;
+    *out = NULL;
+    if (call("opening it", err) != ST_OK)
+        return ST_BACKEND;
     *out = mem_calloc(1, sizeof **out, "device", err);
     if (!*out)
         return ST_NOMEM;
+    emu_order = (int)number("GPDESK_EMU_ORDER", (size_t)emu_order);
     (*out)->memory = number("GPDESK_EMU_MEMORY", (size_t)1 << 30);
     return ST_OK;
 }
@@ -78,7 +121,9 @@ void device_close(struct device *d)
 
 enum status device_describe(struct device *d, struct device_info *i, struct err *err)
 {
-    (void)err;
+    *i = (struct device_info){ 0 };
+    if (call("its properties", err) != ST_OK)
+        return ST_BACKEND;
     *i = (struct device_info){ .name = "emulated device", .memory = d->memory,
                                .free = d->memory > used ? d->memory - used : 0, .sms = 3 };
     i->cluster = (int)number("GPDESK_EMU_CLUSTER", 8);
@@ -96,13 +141,13 @@ static enum status launch(struct err *err)
     launches++;
     if (lost && launches >= lost)
         return err_set(err, ST_BACKEND, "the CUDA device failed: launch %zu was told to", launches);
-    return ST_OK;
+    return call("a launch", err);
 }
 
 /* ---- launches remembered: those of a step of conjugate gradients ---- */
 
 struct logged {
-    enum { LOG_ZERO, LOG_COPY, LOG_SCALE, LOG_GEMM, LOG_DIRECTION, LOG_STEP, LOG_SWEEP, LOG_MERGE, LOG_LAYOUT } op;
+    enum { LOG_ZERO, LOG_COPY, LOG_SCALE, LOG_GEMM, LOG_DIRECTION, LOG_STEP, LOG_SWEEP, LOG_MERGE, LOG_LAYOUT, LOG_PAD } op;
     const void *from, *more;
     void *to;
     size_t a, b, c, ld[3];
@@ -110,7 +155,7 @@ struct logged {
     double beta;
     int K, blocks;
     enum sweep_source source;
-    union { struct cg_args cg; struct sweep_args sweep; struct merge_args merge; struct layout_args layout; } u;
+    union { struct cg_args cg; struct sweep_args sweep; struct merge_args merge; struct layout_args layout; struct pad_args pad; } u;
 };
 struct device_graph { size_t n; struct logged at[40]; };
 
@@ -168,6 +213,7 @@ static enum status replay_one(struct device *d, const struct logged *l, struct e
     case LOG_DIRECTION: return device_cg_direction(d, &l->u.cg, err);
     case LOG_STEP: return device_cg_step(d, &l->u.cg, err);
     case LOG_SWEEP: return device_sweep(d, l->source, l->K, l->blocks, &l->u.sweep, err);
+    case LOG_PAD: return device_pad(d, &l->u.pad, err);
     case LOG_MERGE: return device_merge(d, &l->u.merge, err);
     default: return device_layout(d, &l->u.layout, err);
     }
@@ -185,40 +231,96 @@ enum status device_replay(struct device *d, struct device_graph *g, struct err *
 
 /* ---- memory ---- */
 
+void emu_vector(uintptr_t p, const char *what)
+{
+    if (p % 16 == 0)
+        return;
+    fprintf(stderr, "emulated device: 16 bytes at once, and not at a multiple of 16: %s\n", what);
+    abort();
+}
+
+/* A piece between two guards: NaN all over, in every format. */
+static size_t piece_behind(size_t bytes)
+{
+    return GUARD + (16 - bytes % 16) % 16;
+}
+
+static void *piece_new(size_t bytes)
+{
+    const size_t behind = piece_behind(bytes);
+    struct block *b = malloc(sizeof *b);
+    void *at = NULL;
+
+    if (!b || posix_memalign(&at, GUARD, GUARD + bytes + behind) != 0) {
+        free(b);
+        return NULL;
+    }
+    memset(at, 0xff, GUARD + bytes + behind);
+    *b = (struct block){ bytes, at };
+    memcpy(at, &b, sizeof b);
+    HIDE(b->at, GUARD);
+    HIDE(b->at + GUARD + bytes, behind);
+    return b->at + GUARD;
+}
+
+static size_t piece_free(void *p)
+{
+    char *at = (char *)p - GUARD;
+    struct block *b;
+    bool good = true;
+
+    SHOW(at, GUARD);
+    memcpy(&b, at, sizeof b);
+    const size_t bytes = b->bytes;
+    SHOW(at + GUARD + bytes, piece_behind(bytes));
+    for (size_t i = sizeof b; i < GUARD; i++)
+        good &= at[i] == (char)0xff;
+    for (size_t i = 0; i < piece_behind(bytes); i++)
+        good &= at[GUARD + bytes + i] == (char)0xff;
+    if (!good) {
+        fprintf(stderr, "emulated device: written beyond a piece of %zu bytes\n", bytes);
+        abort();
+    }
+    free(at);
+    free(b);
+    return bytes;
+}
+
 enum status device_alloc(struct device *d, void **out, size_t bytes, const char *what,
                          struct err *err)
 {
     const size_t full = number("GPDESK_EMU_FULL", SIZE_MAX);
-    struct block *b = used + bytes > d->memory || used + bytes > full ? NULL : malloc(sizeof *b + bytes);
+    const bool refused = ++requests == number("GPDESK_EMU_NOMEM", 0);
     char need[24], have[24];
 
     *out = NULL;
-    if (!b) {
+    if (call("memory", err) != ST_OK)
+        return ST_BACKEND;
+    if (!refused && used + bytes <= d->memory && used + bytes <= full)
+        *out = piece_new(bytes);
+    if (!*out) {
         mem_format(need, sizeof need, (double)bytes);
         mem_format(have, sizeof have, (double)(d->memory > used ? d->memory - used : 0));
         return err_named(err, ST_NOMEM, "memory", "the device has no %s for %s: %s are free", need,
                          what, have);
     }
-    b->bytes = bytes;
     used += bytes;
-    memset(b + 1, 0xff, bytes); /* NaN in every format */
-    *out = b + 1;
     return ST_OK;
 }
 
 void device_free(struct device *d, void *p)
 {
     (void)d;
-    if (!p)
-        return;
-    struct block *b = (struct block *)p - 1;
-    used -= b->bytes;
-    free(b);
+    if (p)
+        used -= piece_free(p);
 }
 
 enum status device_pinned(struct device *d, void **out, size_t bytes, struct err *err)
 {
     (void)d;
+    *out = NULL;
+    if (call("memory for copies", err) != ST_OK)
+        return ST_BACKEND;
     *out = mem_aligned(bytes, 1, "staging", err);
     return *out ? ST_OK : ST_NOMEM;
 }
@@ -233,9 +335,9 @@ enum status device_zero(struct device *d, void *p, size_t bytes, struct err *err
 {
     if (keep((struct logged){ .op = LOG_ZERO, .to = p, .a = bytes }))
         return ST_OK;
-    (void)d, (void)err;
+    (void)d;
     memset(p, 0, bytes);
-    return ST_OK;
+    return call("clearing", err);
 }
 
 enum status device_copy(struct device *d, void *to, const void *from, size_t bytes, struct err *err)
@@ -250,35 +352,38 @@ enum status device_copy(struct device *d, void *to, const void *from, size_t byt
 enum status device_upload(struct device *d, int stream, void *to, const void *from, size_t bytes,
                           struct err *err)
 {
-    (void)d, (void)stream, (void)err;
+    (void)d, (void)stream;
     memcpy(to, from, bytes);
-    return ST_OK;
+    return call("copying to it", err);
 }
 
 enum status device_download(struct device *d, void *to, const void *from, size_t bytes,
                             struct err *err)
 {
-    (void)d, (void)err;
-    memcpy(to, from, bytes);
-    return ST_OK;
+    const enum status rc = call("copying from it", err);
+
+    (void)d;
+    if (rc == ST_OK)
+        memcpy(to, from, bytes);
+    return rc;
 }
 
 enum status device_wait(struct device *d, struct err *err)
 {
-    (void)d, (void)err;
-    return ST_OK;
+    (void)d;
+    return call("its work", err);
 }
 
 enum status device_mark(struct device *d, int slot, int stream, struct err *err)
 {
-    (void)d, (void)slot, (void)stream, (void)err;
-    return ST_OK;
+    (void)d, (void)slot, (void)stream;
+    return call("an event", err);
 }
 
 enum status device_after(struct device *d, int slot, int stream, struct err *err)
 {
-    (void)d, (void)slot, (void)stream, (void)err;
-    return ST_OK;
+    (void)d, (void)slot, (void)stream;
+    return call("its work", err);
 }
 
 /* ---- launches ---- */
@@ -339,7 +444,7 @@ enum status device_project(struct device *d, const struct project_args *a, struc
     static void (*const fn[])(const struct project_args *, int, int) = {
         project_block_2, project_block_4, project_block_6, project_block_8
     };
-    const size_t rows = PROJECT_THREADS / 2, sixteens = (a->mf + 15) / 16;
+    const size_t rows = PROJECT_THREADS / 2, sixteens = project_sixteens(a->mf);
     const enum status rc = launch(err);
 
     (void)d;
@@ -378,6 +483,16 @@ enum status device_sweep(struct device *d, enum sweep_source from, int K, int bl
     pthread_mutex_unlock(&one_launch);
     free(smem);
     return rc;
+}
+
+enum status device_pad(struct device *d, const struct pad_args *a, struct err *err)
+{
+    if (keep((struct logged){ .op = LOG_PAD, .u.pad = *a }))
+        return ST_OK;
+    (void)d;
+    for (size_t i = 0; i < a->rows * (size_t)a->D; i++)
+        pad_one(a, i);
+    return launch(err);
 }
 
 enum status device_merge(struct device *d, const struct merge_args *a, struct err *err)

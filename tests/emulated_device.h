@@ -8,5 +8,7 @@ extern int emu_order;           /* of the threads of a block: port.h */
 size_t emulated_launches(void); /* so far */
 size_t emulated_replays(void);  /* of launches remembered, so far */
 size_t emulated_used(void);     /* bytes in use */
+size_t emulated_calls(void);    /* so far, of any kind */
+size_t emulated_requests(void); /* so far, for memory */
 
 #endif

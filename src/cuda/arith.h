@@ -49,6 +49,54 @@ static inline float half_value(uint16_t h)
 }
 #endif
 
+/* lo and hi as the halves of a word. */
+DEV uint32_t two_halves(float lo, float hi)
+{
+#if DEVICE_CODE
+    const __half2 h = __floats2half2_rn(lo, hi);
+    return *(const uint32_t *)&h;
+#else
+    return (uint32_t)half_of(lo) | (uint32_t)half_of(hi) << 16;
+#endif
+}
+
+/* Four neighbours at once. */
+DEV void get_four(const float *from, float *to)
+{
+    VECTOR(from);
+#if DEVICE_CODE
+    const float4 v = *(const float4 *)from;
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+#else
+    for (int i = 0; i < 4; i++)
+        to[i] = from[i];
+#endif
+}
+
+/* Eight neighbours, and four (to a multiple of 8 bytes), at once. */
+DEV void put_eight(uint16_t *to, const float *z)
+{
+    VECTOR(to);
+#if DEVICE_CODE
+    *(uint4 *)to = make_uint4(two_halves(z[0], z[1]), two_halves(z[2], z[3]), two_halves(z[4], z[5]),
+                              two_halves(z[6], z[7]));
+#else
+    for (int i = 0; i < 8; i++)
+        to[i] = half_of(z[i]);
+#endif
+}
+
+DEV void put_four(uint16_t *to, const float *z)
+{
+#if DEVICE_CODE
+    *(uint2 *)to = make_uint2(two_halves(z[0], z[1]), two_halves(z[2], z[3]));
+#else
+    VECTOR(2 * (uintptr_t)to);
+    for (int i = 0; i < 4; i++)
+        to[i] = half_of(z[i]);
+#endif
+}
+
 /* x = hi + lo to 22 bits, where x is not below some 1e-4 and not above 65504. */
 DEV void split_half(float x, uint16_t *hi, uint16_t *lo)
 {

@@ -50,7 +50,7 @@ static void cuda_close(void *state)
 {
     struct cuda *c = state;
     struct room *rooms[] = { &c->P, &c->V, &c->T, &c->part, &c->W, &c->tile, &c->left, &c->right,
-                             &c->sums, &c->out, &c->scratch, &c->chol };
+                             &c->sums, &c->out, &c->scratch, &c->pad, &c->chol };
 
     if (c->dev) {
         device_wait(c->dev, NULL);
@@ -551,6 +551,17 @@ static enum status launch(struct cuda *c, struct sweep *s, struct sweep_args a, 
     return rc;
 }
 
+/* A tile's inputs as the fused loop reads them. */
+static enum status pad_tile(struct cuda *c, size_t rows, const void *x, const float **out, struct err *err)
+{
+    struct pad_args a = c->prog.pad;
+    const enum status rc = backend_room(c, &c->pad, rows * (size_t)a.D * sizeof(float), "inputs", err);
+
+    a.x = x, a.ldx = c->d, a.rows = rows, a.to = c->pad.at;
+    *out = a.to;
+    return rc == ST_OK ? device_pad(c->dev, &a, err) : rc;
+}
+
 static enum status sweep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
                               struct err *err)
 {
@@ -565,8 +576,8 @@ static enum status sweep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, c
     a.rows = r1 - r0;
     if (s->from == FROM_CHAIN) {
         a.chain = c->prog.fused;
-        a.chain.x = x, a.chain.ldx = c->d;
-        return launch(c, s, a, err);
+        rc = pad_tile(c, r1 - r0, x, &a.chain.x, err);
+        return rc == ST_OK ? launch(c, s, a, err) : rc;
     }
     if (storing) { /* fill what is swept next */
         rc = backend_rows(c, r0, r1, x, at, c->half ? FORM_SWEEP16 : FORM_SWEEP32, 0, err);
@@ -586,12 +597,11 @@ static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 {
     struct sweep_args a = { .shape = c->prog.shape, .chain = c->prog.fused, .row0 = r0,
                             .rows = r1 - r0, .n = c->n, .clusters = c->clusters, .keep = 1 };
-    enum status rc = ST_OK;
+    enum status rc = pad_tile(c, r1 - r0, x, &a.chain.x, err);
 
     (void)ctx;
-    a.chain.x = x, a.chain.ldx = c->d;
     a.z_out = (uint16_t *)c->store + r0 * sweep_row(c->prog.shape);
-    if (c->blocks == c->prog.shape.slices)
+    if (rc == ST_OK && c->blocks == c->prog.shape.slices)
         return device_sweep(c->dev, FROM_CHAIN, 1, c->blocks, &a, err);
     for (a.slice0 = 0; rc == ST_OK && a.slice0 < c->prog.shape.slices; a.slice0++)
         rc = device_sweep(c->dev, FROM_CHAIN, 1, 1, &a, err);
@@ -600,7 +610,9 @@ static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 
 static size_t fused_rows(const struct cuda *c)
 {
-    return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64, c->n);
+    const size_t fit = c->tile_bytes / ((size_t)c->prog.fused.D * sizeof(float)), most = fit > 64 ? fit : 64;
+
+    return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64, most < c->n ? most : c->n);
 }
 
 bool backend_plain(const struct cuda *c, size_t k)

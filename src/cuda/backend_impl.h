@@ -35,7 +35,7 @@ struct cuda {
     bool half, filled;        /* of stored features */
     void *store;
     void *factor;             /* n row factors, or NULL */
-    struct room P, V, T, part, W, tile, left, right, sums, out, scratch;
+    struct room P, V, T, part, W, tile, left, right, sums, out, scratch, pad;
     struct room chol;         /* M x M in single precision: a factor of Z'Z + lam2 I, where */
     bool factored;            /* it is one of the present features */
     double *host;             /* P in the layout */

@@ -544,7 +544,7 @@ PROJECT_KERNEL(8)
 enum status device_project(struct device *d, const struct project_args *a, struct err *err)
 {
     static void (*const fn[])(project_args) = { k_project_2, k_project_4, k_project_6, k_project_8 };
-    const size_t rows = PROJECT_THREADS / 2, sixteens = (a->mf + 15) / 16;
+    const size_t rows = PROJECT_THREADS / 2, sixteens = project_sixteens(a->mf);
     const dim3 grid((unsigned)((a->rows + rows - 1) / rows),
                     (unsigned)((sixteens + (size_t)a->per - 1) / (size_t)a->per));
     const enum status rc = enter(d, err);
@@ -570,8 +570,9 @@ static __device__ __forceinline__ int cluster_rank(int blocks)
     return 0;
 }
 
-#define SWEEP_KERNEL(name)                                                                         \
-    static __global__ void __launch_bounds__(SWEEP_THREADS)                                        \
+/* least: blocks of a multiprocessor at once; registers for one right-hand side leave room for two. */
+#define SWEEP_KERNEL(name, least)                                                                  \
+    static __global__ void __launch_bounds__(SWEEP_THREADS, least)                                 \
         k_##name(const __grid_constant__ sweep_args a, int blocks)                                 \
     {                                                                                              \
         extern __shared__ char smem[];                                                             \
@@ -580,15 +581,15 @@ static __device__ __forceinline__ int cluster_rank(int blocks)
         here.smem = smem;                                                                          \
         sweep_block_##name(&a, (int)blockIdx.x / blocks, blocks, here);                            \
     }
-SWEEP_KERNEL(half1)
-SWEEP_KERNEL(half2)
-SWEEP_KERNEL(half4)
-SWEEP_KERNEL(float1)
-SWEEP_KERNEL(float2)
-SWEEP_KERNEL(float4)
-SWEEP_KERNEL(chain1)
-SWEEP_KERNEL(chain2)
-SWEEP_KERNEL(chain4)
+SWEEP_KERNEL(half1, 2)
+SWEEP_KERNEL(half2, 1)
+SWEEP_KERNEL(half4, 1)
+SWEEP_KERNEL(float1, 2)
+SWEEP_KERNEL(float2, 1)
+SWEEP_KERNEL(float4, 1)
+SWEEP_KERNEL(chain1, 2)
+SWEEP_KERNEL(chain2, 1)
+SWEEP_KERNEL(chain4, 1)
 
 typedef void sweep_kernel(sweep_args, int);
 
@@ -621,6 +622,30 @@ enum status device_sweep(struct device *d, enum sweep_source from, int K, int bl
     }
     rc = failed(cudaLaunchKernelEx(&config, f, *a, blocks), "a pass over the rows", err);
     return rc == ST_OK ? launched("a pass over the rows", err) : rc;
+}
+
+static __global__ void pad_kernel(pad_args a, size_t n)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+        pad_one(&a, i);
+}
+
+static unsigned blocks_for(const struct device *d, size_t n)
+{
+    const size_t most = 16 * (size_t)d->prop.multiProcessorCount, need = (n + 255) / 256;
+
+    return (unsigned)(need < most ? need ? need : 1 : most);
+}
+
+enum status device_pad(struct device *d, const struct pad_args *a, struct err *err)
+{
+    const size_t n = a->rows * (size_t)a->D;
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    pad_kernel<<<blocks_for(d, n), 256, 0, d->stream[STREAM_WORK]>>>(*a, n);
+    return launched("inputs", err);
 }
 
 static __global__ void merge_kernel(merge_args a)
@@ -656,13 +681,6 @@ static __global__ void add_kernel(size_t n, const float *from, double *to)
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
          i += (size_t)gridDim.x * blockDim.x)
         to[i] += (double)from[i];
-}
-
-static unsigned blocks_for(const struct device *d, size_t n)
-{
-    const size_t most = 16 * (size_t)d->prop.multiProcessorCount, need = (n + 255) / 256;
-
-    return (unsigned)(need < most ? need ? need : 1 : most);
 }
 
 enum status device_narrow(struct device *d, size_t n, const double *from, float *to, struct err *err)

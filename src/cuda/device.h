@@ -69,6 +69,7 @@ enum status device_project(struct device *, const struct project_args *, struct 
 /* blocks: of a cluster; K: 1, 2 or 4. */
 enum status device_sweep(struct device *, enum sweep_source, int K, int blocks,
                          const struct sweep_args *, struct err *);
+enum status device_pad(struct device *, const struct pad_args *, struct err *);
 enum status device_merge(struct device *, const struct merge_args *, struct err *);
 enum status device_narrow(struct device *, size_t n, const double *from, float *to, struct err *);
 /* to += from, whole arrays. */

@@ -78,7 +78,7 @@ struct project_args {
     size_t ldx, rows;
     const double *inv;      /* d */
     const uint32_t *W;      /* 256 words for 16 frequencies and 16 inputs; ks of these for 16 frequencies */
-    const float *scale;     /* of each frequency, to turns; a multiple of 16 of them */
+    const float *scale;     /* of each frequency, to turns; a multiple of 32 of them */
     int ks, per;            /* 2, 4, 6 or 8; sixteens of frequencies of one block */
     size_t mf, col0;
     struct dev_out to;
@@ -87,16 +87,17 @@ struct project_args {
 /* ---- sweeps -------------------------------------------------------------------------------------- */
 
 enum sweep_source { FROM_HALF, FROM_FLOAT, FROM_CHAIN };
-/* The plain chain of a single term: x/l, three times signs and transform, scale, sines; thread t of
+/* Inputs as the fused loop reads them: rows of D numbers (a power of two), divided by the lengthscales, zeros at
+ * their end.  16 bytes a load, and no question where a row ends: some 20 instructions a frequency less. */
+struct pad_args { const float *x; size_t ldx, rows; int first, d, D, bits; const float *inv; float *to; };
+
+/* The plain chain of a single term: such rows, three times signs and transform, scale, sines; thread t of
  * slice s has the 16 frequencies from 16 (s threads + t) on. */
 struct sweep_chain {
-    const float *x;        /* rows of ldx, the inputs from `first` on */
-    size_t ldx;
-    int first;
-    const float *inv;      /* d */
+    const float *x;        /* rows of D */
     const uint32_t *signs; /* two for each thread of all slices: 3 x 16 bits, set: minus */
     const float *scale;    /* 16 for each thread of all slices: to turns */
-    int d, D;
+    int D;
 };
 struct sweep_args {
     struct sweep_shape shape;

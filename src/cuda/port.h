@@ -10,6 +10,8 @@
  *   SYNC()                 the barrier of a block; CLUSTER_SYNC() that of a cluster of blocks
  *   PEER(name, t, mask, i) thread t ^ mask's name[i], for masks within a warp; read before any thread
  *                          of the warp writes name again (EXCHANGE takes care of it)
+ *   VECTOR(p)              what is read or written at p goes by 16 bytes, so that p is a multiple of 16: the
+ *                          emulation looks
  *
  * Between two barriers no thread may read what another one writes.  The emulation runs the threads in
  * an order that tests choose, so that a missing barrier shows as a different result. */
@@ -32,6 +34,7 @@
 #define SYNC() __syncthreads()
 #define UNROLL _Pragma("unroll")
 #define PEER(name, t, mask, i) __shfl_xor_sync(0xffffffffu, name[0][i], mask)
+#define VECTOR(p) ((void)0)
 #else
 #define DEV static inline
 #define BOTH static inline
@@ -55,6 +58,8 @@ enum { EMU_THREADS = 2048 }; /* of a cluster, at most */
 #define SYNC() ((void)0)
 #define UNROLL
 #define PEER(name, t, mask, i) name[(t) ^ (mask)][i]
+void emu_vector(uintptr_t p, const char *what);
+#define VECTOR(p) emu_vector((uintptr_t)(p), #p)
 #endif
 
 #endif

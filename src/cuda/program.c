@@ -183,8 +183,8 @@ static void dense_words(const struct fm_term *t, size_t d, size_t ks, const doub
             uint16_t half[2];
             split_half((float)ldexp(w[k], -e), &half[0], &half[1]);
             for (int lo = 0; lo < 2; lo++)
-                words[(j / 16 * ks + k / 16) * 256 +
-                      (size_t)project_word((int)(j % 16), (int)(k % 16) & ~1, lo)] |=
+                words[((size_t)project_sixteen((int)j) * ks + k / 16) * 256 +
+                      (size_t)project_word((int)(j % 32), (int)(k % 16) & ~1, lo)] |=
                     (uint32_t)half[lo] << (k % 2 ? 16 : 0);
         }
     }
@@ -193,7 +193,7 @@ static void dense_words(const struct fm_term *t, size_t d, size_t ks, const doub
 static enum status dense_tables(struct program *p, size_t i, struct err *err)
 {
     const struct fm_term *t = &p->fm->term[i];
-    const size_t d = t->steps[0].count, ks = (d + 31) / 32 * 2, groups = (t->mf + 15) / 16;
+    const size_t d = t->steps[0].count, ks = (d + 31) / 32 * 2, groups = project_sixteens(t->mf);
     double *v = mem_calloc(t->D, sizeof *v, "the feature map", err);
     double *columns = mem_calloc(t->nb * t->D, d * sizeof *columns, "the feature map", err);
     uint32_t *words = mem_calloc(groups * ks, 256 * sizeof *words, "the feature map", err);
@@ -256,10 +256,11 @@ static enum status chain_tables(struct program *p, struct err *err)
     p->fused.scale = at;
     if (rc == ST_OK)
         rc = hold(p, &p->d_inv32, NULL, p->ninv * sizeof(float), err);
-    p->fused.inv = p->d_inv32;
-    p->fused.first = (int)t->steps[0].first;
-    p->fused.d = (int)t->steps[0].count;
     p->fused.D = (int)t->D;
+    p->pad = (struct pad_args){ .first = (int)t->steps[0].first, .d = (int)t->steps[0].count, .D = (int)t->D,
+                                .inv = p->d_inv32 };
+    while ((size_t)1 << p->pad.bits < t->D)
+        p->pad.bits++;
     if (rc == ST_OK) /* the tables above leave before this returns */
         rc = device_wait(p->dev, err);
     free(signs);

@@ -23,7 +23,8 @@ struct program {
     struct project_args dense[KERNEL_MAX_TERMS]; /* of plain terms of few inputs: W and all but rows; ks 0: none */
     size_t cols;                    /* that terms fill */
     bool chain;                     /* plain: its tables are */
-    struct sweep_chain fused;       /* but for x */
+    struct sweep_chain fused;       /* but for x, which pad makes */
+    struct pad_args pad;            /* but for x, ldx, rows, to */
     struct sweep_shape shape;       /* of sweeps over all columns */
     void *held[4 + 7 * KERNEL_MAX_TERMS]; size_t nheld; /* on the device */
     void *d_steps, *d_inv, *d_column, *d_inv32;

@@ -64,12 +64,29 @@ BOTH int project_k(int l, int s, int i)
     return 16 * s + 2 * (l % 4) + i % 2 + 8 * (i / 2);
 }
 
-/* Word of W, of a sixteen of frequencies and a sixteen of inputs, in which frequency f and inputs k, k + 1 (k
- * even) lie; lo: 0 or 1.  Column n of tile t is frequency 4 (n / 2) + 2 t + n % 2, so that a lane gets four
- * neighbours of the two tiles. */
+/* Frequencies come by 32: two sixteens of two tiles each.  A lane q of a row's four has two neighbours of a
+ * tile, from project_freq on: four columns.  What the four lanes store at once are then whole sectors of
+ * 32 bytes in every layout (of rows of halves, two times 16): rows (lanes 0 and 2, 1 and 3 are neighbours) and sweeps (0 and 1, 2 and 3 are
+ * neighbours there, since the next thread's columns begin 16 frequencies further on). */
+BOTH size_t project_sixteens(size_t mf)
+{
+    return (mf + 31) / 32 * 2;
+}
+
+BOTH size_t project_freq(int sixteen, int t, int q)
+{
+    return (size_t)(sixteen / 2 * 32 + q % 2 * 16 + (sixteen % 2 * 2 + t) * 4 + q / 2 * 2);
+}
+
+/* The sixteen in which frequency f is; and its word there of inputs k, k + 1 (k even, below 16); lo: 0, 1. */
+BOTH int project_sixteen(int f)
+{
+    return f / 32 * 2 + f % 16 / 8;
+}
+
 BOTH int project_word(int f, int k, int lo)
 {
-    const int t = f / 2 % 2, n = f / 4 * 2 + f % 2, lane = n * 4 + k % 8 / 2;
+    const int t = f % 8 / 4, q = f % 4 / 2 * 2 + f % 32 / 16, n = 2 * q + f % 2, lane = n * 4 + k % 8 / 2;
 
     return (t * 32 + lane) * 4 + 2 * lo + k / 8;
 }
@@ -97,6 +114,7 @@ DEV void project_load(const uint32_t *W, int lane, uint32_t b[8])
     UNROLL
     for (int t = 0; t < 2; t++) {
         const uint32_t *w = W + (t * 32 + lane) * 4;
+        VECTOR(w);
 #if DEVICE_CODE
         const uint4 v = __ldg((const uint4 *)w);
         b[4 * t] = v.x, b[4 * t + 1] = v.y, b[4 * t + 2] = v.z, b[4 * t + 3] = v.w;
@@ -107,64 +125,72 @@ DEV void project_load(const uint32_t *W, int lane, uint32_t b[8])
     }
 }
 
-/* Eight neighbouring columns, from that of frequency freq on. */
-DEV void project_put(const struct project_args *a, size_t row, size_t freq, const float z[8])
+/* Scales of two neighbouring frequencies, the first one even. */
+DEV void project_scales(const float *scale, size_t freq, float to[2])
+{
+#if DEVICE_CODE
+    const float2 v = __ldg((const float2 *)(scale + freq));
+    to[0] = v.x, to[1] = v.y;
+#else
+    to[0] = scale[freq], to[1] = scale[freq + 1];
+#endif
+}
+
+/* One column: at the end, or not in line. */
+DEV void project_one(const struct dev_out *to, size_t row, size_t col, double c, float z)
+{
+    const size_t sweep = row * sweep_row(to->shape);
+    const size_t at = to->form == FORM_SWEEP32   ? sweep + sweep_place(to->shape, 4, col)
+                      : to->form == FORM_SWEEP16 ? sweep + sweep_place(to->shape, 8, col)
+                                                 : row * to->ld + col;
+
+    if (to->form == FORM_F32 || to->form == FORM_SWEEP32)
+        ((float *)to->z)[at] = (float)c * z;
+    else if (to->form == FORM_F64)
+        ((double *)to->z)[at] = c * (double)z;
+    else
+        ((uint16_t *)to->z)[at] = half_of(z);
+}
+
+/* Four neighbouring columns, from that of frequency freq on. */
+DEV void project_put(const struct project_args *a, size_t row, size_t freq, const float z[4])
 {
     const struct dev_out *to = &a->to;
     const size_t col = a->col0 + 2 * freq, sweep = row * sweep_row(to->shape);
     const int plain = to->form == FORM_F32 || to->form == FORM_F64;
     const double c = plain ? to->out * (to->factor ? to->factor[row] : 1.0) : 1.0;
-    const int whole = freq + 4 <= a->mf && col % 8 == 0 && to->ld % 8 == 0;
 
-    if (!whole) { /* at the end, or not in line */
-        for (int i = 0; i < 8 && freq + (size_t)(i / 2) < a->mf; i++) {
-            const size_t at = to->form == FORM_SWEEP32   ? sweep + sweep_place(to->shape, 4, col + (size_t)i)
-                              : to->form == FORM_SWEEP16 ? sweep + sweep_place(to->shape, 8, col + (size_t)i)
-                                                         : row * to->ld + col + (size_t)i;
-            if (to->form == FORM_F32 || to->form == FORM_SWEEP32)
-                ((float *)to->z)[at] = (float)c * z[i];
-            else if (to->form == FORM_F64)
-                ((double *)to->z)[at] = c * (double)z[i];
-            else
-                ((uint16_t *)to->z)[at] = half_of(z[i]);
-        }
+    if (freq + 2 > a->mf || col % 4 != 0 || to->ld % 4 != 0) {
+        for (int i = 0; i < 4 && freq + (size_t)(i / 2) < a->mf; i++)
+            project_one(to, row, col + (size_t)i, c, z[i]);
         return;
     }
     if (to->form == FORM_SWEEP16 || to->form == FORM_F16) {
-        uint16_t *p = (uint16_t *)to->z + (to->form == FORM_F16 ? row * to->ld + col
-                                                               : sweep + sweep_place(to->shape, 8, col));
-        uint16_t h[8];
-        UNROLL
-        for (int i = 0; i < 8; i++)
-            h[i] = half_of(z[i]);
+        put_four((uint16_t *)to->z + (to->form == FORM_F16 ? row * to->ld + col
+                                                          : sweep + sweep_place(to->shape, 8, col)), z);
+        return;
+    }
+    const size_t at = to->form == FORM_SWEEP32 ? sweep + sweep_place(to->shape, 4, col) : row * to->ld + col;
+    if (to->form == FORM_F64) {
+        double *p = (double *)to->z + at;
+        VECTOR(p);
 #if DEVICE_CODE
-        *(uint4 *)p = make_uint4(h[0] | h[1] << 16, h[2] | h[3] << 16, h[4] | h[5] << 16,
-                                 h[6] | h[7] << 16);
+        *(double2 *)p = make_double2(c * (double)z[0], c * (double)z[1]);
+        *(double2 *)(p + 2) = make_double2(c * (double)z[2], c * (double)z[3]);
 #else
-        for (int i = 0; i < 8; i++)
-            p[i] = h[i];
+        for (int i = 0; i < 4; i++)
+            p[i] = c * (double)z[i];
 #endif
         return;
     }
-    UNROLL
-    for (int q = 0; q < 8; q += 4) {
-        const size_t at = to->form == FORM_SWEEP32 ? sweep + sweep_place(to->shape, 4, col + (size_t)q)
-                                                   : row * to->ld + col + (size_t)q;
-        if (to->form == FORM_F64) {
-            UNROLL
-            for (int i = 0; i < 4; i++)
-                ((double *)to->z)[at + (size_t)i] = c * (double)z[q + i];
-            continue;
-        }
-        float *p = (float *)to->z + at;
+    float *p = (float *)to->z + at;
+    VECTOR(p);
 #if DEVICE_CODE
-        *(float4 *)p = make_float4((float)c * z[q], (float)c * z[q + 1], (float)c * z[q + 2],
-                                   (float)c * z[q + 3]);
+    *(float4 *)p = make_float4((float)c * z[0], (float)c * z[1], (float)c * z[2], (float)c * z[3]);
 #else
-        for (int i = 0; i < 4; i++)
-            p[i] = (float)c * z[q + i];
+    for (int i = 0; i < 4; i++)
+        p[i] = (float)c * z[i];
 #endif
-    }
 }
 
 #define KS 2

@@ -17,7 +17,7 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
     OWN(float, big, 2);
     OWN(float, other, 2);
     const size_t row0 = (size_t)group * ROWS;
-    const int all = (int)((a->mf + 15) / 16), first = part * a->per;
+    const int all = (int)project_sixteens(a->mf), first = part * a->per;
     const int last = first + a->per < all ? first + a->per : all;
 
     LANES(l, LANES_) {
@@ -80,20 +80,24 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
             }
         }
         LANES(l, LANES_) {
-            const size_t freq = (size_t)u * 16 + (size_t)(l % 4) * 4;
             UNROLL
-            for (int h = 0; h < 2; h++) {
-                const size_t row = row0 + project_row(l, h);
-                float z[8];
+            for (int t = 0; t < 2; t++) {
+                const size_t freq = project_freq(u, t, l % 4);
+                float scale[2];
+                project_scales(a->scale, freq, scale);
                 UNROLL
-                for (int i = 0; i < 4; i++) {
-                    const int at = 4 * (i / 2) + 2 * h + i % 2;
-                    const float turn = (acc[ME(l)][at] + low[ME(l)][at]) * big[ME(l)][h] *
-                                       a->scale[freq + (size_t)i];
-                    turns_f32(turn, 1, &z[2 * i + 1], &z[2 * i]);
+                for (int h = 0; h < 2; h++) {
+                    const size_t row = row0 + project_row(l, h);
+                    float z[4];
+                    UNROLL
+                    for (int i = 0; i < 2; i++) {
+                        const int at = 4 * t + 2 * h + i;
+                        const float turn = (acc[ME(l)][at] + low[ME(l)][at]) * big[ME(l)][h] * scale[i];
+                        turns_f32(turn, 1, &z[2 * i + 1], &z[2 * i]);
+                    }
+                    if (row < a->rows)
+                        project_put(a, row, freq, z);
                 }
-                if (row < a->rows)
-                    project_put(a, row, freq, z);
             }
         }
     }

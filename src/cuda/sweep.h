@@ -122,6 +122,15 @@ struct sweep_here { char *smem; size_t bytes; };
 #undef S
 #undef SOURCE
 
+/* Number i of all of a padded tile. */
+DEV void pad_one(const struct pad_args *a, size_t i)
+{
+    const size_t row = i >> a->bits;
+    const int k = (int)(i & ((size_t)a->D - 1));
+
+    a->to[i] = k < a->d ? a->x[row * a->ldx + (size_t)(a->first + k)] * a->inv[k] : 0.0F;
+}
+
 /* Column col of W[k] from the clusters' sums. */
 DEV void merge_one(const struct merge_args *a, int k, size_t col)
 {

@@ -24,6 +24,7 @@ DEV void S(sweep_load)(const struct sweep_args *a, int rank, int t, size_t row, 
     const uint16_t *h = (const uint16_t *)a->z + at + (size_t)t * 8;
     UNROLL
     for (int q = 0; q < SWEEP_COLS / 8; q++) {
+        VECTOR(h + (size_t)q * 8 * nt);
 #if DEVICE_CODE
         uint4 raw = { 0, 0, 0, 0 };
         if (ok)
@@ -45,6 +46,7 @@ DEV void S(sweep_load)(const struct sweep_args *a, int rank, int t, size_t row, 
     const float *f = (const float *)a->z + at + (size_t)t * 4;
     UNROLL
     for (int q = 0; q < SWEEP_COLS / 4; q++) {
+        VECTOR(f + (size_t)q * 4 * nt);
 #if DEVICE_CODE
         float4 v = { 0, 0, 0, 0 };
         if (ok)
@@ -86,13 +88,6 @@ DEV void S(chain_home)(float v[16])
                 v[i + h] = a - b;
             }
 }
-
-DEV float S(chain_input)(const struct sweep_args *a, size_t row, int i)
-{
-    if (i >= a->chain.d)
-        return 0.0F;
-    return a->chain.x[row * a->chain.ldx + (size_t)(a->chain.first + i)] * a->chain.inv[i];
-}
 #endif
 
 /* The kernel.  smem of each block: P of its slice (K threads SWEEP_COLS floats), then sums: of warps,
@@ -126,12 +121,15 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
         for (int r = 0; r < R; r++) {
             OWN(float, v, 16);
             LANES(l, lanes) {
-                const int first = LOCAL(l, nt) * 16 % a->chain.D;
+                const size_t row = at + (size_t)r, first = (size_t)(LOCAL(l, nt) * 16) % (size_t)a->chain.D;
                 UNROLL
-                for (int i = 0; i < 16; i++)
-                    v[ME(l)][i] = at + (size_t)r < a->rows
-                                      ? S(chain_input)(a, at + (size_t)r, first + i)
-                                      : 0.0F;
+                for (int i = 0; i < 16; i += 4) {
+                    UNROLL
+                    for (int q = 0; q < 4; q++)
+                        v[ME(l)][i + q] = 0.0F;
+                    if (row < a->rows)
+                        get_four(a->chain.x + row * (size_t)a->chain.D + first + (size_t)i, v[ME(l)] + i);
+                }
             }
             UNROLL
             for (int which = 0; which < 3; which++) {
@@ -149,26 +147,28 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
                     LANES(l, lanes)
                         UNROLL
                         for (int i = 0; i < 16; i++)
-                            v[ME(l)][i] = other[ME(l)][i] + (l & mask ? -v[ME(l)][i] : v[ME(l)][i]);
+                            v[ME(l)][i] = other[ME(l)][i] + v[ME(l)][i] * (l & mask ? -1.0F : 1.0F);
                 }
             }
             LANES(l, lanes) {
                 const size_t own = (size_t)(a->slice0 + RANK(l, nt)) * (size_t)nt + (size_t)LOCAL(l, nt);
                 UNROLL
-                for (int i = 0; i < 16; i++) {
-                    const float turn = v[ME(l)][i] * a->chain.scale[16 * own + (size_t)i];
-                    float *to = z[ME(l)] + r * SWEEP_COLS + 2 * i;
-                    turns_f32(turn, 1, to + 1, to);
+                for (int i = 0; i < 16; i += 4) {
+                    float scale[4];
+                    get_four(a->chain.scale + 16 * own + (size_t)i, scale);
+                    UNROLL
+                    for (int q = 0; q < 4; q++) {
+                        float *to = z[ME(l)] + r * SWEEP_COLS + 2 * (i + q);
+                        turns_f32(v[ME(l)][i + q] * scale[q], 1, to + 1, to);
+                    }
                 }
                 if (a->keep && at + (size_t)r < a->rows) {
                     const size_t t = (size_t)LOCAL(l, nt);
                     uint16_t *out = a->z_out + (at + (size_t)r) * width +
                                     (size_t)(a->slice0 + RANK(l, nt)) * per + t * 8;
                     UNROLL
-                    for (int i = 0; i < SWEEP_COLS; i++) {
-                        const uint16_t h = half_of(z[ME(l)][r * SWEEP_COLS + i]);
-                        out[(size_t)(i / 8 * 8) * (size_t)nt + (size_t)(i % 8)] = h;
-                    }
+                    for (int q = 0; q < SWEEP_COLS / 8; q++)
+                        put_eight(out + (size_t)q * 8 * (size_t)nt, z[ME(l)] + r * SWEEP_COLS + 8 * q);
                 }
             }
         }
@@ -190,6 +190,7 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
                     UNROLL
                     for (int q = 0; q < SWEEP_COLS / 4; q++) {
                         const float *p4 = p + (size_t)k * per + (size_t)q * 4 * (size_t)nt;
+                        VECTOR(p4);
 #if DEVICE_CODE
                         const float4 f = *(const float4 *)p4;
                         const float pv[4] = { f.x, f.y, f.z, f.w };
