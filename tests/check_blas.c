@@ -92,20 +92,32 @@ START_TEST(products)
 }
 END_TEST
 
+/* Tiles of every edge, and none fits. */
+static const size_t gram_sizes[] = { 15, 301, 1100, 2100 };
+enum { NGRAMS = sizeof gram_sizes / sizeof *gram_sizes };
+
 START_TEST(gram_is_symmetric_product)
 {
-    const size_t m = 57, n = 301, lda = m + 1;
-    double *A = uniform(lda * n), *G = uniform(n * n), *H = uniform(n * n);
-    ck_assert_int_eq(blas_dgram(NULL, m, n, A, lda, G, n, NULL), ST_OK);
+    const size_t m = _i < 2 ? 57 : 7, n = gram_sizes[_i], lda = m + 1, ld = n + 3;
+    double *A = uniform(lda * n), *G = calloc(ld * n, sizeof *G), *H = calloc(n * n, sizeof *H);
+    ck_assert_int_eq(blas_dgram(NULL, m, n, A, lda, G, ld, NULL), ST_OK);
     blas_dgemm1(true, false, n, n, m, 1.0, A, lda, A, lda, 0.0, H, n);
     double gap = 0.0, skew = 0.0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
-            widen(&gap, G[i + j * n], H[i + j * n]);
-            widen(&skew, G[i + j * n], G[j + i * n]);
+            widen(&gap, G[i + j * ld], H[i + j * n]);
+            widen(&skew, G[i + j * ld], G[j + i * ld]);
         }
     ck_assert_double_le(gap, 2.0 * (double)m * DBL_EPSILON);
     ck_assert_double_eq(skew, 0.0);
+    for (size_t threads = 2; threads <= 8; threads += 3) {
+        struct pool *pool = pool_new(threads, NULL);
+        double *again = calloc(ld * n, sizeof *again);
+        ck_assert_int_eq(blas_dgram(pool, m, n, A, lda, again, ld, NULL), ST_OK);
+        ck_assert_int_eq(memcmp(again, G, ld * n * sizeof *G), 0);
+        pool_free(pool);
+        free(again);
+    }
     free(A), free(G), free(H);
 }
 END_TEST
@@ -438,7 +450,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, fresh, NULL);
     tcase_add_loop_test(t, products, 0, 4);
-    tcase_add_test(t, gram_is_symmetric_product);
+    tcase_add_loop_test(t, gram_is_symmetric_product, 0, NGRAMS);
     tcase_add_loop_test(t, cholesky, 0, NSIZES);
     tcase_add_test(t, cholesky_refuses);
     tcase_add_loop_test(t, triangular_solves, 0, NSIZES);

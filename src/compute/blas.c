@@ -281,35 +281,57 @@ void blas_lower_tile(size_t t, size_t *i, size_t *j)
 }
 
 struct gram {
-    size_t m, n, lda, ldg, t;
+    size_t m, n, lda, ldg, t, parts; /* t: edge of a tile; parts: of those below the diagonal */
     const double *A;
     double *G;
 };
 
-/* The upper triangle from a tile of the lower one, by squares of a few cache lines: a row of G is a line
- * apart from the next, and often a power of two. */
-static void gram_mirror(const struct gram *g, size_t i0, size_t ni, size_t j0, size_t nj)
+/* Whole lines of the cache on both sides, those of the next square asked for: columns are a line apart
+ * from the next, and often a power of two. */
+enum { EDGE = 16 };
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+static void mirror_square(double *G, size_t ld, size_t i, size_t j)
 {
-    enum { EDGE = 16 };
-    for (size_t jb = j0; jb < j0 + nj; jb += EDGE)
-        for (size_t ib = i0; ib < i0 + ni; ib += EDGE)
-            for (size_t i = ib; i < i0 + ni && i < ib + EDGE; i++)
-                for (size_t j = jb; j < j0 + nj && j < jb + EDGE && j < i; j++)
-                    g->G[j + i * g->ldg] = g->G[i + j * g->ldg];
+    for (size_t a = 0; a < EDGE; a++)
+        for (size_t line = 0; line < EDGE; line += 8) {
+            __builtin_prefetch(G + (i + EDGE + a) * ld + j + line, 1);
+            __builtin_prefetch(G + (j + a) * ld + i + EDGE + line);
+        }
+    for (size_t a = 0; a < EDGE; a += 2)
+        for (size_t b = 0; b < EDGE; b += 2) {
+            const two x = *(const two *)(G + (j + b) * ld + i + a), y = *(const two *)(G + (j + b + 1) * ld + i + a);
+            *(two *)(G + (i + a) * ld + j + b) = (two){ x[0], y[0] };
+            *(two *)(G + (i + a + 1) * ld + j + b) = (two){ x[1], y[1] };
+        }
 }
 
-/* On the diagonal a square; else half of one, so that all tasks take the same time. */
+void blas_mirror(size_t i0, size_t ni, size_t j0, size_t nj, double *G, size_t ld)
+{
+    for (size_t jb = j0; jb < j0 + nj; jb += EDGE)
+        for (size_t ib = i0; ib < i0 + ni; ib += EDGE) {
+            if (ib >= jb + EDGE && ib + EDGE <= i0 + ni && jb + EDGE <= j0 + nj) {
+                mirror_square(G, ld, ib, jb);
+                continue;
+            }
+            for (size_t i = ib; i < i0 + ni && i < ib + EDGE; i++)
+                for (size_t j = jb; j < j0 + nj && j < jb + EDGE && j < i; j++)
+                    G[i * ld + j] = G[j * ld + i];
+        }
+}
+
+/* Squares below the diagonal go first, most often in halves, which take as long as a square on the diagonal. */
 static void gram_tile(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
     const struct gram *g = ctx;
-    const size_t squares = blas_tiles(g->n, g->t);
-    size_t i = task, j = task, nj = g->t;
-    if (task >= squares) {
-        blas_lower_tile((task - squares) / 2, &i, &j);
+    const size_t squares = blas_tiles(g->n, g->t), below = squares * (squares - 1) / 2 * g->parts;
+    size_t i = task - below, j = i, nj = g->t;
+    if (task < below) {
+        blas_lower_tile(task / g->parts, &i, &j);
+        nj = g->t / g->parts;
         i = (i + 1) * g->t;
-        j = j * g->t + (task - squares) % 2 * (g->t / 2);
-        nj = g->t / 2;
+        j = j * g->t + task % g->parts * nj;
     } else {
         i *= g->t, j *= g->t;
         nj = least(nj, g->n - j);
@@ -321,7 +343,7 @@ static void gram_tile(void *ctx, size_t task, size_t worker)
     else
         blas_dgemm1(true, false, ni, nj, g->m, 1.0, g->A + i * g->lda, g->lda, g->A + j * g->lda,
                     g->lda, 0.0, C, g->ldg);
-    gram_mirror(g, i, ni, j, nj);
+    blas_mirror(i, ni, j, nj, g->G, g->ldg);
 }
 
 enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, size_t lda,
@@ -330,9 +352,10 @@ enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, s
     enum status rc = blas_fits(m, n, lda > ldg ? lda : ldg, err);
     if (rc != ST_OK || n == 0)
         return rc;
-    struct gram g = { m, n, lda, ldg, n >= 2048 ? 1024 : n >= 1024 ? 512 : 128, A, G };
-    const size_t r = blas_tiles(n, g.t);
-    pool_run(pool, r * r, gram_tile, &g);
+    const size_t t = n >= 2048 ? 1024 : n >= 1024 ? 512 : 128, r = blas_tiles(n, t);
+    /* Halves pack one factor twice, 4 % at 512: for many threads, where there is enough to do. */
+    struct gram g = { m, n, lda, ldg, t, t == 512 && m < 4 * n ? 1 : 2, A, G };
+    pool_run(pool, r + r * (r - 1) / 2 * g.parts, gram_tile, &g);
     return ST_OK;
 }
 

@@ -31,6 +31,9 @@ enum status blas_dgemm(struct pool *, bool ta, bool tb, size_t m, size_t n, size
 /* G (n x n, both triangles) = A'A for A (m x n). */
 enum status blas_dgram(struct pool *, size_t m, size_t n, const double *A, size_t lda, double *G,
                        size_t ldg, struct err *);
+/* The other triangle of a symmetric matrix: what lies below the diagonal in rows i0 .. i0 + ni of columns
+ * j0 .. j0 + nj is copied to its place above. */
+void blas_mirror(size_t i0, size_t ni, size_t j0, size_t nj, double *G, size_t ldg);
 /* Single-threaded products for use inside pool tasks. */
 void blas_sgemm1(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *A,
                  size_t lda, const float *B, size_t ldb, float beta, float *C, size_t ldc);

@@ -870,18 +870,6 @@ static void units_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t 
     }
 }
 
-/* The other triangle from a tile of the lower one, both by whole cache lines. */
-static void mirror_tile(double *G, size_t ld, size_t i0, size_t mi, size_t j0, size_t nj)
-{
-    enum { EDGE = 16 };
-
-    for (size_t jb = j0; jb < j0 + nj; jb += EDGE)
-        for (size_t ib = i0 > jb ? i0 : jb; ib < i0 + mi; ib += EDGE)
-            for (size_t i = ib; i < i0 + mi && i < ib + EDGE; i++)
-                for (size_t j = jb; j < j0 + nj && j < jb + EDGE && j < i; j++)
-                    G[i * ld + j] = G[j * ld + i];
-}
-
 /* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
  * apart, would throw each other out of the cache at every chunk.  They go on from those of the blocks
  * before: chunk after chunk, whatever the size of a block. */
@@ -905,7 +893,7 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t width, siz
         memcpy(p->C + (j0 + j) * p->ldc + i0 + top, sum + j * p->lds + top, (mi - top) * sizeof *sum);
     }
     if (p->lower && p->r0 + p->rows == p->f->n)
-        mirror_tile(p->C, p->ldc, i0, mi, j0, nj);
+        blas_mirror(i0, mi, j0, nj, p->C, p->ldc);
 }
 
 static size_t lower_tasks(const struct panel *p)
