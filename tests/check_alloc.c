@@ -1,6 +1,7 @@
 /* tests/check_alloc.c -- iterations ask for no memory: a solve of three times as many of them asks as
  * often as the shorter one.  Counted are all requests of our own code, wrapped by the linker
- * (features.mk), whichever thread makes them. */
+ * (features.mk), whichever thread makes them.  What is asked for before is touched first by the thread
+ * that works in it, and stays. */
 #include "compute/blas.h"
 #include "compute/rng.h"
 #include "compute/solver.h"
@@ -9,9 +10,13 @@
 
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static atomic_size_t asked;
 
@@ -261,6 +266,92 @@ START_TEST(windows_ask_for_nothing)
 }
 END_TEST
 
+/* ---- first touch ------------------------------------------------------------------------------- */
+
+/* Features of 64 MB; a group of rows is as large as a huge page. */
+enum { TOUCH_ROWS = 4096, TOUCH_COLS = 4096, TOUCH_THREADS = 2 };
+
+static struct { pthread_barrier_t all; atomic_size_t threads; long faults[TOUCH_THREADS]; } touch;
+
+static long thread_faults(void)
+{
+    struct rusage u;
+
+    ck_assert_int_eq(getrusage(RUSAGE_THREAD, &u), 0);
+    return u.ru_minflt;
+}
+
+static size_t resident(void)
+{
+    size_t all, here = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+
+    ck_assert(f && fscanf(f, "%zu %zu", &all, &here) == 2);
+    fclose(f);
+    return here * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A thread's first rows wait until every thread has some; pages that it touches from then on count. */
+static enum status touch_rows(const struct source *s, size_t r0, size_t r1, double *x, struct err *err)
+{
+    static _Thread_local size_t me;
+    static _Thread_local long before;
+
+    if (me == 0) {
+        me = ++touch.threads;
+        pthread_barrier_wait(&touch.all);
+        before = thread_faults();
+    }
+    touch.faults[me - 1] = thread_faults() - before;
+    const struct source_array *a = s->ctx;
+    return a->base.rows(&a->base, r0, r1, x, err);
+}
+
+/* Opening an operator touches nothing of what it keeps; the first pass does, each thread its own; the
+ * second finds all of it. */
+START_TEST(who_works_touches_first)
+{
+#ifdef SUPPORT_SANITIZED
+    return; /* has pages of its own */
+#endif
+    const size_t bytes = (size_t)TOUCH_ROWS * TOUCH_COLS * sizeof(float), some = bytes / 8;
+    double *X = calloc(TOUCH_ROWS, sizeof *X), *P = calloc(2 * TOUCH_COLS, sizeof *P), hp[KERNEL_MAX_HP] = { 1.0, 1.0 };
+    struct source_array array;
+    struct kernel kern;
+    struct err err = { 0 };
+
+    for (size_t i = 0; i < TOUCH_ROWS; i++)
+        X[i] = rng_normal(1, rng_stream(RNG_TEST, 62), i);
+    for (size_t i = 0; i < 2 * TOUCH_COLS; i++)
+        P[i] = 1.0;
+    source_array_init(&array, X, TOUCH_ROWS, 1, 1);
+    const struct source src = { .n = TOUCH_ROWS, .d = 1, .rows = touch_rows, .ctx = &array };
+    pthread_barrier_init(&touch.all, NULL, TOUCH_THREADS);
+    ck_assert(kernel_parse("rbf", &kern, NULL, &err) == ST_OK);
+    struct featmap *fm = featmap_new(&kern, 1, TOUCH_COLS, 5, &err);
+    const struct fop_opts o = { .pool = pool_new(TOUCH_THREADS, NULL), .store = true };
+    const size_t at0 = resident();
+    struct fop *f = fop_new(backend_cpu(), fm, &src, &o, &err);
+    ck_assert_msg(f && fop_set(f, hp, &err) == ST_OK, "%s", err.msg);
+    const size_t at1 = resident();
+    ck_assert_uint_lt(at1, at0 + some);
+    ck_assert(fop_pass(f, 1, P, P + TOUCH_COLS, NULL, &err) == ST_OK);
+    const size_t at2 = resident();
+    ck_assert_uint_gt(at2 + some, at1 + bytes);
+    ck_assert_uint_eq(touch.threads, TOUCH_THREADS);
+    for (size_t i = 0; i < TOUCH_THREADS; i++)
+        ck_assert_msg(touch.faults[i] > 0, "thread %zu touched no page first", i);
+    ck_assert(fop_pass(f, 1, P, P + TOUCH_COLS, NULL, &err) == ST_OK);
+    ck_assert_uint_lt(resident(), at2 + some / 8);
+    fop_free(f);
+    pool_free(o.pool);
+    featmap_free(fm);
+    pthread_barrier_destroy(&touch.all);
+    free(X);
+    free(P);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("alloc");
@@ -271,6 +362,7 @@ int main(void)
     tcase_add_test(t, iterations_ask_for_nothing);
     tcase_add_test(t, passes_ask_for_nothing);
     tcase_add_loop_test(t, windows_ask_for_nothing, 0, sizeof windowed / sizeof windowed[0]);
+    tcase_add_test(t, who_works_touches_first);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -16,14 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SHADOWED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SHADOWED 1
-#endif
-#endif
-
 enum { INPUTS = 8, POSITIONS = 60, LETTERS = 20, THREADS = 2 };
 static const double within = 0.10, heap = 4e6;
 
@@ -133,7 +125,7 @@ END_TEST
 
 int main(void)
 {
-#ifdef SHADOWED
+#ifdef SUPPORT_SANITIZED
     puts("a sanitizer takes memory of its own");
     return 77;
 #endif

@@ -51,4 +51,13 @@ void support_write(const char *path, const void *bytes, size_t n);
 /* |a - b| <= tol (1 + |b|): the T12 and T10 classes of the golden files. */
 bool support_close(double a, double b, double tol);
 
+/* A sanitizer takes memory of its own. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SUPPORT_SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SUPPORT_SANITIZED 1
+#endif
+#endif
+
 #endif
