@@ -540,10 +540,13 @@ static void tune_json(struct rec *rec, const struct run *r)
     rec_str(rec, "objective", tune_objective_name(r->topt.objective));
     rec_num(rec, "nmll", t->best.nmll);
     if (r->topt.approx) {
-        rec_num(rec, "nmll_error", t->best.se);
+        rec_num(rec, "nmll_error", t->best.se > 0.0 ? t->best.se : NAN);
         if (t->probes)
             rec_int(rec, "probes", (int64_t)t->probes);
-        rec_int(rec, "rank", (int64_t)r->topt.rank);
+        if (t->rank)
+            rec_int(rec, "rank", (int64_t)t->rank);
+        else
+            rec_null(rec, "rank");
     }
     if (r->topt.objective != TUNE_NMLL)
         rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
@@ -551,6 +554,7 @@ static void tune_json(struct rec *rec, const struct run *r)
                         t->best.noises);
     fitting_targets_json(rec, &r->enc);
     rec_num(rec, "effective_dimension", t->effective_dimension);
+    rec_bool(rec, "sampled", t->best.subsampled);
 }
 
 static void tune_result_record(struct workspace *ws, const struct run *r, const struct fitting *f)
@@ -577,6 +581,8 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
              f->topt.exact ? "exact kernel" : "random features");
     if (r->topt.targets > 1)
         rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
+    if (t->best.subsampled)
+        rec_text(&rec, "; estimated from a sample: stopped before a value of all rows");
     rec_text(&rec, ")\n  ");
     if (f->topt.approx && t->best.se > 0.0)
         rec_text(&rec, "approximate: standard error %.3g over %zu probes, rank %zu\n  ", t->best.se,

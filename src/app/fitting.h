@@ -24,7 +24,8 @@ enum status fitting_rows(const struct dataset *, enum part, bool fit_encoding, s
  * the coefficients of conjugate gradients (with "ritz_min", "ritz_max") and "condition_plain"
  * without the preconditioner; "step_halved", how often a step diverged; "rank_chosen" auto or given,
  * "rank_predicted_iterations", "rank_prediction_error" (predicted over taken, less 1) and "ranks",
- * the table of the choice.  null where it does not apply. */
+ * the table of the choice.  Of a tuning: "sampled", whether its value is an estimate from a sample of the
+ * rows, as it is where it was stopped early.  null where it does not apply. */
 void fitting_json(struct rec *, const struct run *);
 /* Hyperparameters as {"lengthscale":..,"amplitude":..,"noise":..} and as words. */
 void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, double amplitude,

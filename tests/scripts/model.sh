@@ -104,6 +104,8 @@ run --format json -e "$data; tune features=512 nmll=approx rank=128 evals=6 erro
 ok "the error that was asked for is reached" awk -v e="$(printf '%s\n' "$out" | sed -n 's/.*"run":"t1".*"nmll":\([-0-9.e]*\),"nmll_error":\([-0-9.e]*\),.*/\2\/\1/p')" \
     'BEGIN { split(e, v, "/"); r = v[1] / v[2]; if (r < 0) r = -r; exit !(r > 0 && r <= 0.0102) }'
 has "or what was is told" "$out" '"name":"approx".*"the standard error of the NMLL is .* not 0.01 %'
+run --format json -e "$data; tune features=512 nmll=approx evals=6"
+ok "the rank that was chosen is told" between "$(printf '%s\n' "$out" | grep '"command":"tune"' | sed -n 's/.*"rank":\([0-9]*\),.*/\1/p')" 16 256
 run --format json --accept-unconverged -e "$data; race pcg(rank=32),psvrg(rank=32,batch=64),lbfgs(wolfe=1) features=128 noise=1 l=3 rtol=1e-4"
 is "a race ends with 0" $rc 0
 is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3

@@ -53,6 +53,21 @@ is "the session has all four" "$("$jsonl" get runs '$.runs[3].run' <after.json)"
 is "no time for one that never began" "$("$jsonl" get runs '$.runs[3].seconds' <after.json)" null
 is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)" 'tuned by t1'
 
+# Stopped while it searched on a sample: the value is told as what it is.
+"$gpdesk" --format json -e 'demo friedman1 n=30000 seed=1; kernel rbf; tune features=4096 nmll=approx' >run.json 2>run.err &
+pid=$!
+for i in $(seq 600); do
+    grep -q '"evaluations":2' run.json && break
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
+is "SIGINT in a search gives 130" $? 130
+is "its value is of a sample" "$("$jsonl" get tune '$.sampled' <run.json)" 1
+is "without an error from probes" "$("$jsonl" get tune '$.nmll_error' <run.json)" null
+is "or a rank" "$("$jsonl" get tune '$.rank' <run.json)" null
+
 # A script from a pipe that nobody writes to.
 mkfifo fifo
 "$gpdesk" -f fifo >fifo.out 2>&1 &
