@@ -69,7 +69,7 @@ static size_t curves(const struct by_letters *g, double *x, double *rmse, double
 
 static const char *letters_word(const struct variants *v)
 {
-    return v->related ? "letters that differ from the training consensus" : "letters that differ from the nearest training row";
+    return v->related ? "letters changed" : "letters that differ from the nearest training row";
 }
 
 /* Both panels over the same letters. */
@@ -150,7 +150,8 @@ static struct figure *draw(const struct variants *v, const struct run *r, const 
     const size_t m = curves(&test, x, rmse, sd);
     if (m == 0)
         return plots_nothing("mutations", "There are too few rows with one number of letters.", err);
-    snprintf(title, sizeof title, "Uncertainty%s%s %s by letters that differ", of, *of ? "," : " of", r->id);
+    snprintf(title, sizeof title, "Uncertainty%s%s %s by letters %s", of, *of ? "," : " of", r->id,
+             v->related ? "changed from the training consensus" : "that differ");
     f = figure_new("mutations", title, err);
     struct buf label = { 0 };
     buf_puts(&label, "error, sd (");

@@ -465,6 +465,20 @@ static double masked(const struct looking *w, size_t p)
     return w->change[(w->choices - 1) * w->positions + p];
 }
 
+/* Of many positions few may matter, as in variants of one protein: the stretch of these, first and last from 1;
+ * false: most of them. */
+static bool matters(const struct looking *w, size_t *first, size_t *last)
+{
+    *first = *last = 0;
+    for (size_t p = 0; p < w->positions; p++)
+        for (size_t k = 0; k < w->choices; k++)
+            if (w->change[k * w->positions + p] != 0.0) {
+                *first = *first ? *first : p + 1;
+                *last = p + 1;
+            }
+    return *first && 2 * (*last - *first + 1) < w->positions;
+}
+
 static struct figure *explain_figure(const struct looking *w, struct err *err)
 {
     char title[128];
@@ -490,6 +504,12 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
             words[k][0] = w->choice[k];
             words[k][1] = '\0';
             name[k] = words[k];
+        }
+        size_t first, last;
+        if (matters(w, &first, &last)) {
+            f->x.lo = fmax(0.5, (double)first - 1.5);
+            f->x.hi = fmin((double)w->positions + 0.5, (double)last + 1.5);
+            f->x.whole = true;
         }
         ok = figure_add_signed(f, "raises the mean", "lowers the mean", w->positions, x, w->choices, y, w->change,
                                err) == ST_OK &&
@@ -587,11 +607,18 @@ static void explain_record(struct workspace *ws, const struct looking *w)
         const size_t at = where[i].at, q = order[i].at % w->positions;
         if (w->nodes)
             rec_text(&rec, "\n  %12zu %8.4g", at + 1, masked(w, at));
-        else
-            rec_text(&rec, "\n  %c%-6zu %8.4g       %c%zu%c %*s %8.4g", own_letters(w)[at], at + 1, masked(w, at),
-                     own_letters(w)[q], q + 1, w->choice[order[i].at / w->positions], q < 9 ? 4 : q < 99 ? 3 : 2, "",
-                     w->change[order[i].at]);
+        else if (where[i].size > 0.0)
+            rec_text(&rec, "\n  %c%-6zu %8.4g", own_letters(w)[at], at + 1, masked(w, at));
+        else if (order[i].size > 0.0) /* no further position matters */
+            rec_text(&rec, "\n  %16s", "");
+        if (!w->nodes && order[i].size > 0.0)
+            rec_text(&rec, "       %c%zu%c %*s %8.4g", own_letters(w)[q], q + 1, w->choice[order[i].at / w->positions],
+                     q < 9 ? 4 : q < 99 ? 3 : 2, "", w->change[order[i].at]);
     }
+    size_t first, last;
+    if (!w->nodes && order && matters(w, &first, &last))
+        rec_text(&rec, "\n  only positions %zu to %zu of %zu change anything: elsewhere the model reads nothing", first, last,
+                 w->positions);
     rec_text(&rec, "\n  plot row draws all of it%s", w->out ? "; written to " : "");
     rec_safe(&rec, w->out ? w->out : "");
     rec_num(&rec, "seconds", w->seconds);

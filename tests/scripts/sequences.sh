@@ -413,4 +413,13 @@ run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
 is "looked at" $rc 0
+# Variants of one long protein: only where they vary does anything matter, and the picture shows that stretch.
+awk 'BEGIN { print "sequence,y"; a = "ACDEFGHIKL"; for (i = 0; i < 10; i++) for (j = 0; j < 10; j += 2)
+    print "MKTAYIAKQRQISF" substr(a, 1 + i, 1) "K" substr(a, 1 + j, 1) "HFSRQLEERLGLIEVQAPILSRVGDGTQ," i - j / 2 }' >long.csv
+run -e 'open long.csv target=y; kernel rbf; fit features=64 l=2; explain-row row:7; plot row out=long.txt size=90x40; plot row out=long.svg'
+has "of a long protein only what varies changes anything" "$out" 'only positions 15 to 17 of 45 change anything'
+is "positions without influence are not listed" "$(printf '%s\n' "$out" | grep -c '^  [A-Z][0-9]* ')" 2
+ok "the picture has both ways" grep -q 'lowers the mean' long.svg
+is "and, tall enough, every letter" "$(grep -c '^ [A-Z]┤' long.txt)" 21
+
 finish
