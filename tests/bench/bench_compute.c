@@ -163,6 +163,18 @@ static double ffht(size_t bits)
     return bits < sizeof ns / sizeof ns[0] ? ns[bits] : 0.0;
 }
 
+/* How many times as fast as a plain C loop the published pair was, 8.3 to 13 up to 2^15 entries of a hot
+ * row, where the floor of 8 and the goal of 12 are from, and less beyond; of rows that come from memory
+ * nothing is published: no floor. */
+static double plain_floor(size_t bits, size_t rows)
+{
+    static const double beyond[] = { [16] = 6.3, [18] = 6.1, [20] = 5.3 };
+
+    if (rows > 16)
+        return 0.0;
+    return bits <= 15 ? 8.0 : bits < sizeof beyond / sizeof beyond[0] ? beyond[bits] : 0.0;
+}
+
 static void fht_rows(size_t bits, size_t rows, const char *words)
 {
     struct fht f = { .n = (size_t)1 << bits, .rows = rows, .lanes = rows > 1 && bits < 10, .bits = (int)bits };
@@ -179,7 +191,8 @@ static void fht_rows(size_t bits, size_t rows, const char *words)
     snprintf(what, sizeof what, "FHT f32 2^%zu, %s", bits, words);
     struct report_row r = { .section = "transforms", .what = what, .value = t[0] * per,
         .unit = "ns/element", .baseline = t[1] * per, .baseline_name = "plain C loop",
-        .sense = REPORT_FASTER, .floor = 8.0, .goal = 12.0, .rate = 1.0 / (t[0] * per),
+        .sense = REPORT_FASTER, .floor = plain_floor(bits, rows),
+        .goal = rows > 16 || bits > 15 ? 0.0 : 12.0, .rate = 1.0 / (t[0] * per),
         .rate_unit = "Gelement/s", .limit = 1.0 / fmax(add, move),
         .limit_name = add > move ? "vector operations" : "scaling these bytes in place" };
     report_row(&r);
