@@ -50,7 +50,8 @@ static size_t count_kernels(void)
 /* Kernels that are made of others; sequences and sets of nodes are read by the last ones. */
 static const struct { const char *text; bool positions; } made[] = {
     { "rbf + linear", false }, { "rbf * periodic", false }, { "rbf * linear + cauchy", false },
-    { "conv(rbf,width=3)", true }, { "conv(matern(nu=3/2),width=5,average=full)", true },
+    { "conv(rbf,width=3)", true }, { "convdense(cauchy,width=3)", true },
+    { "conv(matern(nu=3/2),width=5,average=full)", true },
     { "graph(cauchy)", true }, { "graphpoly(degree=2)", true }, { "graphpoly(degree=3,norm=unit)", true },
 };
 enum { MADE = sizeof made / sizeof *made };

@@ -1126,8 +1126,9 @@ enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
         }
     }
     if (kernel_nhp(&bound) > KERNEL_MAX_HP - 2) {
-        err_set(err, ST_LIMIT, "%zu inputs: at most %d hyperparameters", d, KERNEL_MAX_HP - 2);
-        err_hint(err, "cols NAME role=skip");
+        err_set(err, ST_LIMIT, "%zu hyperparameters for %zu inputs; at most %d are possible: one lengthscale for "
+                "all inputs, or one for each group of them, needs fewer", kernel_nhp(&bound), d, KERNEL_MAX_HP - 2);
+        err_hint(err, "cols x* group=NAME; kernel rbf(ard=group)");
         return ST_LIMIT;
     }
     for (size_t t = 0; t < k->nterms; t++) {
