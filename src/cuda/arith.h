@@ -150,12 +150,14 @@ BOTH size_t sweep_row(struct sweep_shape s) /* numbers of a row */
     return (size_t)s.slices * (size_t)s.threads * SWEEP_COLS;
 }
 
+/* In 32 bits, as columns go: a division of 64 takes a hundred instructions. */
 BOTH size_t sweep_place(struct sweep_shape s, int width, size_t col)
 {
-    const size_t per = (size_t)s.threads * SWEEP_COLS, slice = col / per, in = col % per;
-    const size_t t = in / SWEEP_COLS, e = in % SWEEP_COLS, w = (size_t)width;
+    const uint32_t threads = (uint32_t)s.threads, per = threads * SWEEP_COLS, w = (uint32_t)width;
+    const uint32_t slice = (uint32_t)col / per, in = (uint32_t)col - slice * per;
+    const uint32_t t = in / SWEEP_COLS, e = in % SWEEP_COLS;
 
-    return slice * per + e / w * w * (size_t)s.threads + t * w + e % w;
+    return (size_t)slice * per + (e / w * w * threads + t * w + e % w);
 }
 
 #endif

@@ -136,14 +136,17 @@ DEV void project_scales(const float *scale, size_t freq, float to[2])
 #endif
 }
 
-/* One column: at the end, or not in line. */
-DEV void project_one(const struct dev_out *to, size_t row, size_t col, double c, float z)
+/* Of a row: what its features are multiplied with. */
+DEV double project_gain(const struct project_args *a, size_t row)
 {
-    const size_t sweep = row * sweep_row(to->shape);
-    const size_t at = to->form == FORM_SWEEP32   ? sweep + sweep_place(to->shape, 4, col)
-                      : to->form == FORM_SWEEP16 ? sweep + sweep_place(to->shape, 8, col)
-                                                 : row * to->ld + col;
+    const int plain = a->to.form == FORM_F32 || a->to.form == FORM_F64;
 
+    return plain && row < a->rows ? a->to.out * (a->to.factor ? a->to.factor[row] : 1.0) : 1.0;
+}
+
+/* One column: at the end, or not in line; at: its place in the row. */
+DEV void project_one(const struct dev_out *to, size_t at, double c, float z)
+{
     if (to->form == FORM_F32 || to->form == FORM_SWEEP32)
         ((float *)to->z)[at] = (float)c * z;
     else if (to->form == FORM_F64)
@@ -152,26 +155,38 @@ DEV void project_one(const struct dev_out *to, size_t row, size_t col, double c,
         ((uint16_t *)to->z)[at] = half_of(z);
 }
 
-/* Four neighbouring columns, from that of frequency freq on. */
-DEV void project_put(const struct project_args *a, size_t row, size_t freq, const float z[4])
+/* Where a column lies in a row; the rows of sweeps and others. */
+DEV size_t project_place(const struct dev_out *to, size_t col)
+{
+    return to->form == FORM_SWEEP32   ? sweep_place(to->shape, 4, col)
+           : to->form == FORM_SWEEP16 ? sweep_place(to->shape, 8, col)
+                                      : col;
+}
+
+DEV size_t project_start(const struct dev_out *to, size_t row)
+{
+    return row * (to->form == FORM_SWEEP32 || to->form == FORM_SWEEP16 ? sweep_row(to->shape) : to->ld);
+}
+
+/* Four neighbouring columns, from that of frequency freq on; place: that of the first one in a row; gain: of the
+ * row, and again in double precision for rows of that alone. */
+DEV void project_put(const struct project_args *a, size_t row, size_t freq, size_t place, float gain,
+                     const float z[4])
 {
     const struct dev_out *to = &a->to;
-    const size_t col = a->col0 + 2 * freq, sweep = row * sweep_row(to->shape);
-    const int plain = to->form == FORM_F32 || to->form == FORM_F64;
-    const double c = plain ? to->out * (to->factor ? to->factor[row] : 1.0) : 1.0;
+    const size_t col = a->col0 + 2 * freq, start = project_start(to, row), at = start + place;
 
     if (freq + 2 > a->mf || col % 4 != 0 || to->ld % 4 != 0) {
         for (int i = 0; i < 4 && freq + (size_t)(i / 2) < a->mf; i++)
-            project_one(to, row, col + (size_t)i, c, z[i]);
+            project_one(to, start + project_place(to, col + (size_t)i), project_gain(a, row), z[i]);
         return;
     }
     if (to->form == FORM_SWEEP16 || to->form == FORM_F16) {
-        put_four((uint16_t *)to->z + (to->form == FORM_F16 ? row * to->ld + col
-                                                          : sweep + sweep_place(to->shape, 8, col)), z);
+        put_four((uint16_t *)to->z + at, z);
         return;
     }
-    const size_t at = to->form == FORM_SWEEP32 ? sweep + sweep_place(to->shape, 4, col) : row * to->ld + col;
     if (to->form == FORM_F64) {
+        const double c = project_gain(a, row);
         double *p = (double *)to->z + at;
         VECTOR(p);
 #if DEVICE_CODE
@@ -186,10 +201,10 @@ DEV void project_put(const struct project_args *a, size_t row, size_t freq, cons
     float *p = (float *)to->z + at;
     VECTOR(p);
 #if DEVICE_CODE
-    *(float4 *)p = make_float4((float)c * z[0], (float)c * z[1], (float)c * z[2], (float)c * z[3]);
+    *(float4 *)p = make_float4(gain * z[0], gain * z[1], gain * z[2], gain * z[3]);
 #else
     for (int i = 0; i < 4; i++)
-        p[i] = (float)c * z[i];
+        p[i] = gain * z[i];
 #endif
 }
 

@@ -16,6 +16,7 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
     OWN(float, low, 8); /* the two small products apart: their sum is rounded once */
     OWN(float, big, 2);
     OWN(float, other, 2);
+    OWN(float, gain, 2);
     const size_t row0 = (size_t)group * ROWS;
     const int all = (int)project_sixteens(a->mf), first = part * a->per;
     const int last = first + a->per < all ? first + a->per : all;
@@ -61,6 +62,7 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
                     al[ME(l)][4 * s + h + i] = (uint32_t)lo[0] | (uint32_t)lo[1] << 16;
                 }
             big[ME(l)][h] = 1.0F / down;
+            gain[ME(l)][h] = (float)project_gain(a, row);
         }
     }
     for (int u = first; u < last; u++) {
@@ -83,6 +85,7 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
             UNROLL
             for (int t = 0; t < 2; t++) {
                 const size_t freq = project_freq(u, t, l % 4);
+                const size_t place = project_place(&a->to, a->col0 + 2 * freq);
                 float scale[2];
                 project_scales(a->scale, freq, scale);
                 UNROLL
@@ -96,7 +99,7 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
                         turns_f32(turn, 1, &z[2 * i + 1], &z[2 * i]);
                     }
                     if (row < a->rows)
-                        project_put(a, row, freq, z);
+                        project_put(a, row, freq, place, gain[ME(l)][h], z);
                 }
             }
         }
