@@ -191,6 +191,10 @@ START_TEST(golden_errors)
     ck_assert_double_eq_tol(fmax(-w[0], w[M - 1]), err2, 1e-6 * err2);
     ck_assert_double_eq_tol(sqrt(square), errF, 1e-6 * errF);
     const bool descending = eig[0] > eig[M - 1];
+    memcpy(D, G, sizeof D);
+    ck_assert_int_eq(blas_dsyevd(M, D, M, w, false, NULL), ST_OK);
+    for (size_t i = 0; i < M; i++)
+        ck_assert_double_eq_tol(eig[descending ? M - 1 - i : i], w[i], 1e-8);
     for (size_t i = L; i < M; i++) {
         const double e = eig[descending ? i : M - 1 - i];
         rest += e * e;
