@@ -1095,16 +1095,21 @@ INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, struct simd_stac
     N(add_wide)(N(sums)(acc), w);
 }
 
-/* Two columns of each of four places; as many lines from `ahead` on are fetched into the cache. */
-INLINE void N(flow_pair)(const REAL *const z[4], size_t cs, const REAL *const P[4], size_t j,
+/* Two columns of each of four places, V vectors of rows of each; as many lines from `ahead` on are fetched
+ * into the cache. */
+INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const REAL *const P[4], size_t j,
                          const REAL *const ahead[4], VEC *even, VEC *odd)
 {
     UNROLL
     for (int b = 0; b < 4; b++) {
-        __builtin_prefetch(ahead[b] + j * LANES, 0, 3);
-        __builtin_prefetch(ahead[b] + (j + 1) * LANES, 0, 3);
-        even[b] += V_LOAD(z[b] + j * cs) * P[b][j];
-        odd[b] += V_LOAD(z[b] + (j + 1) * cs) * P[b][j + 1];
+        UNROLL
+        for (int v = 0; v < 2 * V; v++)
+            __builtin_prefetch(ahead[b] + (j * (size_t)V + (size_t)v) * LANES, 0, 3);
+        UNROLL
+        for (int v = 0; v < V; v++) {
+            even[b * V + v] += V_LOAD(z[b] + j * cs + v * LANES) * P[b][j];
+            odd[b * V + v] += V_LOAD(z[b] + (j + 1) * cs + v * LANES) * P[b][j + 1];
+        }
     }
 }
 
@@ -1127,21 +1132,22 @@ INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, cons
 
 /* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way back,
  * which come from the cache while those ahead come from memory.  One loop, because the processor
- * looks no more than some hundred instructions ahead.  Where the columns of a tile are single vectors they
- * are asked for FAR columns before they are met: earlier than memory takes to answer, and still in the
- * first-level cache; else a block ahead. */
-LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t)
+ * looks no more than some hundred instructions ahead.  Where the columns of a tile are single vectors
+ * they are asked for FAR columns before they are met: earlier than memory takes to answer, and still in the
+ * first-level cache; else a block ahead, V vectors of a column at a time. */
+INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, size_t rows, const void *t)
 {
     enum { PAIRS = LANES >= 16 ? 2 : 1, EACH = 2 * PAIRS, FAR = 32 };
     const REAL *const P[4] = { f->P[0], f->P[1], f->P[2], f->P[3] };
-    const size_t cols = 2 * f->jn, here = rows == LANES ? cols - FAR : 0; /* what lies ahead is of this block */
+    const size_t step = (size_t)V * LANES, cols = 2 * f->jn;
+    const size_t here = rows == LANES ? cols - FAR : 0; /* what lies ahead is of this block */
     struct N(flow_back) back = { 0, 0 };
     size_t turn = 0;
 
-    for (size_t r = 0; r < rows; r += LANES) {
+    for (size_t r = 0; r < rows; r += step) {
         const REAL *const z[4] = { (const REAL *)f->z[0] + r, (const REAL *)f->z[1] + r,
                                    (const REAL *)f->z[2] + r, (const REAL *)f->z[3] + r };
-        VEC even[4] = { 0 }, odd[4] = { 0 };
+        VEC even[8] = { 0 }, odd[8] = { 0 };
         for (size_t j = 0, end = here; end <= cols; end = end < cols ? cols : cols + 1) {
             const REAL *ahead[4];
             UNROLL
@@ -1150,8 +1156,8 @@ LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void 
             for (; j < end; j += EACH) {
                 UNROLL
                 for (size_t i = 0; i < PAIRS; i++)
-                    N(flow_pair)(z, cs, P, j + 2 * i, ahead, even, odd);
-                if (++turn < rows / LANES)
+                    N(flow_pair)(V, z, cs, P, j + 2 * i, ahead, even, odd);
+                if (++turn < rows / step)
                     continue;
                 turn = 0;
                 N(flow_down)(f, cs, rows, t, EACH * f->pieces, &back);
@@ -1159,8 +1165,18 @@ LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void 
         }
         UNROLL
         for (int b = 0; b < 4; b++)
-            V_STORE((REAL *)f->sums[b] + r, even[b] + odd[b]);
+            UNROLL
+            for (int v = 0; v < V; v++)
+                V_STORE((REAL *)f->sums[b] + r + (size_t)v * LANES, even[b * V + v] + odd[b * V + v]);
     }
+}
+
+LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t)
+{
+    if (rows % (2 * LANES) == 0)
+        N(flow_vectors)(2, f, cs, rows, t);
+    else
+        N(flow_vectors)(1, f, cs, rows, t);
 }
 
 LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
