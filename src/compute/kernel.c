@@ -23,11 +23,9 @@ const struct hparam kernel_lengthscale[] = {
     { 0 },
 };
 
-/* Every kernel there is, in the order in which help lists them. */
-static const struct kernel_ops *const kernels[] = {
-    &kernel_rbf,      &kernel_matern, &kernel_cauchy, &kernel_rq,       &kernel_periodic,
-    &kernel_linear,   &kernel_poly,   &kernel_arccos, &kernel_erf,      &kernel_constant,
-};
+#define KERNEL_ADDRESS(name) &name,
+static const struct kernel_ops *const kernels[] = { KERNEL_ROWS(KERNEL_ADDRESS) };
+#undef KERNEL_ADDRESS
 
 const struct kernel_ops *kernel_at(size_t i)
 {

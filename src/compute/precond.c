@@ -13,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct precond_ops *const preconds[] = { &precond_none, &precond_jacobi,
-                                                      &precond_gauss, &precond_srht,
-                                                      &precond_srht2, &precond_pchol,
-                                                      &precond_gram };
+#define PRECOND_ADDRESS(name) &name,
+static const struct precond_ops *const preconds[] = { PRECOND_ROWS(PRECOND_ADDRESS) };
+#undef PRECOND_ADDRESS
 enum { NPRECONDS = sizeof preconds / sizeof *preconds };
 
 const struct precond_ops *precond_at(size_t i)

@@ -19,8 +19,19 @@ struct precond {
     struct mem_spares *spares; /* of L x k, for as many applications at a time as there are */
 };
 
-extern const struct precond_ops precond_none, precond_jacobi, precond_gauss, precond_srht,
-    precond_srht2, precond_pchol, precond_gram;
+/* The registry: a row for each, in the order in which help lists them. */
+#define PRECOND_ROWS(row) \
+    row(precond_none)     \
+    row(precond_jacobi)   \
+    row(precond_gauss)    \
+    row(precond_srht)     \
+    row(precond_srht2)    \
+    row(precond_pchol)    \
+    row(precond_gram)
+
+#define PRECOND_DECLARED(name) extern const struct precond_ops name;
+PRECOND_ROWS(PRECOND_DECLARED)
+#undef PRECOND_DECLARED
 
 struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err);
 /* Of `whole`: Y := P^-1 Y or (root) L Y; and whether a device has its factor for the present lam2. */

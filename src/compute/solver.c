@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct solver_ops *const solvers[] = {
-    &pcg_solver, &cg_solver, &direct_solver, &lbfgs_solver, &svrg_solver, &psvrg_solver,
-    &amsgrad_solver, &adam_solver,
-};
+#define SOLVER_ADDRESS(name) &name,
+static const struct solver_ops *const solvers[] = { SOLVER_ROWS(SOLVER_ADDRESS) };
+#undef SOLVER_ADDRESS
 enum { NSOLVERS = sizeof solvers / sizeof *solvers };
 
 const struct solver_ops *solver_at(size_t i)

@@ -95,9 +95,20 @@ struct solver_ops {
                          const struct solve_opts *, const struct ctl *, struct solve_info *info,
                          struct err *);
 };
-/* rows of solver.c */
-extern const struct solver_ops pcg_solver, cg_solver, direct_solver, lbfgs_solver, svrg_solver,
-    psvrg_solver, amsgrad_solver, adam_solver;
+/* The registry: a row for each, in the order in which help lists them. */
+#define SOLVER_ROWS(row) \
+    row(pcg_solver)      \
+    row(cg_solver)       \
+    row(direct_solver)   \
+    row(lbfgs_solver)    \
+    row(svrg_solver)     \
+    row(psvrg_solver)    \
+    row(amsgrad_solver)  \
+    row(adam_solver)
+
+#define SOLVER_DECLARED(name) extern const struct solver_ops name;
+SOLVER_ROWS(SOLVER_DECLARED)
+#undef SOLVER_DECLARED
 const struct solver_ops *solver_at(size_t i); /* NULL past the end */
 const struct solver_ops *solver_find(const char *name, struct err *err);
 /* "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */

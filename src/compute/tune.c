@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct tuner_ops *const tuners[] = { &tuner_bayes, &tuner_grid, &tuner_lbfgs,
-                                                  &tuner_simplex, &tuner_bobyqa };
+#define TUNER_ADDRESS(name) &name,
+static const struct tuner_ops *const tuners[] = { TUNER_ROWS(TUNER_ADDRESS) };
+#undef TUNER_ADDRESS
 
 const struct tuner_ops *tuner_at(size_t i)
 {

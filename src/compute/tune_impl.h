@@ -98,6 +98,16 @@ void tune_scatter(const struct tune_job *, uint32_t stream, size_t which, double
 size_t tune_starts(const struct tune_job *, size_t most);
 uint64_t tune_stream(const struct tune_job *, uint32_t base);
 
-extern const struct tuner_ops tuner_bayes, tuner_grid, tuner_lbfgs, tuner_simplex, tuner_bobyqa;
+/* The registry: a row for each, in the order in which help lists them. */
+#define TUNER_ROWS(row) \
+    row(tuner_bayes)    \
+    row(tuner_grid)     \
+    row(tuner_lbfgs)    \
+    row(tuner_simplex)  \
+    row(tuner_bobyqa)
+
+#define TUNER_DECLARED(name) extern const struct tuner_ops name;
+TUNER_ROWS(TUNER_DECLARED)
+#undef TUNER_DECLARED
 
 #endif

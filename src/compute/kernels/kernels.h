@@ -11,8 +11,22 @@ extern const struct hparam kernel_lengthscale[]; /* the one hyperparameter of st
 struct fm_step;
 size_t kernel_gaussian_steps(struct fm_step *out);
 
-extern const struct kernel_ops kernel_rbf, kernel_matern, kernel_cauchy, kernel_rq, kernel_linear,
-    kernel_constant, kernel_poly, kernel_arccos, kernel_erf, kernel_periodic;
+/* The registry: a row for every kernel there is, in the order in which help lists them. */
+#define KERNEL_ROWS(row) \
+    row(kernel_rbf)      \
+    row(kernel_matern)   \
+    row(kernel_cauchy)   \
+    row(kernel_rq)       \
+    row(kernel_periodic) \
+    row(kernel_linear)   \
+    row(kernel_poly)     \
+    row(kernel_arccos)   \
+    row(kernel_erf)      \
+    row(kernel_constant)
+
+#define KERNEL_DECLARED(name) extern const struct kernel_ops name;
+KERNEL_ROWS(KERNEL_DECLARED)
+#undef KERNEL_DECLARED
 extern const struct kernel_ops kernel_power; /* inside graphpoly(..) alone: no row of the registry */
 
 #endif
