@@ -57,7 +57,7 @@ is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)
 "$gpdesk" --format json -e 'demo friedman1 n=30000 seed=1; kernel rbf; tune features=4096 nmll=approx' >run.json 2>run.err &
 pid=$!
 for i in $(seq 600); do
-    grep -q '"evaluations":2' run.json && break
+    grep -q '"phase":"tune","evaluations":' run.json && break # the first of some 15 on the sample
     kill -0 $pid 2>/dev/null || break
     sleep 0.1
 done
