@@ -19,7 +19,10 @@ import sys
 import tempfile
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("peers_cuda.py: numpy cannot be imported; pip install numpy (and cupy, gpytorch, xGPR where there is a device)")
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--gpdesk", default="build/gpdesk")
@@ -28,6 +31,8 @@ parser.add_argument("--shared", default="../shared")
 parser.add_argument("--rows", type=int, default=40000)
 parser.add_argument("--features", type=int, default=8192)
 opts = parser.parse_args()
+if not os.access(opts.gpdesk, os.X_OK):
+    sys.exit(f"peers_cuda.py: {opts.gpdesk} is not there; make it, or name it by --gpdesk")
 results = []
 
 
