@@ -29,7 +29,7 @@ expect "no tuning with restarts= is running" "stop restarts without one says so"
 
 # Who picks another run keeps it.
 type_line "view nmll"
-type_line "tune features=512 restarts=2 evals=4"
+type_line "tune features=1024 restarts=2 evals=8"
 expect "NMLL and tuning: t5 running" "another line"
 type_line "plot nmll t1"
 expect "NMLL and tuning: t1 done" "a run that was asked for"
