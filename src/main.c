@@ -1,18 +1,18 @@
 /* main.c -- arguments and locale, then the workbench or a script. */
 #include "config.h"
 
-#include "app/batch.h"
-#include "app/cli.h"
-#include "app/command.h"
-#include "app/manual.h"
-#include "app/options.h"
-#include "app/script.h"
-#include "app/store.h"
+#include "app/core/batch.h"
+#include "app/shell/cli.h"
+#include "app/shell/command.h"
+#include "app/shell/manual.h"
+#include "app/shell/options.h"
+#include "app/shell/script.h"
+#include "app/session/store.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/backend.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "ui/ui.h"
 
 #include <errno.h>

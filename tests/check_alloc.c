@@ -2,9 +2,9 @@
  * often as the shorter one.  Counted are all requests of our own code, wrapped by the linker
  * (features.mk), whichever thread makes them.  What is asked for before is touched first by the thread
  * that works in it, and stays. */
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /* tests/check_blas.c -- products and factorisations against long double loops and identities, and
  * the same bits for 1, 2, 3 and 8 threads. */
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include "base/mem.h"
 #include "support.h"

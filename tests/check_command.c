@@ -1,10 +1,10 @@
 /* tests/check_command.c -- the grammar of command lines: what parses, as what, and with which words
  * the rest is refused; the table itself; completion. */
-#include "app/args.h"
-#include "app/command.h"
-#include "app/commands.h"
-#include "app/options.h"
-#include "app/workspace.h"
+#include "app/shell/args.h"
+#include "app/shell/command.h"
+#include "app/shell/commands.h"
+#include "app/shell/options.h"
+#include "app/core/workspace.h"
 #include "support.h"
 
 #include <check.h>

@@ -10,11 +10,11 @@
 
 #include "base/mem.h"
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/fop.h"
-#include "compute/interp.h"
+#include "compute/linalg/blas.h"
+#include "compute/features/fop.h"
+#include "compute/features/interp.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include <check.h>
 #include <math.h>

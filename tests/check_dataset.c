@@ -1,6 +1,6 @@
 /* tests/check_dataset.c -- roles, types, splits, and the encoding held to plain formulas. */
-#include "app/dataset.h"
-#include "app/import.h"
+#include "data/dataset.h"
+#include "data/formats/import.h"
 #include "base/mem.h"
 #include "support.h"
 

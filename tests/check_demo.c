@@ -1,7 +1,7 @@
 /* tests/check_demo.c -- bundled and generated data against the formulas they claim. */
-#include "app/demo_molecules.h"
-#include "app/demo_proteins.h"
-#include "app/table.h"
+#include "data/demo/demo_molecules.h"
+#include "data/demo/demo_proteins.h"
+#include "data/table.h"
 #include "support.h"
 
 #include <check.h>

@@ -1,9 +1,9 @@
 /* tests/check_diagnose.c -- left-one-out residuals against fits without the row; advice against
  * fits, dense formulas and itself on other threads. */
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/diagnose.h"
-#include "compute/exact.h"
+#include "compute/linalg/blas.h"
+#include "compute/stats/diagnose.h"
+#include "compute/models/exact.h"
 #include "compute/rng.h"
 #include "support.h"
 

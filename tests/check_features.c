@@ -8,13 +8,13 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/fop.h"
-#include "compute/interp.h"
-#include "compute/kernel.h"
+#include "compute/linalg/blas.h"
+#include "compute/features/fop.h"
+#include "compute/features/interp.h"
+#include "compute/kernels/kernel.h"
 #include "compute/pool.h"
 #include "compute/rng.h"
-#include "compute/simd.h"
+#include "compute/cpu/simd.h"
 
 #include <check.h>
 #include <float.h>

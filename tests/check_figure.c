@@ -1,7 +1,7 @@
 /* tests/check_figure.c -- figures without any child process: ranges, ticks, thinning, the text
  * picture, words, numbers, and what is handed to gnuplot. */
-#include "app/figure.h"
-#include "app/figure_layout.h"
+#include "figure/figure.h"
+#include "figure/figure_layout.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "support.h"

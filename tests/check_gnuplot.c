@@ -1,8 +1,8 @@
 /* tests/check_gnuplot.c -- the gnuplot children: pictures, hostile text, and every way to fail.
  * Fakes named by GPDESK_GNUPLOT run always; the tests of gnuplot itself skip where it is absent. */
-#include "app/figure_layout.h"
-#include "app/gnuplot.h"
-#include "app/plot_show.h"
+#include "figure/figure_layout.h"
+#include "figure/gnuplot.h"
+#include "figure/plot_show.h"
 #include "base/buf.h"
 #include "support.h"
 

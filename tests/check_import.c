@@ -1,7 +1,7 @@
 /* tests/check_import.c -- reading tables: numbers held to strtod, every message provoked, real
  * files against the figures of their README. */
-#include "app/import.h"
-#include "app/table.h"
+#include "data/formats/import.h"
+#include "data/table.h"
 #include "base/mem.h"
 #include "support.h"
 

@@ -1,8 +1,8 @@
 /* tests/check_job.c -- the worker thread: order, ticks, stopping, results, and the statements that
  * wait for it. */
-#include "app/job.h"
-#include "app/options.h"
-#include "app/workspace.h"
+#include "app/core/job.h"
+#include "app/shell/options.h"
+#include "app/core/workspace.h"
 #include "support.h"
 
 #include <check.h>

@@ -6,10 +6,10 @@
 #endif
 
 #include "compute/backend.h"
-#include "compute/featmap.h"
-#include "compute/fop.h"
-#include "compute/interp.h"
-#include "compute/nmll.h"
+#include "compute/features/featmap.h"
+#include "compute/features/fop.h"
+#include "compute/features/interp.h"
+#include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* tests/check_kpca.c -- kernel PCA and k-means against golden values, the direct eigenproblem and
  * planted structure. */
-#include "compute/blas.h"
-#include "compute/kpca.h"
+#include "compute/linalg/blas.h"
+#include "compute/stats/kpca.h"
 
 #include "base/mem.h"
 #include "support.h"

@@ -2,8 +2,8 @@
  * what was resident before, each fit in a process of its own.  Within 10 %, and 4 MB for the heap's own
  * rounding.  Sizes of about a hundred megabytes and more: what a plan decides about. */
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/model.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/model.h"
 #include "compute/rng.h"
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* tests/check_metrics.c -- scores against the golden values and closed forms. */
-#include "compute/metrics.h"
+#include "compute/stats/metrics.h"
 
 #include "base/mem.h"
 #include "support.h"

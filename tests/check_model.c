@@ -1,11 +1,11 @@
 /* tests/check_model.c -- fits and predictions: golden values, a dense long double formula, Monte
  * Carlo bounds of drawn features, the same bits for any thread count and after a rebuild. */
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/exact.h"
-#include "compute/model.h"
-#include "compute/model_impl.h"
-#include "compute/nmll.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/models/model.h"
+#include "compute/models/model_impl.h"
+#include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
 #include "base/mem.h"
 #include "support.h"

@@ -1,10 +1,10 @@
 /* tests/check_nmll.c -- marginal likelihoods against golden values, a dense formula in long double,
  * and central differences. */
-#include "compute/blas.h"
-#include "compute/exact.h"
-#include "compute/featmap.h"
-#include "compute/nmll.h"
-#include "compute/precond.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/features/featmap.h"
+#include "compute/likelihood/nmll.h"
+#include "compute/preconds/precond.h"
 #include "compute/rng.h"
 #include "support.h"
 

@@ -2,10 +2,10 @@
  * which they can disagree, change or lie. */
 #include "config.h"
 
-#include "app/dataset.h"
-#include "app/import.h"
-#include "app/nodes.h"
-#include "app/parts.h"
+#include "data/dataset.h"
+#include "data/formats/import.h"
+#include "data/kinds/nodes.h"
+#include "data/formats/npy_set.h"
 #include "base/spill.h"
 #include "support.h"
 

@@ -1,10 +1,10 @@
 /* tests/check_precond.c -- preconditioners against the golden Nystrom problem (64 x 64, rank 16,
  * lam2 = 0.5), identities that hold for every one of them, and thread counts. */
-#include "compute/blas.h"
-#include "compute/precond.h"
-#include "compute/precond_impl.h"
+#include "compute/linalg/blas.h"
+#include "compute/preconds/precond.h"
+#include "compute/preconds/precond_impl.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "base/mem.h"
 #include "support.h"

@@ -1,11 +1,11 @@
 /* tests/check_rank.c -- spectra from samples of rows, the iterations that they predict against those
  * of real solves, and the rank that is chosen by them. */
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/model_impl.h"
-#include "compute/precond.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/model_impl.h"
+#include "compute/preconds/precond.h"
 #include "compute/rng.h"
-#include "compute/spectrum.h"
+#include "compute/stats/spectrum.h"
 #include "support.h"
 
 #include <check.h>

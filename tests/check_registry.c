@@ -2,9 +2,9 @@
  * registries, over features stored, made anew and multiplied out, against Cholesky; and the same
  * bits for any number of threads.  A new row of any registry is tested by being there. */
 #include "compute/backend.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 #include "support.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* tests/check_scoring.c -- scores in the target's own units against numerical integration of the
  * forecast densities; the reading of convergence traces; predictions written as CSV. */
-#include "app/scoring.h"
-#include "app/trace.h"
+#include "app/runs/scoring.h"
+#include "app/core/trace.h"
 #include "support.h"
 
 #include <check.h>

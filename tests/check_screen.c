@@ -3,10 +3,10 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "ui/asked.h"
+#include "ui/requests.h"
 #include "ui/keymap.h"
 #include "ui/logbook.h"
-#include "ui/loop.h"
+#include "ui/lifecycle.h"
 #include "ui/screen.h"
 
 #include <check.h>

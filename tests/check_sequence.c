@@ -6,13 +6,13 @@
 
 #include "tests/support.h"
 
-#include "app/dataset.h"
-#include "app/import.h"
-#include "app/letters.h"
-#include "app/nodes.h"
-#include "app/variants.h"
+#include "data/dataset.h"
+#include "data/formats/import.h"
+#include "data/kinds/letters.h"
+#include "data/kinds/nodes.h"
+#include "data/kinds/letter_distance.h"
 #include "base/mem.h"
-#include "compute/fastconv.h"
+#include "compute/features/fastconv.h"
 
 #include <check.h>
 #include <math.h>
@@ -623,33 +623,33 @@ START_TEST(letters_between_rows)
                               "MKVLA,6,test\nWWWWW,7,test\nMRVLCWW,8,test\n";
     static const size_t changes[] = { 0, 1, 2, 1, 0, 0, 5, 4 }, nearest[] = { 0, 1, 2, 1, 0, 0, 5, 3 };
     struct dataset *d = dataset_of(csv, "rbf");
-    struct variants v;
+    struct letter_distance v;
     struct variants_look look;
     const size_t test[] = { 5, 6, 7 };
 
     ck_assert_int_eq(split_column(d, NULL, "part", &err), ST_OK);
-    ck_assert_int_eq(variants_open(d, &v, &err), ST_OK);
+    ck_assert_int_eq(letter_distance_open(d, &v, &err), ST_OK);
     ck_assert_uint_eq(v.ntrain, 5);
     ck_assert_str_eq(v.consensus, "MKVLA");
     ck_assert(v.related && v.median == 1 && v.most == 2);
     for (size_t i = 0; i < 8; i++) {
-        ck_assert_uint_eq(variants_changes(&v, i), changes[i]);
-        ck_assert_uint_eq(variants_nearest(&v, i), nearest[i]);
+        ck_assert_uint_eq(letter_distance_changes(&v, i), changes[i]);
+        ck_assert_uint_eq(letter_distance_nearest(&v, i), nearest[i]);
     }
-    variants_free(&v);
-    ck_assert_int_eq(variants_compare(d, test, 3, &look, &err), ST_OK);
+    letter_distance_free(&v);
+    ck_assert_int_eq(letter_distance_compare(d, test, 3, &look, &err), ST_OK);
     ck_assert(look.have && look.related && look.median == 4 && look.most == 5 && look.nearest == 3);
-    ck_assert(look.train_nearest == 1 && fabs(look.beyond - 2.0 / 3.0) < 1e-12 && !variants_same(&look));
-    ck_assert_int_eq(variants_compare(d, test, 1, &look, &err), ST_OK);
-    ck_assert(look.beyond == 0.0 && variants_same(&look));
+    ck_assert(look.train_nearest == 1 && fabs(look.beyond - 2.0 / 3.0) < 1e-12 && !letter_distance_same(&look));
+    ck_assert_int_eq(letter_distance_compare(d, test, 1, &look, &err), ST_OK);
+    ck_assert(look.beyond == 0.0 && letter_distance_same(&look));
     dataset_unref(d);
 
     struct table *numbers;
     ck_assert_int_eq(demo_make("toy", NULL, &numbers, &err), ST_OK);
     d = dataset_new(numbers, "toy", NULL, &err);
     table_unref(numbers);
-    ck_assert_int_eq(variants_open(d, &v, &err), ST_NOT_FOUND);
-    ck_assert_int_eq(variants_compare(d, test, 3, &look, &err), ST_OK);
+    ck_assert_int_eq(letter_distance_open(d, &v, &err), ST_NOT_FOUND);
+    ck_assert_int_eq(letter_distance_compare(d, test, 3, &look, &err), ST_OK);
     ck_assert(!look.have);
     dataset_unref(d);
 }

@@ -1,9 +1,9 @@
 /* tests/check_solver.c -- solvers against the golden problem, dense Cholesky and the properties of
  * conjugate gradients; what stops them, and what they leave behind. */
-#include "compute/blas.h"
-#include "compute/ritz.h"
+#include "compute/linalg/blas.h"
+#include "compute/stats/ritz.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 #include "compute/solvers/batch.h"
 #include "compute/solvers/descent.h"
 

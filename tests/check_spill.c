@@ -1,7 +1,7 @@
 /* tests/check_spill.c -- arrays that move to disk, tables kept in the cache: the same values as in
  * memory, whatever is damaged, full or missing. */
-#include "app/cache.h"
-#include "app/dataset.h"
+#include "data/cache.h"
+#include "data/dataset.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "support.h"

@@ -1,9 +1,9 @@
 /* tests/check_store.c -- sessions: what goes in comes back to the bit; what is damaged, hostile,
  * locked or half written is noticed. */
-#include "app/store.h"
+#include "app/session/store.h"
 
-#include "app/store_impl.h"
-#include "app/transcript.h"
+#include "app/session/store_impl.h"
+#include "app/session/transcript.h"
 #include "store_support.h"
 #include "support.h"
 

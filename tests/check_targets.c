@@ -3,12 +3,12 @@
  * all, and the same bits for any thread count. */
 #include "base/mem.h"
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/featmap.h"
-#include "compute/model.h"
-#include "compute/nmll.h"
+#include "compute/linalg/blas.h"
+#include "compute/features/featmap.h"
+#include "compute/models/model.h"
+#include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
-#include "compute/tune.h"
+#include "compute/tuners/tune.h"
 #include "support.h"
 
 #include <check.h>

@@ -1,13 +1,13 @@
 /* tests/check_teach.c -- functions drawn from a Gaussian process against closed forms and against the
  * marginal likelihood of compute; the arithmetic of pages; lesson files, good and broken. */
-#include "app/draws.h"
-#include "app/explain.h"
-#include "app/fitting.h"
-#include "app/lesson.h"
-#include "app/lesson_text.h"
-#include "app/options.h"
+#include "app/plots/draws.h"
+#include "app/teach/explain.h"
+#include "app/runs/fitting.h"
+#include "app/teach/lesson.h"
+#include "app/teach/lesson_text.h"
+#include "app/shell/options.h"
 #include "base/mem.h"
-#include "compute/nmll.h"
+#include "compute/likelihood/nmll.h"
 #include "support.h"
 
 #include <check.h>
@@ -49,18 +49,18 @@ START_TEST(arithmetic)
     struct err err;
     double x;
 
-    ck_assert_int_eq(value_keep(&vars, "a", 3.5, &err), ST_OK);
+    ck_assert_int_eq(placeholder_keep(&vars, "a", 3.5, &err), ST_OK);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        ck_assert_msg(value_expression(NULL, &vars, good[i].text, &x, &err) == ST_OK, "%s: %s",
+        ck_assert_msg(placeholder_expression(NULL, &vars, good[i].text, &x, &err) == ST_OK, "%s: %s",
                       good[i].text, err.msg);
         ck_assert_msg(support_close(x, good[i].want, 1e-15), "%s gives %g", good[i].text, x);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_msg(value_expression(NULL, &vars, bad[i], &x, &err) == ST_USAGE, "'%s'", bad[i]);
+        ck_assert_msg(placeholder_expression(NULL, &vars, bad[i], &x, &err) == ST_USAGE, "'%s'", bad[i]);
     /* A missing value is never true nor false. */
-    ck_assert_int_eq(value_expression(NULL, NULL, "rmse < 1", &x, &err), ST_OK);
+    ck_assert_int_eq(placeholder_expression(NULL, NULL, "rmse < 1", &x, &err), ST_OK);
     ck_assert(isnan(x));
-    value_vars_free(&vars);
+    placeholder_vars_free(&vars);
 }
 END_TEST
 
@@ -72,14 +72,14 @@ START_TEST(sentences)
     size_t missing;
 
     does(ws, "set noise=0.25 seed=1234567");
-    ck_assert_int_eq(value_expand(ws, NULL, "{{x} {noise} {2*noise} {rmse} {seed} {kernel}", false, &b,
+    ck_assert_int_eq(placeholder_expand(ws, NULL, "{{x} {noise} {2*noise} {rmse} {seed} {kernel}", false, &b,
                                   &missing, &err), ST_OK);
     ck_assert_str_eq(buf_str(&b), "{x} 0.25 0.5 - 1,234,567 matern(nu=5/2)");
     ck_assert_uint_eq(missing, 1);
     buf_clear(&b);
-    ck_assert_int_eq(value_expand(ws, NULL, "seed={seed}", true, &b, &missing, &err), ST_OK);
+    ck_assert_int_eq(placeholder_expand(ws, NULL, "seed={seed}", true, &b, &missing, &err), ST_OK);
     ck_assert_str_eq(buf_str(&b), "seed=1234567");
-    ck_assert_int_eq(value_expand(ws, NULL, "{noise", false, &b, &missing, &err), ST_USAGE);
+    ck_assert_int_eq(placeholder_expand(ws, NULL, "{noise", false, &b, &missing, &err), ST_USAGE);
     buf_free(&b);
     workspace_free(ws);
 }
@@ -97,10 +97,10 @@ START_TEST(all_values)
             does(ws, "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
                      "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum; cluster k=2..3");
         numbers = 0;
-        for (size_t i = 0; (r = value_at(i)) != NULL; i++) {
+        for (size_t i = 0; (r = placeholder_at(i)) != NULL; i++) {
             struct buf b = { 0 };
-            numbers += r->text ? value_text(ws, r->name, &b)
-                               : isfinite(value_number(ws, NULL, r->name));
+            numbers += r->text ? placeholder_text(ws, r->name, &b)
+                               : isfinite(placeholder_number(ws, NULL, r->name));
             buf_free(&b);
         }
         ck_assert_uint_ge(numbers, full ? 60 : 8);

@@ -1,6 +1,6 @@
 /* tests/check_threads.c -- whose threads there are: ours and no others, whatever the environment asks
  * of OpenBLAS. */
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/pool.h"
 
 #include <check.h>

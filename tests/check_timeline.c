@@ -1,10 +1,10 @@
 /* tests/check_timeline.c -- undo, redo, looking back and branching: states come back exactly, in
  * memory, from a session, and after kill -9; and the scripts that are written of it all lead to the
  * same state. */
-#include "app/store.h"
-#include "app/store_impl.h"
-#include "app/timeline.h"
-#include "app/transcript.h"
+#include "app/session/store.h"
+#include "app/session/store_impl.h"
+#include "app/session/timeline.h"
+#include "app/session/transcript.h"
 #include "store_support.h"
 #include "support.h"
 

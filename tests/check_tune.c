@@ -1,9 +1,9 @@
 /* tests/check_tune.c -- the search for hyperparameters: golden optima, bounds, fixed values, stops,
  * and that nothing comes out worse than it went in. */
 #include "compute/backend.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/rng.h"
-#include "compute/tune.h"
+#include "compute/tuners/tune.h"
 #include "support.h"
 
 #include <check.h>

@@ -23,13 +23,13 @@ data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_csv_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_csv_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_npy_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_npy_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_fasta_SOURCES = tests/fuzz/fuzz_fasta.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_fasta_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_fasta_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_graph_SOURCES = tests/fuzz/fuzz_graph.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_graph_LDADD = libapp.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_graph_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh
 
@@ -44,14 +44,14 @@ FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
   -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(abs_top_builddir) -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
-  src/compute/ctl.c src/compute/rng.c src/app/cache.c src/app/checksum.c src/app/dataset.c \
-  src/app/encoding.c src/app/import.c src/app/import_csv.c src/app/import_fasta.c src/app/import_hdf5.c \
-  src/app/import_npy.c src/app/letters.c src/app/nodes.c src/app/numbers.c src/app/parts.c src/app/import_sniff.c src/app/import_stream.c \
-  src/app/order.c src/app/scan_number.c src/app/sequence.c src/app/split.c src/app/table.c
+  src/compute/ctl.c src/compute/rng.c src/data/cache.c src/data/checksum.c src/data/dataset.c \
+  src/data/encoding.c src/data/formats/import.c src/data/formats/import_csv.c src/data/formats/import_fasta.c src/data/formats/import_hdf5.c \
+  src/data/formats/import_npy.c src/data/kinds/letters.c src/data/kinds/nodes.c src/data/mapped_array.c src/data/formats/npy_set.c src/data/formats/import_sniff.c src/data/formats/import_stream.c \
+  src/data/radix_sort.c src/data/formats/scan_number.c src/data/kinds/sequence.c src/data/split.c src/data/table.c
 # What these call beside the readers, as it was built.
 fuzz_libs = '$(abs_top_builddir)'/libapp.a '$(abs_top_builddir)'/libcompute.a '$(abs_top_builddir)'/libbase.a
 .PHONY: fuzz
-fuzz: libapp.a libcompute.a libbase.a $(FUZZ_OTHERS)
+fuzz: libapp.a libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS)
 	@$(MKDIR_P) fuzz
 	@for f in $(FUZZERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \

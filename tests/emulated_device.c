@@ -22,8 +22,8 @@
 #include "cuda/device.h"
 
 #include "base/mem.h"
-#include "compute/featmap.h"
-#include "cuda/back.h"
+#include "compute/features/featmap.h"
+#include "cuda/gradients.h"
 #include "cuda/cg.h"
 #include "cuda/project.h"
 #include "cuda/radial.h"

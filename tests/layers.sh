@@ -9,7 +9,7 @@ cd "${top_srcdir:-$(dirname "$0")/..}" || exit 1
 layer() {
     allowed=$2
     bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "src/$1" 2> /dev/null |
-        grep -E '"(base|compute|app|ui|cuda)/' | grep -vE "\"($allowed)")
+        grep -E '"(base|compute|data|figure|app|ui|cuda)/' | grep -vE "\"($allowed)")
     verdict "src/$1 includes $(echo "$allowed" | tr '|' ' ') only" "$bad"
 }
 
@@ -22,22 +22,24 @@ foreign() {
 
 layer base 'base/'
 layer compute 'base/|compute/'
-layer app 'base/|compute/|app/'
-layer ui 'base/|compute/|app/|ui/'
-layer cuda 'base/|compute/(backend|featmap)\.h|cuda/'
+layer data 'base/|compute/(features/(source|fastconv)|kernels/kernel|ctl|rng)\.h|data/'
+layer figure 'base/|compute/ctl\.h|figure/'
+layer app 'base/|compute/|data/|figure/|app/'
+layer ui 'base/|compute/|data/|figure/|app/|ui/'
+layer cuda 'base/|compute/(backend|features/featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.
 bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\.\.?/' src)
 verdict 'no relative include' "$bad"
 
 foreign 'BLAS and LAPACK' '(.*/)?(cblas|lapacke|openblas_config|f77blas)[a-z_]*\.h' \
-    'src/compute/blas\.c'
+    'src/compute/linalg/blas\.c'
 foreign 'the GNU Scientific Library' 'gsl/' 'src/compute/kernels/matern\.c'
 foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
-foreign 'SQLite' 'sqlite3' 'src/app/store[a-z_]*\.[ch]'
+foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]'
 foreign 'readline' 'readline/' 'src/ui/prompt\.c'
 foreign 'curses' '(ncursesw/)?(n?curses|term|panel)\.h' 'src/ui/.*'
 foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'
-foreign 'zlib and zstd' '(zlib|zstd)' 'src/app/(import[a-z_]*|checksum)\.c'
+foreign 'zlib and zstd' '(zlib|zstd)' 'src/data/(formats/import[a-z_]*|checksum)\.c'
 
 bad=$(grep -rlE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<nlopt' src)
 [ "$(printf '%s' "$bad" | grep -c .)" -le 1 ] && bad=

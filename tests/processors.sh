@@ -59,7 +59,7 @@ for target in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu s390x-linu
         continue
     fi
     # uintptr_t is this processor's, in those headers.
-    verdict "$name" "$(other $target "$top/src/compute/simd_portable.c" -O0 -c -Wno-pointer-to-int-cast \
+    verdict "$name" "$(other $target "$top/src/compute/cpu/simd_portable.c" -O0 -c -Wno-pointer-to-int-cast \
         -Wno-int-to-pointer-cast -o "$work/portable.o")$(
         [ -s "$work/portable.o" ] || echo 'no object')"
     rm -f "$work/portable.o"

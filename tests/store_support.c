@@ -1,8 +1,8 @@
 /* tests/store_support.c -- see store_support.h. */
 #include "store_support.h"
 
-#include "app/options.h"
-#include "app/store.h"
+#include "app/shell/options.h"
+#include "app/session/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

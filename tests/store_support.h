@@ -3,7 +3,7 @@
 #ifndef GPDESK_TESTS_STORE_SUPPORT_H
 #define GPDESK_TESTS_STORE_SUPPORT_H
 
-#include "app/workspace.h"
+#include "app/core/workspace.h"
 #include "base/buf.h"
 
 struct desk {

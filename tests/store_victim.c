@@ -3,7 +3,7 @@
  * After each fit that is on disk it writes the number of fits to stdout. */
 #include "store_support.h"
 
-#include "app/store.h"
+#include "app/session/store.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 # Defines `const char *const store_migration[]`, in the order given, ending in NULL.
 BEGIN {
     print "/* Made by src/app/embed.awk from share/schema; not to be edited. */"
-    print "#include \"app/store_impl.h\""
+    print "#include \"app/session/store_impl.h\""
     print ""
     print "const char *const store_migration[] = {"
 }

@@ -3,7 +3,7 @@
 # Defines `const struct embedded ARRAY[]`: the file's name without its directory, and its text.
 BEGIN {
     print "/* Made by src/app/embed_text.awk; not to be edited. */"
-    print "#include \"app/lesson_text.h\""
+    print "#include \"app/teach/lesson_text.h\""
     print ""
     print "const struct embedded " array "[] = {"
 }

@@ -8,9 +8,9 @@
 
 #include "base/status.h"
 #include "compute/ctl.h"
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "compute/pool.h"
-#include "compute/source.h"
+#include "compute/features/source.h"
 
 #include <stdbool.h>
 #include <stddef.h>

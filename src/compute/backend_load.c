@@ -1,7 +1,7 @@
 /* compute/backend_load.c -- see backend_load.h. */
 #include "compute/backend_load.h"
 
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
  * Which thread runs which task is left to chance, what a task computes never is. */
 #include "compute/pool.h"
 
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include "base/mem.h"
 

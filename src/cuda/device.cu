@@ -4,11 +4,11 @@
  * too, which the caller takes as the end of this device. */
 extern "C" { /* C, all of it */
 #include "base/status.h"
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 }
 #include "cuda/device.h"
 
-#include "cuda/back.h"
+#include "cuda/gradients.h"
 #include "cuda/cg.h"
 #include "cuda/project.h"
 #include "cuda/radial.h"

@@ -1,338 +1,242 @@
-/* cuda/gradients.c -- conjugate gradients with vectors and scalars on the device (struct backend_cg): the
- * recursion of compute/solvers/cg.c.  Steps are queued, two at most ahead of what is done; what became
- * of them is read once a run. */
+/* cuda/gradients.c -- the gradient in all hyperparameters on the device: B = Z S + T V' by tiles of rows, and its
+ * sum with all dZ (back_real.h), summed by blocks in one fixed order.  Double where the device is quick at
+ * it, as the sums are those of an inverse. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
+#include "cuda/gradients.h"
+#include "cuda/batch.h"
 
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
-struct cuda_cg {
-    struct cuda *c;
-    size_t k, L;
-    double lam2;
-    double *X, *R, *P, *Z, *W;  /* k vectors each, of one allocation */
-    double *d, *U, *cU, *T;     /* of the preconditioner */
-    float *single;              /* k vectors, where it is a factor that is there; else NULL */
-    struct dev_cg_slot *slots;
-    int *step;                  /* of each slot */
-    struct device_graph *graph; /* a step of so many slots that writes there; NULL: not yet */
-    size_t graph_slots, graph_moves;
-    const void *graph_steps;
-    size_t warm_slots, warm_moves; /* of the last step launched as ever: what it asks for is there */
-    bool unrecorded;            /* it did not work once */
-    struct dev_cg_step *steps;  /* room of `most` */
-    size_t most;
-    void *held[6];
-    size_t nheld;
+enum {
+    PART_BYTES = 64 << 20,  /* of partial sums of one term, at most */
+    PIECE = 4 << 20,        /* numbers of the host that are rounded at once */
 };
 
-static const double report_after = 0.04; /* seconds of steps after which a run ends */
+struct term_back { struct back_args a; struct room part; size_t blocks, chunks; };
 
-static void cuda_cg_close(void *state)
+struct back_run {
+    bool dbl;
+    size_t k, rows;             /* columns of T; rows of a tile, at most */
+    const void *S, *V;          /* device, in that precision; or NULL */
+    const double *T;            /* host */
+    double *temp;               /* host: k vectors of a tile's rows */
+    struct room B, S_there, V_there;
+    struct term_back *term;
+    struct room scratch;
+};
+
+/* Shared memory that is too small is replaced by memory of the device. */
+enum status backend_scratch(struct cuda *c, struct room *r, struct steps_grid g, struct steps_args *a,
+                            struct err *err)
 {
-    struct cuda_cg *g = state;
-
-    pthread_mutex_lock(&g->c->lock);
-    device_wait(g->c->dev, NULL);
-    device_graph_free(g->c->dev, g->graph);
-    for (size_t i = 0; i < g->nheld; i++)
-        device_free(g->c->dev, g->held[i]);
-    device_free(g->c->dev, g->steps);
-    pthread_mutex_unlock(&g->c->lock);
-    free(g);
+    a->scratch = NULL;
+    if (g.smem <= c->info.shared)
+        return ST_OK;
+    const enum status rc = backend_room(c, r, (size_t)g.blocks * (size_t)g.chunks * g.smem,
+                                        "a wide transform", err);
+    a->scratch = r->at;
+    a->scratch_bytes = g.smem;
+    return rc;
 }
 
-static double *cg_hold(struct cuda_cg *g, size_t numbers, const double *from, enum status *rc,
-                       struct err *err)
+/* Rows into at most so many chunks. */
+static int rows_per(size_t rows, size_t chunks)
 {
-    void *at = NULL;
+    const size_t per = (rows + chunks - 1) / chunks;
 
-    if (*rc != ST_OK || numbers == 0)
-        return NULL;
-    *rc = device_alloc(g->c->dev, &at, numbers * sizeof(double), "conjugate gradients", err);
-    if (*rc == ST_OK)
-        g->held[g->nheld++] = at;
-    if (*rc == ST_OK && from)
-        *rc = device_upload(g->c->dev, STREAM_WORK, at, from, numbers * sizeof(double), err);
-    return at;
+    return per < 1 ? 1 : (int)per;
 }
 
-static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backend_inverse *pre,
+static enum status prepare_term(struct cuda *c, struct back_run *b, size_t i, struct err *err)
+{
+    const struct program *p = &c->prog;
+    struct term_back *t = &b->term[i];
+    struct back_args *a = &t->a;
+    const size_t D = (size_t)p->term[i].D, nb = p->term[i].copied ? 1 : (size_t)p->term[i].nb;
+
+    *a = (struct back_args){ .s = { .term = p->term[i], .x64 = p->x64, .ldx = c->d, .wide = p->wide[i],
+                                    .to = { .out = p->out[i] } },
+                             .b64 = b->dbl, .ldb = c->M };
+    if (nb == 0 || p->term[i].cols == 0)
+        return ST_OK;
+    const enum status rc = program_links(p, i, a, err);
+    if (rc != ST_OK)
+        return rc;
+    a->slots = p->term[i].copied ? p->term[i].cols : (2 * (size_t)a->links + 1) * D;
+    const size_t bytes = nb * a->slots * sizeof(double), fit = PART_BYTES / bytes;
+    size_t want = 8 * (size_t)c->info.sms / nb + 1; /* enough blocks to keep the device busy */
+    want = want > fit && fit ? fit : want;
+    a->s.per = rows_per(b->rows, want);
+    t->chunks = (b->rows + (size_t)a->s.per - 1) / (size_t)a->s.per;
+    t->blocks = nb * t->chunks;
+    return backend_room(c, &t->part, t->chunks * bytes, "sums of derivatives", err);
+}
+
+/* A matrix of the host on the device, in the precision of the products. */
+static enum status send_matrix(struct cuda *c, struct back_run *b, struct room *r, const double *A,
+                               size_t numbers, struct err *err)
+{
+    enum status rc = backend_room(c, r, numbers * (b->dbl ? 8 : 4), "the gradient's matrix", err);
+
+    if (rc != ST_OK || b->dbl)
+        return rc == ST_OK ? device_upload(c->dev, STREAM_WORK, r->at, A, numbers * 8, err) : rc;
+    const size_t piece = PIECE < numbers ? PIECE : numbers;
+    rc = backend_room(c, &c->out, piece * 8, "the gradient's matrix", err);
+    for (size_t at = 0; rc == ST_OK && at < numbers; at += piece) {
+        const size_t some = numbers - at < piece ? numbers - at : piece;
+        rc = device_upload(c->dev, STREAM_WORK, c->out.at, A + at, some * 8, err);
+        if (rc == ST_OK)
+            rc = device_narrow(c->dev, some, c->out.at, (float *)r->at + at, err);
+    }
+    return rc;
+}
+
+/* T of a tile, rows x k, into c->right in the precision of the products. */
+static enum status send_T(struct cuda *c, struct back_run *b, size_t r0, size_t rows, struct err *err)
+{
+    enum status rc = device_wait(c->dev, err); /* temp of the tile before is on its way no more */
+
+    for (size_t i = 0; rc == ST_OK && i < b->k; i++)
+        memcpy(b->temp + i * rows, b->T + i * c->n + r0, rows * sizeof *b->temp);
+    if (rc == ST_OK)
+        rc = device_upload(c->dev, STREAM_WORK, c->left.at, b->temp, rows * b->k * sizeof(double), err);
+    return rc == ST_OK && !b->dbl ? device_narrow(c->dev, rows * b->k, c->left.at, c->right.at, err) : rc;
+}
+
+/* B of a tile: M x rows, column-major. */
+static enum status tile_B(struct cuda *c, struct back_run *b, size_t r0, size_t r1, const void *x,
                           struct err *err)
 {
-    struct cuda *c = state;
-    const size_t kM = k * c->M, slots = (k * sizeof(struct dev_cg_slot) + 7) / 8;
-    struct cuda_cg *g = mem_calloc(1, sizeof *g, "conjugate gradients", err);
+    const size_t rows = r1 - r0, M = c->M;
     enum status rc = ST_OK;
 
-    if (!g)
-        return NULL;
-    if (pre->factor && !c->factored) {
-        err_set(err, ST_UNSUPPORTED, "there is no factor on the device");
-        free(g);
-        return NULL;
-    }
-    *g = (struct cuda_cg){ .c = c, .k = k, .lam2 = lam2, .L = pre->L };
-    pthread_mutex_lock(&c->lock);
-    g->X = cg_hold(g, 5 * kM + slots + (k + 1) / 2, NULL, &rc, err);
-    g->d = cg_hold(g, pre->d ? c->M : 0, pre->d, &rc, err);
-    g->U = cg_hold(g, pre->L * c->M, pre->U, &rc, err);
-    g->cU = cg_hold(g, pre->L, pre->c, &rc, err);
-    g->T = cg_hold(g, pre->L * k, NULL, &rc, err);
-    g->single = (float *)(void *)cg_hold(g, pre->factor ? (kM + 1) / 2 : 0, NULL, &rc, err);
-    if (rc == ST_OK)
-        rc = device_wait(c->dev, err); /* what was sent is the caller's */
-    pthread_mutex_unlock(&c->lock);
-    if (rc != ST_OK) {
-        cuda_cg_close(g);
-        return NULL;
-    }
-    g->R = g->X + kM;
-    g->P = g->R + kM;
-    g->Z = g->P + kM;
-    g->W = g->Z + kM;
-    g->slots = (struct dev_cg_slot *)(void *)(g->W + kM);
-    g->step = (int *)(void *)(g->W + kM + slots);
-    return g;
-}
-
-static enum status cuda_cg_put(void *state, size_t slot, const double *X, const double *R,
-                               struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    const size_t bytes = c->M * sizeof *X;
-    enum status rc = ST_OK;
-
-    pthread_mutex_lock(&c->lock);
-    if (X)
-        rc = device_upload(c->dev, STREAM_WORK, g->X + slot * c->M, X, bytes, err);
-    if (rc == ST_OK && R)
-        rc = device_upload(c->dev, STREAM_WORK, g->R + slot * c->M, R, bytes, err);
-    if (rc == ST_OK)
-        rc = device_wait(c->dev, err);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-static enum status cuda_cg_get(void *state, size_t slot, double *X, double *R, struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    const size_t bytes = c->M * sizeof *X;
-    enum status rc = ST_OK;
-
-    pthread_mutex_lock(&c->lock);
-    if (X)
-        rc = device_download(c->dev, X, g->X + slot * c->M, bytes, err);
-    if (rc == ST_OK && R)
-        rc = device_download(c->dev, R, g->R + slot * c->M, bytes, err);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-/* Through Z, which nobody needs between two steps. */
-static enum status cuda_cg_swap(void *state, size_t i, size_t j, struct err *err)
-{
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    double *const of[] = { g->X, g->R, g->P };
-    const size_t bytes = c->M * sizeof **of;
-    enum status rc = ST_OK;
-
-    pthread_mutex_lock(&c->lock);
-    for (size_t a = 0; rc == ST_OK && i != j && a < 3; a++) {
-        rc = device_copy(c->dev, g->Z, of[a] + i * c->M, bytes, err);
+    if (b->S) {
+        rc = backend_rows(c, r0, r1, x, c->tile.at, b->dbl ? FORM_F64 : FORM_F32, M, err);
         if (rc == ST_OK)
-            rc = device_copy(c->dev, of[a] + i * c->M, of[a] + j * c->M, bytes, err);
-        if (rc == ST_OK)
-            rc = device_copy(c->dev, of[a] + j * c->M, g->Z, bytes, err);
+            rc = b->dbl ? device_dgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M, 0.0,
+                                       b->B.at, M, err)
+                        : device_sgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M, 0.0F,
+                                       b->B.at, M, err);
     }
-    pthread_mutex_unlock(&c->lock);
-    return rc;
-}
-
-/* Z = P^-1 R of the columns at work. */
-static enum status cg_precondition(struct cuda_cg *g, size_t k, struct err *err)
-{
-    struct cuda *c = g->c;
-    if (g->single)
-        return factor_apply(c, k, g->R, g->single, g->Z, err);
-    enum status rc = device_copy(c->dev, g->Z, g->R, k * c->M * sizeof *g->Z, err);
-
-    if (rc == ST_OK && g->d)
-        rc = device_scale_rows(c->dev, c->M, k, g->d, g->Z, err);
-    if (rc != ST_OK || !g->U)
+    if (rc != ST_OK || b->k == 0)
         return rc;
-    rc = device_dgemm(c->dev, true, false, g->L, k, c->M, g->U, c->M, g->R, c->M, 0.0, g->T, g->L,
-                      err);
-    if (rc == ST_OK)
-        rc = device_scale_rows(c->dev, g->L, k, g->cU, g->T, err);
-    return rc == ST_OK ? device_dgemm(c->dev, false, false, c->M, k, g->L, g->U, c->M, g->T, g->L,
-                                      1.0, g->Z, c->M, err) : rc;
+    rc = send_T(c, b, r0, rows, err);
+    if (rc == ST_OK && b->dbl)
+        return device_dgemm(c->dev, false, true, M, rows, b->k, b->V, M, c->left.at, rows,
+                            b->S ? 1.0 : 0.0, b->B.at, M, err);
+    return rc == ST_OK ? device_sgemm(c->dev, false, true, M, rows, b->k, b->V, M, c->right.at, rows,
+                                      b->S ? 1.0F : 0.0F, b->B.at, M, err) : rc;
 }
 
-static enum status cg_one(struct cuda_cg *g, size_t active, const struct ctl *ctl, struct err *err)
+static enum status back_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
+                             struct err *err)
 {
-    struct cuda *c = g->c;
-    struct sweep s = { .k = active, .up = true, .there = true, .P = g->P, .W = g->W };
-    const struct cg_args a = { .M = c->M, .active = (int)active, .step = g->step,
-                               .lam2 = g->lam2, .slot = g->slots, .history = g->steps, .X = g->X,
-                               .R = g->R, .P = g->P, .Z = g->Z, .W = g->W };
-    enum status rc = cg_precondition(g, active, err);
+    struct back_run *b = ctx;
+    enum status rc = tile_B(c, b, r0, r1, x, err);
 
-    if (rc == ST_OK)
-        rc = device_cg_direction(c->dev, &a, err);
-    if (rc == ST_OK)
-        rc = backend_run_held(c, &s, ctl, err);
-    return rc == ST_OK ? device_cg_step(c->dev, &a, err) : rc;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* A step recorded: one launch in place of ten, which shows where a pass over the rows takes less than
- * they do.  Whatever it asks for has been given out by a step before. */
-static enum status cg_record(struct cuda_cg *g, size_t active, struct err *err)
-{
-    struct cuda *c = g->c;
-    struct err quiet = { 0 };
-    enum status rc = device_record(c->dev, err);
-
-    device_graph_free(c->dev, g->graph);
-    g->graph = NULL;
-    if (rc == ST_OK) {
-        c->recording = true;
-        rc = cg_one(g, active, NULL, &quiet);
-        c->recording = false;
-        const enum status done = device_recorded(c->dev, &g->graph, err);
-        rc = rc == ST_OK ? done : rc;
-    }
-    if (rc == ST_OK) {
-        g->graph_slots = active;
-        g->graph_moves = c->moves;
-        g->graph_steps = g->steps;
-        return ST_OK;
-    }
-    device_graph_free(c->dev, g->graph);
-    g->graph = NULL;
-    g->unrecorded = true;
-    err_clear(err);
-    return ST_OK;
-}
-
-static enum status cg_next(struct cuda_cg *g, size_t active, const struct ctl *ctl, struct err *err)
-{
-    const struct cuda *c = g->c;
-    const bool same = g->graph && g->graph_slots == active && g->graph_steps == g->steps &&
-                      g->graph_moves == c->moves;
-    const bool warm = g->warm_slots == active && g->warm_moves == c->moves;
-    enum status rc = ST_OK;
-
-    if (!same && warm && !g->unrecorded && backend_plain(c, active)) {
-        rc = cg_record(g, active, err);
-        if (rc == ST_OK && g->graph)
-            return device_replay(c->dev, g->graph, err);
-    }
-    if (same)
-        return device_replay(c->dev, g->graph, err);
-    if (rc == ST_OK)
-        rc = cg_one(g, active, ctl, err);
-    g->warm_slots = active;
-    g->warm_moves = c->moves;
-    return rc;
-}
-
-/* Steps one after the other, two of them on their way at most. */
-static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *queued,
-                            const struct ctl *ctl, struct err *err)
-{
-    struct cuda *c = g->c;
-    const double start = seconds();
-    enum status rc = ST_OK;
-
-    while (rc == ST_OK && *queued < m) {
-        const int turn = 4 + (int)(c->turn++ & 1);
-        rc = device_after(c->dev, turn, -1, err);
+    for (size_t i = 0; rc == ST_OK && i < c->prog.nterms; i++) {
+        struct back_args a = b->term[i].a;
+        if (a.slots == 0)
+            continue;
+        a.B = b->B.at;
+        a.part = b->term[i].part.at;
+        a.s.x = x;
+        a.s.rows = r1 - r0;
+        a.s.to.factor = c->factor ? (const double *)c->factor + r0 : NULL;
+        rc = backend_scratch(c, &b->scratch, back_grid(&a), &a.s, err);
         if (rc == ST_OK)
-            rc = backend_stopped(ctl, err);
-        if (rc == ST_OK)
-            rc = cg_next(g, active, ctl, err);
-        if (rc == ST_OK)
-            rc = device_mark(c->dev, turn, STREAM_WORK, err);
-        *queued += rc == ST_OK;
-        if (seconds() - start > report_after)
-            break;
+            rc = device_back(c->dev, &a, err);
     }
     return rc;
 }
 
-/* What the device wrote, as the program has it; the steps before an event, and that one. */
-static size_t cg_read(const struct dev_cg_step *from, size_t active, size_t queued, struct cg_step *to)
+/* Sums of a term's slots, to the hyperparameters that they are of. */
+static enum status collect(struct cuda *c, struct back_run *b, size_t i, double *grad, struct err *err)
 {
-    bool over = false;
-    size_t done = 0;
+    const struct term_back *t = &b->term[i];
+    const size_t slots = t->a.slots;
+    struct back_sum_args s = { t->blocks, slots, t->part.at, NULL };
+    double *sum = slots ? mem_calloc(slots, sizeof *sum, "derivatives", err) : NULL;
+    enum status rc = slots && !sum ? ST_NOMEM : ST_OK;
 
-    for (; done < queued && !over; done++)
-        for (size_t i = done * active; i < (done + 1) * active; i++) {
-            to[i] = (struct cg_step){ from[i].rz, from[i].beta, from[i].alpha, from[i].rel,
-                                      (enum cg_event)from[i].event };
-            over |= from[i].event != 0;
-        }
-    return done;
+    if (slots && rc == ST_OK)
+        rc = backend_room(c, &c->out, slots * sizeof *sum, "derivatives", err);
+    s.out = c->out.at;
+    if (slots && rc == ST_OK)
+        rc = device_back_sum(c->dev, &s, err);
+    if (slots && rc == ST_OK)
+        rc = device_download(c->dev, sum, s.out, slots * sizeof *sum, err);
+    if (slots && rc == ST_OK)
+        program_collect(&c->prog, i, &t->a, sum, grad);
+    free(sum);
+    return rc;
 }
 
-static enum status cuda_cg_run(void *state, size_t active, size_t m, const struct cg_slot *slots,
-                               struct cg_step *steps, size_t *done, const struct ctl *ctl,
-                               struct err *err)
+static enum status back_rooms(struct cuda *c, struct back_run *b, const double *S, const double *V,
+                              struct err *err)
 {
-    struct cuda_cg *g = state;
-    struct cuda *c = g->c;
-    const size_t bytes = m * active * sizeof *g->steps;
-    struct dev_cg_step *temp = mem_calloc(m * active, sizeof *temp, "conjugate gradients", err);
-    struct dev_cg_slot *at = temp ? mem_calloc(active, sizeof *at, "conjugate gradients", err) : NULL;
-    size_t queued = 0;
-    enum status rc = at ? ST_OK : ST_NOMEM;
+    const size_t size = b->dbl ? 8 : 4;
+    enum status rc = backend_room(c, &b->B, b->rows * c->M * size, "the gradient's rows", err);
+
+    if (rc == ST_OK && S)
+        rc = backend_room(c, &c->tile, b->rows * c->M * size, "a tile of features", err);
+    if (rc == ST_OK && S)
+        rc = send_matrix(c, b, &b->S_there, S, c->M * c->M, err);
+    if (rc == ST_OK && b->k)
+        rc = send_matrix(c, b, &b->V_there, V, c->M * b->k, err);
+    if (rc == ST_OK && b->k)
+        rc = backend_room(c, &c->left, b->rows * b->k * 8, "products with the rows", err);
+    if (rc == ST_OK && b->k && !b->dbl)
+        rc = backend_room(c, &c->right, b->rows * b->k * 4, "products with the rows", err);
+    b->S = b->S_there.at;
+    b->V = b->V_there.at;
+    for (size_t i = 0; rc == ST_OK && i < c->prog.nterms; i++) {
+        rc = prepare_term(c, b, i, err);
+        if (rc == ST_OK && b->term[i].part.at)
+            rc = device_zero(c->dev, b->term[i].part.at, b->term[i].part.bytes, err);
+    }
+    return rc;
+}
+
+static enum status back_all(struct cuda *c, struct back_run *b, const double *S, const double *V,
+                            double *grad, const struct ctl *ctl, struct err *err)
+{
+    enum status rc = back_rooms(c, b, S, V, err);
+
+    if (rc == ST_OK)
+        rc = backend_over_tiles(c, 0, c->n, b->rows, back_tile, b, ctl, err);
+    for (size_t i = 0; rc == ST_OK && i < c->prog.nterms; i++)
+        rc = collect(c, b, i, grad, err);
+    device_wait(c->dev, NULL);
+    for (size_t i = 0; i < c->prog.nterms; i++)
+        device_free(c->dev, b->term[i].part.at);
+    device_free(c->dev, b->B.at);
+    device_free(c->dev, b->S_there.at);
+    device_free(c->dev, b->V_there.at);
+    device_free(c->dev, b->scratch.at);
+    return rc;
+}
+
+enum status back_gradient(void *state, const double *S, size_t k, const double *T, const double *V,
+                          double *grad, const struct ctl *ctl, struct err *err)
+{
+    struct cuda *c = state;
+    struct back_run b = { .dbl = c->opts.precision == PREC_DOUBLE || c->info.fast_double, .k = k, .T = T };
+    const size_t size = b.dbl ? 8 : 4;
 
     pthread_mutex_lock(&c->lock);
-    if (rc == ST_OK && m * active > g->most) {
-        void *room = NULL;
-        device_free(c->dev, g->steps);
-        g->steps = NULL;
-        g->most = 0;
-        rc = device_alloc(c->dev, &room, bytes, "conjugate gradients", err);
-        g->steps = room;
-        g->most = rc == ST_OK ? m * active : 0;
-    }
-    for (size_t i = 0; rc == ST_OK && i < active; i++)
-        at[i] = (struct dev_cg_slot){ slots[i].rz, slots[i].goal, slots[i].fresh };
-    if (rc == ST_OK)
-        rc = device_upload(c->dev, STREAM_WORK, g->slots, at, active * sizeof *at, err);
-    if (rc == ST_OK)
-        rc = device_zero(c->dev, g->step, active * sizeof *g->step, err);
-    if (rc == ST_OK)
-        rc = cg_queue(g, active, m, &queued, ctl, err);
-    if ((rc == ST_OK || rc == ST_CANCELLED) && queued) {
-        const enum status got = device_download(c->dev, temp, g->steps,
-                                                queued * active * sizeof *temp, err);
-        rc = got != ST_OK ? got : rc;
-        *done = got == ST_OK ? cg_read(temp, active, queued, steps) : 0;
-    }
-    device_wait(c->dev, NULL);
+    const double M = (double)c->M, flops = 2.0 * M * (S ? M + (double)k : (double)k);
+    const double steps = 8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* there and back, link by link */
+    const double each = flops / batch_rate(&c->info, b.dbl ? BATCH_DOUBLE : BATCH_SINGLE) + steps;
+    b.rows = batch_count(0.0, each, 16, backend_tile_rows(c, 2 * c->M * size + k * 12));
+    b.term = mem_calloc(c->prog.nterms, sizeof *b.term, "derivatives", err);
+    b.temp = k ? mem_aligned(b.rows * k, sizeof *b.temp, "derivatives", err) : NULL;
+    const enum status rc = b.term && (b.temp || !k) ? back_all(c, &b, S, V, grad, ctl, err) : ST_NOMEM;
     pthread_mutex_unlock(&c->lock);
-    free(at);
-    free(temp);
+    free(b.term);
+    free(b.temp);
     return rc;
 }
-
-const struct backend_cg backend_gradients = {
-    .open = cuda_cg_open, .close = cuda_cg_close, .put = cuda_cg_put, .get = cuda_cg_get,
-    .swap = cuda_cg_swap, .run = cuda_cg_run,
-};

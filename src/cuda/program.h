@@ -3,7 +3,7 @@
 #ifndef GPDESK_CUDA_PROGRAM_H
 #define GPDESK_CUDA_PROGRAM_H
 
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "cuda/device.h"
 
 struct program {

@@ -2,7 +2,7 @@
 #ifndef GPDESK_CUDA_STEPS_H
 #define GPDESK_CUDA_STEPS_H
 
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "cuda/kernels.h"
 
 DEV void turns_exact_f32(float t, float *sine, float *cosine)

@@ -1,7 +1,7 @@
 /* ui/keymap.c -- see keymap.h. */
 #include "ui/keymap.h"
 
-#include "app/command.h"
+#include "app/shell/command.h"
 #include "ui/view.h"
 
 #include <stdio.h>

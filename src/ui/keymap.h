@@ -2,12 +2,12 @@
  * list (`?`), the palette and `bind conflict`.
  *
  * A row either runs a command line, which the log shows, or is an act of the screen that changes
- * nothing but what is seen.  The user's own keys (app/bindings.h) come first. */
+ * nothing but what is seen.  The user's own keys (app/shell/bindings.h) come first. */
 #ifndef GPDESK_KEYMAP_H
 #define GPDESK_KEYMAP_H
 
-#include "app/bindings.h"
-#include "app/palette.h"
+#include "app/shell/bindings.h"
+#include "app/shell/palette.h"
 #include "base/buf.h"
 
 enum act {

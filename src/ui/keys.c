@@ -3,8 +3,8 @@
  * the views' own tables; here it is done. */
 #include "ui/keys.h"
 
-#include "app/job.h"
-#include "ui/loop.h"
+#include "app/core/job.h"
+#include "ui/lifecycle.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
 
@@ -199,10 +199,10 @@ void desk_act(struct desk *d, enum act act)
 {
     switch (act) {
     case ACT_HELP: keys_help(d); return;
-    case ACT_KEYS: ask_open(d, ASK_KEYS, ""); return;
-    case ACT_PALETTE: ask_open(d, ASK_PALETTE, ""); return;
+    case ACT_KEYS: picker_open(d, ASK_KEYS, ""); return;
+    case ACT_PALETTE: picker_open(d, ASK_PALETTE, ""); return;
     case ACT_EXPLAIN: explain(d); return;
-    case ACT_SEARCH: ask_open(d, ASK_SEARCH, ""); return;
+    case ACT_SEARCH: picker_open(d, ASK_SEARCH, ""); return;
     case ACT_NEXT: search(d, 1); return;
     case ACT_PREV: search(d, -1); return;
     case ACT_PANE:
@@ -234,7 +234,7 @@ void desk_act(struct desk *d, enum act act)
     case ACT_FILTER: {
         const struct view *v = desk_view(d);
         if (v->ops->filter)
-            ask_open(d, ASK_FILTER, d->filter ? d->filter : "");
+            picker_open(d, ASK_FILTER, d->filter ? d->filter : "");
         return;
     }
     default: view_act(d, act); return;
@@ -493,7 +493,7 @@ void keys_event(struct desk *d, const struct input_event *e)
     d->quit_asked = false;
     forget_matches(d);
     if (d->ask.kind != ASK_NONE) {
-        ask_event(d, e);
+        picker_event(d, e);
         return;
     }
     if (e->kind == INPUT_PASTE) {

@@ -2,7 +2,7 @@
 #ifndef GPDESK_LOGBOOK_H
 #define GPDESK_LOGBOOK_H
 
-#include "app/rec.h"
+#include "app/shell/rec.h"
 #include "ui/draw.h"
 
 enum log_kind { LOG_COMMAND, LOG_RESULT, LOG_NOTE, LOG_WARNING, LOG_ERROR, LOG_KINDS };

@@ -1,8 +1,8 @@
 /* ui/picture.c -- see picture.h. */
 #include "ui/picture.h"
 
-#include "app/job.h"
-#include "app/plot_show.h"
+#include "app/core/job.h"
+#include "figure/plot_show.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "ui/keys.h"

@@ -3,11 +3,11 @@
  * come. */
 #include "ui/ui.h"
 
-#include "app/job.h"
-#include "app/lesson.h"
-#include "app/workspace.h"
+#include "app/core/job.h"
+#include "app/teach/lesson.h"
+#include "app/core/workspace.h"
 #include "base/text.h"
-#include "ui/loop.h"
+#include "ui/lifecycle.h"
 #include "ui/prompt.h"
 #include "ui/view.h"
 

@@ -1,7 +1,7 @@
 /* ui/plotpane.c -- see plotpane.h. */
 #include "ui/plotpane.h"
 
-#include "app/gnuplot.h"
+#include "figure/gnuplot.h"
 #include "base/text.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #ifndef GPDESK_PLOTPANE_H
 #define GPDESK_PLOTPANE_H
 
-#include "app/figure.h"
+#include "figure/figure.h"
 #include "ui/draw.h"
 
 #include <poll.h>

@@ -1,11 +1,11 @@
 /* ui/screen.c -- what goes where, and drawing it; see screen.h. */
 #include "ui/screen.h"
 
-#include "app/job.h"
-#include "app/restarts.h"
-#include "app/store.h"
-#include "app/timeline.h"
-#include "app/trace.h"
+#include "app/core/job.h"
+#include "app/runs/restarts.h"
+#include "app/session/store.h"
+#include "app/session/timeline.h"
+#include "app/core/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "ui/prompt.h"
@@ -977,7 +977,7 @@ void screen_draw(struct desk *d)
     if (d->ask.kind != ASK_NONE) {
         const struct canvas body = list_place(&l);
         const struct canvas line = { l.prompt.y + l.prompt.h - 1, l.prompt.x, 1, l.prompt.w };
-        ask_draw(d, &body, &line, &y, &x);
+        picker_draw(d, &body, &line, &y, &x);
     }
     if (d->clear) {
         clearok(curscr, TRUE);

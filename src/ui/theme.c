@@ -1,9 +1,9 @@
 /* ui/theme.c -- roles into attributes; see theme.h. */
 #include "ui/theme.h"
 
-#include "app/options.h"
+#include "app/shell/options.h"
 #include "base/buf.h"
-#include "ui/loop.h"
+#include "ui/lifecycle.h"
 
 #include <langinfo.h>
 #include <ncurses.h>

@@ -4,14 +4,14 @@
  * second, four when only a job's progress changed, never when nothing did. */
 #include "ui/ui.h"
 
-#include "app/job.h"
-#include "app/lesson.h"
-#include "app/options.h"
-#include "app/restarts.h"
+#include "app/core/job.h"
+#include "app/teach/lesson.h"
+#include "app/shell/options.h"
+#include "app/runs/restarts.h"
 #include "base/mem.h"
-#include "ui/asked.h"
+#include "ui/requests.h"
 #include "ui/keys.h"
-#include "ui/loop.h"
+#include "ui/lifecycle.h"
 #include "ui/picture.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
@@ -580,7 +580,7 @@ static void close_view(struct view *v)
 static void desk_close(struct desk *d)
 {
     asked_save(d);
-    ask_close(d);
+    picker_close(d);
     desk_runs_free(d);
     free(d->find);
     free(d->learned);

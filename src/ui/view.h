@@ -6,8 +6,8 @@
 #ifndef GPDESK_VIEW_H
 #define GPDESK_VIEW_H
 
-#include "app/workspace.h"
-#include "ui/ask.h"
+#include "app/core/workspace.h"
+#include "ui/picker.h"
 #include "ui/draw.h"
 #include "ui/input.h"
 #include "ui/keymap.h"

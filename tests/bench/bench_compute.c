@@ -12,10 +12,10 @@
  * given (2,000 rows; one core of a Zen 4 server). */
 #include "report.h"
 
-#include "compute/blas.h"
-#include "compute/fop.h"
+#include "compute/linalg/blas.h"
+#include "compute/features/fop.h"
 #include "compute/rng.h"
-#include "compute/simd.h"
+#include "compute/cpu/simd.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * file each, then files named on the command line.
  *     bench_csv [FILE...]        MB/s are of unpacked text, by processor time (other programs
  *                                may share the machine), everything included */
-#include "app/import.h"
+#include "data/formats/import.h"
 #include "base/mem.h"
 
 #include <inttypes.h>

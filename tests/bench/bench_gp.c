@@ -8,10 +8,10 @@
  * prints each evaluation and the figures of the issue's table. */
 #include "base/mem.h"
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/metrics.h"
-#include "compute/model.h"
-#include "compute/tune.h"
+#include "compute/linalg/blas.h"
+#include "compute/stats/metrics.h"
+#include "compute/models/model.h"
+#include "compute/tuners/tune.h"
 
 #include <math.h>
 #include <stdio.h>

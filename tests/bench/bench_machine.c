@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compute/backend.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include <stdio.h>
 #include <stdlib.h>

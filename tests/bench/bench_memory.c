@@ -5,8 +5,8 @@
 #include "report.h"
 
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/model.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/model.h"
 #include "compute/rng.h"
 
 #include <math.h>

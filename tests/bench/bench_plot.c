@@ -1,9 +1,9 @@
 /* tests/bench/bench_plot.c -- from a run of 100,000 trace points to a picture: the figure, the built-in
  * plot, gnuplot's picture in a pane, words and numbers.  Least of five, wall and processor time. */
-#include "app/figure.h"
-#include "app/gnuplot.h"
-#include "app/job.h"
-#include "app/workspace.h"
+#include "figure/figure.h"
+#include "figure/gnuplot.h"
+#include "app/core/job.h"
+#include "app/core/workspace.h"
 #include "base/buf.h"
 
 #include <math.h>

@@ -7,13 +7,13 @@
 #include "report.h"
 
 #include "compute/backend.h"
-#include "compute/blas.h"
-#include "compute/exact.h"
-#include "compute/featmap.h"
-#include "compute/fop.h"
-#include "compute/precond.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/features/featmap.h"
+#include "compute/features/fop.h"
+#include "compute/preconds/precond.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include <cblas.h>
 #include <lapacke.h>

@@ -9,10 +9,10 @@
  * costs beside conv. */
 #include "report.h"
 
-#include "compute/blas.h"
-#include "compute/fastconv.h"
-#include "compute/fop.h"
-#include "compute/nmll.h"
+#include "compute/linalg/blas.h"
+#include "compute/features/fastconv.h"
+#include "compute/features/fop.h"
+#include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
 
 #include <math.h>

@@ -8,13 +8,13 @@
  * the device.  What does not fit into the device's memory is left out by name. */
 #include "base/mem.h"
 #include "compute/backend_load.h"
-#include "compute/blas.h"
-#include "compute/exact.h"
-#include "compute/fop.h"
-#include "compute/model.h"
-#include "compute/precond.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/features/fop.h"
+#include "compute/models/model.h"
+#include "compute/preconds/precond.h"
 #include "compute/rng.h"
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 #include "tests/cuda/bench_peer.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
  * read again.  Built with libFuzzer (make fuzz) and into `make check` by fuzz_main.c. */
 #include "fuzz.h"
 
-#include "app/dataset.h"
-#include "app/import.h"
+#include "data/dataset.h"
+#include "data/formats/import.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * has a name column and sequences of letters that are all accounted for. */
 #include "fuzz.h"
 
-#include "app/import.h"
+#include "data/formats/import.h"
 
 #include <ctype.h>
 #include <string.h>

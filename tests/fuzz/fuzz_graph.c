@@ -2,10 +2,10 @@
  * refuse in words, and what they take for sets of nodes is all accounted for.  The first byte says which. */
 #include "fuzz.h"
 
-#include "app/import.h"
-#include "app/nodes.h"
-#include "app/sequence.h"
-#include "app/table.h"
+#include "data/formats/import.h"
+#include "data/kinds/nodes.h"
+#include "data/kinds/sequence.h"
+#include "data/table.h"
 
 #include <math.h>
 #include <string.h>

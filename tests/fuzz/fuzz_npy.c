@@ -2,7 +2,7 @@
  * can fill, and accepts only finite numbers in a consistent shape. */
 #include "fuzz.h"
 
-#include "app/import.h"
+#include "data/formats/import.h"
 
 #include <math.h>
 #include <string.h>

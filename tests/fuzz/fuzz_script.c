@@ -6,7 +6,7 @@
  * and, in `make check`, with a main that mutates seeds by a fixed generator. */
 #include "fuzz.h"
 
-#include "app/command.h"
+#include "app/shell/command.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * and, in `make check`, with a main that runs the corpus and mutations of it by a fixed generator. */
 #include "fuzz.h"
 
-#include "app/store.h"
-#include "app/store_impl.h"
+#include "app/session/store.h"
+#include "app/session/store_impl.h"
 #include "store_support.h"
 
 #include <inttypes.h>

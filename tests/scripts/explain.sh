@@ -10,8 +10,8 @@ find "$src/src" -name '*.c' -exec cat {} + | tr '\n' ' ' >all.c
     grep -oE 'ws_(note|warn|tell)\([^"%;]*"[a-z0-9-]*"' all.c | grep -oE '"[a-z0-9-]*"$'
     grep -oE '(note|warning)\[[a-z][a-z0-9-]*\]' all.c | sed 's/.*\[\(.*\)\]/"\1"/'
     grep -oE '_\([A-Z_]+, "[a-z-]+", "' "$src/src/base/status.h" | grep -oE '"[a-z-]+"'
-    sed -n '/outcome_name(enum/,/^}/p' "$src/src/compute/solver.c" | grep -oE '"[a-z]+"'
-    grep -oE 'add\(s, "[a-z]+"' "$src/src/app/why.c" | grep -oE '"[a-z]+"'
+    sed -n '/outcome_name(enum/,/^}/p' "$src/src/compute/solvers/solver.c" | grep -oE '"[a-z]+"'
+    grep -oE 'add\(s, "[a-z]+"' "$src/src/app/runs/why.c" | grep -oE '"[a-z]+"'
     # names that reach a message as an argument
     grep -oE 'bad_cell\([^;]*' all.c | grep -oE '"[a-z][a-z-]*"'
 } | tr -d '"' | grep -v '^[a-z]$' | sort -u >names

@@ -1,7 +1,7 @@
 /* compute/kernels/arccos.c -- the arc-cosine kernel of order 1: an infinitely wide layer of rectified
  * linear units over (1, x/l).  The leading 1 is the bias: without it the function is homogeneous
  * and fits no offset. */
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
 #include <math.h>

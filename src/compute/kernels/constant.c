@@ -1,6 +1,6 @@
 /* compute/kernels/constant.c -- the constant kernel: an intercept, one column of ones, whose prior
  * standard deviation is the summand's weight. */
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
 static size_t constant_recipe(const double *params, bool alone, struct fm_step *out)

@@ -1,6 +1,6 @@
 /* compute/kernels/erf.c -- the kernel of an infinitely wide layer of sigmoids erf(w.u) over
  * u = (bias, x/l), w standard normal. */
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef GPDESK_KERNELS_KERNELS_H
 #define GPDESK_KERNELS_KERNELS_H
 
-#include "compute/kernel.h"
+#include "compute/kernels/kernel.h"
 
 extern const struct hparam kernel_lengthscale[]; /* the one hyperparameter of stationary kernels */
 

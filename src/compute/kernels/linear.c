@@ -1,6 +1,6 @@
 /* compute/kernels/linear.c -- the linear kernel: Bayesian regression on the inputs themselves, which are
  * its features.  In a product it is a random projection, as unbiased. */
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
 static size_t linear_recipe(const double *params, bool alone, struct fm_step *out)

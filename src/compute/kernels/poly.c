@@ -1,7 +1,7 @@
 /* compute/kernels/poly.c -- the polynomial kernel by TensorSRHT: every factor of the power is a
  * randomised Hadamard projection of its own, and a feature is the product of one entry of each
  * (Ahle et al. 2020). */
-#include "compute/featmap.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
 #include <math.h>

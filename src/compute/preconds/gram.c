@@ -5,10 +5,10 @@
  * A device keeps its factor (fop_factor).  Whoever applies the preconditioner here gets one of this
  * processor's, made when it is first asked for: one matrix, Z'Z in the strict upper triangle, the factor for
  * the present lam2 in the lower one. */
-#include "compute/precond_impl.h"
+#include "compute/preconds/precond_impl.h"
 
-#include "compute/blas.h"
-#include "compute/blas_kernels.h"
+#include "compute/linalg/blas.h"
+#include "compute/linalg/blas_kernels.h"
 
 #include <math.h>
 #include <pthread.h>

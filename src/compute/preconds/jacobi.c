@@ -1,6 +1,6 @@
 /* compute/preconds/jacobi.c -- the diagonal of A.  Little use for random features, whose columns
  * are all of a size, but cheap, and right where a linear or scaled part is among them. */
-#include "compute/precond_impl.h"
+#include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* compute/preconds/none.c -- the identity, for comparison. */
-#include "compute/precond_impl.h"
+#include "compute/preconds/precond_impl.h"
 
 static enum status none_build(struct fop *f, const struct precond_opts *opts,
                               const struct ctl *ctl, struct precond **out, struct err *err)

@@ -6,10 +6,10 @@
  *
  * The sketch reads the data; everything after it is O(M L^2), done with products and triangular
  * solves over the pool and one L x L eigenproblem, so that it stays well below the sketch. */
-#include "compute/precond_impl.h"
+#include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/rng.h"
 
 #include <float.h>

@@ -5,10 +5,10 @@
  *
  * A column of G is a pass over the data.  Columns are fetched a block at a time, those of the
  * largest diagonals: the pivots stay the greedy ones, as one that was not fetched ends the block. */
-#include "compute/precond_impl.h"
+#include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * in every coordinate; the rule starts from the root mean square of the exact first step of
  * steepest descent, and halves when two looks in turn gain too little, as an error that does not
  * shrink with w asks for.  One iteration is some epochs and a look at the true residual. */
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/solvers/batch.h"
 #include "compute/solvers/descent.h"
 

@@ -6,10 +6,10 @@
 #include "compute/solvers/batch.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
-#include "compute/precond.h"
+#include "compute/linalg/blas.h"
+#include "compute/preconds/precond.h"
 #include "compute/rng.h"
-#include "compute/simd.h"
+#include "compute/cpu/simd.h"
 
 #include <stdlib.h>
 #include <string.h>

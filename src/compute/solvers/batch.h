@@ -3,7 +3,7 @@
 #ifndef GPDESK_SOLVERS_BATCH_H
 #define GPDESK_SOLVERS_BATCH_H
 
-#include "compute/fop.h"
+#include "compute/features/fop.h"
 
 #include <stdint.h>
 

@@ -15,10 +15,10 @@
  *
  * Columns at work occupy the first `active` slots of every work array, so that A is applied to
  * them and to nothing else. */
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "compute/solvers/descent.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/rng.h"
 
 #include <math.h>

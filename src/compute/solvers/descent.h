@@ -6,7 +6,7 @@
 #ifndef GPDESK_SOLVERS_DESCENT_H
 #define GPDESK_SOLVERS_DESCENT_H
 
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 enum look { LOOK_ON, LOOK_DONE, LOOK_WORSE }; /* worse: it diverges */
 

@@ -3,10 +3,10 @@
  *
  * Cholesky leaves the strict upper triangle alone, so that A stays there for the residual and one
  * or two steps of refinement. */
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 
 #include <float.h>
 #include <math.h>

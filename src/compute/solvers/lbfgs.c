@@ -9,10 +9,10 @@
  * With exact steps the iterates are those of conjugate gradients, to rounding (N&W, theorem 7.4);
  * wolfe=1 takes the unit step where it meets the strong Wolfe conditions (c1 1e-4, c2 0.9), as
  * general codes do, and is what xGPR's Figure 1 shows. */
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/solvers/descent.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* compute/solvers/pcg.c -- the default for many features: conjugate gradients with whatever
  * preconditioner the fit has built. */
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 static enum status pcg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
                              const struct solve_opts *opts, const struct ctl *ctl,

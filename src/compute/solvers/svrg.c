@@ -6,10 +6,10 @@
  *   v -= eta P^-1 (Z_B'Z_B n/B v + lam2 v + G),   eta = step / L,
  *   L = top + n lev / B,  top = eigenvalue_1 of P^-1 A,  lev = max z'P^-1 z
  * (stable to about 2 / L).  One iteration is a snapshot and what follows it. */
-#include "compute/solver.h"
+#include "compute/solvers/solver.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/solvers/batch.h"
 #include "compute/solvers/descent.h"
 

@@ -4,10 +4,10 @@
  *
  * The values span orders of magnitude between the bounds and units near the optimum, so the
  * surrogate sees log(1 + excess / typical excess). */
-#include "compute/tune_impl.h"
+#include "compute/tuners/tune_impl.h"
 
 #include "base/mem.h"
-#include "compute/blas.h"
+#include "compute/linalg/blas.h"
 #include "compute/rng.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* compute/tuners/grid.c -- the plainest search: a grid over one hyperparameter's bounds on the log
  * scale, or scattered points over several. */
 #include "compute/rng.h"
-#include "compute/tune_impl.h"
+#include "compute/tuners/tune_impl.h"
 
 #include <math.h>
 

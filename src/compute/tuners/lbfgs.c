@@ -1,6 +1,6 @@
 /* compute/tuners/lbfgs.c -- descent by L-BFGS with exact gradients from the start and from
  * scattered points: the choice when hyperparameters are many. */
-#include "compute/tune_impl.h"
+#include "compute/tuners/tune_impl.h"
 
 enum { STARTS = 3, STREAM = 3 };
 

@@ -1,6 +1,6 @@
 /* compute/tuners/simplex.c -- searches without gradients and without a surrogate, by NLopt: Nelder &
  * Mead 1965 and Powell's BOBYQA (2009), from the start and from scattered points. */
-#include "compute/tune_impl.h"
+#include "compute/tuners/tune_impl.h"
 
 enum { STARTS = 3, STREAM = 5 };
 static const double first_step = 0.12; /* of the log bounds: a factor of 4 over 100,000 */

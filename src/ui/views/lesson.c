@@ -2,8 +2,8 @@
  * under plots that follow the hyperparameters. */
 #include "ui/view.h"
 
-#include "app/draws.h"
-#include "app/lesson.h"
+#include "app/plots/draws.h"
+#include "app/teach/lesson.h"
 #include "base/text.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* ui/views/rank.c -- view 5: what a fit costs by rank, as advised and as taken; or its spectrum. */
 #include "ui/view.h"
 
-#include "app/advise.h"
-#include "app/spectral.h"
+#include "app/runs/advise.h"
+#include "app/runs/spectrum_run.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void rank_draw(struct view *v, const struct canvas *c)
     const struct rank_state *s = v->state;
     struct desk *d = v->desk;
     const struct advise_state *a = d->ws->advice;
-    const struct spectral_state *p = d->ws->spectral;
+    const struct spectrum_run_state *p = d->ws->spectral;
     const bool have = s->spectrum ? p && p->have : a && a->have;
 
     if (!have) {
@@ -65,7 +65,7 @@ static void rank_plot(const struct view *v, struct buf *b)
 static void rank_title(struct view *v, struct buf *b)
 {
     const struct rank_state *s = v->state;
-    const struct spectral_state *p = v->desk->ws->spectral;
+    const struct spectrum_run_state *p = v->desk->ws->spectral;
     const struct advise_state *a = v->desk->ws->advice;
 
     if (s->spectrum && p && p->have)

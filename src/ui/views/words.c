@@ -1,7 +1,7 @@
 /* ui/views/words.c -- runs in words, next steps, axes: what several views share. */
 #include "ui/view.h"
 
-#include "app/trace.h"
+#include "app/core/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -1,0 +1,13 @@
+# app: commands, jobs, plots, sessions.  Knows data, figure, compute and base.
+noinst_LIBRARIES += libapp.a
+libapp_a_SOURCES =
+nodist_libapp_a_SOURCES =
+include $(srcdir)/src/app/shell/shell.mk
+include $(srcdir)/src/app/core/core.mk
+include $(srcdir)/src/app/session/session.mk
+include $(srcdir)/src/app/runs/runs.mk
+include $(srcdir)/src/app/plots/plots.mk
+include $(srcdir)/src/app/teach/teach.mk
+include $(srcdir)/src/app/commands/commands.mk
+dist_doc_DATA += share/doc/diagnosis.md share/doc/export.md share/doc/plots.md share/doc/sessions.md \
+  share/doc/solvers.md share/doc/targets.md share/doc/ux-differences.md

@@ -1,0 +1,301 @@
+/* app/commands/cmd_plot.c -- plot and describe: the rows of the command table.  Making a figure is quick and
+ * happens at once; writing a picture runs gnuplot and is a job. */
+#include "app/shell/args.h"
+#include "app/shell/commands.h"
+#include "app/plots/landscape.h"
+#include "app/plots/plot_job.h"
+#include "figure/plot_show.h"
+#include "app/core/workspace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void figure_record(struct workspace *ws, const char *verb, const struct figure *f,
+                          const char *out, bool words)
+{
+    struct rec rec;
+    struct buf b = { 0 };
+
+    rec_init(&rec, REC_RESULT, verb);
+    rec_str(&rec, "plot", f->name);
+    rec_str(&rec, "out", out);
+    rec_str(&rec, "verdict", f->verdict);
+    rec_str(&rec, "reason", f->reason);
+    if (words || ws->opt.json || ws->opt.plain || out) {
+        figure_describe(f, &b);
+        rec_str(&rec, "describe", buf_str(&b));
+    }
+    if (out) {
+        rec_text(&rec, "plot %s written to ", f->name);
+        text_safe(&rec.text, out, 0);
+        if (f->reason)
+            rec_text(&rec, " (it shows why there is nothing to draw: %s)", f->reason);
+    } else if (words || ws->opt.plain) {
+        rec_text(&rec, "%s", buf_str(&b));
+    } else {
+        buf_clear(&b);
+        figure_text(f, 78, 20, MB_CUR_MAX > 1, &b);
+        rec_text(&rec, "%s", buf_str(&b));
+        if (f->verdict)
+            rec_text(&rec, "%s%s", rec.text.len && rec.text.s[rec.text.len - 1] == '\n' ? "" : "\n",
+                     f->verdict);
+    }
+    while (rec.text.len && rec.text.s[rec.text.len - 1] == '\n')
+        rec.text.s[--rec.text.len] = '\0';
+    buf_free(&b);
+    ws_emit(ws, &rec);
+}
+
+/* The words log and linear live as long as the program. */
+static const char *axis_word(const struct args *a, const char *key)
+{
+    const char *w = args_text(a, key);
+    return !w ? NULL : !strcmp(w, "log") ? "log" : "linear";
+}
+
+static void set_axes(struct figure *f, const char *x, const char *y)
+{
+    for (; f; f = f->next) {
+        if (x)
+            f->x.log = !strcmp(x, "log");
+        if (y)
+            f->y.log = !strcmp(y, "log");
+    }
+}
+
+/* Shows a figure: in a pane where there is a screen, else as text. */
+static void show(struct workspace *ws, struct figure *f, const struct args *a, const char *run)
+{
+    args_free(ws->drawn);
+    ws->drawn = args_ref(a);
+    if (ws->show && ws->show(ws->show_ctx, f->name, run)) {
+        struct rec rec;
+        rec_init(&rec, REC_RESULT, "plot");
+        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
+        ws_emit(ws, &rec);
+    } else {
+        figure_record(ws, "plot", f, NULL, false);
+    }
+}
+
+static void told(struct workspace *ws, struct figure *f, const struct args *a, const char *out, bool words)
+{
+    const char *to = words ? NULL : args_text(a, "to");
+    if (to && *to != 's') { /* a window or a picture: in words here */
+        struct rec rec;
+        rec_init(&rec, REC_RESULT, "plot");
+        rec_str(&rec, "plot", f->name);
+        rec_str(&rec, "to", to);
+        rec_str(&rec, "verdict", f->verdict);
+        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
+        ws_emit(ws, &rec);
+        return;
+    }
+    if (words)
+        figure_record(ws, "describe", f, NULL, true);
+    else if (out)
+        figure_record(ws, "plot", f, out, false);
+    else
+        show(ws, f, a, "");
+}
+
+/* Queues the job: f NULL, work makes it. */
+static enum status start(struct workspace *ws, struct figure *f, struct plot_work *work,
+                         const struct args *a, bool words, struct err *err)
+{
+    struct plot_out *e = mem_calloc(1, sizeof *e, "job", err);
+    const char *size = words ? NULL : args_text(a, "size"), *out = words ? NULL : args_text(a, "out");
+
+    if (!e) {
+        figure_free(f);
+        if (work && work->free)
+            work->free(work->in);
+        return ST_NOMEM;
+    }
+    e->fig = f;
+    if (work)
+        e->work = *work;
+    e->words = words;
+    e->told = told;
+    e->args = args_ref(a);
+    e->axes = set_axes;
+    e->x = axis_word(a, "x"), e->y = axis_word(a, "y");
+    e->dark = !words && !strcmp(args_text(a, "theme"), "dark");
+    e->path = out ? mem_strdup(out, err) : NULL;
+    enum status rc = out && !e->path ? ST_NOMEM : ST_OK;
+    const char *to = words ? "screen" : args_text(a, "to");
+    e->to = *to == 'w' ? 'w' : *to == 'p' ? 's' : '\0';
+    if (e->to == 's')
+        sixel_size(STDIN_FILENO, &e->w, &e->h);
+    if (rc == ST_OK && size && (sscanf(size, "%zux%zu", &e->w, &e->h) != 2 || !e->w || !e->h
+                                || e->w > 20000 || e->h > 20000))
+        rc = err_set(err, ST_RANGE, "size=%s is not WIDTHxHEIGHT, as in size=800x480", size);
+    if (rc != ST_OK) {
+        plot_out_free(e);
+        return rc;
+    }
+    return plot_start(ws, e, args_line(a), err);
+}
+
+/* The run that the line names, or the one to look at.  Among columns, a word that no column has and
+ * that looks like a run is one. */
+static enum status pick_run(struct workspace *ws, const struct plot_ops *p, const struct args *a,
+                            struct run **out, struct err *err)
+{
+    const struct dataset *d = ws_dataset(ws, NULL, NULL);
+    struct err ignored;
+
+    *out = NULL;
+    for (size_t i = 0; p->columns && i < args_many(a, "runs"); i++) {
+        const char *w = args_many_at(a, "runs", i);
+        if (args_looks_like_run(w) && (!d || table_find(d->table, w) == SIZE_MAX)) {
+            *out = ws_run(ws, w, err);
+            return *out ? ST_OK : err->code;
+        }
+    }
+    if (args_many(a, "runs") && !p->columns) {
+        *out = ws_run(ws, args_many_at(a, "runs", 0), err);
+        return *out ? ST_OK : err->code;
+    }
+    *out = ws_newest_running(ws);
+    if (!*out || (*out)->kind != RUN_FIT || (strcmp(p->name, "residual") && strcmp(p->name, "rate")))
+        *out = ws_run(ws, NULL, &ignored);
+    return ST_OK;
+}
+
+/* What the screen's pictures of predictions show from now on: the target named, else the first. */
+static void look_at(struct workspace *ws, const struct args *a, const char *plot)
+{
+    static const char *const of_target[] = { "parity", "calibration", "sd", "sderror",
+                                             "zscore", "check" };
+    struct err ignored;
+    struct run *r = ws_run(ws, args_many(a, "runs") ? args_many_at(a, "runs", 0) : NULL, &ignored);
+
+    for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
+        if (!strcmp(plot, of_target[i]))
+            (void)ws_run_target(r, args_text(a, "target"), &ws->look, &ignored);
+}
+
+/* The common course: what takes time becomes a job, else the figure is there. */
+static enum status figure_of(struct workspace *ws, const struct args *a, bool words, struct figure **f,
+                             struct err *err)
+{
+    const struct plot_ops *p = plot_find(args_text(a, "name"), err);
+    struct plot_work work = { 0 };
+    struct run *r;
+
+    *f = NULL;
+    enum status rc = p ? pick_run(ws, p, a, &r, err) : err->code;
+    if (rc != ST_OK)
+        return rc;
+    if (p->prepare) {
+        rc = p->prepare(ws, r, a, &work, err);
+        if (rc == ST_OK)
+            return start(ws, NULL, &work, a, words, err);
+        if (work.free)
+            work.free(work.in);
+        return rc;
+    }
+    *f = p->make(ws, r, a, err);
+    if (*f)
+        set_axes(*f, args_text(a, "x"), args_text(a, "y"));
+    return *f ? ST_OK : err->code;
+}
+
+static enum status cmd_plot(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct figure *f;
+    const enum status rc = figure_of(ws, a, false, &f, err);
+
+    if (!f)
+        return rc;
+    if (ws->show && !args_given(a, "out"))
+        look_at(ws, a, f->name);
+    if (args_given(a, "out") || *args_text(a, "to") != 's')
+        return start(ws, f, NULL, a, false, err);
+    const struct plot_ops *p = plot_find(f->name, NULL);
+    struct buf runs = { 0 };
+    for (size_t i = 0; p && !p->columns && i < args_many(a, "runs"); i++) {
+        const struct run *r = ws_run(ws, args_many_at(a, "runs", i), NULL);
+        buf_printf(&runs, "%s%s", runs.len ? " " : "", r ? r->id : args_many_at(a, "runs", i));
+    }
+    show(ws, f, a, buf_str(&runs));
+    buf_free(&runs);
+    snprintf(ws->shown, sizeof ws->shown, "%s", f->name); /* what `explain` means from now on */
+    figure_free(f);
+    return ST_OK;
+}
+
+struct figure *plot_shown(struct workspace *ws, const char *name, struct err *err)
+{
+    const struct plot_ops *p = ws->drawn ? plot_find(args_text(ws->drawn, "name"), err) : NULL;
+    struct run *r;
+
+    if (!p || strcmp(p->name, name) || pick_run(ws, p, ws->drawn, &r, err) != ST_OK)
+        return NULL;
+    struct figure *f = p->make(ws, r, ws->drawn, err);
+    if (f)
+        set_axes(f, args_text(ws->drawn, "x"), args_text(ws->drawn, "y"));
+    return f;
+}
+
+static enum status cmd_describe(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct figure *f;
+    const enum status rc = figure_of(ws, a, true, &f, err);
+
+    if (!f)
+        return rc;
+    figure_record(ws, "describe", f, NULL, true);
+    figure_free(f);
+    return ST_OK;
+}
+
+#define RUNS_ARG { "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL, "runs, or the columns of columns, pairs, slice and parts; default: the last fit" }
+#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one; default: the first" }
+#define AXIS_ARGS { "x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis" }, \
+                  { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }, \
+                  { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual, race: the clock along the horizontal axis" }
+
+#define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
+#define SOLVER_ARG { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features; auto: as the last tuning of this kernel, tradeoff: exact" }
+#define FEATURES_ARG { "features", ARG_INT, 0, NULL, 2, 65536, NULL, "columns", "random features; default: the tuning's, else 1024" }
+#define ROWS_ARG { "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows", "most rows (an even sample); default 4000, exact 1500, tradeoff 500" }
+#define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: the tuning's, else set seed" }
+
+const struct command cmd_plot_rows[] = {
+    { "plot", "look", "Draw a plot on screen or into a file", "plot columns",
+      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
+        RUNS_ARG, TARGET_ARG, AXIS_ARGS,
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv; .six for terminals that show pictures" },
+        { "to", ARG_CHOICE, 0, "screen", 0, 0, "screen|window|picture", NULL, "a window where there is a display; a picture where the terminal shows them (sixel)" },
+        { "theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file" },
+        { "size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)" } },
+      0, cmd_plot,
+      "A plot without data draws its reason. .csv writes the numbers behind the picture." },
+    { "describe", "look", "A plot in words: range, slope, knees, crossings", "describe columns",
+      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
+        RUNS_ARG, TARGET_ARG, AXIS_ARGS },
+      0, cmd_describe, NULL },
+    { "landscape", "model", "The NMLL over two hyperparameters", "landscape l=0.3..3 noise=0.05..0.5 grid=9 features=256",
+      { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
+        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along each axis; default 25, by probes 9" }, SEED_ARG,
+        { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "approx: by probes, for many features; amplitude and noise stand" },
+        { "rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns", "nmll=approx: of the preconditioner" },
+        { "probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: how many" } },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_landscape,
+      "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first and the noise, a factor ten about their\n"
+      "values); a value fixes; amplitude and noise are else at their best. plot landscape draws it with the path\n"
+      "of the last tuning. nmll=approx takes 8192 features and more: each value has an error, and places that it\n"
+      "cannot tell from the least are marked." },
+    { "tradeoff", "model", "Fit and complexity, the parts of the NMLL", "tradeoff l=0.1..10 grid=15 features=256",
+      { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
+        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along the axis; default 41" }, SEED_ARG },
+      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_tradeoff,
+      "Over one hyperparameter of the kernel (default: its first), amplitude and noise as they are: fit is\n"
+      "y'K^-1 y / 2, complexity log|K| / 2. plot tradeoff draws it." },
+    { .name = NULL },
+};

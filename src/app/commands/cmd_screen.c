@@ -1,0 +1,378 @@
+/* app/commands/cmd_screen.c -- commands about the screen: view, layout, theme, palette, copy, bind.  Where
+ * there is no screen each says the same in words or keeps the setting for one. */
+#include "app/shell/bindings.h"
+#include "app/shell/commands.h"
+#include "app/shell/text_table.h"
+#include "app/shell/options.h"
+#include "app/shell/palette.h"
+#include "app/core/workspace.h"
+#include "base/dirs.h"
+#include "base/mem.h"
+#include "base/outfile.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void tell(struct workspace *ws, const char *verb, const char *key, const char *value,
+                 const char *text)
+{
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, verb);
+    rec_str(&r, key, value);
+    rec_text(&r, "%s", text);
+    ws_emit(ws, &r);
+}
+
+/* ---- view ------------------------------------------------------------------------------------ */
+
+/* The views, and what says the same without a screen. */
+static const struct { const char *digit, *name, *line; } views[] = {
+    { "1", "data", "summary" },          { "2", "runs", "runs" },
+    { "3", "residual", "describe residual" }, { "4", "nmll", "describe nmll" },
+    { "5", "rank", "describe rank" },    { "6", "calibration", "describe calibration" },
+    { "7", "pca", "describe pca" },      { "8", "lesson", "lesson" },
+    { "9", "log", "history" },
+};
+enum { NVIEWS = sizeof views / sizeof *views };
+
+static enum status cmd_view(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *name = args_text(a, "name");
+    size_t i = 0;
+    char text[120];
+
+    while (i < NVIEWS && strcmp(views[i].name, name) && strcmp(views[i].digit, name))
+        i++;
+    if (i == NVIEWS)
+        return err_set(err, ST_NOT_FOUND, "there is no view '%.40s'", name);
+    if (ws->screen)                          /* who sees it needs no word of it */
+        return ws->screen(ws->screen_ctx, "view", views[i].digit, NULL, err);
+    char verb[40];
+    snprintf(verb, sizeof verb, "%.*s", (int)strcspn(views[i].line, " "), views[i].line);
+    const struct command *c = command_find(verb, NULL);
+    if (!c || strcmp(c->name, verb)) {
+        snprintf(text, sizeof text, "view %s is for the full screen: gpdesk without --plain",
+                 views[i].name);
+        tell(ws, "view", "view", views[i].name, text);
+        return ST_OK;
+    }
+    return workspace_exec_apart(ws, views[i].line, "view");
+}
+
+/* ---- layout, theme: options with a verb of their own ----------------------------------------- */
+
+static enum status choose(struct workspace *ws, const char *option, const char *value,
+                          struct err *err)
+{
+    struct buf b = { 0 };
+    struct rec r;
+    enum status rc = ST_OK;
+
+    if (value)
+        rc = option_set(&ws->opt, ws->origin, option, value, BY_SET, err);
+    if (rc != ST_OK)
+        return rc;
+    option_find(option, NULL)->show(&ws->opt, &b);
+    rec_init(&r, REC_RESULT, option);
+    rec_str(&r, option, buf_str(&b));
+    rec_text(&r, "%s %s", option, buf_str(&b));
+    buf_clear(&b);
+    if (value && ws->screen)
+        rc = ws->screen(ws->screen_ctx, option, value, &b, err);
+    else if (value)
+        buf_puts(&b, "for the full screen");
+    if (!value)
+        rec_text(&r, "   (%s)", option_origin(ws->origin, option));
+    else if (b.len)
+        rec_text(&r, "   (%s)", buf_str(&b));
+    buf_free(&b);
+    if (!value && !strcmp(option, "theme")) {
+        struct buf names = { 0 };
+        options_themes(&names);
+        rec_str(&r, "themes", buf_str(&names));
+        rec_text(&r, "\nthere are: %s", buf_str(&names));
+        buf_free(&names);
+    } else if (!value) {
+        rec_text(&r, "\nthere are: auto (by size), main (one view), two (list, view, inspector, log), "
+                     "three (a second plot, too), slide (the plot alone)");
+    }
+    ws_emit(ws, &r);
+    return rc;
+}
+
+static enum status cmd_layout(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return choose(ws, "layout", args_text(a, "name"), err);
+}
+
+static enum status cmd_theme(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return choose(ws, "theme", args_text(a, "name"), err);
+}
+
+/* ---- palette --------------------------------------------------------------------------------- */
+
+static enum status cmd_palette(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *query = args_text(a, "text");
+    struct palette p = { 0 };
+    struct text_table g;
+    struct rec r;
+
+    if (ws->screen)
+        return ws->screen(ws->screen_ctx, "palette", query ? query : "", NULL, err);
+    enum status rc = palette_fill(&p, ws, err);
+    size_t *order = rc == ST_OK ? calloc(p.n + 1, sizeof *order) : NULL;
+    if (order) {
+        const size_t n = palette_match(&p, query ? query : "", order);
+        rec_init(&r, REC_RESULT, "palette");
+        rec_int(&r, "found", (int64_t)n);
+        rec_array(&r, "items");
+        text_table_init(&g, 3);
+        for (size_t i = 0; i < n && i < 20; i++) {
+            const struct palette_item *it = &p.v[order[i]];
+            rec_item(&r);
+            rec_str(&r, "name", it->label);
+            rec_str(&r, "line", it->line);
+            rec_str(&r, "about", it->about);
+            rec_close(&r);
+            text_table_cell(&g, it->label, 0);
+            text_table_cell(&g, it->line, 0);
+            text_table_cell(&g, it->about, 50);
+        }
+        rec_array_close(&r);
+        if (n)
+            text_table_print(&g, NULL, &r.text);
+        else
+            rec_text(&r, "nothing is called like that");
+        if (n > 20)
+            rec_text(&r, "%s%zu more", r.text.len && r.text.s[r.text.len - 1] == '\n' ? "" : "\n",
+                     n - 20);
+        text_table_free(&g);
+        ws_emit(ws, &r);
+    } else if (rc == ST_OK) {
+        rc = err_nomem(err, p.n * sizeof *order, "the palette");
+    }
+    free(order);
+    palette_free(&p);
+    return rc;
+}
+
+/* ---- copy ------------------------------------------------------------------------------------ */
+
+/* $XDG_RUNTIME_DIR/gpdesk/copy.txt, or beside the sessions. */
+static bool copy_path(struct buf *out)
+{
+    return (dirs_path(DIRS_RUNTIME, "copy.txt", out) || dirs_path(DIRS_STATE, "copy.txt", out)) &&
+           dirs_make_parent(out->s, NULL) == ST_OK;
+}
+
+/* The numbers of a plot by name: what `C` of a plot's view copies. */
+static enum status copy_plot(struct workspace *ws, const char *what, const char *run, struct buf *text,
+                             struct err *err)
+{
+    const struct plot_ops *p = plot_find(what, err);
+    struct run *r = p && run ? ws_run(ws, run, err) : p ? ws_run(ws, NULL, NULL) : NULL;
+
+    if (!p || (run && !r))
+        return err->code;
+    struct figure *f = p->make(ws, r, NULL, err);
+    if (!f)
+        return err->code;
+    if (f->reason)
+        err_set(err, ST_NOT_FOUND, "there is nothing to copy: %s", f->reason);
+    else
+        figure_csv(f, text);
+    const enum status rc = f->reason ? ST_NOT_FOUND : ST_OK;
+    figure_free(f);
+    return rc;
+}
+
+static enum status cmd_copy(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *what = args_text(a, "what"), *out = args_text(a, "out");
+    const bool on_screen = !strcmp(what, "cell") || !strcmp(what, "view") || !strcmp(what, "line");
+    struct buf text = { 0 }, path = { 0 }, said = { 0 };
+    enum status rc;
+
+    if (!on_screen) {
+        rc = copy_plot(ws, what, args_text(a, "run"), &text, err);
+    } else if (ws->screen) {
+        rc = ws->screen(ws->screen_ctx, "copy", what, &text, err);
+    } else {
+        rc = err_set(err, ST_USAGE, "copy %s needs the full screen", what);
+        err_hint(err, "copy calibration   (the numbers of a plot)");
+    }
+    if (rc == ST_OK && !out && !copy_path(&path))
+        rc = err_set(err, ST_IO, "there is no place for a copy: HOME is not set");
+    if (rc == ST_OK)
+        rc = outfile_put(out ? out : path.s, out ? 0666 : 0600, text.s ? text.s : "", text.len, err);
+    if (rc == ST_OK) {
+        struct rec r;
+        char size[32];
+        if (ws->screen)
+            ws->screen(ws->screen_ctx, "clipboard", buf_str(&text), &said, NULL);
+        rec_init(&r, REC_RESULT, "copy");
+        rec_str(&r, "what", what);
+        rec_int(&r, "bytes", (int64_t)text.len);
+        rec_str(&r, "file", out ? out : path.s);
+        text_count(size, sizeof size, text.len);
+        rec_text(&r, "copied %s bytes to ", size);
+        rec_safe(&r, out ? out : path.s);
+        if (said.len)
+            rec_text(&r, "; %s", buf_str(&said));
+        ws_emit(ws, &r);
+    }
+    buf_free(&text);
+    buf_free(&path);
+    buf_free(&said);
+    return rc;
+}
+
+/* ---- bind ------------------------------------------------------------------------------------ */
+
+static void list_bindings(struct workspace *ws)
+{
+    struct text_table g;
+    struct rec r;
+    const struct binding *b;
+    size_t n = 0;
+
+    rec_init(&r, REC_RESULT, "bind");
+    rec_array(&r, "keys");
+    text_table_init(&g, 3);
+    for (; (b = binding_at(n)) != NULL; n++) {
+        rec_item(&r);
+        rec_str(&r, "focus", bind_focus_name(b->focus));
+        rec_str(&r, "key", b->key);
+        rec_str(&r, "line", b->line);
+        rec_close(&r);
+        text_table_cell(&g, bind_focus_name(b->focus), 0);
+        text_table_cell(&g, b->key, 0);
+        text_table_cell(&g, b->line, 0);
+    }
+    rec_array_close(&r);
+    if (n)
+        text_table_print(&g, NULL, &r.text);
+    else
+        rec_text(&r, "no keys of your own yet: bind view K \"compare .\"");
+    text_table_free(&g);
+    ws_emit(ws, &r);
+}
+
+/* What of the bound lines does not parse, and (with a screen) which built-in keys they cover. */
+static enum status conflicts(struct workspace *ws, struct err *err)
+{
+    struct buf said = { 0 };
+    struct rec r;
+    const struct binding *b;
+    enum status rc = ST_OK;
+
+    rec_init(&r, REC_RESULT, "bind");
+    for (size_t i = 0; (b = binding_at(i)) != NULL; i++) {
+        struct statement *st = NULL;
+        struct err own = { 0 };
+        size_t n = 0;
+        if (command_split(b->line, &st, &n, &own) == ST_OK)
+            for (size_t k = 0; k < n && own.code == ST_OK; k++) {
+                const struct command *c;
+                struct args *args = NULL;
+                if (!strchr(st[k].text, '{'))            /* the screen fills {run} and the like in */
+                    command_parse(st[k].text, &c, &args, &own);
+                args_free(args);
+            }
+        command_statements_free(st, n);
+        if (own.code != ST_OK)
+            buf_printf(&said, "%s %s: %s\n", bind_focus_name(b->focus), b->key, own.msg);
+    }
+    if (ws->screen)
+        rc = ws->screen(ws->screen_ctx, "conflict", "", &said, err);
+    rec_str(&r, "conflicts", buf_str(&said));
+    rec_text(&r, "%s", said.len ? buf_str(&said) : "no conflicts: every key does one thing");
+    while (r.text.len && r.text.s[r.text.len - 1] == '\n')
+        r.text.s[--r.text.len] = '\0';
+    buf_free(&said);
+    ws_emit(ws, &r);
+    return rc;
+}
+
+static enum status cmd_bind(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *focus = args_text(a, "focus"), *key = args_text(a, "key"),
+               *line = args_text(a, "line");
+    char name[BIND_KEY_MAX], text[400];
+
+    if (!focus) {
+        list_bindings(ws);
+        return ST_OK;
+    }
+    if (!strcmp(focus, "conflict"))
+        return conflicts(ws, err);
+    if (!key) {
+        err_set(err, ST_USAGE, "bind %s: which key, and which line?", focus);
+        err_hint(err, "bind view K \"compare .\"   (bind alone lists)");
+        return ST_USAGE;
+    }
+    const enum bind_focus f = !strcmp(focus, "prompt") ? BIND_PROMPT
+                            : !strcmp(focus, "view") ? BIND_VIEW : BIND_BOTH;
+    enum status rc = binding_key(key, name, err);
+    if (rc == ST_OK && !line) {
+        const char *has = binding_find(f, name);
+        snprintf(text, sizeof text, "%s %s = %.300s", focus, name, has ? has : "(as built in)");
+    } else if (rc == ST_OK) {
+        const bool off = !strcmp(line, "none");
+        rc = binding_set(f, name, off ? NULL : line, err);
+        snprintf(text, sizeof text, "%s %s = %.300s", focus, name, off ? "(as built in)" : line);
+    }
+    if (rc == ST_OK)
+        tell(ws, "bind", "key", name, text);
+    return rc;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+const struct command cmd_screen_rows[] = {
+    { "view", "screen", "Show a view", "view runs",
+      { { "name", ARG_CHOICE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0,
+          "data|runs|residual|nmll|rank|calibration|pca|lesson|log|1|2|3|4|5|6|7|8|9", NULL,
+          "by name or number (also Alt-1 .. Alt-9)" } },
+      0, cmd_view, "Without a screen it says the same in words: view runs is then the table of runs." },
+    { "layout", "screen", "Panes of the screen", "layout auto",
+      { { "name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "auto|main|two|three|slide", NULL,
+          "auto: by the terminal's size; main: one view; two: lists and inspector; three: a second plot; "
+          "slide: the plot alone" } },
+      0, cmd_layout, "The choice is kept for the next start. z zooms a pane, < > { shape them." },
+    { "theme", "screen", "Colours of the screen", "theme mono",
+      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+          "auto, dark, light, high, mono, or a file of the themes directory" } },
+      0, cmd_theme, "A theme of your own is a file of lines ROLE FOREGROUND BACKGROUND [bold] [dim] "
+      "[underline] [reverse]\nin $XDG_CONFIG_HOME/gpdesk/themes/NAME; the first line may be  base dark.  "
+      "Colours are 0..255, default or #rrggbb.\nNO_COLOR and --color=never leave no colour in any theme." },
+    { "palette", "screen", "Find commands, plots, options, pages, runs and columns", "palette rank",
+      { { "text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "letters of it, in order" } },
+      0, cmd_palette, "On the screen (F2) Enter runs the line that stands beside the name." },
+    { "copy", "screen", "Copy a cell, a view or a plot's numbers", "copy calibration",
+      { { "what", ARG_WORD, ARGF_POS, "cell", 0, 0, NULL, NULL,
+          "cell, view, line (the prompt's), or a plot: its numbers as CSV" },
+        { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "of which run (default: the last fit)" },
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+          "file (default: copy.txt in $XDG_RUNTIME_DIR/gpdesk)" } },
+      0, cmd_copy, "The text is written to the file and sent to the terminal (OSC 52, works over ssh; tmux "
+      "needs set-clipboard on).\nWhether the terminal took it cannot be known." },
+    { "bind", "screen", "Keys of your own; alone: list them", "bind view K \"compare .\"",
+      { { "focus", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "view|prompt|both|conflict", NULL,
+          "where the key works; conflict: check all" },
+        { "key", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "K, Ctrl-k, Alt-k, F7, PgUp ..." },
+        { "line", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+          "what it runs; none: as built in" } },
+      0, cmd_bind, "In a line {run} stands for the selected run, {marks} for the marked, {plot} for the "
+      "plot on show;\na line that ends in a blank is put on the prompt, @NAME is one of the screen's own "
+      "(bind view Z @zoom).\nThe same lines may stand in the config file. undo leaves keys as they are:\n"
+      "bind view K none gives one back." },
+    { .name = NULL },
+};

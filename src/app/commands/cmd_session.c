@@ -1,0 +1,170 @@
+/* app/commands/cmd_session.c -- commands about sessions: save, sessions, resume, script. */
+#include "app/shell/commands.h"
+#include "app/core/job.h"
+#include "app/session/store.h"
+#include "app/session/transcript.h"
+#include "app/core/workspace.h"
+#include "base/mem.h"
+#include "base/outfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- save --------------------------------------------------------------------------------------------- */
+
+static enum status cmd_save(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *file = args_text(a, "file");
+    const bool had = ws->store != NULL;
+    enum status rc = ST_OK;
+    uint64_t bytes = 0;
+    size_t files = 0;
+    char size[32];
+    struct rec r;
+
+    if (!had)
+        rc = file ? store_save_as(ws, file, err) : store_begin(ws, err);
+    if (rc == ST_OK && args_bool(a, "data"))
+        rc = store_pack(ws, &files, &bytes, err);
+    if (rc == ST_OK && file && had)
+        rc = store_save_as(ws, file, err);
+    if (rc == ST_OK)
+        rc = store_flush(ws->store, err);
+    if (rc != ST_OK)
+        return rc;
+    const bool copy = file && had;
+    rec_init(&r, REC_RESULT, "save");
+    rec_str(&r, "session", copy ? file : store_path(ws->store));
+    rec_bool(&r, "copy", copy);
+    rec_int(&r, "runs", (int64_t)ws->nrun);
+    rec_int(&r, "files", (int64_t)files);
+    rec_text(&r, copy ? "a copy of the session is in " : "saved in ");
+    rec_safe(&r, copy ? file : store_path(ws->store));
+    if (args_bool(a, "data")) {
+        mem_format(size, sizeof size, (double)bytes);
+        rec_text(&r, ", with its data (%zu file%s more, %s)", files, files == 1 ? "" : "s", size);
+    }
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+/* ---- sessions, resume ------------------------------------------------------------------------------------ */
+
+static enum status cmd_sessions(struct workspace *ws, const struct args *a, struct err *err)
+{
+    (void)a;
+    return store_list(ws, err);
+}
+
+static void tell_resumed(struct workspace *ws)
+{
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "resume");
+    rec_str(&r, "session", store_path(ws->store));
+    rec_int(&r, "datasets", (int64_t)ws->ndata);
+    rec_int(&r, "runs", (int64_t)ws->nrun);
+    rec_str(&r, "run", *ws->last_fit ? ws->last_fit : NULL);
+    rec_text(&r, "resumed ");
+    rec_safe(&r, store_path(ws->store));
+    ws_emit(ws, &r);
+}
+
+/* Who wants to go on with a stopped run says resume, too. */
+static void hint_run(struct workspace *ws, const char *name, struct err *err)
+{
+    struct err none = { 0 };
+    const struct run *r = ws_run(ws, name, &none);
+
+    if (r && r->kind == RUN_FIT)
+        err_hint(err, "fit continue=%s: that goes on with a fit; resume is for sessions", name);
+    else if (r)
+        err_hint(err, "tune: it starts from what %s found; resume is for sessions", name);
+    err_clear(&none);
+}
+
+static enum status cmd_resume(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *name = args_text(a, "session");
+    char *path = name ? store_find(name, err) : store_newest(ws->store, err);
+    enum status rc = path ? ST_OK : err->code;
+
+    if (rc == ST_NOT_FOUND && name)
+        hint_run(ws, name, err);
+    if (rc == ST_OK && jobs_count(ws->jobs) > 0) {
+        rc = err_set(err, ST_STATE, "a job runs; the workspace cannot be exchanged under it");
+        err_hint(err, "wait, or stop");
+    }
+    /* Looked at first, so that a bad file leaves everything as it is. */
+    if (rc == ST_OK)
+        rc = store_probe(path, err);
+    if (rc == ST_OK) {
+        workspace_clear(ws);
+        rc = store_open(ws, path, err);
+    }
+    if (rc == ST_OK)
+        tell_resumed(ws);
+    free(path);
+    return rc;
+}
+
+/* ---- script ------------------------------------------------------------------------------------------------ */
+
+static enum status cmd_script(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *out = args_text(a, "out");
+    struct buf text = { 0 };
+    struct rec r;
+    size_t lines = 0;
+    enum status rc = transcript(ws, args_bool(a, "all"), &text, err);
+
+    if (rc == ST_OK && out)
+        rc = outfile_put(out, 0777, text.s, text.len, err);
+    if (rc != ST_OK) {
+        buf_free(&text);
+        return rc;
+    }
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.s[i] == '\n';
+    rec_init(&r, REC_RESULT, "script");
+    rec_str(&r, "out", out);
+    rec_int(&r, "lines", (int64_t)lines);
+    rec_str(&r, "script", out ? NULL : buf_str(&text));
+    if (out) {
+        rec_text(&r, "%zu lines in ", lines);
+        rec_safe(&r, out);
+    } else if (text.len) {
+        buf_putn(&r.text, text.s, text.len - 1); /* the last line end comes with the record */
+    }
+    ws_emit(ws, &r);
+    buf_free(&text);
+    return ST_OK;
+}
+
+/* ---- the rows ---------------------------------------------------------------------------------------------- */
+
+const struct command cmd_session_rows[] = {
+    { "save", "session", "Save now; with a file: a copy, or the session from now on",
+      "save work.gpd",
+      { { "file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet" },
+        { "data", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "put the data files into it, too" } },
+      0, cmd_save,
+      "A session is saved by itself after every command and every few seconds while a job runs. "
+      "`save` waits until all of it is on disk. With data=yes the session holds its data files and can be\n"
+      "taken to another machine; a file that is there as it was is still read itself." },
+    { "sessions", "session", "Sessions in the state directory", "sessions",
+      { { .name = NULL } }, 0, cmd_sessions, NULL },
+    { "resume", "session", "Go on with a session: data, kernel, fits, everything", "resume",
+      { { "session", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+          "a name that `sessions` lists, or a file; default: the newest" } },
+      0, cmd_resume,
+      "The session in hand is on disk and stays: resume goes back to it, undo does not. "
+      "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
+      "and compared; what has changed or is damaged is told and left out." },
+    { "script", "session", "Write the commands that lead here, with seeds and expected figures",
+      "script all=yes",
+      { { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file to write; default: shown" },
+        { "all", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the whole history, not the shortest way" } },
+      0, cmd_script, "Run it again with gpdesk -f FILE: the same seed gives the same figures." },
+    { .name = NULL },
+};

@@ -1,0 +1,13 @@
+# the rows of the command table
+libapp_a_SOURCES += \
+  src/app/commands/cmd_data.c \
+  src/app/commands/cmd_diag.c \
+  src/app/commands/cmd_general.c \
+  src/app/commands/cmd_line.c \
+  src/app/commands/cmd_model.c \
+  src/app/commands/cmd_plot.c \
+  src/app/commands/cmd_screen.c \
+  src/app/commands/cmd_session.c \
+  src/app/commands/cmd_sweep.c \
+  src/app/commands/cmd_teach.c \
+  src/app/commands/cmd_time.c

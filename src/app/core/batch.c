@@ -1,0 +1,329 @@
+/* app/core/batch.c -- running scripts to their end: see batch.h. */
+#include "app/core/batch.h"
+
+#include "app/shell/args.h"
+#include "app/core/job.h"
+#include "data/formats/npy_set.h"
+#include "app/shell/script.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16 };
+
+static int signals[2] = { -1, -1 }; /* a pipe that the handler writes to */
+
+static volatile sig_atomic_t running, untaken;
+
+/* On any thread: BLAS starts its own before main, with nothing blocked.  Nothing has begun while scripts are
+ * read, perhaps from a pipe that never ends; or nobody has come to the two signals before this one: it ends
+ * the process. */
+static void on_signal(int sig)
+{
+    const int keep = errno;
+    const unsigned char byte = (unsigned char)sig;
+
+    if (!running || untaken++ > 1)
+        _exit(128 + sig);
+
+    if (write(signals[1], &byte, 1) < 0)
+        errno = keep; /* the pipe is full of signals already */
+    errno = keep;
+}
+
+void batch_prepare(void)
+{
+    struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+
+    signal(SIGPIPE, SIG_IGN);
+    if (pipe2(signals, O_NONBLOCK | O_CLOEXEC) != 0)
+        return;
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+        struct sigaction old;
+        /* nohup stays in force; SIGINT, which shells ignore for what they start with &, is meant
+         * when somebody sends it. */
+        if (caught[i] != SIGHUP ||
+            (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+            sigaction(caught[i], &act, NULL);
+    }
+}
+
+static int take_signal(void)
+{
+    unsigned char byte;
+
+    if (signals[0] < 0 || read(signals[0], &byte, 1) != 1)
+        return 0;
+    untaken = 0;
+    return byte;
+}
+
+/* ---- the check before ----------------------------------------------------------------------------- */
+
+/* What is checked for every statement, after it parsed. */
+typedef void visit_fn(struct workspace *, void *ctx, const struct command *, const struct args *,
+                      const char *name, size_t line);
+struct checker {
+    struct workspace *ws;
+    visit_fn *visit; void *ctx;   /* NULL: parsing only */
+    size_t bad;
+};
+
+static void check_text(struct checker *, const char *text, const char *name, unsigned depth);
+
+static void complain(struct checker *c, const struct err *err, const char *text, const char *name,
+                     size_t line)
+{
+    char in[400];
+
+    if (++c->bad > ERRORS_SHOWN)
+        return;
+    if (name && line)
+        snprintf(in, sizeof in, "%.180s  (line %zu of %.120s)", text, line, name);
+    else
+        snprintf(in, sizeof in, "%.240s", text);
+    ws_error(c->ws, err, in);
+}
+
+/* A script that a script names is part of it, as far as it can be read already. */
+static void check_source(struct checker *c, const struct args *a, unsigned depth)
+{
+    const char *path = args_text(a, "file");
+    char *text = NULL;
+
+    if (!path || !strcmp(path, "-") || depth > SOURCE_DEPTH ||
+        script_read(path, &text, NULL) != ST_OK)
+        return;
+    check_text(c, text, path, depth + 1);
+    free(text);
+}
+
+static void check_text(struct checker *c, const char *text, const char *name, unsigned depth)
+{
+    struct statement *st = NULL;
+    struct err err = { 0 };
+    size_t n = 0;
+
+    if (command_split(text, &st, &n, &err) != ST_OK) {
+        complain(c, &err, name ? name : text, NULL, 0);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct command *cmd;
+        struct args *a = NULL;
+        err_clear(&err);
+        if (command_parse(st[i].text, &cmd, &a, &err) != ST_OK) {
+            complain(c, &err, st[i].text, name, st[i].line);
+            continue;
+        }
+        if (!strcmp(cmd->name, "source"))
+            check_source(c, a, depth);
+        if (c->visit)
+            c->visit(c->ws, c->ctx, cmd, a, name, name ? st[i].line : 0);
+        args_free(a);
+    }
+    command_statements_free(st, n);
+}
+
+static bool check_all(struct checker *c, const struct batch_item *item, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        check_text(c, item[i].text, item[i].name, 0);
+    if (c->bad > ERRORS_SHOWN)
+        ws_note(c->ws, "more", "and %zu more errors", c->bad - ERRORS_SHOWN);
+    return c->bad == 0;
+}
+
+bool batch_check(struct workspace *ws, const struct batch_item *item, size_t n)
+{
+    struct checker c = { .ws = ws };
+
+    return check_all(&c, item, n);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------ */
+
+/* Stops what runs, keeping the best iterate, and waits for it; a second signal does not wait. */
+static void stop_all(struct workspace *ws)
+{
+    struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
+                            { .fd = signals[0], .events = POLLIN } };
+
+    workspace_forget(ws, 0, NULL);
+    jobs_stop(ws->jobs, "*", false, NULL);
+    while (jobs_count(ws->jobs) > 0) {
+        if (poll(fd, 2, 1000) < 0 && errno != EINTR)
+            return;
+        if (take_signal())
+            return;
+        jobs_pump(ws->jobs, ws);
+        workspace_forget(ws, 0, NULL);
+    }
+}
+
+/* Runs until nothing is left. Returns a signal's number, or 0. */
+static int drain(struct workspace *ws, struct rec_writer *w)
+{
+    struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
+                            { .fd = signals[0], .events = POLLIN } };
+
+    for (;;) {
+        const int sig = take_signal();
+        if (sig || w->broken)
+            return sig ? sig : SIGPIPE;
+        if (!workspace_busy(ws) || ws->quit)
+            return 0;
+        if (poll(fd, 2, 1000) < 0 && errno != EINTR)
+            return 0;
+        workspace_pump(ws);
+    }
+}
+
+int batch_status(const struct workspace *ws)
+{
+    switch (ws->first_error) {
+    case ST_OK:
+        return ws->unconverged && !ws->opt.accept_unconverged ? EXIT_UNCONVERGED : EXIT_DONE;
+    case ST_NOMEM: case ST_LIMIT:
+        return EXIT_RESOURCES;
+    case ST_IO: case ST_FORMAT:
+        return ws->first_error_output ? EXIT_FAILED : EXIT_INPUT;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_item *item, size_t n)
+{
+    struct checker c = { .ws = ws };
+    int sig = 0;
+
+    if (!check_all(&c, item, n))
+        return EXIT_USAGE_GP;
+    running = 1;
+    for (size_t i = 0; i < n && !sig && !ws->quit; i++) {
+        const size_t errors = ws->errors;
+        workspace_exec_from(ws, item[i].text, item[i].name, item[i].name != NULL);
+        sig = drain(ws, w);
+        if (ws->errors > errors && !ws->opt.keep_going)
+            break;
+    }
+    if (sig == SIGPIPE && w->broken_errno && w->broken_errno != EPIPE) {
+        fprintf(stderr, "gpdesk: cannot write to the output: %s\n", strerror(w->broken_errno));
+        sig = 0;
+        ws->first_error = w->broken_errno == ENOSPC ? ST_LIMIT : ST_STATE;
+    }
+    if (sig) {
+        if (sig != SIGPIPE)
+            ws_note(ws, "signal", "stopped by signal %d (%s)", sig, strsignal(sig));
+        stop_all(ws);
+        return 128 + sig;
+    }
+    if (jobs_count(ws->jobs) > 0) /* quit, or a failure with a job behind it */
+        stop_all(ws);
+    return batch_status(ws);
+}
+
+/* ---- dry runs --------------------------------------------------------------------------------------------
+
+ * What costs little is done in memory, so that columns, splits and memory are those of the real
+ * run: data is read, prepared and split, fits are planned instead of computed (fitting.c).  Nothing
+ * is written, and only complaints and plans are told. */
+
+enum { DRY_FILE_MAX = 256 << 20 };
+
+struct dry {
+    size_t commands, plans;
+    bool blind;             /* the current data was too large to be read */
+    struct sink sink, *to;
+};
+
+static void dry_hear(void *ctx, const struct rec *r)
+{
+    struct dry *d = ctx;
+
+    if (r->type == REC_TICK || r->type == REC_NOTE ||
+        (r->type == REC_RESULT && strcmp(r->name, "dry")))
+        return;
+    d->plans += r->type == REC_RESULT;
+    for (struct sink *s = d->to; s; s = s->next)
+        s->take(s->ctx, r);
+}
+
+/* Looks at the files of a statement: false when one is missing (said) or too large to be read. */
+static bool dry_files(struct workspace *ws, struct dry *d, const struct command *cmd,
+                      const struct args *a, const char *in)
+{
+    bool good = true;
+
+    for (size_t k = 0; k < ARGS_MAX && cmd->args[k].name; k++) {
+        const char *path = args_text(a, cmd->args[k].name);
+        struct err err = { 0 };
+        struct stat st;
+        if (cmd->args[k].type != ARG_FILE || !path || npy_set_is_pattern(path))
+            continue;
+        if ((!strcmp(cmd->name, "pca") || !strcmp(cmd->name, "cluster")) && args_looks_like_run(path))
+            continue;
+        if (!strcmp(path, "-") || (stat(path, &st) == 0 && st.st_size > DRY_FILE_MAX)) {
+            d->blind = true;
+            good = false;
+        } else if (access(path, R_OK) != 0) {
+            err_set(&err, ST_IO, "%.300s: %s", path, strerror(errno));
+            ws_error(ws, &err, in);
+            good = false;
+        }
+    }
+    return good;
+}
+
+static void dry_visit(struct workspace *ws, void *ctx, const struct command *cmd,
+                      const struct args *a, const char *name, size_t line)
+{
+    static const char *const done[] = { "open", "demo", "use", "cols", "missing", "scale", "split",
+                                        "kernel", "set", "tune", "fit" };
+    struct dry *d = ctx;
+    bool does = false;
+
+    d->commands++;
+    if (cmd->flags & CMD_SETS && !(cmd->flags & CMD_NEEDS_DATA))
+        d->blind = false;
+    for (size_t i = 0; i < sizeof done / sizeof *done; i++)
+        does |= !strcmp(done[i], cmd->name);
+    if (!dry_files(ws, d, cmd, a, args_line(a)) || !does ||
+        (d->blind && cmd->flags & CMD_NEEDS_DATA))
+        return;
+    workspace_exec_from(ws, args_line(a), name, line);
+    workspace_drain(ws);
+}
+
+int batch_dry(struct workspace *ws, const struct batch_item *item, size_t n)
+{
+    struct checker parse = { .ws = ws };
+    struct dry d = { .to = ws->sinks };
+    struct checker c = { .ws = ws, .visit = dry_visit, .ctx = &d };
+
+    if (!check_all(&parse, item, n))
+        return EXIT_USAGE_GP;
+    d.sink = (struct sink){ dry_hear, &d, NULL };
+    ws->sinks = &d.sink;
+    check_all(&c, item, n);
+    ws->sinks = d.to;
+    struct rec r;
+    rec_init(&r, REC_RESULT, "dry");
+    rec_int(&r, "commands", (int64_t)d.commands);
+    rec_int(&r, "errors", (int64_t)ws->errors);
+    rec_text(&r, "%zu command%s parse%s; nothing was run", d.commands, d.commands == 1 ? "" : "s",
+             d.commands == 1 ? "s" : "");
+    ws_emit(ws, &r);
+    return batch_status(ws);
+}

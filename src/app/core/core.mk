@@ -1,0 +1,11 @@
+# the workspace, jobs, traces
+libapp_a_SOURCES += \
+  src/app/core/batch.c \
+  src/app/core/batch.h \
+  src/app/core/hyper_args.c \
+  src/app/core/job.c \
+  src/app/core/job.h \
+  src/app/core/trace.c \
+  src/app/core/trace.h \
+  src/app/core/workspace.c \
+  src/app/core/workspace.h

@@ -1,0 +1,107 @@
+/* app/core/hyper_args.c -- hyperparameter keys of a command (l=, noise=0.01..1, l.min=) over a kernel. */
+#include "app/core/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "2.lengthscale" of "2.lengthscale[7]": does the name mean all of them? */
+static bool is_group(const char *own, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strncmp(own, name, n) == 0 && own[n] == '[';
+}
+
+/* *count: with ARD "lengthscale" is all of them, from *slot on. */
+enum status ws_hp_slot(const struct kernel *k, const char *name, size_t *slot, size_t *count,
+                       struct err *err)
+{
+    const size_t n = kernel_nhp(k);
+    struct buf all = { 0 };
+
+    *count = 1;
+    if (!strcmp(name, "amplitude") || !strcmp(name, "noise")) {
+        *slot = n + (*name == 'n');
+        return ST_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char own[KERNEL_NAME_MAX];
+        struct hparam h;
+        kernel_hp_info(k, i, own, &h);
+        if (!strcmp(own, name) || is_group(own, name)) {
+            *slot = i;
+            for (*count = 1; strcmp(own, name) && i + *count < n; ++*count) {
+                char next[KERNEL_NAME_MAX];
+                kernel_hp_info(k, i + *count, next, &h);
+                if (!is_group(next, name))
+                    break;
+            }
+            buf_free(&all);
+            return ST_OK;
+        }
+        char *bracket = strchr(own, '[');
+        if (bracket && strncmp(bracket, "[1]", 3) != 0)
+            continue;
+        if (bracket)
+            *bracket = '\0';
+        buf_printf(&all, "%s, ", own);
+    }
+    struct buf text = { 0 };
+    kernel_print(k, &text);
+    err_set(err, ST_NOT_FOUND, "the kernel %s has no %s; it has %samplitude and noise",
+            buf_str(&text), name, buf_str(&all));
+    err_hint(err, "kernel");
+    buf_free(&text);
+    buf_free(&all);
+    return ST_NOT_FOUND;
+}
+
+static void merge_bound(struct tune_bound *b, double lo, double hi)
+{
+    b->fixed = lo == hi;
+    if (lo == hi)
+        b->value = lo;
+    if (!isnan(lo) && lo != hi)
+        b->lo = lo;
+    if (!isnan(hi) && lo != hi)
+        b->hi = hi;
+}
+
+static enum status merge_one(const char *name, double lo, double hi, double *value,
+                             struct tune_bound *bound, struct err *err)
+{
+    if (lo != hi && !bound) {
+        err_set(err, ST_USAGE, "%s: one value is needed here, not an interval", name);
+        err_hint(err, "tune %s=..   searches an interval", name);
+        return ST_USAGE;
+    }
+    if (lo == hi && value)
+        *value = lo;
+    if (bound)
+        merge_bound(bound, lo, hi);
+    if (bound && !bound->fixed && bound->hi > 0.0 && !(bound->lo < bound->hi))
+        return err_set(err, ST_RANGE, "%s: the bounds %g..%g are empty", name, bound->lo,
+                       bound->hi);
+    return ST_OK;
+}
+
+enum status ws_hp_merge(const struct kernel *k, const struct args *a, double *hp, double *amplitude,
+                        double *noise, struct tune_bound *hp_bound, struct tune_bound *amp_bound,
+                        struct tune_bound *noise_bound, struct err *err)
+{
+    const size_t n = kernel_nhp(k);
+
+    for (size_t i = 0; i < args_hp(a); i++) {
+        double lo, hi;
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        size_t first, count;
+        enum status rc = ws_hp_slot(k, name, &first, &count, err);
+        for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
+            rc = merge_one(name, lo, hi, slot < n ? &hp[slot] : slot == n ? amplitude : noise,
+                           slot < n ? (hp_bound ? &hp_bound[slot] : NULL)
+                           : slot == n ? amp_bound : noise_bound, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
+}

@@ -1,0 +1,72 @@
+/* app/core/trace.c -- reading a convergence trace: see trace.h. */
+#include "app/core/trace.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+
+/* Least squares of log10(residual) on the iteration over points [from, n). */
+struct line { double slope, icept, r2, se; };
+
+static bool line_fit(const struct trace_point *t, size_t from, size_t n, struct line *out)
+{
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
+    size_t m = 0;
+
+    for (size_t i = from; i < n; i++) {
+        if (!(t[i].value > 0) || !isfinite(t[i].value))
+            continue;
+        const double x = t[i].step, y = log10(t[i].value);
+        sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
+        m++;
+    }
+    if (m < 5)
+        return false;
+    const double dx = sxx - sx * sx / (double)m, dy = syy - sy * sy / (double)m;
+    const double dxy = sxy - sx * sy / (double)m;
+    if (!(dx > 0))
+        return false;
+    out->slope = dxy / dx;
+    out->icept = (sy - out->slope * sx) / (double)m;
+    out->r2 = dy > 0 ? dxy * dxy / (dx * dy) : 1.0;
+    const double rss = fmax(0.0, dy - out->slope * dxy);
+    out->se = m > 2 ? sqrt(rss / (double)(m - 2) / dx) : 0.0;
+    return true;
+}
+
+void trace_fit(const struct trace_point *t, size_t n, double target, struct trace_fit *out)
+{
+    struct line l;
+
+    *out = (struct trace_fit){ NAN, NAN, NAN, NAN, NAN };
+    if (n < 5 || !line_fit(t, n >= 20 ? n / 2 : 0, n, &l))
+        return;
+    out->rate = pow(10.0, l.slope);
+    out->r2 = l.r2;
+    if (!(l.slope < 0) || !(target > 0))
+        return;
+    const double last = t[n - 1].step, left = log10(t[n - 1].value / target);
+    if (left <= 0) {
+        out->forecast = out->lo = out->hi = last;
+        return;
+    }
+    out->forecast = last + left / -l.slope;
+    out->lo = last + left / (-l.slope + 2 * l.se);
+    out->hi = -l.slope > 2 * l.se ? last + left / (-l.slope - 2 * l.se) : INFINITY;
+}
+
+enum status trace_append(struct run *r, const struct tick *t, double seconds, struct err *err)
+{
+    void *p = r->trace;
+    enum status rc = mem_grow(&p, &r->captrace, r->ntrace + 1, sizeof *r->trace, "trace", err);
+
+    r->trace = p;
+    if (rc != ST_OK)
+        return rc;
+    struct trace_point *q = &r->trace[r->ntrace++];
+    *q = (struct trace_point){ .step = (uint32_t)t->done, .seconds = (float)seconds,
+                               .value = t->value, .value2 = t->value2 };
+    for (size_t i = 0; i < 6; i++)
+        q->point[i] = t->point && i < t->npoint ? t->point[i] : NAN;
+    return ST_OK;
+}

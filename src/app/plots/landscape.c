@@ -1,0 +1,849 @@
+/* app/plots/landscape.c -- see landscape.h.
+ *
+ * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the likelihood at every
+ * amplitude and noise (methods.md B.3): so a grid over a lengthscale and the noise costs as many
+ * decompositions as it has lengthscales. */
+#include "app/plots/landscape.h"
+
+#include "app/runs/fitting.h"
+#include "app/core/job.h"
+#include "app/plots/plots.h"
+#include "app/runs/fit_setup.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/likelihood/nmll.h"
+#include "compute/preconds/precond.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRID_MOST = 101, APPROX_ROWS = 20000, GRAM_MOST = 8192, EXACT_ROWS = 800, EXACT_MOST = 3000, PATH_MOST = 400 };
+
+/* A hyperparameter along an axis.  Several lengthscales of one name move by a common factor; the value is
+ * their geometric mean. */
+struct direction {
+    char name[KERNEL_NAME_MAX];
+    double lo, hi;
+    size_t slot, count; /* resolved on the worker: count of hp from slot; nhp amplitude, nhp + 1 noise */
+    size_t n;
+    double v[GRID_MOST];
+};
+
+struct landscape {
+    struct fit_setup study;
+    struct direction d[2];
+    size_t nd;
+    bool exact, split; /* split: of tradeoff */
+    bool approx;       /* by probes: amplitude and noise as they stand unless they are an axis */
+    size_t rank, probes;
+    size_t features, rows_most, used, all;
+    bool fixed_amplitude, fixed_noise; /* by the line */
+    double amplitude, noise;
+    char tuning[16], kernel[256];
+    struct tune_point *path; size_t npath;
+    /* Results: value (ny x nx); tradeoff: value, fit, complexity of nx. */
+    double *z, *fit, *complexity;
+    double *se, *terms;  /* approx: of each place its standard error and its probes' shares */
+    size_t best, ties;   /* ties: other places that the error does not tell from the least */
+    bool *tie;
+    double seconds;
+};
+
+static void landscape_free(struct job *job)
+{
+    struct landscape *l = job->arg;
+
+    if (!l)
+        return;
+    fit_setup_free(&l->study);
+    free(l->path), free(l->z), free(l->fit), free(l->complexity);
+    free(l->se), free(l->terms), free(l->tie);
+    free(l);
+    job->arg = NULL;
+}
+
+/* ---- the likelihood at a kernel setting ------------------------------------------------------------ */
+
+struct system {
+    struct landscape *l;
+    struct job *job;
+    struct ctl quiet;    /* stops with the job, tells nothing: places of the grid are what counts */
+    struct source_subset src;
+    double *y, *X;       /* t x n, times the row factors; exact: the inputs */
+    double *scale;       /* roots of the rows' weights; NULL */
+    double log_scale;    /* the sum of their logarithms: comes off the value */
+    size_t n, t;
+    struct featmap *fm;
+    struct fop *fop;
+};
+
+static void system_close(struct system *s)
+{
+    fop_free(s->fop);
+    featmap_free(s->fm);
+    free(s->y), free(s->X), free(s->scale);
+}
+
+/* An even sample of the rows, weighted as they are. */
+static enum status system_open(struct system *s, size_t *idx, struct err *err)
+{
+    const struct encoded *e = &s->l->study.e;
+    struct landscape *l = s->l;
+
+    l->all = e->base.n;
+    s->n = l->used = e->base.n < l->rows_most ? e->base.n : l->rows_most;
+    s->t = l->split ? 1 : e->t;
+    for (size_t i = 0; i < s->n; i++)
+        idx[i] = (size_t)((double)i * (double)e->base.n / (double)s->n);
+    source_subset_init(&s->src, &e->base, idx, s->n);
+    s->y = mem_calloc(s->t * s->n, sizeof *s->y, "targets", err);
+    s->scale = e->row_scale ? mem_calloc(s->n, sizeof *s->scale, "weights", err) : NULL;
+    if (!s->y || (e->row_scale && !s->scale))
+        return ST_NOMEM;
+    for (size_t i = 0; i < s->n; i++) {
+        const double r = s->scale ? s->scale[i] = e->row_scale[idx[i]] : 1;
+        s->log_scale += log(r);
+        for (size_t j = 0; j < s->t; j++)
+            s->y[j * s->n + i] = r * e->y[j * e->n + idx[i]];
+    }
+    s->src.base.row_scale = s->scale;
+    if (l->exact) {
+        s->X = exact_inputs(&s->src.base, err);
+        return s->X ? ST_OK : ST_NOMEM;
+    }
+    const struct fop_opts fo = { .pool = s->job->pool, .precision = l->study.o.precision,
+                                 .row_scale = s->scale };
+    s->fm = featmap_new(&l->study.o.kernel, e->base.d, l->features, l->study.o.seed, err);
+    s->fop = s->fm ? fop_new(s->job->backend, s->fm, &s->src.base, &fo, err) : NULL;
+    return s->fop ? ST_OK : err->code;
+}
+
+static enum status system_at(struct system *s, const double *hp, struct nmll_eig *q, struct err *err)
+{
+    const size_t M = s->l->exact ? s->n : fop_cols(s->fop);
+    double *G = mem_aligned(M * M, sizeof *G, "a Gram matrix", err), yty[TARGETS_MOST] = { 0 };
+    double *b = G ? mem_calloc(s->t * M, sizeof *b, "a right-hand side", err) : NULL;
+    enum status rc = b ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK && s->l->exact) {
+        rc = exact_matrix(&s->l->study.o.kernel, hp, s->X, s->n, s->src.base.d, s->scale, 0, G, s->job->pool,
+                          &s->quiet, err);
+        memcpy(b, s->y, s->t * M * sizeof *b);
+        for (size_t j = 0; j < s->t; j++)
+            yty[j] = blas_ddot(s->n, s->y + j * s->n, s->y + j * s->n);
+    } else if (rc == ST_OK) {
+        rc = fop_set(s->fop, hp, err);
+        if (rc == ST_OK)
+            rc = fop_gram_of(s->fop, s->t, s->y, G, b, yty, &s->quiet, err);
+    }
+    if (rc == ST_OK && ctl_stopped(&s->job->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        rc = nmll_eig_of(s->job->pool, s->n, M, G, s->t, b, yty, s->l->exact, false, q, err);
+    free(G), free(b);
+    return rc;
+}
+
+/* ---- grids ----------------------------------------------------------------------------------------- */
+
+static double middle(const double *v, size_t n)
+{
+    double s = 0;
+
+    for (size_t i = 0; i < n; i++)
+        s += log(v[i]) / (double)n;
+    return exp(s);
+}
+
+/* The hyperparameters of a direction, now that the kernel is bound, and its values. */
+static enum status resolve(struct landscape *l, struct direction *d, struct err *err)
+{
+    const struct kernel *k = &l->study.o.kernel;
+    const size_t nhp = kernel_nhp(k);
+    struct hparam h = { .lo = 0, .hi = INFINITY };
+    char own[KERNEL_NAME_MAX];
+    enum status rc = ws_hp_slot(k, d->name, &d->slot, &d->count, err);
+
+    if (rc != ST_OK)
+        return rc;
+    const double now = d->slot < nhp    ? middle(l->study.o.hp + d->slot, d->count)
+                       : d->slot == nhp ? l->amplitude
+                                        : l->noise;
+    if (d->slot < nhp)
+        kernel_hp_info(k, d->slot, own, &h);
+    else
+        h.lo = (d->slot == nhp ? tune_amplitude_range : tune_noise_range)[0],
+        h.hi = (d->slot == nhp ? tune_amplitude_range : tune_noise_range)[1];
+    if (!(d->hi > d->lo)) {
+        d->lo = fmax(h.lo, now / 10);
+        d->hi = fmin(h.hi, now * 10);
+    }
+    if (!(d->lo > 0))
+        return err_set(err, ST_RANGE, "%s=%g..%g: a hyperparameter is above zero", d->name, d->lo, d->hi);
+    for (size_t i = 0; i < d->n; i++)
+        d->v[i] = d->lo * pow(d->hi / d->lo, (double)i / (double)(d->n - 1));
+    return ST_OK;
+}
+
+static bool of_kernel(const struct landscape *l, const struct direction *d)
+{
+    return d->slot < kernel_nhp(&l->study.o.kernel);
+}
+
+static void put(const struct direction *d, double v, double *hp)
+{
+    const double factor = v / middle(hp + d->slot, d->count);
+
+    for (size_t i = 0; i < d->count; i++)
+        hp[d->slot + i] *= factor;
+}
+
+/* The least value at a kernel setting, amplitude and noise free unless they are an axis or fixed. */
+static double placeholder_at(const struct landscape *l, const struct system *s, const struct nmll_eig *q, double amplitude,
+                       double noise)
+{
+    double ab[2] = { tune_amplitude_range[0], tune_amplitude_range[1] }, nb[2] = { tune_noise_range[0], tune_noise_range[1] };
+    double a[TARGETS_MOST], w[TARGETS_MOST];
+
+    if (isfinite(amplitude) || l->fixed_amplitude)
+        ab[0] = ab[1] = isfinite(amplitude) ? amplitude : l->amplitude;
+    if (isfinite(noise) || l->fixed_noise)
+        nb[0] = nb[1] = isfinite(noise) ? noise : l->noise;
+    return nmll_eig_best(q, ab, nb, a, w) - (double)s->t * s->log_scale;
+}
+
+/* Amplitude and noise at grid place (i, j) where they are axes. */
+static void scales_at(const struct landscape *l, size_t i, size_t j, double *amplitude, double *noise)
+{
+    const size_t nhp = kernel_nhp(&l->study.o.kernel), at[2] = { i, j };
+
+    *amplitude = *noise = NAN;
+    for (size_t k = 0; k < l->nd; k++) {
+        if (l->d[k].slot == nhp)
+            *amplitude = l->d[k].v[at[k]];
+        if (l->d[k].slot == nhp + 1)
+            *noise = l->d[k].v[at[k]];
+    }
+}
+
+static enum status fill(struct landscape *l, struct system *s, struct err *err)
+{
+    const size_t nx = l->d[0].n, ny = l->nd > 1 ? l->d[1].n : 1;
+    const bool kx = of_kernel(l, &l->d[0]), ky = l->nd > 1 && of_kernel(l, &l->d[1]);
+    enum status rc = ST_OK;
+
+    for (size_t j = 0; rc == ST_OK && j < (ky ? ny : 1); j++)
+        for (size_t i = 0; rc == ST_OK && i < (kx ? nx : 1); i++) {
+            double hp[KERNEL_MAX_HP];
+            struct nmll_eig q = { 0 };
+            memcpy(hp, l->study.o.hp, sizeof hp);
+            if (kx)
+                put(&l->d[0], l->d[0].v[i], hp);
+            if (ky)
+                put(&l->d[1], l->d[1].v[j], hp);
+            ctl_tell(&s->job->ctl, "landscape", j * nx + i, (kx ? nx : 1) * (ky ? ny : 1), NAN);
+            rc = system_at(s, hp, &q, err);
+            for (size_t jj = ky ? j : 0; rc == ST_OK && jj < (ky ? j + 1 : ny); jj++)
+                for (size_t ii = kx ? i : 0; ii < (kx ? i + 1 : nx); ii++) {
+                    double a, w;
+                    scales_at(l, ii, jj, &a, &w);
+                    l->z[jj * nx + ii] = placeholder_at(l, s, &q, a, w);
+                }
+            nmll_eig_free(&q);
+        }
+    return rc;
+}
+
+/* ---- by probes, where a Gram would cost too much ---------------------------------------------------- */
+
+/* One place: amplitude and noise are the same for all targets. */
+static enum status probe_place(struct landscape *l, struct system *s, size_t i, size_t j, struct precond **kept,
+                               struct err *err)
+{
+    const size_t nhp = kernel_nhp(&l->study.o.kernel), k = j * l->d[0].n + i, at[2] = { i, j };
+    double hp[KERNEL_MAX_HP], a = l->amplitude, w = l->noise, aa[TARGETS_MOST], ww[TARGETS_MOST];
+    enum status rc = ST_OK;
+
+    memcpy(hp, l->study.o.hp, sizeof hp);
+    for (size_t q = 0; q < l->nd; q++) {
+        const double v = l->d[q].v[at[q]];
+        if (l->d[q].slot < nhp)
+            put(&l->d[q], v, hp);
+        else
+            *(l->d[q].slot == nhp ? &a : &w) = v;
+    }
+    const struct nmll_slq_opts so = { .rank = l->rank, .probes = l->probes, .rtol = 1e-4, .seed = l->study.o.seed,
+                                      .kept = kept, .terms = l->terms + k * l->probes };
+    const double ab[2] = { a, a }, wb[2] = { w, w };
+    rc = s->t > 1 ? nmll_features_slq_at(s->fop, s->t, s->y, hp, nhp, w * w / (a * a), ab, wb, &so, &l->z[k],
+                                         &l->se[k], aa, ww, NULL, NULL, &s->quiet, err)
+                  : nmll_features_slq(s->fop, s->y, hp, nhp, a, w, &so, &l->z[k], &l->se[k], NULL, NULL, &s->quiet, err);
+    if (rc == ST_OK)
+        l->z[k] -= (double)s->t * s->log_scale;
+    if (rc == ST_NOT_PD || rc == ST_RANGE) { /* no value here */
+        l->z[k] = NAN;
+        rc = ST_OK;
+    }
+    return rc;
+}
+
+static enum status fill_probes(struct landscape *l, struct system *s, struct err *err)
+{
+    const size_t nx = l->d[0].n, ny = l->nd > 1 ? l->d[1].n : 1;
+    struct precond *kept = NULL;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < nx; i++)
+        for (size_t j = 0; rc == ST_OK && j < ny; j++) {
+            ctl_tell(&s->job->ctl, "landscape", i * ny + j, nx * ny, NAN);
+            rc = probe_place(l, s, i, i % 2 ? ny - 1 - j : j, &kept, err); /* to and fro: neighbours */
+            if (rc == ST_OK && ctl_stopped(&s->job->ctl))
+                rc = err_set(err, ST_CANCELLED, "stopped");
+        }
+    precond_free(kept);
+    return rc;
+}
+
+/* Places whose difference to the least is no more than twice its own error. */
+static void find_ties(struct landscape *l, size_t cells)
+{
+    for (size_t i = 0; i < cells; i++) {
+        const double d = l->z[i] - l->z[l->best];
+        l->tie[i] = i != l->best && isfinite(d) &&
+                    d <= 2.0 * nmll_slq_difference(l->probes, l->terms + i * l->probes,
+                                                   l->terms + l->best * l->probes);
+        l->ties += l->tie[i];
+    }
+}
+
+/* The parts at amplitude and noise as they are.  With the ratio kept, the value at amplitude b is
+ * C + n log b + Q / (2 b^2): the values at b and 2 b give Q, the fit. */
+static enum status fill_parts(struct landscape *l, struct system *s, struct err *err)
+{
+    const double n = (double)s->n, constant = 0.5 * n * log(2 * M_PI);
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < l->d[0].n; i++) {
+        double hp[KERNEL_MAX_HP];
+        struct nmll_eig q = { 0 };
+        memcpy(hp, l->study.o.hp, sizeof hp);
+        put(&l->d[0], l->d[0].v[i], hp);
+        ctl_tell(&s->job->ctl, "tradeoff", i, l->d[0].n, NAN);
+        rc = system_at(s, hp, &q, err);
+        if (rc == ST_OK) {
+            const double one = nmll_eig_at(&q, l->amplitude, l->noise);
+            const double two = nmll_eig_at(&q, 2 * l->amplitude, 2 * l->noise);
+            l->fit[i] = (n * log(2) - (two - one)) * 4 / 3;
+            l->z[i] = one - s->log_scale;
+            l->complexity[i] = l->z[i] - l->fit[i] - constant;
+        }
+        nmll_eig_free(&q);
+    }
+    return rc;
+}
+
+static enum status landscape_work(struct job *job, struct err *err)
+{
+    struct landscape *l = job->arg;
+    const double t0 = job_now();
+    enum status rc = fit_setup_open(&l->study, err);
+    struct system s = { .l = l, .job = job, .quiet = { .cancel = job->ctl.cancel } };
+    size_t *idx = NULL, cells = 0;
+
+    for (size_t k = 0; rc == ST_OK && k < l->nd; k++)
+        rc = resolve(l, &l->d[k], err);
+    if (rc == ST_OK && l->nd > 1 && l->d[0].slot == l->d[1].slot)
+        rc = err_set(err, ST_USAGE, "both axes are %s", l->d[0].name);
+    if (rc == ST_OK && l->split && !of_kernel(l, &l->d[0])) {
+        rc = err_set(err, ST_USAGE, "tradeoff is over a hyperparameter of the kernel; %s only scales", l->d[0].name);
+        err_hint(err, "landscape %s=%g..%g", l->d[0].name, l->d[0].lo, l->d[0].hi);
+    }
+    if (rc == ST_OK && l->exact)
+        rc = exact_allowed(l->study.e.base.n < l->rows_most ? l->study.e.base.n : l->rows_most, 2, job->mem_limit,
+                           err);
+    if (rc == ST_OK) {
+        cells = l->d[0].n * (l->nd > 1 ? l->d[1].n : 1);
+        idx = mem_calloc(l->study.e.base.n, sizeof *idx, "rows", err);
+        l->z = mem_calloc(cells, sizeof *l->z, "a landscape", err);
+        l->fit = mem_calloc(cells, sizeof *l->fit, "a landscape", err);
+        l->complexity = mem_calloc(cells, sizeof *l->complexity, "a landscape", err);
+        l->se = mem_calloc(cells, sizeof *l->se, "a landscape", err);
+        l->tie = mem_calloc(cells, sizeof *l->tie, "a landscape", err);
+        l->terms = mem_calloc(cells * l->probes + 1, sizeof *l->terms, "a landscape", err);
+        rc = idx && l->z && l->fit && l->complexity && l->se && l->tie && l->terms ? system_open(&s, idx, err)
+                                                                                  : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = l->split ? fill_parts(l, &s, err) : l->approx ? fill_probes(l, &s, err) : fill(l, &s, err);
+    for (size_t i = 0; rc == ST_OK && i < cells; i++) {
+        l->z[i] = isfinite(l->z[i]) ? l->z[i] : NAN;
+        if (l->z[i] < l->z[l->best] || isnan(l->z[l->best]))
+            l->best = i;
+    }
+    if (rc == ST_OK && isnan(l->z[l->best]))
+        rc = err_set(err, ST_NOT_PD, "no place of this grid has a usable likelihood: more noise, or longer "
+                                     "lengthscales");
+    if (rc == ST_OK && l->approx)
+        find_ties(l, cells);
+    system_close(&s);
+    free(idx);
+    l->seconds = job_now() - t0;
+    return rc;
+}
+
+/* ---- figures --------------------------------------------------------------------------------------- */
+
+static const char *title_of(const struct landscape *l, const char *what, char *out, size_t len)
+{
+    snprintf(out, len, "%s, %s", what, l->kernel);
+    return out;
+}
+
+static const char *axis_name(const struct direction *d, char *out, size_t len)
+{
+    snprintf(out, len, "%.44s%s", d->name, d->count > 1 ? " (geometric mean)" : "");
+    return out;
+}
+
+static double coordinate(const struct landscape *l, const struct direction *d, const struct tune_point *p)
+{
+    const size_t nhp = kernel_nhp(&l->study.o.kernel);
+    return d->slot < nhp ? middle(p->hp + d->slot, d->count) : d->slot == nhp ? p->amplitude : p->noise;
+}
+
+/* Every evaluation as a point, and the best so far as a line. */
+static bool add_path(struct figure *f, const struct landscape *l, struct err *err)
+{
+    double *x = mem_calloc(4 * l->npath + 1, sizeof *x, "plot", err);
+    size_t n = 0;
+    char title[64];
+
+    if (!l->npath || !x) {
+        free(x);
+        return l->npath == 0;
+    }
+    double *y = x + l->npath, *bx = y + l->npath, *by = bx + l->npath, best = INFINITY;
+    for (size_t i = 0; i < l->npath; i++) {
+        const struct tune_point *p = &l->path[i];
+        x[i] = coordinate(l, &l->d[0], p);
+        y[i] = coordinate(l, &l->d[1], p);
+        if (p->score < best)
+            best = p->score, bx[n] = x[i], by[n++] = y[i];
+    }
+    snprintf(title, sizeof title, "evaluations of %s", l->tuning);
+    struct series *s = figure_add(f, title, MARK_POINTS, l->npath, x, y, err);
+    bool ok = s != NULL;
+    if (s)
+        s->color = 7;
+    s = ok ? figure_add(f, "best so far", MARK_LINE, n, bx, by, err) : NULL;
+    if (s)
+        s->color = 7, s->dashed = true;
+    free(x);
+    return s != NULL;
+}
+
+/* Heights above the least, a factor of about three apart: about where 3 nats enclose 95 %. */
+static bool add_contours(struct figure *f, const struct landscape *l, double least, double most,
+                         struct err *err)
+{
+    const size_t nx = l->d[0].n, ny = l->d[1].n;
+    const double span = (most - least) / 3;
+    const double step = span > 500 ? 10 : sqrt(10);
+    int color = 1;
+    bool ok = true;
+
+    const double error = l->approx ? 2 * l->se[l->best] : 0; /* lower heights are noise */
+
+    for (double k = error > 100 ? 300 : error > 10 ? 30 : error > 3 ? 10 : 3, i = 0; ok && i < 6 && k < most - least; k *= step, i++) {
+        const double level = k > 9 ? pow(10, floor(log10(k))) * (k / pow(10, floor(log10(k))) > 2 ? 3 : 1) : k;
+        char title[32];
+        snprintf(title, sizeof title, "+%.0f nats", level);
+        struct series *s = figure_add_contour(f, title, nx, l->d[0].v, ny, l->d[1].v, l->z, least + level, err);
+        ok = s != NULL;
+        if (s)
+            s->color = color++;
+    }
+    return ok;
+}
+
+/* What the probes cannot tell from the least. */
+static bool add_ties(struct figure *f, const struct landscape *l, struct err *err)
+{
+    const size_t nx = l->d[0].n, cells = nx * (l->nd > 1 ? l->d[1].n : 1);
+    size_t n = 0;
+
+    if (l->ties == 0)
+        return true;
+    double *x = mem_calloc(2 * l->ties, sizeof *x, "plot", err);
+    if (!x)
+        return false;
+    double *y = x + l->ties;
+    for (size_t i = 0; i < cells; i++)
+        if (l->tie[i])
+            x[n] = l->d[0].v[i % nx], y[n++] = l->nd > 1 ? l->d[1].v[i / nx] : l->z[i];
+    struct series *s = figure_add(f, "within the error", MARK_POINTS, n, x, y, err);
+    if (s)
+        s->color = 0;
+    free(x);
+    return s != NULL;
+}
+
+/* " (+- 2.1)", and how many places are as good; nothing without probes. */
+static void error_words(const struct landscape *l, char *error, size_t nerror, char *ties, size_t nties)
+{
+    *error = *ties = '\0';
+    if (!l->approx)
+        return;
+    snprintf(error, nerror, " (+- %.2g)", l->se[l->best]);
+    if (l->ties)
+        snprintf(ties, nties, "; %zu more place%s within the error", l->ties, l->ties == 1 ? " is" : "s are");
+}
+
+static struct figure *plane(const struct landscape *l, struct err *err)
+{
+    const size_t nx = l->d[0].n, ny = l->d[1].n;
+    const double least = l->z[l->best], bx = l->d[0].v[l->best % nx], by = l->d[1].v[l->best / nx];
+    char title[320], xl[64], yl[64], words[64], error[32], ties[64];
+    double most = least;
+
+    for (size_t i = 0; i < nx * ny; i++)
+        most = l->z[i] > most ? l->z[i] : most;
+    struct figure *f = figure_new("landscape", title_of(l, "NMLL", title, sizeof title), err);
+    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), axis_name(&l->d[1], yl, sizeof yl), err) == ST_OK;
+    if (ok)
+        f->x.log = f->y.log = true;
+    snprintf(words, sizeof words, "NMLL %.4g to %.4g", least, most);
+    struct series *s = ok ? figure_add_cells(f, words, nx, l->d[0].v, ny, l->d[1].v, l->z, err) : NULL;
+    if (s)
+        s->steep = true;
+    ok = s && add_contours(f, l, least, most, err) && add_path(f, l, err) && add_ties(f, l, err);
+    s = ok ? figure_add(f, "least", MARK_POINTS, 1, &bx, &by, err) : NULL;
+    ok = s != NULL;
+    if (s)
+        s->color = 0;
+    const bool edge = l->best % nx == 0 || l->best % nx == nx - 1 || l->best / nx == 0 || l->best / nx == ny - 1;
+    error_words(l, error, sizeof error, ties, sizeof ties);
+    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g, %s %.3g%s%s", least, error, l->d[0].name, bx,
+                              l->d[1].name, by, edge ? ": at the edge, look further" : "", ties) == ST_OK;
+    return plots_finish(f, ok);
+}
+
+static struct figure *line(const struct landscape *l, struct err *err)
+{
+    char title[320], xl[64], error[32], ties[64];
+    const double at = l->d[0].v[l->best];
+    struct figure *f = figure_new("landscape", title_of(l, "NMLL", title, sizeof title), err);
+    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), "negative log marginal likelihood (nats)",
+                                err) == ST_OK;
+
+    if (ok)
+        f->x.log = true, f->x.lo = l->d[0].v[0], f->x.hi = l->d[0].v[l->d[0].n - 1];
+    ok = ok && figure_add(f, "NMLL", MARK_LINEPOINTS, l->d[0].n, l->d[0].v, l->z, err)
+         && figure_add_vline(f, "least", at, err) && add_ties(f, l, err);
+    const bool edge = l->best == 0 || l->best == l->d[0].n - 1;
+    error_words(l, error, sizeof error, ties, sizeof ties);
+    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g%s%s", l->z[l->best], error, l->d[0].name, at,
+                              edge ? ": at the edge, look further" : "", ties) == ST_OK;
+    return plots_finish(f, ok);
+}
+
+static struct figure *parts(const struct landscape *l, struct err *err)
+{
+    const size_t n = l->d[0].n;
+    const double *x = l->d[0].v, at = x[l->best];
+    char title[320], xl[64];
+    struct figure *f = figure_new("tradeoff", title_of(l, "Fit against complexity", title, sizeof title), err);
+    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), "nats", err) == ST_OK;
+
+    if (ok)
+        f->x.log = true, f->x.lo = x[0], f->x.hi = x[n - 1];
+    ok = ok && figure_add(f, "data fit", MARK_LINE, n, x, l->fit, err)
+         && figure_add(f, "complexity", MARK_LINE, n, x, l->complexity, err)
+         && figure_add(f, "NMLL, their sum and a constant", MARK_LINE, n, x, l->z, err)
+         && figure_add_vline(f, "least", at, err);
+    const double *hp = l->study.o.hp + l->d[0].slot, now = middle(hp, l->d[0].count);
+    if (ok && now >= x[0] && now <= x[n - 1] && fabs(log(now / at)) > log(x[n - 1] / x[0]) / (double)(n - 1)) {
+        struct series *s = figure_add_vline(f, l->tuning[0] ? "as tuned" : "as it is", now, err);
+        ok = s != NULL;
+        if (s)
+            s->faint = true;
+    }
+    if (ok) { /* the fit grows without bound where the model is too stiff */
+        double top = -INFINITY, bottom = INFINITY;
+        const double most = 3 * (double)l->used;
+        for (size_t i = 0; i < n; i++) {
+            top = fmax(top, fmax(l->complexity[i], fmin(l->z[i], l->z[l->best] + most)));
+            top = fmax(top, fmin(l->fit[i], l->fit[l->best] + most));
+            bottom = fmin(bottom, fmin(l->fit[i], fmin(l->complexity[i], l->z[i])));
+        }
+        f->y.hi = top;
+        f->y.lo = bottom;
+    }
+    ok = ok && figure_verdict(f, err, "least at %s %.3g: fit %.1f, complexity %.1f; shorter fits better and costs "
+                              "more, longer the other way (amplitude %.3g, noise %.3g)", l->d[0].name, at,
+                              l->fit[l->best], l->complexity[l->best], l->amplitude, l->noise) == ST_OK;
+    return plots_finish(f, ok);
+}
+
+/* ---- what it tells --------------------------------------------------------------------------------- */
+
+static void record(struct workspace *ws, const struct landscape *l, const struct figure *f)
+{
+    const size_t nx = l->d[0].n, ny = l->nd > 1 ? l->d[1].n : 1;
+    struct rec rec;
+    char sec[32];
+
+    rec_init(&rec, REC_RESULT, l->split ? "tradeoff" : "landscape");
+    rec_str(&rec, "kernel", l->kernel);
+    rec_int(&rec, "rows", (int64_t)l->used);
+    rec_bool(&rec, "exact", l->exact);
+    if (!l->exact)
+        rec_int(&rec, "features", (int64_t)l->features);
+    rec_str(&rec, "x", l->d[0].name);
+    rec_nums(&rec, "x_values", l->d[0].v, nx);
+    if (l->nd > 1) {
+        rec_str(&rec, "y", l->d[1].name);
+        rec_nums(&rec, "y_values", l->d[1].v, ny);
+    }
+    rec_nums(&rec, "nmll", l->z, nx * ny);
+    if (l->split) {
+        rec_nums(&rec, "fit", l->fit, nx);
+        rec_nums(&rec, "complexity", l->complexity, nx);
+        rec_num(&rec, "amplitude", l->amplitude);
+        rec_num(&rec, "noise", l->noise);
+    }
+    if (l->approx) {
+        rec_nums(&rec, "nmll_error", l->se, nx * ny);
+        rec_int(&rec, "within_error", (int64_t)l->ties);
+        rec_num(&rec, "amplitude", l->amplitude);
+        rec_num(&rec, "noise", l->noise);
+    }
+    rec_num(&rec, "least", l->z[l->best]);
+    rec_num(&rec, "x_best", l->d[0].v[l->best % nx]);
+    if (l->nd > 1)
+        rec_num(&rec, "y_best", l->d[1].v[l->best / nx]);
+    rec_str(&rec, "tuning", l->npath ? l->tuning : NULL);
+    rec_num(&rec, "seconds", l->seconds);
+    text_seconds(sec, sizeof sec, l->seconds);
+    rec_text(&rec, "%s over %s", l->split ? "fit and complexity" : "NMLL", l->d[0].name);
+    if (l->nd > 1)
+        rec_text(&rec, " and %s", l->d[1].name);
+    rec_text(&rec, ", %zu", nx);
+    if (l->nd > 1)
+        rec_text(&rec, " x %zu", ny);
+    rec_text(&rec, " values, %zu rows, ", l->used);
+    if (l->exact)
+        rec_text(&rec, "exact");
+    else
+        rec_text(&rec, "%zu features%s", l->features, l->approx ? ", by probes" : "");
+    rec_text(&rec, " (%s)\n  %s\n  plot %s draws it", sec, f->verdict, f->name);
+    ws_emit(ws, &rec);
+}
+
+static void landscape_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct landscape *l = job->arg;
+    struct err own = { 0 };
+
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "%s was stopped before it was whole", job->ops->verb);
+        ws->unconverged = true;
+        return;
+    }
+    if (rc != ST_OK) {
+        ws_error(ws, err, job->line);
+        return;
+    }
+    if (l->used < l->all)
+        ws_note(ws, "sample", "%zu of %zu training rows were used (an even sample): the likelihood is theirs", l->used,
+                l->all);
+    struct figure *f = l->split ? parts(l, &own) : l->nd > 1 ? plane(l, &own) : line(l, &own);
+    if (!f) {
+        ws_error(ws, &own, job->line);
+        return;
+    }
+    record(ws, l, f);
+    const char *name = l->split ? "tradeoff" : "landscape";
+    if (plots_keep(ws, f, &own) != ST_OK)
+        ws_error(ws, &own, job->line);
+    else if (ws->show)
+        ws->show(ws->show_ctx, name, "");
+}
+
+static const struct job_ops landscape_ops = { .verb = "landscape", .work = landscape_work,
+                                              .done = landscape_done, .free = landscape_free };
+static const struct job_ops tradeoff_ops = { .verb = "tradeoff", .work = landscape_work, .done = landscape_done,
+                                             .free = landscape_free };
+
+/* ---- the commands ---------------------------------------------------------------------------------- */
+
+/* Intervals in the line become axes, in its order; values stay. */
+static enum status take_line(struct workspace *ws, struct landscape *l, const struct args *a, struct fit_opts *o,
+                             struct err *err)
+{
+    struct tune_bound hpb[KERNEL_MAX_HP] = { 0 }, ab = { 0 }, nb = { 0 };
+    const size_t most = l->split ? 1 : 2;
+
+    o->kernel = ws->kernel;
+    memcpy(o->hp, ws->hp, sizeof o->hp);
+    l->amplitude = ws->amplitude, l->noise = ws->noise;
+    enum status rc = ws_hp_merge(&o->kernel, a, o->hp, &l->amplitude, &l->noise, hpb, &ab, &nb, err);
+    for (size_t i = 0; rc == ST_OK && i < args_hp(a); i++) {
+        double lo, hi;
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        if (isfinite(lo) && isfinite(hi) && lo < hi) {
+            if (l->nd == most) {
+                rc = err_set(err, ST_USAGE, "%s is over %s", l->split ? "tradeoff" : "landscape",
+                             most == 1 ? "one hyperparameter" : "at most two hyperparameters");
+                break;
+            }
+            snprintf(l->d[l->nd].name, sizeof l->d[0].name, "%s", name);
+            l->d[l->nd].lo = lo, l->d[l->nd++].hi = hi;
+        } else if (lo != hi) {
+            rc = err_set(err, ST_USAGE, "%s.min and %s.max bound a tuning; here say %s=0.1..10", name, name, name);
+        }
+    }
+    l->fixed_amplitude = ab.fixed, l->fixed_noise = nb.fixed;
+    return rc;
+}
+
+/* Without axes: the kernel's first hyperparameter, and the noise (or, where that is the first, it). */
+static void default_axes(struct landscape *l, const struct kernel *k)
+{
+    char first[KERNEL_NAME_MAX] = "amplitude";
+
+    if (kernel_nhp(k)) {
+        kernel_hp_info(k, 0, first, NULL);
+        first[strcspn(first, "[")] = '\0';
+    }
+    if (l->nd == 0)
+        snprintf(l->d[l->nd++].name, sizeof l->d[0].name, "%s", first);
+    else if (l->split)
+        return;
+    else if (l->nd == 1 && !strcmp(l->d[0].name, "noise")) {
+        l->d[1] = l->d[0];
+        l->d[0] = (struct direction){ 0 };
+        snprintf(l->d[0].name, sizeof l->d[0].name, "%s", first);
+        l->nd = 2;
+        return;
+    }
+    if (!l->split && l->nd == 1 && !l->fixed_noise)
+        snprintf(l->d[l->nd++].name, sizeof l->d[0].name, "noise");
+}
+
+/* The last tuning of this kernel on this data set: its path, and how it looked at the data. */
+static const struct run *tuning_of(struct workspace *ws, const struct dataset *d, const struct kernel *k)
+{
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *r = ws->run[i];
+        if (r->kind == RUN_TUNE && r->tune.ntrace && !strcmp(r->dataset_name, d->name) &&
+            r->tune.nhp == kernel_nhp(k) && r->fit.kernel.nterms == k->nterms &&
+            r->fit.kernel.term[0].ops == k->term[0].ops)
+            return r;
+    }
+    return NULL;
+}
+
+static enum status take_path(struct landscape *l, const struct run *t, struct err *err)
+{
+    l->npath = t->tune.ntrace < PATH_MOST ? t->tune.ntrace : PATH_MOST;
+    l->path = mem_calloc(l->npath, sizeof *l->path, "a path", err);
+    if (!l->path)
+        return ST_NOMEM;
+    memcpy(l->path, t->tune.trace, l->npath * sizeof *l->path);
+    snprintf(l->tuning, sizeof l->tuning, "%s", t->id);
+    return ST_OK;
+}
+
+static size_t training_rows(const struct dataset *d)
+{
+    return d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
+}
+
+static enum status set_up(struct workspace *ws, struct landscape *l, const struct args *a, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
+    struct fit_opts o = { .precision = PREC_DOUBLE, .seed = ws->opt.seed };
+    const char *solver = args_text(a, "solver");
+    struct buf name = { 0 };
+    enum status rc = d ? take_line(ws, l, a, &o, err) : err->code;
+
+    if (rc != ST_OK)
+        return rc;
+    default_axes(l, &o.kernel);
+    const struct run *t = tuning_of(ws, d, &o.kernel);
+    const size_t rows = training_rows(d), grid = (size_t)args_int(a, "grid", 0);
+    /* Fit and complexity are shown with the kernel itself: few features cannot follow short lengthscales. */
+    l->approx = !l->split && !strcmp(args_text(a, "nmll"), "approx");
+    if (l->approx && *solver == 'e') {
+        err_set(err, ST_USAGE, "nmll=approx is for random features: the exact kernel has its own value");
+        err_hint(err, "landscape nmll=approx features=4096");
+        return ST_USAGE;
+    }
+    l->exact = !l->approx && (*solver == 'e' || (*solver == 'a' && !args_given(a, "features") &&
+                                     (l->split || (t ? t->topt.exact : rows <= EXACT_ROWS))));
+    l->features = (size_t)args_int(a, "features", t && !t->topt.exact ? (long)t->topt.features : 1024);
+    l->features += l->features & 1;
+    if (!l->exact && !l->approx && l->features > GRAM_MOST) {
+        err_set(err, ST_RANGE, "features=%zu: a decomposition for each place takes at most %d", l->features, GRAM_MOST);
+        if (l->split)
+            err_hint(err, "tradeoff features=%d", GRAM_MOST);
+        else
+            err_hint(err, "landscape features=%zu nmll=approx", l->features);
+        return ST_RANGE;
+    }
+    if (l->approx) {
+        l->rank = (size_t)args_int(a, "rank", 128);
+        l->probes = (size_t)args_int(a, "probes", 8);
+    }
+    l->rows_most = (size_t)args_int(a, "rows", l->approx ? APPROX_ROWS : !l->exact ? 4000 : l->split ? 500 : 1500);
+    if (l->exact && l->rows_most > EXACT_MOST)
+        return err_set(err, ST_RANGE, "rows=%zu: a grid of exact likelihoods takes at most %d rows", l->rows_most,
+                       EXACT_MOST);
+    if (t)
+        o.seed = t->topt.seed;
+    if (args_given(a, "seed"))
+        o.seed = (uint64_t)args_int(a, "seed", 0);
+    for (size_t k = 0; k < l->nd; k++)
+        l->d[k].n = grid ? grid : l->split || l->nd == 1 ? (l->approx ? 15 : 41) : l->approx ? 9 : 25;
+    if (kernel_reads_windows(&o.kernel) && l->exact) /* exact sums over windows: seconds a matrix */
+        l->rows_most = l->rows_most < 400 ? l->rows_most : 400;
+    kernel_print(&o.kernel, &name);
+    snprintf(l->kernel, sizeof l->kernel, "%s", buf_str(&name));
+    buf_free(&name);
+    rc = fit_setup_of_data(&l->study, d, &o, err);
+    if (rc == ST_OK && t && l->nd == 2 && t->tune.nhp == kernel_nhp(&o.kernel))
+        rc = take_path(l, t, err);
+    return rc;
+}
+
+static enum status launch(struct workspace *ws, const struct args *a, bool split, struct err *err)
+{
+    struct landscape *l = mem_calloc(1, sizeof *l, "job", err);
+
+    if (!l)
+        return ST_NOMEM;
+    l->split = split;
+    const enum status rc = set_up(ws, l, a, err);
+    if (rc != ST_OK) {
+        struct job tmp = { .arg = l };
+        landscape_free(&tmp);
+        return rc;
+    }
+    return ws_submit(ws, split ? &tradeoff_ops : &landscape_ops, NULL, l, args_line(a), err);
+}
+
+enum status cmd_landscape(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return launch(ws, a, false, err);
+}
+
+enum status cmd_tradeoff(struct workspace *ws, const struct args *a, struct err *err)
+{
+    return launch(ws, a, true, err);
+}

@@ -1,0 +1,179 @@
+/* app/plots/plot_job.c -- figures that a job makes and keeps: see plots.h.  The job also writes the file of
+ * out=, so that a line is one job. */
+#include "app/plots/plot_job.h"
+
+#include "figure/gnuplot.h"
+#include "app/core/job.h"
+#include "figure/plot_show.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what is kept ---------------------------------------------------------------------------------- */
+
+static size_t kept_at(const struct workspace *ws, const char *name)
+{
+    for (size_t i = 0; i < ws->nmade; i++)
+        if (!strcmp(ws->made[i]->name, name))
+            return i;
+    return SIZE_MAX;
+}
+
+enum status plots_keep(struct workspace *ws, struct figure *f, struct err *err)
+{
+    const size_t at = kept_at(ws, f->name);
+
+    ws->serial++;
+    if (at != SIZE_MAX) {
+        figure_free(ws->made[at]);
+        ws->made[at] = f;
+        return ST_OK;
+    }
+    struct figure **more = realloc(ws->made, (ws->nmade + 1) * sizeof *more);
+    if (!more) {
+        figure_free(f);
+        return err_nomem(err, 0, "a plot");
+    }
+    ws->made = more;
+    ws->made[ws->nmade++] = f;
+    return ST_OK;
+}
+
+struct figure *plots_kept(struct workspace *ws, const char *name, const char *reason, struct err *err)
+{
+    const size_t at = kept_at(ws, name);
+    return at == SIZE_MAX ? figure_empty(name, reason, err) : figure_copy(ws->made[at], err);
+}
+
+void plots_free(struct workspace *ws)
+{
+    for (size_t i = 0; i < ws->nmade; i++)
+        figure_free(ws->made[i]);
+    free(ws->made);
+    ws->made = NULL;
+    ws->nmade = 0;
+}
+
+/* ---- the job --------------------------------------------------------------------------------------- */
+
+static void plot_free(struct job *job)
+{
+    struct plot_out *e = job->arg;
+
+    if (!e)
+        return;
+    if (e->work.free)
+        e->work.free(e->work.in);
+    figure_free(e->fig);
+    free(e->path);
+    args_free(e->args);
+    buf_free(&e->sixel);
+    buf_free(&e->note);
+    free(e);
+    job->arg = NULL;
+}
+
+/* By way of a file of ours. */
+static enum status sixel_make(struct plot_out *e, const struct ctl *ctl, struct err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct buf path = { 0 };
+    char chunk[8192];
+    size_t n;
+
+    buf_printf(&path, "%s/gpdesk-XXXXXX.six", tmp && *tmp ? tmp : "/tmp");
+    const int fd = path.failed ? -1 : mkstemps(path.s, 4);
+    if (fd < 0) {
+        buf_free(&path);
+        err_set(err, ST_IO, "no file for a picture can be made in %s", tmp && *tmp ? tmp : "/tmp");
+        err_hint(err, "give TMPDIR a directory that can be written");
+        return ST_IO;
+    }
+    close(fd);
+    enum status rc = plot_export(ctl, e->fig, path.s, e->w, e->h, e->dark, &e->note, err);
+    FILE *f = rc == ST_OK ? fopen(path.s, "rb") : NULL;
+    while (f && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        buf_putn(&e->sixel, chunk, n);
+    if (f)
+        fclose(f);
+    unlink(path.s);
+    buf_free(&path);
+    return rc;
+}
+
+static enum status plot_work(struct job *job, struct err *err)
+{
+    struct plot_out *e = job->arg;
+
+    if (!e->fig) {
+        e->fig = e->work.make(e->work.in, job, err);
+        if (!e->fig)
+            return err->code != ST_OK ? err->code : err_nomem(err, 0, "a plot");
+        if (e->axes)
+            e->axes(e->fig, e->x, e->y);
+    }
+    if (e->to == 'w')
+        return plot_window(&job->ctl, e->fig, e->dark, err);
+    if (e->to == 's')
+        return sixel_make(e, &job->ctl, err);
+    return e->path ? plot_export(&job->ctl, e->fig, e->path, e->w, e->h, e->dark, &e->note, err)
+                   : ST_OK;
+}
+
+static bool picture_shown(struct workspace *ws, const struct plot_out *e)
+{
+    struct err err;
+
+    if (ws->picture)
+        return ws->picture(ws->show_ctx, buf_str(&e->sixel), e->sixel.len);
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && sixel_ask(STDIN_FILENO, 1000) &&
+           sixel_show(STDIN_FILENO, buf_str(&e->sixel), e->sixel.len, &err) == ST_OK;
+}
+
+static void plot_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct plot_out *e = job->arg;
+    struct err own = { 0 };
+
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "%s was stopped before there was a picture", job->ops->verb);
+        ws->unconverged = true;
+        return;
+    }
+    if (rc != ST_OK) {
+        ws_error(ws, err, job->line);
+        return;
+    }
+    if (e->note.len)
+        ws_note(ws, "gnuplot", "%s", buf_str(&e->note));
+    struct figure *copy = e->work.make ? figure_copy(e->fig, &own) : NULL;
+    if (copy && plots_keep(ws, copy, &own) != ST_OK)
+        ws_error(ws, &own, job->line);
+    if (e->to == 's' && !picture_shown(ws, e)) {
+        sixel_refused(&own);
+        ws_error(ws, &own, job->line);
+        return;
+    }
+    e->told(ws, e->fig, e->args, e->path, e->words);
+}
+
+static const struct job_ops plot_ops = { .verb = "plot", .work = plot_work, .done = plot_done,
+                                         .free = plot_free };
+static const struct job_ops describe_ops = { .verb = "describe", .work = plot_work, .done = plot_done,
+                                             .free = plot_free };
+
+void plot_out_free(struct plot_out *e)
+{
+    struct job tmp = { .arg = e };
+    plot_free(&tmp);
+}
+
+enum status plot_start(struct workspace *ws, struct plot_out *e, const char *line, struct err *err)
+{
+    return ws_submit(ws, e->words ? &describe_ops : &plot_ops, NULL, e, line, err);
+}

@@ -1,0 +1,848 @@
+/* app/plots/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot; screen,
+ * picture, text and numbers all come from the figure made here. */
+#include "app/plots/plots.h"
+
+#include "app/runs/advise.h"
+#include "app/plots/draws.h"
+#include "app/runs/scoring.h"
+#include "app/runs/spectrum_run.h"
+#include "app/core/trace.h"
+#include "app/core/workspace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARITY_POINTS = 4000, MAX_PANELS = 12, CLASSES = 8, LEVELS = 19, HALF = 10, BINS = 10,
+       COLUMN_ROWS = 100000 };  /* a histogram's rows: more would hold up the screen that asks */
+
+struct figure *plots_nothing(const char *name, const char *reason, struct err *err)
+{
+    return figure_empty(name, reason, err);
+}
+
+struct figure *plots_no_iterations(const char *name, const struct run *r, struct err *err)
+{
+    char why[160];
+
+    snprintf(why, sizeof why, "%s has no iterations to show: %s", r->id,
+             r->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
+             : r->state == RUN_FAILED ? "it failed. try: why"
+                                      : "it has not begun to iterate.");
+    return plots_nothing(name, why, err);
+}
+
+/* Ends a maker: the figure, or NULL when something ran out. */
+struct figure *plots_finish(struct figure *f, bool ok)
+{
+    if (ok)
+        return f;
+    figure_free(f);
+    return NULL;
+}
+
+size_t plots_runs(struct workspace *ws, struct run *first, const struct args *a, struct run **out,
+                  size_t max, struct err *err)
+{
+    size_t n = a ? args_many(a, "runs") : 0, got = 0;
+
+    if (!n && first)
+        out[got++] = first;
+    for (size_t i = 0; i < n && got < max; i++) {
+        struct run *r = ws_run(ws, args_many_at(a, "runs", i), err);
+        if (!r)
+            return SIZE_MAX;
+        out[got++] = r;
+    }
+    return got;
+}
+
+/* ---- convergence --------------------------------------------------------------------------------- */
+
+/* What the residual is drawn against: solvers compare by passes and by seconds. */
+enum clock { BY_ITERATION, BY_SECONDS, BY_PASSES };
+static const char *const clock_words[] = { "iteration", "seconds", "passes over the data" };
+
+static enum clock residual_clock(const struct args *a)
+{
+    const char *by = a ? args_text(a, "by") : NULL;
+    return by && *by == 's' ? BY_SECONDS : by && *by == 'p' ? BY_PASSES : BY_ITERATION;
+}
+
+static double point_at(const struct trace_point *t, enum clock by)
+{
+    return by == BY_SECONDS ? (double)t->seconds : by == BY_PASSES ? t->point[0] : t->step;
+}
+
+/* The residuals of one run: recursive as a line, true ones as points, forecast dashed. */
+static bool add_residual(struct figure *f, const struct run *r, enum clock by, bool several,
+                         struct err *err)
+{
+    double *x = mem_calloc(r->ntrace, sizeof *x, "plot", err);
+    double *y = mem_calloc(r->ntrace, sizeof *y, "plot", err);
+    char title[64];
+    bool ok = x && y;
+    size_t n = 0;
+
+    for (size_t i = 0; ok && i < r->ntrace; i++)
+        x[i] = point_at(&r->trace[i], by), y[i] = r->trace[i].value;
+    size_t checked = 0; /* gradient methods know the true residual at every point */
+    for (size_t i = 0; i < r->ntrace; i++)
+        checked += isfinite(r->trace[i].value2);
+    const bool plain = checked == r->ntrace;
+    snprintf(title, sizeof title, "%s %s", r->id,
+             (plain || several) && r->info.solver[0] ? r->info.solver
+             : plain                                 ? "residual"
+                                                     : "recursive");
+    ok = ok && figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
+    const int color = (int)f->ns - 1;
+    for (size_t i = 0; ok && !plain && i < r->ntrace; i++)
+        if (isfinite(r->trace[i].value2))
+            x[n] = point_at(&r->trace[i], by), y[n++] = r->trace[i].value2;
+    if (ok && n) {
+        snprintf(title, sizeof title, "%s true", r->id);
+        struct series *s = figure_add(f, title, MARK_POINTS, n, x, y, err);
+        ok = s != NULL;
+        if (s)
+            s->color = color;
+    }
+    struct trace_fit tf;
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    if (ok && by == BY_ITERATION && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) && tf.r2 > 0.9) {
+        const struct trace_point *t = &r->trace[r->ntrace - 1];
+        const double fx[2] = { t->step, tf.forecast }, fy[2] = { t->value, r->trace_target };
+        snprintf(title, sizeof title, "forecast of %s", r->id);
+        struct series *s = figure_add(f, title, MARK_LINE, 2, fx, fy, err);
+        ok = s != NULL;
+        if (s)
+            s->dashed = true, s->color = color;
+    }
+    free(x), free(y);
+    return ok;
+}
+
+static bool residual_verdict(struct figure *f, const struct run *r, struct err *err)
+{
+    struct trace_fit tf;
+
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    if (r->state != RUN_RUNNING && isfinite(r->info.condition))
+        return figure_verdict(f, err, "%s %s; condition number %.2g by the iteration's coefficients",
+                              r->id, r->verdict, r->info.condition) == ST_OK;
+    if (r->state != RUN_RUNNING)
+        return figure_verdict(f, err, "%s %s", r->id, r->verdict) == ST_OK;
+    if (!isfinite(tf.rate))
+        return figure_verdict(f, err, "%s has just begun.", r->id) == ST_OK;
+    if (!isfinite(tf.forecast) || tf.rate > 0.9995)
+        return figure_verdict(f, err, "%s makes no progress: x%.4f an iteration.", r->id, tf.rate)
+               == ST_OK;
+    return figure_verdict(f, err,
+                          "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
+                          r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2,
+                          r->trace_target, tf.forecast) == ST_OK;
+}
+
+struct figure *plots_residual(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct err *err)
+{
+    struct run *runs[8];
+    const size_t n = plots_runs(ws, r, a, runs, 8, err);
+    const enum clock by = residual_clock(a);
+    double target = NAN;
+    char title[128];
+    size_t drawn = 0;
+
+    if (n == SIZE_MAX)
+        return NULL;
+    if (!n)
+        return plots_nothing("residual", "There is no fit yet. try: fit", err);
+    snprintf(title, sizeof title, "Residual of %s%s", runs[0]->id, n > 1 ? " and others" : "");
+    struct figure *f = figure_new("residual", title, err);
+    bool ok = f && figure_label(f, clock_words[by], "relative residual |b - Aw| / |b|", err) == ST_OK;
+    if (ok)
+        f->y.log = true, f->x.whole = by == BY_ITERATION;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (!runs[i]->ntrace || runs[i]->kind != RUN_FIT)
+            continue;
+        ok = add_residual(f, runs[i], by, n > 1, err);
+        target = isfinite(runs[i]->trace_target) ? runs[i]->trace_target : target;
+        drawn++;
+    }
+    if (ok && !drawn) {
+        figure_free(f);
+        return plots_no_iterations("residual", runs[0], err);
+    }
+    if (ok && isfinite(target)) {
+        struct series *s = figure_add_hline(f, "target rtol", target, err);
+        ok = s != NULL;
+        if (s)
+            s->dashed = true;
+    }
+    return plots_finish(f, ok && residual_verdict(f, runs[n - 1], err));
+}
+
+struct run *plots_tuning(struct workspace *ws)
+{
+    for (size_t i = ws->nrun; i-- > 0;)
+        if (ws->run[i]->kind == RUN_TUNE && ws->run[i]->ntrace)
+            return ws->run[i];
+    return NULL;
+}
+
+/* Evaluations and the best so far; of one run among others only the latter, under its name.  Returns
+ * the least value and where it is. */
+static bool add_tuning(struct figure *f, const struct run *r, bool named, double *best, size_t *at,
+                       struct err *err)
+{
+    double *x = mem_calloc(3 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace, *b = y + r->ntrace;
+    char name[48];
+    bool ok = x != NULL;
+
+    *best = INFINITY;
+    *at = 0;
+    for (size_t i = 0; ok && i < r->ntrace; i++) {
+        x[i] = r->trace[i].step;
+        y[i] = r->trace[i].value;
+        if (y[i] < *best)
+            *best = y[i], *at = i;
+        b[i] = isfinite(r->trace[i].value2) ? r->trace[i].value2 : *best;
+    }
+    snprintf(name, sizeof name, "%s", named ? r->id : "best so far");
+    if (named && r->topt.restarts > 1)
+        snprintf(name, sizeof name, "%s restart %zu", r->id, r->topt.restart + 1);
+    if (ok && !named)
+        ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err) != NULL;
+    ok = ok && figure_add(f, name, MARK_STAIRS, r->ntrace, x, b, err);
+    free(x);
+    return ok;
+}
+
+static struct figure *no_tuning(const struct workspace *ws, struct err *err)
+{
+    char why[160] = "There is no tuning with evaluations yet. try: tune";
+
+    for (size_t i = ws->nrun; i-- > 0;)
+        if (ws->run[i]->kind == RUN_TUNE) {
+            if (ws->run[i]->state == RUN_FAILED)
+                snprintf(why, sizeof why, "%s failed before its first evaluation. try: why %s", ws->run[i]->id,
+                         ws->run[i]->id);
+            break;
+        }
+    return plots_nothing("nmll", why, err);
+}
+
+static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struct args *a,
+                                struct err *err)
+{
+    struct run *runs[8];
+    size_t n = plots_runs(ws, NULL, a, runs, 8, err), kept = 0;
+    char title[96];
+
+    if (n == SIZE_MAX)
+        return NULL;
+    if (n == 0)
+        runs[n++] = r && r->kind == RUN_TUNE ? r : plots_tuning(ws);
+    for (size_t i = 0; i < n; i++)
+        if (runs[i] && runs[i]->ntrace && runs[i]->kind == RUN_TUNE)
+            runs[kept++] = runs[i];
+    if (!kept)
+        return no_tuning(ws, err);
+    const struct run *first = runs[0], *least = first;
+    const bool loo = first->topt.objective == TUNE_LOO, valid = first->topt.objective == TUNE_VALID;
+    const char *what = loo ? "Leave-one-out score" : valid ? "Validation score" : "NMLL";
+    if (kept > 1)
+        snprintf(title, sizeof title, "%s of %s and %zu other%s: the best so far", what, first->id, kept - 1,
+                 kept > 2 ? "s" : "");
+    else
+        snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far", what, first->id);
+    struct figure *f = figure_new("nmll", title, err);
+    bool ok = f && figure_label(f, "evaluation", loo     ? "leave-one-out score (nats)"
+                                                      : valid ? "validation score (nats)"
+                                                      : "negative log marginal likelihood (nats)",
+                                   err) == ST_OK;
+    double best = INFINITY, v;
+    size_t at = 0, k;
+    if (ok)
+        f->x.whole = true;
+    for (size_t i = 0; ok && i < kept; i++) {
+        ok = add_tuning(f, runs[i], kept > 1, &v, &k, err);
+        if (v < best)
+            best = v, at = k, least = runs[i];
+    }
+    ok = ok && figure_verdict(f, err, "%s: %s %s %.2f at evaluation %u of %zu%s", least->id,
+                              kept > 1 ? "least" : "best", loo ? "score" : "NMLL", best,
+                              least->trace[at].step, least->ntrace,
+                              least->state == RUN_RUNNING ? ", still searching" : "") == ST_OK;
+    return plots_finish(f, ok);
+}
+
+/* ---- predictions ----------------------------------------------------------------------------------- */
+
+const struct prediction *plots_prediction(const struct run *r)
+{
+    return !r ? NULL : r->has_test ? &r->test_pred : r->has_train ? &r->train_pred : NULL;
+}
+
+struct figure *plots_no_prediction(const char *name, const struct run *r, bool sd, struct err *err)
+{
+    if (!r)
+        return plots_nothing(name, "There is no fit yet. try: fit, then score", err);
+    if (!plots_prediction(r))
+        return plots_nothing(name, "This run has not been scored yet. try: score", err);
+    return sd && !plots_prediction(r)->sd
+               ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto", err)
+               : NULL;
+}
+
+/* Which target target= names, the first by default, and its predictions.  On the screen (no args)
+ * that which it looks at. */
+enum status plots_target(const struct workspace *ws, const struct run *r, const struct args *a,
+                         size_t *j, struct prediction *p, struct err *err)
+{
+    const enum status rc = ws_run_target(r, a ? args_text(a, "target") : NULL, j, err);
+
+    if (!a && ws->look < ws_run_targets(r))
+        *j = ws->look;
+    if (rc == ST_OK)
+        *p = prediction_for(plots_prediction(r), *j < plots_prediction(r)->t ? *j : 0);
+    return rc;
+}
+
+/* Classes of points: the training sample's are none. */
+static struct figure *plot_parity(struct workspace *ws, struct run *r, const struct args *a,
+                                  struct err *err)
+{
+    struct figure *f = plots_no_prediction("parity", r, false, err);
+    struct prediction one, *p = &one;
+    double lo = INFINITY, hi = -INFINITY;
+    struct metrics m;
+    size_t target;
+
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
+        return f;
+    const size_t n = p->n < PARITY_POINTS ? p->n : PARITY_POINTS;
+    double *x = mem_calloc(n, sizeof *x, "plot", err), *y = mem_calloc(n, sizeof *y, "plot", err);
+    struct buf title = { 0 };
+    char of[40];
+    buf_printf(&title, "Predicted against observed%s, %s (%s rows)", ws_run_of(r, target, of, sizeof of),
+               r->id, p->part == PART_TRAIN ? "training" : "held-out");
+    f = x && y ? figure_new("parity", buf_str(&title), err) : NULL;
+    bool ok = f != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        const size_t j = (size_t)((double)i * (double)p->n / (double)n);
+        x[i] = p->y[j], y[i] = p->mean[j];
+        if (isfinite(x[i]) && isfinite(y[i]))
+            lo = fmin(lo, fmin(x[i], y[i])), hi = fmax(hi, fmax(x[i], y[i]));
+    }
+    buf_clear(&title);
+    buf_puts(&title, "observed ");
+    text_safe(&title, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
+    ok = ok && metrics_compute(p->n, p->y, p->mean, NULL, &m, err) == ST_OK
+         && figure_label(f, buf_str(&title), "predicted mean", err) == ST_OK
+         && figure_add(f, "rows", MARK_POINTS, n, x, y, err);
+    const double d[2] = { lo, hi };
+    struct series *s = ok ? figure_add(f, "perfect", MARK_LINE, 2, d, d, err) : NULL;
+    ok = s != NULL;
+    if (s) {
+        s->faint = true;
+        f->square = true;
+        ok = figure_verdict(f, err, "R2 %.4f, RMSE %.4g%s", m.r2, m.rmse,
+                            p->n > n ? " (an even sample of the rows is drawn)" : "") == ST_OK;
+    }
+    buf_free(&title);
+    free(x), free(y);
+    return plots_finish(f, ok);
+}
+
+struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
+                                       struct err *err)
+{
+    struct figure *f = plots_no_prediction("calibration", r, true, err);
+    struct prediction one, *p = &one;
+    double level[LEVELS + 2], share[LEVELS + 2];
+    size_t target;
+
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
+        return f;
+    for (size_t i = 0; i < LEVELS; i++)
+        level[i + 1] = (double)(i + 1) / (LEVELS + 1);
+    metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, LEVELS, level + 1, share + 1);
+    level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
+    char title[96], of[40];
+    snprintf(title, sizeof title, "Calibration%s, %s", ws_run_of(r, target, of, sizeof of), r->id);
+    if (!*of)
+        snprintf(title, sizeof title, "Calibration of %s", r->id);
+    f = figure_new("calibration", title, err);
+    bool ok = f && figure_label(f, "nominal level of the central interval", "share of targets inside", err) == ST_OK
+              && figure_add(f, r->id, MARK_LINEPOINTS, LEVELS + 2, level, share, err);
+    struct series *s = ok ? figure_add(f, "perfect", MARK_LINE, LEVELS + 2, level, level, err) : NULL;
+    ok = s != NULL;
+    if (s) {
+        s->faint = f->square = true;
+        f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
+        ok = figure_verdict(f, err, "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
+                            "50 %% one: %s", 100 * share[LEVELS], 100 * share[HALF],
+                            score_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
+    }
+    return plots_finish(f, ok);
+}
+
+static double mean_of(size_t n, const double *v)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += v[i] / (double)n;
+    return s;
+}
+
+struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *a,
+                              struct err *err)
+{
+    struct figure *f = plots_no_prediction("sd", r, true, err);
+    struct prediction one, *p = &one;
+    double lo = NAN, hi = NAN;
+    char title[120], of[40];
+    size_t target;
+
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
+        return f;
+    const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
+    const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
+    size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
+    if (train)
+        bins = figure_bins(seen.n, seen.sd, &lo, &hi);
+    ws_run_of(r, target, of, sizeof of);
+    snprintf(title, sizeof title, "Predictive sd%s%s %s (noise included)", of, *of ? "," : " of", r->id);
+    f = figure_new("sd", title, err);
+    struct buf label = { 0 };
+    buf_puts(&label, "sd, in units of ");
+    text_safe(&label, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
+    bool ok = f && figure_label(f, buf_str(&label), "share of rows", err) == ST_OK;
+    if (ok && train)
+        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, seen.n, seen.sd, lo, hi, bins,
+                              true, err) != NULL;
+    ok = ok && figure_histogram(f, p->part == PART_TRAIN ? "training rows" : "held-out rows",
+                                MARK_STEPS, p->n, p->sd, lo, hi, bins, true, err);
+    if (ok && train)
+        ok = figure_verdict(f, err, "mean sd %.4g on training rows, %.4g on held-out rows: %s",
+                            mean_of(seen.n, seen.sd), mean_of(p->n, p->sd),
+                            mean_of(p->n, p->sd) < 1.5 * mean_of(seen.n, seen.sd)
+                                ? "the same kind of rows"
+                                : "held-out rows lie further from the data") == ST_OK;
+    else if (ok)
+        ok = figure_verdict(f, err, "mean sd %.4g", mean_of(p->n, p->sd)) == ST_OK;
+    buf_free(&label);
+    return plots_finish(f, ok);
+}
+
+struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct args *a,
+                                   struct err *err)
+{
+    struct figure *f = plots_no_prediction("sderror", r, true, err);
+    struct prediction one, *p = &one;
+    double sd[BINS], mae[BINS], rmse[BINS];
+    char title[192], of[40];
+    size_t target;
+
+    if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
+        return f;
+    double *var = mem_calloc(p->n, sizeof *var, "plot", err);
+    if (!var)
+        return NULL;
+    for (size_t i = 0; i < p->n; i++)
+        var[i] = p->sd[i] * p->sd[i];
+    const size_t n = metrics_bins(p->n, p->y, p->mean, var, BINS, sd, mae, rmse, err);
+    free(var);
+    if (!n)
+        return plots_nothing("sderror", "There are too few rows for bins of equal counts.", err);
+    ws_run_of(r, target, of, sizeof of);
+    snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)", of,
+             *of ? "," : " of", r->id, n);
+    f = figure_new("sderror", title, err);
+    bool ok = f && figure_label(f, "mean predicted sd of the bin", "error in the bin", err) == ST_OK
+              && figure_add(f, "RMSE", MARK_LINEPOINTS, n, sd, rmse, err)
+              && figure_add(f, "MAE", MARK_LINEPOINTS, n, sd, mae, err);
+    struct series *s = ok ? figure_add(f, "RMSE = sd", MARK_LINE, n, sd, sd, err) : NULL;
+    ok = s != NULL;
+    if (s) {
+        s->faint = true;
+        ok = figure_verdict(f, err, "RMSE is %.2f x the sd in the surest bin and %.2f x in the least sure",
+                            rmse[0] / sd[0], rmse[n - 1] / sd[n - 1]) == ST_OK;
+    }
+    return plots_finish(f, ok);
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What a value of the colour is called: the level of a category, else the number. */
+static void value_name(const struct column *c, double v, struct buf *out)
+{
+    char word[32];
+
+    if (c && c->type == COL_CATEGORY && v >= 0 && v < (double)c->nlevels) {
+        text_safe(out, c->level[(size_t)v], 20);
+    } else {
+        snprintf(word, sizeof word, "%.4g", v);
+        buf_puts(out, word);
+    }
+}
+
+/* Where classes of m values in order begin: each value its own where there are few, else five of equal count. */
+static size_t class_starts(size_t m, const double *v, double from[CLASSES])
+{
+    size_t n = 0, few = 0;
+
+    for (size_t i = 0; i < m && few <= CLASSES; i++)
+        if (i == 0 || v[i] > v[i - 1]) {
+            if (few < CLASSES)
+                from[few] = v[i];
+            few++;
+        }
+    if (few <= CLASSES)
+        return few;
+    for (size_t k = 0; k < 5; k++)
+        if (n == 0 || v[m * k / 5] > from[n - 1])
+            from[n++] = v[m * k / 5];
+    return n;
+}
+
+/* The class of each row, and a line of names for each: the value, or where a class begins and ends. */
+static int *value_classes(const struct pca_state *p, const struct column *c, size_t m, const double *v, struct buf *names,
+                          struct err *err)
+{
+    int *g = mem_calloc(p->n, sizeof *g, "plot", err);
+    double from[CLASSES] = { 0 };
+    const size_t n = class_starts(m, v, from);
+
+    for (size_t i = 0; g && i < p->n; i++) {
+        g[i] = -1;
+        for (size_t k = 0; k < n; k++)
+            g[i] += p->color[i] >= from[k];
+    }
+    for (size_t k = 0, at = 0; k < n; k++) {
+        value_name(c, from[k], names);
+        while (at < m && (k + 1 == n || v[at] < from[k + 1]))
+            at++;
+        if (at > 0 && v[at - 1] > from[k]) {
+            buf_puts(names, " to ");
+            value_name(c, v[at - 1], names);
+        }
+        buf_putc(names, '\n');
+    }
+    return g;
+}
+
+static int *color_classes(const struct pca_state *p, const struct column *c, struct buf *names, struct err *err)
+{
+    double *v = p->have_clusters ? NULL : mem_calloc(p->n, sizeof *v, "plot", err);
+    int *g = NULL;
+    size_t m = 0;
+
+    if (p->have_clusters) {
+        g = mem_calloc(p->n, sizeof *g, "plot", err);
+        for (size_t i = 0; g && i < p->n; i++)
+            g[i] = (int)p->clusters.label[i];
+        return g;
+    }
+    for (size_t i = 0; v && i < p->n; i++)
+        if (isfinite(p->color[i]))
+            v[m++] = p->color[i];
+    if (v) {
+        qsort(v, m, sizeof *v, by_value);
+        g = value_classes(p, c, m, v, names, err);
+    }
+    free(v);
+    return g;
+}
+
+static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct args *a,
+                               struct err *err)
+{
+    const struct pca_state *p = &ws->pca;
+    char xl[48], yl[48];
+    struct buf b = { 0 };
+
+    (void)r, (void)a;
+    if (!p->have)
+        return plots_nothing("pca", "There are no coordinates yet. try: pca, or cluster k=2..8", err);
+    if (p->dims < 2)
+        return plots_nothing("pca", "Only one component was computed. try: pca dims=2", err);
+    double *x = mem_calloc(p->n, sizeof *x, "plot", err), *y = mem_calloc(p->n, sizeof *y, "plot", err);
+    struct buf names = { 0 };
+    const struct dataset *d = ws_dataset(ws, NULL, NULL);
+    const size_t j = d && p->color_name ? table_find(d->table, p->color_name) : SIZE_MAX;
+    int *g = color_classes(p, j != SIZE_MAX ? &d->table->col[j] : NULL, &names, err);
+    for (size_t i = 0; x && y && i < p->n; i++)
+        x[i] = p->coords[i * p->dims], y[i] = p->coords[i * p->dims + 1];
+    buf_printf(&b, "Kernel PCA%s%s", p->run[0] ? " with the kernel of " : "", p->run);
+    struct figure *f = x && y && g ? figure_new("pca", buf_str(&b), err) : NULL;
+    snprintf(xl, sizeof xl, "PC1 (%.1f %% of variance)", 100 * p->k.ev[0] / p->k.total);
+    snprintf(yl, sizeof yl, "PC2 (%.1f %% of variance)", 100 * p->k.ev[1] / p->k.total);
+    buf_clear(&b);
+    if (p->have_clusters)
+        buf_puts(&b, "cluster");
+    else
+        text_safe(&b, p->color_name, 24);
+    bool ok = f && figure_label(f, xl, yl, err) == ST_OK;
+    struct series *s = ok ? figure_add(f, buf_str(&b), MARK_POINTS, p->n, x, y, err) : NULL;
+    ok = s && figure_classes(s, g, err) == ST_OK &&
+         (p->have_clusters || figure_class_names(s, buf_str(&names), err) == ST_OK);
+    buf_free(&names);
+    if (ok && p->nfresh) {
+        double *nx = mem_calloc(2 * p->nfresh, sizeof *nx, "plot", err), *ny = nx + p->nfresh;
+        for (size_t i = 0; nx && i < p->nfresh; i++)
+            nx[i] = p->fresh[i * p->dims], ny[i] = p->fresh[i * p->dims + 1];
+        s = nx ? figure_add(f, "new rows", MARK_POINTS, p->nfresh, nx, ny, err) : NULL;
+        ok = s != NULL;
+        if (s)
+            s->color = 7;
+        free(nx);
+    }
+    if (ok && p->have_clusters)
+        ok = figure_verdict(f, err, "%zu clusters, silhouette %.2f: %s", p->clusters.k,
+                            p->clusters.silhouette,
+                            p->clusters.silhouette > 0.5    ? "well apart"
+                            : p->clusters.silhouette > 0.25 ? "partly apart"
+                                                            : "no clear groups") == ST_OK;
+    else if (ok)
+        ok = figure_verdict(f, err, "two components hold %.1f %% of the variance of %zu rows%s",
+                            100 * (p->k.ev[0] + p->k.ev[1]) / p->k.total, p->n,
+                            p->sampled ? " (a sample)" : "") == ST_OK;
+    buf_free(&b);
+    free(x), free(y), free(g);
+    return plots_finish(f, ok);
+}
+
+/* Sequences of one length: how often each letter occurs. */
+static bool letter_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
+{
+    double count[SEQUENCE_LETTERS_MOST] = { 0 }, all = 0;
+    char word[SEQUENCE_LETTERS_MOST][2];
+    const char *name[SEQUENCE_LETTERS_MOST];
+    const size_t n = strlen(q->order), some = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+
+    for (size_t i = 0; i < some; i++) {
+        size_t len;
+        const char *s = sequence_at(q, (size_t)((double)i * (double)rows / (double)some), &len);
+        for (size_t p = 0; p < len; p++, all++) {
+            const char *at = strchr(q->order, s[p]);
+            if (at)
+                count[at - q->order]++;
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        count[k] /= all > 0 ? all : 1;
+        word[k][0] = q->order[k], word[k][1] = '\0';
+        name[k] = word[k];
+    }
+    return figure_add(f, "", MARK_BARS, n, NULL, count, err) && figure_names(&f->x, n, name, err) == ST_OK &&
+           figure_label(f, "letter", "share of letters", err) == ST_OK;
+}
+
+/* Of other lengths, and of sets of nodes: how long they are. */
+static bool length_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
+{
+    const size_t n = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+    double lo = NAN, hi = NAN, *v = mem_calloc(n ? n : 1, sizeof *v, "plot", err);
+
+    for (size_t i = 0; v && i < n; i++) {
+        const size_t r = (size_t)((double)i * (double)rows / (double)n);
+        v[i] = (double)(q->at[r + 1] - q->at[r] - 1);
+    }
+    const size_t bins = v ? figure_bins(n, v, &lo, &hi) : 0;
+    const bool ok = v && figure_histogram(f, "", MARK_BARS, n, v, lo, hi, bins, false, err) &&
+                    figure_label(f, q->nodes ? "nodes" : "letters", "rows", err) == ST_OK;
+    free(v);
+    return ok;
+}
+
+static struct figure *column_panel(const struct column *c, size_t rows, struct err *err)
+{
+    struct buf name = { 0 };
+    struct figure *f;
+    double lo = NAN, hi = NAN;
+    bool ok;
+
+    text_safe(&name, c->name, 32);
+    f = figure_new("columns", buf_str(&name), err);
+    ok = f && figure_label(f, buf_str(&name), "rows", err) == ST_OK;
+    buf_free(&name);
+    if (ok && c->type == COL_REAL) {
+        const double *v = c->v;
+        double *sample = NULL;
+        if (rows > COLUMN_ROWS || !v) {
+            const size_t n = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+            sample = mem_calloc(n, sizeof *sample, "plot", err);
+            ok = sample != NULL;
+            for (size_t i = 0; sample && i < n; i++)
+                sample[i] = column_at(c, (size_t)((double)i * (double)rows / (double)n));
+            v = sample;
+            rows = n;
+        }
+        const size_t bins = ok ? figure_bins(rows, v, &lo, &hi) : 0;
+        ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, lo, hi, bins, false, err);
+        free(sample);
+    } else if (ok && c->type == COL_SEQUENCE) {
+        ok = c->seq->nodes || c->seq->shortest < c->seq->longest ? length_bars(f, c->seq, rows, err)
+                                                                 : letter_bars(f, c->seq, rows, err);
+    } else if (ok) {
+        const size_t n = c->type == COL_CATEGORY ? (c->nlevels < 30 ? c->nlevels : 30) : 0;
+        double count[30] = { 0 };
+        for (size_t i = 0; n && i < rows; i++)
+            if (c->code[i] < n)
+                count[c->code[i]]++;
+        f->x.whole = true;
+        ok = !n || figure_add(f, "", MARK_BARS, n, NULL, count, err);
+        ok = ok && figure_label(f, "level, in order of appearance", "rows", err) == ST_OK;
+    }
+    return plots_finish(f, ok);
+}
+
+struct figure *plots_columns(struct workspace *ws, struct run *r, const struct args *a,
+                                   struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, NULL, NULL);
+    struct figure *first = NULL, **tail = &first;
+    size_t n = 0, pick[MAX_PANELS];
+    const size_t asked = a ? args_many(a, "runs") : 0;
+
+    (void)r;
+    if (!d)
+        return plots_nothing("columns", "No data is loaded. try: demo co2, or open FILE.csv", err);
+    for (size_t i = 0; i < asked && n < MAX_PANELS; i++) {
+        pick[n] = table_find(d->table, args_many_at(a, "runs", i));
+        if (pick[n++] == SIZE_MAX) {
+            err_set(err, ST_NOT_FOUND, "there is no column %s", args_many_at(a, "runs", i));
+            err_hint(err, "cols");
+            return NULL;
+        }
+    }
+    for (size_t j = 0; !asked && j < d->table->ncols && n < MAX_PANELS; j++)
+        if (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET)
+            pick[n++] = j;
+    if (!n)
+        return plots_nothing("columns", "No column is an input or the target. try: cols NAME role=input", err);
+    for (size_t i = 0; i < n; i++) {
+        *tail = column_panel(&d->table->col[pick[i]], d->table->n, err);
+        if (!*tail) {
+            figure_free(first);
+            return NULL;
+        }
+        tail = &(*tail)->next;
+    }
+    first->across = n <= 3 ? n : n <= 8 ? 3 : 4;
+    const bool ok = figure_verdict(first, err, "%zu of %zu columns of %zu rows%s", n,
+                                   d->table->ncols, d->table->n,
+                                   d->table->n > COLUMN_ROWS ? " (every so many: a sample of 100,000)"
+                                                             : "") == ST_OK;
+    return plots_finish(first, ok);
+}
+
+static struct figure *kept_slice(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "slice", "No slice has been computed yet. try: plot slice COLUMN", err);
+}
+
+static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "parts", "No parts have been computed yet. try: plot parts", err);
+}
+
+static struct figure *kept_features(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "features", "The error of features has not been computed yet. try: plot features", err);
+}
+
+static struct figure *kept_landscape(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "landscape", "There is no landscape yet. try: landscape", err);
+}
+
+static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "tradeoff", "Fit and complexity have not been computed yet. try: tradeoff", err);
+}
+
+static struct figure *kept_row(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+{
+    (void)r, (void)a;
+    return plots_kept(ws, "row", "No row has been explained yet. try: explain-row row:12", err);
+}
+
+static const struct plot_ops plots[] = {
+    { "columns", "Shape of each column", "value, rows", "A histogram of each input and the target; name columns to choose them.", .make = plots_columns, .columns = true },
+    { "pairs", "Inputs against the target", "input, target", "A panel an input, with the correlation of numbers; at most 2000 rows and 12 panels. Name columns to choose them.", .make = plots_pairs, .columns = true },
+    { "parity", "Predicted against observed", "observed, predicted", "Points on the diagonal are perfect predictions. From the last score of the run.", .make = plot_parity },
+    { "residual", "Convergence of the solver", "iteration, relative residual (log)", "The recursive residual as a line, the true one as points, the target as a rule; several runs lie over each other.", .make = plots_residual },
+    { "rate", "Local rate of convergence", "iteration, factor per iteration", "The factor by which the residual fell, a mean over ten iterations; at 1 it stands still.", .make = plots_rate },
+    { "race", "Fits on one clock", "seconds or passes, relative residual (log)", "The last fits on one system, or those named; by=passes counts passes over the data.", .make = plots_race },
+    { "rank", "Cost of a fit by the preconditioner's rank", "rank (log), iterations and seconds (log)", "What advise expects, with its range, and what fits then took. The upright line is the rank of least time; the level ones are no preconditioner and a direct solve.", .make = advise_figure },
+    { "spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)", "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients saw of the preconditioned system. What lies above the noise takes iterations.", .make = spectrum_run_figure },
+    { "nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.", .make = plot_nmll },
+    { "path", "Hyperparameters in a tuning", "evaluation, value (log)", "A panel for each; bounds are drawn where the search came near them. With a lengthscale an input, the first eight.", .make = plots_path },
+    { "landscape", "NMLL over two hyperparameters", "lengthscale (log), noise (log)", "From landscape: contours above the least, every evaluation of the last tuning, its best so far. 3 nats enclose about 95 % of what the data say.", .make = kept_landscape },
+    { "tradeoff", "Fit against complexity", "lengthscale (log), nats", "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and noise; their sum has its least between too short and too long.", .make = kept_tradeoff },
+    { "row", "What a prediction hangs on", "position, letter", "From explain-row: the change of the mean with each letter at each position, masked in the last row: darker is more, down and up in two hues; of graphs without each node.", .make = kept_row },
+    { "ard", "Relevance of the inputs", "input, 1 / lengthscale", "How fast the function varies along each input, per standard deviation of it: not how much the input explains. Of the last tuning, or a run.", .make = plots_ard },
+    { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", .make = plots_calibration },
+    { "zscore", "Standardised residuals against a normal law", "normal quantile, residual in sd", "On the diagonal the errors are as the model says; steeper: overconfident; bent at the ends: outliers.", .make = plots_zscore },
+    { "sd", "Predictive sd on training and held-out rows", "sd, share of rows", "A shift to the right on held-out rows means that they lie further from the data.", .make = plots_sd },
+    { "sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin", "Bins of equal counts by sd; on the diagonal the sd is honest.", .make = plots_sderror },
+    { "mutations", "Uncertainty by letters that differ", "letters, error and sd", "Of sequences: error and predicted sd of held-out rows against the number of letters that differ from the most frequent one at their position in training (unrelated sequences: from the nearest training row). Beyond what training rows have, a model extrapolates.", .make = plots_mutations },
+    { "check", "All of check at a glance", "four panels", "Coverage, standardised residuals, error against sd, sd of both kinds of rows.", .make = plots_check },
+    { "slice", "The function along one or two inputs", "input, target", "Mean and 95 % bands along an input, other numbers at their median, categories at their most frequent level; two inputs make surfaces of the mean and the sd.", .make = kept_slice, .columns = true, .prepare = plots_slice },
+    { "parts", "The parts of a sum of kernels", "input, part", "Posterior mean and 95 % band of each summand along an input; together with the target's mean they are the prediction.", .make = kept_parts, .columns = true, .prepare = plots_parts },
+    { "features", "Error of random features", "features (log), relative error of the kernel (log)", "Of the kernel matrix of 256 rows, three draws at each size; it falls like one over the root.", .make = kept_features, .prepare = plots_features },
+    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by a column: its values, or fifths of them.", .make = plot_pca },
+    { "scree", "Share of the variance by component", "component, share", "Each component's share of the variance in feature space, and of all up to it.", .make = plots_scree },
+    { "silhouette", "How many clusters", "clusters, silhouette", "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not at all.", .make = plots_silhouette },
+    { "draws", "Functions drawn from the Gaussian process", "x, f", "What the kernel thinks likely before any data, or given the points: curves drawn at random, their mean, and the band in which 95 % of all lie. Follows set l=..; see draw.", .make = draws_figure },
+    { "kernel", "Covariance of one input", "distance, covariance", "How alike the function's values are at two places, against their distance: the current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has fallen to a half, values are loosely tied; where it is zero, not at all.", .make = kernel_figure, .columns = true },
+    { "covariance", "Covariance as a picture", "x, x'", "How alike the function's values are at every pair of places, one input: strongest on the diagonal, where x = x'. A kernel may be named.", .make = covariance_figure, .columns = true },
+    { "sweep", "The last sweep", "first key, what show= names", "A curve over the first key for each value of the others.", .make = sweep_figure },
+    { "learning", "Error against training size", "training rows (log), RMSE (log)", "From sweep rows=500..16000: how much more data would help. The figure says where the line goes on.", .make = learning_figure },
+    { "cost", "Seconds and memory of a fit", "phase, seconds and GB", "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost },
+};
+
+const struct plot_ops *plot_at(size_t i)
+{
+    return i < sizeof plots / sizeof *plots ? &plots[i] : NULL;
+}
+
+const struct plot_ops *plot_find(const char *name, struct err *err)
+{
+    const size_t n = sizeof plots / sizeof *plots;
+    const struct plot_ops *found = NULL;
+    size_t hits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(plots[i].name, name))
+            return &plots[i];
+        if (!strncmp(plots[i].name, name, strlen(name)))
+            found = &plots[i], hits++;
+    }
+    if (hits != 1 || !*name) {
+        struct buf b = { 0 };
+        for (size_t i = 0; i < n; i++)
+            buf_printf(&b, "%s%s", i ? ", " : "", plots[i].name);
+        err_set(err, hits ? ST_AMBIGUOUS : ST_NOT_FOUND, "%s plot %s",
+                hits ? "more than one" : "there is no", name);
+        err_hint(err, "plot NAME, one of %s", buf_str(&b));
+        buf_free(&b);
+        found = NULL;
+    }
+    return found;
+}

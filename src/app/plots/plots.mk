@@ -1,0 +1,14 @@
+# what is drawn of what
+libapp_a_SOURCES += \
+  src/app/plots/draws.c \
+  src/app/plots/draws.h \
+  src/app/plots/landscape.c \
+  src/app/plots/landscape.h \
+  src/app/plots/plot_job.c \
+  src/app/plots/plot_job.h \
+  src/app/plots/plots.c \
+  src/app/plots/plots.h \
+  src/app/plots/plots_data.c \
+  src/app/plots/plots_letters.c \
+  src/app/plots/plots_model.c \
+  src/app/plots/plots_run.c

@@ -1,0 +1,843 @@
+/* app/plots/plots_model.c -- plots that need the model again: slices through the inputs, the parts of a sum
+ * of kernels, the error of random features.  Each takes what it needs on the main thread and computes
+ * on the worker (plots.h).
+ *
+ * Slices and parts move one or two inputs and keep all others where most rows are: numbers at their
+ * median, categories at their most frequent level. */
+#include "app/plots/plots.h"
+
+#include "app/shell/args.h"
+#include "app/core/job.h"
+#include "app/runs/scoring.h"
+#include "app/runs/fit_setup.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE_ROWS = 4000, LINE = 201, GRID = 41, LEVELS_MOST = 40 };
+
+struct slice {
+    struct model *m;
+    struct encoding enc;
+    struct dataset *data;
+    char run[16];
+    char *column[2];
+    size_t ncolumn, target;
+};
+
+static void slice_free(void *in)
+{
+    struct slice *s = in;
+
+    if (!s)
+        return;
+    model_unref(s->m);
+    encoding_free(&s->enc);
+    dataset_unref(s->data);
+    free(s->column[0]), free(s->column[1]);
+    free(s);
+}
+
+/* ---- where the other inputs stay ------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Training rows, an even sample of them, encoded. */
+static enum status open_rows(const struct slice *s, struct encoded *e, struct err *err)
+{
+    size_t *rows = NULL, n = 0;
+    enum status rc = dataset_rows(s->data, PART_TRAIN, &rows, &n, err);
+    const size_t k = n < SAMPLE_ROWS ? n : SAMPLE_ROWS;
+
+    for (size_t i = 0; rc == ST_OK && i < k; i++)
+        rows[i] = rows[(size_t)((double)i * (double)n / (double)k)];
+    if (rc == ST_OK)
+        rc = encode(&s->enc, s->data->table, rows, k, true, e, err);
+    free(rows);
+    if (rc == ST_OK && e->n == 0)
+        rc = err_set(err, ST_STATE, "no training row is complete");
+    return rc;
+}
+
+static bool same_column(const struct enc_col *a, const struct enc_col *b)
+{
+    return !strcmp(a->column, b->column);
+}
+
+/* One input of a column, as most rows have it. */
+static enum status typical(const struct encoded *e, const double *x, const struct encoding *enc, double *base,
+                           struct err *err)
+{
+    double *v = mem_calloc(e->n, sizeof *v, "plot", err);
+
+    if (!v)
+        return ST_NOMEM;
+    for (size_t j = 0; j < enc->d; j++) {
+        const struct enc_col *c = &enc->col[j];
+        for (size_t i = 0; i < e->n; i++)
+            v[i] = x[i * enc->d + j];
+        qsort(v, e->n, sizeof *v, by_value);
+        base[j] = c->kind == ENC_REAL ? v[e->n / 2] : c->constant ? 0 : (0 - c->mean) / c->sd;
+    }
+    for (size_t j = 0; j < enc->d; j++) { /* the level that most rows have; the mean is its share */
+        size_t most = j;
+        if (enc->col[j].kind != ENC_LEVEL || (j && enc->col[j - 1].kind == ENC_LEVEL &&
+                                              same_column(&enc->col[j], &enc->col[j - 1])))
+            continue;
+        for (size_t k = j; k < enc->d && enc->col[k].kind == ENC_LEVEL && same_column(&enc->col[j], &enc->col[k]);
+             k++)
+            most = enc->col[k].mean > enc->col[most].mean ? k : most;
+        if (!enc->col[most].constant)
+            base[most] = (1 - enc->col[most].mean) / enc->col[most].sd;
+    }
+    free(v);
+    return ST_OK;
+}
+
+static double encoded_value(const struct enc_col *c, double raw)
+{
+    const double v = c->constant ? 0 : (raw - c->mean) / c->sd;
+    return c->limit > 0 ? fmin(fmax(v, -c->limit), c->limit) : v;
+}
+
+static double raw_value(const struct enc_col *c, double v)
+{
+    return c->constant ? c->mean : v * c->sd + c->mean;
+}
+
+/* An axis of a slice: a column of numbers over its range and a little more, or the levels of one. */
+struct axis_of {
+    const char *name;
+    size_t input, n; /* first input of the encoding; places */
+    bool levels;
+    double *raw;     /* n; levels: 0..n-1 */
+};
+
+static size_t input_of(const struct encoding *enc, const char *column)
+{
+    for (size_t j = 0; j < enc->d; j++)
+        if (!strcmp(enc->col[j].column, column))
+            return j;
+    return SIZE_MAX;
+}
+
+static enum status axis_open(const struct encoding *enc, const struct encoded *e, const double *x,
+                             const char *column, size_t places, struct axis_of *a, struct err *err)
+{
+    const size_t j = input_of(enc, column);
+
+    *a = (struct axis_of){ .name = column, .input = j, .n = places };
+    if (j == SIZE_MAX) {
+        err_set(err, ST_NOT_FOUND, "%s is no input of this model", column);
+        err_hint(err, "show run:NAME lists them");
+        return ST_NOT_FOUND;
+    }
+    a->levels = enc->col[j].kind == ENC_LEVEL;
+    for (size_t k = j; a->levels && k < enc->d && same_column(&enc->col[j], &enc->col[k]); k++)
+        a->n = enc->col[k].kind == ENC_LEVEL ? k - j + 1 : a->n;
+    if (a->levels && a->n > LEVELS_MOST)
+        a->n = LEVELS_MOST;
+    a->raw = mem_calloc(a->n, sizeof *a->raw, "plot", err);
+    if (!a->raw)
+        return ST_NOMEM;
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < e->n; i++) {
+        lo = fmin(lo, raw_value(&enc->col[j], x[i * enc->d + j]));
+        hi = fmax(hi, raw_value(&enc->col[j], x[i * enc->d + j]));
+    }
+    const double more = 0.05 * (hi - lo);
+    for (size_t i = 0; i < a->n; i++)
+        a->raw[i] = a->levels ? (double)i
+                              : lo - more + (hi - lo + 2 * more) * (double)i / (double)(a->n - 1);
+    return ST_OK;
+}
+
+/* Puts place i of an axis into a row of inputs. */
+static void axis_put(const struct encoding *enc, const struct axis_of *a, size_t i, double *row)
+{
+    if (!a->levels) {
+        row[a->input] = encoded_value(&enc->col[a->input], a->raw[i]);
+        return;
+    }
+    for (size_t k = 0; a->input + k < enc->d && same_column(&enc->col[a->input], &enc->col[a->input + k]) &&
+                       enc->col[a->input + k].kind == ENC_LEVEL; k++)
+        row[a->input + k] = encoded_value(&enc->col[a->input + k], k == i);
+}
+
+/* All that slices and parts open with. */
+struct opened {
+    struct encoded e;
+    double *x, *base; /* e.n x d; d */
+};
+
+static void opened_free(struct opened *o)
+{
+    encoded_free(&o->e);
+    free(o->x), free(o->base);
+}
+
+static enum status slice_open(const struct slice *s, struct opened *o, struct err *err)
+{
+    const size_t d = s->enc.d;
+
+    *o = (struct opened){ 0 };
+    enum status rc = open_rows(s, &o->e, err);
+    if (rc != ST_OK)
+        return rc;
+    o->x = mem_calloc(o->e.n * d, sizeof *o->x, "plot", err);
+    o->base = mem_calloc(d, sizeof *o->base, "plot", err);
+    rc = o->x && o->base ? o->e.base.rows(&o->e.base, 0, o->e.n, o->x, err) : ST_NOMEM;
+    return rc == ST_OK ? typical(&o->e, o->x, &s->enc, o->base, err) : rc;
+}
+
+/* Mean and variance of the function, scaled, at n rows of d inputs; var stays NULL without variances. */
+static enum status predict_at(const struct model *m, size_t target, size_t n, size_t d, const double *x,
+                              double *mean, double *var, struct job *job, struct err *err)
+{
+    struct source_array src;
+    double *all = mem_calloc(2 * n * m->t + 1, sizeof *all, "plot", err);
+
+    if (!all)
+        return ST_NOMEM;
+    source_array_init(&src, x, n, d, d);
+    const enum status rc = model_predict(m, &src.base, all, var ? all + n * m->t : NULL, job->backend,
+                                         job->pool, &job->ctl, err);
+    memcpy(mean, all + target * n, n * sizeof *mean);
+    if (var)
+        memcpy(var, all + (m->t + target) * n, n * sizeof *var);
+    free(all);
+    return rc;
+}
+
+/* ---- slice ----------------------------------------------------------------------------------------- */
+
+static const double two_sides = 1.959963984540054; /* of 95 % */
+
+/* Bands of the function and of new measurements, and the mean, over one axis. */
+static bool slice_curves(struct figure *f, const struct slice *s, const struct axis_of *a, double *mean,
+                         const double *var, struct err *err)
+{
+    const struct encoding one = encoding_for(&s->enc, s->target);
+    const double noise2 = s->m->noises[s->target] * s->m->noises[s->target];
+    double *lo = mem_calloc(3 * a->n, sizeof *lo, "plot", err), *hi = lo + a->n, *unit = hi + a->n;
+    bool ok = lo != NULL;
+
+    for (int inner = 0; ok && var && inner < 2; inner++) {
+        for (size_t i = 0; i < a->n; i++) {
+            const double sd = sqrt(var[i] + (inner ? 0 : noise2));
+            lo[i] = encoding_value(&one, mean[i] - two_sides * sd);
+            hi[i] = encoding_value(&one, mean[i] + two_sides * sd);
+        }
+        const char *words = inner ? "95 % of the function" : "95 % of new values";
+        if (a->levels)
+            for (int side = 0; ok && side < 2; side++) {
+                struct series *p = figure_add(f, side ? "" : words, MARK_POINTS, a->n, a->raw, side ? hi : lo,
+                                              err);
+                ok = p != NULL;
+                if (p)
+                    p->color = inner + 1;
+            }
+        else
+            ok = figure_add_band(f, words, a->n, a->raw, lo, hi, err);
+    }
+    if (ok) {
+        encoding_unscale(&one, a->n, mean, var, unit, var ? lo : NULL);
+        struct series *p = figure_add(f, "mean", a->levels ? MARK_POINTS : MARK_LINE, a->n, a->raw, unit, err);
+        ok = p != NULL;
+        if (p)
+            p->color = 0;
+    }
+    free(lo);
+    return ok;
+}
+
+/* With one input the rows themselves lie beside the curve. */
+static bool slice_rows(struct figure *f, const struct slice *s, const struct opened *o, const struct axis_of *a,
+                       struct err *err)
+{
+    for (size_t j = 0; j < s->enc.d; j++)
+        if (!same_column(&s->enc.col[j], &s->enc.col[a->input]))
+            return true;
+    if (a->levels || !o->e.yraw)
+        return true;
+    double *x = mem_calloc(o->e.n, sizeof *x, "plot", err);
+    for (size_t i = 0; x && i < o->e.n; i++)
+        x[i] = raw_value(&s->enc.col[a->input], o->x[i * s->enc.d + a->input]);
+    struct series *p = x ? figure_add(f, "training rows", MARK_POINTS, o->e.n, x,
+                                      o->e.yraw + s->target * o->e.n, err)
+                         : NULL;
+    if (p)
+        p->color = 3;
+    free(x);
+    return p != NULL;
+}
+
+static bool slice_words(struct figure *f, const struct slice *s, const struct axis_of *a, const double *mean,
+                        const double *var, struct err *err)
+{
+    const struct encoding one = encoding_for(&s->enc, s->target);
+    size_t lo = 0, hi = 0, wide = 0;
+    struct buf name = { 0 };
+    double sd[1], at[1];
+
+    for (size_t i = 0; i < a->n; i++) {
+        lo = mean[i] < mean[lo] ? i : lo;
+        hi = mean[i] > mean[hi] ? i : hi;
+        wide = var && var[i] > var[wide] ? i : wide;
+    }
+    text_safe(&name, a->name, 24);
+    bool ok;
+    if (a->levels)
+        ok = figure_verdict(f, err, "least at %s, most at %s", s->enc.col[a->input + lo].level,
+                            s->enc.col[a->input + hi].level) == ST_OK;
+    else if (var) {
+        encoding_unscale(&one, 1, mean + wide, var + wide, at, sd);
+        ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; the function's sd is at most %.3g, "
+                            "near %.4g", buf_str(&name), a->raw[lo], a->raw[hi], sd[0], a->raw[wide]) == ST_OK;
+    } else
+        ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; this fit has no variances",
+                            buf_str(&name), a->raw[lo], a->raw[hi]) == ST_OK;
+    buf_free(&name);
+    return ok;
+}
+
+static bool slice_labels(struct figure *f, const struct slice *s, const char *x, const char *y,
+                         struct err *err)
+{
+    struct buf bx = { 0 }, by = { 0 };
+
+    text_safe(&bx, x, 40);
+    text_safe(&by, y ? y : encoding_for(&s->enc, s->target).target, 40);
+    const bool ok = figure_label(f, buf_str(&bx), buf_str(&by), err) == ST_OK;
+    buf_free(&bx), buf_free(&by);
+    return ok;
+}
+
+static struct figure *slice_line(const struct slice *s, struct opened *o, struct job *job, struct err *err)
+{
+    const size_t d = s->enc.d;
+    struct axis_of a = { 0 };
+    struct figure *f = NULL;
+    char title[120];
+    enum status rc = axis_open(&s->enc, &o->e, o->x, s->column[0], LINE, &a, err);
+    double *x = rc == ST_OK ? mem_calloc(a.n * (d + 2), sizeof *x, "plot", err) : NULL;
+
+    if (x) {
+        double *mean = x + a.n * d, *var = s->m->L ? mean + a.n : NULL;
+        for (size_t i = 0; i < a.n; i++) {
+            memcpy(x + i * d, o->base, d * sizeof *x);
+            axis_put(&s->enc, &a, i, x + i * d);
+        }
+        rc = predict_at(s->m, s->target, a.n, d, x, mean, var, job, err);
+        snprintf(title, sizeof title, "Slice of %s%s", s->run, d > 1 ? ", other inputs at their middle" : "");
+        f = rc == ST_OK ? figure_new("slice", title, err) : NULL;
+        bool ok = f && slice_labels(f, s, a.name, NULL, err) && slice_curves(f, s, &a, mean, var, err)
+                  && slice_rows(f, s, o, &a, err) && slice_words(f, s, &a, mean, var, err);
+        if (ok && a.levels) {
+            const char *name[LEVELS_MOST];
+            for (size_t i = 0; i < a.n; i++)
+                name[i] = s->enc.col[a.input + i].level;
+            ok = figure_names(&f->x, a.n, name, err) == ST_OK;
+        }
+        f = plots_finish(f, ok);
+    }
+    free(x);
+    free(a.raw);
+    return f;
+}
+
+/* One panel of a surface. */
+static struct figure *surface(const struct slice *s, const struct axis_of *a, const struct axis_of *b,
+                              const char *title, const char *of, const double *z, struct err *err)
+{
+    struct figure *f = figure_new("slice", title, err);
+    double lo = INFINITY, hi = -INFINITY;
+
+    for (size_t i = 0; i < a->n * b->n; i++)
+        lo = fmin(lo, z[i]), hi = fmax(hi, z[i]);
+    char key[64];
+    snprintf(key, sizeof key, "%s: %.3g to %.3g", of, lo, hi);
+    const bool ok = f && slice_labels(f, s, a->name, b->name, err)
+                    && figure_add_cells(f, key, a->n, a->raw, b->n, b->raw, z, err);
+    return plots_finish(f, ok);
+}
+
+static struct figure *slice_plane(const struct slice *s, struct opened *o, struct job *job, struct err *err)
+{
+    const struct encoding one = encoding_for(&s->enc, s->target);
+    const size_t d = s->enc.d;
+    struct axis_of a = { 0 }, b = { 0 };
+    struct figure *f = NULL;
+    enum status rc = axis_open(&s->enc, &o->e, o->x, s->column[0], GRID, &a, err);
+
+    if (rc == ST_OK)
+        rc = axis_open(&s->enc, &o->e, o->x, s->column[1], GRID, &b, err);
+    if (rc == ST_OK && (a.levels || b.levels)) {
+        rc = err_set(err, ST_USAGE, "a slice along two inputs needs numbers: %s has categories",
+                     a.levels ? a.name : b.name);
+        err_hint(err, "plot slice %s", a.levels ? a.name : b.name);
+    }
+    const size_t n = a.n * b.n;
+    double *x = rc == ST_OK ? mem_calloc(n * (d + 4), sizeof *x, "plot", err) : NULL;
+    if (x) {
+        double *mean = x + n * d, *var = s->m->L ? mean + n : NULL, *unit = mean + 2 * n, *sd = mean + 3 * n;
+        for (size_t i = 0; i < n; i++) {
+            memcpy(x + i * d, o->base, d * sizeof *x);
+            axis_put(&s->enc, &a, i % a.n, x + i * d);
+            axis_put(&s->enc, &b, i / a.n, x + i * d);
+        }
+        rc = predict_at(s->m, s->target, n, d, x, mean, var, job, err);
+        encoding_unscale(&one, n, mean, var, unit, var ? sd : NULL);
+        char title[120];
+        snprintf(title, sizeof title, "Slice of %s: mean", s->run);
+        f = rc == ST_OK ? surface(s, &a, &b, title, "mean", unit, err) : NULL;
+        if (f && var) {
+            f->next = surface(s, &a, &b, "sd of the function", "sd", sd, err);
+            f->across = 2;
+        }
+        size_t hi = 0;
+        for (size_t i = 0; i < n; i++)
+            hi = mean[i] > mean[hi] ? i : hi;
+        const bool ok = f && (!var || f->next)
+                        && figure_verdict(f, err, "highest near %.4g, %.4g%s", a.raw[hi % a.n], b.raw[hi / a.n],
+                                          d > 2 ? "; all other inputs at their middle" : "") == ST_OK;
+        f = plots_finish(f, ok);
+    }
+    free(x);
+    free(a.raw), free(b.raw);
+    return f;
+}
+
+static struct figure *slice_make(void *in, struct job *job, struct err *err)
+{
+    struct slice *s = in;
+    struct opened o;
+    struct figure *f = NULL;
+
+    if (slice_open(s, &o, err) == ST_OK)
+        f = s->ncolumn == 2 ? slice_plane(s, &o, job, err) : slice_line(s, &o, job, err);
+    opened_free(&o);
+    return f;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------------- */
+
+/* A product of a sum alone: the same model with the weights of all others next to nothing.  The first
+ * product has no weight, so the others are made far larger than it and the results divided again. */
+static const double magnify = 1e6, vanish = 1e-9;
+
+struct summand { struct model m; double scale; }; /* of the features; its square of a kernel */
+
+static size_t products(const struct kernel *k, size_t *first)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        if (kernel_place(k, t).first)
+            first[n++] = t;
+    return n;
+}
+
+static void part_of(const struct model *m, const size_t *first, size_t n, size_t which, struct summand *p)
+{
+    p->m = *m;
+    p->scale = which ? magnify : 1;
+    for (size_t i = 1; i < n; i++) {
+        const size_t w = kernel_place(&m->kernel, first[i]).weight;
+        p->m.hp[w] *= i == which ? magnify : vanish;
+    }
+}
+
+/* Of an exact model the variance of a part: beta^2 (k_p(x, x) - |L^-1 k_p|^2). */
+static enum status exact_part_variance(const struct summand *p, size_t target, size_t n, const double *x,
+                                       double *var, struct job *job, struct err *err)
+{
+    const struct model *m = &p->m;
+    const double s2 = p->scale * p->scale, b2 = m->amplitudes[target] * m->amplitudes[target];
+    double *C = mem_aligned(m->M * n, sizeof *C, "covariances", err);
+    enum status rc = C ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK) {
+        exact_cross(&m->kernel, m->hp, m->X, m->M, m->d, x, n, C, job->pool);
+        blas_dscal(m->M * n, 1 / s2, C);
+        rc = blas_dtrsm(job->pool, false, m->M, n, m->L, m->M, C, m->M, err);
+    }
+    for (size_t i = 0; rc == ST_OK && i < n; i++) {
+        const double prior = kernel_exact(&m->kernel, m->hp, m->d, x + i * m->d, x + i * m->d, NULL) / s2;
+        var[i] = fmax(0, b2 * (prior - blas_ddot(m->M, C + i * m->M, C + i * m->M)));
+    }
+    free(C);
+    return rc;
+}
+
+static enum status part_at(const struct slice *s, const struct summand *p, size_t n, const double *x, double *mean,
+                           double *var, struct job *job, struct err *err)
+{
+    const bool exact = p->m.kind == MODEL_EXACT;
+    const double by = exact ? p->scale * p->scale : p->scale;
+    enum status rc = predict_at(&p->m, s->target, n, s->enc.d, x, mean, var && !exact ? var : NULL, job, err);
+
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        mean[i] /= by;
+    if (rc == ST_OK && var && exact)
+        return exact_part_variance(p, s->target, n, x, var, job, err);
+    for (size_t i = 0; rc == ST_OK && var && i < n; i++)
+        var[i] /= by * by;
+    return rc;
+}
+
+/* "poly", "rbf * periodic": the factors of a product. */
+static void part_name(const struct kernel *k, size_t t, struct buf *out)
+{
+    for (size_t i = t; i < k->nterms && (i == t || k->term[i].times); i++)
+        buf_printf(out, "%s%s", i > t ? " * " : "", k->term[i].ops->name);
+}
+
+static struct figure *part_panel(const struct slice *s, const struct axis_of *a, const struct kernel *k,
+                                 size_t term, size_t number, const double *mean, const double *var,
+                                 struct err *err)
+{
+    const struct encoding one = encoding_for(&s->enc, s->target);
+    double *lo = mem_calloc(3 * a->n, sizeof *lo, "plot", err), *hi = lo + a->n, *unit = hi + a->n;
+    struct buf title = { 0 };
+
+    if (!lo)
+        return NULL;
+    part_name(k, term, &title);
+    char words[120];
+    snprintf(words, sizeof words, "part %zu: %s", number, buf_str(&title));
+    buf_free(&title);
+    struct figure *f = figure_new("parts", words, err);
+    for (size_t i = 0; i < a->n; i++) { /* parts add up to the mean less the targets' mean */
+        unit[i] = mean[i] * one.ysd;
+        lo[i] = unit[i] - two_sides * one.ysd * sqrt(var ? var[i] : 0);
+        hi[i] = unit[i] + two_sides * one.ysd * sqrt(var ? var[i] : 0);
+    }
+    const bool ok = f && slice_labels(f, s, a->name, NULL, err)
+                    && (!var || figure_add_band(f, "95 %", a->n, a->raw, lo, hi, err))
+                    && figure_add(f, "mean", MARK_LINE, a->n, a->raw, unit, err);
+    free(lo);
+    return plots_finish(f, ok);
+}
+
+static double spread(size_t n, const double *v)
+{
+    double m = 0, q = 0;
+
+    for (size_t i = 0; i < n; i++)
+        m += v[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        q += (v[i] - m) * (v[i] - m) / (double)n;
+    return sqrt(q);
+}
+
+static struct figure *parts_panels(const struct slice *s, const struct axis_of *a, const double *x, double *mean,
+                                   double *var, struct job *job, struct err *err)
+{
+    const struct kernel *k = &s->m->kernel;
+    size_t first[KERNEL_MAX_TERMS];
+    const size_t n = products(k, first);
+    struct figure *head = NULL, **tail = &head;
+    struct buf words = { 0 };
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        struct summand *p = mem_calloc(1, sizeof *p, "plot", err);
+        struct buf name = { 0 };
+        if (p)
+            part_of(s->m, first, n, i, p);
+        ok = p && part_at(s, p, a->n, x, mean, var, job, err) == ST_OK;
+        free(p);
+        *tail = ok ? part_panel(s, a, k, first[i], i + 1, mean, var, err) : NULL;
+        ok = *tail != NULL;
+        part_name(k, first[i], &name);
+        buf_printf(&words, "%s%s %.3g", i ? ", " : "", buf_str(&name),
+                   spread(a->n, mean) * encoding_for(&s->enc, s->target).ysd);
+        buf_free(&name);
+        if (ok)
+            tail = &(*tail)->next;
+    }
+    ok = ok && figure_verdict(head, err, "spread of each part over this range: %s; together with %.4g they are "
+                              "the mean", buf_str(&words), encoding_for(&s->enc, s->target).ymean) == ST_OK;
+    buf_free(&words);
+    return plots_finish(head, ok);
+}
+
+static struct figure *parts_make(void *in, struct job *job, struct err *err)
+{
+    struct slice *s = in;
+    const size_t d = s->enc.d;
+    struct axis_of a = { 0 };
+    struct opened o;
+    struct figure *f = NULL;
+    enum status rc = slice_open(s, &o, err);
+
+    if (rc == ST_OK)
+        rc = axis_open(&s->enc, &o.e, o.x, s->column[0], 2 * LINE, &a, err);
+    double *x = rc == ST_OK ? mem_calloc(a.n * (d + 2), sizeof *x, "plot", err) : NULL;
+    if (x) {
+        for (size_t i = 0; i < a.n; i++) {
+            memcpy(x + i * d, o.base, d * sizeof *x);
+            axis_put(&s->enc, &a, i, x + i * d);
+        }
+        f = parts_panels(s, &a, x, x + a.n * d, s->m->L ? x + a.n * (d + 1) : NULL, job, err);
+    }
+    free(x), free(a.raw);
+    opened_free(&o);
+    return f;
+}
+
+/* ---- what both need -------------------------------------------------------------------------------- */
+
+/* Numbers and categories only: letters, windows and filters have no axis. */
+static enum status plain_inputs(const struct run *r, const char *plot, struct err *err)
+{
+    bool plain = r->enc.seq.column == NULL && r->model->kernel.layer.kind == LAYER_NONE;
+
+    for (size_t j = 0; plain && j < r->enc.d; j++)
+        plain = r->enc.col[j].kind <= ENC_MISSING;
+    if (plain)
+        return ST_OK;
+    err_set(err, ST_UNSUPPORTED, "%s moves inputs of numbers and categories, and %s reads sequences", plot, r->id);
+    err_hint(err, "explain-row row:1 changes each letter of a row; predict FILE.csv takes sequences of your choice");
+    return ST_UNSUPPORTED;
+}
+
+/* The words of the line: columns of the model's data; a run among them has been taken. */
+static enum status take_columns(struct slice *s, const struct run *r, const struct args *a, size_t most,
+                                const char *plot, struct err *err)
+{
+    for (size_t i = 0; i < args_many(a, "runs"); i++) {
+        const char *w = args_many_at(a, "runs", i);
+        if (input_of(&r->enc, w) == SIZE_MAX && args_looks_like_run(w))
+            continue;
+        if (s->ncolumn == most)
+            return err_set(err, ST_USAGE, "plot %s takes at most %zu input%s", plot, most, most > 1 ? "s" : "");
+        if (input_of(&r->enc, w) == SIZE_MAX) {
+            err_set(err, ST_NOT_FOUND, "%s is no input of %s", w, r->id);
+            err_hint(err, "plot %s %s", plot, r->enc.col[0].column);
+            return ST_NOT_FOUND;
+        }
+        s->column[s->ncolumn] = mem_strdup(w, err);
+        if (!s->column[s->ncolumn++])
+            return ST_NOMEM;
+    }
+    if (!s->ncolumn) {
+        s->column[0] = mem_strdup(r->enc.col[0].column, err);
+        s->ncolumn = 1;
+    }
+    return s->column[0] ? ST_OK : ST_NOMEM;
+}
+
+static enum status prepare(struct run *r, const struct args *a, const char *plot, size_t columns,
+                           struct figure *(*make)(void *, struct job *, struct err *), struct plot_work *out,
+                           struct err *err)
+{
+    struct slice *s;
+
+    if (!r || !r->model || !r->has_enc) {
+        err_set(err, ST_STATE, "there is no finished fit to look at");
+        err_hint(err, "fit");
+        return ST_STATE;
+    }
+    if (!r->data) {
+        err_set(err, ST_STATE, "the data of %s are not here any more", r->id);
+        err_hint(err, "open FILE, then fit");
+        return ST_STATE;
+    }
+    enum status rc = plain_inputs(r, plot, err);
+    if (rc != ST_OK)
+        return rc;
+    s = mem_calloc(1, sizeof *s, "plot", err);
+    if (!s)
+        return ST_NOMEM;
+    *out = (struct plot_work){ s, make, slice_free };
+    s->m = model_ref(r->model);
+    s->data = dataset_ref(r->data);
+    snprintf(s->run, sizeof s->run, "%s", r->id);
+    rc = encoding_copy(&s->enc, &r->enc, err);
+    if (rc == ST_OK)
+        rc = ws_run_target(r, args_text(a, "target"), &s->target, err);
+    return rc == ST_OK ? take_columns(s, r, a, columns, plot, err) : rc;
+}
+
+enum status plots_slice(struct workspace *ws, struct run *r, const struct args *a, struct plot_work *out,
+                        struct err *err)
+{
+    (void)ws;
+    return prepare(r, a, "slice", 2, slice_make, out, err);
+}
+
+enum status plots_parts(struct workspace *ws, struct run *r, const struct args *a, struct plot_work *out,
+                        struct err *err)
+{
+    size_t first[KERNEL_MAX_TERMS];
+
+    (void)ws;
+    if (r && r->model && products(&r->model->kernel, first) < 2) {
+        err_set(err, ST_UNSUPPORTED, "the kernel of %s is no sum: it has no parts", r->id);
+        err_hint(err, "kernel rbf(l=3) + rbf(l=0.3), then fit");
+        return ST_UNSUPPORTED;
+    }
+    if (r && r->has_enc && r->enc.yscale == Y_LOG) {
+        err_set(err, ST_UNSUPPORTED, "the target of %s is a logarithm: its parts multiply, they do not add", r->id);
+        err_hint(err, "plot slice");
+        return ST_UNSUPPORTED;
+    }
+    return prepare(r, a, "parts", 1, parts_make, out, err);
+}
+
+/* ---- features -------------------------------------------------------------------------------------- */
+
+enum { KERNEL_ROWS = 256, SEEDS = 3, SIZES = 9, FIRST_SIZE = 64 };
+
+struct accuracy {
+    struct fit_setup study;
+    char run[16];
+    size_t features; /* of the run; 0: none */
+};
+
+static void accuracy_free(void *in)
+{
+    struct accuracy *s = in;
+
+    if (s)
+        fit_setup_free(&s->study);
+    free(s);
+}
+
+/* |ZZ' - K| / |K| in the Frobenius norm with M features. */
+static enum status kernel_error(const struct accuracy *s, const struct source *src, const double *K, size_t M,
+                                uint64_t seed, struct job *job, double *out, struct err *err)
+{
+    const size_t n = src->n;
+    const struct fop_opts fo = { .pool = job->pool, .precision = PREC_DOUBLE };
+    struct featmap *fm = featmap_new(&s->study.o.kernel, src->d, M, seed, err);
+    struct fop *fop = fm ? fop_new(job->backend, fm, src, &fo, err) : NULL;
+    double *Z = fop ? mem_aligned(n * M, sizeof *Z, "features", err) : NULL;
+    double *A = Z ? mem_aligned(n * n, sizeof *A, "a kernel matrix", err) : NULL, num = 0, den = 0;
+    enum status rc = A ? fop_set(fop, s->study.o.hp, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = fop_tile64(fop, 0, n, Z, M, err);
+    if (rc == ST_OK) /* row-major Z is its transpose by columns */
+        rc = blas_dgemm(job->pool, true, false, n, n, M, 1, Z, M, Z, M, 0, A, n, err);
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double w = i == j ? 1 : 2, k = K[j * n + i], d = A[j * n + i] - k;
+            num += w * d * d;
+            den += w * k * k;
+        }
+    *out = sqrt(num / den);
+    free(A), free(Z);
+    fop_free(fop);
+    featmap_free(fm);
+    return rc;
+}
+
+static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const double *M, const double *mean,
+                                      const double *lo, const double *hi, struct err *err)
+{
+    double root[SIZES], at = NAN;
+    struct figure *f = figure_new("features", "Error of the kernel by random features", err);
+    bool ok = f && figure_label(f, "features", "|ZZ' - K| / |K|", err) == ST_OK;
+
+    for (size_t i = 0; i < n; i++)
+        root[i] = mean[0] * sqrt(M[0] / M[i]);
+    if (ok)
+        f->x.log = f->y.log = true, f->x.lo = M[0], f->x.hi = M[n - 1];
+    ok = ok && figure_add_band(f, "three draws", n, M, lo, hi, err)
+         && figure_add(f, "mean", MARK_LINEPOINTS, n, M, mean, err);
+    struct series *r = ok ? figure_add(f, "1 / root of features", MARK_LINE, n, M, root, err) : NULL;
+    ok = r != NULL;
+    if (r)
+        r->faint = true;
+    if (ok && s->features)
+        ok = figure_add_vline(f, s->run, (double)s->features, err) != NULL;
+    for (size_t i = 0; i + 1 < n; i++)
+        if (s->features >= (size_t)M[i] && s->features <= (size_t)M[i + 1])
+            at = exp(log(mean[i]) + log((double)s->features / M[i]) / log(M[i + 1] / M[i]) *
+                                        log(mean[i + 1] / mean[i]));
+    char here[80] = "";
+    if (isfinite(at))
+        snprintf(here, sizeof here, "; %zu of %s have %.2g %%", s->features, s->run, 100 * at);
+    ok = ok && figure_verdict(f, err, "%.0f features miss the kernel by %.2g %%, %.0f by %.2g %%%s", M[0],
+                              100 * mean[0], M[n - 1], 100 * mean[n - 1], here) == ST_OK;
+    return plots_finish(f, ok);
+}
+
+static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
+{
+    struct accuracy *s = in;
+    double M[SIZES], mean[SIZES] = { 0 }, lo[SIZES], hi[SIZES];
+    size_t idx[KERNEL_ROWS], sizes = 0;
+    enum status rc = fit_setup_open(&s->study, err);
+    const size_t all = rc == ST_OK ? s->study.e.base.n : 0, n = all < KERNEL_ROWS ? all : KERNEL_ROWS;
+    struct source_subset src;
+    double *K = NULL, *X = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        idx[i] = (size_t)((double)i * (double)all / (double)n);
+    if (rc == ST_OK) {
+        source_subset_init(&src, &s->study.e.base, idx, n);
+        X = exact_inputs(&src.base, err);
+        K = X ? mem_aligned(n * n, sizeof *K, "a kernel matrix", err) : NULL;
+        rc = K ? exact_matrix(&s->study.o.kernel, s->study.o.hp, X, n, src.base.d, NULL, 0, K, job->pool,
+                              &job->ctl, err)
+               : ST_NOMEM;
+    }
+    for (size_t m = FIRST_SIZE; rc == ST_OK && sizes < SIZES; m *= 2, sizes++) {
+        lo[sizes] = INFINITY, hi[sizes] = 0, M[sizes] = (double)m;
+        for (uint64_t seed = 1; rc == ST_OK && seed <= SEEDS; seed++) {
+            double e;
+            ctl_tell(&job->ctl, "features", sizes * SEEDS + seed - 1, SIZES * SEEDS, NAN);
+            if (ctl_stopped(&job->ctl))
+                rc = err_set(err, ST_CANCELLED, "stopped");
+            if (rc == ST_OK)
+                rc = kernel_error(s, &src.base, K, m, s->study.o.seed + seed - 1, job, &e, err);
+            if (rc == ST_OK)
+                mean[sizes] += e / SEEDS, lo[sizes] = fmin(lo[sizes], e), hi[sizes] = fmax(hi[sizes], e);
+        }
+    }
+    struct figure *f = rc == ST_OK ? accuracy_figure(s, sizes, M, mean, lo, hi, err) : NULL;
+    free(K), free(X);
+    return f;
+}
+
+enum status plots_features(struct workspace *ws, struct run *r, const struct args *a, struct plot_work *out,
+                           struct err *err)
+{
+    struct accuracy *s = mem_calloc(1, sizeof *s, "plot", err);
+    enum status rc = s ? ST_OK : ST_NOMEM;
+
+    (void)a;
+    if (rc != ST_OK)
+        return rc;
+    *out = (struct plot_work){ s, accuracy_make, accuracy_free };
+    if (r && r->model && r->data) {
+        rc = fit_setup_of_run(&s->study, r, err);
+        snprintf(s->run, sizeof s->run, "%s", r->id);
+        s->features = r->model->kind == MODEL_FEATURES ? r->info.features : 0;
+    } else {
+        struct dataset *d = ws_dataset(ws, NULL, err);
+        struct fit_opts o = { .kernel = ws->kernel, .seed = ws->opt.seed, .amplitude = 1, .noise = 0.1 };
+        memcpy(o.hp, ws->hp, sizeof o.hp);
+        rc = d ? fit_setup_of_data(&s->study, d, &o, err) : err->code;
+    }
+    if (rc == ST_OK && s->study.o.kernel.layer.kind == LAYER_FASTCONV) {
+        err_set(err, ST_UNSUPPORTED, "the filters of fastconv are the kernel themselves: there is no exact one to "
+                                     "compare features with");
+        err_hint(err, "kernel conv(rbf,width=9), then plot features");
+        rc = ST_UNSUPPORTED;
+    }
+    return rc;
+}

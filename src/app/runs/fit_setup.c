@@ -1,0 +1,90 @@
+/* app/runs/fit_setup.c -- see fit_setup.h. */
+#include "app/runs/fit_setup.h"
+
+#include "app/runs/fitting.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEATURES_OF_EXACT = 8192 }; /* that stand for an exact kernel */
+
+void fit_setup_free(struct fit_setup *s)
+{
+    encoded_free(&s->e);
+    encoding_free(&s->enc);
+    dataset_unref(s->data);
+    memset(s, 0, sizeof *s);
+}
+
+enum status fit_setup_of_data(struct fit_setup *s, struct dataset *d, const struct fit_opts *o,
+                          struct err *err)
+{
+    *s = (struct fit_setup){ .o = *o };
+    s->o.start = NULL;
+    s->data = dataset_snapshot(d, err);
+    if (s->data)
+        s->data->kernel = o->kernel;
+    return s->data ? ST_OK : ST_NOMEM;
+}
+
+enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct err *err)
+{
+    *s = (struct fit_setup){ .o = r->fit };
+    s->o.start = NULL;
+    s->o.keep_scale = true;
+    if (!r->data) {
+        err_set(err, ST_STATE, "the data of %s are not here any more", r->id);
+        err_hint(err, "open FILE, then fit");
+        return ST_STATE;
+    }
+    if (r->model) {
+        s->o.kernel = r->model->kernel;
+        memcpy(s->o.hp, r->model->hp, sizeof s->o.hp);
+        s->o.amplitude = r->model->amplitude;
+        s->o.noise = r->model->noise;
+        s->o.precision = r->model->precision;
+        s->o.seed = r->model->seed;
+    }
+    if (s->o.features == 0 || (s->o.solver && !strcmp(s->o.solver, "exact")))
+        s->o.features = FEATURES_OF_EXACT;
+    s->o.solver = "pcg";
+    s->data = dataset_ref(r->data);
+    s->has_enc = r->has_enc;
+    return r->has_enc ? encoding_copy(&s->enc, &r->enc, err) : ST_OK;
+}
+
+static enum status bind_kernel(struct fit_setup *s, struct err *err)
+{
+    struct kernel *k = &s->o.kernel;
+    size_t from[KERNEL_MAX_HP], *group = NULL;
+    const size_t d = s->e.base.d;
+    double hp[KERNEL_MAX_HP];
+    enum status rc = ST_OK;
+
+    rc = encoding_bind(&s->enc, k, err);
+    if (rc != ST_OK || !kernel_has_ard(k))
+        return rc;
+    if (kernel_has_groups(k)) {
+        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        rc = group ? dataset_groups(s->data, &s->enc, group, NULL, err) : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = kernel_bind_groups(k, d, group, from, err);
+    free(group);
+    memcpy(hp, s->o.hp, sizeof hp);
+    for (size_t i = 0; rc == ST_OK && i < kernel_nhp(k); i++)
+        s->o.hp[i] = hp[from[i]];
+    return rc;
+}
+
+enum status fit_setup_open(struct fit_setup *s, struct err *err)
+{
+    const enum status rc = fitting_rows(s->data, PART_TRAIN, !s->has_enc, &s->enc, &s->e, NULL, err);
+
+    if (rc != ST_OK)
+        return rc;
+    s->has_enc = true;
+    s->o.targets = s->e.t;
+    return bind_kernel(s, err);
+}

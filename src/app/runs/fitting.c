@@ -1,0 +1,1224 @@
+/* app/runs/fitting.c -- tuning and fitting as background jobs: see fitting.h.
+ *
+ * A job owns references to all that it reads, so that the workspace may change under it; what it
+ * made moves into the run on the main thread, in its `done`. */
+#include "app/runs/fitting.h"
+
+#include "app/runs/advise.h"
+#include "app/runs/race.h"
+#include "app/runs/restarts.h"
+#include "app/session/store.h"
+#include "app/core/trace.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const double IDLE_SCALE = 100.0; /* standard deviations: a change of 1 % at most */
+enum { SHOWN_SCALES = 12, NAMED_INPUTS = 8 };
+
+struct fitting {                     /* a job's inputs and outputs */
+    struct dataset *data;
+    struct encoding enc;
+    struct kernel kernel;
+    struct tune_opts topt;
+    double start[KERNEL_MAX_HP];     /* topt.start points here */
+    struct fit_opts fopt;
+    struct tune_result tune;
+    struct model *model;
+    struct fit_info info;
+    struct solve_info solve;
+    size_t rows;
+    struct buf notes;                /* of the encoding: one line each */
+    double seconds;
+    size_t width[FITTING_WIDTHS], nwidths; /* of windows, to choose among; none: the kernel's */
+    struct restarts *group;          /* the tunings of the same line; NULL: there is but this one */
+};
+
+static void fitting_free(struct job *job)
+{
+    struct fitting *f = job->arg;
+
+    if (!f)
+        return;
+    dataset_unref(f->data);
+    encoding_free(&f->enc);
+    tune_result_free(&f->tune);
+    model_unref(f->model);
+    model_unref((struct model *)f->fopt.start);
+    solve_info_free(&f->solve);
+    buf_free(&f->notes);
+    restarts_unref(f->group);
+    free(f);
+    job->arg = NULL;
+}
+
+enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encoding,
+                         struct encoding *enc, struct encoded *out, struct buf *notes,
+                         struct err *err)
+{
+    size_t *rows = NULL, n = 0;
+    enum status rc = dataset_rows(d, part, &rows, &n, err);
+
+    if (rc == ST_OK && n == 0) {
+        static const char *const words[] = { "training", "validation", "test" };
+        rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows", d->name, words[part]);
+        err_hint(err, part == PART_TRAIN   ? "split test=20%%"
+                      : part == PART_VALID ? "split valid=20%% test=20%%"
+                                           : "split test=20%%, then fit");
+    }
+    if (rc == ST_OK && fit_encoding)
+        rc = encoding_fit(d, rows, n, enc, notes, err);
+    if (rc == ST_OK)
+        rc = encode(enc, d->table, rows, n, true, out, err);
+    free(rows);
+    return rc;
+}
+
+/* ---- on the worker ------------------------------------------------------------------------- */
+
+/* Windows of few numbers have dense filters, if the user did not ask for them. */
+static void note_filters(struct fitting *f)
+{
+    for (size_t t = 0; t < f->kernel.nterms; t++) {
+        const struct kernel_layer *l = &f->kernel.term[t].layer;
+        if (!l->chosen)
+            continue;
+        buf_printf(&f->notes, "note[plan]: windows of %zu x %zu = %zu %s: dense random filters are cheaper than "
+                   "structured ones and as accurate (kernel convdense, same values)\n", l->width, l->channels,
+                   l->width * l->channels, l->symbols ? "letters" : "numbers");
+        return;
+    }
+}
+
+/* One lengthscale an input, or a group of them: how many there are is known once the rows are
+ * encoded.  What was said of "the lengthscale" so far holds for each. */
+static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
+{
+    size_t from[KERNEL_MAX_HP], *group = NULL;
+    struct tune_bound bound[KERNEL_MAX_HP];
+    double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
+
+    const enum status read = encoding_bind(&f->enc, &f->kernel, err);
+    f->fopt.kernel = f->kernel;
+    if (read != ST_OK || !kernel_has_ard(&f->kernel))
+        return read;
+    if (kernel_has_groups(&f->kernel)) {
+        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        const enum status rc = group ? dataset_groups(f->data, &f->enc, group, &f->notes, err)
+                                     : ST_NOMEM;
+        if (rc != ST_OK) {
+            free(group);
+            return rc;
+        }
+    }
+    const enum status rc = kernel_bind_groups(&f->kernel, d, group, from, err);
+    free(group);
+    if (rc != ST_OK)
+        return rc;
+    memcpy(bound, f->topt.hp, sizeof bound);
+    memcpy(start, f->start, sizeof start);
+    memcpy(hp, f->fopt.hp, sizeof hp);
+    for (size_t i = 0; i < kernel_nhp(&f->kernel); i++) {
+        f->topt.hp[i] = bound[from[i]];
+        f->start[i] = start[from[i]];
+        f->fopt.hp[i] = hp[from[i]];
+    }
+    f->fopt.kernel = f->kernel;
+    return ST_OK;
+}
+
+static enum status tune_once(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct encoded e = { 0 }, valid = { 0 };
+    enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
+
+    if (rc == ST_OK)
+        rc = bind_kernel(f, e.base.d, err);
+    if (rc == ST_OK) {
+        f->rows = e.n;
+        f->topt.targets = e.t;
+        f->topt.mem_limit = job->mem_limit;
+        if (f->topt.objective == TUNE_VALID)
+            rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
+        f->topt.valid = &valid.base;
+        f->topt.yvalid = valid.y;
+    }
+    if (rc == ST_OK) {
+        rc = tune_run(&f->kernel, &e.base, e.y, &f->topt, job->backend, job->pool, &job->ctl,
+                      &f->tune, err);
+    }
+    f->topt.valid = NULL;
+    f->topt.yvalid = NULL;
+    encoded_free(&e);
+    encoded_free(&valid);
+    return rc;
+}
+
+static void set_width(struct fitting *f, size_t width)
+{
+    kernel_unbind(&f->kernel);
+    f->kernel.layer.width = width;
+    for (size_t t = 0; t < f->kernel.nterms; t++)
+        if (f->kernel.term[t].layer.kind != LAYER_NONE && !f->kernel.term[t].layer.graph)
+            f->kernel.term[t].layer.width = width;
+    f->data->kernel = f->kernel;
+}
+
+/* A tuning for each width; the one with the least score stays. */
+static enum status tune_widths(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct tune_result best = { 0 };
+    struct encoding enc = { 0 };
+    struct buf words = { 0 };
+    struct kernel kernel = f->kernel;
+    size_t chosen = 0, made = 0;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < f->nwidths && !(made && ctl_stopped(&job->ctl)); i++) {
+        set_width(f, f->width[i]);
+        buf_clear(&f->notes); /* the last one's say it all */
+        rc = tune_once(job, err);
+        if (rc == ST_CANCELLED && made)
+            rc = ST_OK; /* the best so far */
+        else if (rc == ST_OK) {
+            buf_printf(&words, "%s%zu: %.2f", i ? ", " : "", f->width[i], f->tune.best.score);
+            if (made++ == 0 || f->tune.best.score < best.best.score) {
+                tune_result_free(&best);
+                encoding_free(&enc);
+                best = f->tune;
+                enc = f->enc;
+                kernel = f->kernel;
+                chosen = f->width[i];
+                memset(&f->tune, 0, sizeof f->tune);
+                f->enc = (struct encoding){ 0 };
+            }
+        }
+        tune_result_free(&f->tune);
+        encoding_free(&f->enc);
+        memset(&f->tune, 0, sizeof f->tune);
+    }
+    f->tune = best;
+    f->enc = enc;
+    f->kernel = f->fopt.kernel = f->data->kernel = kernel;
+    if (rc == ST_OK)
+        buf_printf(&f->notes, "note[width]: width %zu has the least %s (%s)\n", chosen,
+                   f->topt.objective == TUNE_NMLL ? "NMLL" : "score", buf_str(&words));
+    buf_free(&words);
+    return rc;
+}
+
+static enum status tune_work(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    const double t0 = job_now();
+    const enum status rc = f->nwidths ? tune_widths(job, err) : tune_once(job, err);
+
+    note_filters(f);
+
+    f->seconds = job_now() - t0;
+    return rc;
+}
+
+static enum status fit_work(struct job *job, struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct encoded e = { 0 };
+    enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
+
+    if (rc == ST_OK)
+        rc = bind_kernel(f, e.base.d, err);
+    if (rc == ST_OK) {
+        note_filters(f);
+        f->rows = e.n;
+        f->fopt.targets = e.t;
+        f->fopt.mem_limit = job->mem_limit;
+        model_on(&f->fopt, job->backend, pool_threads(job->pool));
+        rc = model_fit(&e.base, e.y, &f->fopt, job->backend, job->pool, &job->ctl, &f->model,
+                       &f->info, &f->solve, err);
+    }
+    encoded_free(&e);
+    return rc;
+}
+
+/* ---- on the main thread --------------------------------------------------------------------- */
+
+static void fitting_tick(struct workspace *ws, struct job *job, const struct tick *t)
+{
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (!r)
+        return;
+    if (r->state == RUN_QUEUED) {
+        r->state = RUN_RUNNING;
+        r->started = job->started;
+    }
+    const bool traced = !strcmp(t->phase, "cg") || !strncmp(t->phase, "tune", 4);
+    if (traced && isfinite(t->value)) {
+        if (isfinite(t->target))
+            r->trace_target = t->target;
+        struct tick kept = *t;
+        if (!strcmp(t->phase, "cg")) {
+            kept.point = &t->passes;
+            kept.npoint = 1;
+        }
+        trace_append(r, &kept, job->tick_seconds, NULL);
+    }
+    r->last = *t;
+    r->last.point = NULL;
+    if (ws->store)
+        store_trace(ws->store, r);
+    race_watch(ws, r);
+    ws->serial++;
+}
+
+/* How many of the hyperparameters from i on are the lengthscales of one ARD term; its name without
+ * the number. */
+static size_t hp_group(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX])
+{
+    char next[KERNEL_NAME_MAX];
+    size_t n = 1;
+
+    kernel_hp_info(k, i, name, NULL);
+    char *bracket = strchr(name, '[');
+    if (!bracket)
+        return 1;
+    *bracket = '\0';
+    for (; i + n < kernel_nhp(k); n++) {
+        kernel_hp_info(k, i + n, next, NULL);
+        if (strncmp(next, name, strlen(name)) != 0 || next[strlen(name)] != '[' ||
+            strstr(next, "[1]"))
+            break;
+    }
+    return n;
+}
+
+void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    fitting_scales_json(rec, k, hp, 1, &amplitude, &noise);
+}
+
+void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    fitting_scales_text(b, k, hp, 1, &amplitude, &noise);
+}
+
+void fitting_targets_json(struct rec *rec, const struct encoding *enc)
+{
+    const char *names[TARGETS_MOST];
+    const size_t t = encoding_targets(enc);
+
+    for (size_t j = 0; j < t; j++)
+        names[j] = encoding_for(enc, j).target;
+    if (t > 1)
+        rec_strs(rec, "targets", names, t);
+}
+
+void fitting_scales_json(struct rec *rec, const struct kernel *k, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises)
+{
+    rec_open(rec, "hyperparameters");
+    for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
+        char name[KERNEL_NAME_MAX];
+        n = hp_group(k, i, name);
+        if (n > 1)
+            rec_nums(rec, name, hp + i, n);
+        else
+            rec_num(rec, name, hp[i]);
+    }
+    if (t > 1) {
+        rec_nums(rec, "amplitude", amplitudes, t);
+        rec_nums(rec, "noise", noises, t);
+    } else {
+        rec_num(rec, "amplitude", amplitudes[0]);
+        rec_num(rec, "noise", noises[0]);
+    }
+    rec_close(rec);
+}
+
+static void each_text(struct buf *b, const char *name, size_t t, const double *v)
+{
+    char num[32];
+
+    buf_puts(b, name);
+    for (size_t j = 0; j < t && j < SHOWN_SCALES; j++) {
+        text_number(num, sizeof num, v[j]);
+        buf_printf(b, " %s", num);
+    }
+    if (t > SHOWN_SCALES)
+        buf_printf(b, " ... (%zu targets)", t);
+}
+
+void fitting_scales_text(struct buf *b, const struct kernel *k, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises)
+{
+    char num[32];
+
+    for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
+        char name[KERNEL_NAME_MAX];
+        n = hp_group(k, i, name);
+        buf_puts(b, name);
+        for (size_t j = 0; j < n && j < SHOWN_SCALES; j++) {
+            text_number(num, sizeof num, hp[i + j]);
+            buf_printf(b, " %s", num);
+        }
+        if (n > SHOWN_SCALES)
+            buf_printf(b, " ... (%zu inputs)", n);
+        buf_puts(b, "   ");
+    }
+    each_text(b, "amplitude", t, amplitudes);
+    each_text(b, "   noise", t, noises);
+}
+
+/* What the job has made of the run's kernel: bound to its inputs. */
+static void adopt_kernel(struct run *r, const struct fitting *f)
+{
+    struct buf text = { 0 };
+
+    if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel) && !kernel_reads_parts(&f->kernel))
+        return;
+    kernel_print(&f->kernel, &text);
+    char *words = buf_take(&text);
+    if (words) {
+        free(r->kernel_text);
+        r->kernel_text = words;
+    }
+    r->fit.kernel = f->kernel;
+    memcpy(r->fit.hp, f->fopt.hp, sizeof r->fit.hp);
+    memcpy(r->topt.hp, f->topt.hp, sizeof r->topt.hp);
+}
+
+/* Whether input i is out of sight of every kernel that reads it. */
+static bool is_idle(const struct kernel *k, const double *hp, size_t i)
+{
+    bool seen = false;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        const size_t at = kernel_lengthscale_of(k, t, i);
+        if (k->term[t].ops->blind || !kernel_reads_input(k, t, i))
+            continue;
+        if (at == SIZE_MAX || hp[at] < IDLE_SCALE)
+            return false;
+        seen = true;
+    }
+    return seen;
+}
+
+/* Inputs whose lengthscale a tuning has moved out of sight. */
+static void idle_inputs(struct workspace *ws, const struct run *r)
+{
+    const struct tune_result *t = &r->tune;
+    struct buf names = { 0 };
+    size_t idle = 0, named = 0;
+
+    if (!kernel_has_ard(&r->fit.kernel))
+        return;
+    for (size_t i = 0, end; i < r->enc.ncol; i = end) { /* the inputs of a column stand together */
+        const char *column = r->enc.col[i].column;
+        size_t n = 0;
+        for (end = i; end < r->enc.ncol && !strcmp(r->enc.col[end].column, column); end++)
+            n += is_idle(&r->fit.kernel, t->best.hp, end);
+        idle += n;
+        for (size_t j = i; n > 0 && j < end; j++) { /* a category by name, or by its idle levels */
+            const char *level = n < end - i ? r->enc.col[j].level : NULL;
+            if ((j > i && n == end - i) || !is_idle(&r->fit.kernel, t->best.hp, j) ||
+                named++ >= NAMED_INPUTS)
+                continue;
+            buf_puts(&names, named > 1 ? ", " : "");
+            text_safe(&names, column, 40);
+            buf_puts(&names, level ? "=" : "");
+            text_safe(&names, level ? level : "", 40);
+        }
+    }
+    if (idle)
+        ws_note(ws, "no-influence", "%zu of %zu inputs hardly matter (lengthscale above %g): %s%s",
+                idle, r->enc.ncol, IDLE_SCALE, buf_str(&names), named > NAMED_INPUTS ? ", ..." : "");
+    buf_free(&names);
+}
+
+/* A run that ended without a result; alone: no other of the same line may have one. */
+static void run_failed(struct workspace *ws, struct run *r, enum status rc, const struct err *err,
+                       const char *line, bool alone)
+{
+    r->ended = r->started > 0.0 ? job_now() : 0.0; /* it may never have begun */
+    r->state = rc == ST_CANCELLED ? RUN_STOPPED : RUN_FAILED;
+    if (err)
+        r->failure = *err;
+    if (rc == ST_CANCELLED) {
+        snprintf(r->verdict, sizeof r->verdict, "%s was stopped before there was a result.", r->id);
+        if (alone || r->started > 0.0) /* restarts that never began: the table at the end has them */
+            ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
+        ws->unconverged = true;
+    } else {
+        snprintf(r->verdict, sizeof r->verdict, "%s failed: %.200s", r->id, r->failure.msg);
+        if (alone)
+            ws_error(ws, err, line);
+        else
+            ws_tell(ws, REC_NOTE, r->id, err->name[0] ? err->name : status_name(rc),
+                    err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts count", r->id,
+                    err->msg);
+    }
+    if (ws->store)
+        store_run(ws->store, r);
+    ws->serial++;
+}
+
+static void adopt_encoding(struct run *r, struct encoding *enc)
+{
+    if (r->has_enc)
+        encoding_free(&r->enc);
+    r->enc = *enc;
+    r->has_enc = true;
+    memset(enc, 0, sizeof *enc);
+}
+
+/* The error that was asked for, and the best that the work allowed. */
+static void approx_words(struct workspace *ws, const struct run *r, const struct tune_result *t,
+                         size_t rows)
+{
+    const double floor = 1e-4 * (double)(rows * r->topt.targets), got = t->best.se;
+
+    if (r->topt.approx && r->topt.error > 0.0 && t->why != TUNE_CANCELLED &&
+        got > 1.02 * fmax(floor, r->topt.error * fabs(t->best.nmll)))
+        ws_tell(ws, REC_NOTE, NULL, "approx", "tune nmll=approx rank=N, a larger one",
+                "the standard error of the NMLL is %.2g %% of it after %zu probes, not %.2g %%: more of "
+                "the log determinant in the preconditioner would lessen it",
+                100.0 * got / fabs(t->best.nmll), t->probes, 100.0 * r->topt.error);
+}
+
+static void tune_words(struct workspace *ws, const struct run *r, const struct tune_result *t)
+{
+    for (size_t i = 0; i < t->nhp + 2; i++) {
+        const bool lo = t->at_lower & tune_bit(t->nhp, i), hi = t->at_upper & tune_bit(t->nhp, i);
+        char name[KERNEL_NAME_MAX] = "amplitude";
+        const double *each = i == t->nhp ? t->best.amplitudes : t->best.noises;
+        double v = i < t->nhp ? t->best.hp[i] : each[0];
+        if (!lo && !hi)
+            continue;
+        for (size_t j = 1; i >= t->nhp && j < r->topt.targets; j++) /* of the target that is there */
+            v = lo ? fmin(v, each[j]) : fmax(v, each[j]);
+        if (i < t->nhp)
+            kernel_hp_info(&r->fit.kernel, i, name, NULL);
+        else if (i > t->nhp)
+            snprintf(name, sizeof name, "noise");
+        ws_warn(ws, "at-bound",
+                "tuned %s = %.3g is at its %s bound; widen it with `tune %s=LOW..HIGH`, or fix it",
+                name, v, lo ? "lower" : "upper", name);
+    }
+    if (t->degenerate)
+        ws_warn(ws, "degenerate",
+                "the noise explains nearly all of the target: the model has learnt little more than "
+                "a constant; try another kernel, or tune restarts=4");
+}
+
+static void tune_json(struct rec *rec, const struct run *r)
+{
+    const struct tune_result *t = &r->tune;
+
+    if (r->topt.exact)
+        rec_null(rec, "features");
+    else
+        rec_int(rec, "features", (int64_t)r->topt.features);
+    rec_str(rec, "method", r->topt.method ? r->topt.method : "bayes");
+    if (r->topt.restarts > 1) {
+        rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
+        rec_int(rec, "restarts", (int64_t)r->topt.restarts);
+    }
+    rec_str(rec, "outcome", t->why == TUNE_CANCELLED ? "cancelled"
+                            : t->why == TUNE_EVALS   ? "evals"
+                            : t->why == TUNE_TIE     ? "tie"
+                                                     : "done");
+    rec_int(rec, "evaluations", (int64_t)t->evaluations);
+    rec_str(rec, "objective", tune_objective_name(r->topt.objective));
+    rec_num(rec, "nmll", t->best.nmll);
+    if (r->topt.approx) {
+        rec_num(rec, "nmll_error", t->best.se > 0.0 ? t->best.se : NAN);
+        if (t->probes)
+            rec_int(rec, "probes", (int64_t)t->probes);
+        if (t->rank)
+            rec_int(rec, "rank", (int64_t)t->rank);
+        else
+            rec_null(rec, "rank");
+    }
+    if (r->topt.objective != TUNE_NMLL)
+        rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
+    fitting_scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
+                        t->best.noises);
+    fitting_targets_json(rec, &r->enc);
+    rec_num(rec, "effective_dimension", t->effective_dimension);
+    rec_bool(rec, "sampled", t->best.subsampled);
+}
+
+static void tune_result_record(struct workspace *ws, const struct run *r, const struct fitting *f)
+{
+    const struct tune_result *t = &r->tune;
+    struct rec rec;
+    char sec[32];
+
+    rec_init(&rec, REC_RESULT, "tune");
+    snprintf(rec.run, sizeof rec.run, "%s", r->id);
+    rec_str(&rec, "run", r->id);
+    rec_str(&rec, "kernel", r->kernel_text);
+    tune_json(&rec, r);
+    rec_int(&rec, "rows", (int64_t)f->rows);
+    rec_num(&rec, "seconds", f->seconds);
+    text_seconds(sec, sizeof sec, f->seconds);
+    rec_text(&rec, "%s  %s  ", r->id, r->kernel_text);
+    if (r->topt.restarts > 1)
+        rec_text(&rec, "restart %zu of %zu  ", r->topt.restart + 1, r->topt.restarts);
+    rec_text(&rec, "%zu evaluations  %s  %s\n", t->evaluations, sec,
+             t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
+    rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s", t->best.nmll,
+             t->best.nmll / (double)f->rows, f->rows,
+             f->topt.exact ? "exact kernel" : "random features");
+    if (r->topt.targets > 1)
+        rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
+    if (t->best.subsampled)
+        rec_text(&rec, "; estimated from a sample: stopped before a value of all rows");
+    rec_text(&rec, ")\n  ");
+    if (f->topt.approx && t->best.se > 0.0)
+        rec_text(&rec, "approximate: standard error %.3g over %zu probes, rank %zu\n  ", t->best.se,
+                 t->probes, t->rank);
+    if (f->topt.objective != TUNE_NMLL)
+        rec_text(&rec, "chosen by %s error: rmse %.4g of the scaled target\n  ",
+                 f->topt.objective == TUNE_LOO ? "leave-one-out" : "validation",
+                 sqrt(exp(2.0 * t->best.score / (double)(f->rows * r->topt.targets) - 1.0) /
+                      (2.0 * M_PI)));
+    fitting_scales_text(&rec.text, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
+                        t->best.noises);
+    rec_text(&rec, "   (standard deviations, in units of the scaled x and y)");
+    if (t->verdict[0])
+        rec_text(&rec, "\n  %s", t->verdict);
+    ws_emit(ws, &rec);
+}
+
+/* The run of a job that has done its work, its notes told; NULL where there is nothing to take over. */
+static struct run *run_ended(struct workspace *ws, struct job *job, enum status rc,
+                             const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (!r)
+        return NULL;
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc != ST_OK) {
+        run_failed(ws, r, rc, err, job->line, !f->group);
+        return NULL;
+    }
+    ws_tell_lines(ws, buf_str(&f->notes));
+    buf_clear(&f->notes);
+    r->ended = job_now();
+    return r;
+}
+
+/* What a tuning found becomes current. */
+static void tune_adopt(struct workspace *ws, const struct run *r)
+{
+    for (size_t i = 0; i < r->tune.nhp; i++) {
+        ws->hp[i] = r->tune.best.hp[i];
+        if (kernel_has_ard(&r->fit.kernel))
+            ws->hp_bound[i] = r->topt.hp[i];
+    }
+    ws->kernel = r->fit.kernel;
+    ws->amplitude = r->tune.best.amplitude;
+    ws->noise = r->tune.best.noise;
+    ws->hp_tuned = ws->scale_tuned = true;
+}
+
+/* One of several has ended: with the last of them the best is taken, and they are one statement. */
+static void restart_done(struct workspace *ws, struct job *job, struct restarts *g, enum status rc,
+                         const struct err *err)
+{
+    restarts_ended(g, rc, err);
+    job->more = !restarts_over(g);
+    job->rc = ST_OK;
+    if (job->more)
+        return;
+    const struct run *best = restarts_best(ws, g);
+    const struct err *failure = restarts_failure(g);
+    if (best) {
+        tune_adopt(ws, best);
+        restarts_tell(ws, g);
+    } else {
+        job->rc = failure->code != ST_OK ? failure->code : ST_CANCELLED;
+        if (failure->code != ST_OK)
+            ws_error(ws, failure, job->line);
+    }
+}
+
+/* What a tuning found, into its run and told. */
+static void tune_taken(struct workspace *ws, struct run *r, struct fitting *f)
+{
+    r->tune = f->tune;
+    if (r->tune.rank) /* what was chosen */
+        r->topt.rank = r->tune.rank;
+    memset(&f->tune, 0, sizeof f->tune);
+    adopt_kernel(r, f);
+    adopt_encoding(r, &f->enc);
+    r->state = r->tune.why == TUNE_CANCELLED ? RUN_STOPPED : RUN_DONE;
+    snprintf(r->verdict, sizeof r->verdict, "%s", r->tune.verdict);
+    if (r->tune.why == TUNE_CANCELLED)
+        ws->unconverged = true;
+    tune_words(ws, r, &r->tune);
+    approx_words(ws, r, &r->tune, f->rows);
+    idle_inputs(ws, r);
+    tune_result_record(ws, r, f);
+}
+
+static void tune_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = run_ended(ws, job, rc, err);
+
+    if (r)
+        tune_taken(ws, r, f);
+    if (r && !f->group)
+        tune_adopt(ws, r);
+    if (f->group)
+        restart_done(ws, job, f->group, r ? ST_OK : rc != ST_OK ? rc : ST_CANCELLED, err);
+    if (ws->store && r) {
+        store_run(ws->store, r);
+        store_trace(ws->store, r);
+    }
+    if (ws->store && !job->more)
+        store_state(ws->store, ws);
+    ws->serial++;
+}
+
+/* Whether a larger rank helps this solver. */
+static bool uses_rank(const char *name)
+{
+    const struct solver_ops *s = solver_find(name, NULL);
+    return s && (s->uses_precond || !strcmp(s->name, "cg"));
+}
+
+/* At the limit of its iterations: those left, if they are few, else a better preconditioner. */
+static void stopped_short(const struct run *r, const struct trace_fit *tf, char *v, size_t n)
+{
+    const struct fit_info *i = &r->info;
+    const double left = tf->forecast - (double)i->iterations, its = (double)i->iterations;
+    const bool known = isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* else it stands still */
+    const size_t more = 2 * (i->rank ? i->rank : 128);
+    int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations, i->true_residual,
+                      i->true_residual / r->fit.rtol);
+
+    if (known && !i->float_limit && (size_t)at < n)
+        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ", tf->rate, left);
+    if ((size_t)at >= n)
+        return;
+    if (i->float_limit)
+        snprintf(v + at, n - (size_t)at, "%s", r->fit.precision == PREC_DOUBLE
+                     ? "Double precision allows no less. try: fit noise=X, a larger one"
+                     : "Single precision allows no less. try: fit precision=double");
+    else if (!known && strcmp(i->solver, "pcg") != 0)
+        snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg", r->id);
+    else if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
+        snprintf(v + at, n - (size_t)at, "try: fit continue=%s maxit=%.0f", r->id,
+                 ceil(known ? fmax(1.5 * left, 2.0 * its) : 4.0 * its));
+    else
+        snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg rank=%zu", r->id, more);
+}
+
+/* ux.md 5: every stop has its reason, its distance to the target and the next step. */
+static void fit_verdict(struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    struct trace_fit tf;
+    char *v = r->verdict;
+    const size_t n = sizeof r->verdict;
+
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    switch (i->why) {
+    case OUT_RTOL:
+        snprintf(v, n, "stopped: reached rtol %.0e at it %zu (true residual %.1e)", r->fit.rtol,
+                 i->iterations, i->true_residual);
+        break;
+    case OUT_DIRECT:
+        if (isnan(i->true_residual))
+            snprintf(v, n, "solved directly (Cholesky)");
+        else
+            snprintf(v, n, "solved directly (Cholesky), relative residual %.1e", i->true_residual);
+        break;
+    case OUT_MAXIT:
+        if (!uses_rank(i->solver))
+            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target, after %.0f passes "
+                     "over the data. try: fit solver=pcg, which needs fewer",
+                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, i->passes);
+        else
+            stopped_short(r, &tf, v, n);
+        break;
+    case OUT_CANCELLED:
+        snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept. It goes "
+                 "on with: fit continue=%s",
+                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual,
+                 r->id);
+        break;
+    case OUT_BREAKDOWN:
+        snprintf(v, n,
+                 "broke down at it %zu (the matrix is not positive definite in this precision); the "
+                 "last good iterate is kept. try: fit precision=double, or a larger noise",
+                 i->iterations);
+        break;
+    default: v[0] = '\0';
+    }
+}
+
+/* What the iteration tells of the system: how fast, how ill-conditioned, at what price. */
+static void convergence_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const bool iterated = i->why != OUT_DIRECT;
+    struct trace_fit tf;
+
+    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    rec_num(rec, "start_residual", i->warm ? i->start_residual : NAN);
+    rec_num(rec, "passes", iterated ? i->passes : NAN);
+    rec_num(rec, "rate", iterated ? tf.rate : NAN);
+    rec_num(rec, "rate_r2", iterated ? tf.r2 : NAN);
+    rec_num(rec, "condition", i->condition);
+    rec_num(rec, "condition_plain", i->condition_plain);
+    rec_num(rec, "ritz_min", i->ritz_min);
+    rec_num(rec, "ritz_max", i->ritz_max);
+    if (i->halved)
+        rec_int(rec, "step_halved", (int64_t)i->halved);
+    else
+        rec_null(rec, "step_halved");
+}
+
+/* The rank's choice, what it promised, and how far that was off. */
+static void rank_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const bool kept = i->rank_chosen && i->why == OUT_RTOL && i->rank_iterations > 0.0;
+
+    rec_str(rec, "rank_chosen", i->why == OUT_DIRECT ? NULL : i->rank_chosen ? "auto" : "given");
+    rec_num(rec, "rank_predicted_iterations", i->rank_chosen ? i->rank_iterations : NAN);
+    rec_num(rec, "rank_prediction_error",
+            kept ? i->rank_iterations / (double)i->iterations - 1.0 : NAN);
+    rec_array(rec, "ranks");
+    for (size_t k = 0; k < i->nguess; k++) {
+        rec_item(rec);
+        rec_int(rec, "rank", (int64_t)i->guess[k].rank);
+        rec_num(rec, "ratio", i->guess[k].ratio);
+        rec_num(rec, "iterations", i->guess[k].iterations);
+        rec_num(rec, "core_seconds", i->guess[k].seconds);
+        rec_close(rec);
+    }
+    rec_array_close(rec);
+}
+
+static void rank_note(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    char chosen[64] = "no preconditioner", was[96] = "";
+
+    if (!i->rank_chosen)
+        return;
+    if (i->rank)
+        snprintf(chosen, sizeof chosen, "rank %zu (ratio %.3g)", i->rank, i->ratio);
+    if (!isfinite(i->rank_iterations)) {
+        ws_tell(ws, REC_NOTE, r->id, "rank", NULL,
+                "%s has the least predicted time for pcg by the spectrum of %zu rows", chosen,
+                i->rank_rows);
+        return;
+    }
+    if (i->why == OUT_RTOL && (i->iterations == 0 || i->rank_iterations == (double)i->iterations))
+        snprintf(was, sizeof was, "; it took %zu", i->iterations);
+    else if (i->why == OUT_RTOL)
+        snprintf(was, sizeof was, "; it took %zu, %.0f %% %s", i->iterations,
+                 100.0 * fabs(i->rank_iterations / (double)i->iterations - 1.0),
+                 i->rank_iterations > (double)i->iterations ? "less" : "more");
+    ws_tell(ws, REC_NOTE, r->id, "rank", NULL,
+            "%s has the least predicted time by the spectrum of %zu rows: %.0f%s iteration%s "
+            "expected%s", chosen, i->rank_rows, i->rank_iterations,
+            i->rank_iterations >= (double)r->fit.maxit ? " or more" : "",
+            i->rank_iterations == 1.0 ? "" : "s", was);
+}
+
+/* The same in words; nothing for a direct solve. */
+static void convergence_words(struct rec *rec, const struct fit_info *i)
+{
+    char k[32], plain[32];
+
+    if (!isfinite(i->condition))
+        return;
+    text_number(k, sizeof k, i->condition);
+    text_number(plain, sizeof plain, i->condition_plain);
+    rec_text(rec, "\n  condition number %s by the coefficients of the iteration", k);
+    if (isfinite(i->condition_plain) && i->condition_plain != i->condition)
+        rec_text(rec, "; %s without the preconditioner", plain);
+    rec_text(rec, ";  %.0f passes over the data", i->passes);
+}
+
+/* Of several targets each one's, in their order. */
+static void fit_targets_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    double v[3][TARGETS_MOST];
+
+    if (r->model->t < 2 || i->targets != r->model->t)
+        return;
+    fitting_targets_json(rec, &r->enc);
+    for (size_t j = 0; j < i->targets; j++) {
+        v[0][j] = i->target[j].iterations;
+        v[1][j] = i->target[j].residual;
+        v[2][j] = i->target[j].true_residual;
+    }
+    rec_nums(rec, "target_iterations", v[0], i->targets);
+    rec_nums(rec, "target_residual", v[1], i->targets);
+    rec_nums(rec, "target_true_residual", v[2], i->targets);
+}
+
+static void fit_json(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const bool exact = r->model->kind == MODEL_EXACT, cg = i->why != OUT_DIRECT;
+
+    rec_str(rec, "solver", i->solver);
+    if (exact)
+        rec_null(rec, "features");
+    else
+        rec_int(rec, "features", (int64_t)i->features);
+    if (cg && i->rank)
+        rec_int(rec, "rank", (int64_t)i->rank);
+    else
+        rec_null(rec, "rank");
+    rec_str(rec, "preconditioner", cg && i->precond[0] ? i->precond : NULL);
+    rec_str(rec, "plan", i->plan[0] ? i->plan : NULL);
+    rec_str(rec, "store", i->half ? "float16" : !strcmp(i->plan, "store") ? r->fit.precision == PREC_DOUBLE ? "float64" : "float32" : NULL);
+    rec_str(rec, "outcome", outcome_name(i->why));
+    if (cg)
+        rec_int(rec, "iterations", (int64_t)i->iterations);
+    else
+        rec_null(rec, "iterations");
+    rec_num(rec, "residual", i->residual);
+    rec_num(rec, "true_residual", i->true_residual);
+    fit_targets_json(rec, r);
+    rec_num(rec, "ratio", cg && i->rank ? i->ratio : NAN);
+    convergence_json(rec, r);
+    rank_json(rec, r);
+    if (i->variance_features)
+        rec_int(rec, "variance_features", (int64_t)i->variance_features);
+    else
+        rec_null(rec, "variance_features");
+    fitting_scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+                        r->model->noises);
+    rec_int(rec, "rows", (int64_t)i->rows);
+    rec_open(rec, "seconds");
+    rec_num(rec, "features", i->seconds.features);
+    rec_num(rec, "precond", i->seconds.precond);
+    rec_num(rec, "solve", i->seconds.solve);
+    rec_num(rec, "variance", i->seconds.variance);
+    rec_num(rec, "total", i->seconds.total);
+    rec_close(rec);
+    rec_int(rec, "predicted_bytes", (int64_t)i->predicted_bytes);
+    rec_int(rec, "peak_bytes", (int64_t)i->peak_bytes);
+    rec_num(rec, "effective_dimension", i->effective_dimension);
+}
+
+void fitting_json(struct rec *rec, const struct run *r)
+{
+    if (r->kind == RUN_FIT && r->model)
+        fit_json(rec, r);
+    else if (r->kind == RUN_TUNE && r->tune.evaluations)
+        tune_json(rec, r);
+}
+
+static void fit_result_record(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    struct rec rec;
+    char total[32], solve[32], pre[32], var[32], mem[32];
+
+    rec_init(&rec, REC_RESULT, "fit");
+    snprintf(rec.run, sizeof rec.run, "%s", r->id);
+    rec_str(&rec, "run", r->id);
+    rec_str(&rec, "kernel", r->kernel_text);
+    fit_json(&rec, r);
+    text_seconds(total, sizeof total, i->seconds.total);
+    text_seconds(solve, sizeof solve, i->seconds.solve);
+    text_seconds(pre, sizeof pre, i->seconds.precond);
+    text_seconds(var, sizeof var, i->seconds.variance);
+    mem_format(mem, sizeof mem, (double)i->peak_bytes);
+    rec_text(&rec, "%s  %s  %zu rows  ", r->id, r->kernel_text, i->rows);
+    if (r->model->t > 1)
+        rec_text(&rec, "%zu targets  ", r->model->t);
+    if (r->model->kind == MODEL_EXACT)
+        rec_text(&rec, "exact");
+    else
+        rec_text(&rec, "features=%zu  %s", i->features, i->solver);
+    if (i->why != OUT_DIRECT && i->rank)
+        rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
+    else if (i->why != OUT_DIRECT && !strcmp(i->precond, "gram"))
+        rec_text(&rec, " precond=gram");
+    rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
+    fitting_scales_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+                        r->model->noises);
+    rec_text(&rec, "\n  ");
+    if (i->rank || !strcmp(i->precond, "gram"))
+        rec_text(&rec, "preconditioner %s   ", pre);
+    rec_text(&rec, "solve %s   variance %s   peak %s", solve, var, mem);
+    convergence_words(&rec, i);
+    if (isfinite(i->effective_dimension))
+        rec_text(&rec, "\n  effective dimension %.0f%s", i->effective_dimension,
+                 i->variance_features && i->variance_features < i->features
+                     ? " (of the variance features)"
+                     : "");
+    ws_emit(ws, &rec);
+}
+
+static void fit_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct fitting *f = job->arg;
+    struct run *r = run_ended(ws, job, rc, err);
+
+    if (!r)
+        return;
+    r->model = f->model, f->model = NULL;
+    r->info = f->info;
+    r->solve = f->solve;
+    memset(&f->solve, 0, sizeof f->solve);
+    adopt_kernel(r, f);
+    adopt_encoding(r, &f->enc);
+    r->state = r->info.why > 0 ? RUN_DONE : RUN_STOPPED;
+    fit_verdict(r);
+    snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
+    if (r->info.plan_note[0])
+        ws_note(ws, "plan", "%s", r->info.plan_note);
+    rank_note(ws, r);
+    if (r->info.warm)
+        ws_tell(ws, REC_NOTE, r->id, "start", NULL, "the iteration began at the %s of the "
+                "run given: residual %.2g instead of 1",
+                r->info.projected ? "predictions" : "weights", r->info.start_residual);
+    else if (f->fopt.start)
+        ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg", "a direct solve needs no start; the "
+                "run given was not used");
+    if (r->info.halved)
+        ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
+                "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "
+                "from the best iterate", r->info.solver, r->info.halved,
+                r->info.halved == 1 ? "" : "s");
+    const bool exact = r->model->kind == MODEL_EXACT;
+    if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
+        ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
+                "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s", r->info.noise,
+                r->info.amplitude, exact ? "rows" : "features", r->fit.noise, r->fit.amplitude,
+                exact ? ", at which the tuning had ended"
+                      : ", by their leave-one-out error");
+    if (r->info.warning[0])
+        ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
+    if (r->info.why <= 0)
+        ws->unconverged = true;
+    fit_result_record(ws, r);
+    advise_learn(ws, r);
+    if (ws->store) {
+        store_run(ws->store, r);
+        store_trace(ws->store, r);
+        store_model(ws->store, r, true);
+    }
+    ws->serial++;
+}
+
+static const struct job_ops tune_job_ops = {
+    .verb = "tune", .work = tune_work, .done = tune_done, .tick = fitting_tick, .free = fitting_free
+};
+static const struct job_ops fit_job_ops = {
+    .verb = "fit", .work = fit_work, .done = fit_done, .tick = fitting_tick, .free = fitting_free
+};
+
+/* A run in the workspace and a job with private copies; both or neither. */
+static enum status launch(struct workspace *ws, struct dataset *d, struct fitting *f,
+                          enum run_kind kind, const char *line, struct err *err)
+{
+    const struct job_ops *ops = kind == RUN_TUNE ? &tune_job_ops : &fit_job_ops;
+    struct buf text = { 0 };
+    struct run *r;
+    enum status rc;
+
+    kernel_unbind(&f->kernel); /* what it reads is fixed anew */
+    kernel_unbind(&f->fopt.kernel);
+    f->data = dataset_snapshot(d, err);
+    if (f->data)
+        f->data->kernel = f->kernel;
+    r = f->data ? ws_run_new(ws, kind, err) : NULL;
+    if (!r) {
+        struct job tmp = { .arg = f };
+        fitting_free(&tmp);
+        return err ? err->code : ST_NOMEM;
+    }
+    kernel_print(&f->kernel, &text);
+    r->kernel_text = buf_take(&text);
+    r->dataset_name = mem_strdup(d->name, NULL);
+    r->command = mem_strdup(line, NULL);
+    r->data = dataset_ref(f->data);
+    r->fit = f->fopt;
+    r->fit.start = NULL; /* the job's own */
+    r->fit.kernel = f->kernel;
+    r->topt = f->topt;
+    r->topt.start = NULL;
+    r->trace_target = kind == RUN_FIT ? f->fopt.rtol : NAN;
+    r->created = (int64_t)time(NULL);
+    r->state = RUN_QUEUED;
+    ws->serial++;
+    rc = ws_submit(ws, ops, r->id, f, line, err);
+    if (rc != ST_OK)
+        r->state = RUN_FAILED;
+    return rc;
+}
+
+/* In a dry run: what the fit would take, instead of the fit. */
+static enum status plan_only(struct workspace *ws, const struct dataset *d, struct fit_opts o,
+                             const char *line, struct err *err)
+{
+    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
+    struct encoding enc = { 0 };
+    enum plan plan = PLAN_AUTO;
+    size_t *rows = NULL, n = 0, bytes = 0;
+    char note[256] = "", peak[32], limit[32], count[32];
+    struct rec rec;
+    struct dataset *own = dataset_snapshot(d, err);
+    enum status rc = own ? dataset_rows(d, PART_TRAIN, &rows, &n, err) : ST_NOMEM;
+
+    if (own)
+        own->kernel = o.kernel;
+    if (rc == ST_OK)
+        rc = encoding_fit(own, rows, n, &enc, NULL, err);
+    dataset_unref(own);
+    if (rc == ST_OK)
+        rc = encoding_bind(&enc, &o.kernel, err);
+    o.mem_limit = ws->opt.mem;
+    model_on(&o, ws->backend, ws->opt.threads);
+    o.targets = dataset_targets(d);
+    if (rc == ST_OK)
+        rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);
+    free(rows);
+    if (rc != ST_OK) {
+        encoding_free(&enc);
+        return rc;
+    }
+    /* The table and its encoded rows are held beside what the fit itself takes. */
+    bytes += n * enc.d * sizeof(double) + d->table->n * d->table->ncols * sizeof(double);
+    mem_format(peak, sizeof peak, (double)bytes);
+    mem_format(limit, sizeof limit, (double)ws->opt.mem);
+    text_count(count, sizeof count, n);
+    rec_init(&rec, REC_RESULT, "dry");
+    rec_str(&rec, "line", line);
+    rec_int(&rec, "rows", (int64_t)n);
+    rec_int(&rec, "inputs", (int64_t)enc.d);
+    rec_str(&rec, "solver", o.solver);
+    rec_str(&rec, "plan", o.solver && !strcmp(o.solver, "exact") ? "exact" : plans[plan]);
+    rec_int(&rec, "bytes", (int64_t)bytes);
+    rec_safe(&rec, line);
+    rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit, note);
+    ws_emit(ws, &rec);
+    encoding_free(&enc);
+    return ST_OK;
+}
+
+enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                         const struct tune_opts *o, const char *line, struct err *err)
+{
+    return fitting_tune_widths(ws, d, k, o, NULL, 0, line, err);
+}
+
+/* One job of a tuning, or one of several from different starts. */
+static enum status tune_launch(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                               const struct tune_opts *o, const size_t *width, size_t nwidths,
+                               struct restarts *group, const char *line, struct err *err)
+{
+    struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
+
+    if (!f)
+        return ST_NOMEM;
+    f->kernel = *k;
+    f->nwidths = nwidths;
+    memcpy(f->width, width ? width : f->width, nwidths * sizeof *f->width);
+    f->topt = *o;
+    f->topt.targets = dataset_targets(d);
+    if (o->start) {
+        memcpy(f->start, o->start, kernel_nhp(k) * sizeof *f->start);
+        f->topt.start = f->start;
+    }
+    f->group = restarts_ref(group);
+    return launch(ws, d, f, RUN_TUNE, line, err);
+}
+
+static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                                  const struct tune_opts *o, const size_t *width, size_t nwidths,
+                                  const char *line, struct err *err)
+{
+    struct tune_opts each = *o;
+    enum status rc = ST_OK;
+
+    if (o->restarts < 2)
+        return tune_launch(ws, d, k, o, width, nwidths, NULL, line, err);
+    if (o->restarts > RESTARTS_MOST)
+        return err_set(err, ST_RANGE, "restarts=%zu: at most %d", o->restarts, RESTARTS_MOST);
+    struct restarts *group = restarts_new(err);
+    if (!group)
+        return ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < o->restarts; i++) {
+        each.restart = i;
+        rc = tune_launch(ws, d, k, &each, width, nwidths, group, line, err);
+        if (rc == ST_OK)
+            restarts_add(group, ws->run[ws->nrun - 1]->id);
+    }
+    restarts_unref(group);
+    return rc;
+}
+
+enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                                const struct tune_opts *o, const size_t *width, size_t nwidths, const char *line,
+                                struct err *err)
+{
+    bool windows = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        windows |= k->term[t].layer.kind != LAYER_NONE && !k->term[t].layer.graph;
+    if (nwidths && !windows) {
+        err_set(err, ST_USAGE, "width= chooses the windows of conv or fastconv; the kernel has none");
+        err_hint(err, "kernel conv(rbf)");
+        return ST_USAGE;
+    }
+    for (size_t i = 0; i < nwidths; i++)
+        if (nwidths > FITTING_WIDTHS || width[i] < 1 || width[i] > KERNEL_WIDTH_MOST)
+            return err_set(err, ST_RANGE, "width: at most %d of them, each from 1 to %d", FITTING_WIDTHS,
+                           KERNEL_WIDTH_MOST);
+    if (ws->opt.dry) {
+        /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */
+        const struct fit_opts like = {
+            .solver = o->exact ? "exact" : "direct", .features = o->features, .kernel = *k,
+            .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
+            .amplitude = 1.0, .noise = 0.1,
+        };
+        return plan_only(ws, d, like, line, err);
+    }
+    return tune_starts_of(ws, d, k, o, width, nwidths, line, err);
+}
+
+enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fit_opts *o,
+                        const char *line, struct err *err)
+{
+    if (ws->opt.dry)
+        return plan_only(ws, d, *o, line, err);
+    struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
+
+    if (!f)
+        return ST_NOMEM;
+    f->kernel = o->kernel;
+    f->fopt = *o;
+    f->fopt.targets = dataset_targets(d);
+    if (o->start)
+        f->fopt.start = model_ref((struct model *)o->start);
+    return launch(ws, d, f, RUN_FIT, line, err);
+}

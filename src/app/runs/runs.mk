@@ -1,0 +1,24 @@
+# tunings, fits and what looks at them: jobs and the state they leave
+libapp_a_SOURCES += \
+  src/app/runs/advise.c \
+  src/app/runs/advise.h \
+  src/app/runs/clustering.c \
+  src/app/runs/clustering.h \
+  src/app/runs/fit_setup.c \
+  src/app/runs/fit_setup.h \
+  src/app/runs/fitting.c \
+  src/app/runs/fitting.h \
+  src/app/runs/race.c \
+  src/app/runs/race.h \
+  src/app/runs/restarts.c \
+  src/app/runs/restarts.h \
+  src/app/runs/row_inspect.c \
+  src/app/runs/row_inspect.h \
+  src/app/runs/scoring.c \
+  src/app/runs/scoring.h \
+  src/app/runs/spectrum_run.c \
+  src/app/runs/spectrum_run.h \
+  src/app/runs/sweep.c \
+  src/app/runs/sweep.h \
+  src/app/runs/why.c \
+  src/app/runs/why.h

@@ -1,0 +1,1003 @@
+/* app/runs/why.c -- the command why: see why.h.
+ *
+ * What the run itself tells comes first (its outcome, residuals, bounds).  The rest is measured: on
+ * the training rows (repeated ones, columns), on an exact GP over a sample of them, left one out
+ * (noise, lengthscale, residuals that differ between regions), and on the corrected spectrum of the
+ * fit's own features (rank, number of features, variances).
+ *
+ * A score is the weight of the kind of evidence, less what a weak case lacks: measured outcomes weigh
+ * more than data, data more than what follows from both. */
+#include "app/runs/why.h"
+
+#include "app/shell/command.h"
+#include "app/runs/fit_setup.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/stats/diagnose.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOO_ROWS = 600, SPREAD_BINS = 5, COLUMN_ROWS = 4096, BLOCK = 1024 };
+
+/* What the run brought, copied: the job does not see the workspace. */
+struct facts {
+    char run[16];
+    enum run_kind kind;
+    enum run_state state;
+    bool has_model, exact, bounds_known;
+    struct fit_info info;
+    struct err failure;
+    double noise, amplitude;      /* of the model, else as they were to be */
+    size_t maxit;
+    size_t nhp;
+    unsigned at_lower, at_upper;
+    char *fit, *tune;             /* the lines to do them again; NULL: no fit, never tuned */
+    char kernel[256];             /* of the run, where the current one is another: quoted */
+};
+
+struct search {
+    struct fit_setup study;
+    struct facts f;
+    struct cause cause[CAUSES_MOST];
+    size_t n;
+    /* the sample */
+    size_t m, d;
+    double *X, *y, *w, *e, *sd, *K; /* m x d, m, m (roots of weights), m, m, m x m */
+    double best_ratio, best_error, best_noise, own_error; /* left one out */
+    double implied;               /* the likeliest noise at the last ratio looked at */
+    double dof, own_dof;          /* effective degrees of freedom of the sample at the last ratio; the run's (0: not known) */
+    double z2;                    /* mean square of errors over their predicted sd, at the run's amplitude */
+    struct advice a;              /* no rows: no features */
+    double seconds;
+    const struct job *job;
+};
+
+static void search_free(struct job *job)
+{
+    struct search *s = job->arg;
+
+    if (!s)
+        return;
+    fit_setup_free(&s->study);
+    advice_free(&s->a);
+    free(s->X), free(s->y), free(s->e), free(s->K);
+    free(s->f.fit), free(s->f.tune);
+    free(s);
+    job->arg = NULL;
+}
+
+/* severity 1 is just worth telling; weight: the kind of evidence. */
+static struct cause *add(struct search *s, const char *name, double weight, double severity,
+                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static struct cause *add(struct search *s, const char *name, double weight, double severity,
+                         const char *fmt, ...)
+{
+    va_list ap;
+
+    if (s->n == CAUSES_MOST || !(severity >= 1.0))
+        return NULL;
+    struct cause *c = &s->cause[s->n++];
+    *c = (struct cause){ .name = name, .score = weight - 0.1 / sqrt(severity) };
+    va_start(ap, fmt);
+    vsnprintf(c->evidence, sizeof c->evidence, fmt, ap);
+    va_end(ap);
+    return c;
+}
+
+static void way_out(struct cause *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void way_out(struct cause *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!c)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(c->try, sizeof c->try, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- ways out: what was typed, with another value ------------------------------------------------------- */
+
+/* name is one of the words of a list. */
+static bool listed(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (const char *p = list; (p = strstr(p, name)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* Two digits, as bounds are told. */
+static double round2(double x)
+{
+    char digits[32];
+
+    snprintf(digits, sizeof digits, "%.2g", x);
+    return strtod(digits, NULL);
+}
+
+static void put_hp(struct buf *b, const char *name, double lo, double hi)
+{
+    if (isnan(hi))
+        buf_printf(b, " %s.min=%.12g", name, lo);
+    else if (isnan(lo))
+        buf_printf(b, " %s.max=%.12g", name, hi);
+    else if (lo < hi)
+        buf_printf(b, " %s=%.12g..%.12g", name, lo, hi);
+    else
+        buf_printf(b, " %s=%.12g", name, lo);
+}
+
+/* The line without what `without` lists ("hp": every hyperparameter). */
+static void again(struct buf *b, const char *line, const char *without)
+{
+    const struct command *cmd = NULL;
+    struct args *a = NULL;
+
+    if (command_parse(line, &cmd, &a, NULL) != ST_OK)
+        return;
+    buf_puts(b, cmd->name);
+    for (const struct arg *g = cmd->args; g->name; g++) {
+        if (!args_given(a, g->name) || listed(without, g->name))
+            continue;
+        buf_printf(b, " %s=", g->name);
+        command_quote(b, args_text(a, g->name));
+    }
+    for (size_t i = 0; i < args_hp(a); i++) {
+        double lo, hi;
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        if (!listed(without, name) && !listed(without, "hp"))
+            put_hp(b, name, lo, hi);
+    }
+    args_free(a);
+}
+
+/* The tuning, with other bounds of one hyperparameter, and the fit again with what it finds. */
+static void tune_again(struct search *s, struct cause *c, const char *name, double lo, double hi)
+{
+    struct buf b = { 0 };
+    char without[KERNEL_NAME_MAX + 16];
+
+    if (!c)
+        return;
+    snprintf(without, sizeof without, "%s%s", name, s->f.kernel[0] ? " kernel" : "");
+    again(&b, s->f.tune ? s->f.tune : "tune", without);
+    if (s->f.kernel[0])
+        buf_printf(&b, " kernel=%s", s->f.kernel);
+    put_hp(&b, name, round2(lo), round2(hi));
+    if (s->f.fit) {
+        buf_puts(&b, "; ");
+        again(&b, s->f.fit, "kernel hp from continue");
+    }
+    way_out(c, "%s", buf_str(&b));
+    buf_free(&b);
+}
+
+/* Both again, from the start: after something else, with another kernel (NULL: the same). */
+static void kernel_again(struct search *s, struct cause *c, const char *before, const char *kernel)
+{
+    struct buf b = { 0 };
+
+    if (!c)
+        return;
+    buf_puts(&b, before);
+    again(&b, s->f.tune ? s->f.tune : "tune", kernel || s->f.kernel[0] ? "kernel hp" : "hp");
+    if (kernel) {
+        buf_puts(&b, " kernel=");
+        command_quote(&b, kernel);
+    } else if (s->f.kernel[0]) {
+        buf_printf(&b, " kernel=%s", s->f.kernel);
+    }
+    if (s->f.fit) {
+        buf_puts(&b, "; ");
+        again(&b, s->f.fit, "kernel hp from continue");
+    }
+    way_out(c, "%s", buf_str(&b));
+    buf_free(&b);
+}
+
+/* The fit itself: where it stopped on its way it goes on, else anew. */
+static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without, const char *fmt,
+                      ...) __attribute__((format(printf, 5, 6)));
+static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without, const char *fmt,
+                      ...)
+{
+    struct buf b = { 0 };
+    char with[96];
+    va_list ap;
+
+    if (!c)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(with, sizeof with, fmt, ap);
+    va_end(ap);
+    const bool chained = s->f.has_model && s->f.fit && strstr(s->f.fit, " continue=");
+    if (go_on || chained || !s->f.fit) {
+        buf_printf(&b, "fit continue=%s", s->f.run);
+    } else {
+        again(&b, s->f.fit, without);
+        if (s->f.kernel[0])
+            buf_printf(&b, " kernel=%s", s->f.kernel);
+    }
+    way_out(c, "%s %s", buf_str(&b), with);
+    buf_free(&b);
+}
+
+/* ---- what the run tells ------------------------------------------------------------------------------- */
+
+static void look_failure(struct search *s)
+{
+    const struct err *e = &s->f.failure;
+
+    if (s->f.state != RUN_FAILED)
+        return;
+    /* the reason by itself, but for a matrix whose rows or noise are behind it */
+    struct cause *c = add(s, e->name[0] ? e->name : "failure", e->code == ST_NOT_PD ? 0.6 : 1.05, 4.0,
+                          "it failed: %.230s", e->msg);
+    const char *way = e->hint[0] ? e->hint : "summary", *more = strstr(way, ", ");
+    size_t features = 0;
+    if (s->f.fit && sscanf(way, "fit features=%zu", &features) == 1)
+        fit_again(s, c, false, "features rank", "features=%zu", features);
+    else
+        way_out(c, "%.*s", (int)(more ? more - way : 120), way);
+}
+
+static void look_float(struct search *s)
+{
+    const struct fit_info *i = &s->f.info;
+
+    if (!s->f.has_model || !(i->float_limit || i->why == OUT_BREAKDOWN))
+        return;
+    struct cause *c = i->float_limit
+        ? add(s, "float32", 1.0, 4.0, "the true residual stopped at %.2g while the recursive one went "
+              "on to %.2g: the features are rounded to single precision", i->true_residual,
+              i->residual)
+        : add(s, "float32", 1.0, 4.0, "the iteration broke down at %zu: the matrix is not positive "
+              "definite in %s precision", i->iterations,
+              s->study.o.precision == PREC_DOUBLE ? "double" : "single");
+    fit_again(s, c, true, "", "precision=double");
+}
+
+static void look_bounds(struct search *s)
+{
+    for (size_t i = 0; s->f.bounds_known && i <= s->f.nhp; i++) {
+        const size_t at = i < s->f.nhp ? i : s->f.nhp + 1; /* the noise, not the amplitude */
+        const bool lo = s->f.at_lower & tune_bit(s->f.nhp, at);
+        const bool hi = s->f.at_upper & tune_bit(s->f.nhp, at);
+        char name[KERNEL_NAME_MAX] = "noise";
+        if (!lo && !hi)
+            continue;
+        const double v = i < s->f.nhp ? s->study.o.hp[i] : s->f.noise;
+        if (i < s->f.nhp)
+            kernel_hp_info(&s->study.o.kernel, i, name, NULL);
+        struct cause *c = add(s, "bound", 0.96, 4.0, "tuned %s = %.3g is at its %s bound", name, v,
+                              lo ? "lower" : "upper");
+        tune_again(s, c, name, lo ? v / 100.0 : v / 1000.0, lo ? v * 1000.0 : v * 100.0); /* and far within */
+        return;
+    }
+}
+
+/* ---- repeated rows --------------------------------------------------------------------------------------- */
+
+struct hashed { uint64_t h; double y; };
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct hashed *p = a, *q = b;
+    return p->h != q->h ? (p->h > q->h) - (p->h < q->h) : (p->y > q->y) - (p->y < q->y);
+}
+
+static uint64_t hash_row(const double *x, size_t d)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u;
+
+    for (size_t j = 0; j < d; j++) {
+        uint64_t bits;
+        const double v = x[j] + 0.0; /* one zero */
+        memcpy(&bits, &v, sizeof bits);
+        h = (h ^ bits) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+static enum status look_repeats(struct search *s, struct err *err)
+{
+    const struct encoded *e = &s->study.e;
+    struct hashed *v = mem_calloc(e->n, sizeof *v, "rows", err);
+    double *x = v ? mem_calloc(BLOCK * e->base.d, sizeof *x, "rows", err) : NULL;
+    enum status rc = x ? ST_OK : ST_NOMEM;
+    double squares = 0.0, free_rows = 0.0;
+    size_t rows = 0;
+
+    for (size_t r = 0; rc == ST_OK && r < e->n; r += BLOCK) {
+        const size_t n = e->n - r < BLOCK ? e->n - r : BLOCK;
+        rc = e->base.rows(&e->base, r, r + n, x, err);
+        for (size_t i = 0; rc == ST_OK && i < n; i++)
+            v[r + i] = (struct hashed){ hash_row(x + i * e->base.d, e->base.d), e->y[r + i] };
+    }
+    if (rc == ST_OK)
+        qsort(v, e->n, sizeof *v, by_hash);
+    for (size_t i = 0, end; rc == ST_OK && i < e->n; i = end) {
+        double mean = 0.0;
+        for (end = i; end < e->n && v[end].h == v[i].h; end++)
+            mean += v[end].y;
+        mean /= (double)(end - i);
+        for (size_t j = i; j < end; j++)
+            squares += (v[j].y - mean) * (v[j].y - mean);
+        free_rows += (double)(end - i - 1);
+        rows += end - i > 1 ? end - i : 0;
+    }
+    free(x);
+    free(v);
+    if (rc != ST_OK || free_rows < 5.0 || (double)rows < 0.01 * (double)e->n)
+        return rc;
+    const double sd = sqrt(squares / free_rows);
+    struct cause *c = add(s, "duplicates", 0.94, sd / (3.0 * s->f.noise), "%zu of %zu rows have the inputs of "
+                          "another row, and their targets differ by %.2g (sd, scaled); the noise is %.2g",
+                          rows, e->n, sd, s->f.noise);
+    tune_again(s, c, "noise", sd / 10.0, sd * 10.0);
+    return rc;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------------ */
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One input: what its standardised values look like. v: n of them, sorted here; most: of all rows. */
+static void look_column(struct search *s, const struct enc_col *col, double *v, size_t n, double most)
+{
+    size_t unique = 1;
+    struct cause *c = NULL;
+    char name[64];
+    struct buf b = { 0 };
+
+    qsort(v, n, sizeof *v, ascending);
+    for (size_t i = 1; i < n; i++)
+        unique += v[i] != v[i - 1];
+    text_safe(&b, col->column, 40);
+    snprintf(name, sizeof name, "%s", buf_str(&b));
+    buf_free(&b);
+    const double middle = v[n - 1 - n / 20] - v[n / 20]; /* nine tenths of the rows */
+    const double limit = fmax(4.0, 0.4 * sqrt((double)s->study.e.n));
+    if (col->sd < 1e-5 * fabs(col->mean) && unique > 2)
+        c = add(s, "columns", 0.92, 1e-5 * fabs(col->mean) / col->sd, "column %s is nearly constant: %.6g, with "
+                "an sd of %.2g, which standardising blows up to 1", name, col->mean, col->sd);
+    else if (unique > 2 && most > limit && middle < 1.0)
+        c = add(s, "columns", 0.92, most / limit / fmax(middle, 0.02), "column %s has extreme values: up to %.3g "
+                "standard deviations, while nine tenths of the rows lie within %.2g", name, most, middle);
+    buf_puts(&b, "cols ");
+    command_quote(&b, col->column);
+    buf_puts(&b, " role=skip; ");
+    kernel_again(s, c, buf_str(&b), NULL);
+    buf_free(&b);
+}
+
+static enum status look_columns(struct search *s, struct err *err)
+{
+    const struct encoded *e = &s->study.e;
+    const struct encoding *enc = &s->study.enc;
+    const size_t n = e->n < COLUMN_ROWS ? e->n : COLUMN_ROWS, before = s->n;
+    double *x = NULL, *v = NULL, *most = NULL;
+    enum status rc = ST_OK;
+    size_t worst = SIZE_MAX;
+
+    if (!enc->col) /* sequences have none */
+        return ST_OK;
+    x = mem_calloc(BLOCK * e->base.d, sizeof *x, "rows", err);
+    v = x ? mem_calloc(n * enc->ncol, sizeof *v, "columns", err) : NULL;
+    most = v ? mem_calloc(enc->ncol, sizeof *most, "columns", err) : NULL;
+    rc = most ? ST_OK : ST_NOMEM;
+    for (size_t r = 0, got = 0; rc == ST_OK && r < e->n; r += BLOCK) {
+        const size_t k = e->n - r < BLOCK ? e->n - r : BLOCK;
+        rc = e->base.rows(&e->base, r, r + k, x, err);
+        for (size_t i = 0; rc == ST_OK && i < k; i++) {
+            const bool take = got < n && (r + i) * n >= got * e->n;
+            for (size_t j = 0; j < enc->ncol; j++) {
+                most[j] = fmax(most[j], fabs(x[i * e->base.d + j]));
+                if (take)
+                    v[j * n + got] = x[i * e->base.d + j];
+            }
+            got += take;
+        }
+    }
+    for (size_t j = 0; rc == ST_OK && j < enc->ncol && s->n + 2 < CAUSES_MOST; j++)
+        if (enc->col[j].kind == ENC_REAL && !enc->col[j].constant)
+            look_column(s, &enc->col[j], v + j * n, n, most[j]);
+    for (size_t i = before; i < s->n; i++) /* the worst of them speaks for all */
+        if (worst == SIZE_MAX || s->cause[i].score > s->cause[worst].score)
+            worst = i;
+    if (worst != SIZE_MAX) {
+        s->cause[before] = s->cause[worst];
+        s->n = before + 1;
+    }
+    free(x), free(v), free(most);
+    return rc;
+}
+
+/* ---- left one out ---------------------------------------------------------------------------------------------- */
+
+static enum status take_sample(struct search *s, struct err *err)
+{
+    const struct encoded *e = &s->study.e;
+    const size_t n = e->n;
+
+    s->m = n < LOO_ROWS ? n : LOO_ROWS;
+    s->d = e->base.d;
+    s->X = mem_aligned(s->m * s->d + 1, sizeof *s->X, "a sample", err);
+    s->y = s->X ? mem_calloc(s->m, sizeof *s->y, "a sample", err) : NULL;
+    s->e = s->y ? mem_calloc(3 * s->m, sizeof *s->e, "a sample", err) : NULL;
+    s->sd = s->e ? s->e + s->m : NULL;
+    s->w = s->e ? s->sd + s->m : NULL;
+    s->K = s->e ? mem_aligned(s->m, s->m * sizeof *s->K, "a sample's kernel matrix", err) : NULL;
+    enum status rc = s->K ? ST_OK : ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < s->m; i++) {
+        const size_t lo = (size_t)((double)i * (double)n / (double)s->m);
+        const size_t hi = (size_t)(((double)i + 1.0) * (double)n / (double)s->m);
+        size_t r = lo + (size_t)(rng_uniform(2, rng_stream(RNG_SAMPLE, 13), i) * (double)(hi - lo));
+        r = r < n ? r : n - 1;
+        rc = e->base.rows(&e->base, r, r + 1, s->X + i * s->d, err);
+        s->y[i] = e->y[r];
+        s->w[i] = e->row_scale ? e->row_scale[r] : 1.0;
+    }
+    return rc;
+}
+
+/* Root of the (weighted) mean squared error, left one out; e keeps the residuals, times the root of the weight as
+ * sd is.  NaN: no factor. */
+static double error_at(struct search *s, const double *hp, double ratio)
+{
+    double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0, weight = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
+
+    if (ctl_stopped(&s->job->ctl) ||
+        diagnose_loo(&s->study.o.kernel, hp, s->X, s->m, s->d, s->y, s->w, ratio, s->e, s->sd, s->K,
+                     s->job->pool, NULL, NULL) != ST_OK)
+        return NAN;
+    for (size_t i = 0; i < s->m; i++) {
+        sum += s->e[i] * s->e[i];
+        weight += s->w[i] * s->w[i];
+        quad += s->w[i] * s->y[i] * s->e[i] / (s->sd[i] * s->sd[i]);
+        z2 += s->e[i] * s->e[i] / (s->sd[i] * s->sd[i]);
+        trace += 1.0 / (s->sd[i] * s->sd[i]);
+    }
+    s->z2 = z2 / (double)s->m / (s->f.amplitude * s->f.amplitude);
+    s->dof = (double)s->m - ratio * trace;
+    s->implied = sqrt(fmax(0.0, ratio * quad / (double)s->m));
+    return sqrt(sum / weight);
+}
+
+static double own_ratio(const struct search *s)
+{
+    return s->f.noise * s->f.noise / (s->f.amplitude * s->f.amplitude);
+}
+
+static const double z2_sure = 4.0; /* errors twice what the model says of them */
+
+/* The noise: errors over ratios, from the run's own up and down while they fall. */
+static void look_noise(struct search *s)
+{
+    const double own = own_ratio(s);
+
+    s->own_error = s->best_error = error_at(s, s->study.o.hp, own);
+    const double z2 = s->z2, dof = s->dof;
+    s->best_ratio = own;
+    s->best_noise = s->implied;
+    if (!isfinite(s->own_error))
+        s->best_error = INFINITY;
+    for (int way = -1; way <= 1; way += 2) {
+        size_t worse = 0;
+        for (double r = own; worse < 3 && r > 1e-12 && r < 1e6;) {
+            r *= way < 0 ? 0.1 : 10.0;
+            const double e = error_at(s, s->study.o.hp, r);
+            worse = e < s->best_error ? 0 : worse + 1;
+            if (e < s->best_error) {
+                s->best_error = e;
+                s->best_ratio = r;
+                s->best_noise = s->implied;
+            }
+        }
+    }
+    s->own_dof = isfinite(s->own_error) ? dof : 0.0;
+    const double gain = s->own_error / s->best_error, factor = s->best_noise / s->f.noise;
+    /* Predictions hardly suffer from too little noise where rows are sparse; their sd does. */
+    const bool sure = isfinite(z2) && z2 > z2_sure;
+    if (factor < 5.0 || !(gain > 1.08 || sure || !isfinite(s->own_error)))
+        return;
+    if (sure && !(gain > 1.08)) {
+        struct cause *c = add(s, "noise", 0.9, factor / 5.0, "the noise is %.2g; left one out, errors of %zu rows are "
+                              "%.1f times their predicted sd (1 is right); the likeliest noise is %.2g", s->f.noise,
+                              s->m, sqrt(z2), s->best_noise);
+        tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
+        return;
+    }
+    struct cause *c = add(s, "noise", 0.9, isfinite(gain) ? factor / 5.0 * gain : 4.0, "the noise is %.2g; left one "
+                          "out, %zu rows are predicted best with %.2g (error %.2g instead of %.2g, scaled)",
+                          s->f.noise, s->m, s->best_noise, s->best_error, s->own_error);
+    tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
+}
+
+/* Lengthscales all shorter or longer, each at its best of a few noises. */
+static void look_lengthscale(struct search *s)
+{
+    static const double by[] = { 0.03, 0.1, 0.3, 3.0, 10.0, 30.0 };
+    const double ratio[] = { s->best_ratio, s->best_ratio / 30.0, s->best_ratio * 30.0, 0.1, 0.005 };
+    double hp[KERNEL_MAX_HP], best = s->best_error, factor = 1.0;
+    size_t first = SIZE_MAX;
+
+    for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
+        memcpy(hp, s->study.o.hp, sizeof hp);
+        for (size_t i = 0; i < kernel_nhp(&s->study.o.kernel); i++) {
+            char name[KERNEL_NAME_MAX];
+            kernel_hp_info(&s->study.o.kernel, i, name, NULL);
+            if (!strstr(name, "lengthscale"))
+                continue;
+            hp[i] *= by[k];
+            first = first == SIZE_MAX ? i : first;
+        }
+        for (size_t j = 0; first != SIZE_MAX && j < sizeof ratio / sizeof *ratio; j++) {
+            const double e = error_at(s, hp, ratio[j]);
+            if (e < best) {
+                best = e;
+                factor = by[k];
+            }
+        }
+    }
+    if (first == SIZE_MAX || !(s->best_error / best > 1.4))
+        return;
+    const double l = s->study.o.hp[first];
+    struct cause *c = add(s, "bound", 0.88, s->best_error / best / 1.4, "lengthscales of %.3g predict %zu rows, left "
+                          "one out, with an error of %.2g (scaled); %.3g with %.2g", l, s->m, s->best_error,
+                          l * factor, best);
+    tune_again(s, c, "lengthscale", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
+}
+
+/* The spread of residuals, over what the model says of them, in fifths of a variable: largest over
+ * smallest mean square. */
+static double spread(const struct search *s, const double *x, size_t stride, double *rank, double *rising)
+{
+    struct pair { double x, e2; } *p = (struct pair *)rank;
+    double sum[SPREAD_BINS] = { 0 }, count[SPREAD_BINS] = { 0 }, lo = INFINITY, hi = 0.0;
+
+    for (size_t i = 0; i < s->m; i++)
+        p[i] = (struct pair){ x[i * stride], pow(s->e[i] / s->sd[i], 2.0) };
+    qsort(p, s->m, sizeof *p, ascending);
+    if (!(p[s->m - 1].x > p[0].x))
+        return 1.0;
+    for (size_t i = 0, b = 0; i < s->m; i++) {
+        if (i == 0 || p[i].x > p[i - 1].x) /* equal values stay together */
+            b = i * SPREAD_BINS / s->m;
+        sum[b] += p[i].e2;
+        count[b] += 1.0;
+    }
+    size_t at_lo = 0, at_hi = 0;
+    for (size_t b = 0; b < SPREAD_BINS; b++) {
+        if (count[b] < 10.0)
+            continue;
+        if (sum[b] / count[b] < lo)
+            lo = sum[b] / count[b], at_lo = b;
+        if (sum[b] / count[b] > hi)
+            hi = sum[b] / count[b], at_hi = b;
+    }
+    *rising = at_hi > at_lo ? 1.0 : -1.0;
+    return lo > 0.0 ? hi / lo : 1.0;
+}
+
+static bool positive_target(const struct search *s)
+{
+    const struct encoded *e = &s->study.e;
+    bool positive = e->yraw != NULL && s->study.enc.yscale != Y_LOG;
+
+    for (size_t i = 0; positive && i < e->n; i++)
+        positive = e->yraw[i] > 0.0;
+    return positive;
+}
+
+static enum status look_spread(struct search *s, struct err *err)
+{
+    const double wanted = 8.0;
+    double *room = mem_calloc(3 * s->m, sizeof *room, "residuals", err), *fitted = room + 2 * s->m;
+    double rising, worst = 0.0, up = 1.0;
+    size_t column = SIZE_MAX;
+
+    if (!room)
+        return ST_NOMEM;
+    if (!isfinite(error_at(s, s->study.o.hp, s->best_ratio))) {
+        free(room);
+        return ST_OK;
+    }
+    for (size_t i = 0; i < s->m; i++)
+        fitted[i] = s->y[i] - s->e[i] / s->w[i];
+    const double by_level = spread(s, fitted, 1, room, &up);
+    for (size_t j = 0; s->study.enc.col && j < s->study.enc.ncol && s->study.enc.d == s->d; j++) {
+        const double r = spread(s, s->X + j, s->d, room, &rising);
+        if (r > worst) {
+            worst = r;
+            column = j;
+        }
+    }
+    const bool level = by_level > 0.7 * worst;
+    struct cause *c = NULL;
+    /* No kernel gives the noise another size in another place: kernel times linear left these errors as
+     * uneven as they were, and NLPD, too (tests/bench/mend.sh). */
+    const bool log = up > 0.0 && positive_target(s);
+    const char *rest = log ? ": one scale does not suit all"
+                           : ". Where that is noise no kernel mends it; weights of the rows do, if you have them "
+                             "(cols NAME role=weight)";
+    if (level && by_level >= wanted) {
+        c = add(s, "nonstationary", 0.84, by_level / wanted, "errors, left one out, are %.1f times larger for "
+                "their predicted sd where predictions are %s than elsewhere%s", sqrt(by_level),
+                up > 0.0 ? "high" : "low", rest);
+    } else if (column != SIZE_MAX && worst >= wanted) {
+        struct buf b = { 0 };
+        text_safe(&b, s->study.enc.col[column].column, 40);
+        c = add(s, "nonstationary", 0.84, worst / wanted, "errors, left one out, are %.1f times larger for their "
+                "predicted sd in one fifth of the rows by %s than in another%s", sqrt(worst), buf_str(&b), rest);
+        buf_free(&b);
+    }
+    if (log)
+        kernel_again(s, c, "scale y=log; ", NULL);
+    else
+        way_out(c, "explain nonstationary");
+    free(room);
+    return ST_OK;
+}
+
+/* ---- features, variances, rank: the spectrum ------------------------------------------------------------------------ */
+
+static void look_features(struct search *s)
+{
+    const struct fit_info *i = &s->f.info;
+    const double M = (double)s->a.M, D = s->a.kernel_dimension;
+
+    if (s->a.M == 0 || !s->f.has_model || s->f.exact)
+        return;
+    const double few = s->a.M < s->a.n * 2 ? D / (0.65 * M) : 0.0;
+    const double rmse = i->why > 0 && s->study.o.targets < 2 && !s->study.e.row_scale ? i->train_rmse / (1.3 * s->best_error) : 0.0;
+    /* features of which all count do not show how many would; the kernel on a sample of rows does */
+    const double kernel = 2.0 * s->own_dof * sqrt((double)s->a.n / (double)s->m);
+    const size_t better = (size_t)fmax(D >= 0.99 * M ? 4.0 * M : 4.0 * D, D >= 0.99 * M ? kernel : 0.0);
+    struct cause *c = NULL;
+    if (rmse >= 1.0)
+        c = add(s, "features", 0.88, fmax(rmse * rmse, few), "%zu features leave an error of %.2g on their own training "
+                "rows; the kernel itself predicts %zu rows, left one out, with %.2g", s->a.M, i->train_rmse,
+                s->m, s->best_error);
+    else
+        c = add(s, "features", 0.86, few, "the effective dimension is %.0f%s, of %zu features", D,
+                D >= 0.99 * M ? " or more" : "", s->a.M);
+    fit_again(s, c, false, "features rank continue", "features=%zu", (better + 127) / 128 * 128);
+}
+
+static void look_variances(struct search *s)
+{
+    const struct fit_info *i = &s->f.info;
+    const double D = s->a.effective_dimension, Mv = (double)i->variance_features;
+
+    if (s->a.M == 0 || s->f.exact || i->variance_features == 0 || i->variance_features >= s->a.M)
+        return;
+    struct cause *c = add(s, "starved", 0.9, D / (0.6 * Mv), "variances have %zu features for an effective dimension of "
+                          "%.0f: the function's own sd is too small", i->variance_features, D);
+    fit_again(s, c, i->why != OUT_DIRECT, "variance", "variance=all");
+}
+
+static const struct rank_guess *row_of(const struct advice *a, size_t rank)
+{
+    for (size_t i = 0; i < a->rows; i++)
+        if (a->row[i].rank == rank)
+            return &a->row[i];
+    return NULL;
+}
+
+static const double ratio_wanted = 30.0; /* the paper's rule for a preconditioner */
+
+static void look_rank(struct search *s)
+{
+    const struct fit_info *i = &s->f.info;
+    const struct rank_guess *own = row_of(&s->a, i->rank), *best = s->a.rows ? &s->a.row[s->a.best] : NULL;
+    const bool ended = i->why == OUT_RTOL, krylov = !strcmp(i->solver, "pcg") || !strcmp(i->solver, "cg");
+
+    if (!best || !own || s->f.exact || i->why == OUT_DIRECT || i->why == OUT_CANCELLED || !s->f.has_model)
+        return;
+    if (!krylov) {
+        if (ended || best->iterations > (double)s->f.maxit)
+            return;
+        struct cause *c = add(s, "solver", 0.8, 4.0, "%s stopped at a residual of %.2g after %.0f passes; pcg with rank %zu is "
+                              "expected to end after %.0f iterations", i->solver, i->true_residual, i->passes,
+                              best->rank, best->iterations);
+        fit_again(s, c, true, "", "solver=pcg rank=%zu", best->rank);
+        return;
+    }
+    const double took = own->build + (double)i->iterations * own->iteration;
+    const double slow = ended ? took / (2.0 * best->seconds) : own->iterations / (2.0 * best->iterations);
+    if ((ended && i->rank_chosen) || best->rank <= i->rank || (!ended && own->ratio <= ratio_wanted))
+        return;
+    char now[40] = "no preconditioner";
+    if (i->rank)
+        snprintf(now, sizeof now, "rank %zu", i->rank);
+    struct cause *c = add(s, "rank", ended ? 0.88 : 0.97, slow, "%s leaves a ratio of %.3g (30 is wanted): %zu "
+                          "iterations to %.2g; rank %zu leaves %.3g and is expected to take %.0f", now,
+                          isfinite(own->ratio) ? own->ratio : s->a.spectrum.lam[0] / s->a.ratio, i->iterations,
+                          i->true_residual, best->rank, best->ratio, best->iterations);
+    if (best->high > (double)s->f.maxit)
+        fit_again(s, c, !ended, "solver rank maxit", "solver=pcg rank=%zu maxit=%.0f", best->rank, 2.0 * best->high);
+    else
+        fit_again(s, c, !ended, "solver rank", "solver=pcg rank=%zu", best->rank);
+}
+
+static bool has_cause(const struct search *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->cause[i].name, name))
+            return true;
+    return false;
+}
+
+/* It stopped at its limit, and no cause of slowness explains that: the limit itself. */
+static void look_rest(struct search *s)
+{
+    static const char *const slow[] = { "rank", "solver", "float32", "noise", "duplicates" };
+    const struct fit_info *i = &s->f.info;
+    const struct rank_guess *own = row_of(&s->a, i->rank);
+    double expected = own ? own->iterations : NAN;
+
+    for (size_t k = 0; k < sizeof slow / sizeof *slow; k++)
+        if (has_cause(s, slow[k]))
+            return;
+    if (!s->f.has_model || i->why != OUT_MAXIT)
+        return;
+    struct cause *c = isfinite(expected) && expected > (double)i->iterations
+        ? add(s, "iterations", 0.95, 4.0, "it stopped at its limit of %zu iterations, with a residual of %.2g; about %.0f are "
+              "expected", i->iterations, i->true_residual, expected)
+        : add(s, "iterations", 0.95, 4.0, "it stopped at its limit of %zu iterations, with a residual of %.2g",
+              i->iterations, i->true_residual);
+    fit_again(s, c, true, "", "maxit=%.0f", isfinite(expected) ? fmax(4.0 * (double)s->f.maxit, 2.0 * expected)
+                                                              : 4.0 * (double)s->f.maxit);
+}
+
+static enum status look_spectrum(struct search *s, struct err *err)
+{
+    size_t ranks[] = { 0, s->f.info.rank, 32, 64, 128, 256, 512, 1024, 2048 }, n = 0, use[9];
+
+    if (s->f.exact || s->f.kind != RUN_FIT || s->study.o.features < 64)
+        ranks[0] = 0;
+    for (size_t i = 0; i < 9; i++) {
+        bool again = ranks[i] > s->study.o.features / 2 && i != 1;
+        for (size_t j = 0; j < n; j++)
+            again |= use[j] == ranks[i];
+        if (!again)
+            use[n++] = ranks[i];
+    }
+    s->study.o.mem_limit = s->job->mem_limit;
+    model_on(&s->study.o, s->job->backend, pool_threads(s->job->pool));
+    s->study.o.keep_scale = true;
+    return diagnose_advise(&s->study.e.base, s->study.e.y, &s->study.o, use, n, 1, 1024,
+                           s->job->backend, s->job->pool, &s->job->ctl, &s->a, err);
+}
+
+/* ---- the job -------------------------------------------------------------------------------------------------------- */
+
+static int by_score(const void *a, const void *b)
+{
+    const struct cause *p = a, *q = b;
+    return (p->score < q->score) - (p->score > q->score);
+}
+
+/* What follows from another cause stands behind it. */
+static void order(struct search *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->cause[i].name, "float32") && (has_cause(s, "noise") || has_cause(s, "duplicates")))
+            s->cause[i].score = 0.7;
+        else if (!strcmp(s->cause[i].name, "nonstationary") && has_cause(s, "bound"))
+            s->cause[i].score = 0.7;
+        else if (!strcmp(s->cause[i].name, "rank") && (has_cause(s, "noise") || has_cause(s, "duplicates")))
+            s->cause[i].score = fmin(s->cause[i].score, 0.75);
+    qsort(s->cause, s->n, sizeof *s->cause, by_score);
+}
+
+static enum status search_work(struct job *job, struct err *err)
+{
+    struct search *s = job->arg;
+    const double t0 = job_now();
+    struct err ignored = { 0 };
+    enum status rc = fit_setup_open(&s->study, s->f.state == RUN_FAILED ? &ignored : err);
+
+    s->job = job;
+    look_failure(s);
+    look_float(s);
+    look_bounds(s);
+    if (rc != ST_OK && s->f.state == RUN_FAILED) { /* its rows are what failed */
+        s->seconds = job_now() - t0;
+        return ST_OK;
+    }
+    ctl_tell(&job->ctl, "rows", 0, 3, NAN);
+    if (rc == ST_OK)
+        rc = look_repeats(s, err);
+    if (rc == ST_OK)
+        rc = look_columns(s, err);
+    ctl_tell(&job->ctl, "left one out", 1, 3, NAN);
+    if (rc == ST_OK)
+        rc = take_sample(s, err);
+    if (rc == ST_OK) {
+        look_noise(s);
+        if (!has_cause(s, "bound"))
+            look_lengthscale(s);
+        rc = look_spread(s, err);
+    }
+    if (rc == ST_OK && ctl_stopped(&job->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    ctl_tell(&job->ctl, "spectrum", 2, 3, NAN);
+    if (rc == ST_OK && !s->f.exact && s->f.has_model)
+        rc = look_spectrum(s, err);
+    if (rc == ST_OK) {
+        look_features(s);
+        look_variances(s);
+        look_rank(s);
+        look_rest(s);
+        order(s);
+    }
+    s->seconds = job_now() - t0;
+    return rc;
+}
+
+static void causes_text(struct rec *rec, const struct search *s)
+{
+    const bool got = s->f.has_model || (s->f.kind == RUN_TUNE && s->f.bounds_known);
+
+    if (s->n == 0)
+        rec_text(rec, got
+                          ? "  nothing is wrong: rows, columns, noise, lengthscales%s were looked at"
+                          : "  nothing is wrong with rows, columns, noise, lengthscales%s; it ended before "
+                            "a first\n  result, so its course says nothing", s->a.M ? ", features, rank" : "");
+    for (size_t i = 0; i < s->n; i++) {
+        const struct cause *c = &s->cause[i];
+        char first[40];
+        snprintf(first, sizeof first, "%2zu %-14s ", i + 1, c->name);
+        rec_text(rec, "%s", i ? "\n" : "");
+        text_wrap(&rec->text, c->evidence, 78, first, "                  ");
+        rec_text(rec, "\n%stry  %s", strlen(c->try) <= 56 ? "                  " : "    ", c->try);
+    }
+}
+
+static void search_record(struct workspace *ws, const struct search *s)
+{
+    struct rec rec;
+    char sec[32];
+
+    rec_init(&rec, REC_RESULT, "why");
+    snprintf(rec.run, sizeof rec.run, "%s", s->f.run);
+    rec_str(&rec, "run", s->f.run);
+    rec_array(&rec, "causes");
+    for (size_t i = 0; i < s->n; i++) {
+        rec_item(&rec);
+        rec_str(&rec, "name", s->cause[i].name);
+        rec_num(&rec, "score", s->cause[i].score);
+        rec_str(&rec, "evidence", s->cause[i].evidence);
+        rec_str(&rec, "try", s->cause[i].try);
+        rec_close(&rec);
+    }
+    rec_array_close(&rec);
+    rec_num(&rec, "seconds", s->seconds);
+    text_seconds(sec, sizeof sec, s->seconds);
+    rec_text(&rec, "%s  ", s->f.run);
+    if (s->n)
+        rec_text(&rec, "%zu cause%s, the likeliest first (%s)\n", s->n, s->n == 1 ? "" : "s", sec);
+    else
+        rec_text(&rec, "(%s)\n", sec);
+    causes_text(&rec, s);
+    ws_emit(ws, &rec);
+}
+
+static void search_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    const struct search *s = job->arg;
+
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "why was stopped before it knew");
+        ws->unconverged = true;
+    } else if (rc != ST_OK) {
+        ws_error(ws, err, job->line);
+    } else {
+        search_record(ws, s);
+    }
+}
+
+static const struct job_ops why_ops = { .verb = "why", .work = search_work, .done = search_done,
+                                        .free = search_free };
+
+/* The tuning that a fit took its hyperparameters from: the last one before it with the same. */
+static const struct run *tuning_of(const struct workspace *ws, const struct run *r)
+{
+    const size_t nhp = kernel_nhp(&r->fit.kernel);
+    const struct run *found = NULL;
+
+    for (size_t i = 0; i < ws->nrun && ws->run[i] != r; i++) {
+        const struct run *t = ws->run[i];
+        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == nhp &&
+            !memcmp(t->tune.best.hp, r->fit.hp, nhp * sizeof(double)))
+            found = t;
+    }
+    return found;
+}
+
+static void take_lines(struct facts *f, const struct workspace *ws, const struct run *r,
+                       const struct run *tuned)
+{
+    struct buf now = { 0 }, quoted = { 0 };
+
+    if (r->kind == RUN_FIT && r->command)
+        f->fit = mem_strdup(r->command, NULL);
+    if (tuned && tuned->command)
+        f->tune = mem_strdup(tuned->command, NULL);
+    kernel_print(&ws->kernel, &now);
+    if (r->kernel_text && strcmp(buf_str(&now), r->kernel_text)) {
+        command_quote(&quoted, r->kernel_text);
+        snprintf(f->kernel, sizeof f->kernel, "%s", buf_str(&quoted));
+    }
+    buf_free(&now);
+    buf_free(&quoted);
+}
+
+static void take_facts(struct facts *f, const struct workspace *ws, const struct run *r)
+{
+    const struct run *t = r->kind == RUN_TUNE ? r : tuning_of(ws, r);
+
+    *f = (struct facts){ .kind = r->kind, .state = r->state, .failure = r->failure,
+                         .noise = r->fit.noise, .amplitude = r->fit.amplitude,
+                         .maxit = r->fit.maxit ? r->fit.maxit : 500 };
+    snprintf(f->run, sizeof f->run, "%s", r->id);
+    take_lines(f, ws, r, t);
+    if (r->kind == RUN_FIT && r->model) {
+        f->has_model = true;
+        f->exact = r->model->kind == MODEL_EXACT;
+        f->info = r->info;
+        f->noise = r->model->noise;
+        f->amplitude = r->model->amplitude;
+    }
+    if (r->kind == RUN_TUNE && r->tune.evaluations) {
+        f->noise = r->tune.best.noise;
+        f->amplitude = r->tune.best.amplitude;
+    }
+    if (t && t->tune.evaluations) {
+        f->bounds_known = true;
+        f->nhp = t->tune.nhp;
+        f->at_lower = t->tune.at_lower;
+        f->at_upper = t->tune.at_upper;
+    }
+}
+
+enum status why_start(struct workspace *ws, const struct run *r, const char *line, struct err *err)
+{
+    if (r->state == RUN_QUEUED || r->state == RUN_RUNNING) {
+        err_set(err, ST_STATE, "%s is still at work", r->id);
+        err_hint(err, "stop %s, then why %s", r->id, r->id);
+        return ST_STATE;
+    }
+    struct search *s = mem_calloc(1, sizeof *s, "job", err);
+    enum status rc = s ? fit_setup_of_run(&s->study, r, err) : ST_NOMEM;
+
+    if (rc != ST_OK) {
+        struct job tmp = { .arg = s };
+        search_free(&tmp);
+        return rc;
+    }
+    take_facts(&s->f, ws, r);
+    if (r->kind == RUN_TUNE && r->tune.evaluations) {
+        memcpy(s->study.o.hp, r->tune.best.hp, sizeof s->study.o.hp);
+        s->study.o.features = r->topt.exact ? 8192 : r->topt.features;
+    }
+    s->study.o.amplitude = s->f.amplitude;
+    s->study.o.noise = s->f.noise;
+    return ws_submit(ws, &why_ops, NULL, s, line, err);
+}

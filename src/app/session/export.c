@@ -1,0 +1,691 @@
+/* app/session/export.c -- the command `export`: a run as JSON, CSV, NPY, or as a paragraph for a paper.
+ *
+ * What each file holds is described in share/doc/export.md; keys are only added to. */
+#include "config.h"
+
+#include "app/shell/commands.h"
+#include "app/runs/fitting.h"
+#include "app/session/timeline.h"
+#include "app/core/workspace.h"
+#include "base/mem.h"
+#include "base/outfile.h"
+#include "base/text.h"
+#include "compute/backend.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- what a fit came from ------------------------------------------------------------------------------ */
+
+/* The tuning that found the hyperparameters of a fit; NULL: none is known. */
+static const struct run *tuning_of(const struct workspace *ws, const struct run *r)
+{
+    const size_t n = kernel_nhp(&r->fit.kernel);
+
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *t = ws->run[i];
+        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == n && t->serial < r->serial &&
+            memcmp(t->tune.best.hp, r->fit.hp, n * sizeof(double)) == 0)
+            return t;
+    }
+    return NULL;
+}
+
+static const struct split *split_of(const struct run *r)
+{
+    return r->data && r->data->table && r->data->split.how ? &r->data->split : NULL;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
+
+static void json_data(struct rec *j, const struct run *r)
+{
+    const struct table *t = r->data ? r->data->table : NULL;
+    const struct split *s = split_of(r);
+
+    rec_open(j, "data");
+    rec_str(j, "name", r->dataset_name);
+    rec_str(j, "path", t ? t->path : NULL);
+    rec_str(j, "checksum", t && *t->checksum ? t->checksum : NULL);
+    rec_num(j, "rows", t ? (double)t->n : NAN);
+    rec_str(j, "split", s ? s->how : NULL);
+    rec_num(j, "train", s && s->part ? (double)s->count[PART_TRAIN] : t ? (double)t->n : NAN);
+    rec_num(j, "test", s && s->part ? (double)s->count[PART_TEST] : NAN);
+    rec_array(j, "inputs");
+    for (size_t i = 0; r->has_enc && r->enc.col && i < r->enc.d; i++) {
+        const struct enc_col *c = &r->enc.col[i];
+        rec_item(j);
+        rec_str(j, "column", c->column);
+        rec_str(j, "level", c->level);
+        rec_num(j, "mean", c->mean);
+        rec_num(j, "sd", c->sd);
+        rec_close(j);
+    }
+    rec_array_close(j);
+    rec_array(j, "targets");
+    for (size_t k = 0; r->has_enc && k < encoding_targets(&r->enc); k++) {
+        const struct encoding e = encoding_for(&r->enc, k);
+        rec_item(j);
+        rec_str(j, "column", e.target);
+        rec_num(j, "mean", e.ymean);
+        rec_num(j, "sd", e.ysd);
+        rec_str(j, "scale", e.yscale == Y_LOG ? "log" : e.yscale == Y_NONE ? "none" : "standard");
+        rec_close(j);
+    }
+    rec_array_close(j);
+    rec_close(j);
+}
+
+static void json_settings(struct rec *j, const struct run *r)
+{
+    const bool fit = r->kind == RUN_FIT;
+
+    rec_open(j, "settings");
+    rec_str(j, "line", r->command);
+    rec_int(j, "seed", (int64_t)(fit ? r->fit.seed : r->topt.seed));
+    rec_str(j, "precision", (fit ? r->fit.precision : r->topt.precision) == PREC_DOUBLE ? "double"
+                                                                                        : "float");
+    rec_num(j, "rtol", fit ? r->fit.rtol : NAN);
+    rec_num(j, "maxit", fit ? (double)r->fit.maxit : NAN);
+    rec_close(j);
+}
+
+static void json_metrics(struct rec *j, const char *key, const struct metrics *m)
+{
+    rec_open(j, key);
+    rec_num(j, "rmse", m->rmse);
+    rec_num(j, "mae", m->mae);
+    rec_num(j, "r2", m->r2);
+    rec_num(j, "pearson", m->pearson);
+    rec_num(j, "spearman", m->spearman);
+    rec_num(j, "nlpd", m->nlpd);
+    rec_num(j, "nlpd_constant", m->nlpd_constant);
+    rec_num(j, "crps", m->crps);
+    rec_num(j, "coverage50", m->coverage50);
+    rec_num(j, "coverage90", m->coverage90);
+    rec_num(j, "coverage95", m->coverage95);
+    rec_close(j);
+}
+
+static void json_scores(struct rec *j, const struct run *r)
+{
+    static const char *const parts[] = { "train", "valid", "test" };
+    const struct metrics *m;
+
+    rec_array(j, "scores");
+    for (size_t k = 0; (m = ws_run_metrics(r, k, true)) != NULL; k++) {
+        rec_item(j);
+        rec_str(j, "target", r->has_enc ? encoding_for(&r->enc, k).target : NULL);
+        rec_str(j, "on", parts[r->score_part]);
+        rec_int(j, "rows", (int64_t)r->score_rows);
+        json_metrics(j, "raw", m);
+        json_metrics(j, "scaled", ws_run_metrics(r, k, false));
+        rec_close(j);
+    }
+    rec_array_close(j);
+}
+
+static double trace_value(const struct run *r, size_t i, int what)
+{
+    const struct trace_point *p = &r->trace[i];
+
+    return what == 0 ? p->step : what == 1 ? (double)p->seconds : what == 2 ? p->value
+         : what == 3 ? p->value2 : r->kind == RUN_FIT ? p->point[0] : NAN;
+}
+
+static const char *const fit_trace[] = { "iteration", "seconds", "residual", "true_residual", "passes" };
+static const char *const tune_trace[] = { "evaluation", "seconds", "score", "best" };
+
+/* Columns of the trace: those of a tuning end in its hyperparameters, amplitude and noise. */
+static size_t trace_columns(const struct run *r)
+{
+    return r->kind == RUN_FIT ? 5 : 4;
+}
+
+static const char *trace_name(const struct run *r, size_t c)
+{
+    return r->kind == RUN_FIT ? fit_trace[c] : tune_trace[c];
+}
+
+static void json_trace(struct rec *j, const struct run *r)
+{
+    double *v = mem_calloc(r->ntrace ? r->ntrace : 1, sizeof *v, "a trace", NULL);
+
+    rec_open(j, "trace");
+    for (size_t c = 0; v && c < trace_columns(r); c++) {
+        for (size_t i = 0; i < r->ntrace; i++)
+            v[i] = trace_value(r, i, (int)c);
+        rec_nums(j, trace_name(r, c), v, r->ntrace);
+    }
+    rec_close(j);
+    free(v);
+}
+
+static void write_json(const struct workspace *ws, const struct run *r, struct buf *out)
+{
+    const struct run *t = r->kind == RUN_FIT ? tuning_of(ws, r) : NULL;
+    struct rec j;
+
+    rec_init(&j, REC_RESULT, "export");
+    rec_str(&j, "program", "gpdesk " PACKAGE_VERSION);
+    rec_str(&j, "run", r->id);
+    rec_str(&j, "kind", r->kind == RUN_FIT ? "fit" : "tune");
+    rec_str(&j, "state", run_state_name(r->state));
+    rec_int(&j, "created", r->created);
+    rec_num(&j, "seconds_wall", r->ended > r->started ? r->ended - r->started : NAN);
+    rec_str(&j, "kernel", r->kernel_text);
+    rec_str(&j, "verdict", r->verdict);
+    rec_str(&j, "note", r->note);
+    rec_bool(&j, "star", r->star);
+    rec_str(&j, "tuned_by", t ? t->id : NULL);
+    json_data(&j, r);
+    json_settings(&j, r);
+    rec_open(&j, "result");
+    fitting_json(&j, r);
+    rec_close(&j);
+    json_scores(&j, r);
+    json_trace(&j, r);
+    rec_json_line(&j, out);
+    rec_free(&j);
+}
+
+/* ---- tables: CSV and NPY -------------------------------------------------------------------------------- */
+
+/* A table on its way out: names and numbers, row by row. */
+struct sheet { char **name; size_t cols, rows; double *v; };
+
+static void sheet_free(struct sheet *s)
+{
+    for (size_t i = 0; s->name && i < s->cols; i++)
+        free(s->name[i]);
+    free(s->name);
+    free(s->v);
+    *s = (struct sheet){ 0 };
+}
+
+static enum status sheet_init(struct sheet *s, size_t rows, size_t cols, struct err *err)
+{
+    s->rows = rows;
+    s->cols = cols;
+    s->name = mem_calloc(cols, sizeof *s->name, "a table", err);
+    const size_t cells = rows * cols;
+    s->v = s->name ? mem_calloc(cells ? cells : 1, sizeof *s->v, "a table", err) : NULL;
+    return s->v ? ST_OK : ST_NOMEM;
+}
+
+static enum status name_column(struct sheet *s, size_t c, const char *name, const char *of,
+                               struct err *err)
+{
+    struct buf b = { 0 };
+
+    buf_printf(&b, "%s%s%s", name, of ? "_" : "", of ? of : "");
+    s->name[c] = buf_take(&b);
+    return s->name[c] ? ST_OK : err_nomem(err, 0, "a name");
+}
+
+/* hint: a command that stands before the run's name. */
+static enum status need(const struct run *r, bool have, const char *what, const char *hint,
+                        struct err *err)
+{
+    if (have)
+        return ST_OK;
+    err_named(err, ST_STATE, "no-export", "%s has no %s", r->id, what);
+    err_hint(err, "%s %s", hint, r->id);
+    return ST_STATE;
+}
+
+/* Every evaluation of a tuning, with the point that was looked at. */
+static enum status tuning_sheet(const struct run *r, struct sheet *s, struct err *err)
+{
+    const struct tune_result *t = &r->tune;
+    const size_t n = t->nhp;
+    char name[KERNEL_NAME_MAX];
+    enum status rc = sheet_init(s, t->ntrace, n + 4, err);
+
+    for (size_t c = 0; rc == ST_OK && c < s->cols; c++) {
+        if (c > 1 && c < n + 2)
+            kernel_hp_info(&r->fit.kernel, c - 2, name, NULL);
+        else
+            snprintf(name, sizeof name, "%s", c == 0 ? "evaluation" : c == 1 ? "nmll"
+                                              : c == n + 2 ? "amplitude" : "noise");
+        rc = name_column(s, c, name, NULL, err);
+        for (size_t i = 0; i < s->rows; i++) {
+            const struct tune_point *p = &t->trace[i];
+            s->v[i * s->cols + c] = c == 0 ? (double)i + 1.0 : c == 1 ? p->nmll
+                                  : c < n + 2 ? p->hp[c - 2] : c == n + 2 ? p->amplitude : p->noise;
+        }
+    }
+    return rc;
+}
+
+static enum status trace_sheet(const struct run *r, struct sheet *s, struct err *err)
+{
+    if (r->kind == RUN_TUNE && r->tune.ntrace)
+        return tuning_sheet(r, s, err);
+
+    enum status rc = need(r, r->ntrace > 0, "trace: nothing was iterated", "show",
+                          err);
+
+    if (rc == ST_OK)
+        rc = sheet_init(s, r->ntrace, trace_columns(r), err);
+    for (size_t c = 0; rc == ST_OK && c < s->cols; c++) {
+        rc = name_column(s, c, trace_name(r, c), NULL, err);
+        for (size_t i = 0; i < s->rows; i++)
+            s->v[i * s->cols + c] = trace_value(r, i, (int)c);
+    }
+    return rc;
+}
+
+/* row from 1, part 0 train 1 valid 2 test; then of each target y, mean, both deviations. */
+static enum status prediction_sheet(const struct run *r, struct sheet *s, struct err *err)
+{
+    static const char *const names[] = { "y", "mean", "sd_latent", "sd" };
+    const struct prediction *p[2] = { r->has_train ? &r->train_pred : NULL,
+                                      r->has_test ? &r->test_pred : NULL };
+    enum status rc = need(r, p[0] || p[1], "predictions in memory", "score", err);
+    const size_t t = p[1] ? p[1]->t : p[0] ? p[0]->t : 0;
+    size_t at = 0;
+
+    if (rc == ST_OK)
+        rc = sheet_init(s, (p[0] ? p[0]->n : 0) + (p[1] ? p[1]->n : 0), 2 + 4 * t, err);
+    if (rc == ST_OK)
+        rc = name_column(s, 0, "row", NULL, err);
+    if (rc == ST_OK)
+        rc = name_column(s, 1, "part", NULL, err);
+    for (size_t k = 0; k < t; k++)
+        for (size_t c = 0; rc == ST_OK && c < 4; c++)
+            rc = name_column(s, 2 + 4 * k + c, names[c],
+                             t > 1 && r->has_enc ? encoding_for(&r->enc, k).target : NULL, err);
+    for (int which = 0; rc == ST_OK && which < 2; which++)
+        for (size_t i = 0; p[which] && i < p[which]->n; i++, at++) {
+            double *row = s->v + at * s->cols;
+            row[0] = (double)p[which]->row[i] + 1.0;
+            row[1] = (double)p[which]->part;
+            for (size_t k = 0; k < t; k++) {
+                const size_t j = k * p[which]->n + i;
+                row[2 + 4 * k] = p[which]->y ? p[which]->y[j] : NAN;
+                row[3 + 4 * k] = p[which]->mean[j];
+                row[4 + 4 * k] = p[which]->sd_latent ? p[which]->sd_latent[j] : NAN;
+                row[5 + 4 * k] = p[which]->sd ? p[which]->sd[j] : NAN;
+            }
+        }
+    return rc;
+}
+
+/* A column for each target. */
+static enum status weight_sheet(const struct run *r, struct sheet *s, struct err *err)
+{
+    const struct model *m = r->model;
+    enum status rc = need(r, m != NULL, "weights", "show", err);
+
+    if (rc == ST_OK)
+        rc = sheet_init(s, m->M, m->t, err);
+    for (size_t k = 0; rc == ST_OK && k < s->cols; k++) {
+        rc = name_column(s, k, "w", m->t > 1 && r->has_enc ? encoding_for(&r->enc, k).target : NULL, err);
+        for (size_t i = 0; i < m->M; i++)
+            s->v[i * s->cols + k] = m->w[k * m->M + i];
+    }
+    return rc;
+}
+
+/* Components of the last pca, of clusters with their labels. */
+static enum status coordinate_sheet(const struct workspace *ws, const struct run *r, struct sheet *s,
+                                    struct err *err)
+{
+    const struct pca_state *p = &ws->pca;
+    const bool labels = p->have_clusters && p->clusters.n == p->n;
+    enum status rc = need(r, p->have && p->coords, "coordinates", "pca", err);
+    char name[24];
+
+    if (rc == ST_OK)
+        rc = sheet_init(s, p->n, 1 + p->dims + labels, err);
+    for (size_t c = 0; rc == ST_OK && c < s->cols; c++) {
+        snprintf(name, sizeof name, c == 0 ? "row" : c <= p->dims ? "pc%zu" : "cluster", c);
+        rc = name_column(s, c, name, NULL, err);
+        for (size_t i = 0; i < p->n; i++)
+            s->v[i * s->cols + c] = c == 0 ? (double)(p->row ? p->row[i] : i) + 1.0
+                                  : c <= p->dims ? p->coords[i * p->dims + c - 1]
+                                                 : (double)p->clusters.label[i] + 1.0;
+    }
+    return rc;
+}
+
+static enum status make_sheet(const struct workspace *ws, const struct run *r, const char *what,
+                              bool npy, struct sheet *s, struct err *err)
+{
+    if (!strcmp(what, "auto"))
+        what = r->kind == RUN_TUNE ? "trace" : npy ? "weights"
+             : r->has_test || r->has_train || !r->ntrace ? "predictions" : "trace";
+    return !strcmp(what, "trace")         ? trace_sheet(r, s, err)
+           : !strcmp(what, "predictions") ? prediction_sheet(r, s, err)
+           : !strcmp(what, "weights")     ? weight_sheet(r, s, err)
+                                          : coordinate_sheet(ws, r, s, err);
+}
+
+static void write_csv(const struct sheet *s, struct buf *out)
+{
+    for (size_t c = 0; c < s->cols; c++) {
+        if (c)
+            buf_putc(out, ',');
+        text_csv(out, s->name[c]);
+    }
+    buf_putc(out, '\n');
+    for (size_t i = 0; i < s->rows * s->cols; i++) {
+        if (!isnan(s->v[i]))
+            buf_json_double(out, s->v[i]);
+        buf_putc(out, (i + 1) % s->cols ? ',' : '\n');
+    }
+}
+
+/* Appends an NPY file (version 1.0) of rows x cols doubles. */
+static void write_npy(struct buf *out, const double *v, size_t rows, size_t cols)
+{
+    enum { HEAD = 128 }; /* a multiple of 64, magic and lengths included */
+    char head[HEAD];
+    const unsigned char magic[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, HEAD - 10, 0 };
+
+    memset(head, ' ', sizeof head);
+    const int n = snprintf(head, sizeof head, "{'descr': '<f8', 'fortran_order': False, "
+                           "'shape': (%zu, %zu), }", rows, cols);
+    head[n] = ' ';
+    head[HEAD - 11] = '\n';
+    buf_putn(out, (const char *)magic, sizeof magic);
+    buf_putn(out, head, HEAD - 10);
+    for (size_t i = 0; i < rows * cols; i++) {
+        uint64_t u;
+        memcpy(&u, &v[i], sizeof u);
+        u = htole64(u);
+        buf_putn(out, (const char *)&u, sizeof u);
+    }
+}
+
+/* ---- a paragraph ------------------------------------------------------------------------------------------- */
+
+static void count_words(struct buf *b, size_t n)
+{
+    char text[32];
+
+    text_count(text, sizeof text, n);
+    buf_puts(b, text);
+}
+
+static void figure_words(struct buf *b, const char *before, double v)
+{
+    char text[40];
+
+    if (!isfinite(v))
+        return;
+    text_number(text, sizeof text, v);
+    buf_printf(b, "%s%s", before, text);
+}
+
+static void data_words(struct buf *b, const struct run *r)
+{
+    const struct split *s = split_of(r);
+    const struct table *t = r->data ? r->data->table : NULL;
+    const size_t train = r->kind == RUN_FIT ? r->info.rows : s && s->part ? s->count[PART_TRAIN]
+                       : t ? t->n : 0;
+
+    buf_puts(b, "Data: ");
+    text_safe(b, r->dataset_name ? r->dataset_name : "?", 60);
+    if (t) {
+        buf_puts(b, ", ");
+        count_words(b, t->n);
+        buf_printf(b, " rows%s%s%s", *t->checksum ? " (" : "", t->checksum, *t->checksum ? ")" : "");
+    }
+    if (s && s->part)
+        buf_printf(b, "; split %s: %zu training and %zu test rows", s->how, s->count[PART_TRAIN],
+                   s->count[PART_TEST]);
+    else if (train)
+        buf_printf(b, "; %zu training rows", train);
+    if (r->has_enc)
+        buf_printf(b, "; %zu inputs after encoding", r->enc.d);
+    for (size_t k = 0; r->has_enc && k < encoding_targets(&r->enc); k++) {
+        buf_puts(b, k ? ", " : encoding_targets(&r->enc) > 1 ? "; targets " : "; target ");
+        text_safe(b, encoding_for(&r->enc, k).target, 40);
+    }
+    buf_printf(b, ". Inputs and target%s were standardised with the means and standard deviations of "
+               "the training rows%s. ", r->has_enc && encoding_targets(&r->enc) > 1 ? "s" : "",
+               r->has_enc && r->enc.yscale == Y_LOG ? " (the target after taking logarithms)" : "");
+}
+
+static void model_words(struct buf *b, const struct run *r)
+{
+    const struct kernel *k = &r->fit.kernel;
+    const bool exact = r->kind == RUN_FIT ? r->model && r->model->kind == MODEL_EXACT : r->topt.exact;
+
+    buf_printf(b, "Model: Gaussian process with covariance %s", r->kernel_text);
+    for (size_t i = 0; i < k->nterms; i++)
+        buf_printf(b, "%s%s, %s", i ? "; " : " (", k->term[i].ops->title, k->term[i].ops->formula);
+    buf_puts(b, k->nterms ? ") and Gaussian noise" : " and Gaussian noise");
+    if (exact) {
+        buf_puts(b, ", evaluated exactly. ");
+        return;
+    }
+    buf_puts(b, ", approximated by ");
+    count_words(b, r->kind == RUN_FIT ? r->info.features : r->topt.features);
+    buf_printf(b, " random features (Rahimi & Recht 2007; structured orthogonal: Yu et al. 2016) drawn "
+               "with seed %" PRIu64 ", computed in %s precision. ",
+               r->kind == RUN_FIT ? r->fit.seed : r->topt.seed,
+               (r->kind == RUN_FIT ? r->fit.precision : r->topt.precision) == PREC_DOUBLE ? "double"
+                                                                                          : "single");
+}
+
+static void tuning_words(struct buf *b, const struct run *t)
+{
+    static const char *const objective[] = { "the negative log marginal likelihood",
+                                             "the leave-one-out error", "the error on the validation rows" };
+    const struct tuner_ops *how = t->topt.method ? tuner_find(t->topt.method, NULL) : NULL;
+
+    buf_printf(b, "Hyperparameters (%s): minimum of %s found by %s in %zu evaluations", t->id,
+               objective[t->topt.objective], how ? how->title : "search", t->tune.evaluations);
+    if (t->topt.exact)
+        buf_puts(b, " with the exact kernel");
+    else {
+        buf_puts(b, " with ");
+        count_words(b, t->topt.features);
+        buf_puts(b, " features");
+    }
+    figure_words(b, ", value ", t->tune.best.nmll);
+    buf_printf(b, ", seed %" PRIu64 ". ", t->topt.seed);
+}
+
+static void scale_words(struct buf *b, const struct run *r)
+{
+    struct buf hp = { 0 };
+
+    if (r->kind == RUN_FIT && r->model)
+        fitting_scales_text(&hp, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+                            r->model->noises);
+    else if (r->kind == RUN_TUNE && r->tune.evaluations)
+        fitting_scales_text(&hp, &r->fit.kernel, r->tune.best.hp, r->topt.targets,
+                            r->tune.best.amplitudes, r->tune.best.noises);
+    if (!hp.len)
+        return;
+    buf_puts(b, "Values in standardised units: ");
+    for (const char *p = buf_str(&hp); *p; p++) { /* three blanks stand between */
+        if (p[0] == ' ' && p[1] == ' ') {
+            buf_puts(b, ", ");
+            p += strspn(p, " ") - 1;
+        } else {
+            buf_putc(b, *p);
+        }
+    }
+    buf_puts(b, ". ");
+    buf_free(&hp);
+}
+
+static void solver_words(struct buf *b, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const struct solver_ops *s = solver_find(i->solver, NULL);
+    const struct precond_ops *p = *i->precond ? precond_find(i->precond, NULL) : NULL;
+
+    if (i->why == OUT_DIRECT) {
+        buf_puts(b, "Weights: Cholesky factorisation. ");
+        return;
+    }
+    buf_printf(b, "Weights: %s", s ? s->title : i->solver);
+    if (p && !strcmp(p->name, "gram"))
+        buf_puts(b, " preconditioned by the Cholesky factor of Z'Z + lambda^2 I in single precision");
+    if (i->rank && p)
+        buf_printf(b, " with a preconditioner of rank %zu (%s; Frangella, Tropp & Udell 2023)", i->rank,
+                   p->title);
+    buf_printf(b, ", %s after %zu iterations, relative residual %.2g (tolerance %.2g). ",
+               outcome_name(i->why), i->iterations, i->true_residual, r->fit.rtol);
+}
+
+static void score_words(struct buf *b, const struct run *r)
+{
+    static const char *const parts[] = { "training", "validation", "test" };
+    const struct metrics *m, *scaled;
+    char of[40];
+
+    for (size_t k = 0; (m = ws_run_metrics(r, k, true)) != NULL; k++) {
+        scaled = ws_run_metrics(r, k, false);
+        buf_printf(b, "On %zu %s rows%s:", r->score_rows, parts[r->score_part],
+                   ws_run_of(r, k, of, sizeof of));
+        figure_words(b, " RMSE ", m->rmse);
+        figure_words(b, " (", scaled->rmse);
+        buf_puts(b, " of the training standard deviation)");
+        figure_words(b, ", MAE ", m->mae);
+        figure_words(b, ", NLPD ", m->nlpd);
+        figure_words(b, ", CRPS ", m->crps);
+        if (isfinite(m->coverage95))
+            buf_printf(b, ", %.1f %% of targets inside the central 95 %% interval", 100.0 * m->coverage95);
+        buf_puts(b, ". ");
+    }
+}
+
+/* The sources of what was used, each once. */
+static void source_words(struct buf *b, const struct run *r)
+{
+    const struct kernel *k = &r->fit.kernel;
+
+    buf_printf(b, "Computed with gpdesk %s (%s). Sources: ", PACKAGE_VERSION, cpu_level());
+    for (size_t i = 0; i < k->nterms; i++) {
+        bool told = false;
+        for (size_t j = 0; j < i; j++)
+            told |= k->term[j].ops == k->term[i].ops;
+        if (!told && k->term[i].ops->cite)
+            buf_printf(b, "%s: %s; ", k->term[i].ops->title, k->term[i].ops->cite);
+    }
+    buf_puts(b, "method: random features, preconditioned conjugate gradients and tuning after Parkinson & "
+             "Wang (xGPR).\n");
+}
+
+static void write_words(const struct workspace *ws, const struct run *r, struct buf *out)
+{
+    const struct run *t = r->kind == RUN_TUNE ? r : tuning_of(ws, r);
+
+    data_words(out, r);
+    model_words(out, r);
+    if (t && t->tune.evaluations)
+        tuning_words(out, t);
+    scale_words(out, r);
+    if (r->kind == RUN_FIT && r->model)
+        solver_words(out, r);
+    score_words(out, r);
+    source_words(out, r);
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *path, const char *tail)
+{
+    const size_t n = strlen(path), m = strlen(tail);
+
+    return n > m && strcasecmp(path + n - m, tail) == 0;
+}
+
+static enum status write_table(const struct workspace *ws, const struct run *r, const char *what,
+                               bool npy, struct buf *out, struct err *err)
+{
+    struct sheet s = { 0 };
+    const enum status rc = make_sheet(ws, r, what, npy, &s, err);
+
+    if (rc == ST_OK && npy)
+        write_npy(out, s.v, s.rows, s.cols);
+    else if (rc == ST_OK)
+        write_csv(&s, out);
+    sheet_free(&s);
+    return rc;
+}
+
+static enum status write_as(const struct workspace *ws, const struct run *r, const char *out,
+                            const char *what, struct buf *text, struct err *err)
+{
+    if (!out || ends_with(out, ".txt")) {
+        write_words(ws, r, text);
+        return ST_OK;
+    }
+    if (ends_with(out, ".json")) {
+        write_json(ws, r, text);
+        return ST_OK;
+    }
+    if (ends_with(out, ".csv") || ends_with(out, ".npy"))
+        return write_table(ws, r, what, ends_with(out, ".npy"), text, err);
+    err_named(err, ST_USAGE, "format", "%.200s: the ending says the format: .json .csv .npy .txt", out);
+    err_hint(err, "export %s out=%s.json", r->id, r->id);
+    return ST_USAGE;
+}
+
+static enum status cmd_export(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct run *run = ws_run(ws, args_text(a, "run"), err);
+    const char *out = args_text(a, "out");
+    struct buf text = { 0 };
+    char size[32];
+    struct rec r;
+
+    if (!run)
+        return err->code;
+    if (run->state == RUN_QUEUED || run->state == RUN_RUNNING) {
+        err_set(err, ST_STATE, "%s is still running", run->id);
+        err_hint(err, "wait; then export %s", run->id);
+        return ST_STATE;
+    }
+    enum status rc = write_as(ws, run, out, args_text(a, "what"), &text, err);
+    if (rc == ST_OK && text.failed)
+        rc = err_nomem(err, text.cap, "an export");
+    if (rc == ST_OK && out)
+        rc = outfile_put(out, 0666, text.s, text.len, err);
+    if (rc != ST_OK) {
+        buf_free(&text);
+        return rc;
+    }
+    rec_init(&r, REC_RESULT, "export");
+    rec_str(&r, "run", run->id);
+    rec_str(&r, "out", out);
+    rec_int(&r, "bytes", (int64_t)text.len);
+    rec_str(&r, "text", out ? NULL : buf_str(&text));
+    if (out) {
+        mem_format(size, sizeof size, (double)text.len);
+        rec_text(&r, "%s is in ", run->id);
+        rec_safe(&r, out);
+        rec_text(&r, " (%s)", size);
+    } else {
+        buf_putn(&r.text, text.s, text.len - 1);
+    }
+    buf_free(&text);
+    ws_emit(ws, &r);
+    return ST_OK;
+}
+
+const struct command cmd_export_rows[] = {
+    { "export", "session", "A run as JSON, CSV, NPY, or as a paragraph for a paper",
+      "export r1\nexport r1 out=r1.json",
+      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)" },
+        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+          "file: .json everything, .csv and .npy a table, .txt the paragraph; default: the paragraph, shown" },
+        { "what", ARG_CHOICE, 0, "auto", 0, 0, "auto|predictions|trace|weights|coordinates", NULL,
+          "table of .csv and .npy: auto is the predictions of the last score (.csv) or weights (.npy); of a "
+          "tuning its trace; coordinates: of the last pca" } },
+      0, cmd_export,
+      "The keys of the JSON file and the columns of the tables are described in share/doc/export.md." },
+    { .name = NULL },
+};

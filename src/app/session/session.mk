@@ -1,0 +1,27 @@
+# session files, the states of a session, what a session is written as
+libapp_a_SOURCES += \
+  src/app/session/expect.c \
+  src/app/session/expect.h \
+  src/app/session/export.c \
+  src/app/session/store.c \
+  src/app/session/store.h \
+  src/app/session/store_db.c \
+  src/app/session/store_doc.c \
+  src/app/session/store_files.c \
+  src/app/session/store_impl.h \
+  src/app/session/store_json.c \
+  src/app/session/store_load.c \
+  src/app/session/store_pack.c \
+  src/app/session/timeline.c \
+  src/app/session/timeline.h \
+  src/app/session/transcript.c \
+  src/app/session/transcript.h
+nodist_libapp_a_SOURCES += src/app/session/schema_sql.c
+
+schema_files = share/schema/001.sql share/schema/002.sql
+EXTRA_DIST += src/app/embed.awk $(schema_files)
+CLEANFILES += src/app/session/schema_sql.c
+src/app/session/schema_sql.c: src/app/embed.awk $(schema_files)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && (cd '$(srcdir)' && $(AWK) -f src/app/embed.awk \
+	  $(schema_files)) > $@.tmp && mv $@.tmp $@
+

@@ -1,0 +1,464 @@
+/* app/session/store_doc.c -- the JSON bodies of a session file, read field by field.
+ *
+ * SQLite says whether a text is JSON at all; then one pass notes where every value stands, under its
+ * path, in a hash table (hsearch).  (Asking SQLite for each field walks the text again for each: a session of
+ * 200 runs took half a second to open, most of it so.) */
+#include "app/session/store_impl.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEP = 32, PATH_MOST = 160 };
+
+enum jtype { J_NULL, J_TRUE, J_FALSE, J_INTEGER, J_REAL, J_TEXT, J_ARRAY, J_OBJECT };
+static const char *const type_names[] = { "null", "true", "false", "integer", "real", "text", "array",
+                                          "object" };
+struct jnode {
+    size_t path;             /* into paths; SIZE_MAX: cannot be asked for */
+    const char *at;          /* its text */
+    size_t len, children;    /* of a list */
+    enum jtype type;
+};
+
+void jdoc_wrong(struct jdoc *j, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (*j->bad)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(j->bad, sizeof j->bad, fmt, ap);
+    va_end(ap);
+}
+
+bool jdoc_ok(const struct jdoc *j)
+{
+    return *j->bad == '\0';
+}
+
+/* ---- the table of paths ------------------------------------------------------------------------------- */
+
+static const struct jnode *find(const struct jdoc *j, const char *asked)
+{
+    char path[PATH_MOST];
+    size_t n = 0;
+    ENTRY *found = NULL;
+
+    for (; *asked && n + 1 < sizeof path; asked++)
+        if (*asked != '"') /* quotes around a key are the path's, not the key's */
+            path[n++] = *asked;
+    path[n] = '\0';
+    if (*asked || !j->tabled || !hsearch_r((ENTRY){ .key = path }, FIND, &found, (struct hsearch_data *)&j->table))
+        return NULL;
+    return found->data;
+}
+
+/* Of a key that stands twice the first counts. */
+static bool make_table(struct jdoc *j)
+{
+    ENTRY *kept;
+
+    j->tabled = hcreate_r(j->nnode + j->nnode / 2 + 1, &j->table) != 0;
+    for (size_t i = 0; j->tabled && i < j->nnode; i++)
+        if (!hsearch_r((ENTRY){ j->paths.s + j->node[i].path, &j->node[i] }, ENTER, &kept, &j->table))
+            return false;
+    return j->tabled;
+}
+
+/* ---- the pass over the text --------------------------------------------------------------------------- */
+
+struct scan {
+    struct jdoc *j;
+    const char *p;
+    char path[PATH_MOST];
+    size_t len;              /* of the path; PATH_MOST: it is one that nobody can ask for */
+};
+
+static void skip_blanks(struct scan *s)
+{
+    s->p += strspn(s->p, " \t\r\n");
+}
+
+static void skip_string(struct scan *s)
+{
+    for (s->p++; *s->p && *s->p != '"'; s->p++)
+        if (*s->p == '\\' && s->p[1])
+            s->p++;
+    s->p += *s->p == '"';
+}
+
+/* Appends to the path; what was there before comes back with s->len. */
+static void descend(struct scan *s, const char *add, size_t n)
+{
+    if (s->len + n >= PATH_MOST) {
+        s->len = PATH_MOST;
+        return;
+    }
+    memcpy(s->path + s->len, add, n);
+    s->len += n;
+    s->path[s->len] = '\0';
+}
+
+static void come_back(struct scan *s, size_t len)
+{
+    s->len = len;
+    if (len < PATH_MOST)
+        s->path[len] = '\0';
+}
+
+/* A new node for the value at s->p; its index, SIZE_MAX when nobody can ask for it or no memory is left. */
+static size_t note(struct scan *s, enum jtype type)
+{
+    struct jdoc *j = s->j;
+
+    if (s->len >= PATH_MOST)
+        return SIZE_MAX;
+    if (mem_grow((void **)&j->node, &j->capnode, j->nnode + 1, sizeof *j->node, "the session", NULL) != ST_OK) {
+        jdoc_wrong(j, "out of memory");
+        return SIZE_MAX;
+    }
+    j->node[j->nnode] = (struct jnode){ .path = j->paths.len, .at = s->p, .type = type };
+    buf_putn(&j->paths, s->path, s->len + 1);
+    return j->nnode++;
+}
+
+static void value(struct scan *s, int depth);
+
+static void members(struct scan *s, int depth)
+{
+    const size_t here = s->len;
+
+    for (s->p++, skip_blanks(s); *s->p == '"' && jdoc_ok(s->j); skip_blanks(s)) {
+        const char *key = s->p + 1;
+        skip_string(s);
+        const size_t n = (size_t)(s->p - key) - 1;
+        if (memchr(key, '\\', n) || memchr(key, '[', n))
+            s->len = PATH_MOST;
+        descend(s, ".", 1);
+        descend(s, key, n);
+        skip_blanks(s);
+        s->p += *s->p == ':';
+        value(s, depth + 1);
+        come_back(s, here);
+        skip_blanks(s);
+        s->p += *s->p == ',';
+    }
+    s->p += *s->p == '}';
+}
+
+static size_t items(struct scan *s, int depth)
+{
+    const size_t here = s->len;
+    size_t n = 0;
+
+    for (s->p++, skip_blanks(s); *s->p && *s->p != ']' && jdoc_ok(s->j); skip_blanks(s)) {
+        char index[32];
+        descend(s, index, (size_t)snprintf(index, sizeof index, "[%zu]", n++));
+        value(s, depth + 1);
+        come_back(s, here);
+        skip_blanks(s);
+        s->p += *s->p == ',';
+    }
+    s->p += *s->p == ']';
+    return n;
+}
+
+static void value(struct scan *s, int depth)
+{
+    size_t children = 0;
+
+    skip_blanks(s);
+    const char *first = s->p;
+    const char c = *first;
+    if (depth > DEEP) {
+        jdoc_wrong(s->j, "its JSON is nested too deep");
+        return;
+    }
+    const size_t at = note(s, c == '{' ? J_OBJECT : c == '[' ? J_ARRAY : c == '"' ? J_TEXT : c == 't' ? J_TRUE
+                              : c == 'f' ? J_FALSE : c == 'n' ? J_NULL : J_INTEGER);
+    if (c == '{')
+        members(s, depth);
+    else if (c == '[')
+        children = items(s, depth);
+    else if (c == '"')
+        skip_string(s);
+    else
+        s->p += strcspn(s->p, ",]} \t\r\n");
+    if (s->p == first)
+        jdoc_wrong(s->j, "no JSON");
+    if (at == SIZE_MAX)
+        return;
+    struct jnode *node = &s->j->node[at];
+    node->len = (size_t)(s->p - first);
+    node->children = children;
+    if (node->type == J_INTEGER && (memchr(first, '.', node->len) || memchr(first, 'e', node->len) ||
+                                    memchr(first, 'E', node->len)))
+        node->type = J_REAL;
+}
+
+bool jdoc_open(struct jdoc *j, struct sdb *db, const char *text)
+{
+    struct scan s = { .j = j, .p = text, .path = "$", .len = 1 };
+
+    *j = (struct jdoc){ .db = db };
+    if (!sdb_json_valid(db, text)) {
+        jdoc_wrong(j, "no JSON");
+        return false;
+    }
+    value(&s, 0);
+    if (j->paths.failed || (jdoc_ok(j) && !make_table(j)))
+        jdoc_wrong(j, "out of memory");
+    if (jdoc_ok(j) && j->node[0].type != J_OBJECT)
+        jdoc_wrong(j, "no JSON object");
+    if (!jdoc_ok(j)) {
+        jdoc_close(j);
+        return false;
+    }
+    return true;
+}
+
+void jdoc_close(struct jdoc *j)
+{
+    if (j->tabled)
+        hdestroy_r(&j->table);
+    free(j->node);
+    buf_free(&j->paths);
+    buf_free(&j->raw);
+    free(j->plain);
+    j->tabled = false;
+    j->node = NULL;
+    j->plain = NULL;
+    j->nnode = j->capnode = 0;
+}
+
+/* ---- what stands at a path ---------------------------------------------------------------------------- */
+
+/* Type, JSON and, of a string, its text; NULL where there is nothing; the last two until the next call. */
+static void jdoc_at(struct jdoc *j, const char *path, const char **type, const char **raw,
+                    const char **plain)
+{
+    const struct jnode *node = find(j, path);
+
+    *type = *raw = *plain = NULL;
+    if (!node)
+        return;
+    buf_clear(&j->raw);
+    buf_putn(&j->raw, node->at, node->len);
+    free(j->plain);
+    j->plain = NULL;
+    if (j->raw.failed)
+        jdoc_wrong(j, "out of memory at %.120s", path);
+    *type = type_names[node->type];
+    *raw = buf_str(&j->raw);
+    if (node->type == J_TEXT && memchr(node->at, '\\', node->len)) {
+        *plain = j->plain = sdb_json_text(j->db, *raw);
+    } else if (node->type == J_TEXT) {
+        j->plain = strndup(node->at + 1, node->len - 2);
+        *plain = j->plain;
+    }
+}
+
+#define PATH_OF(name)                              \
+    char name[160];                                \
+    do {                                           \
+        va_list ap_;                               \
+        va_start(ap_, path);                       \
+        vsnprintf(name, sizeof name, path, ap_);   \
+        va_end(ap_);                               \
+    } while (0)
+
+bool jdoc_has(struct jdoc *j, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+    const bool has = type && strcmp(type, "null") != 0;
+
+    return has;
+}
+
+static bool is_number(const char *type)
+{
+    return type && (strcmp(type, "integer") == 0 || strcmp(type, "real") == 0);
+}
+
+double jdoc_num(struct jdoc *j, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    double x = NAN;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+
+    /* From the text, not through SQLite's own conversion: every bit must come back. */
+    if (is_number(type) && raw && text_double(raw, strlen(raw), &x))
+        ;
+    else if (!type || strcmp(type, "null") != 0)
+        jdoc_wrong(j, "%.120s is no number", p);
+    return x;
+}
+
+int64_t jdoc_int(struct jdoc *j, int64_t lo, int64_t hi, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    long long v = lo;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+    char *end = NULL;
+
+    if (type && strcmp(type, "integer") == 0 && raw) {
+        errno = 0;
+        v = strtoll(raw, &end, 10);
+    }
+    if (!end || *end || errno || v < lo || v > hi) {
+        jdoc_wrong(j, "%.120s is out of range", p);
+        v = lo;
+    }
+    return v;
+}
+
+uint64_t jdoc_u64(struct jdoc *j, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    unsigned long long v = 0;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+    char *end = NULL;
+
+    if (is_number(type) && raw && *raw != '-') { /* above 2^63 SQLite calls it real */
+        errno = 0;
+        v = strtoull(raw, &end, 10);
+    }
+    if (!end || *end || errno) {
+        jdoc_wrong(j, "%.120s is no count", p);
+        v = 0;
+    }
+    return v;
+}
+
+bool jdoc_bool(struct jdoc *j, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+    const bool yes = type && strcmp(type, "true") == 0;
+
+    if (!type || (!yes && strcmp(type, "false") != 0))
+        jdoc_wrong(j, "%.120s is neither true nor false", p);
+    return yes;
+}
+
+char *jdoc_str(struct jdoc *j, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    char *out = NULL;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+
+    if (type && strcmp(type, "text") == 0 && plain) {
+        out = mem_strdup(plain, NULL);
+        if (!out)
+            jdoc_wrong(j, "out of memory at %.120s", p);
+    } else if (!type || strcmp(type, "null") != 0) {
+        jdoc_wrong(j, "%.120s is no text", p);
+        out = mem_strdup("", NULL);
+    }
+    return out;
+}
+
+void jdoc_strn(struct jdoc *j, char *out, size_t len, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+
+    *out = '\0';
+    if (type && strcmp(type, "text") == 0 && plain && strlen(plain) < len)
+        memcpy(out, plain, strlen(plain) + 1);
+    else if (!type || strcmp(type, "null") != 0)
+        jdoc_wrong(j, "%.120s is no short text", p);
+}
+
+int jdoc_word(struct jdoc *j, const char *const *words, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    int found = -1;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+
+    if (type && strcmp(type, "text") == 0 && plain)
+        for (int i = 0; found < 0 && words[i]; i++)
+            if (strcmp(words[i], plain) == 0)
+                found = i;
+    if (found < 0)
+        jdoc_wrong(j, "%.120s is not one of the words known", p);
+    return found < 0 ? 0 : found;
+}
+
+size_t jdoc_len(struct jdoc *j, size_t most, const char *path, ...)
+{
+    PATH_OF(p);
+    const struct jnode *node = find(j, p);
+    size_t n = 0;
+
+    if (node && node->type == J_ARRAY)
+        n = node->children;
+    else
+        jdoc_wrong(j, "%.120s is no list", p);
+    if (n > most) {
+        jdoc_wrong(j, "%.120s has too many items", p);
+        n = 0;
+    }
+    return n;
+}
+
+char *jdoc_raw(struct jdoc *j, const char *path, ...)
+{
+    const char *type, *raw, *plain;
+    PATH_OF(p);
+    jdoc_at(j, p, &type, &raw, &plain);
+    char *out = raw && type && strcmp(type, "null") != 0 ? mem_strdup(raw, NULL) : NULL;
+
+    return out;
+}
+
+/* A field of a list's item as text, in *out until it is freed; false: it is not there. */
+static bool field_text(struct jdoc *j, const char *path, char **out)
+{
+    const char *type, *raw, *plain;
+
+    jdoc_at(j, path, &type, &raw, &plain);
+    const bool there = type && strcmp(type, "null") != 0;
+    *out = there ? mem_strdup(plain ? plain : raw, NULL) : NULL;
+    return *out != NULL;
+}
+
+bool jdoc_each(struct jdoc *j, const char *path, const char *const field[4], jdoc_row_fn *fn,
+               void *ctx)
+{
+    const struct jnode *node = find(j, path);
+    const size_t n = node && node->type == J_ARRAY ? node->children : 0;
+    bool ok = node != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        char *text[4] = { NULL };
+        for (int k = 0; ok && k < 4; k++) {
+            char at[160];
+            snprintf(at, sizeof at, "%s[%zu].%s", path, i, field[k]);
+            ok = field_text(j, at, &text[k]);
+        }
+        ok = ok && fn(ctx, (const char *const *)text);
+        for (int k = 0; k < 4; k++)
+            free(text[k]);
+    }
+    if (!ok)
+        jdoc_wrong(j, "%.120s is damaged", path);
+    return ok;
+}

@@ -1,0 +1,184 @@
+/* app/session/store_impl.h -- shared by the files of the session store and by nobody else.
+ *
+ *   store.c        the public side: records handed over by the main thread, the writing thread
+ *   store_db.c     the SQLite side: opening with suspicion, checked rows, blobs, JSON reading
+ *   store_json.c   datasets, runs and the workspace as JSON
+ *   store_load.c   and back again
+ *   store_files.c  where sessions live; listing, copies */
+#ifndef GPDESK_STORE_IMPL_H
+#define GPDESK_STORE_IMPL_H
+
+#include "app/session/store.h"
+#include "app/session/timeline.h"
+#include "app/core/workspace.h"
+#include "base/buf.h"
+
+
+#include <search.h>
+#include <stdint.h>
+#include <time.h>
+
+extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
+
+/* ---- the database (store_db.c) ---- */
+struct sdb;
+enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep check, no writing */
+/* Opens PATH with every suspicion: no link, a regular file, our application_id, a schema equal to
+ * the embedded one, quick_check within a time limit.  CREATE makes the file when there is none.
+ * *fresh: nothing was in it. */
+struct sdb *sdb_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
+void sdb_close(struct sdb *);
+const char *sdb_path(const struct sdb *);  /* absolute */
+const char *sdb_shown(const struct sdb *); /* as named, safe to print */
+enum status sdb_begin(struct sdb *, struct err *);
+enum status sdb_commit(struct sdb *, struct err *);
+void sdb_rollback(struct sdb *);
+bool sdb_retry(const struct sdb *); /* the last failure may pass: disk full, locked, I/O */
+void sdb_checkpoint(struct sdb *);  /* after large writes: empties the log */
+enum status sdb_copy(struct sdb *, const char *path, struct err *); /* a clean copy, path unused */
+
+enum status sdb_put_meta(struct sdb *, const char *key, const char *value, struct err *);
+enum status sdb_put_state(struct sdb *, const char *key, const char *body, struct err *);
+enum status sdb_put_command(struct sdb *, int64_t at, const char *line, const char *status,
+                            double seconds, struct err *);
+enum status sdb_put_script(struct sdb *, int64_t id, const char *line, struct err *);
+enum status sdb_put_message(struct sdb *, int64_t at, const char *type, const char *name,
+                            const char *run, const char *body, struct err *);
+enum status sdb_put_dataset(struct sdb *, int64_t id, const char *body, struct err *);
+enum status sdb_put_run(struct sdb *, int64_t id, const char *name, const char *body, struct err *);
+enum status sdb_put_snapshot(struct sdb *, int64_t id, const char *body, struct err *err);
+/* p->id is the state's. */
+enum status sdb_put_past(struct sdb *, int64_t line, const struct past *p, struct err *err);
+enum status sdb_forget_run(struct sdb *, const char *name, struct err *err);
+/* Body of a state; NULL with the reason.  Caller frees. */
+char *sdb_snapshot(struct sdb *, int64_t id, struct err *err);
+int64_t sdb_last_snapshot(struct sdb *); /* the largest number; 0: none */
+/* Of the lines 1..n, those not there or damaged left as they are; out[n].  *bad: damaged ones. */
+enum status sdb_get_past(struct sdb *, struct past *out, size_t n, size_t *bad, struct err *err);
+/* One part; replaces it when it is there. */
+enum status sdb_put_part(struct sdb *, const char *owner, const char *what, int64_t part,
+                         const void *data, size_t n, struct err *);
+enum status sdb_drop_blob(struct sdb *, const char *owner, const char *what, struct err *);
+
+/* Rows in order; `good` says that the row's sum agrees.  Return false to stop. */
+typedef bool sdb_row_fn(void *ctx, int64_t id, const char *name, const char *body, bool good);
+enum status sdb_each_state(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+enum status sdb_each_dataset(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+enum status sdb_each_run(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+enum status sdb_each_script(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+char *sdb_meta(struct sdb *, const char *key); /* NULL: absent or damaged; caller frees */
+/* A blob of exactly n bytes into dst; NOT_FOUND, FORMAT (damaged, other size). */
+enum status sdb_get_blob(struct sdb *, const char *owner, const char *what, void *dst, size_t n,
+                         struct err *);
+/* All good parts from 0 on, one after another; *damaged: it ends before its end. Caller frees. */
+enum status sdb_get_parts(struct sdb *, const char *owner, const char *what, void **out, size_t *n,
+                          size_t *parts, bool *damaged, struct err *);
+size_t sdb_blob_size(struct sdb *, const char *owner, const char *what); /* bytes of all parts */
+
+bool sdb_json_valid(struct sdb *, const char *text);
+char *sdb_json_text(struct sdb *, const char *string); /* a JSON string without its quotes; caller frees */
+
+enum { SDB_PART = 8 << 20 };
+
+/* Strict reading of a JSON body.  The first surprise is kept in bad; reading goes on harmlessly.
+ * Paths are formats: "$.hp[%zu]". */
+struct jnode;
+struct jdoc {
+    struct sdb *db;
+    struct jnode *node; size_t nnode, capnode;  /* every value of the text */
+    struct hsearch_data table; bool tabled;     /* by path */
+    struct buf paths, raw;
+    char *plain;
+    char bad[160];
+};
+/* false: no JSON object, and nothing to close.  The text stays the caller's, and as it is. */
+bool jdoc_open(struct jdoc *, struct sdb *, const char *text);
+void jdoc_close(struct jdoc *);                 /* `bad` stays */
+bool jdoc_ok(const struct jdoc *);
+bool jdoc_has(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+double jdoc_num(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+int64_t jdoc_int(struct jdoc *, int64_t lo, int64_t hi, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
+uint64_t jdoc_u64(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+bool jdoc_bool(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+/* Allocated; "" when it is no string (then bad is set); NULL for null. */
+char *jdoc_str(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+void jdoc_strn(struct jdoc *, char *out, size_t len, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Index of the string among words (NULL-terminated); 0 and bad when it is none of them. */
+int jdoc_word(struct jdoc *, const char *const *words, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t jdoc_len(struct jdoc *, size_t most, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+char *jdoc_raw(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+/* The four fields, as text, of each object in a list; false ends it. */
+typedef bool jdoc_row_fn(void *ctx, const char *const text[4]);
+bool jdoc_each(struct jdoc *, const char *path, const char *const field[4], jdoc_row_fn *, void *);
+void jdoc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* For a list: how many runs, and the datasets' names; caller frees. */
+char *sdb_about(struct sdb *, size_t *runs);
+
+/* ---- JSON (store_json.c) ---- */
+/* The words of each enum, shared by writer and reader. */
+extern const char *const store_roles[], *const store_types[], *const store_missing[],
+    *const store_yscales[], *const store_xscales[], *const store_kinds[], *const store_states[],
+    *const store_outcomes[], *const store_tune_outcomes[], *const store_precisions[],
+    *const store_plans[], *const store_stores[], *const store_variances[], *const store_parts[], *const store_models[];
+extern const int store_outcome_values[];
+
+/* The line that made a dataset's table, from the script so far; NULL: none is known. */
+const char *store_recipe(const struct workspace *, const struct dataset *);
+void store_json_dataset(struct buf *, const struct dataset *, const char *recipe);
+/* ids: of ws->data, in order, then of `away` datasets that could not be loaded this time. */
+void store_json_state(struct buf *, const struct workspace *, const int64_t *ids, size_t away);
+void store_json_run(struct buf *, const struct run *, int64_t dataset_id); /* 0: none */
+void store_json_snapshot(struct buf *, const struct snapshot *, const int64_t *ids);
+
+/* Trace points as stored: 72 bytes each, little-endian. */
+enum { STORE_POINT = 4 + 4 + 8 * 8 };
+void store_pack_points(unsigned char *out, const struct trace_point *, size_t n);
+void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n);
+/* Points of a tuning: hp..., amplitude, noise, nmll, effdim, subsampled as doubles. */
+extern const char *const store_objectives[];
+enum { STORE_TUNE_EXTRA = 7 };
+void store_pack_tuning(double *out, const struct tune_result *);
+/* Doubles to and from little-endian; in place is fine. */
+void store_pack_doubles(double *, size_t n);
+
+/* ---- loading (store_load.c) ---- */
+/* A dataset version known to the file. */
+struct store_version { int64_t id; char *body; };
+/* A dataset whose file is not there now: the session keeps it for the day that it is. */
+struct store_away { int64_t id; char *name; };
+struct store_loaded {
+    struct store_version *version; size_t nversion;
+    int64_t next_dataset, next_run, next_snapshot;
+    size_t nscript;
+    size_t skipped;              /* rows and arrays left out because they are damaged */
+    struct { char name[16]; int64_t row, data; size_t parts, points; bool model, factor; char *body; } *run;
+    size_t nrun;
+    struct store_away *away; size_t naway;
+};
+enum status store_load(struct workspace *, struct sdb *, struct store_loaded *, struct err *);
+void store_loaded_free(struct store_loaded *);
+/* A state as `body` has it; versions: of the datasets in the file. */
+enum status store_load_snapshot(struct workspace *, struct sdb *, const struct store_version *version,
+                                size_t nversion, const char *body, struct snapshot **out,
+                                struct err *err);
+
+/* ---- data files (store_pack.c; the first three in store.c) ---- */
+void store_put_part(struct store *, const char *owner, const char *what, int64_t part, void *data,
+                    size_t n); /* takes data */
+void store_drop_blob(struct store *, const char *owner, const char *what);
+bool store_has_blob(struct store *, const char *owner, const char *what, uint64_t bytes);
+enum { STORE_PACK_NAME = 100 };
+void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size);
+/* The file's copy, as a file in the cache directory: its path, freed by the caller; NULL: none. */
+char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size, struct err *err);
+
+/* ---- files (store_files.c) ---- */
+/* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */
+char *store_state_dir(struct err *);
+
+#endif

@@ -1,0 +1,735 @@
+/* app/session/store_json.c -- datasets, runs and the workspace as JSON, as the session keeps them.
+ *
+ * Numbers are written with as many digits as read back to the same bits. */
+#include "app/session/store_impl.h"
+
+#include "app/runs/advise.h"
+#include "data/checksum.h"
+#include "app/shell/options.h"
+#include "base/text.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+const char *const store_roles[] = { "input", "target", "id", "split", "skip", "weight", NULL };
+const char *const store_types[] = { "real", "category", "text", "sequence", NULL };
+const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
+const char *const store_yscales[] = { "standard", "log", "none", NULL };
+const char *const store_xscales[] = { "standard", "none", NULL };
+const char *const store_objectives[] = { "nmll", "loo", "validation", NULL };
+const char *const store_kinds[] = { "tune", "fit", NULL };
+const char *const store_states[] = { "queued", "running", "done", "stopped", "failed", NULL };
+const char *const store_outcomes[] = { "running", "rtol", "direct", "maxit",
+                                       "cancelled", "breakdown", NULL };
+const int store_outcome_values[] = { OUT_RUNNING, OUT_RTOL,      OUT_DIRECT,
+                                     OUT_MAXIT,   OUT_CANCELLED, OUT_BREAKDOWN };
+const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", "tie", NULL };
+const char *const store_precisions[] = { "float", "double", NULL };
+const char *const store_stores[] = { "auto", "float32", "float16", NULL };
+const char *const store_plans[] = { "auto", "store", "regenerate", "direct", NULL };
+const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
+const char *const store_parts[] = { "train", "valid", "test", NULL };
+const char *const store_models[] = { "features", "exact", NULL };
+
+/* ---- members ------------------------------------------------------------------------------------- */
+
+static void key(struct buf *b, const char *name)
+{
+    const char last = b->len ? b->s[b->len - 1] : '{';
+
+    if (last != '{' && last != '[')
+        buf_putc(b, ',');
+    if (name) {
+        buf_json_string(b, name);
+        buf_putc(b, ':');
+    }
+}
+
+static void str(struct buf *b, const char *name, const char *value)
+{
+    key(b, name);
+    if (value)
+        buf_json_string(b, value);
+    else
+        buf_puts(b, "null");
+}
+
+static void num(struct buf *b, const char *name, double x)
+{
+    key(b, name);
+    buf_json_double(b, x);
+}
+
+static void count(struct buf *b, const char *name, uint64_t n)
+{
+    key(b, name);
+    buf_printf(b, "%" PRIu64, n);
+}
+
+static void integer(struct buf *b, const char *name, int64_t n)
+{
+    key(b, name);
+    buf_printf(b, "%" PRId64, n);
+}
+
+static void flag(struct buf *b, const char *name, bool yes)
+{
+    key(b, name);
+    buf_puts(b, yes ? "true" : "false");
+}
+
+static void open_object(struct buf *b, const char *name)
+{
+    if (name || b->len)
+        key(b, name);
+    buf_putc(b, '{');
+}
+
+static void nums(struct buf *b, const char *name, const double *v, size_t n)
+{
+    key(b, name);
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++)
+        num(b, NULL, v[i]);
+    buf_putc(b, ']');
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------ */
+
+void store_pack_doubles(double *v, size_t n)
+{
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    for (size_t i = 0; i < n; i++) {
+        uint64_t u;
+        memcpy(&u, &v[i], sizeof u);
+        u = htole64(u); /* its own inverse */
+        memcpy(&v[i], &u, sizeof u);
+    }
+#else
+    (void)v;
+    (void)n;
+#endif
+}
+
+void store_pack_points(unsigned char *out, const struct trace_point *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++, out += STORE_POINT) {
+        double d[8] = { p[i].value, p[i].value2 };
+        uint32_t step = htole32(p[i].step), seconds;
+        memcpy(d + 2, p[i].point, sizeof p[i].point);
+        memcpy(&seconds, &p[i].seconds, sizeof seconds);
+        seconds = htole32(seconds);
+        store_pack_doubles(d, 8);
+        memcpy(out, &step, 4);
+        memcpy(out + 4, &seconds, 4);
+        memcpy(out + 8, d, sizeof d);
+    }
+}
+
+void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++, in += STORE_POINT) {
+        double d[8];
+        uint32_t step, seconds;
+        memcpy(&step, in, 4);
+        memcpy(&seconds, in + 4, 4);
+        memcpy(d, in + 8, sizeof d);
+        store_pack_doubles(d, 8);
+        seconds = le32toh(seconds);
+        out[i].step = le32toh(step);
+        memcpy(&out[i].seconds, &seconds, 4);
+        out[i].value = d[0];
+        out[i].value2 = d[1];
+        memcpy(out[i].point, d + 2, sizeof out[i].point);
+    }
+}
+
+void store_pack_tuning(double *out, const struct tune_result *t)
+{
+    for (size_t i = 0; i < t->ntrace; i++, out += t->nhp + STORE_TUNE_EXTRA) {
+        const struct tune_point *p = &t->trace[i];
+        double *tail = out + t->nhp;
+        memcpy(out, p->hp, t->nhp * sizeof *out);
+        tail[0] = p->amplitude;
+        tail[1] = p->noise;
+        tail[2] = p->nmll;
+        tail[3] = p->effdim;
+        tail[4] = p->subsampled;
+        tail[5] = p->score;
+        tail[6] = p->se;
+    }
+    store_pack_doubles(out - t->ntrace * (t->nhp + STORE_TUNE_EXTRA),
+                       t->ntrace * (t->nhp + STORE_TUNE_EXTRA));
+}
+
+/* ---- datasets ----------------------------------------------------------------------------------------- */
+
+static bool starts(const char *line, const char *verb)
+{
+    const size_t n = strlen(verb);
+
+    return strncmp(line, verb, n) == 0 && line[n] == ' ';
+}
+
+const char *store_recipe(const struct workspace *ws, const struct dataset *ds)
+{
+    const char *path = ds->table->path ? ds->table->path : "";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const bool demo = strncmp(path, "demo:", 5) == 0;
+    char word[64] = "";
+
+    if (demo)
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(path + 5, " "), path + 5);
+    for (size_t i = ws->nscript; i-- > 0;) {
+        const char *line = ws->script[i];
+        if (demo ? starts(line, "demo") && strstr(line, word) != NULL
+                 : starts(line, "open") && strstr(line, base) != NULL)
+            return line;
+    }
+    return NULL;
+}
+
+static void column(struct buf *b, const struct column *c, enum col_role role)
+{
+    open_object(b, NULL);
+    str(b, "name", c->name);
+    str(b, "type", store_types[c->type]);
+    str(b, "role", store_roles[role]);
+    key(b, "counts"); /* missing cells, levels */
+    buf_printf(b, "[%zu,%zu]", c->missing, c->type == COL_CATEGORY ? c->nlevels : 0);
+    buf_putc(b, '}');
+}
+
+/* Of each column, null where it has none; nothing where none has. */
+static void groups_json(struct buf *b, const struct dataset *ds)
+{
+    const size_t n = ds->table->ncols;
+    size_t i = 0;
+
+    if (ds->coding)
+        str(b, "coding", ds->coding);
+    while (i < n && !ds->group[i])
+        i++;
+    if (i == n)
+        return;
+    key(b, "groups");
+    buf_putc(b, '[');
+    for (i = 0; i < n; i++)
+        str(b, NULL, ds->group[i]);
+    buf_putc(b, ']');
+}
+
+static void split_json(struct buf *b, const struct split *s, size_t n)
+{
+    uint32_t sum = 0;
+
+    if (s->part)
+        sum = checksum_add(sum, s->part, n);
+    if (s->fold)
+        sum = checksum_add(sum, s->fold, n * sizeof *s->fold);
+    open_object(b, "split");
+    str(b, "how", s->how);
+    flag(b, "parts", s->part != NULL);
+    count(b, "folds", s->fold ? s->nfolds : 0);
+    count(b, "sum", sum);
+    buf_putc(b, '}');
+}
+
+void store_json_dataset(struct buf *b, const struct dataset *ds, const char *recipe)
+{
+    const struct table *t = ds->table;
+
+    open_object(b, NULL);
+    count(b, "v", 1);
+    str(b, "name", ds->name);
+    str(b, "path", t->path);
+    count(b, "size", t->file_size);
+    str(b, "checksum", t->checksum);
+    str(b, "recipe", recipe);
+    str(b, "decisions", t->decisions);
+    count(b, "rows", t->n);
+    key(b, "columns");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < t->ncols; i++)
+        column(b, &t->col[i], ds->role[i]);
+    buf_putc(b, ']');
+    groups_json(b, ds);
+    str(b, "missing", store_missing[ds->missing]);
+    flag(b, "missing_flag", ds->missing_flag);
+    str(b, "yscale", store_yscales[ds->yscale]);
+    str(b, "xscale", store_xscales[ds->xscale]);
+    split_json(b, &ds->split, t->n);
+    buf_putc(b, '}');
+}
+
+/* ---- the workspace ------------------------------------------------------------------------------------ */
+
+static void kernel_text(struct buf *b, const char *name, const struct kernel *k)
+{
+    struct buf text = { 0 };
+
+    kernel_print(k, &text);
+    str(b, name, buf_str(&text));
+    buf_free(&text);
+}
+
+static void bound(struct buf *b, const char *name, const struct tune_bound *t)
+{
+    open_object(b, name);
+    num(b, "lo", t->lo);
+    num(b, "hi", t->hi);
+    flag(b, "fixed", t->fixed);
+    num(b, "value", t->value);
+    buf_putc(b, '}');
+}
+
+static void bounds(struct buf *b, const struct tune_bound *hp, size_t n,
+                   const struct tune_bound *amplitude, const struct tune_bound *noise)
+{
+    key(b, "bounds");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++)
+        bound(b, NULL, &hp[i]);
+    buf_putc(b, ']');
+    bound(b, "amplitude_bound", amplitude);
+    bound(b, "noise_bound", noise);
+}
+
+/* Options that were set, with their values; the others come from elsewhere. */
+static void options_json(struct buf *b, const struct options *opt,
+                         const struct options_origin *who, const char *but)
+{
+    const struct option_row *o;
+    struct buf value = { 0 };
+
+    open_object(b, "options");
+    for (size_t i = 0; who && (o = option_at(i)) != NULL; i++) {
+        if (!option_is_set(who, o->arg.name) || (but && !strcmp(o->arg.name, but)))
+            continue;
+        buf_clear(&value);
+        option_value(opt, o, &value);
+        str(b, o->arg.name, buf_str(&value));
+    }
+    buf_putc(b, '}');
+    buf_free(&value);
+}
+
+/* What can be undone and done again: states by their numbers. */
+static void steps(struct buf *b, const struct workspace *ws)
+{
+    const struct step *s;
+    bool done;
+    size_t n = 0;
+
+    key(b, "steps");
+    buf_putc(b, '[');
+    for (size_t i = SIZE_MAX; (s = timeline_step(ws, i, &done)) != NULL; i++) {
+        open_object(b, NULL);
+        integer(b, "state", s->id);
+        str(b, "line", s->line ? s->line : "");
+        count(b, "script", s->script);
+        buf_putc(b, '}');
+        n += done && i != SIZE_MAX;
+    }
+    buf_putc(b, ']');
+    count(b, "step", n);
+}
+
+/* The table of the last advice and what fits have taught: rows of 10 numbers, truths of 5. */
+static void advice_json(struct buf *b, const struct advise_state *s)
+{
+    const struct advice *a = &s->a;
+
+    open_object(b, "advice");
+    str(b, "dataset", s->dataset);
+    str(b, "kernel", s->kernel);
+    str(b, "command", s->command);
+    const double head[] = { (double)a->n, (double)a->M, (double)a->sample, (double)a->solves, a->given, a->ratio,
+                            a->effective_dimension, a->kernel_dimension, a->direct_seconds, a->direct_bytes,
+                            s->rtol, s->factor, (double)s->maxit, (double)s->threads, (double)s->features,
+                            s->seconds, s->error_sum, (double)s->errors, s->plain };
+    nums(b, "numbers", head, sizeof head / sizeof *head);
+    key(b, "rows");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < a->rows; i++) {
+        const struct rank_guess *g = &a->row[i];
+        const double v[] = { (double)g->rank, g->ratio, g->iterations, g->low, g->high, g->build, g->iteration,
+                             g->seconds, g->bytes, g->capped };
+        nums(b, NULL, v, sizeof v / sizeof *v);
+    }
+    buf_putc(b, ']');
+    key(b, "truths");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < s->ntruth; i++) {
+        const struct advise_truth *t = &s->truth[i];
+        const double v[] = { (double)t->rank, t->expected, t->iterations, t->build, t->solve };
+        open_object(b, NULL);
+        str(b, "run", t->run);
+        nums(b, "is", v, sizeof v / sizeof *v);
+        buf_putc(b, '}');
+    }
+    buf_puts(b, "]}");
+}
+
+void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *ids,
+                      size_t away)
+{
+    const size_t nhp = kernel_nhp(&ws->kernel);
+    size_t stored = ws->nbin;
+
+    for (size_t i = 0; i < ws->nrun; i++)
+        stored += ws->run[i]->state != RUN_QUEUED;
+    open_object(b, NULL);
+    count(b, "v", 1);
+    key(b, "datasets");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < ws->ndata + away; i++)
+        integer(b, NULL, ids[i]);
+    buf_putc(b, ']');
+    integer(b, "current", ws->cur < ws->ndata ? (int64_t)ws->cur : -1);
+    kernel_text(b, "kernel", &ws->kernel);
+    nums(b, "hp", ws->hp, nhp);
+    num(b, "amplitude", ws->amplitude);
+    num(b, "noise", ws->noise);
+    flag(b, "tuned", ws->hp_tuned);
+    flag(b, "scale_tuned", ws->scale_tuned);
+    bounds(b, ws->hp_bound, nhp, &ws->amp_bound, &ws->noise_bound);
+    count(b, "seed", ws->opt.seed);
+    str(b, "precision", store_precisions[ws->opt.precision]);
+    options_json(b, &ws->opt, ws->origin, "seed"); /* has its own place */
+    count(b, "fits", ws->nfit);
+    count(b, "tunes", ws->ntune);
+    str(b, "last_fit", ws->last_fit);
+    count(b, "runs", stored);
+    count(b, "script", ws->nscript);
+    count(b, "made", ws->runs_made);
+    steps(b, ws);
+    if (ws->advice && ws->advice->have)
+        advice_json(b, ws->advice);
+    buf_putc(b, '}');
+}
+
+static void marks_json(struct buf *b, const struct snapshot *s)
+{
+    key(b, "marks");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < s->nmark; i++) {
+        const struct run_mark *m = &s->mark[i];
+        open_object(b, NULL);
+        str(b, "run", m->id);
+        str(b, "is", m->star ? m->dropped ? "both" : "star" : m->dropped ? "dropped" : "plain");
+        str(b, "has", m->note ? "note" : "none");
+        str(b, "note", m->note ? m->note : "");
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+void store_json_snapshot(struct buf *b, const struct snapshot *s, const int64_t *ids)
+{
+    open_object(b, NULL);
+    count(b, "v", 1);
+    key(b, "datasets");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < s->ndata; i++)
+        integer(b, NULL, ids[i]);
+    buf_putc(b, ']');
+    integer(b, "current", s->cur < s->ndata ? (int64_t)s->cur : -1);
+    kernel_text(b, "kernel", &s->kernel);
+    nums(b, "hp", s->hp, s->nhp);
+    num(b, "amplitude", s->amplitude);
+    num(b, "noise", s->noise);
+    flag(b, "tuned", s->hp_tuned);
+    flag(b, "scale_tuned", s->scale_tuned);
+    bounds(b, s->bound, s->nhp, &s->amp_bound, &s->noise_bound);
+    options_json(b, &s->opt, s->who, NULL);
+    marks_json(b, s);
+    buf_putc(b, '}');
+}
+
+/* ---- runs --------------------------------------------------------------------------------------------- */
+
+static const char *outcome_word(enum outcome why)
+{
+    for (size_t i = 0; store_outcomes[i]; i++)
+        if (store_outcome_values[i] == (int)why)
+            return store_outcomes[i];
+    return store_outcomes[0];
+}
+
+static void fit_opts(struct buf *b, const struct fit_opts *o)
+{
+    open_object(b, "fit");
+    str(b, "solver", o->solver);
+    nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
+    str(b, "precond", o->precond);
+    flag(b, "keep_scale", o->keep_scale);
+    if (o->targets > 1)
+        count(b, "targets", o->targets);
+    count(b, "features", o->features);
+    count(b, "rank", o->rank);
+    num(b, "rtol", o->rtol);
+    count(b, "maxit", o->maxit);
+    str(b, "variance", store_variances[o->variance]);
+    count(b, "variance_count", o->variance_count);
+    str(b, "plan", store_plans[o->plan]);
+    str(b, "store", store_stores[o->store]);
+    str(b, "precision", store_precisions[o->precision]);
+    count(b, "mem_limit", o->mem_limit);
+    count(b, "seed", o->seed);
+    kernel_text(b, "kernel", &o->kernel);
+    nums(b, "hp", o->hp, kernel_nhp(&o->kernel));
+    num(b, "amplitude", o->amplitude);
+    num(b, "noise", o->noise);
+    buf_putc(b, '}');
+}
+
+static void fit_info(struct buf *b, const struct fit_info *f)
+{
+    open_object(b, "info");
+    str(b, "solver", f->solver);
+    str(b, "precond", f->precond);
+    str(b, "plan", f->plan);
+    flag(b, "half", f->half);
+    str(b, "why", outcome_word(f->why));
+    count(b, "features", f->features);
+    count(b, "rank", f->rank);
+    count(b, "iterations", f->iterations);
+    count(b, "variance_features", f->variance_features);
+    count(b, "rows", f->rows);
+    count(b, "inputs", f->inputs);
+    num(b, "residual", f->residual);
+    num(b, "true_residual", f->true_residual);
+    num(b, "ratio", f->ratio);
+    num(b, "effective_dimension", f->effective_dimension);
+    flag(b, "warm", f->warm);
+    num(b, "start_residual", f->start_residual);
+    flag(b, "rank_chosen", f->rank_chosen);
+    num(b, "rank_iterations", f->rank_iterations);
+    num(b, "passes", f->passes);
+    count(b, "halved", f->halved);
+    num(b, "condition", f->condition);
+    num(b, "condition_plain", f->condition_plain);
+    num(b, "ritz_min", f->ritz_min);
+    num(b, "ritz_max", f->ritz_max);
+    flag(b, "float_limit", f->float_limit);
+    num(b, "amplitude", f->amplitude);
+    num(b, "noise", f->noise);
+    num(b, "scale", f->scale);
+    num(b, "train_rmse", f->train_rmse);
+    if (f->targets > 1) {
+        double v[3][TARGETS_MOST];
+        for (size_t i = 0; i < f->targets; i++) {
+            v[0][i] = f->target[i].iterations;
+            v[1][i] = f->target[i].residual;
+            v[2][i] = f->target[i].true_residual;
+        }
+        nums(b, "target_iterations", v[0], f->targets);
+        nums(b, "target_residual", v[1], f->targets);
+        nums(b, "target_true_residual", v[2], f->targets);
+    }
+    num(b, "s_features", f->seconds.features);
+    num(b, "s_precond", f->seconds.precond);
+    num(b, "s_solve", f->seconds.solve);
+    num(b, "s_variance", f->seconds.variance);
+    num(b, "s_total", f->seconds.total);
+    count(b, "predicted_bytes", f->predicted_bytes);
+    count(b, "peak_bytes", f->peak_bytes);
+    str(b, "plan_note", f->plan_note);
+    str(b, "warning", f->warning);
+    str(b, "warning_name", f->warning_name);
+    buf_putc(b, '}');
+}
+
+static void solve_info(struct buf *b, const struct solve_info *s)
+{
+    open_object(b, "solve");
+    str(b, "why", outcome_word(s->why));
+    count(b, "iterations", s->iterations);
+    num(b, "residual", s->residual);
+    num(b, "true_residual", s->true_residual);
+    num(b, "drift", s->drift);
+    flag(b, "float_limit", s->float_limit);
+    count(b, "history", s->alpha && s->beta ? s->nhist : 0);
+    buf_putc(b, '}');
+}
+
+static void model(struct buf *b, const struct model *m)
+{
+    open_object(b, "model");
+    str(b, "kind", store_models[m->kind]);
+    kernel_text(b, "kernel", &m->kernel);
+    nums(b, "hp", m->hp, kernel_nhp(&m->kernel));
+    num(b, "amplitude", m->amplitude);
+    num(b, "noise", m->noise);
+    if (m->t > 1) {
+        nums(b, "amplitudes", m->amplitudes, m->t);
+        nums(b, "noises", m->noises, m->t);
+    }
+    count(b, "seed", m->seed);
+    count(b, "d", m->d);
+    count(b, "M", m->M);
+    count(b, "Mv", m->Mv);
+    flag(b, "inputs", m->X != NULL);
+    str(b, "precision", store_precisions[m->precision]);
+    buf_putc(b, '}');
+}
+
+static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
+{
+    open_object(b, "tune");
+    str(b, "method", t->method);
+    str(b, "objective", store_objectives[t->objective]);
+    if (t->targets > 1)
+        count(b, "targets", t->targets);
+    flag(b, "exact", t->exact);
+    flag(b, "approx", t->approx);
+    count(b, "rank", t->rank);
+    count(b, "probes", t->probes);
+    num(b, "error", t->error);
+    count(b, "features", t->features);
+    count(b, "max_evals", t->max_evals);
+    if (t->restarts > 1) {
+        count(b, "restart", t->restart);
+        count(b, "restarts", t->restarts);
+    }
+    count(b, "subsample", t->subsample);
+    flag(b, "polish", t->polish);
+    count(b, "seed", t->seed);
+    str(b, "precision", store_precisions[t->precision]);
+    str(b, "plan", store_plans[t->plan]);
+    count(b, "mem_limit", t->mem_limit);
+    bounds(b, t->hp, nhp, &t->amplitude, &t->noise);
+    buf_putc(b, '}');
+}
+
+static void tune_point(struct buf *b, const char *name, const struct tune_point *p, size_t nhp,
+                       size_t targets)
+{
+    open_object(b, name);
+    nums(b, "hp", p->hp, nhp);
+    num(b, "amplitude", p->amplitude);
+    num(b, "noise", p->noise);
+    if (targets > 1) {
+        nums(b, "amplitudes", p->amplitudes, targets);
+        nums(b, "noises", p->noises, targets);
+    }
+    num(b, "nmll", p->nmll);
+    num(b, "score", p->score);
+    num(b, "se", p->se);
+    num(b, "effdim", p->effdim);
+    flag(b, "subsampled", p->subsampled);
+    buf_putc(b, '}');
+}
+
+static void tune_result(struct buf *b, const struct tune_result *t, size_t targets)
+{
+    open_object(b, "result");
+    str(b, "why", store_tune_outcomes[t->why]);
+    count(b, "nhp", t->nhp);
+    count(b, "evaluations", t->evaluations);
+    count(b, "probes", t->probes);
+    tune_point(b, "best", &t->best, t->nhp, targets);
+    num(b, "effective_dimension", t->effective_dimension);
+    count(b, "points", t->ntrace);
+    count(b, "at_lower", t->at_lower);
+    count(b, "at_upper", t->at_upper);
+    flag(b, "degenerate", t->degenerate);
+    str(b, "verdict", t->verdict);
+    buf_putc(b, '}');
+}
+
+static void metrics(struct buf *b, const char *name, const struct metrics *m)
+{
+    open_object(b, name);
+    count(b, "n", m->n);
+    num(b, "rmse", m->rmse);
+    num(b, "mae", m->mae);
+    num(b, "r2", m->r2);
+    num(b, "pearson", m->pearson);
+    num(b, "spearman", m->spearman);
+    num(b, "nlpd", m->nlpd);
+    num(b, "nlpd_constant", m->nlpd_constant);
+    num(b, "crps", m->crps);
+    num(b, "coverage50", m->coverage50);
+    num(b, "coverage90", m->coverage90);
+    num(b, "coverage95", m->coverage95);
+    num(b, "mean_z2", m->mean_z2);
+    num(b, "ence", m->ence);
+    buf_putc(b, '}');
+}
+
+static void score(struct buf *b, const struct run *r)
+{
+    open_object(b, "score");
+    str(b, "part", store_parts[r->score_part]);
+    count(b, "rows", r->score_rows);
+    metrics(b, "scaled", &r->score_scaled);
+    metrics(b, "raw", &r->score_raw);
+    if (r->nmore) { /* of the targets after the first */
+        key(b, "more");
+        buf_putc(b, '[');
+        for (size_t i = 0; i < r->nmore; i++) {
+            open_object(b, NULL);
+            metrics(b, "scaled", &r->more[i][0]);
+            metrics(b, "raw", &r->more[i][1]);
+            buf_putc(b, '}');
+        }
+        buf_putc(b, ']');
+    }
+    buf_putc(b, '}');
+}
+
+static void failure(struct buf *b, const struct err *e)
+{
+    open_object(b, "failure");
+    str(b, "status", status_name(e->code));
+    str(b, "name", e->name);
+    str(b, "msg", e->msg);
+    str(b, "hint", e->hint);
+    buf_putc(b, '}');
+}
+
+void store_json_run(struct buf *b, const struct run *r, int64_t dataset_id)
+{
+    open_object(b, NULL);
+    count(b, "v", 1);
+    str(b, "kind", store_kinds[r->kind]);
+    str(b, "state", store_states[r->state]);
+    integer(b, "data", dataset_id);
+    str(b, "dataset", r->dataset_name);
+    str(b, "kernel", r->kernel_text);
+    str(b, "command", r->command);
+    integer(b, "created", r->created);
+    num(b, "seconds", r->ended > r->started ? r->ended - r->started : NAN);
+    num(b, "target", r->trace_target);
+    str(b, "note", r->note);
+    flag(b, "star", r->star);
+    flag(b, "dropped", r->dropped);
+    count(b, "serial", r->serial);
+    str(b, "verdict", r->verdict);
+    flag(b, "encoding", r->has_enc);
+    count(b, "points", r->state == RUN_QUEUED || r->state == RUN_RUNNING ? 0 : r->ntrace);
+    if (r->kind == RUN_FIT) {
+        fit_opts(b, &r->fit);
+        fit_info(b, &r->info);
+        solve_info(b, &r->solve);
+    } else {
+        struct kernel k;
+        double set[KERNEL_MAX_HP];
+        size_t nhp = r->tune.nhp;
+        if (r->kernel_text && kernel_parse(r->kernel_text, &k, set, NULL) == ST_OK)
+            nhp = kernel_nhp(&k);
+        tune_opts(b, &r->topt, nhp);
+        tune_result(b, &r->tune, r->topt.targets);
+    }
+    if (r->model)
+        model(b, r->model);
+    if (r->has_score)
+        score(b, r);
+    if (r->state == RUN_FAILED)
+        failure(b, &r->failure);
+    buf_putc(b, '}');
+}

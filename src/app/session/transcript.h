@@ -1,0 +1,11 @@
+/* app/session/transcript.h -- a session written as a script that does it again. */
+#ifndef GPDESK_TRANSCRIPT_H
+#define GPDESK_TRANSCRIPT_H
+
+#include "app/core/workspace.h"
+
+/* The shortest list of commands that leads to what is current (all: everything that changed
+ * something), with absolute paths, seeds, and the figures to expect as comments. */
+enum status transcript(const struct workspace *, bool all, struct buf *out, struct err *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* app/shell/bindings.h -- keys that the user has bound to command lines, and how keys are written.
+ *
+ * One table per process, as the configuration file is read before there is a workspace.  What a key
+ * does by itself is the screen's business (ui/keymap.h); this table comes first. */
+#ifndef GPDESK_BINDINGS_H
+#define GPDESK_BINDINGS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum bind_focus { BIND_PROMPT = 1, BIND_VIEW = 2, BIND_BOTH = 3 };
+enum { BIND_KEY_MAX = 40 };
+struct binding { enum bind_focus focus; char key[BIND_KEY_MAX]; char *line; };
+
+/* "ctrl-k" "C-k" "^K" as "Ctrl-k", "alt-x" "M-x" as "Alt-x", "f2" as "F2", "pgup" as "PgUp"; one
+ * character stands for itself.  USAGE with a list of names when it is no key. */
+enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *);
+/* Replaces what the key had in any of these focuses; line NULL or "": takes it away.  Keys that a
+ * line is typed with cannot be bound at the prompt: USAGE. */
+enum status binding_set(enum bind_focus, const char *key, const char *line, struct err *);
+const struct binding *binding_at(size_t i);             /* NULL past the end */
+/* The line of a key (canonical name) in a focus; NULL: not bound. */
+const char *binding_find(enum bind_focus, const char *key);
+void bindings_clear(void);
+const char *bind_focus_name(enum bind_focus);           /* "prompt", "view", "both" */
+
+#endif

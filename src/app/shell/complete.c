@@ -1,0 +1,384 @@
+/* app/shell/complete.c -- what could stand at the cursor: verbs, keys, and values by their type. */
+#include "app/shell/command.h"
+
+#include "app/shell/args.h"
+#include "app/shell/commands.h"
+#include "app/shell/options.h"
+#include "app/core/workspace.h"
+#include "base/text.h"
+#include "compute/kernels/kernel.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FOUND_MAX = 500 };
+
+struct found { char **v; size_t n, cap; bool failed; };
+
+/* Keeps prefix + word when it begins with what is typed. */
+static void offer(struct found *f, const char *typed, const char *prefix, const char *word,
+                  const char *tail)
+{
+    const size_t np = strlen(prefix);
+    struct buf b = { 0 };
+
+    if (f->n >= FOUND_MAX || strncmp(typed, prefix, np < strlen(typed) ? np : strlen(typed)) ||
+        (strlen(typed) > np && strncmp(word, typed + np, strlen(typed) - np)))
+        return;
+    if (f->n + 2 > f->cap) {
+        const size_t cap = f->cap ? 2 * f->cap : 32;
+        char **grown = realloc(f->v, cap * sizeof *grown);
+        if (!grown) {
+            f->failed = true;
+            return;
+        }
+        f->v = grown;
+        f->cap = cap;
+    }
+    buf_printf(&b, "%s%s%s", prefix, word, tail);
+    char *s = buf_take(&b);
+    buf_free(&b);
+    if (s)
+        f->v[f->n++] = s;
+    else
+        f->failed = true;
+}
+
+/* The same for names from outside, which may need quotes. */
+static void offer_name(struct found *f, const char *typed, const char *prefix, const char *name)
+{
+    struct buf q = { 0 };
+    const size_t np = strlen(prefix);
+    const char *rest = strlen(typed) >= np ? typed + np : "";
+
+    command_quote(&q, name);
+    if (!strncmp(typed, prefix, np) && (*rest == '"' || *rest == '\'')) {
+        /* The user opened a quote: compare behind it, answer with quotes. */
+        if (!strncmp(name, rest + 1, strlen(rest + 1))) {
+            if (*buf_str(&q) != '"') {
+                buf_clear(&q);
+                buf_printf(&q, "\"%s\"", name);
+            }
+            offer(f, prefix, prefix, buf_str(&q), "");
+        }
+    } else if (strlen(typed) <= np || !strncmp(name, rest, strlen(rest))) {
+        if (strlen(typed) <= np)
+            offer(f, typed, prefix, buf_str(&q), "");
+        else
+            offer(f, prefix, prefix, buf_str(&q), "");
+    }
+    buf_free(&q);
+}
+
+/* Files below the directory that the typed path names. */
+static void offer_files(struct found *f, const char *typed, const char *prefix)
+{
+    const size_t np = strlen(prefix);
+    const char *rest = strlen(typed) >= np ? typed + np : "";
+    const bool quoted = *rest == '"' || *rest == '\'';
+    const char *path = rest + quoted, *slash = strrchr(path, '/');
+    char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("");
+    const char *base = slash ? slash + 1 : path;
+    const char *home = getenv("HOME");
+    struct buf where = { 0 };
+    struct dirent *e;
+
+    if (dir && !strncmp(dir, "~/", 2) && home)
+        buf_printf(&where, "%s%s", home, dir + 1);
+    else
+        buf_puts(&where, dir && *dir ? dir : ".");
+    DIR *d = opendir(buf_str(&where));
+
+    for (size_t seen = 0; d && (e = readdir(d)) != NULL && seen < 20000; seen++) {
+        struct buf full = { 0 }, q = { 0 };
+        struct stat st;
+        if (strncmp(e->d_name, base, strlen(base)) || (*e->d_name == '.' && *base != '.') ||
+            !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            continue;
+        buf_printf(&full, "%s/%s", buf_str(&where), e->d_name);
+        const bool is_dir = stat(buf_str(&full), &st) == 0 && S_ISDIR(st.st_mode);
+        buf_clear(&full);
+        buf_printf(&full, "%s%s%s", dir, e->d_name, is_dir ? "/" : "");
+        command_quote(&q, buf_str(&full));
+        if (quoted && *buf_str(&q) != '"') {
+            buf_clear(&q);
+            buf_printf(&q, "\"%s\"", buf_str(&full));
+        }
+        offer(f, prefix, prefix, buf_str(&q), "");
+        buf_free(&full);
+        buf_free(&q);
+    }
+    if (d)
+        closedir(d);
+    buf_free(&where);
+    free(dir);
+}
+
+/* What stands before the last of these characters stays: the next term of a kernel, the next name of a
+ * list.  Into out, of len bytes; the prefix itself when there is none of them. */
+static const char *behind_last(const char *typed, const char *prefix, const char *marks, char *out,
+                               size_t len)
+{
+    const size_t np = strlen(prefix);
+    size_t end = 0;
+
+    for (size_t i = np; i < strlen(typed); i++)
+        if (strchr(marks, typed[i]))
+            end = i + 1;
+    if (!end || end + 1 > len)
+        return prefix;
+    snprintf(out, len, "%.*s", (int)end, typed);
+    return out;
+}
+
+static void offer_columns(struct found *f, struct workspace *ws, const char *typed,
+                          const char *prefix)
+{
+    const struct dataset *d = ws ? ws_dataset(ws, NULL, NULL) : NULL;
+    char kept[256];
+
+    prefix = behind_last(typed, prefix, ",", kept, sizeof kept);
+    for (size_t i = 0; d && i < d->table->ncols; i++)
+        offer_name(f, typed, prefix, d->table->col[i].name);
+}
+
+/* Values of an argument, behind `prefix` ("kernel=" or ""). */
+static void offer_values(struct found *f, struct workspace *ws, const struct arg *a,
+                         const char *typed, const char *prefix)
+{
+    char word[64], kept[256];
+    const struct command *c;
+
+    for (size_t i = 0; a->choices && command_choice(a->choices, i, word, sizeof word); i++)
+        offer(f, typed, prefix, word, "");
+    switch (a->type) {
+    case ARG_BOOL:
+        offer(f, typed, prefix, "yes", "");
+        offer(f, typed, prefix, "no", "");
+        break;
+    case ARG_KERNEL:
+        prefix = behind_last(typed, prefix, "+*(", kept, sizeof kept);
+        for (size_t i = 0; kernel_at(i); i++)
+            offer(f, typed, prefix, kernel_at(i)->name, "");
+        for (const char *const *m = (const char *const[]){ "matern(nu=1/2)", "matern(nu=3/2)",
+                                                           "matern(nu=5/2)", NULL }; *m; m++)
+            offer(f, typed, prefix, *m, "");
+        for (size_t i = 0; kernel_layer_at(i); i++)
+            offer(f, typed, prefix, kernel_layer_at(i)->example, "");
+        break;
+    case ARG_FILE: case ARG_OUT:
+        offer_files(f, typed, prefix);
+        break;
+    case ARG_DATASET:
+        for (size_t i = 0; ws && i < ws->ndata; i++)
+            offer_name(f, typed, prefix, ws->data[i]->name);
+        break;
+    case ARG_RUN: case ARG_JOB:
+        for (size_t i = 0; ws && i < ws->nrun; i++)
+            offer(f, typed, prefix, ws->run[i]->id, "");
+        break;
+    case ARG_COLUMN:
+        offer_columns(f, ws, typed, prefix);
+        break;
+    case ARG_PLOT:
+        for (size_t i = 0; plot_at(i); i++)
+            offer(f, typed, prefix, plot_at(i)->name, "");
+        break;
+    case ARG_COMMAND:
+        for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+            offer(f, typed, prefix, c->name, "");
+        break;
+    case ARG_OPTION:
+        for (size_t i = 0; option_at(i); i++)
+            offer(f, typed, prefix, option_at(i)->arg.name, "");
+        break;
+    default:
+        break;
+    }
+}
+
+/* A solver; once its bracket is open, its parameters after those already there. */
+static void offer_solver(struct found *f, const char *typed, const char *prefix,
+                         const struct solver_ops *s)
+{
+    const size_t n = strlen(s->name);
+    char word[SOLVER_TEXT_MAX];
+
+    if (strncmp(typed, s->name, n) != 0 || typed[n] != '(') {
+        offer(f, typed, prefix, s->name, "");
+        return;
+    }
+    const char *comma = strrchr(typed, ',');
+    const size_t kept = comma ? (size_t)(comma + 1 - typed) : n + 1;
+    for (size_t i = 0; s->params && s->params[i].name; i++) {
+        snprintf(word, sizeof word, "%.*s%s=", kept < 60 ? (int)kept : 60, typed,
+                 s->params[i].name);
+        offer(f, typed, prefix, word, "");
+    }
+}
+
+/* Values where the table knows only a word, by the command's and the argument's name. */
+static void offer_known(struct found *f, const struct command *c, const struct arg *a,
+                        const char *typed, const char *prefix)
+{
+    if (!strcmp(c->name, "demo") && !strcmp(a->name, "name"))
+        for (size_t i = 0; demo_at(i); i++)
+            offer(f, typed, prefix, demo_at(i)->name, "");
+    if (!strcmp(a->name, "solver"))
+        for (size_t i = 0; solver_at(i); i++)
+            offer_solver(f, typed, prefix, solver_at(i));
+    if (!strcmp(c->name, "copy") && !strcmp(a->name, "what")) {
+        for (const char *const *w = (const char *const[]){ "cell", "view", "line", NULL }; *w; w++)
+            offer(f, typed, prefix, *w, "");
+        for (size_t i = 0; plot_at(i); i++)
+            offer(f, typed, prefix, plot_at(i)->name, "");
+    }
+    if (!strcmp(c->name, "theme"))
+        for (size_t i = 0; option_at(i); i++)
+            if (!strcmp(option_at(i)->arg.name, "theme"))
+                offer_values(f, NULL, &option_at(i)->arg, typed, prefix);
+    if (!strcmp(a->name, "precond"))
+        for (size_t i = 0; precond_at(i); i++)
+            offer(f, typed, prefix, precond_at(i)->name, "");
+    if (!strcmp(a->name, "method"))
+        for (size_t i = 0; tuner_at(i); i++)
+            offer(f, typed, prefix, tuner_at(i)->name, "");
+    if (!strcmp(c->name, "get") || !strcmp(c->name, "set"))
+        for (size_t i = 0; option_at(i); i++)
+            offer(f, typed, prefix, option_at(i)->arg.name, "");
+    if (!strcmp(c->name, "help")) {
+        for (size_t i = 0; command_at(i); i++)
+            offer(f, typed, prefix, command_at(i)->name, "");
+        for (size_t i = 0; help_topic_at(i); i++)
+            offer(f, typed, prefix, help_topic_at(i), "");
+    }
+}
+
+static void offer_keys(struct found *f, const struct command *c, const char *typed)
+{
+    for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
+        offer(f, typed, "", c->args[i].name, c->args[i].type == ARG_BOOL ? "" : "=");
+    for (size_t i = 0; c->flags & CMD_HP_KEYS && args_hp_known(i); i++)
+        offer(f, typed, "", args_hp_known(i), "=");
+    for (size_t i = 0; c->flags & CMD_OPTION_KEYS && option_at(i); i++)
+        offer(f, typed, "", option_at(i)->arg.name, "=");
+}
+
+/* Behind key=: the argument it names, if any. */
+static void offer_keyed(struct found *f, struct workspace *ws, const struct command *c,
+                        const char *word, size_t keylen)
+{
+    char prefix[80];
+
+    if (keylen + 2 > sizeof prefix)
+        return;
+    snprintf(prefix, sizeof prefix, "%.*s=", (int)keylen, word);
+    const char *key = !strncmp(prefix, "--", 2) ? prefix + 2 : prefix;
+    const size_t n = strlen(key) - 1;
+    for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
+        if (strlen(c->args[i].name) == n && !strncmp(c->args[i].name, key, n)) {
+            offer_values(f, ws, &c->args[i], word, prefix);
+            offer_known(f, c, &c->args[i], word, prefix);
+        }
+    for (size_t i = 0; c->flags & CMD_OPTION_KEYS && option_at(i); i++)
+        if (strlen(option_at(i)->arg.name) == n && !strncmp(option_at(i)->arg.name, key, n))
+            offer_values(f, ws, &option_at(i)->arg, word, prefix);
+}
+
+/* Start of the word that ends at pos, and of the statement; both respect quotes. */
+static void locate(const char *line, size_t pos, size_t *stmt, size_t *word, size_t *words)
+{
+    char quote = '\0', prev = '\0';
+    bool in_word = false;
+
+    *stmt = *words = 0;
+    *word = pos;
+    for (size_t i = 0; i < pos; i++) {
+        const char c = line[i];
+        if (quote) {
+            quote = c == quote && prev != '\\' ? '\0' : quote;
+        } else if ((c == '"' || c == '\'') && args_quote_opens(prev)) {
+            quote = c;
+            if (!in_word)
+                *word = i;
+            in_word = true;
+        } else if (c == ';') {
+            *stmt = i + 1;
+            *words = 0;
+            in_word = false;
+            prev = '\0';
+            continue;
+        } else if (isspace((unsigned char)c)) {
+            *words += in_word;
+            in_word = false;
+        } else if (!in_word) {
+            in_word = true;
+            *word = i;
+        }
+        prev = c;
+    }
+    if (!in_word)
+        *word = pos;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void offer_all(struct found *f, struct workspace *ws, const char *line, size_t stmt,
+                      const char *word, size_t words)
+{
+    const struct command *c;
+
+    if (words == 0) {
+        for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+            offer(f, word, "", c->name, "");
+        return;
+    }
+    while (isspace((unsigned char)line[stmt]))
+        stmt++;
+    char *verb = strndup(line + stmt, strcspn(line + stmt, " \t;"));
+    c = verb ? command_find(verb, NULL) : NULL;
+    free(verb);
+    if (!c)
+        return;
+    const size_t keylen = strcspn(word, "=");
+    if (word[keylen] == '=' && *word != '"' && *word != '\'') {
+        offer_keyed(f, ws, c, word, keylen);
+        return;
+    }
+    for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
+        if (c->args[i].flags & ARGF_POS) {
+            offer_values(f, ws, &c->args[i], word, "");
+            offer_known(f, c, &c->args[i], word, "");
+        }
+    offer_keys(f, c, word);
+}
+
+char **command_complete(struct workspace *ws, const char *line, size_t pos, size_t *start)
+{
+    struct found f = { 0 };
+    size_t stmt, at, words, kept = 0;
+
+    locate(line, pos, &stmt, &at, &words);
+    char *word = strndup(line + at, pos - at);
+    *start = at;
+    if (word)
+        offer_all(&f, ws, line, stmt, word, words);
+    free(word);
+    if (!f.v)
+        return calloc(1, sizeof *f.v);
+    qsort(f.v, f.n, sizeof *f.v, by_name);
+    for (size_t i = 0; i < f.n; i++)
+        if (kept && !strcmp(f.v[kept - 1], f.v[i]))
+            free(f.v[i]);
+        else
+            f.v[kept++] = f.v[i];
+    f.v[kept] = NULL;
+    return f.v;
+}

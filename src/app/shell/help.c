@@ -1,0 +1,331 @@
+/* app/shell/help.c -- the overview of commands, pages that are no command, and searching them all. */
+#include "app/shell/commands.h"
+
+#include "app/shell/options.h"
+#include "data/table.h"
+#include "app/core/workspace.h"
+#include "base/text.h"
+#include "compute/kernels/kernel.h"
+#include "compute/preconds/precond.h"
+#include "compute/solvers/solver.h"
+#include "compute/tuners/tune.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char grammar_page[] =
+    "A line is one or more commands, separated by ; -- the rest of a line behind # is a comment,\n"
+    "and a \\ at its end goes on on the next one.\n"
+    "  command   verb, then objects, key=value pairs and flags: score r7 on=test\n"
+    "            --key=value and --key value mean key=value; verb ? shows the usage\n"
+    "  words     unique beginnings of verbs and keys will do; an ambiguous one is listed\n"
+    "  quotes    'as it stands' and \"with \\\" \\\\ \\n \\t \\x1b\": names with blanks or signs need them\n"
+    "  numbers   64k 1.5M (thousands, millions); 4GB (1024 x 1024 x 1024 bytes each); 30s 5m 2h; 90%\n"
+    "  ranges    a..b an interval; a..b/step; a..b*2 doubling; a,b,c a list\n"
+    "  objects   a name, . (the current one), -1 (the one before), r7 or run:r7, dataset:kin40k\n"
+    "  kernels   rbf   matern(nu=3/2)   rbf(l=0.3)   (see help kernels)\n"
+    "Keys of hyperparameters: l= (lengthscale=), amplitude=, noise=; l=0.1..10 sets bounds, and\n"
+    "l.min= l.max= one of them. All are standard deviations in scaled units.\n";
+
+static const char batch_page[] =
+    "gpdesk [options] [FILE ...] runs without questions where no terminal is: -e LINE (repeatable),\n"
+    "-f SCRIPT, a script as FILE, or lines on standard input. All is parsed before the first command\n"
+    "runs; every job runs to its end before the next line.\n"
+    "  stdout    results; with --format json every record, one object a line\n"
+    "  stderr    notes, warnings, errors, progress\n"
+    "  exit      0 all done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped\n"
+    "            short of its tolerance (0 with --accept-unconverged); 4 an input file is missing or\n"
+    "            malformed; 5 out of memory, disk or time; 128+n ended by signal n, the best iterate\n"
+    "            saved\n"
+    "  -n        parses all, looks for the files, predicts the memory, runs nothing\n"
+    "  -k        goes on after a failure; --strict makes warnings failures\n";
+
+static const char targets_page[] =
+    "open FILE target=y1,y2, cols y1,y2 role=target, or an array of several columns: one model of all.\n"
+    "They share the kernel and the ratio of noise to amplitude; each is standardised by itself and has\n"
+    "its own amplitude, and so its own noise. One pass over the data serves all of them.\n"
+    "  tune      the sum of their marginal likelihoods\n"
+    "  score     a row for each; JSON: arrays in the order of \"targets\"\n"
+    "  predict   mean_NAME, sd_latent_NAME, sd_NAME for each\n"
+    "  one only  check, compare, plot parity, calibration, sd and sderror: target=NAME, else the first\n"
+    "  rows      without one of the targets are dropped (missing drop), or an error\n"
+    "amplitude=1 noise=0.1 hold for each in its scaled units. Where targets need other lengthscales or\n"
+    "have very different shares of noise, fit them one at a time: cols y1 role=target.\n";
+
+static void kernel_entry(struct buf *out, const struct kernel_ops *k)
+{
+    buf_printf(out, "%-10s %s: %s\n", k->name, k->title, k->formula);
+    for (const struct kparam *p = k->params; p && p->name; p++)
+        buf_printf(out, "           %s=%g  %s\n", p->name, p->init, p->help);
+    for (const struct hparam *h = k->hparams; h && h->name; h++)
+        buf_printf(out, "           %s  %s (starts at %g, %g to %g)\n", h->name, h->help, h->init,
+                   h->lo, h->hi);
+    if (k->built)
+        buf_printf(out, "           this program: %s\n", k->built);
+    buf_printf(out, "           %s\n", k->cite);
+}
+
+static void layer_entry(struct buf *out, const struct kernel_layer_info *l)
+{
+    buf_printf(out, "%-10s %s: %s\n           %s\n", l->name, l->title, l->formula, l->cite);
+}
+
+static void kernels_page(struct buf *out)
+{
+    const struct kernel_ops *k;
+
+    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
+        kernel_entry(out, k);
+    for (size_t i = 0; kernel_layer_at(i); i++)
+        layer_entry(out, kernel_layer_at(i));
+    buf_puts(out,
+             "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
+             "           kernel, 2.lengthscale. Each summand after the first has a weight, 2.weight: its\n"
+             "           standard deviation over that of the first; amplitude scales all\n"
+             "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): for\n"
+             "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being one\n"
+             "conv(rbf,width=9,average=sqrt)   of sequences: rbf of all windows of 9 positions with all\n"
+             "           others. average=none: their sum, which grows with length; full: their mean; sqrt:\n"
+             "           between, so that sequences of unlike windows have variance 1. Inside: rbf, matern,\n"
+             "           cauchy or rq\n"
+             "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), which conv\n"
+             "           takes where windows have few letters; a note tells\n"
+             "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): conv with\n"
+             "           windows of one position; norm=unit: nodes of length 1\n"
+             "graphpoly(degree=2,norm=unit,average=sqrt)   of nodes: powers of their products, summed over all\n"
+             "           pairs, as the SOAP kernel; no lengthscale; norm=raw: as they are\n"
+             "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the windows\n"
+             "           is an input, and any kernel may stand inside; faster, and reads other columns too\n"
+             "rbf on temp,ph   reads these inputs alone, as in conv(rbf) + rbf on temp,ph or conv(rbf) *\n"
+             "           rbf on temp; names with *, or in \"quotes\". Without on: all inputs, sequences by\n"
+             "           position; conv and graph read the sequence\n"
+             "rbf, linear ... of sequences: one input for each letter at each position that varies\n");
+}
+
+static void solver_entry(struct buf *out, const struct solver_ops *s)
+{
+    buf_printf(out, "  %-10s %s: %s\n", s->name, s->title, s->help);
+    for (size_t i = 0; s->params && s->params[i].name; i++)
+        buf_printf(out, "             %s(%s=%g)  %s, %g to %g\n", s->name, s->params[i].name,
+                   s->params[i].init, s->params[i].help, s->params[i].lo, s->params[i].hi);
+}
+
+static void solvers_page(struct buf *out)
+{
+    const struct solver_ops *s;
+    const struct precond_ops *p;
+    const struct tuner_ops *t;
+
+    buf_puts(out, "fit solver=\n");
+    for (size_t i = 0; (s = solver_at(i)) != NULL; i++)
+        solver_entry(out, s);
+    buf_puts(out, "fit precond=\n");
+    for (size_t i = 0; (p = precond_at(i)) != NULL; i++)
+        buf_printf(out, "  %-10s %s: %s\n", p->name, p->title, p->help);
+    buf_puts(out, "tune method=\n");
+    for (size_t i = 0; (t = tuner_at(i)) != NULL; i++)
+        buf_printf(out, "  %-10s %s: %s\n", t->name, t->title, t->help);
+}
+
+static void plots_page(struct buf *out)
+{
+    const struct plot_ops *p;
+
+    for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
+        buf_printf(out, "  %-12s %s\n", p->name, p->title);
+    buf_puts(out, "help NAME says how to read it. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
+                  "describe NAME says it in words.\n");
+}
+
+bool help_plot(const char *name, struct buf *out)
+{
+    const struct plot_ops *p;
+
+    for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
+        if (!strcmp(p->name, name)) {
+            buf_printf(out, "plot %s: %s\n", p->name, p->title);
+            text_wrap(out, p->help ? p->help : "", 78, "  ", "  ");
+            buf_printf(out, "\n  axes       %s\n", p->axes);
+            buf_printf(out, "  usage      plot %s%s [x=log|linear] [y=..]\n"
+                       "             [out=FILE.svg|png|pdf|txt|csv] [theme=dark] [size=WxH]\n",
+                       p->name, p->columns ? " [COLUMN ..]" : " [RUN ..]");
+            buf_printf(out, "  in words   describe %s%s\n  see also   help plots\n", p->name,
+                       p->prepare ? "   (computed by a job, and kept)" : "");
+            return true;
+        }
+    return false;
+}
+
+static void options_page(struct buf *out)
+{
+    const struct option_row *o;
+
+    for (size_t i = 0; (o = option_at(i)) != NULL; i++)
+        buf_printf(out, "%-20s %s%s%s\n", o->arg.name, o->arg.help, o->arg.choices ? ": " : "",
+                   o->arg.choices ? o->arg.choices : "");
+    buf_puts(out, "set NAME=VALUE for this session; --NAME on the command line, GPDESK_NAME in the\n"
+                  "environment, or `set` lines in the file gpdesk/config of your configuration\n"
+                  "directory for all. `get NAME` tells which of them won.\n");
+}
+
+static void demos_page(struct buf *out)
+{
+    const struct demo *d;
+
+    for (size_t i = 0; (d = demo_at(i)) != NULL; i++)
+        buf_printf(out, "demo %-10s %s\n", d->name, d->summary);
+}
+
+static void grammar_write(struct buf *out)
+{
+    buf_puts(out, grammar_page);
+}
+
+static void batch_write(struct buf *out)
+{
+    buf_puts(out, batch_page);
+}
+
+static const char screen_page[] =
+    "Two focuses, named at the top right: [prompt] takes all typing, [view] single keys. Esc goes to the\n"
+    "view and keeps the half-typed line, i comes back; function and Alt keys work in both.\n"
+    "  ?         in a view: its keys, searched by key or by word; F1 the same as a page\n"
+    "  F2        palette: commands, views, plots, options, pages, runs, columns by a few letters\n"
+    "  F3        explains what is on show    F4 mouse    F5 line mode and back    F6, Tab panes\n"
+    "  layout    main, two, three, slide, auto; z one pane alone, P the plot alone, < > widths: kept\n"
+    "  runs      arrows choose run and column; s sorts, f filters, - hides, Space marks, = compares\n"
+    "  plots     x y axes, + _ 0 zoom, , . pan, { } iterations of a run, d words, o export\n"
+    "  time      u U undo and redo, [ ] one command earlier and later\n"
+    "  copy      c a cell, C the view as CSV: to a file, and to the terminal (OSC 52)\n"
+    "  bind      keys of your own: bind view K \"compare .\"; in the config file, too\n"
+    "  set       learn= (keys show their line first), editing=vi, theme=, glyphs=ascii, bell=, fps=, mouse=\n"
+    "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the running job to\n"
+    "stop (of a tuning with restarts= all of them); it never quits. Ctrl-R searches the lines of all sessions. ~/.inputrc holds ($if gpdesk).\n";
+
+static void screen_write(struct buf *out)
+{
+    buf_puts(out, screen_page);
+}
+
+static void targets_write(struct buf *out)
+{
+    buf_puts(out, targets_page);
+}
+
+static const struct topic { const char *name, *summary; void (*write)(struct buf *); } topics[] = {
+    { "grammar", "how a line is written", grammar_write },
+    { "kernels", "covariance functions", kernels_page },
+    { "solvers", "solvers, preconditioners and tuners", solvers_page },
+    { "plots", "what can be plotted", plots_page },
+    { "options", "settings and who may set them", options_page },
+    { "targets", "several at once", targets_write },
+    { "demos", "bundled data", demos_page },
+    { "screen", "views, keys, panes, copying", screen_write },
+    { "batch", "scripts, exit status, JSON", batch_write },
+};
+
+const char *help_topic_at(size_t i)
+{
+    return i < sizeof topics / sizeof *topics ? topics[i].name : NULL;
+}
+
+bool help_topic(const char *name, struct buf *out)
+{
+    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+        if (!strcmp(topics[i].name, name)) {
+            buf_printf(out, "%s: %s\n", topics[i].name, topics[i].summary);
+            topics[i].write(out);
+            return true;
+        }
+    const struct kernel_layer_info *l;
+    for (size_t i = 0; (l = kernel_layer_at(i)) != NULL; i++)
+        if (!strcmp(l->name, name)) {
+            layer_entry(out, l);
+            buf_printf(out, "example    kernel %s(rbf,width=9); tune; see also: help kernels\n", name);
+            return true;
+        }
+    const struct kernel_ops *k = kernel_find(name, NULL);
+    if (k) {
+        kernel_entry(out, k);
+        buf_printf(out, "example    kernel %s; tune; see also: help kernels\n", k->name);
+    }
+    return k != NULL;
+}
+
+void help_overview(struct buf *out)
+{
+    const struct command *c, *d;
+
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+        bool first = true;
+        for (size_t k = 0; k < i && first; k++)
+            first = strcmp(command_at(k)->group, c->group) != 0;
+        if (!first)
+            continue;
+        buf_printf(out, "%s\n", c->group);
+        for (size_t k = i; (d = command_at(k)) != NULL; k++)
+            if (!strcmp(d->group, c->group))
+                buf_printf(out, "  %-10s %s\n", d->name, d->summary);
+    }
+    buf_puts(out, "pages");
+    for (size_t i = 0; help_topic_at(i); i++)
+        buf_printf(out, "%s %s", i ? "," : "", help_topic_at(i));
+    buf_puts(out, "\nhelp COMMAND explains one; help /WORD searches. First: demo co2; tune; fit; score\n");
+}
+
+static bool contains(const char *line, size_t n, const char *word)
+{
+    const size_t m = strlen(word);
+
+    for (size_t i = 0; i + m <= n; i++)
+        if (!strncasecmp(line + i, word, m))
+            return true;
+    return false;
+}
+
+/* Lines of a page that hold the word, with the page's name in front. */
+static size_t grep_page(const char *page, const char *name, const char *word, struct buf *out)
+{
+    size_t hits = 0;
+
+    while (*page) {
+        const size_t n = strcspn(page, "\n");
+        if (contains(page, n, word)) {
+            while (*page == ' ')
+                page++;
+            const size_t m = strcspn(page, "\n");
+            buf_printf(out, "%-10s %.*s\n", name, (int)m, page);
+            hits++;
+        }
+        page += strcspn(page, "\n");
+        page += *page != '\0';
+    }
+    return hits;
+}
+
+size_t help_search(const char *word, struct buf *out)
+{
+    size_t hits = 0;
+    const struct command *c;
+    struct buf page = { 0 };
+
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++) {
+        buf_clear(&page);
+        command_help(c, &page);
+        hits += grep_page(buf_str(&page), c->name, word, out);
+    }
+    for (size_t i = 0; plot_at(i); i++) {
+        buf_clear(&page);
+        help_plot(plot_at(i)->name, &page);
+        hits += grep_page(buf_str(&page), plot_at(i)->name, word, out);
+    }
+    for (size_t i = 0; help_topic_at(i); i++) {
+        buf_clear(&page);
+        help_topic(help_topic_at(i), &page);
+        hits += grep_page(buf_str(&page), help_topic_at(i), word, out);
+    }
+    buf_free(&page);
+    return hits;
+}

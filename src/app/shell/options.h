@@ -1,0 +1,48 @@
+/* app/shell/options.h -- settings of the program: one table for the command line, GPDESK_*, the
+ * configuration file and `set`; each remembers who set it, and the stronger one wins. */
+#ifndef GPDESK_OPTIONS_H
+#define GPDESK_OPTIONS_H
+
+#include "app/shell/command.h"
+#include "app/core/workspace.h"
+
+enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET };
+
+struct option_row {
+    struct arg arg;             /* name, type, default (NULL: worked out), range, unit, help */
+    enum status (*apply)(struct options *, const char *text, double number, struct err *);
+    void (*show)(const struct options *, struct buf *out);
+};
+const struct option_row *option_at(size_t i);          /* NULL past the end */
+/* Exact name or unique prefix. */
+const struct option_row *option_find(const char *name, struct err *err);
+/* Does this text do as a value? Numbers arrive in *x. */
+enum status option_check(const struct option_row *, const char *value, double *x, struct err *err);
+/* Names of themes, built in and from files, as "auto, dark, ..."; the file of one (false: none). */
+void options_themes(struct buf *out);
+bool options_theme_path(const char *name, struct buf *out);
+/* Built-in values. */
+void options_default(struct options *);
+/* Sets one; quietly keeps a value that a stronger origin has set. */
+struct options_origin;
+struct options_origin *options_origin_new(struct err *);
+enum status option_set(struct options *, struct options_origin *, const char *name,
+                       const char *value, enum origin, struct err *);
+/* A copy of who set what, and the same into an existing one. */
+struct options_origin *options_origin_copy(const struct options_origin *, struct err *err);
+void options_origin_assign(struct options_origin *to, const struct options_origin *from);
+/* Every option as NAME=VALUE ORIGIN lines, exact: two texts are equal when all is. */
+void options_text(const struct options *, const struct options_origin *, struct buf *out);
+/* One value as option_set reads it back, exact. */
+void option_value(const struct options *, const struct option_row *, struct buf *out);
+/* Was it set in the session, by `set` or by one resumed? */
+bool option_is_set(const struct options_origin *, const char *name);
+/* Says who set an option whose value came another way (a session restored). */
+void option_mark(struct options_origin *, const char *name, enum origin by);
+const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
+/* GPDESK_THREADS and so on. */
+enum status options_from_env(struct options *, struct options_origin *, struct err *);
+/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set` and `bind`. A missing file is fine. Complaints go to out. */
+void options_from_config(struct options *, struct options_origin *, struct buf *complaints);
+
+#endif

@@ -1,0 +1,37 @@
+/* app/shell/palette.h -- everything that can be asked for, as one list searched by a few letters: commands,
+ * options, plots, pages, runs and columns; the screen adds its views and keys. */
+#ifndef GPDESK_PALETTE_H
+#define GPDESK_PALETTE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct workspace;
+struct palette_item {
+    char *label;          /* "fit", "run r7", "option theme": what is searched first */
+    char *about;          /* one line, searched too */
+    char *line;           /* what it runs; one that ends in a blank or = is put on the prompt */
+    char *keys;           /* as bound now, "" none */
+    int act;              /* of the screen, with no line; 0: none */
+};
+struct palette {
+    struct palette_item *v; size_t n, cap;
+    bool words;           /* labels are sentences: searched by whole words as typed, not by letters */
+};
+
+/* Copies its texts; keys and line may be NULL. */
+enum status palette_add(struct palette *, const char *label, const char *about, const char *line,
+                        const char *keys, int act, struct err *);
+/* Commands, options, plots, pages, then the runs and columns of ws. */
+enum status palette_fill(struct palette *, const struct workspace *ws, struct err *);
+void palette_free(struct palette *);
+/* How well a text holds the letters of `query` in order: 0 not at all; more for beginnings of words
+ * and for letters that stand together.  Blanks separate words that are all needed. */
+int palette_score(const char *query, const char *text);
+/* Indices of the items that match, best first, equal ones in the list's order; returns how many.
+ * `order` has room for p->n.  An empty query keeps all. A key's name is matched whole ("z" finds the key z first). */
+size_t palette_match(const struct palette *, const char *query, size_t *order);
+
+#endif

@@ -1,0 +1,315 @@
+/* app/shell/rec.c -- records as JSON lines and as lines for people: see rec.h. */
+#include "app/shell/rec.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *rec_type_name(enum rec_type type)
+{
+    static const char *const names[] = { "result", "note", "warning", "error", "tick" };
+
+    return names[type];
+}
+
+void rec_init(struct rec *r, enum rec_type type, const char *name)
+{
+    memset(r, 0, sizeof *r);
+    r->type = type;
+    snprintf(r->name, sizeof r->name, "%s", name ? name : "");
+}
+
+void rec_free(struct rec *r)
+{
+    buf_free(&r->text);
+    buf_free(&r->json);
+}
+
+static void key_of(struct rec *r, const char *key)
+{
+    buf_putc(&r->json, ',');
+    buf_json_string(&r->json, key);
+    buf_putc(&r->json, ':');
+}
+
+void rec_str(struct rec *r, const char *key, const char *value)
+{
+    key_of(r, key);
+    if (value)
+        buf_json_string(&r->json, value);
+    else
+        buf_puts(&r->json, "null");
+}
+
+void rec_num(struct rec *r, const char *key, double value)
+{
+    key_of(r, key);
+    buf_json_double(&r->json, value);
+}
+
+void rec_int(struct rec *r, const char *key, int64_t value)
+{
+    key_of(r, key);
+    buf_printf(&r->json, "%" PRId64, value);
+}
+
+void rec_bool(struct rec *r, const char *key, bool value)
+{
+    key_of(r, key);
+    buf_puts(&r->json, value ? "true" : "false");
+}
+
+void rec_null(struct rec *r, const char *key)
+{
+    key_of(r, key);
+    buf_puts(&r->json, "null");
+}
+
+void rec_nums(struct rec *r, const char *key, const double *v, size_t n)
+{
+    key_of(r, key);
+    buf_putc(&r->json, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_putc(&r->json, ',');
+        buf_json_double(&r->json, v[i]);
+    }
+    buf_putc(&r->json, ']');
+}
+
+void rec_strs(struct rec *r, const char *key, const char *const *v, size_t n)
+{
+    key_of(r, key);
+    buf_putc(&r->json, '[');
+    for (size_t i = 0; i < n; i++) {
+        buf_puts(&r->json, i ? "," : "");
+        buf_json_string(&r->json, v[i]);
+    }
+    buf_putc(&r->json, ']');
+}
+
+void rec_open(struct rec *r, const char *key)
+{
+    key_of(r, key);
+    buf_putc(&r->json, '{');
+}
+
+void rec_array(struct rec *r, const char *key)
+{
+    key_of(r, key);
+    buf_putc(&r->json, '[');
+}
+
+void rec_item(struct rec *r)
+{
+    if (r->json.len && r->json.s[r->json.len - 1] != '[')
+        buf_putc(&r->json, ',');
+    buf_putc(&r->json, '{');
+}
+
+void rec_close(struct rec *r)
+{
+    buf_putc(&r->json, '}');
+}
+
+void rec_array_close(struct rec *r)
+{
+    buf_putc(&r->json, ']');
+}
+
+void rec_text(struct rec *r, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vprintf(&r->text, fmt, ap);
+    va_end(ap);
+}
+
+void rec_safe(struct rec *r, const char *s)
+{
+    text_safe(&r->text, s, 0);
+}
+
+/* Members of r->json, where `{,"a":1` and `[,` are not JSON: the comma behind an opening goes. */
+static void members(const struct rec *r, struct buf *out)
+{
+    const char *s = buf_str(&r->json);
+    bool quoted = false, escaped = false;
+    char prev = '\0';
+
+    for (; *s; s++) {
+        if (!quoted && *s == ',' && (prev == '{' || prev == '['))
+            continue;
+        if (escaped)
+            escaped = false;
+        else if (quoted && *s == '\\')
+            escaped = true;
+        else if (*s == '"')
+            quoted = !quoted;
+        buf_putc(out, *s);
+        prev = *s;
+    }
+}
+
+void rec_json_line(const struct rec *r, struct buf *out)
+{
+    buf_printf(out, "{\"v\":1,\"type\":\"%s\"", rec_type_name(r->type));
+    if (r->type == REC_RESULT) {
+        buf_puts(out, ",\"command\":");
+        buf_json_string(out, r->name);
+    } else if (r->type != REC_TICK) {
+        buf_puts(out, ",\"name\":");
+        buf_json_string(out, r->name);
+    }
+    if (r->type != REC_RESULT) {
+        buf_puts(out, ",\"run\":");
+        if (*r->run)
+            buf_json_string(out, r->run);
+        else
+            buf_puts(out, "null");
+    }
+    if (r->type == REC_NOTE || r->type == REC_WARNING || r->type == REC_ERROR) {
+        buf_puts(out, ",\"message\":");
+        buf_json_string(out, buf_str(&r->text));
+        buf_puts(out, ",\"try\":");
+        if (*r->hint)
+            buf_json_string(out, r->hint);
+        else
+            buf_puts(out, "null");
+        buf_puts(out, ",\"in\":");
+        if (*r->in)
+            buf_json_string(out, r->in);
+        else
+            buf_puts(out, "null");
+    }
+    members(r, out);
+    buf_puts(out, "}\n");
+}
+
+/* Appends text line by line, each safe for a terminal, with `indent` in front of all but the
+ * first. */
+static void safe_lines(struct buf *out, const char *text, const char *indent)
+{
+    for (bool first = true; *text || first; first = false) {
+        const char *end = strchr(text, '\n');
+        const size_t n = end ? (size_t)(end - text) : strlen(text);
+        char *line = strndup(text, n);
+        if (!first)
+            buf_puts(out, indent);
+        if (line)
+            text_safe(out, line, 0);
+        else
+            out->failed = true;
+        free(line);
+        buf_putc(out, '\n');
+        text += n + (end != NULL);
+    }
+}
+
+void rec_text_lines(const struct rec *r, struct buf *out)
+{
+    if (r->type == REC_RESULT || r->type == REC_TICK) {
+        if (r->text.len)
+            safe_lines(out, buf_str(&r->text), "");
+        return;
+    }
+    buf_printf(out, "%s[%s]: ", rec_type_name(r->type), r->name);
+    safe_lines(out, buf_str(&r->text), "  ");
+    if (*r->in && r->type != REC_NOTE) {
+        buf_puts(out, "  in   ");
+        safe_lines(out, r->in, "       ");
+    }
+    if (*r->hint) {
+        buf_puts(out, "  try  ");
+        safe_lines(out, r->hint, "       ");
+    }
+}
+
+/* ---- the writer ----------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+/* A number member of the record's own JSON, for pacing progress; NaN when absent. */
+static double member(const struct rec *r, const char *key)
+{
+    char pattern[40];
+    const char *at;
+
+    snprintf(pattern, sizeof pattern, ",\"%s\":", key);
+    at = strstr(buf_str(&r->json), pattern);
+    return at && at[strlen(pattern)] != 'n' ? strtod(at + strlen(pattern), NULL) : NAN;
+}
+
+/* Is a progress line due: another job or phase, 10 % more, or 10 s later? */
+static bool tick_due(struct rec_writer *w, const struct rec *r)
+{
+    const double share = member(r, "share"), t = now();
+    const bool other = strcmp(w->tick_run, r->run) || strcmp(w->tick_phase, r->name);
+
+    /* What ends within a blink needs no line; NaN shares compare false: only the clock counts. */
+    if (member(r, "seconds") < 2.0)
+        return false;
+    if (!other && !(share >= w->tick_share + 0.1) && t < w->tick_at + 10.0)
+        return false;
+    snprintf(w->tick_run, sizeof w->tick_run, "%s", r->run);
+    snprintf(w->tick_phase, sizeof w->tick_phase, "%.23s", r->name);
+    w->tick_share = isnan(share) ? 0.0 : floor(share * 10.0) / 10.0;
+    w->tick_at = t;
+    return true;
+}
+
+static void writer_take(void *ctx, const struct rec *r)
+{
+    struct rec_writer *w = ctx;
+    FILE *to = w->json || r->type == REC_RESULT ? w->out : w->err;
+
+    if (w->broken && to == w->out)
+        return;
+    if (w->quiet && (r->type == REC_TICK || r->type == REC_NOTE))
+        return;
+    if (!w->json && r->type == REC_TICK && !tick_due(w, r))
+        return;
+    buf_clear(&w->line);
+    if (w->json)
+        rec_json_line(r, &w->line);
+    else
+        rec_text_lines(r, &w->line);
+    if (w->line.len == 0)
+        return;
+    if (to == w->err)
+        fflush(w->out);
+    errno = 0;
+    fwrite(w->line.s, 1, w->line.len, to);
+    if (fflush(to) != 0 && to == w->out) {
+        w->broken = true;
+        w->broken_errno = errno;
+    }
+}
+
+void rec_writer_init(struct rec_writer *w, FILE *out, FILE *err, bool json, bool quiet)
+{
+    memset(w, 0, sizeof *w);
+    w->sink = (struct sink){ writer_take, w, NULL };
+    w->out = out;
+    w->err = err;
+    w->json = json;
+    w->quiet = quiet;
+}
+
+void rec_writer_free(struct rec_writer *w)
+{
+    buf_free(&w->line);
+}

@@ -1,0 +1,70 @@
+/* app/shell/rec.h -- the one event stream: everything gpdesk tells anybody is a record.
+ *
+ * A record has a type, a short name, text for people (may hold line ends) and JSON members for
+ * programs.  Sinks receive records on the main thread: the text renderer, the JSON lines writer,
+ * the screen's log, the session store. */
+#ifndef GPDESK_REC_H
+#define GPDESK_REC_H
+
+#include "base/buf.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum rec_type { REC_RESULT, REC_NOTE, REC_WARNING, REC_ERROR, REC_TICK };
+const char *rec_type_name(enum rec_type); /* "result" ... */
+
+struct rec {
+    enum rec_type type;
+    char name[40];     /* result: the command; note/warning/error: the name in brackets; tick: phase */
+    char run[16];      /* "r7", "t2" or ""; ticks and messages carry it, results by rec_str */
+    struct buf text;   /* for people, without the "note[name]: " prefix; lines end in \n but the last */
+    struct buf json;   /* members after type and name, each written as `,"key":value` */
+    char hint[256];    /* what to type next ("try"); "" */
+    char in[256];      /* the command concerned, with its script line ("in"); "" */
+};
+void rec_init(struct rec *, enum rec_type, const char *name);
+void rec_free(struct rec *);
+/* JSON members. */
+void rec_str(struct rec *, const char *key, const char *value); /* NULL: null */
+void rec_num(struct rec *, const char *key, double value);      /* NaN: null */
+void rec_int(struct rec *, const char *key, int64_t value);
+void rec_bool(struct rec *, const char *key, bool value);
+void rec_null(struct rec *, const char *key);
+void rec_nums(struct rec *, const char *key, const double *v, size_t n);
+void rec_strs(struct rec *, const char *key, const char *const *v, size_t n);
+void rec_open(struct rec *, const char *key);  /* ,"key":{  -- members up to rec_close */
+void rec_close(struct rec *);
+void rec_array(struct rec *, const char *key); /* ,"key":[  -- items up to rec_array_close */
+void rec_item(struct rec *);                   /* {  -- one object of an array, up to rec_close */
+void rec_array_close(struct rec *);
+void rec_text(struct rec *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Appends a string from outside (a name, a path) to the text, escaped for a terminal. */
+void rec_safe(struct rec *, const char *s);
+/* One whole JSON line: {"v":1,"type":"result","command":"fit",...}\n. */
+void rec_json_line(const struct rec *, struct buf *out);
+/* Lines for people: "note[plan]: ..." , results as they are. */
+void rec_text_lines(const struct rec *, struct buf *out);
+
+/* Who listens. take() must not keep the record. */
+struct sink { void (*take)(void *ctx, const struct rec *); void *ctx; struct sink *next; };
+
+/* Writes records to files: JSON lines to `out`; as text, results to `out` and the rest to `err`.
+ * Flushed after each record.  Progress in text: a line each 10 % or 10 s of a job's phase. */
+struct rec_writer {
+    struct sink sink;        /* link this */
+    FILE *out, *err;
+    bool json, quiet;        /* quiet: no notes, no progress */
+    bool broken;             /* `out` cannot be written: EPIPE (its reader left), ENOSPC... */
+    int broken_errno;
+    char tick_run[16], tick_phase[24];
+    double tick_at, tick_share;
+    struct buf line;
+};
+void rec_writer_init(struct rec_writer *, FILE *out, FILE *err, bool json, bool quiet);
+void rec_writer_free(struct rec_writer *);
+
+#endif

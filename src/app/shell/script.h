@@ -1,0 +1,17 @@
+/* app/shell/script.h -- reading scripts, and telling files apart by their content. */
+#ifndef GPDESK_SCRIPT_H
+#define GPDESK_SCRIPT_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* The whole text of a script ("-": stdin), NUL-terminated; caller frees. IO when it cannot be
+ * read, FORMAT when it is no text. */
+enum status script_read(const char *path, char **text, struct err *err);
+
+enum file_kind { FILE_DATA, FILE_SESSION, FILE_SCRIPT };
+/* By content: a session has SQLite's first bytes, a script is text that parses as one. */
+enum status script_sniff(const char *path, enum file_kind *kind, struct err *err);
+
+#endif

@@ -1,0 +1,559 @@
+/* compute/cpu/backend_steps.c -- see backend_steps.h. */
+#include "compute/cpu/backend_steps.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From the row to a vector of phases or gains. */
+struct link {
+    enum fm_op in;             /* FM_SCALE_IN, FM_CIRCLE */
+    const struct fm_step *first; /* the step that reads the row: its lengthscales */
+    size_t x0, d;              /* where its inputs begin, how many they are */
+    size_t l, period;          /* hyperparameters; l FM_NONE: the row as it is */
+    bool append;
+    size_t append_hp;
+    double value;              /* appended */
+    size_t sign0, nsigns, perm, scale; /* rows of the term; FM_NONE */
+    enum fm_op end;            /* FM_PHASE, FM_TIMES, FM_RELU, FM_ERF */
+    double gain;
+};
+struct chain {
+    const struct fm_term *term;
+    size_t nlinks, gains;      /* of them those that multiply */
+    struct link *link;
+    bool paired;               /* makes cosines and sines */
+};
+/* A term over windows: what is added up, unless it is a plain chain, and what the sum is turned by. */
+struct sum { struct chain inner, turn; };
+struct steps {
+    const struct featmap *fm;
+    size_t n, end;             /* chains; columns of the map that have a term */
+    struct chain *chain;
+    size_t nsums;
+    struct sum *sum;
+};
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+static bool cut_link(const struct fm_step **at, const struct fm_step *end, struct link *k)
+{
+    const struct fm_step *s = *at;
+
+    *k = (struct link){ .in = s->op, .first = s, .x0 = s->first, .d = s->count, .l = s->index, .perm = FM_NONE,
+                        .scale = FM_NONE, .append_hp = FM_NONE, .end = FM_ONE };
+    if (s->op == FM_CIRCLE) {
+        k->period = s->also;
+    } else if (s->op == FM_WINDOWS) { /* a window has been made a row of its own */
+        k->in = FM_SCALE_IN;
+        k->x0 = 0;
+    } else if (s->op != FM_SCALE_IN) {
+        return false;
+    }
+    for (s++; s < end && s->op != FM_SIGN; s++) {
+        if (s->op != FM_APPEND || k->append)
+            return false;
+        k->append = true;
+        k->append_hp = s->index;
+        k->value = s->value;
+    }
+    for (; s + 1 < end && s->op == FM_SIGN; s += 2) {
+        if (s[1].op != FM_FHT || (k->nsigns > 0 && s->index != k->sign0 + k->nsigns))
+            return false;
+        k->sign0 = k->nsigns == 0 ? s->index : k->sign0;
+        k->nsigns++;
+    }
+    for (; s < end && (s->op == FM_SHUFFLE || s->op == FM_SCALE); s++) {
+        if (s->op == FM_SHUFFLE && k->scale != FM_NONE)
+            return false;
+        *(s->op == FM_SHUFFLE ? &k->perm : &k->scale) = s->index;
+    }
+    if (s >= end || k->nsigns == 0 ||
+        (s->op != FM_PHASE && s->op != FM_TIMES && s->op != FM_RELU && s->op != FM_ERF))
+        return false;
+    k->end = s->op;
+    k->gain = s->value;
+    *at = s + 1;
+    return true;
+}
+
+/* The steps from s on, up to the one at `end`, which emits. */
+static enum status cut_chain(const struct fm_term *t, const struct fm_step *s, const struct fm_step *end,
+                             struct chain *c, struct err *err)
+{
+    *c = (struct chain){ .term = t, .paired = end->op == FM_SINCOS || (end->op == FM_TURN && t->paired) };
+    if (t->nb == 0)
+        return ST_OK;
+    c->link = mem_calloc(t->nsteps, sizeof *c->link, "feature steps", err);
+    if (!c->link)
+        return ST_NOMEM;
+    while (s < end) {
+        struct link *k = &c->link[c->nlinks];
+        if (!cut_link(&s, end, k))
+            return err_set(err, ST_UNSUPPORTED, "the processor backend has no loop for this list "
+                           "of feature steps");
+        c->gains += k->end != FM_PHASE;
+        c->nlinks++;
+    }
+    return ST_OK;
+}
+
+static enum status cut_sum(const struct fm_term *t, struct sum *u, struct err *err)
+{
+    const struct fm_step *sum = t->steps + t->nsum - 1, *end = t->steps + t->nsteps - 1;
+    enum status rc = ST_OK;
+
+    *u = (struct sum){ .inner = { .term = t }, .turn = { .term = t } };
+    if (!featmap_sums_plain(t) && !featmap_sums_dense(t))
+        rc = cut_chain(t, t->steps, sum - 1, &u->inner, err);
+    return rc == ST_OK && end > sum ? cut_chain(t, sum + 1, end, &u->turn, err) : rc;
+}
+
+enum status steps_new(const struct featmap *fm, struct steps **out, struct err *err)
+{
+    struct steps *s = mem_calloc(1, sizeof *s, "feature steps", err);
+    enum status rc = s ? ST_OK : ST_NOMEM;
+
+    *out = NULL;
+    if (rc == ST_OK) {
+        s->fm = fm;
+        s->chain = mem_calloc(fm->nterms, sizeof *s->chain, "feature steps", err);
+        s->sum = s->chain ? mem_calloc(fm->nterms, sizeof *s->sum, "feature steps", err) : NULL;
+        rc = s->sum ? ST_OK : ST_NOMEM;
+    }
+    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
+        const struct fm_term *t = &fm->term[i];
+        s->end = t->col0 + t->cols > s->end ? t->col0 + t->cols : s->end;
+        const bool own = featmap_sums_plain(t) || featmap_sums_dense(t); /* loops, without links */
+        if (featmap_is_windowed(t) && (!own || t->nsteps > t->nsum))
+            rc = cut_sum(t, &s->sum[s->nsums++], err);
+        else if (!featmap_is_plain(t) && !featmap_is_windowed(t))
+            rc = cut_chain(t, t->steps, t->steps + t->nsteps - 1, &s->chain[s->n++], err);
+    }
+    if (rc == ST_OK && s->n + s->nsums > 0) {
+        *out = s;
+        return ST_OK;
+    }
+    steps_free(s);
+    return rc;
+}
+
+void steps_free(struct steps *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; s->chain && i < s->n; i++)
+        free(s->chain[i].link);
+    for (size_t i = 0; s->sum && i < s->nsums; i++) {
+        free(s->sum[i].inner.link);
+        free(s->sum[i].turn.link);
+    }
+    free(s->chain);
+    free(s->sum);
+    free(s);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Window a of a sequence as width * channels numbers. */
+static void window_vector(const struct kernel_layer *w, const double *row, size_t a, double *out)
+{
+    const size_t C = w->channels;
+
+    if (!w->symbols) {
+        memcpy(out, row + 1 + a * C, w->width * C * sizeof *out);
+        return;
+    }
+    memset(out, 0, w->width * C * sizeof *out);
+    for (size_t q = 0; q < w->width; q++)
+        if (row[1 + a + q] < (double)C)
+            out[q * C + (size_t)row[1 + a + q]] = 1.0;
+}
+
+#define REAL float
+#define N(name) name##_f32
+#include "compute/cpu/backend_steps_real.h"
+#undef REAL
+#undef N
+#define REAL double
+#define N(name) name##_f64
+#include "compute/cpu/backend_steps_real.h"
+
+static double out_of(const struct fm_term *t, const double *hp)
+{
+    return t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
+}
+
+/* filling: v, w, p, g and an input for each link; the way back: also its values and what comes back to it;
+ * heavy tails: columns in double */
+static size_t chain_scratch(const struct chain *c)
+{
+    const size_t n = c->term->D * SIMD_LANES_MOST * (8 + 3 * c->nlinks) * sizeof(double);
+
+    return n + (c->term->phase64 ? c->term->cols * SIMD_LANES_MOST * sizeof(double) : 0);
+}
+
+/* Beside that: the windows in the lanes, and columns of theirs. */
+static size_t sum_scratch(const struct sum *u)
+{
+    return (u->inner.term->d + u->inner.term->cols) * SIMD_LANES_MOST * sizeof(double);
+}
+
+size_t steps_scratch(const struct steps *s, const struct simd_real *real)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t n = chain_scratch(&s->chain[i]);
+        most = n > most ? n : most;
+    }
+    for (size_t i = 0; i < s->nsums; i++) {
+        const size_t a = chain_scratch(&s->sum[i].inner) + sum_scratch(&s->sum[i]);
+        const size_t b = chain_scratch(&s->sum[i].turn);
+        most = a > most ? a : most;
+        most = b > most ? b : most;
+    }
+    (void)real;
+    return most;
+}
+
+/* Phases far beyond 2 pi in single precision would be noise: double ones, rounded when done. */
+static void heavy_term(const struct chain *c, const struct simd *simd, const struct simd_real *real,
+                       const double *hp, const double *x, size_t ldx, size_t n, float *z,
+                       size_t cs, double *scratch)
+{
+    const struct fm_term *t = c->term;
+    const size_t L = simd->f64.lanes;
+    double *wide = scratch, *rest = scratch + t->cols * L;
+
+    for (size_t r = 0; r < real->lanes; r += L) {
+        const size_t left = n > r ? n - r : 0;
+        term_f64(c, &simd->f64, hp, out_of(t, hp), left ? x + r * ldx : x,
+                 ldx, left ? (left < L ? left : L) : 1, wide, L, rest);
+        for (size_t j = 0; j < t->cols; j++)
+            for (size_t i = 0; i < L && r + i < real->lanes; i++)
+                z[j * cs + r + i] = (float)wide[j * L + i];
+    }
+}
+
+void steps_fill(const struct steps *s, const struct simd *simd, const struct simd_real *real,
+                const double *hp, const double *x, size_t ldx, size_t n, size_t col0, void *z,
+                size_t cs, void *scratch)
+{
+    const size_t L = real->lanes;
+    char *to = z;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct chain *c = &s->chain[i];
+        const struct fm_term *t = c->term;
+        void *at = to + (t->col0 - col0) * cs * real->size;
+        if (real == &simd->f64)
+            term_f64(c, real, hp, out_of(t, hp), x, ldx, n, at, cs, scratch);
+        else if (t->phase64)
+            heavy_term(c, simd, real, hp, x, ldx, n, at, cs, scratch);
+        else
+            term_f32(c, real, hp, out_of(t, hp), x, ldx, n, at, cs, scratch);
+    }
+    for (size_t j = s->end; j < s->fm->M; j++)
+        memset(to + (j - col0) * cs * real->size, 0, L * real->size);
+}
+
+/* ---- sums over windows -------------------------------------------------------------------------- */
+
+static const struct sum *sum_of(const struct steps *s, const struct fm_term *t)
+{
+    for (size_t i = 0; s && i < s->nsums; i++)
+        if (s->sum[i].inner.term == t)
+            return &s->sum[i];
+    return NULL;
+}
+
+bool steps_turns(const struct steps *s, const struct fm_term *t)
+{
+    const struct sum *u = sum_of(s, t);
+
+    return u && u->turn.nlinks > 0;
+}
+
+void steps_sum_rows(const struct steps *s, const struct fm_term *t, const struct simd_real *real,
+                    const double *hp, double out, const double *x, size_t ldx, size_t n, void *z,
+                    size_t ldz, void *scratch)
+{
+    const struct chain *c = &sum_of(s, t)->inner;
+    double *win = scratch, *columns = win + t->d * SIMD_LANES_MOST;
+    void *rest = columns + t->cols * SIMD_LANES_MOST;
+
+    if (real->size == sizeof(double))
+        sum_rows_f64(c, real, hp, out, x, ldx, n, z, ldz, win, columns, rest);
+    else
+        sum_rows_f32(c, real, hp, out, x, ldx, n, z, ldz, win, (float *)(void *)columns, rest);
+}
+
+/* Phases and gains of the other factors in block b, for a lane tile; u: their inputs. */
+static void turn_block(const struct chain *c, const struct simd_real *real, size_t b, const double *u,
+                       double *v, double *w, double *p, double *g, bool *phase, bool *gain)
+{
+    const size_t one = c->term->D * real->lanes;
+
+    *phase = *gain = false;
+    for (size_t i = 0; i < c->nlinks; i++) {
+        const bool is_phase = c->link[i].end == FM_PHASE;
+        forward_f64(&c->link[i], c->term, real, b, u + i * one, v, w);
+        real->combine(c->link[i].end, c->link[i].gain, c->term->D, v, is_phase ? p : g,
+                      is_phase ? !*phase : !*gain);
+        *phase |= is_phase;
+        *gain |= !is_phase;
+    }
+}
+
+static void put(const struct simd_real *real, void *z, size_t at, double v)
+{
+    if (real->size == sizeof(double))
+        ((double *)z)[at] = v;
+    else
+        ((float *)z)[at] = (float)v;
+}
+
+void steps_turn_rows(const struct steps *s, const struct fm_term *t, const struct simd *simd,
+                     const struct simd_real *real, const double *hp, const double *x, size_t ldx,
+                     size_t n, const double *sum, size_t lds, void *z, size_t ldz, void *scratch)
+{
+    const struct chain *c = &sum_of(s, t)->turn;
+    const struct simd_real *f64 = &simd->f64;
+    const size_t L = f64->lanes, one = t->D * L;
+    double *v = scratch, *w = v + one, *p = w + one, *g = p + one, *u = g + one;
+
+    for (size_t r0 = 0; r0 < n; r0 += L) {
+        const size_t some = n - r0 < L ? n - r0 : L;
+        for (size_t i = 0; i < c->nlinks; i++)
+            input_f64(&c->link[i], t, f64, hp, x + r0 * ldx, ldx, some, u + i * one);
+        for (size_t b = 0; b < t->nb; b++) {
+            bool phase, gain;
+            turn_block(c, f64, b, u, v, w, p, g, &phase, &gain);
+            for (size_t i = 0; i < t->D && b * t->D + i < t->mf; i++)
+                for (size_t r = 0; r < some; r++) {
+                    const size_t j = b * t->D + i, at = i * L + r;
+                    const double k = gain ? g[at] : 1.0, q = phase ? p[at] : 0.0;
+                    const double *from = sum + (r0 + r) * lds;
+                    const double a = k * from[t->sum_paired ? 2 * j : j];
+                    const double e = t->sum_paired ? k * from[2 * j + 1] : 0.0;
+                    const double cosine = phase ? cos(q) : 1.0, sine = phase ? sin(q) : 0.0;
+                    put(real, z, (r0 + r) * ldz + (t->paired ? 2 * j : j), a * cosine - e * sine);
+                    if (t->paired)
+                        put(real, z, (r0 + r) * ldz + 2 * j + 1, a * sine + e * cosine);
+                }
+        }
+    }
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+struct back {
+    const struct chain *c;
+    const struct simd_real *real;
+    const double *hp, *x, *B, *factor;
+    size_t ldx, n, ld;
+    const double *sum;         /* products over windows: n rows of what is turned, and what comes back */
+    double *sum_back;          /* to it; NULL */
+    size_t lds;
+    double *v, *w, *p, *g, *a; /* D lanes each; a: what comes back to the gain as a whole */
+    double *u, *f, *ub;        /* for each link: input, projection, what comes back to the input */
+};
+
+static double slope(const struct link *k, double v)
+{
+    return k->end == FM_TIMES  ? 1.0
+           : k->end == FM_RELU ? (v > 0.0 ? k->gain : 0.0)
+                               : M_2_SQRTPI * exp(-v * v);
+}
+
+static double value(const struct link *k, double v)
+{
+    return k->end == FM_TIMES ? v : k->end == FM_RELU ? k->gain * fmax(v, 0.0) : erf(v);
+}
+
+/* B of one column in lanes, times the row factors. */
+static double column(const struct back *k, size_t col, size_t r)
+{
+    return r < k->n ? k->B[r * k->ld + col] * (k->factor ? k->factor[r] : 1.0) : 0.0;
+}
+
+/* Of a product over windows, as turn_rows makes it: what comes back to the sum, the phase and the gain. */
+static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool gain)
+{
+    const struct fm_term *t = k->c->term;
+    const size_t L = k->real->lanes;
+
+    for (size_t i = 0; i < jn; i++)
+        for (size_t r = 0; r < k->n; r++) {
+            const size_t at = i * L + r, j = b * t->D + i, col = t->paired ? 2 * j : j;
+            const size_t from = r * k->lds + (t->sum_paired ? 2 * j : j);
+            const double cosine = phase ? cos(k->p[at]) : 1.0, sine = phase ? sin(k->p[at]) : 0.0;
+            const double g = gain ? k->g[at] : 1.0, c = k->sum[from], s = t->sum_paired ? k->sum[from + 1] : 0.0;
+            const double ba = column(k, t->col0 + col, r), bb = t->paired ? column(k, t->col0 + col + 1, r) : 0.0;
+            const double a0 = c * cosine - s * sine, b0 = c * sine + s * cosine;
+            k->a[at] = ba * a0 + bb * b0;
+            k->p[at] = g * (bb * a0 - ba * b0);
+            k->sum_back[from] = g * (ba * cosine + bb * sine);
+            if (t->sum_paired)
+                k->sum_back[from + 1] = g * (bb * cosine - ba * sine);
+        }
+    for (size_t i = 0; i < t->D; i++) /* beyond the rows and the block: nothing */
+        for (size_t r = 0; r < L; r++)
+            if (i >= jn || r >= k->n)
+                k->p[i * L + r] = 0.0;
+}
+
+/* p, g, f of a block forward; then p becomes the derivative in the phase, a that in the gain. */
+static void block_values(struct back *k, size_t b, size_t jn, double out)
+{
+    const struct fm_term *t = k->c->term;
+    const size_t L = k->real->lanes, one = t->D * L;
+    bool phase = false, gain = false;
+
+    for (size_t i = 0; i < k->c->nlinks; i++) {
+        const struct link *link = &k->c->link[i];
+        const bool is_phase = link->end == FM_PHASE;
+        forward_f64(link, t, k->real, b, k->u + i * one, k->f + i * one, k->w);
+        k->real->combine(link->end, link->gain, t->D, k->f + i * one, is_phase ? k->p : k->g,
+                         is_phase ? !phase : !gain);
+        phase |= is_phase;
+        gain |= !is_phase;
+    }
+    memset(k->a, 0, one * sizeof *k->a);
+    if (k->sum) {
+        turn_values(k, b, jn, phase, gain);
+        return;
+    }
+    if (!t->paired) {
+        for (size_t j = 0; j < jn; j++)
+            for (size_t r = 0; r < L; r++)
+                k->a[j * L + r] = out * column(k, t->col0 + b * t->D + j, r);
+        return;
+    }
+    for (size_t i = 0; i < jn * L; i++)
+        k->p[i] *= M_1_PI;
+    k->real->sincospi(jn * L, k->p, k->w, k->v); /* sine, cosine */
+    memset(k->p, 0, one * sizeof *k->p);
+    for (size_t j = 0; j < jn; j++)
+        for (size_t r = 0; r < L; r++) {
+            const size_t at = j * L + r, col = t->col0 + 2 * (b * t->D + j);
+            const double bc = column(k, col, r), bs = column(k, col + 1, r);
+            k->a[at] = out * (k->v[at] * bc + k->w[at] * bs);
+            k->p[at] = out * (gain ? k->g[at] : 1.0) * (k->v[at] * bs - k->w[at] * bc);
+        }
+}
+
+/* What comes back to link i of a block, through its projection, is added to ub. */
+static void block_back(struct back *k, size_t b, size_t i)
+{
+    const struct chain *c = k->c;
+    const struct link *link = &c->link[i];
+    const struct fm_term *t = c->term;
+    const size_t L = k->real->lanes, D = t->D, one = D * L, rows = t->nb * D;
+
+    if (link->end == FM_PHASE) {
+        memcpy(k->v, k->p, one * sizeof *k->v);
+    } else {
+        for (size_t e = 0; e < one; e++)
+            k->v[e] = k->a[e] * slope(link, k->f[i * one + e]);
+        for (size_t m = 0; m < c->nlinks; m++)
+            for (size_t e = 0; m != i && c->link[m].end != FM_PHASE && e < one; e++)
+                k->v[e] *= value(&c->link[m], k->f[m * one + e]);
+    }
+    const double *scale = link->scale == FM_NONE ? NULL : t->scale + link->scale * rows + b * D;
+    for (size_t e = 0; scale && e < one; e++)
+        k->v[e] *= scale[e / L];
+    if (link->perm != FM_NONE) {
+        const uint32_t *perm = t->perm + link->perm * rows + b * D;
+        memcpy(k->w, k->v, one * sizeof *k->w);
+        for (size_t j = 0; j < D; j++)
+            memcpy(k->v + perm[j] * L, k->w + j * L, L * sizeof *k->v);
+    }
+    for (size_t s = link->nsigns; s-- > 0;) {
+        const int8_t *sign = t->signs + (link->sign0 + s) * rows + b * D;
+        k->real->fht(k->v, D);
+        for (size_t e = 0; e < one; e++)
+            k->v[e] *= sign[e / L];
+    }
+    for (size_t e = 0; e < one; e++)
+        k->ub[i * one + e] += k->v[e];
+}
+
+/* From a link's input to its hyperparameters. */
+static void input_back(const struct back *k, size_t i, double *grad)
+{
+    const struct link *link = &k->c->link[i];
+    const struct fm_term *t = k->c->term;
+    const size_t L = k->real->lanes, one = t->D * L;
+    const double *u = k->u + i * one, *ub = k->ub + i * one;
+
+    for (size_t r = 0; r < k->n; r++) {
+        const double *x = k->x + r * k->ldx + link->first->first;
+        const size_t d = link->first->count;
+        for (size_t j = 0; link->l != FM_NONE && j < d; j++) {
+            const size_t h = fm_lengthscale(link->first, j);
+            if (link->in == FM_SCALE_IN) {
+                grad[h] -= ub[j * L + r] * u[j * L + r];
+                continue;
+            }
+            const size_t c = 2 * j * L + r, s = c + L;
+            const double angle = 2.0 * M_PI * x[j] / k->hp[link->period];
+            grad[h] -= ub[c] * u[c] + ub[s] * u[s];
+            grad[link->period] += angle * (ub[c] * u[s] - ub[s] * u[c]);
+        }
+        if (link->append && link->append_hp != FM_NONE)
+            grad[link->append_hp] += ub[d * L + r] * u[d * L + r];
+    }
+}
+
+static void chain_grad(struct back *k, double *scratch, double *grad)
+{
+    const struct chain *c = k->c;
+    const struct fm_term *t = c->term;
+    const size_t one = t->D * k->real->lanes;
+
+    k->v = scratch;
+    k->w = k->v + one;
+    k->p = k->w + one;
+    k->g = k->p + one;
+    k->a = k->g + one;
+    k->u = k->a + one;
+    k->f = k->u + c->nlinks * one;
+    k->ub = k->f + c->nlinks * one;
+    memset(k->ub, 0, c->nlinks * one * sizeof *k->ub);
+    for (size_t i = 0; i < c->nlinks; i++)
+        input_f64(&c->link[i], t, k->real, k->hp, k->x, k->ldx, k->n, k->u + i * one);
+    for (size_t b = 0; b < t->nb; b++) {
+        const size_t left = t->mf - b * t->D;
+        block_values(k, b, left < t->D ? left : t->D, out_of(t, k->hp));
+        for (size_t i = 0; i < c->nlinks; i++)
+            block_back(k, b, i);
+    }
+    for (size_t i = 0; i < c->nlinks; i++)
+        input_back(k, i, grad);
+}
+
+void steps_grad(const struct steps *s, const struct simd *simd, const double *hp, const double *x,
+                size_t ldx, size_t n, const double *B, size_t ld, const double *factor,
+                double *grad, void *scratch)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct back k = { .c = &s->chain[i], .real = &simd->f64, .hp = hp, .x = x, .ldx = ldx,
+                          .n = n, .B = B, .ld = ld, .factor = factor };
+        chain_grad(&k, scratch, grad);
+    }
+}
+
+void steps_turn_grad(const struct steps *s, const struct fm_term *t, const struct simd *simd,
+                     const double *hp, const double *x, size_t ldx, size_t n, const double *sum,
+                     double *sum_back, size_t lds, const double *B, size_t ld, const double *factor,
+                     double *grad, void *scratch)
+{
+    struct back k = { .c = &sum_of(s, t)->turn, .real = &simd->f64, .hp = hp, .x = x, .ldx = ldx, .n = n,
+                      .B = B, .ld = ld, .factor = factor, .sum = sum, .sum_back = sum_back, .lds = lds };
+
+    chain_grad(&k, scratch, grad);
+}

@@ -1,0 +1,391 @@
+/* compute/cpu/backend_windows.c -- see backend_windows.h. */
+#include "compute/cpu/backend_windows.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SLOTS = 4 * WINDOWS_ROWS_MOST };
+
+/* Windows that filled the lanes, and the rows that have them: kept, as dense filters are taken a block at a
+ * time for many of them, while the block's numbers are in the cache. */
+enum { KEPT_MOST = 192 };
+struct kept {
+    size_t used;
+    const double *at[SIMD_LANES_MOST];
+    uint32_t first[WINDOWS_ROWS_MOST + 1];
+    uint8_t lane[WINDOWS_ROWS_MOST * SIMD_LANES_MOST];
+};
+
+/* A tile on its way.  The windows in hand fill the lanes; then they are made and added. */
+struct tile {
+    const struct fm_term *t;
+    const struct simd_real *real;
+    const struct simd_term *term;
+    const double *x;
+    size_t ldx, n, per;
+    bool derivative;
+    void *z, *scratch;
+    size_t ldz;
+    uint64_t *hash;           /* n x positions + 1: of the numbers of a position */
+    size_t ldh;
+    const double *at[SIMD_LANES_MOST];
+    size_t used;              /* lanes */
+    size_t count[WINDOWS_ROWS_MOST];
+    uint8_t lane[WINDOWS_ROWS_MOST][SIMD_LANES_MOST]; /* of each row: those it has, in order */
+    struct simd_windows k;
+    struct simd_dense dense;  /* filter NULL: none */
+    struct kept *kept;        /* KEPT_MOST of them */
+    size_t nkept;
+};
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    h ^= h >> 32;
+    return h;
+}
+
+static void hash_positions(struct tile *s)
+{
+    for (size_t r = 0; r < s->n; r++) {
+        const double *x = s->x + r * s->ldx;
+        const size_t len = kernel_windows(s->t->windows, x) ? (size_t)x[0] : 0;
+        for (size_t p = 0; p < len; p++) {
+            uint64_t h = 1, bits;
+            for (size_t i = 0; i < s->per; i++) {
+                memcpy(&bits, x + 1 + p * s->per + i, sizeof bits);
+                h = mix(h + bits);
+            }
+            s->hash[r * s->ldh + p] = h;
+        }
+    }
+}
+
+static void take(struct tile *s, const struct kept *k)
+{
+    s->k.n = k->used;
+    s->k.at = k->at;
+    s->k.rows = s->n;
+    s->k.first = k->first;
+    s->k.lane = k->lane;
+}
+
+/* Block after block of the dense filters, each for all windows that were kept. */
+static void run_kept(struct tile *s)
+{
+    for (size_t j0 = 0; j0 < s->dense.mf; j0 += SIMD_DENSE_BLOCK)
+        for (size_t i = 0; i < s->nkept; i++) {
+            take(s, &s->kept[i]);
+            s->real->dense(&s->dense, j0, &s->k, s->z, s->ldz);
+        }
+    s->nkept = 0;
+}
+
+static void flush(struct tile *s)
+{
+    struct kept *k = &s->kept[s->nkept];
+
+    if (s->used == 0)
+        return;
+    k->first[0] = 0;
+    for (size_t r = 0; r < s->n; r++) {
+        memcpy(k->lane + k->first[r], s->lane[r], s->count[r]);
+        k->first[r + 1] = k->first[r] + (uint32_t)s->count[r];
+        s->count[r] = 0;
+    }
+    memcpy(k->at, s->at, s->used * sizeof *k->at);
+    k->used = s->used;
+    s->used = 0;
+    if (s->dense.filter) {
+        if (++s->nkept == KEPT_MOST)
+            run_kept(s);
+        return;
+    }
+    take(s, k);
+    s->real->windows(s->term, &s->k, s->z, s->ldz, s->scratch);
+}
+
+/* The different windows that begin at position a, each with the rows that have it.  At most one
+ * window a row: a row never has more lanes than there are. */
+static void add_position(struct tile *s, size_t a, uint32_t *slot, uint32_t stamp)
+{
+    const struct kernel_layer *w = s->t->windows;
+    const size_t bytes = w->width * s->per * sizeof(double);
+    const double *seen[WINDOWS_ROWS_MOST];
+    uint32_t group[WINDOWS_ROWS_MOST];
+    size_t groups = 0;
+
+    for (size_t r = 0; r < s->n; r++) {
+        const double *x = s->x + r * s->ldx;
+        group[r] = UINT32_MAX;
+        if (a >= kernel_windows(w, x))
+            continue;
+        const double *win = x + 1 + a * s->per;
+        uint64_t h = 0;
+        for (size_t q = 0; q < w->width; q++)
+            h = h * 0x9e3779b97f4a7c15u + s->hash[r * s->ldh + a + q];
+        size_t i = (size_t)(mix(h) % SLOTS);
+        /* a slot: stamp of the position, number of the window */
+        while (slot[2 * i] == stamp && memcmp(seen[slot[2 * i + 1]], win, bytes) != 0)
+            i = (i + 1) % SLOTS;
+        if (slot[2 * i] != stamp) {
+            slot[2 * i] = stamp;
+            slot[2 * i + 1] = (uint32_t)groups;
+            seen[groups++] = win;
+        }
+        group[r] = slot[2 * i + 1];
+    }
+    for (size_t g = 0; g < groups; g++) {
+        if (s->used == s->real->lanes)
+            flush(s);
+        for (size_t r = 0; r < s->n; r++)
+            if (group[r] == g)
+                s->lane[r][s->count[r]++] = (uint8_t)s->used;
+        s->at[s->used++] = seen[g];
+    }
+}
+
+static void scale_row(const struct simd_real *real, size_t cols, double c, void *z)
+{
+    if (real->size == sizeof(double))
+        for (size_t j = 0; j < cols; j++)
+            ((double *)z)[j] *= c;
+    else
+        for (size_t j = 0; j < cols; j++)
+            ((float *)z)[j] *= (float)c;
+}
+
+static size_t filter_ld(const struct fm_term *t)
+{
+    return (t->nb * t->D + SIMD_DENSE_PAD - 1) / SIMD_DENSE_PAD * SIMD_DENSE_PAD;
+}
+
+float *windows_filters(const struct fm_term *t, struct err *err)
+{
+    const size_t ld = filter_ld(t), n = t->nb * t->D;
+    float *f = mem_aligned(ld * t->d, sizeof *f, "dense filters", err);
+
+    for (size_t i = 0; f && i < t->d; i++)
+        for (size_t j = 0; j < ld; j++)
+            f[i * ld + j] = j < n ? (float)(t->filter[i * n + j] * M_1_PI) : 0.0F;
+    return f;
+}
+
+static struct simd_dense dense_of(const struct windows *w, const struct simd_real *real)
+{
+    const struct fm_term *t = w->t;
+    const bool narrow = real->size == sizeof(float);
+    const double inv = featmap_sums_dense(t) ? 1.0 / w->hp[t->hp0] : 0.0;
+
+    return (struct simd_dense){ .d = t->d, .mf = t->mf, .ld = narrow ? filter_ld(t) : t->nb * t->D,
+                                .filter = narrow ? (const void *)w->dense : t->filter,
+                                .inv = narrow ? inv : inv * M_1_PI };
+}
+
+static size_t sum_columns(const struct fm_term *t)
+{
+    return (t->sum_paired ? 2 : 1) * t->mf;
+}
+
+/* ---- workspace --------------------------------------------------------------------------------- */
+
+/* Where things lie in w->room, in bytes: what a tile keeps of itself, the slots of a position's windows, hashes of
+ * all positions, windows kept for dense filters, windows as inputs and as columns, sums in float64. */
+struct places { size_t slot, hash, kept, x, turned, sum, end; };
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of rows of d numbers. */
+static struct places places_of(const struct windows *w, size_t rows, size_t d, size_t sums)
+{
+    const struct fm_term *t = w->t;
+    const struct simd_real *f32 = &w->simd->f32, *f64 = &w->simd->f64;
+    const bool dense = featmap_sums_dense(t), made_here = dense || featmap_sums_plain(t);
+    const size_t lanes = larger(f32->lanes, 4), lanes64 = larger(f64->lanes, 4); /* dense: four windows at once */
+    const size_t cols = (dense ? 2 * SIMD_DENSE_BLOCK : 2 * t->D) + SIMD_TURNED_PAD;
+    const size_t per = t->windows->symbols ? 1 : t->windows->channels; /* numbers of a position */
+    struct places p;
+
+    p.slot = mem_lines(sizeof(struct tile));
+    p.hash = p.slot + 2 * SLOTS * sizeof(uint32_t);
+    p.kept = p.hash + mem_lines((rows * (d / per) + 1) * sizeof(uint64_t));
+    p.x = p.kept + mem_lines((dense ? KEPT_MOST : 1) * sizeof(struct kept));
+    p.turned = p.x + mem_lines(lanes * t->d * sizeof(double));
+    p.sum = p.turned + mem_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
+    if (!made_here) /* backend_steps.c makes them */
+        p.sum = 0;
+    p.end = p.sum + mem_lines(sums * rows * sum_columns(t) * sizeof(double));
+    return p;
+}
+
+/* Float32 features whose sums are made in float64: of dense filters with heavy tails (chains have their own
+ * way), and of factors of a product. */
+static bool needs_sum(const struct windows *w)
+{
+    return steps_turns(w->steps, w->t) || (featmap_sums_dense(w->t) && w->t->phase64);
+}
+
+size_t windows_room(const struct windows *w, size_t rows, size_t d, bool back)
+{
+    return places_of(w, rows, d, back ? 2 : needs_sum(w)).end;
+}
+
+static void *room_at(const struct windows *w, size_t at)
+{
+    return (char *)w->room + at;
+}
+
+/* ---- sums over windows ------------------------------------------------------------------------- */
+
+static struct tile *tile_in_room(const struct windows *u, const struct simd_real *real, const double *x,
+                                 size_t ldx, size_t n, size_t longest, struct places at)
+{
+    const struct fm_term *t = u->t;
+    const struct kernel_layer *w = t->windows;
+    struct tile *s = u->room;
+
+    *s = (struct tile){ .t = t, .real = real, .term = real == &u->simd->f64 ? u->term64 : u->term, .x = x,
+                        .ldx = ldx, .n = n, .per = w->symbols ? 1 : w->channels, .ldh = longest,
+                        .dense = dense_of(u, real), .hash = room_at(u, at.hash), .kept = room_at(u, at.kept) };
+    s->k = (struct simd_windows){ .width = w->width, .channels = w->channels, .symbols = w->symbols,
+                                  .x = room_at(u, at.x), .turned = room_at(u, at.turned) };
+    return s;
+}
+
+/* n <= u->rows rows x of sequences (ldx apart): sums over windows or their derivatives in log l, times `out` and
+ * each row's own factor. */
+static void windows_rows(const struct windows *u, const struct simd_real *real, const double *x, size_t ldx,
+                         size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch)
+{
+    const struct fm_term *t = u->t;
+    const struct kernel_layer *w = t->windows;
+    const struct places at = places_of(u, u->rows, u->d, 0);
+    uint32_t *slot = room_at(u, at.slot);
+    size_t longest = 0, most = 0;
+
+    for (size_t r = 0; r < n; r++) {
+        const size_t m = kernel_windows(w, x + r * ldx);
+        most = m > most ? m : most;
+        longest = m && (size_t)x[r * ldx] > longest ? (size_t)x[r * ldx] : longest;
+    }
+    struct tile *s = tile_in_room(u, real, x, ldx, n, longest, at);
+    s->derivative = s->k.derivative = derivative;
+    s->z = z;
+    s->ldz = ldz;
+    s->scratch = scratch;
+    memset(slot, 0, 2 * SLOTS * sizeof *slot);
+    for (size_t r = 0; r < n; r++)
+        memset((char *)z + r * ldz * real->size, 0, t->cols * real->size);
+    hash_positions(s);
+    for (size_t a = 0; a < most; a++)
+        add_position(s, a, slot, (uint32_t)(a + 1));
+    flush(s);
+    run_kept(s);
+    for (size_t r = 0; r < n; r++)
+        scale_row(real, t->cols, out * kernel_window_factor(w, kernel_windows(w, x + r * ldx)),
+                  (char *)z + r * ldz * real->size);
+}
+
+/* The room for sums in float64, rows x columns. */
+static double *room_for_sums(const struct windows *w)
+{
+    return room_at(w, places_of(w, w->rows, w->d, 0).sum);
+}
+
+/* ---- any term over windows ----------------------------------------------------------------------- */
+
+/* Sums of heavy tails by dense filters are made in float64 and rounded. */
+static void heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n, bool derivative, double out,
+                       float *z, size_t ldz, void *scratch)
+{
+    const size_t cols = sum_columns(w->t);
+    double *wide = room_for_sums(w);
+
+    windows_rows(w, &w->simd->f64, x, ldx, n, derivative, out, wide, cols, scratch);
+    for (size_t r = 0; r < n; r++)
+        for (size_t j = 0; j < cols; j++)
+            z[r * ldz + j] = (float)wide[r * cols + j];
+}
+
+/* Of stationary kernels, by chains or dense filters. */
+static void paired_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
+                        size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch)
+{
+    if (featmap_sums_dense(w->t) && w->t->phase64 && real->size == sizeof(float))
+        heavy_rows(w, x, ldx, n, derivative, out, z, ldz, scratch);
+    else
+        windows_rows(w, real, x, ldx, n, derivative, out, z, ldz, scratch);
+}
+
+/* The sums that the term begins with. */
+static void sum_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
+                     double out, void *z, size_t ldz, void *scratch)
+{
+    const struct fm_term *t = w->t;
+
+    if (featmap_sums_plain(t) || featmap_sums_dense(t))
+        paired_rows(w, real, x + t->first, ldx, n, false, out, z, ldz, scratch);
+    else
+        steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
+}
+
+void windows_slopes(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
+                    double out, void *z, size_t ldz, void *scratch)
+{
+    paired_rows(w, real, x + w->t->first, ldx, n, true, out, z, ldz, scratch);
+}
+
+void windows_columns(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
+                     double out, void *z, size_t ldz, void *scratch)
+{
+    const size_t cols = sum_columns(w->t);
+    double *sum = room_for_sums(w);
+
+    if (!steps_turns(w->steps, w->t)) {
+        sum_rows(w, real, x, ldx, n, out, z, ldz, scratch);
+        return;
+    }
+    sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
+    steps_turn_rows(w->steps, w->t, w->simd, real, w->hp, x, ldx, n, sum, cols, z, ldz, scratch);
+}
+
+/* back: what comes back to the sums, of whose features the hyperparameter is the lengthscale. */
+static void sum_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
+                     const double *back, double *dz, double *grad, void *scratch)
+{
+    const struct fm_term *t = w->t;
+    const size_t cols = sum_columns(t);
+
+    if (!featmap_sums_plain(t) && !featmap_sums_dense(t)) /* has no hyperparameter */
+        return;
+    windows_slopes(w, &w->simd->f64, x, ldx, n, out, dz, cols, scratch);
+    for (size_t r = 0; r < n; r++)
+        for (size_t j = 0; j < cols; j++)
+            grad[t->hp0] += dz[r * cols + j] * back[r * cols + j];
+}
+
+void windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out, const double *B,
+                  size_t ld, const double *factor, double *grad, void *scratch)
+{
+    const struct fm_term *t = w->t;
+    const size_t cols = sum_columns(t), L = w->simd->f64.lanes;
+    double *sum = room_for_sums(w), *back = sum + n * cols;
+
+    if (steps_turns(w->steps, t)) {
+        sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
+        for (size_t r = 0; r < n; r += L)
+            steps_turn_grad(w->steps, t, w->simd, w->hp, x + r * ldx, ldx, n - r < L ? n - r : L, sum + r * cols,
+                            back + r * cols, cols, B + r * ld, ld, factor ? factor + r : NULL, grad, scratch);
+    } else {
+        for (size_t r = 0; r < n; r++)
+            for (size_t j = 0; j < cols; j++)
+                back[r * cols + j] = B[r * ld + t->col0 + j] * (factor ? factor[r] : 1.0);
+    }
+    sum_back(w, x, ldx, n, out, back, sum, grad, scratch);
+}

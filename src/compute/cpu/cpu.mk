@@ -1,0 +1,17 @@
+# the interpreter of feature maps on the processor
+libcompute_a_SOURCES += \
+  src/compute/cpu/backend_cpu.c \
+  src/compute/cpu/backend_steps.c \
+  src/compute/cpu/backend_steps.h \
+  src/compute/cpu/backend_steps_real.h \
+  src/compute/cpu/backend_windows.c \
+  src/compute/cpu/backend_windows.h \
+  src/compute/cpu/cpu.c \
+  src/compute/cpu/simd.h \
+  src/compute/cpu/simd_amx.c \
+  src/compute/cpu/simd_avx2.c \
+  src/compute/cpu/simd_avx512.c \
+  src/compute/cpu/simd_level.h \
+  src/compute/cpu/simd_portable.c \
+  src/compute/cpu/simd_real.h \
+  src/compute/cpu/simd_rows.h

@@ -1,0 +1,123 @@
+/* compute/features/featmap.h -- a kernel drawn at a seed, as data: an ordered list of steps that any
+ * backend interprets, or recognises and fuses.
+ *
+ * z(x) in R^M with z(x).z(y) ~ k(x,y) (amplitude 1).  Columns of a paired term interleave
+ * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly; SORF as in methods.md A.1 with
+ * padding of at least 32 (A.2).
+ *
+ * A term is a product of kernels.  Its steps work, for each block of D frequencies, on three vectors
+ * of D: v, where the steps of one kernel begin again with the row; the phase p, where stationary
+ * kernels add up (their spectra convolve); and the gain g, where all others multiply (independent
+ * unbiased features of each, so that the product is unbiased too). */
+#ifndef GPDESK_FEATMAP_H
+#define GPDESK_FEATMAP_H
+
+#include "compute/kernels/kernel.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum fm_op {
+    FM_SCALE_IN, /* v = x * (1/l): hp[index], with ARD fm_lengthscale; pads with zeros to D; index
+                  * FM_NONE: x itself                                                   */
+    FM_CIRCLE,   /* v = (cos a_i, sin a_i) / l pairs, a_i = 2 pi x_i / hp[also]; l as above */
+    FM_APPEND,   /* v_d = value, times hp[index] unless FM_NONE                         */
+    FM_SIGN,     /* v *= signs (row `index` of the term's)                             */
+    FM_FHT,      /* v = H v, unnormalised, natural (Sylvester) order                    */
+    FM_SHUFFLE,  /* v_j = v_perm(j) (row `index` of the term's)                         */
+    FM_SCALE,    /* v_j *= scale_j (row `index`: chi lengths, radial factor, D^(-3/2))  */
+    FM_PHASE,    /* p += v                                                              */
+    FM_TIMES,    /* g *= v                                                              */
+    FM_RELU,     /* g *= value * max(v, 0)                                              */
+    FM_ERF,      /* g *= erf(v)                                                         */
+    FM_SINCOS,   /* z_2j = g cos p_j * c, z_2j+1 = g sin p_j * c; without any FM_PHASE p is v */
+    FM_EMIT,     /* z_j = g * c                                                         */
+    FM_COPY,     /* z = x: a column for each input, once                                */
+    FM_ONE,      /* z = 1: one column                                                   */
+    FM_WINDOWS,  /* of a sequence (source.h): v = a window * (1/l), all that follows up to  */
+    FM_SUM,      /* here for each of them; z = c times the sum of what was emitted          */
+    FM_TURN,     /* after FM_SUM and the steps of more factors: each pair of columns is turned by p
+                  * and multiplied by g (columns that are no pairs: times g cos p, g sin p) */
+    FM_DENSE,    /* v_j = sum over the d inputs of filter j of this block, times v_i         */
+};
+#define FM_NONE SIZE_MAX
+struct fm_step {
+    enum fm_op op;
+    size_t index, also;
+    double value;
+    const uint8_t *group; /* of each input, where groups have a lengthscale each; NULL */
+    size_t first, count;  /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
+                           * row from `first` on; FM_WINDOWS: the sequence begins at `first` */
+};
+/* The hyperparameter that is the lengthscale of input i in FM_SCALE_IN (also: how many) and
+ * FM_CIRCLE (the period follows them). */
+static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
+{
+    const size_t nl = s->op == FM_CIRCLE ? s->also - s->index : s->also;
+
+    return s->index + (nl < 2 ? 0 : s->group ? s->group[i] : i);
+}
+
+
+/* One block of columns made by one list of steps, repeated over nb blocks of D. */
+struct fm_term {
+    size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
+    size_t first;          /* where these inputs begin in a row (FM_WINDOWS: where the sequence does) */
+    size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
+    size_t hp0, nl;        /* first hyperparameter of this term; lengthscales of its first kernel: 1,
+                            * d (ARD) or one for each group of inputs */
+    size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
+    bool phase64;          /* heavy tails: project in float64 */
+    bool paired;           /* columns are pairs: FM_SINCOS, or phases in FM_TURN */
+    size_t nsum;           /* of terms with FM_WINDOWS: steps up to and with FM_SUM; more than these make a
+                            * product with kernels of other inputs, which ends in FM_TURN */
+    bool sum_paired;       /* what FM_SUM adds up is pairs */
+    const struct kernel_layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
+                                         * inputs of a window; NULL */
+    const struct fm_step *steps; size_t nsteps;
+    int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */
+    double *scale;         /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
+    uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
+    double *filter;        /* of FM_DENSE: d x nb*D, number i of filter j at i * nb*D + j; else NULL */
+    double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
+};
+/* Terms follow the products of the kernel; their columns do not: single stationary kernels come
+ * first, then sums over windows, then all others, then (with few features) columns of zeros. */
+struct featmap {
+    size_t d, M, nterms;
+    struct fm_term *term;
+    struct kernel kernel; uint64_t seed;
+};
+
+/* Draws kernel k for d inputs and M columns (M even, >= 2).  The same arguments give the same
+ * features on every backend.  NULL and *err on failure; free with featmap_free. O(M) memory. */
+struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t seed,
+                            struct err *err);
+/* From given signs (3 x nb*D) and row lengths chi (mf), without padding beyond D: golden tests. */
+struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t mf,
+                              const int8_t *signs, const double *chi, struct err *err);
+void featmap_free(struct featmap *); /* NULL is fine */
+/* The chain of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT, FM_SCALE,
+ * FM_SINCOS.  Backends have loops of their own for it. */
+bool featmap_is_plain(const struct fm_term *);
+/* The same chain between FM_WINDOWS and FM_SUM, whatever follows. */
+bool featmap_sums_plain(const struct fm_term *);
+/* FM_WINDOWS, FM_DENSE, FM_SINCOS, FM_SUM, whatever follows: dense filters in place of the chain. */
+static inline bool featmap_sums_dense(const struct fm_term *t)
+{
+    return t->filter != NULL;
+}
+/* Does it begin with FM_WINDOWS? */
+static inline bool featmap_is_windowed(const struct fm_term *t)
+{
+    return t->windows != NULL;
+}
+/* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones, else
+ * SIZE_MAX. */
+size_t featmap_most(const struct kernel *k, size_t d);
+/* Bytes that a map of M columns and what the processor's loops make of it hold, predicted. */
+double featmap_bytes(const struct kernel *k, size_t d, size_t M);
+/* The least number of columns that kernel k can be drawn with for d inputs. */
+size_t featmap_least(const struct kernel *k, size_t d);
+
+#endif

@@ -1,0 +1,14 @@
+# drawn feature maps, their operator, Gram matrices, sources of rows
+libcompute_a_SOURCES += \
+  src/compute/features/fastconv.c \
+  src/compute/features/fastconv.h \
+  src/compute/features/featmap.c \
+  src/compute/features/featmap.h \
+  src/compute/features/fop.c \
+  src/compute/features/fop.h \
+  src/compute/features/gram.c \
+  src/compute/features/gram.h \
+  src/compute/features/interp.c \
+  src/compute/features/interp.h \
+  src/compute/features/source.c \
+  src/compute/features/source.h

@@ -1,0 +1,24 @@
+/* compute/features/gram.h -- a symmetric matrix held to be multiplied with: Z'Z formed once, for iterations
+ * that read M^2 / 2 numbers instead of making n M features. */
+#ifndef GPDESK_GRAM_H
+#define GPDESK_GRAM_H
+
+#include "base/status.h"
+#include "compute/pool.h"
+
+#include <stddef.h>
+
+struct gram {
+    size_t M, ld;
+    double *A;     /* M columns of ld, both triangles; filled by the caller */
+    double *part;  /* partial products */
+    size_t kcap;   /* right-hand sides that part has room for */
+};
+enum status gram_new(struct gram **, size_t M, struct err *);
+void gram_free(struct gram *); /* NULL is fine */
+size_t gram_bytes(size_t M, size_t k); /* for products with k right-hand sides */
+/* W = A P, k vectors of M; reads one triangle, once.  The same bits for any thread count. */
+enum status gram_apply(struct gram *, struct pool *, size_t k, const double *P, double *W,
+                       struct err *);
+
+#endif

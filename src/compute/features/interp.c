@@ -1,0 +1,209 @@
+/* compute/features/interp.c -- a feature map step by step (see interp.h).  Slow and obvious on purpose. */
+#include "compute/features/interp.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t interp_work(const struct featmap *fm)
+{
+    size_t most = 1;
+
+    for (size_t t = 0; t < fm->nterms; t++)
+        most = fm->term[t].D > most ? fm->term[t].D : most;
+    return 4 * most + 2 * fm->M; /* v, p, g and a copy; columns of a window */
+}
+
+static void fht(double *v, size_t n)
+{
+    for (size_t h = 1; h < n; h *= 2)
+        for (size_t i = 0; i < n; i += 2 * h)
+            for (size_t j = i; j < i + h; j++) {
+                const double a = v[j], b = v[j + h];
+                v[j] = a + b;
+                v[j + h] = a - b;
+            }
+}
+
+/* cos and sin columns of frequencies p, and their derivative: dp/dlog l = -p. */
+static void sincos_out(const struct fm_term *t, const double *p, const double *g, size_t j0,
+                       size_t j1, double c, double *z, double *dz)
+{
+    for (size_t j = j0; j < j1; j++) {
+        const double q = p[j - j0], cosine = g[j - j0] * cos(q), sine = g[j - j0] * sin(q);
+        z[t->col0 + 2 * j] = c * cosine;
+        z[t->col0 + 2 * j + 1] = c * sine;
+        if (dz) {
+            dz[t->col0 + 2 * j] = c * sine * q;
+            dz[t->col0 + 2 * j + 1] = -c * cosine * q;
+        }
+    }
+}
+
+static void circle(const struct fm_step *s, const double *hp,
+                   const double *x, double *v)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const double l = hp[fm_lengthscale(s, i)];
+        v[2 * i] = cos(2.0 * M_PI * x[i] / hp[s->also]) / l;
+        v[2 * i + 1] = sin(2.0 * M_PI * x[i] / hp[s->also]) / l;
+    }
+}
+
+static void window(const struct fm_term *t, const struct fm_step *s, const double *hp, const double *x, double *v)
+{
+    const struct kernel_layer *w = t->windows;
+
+    for (size_t i = 0; i < w->width; i++)
+        for (size_t e = 0; e < w->channels; e++)
+            v[i * w->channels + e] = (w->symbols ? (double)(x[i] == (double)e) : x[i * w->channels + e]) /
+                                     (s->index == FM_NONE ? 1.0 : hp[s->index]);
+}
+
+/* Columns of sums in place, from the last to the first, as pairs take the room of more. */
+static void turn(const struct fm_term *t, const double *p, const double *g, size_t j0, size_t j1, double *z)
+{
+    for (size_t j = j1; j-- > j0;) {
+        const double *from = z + t->col0 + (t->sum_paired ? 2 * j : j);
+        const double a = g[j - j0] * from[0], b = t->sum_paired ? g[j - j0] * from[1] : 0.0;
+        const double cosine = p ? cos(p[j - j0]) : 1.0, sine = p ? sin(p[j - j0]) : 0.0;
+        z[t->col0 + (t->paired ? 2 * j : j)] = a * cosine - b * sine;
+        if (t->paired)
+            z[t->col0 + 2 * j + 1] = a * sine + b * cosine;
+    }
+}
+
+/* Steps s0 to s1 - 1 of block b; row: the inputs (of windows: the window, its symbols or vectors). */
+static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const double *hp, const double *row,
+                  double c, double *z, double *dz, double *v)
+{
+    const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf, rows = t->nb * D;
+    double *p = v + D, *g = p + D, *was = g + D;
+    bool phase = false;
+
+    for (size_t i = 0; i < D; i++) {
+        p[i] = 0.0;
+        g[i] = 1.0;
+    }
+    for (size_t s = s0; s < s1; s++) {
+        const struct fm_step *step = &t->steps[s];
+        const double *x = row + (t->windows && s < t->nsum ? 0 : step->first);
+        switch (step->op) {
+        case FM_SCALE_IN:
+            memset(v, 0, D * sizeof *v);
+            if (t->windows && s < t->nsum)
+                window(t, step, hp, x, v);
+            for (size_t i = 0; !(t->windows && s < t->nsum) && i < step->count; i++)
+                v[i] = x[i] / (step->index == FM_NONE ? 1.0 : hp[fm_lengthscale(step, i)]);
+            break;
+        case FM_CIRCLE:
+            memset(v, 0, D * sizeof *v);
+            circle(step, hp, x, v);
+            break;
+        case FM_WINDOWS:
+            memset(v, 0, D * sizeof *v);
+            window(t, step, hp, x, v);
+            break;
+        case FM_APPEND:
+            v[step->count ? step->count : t->d] = step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
+            break;
+        case FM_SIGN:
+            for (size_t i = 0; i < D; i++)
+                v[i] *= t->signs[step->index * rows + at + i];
+            break;
+        case FM_FHT:
+            fht(v, D);
+            break;
+        case FM_SHUFFLE:
+            memcpy(was, v, D * sizeof *v);
+            for (size_t i = 0; i < D; i++)
+                v[i] = was[t->perm[step->index * rows + at + i]];
+            break;
+        case FM_DENSE:
+            memcpy(was, v, D * sizeof *v);
+            for (size_t i = 0; i < D; i++) {
+                v[i] = 0.0;
+                for (size_t e = 0; e < t->d; e++)
+                    v[i] += t->filter[e * rows + at + i] * was[e];
+            }
+            break;
+        case FM_SCALE:
+            for (size_t i = 0; i < D; i++)
+                v[i] *= t->scale[step->index * rows + at + i];
+            break;
+        case FM_PHASE:
+            phase = true;
+            for (size_t i = 0; i < D; i++)
+                p[i] += v[i];
+            break;
+        case FM_TIMES:
+        case FM_RELU:
+        case FM_ERF:
+            for (size_t i = 0; i < D; i++)
+                g[i] *= step->op == FM_TIMES  ? v[i]
+                        : step->op == FM_RELU ? step->value * fmax(v[i], 0.0)
+                                              : erf(v[i]);
+            break;
+        case FM_SINCOS:
+            sincos_out(t, phase ? p : v, g, at, end, c, z, dz);
+            break;
+        case FM_EMIT:
+            for (size_t j = at; j < end; j++)
+                z[t->col0 + j] = c * g[j - at];
+            break;
+        case FM_COPY:
+        case FM_ONE:
+        case FM_SUM:
+            break;
+        case FM_TURN:
+            turn(t, phase ? p : NULL, g, at, end, z);
+            break;
+        }
+    }
+}
+
+/* The sum over windows (one: columns of one of them), and what other factors make of it.  dz: without such
+ * factors alone. */
+static void windows(const struct fm_term *t, const double *hp, const double *row, double out, double *z,
+                    double *dz, double *work, size_t wide)
+{
+    const double *x = row + t->first;
+    const size_t m = kernel_windows(t->windows, x), per = t->windows->symbols ? 1 : t->windows->channels;
+    const double c = out * kernel_window_factor(t->windows, m);
+    double *one = work + wide, *back = one + t->cols;
+    struct fm_term own = *t;
+
+    own.col0 = 0;
+    own.paired = t->sum_paired;
+    for (size_t a = 0; a < m; a++) {
+        for (size_t b = 0; b < t->nb; b++)
+            block(&own, b, 0, t->nsum, hp, x + 1 + a * per, c, one, back, work);
+        for (size_t j = 0; j < (t->sum_paired ? 2 : 1) * t->mf; j++) {
+            z[t->col0 + j] += one[j];
+            if (dz)
+                dz[t->col0 + j] += back[j];
+        }
+    }
+    for (size_t b = t->nb; t->nsteps > t->nsum && b-- > 0;)
+        block(t, b, t->nsum, t->nsteps, hp, row, 1.0, z, NULL, work);
+}
+
+void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
+                size_t ihp, double *work)
+{
+    memset(z, 0, fm->M * sizeof *z);
+    if (dz)
+        memset(dz, 0, fm->M * sizeof *dz);
+    for (size_t i = 0; i < fm->nterms; i++) {
+        const struct fm_term *t = &fm->term[i];
+        const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
+        const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
+        if (t->windows)
+            windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work, 4 * t->D);
+        for (size_t b = 0; !t->windows && b < t->nb; b++)
+            block(t, b, 0, t->nsteps, hp, x, c, z, ours ? dz : NULL, work);
+        for (size_t j = 0; t->nb == 0 && j < t->cols; j++)
+            z[t->col0 + j] = c * (t->steps[0].op == FM_COPY ? x[t->first + j] : 1.0);
+        if (dz && t->weight == ihp)
+            memcpy(dz + t->col0, z + t->col0, t->cols * sizeof *dz);
+    }
+}

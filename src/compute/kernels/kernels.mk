@@ -1,0 +1,15 @@
+# kernels: registry and parser; one file a kernel
+libcompute_a_SOURCES += \
+  src/compute/kernels/arccos.c \
+  src/compute/kernels/cauchy.c \
+  src/compute/kernels/constant.c \
+  src/compute/kernels/erf.c \
+  src/compute/kernels/kernel.c \
+  src/compute/kernels/kernel.h \
+  src/compute/kernels/kernels.h \
+  src/compute/kernels/linear.c \
+  src/compute/kernels/matern.c \
+  src/compute/kernels/periodic.c \
+  src/compute/kernels/poly.c \
+  src/compute/kernels/rbf.c \
+  src/compute/kernels/rq.c

@@ -1,0 +1,9 @@
+# the negative log marginal likelihood
+libcompute_a_SOURCES += \
+  src/compute/likelihood/nmll.c \
+  src/compute/likelihood/nmll.h \
+  src/compute/likelihood/nmll_dual.c \
+  src/compute/likelihood/nmll_factors.c \
+  src/compute/likelihood/nmll_impl.h \
+  src/compute/likelihood/nmll_loo.c \
+  src/compute/likelihood/nmll_slq.c

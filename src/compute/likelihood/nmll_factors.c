@@ -1,0 +1,195 @@
+/* compute/likelihood/nmll_factors.c -- amplitude and noise by Cholesky factors where those are made on a device: one for each
+ * noise ratio that is looked at, in place of one tridiagonal form for all of them (nmll.c).
+ *
+ * A device is quick at products of matrices and slow at the form, half of which is products with a vector:
+ * by count a form of 4096 takes as long as some 34 factors on an H200.  So the search
+ * over the ratio has to do with few: from the best ratio of the last evaluation, by parabolas. */
+#include "compute/likelihood/nmll_impl.h"
+
+#include "base/mem.h"
+#include "compute/linalg/blas_kernels.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct nmll_there {
+    const struct backend_dense *by;
+    void *kept;
+    double *diag;          /* M: of a factor */
+    const struct ctl *ctl;
+    size_t factors;        /* so far */
+    enum status rc;        /* of the first one that failed in another way than by its numbers */
+    struct err why;
+};
+
+struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g, const struct ctl *ctl)
+{
+    const struct backend_dense *by = blas_elsewhere(M);
+
+    if (!by || !by->keep || !by->pays(M, NMLL_FACTORS))
+        return NULL;
+    struct nmll_there *w = mem_calloc(1, sizeof *w, "the spectrum", NULL);
+    if (!w)
+        return NULL;
+    *w = (struct nmll_there){ .by = by, .ctl = ctl, .diag = mem_calloc(M, sizeof(double), "the spectrum", NULL) };
+    w->kept = w->diag ? by->keep(M, G, t, g, &w->why) : NULL;
+    if (w->kept)
+        return w;
+    nmll_there_free(w);
+    return NULL;
+}
+
+void nmll_there_free(struct nmll_there *w)
+{
+    if (!w)
+        return;
+    if (w->kept)
+        w->by->drop(w->kept);
+    free(w->diag);
+    free(w);
+}
+
+enum status nmll_there_said(const struct nmll_there *w, struct err *err)
+{
+    if (w->rc == ST_CANCELLED && err)
+        *err = w->why;
+    return w->rc;
+}
+
+size_t nmll_there_factors(const struct nmll_there *w)
+{
+    return w->factors;
+}
+
+bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, double *logdet, double *quad,
+                        double *trace)
+{
+    double sum = 0.0;
+    bool good = true;
+
+    if (w->rc != ST_OK)
+        return false;
+    w->factors++;
+    const enum status rc = w->by->at(w->kept, ratio, w->diag, quad, trace, w->ctl, &w->why);
+    if (rc != ST_OK) {
+        w->rc = rc == ST_NOT_PD ? ST_OK : rc;
+        return false;
+    }
+    for (size_t i = 0; i < M; i++) {
+        const double l = w->diag[i];
+        if (!(l * l > nmll_pivot_share * ratio) || !isfinite(l))
+            return false;
+        sum += log(l);
+    }
+    *logdet = 2.0 * sum;
+    for (size_t j = 0; j < t; j++)
+        good = good && isfinite(quad[j]);
+    return good && isfinite(*logdet);
+}
+
+/* ---- a search that has to do with few values --------------------------------------------------- */
+
+struct few { double (*f)(void *, double); void *ctx; double lo, hi, x[3], v[3]; };
+
+static double value(const struct few *s, double x)
+{
+    return s->f(s->ctx, x);
+}
+
+/* From x on downhill, by steps that double, until x[0] < x[1] < x[2] hold the least value in the middle, or
+ * the end of the range is the least. */
+static void bracket(struct few *s, double x)
+{
+    double h = 0.7;
+
+    s->x[1] = x;
+    s->v[1] = value(s, x);
+    for (int side = 0; side < 3; side += 2) {
+        s->x[side] = side ? fmin(x + h, s->hi) : fmax(x - h, s->lo);
+        s->v[side] = s->x[side] == x ? INFINITY : value(s, s->x[side]);
+    }
+    for (;;) {
+        const bool none = s->v[1] == INFINITY && s->x[2] < s->hi; /* small ratios may have no value */
+        const int side = s->v[0] < s->v[1] ? 0 : s->v[2] < s->v[1] || none ? 2 : 1;
+        if (side == 1)
+            return;
+        h *= 2.0;
+        const double next = side ? fmin(s->x[2] + h, s->hi) : fmax(s->x[0] - h, s->lo);
+        const double end = s->x[side];
+        s->x[2 - side] = s->x[1];
+        s->v[2 - side] = s->v[1];
+        s->x[1] = end;
+        s->v[1] = s->v[side];
+        s->x[side] = next;
+        s->v[side] = next == end ? INFINITY : value(s, next);
+    }
+}
+
+/* The next point between the three: where the parabola through them is least, or, where that has no meaning or
+ * lies beside the middle, a share of the longer side. */
+static double between(const struct few *s, double least)
+{
+    const double a = s->x[1] - s->x[0], b = s->x[1] - s->x[2];
+    const double fa = s->v[1] - s->v[0], fb = s->v[1] - s->v[2], q = a * fb - b * fa;
+    const double longer = -b > a ? s->x[1] + 0.382 * -b : s->x[1] - 0.382 * a;
+    const double at = s->x[1] - 0.5 * (a * a * fb - b * b * fa) / q;
+
+    if (!isfinite(at) || q == 0.0 || at <= s->x[0] || at >= s->x[2])
+        return longer;
+    if (fabs(at - s->x[1]) < least) /* on the longer side, so that it gets shorter */
+        return s->x[1] + (-b > a ? least : -least);
+    return at;
+}
+
+static void narrow(struct few *s)
+{
+    static const double close = 2e-5; /* of a log ratio: the value is off by its square */
+    double was = s->x[2] - s->x[0];
+
+    for (int i = 0; i < 60 && s->x[2] - s->x[0] > 4.0 * close; i++) {
+        double x = between(s, close);
+        const double now = s->x[2] - s->x[0];
+        if (i % 2 == 1) { /* parabolas that gain little, as at a corner where bounds meet */
+            if (now > 0.5 * was)
+                x = s->x[2] - s->x[1] > s->x[1] - s->x[0] ? 0.5 * (s->x[1] + s->x[2]) : 0.5 * (s->x[0] + s->x[1]);
+            was = now;
+        }
+        const double v = value(s, x);
+        const bool right = x > s->x[1], better = v < s->v[1];
+        const int end = right == better ? 0 : 2; /* the lower one is the middle, the other one an end */
+        s->v[end] = better ? s->v[1] : v;
+        s->x[end] = better ? s->x[1] : x;
+        if (better) {
+            s->x[1] = x;
+            s->v[1] = v;
+        }
+    }
+}
+
+double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start, double *at)
+{
+    static const double posts[] = { 0.1, 0.4, 0.75 };
+    struct few s = { .f = f, .ctx = ctx, .lo = lo, .hi = hi };
+    double best = INFINITY, where = start;
+
+    start = isfinite(start) ? fmin(fmax(start, lo), hi) : 0.5 * (lo + hi);
+    if (!(hi > lo)) {
+        *at = lo;
+        return value(&s, lo);
+    }
+    bracket(&s, start);
+    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) { /* another valley? */
+        const double x = lo + posts[i] * (hi - lo), v = x > s.x[0] && x < s.x[2] ? INFINITY : value(&s, x);
+        if (v < best) {
+            best = v;
+            where = x;
+        }
+    }
+    if (best < s.v[1])
+        bracket(&s, where);
+    if (isfinite(s.v[1]))
+        narrow(&s);
+    *at = s.x[1];
+    return s.v[1];
+}

@@ -1,0 +1,397 @@
+/* compute/linalg/blas_factor.c -- factorisations cut into fixed tiles over our pool: Cholesky, triangular
+ * solves, inverse, thin QR and SVD.  Tile sizes depend on shapes alone and no tile is summed by
+ * two tasks, so the bits do not depend on the thread count. */
+#include "compute/linalg/blas.h"
+
+#include "base/mem.h"
+#include "compute/backend.h"
+#include "compute/linalg/blas_kernels.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- Cholesky: right-looking, a panel and its trailing update per step ---------------------- */
+
+struct potrf {
+    double *A;              /* the remaining matrix, from the diagonal block on */
+    size_t n, lda, nb;      /* its size; the panel's width */
+};
+
+enum { PANEL_ROWS = 256, UPDATE = 384 };
+
+static void potrf_panel(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct potrf *p = ctx;
+    const size_t r = p->nb + task * PANEL_ROWS;
+    blas_trsm1(true, true, least(PANEL_ROWS, p->n - r), p->nb, 1.0, p->A, p->lda, p->A + r,
+               p->lda);
+}
+
+static void potrf_update(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct potrf *p = ctx;
+    size_t i, j;
+    blas_lower_tile(task, &i, &j);
+    i = p->nb + i * UPDATE, j = p->nb + j * UPDATE;
+    const size_t ni = least(UPDATE, p->n - i), nj = least(UPDATE, p->n - j);
+    double *C = p->A + i + j * p->lda;
+    if (i == j)
+        blas_dsyrk1(true, false, ni, p->nb, -1.0, p->A + i, p->lda, 1.0, C, p->lda);
+    else
+        blas_dgemm1(false, true, ni, nj, p->nb, -1.0, p->A + i, p->lda, p->A + j, p->lda, 1.0, C,
+                    p->lda);
+}
+
+/* The first pivot of a factored block that is no positive number: 1 + index, or 0. */
+static size_t bad_pivot(size_t n, const double *L, size_t ldl)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(L[i + i * ldl] > 0.0) || !isfinite(L[i + i * ldl]))
+            return i + 1;
+    return 0;
+}
+
+enum status blas_dpotrf(struct pool *pool, size_t n, double *A, size_t lda, const struct ctl *ctl,
+                        size_t *pivot, struct err *err)
+{
+    enum status rc = blas_fits(n, lda, 0, err);
+    if (rc != ST_OK)
+        return rc;
+    const struct backend_dense *other = blas_elsewhere(n);
+    if (other && blas_answered(rc = other->potrf(n, A, lda, ctl, pivot, err), err))
+        return rc;
+    const size_t width = n >= 6144 ? 384 : n >= 1536 ? 256 : 128;
+    for (size_t j = 0; j < n; j += width) {
+        struct potrf p = { A + j + j * lda, n - j, lda, least(width, n - j) };
+        if (ctl_stopped(ctl))
+            return err_set(err, ST_CANCELLED, "the factorisation was stopped");
+        size_t bad = blas_potrf1(p.nb, p.A, lda);
+        if (!bad)
+            bad = bad_pivot(p.nb, p.A, lda);
+        if (bad) {
+            if (pivot)
+                *pivot = j + bad - 1;
+            return err_set(err, ST_NOT_PD,
+                           "the %zu x %zu matrix is not positive definite (pivot %zu)", n, n,
+                           j + bad);
+        }
+        if (p.nb == p.n)
+            break;
+        const size_t below = p.n - p.nb, t = blas_tiles(below, UPDATE);
+        pool_run(pool, blas_tiles(below, PANEL_ROWS), potrf_panel, &p);
+        pool_run(pool, t * (t + 1) / 2, potrf_update, &p);
+    }
+    return ST_OK;
+}
+
+/* ---- triangular solves ---------------------------------------------------------------------- */
+
+struct trsm {
+    const double *L;
+    double *X;
+    size_t m, n, ldl, ldx, tile; /* X is m x n */
+    bool trans;
+    double alpha;
+};
+
+static void trsm_columns(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct trsm *s = ctx;
+    const size_t c = task * s->tile, nc = least(s->tile, s->n - c);
+    double *X = s->X + c * s->ldx;
+    if (nc == 1)
+        blas_trsv1(s->trans, s->m, s->L, s->ldl, X);
+    else
+        blas_trsm1(false, s->trans, s->m, nc, 1.0, s->L, s->ldl, X, s->ldx);
+}
+
+/* Rows (columns) of a diagonal block: solves with one are five times slower than products. */
+enum { SOLVE = 128 };
+
+/* By blocks of rows: a solve with the diagonal block over tiles of columns, then a product over
+ * tiles of the rest, so that few right-hand sides still occupy every worker. */
+enum status blas_dtrsm(struct pool *pool, bool trans, size_t n, size_t k, const double *L,
+                       size_t ldl, double *X, size_t ldx, struct err *err)
+{
+    enum status rc = blas_fits(n, k, ldl > ldx ? ldl : ldx, err);
+    if (rc != ST_OK || n == 0 || k == 0)
+        return rc;
+    const size_t nb = SOLVE, blocks = blas_tiles(n, nb);
+    for (size_t q = 0; q < blocks && rc == ST_OK; q++) {
+        const size_t b = (trans ? blocks - 1 - q : q) * nb, m = least(nb, n - b);
+        struct trsm s = { L + b + b * ldl, X + b, m, k, ldl, ldx, 64, trans, 1.0 };
+        pool_run(pool, blas_tiles(k, s.tile), trsm_columns, &s);
+        if (trans && b)
+            rc = blas_dgemm(pool, true, false, b, k, m, -1.0, L + b, ldl, X + b, ldx, 1.0, X, ldx,
+                            err);
+        else if (!trans && b + m < n)
+            rc = blas_dgemm(pool, false, false, n - b - m, k, m, -1.0, L + b + m + b * ldl, ldl,
+                            X + b, ldx, 1.0, X + b + m, ldx, err);
+    }
+    return rc;
+}
+
+static void trsm_rows(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct trsm *s = ctx;
+    const size_t r = task * s->tile;
+    blas_trsm1(true, s->trans, least(s->tile, s->m - r), s->n, s->alpha, s->L, s->ldl, s->X + r,
+               s->ldx);
+}
+
+/* alpha X L^-1, or with trans alpha X L^-T: by blocks of columns, as above.  Blocks that wait meet
+ * alpha in their first product. */
+static enum status trsm_right(struct pool *pool, bool trans, size_t m, size_t n, double alpha,
+                              const double *L, size_t ldl, double *X, size_t ldx, struct err *err)
+{
+    enum status rc = blas_fits(m, n, ldl > ldx ? ldl : ldx, err);
+    const size_t blocks = blas_tiles(n, SOLVE);
+
+    for (size_t q = 0; rc == ST_OK && m > 0 && q < blocks; q++) {
+        const size_t b = (trans ? q : blocks - 1 - q) * SOLVE, nb = least(SOLVE, n - b);
+        const double first = q == 0 ? alpha : 1.0;
+        struct trsm s = { L + b + b * ldl, X + b * ldx, m, nb, ldl, ldx, m >= 4096 ? 256 : 128, trans,
+                          first };
+        pool_run(pool, blas_tiles(m, s.tile), trsm_rows, &s);
+        if (!trans && b)
+            rc = blas_dgemm(pool, false, false, m, b, nb, -1.0, X + b * ldx, ldx, L + b, ldl, first,
+                            X, ldx, err);
+        else if (trans && b + nb < n)
+            rc = blas_dgemm(pool, false, true, m, n - b - nb, nb, -1.0, X + b * ldx, ldx,
+                            L + b + nb + b * ldl, ldl, first, X + (b + nb) * ldx, ldx, err);
+    }
+    return rc;
+}
+
+enum status blas_dtrsm_right(struct pool *pool, bool trans, size_t m, size_t n, const double *L,
+                             size_t ldl, double *X, size_t ldx, struct err *err)
+{
+    return trsm_right(pool, trans, m, n, 1.0, L, ldl, X, ldx, err);
+}
+
+/* ---- inverse from the factor: by halves, so that nearly all work is tiled solves and products - */
+
+enum { INVERSE_LEAF = 256, TIMES = 128, SUM = 512 };
+
+static size_t half(size_t n)
+{
+    return (n / 2 + INVERSE_LEAF - 1) / INVERSE_LEAF * INVERSE_LEAF;
+}
+
+struct times { const double *L; double *X; size_t n, k, ld; bool trans; };
+
+/* X := L X or L'X, L lower triangular, over tiles of columns. */
+static void times_columns(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct times *t = ctx;
+    const size_t c = task * TIMES;
+    blas_trmm1(t->trans, t->n, least(TIMES, t->k - c), t->L, t->ld, t->X + c * t->ld, t->ld);
+}
+
+/* [L11 0; L21 L22]^-1 = [L11^-1 0; -L22^-1 L21 L11^-1, L22^-1]: a product with the inverse below, a
+ * solve with the factor above, as LAPACK's dtrtri has it. */
+static enum status invert_lower(struct pool *pool, size_t n, double *L, size_t ldl,
+                                struct err *err)
+{
+    if (n <= INVERSE_LEAF) {
+        blas_trtri1(n, L, ldl);
+        return ST_OK;
+    }
+    const size_t h = half(n), r = n - h;
+    struct times t = { L + h + h * ldl, L + h, r, h, ldl, false };
+    enum status rc = invert_lower(pool, r, L + h + h * ldl, ldl, err);
+    if (rc == ST_OK) {
+        pool_run(pool, blas_tiles(h, TIMES), times_columns, &t);
+        rc = trsm_right(pool, false, r, h, -1.0, L, ldl, L + h, ldl, err);
+    }
+    return rc == ST_OK ? invert_lower(pool, h, L, ldl, err) : rc;
+}
+
+struct lauum {
+    double *A;
+    const double *B;     /* A += B'B (lower), A n x n, B k x n */
+    size_t n, k, ld;
+};
+
+static void lauum_add(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct lauum *u = ctx;
+    size_t i, j;
+    blas_lower_tile(task, &i, &j);
+    i *= SUM, j *= SUM;
+    const size_t ni = least(SUM, u->n - i), nj = least(SUM, u->n - j);
+    double *C = u->A + i + j * u->ld;
+    if (i == j)
+        blas_dsyrk1(true, true, ni, u->k, 1.0, u->B + i * u->ld, u->ld, 1.0, C, u->ld);
+    else
+        blas_dgemm1(true, false, ni, nj, u->k, 1.0, u->B + i * u->ld, u->ld, u->B + j * u->ld,
+                    u->ld, 1.0, C, u->ld);
+}
+
+/* X := X'X, lower: [X11'X11 + X21'X21, . ; X22'X21, X22'X22] */
+static void square_lower(struct pool *pool, size_t n, double *X, size_t ld)
+{
+    if (n <= INVERSE_LEAF) {
+        blas_lauum1(n, X, ld);
+        return;
+    }
+    const size_t h = half(n), r = n - h, t = blas_tiles(h, SUM);
+    square_lower(pool, h, X, ld);
+    struct lauum add = { X, X + h, h, r, ld };
+    pool_run(pool, t * (t + 1) / 2, lauum_add, &add);
+    struct times times = { X + h + h * ld, X + h, r, h, ld, true };
+    pool_run(pool, blas_tiles(h, TIMES), times_columns, &times);
+    square_lower(pool, r, X + h + h * ld, ld);
+}
+
+enum status blas_dpotri(struct pool *pool, size_t n, double *A, size_t lda, struct err *err)
+{
+    enum status rc = blas_fits(n, lda, 0, err);
+    if (rc == ST_OK && bad_pivot(n, A, lda))
+        rc = err_set(err, ST_NOT_PD, "the factor to invert is singular");
+    const struct backend_dense *other = rc == ST_OK ? blas_elsewhere(n) : NULL;
+    if (other && blas_answered(rc = other->potri(n, A, lda, err), err))
+        return rc;
+    rc = other ? ST_OK : rc;
+    if (rc == ST_OK)
+        rc = invert_lower(pool, n, A, lda, err);
+    if (rc == ST_OK)
+        square_lower(pool, n, A, lda);
+    return rc;
+}
+
+/* ---- thin QR and SVD ------------------------------------------------------------------------ */
+
+struct scale {
+    double *A, *d;
+    size_t m, lda;
+};
+
+static void scale_column(void *ctx, size_t task, size_t worker)
+{
+    (void)worker;
+    const struct scale *s = ctx;
+    double *a = s->A + task * s->lda;
+    const double norm = blas_dnrm2(s->m, a);
+    s->d[task] = norm;
+    if (norm > 0.0 && isfinite(norm))
+        for (size_t i = 0; i < s->m; i++) /* a division: 1 / norm may overflow */
+            a[i] /= norm;
+}
+
+/* Largest |G - I|; infinite when G holds NaN. */
+static double distance_to_identity(size_t n, const double *G)
+{
+    double worst = 0.0;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++) {
+            const double e = fabs(G[i + j * n] - (i == j));
+            if (!(e <= worst))
+                worst = isnan(e) ? INFINITY : e;
+        }
+    return worst;
+}
+
+/* Cholesky of G + shift I, the shift growing from nothing until it works.  The upper triangle
+ * keeps G for the next attempt; the unit-sized diagonal is restored from d. */
+static enum status shifted_potrf(struct pool *pool, size_t n, double *G, double *d,
+                                 struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = G[i + i * n];
+    double shift = 0.0;
+    for (int attempt = 0; attempt < 8; attempt++) {
+        for (size_t j = 0; j < n; j++) {
+            G[j + j * n] = d[j] + shift;
+            for (size_t i = j + 1; i < n; i++)
+                G[i + j * n] = G[j + i * n];
+        }
+        const enum status rc = blas_dpotrf(pool, n, G, n, NULL, NULL, err);
+        if (rc != ST_NOT_PD)
+            return rc;
+        shift = shift > 0.0 ? 10.0 * shift : 20.0 * (double)n * DBL_EPSILON;
+    }
+    return ST_NOT_PD;
+}
+
+/* Cholesky QR, repeated until Q'Q is the identity to rounding (once or twice for well-conditioned
+ * A, shifted where G is singular in double: Fukaya et al. 2020); Householder when A is not of full
+ * rank.  Products and triangular solves only, so it runs at the speed of dgemm. */
+enum status blas_dqr(struct pool *pool, size_t m, size_t n, double *A, size_t lda, struct err *err)
+{
+    if (m < n)
+        return err_set(err, ST_SHAPE, "a thin QR needs rows >= columns, not %zu x %zu", m, n);
+    enum status rc = blas_fits(m, n, lda, err);
+    if (rc != ST_OK || n == 0)
+        return rc;
+    double *G = mem_aligned(n * (n + 1), sizeof *G, "QR workspace", err);
+    if (!G)
+        return ST_NOMEM;
+    struct scale s = { A, G + n * n, m, lda };
+    pool_run(pool, n, scale_column, &s);
+    for (size_t j = 0; j < n && rc == ST_OK; j++)
+        if (!isfinite(s.d[j]))
+            rc = err_set(err, ST_RANGE, "column %zu of a matrix to orthonormalise is not finite",
+                         j + 1);
+    const double tol = 8.0 * DBL_EPSILON * sqrt((double)m);
+    bool done = false;
+    for (int sweep = 0; sweep < 5 && rc == ST_OK && !done; sweep++) {
+        rc = blas_dgram(pool, m, n, A, lda, G, n, err);
+        if (rc != ST_OK || (done = distance_to_identity(n, G) <= tol))
+            break;
+        rc = shifted_potrf(pool, n, G, G + n * n, err);
+        if (rc == ST_OK)
+            rc = blas_dtrsm_right(pool, true, m, n, G, n, A, lda, err);
+        else if (rc == ST_NOT_PD) {
+            rc = ST_OK;
+            break;
+        }
+    }
+    free(G);
+    return rc != ST_OK || done ? rc : blas_house_qr1(m, n, A, lda, err);
+}
+
+enum status blas_dsvd(struct pool *pool, size_t m, size_t n, double *A, size_t lda, double *s,
+                      struct err *err)
+{
+    if (m < n)
+        return err_set(err, ST_SHAPE, "a thin SVD needs rows >= columns, not %zu x %zu", m, n);
+    enum status rc = blas_fits(m, n, lda, err);
+    if (rc == ST_OK)
+        rc = blas_finite(false, m, n, A, lda, err);
+    if (rc != ST_OK || n == 0)
+        return rc;
+    const bool tall = m >= 2 * n && m >= 128;
+    double *R = mem_aligned(2 * n * n + (tall ? m * n : 0), sizeof *R, "SVD workspace", err);
+    if (!R)
+        return ST_NOMEM;
+    double *Vt = R + n * n, *Q = Vt + n * n;
+    if (!tall) {
+        rc = blas_gesdd1(m, n, A, lda, s, Vt, n, err);
+    } else { /* A = Q (Q'A), and the small factor's SVD */
+        for (size_t j = 0; j < n; j++)
+            memcpy(Q + j * m, A + j * lda, m * sizeof *Q);
+        rc = blas_dqr(pool, m, n, Q, m, err);
+        if (rc == ST_OK)
+            rc = blas_dgemm(pool, true, false, n, n, m, 1.0, Q, m, A, lda, 0.0, R, n, err);
+        if (rc == ST_OK)
+            rc = blas_gesdd1(n, n, R, n, s, Vt, n, err);
+        if (rc == ST_OK)
+            rc = blas_dgemm(pool, false, false, m, n, n, 1.0, Q, m, R, n, 0.0, A, lda, err);
+    }
+    free(R);
+    return rc;
+}

@@ -1,0 +1,575 @@
+/* compute/models/model_plan.c -- what a fit will do and need, from sizes and the processor level alone:
+ * never from a stopwatch, so that the same command gives the same bits tomorrow.
+ *
+ * Costs per core are rounded measurements (tests/bench/bench_compute): right to a factor of two, and
+ * enough to tell plans apart that differ by more. */
+#include "compute/models/model_impl.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/models/exact.h"
+#include "compute/features/fop.h"
+#include "compute/features/gram.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DIRECT_ALWAYS = 2048,     /* columns up to which an automatic solver factorises */
+    PLAN_THREADS = 2,         /* whose memory a choice counts */
+    ITERATIONS = 120,         /* of a preconditioned solve, */
+    ITERATIONS_PLAIN = 500,   /* and of one without */
+    ITERATIONS_FACTORED = 8,  /* and of one with the factor of Z'Z */
+};
+
+/* Seconds of one core for an entry of Z: made anew with its products, read again with them, from
+ * float16 too; what the products of each further target add to any of these (n=20,000, M=4096: 0.10 to
+ * the eighth, 0.03 then); and
+ * floating point operations a second of the Gram (n M^2 of them), of sketches, and in float64. */
+struct rates { const char *level; double made, stored, half, more, gram, sketch, dbl; };
+static const struct rates rates[] = {
+    { "amx", 0.33e-9, 0.25e-9, 0.25e-9, 0.08e-9, 270e9, 95e9, 50e9 },
+    { "avx512", 0.33e-9, 0.25e-9, 0.25e-9, 0.08e-9, 90e9, 95e9, 50e9 },
+    { "avx2", 0.6e-9, 0.3e-9, 0.33e-9, 0.13e-9, 90e9, 95e9, 50e9 },
+    { "portable", 1.6e-9, 0.5e-9, 3.1e-9, 0.45e-9, 90e9, 95e9, 50e9 },
+};
+static const double blas_pack = 3e6; /* bytes that BLAS packs for a thread */
+static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
+static const double stream = 10e9; /* bytes a second that one core reads from memory */
+
+/* The same of a whole device, counted for an H200 and not measured; factorisations stay on the host. */
+static const struct rates device_rates = { "device", 2e-12,  1.1e-12, 0.6e-12,
+                                           0.5e-12,  25e12,  30e12,   50e9 };
+static const double device_spare = 0.8; /* of its free memory, for stored features */
+
+static struct rates rates_now(const struct fit_opts *o)
+{
+    struct rates r = rates[sizeof rates / sizeof rates[0] - 1];
+
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (strcmp(cpu_level(), rates[i].level) == 0)
+            r = rates[i];
+    if (o->device_free) { /* times count as if one of the host's cores did it */
+        const double cores = o->device_cores ? (double)o->device_cores : 1.0;
+        r = device_rates;
+        r.made *= cores;
+        r.stored *= cores;
+        r.half *= cores;
+        r.more *= cores;
+        r.gram /= cores;
+        r.sketch /= cores;
+    }
+    for (size_t t = 0; t < o->kernel.nterms; t++) /* chains of steps, not fused */
+        if (o->kernel.term[t].ops->recipe || o->kernel.term[t].times) {
+            r.made *= 3.0;
+            break;
+        }
+    if (kernel_reads_windows(&o->kernel) && o->kernel.layer.positions) /* each window is a row */
+        r.made *= (double)o->kernel.layer.positions;
+    if (o->precision == PREC_DOUBLE) {
+        r.made *= 2.2;
+        r.stored *= 2.0;
+        r.more *= 2.0;
+        if (!o->device_free)
+            r.gram = r.sketch = r.dbl;
+    }
+    return r;
+}
+
+/* Targets beside the first: right-hand sides that share all passes. */
+static double further(const struct fit_opts *o)
+{
+    return o->targets > 1 ? (double)o->targets - 1.0 : 0.0;
+}
+
+/* A product with a preconditioner of rank r: both factors are read once for all targets. */
+static double apply_seconds(const struct fit_opts *o, double r)
+{
+    const double M = (double)o->features;
+    return 16.0 * M * r / stream + further(o) * 4.0 * M * r / rates_now(o).dbl;
+}
+
+/* One with Z'Z. */
+static double gram_pass_seconds(const struct fit_opts *o)
+{
+    const double M = (double)o->features;
+    return 4.0 * M * M / stream + further(o) * 2.0 * M * M / rates_now(o).dbl;
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static size_t first_rank(size_t M, size_t asked)
+{
+    if (asked)
+        return asked < M ? asked : M;
+    size_t r = M / 8 / 16 * 16;
+    r = r > RANK_FIRST ? RANK_FIRST : r < 32 ? 32 : r;
+    return r < M / 2 ? r : M / 2 > 0 ? M / 2 : 1;
+}
+
+static size_t variance_columns(const struct fit_opts *o, bool direct)
+{
+    switch (o->variance) {
+    case VAR_NONE: return 0;
+    case VAR_ALL: return o->features;
+    case VAR_COUNT: return o->variance_count < o->features ? o->variance_count : o->features;
+    case VAR_AUTO: break;
+    }
+    return direct || o->features <= AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
+}
+
+/* One core's seconds of each way to fit, variances included. */
+static double product_seconds(double n, double M, const struct fit_opts *o)
+{
+    return n * M * M / rates_now(o).gram;
+}
+
+static double factor_seconds(double M)
+{
+    return M * M * M / 3.0 / 45e9;
+}
+
+static double direct_seconds(double n, const struct fit_opts *o)
+{
+    const double M = (double)o->features;
+    const double factors = o->keep_scale ? 1.0 : 6.0; /* looks at other noise ratios */
+    return product_seconds(n, M, o) + factors * factor_seconds(M);
+}
+
+static bool takes_precond(const struct fit_opts *o)
+{
+    const struct solver_ops *solver = o->solver && strcmp(o->solver, "auto") != 0
+                                          ? solver_find(o->solver, NULL)
+                                          : NULL;
+    return solver == NULL || solver->uses_precond;
+}
+
+/* By one that has a rank. */
+static bool preconditioned(const struct fit_opts *o)
+{
+    const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
+
+    return takes_precond(o) && (!p || p->ranked);
+}
+
+/* By a factor of Z'Z. */
+static bool factored(const struct fit_opts *o)
+{
+    return takes_precond(o) && o->precond && strcmp(o->precond, "gram") == 0;
+}
+
+static double iterations(const struct fit_opts *o)
+{
+    const double usual = factored(o) ? ITERATIONS_FACTORED
+                         : preconditioned(o) ? ITERATIONS : ITERATIONS_PLAIN;
+    return o->maxit ? least((double)o->maxit, usual) : usual;
+}
+
+/* Of a solve by iterations: what is the same in every plan. */
+static double solve_seconds(double n, const struct fit_opts *o, double rank)
+{
+    const double Mv = (double)variance_columns(o, false);
+    const double M = (double)o->features, whole = product_seconds(n, M, o) + factor_seconds(M);
+    const double pre = factored(o)         ? whole + iterations(o) * apply_seconds(o, 0.5 * M)
+                       : preconditioned(o) ? iterations(o) * apply_seconds(o, rank)
+                                           : 0.0;
+    return pre + product_seconds(n, Mv, o) + factor_seconds(Mv);
+}
+
+/* entry: seconds for one of Z. */
+static double passes_seconds(double n, const struct fit_opts *o, double rank, double entry)
+{
+    const struct rates r = rates_now(o);
+    const double M = (double)o->features, sketch = preconditioned(o) ? 2.0 * 4.0 * M * rank : 0.0;
+    return n * sketch / r.sketch + iterations(o) * n * M * (entry + further(o) * r.more) +
+           solve_seconds(n, o, rank);
+}
+
+static double formed_seconds(double n, const struct fit_opts *o, double rank)
+{
+    const double M = (double)o->features;
+    const double sketch = preconditioned(o) ? 2.0 * 2.0 * M * M * rank / rates_now(o).dbl : 0.0;
+    return product_seconds(n, M, o) + sketch + iterations(o) * gram_pass_seconds(o) +
+           solve_seconds(n, o, rank);
+}
+
+void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
+{
+    struct backend_device d;
+
+    o->device_free = o->device_cores = 0;
+    o->device_exact = false;
+    if (be->describe == NULL || be->describe(SIZE_MAX, &d, NULL) != ST_OK)
+        return;
+    o->device_free = d.free ? d.free : 1;
+    o->device_exact = be->exact != NULL;
+    o->device_cores = threads;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Sizes in one place; all bytes are those at the peak of a phase, the inputs and the target not
+ * counted, which are there before. */
+struct sizes { double n, d, M, t, threads; size_t Mv; };
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* A factor of `columns` with what follows it: the Gram's blocks; where noise ratios are looked at (look),
+ * features of a sample, twice; columns of its inverse; the Gram of half of the features. */
+static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size_t columns, bool look)
+{
+    enum { SAMPLE = 2048 }; /* model_refine.c */
+    if (columns == 0)
+        return 0.0;
+    const double M = (double)columns, inverse = 8.0 * 256.0 * M, half = 2.0 * M * M;
+    const size_t n = (size_t)s->n, threads = (size_t)s->threads;
+    const double blocks = fop_product_bytes(n, columns, 0, o->precision, threads);
+    const double kept = fop_kept_bytes(n, columns, o->precision, threads);
+    const double sample = look ? kept + 16.0 * M * least(s->n, SAMPLE) : 0.0;
+
+    return 8.0 * M * M + most(most(blocks, sample), most(kept + inverse, half));
+}
+
+/* Of a preconditioner: test matrix, sketch and core; blocks: of the sketch, 0 on Z'Z itself. */
+static double precond_bytes(const struct sizes *s, double r, double blocks)
+{
+    return r > 0.0 ? 16.0 * s->M * r + 16.0 * r * r + most(blocks, 24.0 * r * r) : 0.0;
+}
+
+/* The choice of a rank: features of a sample and its Gram. */
+static double sample_bytes(const struct sizes *s, const struct fit_opts *o)
+{
+    enum { SAMPLE = 2048 }; /* spectrum.c */
+    const double m = least(s->n, SAMPLE);
+
+    return o->rank || !preconditioned(o) ? 0.0 : 8.0 * m * m + 8.0 * m * most(m, s->M);
+}
+
+/* Of the solve with a preconditioner of rank r. */
+static double solve_bytes(const struct sizes *s, double r)
+{
+    return 8.0 * s->M * (r + 5.0 * s->t);
+}
+
+static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_plan *p)
+{
+    const double t = o->targets ? (double)o->targets : 1.0;
+    const struct sizes s = { n, d, (double)o->features, t, (double)p->threads,
+                             variance_columns(o, false) };
+    const size_t M = o->features, small = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
+    const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0, T = s.threads;
+    const double r = preconditioned(o) ? (double)p->rank : 0.0;
+    /* Weights, Z'y, partial sums; what BLAS packs; and the rows' residuals at the end. */
+    const double always = 16.0 * s.M * t + fop_pass_bytes(M, (size_t)t, o->precision, p->threads) +
+                          T * blas_pack + featmap_bytes(&o->kernel, (size_t)d, M);
+    const double rows = 8.0 * n * t;
+    const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
+    const bool look = !o->keep_scale && !o->keep_ratio;
+    const double refine = look ? factor_bytes(&s, o, small, true) : 0.0;
+    /* Its factor stays where it is that of the variances. */
+    const double kept = look && s.Mv == small ? 8.0 * (double)small * (double)small : 0.0;
+    const double whole = factored(o) ? 8.0 * s.M * s.M : 0.0;
+    const double blocks0 = factored(o) ? fop_product_bytes((size_t)n, M, 0, o->precision, p->threads) : 0.0;
+    const double solve = kept + whole + most(most(sample_bytes(&s, o), blocks0),
+                                             most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
+    const double iterate = most(refine, most(solve, rows));
+    const double variance = kept > 0.0 ? 1.25 * kept : factor_bytes(&s, o, s.Mv, false);
+    const size_t Md = variance_columns(o, true);
+
+    p->bytes_regenerate = always + most(iterate, variance);
+    const double here = o->device_free ? 0.0 : 1.0; /* stored features are in this memory */
+    p->bytes_store = always + most(iterate + here * n * s.M * size, variance);
+    p->bytes_half = always + most(iterate + here * n * s.M * 2.0, variance);
+    p->device_store = o->device_free ? n * s.M * size : 0.0;
+    p->device_half = o->device_free ? n * s.M * 2.0 : 0.0;
+    p->bytes_direct = always + most(factor_bytes(&s, o, M, look),
+                                    most(rows, Md < M ? factor_bytes(&s, o, Md, false) : 0.0));
+    const double gram = (double)gram_bytes(M, (size_t)t);
+    const double blocks = fop_product_bytes((size_t)n, M, 0, o->precision, p->threads);
+    const double stays = fop_kept_bytes((size_t)n, M, o->precision, p->threads);
+    const double on_gram = whole + most(sample_bytes(&s, o), most(precond_bytes(&s, r, 0.0), solve_bytes(&s, r)));
+    p->bytes_formed = always + most(most(refine, variance),
+                                    gram + kept + most(blocks, most(stays + on_gram, rows)));
+}
+
+/* ---- the choice --------------------------------------------------------------------------------- */
+
+static double bytes_of(const struct fit_plan *p)
+{
+    return p->formed                    ? p->bytes_formed
+           : p->plan == PLAN_DIRECT     ? p->bytes_direct
+           : p->plan == PLAN_REGENERATE ? p->bytes_regenerate
+           : p->half                    ? p->bytes_half
+                                        : p->bytes_store;
+}
+
+void model_plan_costs(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
+                      size_t rank, int sketches, double *build, double *iteration, double *bytes)
+{
+    const struct rates rate = rates_now(o);
+    const double N = (double)n, M = (double)o->features, r = (double)rank;
+    struct fit_plan p = *plan;
+
+    *build = 0.0;
+    if (rank) { /* sketches, then orthonormal bases, core and spectrum of them */
+        *build = plan->formed ? sketches * 2.0 * M * M * r / rate.dbl
+                              : sketches * 4.0 * N * M * r / rate.sketch;
+        *build += ((4.0 * sketches + 7.0) * M * r * r + 12.0 * r * r * r) / rate.dbl;
+    }
+    const double entry = plan->half                 ? rate.half * half_more
+                         : plan->plan == PLAN_STORE ? rate.stored
+                                                    : rate.made;
+    *iteration = apply_seconds(o, r) + (plan->formed ? gram_pass_seconds(o)
+                                                     : N * M * (entry + further(o) * rate.more));
+    p.threads = PLAN_THREADS;
+    *bytes = model_plan_bytes(n, d, o, &p, rank);
+}
+
+double model_plan_bytes(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
+                        size_t rank)
+{
+    struct fit_plan p = *plan;
+
+    p.rank = rank;
+    plan_bytes((double)n, (double)d, o, &p);
+    return bytes_of(&p);
+}
+
+static bool wants(const struct fit_opts *o, const char *name)
+{
+    return o->solver != NULL && strcmp(o->solver, name) == 0;
+}
+
+/* Why features may not be rounded to float16; NULL: they may. */
+static const char *unrounded(const struct fit_opts *o)
+{
+    const bool solver = o->solver && !wants(o, "auto");
+
+    if (o->precision != PREC_FLOAT)
+        return "it is of precision=float";
+    if (!(kernel_half_error(&o->kernel) < 1.0))
+        return "only sums of stationary kernels have features that it can hold to a known error";
+    if (solver && !(solver_find(o->solver, NULL) && solver_find(o->solver, NULL)->corrects))
+        return "only pcg and cg correct its rounding";
+    return NULL;
+}
+
+/* A way of storing that was asked for is a plan, too. */
+static enum status check_store(const struct fit_opts *o, struct err *err)
+{
+    const char *why = o->store == STORE_FLOAT16 ? unrounded(o) : NULL;
+
+    if (why == NULL && (o->store == STORE_AUTO || o->plan == PLAN_AUTO || o->plan == PLAN_STORE))
+        return ST_OK;
+    if (why)
+        err_set(err, ST_UNSUPPORTED, "store=float16: %s", why);
+    else
+        err_set(err, ST_USAGE, "store= is how plan=store keeps features: no other plan does");
+    err_hint(err, why ? "fit plan=store store=float32" : "fit plan=store store=float16");
+    return why ? ST_UNSUPPORTED : ST_USAGE;
+}
+
+/* Is there room for the features, stored so? */
+static bool stores(const struct fit_opts *o, double budget, const struct fit_plan *p, bool half)
+{
+    const double device = half ? p->device_half : p->device_store;
+
+    return (half ? p->bytes_half : p->bytes_store) <= budget &&
+           (o->device_free == 0 || device <= device_spare * (double)o->device_free);
+}
+
+/* Features in float32 where they fit, in float16 where only those do. */
+static bool in_half(const struct fit_opts *o, double budget, const struct fit_plan *p)
+{
+    if (o->store != STORE_AUTO)
+        return o->store == STORE_FLOAT16;
+    return !stores(o, budget, p, false) && stores(o, budget, p, true) && unrounded(o) == NULL;
+}
+
+static enum status choose(size_t n, const struct fit_opts *o, double budget, struct fit_plan *p,
+                          struct err *err)
+{
+    const bool free_choice = o->solver == NULL || wants(o, "auto");
+    const double rank = (double)p->rank;
+    bool formed = false; /* Z'Z once, then iterations on it */
+
+    if (wants(o, "direct") && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
+        return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
+    p->seconds_direct = direct_seconds((double)n, o);
+    p->seconds_formed = formed_seconds((double)n, o, rank);
+    p->seconds_store = passes_seconds((double)n, o, rank, rates_now(o).stored);
+    p->seconds_half = passes_seconds((double)n, o, rank, half_more * rates_now(o).half);
+    p->seconds_regenerate = passes_seconds((double)n, o, rank, rates_now(o).made);
+    const enum status rc = check_store(o, err);
+    if (rc != ST_OK)
+        return rc;
+    const bool half = in_half(o, budget, p);
+    if (o->store != STORE_AUTO) {
+        p->plan = PLAN_STORE;
+    } else if (o->plan != PLAN_AUTO) {
+        p->plan = o->plan;
+    } else if (wants(o, "direct")) {
+        p->plan = PLAN_DIRECT;
+    } else {
+        const double store = half ? p->seconds_half : p->seconds_store;
+        const bool fits = half || stores(o, budget, p, false);
+        p->plan = fits && store <= p->seconds_regenerate ? PLAN_STORE : PLAN_REGENERATE;
+        const double passes = p->plan == PLAN_STORE ? store : p->seconds_regenerate;
+        if (free_choice && p->bytes_direct <= budget &&
+            (o->features <= DIRECT_ALWAYS || p->seconds_direct <= passes))
+            p->plan = PLAN_DIRECT;
+        else if (p->bytes_formed <= budget && p->seconds_formed <= passes)
+            formed = true;
+    }
+    if (formed)
+        p->plan = PLAN_DIRECT;
+    p->half = half && p->plan == PLAN_STORE;
+    p->formed = p->plan == PLAN_DIRECT && (formed || !free_choice) && !wants(o, "direct");
+    return ST_OK;
+}
+
+struct way { const char *chosen, *other; double bytes, seconds; bool taken; };
+
+/* "does this (memory, time); instead: ..." */
+static void describe(const struct fit_opts *o, size_t threads, double budget,
+                     const struct fit_plan *p, char note[256])
+{
+    const struct way ways[] = {
+        { "stores the features", "storing the features",
+          o->device_free ? p->device_store : p->bytes_store, p->seconds_store,
+          p->plan == PLAN_STORE && !p->half },
+        { "stores the features in float16", "in float16",
+          o->device_free ? p->device_half : p->bytes_half, p->seconds_half, p->half },
+        { "makes the features anew in every pass", "making them anew", p->bytes_regenerate,
+          p->seconds_regenerate, p->plan == PLAN_REGENERATE },
+        { "forms Z'Z once and iterates on it", "iterating on Z'Z", p->bytes_formed,
+          p->seconds_formed, p->formed },
+        { "forms and factorises Z'Z", "factorising Z'Z", p->bytes_direct, p->seconds_direct,
+          p->plan == PLAN_DIRECT && !p->formed },
+    };
+    const double cores = threads ? (double)threads : 1.0;
+    char mem[24], t[24], head[100] = "", rest[200] = "";
+
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        mem_format(mem, sizeof mem, ways[i].bytes);
+        text_seconds(t, sizeof t, ways[i].seconds / cores);
+        if (ways[i].taken)
+            snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
+        else if ((!(wants(o, "direct")) || i == 4) && (i != 1 || unrounded(o) == NULL))
+            snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
+                     *rest ? "," : "; instead", ways[i].other, mem, t);
+    }
+    mem_format(mem, sizeof mem, budget);
+    int n = snprintf(note, 256, "%s%s", head, rest);
+    if (n > 0 && n < 256 && o->device_free) {
+        mem_format(t, sizeof t, (double)o->device_free);
+        n += snprintf(note + n, 256 - (size_t)n, "; the device has %s free", t);
+    }
+    if (n > 0 && n < 256)
+        snprintf(note + n, 256 - (size_t)n, "; %s allowed", mem);
+}
+
+static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size_t threads,
+                              struct fit_plan *p, char note[256], struct err *err)
+{
+    char mem[24];
+    enum status rc = exact_allowed(n, 1, o->mem_limit, err);
+
+    if (rc == ST_LIMIT && o->device_exact && o->variance == VAR_NONE) {
+        err_clear(err);
+        p->exact = p->products = true;
+        p->plan = PLAN_REGENERATE;
+        p->bytes = 8.0 * (double)n * ((double)d + 8.0 * (double)(o->targets ? o->targets : 1));
+        snprintf(note, 256, "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
+                 "device", n);
+        return ST_OK;
+    }
+    if (rc == ST_LIMIT && o->device_exact)
+        err_hint(err, "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
+                 "features=8192");
+    if (rc != ST_OK)
+        return rc;
+    p->exact = true;
+    p->plan = PLAN_DIRECT;
+    p->Mv = o->variance == VAR_NONE ? 0 : n;
+    p->bytes = 8.0 * (double)n * (double)n + 8.0 * (double)n * (double)d +
+               (p->Mv ? 8.0 * 256.0 * (double)n : 0.0) + (double)threads * blas_pack;
+    mem_format(mem, sizeof mem, p->bytes);
+    snprintf(note, 256, "exact: Cholesky of %zu rows in %s", n, mem);
+    return ST_OK;
+}
+
+/* The next smaller number of features by halving that the memory allows; 0: none. */
+static size_t features_that_fit(size_t n, size_t d, const struct fit_opts *o, size_t threads)
+{
+    struct fit_opts half = *o;
+    struct fit_plan p;
+    char note[256];
+
+    for (half.features = o->features / 4 * 2; half.features >= 64; half.features = half.features / 4 * 2) {
+        half.rank = half.rank > half.features / 2 ? 0 : half.rank;
+        if (model_plan_make(n, d, &half, threads, &p, note, NULL) == ST_OK)
+            return half.features;
+    }
+    return 0;
+}
+
+enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t threads,
+                            struct fit_plan *p, char note[256], struct err *err)
+{
+    const double ram = (double)mem_physical();
+    const double budget = o->mem_limit ? (double)o->mem_limit : 0.5 * ram;
+    char need[24], have[24];
+
+    *p = (struct fit_plan){ .plan = PLAN_AUTO };
+    if (wants(o, "exact"))
+        return plan_exact(n, d, o, threads, p, note, err);
+    if (o->features < 2 || o->features % 2 != 0)
+        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
+    if (o->variance == VAR_COUNT && (o->variance_count < 2 || o->variance_count % 2 != 0))
+        return err_set(err, ST_RANGE, "variance=%zu must be even and at least 2",
+                       o->variance_count);
+    p->rank = first_rank(o->features, o->rank);
+    p->threads = PLAN_THREADS; /* the choice is the same for any number */
+    plan_bytes((double)n, (double)d, o, p);
+    enum status rc = choose(n, o, budget, p, err);
+    if (rc != ST_OK)
+        return rc;
+    p->threads = threads;
+    plan_bytes((double)n, (double)d, o, p);
+    p->Mv = variance_columns(o, p->plan == PLAN_DIRECT && !p->formed);
+    p->bytes = bytes_of(p);
+    describe(o, threads, budget, p, note);
+    const double most = o->mem_limit ? budget : 0.95 * ram;
+    if (most > 0.0 && p->bytes > most) {
+        mem_format(need, sizeof need, p->bytes);
+        mem_format(have, sizeof have, most);
+        err_named(err, ST_LIMIT, "memory", "features=%zu needs %s; %s is allowed", o->features,
+                  need, have);
+        const size_t fits = err ? features_that_fit(n, d, o, threads) : 0;
+        if (fits)
+            err_hint(err, "fit features=%zu, or variance=none, or a larger --mem", fits);
+        else
+            err_hint(err, "gpdesk --mem %s", need);
+        return ST_LIMIT;
+    }
+    return ST_OK;
+}
+
+enum status model_plan(size_t n, size_t d, const struct fit_opts *o, size_t threads,
+                       enum plan *plan, size_t *bytes, char note[256], struct err *err)
+{
+    struct fit_plan p;
+    enum status rc = model_plan_make(n, d, o, threads, &p, note, err);
+
+    *plan = p.plan;
+    *bytes = p.bytes < 1e18 ? (size_t)p.bytes : (size_t)1e18;
+    return rc;
+}

@@ -1,0 +1,165 @@
+/* compute/preconds/precond.c -- the list of preconditioners, and applying them.
+ *
+ * Nystrom (Frangella, Tropp & Udell 2023; methods.md C.2), with G ~ U diag(ev) U' and bL = ev_L:
+ *   P^-1  = I + U diag((bL + lam2) / (ev + lam2) - 1) U'
+ *   P^1/2 = I + U diag(sqrt((ev + lam2) / (bL + lam2)) - 1) U'
+ * so one pair of tall products serves every power. */
+#include "compute/preconds/precond_impl.h"
+
+#include "base/mem.h"
+#include "compute/linalg/blas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECOND_ADDRESS(name) &name,
+static const struct precond_ops *const preconds[] = { PRECOND_ROWS(PRECOND_ADDRESS) };
+#undef PRECOND_ADDRESS
+enum { NPRECONDS = sizeof preconds / sizeof *preconds };
+
+const struct precond_ops *precond_at(size_t i)
+{
+    return i < NPRECONDS ? preconds[i] : NULL;
+}
+
+const struct precond_ops *precond_find(const char *name, struct err *err)
+{
+    for (size_t i = 0; i < NPRECONDS; i++)
+        if (strcmp(name, preconds[i]->name) == 0)
+            return preconds[i];
+    err_set(err, ST_NOT_FOUND, "no preconditioner is called \"%.60s\"", name);
+    struct buf names = { 0 };
+    for (size_t i = 0; i < NPRECONDS; i++)
+        buf_printf(&names, "%s%s", i == 0 ? "" : i + 1 < NPRECONDS ? ", " : " or ", preconds[i]->name);
+    err_hint(err, "precond=%s", buf_str(&names));
+    buf_free(&names);
+    return NULL;
+}
+
+struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err)
+{
+    struct precond *p = mem_calloc(1, sizeof *p, "preconditioner", err);
+    struct mem_spares *spares = p ? mem_calloc(1, sizeof *spares, "preconditioner", err) : NULL;
+    if (!spares) {
+        free(p);
+        return NULL;
+    }
+    *p = (struct precond){ .ops = ops, .M = M, .lam2 = 1.0, .spares = spares };
+    return p;
+}
+
+void precond_free(struct precond *p)
+{
+    if (!p)
+        return;
+    free(p->diag);
+    free(p->U);
+    free(p->ev);
+    precond_whole_free(p->whole);
+    mem_spares_free(p->spares);
+    free(p->spares);
+    free(p);
+}
+
+size_t precond_rank(const struct precond *p)
+{
+    return p->L;
+}
+
+const char *precond_name(const struct precond *p)
+{
+    return p->ops->name;
+}
+
+void precond_set_noise(struct precond *p, double lam2)
+{
+    p->lam2 = lam2;
+}
+
+const double *precond_eigenvalues(const struct precond *p)
+{
+    return p->ev;
+}
+
+double precond_ratio(const struct precond *p)
+{
+    return p->ev ? p->ev[p->L - 1] / p->lam2 : NAN;
+}
+
+double precond_logdet(const struct precond *p)
+{
+    double sum = 0.0;
+    if (p->whole)
+        return precond_whole_logdet(p);
+    if (p->diag)
+        for (size_t i = 0; i < p->M; i++)
+            sum += log(p->diag[i] + p->lam2);
+    else if (p->U)
+        for (size_t i = 0; i < p->L; i++)
+            sum += log((p->ev[i] + p->lam2) / (p->ev[p->L - 1] + p->lam2));
+    return sum;
+}
+
+size_t precond_inverse_work(const struct precond *p)
+{
+    return p->diag ? p->M : p->L;
+}
+
+bool precond_inverse(const struct precond *p, double *work, struct backend_inverse *out)
+{
+    *out = (struct backend_inverse){ .U = p->U, .L = p->U ? p->L : 0, .factor = p->whole != NULL };
+    for (size_t i = 0; p->diag && i < p->M; i++)
+        work[i] = 1.0 / (p->diag[i] + p->lam2);
+    for (size_t i = 0; p->U && i < p->L; i++)
+        work[i] = (p->ev[p->L - 1] + p->lam2) / (p->ev[i] + p->lam2) - 1.0;
+    if (p->diag)
+        out->d = work;
+    else if (p->U)
+        out->c = work;
+    return !p->whole || precond_whole_there(p);
+}
+
+/* Y = P^power X, power -1 or 1/2. */
+static enum status apply(const struct precond *p, struct pool *pool, bool root, size_t k,
+                         const double *X, double *Y, struct err *err)
+{
+    const size_t M = p->M, L = p->L;
+    if (Y != X)
+        memcpy(Y, X, M * k * sizeof *Y);
+    if (p->whole)
+        return precond_whole_apply(p, pool, root, k, Y, err);
+    for (size_t c = 0; p->diag && c < k; c++)
+        for (size_t i = 0; i < M; i++) {
+            const double d = p->diag[i] + p->lam2;
+            Y[c * M + i] *= root ? sqrt(d) : 1.0 / d;
+        }
+    if (!p->U || k == 0)
+        return ST_OK;
+    double *T = mem_spare_take(p->spares, L * k * sizeof *T, "applying the preconditioner", err);
+    if (!T)
+        return ST_NOMEM;
+    const double base = p->ev[L - 1] + p->lam2;
+    enum status rc = blas_dgemm(pool, true, false, L, k, M, 1.0, p->U, M, Y, M, 0.0, T, L, err);
+    for (size_t c = 0; rc == ST_OK && c < k; c++)
+        for (size_t i = 0; i < L; i++) {
+            const double d = (p->ev[i] + p->lam2) / base;
+            T[c * L + i] *= (root ? sqrt(d) : 1.0 / d) - 1.0;
+        }
+    if (rc == ST_OK)
+        rc = blas_dgemm(pool, false, false, M, k, L, 1.0, p->U, M, T, L, 1.0, Y, M, err);
+    mem_spare_give(p->spares, T);
+    return rc;
+}
+
+enum status precond_apply(const struct precond *p, struct pool *pool, size_t k, const double *X,
+                          double *Y, struct err *err)
+{
+    return apply(p, pool, false, k, X, Y, err);
+}
+
+enum status precond_sqrt(const struct precond *p, struct pool *pool, size_t k, const double *X,
+                         double *Y, struct err *err)
+{
+    return apply(p, pool, true, k, X, Y, err);
+}

@@ -1,0 +1,163 @@
+/* compute/solvers/solver.c -- the list of solvers, and the ridge operator they work on. */
+#include "compute/solvers/solver.h"
+
+#include "base/text.h"
+#include "compute/linalg/blas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOLVER_ADDRESS(name) &name,
+static const struct solver_ops *const solvers[] = { SOLVER_ROWS(SOLVER_ADDRESS) };
+#undef SOLVER_ADDRESS
+enum { NSOLVERS = sizeof solvers / sizeof *solvers };
+
+const struct solver_ops *solver_at(size_t i)
+{
+    return i < NSOLVERS ? solvers[i] : NULL;
+}
+
+const struct solver_ops *solver_find(const char *name, struct err *err)
+{
+    for (size_t i = 0; i < NSOLVERS; i++)
+        if (strcmp(name, solvers[i]->name) == 0)
+            return solvers[i];
+    err_set(err, ST_NOT_FOUND, "no solver is called \"%.60s\"", name);
+    char all[120] = "solver=";
+    for (size_t i = 0; i < NSOLVERS; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i == 0 ? "" : i + 1 < NSOLVERS ? ", " : " or ", solvers[i]->name);
+    err_hint(err, "%s", all);
+    return NULL;
+}
+
+/* ---- parameters -------------------------------------------------------------------------------- */
+
+static enum status set_param(const struct solver_ops *ops, const char *name, size_t nlen,
+                             const char *value, size_t vlen, double *params, struct err *err)
+{
+    char list[SOLVER_TEXT_MAX] = "";
+
+    for (size_t i = 0; ops->params && ops->params[i].name; i++) {
+        const struct solver_param *p = &ops->params[i];
+        if (strlen(p->name) != nlen || strncmp(p->name, name, nlen) != 0) {
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+                     p->name);
+            continue;
+        }
+        if (!text_double(value, vlen, &params[i]) || !(params[i] >= p->lo) ||
+            !(params[i] <= p->hi) || (p->whole && params[i] != floor(params[i])))
+            return err_set(err, ST_RANGE, "%s: %s=%.*s is not possible; %s, %g to %g", ops->name,
+                           p->name, vlen < 20 ? (int)vlen : 20, value, p->help, p->lo, p->hi);
+        return ST_OK;
+    }
+    err_set(err, ST_NOT_FOUND, "solver %s has no parameter \"%.*s\"", ops->name,
+            nlen < 20 ? (int)nlen : 20, name);
+    if (*list)
+        err_hint(err, "its parameters: %s", list);
+    return ST_NOT_FOUND;
+}
+
+enum status solver_parse(const char *text, const struct solver_ops **ops,
+                         double params[SOLVER_MAX_PARAMS], struct err *err)
+{
+    const size_t n = strcspn(text, "(");
+    char name[24] = "";
+
+    memset(params, 0, SOLVER_MAX_PARAMS * sizeof *params);
+    snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : (int)sizeof name - 1, text);
+    *ops = solver_find(name, err);
+    if (*ops == NULL)
+        return ST_NOT_FOUND;
+    if (text[n] == '\0')
+        return ST_OK;
+    for (const char *p = text + n + 1;; p++) {
+        const size_t eq = strcspn(p, "=,)"), end = strcspn(p, ",)");
+        if (p[eq] != '=' || p[end] == '\0' || (p[end] == ')' && p[end + 1] != '\0')) {
+            err_set(err, ST_USAGE, "\"%.60s\" is not a solver with its parameters", text);
+            err_hint(err, "solver=svrg(batch=256,step=0.5)");
+            return ST_USAGE;
+        }
+        const enum status rc = set_param(*ops, p, eq, p + eq + 1, end - eq - 1, params, err);
+        if (rc != ST_OK || p[end] == ')')
+            return rc;
+        p += end;
+    }
+}
+
+void solver_print(const struct solver_ops *ops, const double params[SOLVER_MAX_PARAMS],
+                  char text[SOLVER_TEXT_MAX])
+{
+    bool open = false;
+
+    snprintf(text, SOLVER_TEXT_MAX, "%s", ops->name);
+    for (size_t i = 0; ops->params && ops->params[i].name; i++) {
+        const size_t n = strlen(text);
+        if (params[i] == 0.0)
+            continue;
+        snprintf(text + n, SOLVER_TEXT_MAX - n, "%c%s=%.10g", open ? ',' : '(',
+                 ops->params[i].name, params[i]);
+        open = true;
+    }
+    if (open)
+        strncat(text, ")", SOLVER_TEXT_MAX - strlen(text) - 1);
+}
+
+double solver_param(const struct solver_ops *ops, const struct solve_opts *o, size_t i)
+{
+    return o->params && o->params[i] != 0.0 ? o->params[i] : ops->params[i].init;
+}
+
+const char *outcome_name(enum outcome why)
+{
+    switch (why) {
+    case OUT_RUNNING: return "running";
+    case OUT_RTOL: return "rtol";
+    case OUT_DIRECT: return "direct";
+    case OUT_MAXIT: return "maxit";
+    case OUT_CANCELLED: return "cancelled";
+    case OUT_BREAKDOWN: return "breakdown";
+    }
+    return "unknown";
+}
+
+void solve_info_free(struct solve_info *info)
+{
+    if (!info)
+        return;
+    free(info->alpha);
+    free(info->beta);
+    info->alpha = info->beta = NULL;
+    info->nhist = 0;
+}
+
+static enum status ridge_apply(void *ctx, size_t k, const double *X, double *AX,
+                               const struct ctl *ctl, struct err *err)
+{
+    const struct ridge *r = ctx;
+    const enum status rc = fop_pass(r->fop, k, X, AX, ctl, err);
+    if (rc == ST_OK)
+        for (size_t c = 0, M = fop_cols(r->fop); c < k; c++)
+            blas_daxpy(M, r->lam2, X + c * M, AX + c * M);
+    return rc;
+}
+
+static enum status ridge_exact(void *ctx, size_t k, const double *X, double *AX,
+                               const struct ctl *ctl, struct err *err)
+{
+    const struct ridge *r = ctx;
+    const enum status rc = fop_pass_exact(r->fop, k, X, AX, ctl, err);
+    if (rc == ST_OK)
+        for (size_t c = 0, M = fop_cols(r->fop); c < k; c++)
+            blas_daxpy(M, r->lam2, X + c * M, AX + c * M);
+    return rc;
+}
+
+struct linop ridge_linop(struct ridge *r)
+{
+    return (struct linop){ .n = fop_cols(r->fop), .apply = ridge_apply,
+                           .exact = fop_half(r->fop) ? ridge_exact : NULL, .ctx = r,
+                           .pool = fop_pool(r->fop), .fop = r->fop, .lam2 = r->lam2 };
+}

@@ -1,0 +1,14 @@
+# solvers of linear systems
+libcompute_a_SOURCES += \
+  src/compute/solvers/amsgrad.c \
+  src/compute/solvers/batch.c \
+  src/compute/solvers/batch.h \
+  src/compute/solvers/cg.c \
+  src/compute/solvers/descent.c \
+  src/compute/solvers/descent.h \
+  src/compute/solvers/direct.c \
+  src/compute/solvers/lbfgs.c \
+  src/compute/solvers/pcg.c \
+  src/compute/solvers/solver.c \
+  src/compute/solvers/solver.h \
+  src/compute/solvers/svrg.c

@@ -1,0 +1,196 @@
+/* compute/stats/diagnose.c -- the cost of a fit by rank, before it: see diagnose.h. */
+#include "compute/stats/diagnose.h"
+
+#include "base/mem.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/models/model_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE = 2048 };
+/* Of one core: longer than this, the noise is taken as given instead of searched for as the fit
+ * will. */
+static const double search_seconds = 20.0;
+static const double gram_rate = 90e9;
+
+void advice_free(struct advice *a)
+{
+    spectrum_free(&a->spectrum);
+    memset(a, 0, sizeof *a);
+}
+
+struct work {
+    const struct source *src;
+    const struct fit_opts *o;
+    const struct backend_ops *be;
+    struct pool *pool;
+    const struct ctl *ctl;
+    size_t t;
+    double *y;          /* t vectors, times the rows' factors */
+    struct model model; /* what a map is drawn from */
+};
+
+static enum status begin(struct work *w, const double *y, struct err *err)
+{
+    const size_t n = w->src->n;
+    const double *s = w->src->row_scale;
+
+    w->t = w->o->targets ? w->o->targets : 1;
+    w->y = mem_calloc(w->t * n, sizeof *w->y, "the targets", err);
+    if (w->y == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < w->t * n; i++)
+        w->y[i] = s ? s[i % n] * y[i] : y[i];
+    w->model = (struct model){ .kind = MODEL_FEATURES, .kernel = w->o->kernel,
+                               .seed = w->o->seed, .d = w->src->d, .M = w->o->features, .t = w->t,
+                               .precision = w->o->precision };
+    memcpy(w->model.hp, w->o->hp, sizeof w->model.hp);
+    return ST_OK;
+}
+
+/* The ratio that the fit will move to, by the very search that it makes. */
+static enum status search_ratio(struct work *w, struct advice *a, struct err *err)
+{
+    const size_t M = a->M < AUTO_VARIANCE ? a->M : AUTO_VARIANCE;
+    struct featmap *map = NULL;
+    struct fop *f = NULL;
+    struct phase_ctl phase;
+    double *L = NULL, jitter = 0.0, ratio = a->ratio;
+    double *b = mem_calloc((w->t + 1) * M, sizeof *b, "Z'y", err);
+    enum status rc = b ? model_open(&w->model, M, w->src, w->src->row_scale, w->o->precision, false,
+                                    w->be, w->pool, &map, &f, err)
+                       : ST_NOMEM;
+    const struct ctl *ctl = model_phase(&phase, w->ctl, "noise");
+
+    if (rc == ST_OK)
+        rc = model_factor(f, w->t, w->y, ratio, &L, b, b + w->t * M, &jitter, ctl, err);
+    if (rc == ST_OK && jitter > 0.0)
+        a->left = true;
+    else if (rc == ST_OK)
+        rc = model_refine_factor(f, w->t, w->y, L, b + w->t * M, b, &ratio, &jitter, ctl, err);
+    if (rc == ST_OK && !a->left) {
+        a->ratio = ratio;
+        a->refined = true;
+    }
+    free(L);
+    free(b);
+    fop_free(f);
+    featmap_free(map);
+    return rc;
+}
+
+static enum status sketch(struct work *w, size_t sample, struct advice *a, struct spectrum *half,
+                          struct err *err)
+{
+    struct featmap *map = NULL;
+    struct fop *f = NULL;
+    enum status rc = model_open(&w->model, a->M, w->src, w->src->row_scale, w->o->precision, false,
+                                w->be, w->pool, &map, &f, err);
+
+    ctl_tell(w->ctl, "sketch", 0, 1, NAN);
+    if (rc == ST_OK)
+        rc = spectrum_sample(f, w->t, w->y, sample, w->o->mem_limit, &a->spectrum, half, w->ctl,
+                             err);
+    ctl_tell(w->ctl, "sketch", 1, 1, NAN);
+    a->sample = a->spectrum.sample;
+    fop_free(f);
+    featmap_free(map);
+    return rc;
+}
+
+static enum status table(struct work *w, const struct fit_plan *plan, const struct spectrum *half,
+                         const size_t *ranks, size_t count, struct advice *a, struct err *err)
+{
+    struct rank_choice c;
+
+    ctl_tell(w->ctl, "ranks", 0, 1, NAN);
+    const enum status rc = model_rank_table(&a->spectrum, half->groups ? half : NULL, w->src->d,
+                                            w->o, plan, a->ratio, a->solves, ranks, count, w->pool,
+                                            &c, w->ctl, err);
+    if (rc != ST_OK)
+        return rc;
+    ctl_tell(w->ctl, "ranks", 1, 1, NAN);
+    a->rows = c.n;
+    a->best = c.best;
+    memcpy(a->row, c.at, sizeof a->row);
+    return ST_OK;
+}
+
+static enum status diagnose(const struct source *src, const double *y, const struct fit_opts *o,
+                            bool whole, const size_t *ranks, size_t count, size_t solves,
+                            size_t sample, const struct backend_ops *be, struct pool *pool,
+                            const struct ctl *ctl, struct advice *a, struct err *err)
+{
+    struct work w = { .src = src, .o = o, .be = be, .pool = pool, .ctl = ctl };
+    struct spectrum half = { 0 };
+    struct fit_plan plan;
+    char note[256];
+    const size_t M = o->features, Mv = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
+
+    *a = (struct advice){ .n = src->n, .M = M, .solves = solves ? solves : 1 };
+    a->given = a->ratio = model_ratio(o->amplitude, o->noise);
+    enum status rc = begin(&w, y, err);
+    if (rc == ST_OK)
+        rc = model_plan_make(src->n, src->d, o, pool_threads(pool), &plan, note, err);
+    if (rc == ST_OK && whole && !o->keep_scale) {
+        a->left = (double)src->n * (double)Mv * (double)Mv / gram_rate > search_seconds;
+        if (!a->left)
+            rc = search_ratio(&w, a, err);
+    }
+    if (rc == ST_OK)
+        rc = sketch(&w, sample ? sample : SAMPLE, a, whole ? &half : NULL, err);
+    if (rc == ST_OK) {
+        a->effective_dimension = spectrum_dimension(&a->spectrum, a->ratio);
+        a->kernel_dimension = spectrum_kernel_dimension(&a->spectrum, a->ratio);
+        a->direct_seconds = plan.seconds_direct;
+        a->direct_bytes = plan.bytes_direct;
+    }
+    if (rc == ST_OK && whole)
+        rc = table(&w, &plan, &half, ranks, count, a, err);
+    spectrum_free(&half);
+    free(w.y);
+    if (rc != ST_OK)
+        advice_free(a);
+    return rc;
+}
+
+enum status diagnose_advise(const struct source *src, const double *y, const struct fit_opts *o,
+                            const size_t *ranks, size_t count, size_t solves, size_t sample,
+                            const struct backend_ops *be, struct pool *pool,
+                            const struct ctl *ctl, struct advice *a, struct err *err)
+{
+    return diagnose(src, y, o, true, ranks, count, solves, sample, be, pool, ctl, a, err);
+}
+
+enum status diagnose_spectrum(const struct source *src, const double *y, const struct fit_opts *o,
+                              size_t sample, const struct backend_ops *be, struct pool *pool,
+                              const struct ctl *ctl, struct advice *a, struct err *err)
+{
+    return diagnose(src, y, o, false, NULL, 0, 1, sample, be, pool, ctl, a, err);
+}
+
+enum status diagnose_loo(const struct kernel *k, const double *hp, const double *X, size_t m,
+                         size_t d, const double *y, const double *row_scale, double ratio, double *e, double *sd,
+                         double *work, struct pool *pool, const struct ctl *ctl, struct err *err)
+{
+    double jitter = 0.0;
+    enum status rc = exact_factor(k, hp, X, m, d, row_scale, ratio, work, &jitter, pool, ctl, err);
+
+    for (size_t i = 0; i < m; i++)
+        e[i] = row_scale ? row_scale[i] * y[i] : y[i];
+    if (rc == ST_OK)
+        rc = blas_dtrsm(pool, false, m, 1, work, m, e, m, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(pool, true, m, 1, work, m, e, m, err);
+    if (rc == ST_OK)
+        rc = blas_dpotri(pool, m, work, m, err);
+    for (size_t i = 0; rc == ST_OK && i < m; i++) {
+        e[i] /= work[i * m + i];
+        if (sd)
+            sd[i] = 1.0 / sqrt(work[i * m + i]);
+    }
+    return rc;
+}

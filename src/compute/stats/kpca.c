@@ -1,0 +1,206 @@
+/* compute/stats/kpca.c -- kernel PCA in feature space: principal directions of the centred features.
+ *
+ * n C = Z'Z - n mu mu' is never formed for many features: subspace iteration (Halko, Martinsson &
+ * Tropp 2011) with a few spare directions, each step one sketch over the data, until the wanted
+ * eigenvalues stand still. */
+#include "compute/stats/kpca.h"
+
+#include "base/mem.h"
+#include "compute/linalg/blas.h"
+#include "compute/preconds/precond.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXACT_FEATURES = 1024, /* up to here the covariance itself is decomposed */
+    SPARE = 16,            /* directions beyond those asked for */
+    SWEEPS = 10,
+    BLOCK = 16             /* columns projected at once */
+};
+
+void kpca_free(struct kpca *k)
+{
+    if (!k)
+        return;
+    free(k->mu);
+    free(k->V);
+    free(k->ev);
+    *k = (struct kpca){ 0 };
+}
+
+/* k->mu := mean feature. */
+static enum status mean_feature(struct fop *f, struct kpca *k, const struct ctl *ctl,
+                                struct err *err)
+{
+    const size_t n = fop_rows(f);
+    double *one = mem_calloc(n, sizeof *one, "mean feature", err);
+    if (!one)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        one[i] = 1.0;
+    const enum status rc = fop_ztv(f, 1, one, k->mu, ctl, err);
+    free(one);
+    if (rc == ST_OK)
+        blas_dscal(k->M, 1.0 / (double)n, k->mu);
+    return rc;
+}
+
+/* Column `from` of V, its sign fixed, becomes direction `to`. */
+static void take_direction(struct kpca *k, size_t to, const double *v, double ev)
+{
+    double *out = k->V + to * k->M, top = 0.0;
+    for (size_t i = 0; i < k->M; i++)
+        if (fabs(v[i]) > fabs(top))
+            top = v[i];
+    for (size_t i = 0; i < k->M; i++)
+        out[i] = top < 0.0 ? -v[i] : v[i];
+    k->ev[to] = fmax(ev, 0.0);
+}
+
+static enum status fit_exact(struct fop *f, struct kpca *k, const struct ctl *ctl, struct err *err)
+{
+    const size_t M = k->M;
+    const double n = (double)fop_rows(f);
+    double *C = mem_aligned(M * (M + 1), sizeof *C, "feature covariance", err), *w = C + M * M;
+    if (!C)
+        return ST_NOMEM;
+    enum status rc = fop_gram(f, NULL, C, NULL, NULL, ctl, err);
+    if (rc == ST_OK) {
+        for (size_t j = 0; j < M; j++)
+            blas_daxpy(M, -n * k->mu[j], k->mu, C + j * M);
+        k->total = 0.0;
+        for (size_t j = 0; j < M; j++)
+            k->total += C[j + j * M];
+        rc = blas_dsyevd(M, C, M, w, true, err);
+    }
+    for (size_t j = 0; rc == ST_OK && j < k->p; j++)
+        take_direction(k, j, C + (M - 1 - j) * M, w[M - 1 - j]);
+    free(C);
+    return rc;
+}
+
+/* Y = (Z'Z - n mu mu') Q. */
+static enum status centred_sketch(struct fop *f, const struct kpca *k, size_t L, const double *Q,
+                                  double *Y, const struct ctl *ctl, struct err *err)
+{
+    const enum status rc = fop_sketch(f, L, Q, Y, ctl, err);
+    const double n = (double)fop_rows(f);
+    for (size_t c = 0; rc == ST_OK && c < L; c++)
+        blas_daxpy(k->M, -n * blas_ddot(k->M, k->mu, Q + c * k->M), k->mu, Y + c * k->M);
+    return rc;
+}
+
+/* Rayleigh-Ritz: T = Q'Y = S w S', both ascending; S overwrites T. */
+static enum status ritz(struct pool *pool, size_t M, size_t L, const double *Q, const double *Y,
+                        double *T, double *w, struct err *err)
+{
+    enum status rc = blas_dgemm(pool, true, false, L, L, M, 1.0, Q, M, Y, M, 0.0, T, L, err);
+    for (size_t j = 0; rc == ST_OK && j < L; j++)
+        for (size_t i = j + 1; i < L; i++)
+            T[i + j * L] = 0.5 * (T[i + j * L] + T[j + i * L]);
+    return rc == ST_OK ? blas_dsyevd(L, T, L, w, true, err) : rc;
+}
+
+static bool settled(size_t p, size_t L, const double *w, const double *before)
+{
+    for (size_t j = 0; j < p; j++)
+        if (!(fabs(w[L - 1 - j] - before[L - 1 - j]) <= 1e-6 * w[L - 1]))
+            return false;
+    return true;
+}
+
+static enum status fit_random(struct fop *f, struct kpca *k, uint64_t seed, const struct ctl *ctl,
+                              struct err *err)
+{
+    const size_t M = k->M, L = k->p + SPARE < M ? k->p + SPARE : M;
+    struct pool *pool = fop_pool(f);
+    double *Q = mem_aligned(2 * M * L + L * (L + 2), sizeof *Q, "principal directions", err);
+    if (!Q)
+        return ST_NOMEM;
+    double *Y = Q + M * L, *T = Y + M * L, *w = T + L * L, *before = w + L;
+    for (size_t i = 0; i < M * L; i++)
+        Q[i] = rng_normal(seed, rng_stream(RNG_PCA, 0), i);
+    memset(before, 0, L * sizeof *before);
+    enum status rc = blas_dqr(pool, M, L, Q, M, err);
+    for (int sweep = 0; rc == ST_OK; sweep++) {
+        ctl_tell(ctl, "pca", (size_t)sweep, SWEEPS, NAN);
+        rc = centred_sketch(f, k, L, Q, Y, ctl, err);
+        if (rc == ST_OK)
+            rc = ritz(pool, M, L, Q, Y, T, w, err);
+        if (rc != ST_OK || sweep + 1 == SWEEPS || settled(k->p, L, w, before))
+            break;
+        memcpy(before, w, L * sizeof *before);
+        memcpy(Q, Y, M * L * sizeof *Q);
+        rc = blas_dqr(pool, M, L, Q, M, err);
+    }
+    if (rc == ST_OK) /* Y is free: Q S, ascending */
+        rc = blas_dgemm(pool, false, false, M, L, L, 1.0, Q, M, T, L, 0.0, Y, M, err);
+    for (size_t j = 0; rc == ST_OK && j < k->p; j++)
+        take_direction(k, j, Y + (L - 1 - j) * M, w[L - 1 - j]);
+    free(Q);
+    return rc;
+}
+
+/* Sum of all eigenvalues: trace of Z'Z - n mu mu'. */
+static enum status total_variance(struct fop *f, struct kpca *k, const struct ctl *ctl,
+                                  struct err *err)
+{
+    double *diag = mem_calloc(k->M, sizeof *diag, "feature variances", err);
+    if (!diag)
+        return ST_NOMEM;
+    const enum status rc = precond_diagonal(f, diag, ctl, err);
+    k->total = -(double)fop_rows(f) * blas_ddot(k->M, k->mu, k->mu);
+    for (size_t j = 0; j < k->M; j++)
+        k->total += diag[j];
+    free(diag);
+    return rc;
+}
+
+enum status kpca_fit(struct fop *f, size_t p, uint64_t seed, const struct ctl *ctl, struct kpca *k,
+                     struct err *err)
+{
+    const size_t M = fop_cols(f);
+    *k = (struct kpca){ .M = M, .p = p };
+    if (p < 1 || p > M)
+        return err_set(err, ST_RANGE, "%zu components of %zu features: between 1 and %zu", p, M, M);
+    if (fop_rows(f) == 0)
+        return err_set(err, ST_RANGE, "no rows to analyse");
+    k->mu = mem_calloc(M, sizeof *k->mu, "mean feature", err);
+    k->V = k->mu ? mem_aligned(M * p, sizeof *k->V, "principal directions", err) : NULL;
+    k->ev = k->V ? mem_calloc(p, sizeof *k->ev, "principal variances", err) : NULL;
+    enum status rc = k->ev ? mean_feature(f, k, ctl, err) : ST_NOMEM;
+    if (rc == ST_OK && M <= EXACT_FEATURES) {
+        rc = fit_exact(f, k, ctl, err);
+    } else if (rc == ST_OK) {
+        rc = total_variance(f, k, ctl, err);
+        if (rc == ST_OK)
+            rc = fit_random(f, k, seed, ctl, err);
+    }
+    if (rc != ST_OK)
+        kpca_free(k);
+    return rc;
+}
+
+enum status kpca_project(const struct kpca *k, struct fop *f, double *coords,
+                         const struct ctl *ctl, struct err *err)
+{
+    const size_t n = fop_rows(f), p = k->p;
+    if (fop_cols(f) != k->M)
+        return err_set(err, ST_SHAPE, "directions of %zu features, data of %zu", k->M, fop_cols(f));
+    double *T = mem_aligned(n * (p < BLOCK ? p : BLOCK), sizeof *T, "coordinates", err);
+    enum status rc = T ? ST_OK : ST_NOMEM;
+    for (size_t j = 0; rc == ST_OK && j < p; j += BLOCK) {
+        const size_t m = p - j < BLOCK ? p - j : BLOCK;
+        rc = fop_zp(f, m, k->V + j * k->M, T, ctl, err);
+        for (size_t c = 0; rc == ST_OK && c < m; c++) {
+            const double centre = blas_ddot(k->M, k->mu, k->V + (j + c) * k->M);
+            for (size_t i = 0; i < n; i++)
+                coords[i * p + j + c] = T[c * n + i] - centre;
+        }
+    }
+    free(T);
+    return rc;
+}

@@ -1,0 +1,483 @@
+/* compute/stats/spectrum.c -- the spectrum of Z'Z from a sample of rows: see spectrum.h. */
+#include "compute/stats/spectrum.h"
+
+#include "base/mem.h"
+#include "compute/linalg/blas.h"
+#include "compute/stats/ritz.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAMPLE_MOST = 2048, SAMPLE_LEAST = 512, ROWS_LEAST = 16,
+    SINGLE = 256,        /* eigenvalues that count by themselves; further ones in groups */
+    GROUPS_MOST = 2048,
+    CURVE = 200,         /* points of a curve, */
+    JOINED = 320,        /* and of one that goes on beyond the sample */
+    TOP = 32,            /* eigenvalues that a sample shows as they are */
+    MATCHES = 6,
+};
+static const double sample_bytes = 256e6;
+static const double group_width = 1.0 / 64.0; /* of its index */
+static const double trusted = 0.75;           /* of the sample: what its corrected curve says */
+static const double slope_from = 0.25;        /* of the sample: where the power beyond is measured */
+/* Of the sample: targets along further directions are taken alike, signal and noise. */
+static const double targets_to = 0.5;
+static const double smallest = 1e-14;         /* of the largest eigenvalue: rounding below that */
+
+void spectrum_free(struct spectrum *s)
+{
+    free(s->lam);
+    memset(s, 0, sizeof *s);
+}
+
+double spectrum_at(const struct spectrum *s, double index)
+{
+    double seen = 0.0, before = NAN, at = NAN;
+
+    for (size_t i = 0; i < s->groups; i++) {
+        const double mid = seen + 0.5 * (s->count[i] + 1.0);
+        if (index <= mid) {
+            if (i == 0 || !(s->lam[i] > 0.0))
+                return s->lam[i];
+            return s->lam[i - 1] * pow(s->lam[i] / s->lam[i - 1],
+                                       log(index / before) / log(mid / before));
+        }
+        before = mid;
+        seen += s->count[i];
+        at = s->lam[i];
+    }
+    return index <= seen + 0.5 ? at : 0.0;
+}
+
+double spectrum_dimension(const struct spectrum *s, double noise)
+{
+    double d = 0.0;
+
+    for (size_t i = 0; i < s->groups; i++)
+        if (s->lam[i] > 0.0)
+            d += s->count[i] * s->lam[i] / (s->lam[i] + noise);
+    return d;
+}
+
+/* D of M features at k (1 - D/M) is D of all at k: the least such D, from below. */
+double spectrum_kernel_dimension(const struct spectrum *s, double noise)
+{
+    const double M = (double)s->M;
+    double D = spectrum_dimension(s, noise);
+
+    for (int step = 0; step < 200 && D < 0.999 * M; step++) {
+        const double next = spectrum_dimension(s, noise * (1.0 - D / M));
+        if (next - D < 1e-6 * M)
+            break;
+        D = next;
+    }
+    return D;
+}
+
+/* ---- curves ------------------------------------------------------------------------------------ */
+
+/* D rising, the logarithm of the noise k falling, and the targets' mean square that D degrees of
+ * freedom leave unexplained. */
+struct curve { size_t n; double D[JOINED], k[JOINED], h[JOINED]; };
+
+static double between(size_t n, const double *x, const double *v, double at)
+{
+    if (at <= x[0])
+        return v[0];
+    if (at >= x[n - 1])
+        return v[n - 1];
+    size_t lo = 0, hi = n - 1;
+    while (hi - lo > 1) {
+        const size_t mid = (lo + hi) / 2;
+        *(x[mid] <= at ? &lo : &hi) = mid;
+    }
+    return v[lo] + (v[hi] - v[lo]) * (at - x[lo]) / (x[hi] - x[lo]);
+}
+
+/* Of a sample of m rows, as an endless number of rows and features would have it.  h: generalised
+ * cross-validation on the sample, less the variance that it adds there. */
+static void curve_of(const double *lam, const double *uy2, size_t m, size_t M, struct curve *c)
+{
+    const double top = lam[0], rows = (double)m;
+    double last = top, gcv[CURVE], lpop[CURVE];
+
+    for (size_t i = 0; i < m && lam[i] > smallest * top; i++)
+        last = lam[i];
+    c->n = 0;
+    for (size_t p = 0; p < CURVE; p++) {
+        const double u = (double)p / (CURVE - 1);
+        const double l = 10.0 * top * pow(1e-4 * last / top, u);
+        double D = 0.0, left = 0.0;
+        for (size_t i = 0; i < m; i++) {
+            const double e = lam[i] > smallest * top ? lam[i] : 0.0, f = l / (e + l);
+            D += e / (e + l);
+            left += f * f * uy2[i];
+        }
+        const double a = 1.0 - D / rows, b = 1.0 - D / (double)M;
+        if (!(a > 1e-3) || !(b > 1e-3) || (c->n && D <= c->D[c->n - 1]))
+            break;
+        c->D[c->n] = D;
+        lpop[c->n] = log(l / a);
+        c->k[c->n] = log(l / (a * b));
+        gcv[c->n++] = left / rows / (a * a);
+    }
+    for (size_t p = 0; p < c->n; p++) {
+        const size_t q = p ? p - 1 : 0, r = p + 1 < c->n ? p + 1 : p;
+        const double slope = r > q ? (c->D[r] - c->D[q]) / (lpop[r] - lpop[q]) : 0.0;
+        const double g = (c->D[p] + slope) / rows; /* sum (lam / (lam + k))^2 / m */
+        c->h[p] = gcv[p] * fmin(1.0, fmax(0.0, 1.0 - g));
+        if (p && c->h[p] > c->h[p - 1])
+            c->h[p] = c->h[p - 1];
+    }
+}
+
+static double noise_at(const struct curve *c, double D)
+{
+    return between(c->n, c->D, c->k, D);
+}
+
+/* How far a sample of m rows is off at D = x m, by what its half was off at the same share: the
+ * difference of the two there, and of every halving of the share. */
+static double offset(const struct curve *whole, const struct curve *half, double m, double x)
+{
+    double sum = 0.0;
+
+    for (; x * m / 2.0 > 8.0; x /= 2.0)
+        sum += noise_at(whole, x * m / 2.0) - noise_at(half, x * m / 2.0);
+    return fmin(2.0, fmax(-2.0, sum));
+}
+
+/* The corrected curve, carried on to N eigenvalues, for n rows and M columns. */
+static void carry_on(const struct curve *whole, const struct curve *half, size_t n, size_t M,
+                     size_t m, struct curve *out)
+{
+    const double N = (double)(n < M ? n : M), most = 0.9995 * N;
+    const double end = fmin(fmin(trusted * (double)m, most), 0.98 * whole->D[whole->n - 1]);
+    const double first = fmin(whole->D[0] * 2.0, 0.5 * end);
+    const bool ends = whole->D[whole->n - 1] < trusted * (double)m; /* of low rank: nothing beyond */
+    const size_t known = JOINED / 2;
+    double k = INFINITY;
+
+    for (size_t i = 0; i < known; i++) {
+        const double D = first * pow(end / first, (double)i / (double)(known - 1));
+        k = fmin(k, noise_at(whole, D) + (half ? offset(whole, half, (double)m, D / (double)m) : 0.0));
+        out->D[i] = D;
+        out->k[i] = k;
+    }
+    out->n = known;
+    const double from = fmax(slope_from * (double)m * end / (trusted * (double)m), first);
+    const double power = (between(known, out->D, out->k, from) - k) / log(end / from);
+    for (size_t i = 1; i <= JOINED - known && !ends && end < 0.99 * most; i++) {
+        const double D = end * pow(most / end, (double)i / (double)(JOINED - known));
+        out->D[out->n] = D;
+        out->k[out->n++] = k - fmax(power, 0.3) * log(D / end);
+    }
+    for (size_t i = 0; i < out->n; i++) {
+        const double D = out->D[i];
+        out->k[i] += log(fmax(1e-4, 1.0 - D / (double)n)) + log(fmax(1e-4, 1.0 - D / (double)M));
+        out->h[i] = between(whole->n, whole->D, whole->h, fmin(D, targets_to * (double)m));
+    }
+}
+
+/* ---- eigenvalues from a curve --------------------------------------------------------------------- */
+
+static enum status spectrum_new(struct spectrum *s, size_t n, size_t M, size_t m, struct err *err)
+{
+    const size_t all = n < M ? n : M;
+
+    *s = (struct spectrum){ .n = n, .M = M, .sample = m };
+    s->lam = mem_calloc(3 * GROUPS_MOST, sizeof *s->lam, "a spectrum", err);
+    if (s->lam == NULL)
+        return ST_NOMEM;
+    s->count = s->lam + GROUPS_MOST;
+    s->b2 = s->count + GROUPS_MOST;
+    for (size_t i = 0; i < all && s->groups < GROUPS_MOST;) {
+        size_t width = i < SINGLE ? 1 : (size_t)((double)i * group_width);
+        width = width < 1 ? 1 : i + width > all ? all - i : width;
+        s->count[s->groups++] = (double)width;
+        i += width;
+    }
+    return ST_OK;
+}
+
+/* All rows are in the sample: the eigenvalues are known. */
+static void take_all(struct spectrum *s, const double *lam, const double *uy2)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < s->groups; i++) {
+        double sum = 0.0, b2 = 0.0;
+        for (size_t j = 0; j < (size_t)s->count[i]; j++, at++) {
+            sum += lam[at];
+            b2 += lam[at] * uy2[at];
+        }
+        s->lam[i] = sum / s->count[i];
+        s->b2[i] = b2;
+    }
+    s->known = (double)at;
+}
+
+/* The middle of every group as an index, and its logarithm. */
+static void middles(const struct spectrum *s, double *mid, double *lmid)
+{
+    double seen = 0.0;
+
+    for (size_t i = 0; i < s->groups; i++) {
+        mid[i] = seen + 0.5 * s->count[i];
+        lmid[i] = log(mid[i]);
+        seen += s->count[i];
+    }
+}
+
+/* One step of the match: the noise at which the eigenvalues at hand have D degrees of freedom,
+ * against the one at which they should; the ratio, smoothed over indices, multiplies them. */
+static void match(struct spectrum *s, const struct curve *c, const double *mid, const double *lmid,
+                  double *f)
+{
+    enum { GRID = 240 };
+    double D[GRID], k[GRID];
+
+    for (size_t p = 0; p < GRID; p++) {
+        k[p] = c->k[0] + (c->k[c->n - 1] - c->k[0]) * (double)p / (GRID - 1);
+        D[p] = spectrum_dimension(s, exp(k[p]));
+    }
+    for (size_t i = 0; i < s->groups; i++) {
+        const bool seen = mid[i] > D[0] && mid[i] < D[GRID - 1] && mid[i] < c->D[c->n - 1];
+        const double d = seen ? between(c->n, c->D, c->k, mid[i]) - between(GRID, D, k, mid[i]) : 0.0;
+        f[i] = fmin(0.7, fmax(-0.7, d));
+    }
+    for (size_t i = 0, lo = 0; i < s->groups; i++) {
+        double sum = 0.0, weight = 0.0;
+        while (lmid[lo] < lmid[i] - 0.75)
+            lo++;
+        for (size_t j = lo; j < s->groups && lmid[j] < lmid[i] + 0.75; j++) {
+            const double u = (lmid[j] - lmid[i]) / 0.25, w = exp(-u * u) * s->count[j] / mid[j];
+            sum += w * f[j];
+            weight += w;
+        }
+        s->lam[i] *= exp(sum / weight);
+    }
+}
+
+static enum status from_curve(struct spectrum *s, const struct curve *c, const double *lam,
+                              double h0, struct err *err)
+{
+    double *mid = mem_calloc(3 * s->groups, sizeof *mid, "a spectrum", err), seen = 0.0;
+
+    if (mid == NULL)
+        return ST_NOMEM;
+    middles(s, mid, mid + s->groups);
+    for (size_t i = 0; i < s->groups; i++)
+        s->lam[i] = mid[i] > c->D[c->n - 1] + 1.0 ? 0.0 : exp(between(c->n, c->D, c->k, mid[i]));
+    for (int step = 0; step < MATCHES; step++)
+        match(s, c, mid, mid + s->groups, mid + 2 * s->groups);
+    for (size_t i = 0; i < s->groups; i++) {
+        if (i < TOP && i < s->sample)
+            s->lam[i] = lam[i];
+        if (i && s->lam[i] > s->lam[i - 1])
+            s->lam[i] = s->lam[i - 1];
+        /* what these directions explain of n targets, and what is unexplained and lies along them */
+        const double from = i ? between(c->n, c->D, c->h, seen) : h0;
+        const double to = between(c->n, c->D, c->h, seen + s->count[i]);
+        s->b2[i] = s->lam[i] * ((double)s->n * fmax(0.0, from - to) +
+                                s->count[i] * between(c->n, c->D, c->h, mid[i]));
+        seen += s->count[i];
+    }
+    free(mid);
+    return ST_OK;
+}
+
+enum status spectrum_estimate(size_t n, size_t M, size_t m, const double *lam, const double *uy2,
+                              const double *half, const double *half_uy2, struct spectrum *s,
+                              struct err *err)
+{
+    double h0 = 0.0;
+    enum status rc = spectrum_new(s, n, M, m, err);
+
+    if (rc != ST_OK)
+        return rc;
+    if (m == n || !(lam[0] > 0.0)) {
+        take_all(s, lam, uy2);
+        return ST_OK;
+    }
+    struct curve *c = mem_calloc(3, sizeof *c, "a spectrum", err);
+    if (c == NULL) {
+        spectrum_free(s);
+        return ST_NOMEM;
+    }
+    for (size_t i = 0; i < m; i++)
+        h0 += uy2[i] / (double)m;
+    curve_of(lam, uy2, m, M, &c[0]);
+    if (half)
+        curve_of(half, half_uy2, m / 2, M, &c[1]);
+    carry_on(&c[0], half ? &c[1] : NULL, n, M, m, &c[2]);
+    s->known = trusted * (double)m;
+    rc = from_curve(s, &c[2], lam, h0, err);
+    free(c);
+    if (rc != ST_OK)
+        spectrum_free(s);
+    return rc;
+}
+
+/* ---- sampling -------------------------------------------------------------------------------------- */
+
+static size_t sample_rows(size_t n, size_t M, size_t asked, size_t mem_limit)
+{
+    const double bytes = mem_limit ? fmin(sample_bytes, (double)mem_limit / 8.0) : sample_bytes;
+    double m = asked ? (double)asked : fmin(SAMPLE_MOST, fmax(SAMPLE_LEAST, (double)M / 4.0));
+
+    if (!asked && n <= SAMPLE_MOST)
+        m = (double)n;
+    m = fmax(fmin(m, bytes / (8.0 * (double)M)), fmin(ROWS_LEAST, (double)n));
+    return (size_t)m < n ? (size_t)m : n;
+}
+
+struct rows { struct fop *f; const size_t *row; size_t M; double *Z; enum status *rc; };
+
+static void sample_row(void *ctx, size_t i, size_t worker)
+{
+    const struct rows *s = ctx;
+
+    (void)worker;
+    s->rc[i] = fop_tile64(s->f, s->row[i], s->row[i] + 1, s->Z + i * s->M, s->M, NULL);
+}
+
+/* One row at random from each of m equal stretches, in random order: any first part of them is a
+ * sample, too. */
+static enum status draw_rows(size_t n, size_t m, size_t *row, struct err *err)
+{
+    size_t *order = mem_calloc(m, sizeof *order, "a sample", err);
+
+    if (order == NULL)
+        return ST_NOMEM;
+    rng_permutation(1, rng_stream(RNG_SAMPLE, 11), m, order);
+    for (size_t i = 0; i < m; i++) {
+        const double u = rng_uniform(1, rng_stream(RNG_SAMPLE, 12), order[i]);
+        const size_t lo = (size_t)((double)order[i] * (double)n / (double)m);
+        const size_t hi = (size_t)(((double)order[i] + 1.0) * (double)n / (double)m);
+        row[i] = lo + (size_t)(u * (double)(hi - lo));
+        row[i] = row[i] < n ? row[i] : n - 1;
+    }
+    free(order);
+    return ST_OK;
+}
+
+/* The Gram matrix of a sample of rows, m x m. */
+static enum status sample_gram(struct fop *f, size_t m, const size_t *row, double *K,
+                               const struct ctl *ctl, struct err *err)
+{
+    struct rows s = { f, row, fop_cols(f), NULL, NULL };
+
+    s.Z = mem_aligned(m, s.M * sizeof *s.Z, "a sample's features", err);
+    s.rc = s.Z ? mem_calloc(m, sizeof *s.rc, "a sample's features", err) : NULL;
+    enum status rc = s.rc ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK)
+        pool_run(fop_pool(f), m, sample_row, &s);
+    for (size_t i = 0; rc == ST_OK && i < m; i++)
+        if (s.rc[i] != ST_OK)
+            rc = err_set(err, s.rc[i], "the features of a sample could not be made");
+    if (rc == ST_OK && ctl_stopped(ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        rc = blas_dgram(fop_pool(f), s.M, m, s.Z, s.M, K, m, err);
+    free(s.rc);
+    free(s.Z);
+    return rc;
+}
+
+/* The eigenvalues of a tridiagonal matrix, and V'g for t vectors g of m. */
+static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, double *g,
+                                   struct err *err)
+{
+    double *own = mem_calloc(2 * m, sizeof *own, "a spectrum", err);
+    enum status rc = own ? ST_OK : ST_NOMEM;
+
+    for (size_t j = 1; rc == ST_OK && j < t; j++) {
+        memcpy(own, d, m * sizeof *d);
+        memcpy(own + m, e, m * sizeof *e);
+        rc = ritz_tridiag(m, own, own + m, g + j * m, err);
+    }
+    free(own);
+    return rc == ST_OK ? ritz_tridiag(m, d, e, g, err) : rc;
+}
+
+/* Eigenvalues of K (m x m, destroyed), descending, scaled to n rows, and the targets of these rows
+ * along the eigenvectors, squared: of t targets, all of one variance, the mean.  work: (2 + t) m. */
+static enum status sample_eigen(struct pool *pool, size_t n, size_t m, double *K, size_t t,
+                                const double *y, const size_t *row, double *lam, double *uy2,
+                                double *work, struct err *err)
+{
+    double *d = work, *e = d + m, *g = e + m;
+
+    for (size_t i = 0; i < t * m; i++)
+        g[i] = y[i / m * n + row[i % m]];
+    enum status rc = blas_tridiag(pool, m, K, m, d, e, t, g, m, err);
+    if (rc == ST_OK)
+        rc = tridiag_targets(m, t, d, e, g, err);
+    for (size_t i = 0; rc == ST_OK && i < m; i++) {
+        lam[i] = fmax(0.0, d[m - 1 - i]) * (double)n / (double)m;
+        uy2[i] = 0.0;
+        for (size_t j = 0; j < t; j++)
+            uy2[i] += g[j * m + m - 1 - i] * g[j * m + m - 1 - i] / (double)t;
+    }
+    return rc;
+}
+
+/* The spectrum of the first m rows of the sample, on a copy of their part of the Gram. */
+struct part { size_t m; double *lam, *uy2; };
+
+static enum status part_eigen(struct fop *f, size_t t, const double *y, const size_t *row, struct part *p,
+                              const double *K, size_t ld, const struct ctl *ctl, struct err *err)
+{
+    const size_t m = p->m;
+    double *own = mem_aligned(m + 2 + t, m * sizeof *own, "a sample's Gram matrix", err);
+
+    if (own == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < m; i++)
+        memcpy(own + i * m, K + i * ld, m * sizeof *own);
+    enum status rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
+                                      : sample_eigen(fop_pool(f), fop_rows(f), m, own, t, y, row,
+                                                     p->lam, p->uy2, own + m * m, err);
+    free(own);
+    return rc;
+}
+
+enum status spectrum_sample(struct fop *f, size_t t, const double *y, size_t rows, size_t mem_limit,
+                            struct spectrum *s, struct spectrum *half, const struct ctl *ctl,
+                            struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f), m = sample_rows(n, M, rows, mem_limit);
+    const size_t parts = m == n ? 1 : half && m / 4 >= ROWS_LEAST ? 3 : m / 2 >= ROWS_LEAST ? 2 : 1;
+    double *K = mem_aligned(m, m * sizeof *K, "a sample's Gram matrix", err);
+    double *v = K ? mem_calloc(4 * m, sizeof *v, "a sample's spectrum", err) : NULL;
+    size_t *row = v ? mem_calloc(m, sizeof *row, "a sample", err) : NULL;
+    struct part p[3];
+    enum status rc = row ? draw_rows(n, m, row, err) : ST_NOMEM;
+
+    *s = (struct spectrum){ 0 };
+    if (half)
+        *half = (struct spectrum){ 0 };
+    if (rc == ST_OK)
+        rc = sample_gram(f, m, row, K, ctl, err);
+    double *at = v;
+    for (size_t i = 0; rc == ST_OK && i < parts; i++) {
+        p[i] = (struct part){ m >> i, at, at + (m >> i) };
+        at += 2 * (m >> i);
+        rc = part_eigen(f, t, y, row, &p[i], K, m, ctl, err);
+    }
+    if (rc == ST_OK)
+        rc = spectrum_estimate(n, M, m, p[0].lam, p[0].uy2, parts > 1 ? p[1].lam : NULL,
+                               parts > 1 ? p[1].uy2 : NULL, s, err);
+    if (rc == ST_OK && half && parts == 3)
+        rc = spectrum_estimate(n, M, p[1].m, p[1].lam, p[1].uy2, p[2].lam, p[2].uy2, half, err);
+    if (rc != ST_OK)
+        spectrum_free(s);
+    free(row);
+    free(v);
+    free(K);
+    return rc;
+}

@@ -1,0 +1,13 @@
+# spectra, diagnosis, kernel PCA, k-means, metrics
+libcompute_a_SOURCES += \
+  src/compute/stats/diagnose.c \
+  src/compute/stats/diagnose.h \
+  src/compute/stats/kmeans.c \
+  src/compute/stats/kpca.c \
+  src/compute/stats/kpca.h \
+  src/compute/stats/metrics.c \
+  src/compute/stats/metrics.h \
+  src/compute/stats/ritz.c \
+  src/compute/stats/ritz.h \
+  src/compute/stats/spectrum.c \
+  src/compute/stats/spectrum.h

@@ -1,0 +1,907 @@
+/* compute/tuners/tune.c -- the registry of tuners, evaluation of the NMLL at two fidelities, and the
+ * course of a tuning: search, polish, comparison with the start, verdict. */
+#include "compute/tuners/tune.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/models/exact.h"
+#include "compute/likelihood/nmll.h"
+#include "compute/preconds/precond.h"
+#include "compute/rng.h"
+#include "compute/tuners/tune_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TUNER_ADDRESS(name) &name,
+static const struct tuner_ops *const tuners[] = { TUNER_ROWS(TUNER_ADDRESS) };
+#undef TUNER_ADDRESS
+
+const struct tuner_ops *tuner_at(size_t i)
+{
+    return i < sizeof tuners / sizeof tuners[0] ? tuners[i] : NULL;
+}
+
+const struct tuner_ops *tuner_find(const char *name, struct err *err)
+{
+    for (size_t i = 0; tuner_at(i) != NULL; i++)
+        if (strcmp(tuners[i]->name, name) == 0)
+            return tuners[i];
+    err_set(err, ST_NOT_FOUND, "no tuner is called \"%.40s\"", name);
+    err_hint(err, "tune method=bayes, grid, lbfgs, neldermead or bobyqa");
+    return NULL;
+}
+
+/* Defaults in units of the standardised target (methods.md A.5 and the peer clamp the amplitude to
+ * [0.1, 10] and the noise to [1e-3, 10]; noise-free data need less, rough kernels more). */
+const double tune_amplitude_range[2] = { 0.05, 50.0 };
+const double tune_noise_range[2] = { 1e-4, 10.0 };
+
+/* An approximate value at the end: work at most, in that of an evaluation. */
+static const double SHARPEN_MOST = 6.0;
+/* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
+ * and moves a little, which the polish on all rows corrects. */
+enum { RESTART_STREAM = 6, SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
+
+/* ---- positions ---- */
+
+void tune_to_hp(const struct tune_job *job, const double *u, double *hp)
+{
+    for (size_t i = 0; i < job->nhp; i++)
+        hp[i] = job->lo[i];
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        const double t = fmin(fmax(u[f], 0.0), 1.0), a = log(job->lo[i]), b = log(job->hi[i]);
+        hp[i] = t <= 0.0 ? job->lo[i] : t >= 1.0 ? job->hi[i] : exp(a + t * (b - a));
+    }
+}
+
+void tune_from_hp(const struct tune_job *job, const double *hp, double *u)
+{
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        const double a = log(job->lo[i]), b = log(job->hi[i]);
+        u[f] = fmin(fmax((log(hp[i]) - a) / (b - a), 0.0), 1.0);
+    }
+}
+
+size_t tune_evals_left(const struct tune_job *job)
+{
+    const size_t used = job->res->evaluations;
+    return used < job->max_evals ? job->max_evals - used : 0;
+}
+
+size_t tune_starts(const struct tune_job *job, size_t most)
+{
+    return job->opts->restarts > 1 ? 1 : most;
+}
+
+uint64_t tune_stream(const struct tune_job *job, uint32_t base)
+{
+    enum { APART = 1u << 16 }; /* more than any search draws from */
+
+    return rng_stream(RNG_TUNE, base + (uint32_t)job->opts->restart * APART);
+}
+
+void tune_scatter(const struct tune_job *job, uint32_t stream, size_t which, double *u)
+{
+    tune_from_hp(job, job->start, u);
+    for (size_t f = 0; f < job->nfree; f++) {
+        const double t = rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, stream),
+                                     which * job->nfree + f);
+        u[f] = fmin(fmax(u[f] + (t - 0.5) * 0.66, 0.05), 0.95);
+    }
+}
+
+bool tune_profiles_full(const struct tune_job *job)
+{
+    return (!job->opts->exact && !job->opts->approx) || !job->have_low;
+}
+
+/* ---- evaluation ---- */
+
+static bool better(const struct tune_point *a, const struct tune_point *b)
+{
+    if (a->subsampled != b->subsampled && isfinite(a->score) && isfinite(b->score))
+        return b->subsampled; /* a value on all rows beats an estimate */
+    return a->score < b->score || isnan(b->score);
+}
+
+/* Appends to the trace, keeps the best, tells the listener. */
+static enum status record(struct tune_job *job, const struct tune_point *p, struct err *err)
+{
+    struct tune_result *res = job->res;
+    double point[KERNEL_MAX_HP + 2];
+    enum status rc = mem_grow((void **)&res->trace, &job->trace_cap, res->ntrace + 1,
+                              sizeof *res->trace, "the trace", err);
+
+    if (rc != ST_OK)
+        return rc;
+    res->trace[res->ntrace++] = *p;
+    res->evaluations++;
+    if (isfinite(p->score)) {
+        if (better(p, &res->best)) {
+            res->best = *p;
+            if (job->terms && p->se > 0.0)
+                memcpy(job->best_terms, job->terms, job->nprobes * sizeof *job->terms);
+        }
+        if (p->score < job->best_low.score && p->subsampled == job->have_low)
+            job->best_low = *p;
+    }
+    memcpy(point, p->hp, job->nhp * sizeof *point);
+    point[job->nhp] = p->amplitude;
+    point[job->nhp + 1] = p->noise;
+    ctl_tick(job->ctl, &(struct tick){ .phase = job->opts->objective == TUNE_LOO     ? "tune-loo"
+                                                : job->opts->objective == TUNE_VALID ? "tune-validation"
+                                                                                     : "tune",
+                                       .done = res->evaluations,
+                                       .total = res->evaluations < job->max_evals
+                                                    ? job->max_evals : 0,
+                                       .value = p->score, .value2 = res->best.score, .target = NAN,
+                                       .point = point, .npoint = job->nhp + 2 });
+    return ST_OK;
+}
+
+/* Draws the map of a level and opens its operator, once. */
+static enum status level_open(struct tune_job *job, struct tune_level *l, struct err *err)
+{
+    if (l->fop != NULL)
+        return ST_OK;
+    const double bytes = (double)l->n * (double)l->M * (l->precision == PREC_FLOAT ? 4.0 : 8.0);
+    const double room = job->opts->mem_limit ? (double)job->opts->mem_limit
+                                             : (double)mem_physical() * 0.5;
+    struct fop_opts fo = { .pool = job->pool, .precision = l->precision,
+                           .row_scale = l->src->row_scale,
+                           .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
+    l->stored = fo.store;
+    l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
+    l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
+    if (l->fop && job->opts->objective == TUNE_VALID) {
+        fo.row_scale = NULL; /* the error of predicting, whatever the rows' noise */
+        l->valid = fop_new(job->be, l->map, job->opts->valid, &fo, err);
+        if (!l->valid)
+            return err ? err->code : ST_NOMEM;
+    }
+    return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
+}
+
+static void level_close(struct tune_level *l)
+{
+    fop_free(l->fop);
+    fop_free(l->valid);
+    featmap_free(l->map);
+    l->fop = l->valid = NULL;
+    l->map = NULL;
+}
+
+/* d/d log hp to d/du, in place, free ones packed. */
+static void chain(const struct tune_job *job, const double *g, double *gradu)
+{
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        gradu[f] = g[i] * log(job->hi[i] / job->lo[i]);
+    }
+}
+
+/* A point that the arithmetic cannot score is a bad point, not a failed tuning. */
+static enum status forgive(enum status rc, struct tune_point *p, struct err *err)
+{
+    if (rc != ST_NOT_PD)
+        return rc;
+    err_clear(err);
+    p->nmll = p->score = INFINITY;
+    return ST_OK;
+}
+
+static bool at_start(const struct tune_job *job, const double *hp)
+{
+    for (size_t i = 0; i < job->nhp; i++)
+        if (fabs(log(hp[i] / job->start[i])) > 1e-9)
+            return false;
+    return true;
+}
+
+/* One evaluation over features.  Where single precision turns out to limit an answer that matters,
+ * its level is in double from there on: twice the time, and only data with next to no noise need
+ * it. */
+static enum status features_best(struct tune_job *job, struct tune_level *l,
+                                 struct tune_point *out, double *g, struct err *err)
+{
+    bool limited = false;
+    enum status rc = level_open(job, l, err);
+
+    if (rc == ST_OK && job->opts->objective != TUNE_NMLL) {
+        double mse;
+        rc = nmll_features_loo(l->fop, job->targets, l->y, l->valid, job->opts->yvalid, out->hp,
+                               job->nhp, job->amp, job->noise, &mse, &out->nmll, out->amplitudes,
+                               out->noises, &out->effdim, &job->quiet, err);
+        out->score = 0.5 * (double)(job->targets * l->n) * (1.0 + log(2.0 * M_PI * mse));
+        return rc;
+    }
+
+    for (;;) {
+        if (rc != ST_OK)
+            return rc;
+        rc = nmll_features_best(l->fop, job->targets, l->y, out->hp, job->nhp, job->amp, job->noise,
+                                &out->nmll, out->amplitudes, out->noises, g, &out->effdim,
+                                l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
+        const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
+                              (out->nmll - l->log_scale) * (double)job->full.n / (double)l->n >
+                                  job->best_low.score + 0.05 * (double)job->full.n;
+        if (!limited || hopeless || (rc != ST_OK && rc != ST_NOT_PD))
+            return rc;
+        limited = false;
+        l->precision = PREC_DOUBLE;
+        level_close(l);
+        err_clear(err);
+        rc = level_open(job, l, err);
+    }
+}
+
+static void first_target(struct tune_point *p)
+{
+    p->amplitude = p->amplitudes[0];
+    p->noise = p->noises[0];
+}
+
+enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
+                      struct tune_point *out, struct err *err)
+{
+    struct tune_level *l = full || !job->have_low ? &job->full : &job->low;
+    double g[KERNEL_MAX_HP] = { 0 };
+    enum status rc;
+
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = l->amplitude,
+                                .noise = l->noise, .subsampled = l != &job->full,
+                                .score = NAN };
+    for (size_t j = 0; j < job->targets; j++) {
+        out->amplitudes[j] = l->amplitude;
+        out->noises[j] = l->noise;
+    }
+    tune_to_hp(job, u, out->hp);
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (job->opts->exact) {
+        rc = nmll_exact_best(job->kernel, l->src, job->targets, l->y, out->hp, job->amp, job->noise,
+                             &out->nmll, out->amplitudes, out->noises, &out->effdim, job->pool,
+                             &job->quiet, err);
+    } else {
+        rc = features_best(job, l, out, gradu ? g : NULL, err);
+    }
+    first_target(out);
+    rc = forgive(rc, out, err);
+    if (rc != ST_OK)
+        return rc;
+    out->nmll -= l->log_scale;
+    if (isnan(out->score))
+        out->score = out->nmll;
+    if (isfinite(out->score)) { /* where the next one starts looking */
+        l->amplitude = out->amplitude;
+        l->noise = out->noise;
+    }
+    const double scale = (double)job->full.n / (double)l->n; /* an estimate for all rows */
+    out->nmll *= scale;
+    out->score *= scale;
+    if (gradu != NULL) {
+        for (size_t i = 0; i < job->nhp; i++)
+            g[i] *= scale;
+        chain(job, g, gradu);
+    }
+    if (l != &job->full && isnan(job->start_low) && at_start(job, out->hp))
+        job->start_low = out->score;
+    return record(job, out, err);
+}
+
+static double ratio_of(const struct tune_point *p)
+{
+    return p->noise * p->noise / (p->amplitude * p->amplitude);
+}
+
+/* A rank that was given stays.  One that suits the first setting does not suit another of a tenth of the
+ * noise ratio, or ten times: it is chosen anew there. */
+static enum status suit_rank(struct tune_job *job, struct tune_level *l, const struct tune_point *at,
+                             struct err *err)
+{
+    static const double apart = 10.0;
+    const double moved = ratio_of(at) / job->rank_ratio;
+    size_t rank = job->opts->rank;
+    enum status rc = ST_OK;
+
+    if (job->res->rank && (rank || (moved < apart && moved > 1.0 / apart)))
+        return ST_OK;
+    if (rank == 0)
+        rc = tune_rank(job, l, at, &rank, err);
+    if (rc != ST_OK)
+        return rc;
+    job->rank_ratio = ratio_of(at);
+    if (rank == job->res->rank)
+        return ST_OK;
+    job->other_probes = job->res->rank > 0;
+    job->res->rank = rank;
+    precond_free(job->basis); /* it has another number of columns */
+    job->basis = NULL;
+    return ST_OK;
+}
+
+static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
+                                struct tune_point *out, double *g, struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    const enum status rc = suit_rank(job, l, out, err);
+    if (rc != ST_OK)
+        return rc;
+    const struct nmll_slq_opts so = { .rank = job->res->rank, .probes = job->nprobes,
+                                      .rtol = TUNE_DATA_RTOL, .probe_rtol = TUNE_PROBE_RTOL,
+                                      .seed = o->seed, .kept = &job->basis,
+                                      .terms = job->terms, .error = job->error,
+                                      .most = SHARPEN_MOST, .used = &job->res->probes };
+
+    if (job->targets > 1)
+        return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
+                                    ratio_of(out), job->amp, job->noise, &so, &out->nmll,
+                                    &out->se, out->amplitudes, out->noises, g, NULL, &job->quiet,
+                                    err);
+    return nmll_features_slq(l->fop, l->y, out->hp, job->nhp, out->amplitude, out->noise, &so,
+                             &out->nmll, &out->se, g, NULL, &job->quiet, err);
+}
+
+enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
+                         double *gradu, struct tune_point *out, struct err *err)
+{
+    double g[KERNEL_MAX_HP + 2] = { 0 };
+    struct tune_level *l = &job->full;
+    enum status rc;
+
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = amplitude,
+                                .noise = noise, .amplitudes = { amplitude },
+                                .noises = { noise } };
+    tune_to_hp(job, u, out->hp);
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (job->opts->exact && job->targets > 1) {
+        rc = nmll_exact_at(job->kernel, l->src, job->targets, l->y, out->hp, ratio_of(out),
+                           job->amp, job->noise, &out->nmll, out->amplitudes, out->noises,
+                           gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    } else if (job->opts->exact) {
+        rc = nmll_exact(job->kernel, l->src, l->y, out->hp, amplitude, noise, &out->nmll,
+                        gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    } else {
+        rc = level_open(job, l, err);
+        if (rc == ST_OK && job->opts->approx)
+            rc = at_by_probes(job, l, out, gradu ? g : NULL, err);
+        else if (rc == ST_OK && job->targets > 1) /* features are profiled: tune_eval */
+            rc = err_set(err, ST_INTERNAL, "several targets at one amplitude");
+        else if (rc == ST_OK)
+            rc = nmll_features(l->fop, l->y, out->hp, job->nhp, amplitude, noise, &out->nmll,
+                               gradu ? g : NULL, &out->effdim, &job->quiet, err);
+    }
+    first_target(out);
+    rc = forgive(rc, out, err);
+    if (rc != ST_OK)
+        return rc;
+    out->nmll -= l->log_scale;
+    out->score = out->nmll;
+    if (gradu != NULL) {
+        chain(job, g, gradu);
+        gradu[job->nfree] = job->targets > 1 ? 0.0 : g[job->nhp];
+        gradu[job->nfree + 1] = job->targets > 1 ? g[job->nhp] : g[job->nhp + 1];
+    }
+    return record(job, out, err);
+}
+
+/* ---- setting up ---- */
+
+static enum status bound_of(const struct tune_bound *b, double lo, double hi, const char *name,
+                            double out[2], struct err *err)
+{
+    if (b->fixed) {
+        if (!(b->value > 0.0) || !isfinite(b->value))
+            return err_set(err, ST_RANGE, "%s=%g must be positive", name, b->value);
+        out[0] = out[1] = b->value;
+        return ST_OK;
+    }
+    out[0] = b->lo > 0.0 ? b->lo : lo;
+    out[1] = b->hi > 0.0 ? b->hi : hi;
+    if (!(out[0] <= out[1]) || !isfinite(out[1]))
+        return err_set(err, ST_RANGE, "%s: the lower bound %g is above the upper bound %g", name,
+                       out[0], out[1]);
+    return ST_OK;
+}
+
+static enum status job_bounds(struct tune_job *job, struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    enum status rc = bound_of(&o->amplitude, tune_amplitude_range[0], tune_amplitude_range[1],
+                              "amplitude", job->amp, err);
+
+    if (rc == ST_OK)
+        rc = bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise", job->noise, err);
+    for (size_t i = 0; rc == ST_OK && i < job->nhp; i++) {
+        char name[KERNEL_NAME_MAX];
+        struct hparam hp;
+        double b[2];
+
+        kernel_hp_info(job->kernel, i, name, &hp);
+        rc = bound_of(&o->hp[i], hp.lo, hp.hi, name, b, err);
+        if (rc != ST_OK)
+            break;
+        job->lo[i] = b[0];
+        job->hi[i] = b[1];
+        const double s = o->start != NULL && o->start[i] > 0.0 ? o->start[i] : hp.init;
+        job->start[i] = fmin(fmax(s, b[0]), b[1]);
+        if (b[1] > b[0] * (1.0 + 1e-12))
+            job->free_at[job->nfree++] = i;
+    }
+    job->have_start = o->start != NULL || o->restart > 0;
+    return rc;
+}
+
+/* Each search but the first begins elsewhere. */
+static void move_start(struct tune_job *job)
+{
+    double u[KERNEL_MAX_HP];
+
+    if (job->opts->restart == 0)
+        return;
+    tune_scatter(job, RESTART_STREAM, job->opts->restart, u);
+    tune_to_hp(job, u, job->start);
+}
+
+static double log_scale(const struct tune_job *job, const struct source *s)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; s->row_scale && i < s->n; i++)
+        sum += log(s->row_scale[i]);
+    return (double)job->targets * sum;
+}
+
+/* Targets as the level keeps them. */
+static enum status weigh(struct tune_job *job, const struct source *src, const double **y,
+                         struct err *err)
+{
+    const double *s = src->row_scale;
+
+    if (s == NULL)
+        return ST_OK;
+    job->yown = mem_calloc(job->targets * src->n, sizeof *job->yown, "the weighted targets", err);
+    if (job->yown == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < src->n; i++) {
+        if (!(s[i] > 0.0) || !isfinite(s[i]))
+            return err_set(err, ST_RANGE, "the weight of training row %zu is %g", i + 1,
+                           s[i] * s[i]);
+        for (size_t j = 0; j < job->targets; j++)
+            job->yown[j * src->n + i] = s[i] * (*y)[j * src->n + i];
+    }
+    *y = job->yown;
+    return ST_OK;
+}
+
+/* A deterministic sample of the rows, spread over the file: one row from each of `rows` equal
+ * stretches, so that sorted files are covered evenly. */
+static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
+{
+    const size_t n = job->full.n;
+
+    job->idx = mem_calloc(rows, sizeof *job->idx, "the sample's rows", err);
+    job->ysub = job->idx ? mem_calloc(job->targets * rows, sizeof *job->ysub, "the sample's targets",
+                                          err) : NULL;
+    if (job->ysub && job->full.src->row_scale)
+        job->ssub = mem_calloc(rows, sizeof *job->ssub, "the sample's weights", err);
+    if (job->ysub == NULL || (job->full.src->row_scale && job->ssub == NULL))
+        return ST_NOMEM;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t a = (size_t)((double)i * (double)n / (double)rows);
+        const size_t b = i + 1 < rows ? (size_t)((double)(i + 1) * (double)n / (double)rows) : n;
+        const uint64_t draw = rng_below(job->opts->seed, rng_stream(RNG_TUNE, 1), i,
+                                        b > a ? b - a : 1);
+        job->idx[i] = a + (size_t)draw;
+        for (size_t j = 0; j < job->targets; j++)
+            job->ysub[j * rows + i] = job->full.y[j * n + job->idx[i]];
+        if (job->ssub)
+            job->ssub[i] = job->full.src->row_scale[job->idx[i]];
+    }
+    const size_t d = job->full.src->d;
+    source_subset_init(&job->subset, job->full.src, job->idx, rows);
+    job->xsub = mem_aligned(rows * d, sizeof *job->xsub, "the sample's inputs", err);
+    enum status rc = job->xsub ? ST_OK : ST_NOMEM;
+    for (size_t r = 0, e; rc == ST_OK && r < rows; r = e) { /* the source may be on disk: in pieces */
+        e = r + 256 < rows ? r + 256 : rows;
+        rc = job->subset.base.rows(&job->subset.base, r, e, job->xsub + r * d, err);
+    }
+    if (rc != ST_OK)
+        return rc;
+    source_array_init(&job->sample, job->xsub, rows, d, d);
+    job->sample.base.row_scale = job->ssub;
+    job->sample.base.row = job->full.src->row;
+    job->sample.base.channels = job->full.src->channels;
+    job->sample.base.flat = job->full.src->flat;
+    job->low.log_scale = log_scale(job, &job->sample.base);
+    job->low.src = &job->sample.base;
+    job->low.y = job->ysub;
+    return ST_OK;
+}
+
+static enum status job_levels(struct tune_job *job, const struct source *src, const double *y,
+                              struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
+
+    if (cols < o->features) { /* a linear kernel of many inputs fills columns of its own */
+        const size_t least = featmap_least(job->kernel, src->d) + SEARCH_COLS / 2;
+        cols = cols < least ? least : cols;
+        cols = cols < o->features ? cols : o->features;
+    }
+    job->full = (struct tune_level){ .src = src, .y = y, .log_scale = log_scale(job, src),
+                                     .n = src->n, .M = o->features,
+                                     .precision = o->precision };
+    if (o->exact)
+        job->full.M = cols = src->n;
+    if (rows == 0)
+        rows = o->exact ? SEARCH_ROWS_EXACT : 4 * cols > SEARCH_ROWS ? 4 * cols : SEARCH_ROWS;
+    if (rows > src->n)
+        rows = src->n;
+    if (o->exact)
+        cols = rows;
+    job->low = (struct tune_level){ .src = src, .y = y, .log_scale = job->full.log_scale,
+                                    .n = rows, .M = cols,
+                                    .precision = o->precision };
+    /* With probes also where it is no smaller: values of the Gram and of probes do not compare. */
+    job->have_low = rows < src->n || cols < job->full.M || o->approx;
+    job->nprobes = o->probes ? o->probes : 16;
+    if (o->approx) {
+        job->terms = mem_calloc(3 * job->nprobes, sizeof *job->terms, "the probes", err);
+        if (job->terms == NULL)
+            return ST_NOMEM;
+        job->best_terms = job->terms + job->nprobes;
+        job->other_terms = job->best_terms + job->nprobes;
+    }
+    return rows < src->n ? subsample(job, rows, err) : ST_OK;
+}
+
+/* ---- the course ---- */
+
+/* Of a limit on evaluations the polish gets a third; the start's own score comes on top.  With a
+ * lengthscale for each input the optimum of few columns is far from that of all: of 60 steps (pol: 26 inputs,
+ * 2048 columns) the first 20 brought 370 nats, the next 180, the last 40. */
+static size_t polish_share(const struct tune_job *job)
+{
+    const struct tune_opts *o = job->opts;
+
+    if (o->max_evals > 0)
+        return o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
+    /* exact: the sample has only given one lengthscale for all */
+    return kernel_has_ard(job->kernel) && !o->approx ? 60 : 20;
+}
+static size_t search_share(const struct kernel *k, const struct tune_opts *o)
+{
+    if (o->max_evals == 0)
+        return kernel_has_ard(k) || kernel_nhp(k) > 4 ? TUNE_MANY_EVALS : TUNE_DEFAULT_EVALS;
+    const size_t polish = o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
+    return o->max_evals > polish ? o->max_evals - polish : 1;
+}
+
+static enum status run_search(struct tune_job *job, struct err *err)
+{
+    const char *method = job->opts->method ? job->opts->method : "bayes";
+    const struct tuner_ops *t = tuner_find(method, err);
+
+    if (t == NULL)
+        return ST_NOT_FOUND;
+    if (job->nfree == 0)
+        return ST_OK;
+    return t->search(job, err);
+}
+
+/* All rows, all columns, from the best that the search has found. */
+static enum status run_polish(struct tune_job *job, struct err *err)
+{
+    struct tune_point from = job->best_low;
+    double u[KERNEL_MAX_HP];
+    enum status rc = ST_OK;
+
+    if (!isfinite(from.score)) { /* nothing was searched: one look at the start */
+        tune_from_hp(job, job->start, u);
+        rc = tune_eval(job, u, tune_profiles_full(job), NULL, &from, err);
+        if (rc != ST_OK)
+            return rc;
+        if (!isfinite(from.score))
+            from.noise = sqrt(job->noise[0] * job->noise[1]);
+    }
+    if (job->opts->polish && job->opts->objective != TUNE_NMLL)
+        return tune_descend_free(job, &from, true, TUNE_SIMPLEX, 0.04, polish_share(job), err);
+    if (job->opts->polish)
+        return tune_descend(job, &from, true, polish_share(job), err);
+    tune_from_hp(job, from.hp, u);
+    if (!from.subsampled)
+        return ST_OK;
+    return tune_profiles_full(job)
+               ? tune_eval(job, u, true, NULL, &from, err)
+               : tune_eval_at(job, u, from.amplitude, from.noise, NULL, &from, err);
+}
+
+/* Never worse than the start: it is scored at the full level too, and polished when it wins.  When
+ * the sample already puts it a tenth of a nat a row behind, it cannot. */
+static enum status compare_start(struct tune_job *job, struct err *err)
+{
+    struct tune_point p = { .nmll = INFINITY, .score = INFINITY };
+    const struct tune_point before = job->res->best;
+    double u[KERNEL_MAX_HP], tie = 0.0;
+    enum status rc = ST_OK;
+
+    if (!job->have_start || job->nfree == 0)
+        return ST_OK;
+    tune_from_hp(job, job->start, u);
+    if (job->have_low && isnan(job->start_low))
+        rc = tune_eval(job, u, false, NULL, &p, err);
+    if (rc != ST_OK ||
+        (job->have_low && job->start_low > job->best_low.score + 0.1 * (double)job->full.n))
+        return rc;
+    if (job->terms)
+        memcpy(job->other_terms, job->best_terms, job->nprobes * sizeof *job->terms);
+    if (tune_profiles_full(job))
+        rc = tune_eval(job, u, true, NULL, &p, err);
+    else
+        rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
+    if (rc == ST_OK && p.se > 0.0 && before.se > 0.0)
+        tie = nmll_slq_difference(job->nprobes, job->terms, job->other_terms);
+    if (rc == ST_OK && p.score < before.score - tie && job->opts->polish)
+        rc = job->opts->objective != TUNE_NMLL ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
+                                              : tune_descend(job, &p, true, 10, err);
+    return rc;
+}
+
+/* Candidates compare by their differences, which few probes tell; the value of the best is to be
+ * right itself. */
+static enum status sharpen(struct tune_job *job, struct err *err)
+{
+    struct tune_point p = job->res->best;
+    double u[KERNEL_MAX_HP];
+
+    if (!job->opts->approx || !(job->opts->error > 0.0) || !(p.se > 0.0))
+        return ST_OK;
+    job->error = fmax(job->opts->error * fabs(p.nmll), 1e-4 * (double)(job->targets * job->full.n));
+    if (p.se <= job->error)
+        return ST_OK;
+    tune_from_hp(job, p.hp, u);
+    const enum status rc = tune_eval_at(job, u, p.amplitude, p.noise, NULL, &p, err);
+    job->error = 0.0;
+    if (rc == ST_OK && isfinite(p.score))
+        job->res->best = p; /* the same point, better known; perhaps worse than it looked */
+    return rc;
+}
+
+static void flag_bounds(struct tune_job *job)
+{
+    struct tune_result *res = job->res;
+    const struct tune_point *p = &res->best;
+
+    for (size_t i = 0; i < job->nhp + 2; i++) {
+        const double lo = i < job->nhp ? job->lo[i] : i == job->nhp ? job->amp[0] : job->noise[0];
+        const double hi = i < job->nhp ? job->hi[i] : i == job->nhp ? job->amp[1] : job->noise[1];
+        const double *each = i == job->nhp ? p->amplitudes : p->noises;
+        double v = i < job->nhp ? p->hp[i] : each[0], most = v;
+
+        if (!(hi > lo * (1.0 + 1e-12)))
+            continue;
+        for (size_t j = 1; i >= job->nhp && j < job->targets; j++) { /* any target's */
+            v = fmin(v, each[j]);
+            most = fmax(most, each[j]);
+        }
+        if (v <= lo * 1.005)
+            res->at_lower |= tune_bit(job->nhp, i);
+        else if (most >= hi / 1.005 && !(i < job->nhp && kernel_has_ard(job->kernel)))
+            res->at_upper |= tune_bit(job->nhp, i); /* with ARD: an input without influence */
+    }
+}
+
+static const char *hp_name(const struct tune_job *job, size_t i, char name[KERNEL_NAME_MAX])
+{
+    struct hparam hp;
+
+    if (i >= job->nhp)
+        return i == job->nhp ? "amplitude" : "noise";
+    kernel_hp_info(job->kernel, i, name, &hp);
+    return name;
+}
+
+/* The shares of the targets' variances that are noise: the least and the most. */
+static void noise_shares(const struct tune_job *job, double *least, double *most)
+{
+    const struct tune_point *p = &job->res->best;
+    const size_t n = job->full.n;
+
+    *least = INFINITY;
+    *most = 0.0;
+    for (size_t j = 0; j < job->targets; j++) {
+        const double *y = job->full.y + j * n;
+        double mean = 0.0, var = 0.0;
+        for (size_t i = 0; i < n; i++)
+            mean += y[i] / (double)n;
+        for (size_t i = 0; i < n; i++)
+            var += (y[i] - mean) * (y[i] - mean) / (double)n;
+        const double share = p->noises[j] * p->noises[j] / fmax(var, 1e-300);
+        *least = fmin(*least, share);
+        *most = fmax(*most, share);
+    }
+}
+
+static void verdict(struct tune_job *job)
+{
+    struct tune_result *res = job->res;
+    const struct tune_point *p = &res->best;
+    const unsigned at = res->at_lower | res->at_upper;
+    char name[KERNEL_NAME_MAX], val[32];
+    double least, most;
+
+    noise_shares(job, &least, &most);
+    res->degenerate = least > 0.9;
+    if (res->degenerate) {
+        snprintf(res->verdict, sizeof res->verdict,
+                 "degenerate: noise explains nearly everything, the inputs explain little with "
+                 "this kernel; try another kernel or other inputs");
+        return;
+    }
+    for (size_t i = 0; i < job->nhp + 2; i++) {
+        if (!(at & tune_bit(job->nhp, i)))
+            continue;
+        const bool low = res->at_lower & tune_bit(job->nhp, i);
+        text_number(val, sizeof val, i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude
+                                                                           : p->noise);
+        snprintf(res->verdict, sizeof res->verdict,
+                 "%s is at its %s bound, %s: the optimum may lie beyond; widen it, or try another "
+                 "kernel",
+                 hp_name(job, i, name), low ? "lower" : "upper", val);
+        return;
+    }
+    if (job->targets == 1)
+        snprintf(res->verdict, sizeof res->verdict,
+                 "an optimum inside the bounds; the noise is %.3g %% of the target's variance",
+                 100.0 * most);
+    else
+        snprintf(res->verdict, sizeof res->verdict,
+                 "an optimum inside the bounds; the noise is %.3g to %.3g %% of the targets' "
+                 "variances", 100.0 * least, 100.0 * most);
+}
+
+/* Why a descent by probes ended, where it did at what they can tell. */
+static void say_tie(struct tune_result *res)
+{
+    const size_t len = strlen(res->verdict);
+
+    if (res->why == TUNE_TIE)
+        snprintf(res->verdict + len, sizeof res->verdict - len,
+                 "; further steps would gain about %.2g nats, less than the standard error of that "
+                 "difference, %.2g: a tie", res->tie_gain, res->tie_error);
+}
+
+static enum status finish(struct tune_job *job, struct err *err)
+{
+    struct tune_result *res = job->res;
+
+    if (!isfinite(res->best.score)) {
+        if (res->why == TUNE_CANCELLED)
+            return err_set(err, ST_CANCELLED, "stopped before the first evaluation");
+        err_set(err, ST_NOT_PD, "no setting within the bounds gives a usable likelihood");
+        err_hint(err, "raise the lower bound of the noise, or use precision=double");
+        return ST_NOT_PD;
+    }
+    res->effective_dimension = res->best.effdim;
+    flag_bounds(job);
+    verdict(job);
+    say_tie(res);
+    return ST_OK;
+}
+
+const char *tune_objective_name(enum tune_objective o)
+{
+    return o == TUNE_LOO ? "loo" : o == TUNE_VALID ? "validation" : "nmll";
+}
+
+static enum status check_input(const struct source *src, const double *y,
+                               const struct tune_opts *o, struct err *err)
+{
+    if (o->targets > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "%zu targets; at most %d are possible", o->targets,
+                       TARGETS_MOST);
+    for (size_t j = 0; j < (o->targets ? o->targets : 1); j++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (size_t i = 0; i < src->n; i++) {
+            lo = fmin(lo, y[j * src->n + i]);
+            hi = fmax(hi, y[j * src->n + i]);
+        }
+        if (src->n < 2 || !(hi > lo))
+            return err_named(err, ST_RANGE, "constant-target",
+                             "the target is constant on the %zu training rows: nothing to learn",
+                             src->n);
+    }
+    if (o->objective != TUNE_NMLL && (o->exact || (o->method && !strcmp(o->method, "lbfgs")))) {
+        err_set(err, ST_USAGE, "objective=%s is for feature models, method=bayes or grid",
+                tune_objective_name(o->objective));
+        err_hint(err, "tune objective=%s features=2048", tune_objective_name(o->objective));
+        return ST_USAGE;
+    }
+    if (o->objective == TUNE_VALID && (!o->valid || o->valid->n == 0 || o->valid->d != src->d))
+        return err_set(err, ST_USAGE, "objective=validation needs rows kept for validation");
+    if (o->approx && (o->exact || o->objective != TUNE_NMLL)) {
+        if (o->exact)
+            err_set(err, ST_USAGE, "nmll=approx estimates the marginal likelihood of features; the exact kernel "
+                    "has its own");
+        else
+            err_set(err, ST_USAGE, "nmll=approx is a way to the marginal likelihood; objective=%s does not ask "
+                    "for it", tune_objective_name(o->objective));
+        err_hint(err, "tune nmll=approx features=2048");
+        return ST_USAGE;
+    }
+    if (!o->exact && (o->features < 2 || o->features % 2))
+        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
+    return o->exact ? exact_allowed(src->n, 1, o->mem_limit, err) : ST_OK;
+}
+
+enum status tune_run(const struct kernel *k, const struct source *src, const double *y,
+                     const struct tune_opts *opts, const struct backend_ops *be,
+                     struct pool *pool, const struct ctl *ctl, struct tune_result *res,
+                     struct err *err)
+{
+    struct tune_job job = { .kernel = k, .opts = opts, .be = be, .pool = pool, .ctl = ctl,
+                            .res = res, .nhp = kernel_nhp(k),
+                            .targets = opts->targets ? opts->targets : 1,
+                            .max_evals = search_share(k, opts) };
+    enum status rc = source_suits(src, k, err);
+    if (rc == ST_OK)
+        rc = check_input(src, y, opts, err);
+
+    *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };
+    res->best.nmll = job.best_low.nmll = INFINITY;
+    res->best.score = job.best_low.score = INFINITY;
+    job.start_low = NAN;
+    res->best.subsampled = true;
+    job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
+    if (rc == ST_OK)
+        rc = job_bounds(&job, err);
+    if (rc == ST_OK)
+        move_start(&job);
+    if (rc == ST_OK)
+        rc = weigh(&job, src, &y, err);
+    if (rc == ST_OK)
+        rc = job_levels(&job, src, y, err);
+    if (rc == ST_OK)
+        rc = run_search(&job, err);
+    if (rc == ST_OK)
+        rc = run_polish(&job, err);
+    if (rc == ST_OK)
+        rc = compare_start(&job, err);
+    if (rc == ST_OK)
+        rc = sharpen(&job, err);
+    if (rc == ST_CANCELLED) {
+        res->why = TUNE_CANCELLED;
+        rc = ST_OK;
+    }
+    if (rc == ST_OK)
+        rc = finish(&job, err);
+    precond_free(job.basis);
+    free(job.terms);
+    level_close(&job.low);
+    level_close(&job.full);
+    free(job.idx);
+    free(job.ysub);
+    free(job.ssub);
+    free(job.xsub);
+    free(job.yown);
+    if (rc != ST_OK)
+        tune_result_free(res);
+    return rc;
+}
+
+void tune_result_free(struct tune_result *res)
+{
+    if (res == NULL)
+        return;
+    free(res->trace);
+    res->trace = NULL;
+    res->ntrace = 0;
+}

@@ -1,0 +1,61 @@
+/* compute/tuners/tune_rank.c -- the rank of the preconditioner under an approximate likelihood, from the
+ * spectrum of a sample of rows: least predicted time of an evaluation, which is a sketch, a solve to
+ * the end for the data, and as many steps as the probes take beside it. */
+#include "compute/models/model_impl.h"
+#include "compute/stats/spectrum.h"
+#include "compute/tuners/tune_impl.h"
+
+#include <math.h>
+
+/* Conjugate gradients halve the error of all directions alike, which probes have, at the rate of the
+ * condition number: 1 + ratio behind the preconditioner. */
+static double probe_steps(double ratio)
+{
+    return 0.5 * sqrt(1.0 + ratio) * log(2.0 / TUNE_PROBE_RTOL);
+}
+
+static double evaluation_seconds(const struct tune_job *job, const struct tune_level *l,
+                                 struct fit_opts o, const struct fit_plan *plan,
+                                 const struct rank_guess *g)
+{
+    double build, one, all, bytes;
+
+    o.targets = job->targets; /* a first sketch comes from the setting before: one is made */
+    model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1, &build, &one, &bytes);
+    o.targets = job->targets + job->nprobes;
+    model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1, &build, &all, &bytes);
+    return build + g->iterations * one + fmin(probe_steps(g->ratio), g->iterations) * (all - one);
+}
+
+enum status tune_rank(struct tune_job *job, struct tune_level *l, const struct tune_point *at,
+                      size_t *rank, struct err *err)
+{
+    struct fit_opts o = { .solver = "pcg", .features = l->M, .rtol = TUNE_DATA_RTOL, .maxit = 1000,
+                          .variance = VAR_NONE, .precision = l->precision, .keep_scale = true,
+                          .mem_limit = job->opts->mem_limit, .seed = job->opts->seed,
+                          .targets = job->targets, .kernel = *job->kernel };
+    const struct fit_plan plan = { .plan = l->stored ? PLAN_STORE : PLAN_REGENERATE,
+                                   .threads = pool_threads(job->pool) };
+    const double ratio = at->noise * at->noise / (at->amplitude * at->amplitude);
+    struct spectrum s;
+    struct rank_choice c;
+    double least = INFINITY;
+    enum status rc = fop_set(l->fop, at->hp, err);
+
+    if (rc == ST_OK)
+        rc = spectrum_sample(l->fop, job->targets, l->y, 0, o.mem_limit, &s, NULL, &job->quiet, err);
+    if (rc != ST_OK)
+        return rc;
+    rc = model_rank_table(&s, NULL, l->src->d, &o, &plan, ratio, 1, NULL, 0, job->pool, &c,
+                          &job->quiet, err);
+    spectrum_free(&s);
+    *rank = TUNE_RANK_LEAST;
+    for (size_t i = 0; rc == ST_OK && i < c.n; i++) {
+        const double seconds = evaluation_seconds(job, l, o, &plan, &c.at[i]);
+        if (c.at[i].rank < TUNE_RANK_LEAST || !(seconds < least))
+            continue;
+        least = seconds;
+        *rank = c.at[i].rank;
+    }
+    return rc;
+}

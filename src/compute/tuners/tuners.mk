@@ -1,0 +1,11 @@
+# searches for hyperparameters
+libcompute_a_SOURCES += \
+  src/compute/tuners/bayes.c \
+  src/compute/tuners/grid.c \
+  src/compute/tuners/lbfgs.c \
+  src/compute/tuners/simplex.c \
+  src/compute/tuners/tune.c \
+  src/compute/tuners/tune.h \
+  src/compute/tuners/tune_impl.h \
+  src/compute/tuners/tune_nlopt.c \
+  src/compute/tuners/tune_rank.c

@@ -1,0 +1,26 @@
+# data: what a table is and where it comes from.  Knows base, and of compute sources and kernels.
+noinst_LIBRARIES += libdata.a
+libdata_a_SOURCES =
+libdata_a_SOURCES += \
+  src/data/cache.c \
+  src/data/cache.h \
+  src/data/checksum.c \
+  src/data/checksum.h \
+  src/data/dataset.c \
+  src/data/dataset.h \
+  src/data/encoding.c \
+  src/data/encoding_json.c \
+  src/data/mapped_array.c \
+  src/data/mapped_array.h \
+  src/data/npy.h \
+  src/data/radix_sort.c \
+  src/data/radix_sort.h \
+  src/data/split.c \
+  src/data/summary.c \
+  src/data/table.c \
+  src/data/table.h
+include $(srcdir)/src/data/formats/formats.mk
+include $(srcdir)/src/data/kinds/kinds.mk
+include $(srcdir)/src/data/demo/demo.mk
+
+dist_doc_DATA += share/doc/data.md share/doc/sequences.md

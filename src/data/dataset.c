@@ -1,0 +1,912 @@
+/* data/dataset.c -- what the columns of a table mean: roles and types, the target, and what can be
+ * told about them before anything is fitted. */
+#include "data/dataset.h"
+
+#include "data/formats/import.h"
+#include "data/kinds/letters.h"
+#include "base/mem.h"
+#include "base/spill.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *role_name(enum col_role role)
+{
+    static const char *const name[] = { "input", "target", "id", "split", "skip", "weight" };
+    return name[role];
+}
+
+static const char *shown(const char *name, char *out, size_t len)
+{
+    struct buf b = { 0 };
+    text_safe(&b, name, 40);
+    snprintf(out, len, "'%.*s'", (int)(len - 3), buf_str(&b));
+    buf_free(&b);
+    return out;
+}
+
+/* ---- life ---- */
+
+void split_none(struct dataset *d)
+{
+    free(d->split.how);
+    free(d->split.part);
+    free(d->split.fold);
+    d->split = (struct split){ 0 };
+    d->split.count[PART_TRAIN] = d->table != NULL ? d->table->n : 0;
+}
+
+struct dataset *dataset_ref(struct dataset *d)
+{
+    if (d != NULL)
+        __atomic_add_fetch(&d->refs, 1, __ATOMIC_RELAXED);
+    return d;
+}
+
+void dataset_unref(struct dataset *d)
+{
+    if (d == NULL || __atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    split_none(d);
+    for (size_t j = 0; d->group != NULL && j < d->table->ncols; j++)
+        free(d->group[j]);
+    free(d->group);
+    free(d->coding);
+    table_unref(d->table);
+    free(d->name);
+    free(d->role);
+    free(d->notes);
+    free(d);
+}
+
+static char **copy_groups(const struct dataset *d, struct err *err)
+{
+    char **to = mem_calloc(d->table->ncols, sizeof *to, "a dataset", err);
+    bool good = to != NULL;
+    for (size_t j = 0; good && j < d->table->ncols; j++)
+        if (d->group[j] != NULL)
+            good = (to[j] = mem_strdup(d->group[j], err)) != NULL;
+    for (size_t j = 0; to != NULL && !good && j < d->table->ncols; j++)
+        free(to[j]);
+    if (!good) {
+        free(to);
+        to = NULL;
+    }
+    return to;
+}
+
+static void *copy_array(const void *from, size_t count, size_t size, struct err *err)
+{
+    void *to = mem_calloc(count, size, "a dataset", err);
+    if (to != NULL && count > 0)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
+{
+    struct dataset *c = mem_calloc(1, sizeof *c, "a dataset", err);
+    if (c == NULL)
+        return NULL;
+    const size_t n = d->table->n;
+    *c = *d;
+    c->refs = 1;
+    c->table = table_ref(d->table);
+    c->split.how = d->split.how != NULL ? mem_strdup(d->split.how, err) : NULL;
+    c->split.part = d->split.part != NULL ? copy_array(d->split.part, n, 1, err) : NULL;
+    c->split.fold = d->split.fold != NULL ? copy_array(d->split.fold, n, 4, err) : NULL;
+    c->name = mem_strdup(d->name, err);
+    c->notes = mem_strdup(d->notes, err);
+    c->role = copy_array(d->role, d->table->ncols, sizeof *d->role, err);
+    c->group = copy_groups(d, err);
+    c->coding = d->coding != NULL ? mem_strdup(d->coding, err) : NULL;
+    if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
+        (d->coding != NULL && c->coding == NULL) ||
+        (d->split.how != NULL && c->split.how == NULL) ||
+        (d->split.part != NULL && c->split.part == NULL) ||
+        (d->split.fold != NULL && c->split.fold == NULL)) {
+        dataset_unref(c);
+        return NULL;
+    }
+    return c;
+}
+
+/* ---- what a new dataset takes its columns for ---- */
+
+/* "…/kin40k/data.csv.gz" -> "kin40k", "sales.csv" -> "sales", "demo:co2 n=3" -> "co2". */
+static char *name_from_path(const char *path, struct err *err)
+{
+    if (strncmp(path, "demo:", 5) == 0)
+        return strndup(path + 5, strcspn(path + 5, " "));
+    if (strcmp(path, "-") == 0)
+        return mem_strdup("stdin", err);
+    const char *slash = strrchr(path, '/'), *stem = slash != NULL ? slash + 1 : path;
+    size_t len = strcspn(stem, ".");
+    if (len == 0) /* ".hidden" */
+        len = strlen(stem);
+    static const char *const plain[] = { "data", "train", "test" };
+    if (memchr(stem, '*', strlen(stem)) != NULL && slash != NULL && slash > path)
+        len = 4, stem = plain[0]; /* a pattern: named after the directory */
+    for (size_t i = 0; i < 3 && slash != NULL && slash > path; i++)
+        if (strlen(plain[i]) == len && strncmp(plain[i], stem, len) == 0) {
+            const char *dir = slash;
+            while (dir > path && dir[-1] != '/')
+                dir--;
+            if (dir < slash)
+                return strndup(dir, (size_t)(slash - dir));
+        }
+    return strndup(stem, len);
+}
+
+static bool is_split_word(const char *s)
+{
+    static const char *const words[] = { "train", "valid", "val", "validation", "test" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(s, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool holds_split_words(const struct column *c)
+{
+    if (c->type != COL_CATEGORY || c->nlevels < 2)
+        return false;
+    for (size_t k = 0; k < c->nlevels; k++)
+        if (!is_split_word(c->level[k]))
+            return false;
+    return true;
+}
+
+/* Named like an identifier, whole numbers, no two alike in order. */
+static bool is_identifier(const struct column *c, size_t n)
+{
+    static const char *const names[] = { "id", "index", "row", "rowid", "rownum", "row_number",
+                                         "unnamed: 0", "no", "nr", "#" };
+    if (c->type != COL_REAL || !c->integers || c->missing > 0 || n < 3)
+        return false;
+    size_t len = strlen(c->name);
+    bool named = !c->named || (len > 3 && strcasecmp(c->name + len - 3, "_id") == 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        named = named || strcasecmp(c->name, names[i]) == 0;
+    if (!named)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (column_at(c, i) != column_at(c, i - 1) + 1.0)
+            return false;
+    return true;
+}
+
+static void default_role(struct dataset *d, size_t j, struct buf *notes)
+{
+    const struct column *c = &d->table->col[j];
+    char name[64];
+    shown(c->name, name, sizeof name);
+    d->role[j] = ROLE_INPUT;
+    if (c->missing == d->table->n) {
+        d->role[j] = ROLE_SKIP;
+        buf_printf(notes, "note[skip]: column %s is empty: not used\n", name);
+    } else if (c->type == COL_TEXT) {
+        d->role[j] = ROLE_SKIP;
+        buf_printf(notes, "note[skip]: column %s holds text (nearly unique words): not used as "
+                   "input\n", name);
+    } else if (is_identifier(c, d->table->n)) {
+        d->role[j] = ROLE_ID;
+        buf_printf(notes, "note[id]: column %s numbers the rows: not used as input "
+                   "(cols NAME role=input)\n", name);
+    } else if (holds_split_words(c)) {
+        d->role[j] = ROLE_SKIP;
+        buf_printf(notes, "note[split-column]: column %s says train or test: not used as input "
+                   "(split column=NAME)\n", name);
+    }
+}
+
+/* The nearest column names as a hint. */
+static void suggest_column(const struct table *t, const char *word, struct err *err)
+{
+    size_t best[3] = { SIZE_MAX, SIZE_MAX, SIZE_MAX }, dist[3] = { 4, 4, 4 };
+    for (size_t j = 0; j < t->ncols; j++) {
+        size_t k = text_distance(word, t->col[j].name, 3);
+        for (size_t i = 0; i < 3; i++)
+            if (k < dist[i]) {
+                for (size_t m = 2; m > i; m--) {
+                    best[m] = best[m - 1];
+                    dist[m] = dist[m - 1];
+                }
+                best[i] = j;
+                dist[i] = k;
+                break;
+            }
+    }
+    struct buf b = { 0 };
+    for (size_t i = 0; i < 3 && best[i] != SIZE_MAX; i++) {
+        buf_puts(&b, i > 0 ? ", " : "");
+        text_safe(&b, t->col[best[i]].name, 40);
+    }
+    if (b.len > 0)
+        err_hint(err, "near: %s", buf_str(&b));
+    else
+        err_hint(err, "summary  (lists the columns)");
+    buf_free(&b);
+}
+
+static enum status no_column(const struct table *t, const char *name, struct err *err)
+{
+    char word[64];
+    err_set(err, ST_NOT_FOUND, "there is no column %s", shown(name, word, sizeof word));
+    suggest_column(t, name, err);
+    return ST_NOT_FOUND;
+}
+
+static size_t sequence_column(const struct table *t)
+{
+    size_t j = 0;
+
+    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].missing == t->n))
+        j++;
+    return j;
+}
+
+/* Beside a sequence: a column with the name of a target, else the first of numbers after it. */
+static size_t likely_target(const struct table *t, size_t seq)
+{
+    static const char *const names[] = { "target", "y", "label", "score", "fitness", "value" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < t->ncols; j++)
+            if (t->col[j].type == COL_REAL && strcasecmp(t->col[j].name, names[i]) == 0)
+                return j;
+    for (size_t k = 1; k < t->ncols; k++) {
+        const size_t j = (seq + k) % t->ncols;
+        if (t->col[j].type == COL_REAL && t->col[j].missing < t->n)
+            return j;
+    }
+    return SIZE_MAX;
+}
+
+static enum status select_columns(const struct table *t, const char *list, bool *in, size_t *n,
+                                  struct err *err);
+
+static enum status too_many(size_t n, struct err *err)
+{
+    return err_set(err, ST_USAGE, "%zu columns are named; a model has %d targets at most", n,
+                   TARGETS_MOST);
+}
+
+static enum status named_targets(struct dataset *d, const char *target, struct err *err)
+{
+    const struct table *t = d->table;
+    bool *in = mem_calloc(t->ncols, sizeof *in, "columns", err);
+    char name[64];
+    size_t n = 0;
+    enum status rc = in != NULL ? select_columns(t, target, in, &n, err) : ST_NOMEM;
+    if (rc == ST_OK && n > TARGETS_MOST)
+        rc = too_many(n, err);
+    for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
+        if (in[j] && (t->col[j].type == COL_TEXT || t->col[j].type == COL_SEQUENCE)) {
+            rc = err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
+                         shown(t->col[j].name, name, sizeof name),
+                         t->col[j].type == COL_TEXT ? "text" : "sequences");
+            err_hint(err, "cols NAME type=real, when its words are numbers");
+        } else if (in[j]) {
+            d->role[j] = ROLE_TARGET;
+        }
+    }
+    free(in);
+    return rc;
+}
+
+static enum status choose_target(struct dataset *d, const char *target, struct buf *notes,
+                                 struct err *err)
+{
+    const struct table *t = d->table;
+    size_t j = t->ncols - 1;
+    char name[64];
+    if (target != NULL)
+        return named_targets(d, target, err);
+    if (t->targets > 0) {
+        const bool all = t->targets <= TARGETS_MOST;
+        j = t->ncols - t->targets;
+        for (size_t k = j + 1; k < t->ncols; k++)
+            d->role[k] = all ? ROLE_TARGET : ROLE_SKIP;
+        if (!all)
+            buf_printf(notes, "note[target]: %zu columns were read as targets, more than the %d that "
+                       "a model has: the first, %s, is predicted, the others are left out (cols NAME "
+                       "role=target)\n", t->targets, TARGETS_MOST,
+                       shown(t->col[j].name, name, sizeof name));
+    } else if (sequence_column(t) < t->ncols) {
+        j = likely_target(t, sequence_column(t));
+        if (j == SIZE_MAX)
+            return ST_OK;
+        buf_printf(notes, "note[target]: the target is %s (cols NAME role=target)\n",
+                   shown(t->col[j].name, name, sizeof name));
+    } else {
+        while (j > 0 && (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP))
+            j--;
+        if (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP)
+            return ST_OK; /* nothing to predict: roles can still be set */
+        if (j != t->ncols - 1)
+            buf_printf(notes, "note[target]: the last column holds no numbers: the target is %s "
+                       "(cols NAME role=target)\n", shown(t->col[j].name, name, sizeof name));
+    }
+    d->role[j] = ROLE_TARGET;
+    return ST_OK;
+}
+
+/* Where there is a sequence it is the input: counts of mutations, barcodes and the like would leak
+ * what is to be learnt from it. */
+static void only_sequence(struct dataset *d, size_t seq, struct buf *notes)
+{
+    size_t n = 0;
+    char name[64];
+
+    for (size_t j = 0; j < d->table->ncols; j++) {
+        if (d->role[j] != ROLE_INPUT || j == seq)
+            continue;
+        d->role[j] = ROLE_SKIP;
+        buf_printf(notes, n++ ? ", %s" : "note[cols]: the sequence is the input; left out until cols "
+                   "NAME role=input: %s", shown(d->table->col[j].name, name, sizeof name));
+    }
+    if (n)
+        buf_putc(notes, '\n');
+}
+
+struct dataset *dataset_new(struct table *t, const char *name, const char *target, struct err *err)
+{
+    struct dataset *d = mem_calloc(1, sizeof *d, "a dataset", err);
+    if (d == NULL)
+        return NULL;
+    d->refs = 1;
+    d->table = table_ref(t);
+    d->name = name != NULL ? mem_strdup(name, err) : name_from_path(t->path, err);
+    d->role = mem_calloc(t->ncols, sizeof *d->role, "a dataset", err);
+    d->group = mem_calloc(t->ncols, sizeof *d->group, "a dataset", err);
+    split_none(d);
+    struct buf notes = { 0 };
+    enum status rc = ST_OK;
+    if (d->name == NULL || d->role == NULL || d->group == NULL)
+        rc = err_nomem(err, 64, "a dataset");
+    for (size_t j = 0; rc == ST_OK && j < t->ncols; j++)
+        default_role(d, j, &notes);
+    if (rc == ST_OK)
+        rc = choose_target(d, target, &notes, err);
+    if (rc == ST_OK && sequence_column(t) < t->ncols)
+        only_sequence(d, sequence_column(t), &notes);
+    d->notes = buf_take(&notes);
+    if (rc == ST_OK && d->notes == NULL)
+        rc = err_nomem(err, 64, "a dataset");
+    if (rc != ST_OK) {
+        dataset_unref(d);
+        return NULL;
+    }
+    return d;
+}
+
+static size_t first_with(const struct dataset *d, enum col_role role)
+{
+    for (size_t j = 0; j < d->table->ncols; j++)
+        if (d->role[j] == role)
+            return j;
+    return SIZE_MAX;
+}
+
+size_t dataset_target(const struct dataset *d)
+{
+    return first_with(d, ROLE_TARGET);
+}
+
+size_t dataset_targets(const struct dataset *d)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < d->table->ncols; j++)
+        n += d->role[j] == ROLE_TARGET;
+    return n;
+}
+
+size_t dataset_weight(const struct dataset *d)
+{
+    return first_with(d, ROLE_WEIGHT);
+}
+
+size_t dataset_inputs(const struct dataset *d)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < d->table->ncols; j++) {
+        const struct column *c = &d->table->col[j];
+        if (d->role[j] != ROLE_INPUT)
+            continue;
+        n += c->type == COL_CATEGORY   ? c->nlevels
+             : c->type == COL_SEQUENCE ? c->seq->longest
+                                       : 1;
+        n += d->missing_flag && c->missing > 0;
+    }
+    return n;
+}
+
+/* ---- patterns ---- */
+
+/* * stands for any bytes. */
+static bool matches(const char *pattern, const char *end, const char *s)
+{
+    const char *star = NULL, *again = NULL;
+    while (*s != '\0') {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            again = s;
+        } else if (pattern < end && *pattern == *s) {
+            pattern++;
+            s++;
+        } else if (star != NULL) {
+            pattern = star;
+            s = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*')
+        pattern++;
+    return pattern == end;
+}
+
+/* Marks the columns that a list of patterns names. A name that holds a comma or * is taken whole
+ * first. */
+static enum status select_columns(const struct table *t, const char *list, bool *in, size_t *n,
+                                  struct err *err)
+{
+    size_t whole = table_find(t, list);
+    *n = 0;
+    if (whole != SIZE_MAX) {
+        in[whole] = true;
+        *n = 1;
+        return ST_OK;
+    }
+    for (const char *p = list; *p != '\0';) {
+        size_t len = strcspn(p, ","), found = 0;
+        for (size_t j = 0; j < t->ncols && len > 0; j++)
+            if (matches(p, p + len, t->col[j].name)) {
+                *n += !in[j];
+                in[j] = true;
+                found++;
+            }
+        if (len > 0 && found == 0) {
+            char *word = strndup(p, len);
+            enum status rc = word == NULL ? err_nomem(err, len, "a name") : no_column(t, word, err);
+            free(word);
+            return rc;
+        }
+        p += len + (p[len] == ',');
+    }
+    return *n > 0 ? ST_OK : err_set(err, ST_USAGE, "no column is named");
+}
+
+enum status dataset_select(const struct table *t, const char *list, bool *in, struct err *err)
+{
+    size_t n;
+
+    for (const char *p = list; *p != '\0';) {
+        const bool quoted = *p == '"';
+        const char *from = p + quoted, *end = from + strcspn(from, quoted ? "\"" : ",");
+        char *word = strndup(from, (size_t)(end - from));
+        if (word == NULL)
+            return err_nomem(err, 64, "a name");
+        const size_t j = quoted ? table_find(t, word) : SIZE_MAX;
+        enum status rc = ST_OK;
+        if (j != SIZE_MAX)
+            in[j] = true;
+        else
+            rc = quoted ? no_column(t, word, err) : select_columns(t, word, in, &n, err);
+        free(word);
+        if (rc != ST_OK)
+            return rc;
+        p = end + (*end == '"');
+        p += *p == ',';
+    }
+    return ST_OK;
+}
+
+static enum status check_role(const struct dataset *d, size_t j, enum col_role role,
+                              struct err *err)
+{
+    const struct column *c = &d->table->col[j];
+    char name[64];
+    if (role == ROLE_WEIGHT && c->type != COL_REAL) {
+        err_set(err, ST_STATE, "column %s holds words: weights are numbers above 0",
+                shown(c->name, name, sizeof name));
+        err_hint(err, "cols NAME type=real");
+        return ST_STATE;
+    }
+    if (role == ROLE_TARGET && c->type == COL_SEQUENCE)
+        return err_set(err, ST_STATE, "column %s holds sequences: it can be no target",
+                       shown(c->name, name, sizeof name));
+    if ((role != ROLE_INPUT && role != ROLE_TARGET) || c->type != COL_TEXT)
+        return ST_OK;
+    err_set(err, ST_STATE, "column %s holds text: it can be no %s",
+            shown(c->name, name, sizeof name), role_name(role));
+    err_hint(err, "cols NAME type=category  (each distinct word becomes a level)");
+    return ST_STATE;
+}
+
+enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_role role,
+                             size_t *changed, struct err *err)
+{
+    size_t n, m = d->table->ncols;
+    *changed = 0;
+    bool *in = mem_calloc(m, sizeof *in, "columns", err);
+    if (in == NULL)
+        return ST_NOMEM;
+    enum status rc = select_columns(d->table, pattern, in, &n, err);
+    if (rc == ST_OK && role == ROLE_TARGET && n > TARGETS_MOST)
+        rc = too_many(n, err);
+    if (rc == ST_OK && role == ROLE_WEIGHT && n != 1)
+        rc = err_set(err, ST_USAGE, "%zu columns are named; one holds the weights", n);
+    for (size_t j = 0; j < m && rc == ST_OK; j++)
+        if (in[j])
+            rc = check_role(d, j, role, err);
+    size_t weight = dataset_weight(d), left = 0;
+    for (size_t j = 0; j < m && rc == ST_OK && role == ROLE_TARGET; j++)
+        if (!in[j] && d->role[j] == ROLE_TARGET) {
+            d->role[j] = sequence_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
+            left++;
+        }
+    for (size_t j = 0; j < m && rc == ST_OK; j++) {
+        if (!in[j] || d->role[j] == role)
+            continue;
+        if (role == ROLE_WEIGHT && weight != SIZE_MAX)
+            d->role[weight] = ROLE_SKIP;
+        d->role[j] = role;
+        ++*changed;
+    }
+    if (*changed == 0)
+        *changed = left;
+    free(in);
+    return rc;
+}
+
+enum status dataset_set_coding(struct dataset *d, const char *word, struct err *err)
+{
+    const struct table *t = d->table;
+    struct letters l = { 0 };
+    const bool plain = strcmp(word, "onehot") == 0;
+    size_t j = 0;
+    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || d->role[j] != ROLE_INPUT))
+        j++;
+    if (j == t->ncols)
+        return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
+    const size_t kmer = letters_kmer(word);
+    if (kmer > 0 && t->col[j].seq->nodes != NULL)
+        return err_set(err, ST_STATE, "encoding=%s is for sequences of letters; '%.40s' holds sets of nodes", word,
+                       t->col[j].name);
+    if (kmer > 0 && pow((double)strlen(t->col[j].seq->order), (double)kmer) > LETTERS_WORDS_MOST) {
+        err_set(err, ST_LIMIT, "encoding=%s: %zu letters make more than %d words of %zu", word,
+                strlen(t->col[j].seq->order), LETTERS_WORDS_MOST, kmer);
+        err_hint(err, "cols %.40s encoding=kmer2", t->col[j].name);
+        return ST_LIMIT;
+    }
+    enum status rc = plain || kmer > 0 ? ST_OK : letters_find(word, &l, err);
+    if (rc == ST_OK && !plain && kmer == 0 && *l.source != '\0' && t->col[j].seq->kind != ALPHABET_PROTEIN) {
+        rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word, t->col[j].name,
+                     alphabet_name(t->col[j].seq->kind));
+        err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers", t->col[j].name);
+    }
+    size_t known = 0;
+    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && kmer == 0 && *p != '\0'; p++)
+        known += strchr(l.order, *p) != NULL;
+    if (rc == ST_OK && !plain && kmer == 0 && known == 0) {
+        rc = err_set(err, ST_STATE, "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
+                     strlen(t->col[j].seq->order), t->col[j].name, t->col[j].seq->order);
+        err_hint(err, "cols %.40s encoding=onehot", t->col[j].name);
+    }
+    letters_free(&l);
+    char *copy = rc == ST_OK && !plain ? mem_strdup(word, err) : NULL;
+    if (rc == ST_OK && !plain && copy == NULL)
+        rc = ST_NOMEM;
+    if (rc == ST_OK) {
+        free(d->coding);
+        d->coding = copy;
+    }
+    return rc;
+}
+
+/* ---- groups ---- */
+
+enum status dataset_set_group(struct dataset *d, const char *pattern, const char *group,
+                              size_t *changed, struct err *err)
+{
+    size_t n, m = d->table->ncols;
+    *changed = 0;
+    bool *in = mem_calloc(m, sizeof *in, "columns", err);
+    if (in == NULL)
+        return ST_NOMEM;
+    enum status rc = select_columns(d->table, pattern, in, &n, err);
+    for (size_t j = 0; j < m && rc == ST_OK; j++) {
+        const char *was = d->group[j];
+        if (!in[j] || (was == NULL && group == NULL) ||
+            (was != NULL && group != NULL && strcmp(was, group) == 0))
+            continue;
+        char *copy = group != NULL ? mem_strdup(group, err) : NULL;
+        if (group != NULL && copy == NULL) {
+            rc = ST_NOMEM;
+            break;
+        }
+        free(d->group[j]);
+        d->group[j] = copy;
+        ++*changed;
+    }
+    free(in);
+    return rc;
+}
+
+enum { NAMED_GROUPS = 12 };
+
+/* "note[groups]: 3 lengthscales: mix (cement, slag), 2 age, ...": group g has number g + 1. */
+static void group_note(const struct dataset *d, const struct encoding *e, const size_t *group,
+                       struct buf *notes)
+{
+    struct buf all = { 0 };
+    size_t n = 0;
+    for (size_t j = 0; j < e->ncol; j++) {
+        size_t first = 0;
+        while (group[first] != group[j])
+            first++;
+        if (first < j || ++n > NAMED_GROUPS)
+            continue;
+        const char *name = group[j] < d->table->ncols ? d->group[group[j]] : NULL;
+        buf_printf(&all, "%s%zu ", n > 1 ? ", " : "", n);
+        text_safe(&all, name != NULL ? name : e->col[j].column, 40);
+        size_t members = 0;
+        const char *last = NULL;
+        for (size_t k = j; name != NULL && k < e->ncol; k++) {
+            if (group[k] != group[j] || (last != NULL && strcmp(last, e->col[k].column) == 0))
+                continue;
+            last = e->col[k].column;
+            if (members++ < 6) {
+                buf_puts(&all, members > 1 ? " " : " (");
+                text_safe(&all, last, 40);
+            }
+        }
+        if (members > 0)
+            buf_puts(&all, members > 6 ? " ...)" : ")");
+    }
+    buf_printf(notes, "note[groups]: %zu lengthscale%s for %zu inputs: %s%s\n", n,
+               n == 1 ? "" : "s", e->ncol, buf_str(&all), n > NAMED_GROUPS ? ", ..." : "");
+    buf_free(&all);
+}
+
+enum status dataset_groups(const struct dataset *d, const struct encoding *e, size_t *group,
+                           struct buf *notes, struct err *err)
+{
+    const struct table *t = d->table;
+    size_t at = SIZE_MAX, *head = mem_calloc(t->ncols, sizeof *head, "groups of columns", err);
+    if (head == NULL)
+        return ST_NOMEM;
+    for (size_t c = 0; c < t->ncols; c++) { /* the first column of its group */
+        for (head[c] = 0; head[c] < c; head[c]++)
+            if (d->group[c] != NULL && d->group[head[c]] != NULL &&
+                strcmp(d->group[c], d->group[head[c]]) == 0)
+                break;
+    }
+    for (size_t j = 0; j < e->ncol; j++) {
+        const char *column = e->col[j].column;
+        if (j == 0 || strcmp(column, e->col[j - 1].column) != 0)
+            at = table_find(t, column);
+        group[j] = at != SIZE_MAX ? head[at]
+                   : j > 0 && strcmp(column, e->col[j - 1].column) == 0 ? group[j - 1]
+                                                                        : t->ncols + j;
+    }
+    free(head);
+    if (notes != NULL)
+        group_note(d, e, group, notes);
+    return ST_OK;
+}
+
+/* ---- types ---- */
+
+static enum status not_numbers(const struct column *c, const char *word, struct err *err)
+{
+    char name[64], value[64];
+    err_named(err, ST_STATE, "cell", "column %s holds %s, which is not a number",
+              shown(c->name, name, sizeof name), shown(word, value, sizeof value));
+    err_hint(err, "open FILE missing=... when it stands for a missing cell");
+    return ST_STATE;
+}
+
+static enum status word_to_number(const struct column *c, const char *word, double *x,
+                                  struct err *err)
+{
+    return scan_number_all(word, strlen(word), '.', x) && isfinite(*x) ? ST_OK
+                                                                       : not_numbers(c, word, err);
+}
+
+/* The cells of one column as another type, into an empty column without a name. */
+static enum status convert(const struct table *t, size_t j, enum col_type type, struct column *to,
+                           struct err *err)
+{
+    const struct column *c = &t->col[j];
+    struct grow g = { .type = type };
+    struct buf cell = { 0 };
+    char name[64];
+    if (type == COL_SEQUENCE && c->type != COL_REAL)
+        return sequence_make(t, j, to, err);
+    if (type == COL_SEQUENCE)
+        return err_named(err, ST_STATE, "cell", "column %s holds numbers: no sequences",
+                         shown(c->name, name, sizeof name));
+    enum status rc = grow_reserve(&g, t->n + 1, err);
+    for (size_t i = 0; i < t->n && rc == ST_OK; i++) {
+        buf_clear(&cell);
+        table_cell(t, i, j, &cell);
+        bool missing = cell.len == 0;
+        if (cell.failed)
+            rc = err_nomem(err, 64, "a cell");
+        else if (type == COL_REAL && missing)
+            g.v[i] = NAN;
+        else if (type == COL_REAL)
+            rc = word_to_number(c, buf_str(&cell), &g.v[i], err);
+        else if (type == COL_CATEGORY && missing)
+            g.code[i] = UINT32_MAX;
+        else if (type == COL_CATEGORY)
+            rc = intern_code(&g.levels, buf_str(&cell), cell.len, &g.code[i], err);
+        else if (missing)
+            g.off[i] = SIZE_MAX;
+        else
+            rc = grow_text(&g, i, buf_str(&cell), cell.len, err);
+    }
+    buf_free(&cell);
+    if (rc == ST_OK)
+        rc = grow_finish(&g, t->n, to, err);
+    grow_free(&g);
+    if (rc != ST_OK)
+        column_clear(to);
+    return rc;
+}
+
+/* The same cells in arrays of their own. */
+static enum status duplicate_column(const struct table *t, size_t j, struct column *to,
+                                    struct err *err)
+{
+    const struct column *c = &t->col[j];
+    if (c->type != COL_REAL)
+        return convert(t, j, c->type, to, err);
+    to->in = mapped_array_ref(c->in);
+    to->incol = c->incol;
+    to->v = c->in ? NULL : spill_array(t->n, sizeof *c->v, "a column of numbers", err);
+    if (to->v != NULL)
+        memcpy(to->v, c->v, t->n * sizeof *c->v);
+    to->type = COL_REAL;
+    to->missing = c->missing;
+    to->integers = c->integers;
+    return to->v != NULL || to->in != NULL ? ST_OK : ST_NOMEM;
+}
+
+static struct table *duplicate_table(const struct table *t, struct err *err)
+{
+    struct table *c = table_new(t->path, t->ncols, err);
+    if (c == NULL)
+        return NULL;
+    free(c->decisions);
+    free(c->notes);
+    c->decisions = mem_strdup(t->decisions, err);
+    c->notes = mem_strdup(t->notes, err);
+    c->n = t->n;
+    c->file_size = t->file_size;
+    memcpy(c->checksum, t->checksum, sizeof c->checksum);
+    c->missing = t->missing;
+    c->duplicates = t->duplicates;
+    c->targets = t->targets;
+    c->parsed = t->parsed;
+    c->cuts = t->cuts;
+    c->seconds = t->seconds;
+    bool good = c->decisions != NULL && c->notes != NULL;
+    for (size_t j = 0; j < t->ncols && good; j++) {
+        good = duplicate_column(t, j, &c->col[j], err) == ST_OK &&
+               (c->col[j].name = mem_strdup(t->col[j].name, err)) != NULL;
+        c->col[j].date = t->col[j].date;
+        c->col[j].named = t->col[j].named;
+    }
+    if (good)
+        return c;
+    table_unref(c);
+    return NULL;
+}
+
+/* A table of our own: the one we have when nobody else refers to it. */
+static struct table *own_table(struct dataset *d, struct err *err)
+{
+    if (__atomic_load_n(&d->table->refs, __ATOMIC_ACQUIRE) == 1)
+        return table_ref(d->table);
+    return duplicate_table(d->table, err);
+}
+
+enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_type type,
+                             size_t *changed, struct err *err)
+{
+    size_t n, m = d->table->ncols;
+    *changed = 0;
+    bool *in = mem_calloc(m, sizeof *in, "columns", err);
+    struct column *fresh = mem_calloc(m, sizeof *fresh, "columns", err);
+    enum status rc = in == NULL || fresh == NULL ? ST_NOMEM
+                                                 : select_columns(d->table, pattern, in, &n, err);
+    for (size_t j = 0; j < m && rc == ST_OK; j++) {
+        in[j] = in[j] && d->table->col[j].type != type;
+        if (in[j])
+            rc = convert(d->table, j, type, &fresh[j], err);
+        *changed += in[j];
+    }
+    struct table *t = rc == ST_OK && *changed > 0 ? own_table(d, err) : NULL;
+    if (rc == ST_OK && *changed > 0 && t == NULL)
+        rc = ST_NOMEM;
+    for (size_t j = 0; j < m && t != NULL; j++) {
+        if (!in[j])
+            continue;
+        fresh[j].name = t->col[j].name;
+        fresh[j].named = t->col[j].named;
+        t->col[j].name = NULL;
+        column_clear(&t->col[j]);
+        t->col[j] = fresh[j];
+        fresh[j] = (struct column){ 0 };
+        if (type == COL_TEXT && (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET))
+            d->role[j] = ROLE_SKIP;
+        else if (type != COL_TEXT && d->role[j] == ROLE_SKIP)
+            d->role[j] = ROLE_INPUT;
+    }
+    if (t != NULL) {
+        table_unref(d->table);
+        d->table = t;
+    }
+    for (size_t j = 0; fresh != NULL && j < m; j++)
+        column_clear(&fresh[j]);
+    if (rc != ST_OK)
+        *changed = 0;
+    free(fresh);
+    free(in);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+static enum status collect(size_t n, const struct dataset *d, bool (*want)(const struct dataset *,
+                           size_t row, size_t arg, bool in), size_t arg, bool in, size_t **rows,
+                           size_t *count, struct err *err)
+{
+    *rows = mem_calloc(n + 1, sizeof **rows, "row numbers", err);
+    *count = 0;
+    if (*rows == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (want(d, i, arg, in))
+            (*rows)[(*count)++] = i;
+    return ST_OK;
+}
+
+static bool in_part(const struct dataset *d, size_t row, size_t part, bool in)
+{
+    (void)in;
+    return d->split.part == NULL ? part == PART_TRAIN : d->split.part[row] == part;
+}
+
+enum status dataset_rows(const struct dataset *d, enum part part, size_t **rows, size_t *n,
+                         struct err *err)
+{
+    return collect(d->table->n, d, in_part, (size_t)part, true, rows, n, err);
+}
+
+static bool in_fold(const struct dataset *d, size_t row, size_t fold, bool in)
+{
+    return (d->split.fold[row] == fold) == in;
+}
+
+enum status dataset_fold_rows(const struct dataset *d, size_t fold, bool in, size_t **rows,
+                              size_t *n, struct err *err)
+{
+    if (d->split.fold == NULL || fold >= d->split.nfolds) {
+        *rows = NULL;
+        *n = 0;
+        err_set(err, ST_STATE, "the data is not split into that many folds");
+        err_hint(err, "split folds=5");
+        return ST_STATE;
+    }
+    return collect(d->table->n, d, in_fold, fold, in, rows, n, err);
+}

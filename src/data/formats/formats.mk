@@ -1,0 +1,15 @@
+# readers of files: one file a format
+libdata_a_SOURCES += \
+  src/data/formats/import.c \
+  src/data/formats/import.h \
+  src/data/formats/import_csv.c \
+  src/data/formats/import_csv.h \
+  src/data/formats/import_fasta.c \
+  src/data/formats/import_hdf5.c \
+  src/data/formats/import_npy.c \
+  src/data/formats/import_npy.h \
+  src/data/formats/import_sniff.c \
+  src/data/formats/import_stream.c \
+  src/data/formats/npy_set.c \
+  src/data/formats/npy_set.h \
+  src/data/formats/scan_number.c

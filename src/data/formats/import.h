@@ -1,0 +1,119 @@
+/* data/formats/import.h -- shared by the readers of table files and by nobody else: bytes from a file
+ * (plain, gzip, zstd), numbers and dates in text, and columns while they grow. */
+#ifndef GPDESK_IMPORT_H
+#define GPDESK_IMPORT_H
+
+#include "data/table.h"
+
+/* Limits told in messages; all are far above what a table for a Gaussian process needs. */
+#define IMPORT_MAX_COLS ((size_t)65536)
+#define IMPORT_MAX_NAME ((size_t)10000)         /* bytes of a column name */
+#define IMPORT_MAX_CELL ((size_t)1 << 20)       /* bytes of a cell */
+#define IMPORT_MAX_LINE ((size_t)16 << 20)      /* bytes of a record */
+#define IMPORT_BOMB_BYTES ((uint64_t)256 << 20) /* unpacked, before the ratio is looked at */
+#define IMPORT_BOMB_RATIO 500u                  /* unpacked bytes per stored byte */
+
+/* ---- bytes ---- */
+struct stream;
+/* "-": standard input.  Compression is told from the first bytes, never from the name. */
+struct stream *stream_open(const char *path, const struct ctl *, struct err *);
+struct stream *stream_memory(const void *bytes, size_t len, struct err *err); /* outlive it */
+void stream_close(struct stream *);
+/* Unpacked bytes; *got == 0: end of file.  Looks at the cancel flag, reports progress. */
+enum status stream_read(struct stream *, void *dst, size_t cap, size_t *got, struct err *);
+/* At the end of the file: has it changed meanwhile?  Fills size and checksum of the table. */
+enum status stream_finish(struct stream *, struct table *, struct err *);
+const char *stream_name(const struct stream *);    /* for messages: short and safe to print */
+const char *stream_packing(const struct stream *); /* "", "gzip", "zstd" */
+uint64_t stream_size(const struct stream *);       /* bytes on disk; 0: not known */
+double stream_ratio(const struct stream *);        /* unpacked per stored byte so far */
+
+/* A window on the stream: b[pos..len) is unread, followed by 16 zero bytes. */
+struct inbuf {
+    struct stream *st;
+    char *b;
+    size_t pos, len, cap;
+    bool eof;
+};
+/* Moves what is unread to the front and reads on; grows up to `limit` when full.  Sets eof when
+ * there was nothing more. LIMIT (without words) when the window is full. */
+enum status inbuf_fill(struct inbuf *, size_t limit, struct err *);
+void inbuf_free(struct inbuf *);
+
+/* ---- cells ---- */
+/* Reads the decimal number at s, correctly rounded; returns its end, or NULL when there is none.
+ * The text must be followed by at least 8 readable bytes, the first of them no part of a number.
+ * dec: '.' or ','.  Overflow gives an infinity. */
+const char *scan_number(const char *s, char dec, double *out);
+/* The whole of s[0..len) as a number, blanks around it allowed. */
+bool scan_number_all(const char *s, size_t len, char dec, double *out);
+/* The same, with marks between each three digits of the whole part; thousands '\0': none. */
+bool scan_number_marked(const char *s, size_t len, char dec, char thousands, double *out);
+/* ISO 8601 date (2024-03, 2024-03-31, with T or blank hh:mm[:ss[.f]][Z]) as a decimal year. */
+bool scan_date(const char *s, size_t len, double *year);
+/* nan, inf and their spellings. */
+bool scan_not_finite(const char *s, size_t len);
+
+/* ---- distinct strings of a column ---- */
+struct intern {
+    char *text;            /* the strings, each NUL-terminated */
+    size_t len, cap;
+    size_t *at;            /* offset of each in text */
+    size_t n, capat;
+    uint32_t *slot;        /* open addressing: index + 1 */
+    size_t nslot;
+    uint32_t last;         /* the previous answer: runs of equal cells are common */
+};
+enum status intern_code(struct intern *, const char *s, size_t len, uint32_t *code, struct err *);
+void intern_free(struct intern *);
+
+/* ---- a column while it grows ---- */
+struct grow {
+    enum col_type type;
+    double *v;
+    size_t capv;
+    uint32_t *code;
+    size_t capcode;
+    struct intern levels;
+    size_t *off;           /* text: offset into text; SIZE_MAX: missing */
+    size_t capoff;
+    char *text;
+    size_t len, cap;
+};
+/* Room for n rows, doubling. */
+enum status grow_reserve(struct grow *, size_t n, struct err *);
+enum status grow_text(struct grow *, size_t row, const char *s, size_t len, struct err *);
+/* Moves the arrays into a column of n rows: counts what is missing, sorts levels. */
+enum status grow_finish(struct grow *, size_t n, struct column *, struct err *);
+void grow_free(struct grow *);
+
+/* ---- tables ---- */
+struct table *table_new(const char *path, size_t ncols, struct err *);
+/* Sums over the columns; counts repeated rows. */
+enum status table_finish(struct table *, const struct ctl *, struct err *);
+void column_clear(struct column *);
+/* Words become text: the levels of nearly unique words are no categories. */
+enum status column_to_text(struct column *, size_t n, struct err *);
+
+/* ---- formats: read from the window, which holds the first bytes ---- */
+enum status import_csv(struct inbuf *, const struct import_opts *, const struct ctl *,
+                       struct table *, struct err *);
+enum status import_npy(struct inbuf *, const struct import_opts *, const struct ctl *,
+                       struct table *, struct err *);
+/* Refuses with a sentence where the library is not built in. */
+enum status import_hdf5(struct inbuf *, const struct import_opts *, const struct ctl *,
+                        struct table *, struct err *);
+/* Names, descriptions where there are any, sequences. */
+enum status import_fasta(struct inbuf *, const struct import_opts *, const struct ctl *,
+                         struct table *, struct err *);
+/* The columns of another table file behind those of a FASTA file, for the records by name. */
+enum status fasta_join(struct table *, const char *path, const struct import_opts *,
+                       const struct ctl *, struct err *);
+/* Lines "note[..]: .." after those that a table has. */
+enum status table_add_notes(struct table *, const struct buf *, struct err *);
+const char *import_hdf5_version(void); /* NULL: not built in */
+/* Takes bytes in memory as a file: what the fuzzers drive. */
+enum status import_bytes(const void *bytes, size_t len, const struct import_opts *,
+                         struct table **out, struct err *);
+
+#endif

@@ -1,0 +1,701 @@
+/* data/formats/import_csv.c -- the CSV reader: every row, by the plan that import_sniff.c made.
+ *
+ * One pass over a window of the file.  A record that the window cuts off is read again from its
+ * start after the refill; nothing about a row counts before its line end was seen, so reading it
+ * twice changes nothing.  Numbers are read in place; every other cell takes the general path. */
+#include "data/formats/import_csv.h"
+
+#include "base/mem.h"
+#include "base/spill.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one cell ---- */
+
+static const char *skip_blanks(const char *p, const char *end, char sep)
+{
+    while (p < end && (*p == ' ' || *p == '\t') && *p != sep)
+        p++;
+    return p;
+}
+
+/* The separator or line end at *p. */
+static enum csv_end cell_end(const char **p, const char *end, bool eof, char sep)
+{
+    if (*p == end)
+        return eof ? CSV_LINE : CSV_MORE;
+    char c = **p;
+    if (c == sep) {
+        ++*p;
+        return CSV_SEP;
+    }
+    if (c == '\n') {
+        ++*p;
+        return CSV_LINE;
+    }
+    if (c == '\r') {
+        if (*p + 1 == end && !eof)
+            return CSV_MORE;
+        *p += *p + 1 < end && (*p)[1] == '\n' ? 2 : 1;
+        return CSV_LINE;
+    }
+    return CSV_JUNK;
+}
+
+/* *p stands behind the opening quote. */
+static enum csv_end quoted_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
+                                struct csv_cell *cell)
+{
+    const char *s = *p, *q = s;
+    char *out = NULL;
+    cell->quoted = true;
+    for (;; q++) {
+        const char *quote = memchr(q, '"', (size_t)(end - q));
+        if (quote == NULL)
+            return eof ? CSV_UNCLOSED : CSV_MORE;
+        for (const char *n = q; (n = memchr(n, '\n', (size_t)(quote - n))) != NULL; n++)
+            cell->newlines++;
+        if (out != NULL) {
+            memcpy(out, q, (size_t)(quote - q));
+            out += quote - q;
+        }
+        if (quote + 1 == end && !eof)
+            return CSV_MORE;
+        bool doubled = quote + 1 < end && quote[1] == '"';
+        if (!doubled) {
+            q = quote;
+            break;
+        }
+        if (out == NULL) {
+            memcpy(scratch, s, (size_t)(quote - s));
+            out = scratch + (quote - s);
+        }
+        *out++ = '"';
+        q = quote + 1;
+    }
+    cell->s = out != NULL ? scratch : s;
+    cell->len = out != NULL ? (size_t)(out - scratch) : (size_t)(q - s);
+    *p = skip_blanks(q + 1, end, sep);
+    return cell_end(p, end, eof, sep);
+}
+
+enum csv_end csv_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
+                      struct csv_cell *cell)
+{
+    *cell = (struct csv_cell){ 0 };
+    const char *s = skip_blanks(*p, end, sep);
+    if (s < end && *s == '"') {
+        s++;
+        *p = s;
+        return quoted_cell(p, end, eof, sep, scratch, cell);
+    }
+    const char *q = s;
+    while (q < end && *q != sep && *q != '\n' && *q != '\r')
+        q++;
+    *p = q;
+    enum csv_end how = cell_end(p, end, eof, sep);
+    while (q > s && (q[-1] == ' ' || q[-1] == '\t'))
+        q--;
+    cell->s = s;
+    cell->len = (size_t)(q - s);
+    return how;
+}
+
+void csv_skip(struct csv_skipped *s, size_t line)
+{
+    if (s->n < 3)
+        s->line[s->n] = line;
+    s->n++;
+}
+
+/* ---- every row ---- */
+
+struct reader {
+    struct inbuf *in;
+    const struct import_opts *opts;
+    const struct csv_plan *plan;
+    struct grow *col;
+    enum csv_kind *kind; /* KIND_EMPTY until a value is met */
+    bool *date;
+    size_t n, room, told; /* rows; reserved; that spill_used knows of */
+    size_t line;         /* of the record's start, from 1 */
+    size_t newlines;     /* inside this record's quotes */
+    char *scratch;
+    size_t capscratch;
+    struct csv_skipped blank, comment;
+    double *mark;        /* missing marks that are numbers: -99 */
+    size_t nmark;
+    size_t not_utf8;     /* line of the first cell that is not UTF-8 */
+    size_t budget;       /* bytes */
+    struct err *err;
+};
+
+static enum status bad_cell(struct reader *r, size_t col, const struct csv_cell *cell,
+                            const char *name, const char *expected)
+{
+    char where[120], value[80], key[80];
+    csv_column_words(r->plan, col, where, sizeof where);
+    csv_column_key(r->plan, col, key, sizeof key);
+    csv_cell_words(cell->s, cell->len, value, sizeof value);
+    err_named(r->err, ST_FORMAT, name, "%s line %zu, %s: %s %s", stream_name(r->in->st), r->line,
+              where, value, expected);
+    bool plain = csv_plain_word(cell->s, cell->len);
+    if (strcmp(name, "not-finite") == 0 && plain)
+        err_hint(r->err, "open FILE missing=%.*s", (int)cell->len, cell->s);
+    else if (plain)
+        err_hint(r->err, "open FILE missing=%.*s  or  open FILE types=%s=category",
+                 (int)cell->len, cell->s, key);
+    else
+        err_hint(r->err, "open FILE types=%s=category", key);
+    return ST_FORMAT;
+}
+
+/* A record that breaks off where the file ends: was it cut short while being read? */
+static bool changed(struct reader *r)
+{
+    struct table scratch = { 0 };
+
+    if (!r->in->eof)
+        return false;
+    err_clear(r->err);
+    return stream_finish(r->in->st, &scratch, r->err) == ST_IO;
+}
+
+static enum status ragged(struct reader *r, size_t found, bool more)
+{
+    if (changed(r))
+        return ST_IO;
+    err_named(r->err, ST_FORMAT, "ragged", "%s line %zu has %s%zu cells, the others have %zu",
+              stream_name(r->in->st), r->line, more ? "more than " : "", found, r->plan->ncols);
+    err_hint(r->err, "mend the line; cells that hold the separator need quotes; or say sep=");
+    return ST_FORMAT;
+}
+
+static enum status broken_quote(struct reader *r, size_t col, enum csv_end how)
+{
+    char where[120];
+    if (changed(r))
+        return ST_IO;
+    csv_column_words(r->plan, col, where, sizeof where);
+    err_named(r->err, ST_FORMAT, "quote", how == CSV_UNCLOSED
+              ? "%s line %zu, %s: the quote opened here is never closed"
+              : "%s line %zu, %s: more text follows the closing quote",
+              stream_name(r->in->st), r->line, where);
+    err_hint(r->err, "inside a quoted cell a quote is written twice");
+    return ST_FORMAT;
+}
+
+/* What a column holds is settled by its first value when the sample had none. */
+static enum status settle_kind(struct reader *r, size_t col, const struct csv_cell *cell)
+{
+    double x;
+    struct grow *g = &r->col[col];
+    if (scan_number_marked(cell->s, cell->len, r->plan->dec, r->plan->thousands, &x)) {
+        r->kind[col] = KIND_REAL;
+        return ST_OK;
+    }
+    r->date[col] = scan_date(cell->s, cell->len, &x);
+    r->kind[col] = r->date[col] ? KIND_DATE : KIND_CATEGORY;
+    if (r->date[col])
+        return ST_OK;
+    grow_free(g);
+    g->type = COL_CATEGORY;
+    enum status rc = grow_reserve(g, r->room, r->err);
+    for (size_t i = 0; rc == ST_OK && i < r->n; i++)
+        g->code[i] = UINT32_MAX;
+    return rc;
+}
+
+/* Strict UTF-8: no overlong forms, no surrogates, at most U+10FFFF. */
+static bool is_utf8(const char *s, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)s, *end = p + len;
+    while (p < end) {
+        if (*p < 0x80) {
+            p++;
+            continue;
+        }
+        size_t n = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : 1;
+        if (*p < 0xc2 || *p > 0xf4 || (size_t)(end - p) <= n)
+            return false;
+        unsigned char lo = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
+        unsigned char hi = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;
+        if (p[1] < lo || p[1] > hi)
+            return false;
+        for (size_t i = 2; i <= n; i++)
+            if ((p[i] & 0xc0) != 0x80)
+                return false;
+        p += n + 1;
+    }
+    return true;
+}
+
+static enum status store_word(struct reader *r, size_t col, const struct csv_cell *cell)
+{
+    struct grow *g = &r->col[col];
+    if (cell->len > IMPORT_MAX_CELL) {
+        char where[120];
+        csv_column_words(r->plan, col, where, sizeof where);
+        return err_named(r->err, ST_FORMAT, "limit", "%s line %zu, %s: a cell of %zu bytes; the "
+                         "limit is %zu", stream_name(r->in->st), r->line, where, cell->len,
+                         IMPORT_MAX_CELL);
+    }
+    if (memchr(cell->s, '\0', cell->len) != NULL)
+        return bad_cell(r, col, cell, "binary", "holds a zero byte: not text");
+    if (r->not_utf8 == 0 && !is_utf8(cell->s, cell->len))
+        r->not_utf8 = r->line;
+    if (r->kind[col] == KIND_TEXT)
+        return grow_text(g, r->n, cell->s, cell->len, r->err);
+    return intern_code(&g->levels, cell->s, cell->len, &g->code[r->n], r->err);
+}
+
+/* Any cell, by the general path. */
+static enum status store_cell(struct reader *r, size_t col, const struct csv_cell *cell)
+{
+    struct grow *g = &r->col[col];
+    if (cell->len == 0 || csv_is_mark(r->plan, cell->s, cell->len)) {
+        if (g->type == COL_REAL)
+            g->v[r->n] = NAN;
+        else if (g->type == COL_CATEGORY)
+            g->code[r->n] = UINT32_MAX;
+        else
+            g->off[r->n] = SIZE_MAX;
+        return ST_OK;
+    }
+    if (r->kind[col] == KIND_EMPTY) {
+        enum status rc = settle_kind(r, col, cell);
+        if (rc != ST_OK)
+            return rc;
+    }
+    if (r->kind[col] == KIND_CATEGORY || r->kind[col] == KIND_TEXT)
+        return store_word(r, col, cell);
+    if (r->kind[col] == KIND_DATE) {
+        if (scan_date(cell->s, cell->len, &g->v[r->n]))
+            return ST_OK;
+        return bad_cell(r, col, cell, "cell", "is no ISO date (2024-03-31), as the cells before");
+    }
+    if (scan_number_marked(cell->s, cell->len, r->plan->dec, r->plan->thousands, &g->v[r->n])) {
+        if (isfinite(g->v[r->n]))
+            return ST_OK;
+        return bad_cell(r, col, cell, "not-finite", "is too large for a number");
+    }
+    if (scan_not_finite(cell->s, cell->len))
+        return bad_cell(r, col, cell, "not-finite", "is not a finite number");
+    return bad_cell(r, col, cell, "cell",
+                    r->plan->forced[col] ? "is not a number, as types= says"
+                                         : "is not a number, as the cells before");
+}
+
+/* The number at *p, when the column holds numbers and the cell is nothing but one. */
+static inline bool fast_number(const struct reader *r, size_t col, const char **p, const char *end,
+                               enum csv_end *how)
+{
+    const char sep = r->plan->sep;
+    const char *s = *p;
+    while (*s == ' ' && sep != ' ')
+        s++;
+    double x;
+    const char *e = scan_number(s, r->plan->dec, &x);
+    if (e == NULL || e >= end || !(x - x == 0.0))
+        return false;
+    if (*e == sep) {
+        *p = e + 1;
+        *how = CSV_SEP;
+    } else if (*e == '\n') {
+        *p = e + 1;
+        *how = CSV_LINE;
+    } else if (*e == '\r' && e + 1 < end && e[1] == '\n') {
+        *p = e + 2;
+        *how = CSV_LINE;
+    } else {
+        return false;
+    }
+    for (size_t i = 0; i < r->nmark; i++)
+        if (x == r->mark[i]) {
+            *p = s; /* perhaps a missing mark */
+            return false;
+        }
+    r->col[col].v[r->n] = x;
+    return true;
+}
+
+/* The cells of one record.  CSV_MORE through *how: the window is too short. */
+static enum status read_record(struct reader *r, const char **p, const char *end,
+                               enum csv_end *how)
+{
+    const size_t ncols = r->plan->ncols;
+    const bool eof = r->in->eof;
+    r->newlines = 0;
+    for (size_t j = 0;; j++) {
+        if (j == ncols)
+            return ragged(r, ncols, true);
+        if (r->kind[j] != KIND_REAL || !fast_number(r, j, p, end, how)) {
+            struct csv_cell cell;
+            *how = csv_cell(p, end, eof, r->plan->sep, r->scratch, &cell);
+            if (*how == CSV_MORE)
+                return ST_OK;
+            if (*how == CSV_UNCLOSED || *how == CSV_JUNK)
+                return broken_quote(r, j, *how);
+            enum status rc = store_cell(r, j, &cell);
+            if (rc != ST_OK)
+                return rc;
+            r->newlines += cell.newlines;
+        }
+        if (*how == CSV_LINE)
+            return j + 1 == ncols ? ST_OK : ragged(r, j + 1, false);
+    }
+}
+
+/* A blank or comment line at *p: steps over it. MORE when its end is not in the window. */
+static enum csv_end skip_line(struct reader *r, const char **p, const char *end, bool *skipped)
+{
+    const char *s = *p;
+    *skipped = false;
+    bool comment = *s == '#';
+    const char *q = comment ? s : skip_blanks(s, end, r->plan->sep);
+    if (comment)
+        while (q < end && *q != '\n' && *q != '\r')
+            q++;
+    if (q == end && !r->in->eof)
+        return CSV_MORE;
+    if (q < end && *q != '\n' && *q != '\r')
+        return CSV_LINE;
+    if (cell_end(&q, end, r->in->eof, r->plan->sep) == CSV_MORE)
+        return CSV_MORE;
+    if (comment)
+        csv_skip(&r->comment, r->line);
+    else if (q > s)
+        csv_skip(&r->blank, r->line);
+    *skipped = true;
+    *p = q;
+    return CSV_LINE;
+}
+
+static enum status too_big(struct reader *r, double bytes, const char *how)
+{
+    char need[32], have[32];
+    mem_format(need, sizeof need, bytes);
+    mem_format(have, sizeof have, (double)r->budget);
+    err_named(r->err, ST_NOMEM, "memory", "%s needs %s %s of memory as a table; the limit is %s",
+              stream_name(r->in->st), how, need, have);
+    err_hint(r->err, "a smaller file, or start with --mem");
+    return ST_NOMEM;
+}
+
+static enum status make_room(struct reader *r, size_t want)
+{
+    double bytes = (double)want * 8.0 * (double)r->plan->ncols;
+    if (bytes > (double)r->budget && !spill_active()) {
+        want = r->n + 1;
+        bytes = (double)want * 8.0 * (double)r->plan->ncols;
+        if (bytes > (double)r->budget)
+            return too_big(r, bytes, "more than");
+        size_t most = r->budget / 8 / r->plan->ncols;
+        want = most > want ? most : want;
+    }
+    enum status rc = ST_OK;
+    for (size_t j = 0; j < r->plan->ncols && rc == ST_OK; j++)
+        rc = grow_reserve(&r->col[j], want, r->err);
+    r->room = want;
+    return rc;
+}
+
+/* Text is counted against the budget too, now and then. */
+static enum status check_text(struct reader *r)
+{
+    double bytes = spill_active() ? 0.0 : (double)r->n * 8.0 * (double)r->plan->ncols;
+    for (size_t j = 0; j < r->plan->ncols; j++)
+        bytes += (double)r->col[j].len + (double)r->col[j].levels.len;
+    return bytes > (double)r->budget ? too_big(r, bytes, "more than") : ST_OK;
+}
+
+/* More of the file; the record at the window's start is read again. */
+static enum status more(struct reader *r)
+{
+    spill_used((r->n - r->told) * 8 * r->plan->ncols);
+    r->told = r->n;
+    enum status rc = inbuf_fill(r->in, IMPORT_MAX_LINE, r->err);
+    if (rc == ST_LIMIT) {
+        err_named(r->err, ST_FORMAT, "limit", "%s line %zu is longer than %zu bytes, the limit "
+                  "for one line", stream_name(r->in->st), r->line, IMPORT_MAX_LINE);
+        err_hint(r->err, "is it a table? look for a quote that is never closed");
+        return ST_FORMAT;
+    }
+    if (rc == ST_OK && r->capscratch < r->in->cap) {
+        void *s = r->scratch;
+        rc = mem_grow(&s, &r->capscratch, r->in->cap, 1, "a file's window", r->err);
+        r->scratch = s;
+    }
+    return rc == ST_OK ? check_text(r) : rc;
+}
+
+static enum status read_rows(struct reader *r)
+{
+    struct inbuf *in = r->in;
+    bool header = r->plan->header;
+    /* Few rows at first where columns are many: each array touches a page. */
+    const size_t share = 1000000 / r->plan->ncols, first = share < 16 ? 16
+                                                         : share > 1024 ? 1024 : share;
+    enum status rc = more(r);
+    while (rc == ST_OK) {
+        const char *p = in->b + in->pos, *end = in->b + in->len;
+        if (p == end && in->eof)
+            return ST_OK;
+        if (r->n == r->room && (rc = make_room(r, r->n == 0 ? first : r->n * 2)) != ST_OK)
+            return rc;
+        bool skipped = false;
+        enum csv_end how = CSV_LINE;
+        if (p == end)
+            how = CSV_MORE;
+        else if (*p == '#' || *p == '\n' || *p == '\r' || *p == ' ' || *p == '\t')
+            how = skip_line(r, &p, end, &skipped);
+        if (how != CSV_MORE && !skipped) {
+            if (header) { /* names were taken by the plan */
+                struct csv_cell cell;
+                r->newlines = 0;
+                do {
+                    how = csv_cell(&p, end, in->eof, r->plan->sep, r->scratch, &cell);
+                    r->newlines += cell.newlines;
+                } while (how == CSV_SEP);
+            } else {
+                rc = read_record(r, &p, end, &how);
+            }
+        }
+        if (rc != ST_OK)
+            break;
+        if (how == CSV_MORE) {
+            rc = more(r);
+            continue;
+        }
+        in->pos = (size_t)(p - in->b);
+        r->line += 1 + (skipped ? 0 : r->newlines);
+        r->n += !skipped && !header;
+        header = header && skipped;
+    }
+    return rc;
+}
+
+/* ---- the table ---- */
+
+static void say_skipped(struct buf *notes, const char *name, const struct csv_skipped *s,
+                        const char *what)
+{
+    if (s->n == 0)
+        return;
+    buf_printf(notes, "note[%s]: %zu %s line%s skipped (line %zu", name, s->n, what,
+               s->n == 1 ? "" : "s", s->line[0]);
+    for (size_t i = 1; i < 3 && i < s->n; i++)
+        buf_printf(notes, ", %zu", s->line[i]);
+    buf_puts(notes, s->n > 3 ? ", ...)\n" : ")\n");
+}
+
+static const char *sep_words(char sep)
+{
+    return sep == ',' ? "comma" : sep == ';' ? "semicolon" : sep == '\t' ? "tab"
+         : sep == ' ' ? "blank" : sep == '|' ? "bar" : NULL;
+}
+
+static void say_decisions(const struct reader *r, struct buf *out)
+{
+    const struct csv_plan *p = r->plan;
+    if (sep_words(p->sep) != NULL)
+        buf_puts(out, sep_words(p->sep));
+    else
+        buf_printf(out, "separator '%c'", p->sep);
+    buf_printf(out, ", %s%s", p->header ? "header" : "no header", buf_str(&p->why));
+    buf_printf(out, ", %s, decimal %s, %s", p->quotes ? "quotes" : "no quotes",
+               p->dec == ',' ? p->thousands ? "comma, marks for thousands" : "comma"
+                             : p->thousands ? "point, marks for thousands" : "point", r->not_utf8 > 0 ? "not UTF-8" : "UTF-8");
+    if (p->bom)
+        buf_puts(out, " with BOM");
+    if (p->crlf)
+        buf_puts(out, ", CRLF");
+    if (*stream_packing(r->in->st) != '\0')
+        buf_printf(out, ", %s", stream_packing(r->in->st));
+}
+
+static void say_marks(const struct reader *r, const struct table *t, struct buf *notes)
+{
+    const struct csv_plan *p = r->plan;
+    if (p->marks_given || p->nmark == 0)
+        return;
+    buf_puts(notes, "note[missing]: read as missing:");
+    for (size_t i = 0; i < p->nmark; i++)
+        buf_printf(notes, "%s %s", i > 0 ? "," : "", p->mark[i]);
+    size_t columns = 0, cells = 0;
+    for (size_t j = 0; j < t->ncols; j++) {
+        columns += t->col[j].missing > 0;
+        cells += t->col[j].missing;
+    }
+    buf_printf(notes, " (with empty cells %zu in %zu column%s); other marks: open FILE missing=\n",
+               cells, columns, columns == 1 ? "" : "s");
+}
+
+static void say_columns(const struct reader *r, const struct table *t, struct buf *notes)
+{
+    size_t made_up = 0, empty = 0;
+    char where[120];
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct column *c = &t->col[j];
+        made_up += !c->named;
+        empty += c->missing == t->n;
+        csv_column_words(r->plan, j, where, sizeof where);
+        if (c->date)
+            buf_printf(notes, "note[date]: %s holds ISO dates: read as years\n", where);
+    }
+    if (!r->plan->header)
+        buf_printf(notes, "note[names]: no header: the columns are named %s..%s\n",
+                   t->col[0].name, t->col[t->ncols - 1].name);
+    else if (made_up > 0)
+        buf_printf(notes, "note[names]: %zu column%s without a name got one (%s)\n", made_up,
+                   made_up == 1 ? "" : "s", "x and the column's number");
+    if (empty > 0)
+        buf_printf(notes, "note[empty]: %zu column%s no value at all\n", empty,
+                   empty == 1 ? " holds" : "s hold");
+}
+
+/* Does the file itself use names of the form that is made up? */
+static bool uses_such_names(const struct csv_plan *plan)
+{
+    for (size_t j = 0; j < plan->ncols; j++) {
+        const char *name = plan->name[j];
+        if (name != NULL && name[0] == 'x' && name[1] >= '0' && name[1] <= '9')
+            return true;
+    }
+    return false;
+}
+
+/* "x3", or "x3_" and so on where the file has such a name already. */
+static char *made_up_name(const struct csv_plan *plan, size_t col, bool careful, struct err *err)
+{
+    struct buf b = { 0 };
+    buf_printf(&b, "x%zu", col + 1);
+    for (size_t j = 0; careful && j < plan->ncols; j++)
+        if (plan->name[j] != NULL && strcmp(plan->name[j], buf_str(&b)) == 0) {
+            buf_putc(&b, '_');
+            j = (size_t)-1;
+        }
+    char *name = buf_take(&b);
+    if (name == NULL)
+        err_nomem(err, 16, "a column's name");
+    return name;
+}
+
+static enum status fill_table(struct reader *r, struct table *t)
+{
+    const bool careful = uses_such_names(r->plan);
+    t->n = r->n;
+    for (size_t j = 0; j < t->ncols; j++) {
+        struct column *c = &t->col[j];
+        const char *given = r->plan->name[j];
+        enum status rc = grow_finish(&r->col[j], r->n, c, r->err);
+        if (rc != ST_OK)
+            return rc;
+        c->named = given != NULL;
+        c->name = given != NULL ? mem_strdup(given, r->err)
+                                : made_up_name(r->plan, j, careful, r->err);
+        if (c->name == NULL)
+            return ST_NOMEM;
+        c->date = r->date[j] && c->type == COL_REAL;
+        if (c->type == COL_CATEGORY && !r->plan->forced[j] && c->nlevels > 10 &&
+            c->nlevels > (t->n - c->missing) / 2 &&
+            (rc = column_to_text(c, t->n, r->err)) != ST_OK)
+            return rc;
+    }
+    struct buf line = { 0 }, notes = { 0 };
+    say_decisions(r, &line);
+    say_skipped(&notes, "comments", &r->comment, "comment (#)");
+    say_skipped(&notes, "blank-lines", &r->blank, "blank");
+    say_marks(r, t, &notes);
+    say_columns(r, t, &notes);
+    if (r->plan->leading_zeros)
+        buf_puts(&notes, "note[zeros]: numbers with leading zeros are read as numbers; codes: "
+                         "open FILE types=NAME=category\n");
+    if (r->not_utf8 > 0)
+        buf_printf(&notes, "note[utf8]: line %zu is the first that is not UTF-8; its bytes are "
+                   "kept as they are\n", r->not_utf8);
+    free(t->decisions);
+    free(t->notes);
+    t->decisions = buf_take(&line);
+    t->notes = buf_take(&notes);
+    return t->decisions == NULL || t->notes == NULL ? err_nomem(r->err, 256, "notes") : ST_OK;
+}
+
+/* Says beforehand when a plain file cannot fit; reserves rows for the rest. */
+static enum status plan_room(struct reader *r)
+{
+    uint64_t size = stream_size(r->in->st);
+    if (size == 0 || *stream_packing(r->in->st) != '\0' || r->plan->rows == 0)
+        return ST_OK;
+    double rows = (double)size / r->plan->row_bytes, bytes = rows * 8.0 * (double)r->plan->ncols;
+    if (bytes > 1.2 * (double)r->budget && !spill_active())
+        return too_big(r, bytes, "about");
+    return rows > 1024.0 ? make_room(r, (size_t)(rows * 1.02) + 16) : ST_OK;
+}
+
+static enum status reader_init(struct reader *r)
+{
+    size_t m = r->plan->ncols;
+    r->line = 1;
+    r->budget = r->opts->mem_limit > 0 ? r->opts->mem_limit : mem_physical();
+    r->col = mem_calloc(m, sizeof *r->col, "columns", r->err);
+    r->kind = mem_calloc(m, sizeof *r->kind, "columns", r->err);
+    r->date = mem_calloc(m, sizeof *r->date, "columns", r->err);
+    r->mark = mem_calloc(r->plan->nmark, sizeof *r->mark, "marks", r->err);
+    if (r->col == NULL || r->kind == NULL || r->date == NULL || r->mark == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < r->plan->nmark; i++)
+        r->nmark += scan_number_marked(r->plan->mark[i], strlen(r->plan->mark[i]), r->plan->dec, r->plan->thousands,
+                                    &r->mark[r->nmark]);
+    for (size_t j = 0; j < m; j++) {
+        r->kind[j] = r->plan->kind[j];
+        r->date[j] = r->kind[j] == KIND_DATE;
+        r->col[j].type = r->kind[j] == KIND_CATEGORY ? COL_CATEGORY
+                       : r->kind[j] == KIND_TEXT     ? COL_TEXT
+                                                     : COL_REAL;
+    }
+    return plan_room(r);
+}
+
+static void reader_free(struct reader *r)
+{
+    for (size_t j = 0; r->col != NULL && j < r->plan->ncols; j++)
+        grow_free(&r->col[j]);
+    free(r->col);
+    free(r->kind);
+    free(r->date);
+    free(r->mark);
+    free(r->scratch);
+}
+
+enum status import_csv(struct inbuf *in, const struct import_opts *opts, const struct ctl *ctl,
+                       struct table *t, struct err *err)
+{
+    (void)ctl; /* the stream looks at it */
+    struct csv_plan plan = { 0 };
+    struct reader r = { .in = in, .opts = opts, .plan = &plan, .err = err };
+    enum status rc = csv_sniff(in, opts, &plan, err);
+    if (rc == ST_OK) {
+        free(t->col);
+        t->col = mem_calloc(plan.ncols, sizeof *t->col, "columns", err);
+        t->ncols = t->col != NULL ? plan.ncols : 0;
+        rc = t->col != NULL ? reader_init(&r) : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = read_rows(&r);
+    if (rc == ST_OK && r.n == 0) {
+        err_named(err, ST_FORMAT, "empty", "%s has no rows below its header", stream_name(in->st));
+        err_hint(err, "open FILE header=no, when the first line is data");
+        rc = ST_FORMAT;
+    }
+    if (rc == ST_OK)
+        rc = fill_table(&r, t);
+    reader_free(&r);
+    csv_plan_free(&plan);
+    return rc;
+}

@@ -1,0 +1,10 @@
+# kinds of rows: letters, nodes
+libdata_a_SOURCES += \
+  src/data/kinds/letter_distance.c \
+  src/data/kinds/letter_distance.h \
+  src/data/kinds/letters.c \
+  src/data/kinds/letters.h \
+  src/data/kinds/nodes.c \
+  src/data/kinds/nodes.h \
+  src/data/kinds/sequence.c \
+  src/data/kinds/sequence.h

@@ -1,0 +1,44 @@
+/* data/npy.h -- what the header of an NPY file says, and reading what follows it (import_npy.c). */
+#ifndef GPDESK_NPY_H
+#define GPDESK_NPY_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct npy {
+    char kind;      /* f i u b */
+    size_t size;    /* bytes of an item */
+    bool swap;      /* the other byte order */
+    bool fortran;
+    size_t rows, cols;
+    size_t depth;   /* of three dimensions the last; cols is then the product of the last two; 0: two */
+    size_t at;      /* where the items begin */
+    bool have_descr, have_order, have_shape;
+};
+
+/* A file as it was: device, node, size, time of its last change. */
+struct npy_stamp { uint64_t word[5]; };
+bool npy_stamp(const char *path, struct npy_stamp *out); /* false: there is no such regular file */
+
+/* The item at p as a double. */
+double npy_other(const struct npy *, const char *p);
+static inline double npy_item(const struct npy *h, const char *p)
+{
+    if (h->kind == 'f' && !h->swap && h->size == 4) {
+        float x;
+        memcpy(&x, p, sizeof x);
+        return (double)x;
+    }
+    if (h->kind == 'f' && !h->swap) {
+        double x;
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+    return npy_other(h, p);
+}
+
+#endif

@@ -1,0 +1,561 @@
+/* figure/figure_gnuplot.c -- a figure as gnuplot commands: text in, text out, nothing is run here.
+ *
+ * gnuplot has no safe mode: a backquote in double quotes, a lone ' or a newline in single quotes or
+ * a data line that equals the end mark would run a command.  Hence: user text goes through gp_quote
+ * alone, data are numbers printed here, the end mark is a constant of letters, and only places that
+ * take quoted strings ever get text. */
+#include "figure/figure_layout.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Length of the valid UTF-8 sequence at s, 0 when there is none. */
+static size_t utf8_sequence(const unsigned char *s)
+{
+    static const unsigned least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
+                     : s[0] < 0xf5 ? 4 : 0;
+    unsigned u = n == 2 ? s[0] & 0x1fu : n == 3 ? s[0] & 0x0fu : n == 4 ? s[0] & 0x07u : s[0];
+
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        u = u << 6 | (s[i] & 0x3fu);
+    }
+    return n > 1 && (u < least[n] || u > 0x10ffff || (u >= 0xd800 && u < 0xe000)) ? 0 : n;
+}
+
+void gp_quote(struct buf *b, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)(text != NULL ? text : "");
+
+    buf_putc(b, '\'');
+    while (*p != '\0') {
+        const size_t n = utf8_sequence(p);
+        if (n == 0) {
+            buf_putc(b, '?');
+            p++;
+        } else if (*p < 0x20 || *p == 0x7f || (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)) {
+            buf_putc(b, ' '); /* C0, DEL, C1: ESC would reach a terminal, a newline ends the line */
+            p += n;
+        } else if (*p == '\'') {
+            /* Not '': gnuplot 5.4 reads ''' as an empty string and the start of another. */
+            buf_puts(b, "\u2019");
+            p++;
+        } else {
+            buf_putn(b, (const char *)p, n);
+            p += n;
+        }
+    }
+    buf_putc(b, '\'');
+}
+
+/* A title or label: what would not be seen is escaped, what would not fit is cut. */
+static void quote_label(struct buf *b, const char *s, size_t cols)
+{
+    struct buf safe = { 0 };
+
+    text_safe(&safe, s != NULL ? s : "", cols);
+    gp_quote(b, buf_str(&safe));
+    b->failed |= safe.failed;
+    buf_free(&safe);
+}
+
+#define END_MARK "GPX7Q"
+
+static void number(struct buf *b, double v)
+{
+    if (isfinite(v))
+        buf_printf(b, "%.9g", v);
+    else
+        buf_puts(b, "NaN");
+}
+
+static void numbers(struct buf *b, double x, double y)
+{
+    number(b, x);
+    buf_putc(b, ' ');
+    number(b, y);
+    buf_putc(b, '\n');
+}
+
+static bool shown(double v, bool log)
+{
+    return isfinite(v) && (!log || v > 0) && fabs(v) <= 1e300;
+}
+
+static bool shown_at(const struct figure *f, const struct series *s, size_t i)
+{
+    return shown(figure_x(s, i), f->x.log) && shown(s->y[i], f->y.log) &&
+           (s->y2 == NULL || shown(s->y2[i], f->y.log && s->mark != MARK_CELLS));
+}
+
+/* -- data blocks ---------------------------------------------------------------------------- */
+
+/* The foot of bars. */
+static double foot(const struct figure_scale *sc)
+{
+    return sc->ylog || sc->ylo > 0 ? sc->ylo : sc->yhi < 0 ? sc->yhi : 0;
+}
+
+static void steps_data(const struct figure *f, const struct figure_scale *sc,
+                       const struct series *s, struct buf *b)
+{
+    const double half = figure_half_bar(s);
+    bool begun = false;
+    double end = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const double x = figure_x(s, i);
+        if (!shown_at(f, s, i))
+            continue;
+        if (!begun)
+            numbers(b, x - half, foot(sc));
+        begun = true;
+        end = x + half;
+        numbers(b, x - half, s->y[i]);
+        numbers(b, end, s->y[i]);
+    }
+    if (begun)
+        numbers(b, end, foot(sc));
+}
+
+/* x y and the edges of each cell, and its colour.  Edges reach over the next cell, which is drawn
+ * later: or thin lines of the ground shine through between them.  Of one above 0 the next may be below, in
+ * the other series: hardly then. */
+static void cells_data(const struct figure *f, const struct series *s, bool dark, struct buf *b)
+{
+    const bool pale = figure_has_lines(f);
+    const double over = s->sign != 0 ? 0.03 : 0.3;
+    double lowest, highest, ex[2], ey[2];
+
+    figure_heights(s, &lowest, &highest);
+    for (size_t i = 0; i < s->n; i++) {
+        const double u = figure_shade(s, i, lowest, highest);
+        if (isnan(u) || !shown(s->x[i], f->x.log) || !shown(s->y[i], f->y.log))
+            continue;
+        figure_cell(s, &f->x, s->x[i], true, ex);
+        figure_cell(s, &f->y, s->y[i], false, ey);
+        buf_printf(b, "%.9g %.9g %.9g %.9g %.9g %.9g %u\n", s->x[i], s->y[i], ex[0],
+                   ex[1] + over * (ex[1] - ex[0]), ey[0], ey[1] + over * (ey[1] - ey[0]),
+                   figure_ramp(u, pale, dark));
+    }
+}
+
+/* A stroke through each cell below 0 that is shaded enough to be seen: told from those above without colour. */
+static void hatch_data(const struct figure *f, const struct series *s, size_t index, bool dark, struct buf *b)
+{
+    double ex[2], ey[2];
+
+    buf_printf(b, "$h%zu << " END_MARK "\n", index);
+    for (size_t i = 0; i < s->n; i++) {
+        if (!figure_hatched(s, i) || !shown(s->x[i], f->x.log) || !shown(s->y[i], f->y.log))
+            continue;
+        figure_cell(s, &f->x, s->x[i], true, ex);
+        figure_cell(s, &f->y, s->y[i], false, ey);
+        const unsigned rgb = figure_rgb(fabs(figure_shade(s, i, 0, 0)) > 0.6 ? -4 : -1, dark);
+        buf_printf(b, "%.9g %.9g %u\n%.9g %.9g %u\n\n", ex[0], ey[0], rgb, ex[1], ey[1], rgb);
+    }
+    buf_puts(b, END_MARK "\n");
+}
+
+/* One block $dI per curve.  A gap is an empty line. */
+static void entry_data(const struct figure *f, const struct figure_scale *sc,
+                       const struct entry *e, size_t index, bool dark, struct buf *b)
+{
+    const struct series *s = e->s;
+    const double half = s->mark == MARK_BARS ? figure_bar(f, s) : 0;
+
+    buf_printf(b, "$d%zu << " END_MARK "\n", index);
+    if (s->mark == MARK_HLINE && s->n > 0 && shown(s->y[0], f->y.log)) {
+        numbers(b, sc->xlo, s->y[0]);
+        numbers(b, sc->xhi, s->y[0]);
+    } else if (s->mark == MARK_VLINE && s->n > 0 && shown(figure_x(s, 0), f->x.log)) {
+        numbers(b, figure_x(s, 0), sc->ylo);
+        numbers(b, figure_x(s, 0), sc->yhi);
+    } else if (s->mark == MARK_STEPS) {
+        steps_data(f, sc, s, b);
+    } else if (s->mark == MARK_CELLS) {
+        cells_data(f, s, dark, b);
+    } else if (s->mark != MARK_HLINE && s->mark != MARK_VLINE) {
+        for (size_t i = 0; i < s->n; i++) {
+            if (e->group >= 0 && s->group[i] != e->group)
+                continue;
+            if (!shown_at(f, s, i)) {
+                buf_putc(b, '\n');
+                continue;
+            }
+            number(b, figure_x(s, i));
+            buf_putc(b, ' ');
+            number(b, s->y[i]);
+            if (s->mark == MARK_BARS || s->y2 != NULL) {
+                buf_putc(b, ' ');
+                number(b, s->y2 != NULL ? s->y2[i] : 2 * half);
+            }
+            buf_putc(b, '\n');
+        }
+    }
+    buf_puts(b, END_MARK "\n");
+}
+
+static bool entry_shown(const struct figure *f, const struct entry *e)
+{
+    const struct series *s = e->s;
+
+    if (s->mark == MARK_HLINE)
+        return s->n > 0 && shown(s->y[0], f->y.log);
+    if (s->mark == MARK_VLINE)
+        return s->n > 0 && shown(figure_x(s, 0), f->x.log);
+    if (s->mark == MARK_BAND && s->y2 == NULL)
+        return false;
+    for (size_t i = 0; i < s->n; i++)
+        if ((e->group < 0 || s->group[i] == e->group) && shown_at(f, s, i))
+            return true;
+    return false;
+}
+
+/* -- pictures ------------------------------------------------------------------------------- */
+
+/* Filled circle, triangle, square, diamond, ..: told apart without colour. */
+static const int point_types[LAYOUT_LOOKS] = { 7, 9, 5, 13, 11, 6, 8, 4, 1, 2, 3, 12, 10, 15, 14, 0 };
+
+static void color(struct buf *b, const char *what, unsigned rgb)
+{
+    buf_printf(b, " %s rgb '#%06x'", what, rgb & 0xffffffu);
+}
+
+static double point_size(size_t n)
+{
+    return n > 3000 ? 0.28 : n > 800 ? 0.4 : n > 150 ? 0.6 : 0.9;
+}
+
+/* " w lines ..": how a curve is drawn.  `several`: lines need marks to be told apart. */
+static void entry_style(const struct entry *e, bool several, bool dark, bool key, struct buf *b)
+{
+    const struct series *s = e->s;
+    const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
+    const int pt = point_types[e->look % LAYOUT_LOOKS];
+    const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
+                       : s->faint ? " dt (4,4)"
+                       : s->mark == MARK_STEPS && e->look % 2 ? " dt (7,3)" : ""; /* told apart in grey */
+
+    switch (s->mark) {
+    case MARK_POINTS:
+        buf_printf(b, " w points pt %d ps %.2f", pt, key ? 0.9 : point_size(s->n));
+        if (s->n > 800 && !key)
+            buf_printf(b, " lc rgb '#60%06x'", rgb);
+        else
+            color(b, "lc", rgb);
+        return;
+    case MARK_BARS:
+        buf_puts(b, " w boxes"); /* the colour first: after `border` it would be the border's */
+        color(b, "lc", rgb);
+        buf_puts(b, " fs transparent solid 0.55 border");
+        return;
+    case MARK_CELLS:
+        if (key) {
+            buf_puts(b, " w boxes");
+            color(b, "lc", figure_ramp(s->sign < 0 ? -0.6 : 0.6, false, dark));
+            buf_puts(b, s->sign < 0 ? " fs pattern 4 border" : " fs solid noborder"); /* 4: oblique lines */
+        } else {
+            buf_puts(b, " w boxxyerror lc rgb variable fs solid noborder");
+        }
+        return;
+    case MARK_BAND:
+        buf_puts(b, " w filledcurves");
+        color(b, "lc", rgb);
+        buf_puts(b, " fs transparent solid 0.22 noborder");
+        return;
+    case MARK_LINEPOINTS:
+        buf_printf(b, " w linespoints pt %d ps 0.8 lw 2%s", pt, dash);
+        break;
+    default:
+        if (several && e->id != 0 && !s->dashed && s->mark == MARK_LINE && s->n > 1)
+            buf_printf(b, " w linespoints pt %d ps 0.8 pi %zu lw 2", pt, s->n / 9 + 1);
+        else
+            buf_printf(b, " w %s lw %s%s", s->mark == MARK_STAIRS ? "steps" : "lines",
+                       s->faint ? "1.2" : e->id == 0 ? "1.6" : "2", dash);
+    }
+    color(b, "lc", rgb);
+}
+
+/* 10^{-6} where the tick is a bare power, a true minus sign before numbers. */
+static void tick_label(struct buf *b, const struct ticks *t, size_t i)
+{
+    const char *s = t->text[i];
+
+    if (t->power[i])
+        buf_printf(b, "'10^{%s%d}'", t->at[i] < 0.9 ? "\u2212" : "",
+                   (int)lround(fabs(log10(t->at[i]))));
+    else
+        buf_printf(b, "'%s%s'", *s == '-' ? "\u2212" : "", *s == '-' ? s + 1 : s);
+}
+
+static void name_label(struct buf *b, const char *s)
+{
+    struct buf plain = { 0 };
+
+    for (; *s != '\0'; s++) /* enhanced text would read some of them as marks */
+        buf_printf(&plain, strchr("_^@&~{}\\", *s) != NULL ? "\\%c" : "%c", *s);
+    gp_quote(b, buf_str(&plain));
+    b->failed |= plain.failed;
+    buf_free(&plain);
+}
+
+static void set_tics(struct buf *b, char axis, const struct ticks *t, double lo, double hi,
+                     bool log, bool named)
+{
+    buf_printf(b, "set %ctics (", axis);
+    for (size_t i = 0; i < t->n; i++) {
+        buf_puts(b, i > 0 ? ", " : "");
+        if (named)
+            name_label(b, t->text[i]);
+        else
+            tick_label(b, t, i);
+        buf_printf(b, " %.9g", t->at[i]);
+    }
+    const double decades = log ? log10(hi) - log10(lo) : 99;
+    for (double k = floor(log10(log ? lo : 1)); decades <= 8 && pow(10, k) <= hi; k++)
+        for (int m = 2; m < 10; m++)
+            if (m * pow(10, k) > lo && m * pow(10, k) < hi)
+                buf_printf(b, ", '' %.9g 1", m * pow(10, k));
+    buf_puts(b, ")\n");
+}
+
+static bool has_cells(const struct figure *f)
+{
+    for (size_t i = 0; i < f->ns; i++)
+        if (f->s[i].mark == MARK_CELLS)
+            return true;
+    return false;
+}
+
+/* Where the layout of a text screen of the same shape put the key. */
+static void set_key(const struct panel *p, bool dark, struct buf *b)
+{
+    buf_puts(b, "set key noenhanced samplen 2 spacing 1.15 width 0.5 noautotitle");
+    color(b, "tc", figure_rgb(-1, dark));
+    if (p->kline)
+        buf_puts(b, " outside above horizontal left Left reverse\n");
+    else if (p->kx >= p->x + p->w)
+        buf_puts(b, " outside right top vertical Left reverse\n");
+    else {
+        buf_printf(b, " inside %s %s vertical Left reverse",
+                   p->kx <= p->x + 1 ? "left" : p->kx + p->kw >= p->x + p->w ? "right" : "center",
+                   p->ky <= p->y ? "top" : "bottom");
+        if (p->kover || has_cells(p->f))
+            color(b, "opaque fc", figure_rgb(-4, dark));
+        else
+            buf_puts(b, " noopaque");
+        buf_putc(b, '\n');
+    }
+}
+
+static void set_label(struct buf *b, const char *what, const char *text, size_t cols, bool dark,
+                      const char *more)
+{
+    if (text == NULL || *text == '\0') {
+        buf_printf(b, "unset %s\n", what);
+        return;
+    }
+    buf_printf(b, "set %s ", what);
+    quote_label(b, text, cols);
+    buf_printf(b, " noenhanced%s", more);
+    color(b, "tc", figure_rgb(-1, dark));
+    buf_putc(b, '\n');
+}
+
+/* Words in the middle, for a panel with nothing to draw. */
+static void words_panel(const struct figure *f, bool dark, struct buf *b)
+{
+    struct buf safe = { 0 };
+    double y = 0.62;
+
+    buf_puts(b, "unset label\nunset tics\nunset border\nunset key\nunset xlabel\nunset ylabel\n"
+                "unset grid\nset size noratio\nset xrange [0:1]\nset yrange [0:1]\n");
+    set_label(b, "title", f->title, 90, dark, "");
+    text_safe(&safe, f->reason != NULL ? f->reason
+                     : f->x.log || f->y.log ? "no values above zero to draw"
+                                            : "no values to draw", 0);
+    int n = 0;
+    for (const char *s = buf_str(&safe); *s != '\0' && n < 8; n++, y -= 0.09) {
+        const size_t k = figure_line(s, 70);
+        if (k == 0)
+            break;
+        struct buf line = { 0 };
+        buf_putn(&line, s, k);
+        buf_puts(b, "set label ");
+        gp_quote(b, buf_str(&line));
+        buf_printf(b, " at graph 0.5,%.3f center noenhanced", y);
+        color(b, "tc", figure_rgb(-1, dark));
+        buf_putc(b, '\n');
+        buf_free(&line);
+        s += k;
+        s += *s == ' ';
+    }
+    buf_free(&safe);
+    buf_puts(b, "plot NaN notitle\nunset label\n");
+}
+
+static void picture_axes(const struct panel *p, const struct figure_scale *sc, bool dark,
+                         struct buf *b)
+{
+    const struct figure *f = p->f;
+
+    buf_printf(b, "set border 3 lw 1");
+    color(b, "lc", figure_rgb(-2, dark));
+    buf_puts(b, "\nset tics out nomirror scale 0.7,0.35");
+    color(b, "tc", figure_rgb(-1, dark));
+    buf_puts(b, "\nset grid x y back lt 1 lw 0.8");
+    color(b, "lc", figure_rgb(-3, dark));
+    buf_printf(b, "\n%sset logscale x\n%sset logscale y\n", f->x.log ? "" : "un",
+               f->y.log ? "" : "un");
+    buf_printf(b, "set xrange [%.9g:%.9g] noextend\nset yrange [%.9g:%.9g] noextend\n", sc->xlo,
+               sc->xhi, sc->ylo, sc->yhi);
+    set_tics(b, 'x', &sc->xt, sc->xlo, sc->xhi, sc->xlog, f->x.nname > 0);
+    set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog, f->y.nname > 0);
+    set_label(b, "xlabel", f->x.label, 70, dark, "");
+    set_label(b, "ylabel", f->y.label, 50, dark, "");
+    set_label(b, "title", figure_headline(f), 90, dark, "");
+    buf_puts(b, f->x.nname > 0 && sc->xt.n > 9 ? "set xtics rotate by -40 left\n"
+                                               : "set xtics norotate autojustify\n");
+    buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
+    set_key(p, dark, b);
+}
+
+static void picture_panel(const struct panel *p, const struct figure_scale *sc, bool dark,
+                          struct buf *b)
+{
+    size_t lines = 0;
+    const struct figure *f = p->f;
+
+    if (f->reason != NULL || !figure_has_values(f)) {
+        words_panel(f, dark, b);
+        return;
+    }
+    picture_axes(p, sc, dark, b);
+    for (size_t i = 0; i < p->ne; i++) {
+        entry_data(f, sc, &p->e[i], i, dark, b);
+        if (p->e[i].s->sign < 0)
+            hatch_data(f, p->e[i].s, i, dark, b);
+        lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
+    }
+    buf_puts(b, "plot NaN notitle");
+    for (int k = 0; k < LAYERS; k++)
+        for (size_t i = 0; i < p->ne; i++) {
+            const struct entry *e = &p->e[i];
+            if (figure_layer(e->s) != k || !entry_shown(f, e))
+                continue;
+            buf_printf(b, ", $d%zu u 1:2%s", i,
+                       e->s->mark == MARK_CELLS                               ? ":3:4:5:6:7"
+                       : e->s->mark == MARK_BARS || e->s->mark == MARK_BAND ? ":3"
+                                                                              : "");
+            entry_style(e, lines > 1, dark, false, b);
+            buf_puts(b, " notitle");
+            if (e->s->sign < 0)
+                buf_printf(b, ", $h%zu u 1:2:3 w lines lw 0.7 lc rgb variable notitle", i);
+        }
+    for (size_t i = 0; i < p->ne; i++) { /* the key in the order of the curves, readable marks */
+        struct buf t = { 0 };
+        figure_entry_title(&p->e[i], &t);
+        if (t.len > 0) {
+            buf_puts(b, ", NaN");
+            entry_style(&p->e[i], lines > 1, dark, true, b);
+            buf_puts(b, " t ");
+            quote_label(b, buf_str(&t), 40);
+            buf_puts(b, " noenhanced");
+        }
+        buf_free(&t);
+    }
+    buf_putc(b, '\n');
+}
+
+/* Pixels from "size 800,480" or "size 8in,4.8in" of a terminal line. */
+static void term_size(const char *term, double *w, double *h)
+{
+    const char *s = strstr(term, "size ");
+    char unit[3] = "";
+
+    *w = 800;
+    *h = 480;
+    if (s == NULL)
+        return;
+    if (sscanf(s, "size %lf%*[i]%1[n],%lfin", w, unit, h) == 3) {
+        *w *= 96;
+        *h *= 96;
+    } else {
+        sscanf(s, "size %lf,%lf", w, h);
+    }
+    *w = fmin(fmax(*w, 100), 10000);
+    *h = fmin(fmax(*h, 80), 10000);
+}
+
+static void picture(const struct figure *f, const char *term, bool bare, bool dark, struct buf *b)
+{
+    struct layout *l = mem_calloc(1, sizeof *l, "a plot", NULL);
+    const struct figure_style st = { .utf8 = true, .dark = dark, .colors = 256 };
+    double w, h;
+
+    term_size(term, &w, &h);
+    const double wide = f->square && f->next == NULL ? fmin(w, h) : w;
+    const size_t cols = (size_t)(wide / 9), rows = (size_t)(h / 22);
+    if (l == NULL || layout_init(l, f, cols, rows, &st, 1, NULL) != ST_OK) {
+        b->failed = true;
+        free(l);
+        return;
+    }
+    size_t across = f->across > 1 ? f->across : 1;
+    across = across < l->np ? across : l->np > 0 ? l->np : 1;
+    const size_t down = l->np > 0 ? (l->np + across - 1) / across : 1;
+    if (!bare) {
+        buf_puts(b, "set object 1 rectangle from screen 0,0 to screen 1,1 behind fs solid "
+                    "noborder");
+        color(b, "fc", figure_rgb(-4, dark));
+        buf_putc(b, '\n');
+    }
+    if (l->np > 1)
+        buf_printf(b, "set multiplot layout %zu,%zu\n", down, across);
+    for (size_t i = 0; i < l->np; i++) {
+        struct figure_scale sc;
+        const double pw = w / (double)across, ph = h / (double)down;
+        const double side = fmin(pw, ph);
+        const double wide_enough = l->p[i].f->square ? side : pw;
+        figure_scale_fit(l->p[i].f, (size_t)(wide_enough / 75),
+                         (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), wide_enough - 90, 8.5, &sc);
+        if (bare)
+            buf_puts(b, "set margins 0,0,0,0\n");
+        picture_panel(&l->p[i], &sc, dark, b);
+        buf_puts(b, "unset object 1\n");
+    }
+    if (l->np > 1)
+        buf_puts(b, "unset multiplot\n");
+    layout_free(l);
+    free(l);
+}
+
+void figure_gnuplot(const struct figure *f, const char *term, const char *output, bool bare,
+                    bool dark, struct buf *out)
+{
+    enum { MOST_POINTS = 12000 };
+    struct figure *thin = figure_copy(f, NULL);
+
+    if (thin == NULL || figure_thin(thin, MOST_POINTS, NULL) != ST_OK) {
+        out->failed = true;
+        figure_free(thin);
+        return;
+    }
+    buf_printf(out, "reset\nset encoding utf8\n%s\nset output", term);
+    if (output != NULL) {
+        buf_putc(out, ' ');
+        gp_quote(out, output);
+    }
+    buf_putc(out, '\n');
+    picture(thin, term, bare, dark, out);
+    buf_puts(out, "set output\n");
+    figure_free(thin);
+}

@@ -1,0 +1,171 @@
+/* ui/requests.c -- see requests.h. */
+#include "ui/requests.h"
+
+#include "app/shell/options.h"
+#include "base/outfile.h"
+#include "ui/keys.h"
+#include "ui/lifecycle.h"
+#include "ui/prompt.h"
+#include "ui/screen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CLIPBOARD_MAX = 74994 };      /* bytes whose base64 still fits into the 100,000 of xterm */
+
+/* --- commands about the screen ---------------------------------------------------------------- */
+
+static enum status ask_view(struct desk *d, const char *digit, struct err *err)
+{
+    for (size_t i = 0; i < N_VIEWS; i++)
+        if (view_table[i]->digit == *digit) {
+            desk_show(d, i);
+            d->picked = true;
+            return ST_OK;
+        }
+    return err_set(err, ST_NOT_FOUND, "view %s is not there", digit);
+}
+
+static void ask_layout(struct desk *d, const char *name, struct buf *said)
+{
+    static const char *const words[] = { "", "one view", "list, view, inspector and log",
+                                         "a second plot and notes, too", "the plot alone" };
+    struct layout l;
+    const struct layout_wish w = { .kind = screen_layout_named(name), .prompt_rows = 1 };
+    const enum layout_kind got = screen_layout(d->rows, d->cols, &w, &l);
+    d->zoom = d->full = false;
+    d->active = PANE_MAIN;
+    buf_puts(said, words[got]);
+    if (w.kind != LAYOUT_AUTO && got != w.kind)
+        buf_printf(said, "; %s needs a larger terminal than %dx%d", name, d->cols, d->rows);
+}
+
+bool asked_clipboard(const char *text, struct buf *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const size_t n = strlen(text);
+    const unsigned char *s = (const unsigned char *)text;
+    if (n > CLIPBOARD_MAX)
+        return false;
+    buf_puts(out, "\033]52;c;");
+    for (size_t i = 0; i < n; i += 3) {
+        const unsigned long b = (unsigned long)s[i] << 16 | (i + 1 < n ? (unsigned long)s[i + 1] << 8 : 0) |
+                                (i + 2 < n ? s[i + 2] : 0);
+        buf_putc(out, digits[b >> 18]);
+        buf_putc(out, digits[b >> 12 & 63]);
+        buf_putc(out, i + 1 < n ? digits[b >> 6 & 63] : '=');
+        buf_putc(out, i + 2 < n ? digits[b & 63] : '=');
+    }
+    buf_puts(out, "\007");
+    return !out->failed;
+}
+
+static void ask_clipboard(const char *text, struct buf *said)
+{
+    struct buf b = { 0 };
+    if (!asked_clipboard(text, &b)) {
+        buf_puts(said, "too long for the terminal's own clipboard (75 KB)");
+    } else {
+        ui_say(buf_str(&b));
+        buf_puts(said, "sent to the terminal too (OSC 52; it does not tell whether it takes it)");
+    }
+    buf_free(&b);
+}
+
+static enum status ask_copy(struct desk *d, const char *what, struct buf *text, struct err *err)
+{
+    struct view *v = desk_view(d);
+    const bool all = strcmp(what, "view") == 0;
+    if (strcmp(what, "line") == 0)
+        buf_puts(text, prompt_text());
+    else if (d->copy_page)
+        buf_puts(text, d->copy_page);
+    else if (v->ops->copy)
+        v->ops->copy(v, all, text);
+    return text->len ? ST_OK : err_set(err, ST_NOT_FOUND, "there is nothing to copy here yet");
+}
+
+enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said, struct err *err)
+{
+    struct desk *d = ctx;
+    d->dirty = true;
+    if (strcmp(verb, "view") == 0)
+        return ask_view(d, what, err);
+    if (strcmp(verb, "layout") == 0)
+        ask_layout(d, what, said);
+    else if (strcmp(verb, "palette") == 0)
+        picker_open(d, ASK_PALETTE, what);
+    else if (strcmp(verb, "copy") == 0)
+        return ask_copy(d, what, said, err);
+    else if (strcmp(verb, "clipboard") == 0)
+        ask_clipboard(what, said);
+    else if (strcmp(verb, "conflict") == 0)
+        keymap_conflicts(said);
+    return ST_OK;
+}
+
+/* --- from one start to the next --------------------------------------------------------------- */
+
+static char *memory_path(void)
+{
+    bool first;
+    char *history = loop_history_path(&first), *slash = history ? strrchr(history, '/') : NULL, *path = NULL;
+    if (slash) {
+        *slash = '\0';
+        if (asprintf(&path, "%s/screen", history) < 0)
+            path = NULL;
+    }
+    free(history);
+    return path;
+}
+
+static void learned_line(struct desk *d, const char name[24], unsigned uses)
+{
+    struct learned *grown = realloc(d->learned, (d->nlearned + 1) * sizeof *grown);
+    if (!grown)
+        return;
+    d->learned = grown;
+    snprintf(d->learned[d->nlearned].name, sizeof d->learned->name, "%.23s", name);
+    d->learned[d->nlearned++].uses = uses;
+}
+
+/* What is not understood is left alone: the file is a convenience, never a reason to complain. */
+void asked_remember(struct desk *d)
+{
+    char *path = memory_path(), line[200], word[24];
+    FILE *f = path ? fopen(path, "re") : NULL;
+    unsigned uses;
+    int a, b;
+    d->first_session = path && !f && errno == ENOENT;
+    for (int i = 0; f && i < 500 && fgets(line, sizeof line, f); i++) {
+        if (sscanf(line, "layout %7s", word) == 1 &&
+            strcmp(option_origin(d->ws->origin, "layout"), "default") == 0 &&
+            screen_layout_named(word) != LAYOUT_AUTO)
+            snprintf(d->ws->opt.layout, sizeof d->ws->opt.layout, "%.7s", word);
+        else if (sscanf(line, "panes %d %d", &a, &b) == 2 && a >= -20 && a < 200 && b >= -8 && b < 200)
+            d->dx = a, d->dy = b;
+        else if (sscanf(line, "knows %23s %u", word, &uses) == 2)
+            learned_line(d, word, uses);
+    }
+    if (f)
+        fclose(f);
+    free(path);
+}
+
+void asked_save(const struct desk *d)
+{
+    char *path = memory_path();
+    struct buf b = { 0 };
+    struct err ignored; /* the next start has its defaults again */
+
+    buf_printf(&b, "layout %s\npanes %d %d\n", d->ws->opt.layout, d->dx, d->dy);
+    for (size_t i = 0; i < d->nlearned; i++)
+        buf_printf(&b, "knows %s %u\n", d->learned[i].name, d->learned[i].uses);
+    if (path && !b.failed)
+        outfile_put(path, 0666, b.s, b.len, &ignored);
+    buf_free(&b);
+    free(path);
+}
