@@ -175,7 +175,8 @@ static void getopt_tables(struct option *out, char *letters)
         if (cli_letter(o) && o->arg)
             *letters++ = ':';
         if (o->name)
-            out[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL, o->code };
+            out[n++] =
+                (struct option){o->name, o->arg ? required_argument : no_argument, NULL, o->code};
     }
     *letters++ = 'h';
     *letters = '\0';
@@ -278,7 +279,7 @@ static enum status open_session(struct workspace *ws, const char *path, struct e
     return store_open(ws, path, err);
 }
 
-/* ---- at the keyboard ----------------------------------------------------------------------------- */
+/* At the keyboard. */
 
 static void start_session(struct workspace *ws, void *ctx)
 {
@@ -316,7 +317,7 @@ static int run_interactive(struct cli *c, struct workspace *ws, bool terminal)
     return status;
 }
 
-/* ---- without anybody at it ------------------------------------------------------------------------- */
+/* Without anybody at it. */
 
 static int read_items(const struct cli *c, struct batch_item *item, size_t *n)
 {
@@ -374,7 +375,7 @@ static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
     return status;
 }
 
-/* ---- putting it together ----------------------------------------------------------------------------- */
+/* Putting it together. */
 
 /* UTF-8 where there is any, the C locale's numbers always. */
 static void set_locale(void)
@@ -408,7 +409,8 @@ static int settings(struct cli *c, int argc, char **argv, struct buf *complaints
 static void __attribute__((noreturn)) end_without_job(struct workspace *ws, int status)
 {
     store_close(ws->store);
-    fputs("gpdesk: a job was in a step that cannot be interrupted; the program ended without it\n", stderr);
+    fputs("gpdesk: a job was in a step that cannot be interrupted; the program ended without it\n",
+          stderr);
     fflush(NULL);
     _exit(status);
 }

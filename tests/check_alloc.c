@@ -1,7 +1,7 @@
-/* tests/check_alloc.c -- iterations ask for no memory: a solve of three times as many of them asks as
- * often as the shorter one.  Counted are all requests of our own code, wrapped by the linker
- * (features.mk), whichever thread makes them.  What is asked for before is touched first by the thread
- * that works in it, and stays. */
+/* tests/check_alloc.c -- iterations ask for no memory: a solve of three times as many of them asks
+ * as often as the shorter one.  Counted are all requests of our own code, wrapped by the linker
+ * (features.mk), whichever thread makes them.  What is asked for before is touched first by the
+ * thread that works in it, and stays. */
 #include "compute/linalg/blas.h"
 #include "compute/rng.h"
 #include "compute/solvers/solver.h"
@@ -88,8 +88,8 @@ static void data_free(struct data *t)
 }
 
 /* Requests of a solve of so many iterations, a fresh operator each time. */
-static size_t requests(struct data *t, const char *kernel, const struct solver_ops *ops, const char *pre,
-                       struct fop_opts o, size_t k, size_t iterations)
+static size_t requests(struct data *t, const char *kernel, const struct solver_ops *ops,
+                       const char *pre, struct fop_opts o, size_t k, size_t iterations)
 {
     struct kernel kern;
     struct precond *p = NULL;
@@ -110,8 +110,8 @@ static size_t requests(struct data *t, const char *kernel, const struct solver_o
     const size_t n = asked - before;
     ck_assert_uint_gt(n, 0);
     for (size_t i = 0; i < k; i++) {
-        ck_assert_msg(info[i].iterations == iterations, "%s, %s, %s: %zu iterations of %zu", kernel, ops->name,
-                      pre, info[i].iterations, iterations);
+        ck_assert_msg(info[i].iterations == iterations, "%s, %s, %s: %zu iterations of %zu", kernel,
+                      ops->name, pre, info[i].iterations, iterations);
         solve_info_free(&info[i]);
     }
     precond_free(p);
@@ -120,13 +120,15 @@ static size_t requests(struct data *t, const char *kernel, const struct solver_o
     return n;
 }
 
-static void compare(struct data *t, const char *kernel, const struct solver_ops *ops, const char *pre,
-                    struct fop_opts o, size_t k)
+static void compare(struct data *t, const char *kernel, const struct solver_ops *ops,
+                    const char *pre, struct fop_opts o, size_t k)
 {
-    const size_t few = requests(t, kernel, ops, pre, o, k, SHORT), many = requests(t, kernel, ops, pre, o, k, LONG);
+    const size_t few = requests(t, kernel, ops, pre, o, k, SHORT),
+                 many = requests(t, kernel, ops, pre, o, k, LONG);
 
     /* Each thread makes itself a workspace when it first meets a batch: when that is, is chance. */
-    ck_assert_msg(many < few + THREADS && few < many + THREADS, "%s, %s, %s%s%s%s, %zu: %zu requests in %d iterations, %zu in %d", kernel,
+    ck_assert_msg(many < few + THREADS && few < many + THREADS,
+                  "%s, %s, %s%s%s%s, %zu: %zu requests in %d iterations, %zu in %d", kernel,
                   ops->name, pre, o.store ? ", stored" : "", o.half ? " in float16" : "",
                   o.precision == PREC_DOUBLE ? ", double" : "", k, few, SHORT, many, LONG);
 }
@@ -154,12 +156,13 @@ START_TEST(iterations_ask_for_nothing)
 }
 END_TEST
 
-/* Requests of passes with 1, 3 and 17 right-hand sides and of their halves once a pass with 17 has been; rows
- * likewise. */
+/* Requests of passes with 1, 3 and 17 right-hand sides and of their halves once a pass with 17 has
+ * been; rows likewise. */
 static size_t pass_requests(struct fop *f, double *P, double *T, float *z)
 {
     static const size_t ks[] = { 1, 3, 17 };
-    bool ok = fop_pass(f, 17, P, P + 17 * M, NULL, NULL) == ST_OK && fop_tile(f, 0, 100, z, M, NULL) == ST_OK;
+    bool ok = fop_pass(f, 17, P, P + 17 * M, NULL, NULL) == ST_OK &&
+              fop_tile(f, 0, 100, z, M, NULL) == ST_OK;
     const size_t before = asked; /* an assertion asks for memory, too */
 
     for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
@@ -199,7 +202,7 @@ START_TEST(passes_ask_for_nothing)
 }
 END_TEST
 
-/* ---- sequences and graphs ------------------------------------------------------------------------ */
+/* Sequences and graphs. */
 
 enum { POSITIONS = 30, LETTERS = 5, FLAT = 2, SEQ_D = FLAT + 1 + POSITIONS * LETTERS };
 
@@ -217,8 +220,9 @@ static void sequences_new(struct data *t, bool symbols)
             x[j] = rng_normal(1, rng_stream(RNG_TEST, 62), i * FLAT + j);
         x[FLAT] = (double)(POSITIONS - rng_below(1, rng_stream(RNG_TEST, 63), i, 20));
         for (size_t p = 0; p < POSITIONS * per; p++)
-            x[FLAT + 1 + p] = symbols ? (double)rng_below(1, rng_stream(RNG_TEST, 64), i * POSITIONS + p, LETTERS)
-                                      : rng_normal(1, rng_stream(RNG_TEST, 65), i * SEQ_D + p);
+            x[FLAT + 1 + p] =
+                symbols ? (double)rng_below(1, rng_stream(RNG_TEST, 64), i * POSITIONS + p, LETTERS)
+                        : rng_normal(1, rng_stream(RNG_TEST, 65), i * SEQ_D + p);
     }
     source_array_init(&t->src, t->X, N, d, d);
     t->src.base.row = symbols ? ROW_SYMBOLS : ROW_VECTORS;
@@ -227,8 +231,13 @@ static void sequences_new(struct data *t, bool symbols)
 }
 
 static const char *const windowed[] = {
-    "conv(rbf,width=4)", "conv(cauchy,width=3)", "convdense(rbf,width=5)", "convdense(cauchy,width=3)", "graph(rbf)",
-    "graphpoly(degree=2)", "conv(matern(nu=5/2),width=4) * rbf(inputs=1:2)",
+    "conv(rbf,width=4)",
+    "conv(cauchy,width=3)",
+    "convdense(rbf,width=5)",
+    "convdense(cauchy,width=3)",
+    "graph(rbf)",
+    "graphpoly(degree=2)",
+    "conv(matern(nu=5/2),width=4) * rbf(inputs=1:2)",
     "convdense(matern(nu=1/2),width=2) * linear(inputs=1:1) + conv(rbf,width=1) + rbf(inputs=1:2)",
 };
 
@@ -243,7 +252,8 @@ START_TEST(windows_ask_for_nothing)
 
     sequences_new(&t, !graph && _i % 2 == 0);
     ck_assert_msg(kernel_parse(windowed[_i], &kern, NULL, &err) == ST_OK, "%s", err.msg);
-    ck_assert_msg(kernel_bind_rows(&kern, LETTERS, !graph && _i % 2 == 0, 0, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(kernel_bind_rows(&kern, LETTERS, !graph && _i % 2 == 0, 0, &err) == ST_OK, "%s",
+                  err.msg);
     ck_assert_msg(kernel_bind_flat(&kern, FLAT, &err) == ST_OK, "%s", err.msg);
     struct featmap *fm = featmap_new(&kern, t.src.base.d, M, 5, &err);
     ck_assert_msg(fm != NULL, "%s", err.msg);
@@ -266,7 +276,7 @@ START_TEST(windows_ask_for_nothing)
 }
 END_TEST
 
-/* ---- first touch ------------------------------------------------------------------------------- */
+/* First touch. */
 
 /* Features of 64 MB; a group of rows is as large as a huge page. */
 enum { TOUCH_ROWS = 4096, TOUCH_COLS = 4096, TOUCH_THREADS = 2 };
@@ -291,8 +301,10 @@ static size_t resident(void)
     return here * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A thread's first rows wait until every thread has some; pages that it touches from then on count. */
-static enum status touch_rows(const struct source *s, size_t r0, size_t r1, double *x, struct err *err)
+/* A thread's first rows wait until every thread has some; pages that it touches from then on count.
+ */
+static enum status touch_rows(const struct source *s, size_t r0, size_t r1, double *x,
+                              struct err *err)
 {
     static _Thread_local size_t me;
     static _Thread_local long before;
@@ -307,15 +319,16 @@ static enum status touch_rows(const struct source *s, size_t r0, size_t r1, doub
     return a->base.rows(&a->base, r0, r1, x, err);
 }
 
-/* Opening an operator touches nothing of what it keeps; the first pass does, each thread its own; the
- * second finds all of it. */
+/* Opening an operator touches nothing of what it keeps; the first pass does, each thread its own;
+ * the second finds all of it. */
 START_TEST(who_works_touches_first)
 {
 #ifdef SUPPORT_SANITIZED
     return; /* has pages of its own */
 #endif
     const size_t bytes = (size_t)TOUCH_ROWS * TOUCH_COLS * sizeof(float), some = bytes / 8;
-    double *X = calloc(TOUCH_ROWS, sizeof *X), *P = calloc(2 * TOUCH_COLS, sizeof *P), hp[KERNEL_MAX_HP] = { 1.0, 1.0 };
+    double *X = calloc(TOUCH_ROWS, sizeof *X), *P = calloc(2 * TOUCH_COLS, sizeof *P),
+           hp[KERNEL_MAX_HP] = {1.0, 1.0};
     struct source_array array;
     struct kernel kern;
     struct err err = { 0 };

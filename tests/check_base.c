@@ -84,7 +84,8 @@ START_TEST(spare_workspaces)
     mem_spare_give(&s, first);
     ck_assert_ptr_eq(mem_spare_take(&s, 60, "work", NULL), first);
     mem_spare_give(&s, first);
-    void *more = mem_spare_take(&s, 100000, "work", NULL), *other = mem_spare_take(&s, 1, "work", NULL);
+    void *more = mem_spare_take(&s, 100000, "work", NULL),
+         *other = mem_spare_take(&s, 1, "work", NULL);
     memset(more, 1, 100000);
     mem_spare_give(&s, other);
     mem_spare_give(&s, more);
@@ -462,8 +463,8 @@ START_TEST(dirs_follow_the_specification)
 {
     static const char *const variables[] = { "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
                                              "XDG_CACHE_HOME", "XDG_RUNTIME_DIR" };
-    static const char *const defaults[] = { "/h/.config/gpdesk/x", "/h/.local/share/gpdesk/x",
-                                            "/h/.local/state/gpdesk/x", "/h/.cache/gpdesk/x", NULL };
+    static const char *const defaults[] = {"/h/.config/gpdesk/x", "/h/.local/share/gpdesk/x",
+                                           "/h/.local/state/gpdesk/x", "/h/.cache/gpdesk/x", NULL};
     struct buf b = { 0 };
 
     for (enum dirs d = DIRS_CONFIG; d <= DIRS_RUNTIME; d++) {
@@ -606,22 +607,21 @@ int main(void)
         const char *name;
         const TTest *test[8];
     } group[] = {
-        { .name = "status",
-          .test = { status_has_names_and_words, status_fills_err,
-                    status_cuts_at_whole_characters } },
-        { .name = "mem",
-          .test = { mem_checks_overflow, spare_workspaces, mem_aligned_is, mem_grow_keeps_what_was_there,
-                    mem_fails_on_request, mem_knows_the_machine } },
-        { .name = "dirs", .test = { dirs_follow_the_specification, dirs_are_made } },
-        { .name = "outfile",
-          .test = { outfile_is_whole_or_as_before, outfile_follows_links_and_leaves_devices } },
-        { .name = "buf", .test = { buf_appends, buf_remembers_failure, buf_writes_json } },
-        { .name = "text",
-          .test = { text_decodes_strictly, text_measures_columns, text_escapes_for_terminals,
-                    text_words_for_numbers, text_reads_numbers, text_measures_distance } },
-        { .name = "log", .test = { log_writes_lines } },
-        { .name = "support",
-          .test = { support_generates_the_golden_numbers, support_reads_golden_files } },
+        {.name = "status",
+         .test = {status_has_names_and_words, status_fills_err, status_cuts_at_whole_characters}},
+        {.name = "mem",
+         .test = {mem_checks_overflow, spare_workspaces, mem_aligned_is,
+                  mem_grow_keeps_what_was_there, mem_fails_on_request, mem_knows_the_machine}},
+        {.name = "dirs", .test = {dirs_follow_the_specification, dirs_are_made}},
+        {.name = "outfile",
+         .test = {outfile_is_whole_or_as_before, outfile_follows_links_and_leaves_devices}},
+        {.name = "buf", .test = {buf_appends, buf_remembers_failure, buf_writes_json}},
+        {.name = "text",
+         .test = {text_decodes_strictly, text_measures_columns, text_escapes_for_terminals,
+                  text_words_for_numbers, text_reads_numbers, text_measures_distance}},
+        {.name = "log", .test = {log_writes_lines}},
+        {.name = "support",
+         .test = {support_generates_the_golden_numbers, support_reads_golden_files}},
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
         TCase *tc = tcase_create(group[i].name);

@@ -12,23 +12,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- statements ------------------------------------------------------------------------------------ */
+/* Statements. */
 
-static const struct { const char *text; size_t n; const char *first, *last; size_t line; } splits[] = {
-    { "", 0, NULL, NULL, 0 },
-    { "  \n ; ;\n# only a remark\n", 0, NULL, NULL, 0 },
-    { "fit", 1, "fit", "fit", 1 },
-    { "open a.csv; fit", 2, "open a.csv", "fit", 1 },
-    { "#!/usr/bin/env -S gpdesk -f\nfit # now\nscore", 2, "fit", "score", 3 },
-    { "fit \\\n  rank=5\nscore", 2, "fit    rank=5", "score", 3 },
-    { "note \"a;b # c\"; fit", 2, "note \"a;b # c\"", "fit", 1 },
-    { "note 'a;b'", 1, "note 'a;b'", "note 'a;b'", 1 },
-    { "note it's fine; fit", 2, "note it's fine", "fit", 1 },
-    { "note \"say \\\"x;y\\\"\"", 1, "note \"say \\\"x;y\\\"\"", "note \"say \\\"x;y\\\"\"", 1 },
-    { "open a#b.csv", 1, "open a#b.csv", "open a#b.csv", 1 },
-    { "\xef\xbb\xbf" "fit\r\nscore\r\n", 2, "fit", "score", 2 },
-    { "fit \\", 1, "fit", "fit", 1 },
-    { "\n\n\nfit", 1, "fit", "fit", 4 },
+static const struct {
+    const char *text;
+    size_t n;
+    const char *first, *last;
+    size_t line;
+} splits[] = {
+    {"", 0, NULL, NULL, 0},
+    {"  \n ; ;\n# only a remark\n", 0, NULL, NULL, 0},
+    {"fit", 1, "fit", "fit", 1},
+    {"open a.csv; fit", 2, "open a.csv", "fit", 1},
+    {"#!/usr/bin/env -S gpdesk -f\nfit # now\nscore", 2, "fit", "score", 3},
+    {"fit \\\n  rank=5\nscore", 2, "fit    rank=5", "score", 3},
+    {"note \"a;b # c\"; fit", 2, "note \"a;b # c\"", "fit", 1},
+    {"note 'a;b'", 1, "note 'a;b'", "note 'a;b'", 1},
+    {"note it's fine; fit", 2, "note it's fine", "fit", 1},
+    {"note \"say \\\"x;y\\\"\"", 1, "note \"say \\\"x;y\\\"\"", "note \"say \\\"x;y\\\"\"", 1},
+    {"open a#b.csv", 1, "open a#b.csv", "open a#b.csv", 1},
+    {"\xef\xbb\xbf"
+     "fit\r\nscore\r\n",
+     2, "fit", "score", 2},
+    {"fit \\", 1, "fit", "fit", 1},
+    {"\n\n\nfit", 1, "fit", "fit", 4},
 };
 
 START_TEST(text_is_cut_into_statements)
@@ -60,7 +67,7 @@ START_TEST(open_quotes_are_refused_with_their_line)
 }
 END_TEST
 
-/* ---- lines that parse: their canonical form -------------------------------------------------------------- */
+/* Lines that parse: their canonical form. */
 
 static const struct { const char *line, *canonical; } good[] = {
     { "fit", "fit" },
@@ -127,7 +134,7 @@ START_TEST(lines_have_a_canonical_form)
 }
 END_TEST
 
-/* ---- lines that do not: code, and words that must be in the message or the way out ----------------------- */
+/* Lines that do not: code, and words that must be in the message or the way out. */
 
 static const struct { const char *line; enum status code; const char *words, *hint; } bad[] = {
     { "", ST_USAGE, "no command", NULL },
@@ -190,7 +197,7 @@ START_TEST(refusals_name_the_cause)
 }
 END_TEST
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
+/* Values. */
 
 static struct args *parsed(const char *line)
 {
@@ -278,9 +285,29 @@ END_TEST
 START_TEST(quoting_comes_back)
 {
     static const char *const names[] = {
-        "plain", "two words", "a\"b", "back\\slash", "new\nline", "tab\t", "\x1b[31mred", "semi;colon",
-        "hash # tag", "'single'", "", "--dash", "?", "a=b", "x(1", "$(rm -rf /)", "`id`", "%s%n",
-        "\xc3\xa4\xe2\x82\xac", "rbf(l=0.3)", "*", "a,b", "\x01\x02",
+        "plain",
+        "two words",
+        "a\"b",
+        "back\\slash",
+        "new\nline",
+        "tab\t",
+        "\x1b[31mred",
+        "semi;colon",
+        "hash # tag",
+        "'single'",
+        "",
+        "--dash",
+        "?",
+        "a=b",
+        "x(1",
+        "$(rm -rf /)",
+        "`id`",
+        "%s%n",
+        "\xc3\xa4\xe2\x82\xac",
+        "rbf(l=0.3)",
+        "*",
+        "a,b",
+        "\x01\x02",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buf b = { 0 };
@@ -303,10 +330,38 @@ END_TEST
 START_TEST(hostile_lines_end)
 {
     static const char *const lines[] = {
-        "\x1b]0;x\x07", "fit \xff\xfe=1", "((((((((", "))))", "=", "==", "a==b", "fit =5", "fit 5=5",
-        "-- --", "fit --", "fit -- x", "fit ---rank=5", "\"\"", "''", "\"\" x", "fit \"rank\"=5",
-        "open \"\" \"\"", "%s%s%n", "open %n", "set \"l\"=1", "fit\trank=5\t", "fit\vrank=5",
-        "note", "note \"", "help /", "help \\", "\\", "\\\\", "l=1", "cols '*' role=", "?? ?",
+        "\x1b]0;x\x07",
+        "fit \xff\xfe=1",
+        "((((((((",
+        "))))",
+        "=",
+        "==",
+        "a==b",
+        "fit =5",
+        "fit 5=5",
+        "-- --",
+        "fit --",
+        "fit -- x",
+        "fit ---rank=5",
+        "\"\"",
+        "''",
+        "\"\" x",
+        "fit \"rank\"=5",
+        "open \"\" \"\"",
+        "%s%s%n",
+        "open %n",
+        "set \"l\"=1",
+        "fit\trank=5\t",
+        "fit\vrank=5",
+        "note",
+        "note \"",
+        "help /",
+        "help \\",
+        "\\",
+        "\\\\",
+        "l=1",
+        "cols '*' role=",
+        "?? ?",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const struct command *cmd;
@@ -329,7 +384,7 @@ START_TEST(hostile_lines_end)
 }
 END_TEST
 
-/* ---- the table ----------------------------------------------------------------------------------------------- */
+/* The table. */
 
 START_TEST(rows_are_whole)
 {
@@ -416,7 +471,7 @@ START_TEST(options_are_whole)
 }
 END_TEST
 
-/* ---- completion ------------------------------------------------------------------------------------------------ */
+/* Completion. */
 
 static const struct { const char *line; const char *want; size_t start; } completions[] = {
     { "su", "summary", 0 }, { "fit so", "solver=", 4 }, { "fit plan=st", "plan=store", 4 },
@@ -452,8 +507,9 @@ END_TEST
 
 START_TEST(completion_takes_any_line)
 {
-    static const char *const lines[] = { "", " ", ";", "\"", "fit \"", "fit kernel=", "open ../", "open '",
-                                         "nonsense x", "set ", "\xff", "fit solver=\"" };
+    static const char *const lines[] = {"",           " ",           ";",        "\"",
+                                        "fit \"",     "fit kernel=", "open ../", "open '",
+                                        "nonsense x", "set ",        "\xff",     "fit solver=\""};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (size_t pos = 0; pos <= strlen(lines[i]); pos++) {
             size_t start;
@@ -466,7 +522,7 @@ START_TEST(completion_takes_any_line)
 }
 END_TEST
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* Records. */
 
 START_TEST(records_are_json_lines)
 {
@@ -487,9 +543,10 @@ START_TEST(records_are_json_lines)
     rec_close(&r);
     rec_array_close(&r);
     rec_json_line(&r, &line);
-    ck_assert_str_eq(buf_str(&line),
-                     "{\"v\":1,\"type\":\"result\",\"command\":\"fit\",\"run\":\"r1\",\"residual\":null,"
-                     "\"seconds\":{\"total\":0.5},\"rows\":[{\"a,{\\\"\":\",[,{\"},{}]}\n");
+    ck_assert_str_eq(
+        buf_str(&line),
+        "{\"v\":1,\"type\":\"result\",\"command\":\"fit\",\"run\":\"r1\",\"residual\":null,"
+        "\"seconds\":{\"total\":0.5},\"rows\":[{\"a,{\\\"\":\",[,{\"},{}]}\n");
     rec_free(&r);
     buf_clear(&line);
 
@@ -497,7 +554,8 @@ START_TEST(records_are_json_lines)
     rec_text(&r, "too big\nby \x1b[31mfar");
     strcpy(r.hint, "fit rank=2");
     rec_json_line(&r, &line);
-    ck_assert_str_eq(buf_str(&line), "{\"v\":1,\"type\":\"error\",\"name\":\"memory\",\"run\":null,\"message\":"
+    ck_assert_str_eq(buf_str(&line),
+                     "{\"v\":1,\"type\":\"error\",\"name\":\"memory\",\"run\":null,\"message\":"
                      "\"too big\\nby \\u001b[31mfar\",\"try\":\"fit rank=2\",\"in\":null}\n");
     buf_clear(&line);
     rec_text_lines(&r, &line);

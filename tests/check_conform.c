@@ -1,11 +1,12 @@
-/* tests/check_conform.c -- every kernel over windows and nodes of the registries, on every form of rows it reads,
- * at every processor level: features against the slow interpreter and the exact kernel, derivatives against
- * differences, every solver against Cholesky, the same bits for any number of threads.  A new row of any registry
- * is tested by being there (kernels of columns: check_registry.c).
+/* tests/check_conform.c -- every kernel over windows and nodes of the registries, on every form of
+ * rows it reads, at every processor level: features against the slow interpreter and the exact
+ * kernel, derivatives against differences, every solver against Cholesky, the same bits for any
+ * number of threads.  A new row of any registry is tested by being there (kernels of columns:
+ * check_registry.c).
  *
- * What can fail on its own is tested on its own: features and passes in every combination of level, form and
- * kernel; solvers, which know an operator by its passes alone, in every pair of solver, kernel, form and level, but
- * not in all of their products. */
+ * What can fail on its own is tested on its own: features and passes in every combination of level,
+ * form and kernel; solvers, which know an operator by its passes alone, in every pair of solver,
+ * kernel, form and level, but not in all of their products. */
 #include "tests/support.h"
 
 #include "base/mem.h"
@@ -24,10 +25,10 @@
 
 enum { N = 32, M = 64, CHANNELS = 4, MOST = 14, TEXT = 96, K = 2 };
 
-/* ---- what there is ---- */
+/* What there is. */
 
-/* Rows: letters of one length and of different ones, sets of nodes, arrays of as many nodes (NPY), stretches of a
- * series. */
+/* Rows: letters of one length and of different ones, sets of nodes, arrays of as many nodes (NPY),
+ * stretches of a series. */
 static const struct form { const char *name; bool symbols, ragged; size_t channels; } forms[] = {
     { "aligned letters", true, false, CHANNELS }, { "letters", true, true, CHANNELS },
     { "nodes", false, true, CHANNELS },           { "array", false, false, CHANNELS },
@@ -37,7 +38,8 @@ enum { FORMS = sizeof forms / sizeof forms[0] };
 static const char *const levels[] = { "portable", "avx2", "avx512", "amx" };
 enum { LEVELS = sizeof levels / sizeof levels[0] };
 
-/* Expression i: each layer with each kernel that it takes, in each way to average; false past the end. */
+/* Expression i: each layer with each kernel that it takes, in each way to average; false past the
+ * end. */
 static bool expression(size_t i, char text[TEXT])
 {
     static const char *const average[] = { "sqrt", "none", "full" };
@@ -49,13 +51,15 @@ static bool expression(size_t i, char text[TEXT])
             struct kernel kernel;
             snprintf(text, TEXT, "%s(%s%s,average=%s)", name, kernel_at(k)->name,
                      strstr(name, "graph") ? "" : ",width=3", average[n % 3]);
-            if (kernel_parse(text, &kernel, NULL, NULL) == ST_OK && kernel_reads_windows(&kernel) && n++ == i)
+            if (kernel_parse(text, &kernel, NULL, NULL) == ST_OK && kernel_reads_windows(&kernel) &&
+                n++ == i)
                 return true;
         }
         for (size_t degree = 2; degree <= 4; degree++) {
             struct kernel kernel;
             snprintf(text, TEXT, "%s(degree=%zu,average=%s)", name, degree, average[n % 3]);
-            if (kernel_parse(text, &kernel, NULL, NULL) == ST_OK && kernel_reads_windows(&kernel) && n++ == i)
+            if (kernel_parse(text, &kernel, NULL, NULL) == ST_OK && kernel_reads_windows(&kernel) &&
+                n++ == i)
                 return true;
         }
     }
@@ -72,7 +76,7 @@ static size_t count_expressions(void)
     return n;
 }
 
-/* ---- one of them on some rows ---- */
+/* One of them on some rows. */
 
 struct setup {
     char text[TEXT];
@@ -90,14 +94,17 @@ static void setup_new(struct setup *s, size_t expr, size_t form)
     *s = (struct setup){ .form = &forms[form] };
     ck_assert(expression(expr, s->text));
     ck_assert_msg(kernel_parse(s->text, &s->kernel, NULL, &err) == ST_OK, "%s", err.msg);
-    ck_assert_int_eq(kernel_bind_rows(&s->kernel, s->form->channels, s->form->symbols, 0, &err), ST_OK);
+    ck_assert_int_eq(kernel_bind_rows(&s->kernel, s->form->channels, s->form->symbols, 0, &err),
+                     ST_OK);
     const size_t per = s->form->symbols ? 1 : s->form->channels;
     s->d = 1 + MOST * per;
     s->x = mem_calloc(N * s->d, sizeof *s->x, "rows", NULL);
     for (size_t r = 0; r < N; r++) {
         double *x = s->x + r * s->d;
-        x[0] = s->form->ragged ? (double)(3 + rng_below(3, rng_stream(RNG_TEST, 1), r, MOST - 2)) : MOST;
-        for (size_t j = 1; j < s->d; j++) /* a sequence of letters, some unknown, changed here and there */
+        x[0] = s->form->ragged ? (double)(3 + rng_below(3, rng_stream(RNG_TEST, 1), r, MOST - 2))
+                               : MOST;
+        for (size_t j = 1; j < s->d;
+             j++) /* a sequence of letters, some unknown, changed here and there */
             x[j] = !s->form->symbols ? 0.5 * rng_normal(3, rng_stream(RNG_TEST, 2), r * s->d + j)
                    : rng_below(3, rng_stream(RNG_TEST, 3), r * s->d + j, 4) > 0
                        ? (double)rng_below(3, rng_stream(RNG_TEST, 4), j, CHANNELS)
@@ -110,7 +117,8 @@ static void setup_new(struct setup *s, size_t expr, size_t form)
         s->hp[h] = 1.2;
 }
 
-static struct fop *open_fop(const struct setup *s, const struct featmap *map, const struct fop_opts *o)
+static struct fop *open_fop(const struct setup *s, const struct featmap *map,
+                            const struct fop_opts *o)
 {
     struct err err = { 0 };
     struct fop *f = fop_new(backend_cpu(), map, &s->src.base, o, &err);
@@ -120,8 +128,9 @@ static struct fop *open_fop(const struct setup *s, const struct featmap *map, co
     return f;
 }
 
-/* Each iteration is a process of its own, so that a level can be forced; one that this machine has not is left out.
- * (Processes are few: under sanitizers each takes longer to end than its tests take to run.) */
+/* Each iteration is a process of its own, so that a level can be forced; one that this machine has
+ * not is left out. (Processes are few: under sanitizers each takes longer to end than its tests
+ * take to run.) */
 static bool take_level(size_t i)
 {
     return cpu_force_level(levels[i], NULL) == ST_OK;
@@ -135,7 +144,7 @@ static void for_each(void (*test)(size_t expr, size_t form))
             test(e, form);
 }
 
-/* ---- tests ---- */
+/* Tests. */
 
 static void level_features(size_t e, size_t form)
 {
@@ -162,10 +171,12 @@ static void level_features(size_t e, size_t form)
             off32 = fmax(off32, fabs((double)F[r * M + j] - z[j]) / size);
         }
     }
-    /* float64: rounding of 14 windows; float32: phases of heavy spectra are made in float64, others stay below some
-     * 100 half turns.  (One assertion for all: each is a write to a pipe.) */
-    ck_assert_msg(whole && off64 <= 1e-9, "%s on %s, %s: off by %g", s.text, s.form->name, cpu_level(), off64);
-    ck_assert_msg(off32 <= 1e-4, "%s on %s, %s in float32: off by %g", s.text, s.form->name, cpu_level(), off32);
+    /* float64: rounding of 14 windows; float32: phases of heavy spectra are made in float64, others
+     * stay below some 100 half turns.  (One assertion for all: each is a write to a pipe.) */
+    ck_assert_msg(whole && off64 <= 1e-9, "%s on %s, %s: off by %g", s.text, s.form->name,
+                  cpu_level(), off64);
+    ck_assert_msg(off32 <= 1e-4, "%s on %s, %s in float32: off by %g", s.text, s.form->name,
+                  cpu_level(), off32);
     free(work), free(Z), free(F), free(s.x);
     fop_free(f);
     featmap_free(map);
@@ -201,11 +212,12 @@ static void near_exact(size_t e, size_t form)
             off += twice * (dot - v) * (dot - v);
             all += twice * self[i] * self[j];
         }
-    /* 1.1 / sqrt(M) of sqrt(k(x,x) k(y,y)) for one pair of polynomial features of degree 2 (golden README), whose
-     * deviation grows by sqrt(3) a degree; with pairs of sines 1 / sqrt(M/2).  Twice that. */
+    /* 1.1 / sqrt(M) of sqrt(k(x,x) k(y,y)) for one pair of polynomial features of degree 2 (golden
+     * README), whose deviation grows by sqrt(3) a degree; with pairs of sines 1 / sqrt(M/2).  Twice
+     * that. */
     const double degree = s.kernel.layer.poly ? s.kernel.term[0].params[0] - 2.0 : 0.0;
-    ck_assert_msg(sqrt(off / all) <= 2.0 * 1.41 * pow(1.73, degree) / sqrt(WIDE), "%s on %s: %g", s.text, s.form->name,
-                  sqrt(off / all));
+    ck_assert_msg(sqrt(off / all) <= 2.0 * 1.41 * pow(1.73, degree) / sqrt(WIDE), "%s on %s: %g",
+                  s.text, s.form->name, sqrt(off / all));
     free(Z), free(s.x);
     fop_free(f);
     featmap_free(map);
@@ -225,7 +237,8 @@ static void derive(size_t e, size_t form)
     setup_new(&s, e, form);
     struct featmap *map = featmap_new(&s.kernel, s.d, M, 7, NULL);
     struct fop *f = open_fop(&s, map, &(struct fop_opts){ .precision = PREC_DOUBLE });
-    double *Z = mem_calloc(N * M, sizeof *Z, "rows", NULL), *B = mem_calloc(N * M, sizeof *B, "rows", NULL);
+    double *Z = mem_calloc(N * M, sizeof *Z, "rows", NULL),
+           *B = mem_calloc(N * M, sizeof *B, "rows", NULL);
     double grad[KERNEL_MAX_HP] = { 0 };
     const double h = 1e-6;
 
@@ -250,8 +263,9 @@ static void derive(size_t e, size_t form)
         }
         s.hp[k] = was;
         /* rounding of the sum over the step; third derivatives of heavy spectra's phases */
-        ck_assert_msg(fabs((value[1] - value[0]) / (2.0 * h) - grad[k]) <= 1e-6 * size, "%s on %s: %g, not %g", s.text,
-                      s.form->name, grad[k], (value[1] - value[0]) / (2.0 * h));
+        ck_assert_msg(fabs((value[1] - value[0]) / (2.0 * h) - grad[k]) <= 1e-6 * size,
+                      "%s on %s: %g, not %g", s.text, s.form->name, grad[k],
+                      (value[1] - value[0]) / (2.0 * h));
         ck_assert(support_close((exact[1] - exact[0]) / (2.0 * h), slope[k], 1e-6));
     }
     free(Z), free(B), free(s.x);
@@ -268,7 +282,8 @@ END_TEST
 /* (Z'Z + lam2 I) w = b by Cholesky on the operator's own rows. */
 static double reference(struct fop *f, const double *b, double *w)
 {
-    double *Z = mem_calloc(N * M, sizeof *Z, "rows", NULL), *A = mem_calloc(M * M, sizeof *A, "system", NULL);
+    double *Z = mem_calloc(N * M, sizeof *Z, "rows", NULL),
+           *A = mem_calloc(M * M, sizeof *A, "system", NULL);
     double lam2 = 0.0;
 
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, M, NULL), ST_OK);
@@ -288,15 +303,16 @@ static double reference(struct fop *f, const double *b, double *w)
     return lam2;
 }
 
-/* Solver q meets a third of the kernels on each form of rows, and each kernel on one or two of the five forms. */
+/* Solver q meets a third of the kernels on each form of rows, and each kernel on one or two of the
+ * five forms. */
 static bool meet(size_t q, size_t e, size_t form)
 {
     return (q + e + form) % 3 == 0;
 }
 
 /* One solver on one system: within what its own residual says, |x - x*| <= |b - A x| / lam2. */
-static void check_solver(const struct setup *s, struct fop *f, const struct solver_ops *ops, double lam2,
-                         const double *b, const double *want)
+static void check_solver(const struct setup *s, struct fop *f, const struct solver_ops *ops,
+                         double lam2, const double *b, const double *want)
 {
     static const double batch[SOLVER_MAX_PARAMS] = { 16 };
     struct precond *p = NULL;
@@ -309,9 +325,13 @@ static void check_solver(const struct setup *s, struct fop *f, const struct solv
         ck_assert_int_eq(precond_at(0)->build(f, &po, NULL, &p, NULL), ST_OK);
         precond_set_noise(p, lam2);
     }
-    const struct solve_opts o = { .rtol = ops->stochastic ? 1e-6 : 1e-10, .maxit = ops->coarse ? 50 : 300, .pre = p,
-                                  .seed = 7, .params = ops->stochastic ? batch : NULL };
-    ck_assert_msg(ops->solve(f, lam2, K, b, x, &o, NULL, info, &err) == ST_OK, "%s: %s", ops->name, err.msg);
+    const struct solve_opts o = {.rtol = ops->stochastic ? 1e-6 : 1e-10,
+                                 .maxit = ops->coarse ? 50 : 300,
+                                 .pre = p,
+                                 .seed = 7,
+                                 .params = ops->stochastic ? batch : NULL};
+    ck_assert_msg(ops->solve(f, lam2, K, b, x, &o, NULL, info, &err) == ST_OK, "%s: %s", ops->name,
+                  err.msg);
     for (size_t c = 0; c < K; c++) {
         const double residual = info[c].true_residual;
         double off = 0.0, norm = 0.0;
@@ -319,11 +339,13 @@ static void check_solver(const struct setup *s, struct fop *f, const struct solv
             off += pow(x[c * M + i] - want[c * M + i], 2.0);
             norm += b[c * M + i] * b[c * M + i];
         }
-        ck_assert_msg(ops->coarse ? residual <= 0.05 : info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
-                      "%s of %s on %s, %s: %s at %g", ops->name, s->text, s->form->name, cpu_level(),
-                      outcome_name(info[c].why), residual);
-        ck_assert_msg(sqrt(off) <= (1.01 * residual + 1e-11) * sqrt(norm) / lam2, "%s of %s on %s, %s: off by %g",
-                      ops->name, s->text, s->form->name, cpu_level(), sqrt(off));
+        ck_assert_msg(ops->coarse ? residual <= 0.05
+                                  : info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
+                      "%s of %s on %s, %s: %s at %g", ops->name, s->text, s->form->name,
+                      cpu_level(), outcome_name(info[c].why), residual);
+        ck_assert_msg(sqrt(off) <= (1.01 * residual + 1e-11) * sqrt(norm) / lam2,
+                      "%s of %s on %s, %s: off by %g", ops->name, s->text, s->form->name,
+                      cpu_level(), sqrt(off));
     }
     solve_info_free(&info[0]);
     solve_info_free(&info[1]);
@@ -340,7 +362,8 @@ static void solve_each(size_t e, size_t form)
     for (size_t i = 0; i < K * M; i++)
         b[i] = cos((double)(i * i)) + 0.2;
     for (int store = 0; store < 2; store++) {
-        struct fop *f = open_fop(&s, map, &(struct fop_opts){ .precision = PREC_DOUBLE, .store = store == 1 });
+        struct fop *f =
+            open_fop(&s, map, &(struct fop_opts){.precision = PREC_DOUBLE, .store = store == 1});
         lam2 = store ? lam2 : reference(f, b, want);
         for (size_t q = 0; solver_at(q); q++) /* slow ones meet a quarter of the kernels */
             if (meet(q, e, form) && !(solver_at(q)->stochastic && (store || e % 4)))
@@ -373,7 +396,8 @@ static void same_bits(size_t e, size_t form)
         struct pool *pool = pool_new(t + 1, NULL);
         struct fop *f = open_fop(&s, map, &(struct fop_opts){ .pool = pool });
         ck_assert_int_eq(fop_pass(f, K, p, w[t], NULL, NULL), ST_OK);
-        ck_assert_msg(memcmp(w[0], w[t], sizeof w[0]) == 0, "%s on %s with %zu threads", s.text, s.form->name, t + 1);
+        ck_assert_msg(memcmp(w[0], w[t], sizeof w[0]) == 0, "%s on %s with %zu threads", s.text,
+                      s.form->name, t + 1);
         fop_free(f);
         pool_free(pool);
     }

@@ -2,8 +2,8 @@
  * loops over blocks and threads (emulated_device.c), against the processor backend and against
  * published constants.  The bodies of the kernels are those that nvcc compiles.
  *
- * With -DON_DEVICE (tests/cuda/check_cuda) the same comparisons, and larger ones, of the module itself on
- * the device that is there. */
+ * With -DON_DEVICE (tests/cuda/check_cuda) the same comparisons, and larger ones, of the module
+ * itself on the device that is there. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -54,7 +54,7 @@ size_t emulated_replays(void)
 }
 #endif
 
-/* ---- arithmetic ------------------------------------------------------------------------------ */
+/* Arithmetic. */
 
 START_TEST(half_precision)
 {
@@ -110,8 +110,8 @@ START_TEST(turns)
 }
 END_TEST
 
-/* Every column has a place of its own, within the row; 16 bytes of a thread lie together, and those of
- * neighbours beside them. */
+/* Every column has a place of its own, within the row; 16 bytes of a thread lie together, and those
+ * of neighbours beside them. */
 START_TEST(layout)
 {
     static const struct sweep_shape shapes[] = { { 1, 32 }, { 1, 256 }, { 2, 160 }, { 5, 256 } };
@@ -137,8 +137,9 @@ START_TEST(layout)
 }
 END_TEST
 
-/* A launch is predicted to take no more than its share, or is the least there is; and a device's peers of
- * more lanes get more.  Rates of an H200 beside what its data sheet says it can do at most. */
+/* A launch is predicted to take no more than its share, or is the least there is; and a device's
+ * peers of more lanes get more.  Rates of an H200 beside what its data sheet says it can do at
+ * most. */
 START_TEST(batches)
 {
     const struct device_info h200 = { .sms = 132, .hz = 1.98e9, .fast_double = true };
@@ -169,8 +170,8 @@ START_TEST(batches)
 END_TEST
 
 #ifndef ON_DEVICE
-/* The emulated product of 16 x 16 by 16 x 8 from the layout of PTX, against the product written out, with
- * operands put where project.h says that the kernel and its tables put them. */
+/* The emulated product of 16 x 16 by 16 x 8 from the layout of PTX, against the product written
+ * out, with operands put where project.h says that the kernel and its tables put them. */
 START_TEST(matrix_units)
 {
     float A[16][16], W[32][16]; /* rows of inputs; frequencies x inputs */
@@ -180,7 +181,8 @@ START_TEST(matrix_units)
     for (int i = 0; i < 32; i++)
         for (int k = 0; k < 16; k++) {
             if (i < 16)
-                A[i][k] = half_value(half_of((float)rng_normal(5, RNG_TEST, (uint64_t)(i * 16 + k))));
+                A[i][k] =
+                    half_value(half_of((float)rng_normal(5, RNG_TEST, (uint64_t)(i * 16 + k))));
             W[i][k] = half_value(half_of((float)rng_normal(6, RNG_TEST, (uint64_t)(i * 16 + k))));
             for (int lo = 0; lo < 2; lo++) /* lo holds half of it */
                 words[project_sixteen(i)][project_word(i, k & ~1, lo)] |=
@@ -203,8 +205,10 @@ START_TEST(matrix_units)
             MMA(32, acc, 4 * t, a, 0, b, 4 * t + 2);
         }
         for (int l = 0; l < 32; l++)
-            for (int at = 0; at < 8; at++) { /* as the kernel reads them: two neighbours of a tile */
-                const size_t row = project_row(l, at / 2 % 2), freq = project_freq(u, at / 4, l % 4) + at % 2;
+            for (int at = 0; at < 8;
+                 at++) { /* as the kernel reads them: two neighbours of a tile */
+                const size_t row = project_row(l, at / 2 % 2),
+                             freq = project_freq(u, at / 4, l % 4) + at % 2;
                 double s = 0.0;
                 for (size_t k = 0; k < 16; k++)
                     s += 1.5 * (double)A[row][k] * (double)W[freq][k];
@@ -214,7 +218,8 @@ START_TEST(matrix_units)
 }
 END_TEST
 
-/* What the four lanes of a row store at once are whole sectors of 32 bytes, but in rows of halves: two of 16. */
+/* What the four lanes of a row store at once are whole sectors of 32 bytes, but in rows of halves:
+ * two of 16. */
 START_TEST(whole_sectors)
 {
     const struct sweep_shape shape = { 2, 256 };
@@ -227,7 +232,8 @@ START_TEST(whole_sectors)
                 for (int q = 0; q < 4; q++)
                     for (size_t i = 0; i < 4; i++) {
                         const size_t col = 2 * project_freq(u, t, q) + i;
-                        const size_t at = form < 2 ? col : sweep_place(shape, (int)(16 / size), col);
+                        const size_t at =
+                            form < 2 ? col : sweep_place(shape, (int)(16 / size), col);
                         size_t k = 0;
                         while (k < n && sector[k] != at * size / 32)
                             k++;
@@ -239,8 +245,8 @@ START_TEST(whole_sectors)
 }
 END_TEST
 
-/* Dense projections keep the digits of single precision for inputs of any size, one block or many, also
- * where a row has large and small inputs. */
+/* Dense projections keep the digits of single precision for inputs of any size, one block or many,
+ * also where a row has large and small inputs. */
 START_TEST(projections)
 {
     static const double sizes[] = { 1.0, 1e-6, 300.0, 1e6 };
@@ -261,7 +267,8 @@ START_TEST(projections)
         source_array_init(&src, x, N, d, d);
         ck_assert_int_eq(kernel_parse("rbf", &k, NULL, &err), ST_OK);
         struct featmap *fm = featmap_new(&k, d, M, 3, &err);
-        struct fop *f = fop_new(gpdesk_backend(), fm, &src.base, &(struct fop_opts){ .threads = 1 }, &err);
+        struct fop *f =
+            fop_new(gpdesk_backend(), fm, &src.base, &(struct fop_opts){.threads = 1}, &err);
         ck_assert_msg(f != NULL, "%s", err.msg);
         const double hp = sqrt((double)d);
         ck_assert_int_eq(fop_set(f, &hp, &err), ST_OK);
@@ -281,7 +288,7 @@ START_TEST(projections)
 END_TEST
 #endif
 
-/* ---- operators ------------------------------------------------------------------------------- */
+/* Operators. */
 
 struct job {
     const char *kernel;
@@ -431,8 +438,8 @@ static void compare(const struct job *j, double tol)
     for (size_t r = 1; r < n; r++)
         for (size_t c = 0; c < M; c++)
             zb[(r - 1) * M + c] = za[r * ld + c] - (double)f[(r - 1) * M + c];
-    ck_assert_msg(norm((n - 1) * M, zb) <= fmax(tol, 1e-7) * norm(n * ld, za), "%s: rows of features, %g",
-                  j->kernel, norm((n - 1) * M, zb) / norm(n * ld, za));
+    ck_assert_msg(norm((n - 1) * M, zb) <= fmax(tol, 1e-7) * norm(n * ld, za),
+                  "%s: rows of features, %g", j->kernel, norm((n - 1) * M, zb) / norm(n * ld, za));
     for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
         const size_t k = ks[i];
         const char *what[] = { "pass", "exact pass", "Z P", "Z'V" };
@@ -497,7 +504,8 @@ static void compare_back(const struct job *j, double tol)
     struct pair p = pair_open(j);
     const size_t n = p.n, M = p.M, nhp = kernel_nhp(&p.k);
     double *S = normals(40, M * M), *T = normals(41, K * n), *V = normals(42, K * M);
-    double *Z = mem_calloc(n * M, sizeof *Z, "rows", NULL), *B = mem_calloc(n * M, sizeof *B, "B", NULL);
+    double *Z = mem_calloc(n * M, sizeof *Z, "rows", NULL),
+           *B = mem_calloc(n * M, sizeof *B, "B", NULL);
 
     for (size_t i = 0; i < M; i++)
         for (size_t l = 0; l < i; l++)
@@ -518,10 +526,12 @@ static void compare_back(const struct job *j, double tol)
         ok(fop_grad(p.cpu, 0, n, Z, B, M, a, &fail));
         ok(fop_back(p.dev, how < 2 ? S : NULL, how != 1 ? K : 0, T, V, b, NULL, &fail));
         /* Sums of n M terms of either sign: what they may lose is a share of their size. */
-        const double most = tol * (norm(nhp, a) + 0.1 * sqrt(size) * norm(n * M, Z) / sqrt((double)n));
+        const double most =
+            tol * (norm(nhp, a) + 0.1 * sqrt(size) * norm(n * M, Z) / sqrt((double)n));
         for (size_t h = 0; h < nhp; h++)
-            ck_assert_msg(fabs(a[h] - b[h]) <= most, "%s, %d: hyperparameter %zu, %g, not %g (of %g)",
-                          j->kernel, how, h, b[h], a[h], most);
+            ck_assert_msg(fabs(a[h] - b[h]) <= most,
+                          "%s, %d: hyperparameter %zu, %g, not %g (of %g)", j->kernel, how, h, b[h],
+                          a[h], most);
     }
     ck_assert(!fop_lost(p.dev, NULL));
     pair_close(&p);
@@ -530,31 +540,49 @@ static void compare_back(const struct job *j, double tol)
 }
 
 static const struct job jobs[] = {
-    { .kernel = "rbf", .n = 70, .d = 5, .M = 64 },
-    { .kernel = "matern(nu=5/2)", .n = 67, .d = 90, .M = 300 },
-    { .kernel = "matern(nu=3/2,ard)", .n = 33, .d = 7, .M = 130 },
-    { .kernel = "matern(nu=1/2)", .n = 40, .d = 6, .M = 96 },
-    { .kernel = "cauchy", .n = 40, .d = 40, .M = 150 },
-    { .kernel = "rq(alpha=1)", .n = 40, .d = 300, .M = 1030 },
-    { .kernel = "periodic", .n = 40, .d = 3, .M = 100 },
-    { .kernel = "linear", .n = 40, .d = 12, .M = 12 },
-    { .kernel = "poly(degree=3)", .n = 40, .d = 9, .M = 100 },
-    { .kernel = "arccos", .n = 40, .d = 9, .M = 100 },
-    { .kernel = "erf", .n = 40, .d = 9, .M = 100 },
-    { .kernel = "rbf + matern(nu=5/2) + linear", .n = 40, .d = 4, .M = 200 },
-    { .kernel = "rbf * periodic + constant", .n = 40, .d = 4, .M = 151 + 1 },
-    { .kernel = "linear * rbf(ard)", .n = 40, .d = 4, .M = 128 },
-    { .kernel = "conv(rbf,width=3)", .n = 24, .d = 13, .M = 96, .channels = 5 },
-    { .kernel = "periodic(inputs=1:2) + matern(nu=3/2,ard=2,inputs=2:3)", .n = 30, .d = 5, .M = 72 },
-    { .kernel = "rbf(inputs=2:4)", .n = 30, .d = 5, .M = 72 },
-    { .kernel = "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2)", .n = 20, .d = 16,
-      .M = 64, .channels = 4, .flat = 3 },
-    { .kernel = "convdense(matern(nu=5/2),width=3)", .n = 24, .d = 13, .M = 96, .channels = 5 },
-    { .kernel = "convdense(rbf,width=3) * rbf + linear", .n = 20, .d = 16, .M = 96, .channels = 5, .flat = 3 },
-    { .kernel = "conv(rbf,width=3) * rbf + linear", .n = 20, .d = 16, .M = 96, .channels = 5, .flat = 3 },
-    { .kernel = "poly(inputs=2:3) * conv(rbf,width=4) + periodic", .n = 20, .d = 16, .M = 96, .channels = 5,
-      .flat = 3 },
-    { .kernel = "graph(matern(nu=5/2))", .n = 24, .d = 9, .M = 70, .channels = 4 },
+    {.kernel = "rbf", .n = 70, .d = 5, .M = 64},
+    {.kernel = "matern(nu=5/2)", .n = 67, .d = 90, .M = 300},
+    {.kernel = "matern(nu=3/2,ard)", .n = 33, .d = 7, .M = 130},
+    {.kernel = "matern(nu=1/2)", .n = 40, .d = 6, .M = 96},
+    {.kernel = "cauchy", .n = 40, .d = 40, .M = 150},
+    {.kernel = "rq(alpha=1)", .n = 40, .d = 300, .M = 1030},
+    {.kernel = "periodic", .n = 40, .d = 3, .M = 100},
+    {.kernel = "linear", .n = 40, .d = 12, .M = 12},
+    {.kernel = "poly(degree=3)", .n = 40, .d = 9, .M = 100},
+    {.kernel = "arccos", .n = 40, .d = 9, .M = 100},
+    {.kernel = "erf", .n = 40, .d = 9, .M = 100},
+    {.kernel = "rbf + matern(nu=5/2) + linear", .n = 40, .d = 4, .M = 200},
+    {.kernel = "rbf * periodic + constant", .n = 40, .d = 4, .M = 151 + 1},
+    {.kernel = "linear * rbf(ard)", .n = 40, .d = 4, .M = 128},
+    {.kernel = "conv(rbf,width=3)", .n = 24, .d = 13, .M = 96, .channels = 5},
+    {.kernel = "periodic(inputs=1:2) + matern(nu=3/2,ard=2,inputs=2:3)", .n = 30, .d = 5, .M = 72},
+    {.kernel = "rbf(inputs=2:4)", .n = 30, .d = 5, .M = 72},
+    {.kernel = "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2)",
+     .n = 20,
+     .d = 16,
+     .M = 64,
+     .channels = 4,
+     .flat = 3},
+    {.kernel = "convdense(matern(nu=5/2),width=3)", .n = 24, .d = 13, .M = 96, .channels = 5},
+    {.kernel = "convdense(rbf,width=3) * rbf + linear",
+     .n = 20,
+     .d = 16,
+     .M = 96,
+     .channels = 5,
+     .flat = 3},
+    {.kernel = "conv(rbf,width=3) * rbf + linear",
+     .n = 20,
+     .d = 16,
+     .M = 96,
+     .channels = 5,
+     .flat = 3},
+    {.kernel = "poly(inputs=2:3) * conv(rbf,width=4) + periodic",
+     .n = 20,
+     .d = 16,
+     .M = 96,
+     .channels = 5,
+     .flat = 3},
+    {.kernel = "graph(matern(nu=5/2))", .n = 24, .d = 9, .M = 70, .channels = 4},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
@@ -654,8 +682,9 @@ START_TEST(any_order_of_threads)
             ok(fop_pass(p.dev, 4, P, w, NULL, &fail));
             ok(fop_pass(p.dev, 1, P, w + 4 * j.M, NULL, &fail));
             struct solve_info info;
-            ok(solver_find("cg", NULL)->solve(p.dev, 0.7, 1, P, w + 5 * j.M,
-                                              &(struct solve_opts){ .maxit = 4 }, NULL, &info, &fail));
+            ok(solver_find("cg", NULL)
+                   ->solve(p.dev, 0.7, 1, P, w + 5 * j.M, &(struct solve_opts){.maxit = 4}, NULL,
+                           &info, &fail));
             solve_info_free(&info);
             pair_close(&p);
             if (emu_order)
@@ -782,7 +811,8 @@ static enum status ask_all(int kind, double *out, struct err *err)
     struct source_array src;
     struct kernel k;
     size_t from[KERNEL_MAX_HP], its;
-    double *x = normals(1, N * D), *y = normals(2, N), *b = normals(3, 3 * M), *sol = normals(4, 3 * M), se;
+    double *x = normals(1, N * D), *y = normals(2, N), *b = normals(3, 3 * M),
+           *sol = normals(4, 3 * M), se;
     double hp[KERNEL_MAX_HP], g[KERNEL_MAX_HP + 2], *G = normals(5, N * N), d[N], e[N];
     struct precond *pre = NULL;
     struct exact_op *op = NULL;
@@ -802,7 +832,8 @@ static enum status ask_all(int kind, double *out, struct err *err)
         rc = nmll_features(f, y, hp, 1, 1.1, 0.4, &out[0], g, NULL, NULL, err), out[1] = g[0];
     const struct nmll_slq_opts slq = { .rank = 8, .probes = 12, .rtol = 1e-5, .probe_rtol = 1e-3 };
     if (rc == ST_OK)
-        rc = nmll_features_slq(f, y, hp, 1, 1.1, 0.4, &slq, &out[2], &se, g, &its, NULL, err), out[3] = g[0];
+        rc = nmll_features_slq(f, y, hp, 1, 1.1, 0.4, &slq, &out[2], &se, g, &its, NULL, err),
+        out[3] = g[0];
     for (int i = 0; rc == ST_OK && i < 2; i++) {
         const struct precond_opts po = { .rank = 8, .lam2 = 0.3 };
         rc = precond_find(i ? "gram" : "srht2", NULL)->build(f, &po, NULL, &pre, err);
@@ -839,8 +870,9 @@ static enum status ask_all(int kind, double *out, struct err *err)
     for (size_t i = 0; i < N; i++)
         y[i] = normal(2, i);
     if (rc == ST_OK)
-        rc = nmll_exact_best(&k, &src.base, 1, y, hp, (double[]){ 0.1, 10.0 }, (double[]){ 0.01, 1.0 }, &out[9], &a,
-                             &s, NULL, pool, NULL, err), out[10] = a, out[11] = s;
+        rc = nmll_exact_best(&k, &src.base, 1, y, hp, (double[]){0.1, 10.0}, (double[]){0.01, 1.0},
+                             &out[9], &a, &s, NULL, pool, NULL, err),
+        out[10] = a, out[11] = s;
     blas_on(NULL);
     fop_free(f);
     featmap_free(fm);
@@ -849,9 +881,10 @@ static enum status ask_all(int kind, double *out, struct err *err)
     return rc;
 }
 
-/* Each call of a device fails, once or for good, and each request for memory: nothing is lost of the host's
- * or of the device's, and either the figures come, from the processor if need be, or an error that says what
- * there was no room for.  GPDESK_EMU_SOME: how many of the calls are tried, evenly spread (8). */
+/* Each call of a device fails, once or for good, and each request for memory: nothing is lost of
+ * the host's or of the device's, and either the figures come, from the processor if need be, or an
+ * error that says what there was no room for.  GPDESK_EMU_SOME: how many of the calls are tried,
+ * evenly spread (8). */
 START_TEST(every_call_fails)
 {
     static const char *const ways[] = { "GPDESK_EMU_FAIL", "GPDESK_EMU_ONCE", "GPDESK_EMU_NOMEM" };
@@ -866,22 +899,28 @@ START_TEST(every_call_fails)
     ck_assert_msg(ask_all(kind, good, &err) == ST_OK, "%s", err.msg);
     const size_t calls = (memory ? emulated_requests() : emulated_calls()) - before;
     const char *asked = getenv("GPDESK_EMU_SOME");
-    const size_t wanted = asked ? strtoull(asked, NULL, 10) : 8, some = wanted < calls ? wanted : calls;
+    const size_t wanted = asked ? strtoull(asked, NULL, 10) : 8,
+                 some = wanted < calls ? wanted : calls;
     ck_assert_uint_gt(calls, memory ? 20 : 200);
     for (size_t q = 0; q < some; q++) {
-        const size_t n = q * calls / some + 1, now = memory ? emulated_requests() : emulated_calls();
+        const size_t n = q * calls / some + 1,
+                     now = memory ? emulated_requests() : emulated_calls();
         snprintf(at, sizeof at, "%zu", now + n);
         setenv(ways[way], at, 1);
         err_clear(&err);
         const enum status rc = ask_all(kind, out, &err);
         unsetenv(ways[way]);
-        ck_assert_msg(rc == ST_OK || (memory && rc == ST_NOMEM), "%s %zu of %zu: %s", ways[way], n, calls, err.msg);
+        ck_assert_msg(rc == ST_OK || (memory && rc == ST_NOMEM), "%s %zu of %zu: %s", ways[way], n,
+                      calls, err.msg);
         if (rc != ST_OK)
             ck_assert_msg(strstr(err.msg, "the device has no ") != NULL, "%s", err.msg);
-        for (int i = 0; rc == ST_OK && i < ASKED; i++) /* solutions to 1e-5; features in float32 and halves */
-            ck_assert_msg(fabs(out[i] - good[i]) <= 2e-3 * fabs(good[i]) + 2e-3, "%s %zu of %zu: %d is %g, not %g",
-                          ways[way], n, calls, i, out[i], good[i]);
-        ck_assert_msg(emulated_used() == 0, "%s %zu of %zu: %zu bytes", ways[way], n, calls, emulated_used());
+        for (int i = 0; rc == ST_OK && i < ASKED;
+             i++) /* solutions to 1e-5; features in float32 and halves */
+            ck_assert_msg(fabs(out[i] - good[i]) <= 2e-3 * fabs(good[i]) + 2e-3,
+                          "%s %zu of %zu: %d is %g, not %g", ways[way], n, calls, i, out[i],
+                          good[i]);
+        ck_assert_msg(emulated_used() == 0, "%s %zu of %zu: %zu bytes", ways[way], n, calls,
+                      emulated_used());
     }
 }
 END_TEST
@@ -904,19 +943,23 @@ START_TEST(stopping)
 }
 END_TEST
 
-/* ---- conjugate gradients ----------------------------------------------------------------------- */
+/* Conjugate gradients. */
 
-/* Solves with every preconditioner, few and many right-hand sides, from a start and with probes: on the
- * device the same steps as here, up to the rounding of the operators.  In double the steps are compared
- * one by one. */
-static const struct { const char *kernel, *precond; size_t k, nprobes; struct job how; } solves[] = {
-    { "rbf", NULL, 1, 0, { .precision = PREC_DOUBLE } },
-    { "matern(nu=5/2)", "srht2", 1, 0, { .store = true } },
-    { "matern(nu=5/2)", "srht2", 3, 0, { .precision = PREC_DOUBLE, .weighted = true } },
-    { "rbf(ard)", "gauss", 7, 5, { .store = true, .half = true } },
-    { "rbf + linear", "jacobi", 13, 0, { .weighted = true } },
-    { "rbf * periodic", "srht", 13, 9, { .precision = PREC_DOUBLE, .store = true } },
-    { "matern(nu=1/2)", "none", 2, 0, { .store = true } },
+/* Solves with every preconditioner, few and many right-hand sides, from a start and with probes: on
+ * the device the same steps as here, up to the rounding of the operators.  In double the steps are
+ * compared one by one. */
+static const struct {
+    const char *kernel, *precond;
+    size_t k, nprobes;
+    struct job how;
+} solves[] = {
+    {"rbf", NULL, 1, 0, {.precision = PREC_DOUBLE}},
+    {"matern(nu=5/2)", "srht2", 1, 0, {.store = true}},
+    {"matern(nu=5/2)", "srht2", 3, 0, {.precision = PREC_DOUBLE, .weighted = true}},
+    {"rbf(ard)", "gauss", 7, 5, {.store = true, .half = true}},
+    {"rbf + linear", "jacobi", 13, 0, {.weighted = true}},
+    {"rbf * periodic", "srht", 13, 9, {.precision = PREC_DOUBLE, .store = true}},
+    {"matern(nu=1/2)", "none", 2, 0, {.store = true}},
 };
 enum { SOLVES = sizeof solves / sizeof *solves };
 
@@ -933,8 +976,8 @@ START_TEST(gradients_there)
 
     ck_assert_ptr_nonnull(gpdesk_backend()->cg);
     if (solves[_i].precond)
-        ok(precond_find(solves[_i].precond, NULL)->build(p.cpu, &(struct precond_opts){ .rank = 24 },
-                                                         NULL, &pre, &fail));
+        ok(precond_find(solves[_i].precond, NULL)
+               ->build(p.cpu, &(struct precond_opts){.rank = 24}, NULL, &pre, &fail));
     if (pre)
         precond_set_noise(pre, 0.4);
     for (size_t i = 0; i < M; i++) /* one that has nothing to do, one that begins at its end */
@@ -943,9 +986,12 @@ START_TEST(gradients_there)
         struct fop *f = o ? p.dev : p.cpu;
         x[o] = normals(7, k * M);
         info[o] = mem_calloc(k, sizeof *info[o], "outcomes", NULL);
-        const struct solve_opts so = { .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 300,
-                                       .nprobes = solves[_i].nprobes, .probe_rtol = 1e-2, .pre = pre,
-                                       .x0 = _i % 2 ? x0 : NULL };
+        const struct solve_opts so = {.rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5,
+                                      .maxit = 300,
+                                      .nprobes = solves[_i].nprobes,
+                                      .probe_rtol = 1e-2,
+                                      .pre = pre,
+                                      .x0 = _i % 2 ? x0 : NULL};
         const size_t before = emulated_launches();
         ok(solver_find("pcg", NULL)->solve(f, 0.4, k, b, x[o], &so, NULL, info[o], &fail));
 #ifndef ON_DEVICE
@@ -988,8 +1034,9 @@ START_TEST(gradients_there)
 END_TEST
 
 #ifndef ON_DEVICE
-/* Steps that are recorded and launched again are those that are launched one by one, bit by bit: with every
- * preconditioner, features stored or made anew, when columns leave and when memory moves between runs. */
+/* Steps that are recorded and launched again are those that are launched one by one, bit by bit:
+ * with every preconditioner, features stored or made anew, when columns leave and when memory moves
+ * between runs. */
 START_TEST(recorded_steps)
 {
     static const char *const pres[] = { "none", "jacobi", "srht" };
@@ -1002,13 +1049,17 @@ START_TEST(recorded_steps)
         struct precond *pre = NULL;
         struct solve_info info[3];
         setenv("GPDESK_EMU_GRAPHS", o ? "1" : "0", 1);
-        ok(precond_find(pres[_i], NULL)->build(p.cpu, &(struct precond_opts){ .rank = 24 }, NULL, &pre,
-                                                   &fail));
+        ok(precond_find(pres[_i], NULL)
+               ->build(p.cpu, &(struct precond_opts){.rank = 24}, NULL, &pre, &fail));
         precond_set_noise(pre, 0.4);
         x[o] = normals(7, 3 * j.M);
         const size_t before = emulated_replays();
-        const struct solve_opts so = { .rtol = 1e-5, .maxit = 300, .pre = pre, .nprobes = 1, .probe_rtol = 0.1,
-                                       .check_every = 10 };
+        const struct solve_opts so = {.rtol = 1e-5,
+                                      .maxit = 300,
+                                      .pre = pre,
+                                      .nprobes = 1,
+                                      .probe_rtol = 0.1,
+                                      .check_every = 10};
         ok(solver_find("pcg", NULL)->solve(p.dev, 0.4, 3, b, x[o], &so, NULL, info, &fail));
         const size_t replays = emulated_replays() - before;
         ck_assert_msg(o ? replays > info[1].iterations / 2 : replays == 0, "%zu of %zu", replays,
@@ -1020,8 +1071,10 @@ START_TEST(recorded_steps)
         struct cg_step step[12];
         size_t done;
         ok(fop_cg_put(cg, 0, x[o], b, &fail));
-        for (int run = 0; run < 3; run++) { /* between them a pass of more vectors, which wants more room */
-            for (size_t left = 4; left > 0; left -= done) { /* a run ends when it has taken some time */
+        for (int run = 0; run < 3;
+             run++) { /* between them a pass of more vectors, which wants more room */
+            for (size_t left = 4; left > 0;
+                 left -= done) { /* a run ends when it has taken some time */
                 ok(fop_cg_run(cg, 1, left, &slot, step, &done, NULL, &fail));
                 ck_assert(done > 0 && done <= left);
                 slot = (struct cg_slot){ .rz = step[done - 1].rz };
@@ -1086,8 +1139,8 @@ START_TEST(events)
 }
 END_TEST
 
-/* The whole factor made there: a few steps where there are hundreds without, of every kind of features; and
- * after the device is lost the processor's own. */
+/* The whole factor made there: a few steps where there are hundreds without, of every kind of
+ * features; and after the device is lost the processor's own. */
 START_TEST(factor_there)
 {
     static const struct { const char *kernel; struct job how; } of[] = {
@@ -1140,7 +1193,8 @@ START_TEST(factor_there)
         (void)at, (void)made;
 #endif
         precond_set_noise(pre, noise);
-        const struct solve_opts so = { .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 60, .pre = pre };
+        const struct solve_opts so = {
+            .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 60, .pre = pre};
         ok(solver_find("pcg", NULL)->solve(f, noise, 3, b, x[o], &so, NULL, info, &fail));
         unsetenv("GPDESK_EMU_LOST");
         ck_assert_int_eq(fop_lost(f, NULL), o && lost);
@@ -1160,19 +1214,26 @@ START_TEST(factor_there)
 }
 END_TEST
 
-/* ---- exact kernels ----------------------------------------------------------------------------- */
+/* Exact kernels. */
 
-/* K V without K, against K: sums and products, inputs of their own, more rows than a tile, near and far
- * points; of the rows themselves and of others. */
+/* K V without K, against K: sums and products, inputs of their own, more rows than a tile, near and
+ * far points; of the rows themselves and of others. */
 START_TEST(exact_there)
 {
-    static const struct { const char *kernel; bool there; } of[] = {
-        { "rbf", true }, { "matern(nu=1/2)", true }, { "matern(nu=5/2,ard)", true }, { "cauchy", true },
-        { "rbf(ard=2,inputs=2:3) * matern(nu=3/2,inputs=4:5) + cauchy", true },
-        { "rbf + matern(nu=3/2) * rbf(ard)", true }, { "rbf + linear", false }, { "periodic", false },
+    static const struct { const char *kernel; bool there;
+    } of[] = {
+        {"rbf", true},
+        {"matern(nu=1/2)", true},
+        {"matern(nu=5/2,ard)", true},
+        {"cauchy", true},
+        {"rbf(ard=2,inputs=2:3) * matern(nu=3/2,inputs=4:5) + cauchy", true},
+        {"rbf + matern(nu=3/2) * rbf(ard)", true},
+        {"rbf + linear", false},
+        {"periodic", false},
     };
     enum { N = 150, D = 5, K = 6, OTHER = 70 };
-    double *X = normals(60, N * D), *Y = normals(61, OTHER * D), *V = normals(62, K * N), hp[KERNEL_MAX_HP];
+    double *X = normals(60, N * D), *Y = normals(61, OTHER * D), *V = normals(62, K * N),
+           hp[KERNEL_MAX_HP];
     double *C = mem_calloc(N * N, sizeof *C, "kernel", NULL), *W = normals(63, K * N);
     struct kernel k;
     struct exact_op *op;
@@ -1190,7 +1251,8 @@ START_TEST(exact_there)
     struct pool *pool = pool_new(2, NULL);
     ok(exact_op_open(gpdesk_backend(), &k, hp, X, N, D, pool, &op, &fail));
     ck_assert_int_eq(exact_op_there(op, NULL), of[_i].there);
-    for (int other = 0; other < 3; other++) { /* rows of their own; others; these with the device lost */
+    for (int other = 0; other < 3;
+         other++) { /* rows of their own; others; these with the device lost */
         const size_t m = other ? OTHER : N;
 #ifndef ON_DEVICE
         if (other == 2)
@@ -1217,8 +1279,8 @@ START_TEST(exact_there)
                     size += fabs(C[i * N + j] * V[c * N + j]);
                 }
                 /* Single precision of distances and of the table. */
-                ck_assert_msg(fabs(s - W[c * m + i]) <= 4e-6 * size + 1e-6, "%s: %g, not %g (of %g)",
-                              of[_i].kernel, W[c * m + i], s, size);
+                ck_assert_msg(fabs(s - W[c * m + i]) <= 4e-6 * size + 1e-6,
+                              "%s: %g, not %g (of %g)", of[_i].kernel, W[c * m + i], s, size);
             }
     }
 #ifndef ON_DEVICE
@@ -1229,8 +1291,9 @@ START_TEST(exact_there)
 #endif
     struct cancel cancel = { true };
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(exact_op_apply(op, N, NULL, 1, V, W, &(struct ctl){ .cancel = &cancel }, &fail),
-                         ST_CANCELLED);
+        ck_assert_int_eq(
+            exact_op_apply(op, N, NULL, 1, V, W, &(struct ctl){.cancel = &cancel}, &fail),
+            ST_CANCELLED);
         exact_op_close(op);
         op = NULL;
         if (!again)
@@ -1242,10 +1305,10 @@ START_TEST(exact_there)
 }
 END_TEST
 
-/* ---- marginal likelihood ----------------------------------------------------------------------- */
+/* Marginal likelihood. */
 
-/* Value and gradient, by the Gram and by probes, with the features there and here; a device that is lost in
- * the middle of the gradient leaves the processor's (_i / 2 1). */
+/* Value and gradient, by the Gram and by probes, with the features there and here; a device that is
+ * lost in the middle of the gradient leaves the processor's (_i / 2 1). */
 START_TEST(likelihood_there)
 {
     struct job j = { .kernel = "rbf(ard) * periodic + matern(nu=5/2)", .n = 150, .d = 3, .M = 64,
@@ -1259,8 +1322,8 @@ START_TEST(likelihood_there)
 
     for (int o = 0; o < 2; o++) {
         struct fop *f = o ? p.dev : p.cpu;
-        ok(nmll_features_slq(f, y, p.hp, nhp, 1.3, 0.4, &slq, &value[1][o], &se, g[1][o], &its, NULL,
-                             &fail));
+        ok(nmll_features_slq(f, y, p.hp, nhp, 1.3, 0.4, &slq, &value[1][o], &se, g[1][o], &its,
+                             NULL, &fail));
         if (o && _i / 2) {
             snprintf(at, sizeof at, "%zu", emulated_launches() + 14);
             setenv("GPDESK_EMU_LOST", at, 1);
@@ -1274,8 +1337,8 @@ START_TEST(likelihood_there)
     const double tol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-4;
     for (int how = 0; how < 2; how++) {
         ck_assert_double_le(fabs(value[how][1] - value[how][0]), tol * fabs(value[how][0]));
-        ck_assert_msg(apart(nhp + 2, g[how][1], g[how][0]) <= (how ? fmax(10.0 * tol, 1e-6) : tol), "%d: %g", how,
-                      apart(nhp + 2, g[how][1], g[how][0]));
+        ck_assert_msg(apart(nhp + 2, g[how][1], g[how][0]) <= (how ? fmax(10.0 * tol, 1e-6) : tol),
+                      "%d: %g", how, apart(nhp + 2, g[how][1], g[how][0]));
     }
     pair_close(&p);
     ck_assert_uint_eq(emulated_used(), 0);
@@ -1283,7 +1346,7 @@ START_TEST(likelihood_there)
 }
 END_TEST
 
-/* ---- amplitude and noise by factors ------------------------------------------------------------ */
+/* Amplitude and noise by factors. */
 
 struct valley { double at, slope, wall; size_t asked; };
 
@@ -1293,10 +1356,13 @@ static double valley(void *ctx, double x)
     struct valley *v = ctx;
 
     v->asked++;
-    return x < v->wall ? INFINITY : log(exp(v->slope * (v->at - x)) + exp(x - v->at)) - 0.1 * exp(-0.1 * x * x);
+    return x < v->wall
+               ? INFINITY
+               : log(exp(v->slope * (v->at - x)) + exp(x - v->at)) - 0.1 * exp(-0.1 * x * x);
 }
 
-/* The least value, as a fine grid has it, with a dozen or two of values: valleys anywhere, walls beside them. */
+/* The least value, as a fine grid has it, with a dozen or two of values: valleys anywhere, walls
+ * beside them. */
 START_TEST(search_with_few_values)
 {
     size_t asked = 0, searches = 0;
@@ -1313,17 +1379,19 @@ START_TEST(search_with_few_values)
                 const double got = nmll_search_few(valley, &v, -12.0, 8.0, from, &where);
                 x = valley(&v, where);
                 ck_assert(got == x && where >= -12.0 && where <= 8.0);
-                ck_assert_msg(got <= best + 1e-7, "valley at %g from %g: %.9g, not %.9g", at, from, got, best);
+                ck_assert_msg(got <= best + 1e-7, "valley at %g from %g: %.9g, not %.9g", at, from,
+                              got, best);
                 asked += v.asked;
                 searches++;
                 ck_assert_uint_le(v.asked, 40);
             }
-    ck_assert_msg(asked <= NMLL_FACTORS * searches, "%g values a search", (double)asked / (double)searches);
+    ck_assert_msg(asked <= NMLL_FACTORS * searches, "%g values a search",
+                  (double)asked / (double)searches);
 }
 END_TEST
 
-/* The choice by count: a dozen factors are quicker on a device that is quick at double products, at every size
- * that goes there; not on one that is slow at them. */
+/* The choice by count: a dozen factors are quicker on a device that is quick at double products, at
+ * every size that goes there; not on one that is slow at them. */
 START_TEST(factors_or_a_form)
 {
     const struct device_info h200 = { .sms = 132, .hz = 1.98e9, .fast_double = true };
@@ -1331,18 +1399,21 @@ START_TEST(factors_or_a_form)
 
     for (size_t n = 1024; n <= 32768; n *= 2) {
         ck_assert_double_lt(NMLL_FACTORS * batch_cholesky(&h200, n), batch_tridiagonal(&h200, n));
-        ck_assert(n < 4096 || NMLL_FACTORS * batch_cholesky(&game, n) > batch_tridiagonal(&game, n));
+        ck_assert(n < 4096 ||
+                  NMLL_FACTORS * batch_cholesky(&game, n) > batch_tridiagonal(&game, n));
     }
 }
 END_TEST
 
 #ifndef ON_DEVICE
-/* The best amplitudes and noises by factors on the device and by the tridiagonal form here: the same values,
- * gradients and effective dimensions; one target and two, free and at a bound, of features and of an exact
- * kernel; and a device that is lost in the middle (_i 1), full (2), or asked to stop (3). */
+/* The best amplitudes and noises by factors on the device and by the tridiagonal form here: the
+ * same values, gradients and effective dimensions; one target and two, free and at a bound, of
+ * features and of an exact kernel; and a device that is lost in the middle (_i 1), full (2), or
+ * asked to stop (3). */
 START_TEST(profiles_there)
 {
-    struct job j = { .kernel = "matern(nu=5/2)", .n = 160, .d = 3, .M = 80, .precision = PREC_DOUBLE };
+    struct job j = {
+        .kernel = "matern(nu=5/2)", .n = 160, .d = 3, .M = 80, .precision = PREC_DOUBLE};
     struct pair p = pair_open(&j);
     static const double noise_bounds[][2] = { { 1e-3, 10.0 }, { 0.9, 10.0 }, { 1e-4, 5e-3 } };
     const double ab[2] = { 1e-2, 1e2 };
@@ -1374,11 +1445,12 @@ START_TEST(profiles_there)
                         setenv("GPDESK_EMU_FULL", "1000", 1);
                     const struct ctl ctl = { .cancel = o && _i == 3 ? &cancel : NULL };
                     if (exact)
-                        rc = nmll_exact_best(&p.k, &p.src->base, t, y, p.hp, ab, nb, &value[o], amp[o], noise[o],
-                                             &dim[o], p.pool, &ctl, &fail);
+                        rc = nmll_exact_best(&p.k, &p.src->base, t, y, p.hp, ab, nb, &value[o],
+                                             amp[o], noise[o], &dim[o], p.pool, &ctl, &fail);
                     else
-                        rc = nmll_features_best(p.cpu, t, y, p.hp, kernel_nhp(&p.k), ab, nb, &value[o], amp[o],
-                                                noise[o], b ? NULL : g[o], &dim[o], &limited, &ctl, &fail);
+                        rc = nmll_features_best(p.cpu, t, y, p.hp, kernel_nhp(&p.k), ab, nb,
+                                                &value[o], amp[o], noise[o], b ? NULL : g[o],
+                                                &dim[o], &limited, &ctl, &fail);
                     blas_on(NULL);
                     unsetenv("GPDESK_EMU_FAIL");
                     unsetenv("GPDESK_EMU_FULL");
@@ -1390,9 +1462,12 @@ START_TEST(profiles_there)
                 }
                 if (_i == 3)
                     continue;
-                /* Where noise and amplitude are both at a bound there is a corner, and no parabola. */
-                ck_assert_msg(fabs(value[1] - value[0]) <= (b == 2 ? 1e-5 * fabs(value[0]) : 1e-5), "%s, %zu targets, bounds %d: %.9g, not %.9g (noise %g, %g)",
-                              exact ? "exact" : "features", t, b, value[1], value[0], noise[1][0], noise[0][0]);
+                /* Where noise and amplitude are both at a bound there is a corner, and no parabola.
+                 */
+                ck_assert_msg(fabs(value[1] - value[0]) <= (b == 2 ? 1e-5 * fabs(value[0]) : 1e-5),
+                              "%s, %zu targets, bounds %d: %.9g, not %.9g (noise %g, %g)",
+                              exact ? "exact" : "features", t, b, value[1], value[0], noise[1][0],
+                              noise[0][0]);
                 ck_assert_double_le(fabs(dim[1] - dim[0]), 1e-2);
                 for (size_t q = 0; q < t; q++) {
                     ck_assert_double_le(fabs(log(amp[1][q] / amp[0][q])), 1e-3);
@@ -1434,7 +1509,7 @@ START_TEST(little_shared_memory)
 END_TEST
 #endif
 
-/* ---- factorisations ---------------------------------------------------------------------------- */
+/* Factorisations. */
 
 #ifdef ON_DEVICE
 enum { DENSE = 1500, SMALL_DENSE = 1100 };
@@ -1465,8 +1540,8 @@ static double *copy_of(size_t n, const double *A)
     return B;
 }
 
-/* Each by blas.h with the device and without: factor, inverse, tridiagonal form (what follows from it),
- * eigenpairs.  What lies above the diagonal stays as it was. */
+/* Each by blas.h with the device and without: factor, inverse, tridiagonal form (what follows from
+ * it), eigenpairs.  What lies above the diagonal stays as it was. */
 START_TEST(factorisations)
 {
     const size_t n = _i ? SMALL_DENSE : DENSE, ld = n + (_i ? 3 : 0), size = n * ld;
@@ -1542,8 +1617,8 @@ START_TEST(factorisations)
 }
 END_TEST
 
-/* The preconditioner made there is the one made here: the same products with any vector, eigenvalues;
- * half precision of the sketch alone is between them. */
+/* The preconditioner made there is the one made here: the same products with any vector,
+ * eigenvalues; half precision of the sketch alone is between them. */
 START_TEST(preconditioner_there)
 {
     static const char *const names[] = { "gauss", "srht", "srht2" };
@@ -1556,8 +1631,8 @@ START_TEST(preconditioner_there)
 
     for (int o = 0; o < 2; o++) {
         const size_t before = emulated_launches();
-        ok(precond_find(names[_i], NULL)->build(o ? p.dev : p.cpu, &(struct precond_opts){ .rank = L },
-                                                NULL, &pre[o], &fail));
+        ok(precond_find(names[_i], NULL)
+               ->build(o ? p.dev : p.cpu, &(struct precond_opts){.rank = L}, NULL, &pre[o], &fail));
 #ifndef ON_DEVICE
         ck_assert_int_eq(emulated_launches() - before > 20, o);
 #else
@@ -1610,7 +1685,8 @@ START_TEST(devices)
 END_TEST
 
 #else
-/* Sizes of real work: many tiles, clusters of several blocks, each store; and the same bits again. */
+/* Sizes of real work: many tiles, clusters of several blocks, each store; and the same bits again.
+ */
 static const struct job large[] = {
     { .kernel = "rbf", .n = 20000, .d = 8, .M = 4096 },
     { .kernel = "matern(nu=5/2)", .n = 6000, .d = 90, .M = 32768 },
@@ -1635,8 +1711,8 @@ START_TEST(large_jobs)
     for (size_t k = 1; k <= 13; k += k == 4 ? 9 : k == 1 ? 1 : 2) { /* 1, 2, 4, 13 */
         ok(fop_pass(p.cpu, k, P, a, NULL, &fail));
         ok(fop_pass(p.dev, k, P, b, NULL, &fail));
-        ck_assert_msg(apart(k * j.M, b, a) <= (j.half ? 1e-4 : 2e-5), "%s: pass of %zu, %g", j.kernel,
-                      k, apart(k * j.M, b, a));
+        ck_assert_msg(apart(k * j.M, b, a) <= (j.half ? 1e-4 : 2e-5), "%s: pass of %zu, %g",
+                      j.kernel, k, apart(k * j.M, b, a));
         ok(fop_pass(p.dev, k, P, a, NULL, &fail));
         ck_assert_mem_eq(a, b, k * j.M * sizeof *a); /* the same sums in the same order */
     }

@@ -56,7 +56,7 @@ static char *generated(size_t n, uint64_t seed)
     return buf_take(&b);
 }
 
-/* ---- roles and types ---- */
+/* Roles and types. */
 
 START_TEST(names_come_from_paths)
 {
@@ -114,7 +114,8 @@ END_TEST
 
 START_TEST(patterns_choose_columns)
 {
-    struct dataset *d = data_of("x1,x2,x30,z,y\n1,2,3,4,5\n2,3,4,5,6\n3,3,4,5,7\n4,1,1,1,1\n5,1,1,1,2\n", NULL);
+    struct dataset *d =
+        data_of("x1,x2,x30,z,y\n1,2,3,4,5\n2,3,4,5,6\n3,3,4,5,7\n4,1,1,1,1\n5,1,1,1,2\n", NULL);
     struct err err = { 0 };
     size_t n;
     ck_assert_int_eq(dataset_set_role(d, "x*", ROLE_SKIP, &n, &err), ST_OK);
@@ -149,8 +150,8 @@ END_TEST
 /* Several targets: each with its own mean and sd; a row without one of them is no row. */
 START_TEST(several_targets)
 {
-    struct dataset *d = data_of("a,u,b,v,w\n1,10,3,1,7\n2,20,1,2,8\n3,,2,4,9\n4,40,5,8,9\n5,50,4,,9\n",
-                                "v,u");
+    struct dataset *d =
+        data_of("a,u,b,v,w\n1,10,3,1,7\n2,20,1,2,8\n3,,2,4,9\n4,40,5,8,9\n5,50,4,,9\n", "v,u");
     struct err err = { 0 };
     struct encoding e, copy;
     struct encoded out;
@@ -169,7 +170,8 @@ START_TEST(several_targets)
     ck_assert_uint_eq(encoding_targets(&e), 2);
     ck_assert_str_eq(e.target, "u"); /* in the order of the table */
     ck_assert_str_eq(e.more[0].name, "v");
-    ck_assert(support_close(e.ymean, 70.0 / 3.0, 1e-12) && support_close(e.more[0].mean, 11.0 / 3.0, 1e-12)); /* rows 1, 2, 4 */
+    ck_assert(support_close(e.ymean, 70.0 / 3.0, 1e-12) &&
+              support_close(e.more[0].mean, 11.0 / 3.0, 1e-12)); /* rows 1, 2, 4 */
     ck_assert(support_close(e.more[0].sd, sqrt((1 + 4 + 64) / 3.0 - 121.0 / 9.0), 1e-12));
     ck_assert_int_eq(encoding_find(&e, "v", &j, &err), ST_OK);
     ck_assert_uint_eq(j, 1);
@@ -188,7 +190,8 @@ START_TEST(several_targets)
     encoded_free(&out);
     char *json = encoding_to_json(&e, &err); /* as a session keeps it */
     ck_assert_int_eq(encoding_from_json(json, &copy, &err), ST_OK);
-    ck_assert(copy.nmore == 1 && copy.more[0].mean == e.more[0].mean && copy.more[0].sd == e.more[0].sd);
+    ck_assert(copy.nmore == 1 && copy.more[0].mean == e.more[0].mean &&
+              copy.more[0].sd == e.more[0].sd);
     ck_assert_str_eq(copy.more[0].name, "v");
     encoding_free(&copy);
     static const char *const bad[] = { "\"more\":[{\"name\":\"v\",\"mean\":1}]", "\"more\":[}]" };
@@ -243,7 +246,7 @@ START_TEST(types_are_converted)
 }
 END_TEST
 
-/* ---- splits ---- */
+/* Splits. */
 
 static void expect_counts(const struct dataset *d, size_t train, size_t valid, size_t test)
 {
@@ -295,8 +298,8 @@ START_TEST(splits_by_share)
 }
 END_TEST
 
-/* Rows set aside: as many as asked for train, fewer are some of the more, test rows stay; a copy for
- * a job, and all of them, come back as they were. */
+/* Rows set aside: as many as asked for train, fewer are some of the more, test rows stay; a copy
+ * for a job, and all of them, come back as they were. */
 START_TEST(fewer_rows_train)
 {
     char *text = generated(1000, 1);
@@ -370,7 +373,8 @@ END_TEST
 
 START_TEST(masks_from_columns_and_files)
 {
-    struct dataset *d = data_of("a,m,w,y\n1,0,train,1\n2,1,TEST,2\n3,0,valid,3\n4,0,Validation,4\n", NULL);
+    struct dataset *d =
+        data_of("a,m,w,y\n1,0,train,1\n2,1,TEST,2\n3,0,valid,3\n4,0,Validation,4\n", NULL);
     struct err err = { 0 };
     ck_assert_int_eq(split_column(d, NULL, "m", &err), ST_OK);
     expect_counts(d, 3, 0, 1);
@@ -423,7 +427,7 @@ START_TEST(official_masks)
 }
 END_TEST
 
-/* ---- the encoding ---- */
+/* The encoding. */
 
 struct fitted {
     struct dataset *d;
@@ -518,7 +522,8 @@ START_TEST(constant_columns_cannot_blow_up)
     struct buf b = { 0 };
     buf_puts(&b, "k,e,r,m,y\n");
     for (int i = 0; i < 50; i++)
-        buf_printf(&b, "3,%.17g,%.17g,0,%d\n", 0.1 * 3 + (i % 2 ? 0 : 5e-17), 1e-9 * (i % 5), i % 7);
+        buf_printf(&b, "3,%.17g,%.17g,0,%d\n", 0.1 * 3 + (i % 2 ? 0 : 5e-17), 1e-9 * (i % 5),
+                   i % 7);
     buf_puts(&b, "1e6,1e6,1e6,1,3\n");
     struct fitted f = { .d = data_of(buf_str(&b), NULL) };
     struct err err;
@@ -559,7 +564,8 @@ END_TEST
 
 START_TEST(missing_cells_follow_the_policy)
 {
-    static const char text[] = "a,w,m,y\n1,u,0,1\n2,,0,2\n,v,0,4\n9,u,0,8\n4,v,0,\n,u,1,3\n3,z,1,5\n3,u,1,6\n";
+    static const char text[] =
+        "a,w,m,y\n1,u,0,1\n2,,0,2\n,v,0,4\n9,u,0,8\n4,v,0,\n,u,1,3\n3,z,1,5\n3,u,1,6\n";
     struct fitted f = { .d = data_of(text, NULL) };
     struct err err;
     ck_assert_int_eq(split_column(f.d, NULL, "m", &err), ST_OK);
@@ -574,7 +580,8 @@ START_TEST(missing_cells_follow_the_policy)
     ck_assert_uint_eq(f.e.d, 3);
     ck_assert(f.e.col[0].fill == 4.0); /* of 1 2 9 */
     ck_assert(f.train.x[2 * 3] == 0.0);
-    ck_assert(f.train.x[1 * 3 + 1] == 0.0 && f.train.x[1 * 3 + 2] == 0.0); /* missing word: the mean */
+    ck_assert(f.train.x[1 * 3 + 1] == 0.0 &&
+              f.train.x[1 * 3 + 2] == 0.0); /* missing word: the mean */
     ck_assert_uint_eq(f.test.missing_cells, 1);
     ck_assert_uint_eq(f.test.unseen_levels, 1);
     ck_assert(f.test.x[1 * 3 + 1] == 0.0 && f.test.x[1 * 3 + 2] == 0.0); /* never seen: the same */
@@ -615,8 +622,9 @@ START_TEST(targets_that_cannot_be)
     ck_assert_str_eq(err.name, "constant-target");
     release(&f);
     dataset_unref(f.d);
-    static const char *const beyond[] = { "a,y\n1,2e200\n2,3e200\n3,1e200\n", "a,y\n1,2e-200\n2,3e-200\n3,0\n",
-                                          "a,y\n1e250,1\n2,3\n3,2\n", "a,y\n1e-190,1\n2e-200,3\n3e-210,2\n" };
+    static const char *const beyond[] = {
+        "a,y\n1,2e200\n2,3e200\n3,1e200\n", "a,y\n1,2e-200\n2,3e-200\n3,0\n",
+        "a,y\n1e250,1\n2,3\n3,2\n", "a,y\n1e-190,1\n2e-200,3\n3e-210,2\n"};
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         f.d = data_of(beyond[i], NULL);
         ck_assert_int_eq(fit(&f, &err), ST_STATE);
@@ -737,8 +745,9 @@ static void same_encoding(const struct encoding *a, const struct encoding *b)
 
 START_TEST(encodings_are_stored_exactly)
 {
-    static const char text[] = "\"q\"\"\\\n\xe6\x97\xa5\xf0\x9f\x98\x80\x1b\x7f\xff\xed\xa0\x80\",w,y\n"
-                               "0.1,\xc3\xa9,1\n0.3333333333333333,\xc3,2\n1e-300,\"a\tb\",7\n,\xc3,9\n";
+    static const char text[] =
+        "\"q\"\"\\\n\xe6\x97\xa5\xf0\x9f\x98\x80\x1b\x7f\xff\xed\xa0\x80\",w,y\n"
+        "0.1,\xc3\xa9,1\n0.3333333333333333,\xc3,2\n1e-300,\"a\tb\",7\n,\xc3,9\n";
     struct fitted f = { .d = data_of(text, NULL) };
     struct err err;
     f.d->missing = MISSING_MEDIAN;
@@ -777,7 +786,7 @@ START_TEST(encodings_are_stored_exactly)
 }
 END_TEST
 
-/* ---- summaries ---- */
+/* Summaries. */
 
 START_TEST(summaries_against_plain_formulas)
 {
@@ -788,7 +797,8 @@ START_TEST(summaries_against_plain_formulas)
     ck_assert(s.n == 6 && s.missing == 1 && s.unique == 5 && s.unique_exact);
     ck_assert(s.mean == 4.0 && support_close(s.sd, sqrt(10.0), 1e-14));
     ck_assert(s.min == 1 && s.q25 == 2 && s.median == 3 && s.q75 == 4 && s.max == 10);
-    ck_assert(s.bins[0] == 1 && s.bins[2] == 1 && s.bins[4] == 1 && s.bins[6] == 1 && s.bins[19] == 1);
+    ck_assert(s.bins[0] == 1 && s.bins[2] == 1 && s.bins[4] == 1 && s.bins[6] == 1 &&
+              s.bins[19] == 1);
     ck_assert_int_eq(column_summary(t, 1, NULL, 0, &s, &err), ST_OK);
     ck_assert(s.missing == 1 && s.unique == 3);
     ck_assert_int_eq(column_summary(t, 2, NULL, 0, &s, &err), ST_OK);

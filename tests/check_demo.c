@@ -39,7 +39,8 @@ START_TEST(every_demo_is_made)
 }
 END_TEST
 
-/* Two atoms at distance d: depth (d^-12 - 2 d^-6), -depth at 1; molecules do not depend on how many there are. */
+/* Two atoms at distance d: depth (d^-12 - 2 d^-6), -depth at 1; molecules do not depend on how many
+ * there are. */
 START_TEST(molecules_have_their_energy)
 {
     const unsigned char kind[3] = { 1, 1, 0 };
@@ -48,12 +49,15 @@ START_TEST(molecules_have_their_energy)
     ck_assert_double_le(fabs(molecules_energy(2, kind, (const double (*)[3])at) + 1.0), 1e-14);
     ck_assert_double_le(fabs(molecules_energy(3, kind, (const double (*)[3])at) + 1.0), 1e-10);
     at[1][0] = 2.0;
-    ck_assert_double_le(fabs(molecules_energy(2, kind, (const double (*)[3])at) - (pow(2, -12) - 2 * pow(2, -6))), 1e-14);
+    ck_assert_double_le(
+        fabs(molecules_energy(2, kind, (const double(*)[3])at) - (pow(2, -12) - 2 * pow(2, -6))),
+        1e-14);
     struct demo_opts o = { .n = 40, .seed = 4, .noise = 0.0 };
     struct table *t = demo("molecules", &o), *u;
     o.n = 90;
     u = demo("molecules", &o);
-    const size_t y = table_find(t, "energy"), c = table_find(t, "atoms2"), s = table_find(t, "nodes");
+    const size_t y = table_find(t, "energy"), c = table_find(t, "atoms2"),
+                 s = table_find(t, "nodes");
     for (size_t i = 0; i < t->n; i++) {
         const struct sequences *q = t->col[s].seq;
         const size_t atoms = q->at[i + 1] - q->at[i] - 1;
@@ -65,8 +69,8 @@ START_TEST(molecules_have_their_energy)
 }
 END_TEST
 
-/* Variants have as many changes as they say, the split goes by that, two contacts are no sum of their parts, and
- * rows do not depend on how many there are. */
+/* Variants have as many changes as they say, the split goes by that, two contacts are no sum of
+ * their parts, and rows do not depend on how many there are. */
 START_TEST(proteins_have_their_activity)
 {
     struct demo_opts o = { .n = 300, .seed = 4, .noise = 0.0 };
@@ -101,7 +105,8 @@ START_TEST(proteins_have_their_activity)
     ck_assert_int_eq(proteins_activity(s, &other, NULL), ST_OK);
 #define STABILITY(a) log((a) / (4.0 - (a)))
     ck_assert_double_le(fabs(STABILITY(none) - 3.2), 1e-12);
-    ck_assert_double_le(fabs(STABILITY(both) - STABILITY(one) - STABILITY(other) + STABILITY(none) - 1.8), 1e-12);
+    ck_assert_double_le(
+        fabs(STABILITY(both) - STABILITY(one) - STABILITY(other) + STABILITY(none) - 1.8), 1e-12);
 #undef STABILITY
     ck_assert_int_eq(proteins_activity("MK", &a, NULL), ST_RANGE);
     table_unref(t);
@@ -117,7 +122,8 @@ START_TEST(co2_is_the_measured_series)
     ck_assert(t->col[0].v[0] == 1958.2083 && t->col[1].v[0] == 315.70);
     ck_assert(t->col[1].v[740] == 416.18);
     for (size_t i = 1; i < t->n; i++)
-        ck_assert(t->col[0].v[i] > t->col[0].v[i - 1] && t->col[1].v[i] > 300 && t->col[1].v[i] < 420);
+        ck_assert(t->col[0].v[i] > t->col[0].v[i - 1] && t->col[1].v[i] > 300 &&
+                  t->col[1].v[i] < 420);
     table_unref(t);
     struct err err = { 0 };
     ck_assert_int_eq(demo_make("co2", &(struct demo_opts){ .n = 9 }, &t, &err), ST_USAGE);
@@ -126,8 +132,8 @@ END_TEST
 
 START_TEST(rows_depend_on_seed_and_row_alone)
 {
-    struct demo_opts a = { .n = 500, .seed = 4, .noise = -1 }, b = { .n = 100, .seed = 4, .noise = -1 },
-                     c = { .n = 100, .seed = 5, .noise = -1 };
+    struct demo_opts a = {.n = 500, .seed = 4, .noise = -1}, b = {.n = 100, .seed = 4, .noise = -1},
+                     c = {.n = 100, .seed = 5, .noise = -1};
     static const char *const name[] = { "robot", "friedman1", "toy", "draw" };
     for (size_t k = 0; k < 4; k++) {
         struct table *x = demo(name[k], &a), *y = demo(name[k], &b), *z = demo(name[k], &c);
@@ -261,9 +267,15 @@ int main(void)
     TCase *tc = tcase_create("demo");
     tcase_set_timeout(tc, 120);
     const TTest *const tests[] = {
-        every_demo_is_made, molecules_have_their_energy, proteins_have_their_activity, co2_is_the_measured_series, rows_depend_on_seed_and_row_alone,
-        formulas_hold_without_noise, noise_is_as_large_as_asked,
-        draws_have_the_kernel_s_covariance, refusals,
+        every_demo_is_made,
+        molecules_have_their_energy,
+        proteins_have_their_activity,
+        co2_is_the_measured_series,
+        rows_depend_on_seed_and_row_alone,
+        formulas_hold_without_noise,
+        noise_is_as_large_as_asked,
+        draws_have_the_kernel_s_covariance,
+        refusals,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);

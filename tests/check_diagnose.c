@@ -52,8 +52,9 @@ START_TEST(left_one_out)
 
     for (size_t i = 0; i < R; i++)
         root[i] = _i ? 0.5 + (double)(i % 4) : 1.0;
-    ck_assert_int_eq(diagnose_loo(&o.kernel, o.hp, p->X, R, D, p->y, _i ? root : NULL, ratio, e, sd, work, NULL, NULL,
-                                  NULL), ST_OK);
+    ck_assert_int_eq(diagnose_loo(&o.kernel, o.hp, p->X, R, D, p->y, _i ? root : NULL, ratio, e, sd,
+                                  work, NULL, NULL, NULL),
+                     ST_OK);
     for (size_t i = 0; i < R; i++) {
         size_t n = 0;
         double mean = 0.0, var = root[i] * root[i] + ratio;
@@ -85,8 +86,9 @@ static struct advice advise(const struct prob *p, const struct fit_opts *o, cons
     struct advice a;
     struct err err = { 0 };
 
-    ck_assert_msg(diagnose_advise(&p->src.base, p->y, o, ranks, count, 1, sample, backend_cpu(), pool,
-                                  NULL, &a, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(diagnose_advise(&p->src.base, p->y, o, ranks, count, 1, sample, backend_cpu(),
+                                  pool, NULL, &a, &err) == ST_OK,
+                  "%s", err.msg);
     return a;
 }
 
@@ -112,8 +114,9 @@ START_TEST(advice_holds)
             ck_assert_double_lt(a.row[i].iterations, a.row[i - 1].iterations);
         o.solver = ranks[i] ? "pcg" : "cg";
         o.rank = ranks[i];
-        ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                                   NULL), ST_OK);
+        ck_assert_int_eq(
+            model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, NULL),
+            ST_OK);
         model_unref(m);
         ck_assert_msg(fabs(log(a.row[i].iterations / (double)info.iterations)) < log(1.5),
                       "%s rank %zu: %g expected, %zu taken", kernels[_i], ranks[i],
@@ -160,7 +163,8 @@ START_TEST(same_advice_for_any_thread_count)
             ck_assert_uint_eq(a.best, first.best);
             for (size_t i = 0; i < a.rows; i++)
                 ck_assert(a.row[i].iterations == first.row[i].iterations &&
-                          a.row[i].low == first.row[i].low && a.row[i].seconds == first.row[i].seconds);
+                          a.row[i].low == first.row[i].low &&
+                          a.row[i].seconds == first.row[i].seconds);
             ck_assert(a.effective_dimension == first.effective_dimension);
             advice_free(&a);
         }
@@ -181,8 +185,9 @@ START_TEST(advice_stops)
     struct advice a;
 
     cancel.stop = true;
-    ck_assert_int_eq(diagnose_advise(&p->src.base, p->y, &o, NULL, 0, 1, 0, backend_cpu(), NULL, &ctl,
-                                     &a, NULL), ST_CANCELLED);
+    ck_assert_int_eq(
+        diagnose_advise(&p->src.base, p->y, &o, NULL, 0, 1, 0, backend_cpu(), NULL, &ctl, &a, NULL),
+        ST_CANCELLED);
     ck_assert_ptr_null(a.spectrum.lam);
     free(p);
 }

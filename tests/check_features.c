@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- random numbers -------------------------------------------------------------------------- */
+/* Random numbers. */
 
 /* Known answers of Random123's own distribution (kat_vectors, philox4x32 10). */
 START_TEST(test_philox_known_answers)
@@ -92,7 +92,7 @@ START_TEST(test_below_and_permutation)
 }
 END_TEST
 
-/* ---- pool ------------------------------------------------------------------------------------ */
+/* Pool. */
 
 static void pool_mark(void *ctx, size_t task, size_t worker)
 {
@@ -122,7 +122,7 @@ START_TEST(test_pool_runs_each_task_once)
 }
 END_TEST
 
-/* ---- kernel expressions ---------------------------------------------------------------------- */
+/* Kernel expressions. */
 
 static struct kernel parsed(const char *text, double hp[KERNEL_MAX_HP])
 {
@@ -203,7 +203,7 @@ START_TEST(test_kernel_text)
 }
 END_TEST
 
-/* ---- exact kernels --------------------------------------------------------------------------- */
+/* Exact kernels. */
 
 static const struct { const char *golden, *text; } kernels[] = {
     { "rbf", "rbf" },
@@ -261,7 +261,7 @@ START_TEST(test_kernel_gradient)
 }
 END_TEST
 
-/* ---- feature maps ---------------------------------------------------------------------------- */
+/* Feature maps. */
 
 /* E[z.z'] = k: rms and largest error within the Monte-Carlo bounds of the golden README; the
  * diagonal is exact because cos^2 + sin^2 = 1. */
@@ -322,7 +322,8 @@ START_TEST(test_sorf_golden)
 {
     struct featmap *fm = golden_map();
     size_t n, d, zn, zm;
-    double *X = support_golden("sorf_x", &n, &d), *Z = support_golden("sorf_rbf_features", &zn, &zm);
+    double *X = support_golden("sorf_x", &n, &d),
+           *Z = support_golden("sorf_rbf_features", &zn, &zm);
     struct source_array src;
     const struct fop_opts opts = { .precision = PREC_DOUBLE };
     const struct backend_ops *be = backend_cpu();
@@ -347,7 +348,7 @@ START_TEST(test_sorf_golden)
 }
 END_TEST
 
-/* ---- the operator ---------------------------------------------------------------------------- */
+/* The operator. */
 
 /* Rows of standard normals, a feature map over them, and Z in float64 from the interpreter. */
 struct problem {
@@ -413,7 +414,8 @@ static double norm(size_t n, const double *v)
     return sqrt(s);
 }
 
-static void assert_near(size_t n, const double *got, const double *want, double tol, const char *what)
+static void assert_near(size_t n, const double *got, const double *want, double tol,
+                        const char *what)
 {
     double s = 0.0;
 
@@ -608,7 +610,8 @@ START_TEST(test_same_bits)
         at += M * L;
         ck_assert_uint_le((size_t)(at - o), len);
         ck_assert_msg(i == 0 || memcmp(first, out, len * sizeof *out) == 0,
-                      "%zu threads, %s: other bits", threads[i / 2], i % 2 ? "stored" : "made anew");
+                      "%zu threads, %s: other bits", threads[i / 2],
+                      i % 2 ? "stored" : "made anew");
         fop_free(f);
         pool_free(pool);
     }
@@ -662,7 +665,8 @@ START_TEST(test_matrix_products)
     struct problem p = problem_new("rbf", n, 5, M, 1.5);
     struct fop *f = problem_fop(&p, NULL, precision, false);
     double *y = normals(n, 105), *Om = normals(M * L, 106), *G = malloc(M * M * sizeof *G);
-    double *C = malloc(M * M * sizeof *C), *Y = malloc(M * L * sizeof *Y), *zty = malloc(M * sizeof *y);
+    double *C = malloc(M * M * sizeof *C), *Y = malloc(M * L * sizeof *Y),
+           *zty = malloc(M * sizeof *y);
     double *G0 = calloc(M * M, sizeof *G0), *C0 = calloc(M * M, sizeof *C0);
     double *Y0 = calloc(M * L, sizeof *Y0), *zty0 = calloc(M, sizeof *zty0);
     double *dz = malloc((2 * M + interp_work(p.fm)) * sizeof *dz), yty, yy = 0.0;
@@ -928,7 +932,7 @@ START_TEST(test_dense_operator)
 }
 END_TEST
 
-/* ---- processor levels ------------------------------------------------------------------------ */
+/* Processor levels. */
 
 static const char *const levels[] = { "portable", "avx2", "avx512", "amx" };
 enum { N_LEVELS = sizeof levels / sizeof levels[0] };
@@ -993,8 +997,8 @@ START_TEST(test_level_gram)
 }
 END_TEST
 
-/* One right-hand side over stored features, whose way up and way back go in one loop over four places
- * where the shape allows it: the bits of features made anew, for any number of threads. */
+/* One right-hand side over stored features, whose way up and way back go in one loop over four
+ * places where the shape allows it: the bits of features made anew, for any number of threads. */
 static void check_flow(const char *kernel, size_t n, size_t d, size_t M, enum precision precision)
 {
     const struct kernel k = parsed(kernel, NULL);
@@ -1018,8 +1022,8 @@ static void check_flow(const char *kernel, size_t n, size_t d, size_t M, enum pr
             memset(w, 0, M * sizeof *w);
             ck_assert(fop_pass(f, 1, P, w, NULL, NULL) == ST_OK);
             ck_assert(norm(M, w) > 0.0);
-            ck_assert_msg(memcmp(W, w, M * sizeof *w) == 0, "%s, %zu rows, %zu features, %zu threads",
-                          kernel, n, M, threads);
+            ck_assert_msg(memcmp(W, w, M * sizeof *w) == 0,
+                          "%s, %zu rows, %zu features, %zu threads", kernel, n, M, threads);
         }
         fop_free(f);
         pool_free(pool);
@@ -1085,7 +1089,8 @@ static void check_narrow(size_t n, const float *x)
             ck_assert_msg(isinf(v), "%.9g became %.9g", (double)x[i], v);
             continue;
         }
-        for (int step = -1; step <= 1; step += 2) { /* no neighbour is nearer, or as near and even */
+        for (int step = -1; step <= 1;
+             step += 2) { /* no neighbour is nearer, or as near and even */
             const uint16_t next = (uint16_t)((h[i] & 0x7fff) + step);
             const double far = fabs((double)x[i] - copysign(half_value(next), v));
             if (!(next & 0x8000) && (next & 0x7c00) != 0x7c00)
@@ -1114,7 +1119,8 @@ START_TEST(test_level_half)
             ck_assert(isnan(v) || back[i] == h[i]);
         }
         for (size_t i = 0; i + 1 < 0x7c00; i++) { /* in the middle of neighbours, and beside it */
-            const float mid = (float)(0.5 * (half_value((uint16_t)i) + half_value((uint16_t)(i + 1))));
+            const float mid =
+                (float)(0.5 * (half_value((uint16_t)i) + half_value((uint16_t)(i + 1))));
             x[3 * (i % 20000)] = mid;
             x[3 * (i % 20000) + 1] = nextafterf(mid, 0.0F);
             x[3 * (i % 20000) + 2] = -nextafterf(mid, 1e9F);
@@ -1122,7 +1128,8 @@ START_TEST(test_level_half)
                 check_narrow(3 * (i % 20000 + 1), x);
         }
         for (size_t i = 0; i < N; i++)
-            x[i] = (float)ldexp(rng_uniform(3, rng_stream(RNG_TEST, 60), i) - 0.5, (int)(i % 60) - 40);
+            x[i] =
+                (float)ldexp(rng_uniform(3, rng_stream(RNG_TEST, 60), i) - 0.5, (int)(i % 60) - 40);
         check_narrow(N, x);
         check_narrow(13, x + 1); /* no whole vector, not aligned */
     }
@@ -1132,8 +1139,8 @@ START_TEST(test_level_half)
 }
 END_TEST
 
-/* Passes over features in float16: those of the rounded matrix, whoever fills the store and with any
- * number of threads; all else as if nothing were rounded. */
+/* Passes over features in float16: those of the rounded matrix, whoever fills the store and with
+ * any number of threads; all else as if nothing were rounded. */
 static void check_half(const char *kernel, size_t n, size_t d, size_t M)
 {
     struct problem p = problem_new(kernel, n, d, M, sqrt((double)d));
@@ -1162,9 +1169,10 @@ static void check_half(const char *kernel, size_t n, size_t d, size_t M)
                 double off = 0.0;
                 for (size_t j = c * M; j < (c + 1) * M; j++)
                     off += (W[j] - W32[j]) * (W[j] - W32[j]);
-                const double bound = 2.001 * kernel_half_error(&p.fm->kernel) * (double)n * norm(M, P + c * M);
-                ck_assert_msg(sqrt(off) <= bound && sqrt(off) > 1e-5 * bound, "%zu: %.3g of %.3g", c,
-                              sqrt(off), bound);
+                const double bound =
+                    2.001 * kernel_half_error(&p.fm->kernel) * (double)n * norm(M, P + c * M);
+                ck_assert_msg(sqrt(off) <= bound && sqrt(off) > 1e-5 * bound, "%zu: %.3g of %.3g",
+                              c, sqrt(off), bound);
             }
             ck_assert(fop_pass_exact(f, k, P, W, NULL, NULL) == ST_OK);
             ck_assert(memcmp(W, W32, k * M * sizeof *W) == 0);
@@ -1198,8 +1206,8 @@ START_TEST(test_level_half_store)
 }
 END_TEST
 
-/* With 64 frequencies the factor of the features is 1/8: rows of a tile are those stored over 8, bit
- * for bit, and can be rounded here. */
+/* With 64 frequencies the factor of the features is 1/8: rows of a tile are those stored over 8,
+ * bit for bit, and can be rounded here. */
 START_TEST(test_half_is_the_rounded_matrix)
 {
     enum { N = 300, M = 128 };
@@ -1229,7 +1237,7 @@ END_TEST
 
 START_TEST(test_half_is_refused)
 {
-    static const char *const others[] = { "linear", "poly", "erf", "rbf * periodic", "rbf + linear" };
+    static const char *const others[] = {"linear", "poly", "erf", "rbf * periodic", "rbf + linear"};
     struct fop_opts opts = { .precision = PREC_FLOAT, .store = true, .half = true };
     struct problem p = problem_new("rbf", 30, 2, 64, 1.0);
 
@@ -1329,8 +1337,8 @@ START_TEST(test_level_fht)
 }
 END_TEST
 
-/* What three rounds of signs and transforms make of an input, before lengthscale and row lengths: by
- * each level's transform of one row. */
+/* What three rounds of signs and transforms make of an input, before lengthscale and row lengths:
+ * by each level's transform of one row. */
 START_TEST(test_rotation_golden)
 {
     size_t n, d, r, D;
@@ -1405,8 +1413,8 @@ static void plain_turns(const struct fm_term *t, size_t block, const double *x, 
 }
 
 /* Not all of the lanes hold rows, the last block is not whole, and there may be fewer inputs than
- * the transforms are wide.  A rounding for each of 3 log2 D stages, of numbers of size 1.  Phases of
- * heavy tails come reduced. */
+ * the transforms are wide.  A rounding for each of 3 log2 D stages, of numbers of size 1.  Phases
+ * of heavy tails come reduced. */
 static void check_turns(const struct simd_real *r, const char *kernel, size_t d, size_t D, size_t n,
                         size_t mf)
 {
@@ -1440,12 +1448,15 @@ static void check_turns(const struct simd_real *r, const char *kernel, size_t d,
             plain_turns(&fm->term[0], b, x, v);
             for (size_t j = 0; j < D && b * D + j < mf; j++) {
                 const size_t at = (b * D + j) * L + row;
-                double off = (r->size == sizeof(double) ? ((double *)to)[at] : ((float *)to)[at]) - v[j];
+                double off =
+                    (r->size == sizeof(double) ? ((double *)to)[at] : ((float *)to)[at]) - v[j];
                 if (term.wide)
                     off -= 2.0 * rint(0.5 * off);
                 if (!(fabs(off) < most))
-                    ck_abort_msg("%s of %zu inputs, width %zu, row %zu, frequency %zu of block %zu: off by "
-                                 "%g", kernel, d, D, row, j, b, off);
+                    ck_abort_msg(
+                        "%s of %zu inputs, width %zu, row %zu, frequency %zu of block %zu: off by "
+                        "%g",
+                        kernel, d, D, row, j, b, off);
             }
         }
     }
@@ -1472,8 +1483,9 @@ START_TEST(test_level_turns)
 }
 END_TEST
 
-/* One block of a wide term may go a row at a time: tiles of any number of rows, inputs that end inside a
- * vector, inside a group of vectors and at the width, widths of more inputs than one transform has. */
+/* One block of a wide term may go a row at a time: tiles of any number of rows, inputs that end
+ * inside a vector, inside a group of vectors and at the width, widths of more inputs than one
+ * transform has. */
 START_TEST(test_level_turns_by_row)
 {
     for (size_t D = 2048; at_level(_i) && D <= 16384; D *= 2)
@@ -1489,8 +1501,8 @@ START_TEST(test_level_turns_by_row)
 }
 END_TEST
 
-/* The phases of a row do not depend on the rows beside it, nor on what a workspace was used for before,
- * with one lengthscale or several. */
+/* The phases of a row do not depend on the rows beside it, nor on what a workspace was used for
+ * before, with one lengthscale or several. */
 START_TEST(test_level_rows_alone)
 {
     enum { D = 8192, INPUTS = 5003 };
@@ -1521,7 +1533,8 @@ START_TEST(test_level_rows_alone)
                     apart += one == 4 ? ((float *)(void *)alone)[j * L + lane] != 0.0F
                                       : ((double *)(void *)alone)[j * L + lane] != 0.0;
             }
-            ck_assert_msg(apart == 0, "row %zu: %zu phases are not those of the row alone", row, apart);
+            ck_assert_msg(apart == 0, "row %zu: %zu phases are not those of the row alone", row,
+                          apart);
         }
         free(scratch), free(all), free(alone);
         simd_term_free(&t);
@@ -1558,11 +1571,17 @@ static void check_wide_windows(size_t level, const size_t CHANNELS)
             t.inv[j] = 0.5;
         void *scratch = aligned_alloc(64, (r->scratch(&t) + 63) / 64 * 64);
         void *sum = calloc(COLS, r->size), *want = calloc(COLS, r->size);
-        const struct simd_windows w = { .n = 1, .width = WIDTH, .channels = CHANNELS, .symbols = true,
-                                        .at = rows, .rows = 1, .first = first, .lane = &lane,
-                                        .x = malloc(L * D * sizeof(double)),
-                                        .turned = aligned_alloc(64, L * (2 * t.D + SIMD_TURNED_PAD) *
-                                                                        r->size) };
+        const struct simd_windows w = {
+            .n = 1,
+            .width = WIDTH,
+            .channels = CHANNELS,
+            .symbols = true,
+            .at = rows,
+            .rows = 1,
+            .first = first,
+            .lane = &lane,
+            .x = malloc(L * D * sizeof(double)),
+            .turned = aligned_alloc(64, L * (2 * t.D + SIMD_TURNED_PAD) * r->size)};
         r->windows(&t, &w, sum, COLS, scratch);
         r->rows(&t, x, D, 1, 1.0, want, NULL, COLS, scratch);
         ck_assert_mem_eq(sum, want, COLS * r->size);
@@ -1603,11 +1622,11 @@ START_TEST(test_level_fht_large)
 }
 END_TEST
 
-/* ---- accuracy, stopping, failing ------------------------------------------------------------- */
+/* Accuracy, stopping, failing. */
 
 /* 6,000 rows of 2 inputs at a long lengthscale: eigenvalues from about n down to nothing, the case
- * in which float32 sums over long chunks made Z'Z + lam2 I indefinite.  Float chunks must keep every
- * eigenvalue within 1e-7 n of the float64 product's. */
+ * in which float32 sums over long chunks made Z'Z + lam2 I indefinite.  Float chunks must keep
+ * every eigenvalue within 1e-7 n of the float64 product's. */
 START_TEST(test_gram_of_small_noise)
 {
     const size_t n = 6000, M = 256;
@@ -1632,14 +1651,15 @@ START_TEST(test_gram_of_small_noise)
 }
 END_TEST
 
-/* In float64 from 2048 columns on tiles are wide, with a rest at the edge: both triangles against sums by hand, the
- * same bits for any number of threads and any size of a block of rows. */
+/* In float64 from 2048 columns on tiles are wide, with a rest at the edge: both triangles against
+ * sums by hand, the same bits for any number of threads and any size of a block of rows. */
 START_TEST(test_wide_gram)
 {
     static const size_t threads[] = { 1, 3, 2 };
     const size_t n = 700, M = 2336, some = 37;
     struct problem p = problem_new("rbf", n, 3, M, 1.5);
-    double *G = malloc(M * M * sizeof *G), *first = malloc(M * M * sizeof *G), *Z = malloc(n * M * sizeof *Z);
+    double *G = malloc(M * M * sizeof *G), *first = malloc(M * M * sizeof *G),
+           *Z = malloc(n * M * sizeof *Z);
 
     for (size_t q = 0; q < 3; q++) {
         struct pool *pool = pool_new(threads[q], NULL);

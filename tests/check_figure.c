@@ -28,7 +28,7 @@ static struct figure *figure_of(enum mark m, size_t n, const double *x, const do
     return f;
 }
 
-/* -- ranges and ticks ----------------------------------------------------------------------- */
+/* Ranges and ticks. */
 
 static void check_ticks(const struct ticks *t, double lo, double hi)
 {
@@ -129,7 +129,7 @@ START_TEST(dropped_values_are_counted)
 }
 END_TEST
 
-/* -- thinning ------------------------------------------------------------------------------- */
+/* Thinning. */
 
 START_TEST(thinning_keeps_extremes_ends_and_gaps)
 {
@@ -205,7 +205,7 @@ START_TEST(thinning_a_cloud_keeps_its_shape)
 }
 END_TEST
 
-/* -- histograms ----------------------------------------------------------------------------- */
+/* Histograms. */
 
 START_TEST(histogram_counts_everything_once)
 {
@@ -254,7 +254,7 @@ START_TEST(histogram_counts_everything_once)
 }
 END_TEST
 
-/* -- the text picture ----------------------------------------------------------------------- */
+/* The text picture. */
 
 struct page {
     char *s, *line[256];
@@ -396,8 +396,8 @@ START_TEST(text_names_its_curves)
 }
 END_TEST
 
-/* Three clouds beside each other in braille, without colour: the sign of each class, and of no other,
- * stands in its third of the plot. */
+/* Three clouds beside each other in braille, without colour: the sign of each class, and of no
+ * other, stands in its third of the plot. */
 START_TEST(text_tells_classes_apart)
 {
     enum { EACH = 60, CLASSES = 3 };
@@ -435,7 +435,8 @@ START_TEST(text_tells_classes_apart)
 }
 END_TEST
 
-/* Twelve clouds: in braille each has a sign of its own, in SVG a shape of its own, whatever the colour. */
+/* Twelve clouds: in braille each has a sign of its own, in SVG a shape of its own, whatever the
+ * colour. */
 START_TEST(twelve_classes_have_twelve_signs)
 {
     enum { EACH = 30, CLASSES = 12 };
@@ -590,7 +591,7 @@ START_TEST(memory_failures_are_told)
 }
 END_TEST
 
-/* -- numbers -------------------------------------------------------------------------------- */
+/* Numbers. */
 
 START_TEST(csv_reads_back_exactly)
 {
@@ -617,7 +618,7 @@ START_TEST(csv_reads_back_exactly)
 }
 END_TEST
 
-/* -- words ---------------------------------------------------------------------------------- */
+/* Words. */
 
 static char *words_of(struct figure *f)
 {
@@ -756,7 +757,7 @@ START_TEST(words_for_nothing)
 }
 END_TEST
 
-/* -- gnuplot text --------------------------------------------------------------------------- */
+/* Gnuplot text. */
 
 static const char *const hostile[] = {
     "`touch X`", "'; system('touch X') #", "'''", "a'\nsystem('touch X')\n'", "\"`x`\"",
@@ -849,7 +850,7 @@ START_TEST(commands_hold_no_text_outside_quotes)
 }
 END_TEST
 
-/* -- surfaces and names --------------------------------------------------------------------- */
+/* Surfaces and names. */
 
 enum { NX = 41, NY = 31 };
 
@@ -866,8 +867,8 @@ static void bowl(bool log, double *x, double *y, double *z)
         }
 }
 
-/* The contour of u^2 + v^2 at r^2 is a circle; the error of a chord over a cell of h = 0.1 is at most
- * h^2 / 4 in u^2 + v^2 for each direction. */
+/* The contour of u^2 + v^2 at r^2 is a circle; the error of a chord over a cell of h = 0.1 is at
+ * most h^2 / 4 in u^2 + v^2 for each direction. */
 START_TEST(contours_of_a_bowl_are_circles)
 {
     static double x[NX], y[NY], z[NX * NY];
@@ -919,7 +920,8 @@ START_TEST(a_surface_is_shaded_by_its_height)
     ck_assert_double_eq_tol(sc.yhi, 1.55, 1e-9);
     ck_assert_uint_eq(figure_dropped(f), 0);
     figure_describe(f, &b);
-    ck_assert_ptr_nonnull(strstr(b.s, "a surface of 41 x 31 values; lowest 0 at -2, -1.5; highest 40 at 2, -1.5."));
+    ck_assert_ptr_nonnull(
+        strstr(b.s, "a surface of 41 x 31 values; lowest 0 at -2, -1.5; highest 40 at 2, -1.5."));
     buf_clear(&b);
     figure_csv(f, &b);
     ck_assert_ptr_nonnull(strstr(b.s, "1,height,-2,-1.5,0,\n"));
@@ -944,8 +946,8 @@ START_TEST(a_surface_is_shaded_by_its_height)
 }
 END_TEST
 
-/* Raised left of the middle, lowered right of it, one cell of nothing between: without a colour the two are told
- * apart in the frame, in the file and in words, and each word of the axis is there. */
+/* Raised left of the middle, lowered right of it, one cell of nothing between: without a colour the
+ * two are told apart in the frame, in the file and in words, and each word of the axis is there. */
 START_TEST(a_signed_surface_is_told_without_colour)
 {
     enum { W = 21, H = 21 };
@@ -990,7 +992,8 @@ START_TEST(a_signed_surface_is_told_without_colour)
     }
     figure_svg(f, 800, 480, false, &b);
     char stroke[32];
-    snprintf(stroke, sizeof stroke, "stroke=\"#%06x\"/>\n", figure_rgb(-1, false)); /* half as dark as the darkest: the text's */
+    snprintf(stroke, sizeof stroke, "stroke=\"#%06x\"/>\n",
+             figure_rgb(-1, false)); /* half as dark as the darkest: the text's */
     for (const char *p = b.s; (p = strstr(p, stroke)) != NULL; p++)
         strokes++;
     ck_assert_uint_eq(strokes, 9 * H); /* not those of a twentieth of the largest */
@@ -1043,24 +1046,24 @@ int main(void)
         const char *name;
         const TTest *test[9];
     } group[] = {
-        { .name = "range",
-          .test = { ranges_hold_the_data_and_ticks_read_true, ranges_for_whole_numbers,
-                    ranges_given_are_kept, dropped_values_are_counted } },
-        { .name = "thin",
-          .test = { thinning_keeps_extremes_ends_and_gaps, thinning_a_cloud_keeps_its_shape } },
-        { .name = "histogram", .test = { histogram_counts_everything_once } },
-        { .name = "text",
-          .test = { text_line_lies_on_the_line, text_names_its_curves, text_tells_classes_apart, twelve_classes_have_twelve_signs,
-                    text_bars_have_their_heights,
-                    text_survives_everything, memory_failures_are_told } },
-        { .name = "csv", .test = { csv_reads_back_exactly } },
-        { .name = "words",
-          .test = { words_for_a_line, words_for_a_decay, words_for_knees_and_plateaus,
-                    words_for_clouds, words_for_histograms, words_for_nothing } },
-        { .name = "surfaces",
-          .test = { contours_of_a_bowl_are_circles, a_surface_is_shaded_by_its_height, a_signed_surface_is_told_without_colour,
-                    names_stand_at_their_bars } },
-        { .name = "commands", .test = { quotes_hold, commands_hold_no_text_outside_quotes } },
+        {.name = "range",
+         .test = {ranges_hold_the_data_and_ticks_read_true, ranges_for_whole_numbers,
+                  ranges_given_are_kept, dropped_values_are_counted}},
+        {.name = "thin",
+         .test = {thinning_keeps_extremes_ends_and_gaps, thinning_a_cloud_keeps_its_shape}},
+        {.name = "histogram", .test = {histogram_counts_everything_once}},
+        {.name = "text",
+         .test = {text_line_lies_on_the_line, text_names_its_curves, text_tells_classes_apart,
+                  twelve_classes_have_twelve_signs, text_bars_have_their_heights,
+                  text_survives_everything, memory_failures_are_told}},
+        {.name = "csv", .test = {csv_reads_back_exactly}},
+        {.name = "words",
+         .test = {words_for_a_line, words_for_a_decay, words_for_knees_and_plateaus,
+                  words_for_clouds, words_for_histograms, words_for_nothing}},
+        {.name = "surfaces",
+         .test = {contours_of_a_bowl_are_circles, a_surface_is_shaded_by_its_height,
+                  a_signed_surface_is_told_without_colour, names_stand_at_their_bars}},
+        {.name = "commands", .test = {quotes_hold, commands_hold_no_text_outside_quotes}},
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
         TCase *tc = tcase_create(group[i].name);

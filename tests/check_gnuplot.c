@@ -152,7 +152,7 @@ static struct buf slurp(const char *path)
     return b;
 }
 
-/* -- gnuplot itself ------------------------------------------------------------------------- */
+/* Gnuplot itself. */
 
 /* gnuplot and the built-in plot must put a curve on the same cells. */
 static void same_cells(bool utf8, bool ylog)
@@ -327,8 +327,8 @@ START_TEST(hostile_text_is_only_text)
         unlink("out.svg");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
         f->reason = strdup(hostile[i]);
-        ck_assert_msg(plot_export(NULL, f, "out.png", 0, 0, false, NULL, &err) == ST_OK, "%s: %s", hostile[i],
-                      err.msg);
+        ck_assert_msg(plot_export(NULL, f, "out.png", 0, 0, false, NULL, &err) == ST_OK, "%s: %s",
+                      hostile[i], err.msg);
         unlink("out.png");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
         figure_free(f);
@@ -352,8 +352,8 @@ START_TEST(hostile_names_are_only_names)
             struct buf name = { 0 };
             buf_printf(&name, "%s%s", hostile[i], k == 0 ? ".svg" : ".csv");
             if (strchr(hostile[i], '/') == NULL) {
-                ck_assert_msg(plot_export(NULL, f, name.s, 0, 0, false, NULL, &err) == ST_OK, "%s: %s", name.s,
-                              err.msg);
+                ck_assert_msg(plot_export(NULL, f, name.s, 0, 0, false, NULL, &err) == ST_OK,
+                              "%s: %s", name.s, err.msg);
                 ck_assert_msg(files_in(".") == 1, "%s", name.s);
                 ck_assert_int_eq(unlink(name.s), 0);
             } else {
@@ -402,7 +402,8 @@ START_TEST(export_png_with_foreign_text)
     char *dir = support_tmpdir();
     struct figure *f = line_figure("\xe6\x97\xa5\xe6\x9c\xac", 20);
     struct buf note = { 0 };
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.png"), 0, 0, false, &note, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.png"), 0, 0, false, &note, &err),
+                     ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&note), "svg"));
     buf_free(&note);
     figure_free(f);
@@ -433,11 +434,13 @@ START_TEST(export_sweeps_what_the_killed_left)
         support_write(support_path(dir, in.s), "x", 1);
         buf_free(&in);
     }
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err),
+                     ST_OK);
     ck_assert_int_eq(stat(support_path(dir, gone), &st), 0); /* too fresh */
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(utimensat(AT_FDCWD, support_path(dir, names[i]), old, 0), 0);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.csv"), 0, 0, false, NULL, &err),
+                     ST_OK);
     ck_assert_int_ne(stat(support_path(dir, gone), &st), 0);
     ck_assert_int_eq(stat(support_path(dir, mine), &st), 0);
     ck_assert_int_eq(stat(support_path(dir, names[2]), &st), 0);
@@ -457,7 +460,8 @@ START_TEST(export_theme)
     snprintf(hex, sizeof hex, "#%06x", ground);
     snprintf(dec, sizeof dec, "rgb(%3u, %3u, %3u)", ground >> 16, ground >> 8 & 255, ground & 255);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, i, NULL, &err), ST_OK);
+        ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, i, NULL, &err),
+                         ST_OK);
         struct buf b = slurp(support_path(dir, "a.svg"));
         for (char *p = b.s; *p; p++)
             *p = (char)tolower((unsigned char)*p);
@@ -469,26 +473,33 @@ START_TEST(export_theme)
 }
 END_TEST
 
-/* -- refusals that need no gnuplot ---------------------------------------------------------- */
+/* Refusals that need no gnuplot. */
 
 START_TEST(export_refuses_with_reason)
 {
     char *dir = support_tmpdir();
     struct figure *f = line_figure("y", 5);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.bmp"), 0, 0, false, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.bmp"), 0, 0, false, NULL, &err),
+                     ST_USAGE);
     ck_assert_ptr_nonnull(strstr(err.msg, ".svg"));
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "noending"), 0, 0, false, NULL, &err), ST_USAGE);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.svg"), 1, 1, false, NULL, &err), ST_RANGE);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "no/a.csv"), 0, 0, false, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "noending"), 0, 0, false, NULL, &err),
+                     ST_USAGE);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.svg"), 1, 1, false, NULL, &err),
+                     ST_RANGE);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "no/a.csv"), 0, 0, false, NULL, &err),
+                     ST_IO);
     ck_assert_int_eq(mkdir(support_path(dir, "d.csv"), 0755), 0);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "d.csv"), 0, 0, false, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "d.csv"), 0, 0, false, NULL, &err),
+                     ST_IO);
     ck_assert_ptr_nonnull(strstr(err.msg, "directory"));
     ck_assert_int_eq(mkfifo(support_path(dir, "f.csv"), 0644), 0);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "f.csv"), 0, 0, false, NULL, &err), ST_IO);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "f.csv"), 0, 0, false, NULL, &err),
+                     ST_IO);
     /* A link is followed: the file behind it is replaced, the link stays. */
     support_write(support_path(dir, "real.csv"), "old", 3);
     ck_assert_int_eq(symlink("real.csv", support_path(dir, "link.csv")), 0);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "link.csv"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "link.csv"), 0, 0, false, NULL, &err),
+                     ST_OK);
     struct stat st;
     ck_assert_int_eq(lstat(support_path(dir, "link.csv"), &st), 0);
     ck_assert(S_ISLNK(st.st_mode));
@@ -509,21 +520,24 @@ static void export_without(const char *why)
     struct buf note = { 0 };
 
     plot_export_limit(300);
-    ck_assert_msg(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, false, &note, &err) == ST_OK, "%s: %s",
-                  why, err.msg);
+    ck_assert_msg(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, false, &note, &err) ==
+                      ST_OK,
+                  "%s: %s", why, err.msg);
     ck_assert_msg(note.len > 10, "%s", why);
     struct buf b = slurp(support_path(dir, "a.svg"));
     ck_assert_ptr_nonnull(strstr(b.s, "</svg>"));
     ck_assert_ptr_nonnull(strstr(b.s, "&lt;y&gt; &amp; "));
     buf_free(&b);
     support_write(support_path(dir, "a.png"), "before", 6);
-    ck_assert_int_ne(plot_export(NULL, f, support_path(dir, "a.png"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_ne(plot_export(NULL, f, support_path(dir, "a.png"), 0, 0, false, NULL, &err),
+                     ST_OK);
     ck_assert(strlen(err.msg) > 10 && strlen(err.hint) > 5);
     b = slurp(support_path(dir, "a.png"));
     ck_assert_str_eq(b.s, "before");
     buf_free(&b);
     ck_assert_uint_eq(files_in(dir), 2);
-    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.txt"), 0, 0, false, NULL, &err), ST_OK);
+    ck_assert_int_eq(plot_export(NULL, f, support_path(dir, "a.txt"), 0, 0, false, NULL, &err),
+                     ST_OK);
     buf_free(&note);
     figure_free(f);
     support_rmdir(dir);
@@ -554,7 +568,7 @@ START_TEST(export_with_broken_gnuplot)
 }
 END_TEST
 
-/* -- fakes for the live child --------------------------------------------------------------- */
+/* Fakes for the live child. */
 
 static struct gnuplot *live_with(struct figure *f)
 {
@@ -716,7 +730,7 @@ START_TEST(fake_recovers)
 }
 END_TEST
 
-/* -- beyond the pane: windows, terminals that show pictures ---------------------------------- */
+/* Beyond the pane: windows, terminals that show pictures. */
 
 START_TEST(terminals_say_whether_they_show_pictures)
 {
@@ -773,7 +787,7 @@ static void *terminal_run(void *arg)
 static void terminal_open(struct terminal *t, int *slave, pthread_t *thread, const char *reply)
 {
     *t = (struct terminal){ .reply = reply };
-    ck_assert_int_eq(openpty(&t->fd, slave, NULL, NULL, &(struct winsize){ 40, 100, 1000, 800 }), 0);
+    ck_assert_int_eq(openpty(&t->fd, slave, NULL, NULL, &(struct winsize){40, 100, 1000, 800}), 0);
     ck_assert_int_eq(pthread_create(thread, NULL, terminal_run, t), 0);
 }
 
@@ -862,7 +876,8 @@ START_TEST(windows_need_a_display_and_a_gnuplot_that_has_them)
     buf_printf(&script, "echo \"$DISPLAY\" >%s; echo 'GPX-TERM qt' >&2; cat >>%s", log, log);
     fake(dir, script.s);
     ck_assert_int_eq(plot_window(NULL, f, true, &err), ST_OK);
-    ck_assert_int_eq(plot_window(NULL, f, true, &err), ST_OK); /* the same window takes the next picture */
+    ck_assert_int_eq(plot_window(NULL, f, true, &err),
+                     ST_OK); /* the same window takes the next picture */
     char text[200000] = "";
     for (int i = 0; i < 100; i++) {
         FILE *in = fopen(log, "rb");
@@ -871,7 +886,8 @@ START_TEST(windows_need_a_display_and_a_gnuplot_that_has_them)
             fclose(in);
         text[n] = '\0';
         const char *first = strstr(text, "set term qt");
-        if (first && strstr(first + 1, "set term qt") && strstr(strstr(first + 1, "set term qt"), "plot NaN"))
+        if (first && strstr(first + 1, "set term qt") &&
+            strstr(strstr(first + 1, "set term qt"), "plot NaN"))
             break;
         poll(NULL, 0, 50);
     }
@@ -893,21 +909,21 @@ int main(void)
         const char *name;
         const TTest *test[8];
     } group[] = {
-        { .name = "live",
-          .test = { live_braille_matches_our_own_drawing, live_ascii_matches_our_own_drawing,
-                    live_newest_request_wins, live_draws_everything,
-                    live_survives_kill_in_mid_plot, live_child_ends_with_us } },
-        { .name = "hostile", .test = { hostile_text_is_only_text, hostile_names_are_only_names } },
-        { .name = "export",
-          .test = { export_writes_every_kind, export_png_with_foreign_text,
-                    export_refuses_with_reason, export_with_broken_gnuplot,
-                    export_sweeps_what_the_killed_left, export_theme } },
-        { .name = "fake",
-          .test = { fake_missing, fake_cannot_run, fake_dies_again_and_again, fake_hangs,
-                    fake_garbage, fake_reads_nothing, fake_recovers } },
-        { .name = "beyond",
-          .test = { terminals_say_whether_they_show_pictures, pictures_go_to_terminals_that_show_them,
-                    export_writes_sixel, windows_need_a_display_and_a_gnuplot_that_has_them } },
+        {.name = "live",
+         .test = {live_braille_matches_our_own_drawing, live_ascii_matches_our_own_drawing,
+                  live_newest_request_wins, live_draws_everything, live_survives_kill_in_mid_plot,
+                  live_child_ends_with_us}},
+        {.name = "hostile", .test = {hostile_text_is_only_text, hostile_names_are_only_names}},
+        {.name = "export",
+         .test = {export_writes_every_kind, export_png_with_foreign_text,
+                  export_refuses_with_reason, export_with_broken_gnuplot,
+                  export_sweeps_what_the_killed_left, export_theme}},
+        {.name = "fake",
+         .test = {fake_missing, fake_cannot_run, fake_dies_again_and_again, fake_hangs,
+                  fake_garbage, fake_reads_nothing, fake_recovers}},
+        {.name = "beyond",
+         .test = {terminals_say_whether_they_show_pictures, pictures_go_to_terminals_that_show_them,
+                  export_writes_sixel, windows_need_a_display_and_a_gnuplot_that_has_them}},
     };
     for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
         TCase *tc = tcase_create(group[i].name);

@@ -26,7 +26,7 @@ static struct table *good(const char *text, const struct import_opts *o)
     return t;
 }
 
-/* ---- numbers ---- */
+/* Numbers. */
 
 static void same_as_strtod(const char *s)
 {
@@ -124,18 +124,22 @@ START_TEST(what_is_no_number_is_not_read)
     ck_assert(scan_number_all(" 1,5 ", 5, ',', &x) && x == 1.5);
     ck_assert(scan_number_all("-3,25e-2", 8, ',', &x) && x == -0.0325);
     ck_assert(!scan_number_all("1.5", 3, ',', &x));
-    static const struct { const char *s; char dec, mark; double x; } marked[] = {
-        { "1.234,50", ',', '.', 1234.5 }, { " -12.345.678 ", ',', '.', -12345678 }, { "+1,000", '.', ',', 1000 },
-        { "1'000.25", '.', '\'', 1000.25 }, { "999,5", ',', '.', 999.5 }, { "1 000", '.', ' ', 1000 },
+    static const struct { const char *s; char dec, mark; double x;
+    } marked[] = {
+        {"1.234,50", ',', '.', 1234.5}, {" -12.345.678 ", ',', '.', -12345678},
+        {"+1,000", '.', ',', 1000},     {"1'000.25", '.', '\'', 1000.25},
+        {"999,5", ',', '.', 999.5},     {"1 000", '.', ' ', 1000},
     };
     for (size_t i = 0; i < sizeof marked / sizeof *marked; i++)
-        ck_assert_msg(scan_number_marked(marked[i].s, strlen(marked[i].s), marked[i].dec, marked[i].mark, &x)
-                      && x == marked[i].x, "%s", marked[i].s);
-    static const char *const unmarked[] = { "1.23,5", "1.2345", ".123", "1234.567", "1.234.56", "1..234", "1.234x",
-                                            "1.234,5,6", "1.234." };
+        ck_assert_msg(scan_number_marked(marked[i].s, strlen(marked[i].s), marked[i].dec,
+                                         marked[i].mark, &x) &&
+                          x == marked[i].x,
+                      "%s", marked[i].s);
+    static const char *const unmarked[] = {"1.23,5", "1.2345", ".123",      "1234.567", "1.234.56",
+                                           "1..234", "1.234x", "1.234,5,6", "1.234."};
     for (size_t i = 0; i < sizeof unmarked / sizeof *unmarked; i++)
-        ck_assert_msg(!scan_number_marked(unmarked[i], strlen(unmarked[i]), ',', '.', &x), "%s was read",
-                      unmarked[i]);
+        ck_assert_msg(!scan_number_marked(unmarked[i], strlen(unmarked[i]), ',', '.', &x),
+                      "%s was read", unmarked[i]);
 }
 END_TEST
 
@@ -154,16 +158,25 @@ START_TEST(dates_become_years)
 }
 END_TEST
 
-/* ---- what is read ---- */
+/* What is read. */
 
 START_TEST(plain_files_in_every_dress)
 {
     static const char *const same[] = {
-        "a,b\n1,2.5\n-3,4e2\n",         "a,b\r\n1,2.5\r\n-3,4e2\r\n", "a,b\r1,2.5\r-3,4e2\r",
-        "\xef\xbb\xbf""a,b\n1,2.5\n-3,4e2", "a;b\n1;2.5\n-3;4e2\n",     "a\tb\n1\t2.5\n-3\t4e2\n",
-        "a|b\n1|2.5\n-3|4e2\n",         "a;b\n1;2,5\n-3;4e2\n",       "\"a\",\"b\"\n\"1\",\"2.5\"\n-3,\"4e2\"\n",
-        " a , b \n 1 , 2.5 \n -3 , 4e2 \n", "# about\na,b\n1,2.5\n# more\n-3,4e2\n",
-        "\n\na,b\n\n1,2.5\n   \n-3,4e2\n\n", "a, \"b\" \n1,2.5\n-3, \"4e2\" \n",
+        "a,b\n1,2.5\n-3,4e2\n",
+        "a,b\r\n1,2.5\r\n-3,4e2\r\n",
+        "a,b\r1,2.5\r-3,4e2\r",
+        "\xef\xbb\xbf"
+        "a,b\n1,2.5\n-3,4e2",
+        "a;b\n1;2.5\n-3;4e2\n",
+        "a\tb\n1\t2.5\n-3\t4e2\n",
+        "a|b\n1|2.5\n-3|4e2\n",
+        "a;b\n1;2,5\n-3;4e2\n",
+        "\"a\",\"b\"\n\"1\",\"2.5\"\n-3,\"4e2\"\n",
+        " a , b \n 1 , 2.5 \n -3 , 4e2 \n",
+        "# about\na,b\n1,2.5\n# more\n-3,4e2\n",
+        "\n\na,b\n\n1,2.5\n   \n-3,4e2\n\n",
+        "a, \"b\" \n1,2.5\n-3, \"4e2\" \n",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         struct table *t = good(same[i], NULL);
@@ -183,7 +196,8 @@ START_TEST(skipped_lines_are_counted)
 {
     struct table *t = good("# a\n# b\nx,y\n1,2\n\n# c\n# d\n3,4\n  \n", NULL);
     ck_assert_uint_eq(t->n, 2);
-    ck_assert_ptr_nonnull(strstr(t->notes, "note[comments]: 4 comment (#) lines skipped (line 1, 2, 6, ...)"));
+    ck_assert_ptr_nonnull(
+        strstr(t->notes, "note[comments]: 4 comment (#) lines skipped (line 1, 2, 6, ...)"));
     ck_assert_ptr_nonnull(strstr(t->notes, "note[blank-lines]: 2 blank lines skipped (line 5, 9)"));
     table_unref(t);
 }
@@ -271,7 +285,7 @@ START_TEST(types_follow_the_cells)
         buf_printf(&b, "%d,%c,w%d,2021-%02d-01,%s\n", i, "abc"[i % 3], i, i % 12 + 1,
                    i % 2 ? "True" : "False");
     struct table *t = good(buf_str(&b), NULL);
-    static const enum col_type want[] = { COL_REAL, COL_CATEGORY, COL_TEXT, COL_REAL, COL_CATEGORY };
+    static const enum col_type want[] = {COL_REAL, COL_CATEGORY, COL_TEXT, COL_REAL, COL_CATEGORY};
     for (size_t j = 0; j < 5; j++)
         ck_assert_int_eq(t->col[j].type, want[j]);
     ck_assert(t->col[3].date && !t->col[0].date);
@@ -321,8 +335,9 @@ END_TEST
 
 START_TEST(hostile_names_come_through)
 {
-    static const char text[] = "\"a\"\"b`c\",\"$(reboot)\",%s%n,\"new\nline\",\xe6\x97\xa5\xe6\x9c\xac,"
-                               "\xff\xfe\x01,\x1b[31m,../../x,y\n1,2,3,4,5,6,7,8,9\n";
+    static const char text[] =
+        "\"a\"\"b`c\",\"$(reboot)\",%s%n,\"new\nline\",\xe6\x97\xa5\xe6\x9c\xac,"
+        "\xff\xfe\x01,\x1b[31m,../../x,y\n1,2,3,4,5,6,7,8,9\n";
     static const char *const name[] = { "a\"b`c", "$(reboot)", "%s%n", "new\nline",
                                         "\xe6\x97\xa5\xe6\x9c\xac", "\xff\xfe\x01", "\x1b[31m",
                                         "../../x", "y" };
@@ -387,7 +402,7 @@ START_TEST(a_late_value_settles_an_empty_column)
 }
 END_TEST
 
-/* ---- every message ---- */
+/* Every message. */
 
 struct bad {
     const char *text;
@@ -409,36 +424,52 @@ static void expect(const char *bytes, size_t len, const struct import_opts *o, c
 }
 
 static const struct bad bad_texts[] = {
-    { "", { .header = -1 }, "empty", "is empty" },
-    { "\n\n\n", { .header = -1 }, "empty", "no records" },
-    { "# only\n# words\n", { .header = -1 }, "empty", "no records" },
-    { "\xef\xbb\xbf", { .header = -1 }, "empty", "no records" },
-    { "a,b\n", { .header = 1 }, "empty", "no rows below" },
-    { "a,b\n1,2\n1,2,3\n4,5\n", { .header = -1 }, "ragged", "line 3 has more than 2 cells" },
-    { "a,b\n1,2\n\n# x\n3\n4,5\n", { .header = -1 }, "ragged", "line 5 has 1 cells" },
-    { "a,b\n1,2,3\n4,5,6\n7,8,9\n", { .header = -1 }, "ragged", "line 1 has 2 cells, all lines below have 3" },
-    { "a,b\n1,2\n3,nan\n", { .header = -1 }, "not-finite", "line 3, column 2 'b': 'nan'" },
-    { "a,b\n1,2\n3,-Inf\n", { .header = -1 }, "not-finite", "line 3, column 2 'b': '-Inf'" },
-    { "a,b\n1,2\n3,1e999\n", { .header = -1 }, "not-finite", "too large" },
-    { "a,b\n1,2\n3,4\n5,six\n", { .header = -1 }, "cell", "line 4, column 2 'b': 'six' is not a number" },
-    { "a,b\n1,2\n3,4\n5,six\n", { .header = -1, .types = "b=real" }, "cell", "types= says" },
-    { "a,b\n1,2\n", { .header = -1, .types = "c=real" }, "not-found", "no column 'c'" },
-    { "a,b\n1,2\n", { .header = -1, .types = "#3=real" }, "not-found", "no column '#3'" },
-    { "a,b\n1,2\n", { .header = -1, .types = "a=number" }, "usage", "real|category|text|date" },
-    { "a,b\n1,2\n", { .header = -1, .types = "a" }, "usage", "real|category|text|date" },
-    { "d,b\n2020-01-01,2\n2020-01-02,3\nlater,4\n", { .header = -1, .types = "d=date" }, "cell", "ISO date" },
-    { "a,b,a\n1,2,3\n", { .header = -1 }, "duplicate-column", "columns 1 and 3 are both named 'a'" },
-    { "a,b\n1,\"2\n3,4\n", { .header = -1 }, "quote", "line 2, column 2 'b': the quote opened here is never closed" },
-    { "a,b\n\"1\"x,2\n", { .header = -1 }, "quote", "more text follows" },
-    { "\"a,b\n1,2\n", { .header = -1 }, "quote", "never closed" },
-    { "a;b,c\n1;2,3\n4;5,6\n", { .header = -1 }, "delimiter", "columns with" },
-    { "a;b;c,d\n1;x,y;3\n", { .header = -1 }, "delimiter", "columns with" },
-    { "a;b\n1;1,234\n2;5,678\n", { .header = -1 }, "decimal", "'5,678'" },
-    { "PK\3\4 zip", { .header = -1 }, "binary", "spreadsheet" },
-    { "PAR1xxxx", { .header = -1 }, "binary", "Parquet" },
-    { "SQLite format 3", { .header = -1 }, "binary", "SQLite" },
-    { "\xff\xfe" "a", { .header = -1 }, "utf16", "UTF-16" },
-    { "{\"a\": 1}", { .header = -1 }, "binary", "JSON" },
+    {"", {.header = -1}, "empty", "is empty"},
+    {"\n\n\n", {.header = -1}, "empty", "no records"},
+    {"# only\n# words\n", {.header = -1}, "empty", "no records"},
+    {"\xef\xbb\xbf", {.header = -1}, "empty", "no records"},
+    {"a,b\n", {.header = 1}, "empty", "no rows below"},
+    {"a,b\n1,2\n1,2,3\n4,5\n", {.header = -1}, "ragged", "line 3 has more than 2 cells"},
+    {"a,b\n1,2\n\n# x\n3\n4,5\n", {.header = -1}, "ragged", "line 5 has 1 cells"},
+    {"a,b\n1,2,3\n4,5,6\n7,8,9\n",
+     {.header = -1},
+     "ragged",
+     "line 1 has 2 cells, all lines below have 3"},
+    {"a,b\n1,2\n3,nan\n", {.header = -1}, "not-finite", "line 3, column 2 'b': 'nan'"},
+    {"a,b\n1,2\n3,-Inf\n", {.header = -1}, "not-finite", "line 3, column 2 'b': '-Inf'"},
+    {"a,b\n1,2\n3,1e999\n", {.header = -1}, "not-finite", "too large"},
+    {"a,b\n1,2\n3,4\n5,six\n",
+     {.header = -1},
+     "cell",
+     "line 4, column 2 'b': 'six' is not a number"},
+    {"a,b\n1,2\n3,4\n5,six\n", {.header = -1, .types = "b=real"}, "cell", "types= says"},
+    {"a,b\n1,2\n", {.header = -1, .types = "c=real"}, "not-found", "no column 'c'"},
+    {"a,b\n1,2\n", {.header = -1, .types = "#3=real"}, "not-found", "no column '#3'"},
+    {"a,b\n1,2\n", {.header = -1, .types = "a=number"}, "usage", "real|category|text|date"},
+    {"a,b\n1,2\n", {.header = -1, .types = "a"}, "usage", "real|category|text|date"},
+    {"d,b\n2020-01-01,2\n2020-01-02,3\nlater,4\n",
+     {.header = -1, .types = "d=date"},
+     "cell",
+     "ISO date"},
+    {"a,b,a\n1,2,3\n", {.header = -1}, "duplicate-column", "columns 1 and 3 are both named 'a'"},
+    {"a,b\n1,\"2\n3,4\n",
+     {.header = -1},
+     "quote",
+     "line 2, column 2 'b': the quote opened here is never closed"},
+    {"a,b\n\"1\"x,2\n", {.header = -1}, "quote", "more text follows"},
+    {"\"a,b\n1,2\n", {.header = -1}, "quote", "never closed"},
+    {"a;b,c\n1;2,3\n4;5,6\n", {.header = -1}, "delimiter", "columns with"},
+    {"a;b;c,d\n1;x,y;3\n", {.header = -1}, "delimiter", "columns with"},
+    {"a;b\n1;1,234\n2;5,678\n", {.header = -1}, "decimal", "'5,678'"},
+    {"PK\3\4 zip", {.header = -1}, "binary", "spreadsheet"},
+    {"PAR1xxxx", {.header = -1}, "binary", "Parquet"},
+    {"SQLite format 3", {.header = -1}, "binary", "SQLite"},
+    {"\xff\xfe"
+     "a",
+     {.header = -1},
+     "utf16",
+     "UTF-16"},
+    {"{\"a\": 1}", {.header = -1}, "binary", "JSON"},
 };
 
 START_TEST(bad_text_is_refused)
@@ -554,7 +585,7 @@ START_TEST(exhaustion_is_an_error)
 }
 END_TEST
 
-/* ---- files ---- */
+/* Files. */
 
 static enum status open_file(const char *path, const struct ctl *ctl, struct table **t,
                              struct err *err)
@@ -784,7 +815,7 @@ START_TEST(standard_input)
 }
 END_TEST
 
-/* ---- NPY ---- */
+/* NPY. */
 
 static size_t npy(char *out, int version, const char *header, const void *data, size_t bytes)
 {
@@ -808,7 +839,8 @@ START_TEST(npy_arrays)
     const float f4[3] = { 0.5f, -2, 3 };
     const unsigned char be[4] = { 0xff, 0xfe, 0x01, 0x00 }; /* >i2: -2, 256 */
     const uint64_t u8[2] = { 1, UINT64_MAX };
-    size_t len = npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }   \n", f8, 48);
+    size_t len =
+        npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }   \n", f8, 48);
     ck_assert_msg(import_bytes(file, len, NULL, &t, &err) == ST_OK, "%s", err.msg);
     ck_assert(t->n == 2 && t->ncols == 3 && t->col[0].v[1] == 4 && t->col[2].v[1] == 6.5);
     ck_assert_str_eq(t->col[2].name, "x3");
@@ -826,7 +858,8 @@ START_TEST(npy_arrays)
     ck_assert_int_eq(import_bytes(file, len, NULL, &t, &err), ST_OK);
     ck_assert(t->col[0].v[0] == -2 && t->col[1].v[0] == 256);
     table_unref(t);
-    len = npy(file, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 2), }\n", "\1\0\0\1", 4);
+    len = npy(file, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 2), }\n", "\1\0\0\1",
+              4);
     ck_assert_int_eq(import_bytes(file, len, NULL, &t, &err), ST_OK);
     ck_assert(t->col[0].v[0] == 1 && t->col[1].v[0] == 0);
     table_unref(t);
@@ -842,22 +875,28 @@ static const struct {
     size_t bytes;
     const char *name, *words;
 } bad_npy[] = {
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 40, "truncated", "items" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 56, "npy", "more bytes follow" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 99999), }", 48, "limit", "columns" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999, 9), }", 48, "truncated", "header tells" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999, 1), }", 48, "npy", "dimension" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }", 0, "empty", "no data" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", 8, "npy", "no dimension" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 1), }", 8, "npy", "four dimensions" },
-    { "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }", 16, "npy", "type '<c16'" },
-    { "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", 16, "npy", "type '|O'" },
-    { "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", 8, "npy", "records" },
-    { "{'descr': '<f8', 'fortran_order': Maybe, 'shape': (1,), }", 8, "npy", "neither True nor False" },
-    { "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", 8, "npy", "repeated" },
-    { "{'descr': '<f8', 'shape': (1,), }", 8, "npy", "incomplete" },
-    { "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x", 8, "npy", "incomplete" },
-    { "no dictionary", 8, "npy", "no dictionary" },
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 40, "truncated", "items"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 56, "npy", "more bytes follow"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 99999), }", 48, "limit",
+     "columns"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999, 9), }", 48, "truncated",
+     "header tells"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999, 1), }", 48, "npy",
+     "dimension"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }", 0, "empty", "no data"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (), }", 8, "npy", "no dimension"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 1), }", 8, "npy",
+     "four dimensions"},
+    {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }", 16, "npy", "type '<c16'"},
+    {"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", 16, "npy", "type '|O'"},
+    {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", 8, "npy", "records"},
+    {"{'descr': '<f8', 'fortran_order': Maybe, 'shape': (1,), }", 8, "npy",
+     "neither True nor False"},
+    {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", 8, "npy",
+     "repeated"},
+    {"{'descr': '<f8', 'shape': (1,), }", 8, "npy", "incomplete"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x", 8, "npy", "incomplete"},
+    {"no dictionary", 8, "npy", "no dictionary"},
 };
 
 START_TEST(hostile_npy_is_refused)
@@ -873,7 +912,8 @@ START_TEST(npy_without_an_end)
 {
     char file[512];
     const double bad[2] = { 1, NAN };
-    size_t len = npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n", bad, 16);
+    size_t len =
+        npy(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n", bad, 16);
     expect(file, len, NULL, "not-finite", "row 2, column 1 (byte 76): nan");
     struct import_opts o = { .header = -1, .missing = "nan" };
     struct table *t;
@@ -888,7 +928,7 @@ START_TEST(npy_without_an_end)
 }
 END_TEST
 
-/* ---- real files: rows, columns, missing cells and repeats as their README tells ---- */
+/* Real files: rows, columns, missing cells and repeats as their README tells. */
 
 static const struct {
     const char *name;

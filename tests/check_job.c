@@ -35,8 +35,14 @@ static enum status probe_work(struct job *job, struct err *err)
     for (size_t i = 1; p->endless || i <= p->steps; i++) {
         if (p->slow_from && i >= p->slow_from)
             usleep(30000);
-        const struct tick t = { .phase = p->phase ? p->phase : "cg", .done = i, .total = p->steps, .value = pow(0.5, (double)i),
-                                .value2 = NAN, .target = 1e-6, .point = point, .npoint = 2 };
+        const struct tick t = {.phase = p->phase ? p->phase : "cg",
+                               .done = i,
+                               .total = p->steps,
+                               .value = pow(0.5, (double)i),
+                               .value2 = NAN,
+                               .target = 1e-6,
+                               .point = point,
+                               .npoint = 2};
         ctl_tick(&job->ctl, &t);
         if (ctl_stopped(&job->ctl))
             return p->fail ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
@@ -260,7 +266,8 @@ START_TEST(time_left_comes_from_the_fitted_rate)
     while (some.ticks < 12)
         workspace_pump(ws);
     ck_assert(jobs_view(ws->jobs, 0, &v));
-    ck_assert_msg(fabs(v.left * v.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6, "%g", v.left * v.rate);
+    ck_assert_msg(fabs(v.left * v.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6, "%g",
+                  v.left * v.rate);
     atomic_store(&hold, false);
     workspace_drain(ws);
     workspace_free(ws);
@@ -289,7 +296,7 @@ START_TEST(time_left_of_a_tuning_goes_by_its_last_evaluations)
 }
 END_TEST
 
-/* ---- statements --------------------------------------------------------------------------------------- */
+/* Statements. */
 
 struct heard { char text[8192]; };
 
@@ -391,10 +398,12 @@ START_TEST(a_stop_before_the_first_iterate_promises_nothing)
     ws->interactive = ws->no_session = true;
     workspace_exec(ws, "fit solver=pcg features=2048 rank=512");
     workspace_exec(ws, "stop r1"); /* no event of the fit has been taken yet */
-    ck_assert_msg(strstr(buf_str(&said), "r1 stopped; it had no iterate yet"), "%s", buf_str(&said));
-    workspace_drain(ws);
-    ck_assert_msg(!strstr(buf_str(&said), "is kept") && strstr(buf_str(&said), "before there was a result"), "%s",
+    ck_assert_msg(strstr(buf_str(&said), "r1 stopped; it had no iterate yet"), "%s",
                   buf_str(&said));
+    workspace_drain(ws);
+    ck_assert_msg(!strstr(buf_str(&said), "is kept") &&
+                      strstr(buf_str(&said), "before there was a result"),
+                  "%s", buf_str(&said));
     buf_clear(&said);
     workspace_exec(ws, "fit solver=pcg features=1024 rank=16 noise=1e-6 rtol=1e-14 maxit=1000000");
     while (ws->run[1]->ntrace == 0) {
@@ -403,7 +412,8 @@ START_TEST(a_stop_before_the_first_iterate_promises_nothing)
         workspace_pump(ws);
     }
     workspace_exec(ws, "stop r2");
-    ck_assert_msg(strstr(buf_str(&said), "r2 stopped; the best iterate is kept"), "%s", buf_str(&said));
+    ck_assert_msg(strstr(buf_str(&said), "r2 stopped; the best iterate is kept"), "%s",
+                  buf_str(&said));
     workspace_drain(ws);
     ck_assert_msg(!strstr(buf_str(&said), "before there was a result"), "%s", buf_str(&said));
     workspace_free(ws);

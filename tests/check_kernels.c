@@ -1,6 +1,6 @@
-/* tests/check_kernels.c -- kernels that are no plain stationary ones, their sums and products: golden
- * matrices, features against exact values within Monte-Carlo bounds, the backend against the plain
- * reading of the steps, derivatives against differences. */
+/* tests/check_kernels.c -- kernels that are no plain stationary ones, their sums and products:
+ * golden matrices, features against exact values within Monte-Carlo bounds, the backend against the
+ * plain reading of the steps, derivatives against differences. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -80,14 +80,15 @@ static void assert_close(size_t n, const double *a, const double *b, double tol,
     ck_assert_msg(worst <= tol * (scale + 1e-300), "%s: off by %g of %g", what, worst, scale);
 }
 
-/* ---- exact values -------------------------------------------------------------------------------- */
+/* Exact values. */
 
-static const struct { const char *golden, *text; double hp[3], factor, tol; } gold[] = {
-    { "arccos1", "arccos", { 0.5 / 1.2 }, 0.25, 1e-10 }, /* homogeneous: bias 0.5 is a factor 0.25 */
-    { "erf", "erf", { 1.0 / 1.2, 0.5 }, 1.0, 1e-10 },
-    { "poly2c1", "poly(degree=2,c=1)", { 1.0 }, 1.0, 1e-12 },
-    { "poly3c0", "poly(degree=3,c=0)", { 1.0 }, 1.0, 1e-12 },
-    { "linear", "linear", { 0 }, 1.0, 1e-12 },
+static const struct { const char *golden, *text; double hp[3], factor, tol;
+} gold[] = {
+    {"arccos1", "arccos", {0.5 / 1.2}, 0.25, 1e-10}, /* homogeneous: bias 0.5 is a factor 0.25 */
+    {"erf", "erf", {1.0 / 1.2, 0.5}, 1.0, 1e-10},
+    {"poly2c1", "poly(degree=2,c=1)", {1.0}, 1.0, 1e-12},
+    {"poly3c0", "poly(degree=3,c=0)", {1.0}, 1.0, 1e-12},
+    {"linear", "linear", {0}, 1.0, 1e-12},
 };
 
 START_TEST(golden_matrices)
@@ -121,14 +122,15 @@ START_TEST(golden_groups)
     const struct kernel k = parsed("rbf(ard=10)");
     double l[10];
     size_t n, d, r, c;
-    double *X = support_golden("kern_X_d10", &n, &d), *K = support_golden("kern_K_miniard_d10", &r, &c);
+    double *X = support_golden("kern_X_d10", &n, &d),
+           *K = support_golden("kern_K_miniard_d10", &r, &c);
 
     for (size_t i = 0; i < 10; i++)
         l[i] = 1.0 / s[i];
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            ck_assert(support_close(kernel_exact(&k, l, d, X + i * d, X + j * d, NULL), K[i * n + j],
-                                    1e-12));
+            ck_assert(support_close(kernel_exact(&k, l, d, X + i * d, X + j * d, NULL),
+                                    K[i * n + j], 1e-12));
     const struct kernel three = parsed("rbf(ard=1x4:2x3:3x3)");
     const double s3[3] = { 1.0 / 0.4, 1.0 / 1.1, 1.0 / 2.0 };
     for (size_t i = 0; i < n; i++)
@@ -245,11 +247,19 @@ START_TEST(groups_are_bound)
         { "matern(nu=3/2) ard=group + linear * rbf(ard)",
           "matern(nu=3/2,ard=1:2x2:1:3) + linear * rbf(ard=5)" },
     };
-    static const char *const wrong[] = { "rbf(ard=2x3)", "rbf(ard=1:3)", "rbf(ard=1x0)", "rbf(ard=1x)",
-                                         "linear(ard=group)", "rbf(ard=1x3:2) * erf(ard=1x4)",
-                                         "rbf(ard=1x3) + erf(ard=group)", "rbf(ard=1x9999)",
-                                         "rbf(ard=groups)", "rbf arda",
-                                         "rbf(ard=group) ard=3", "rbf(ard,ard)", "rbf(ard=8) ard" };
+    static const char *const wrong[] = {"rbf(ard=2x3)",
+                                        "rbf(ard=1:3)",
+                                        "rbf(ard=1x0)",
+                                        "rbf(ard=1x)",
+                                        "linear(ard=group)",
+                                        "rbf(ard=1x3:2) * erf(ard=1x4)",
+                                        "rbf(ard=1x3) + erf(ard=group)",
+                                        "rbf(ard=1x9999)",
+                                        "rbf(ard=groups)",
+                                        "rbf arda",
+                                        "rbf(ard=group) ard=3",
+                                        "rbf(ard,ard)",
+                                        "rbf(ard=8) ard"};
     const size_t group[] = { 70, 3, 3, 70, 5 }, other[] = { 70, 3, 3, 3, 5 };
     size_t from[KERNEL_MAX_HP];
     struct err err = { 0 };
@@ -339,7 +349,7 @@ START_TEST(matern_of_any_smoothness)
 END_TEST
 #endif
 
-/* ---- features ------------------------------------------------------------------------------------ */
+/* Features. */
 
 /* Over four seeds: the errors of one are much alike over all pairs of rows. */
 START_TEST(features_approximate)
@@ -377,7 +387,8 @@ END_TEST
 START_TEST(golden_polynomial)
 {
     size_t n, d, r, c, rows, M;
-    double *X = support_golden("poly_srht_x", &n, &d), *S = support_golden("poly_srht_signs", &r, &c);
+    double *X = support_golden("poly_srht_x", &n, &d),
+           *S = support_golden("poly_srht_signs", &r, &c);
     double *R = support_golden("poly_srht_rows", &rows, &M);
     double *want = support_golden("poly_srht_features", &r, &c);
     const struct kernel k = parsed("poly(degree=3,c=0)");
@@ -413,7 +424,7 @@ START_TEST(golden_polynomial)
 }
 END_TEST
 
-/* ---- the backend --------------------------------------------------------------------------------- */
+/* The backend. */
 
 struct problem { struct kernel k; struct featmap *fm; double *x, *Z, *s; struct source_array src; };
 
@@ -459,7 +470,8 @@ static void plain_pass(const struct problem *p, size_t M, size_t k, const double
 START_TEST(backend_reads_the_steps)
 {
     enum { M = 394, K = 9 };
-    double *P = inputs(K * M), *T = malloc(2 * K * N * sizeof *T), *W = malloc(2 * K * M * sizeof *W);
+    double *P = inputs(K * M), *T = malloc(2 * K * N * sizeof *T),
+           *W = malloc(2 * K * M * sizeof *W);
     double *z = malloc(N * M * sizeof *z);
     float *z32 = malloc(N * M * sizeof *z32);
 
@@ -572,7 +584,8 @@ START_TEST(likelihood_gradient)
     for (size_t i = 0; i < N; i++)
         y[i] = sin(2.0 * p.x[i * D]) + 0.3 * p.x[i * D + 1];
     double v;
-    ck_assert_int_eq(nmll_features(f, y, list[_i].hp, nhp, 1.1, 0.3, &v, g, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features(f, y, list[_i].hp, nhp, 1.1, 0.3, &v, g, NULL, NULL, NULL),
+                     ST_OK);
     for (size_t h = 0; h < nhp; h++) {
         double at[2];
         for (int side = 0; side < 2; side++) {
@@ -609,8 +622,8 @@ START_TEST(columns_are_shared)
     k = parsed("linear + rbf");
     ck_assert_uint_eq(featmap_most(&k, 4), SIZE_MAX);
     /* the least is what a map can be drawn with, and no less */
-    static const char *const least[] = { "rbf", "linear", "rbf + linear", "constant + linear + matern",
-                                         "rbf * linear + constant" };
+    static const char *const least[] = {"rbf", "linear", "rbf + linear",
+                                        "constant + linear + matern", "rbf * linear + constant"};
     for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)
         for (size_t d = 1; d < 6; d++) {
             ck_assert_int_eq(kernel_parse(least[i], &k, NULL, NULL), ST_OK);

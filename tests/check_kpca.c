@@ -155,7 +155,7 @@ START_TEST(pca_refusals)
 }
 END_TEST
 
-/* ---- k-means -------------------------------------------------------------------------------------- */
+/* K-means. */
 
 START_TEST(golden_lloyd)
 {
@@ -227,7 +227,8 @@ START_TEST(golden_kernel_objective)
     }
     ck_assert_double_eq_tol(m.inertia, objective, 1e-10);
     /* from one point of each planted cluster it does not end above the planted labels */
-    const double planted = support_golden_scalar("km_scalars", "kernel_kmeans_objective_true_labels");
+    const double planted =
+        support_golden_scalar("km_scalars", "kernel_kmeans_objective_true_labels");
     ck_assert_double_le(m.inertia, planted * (1.0 + 1e-9));
     kmeans_free(&m);
     free(X), free(K), free(Z);

@@ -1,6 +1,7 @@
-/* tests/check_memory.c -- the memory that a fit is said to need is what it takes: the peak of resident memory, less
- * what was resident before, each fit in a process of its own.  Within 10 %, and 4 MB for the heap's own
- * rounding.  Sizes of about a hundred megabytes and more: what a plan decides about. */
+/* tests/check_memory.c -- the memory that a fit is said to need is what it takes: the peak of
+ * resident memory, less what was resident before, each fit in a process of its own.  Within 10 %,
+ * and 4 MB for the heap's own rounding.  Sizes of about a hundred megabytes and more: what a plan
+ * decides about. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/model.h"
@@ -30,19 +31,28 @@ struct fit_case {
 };
 
 static const struct fit_case cases[] = {
-    { "rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 12000, 2048, 256, VAR_NONE, 0, 1 },
-    { "rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT16, PREC_FLOAT, 24000, 2048, 256, VAR_NONE, 0, 1 },
-    { "rbf", "cg", "none", PLAN_STORE, STORE_AUTO, PREC_DOUBLE, 8000, 2048, 0, VAR_NONE, 0, 1 },
-    { "rbf", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 10000, 4096, 512, VAR_NONE, 0, 1 },
-    { "rbf", "cg", "none", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 10000, 8192, 0, VAR_COUNT, 2048, 1 },
-    { "rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 10000, 2048, 128, VAR_NONE, 0, 8 },
-    { "rbf", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 10000, 2560, 0, VAR_ALL, 0, 1 },
-    { "rbf", "pcg", "srht2", PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 10000, 2560, 256, VAR_NONE, 0, 1 },
-    { "rbf", "exact", NULL, PLAN_AUTO, STORE_AUTO, PREC_FLOAT, 3000, 2048, 0, VAR_ALL, 0, 1 },
-    { "matern(nu=1/2) + linear", "cg", "none", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 12000, 2048, 0, VAR_NONE, 0, 1 },
-    { "conv(rbf,width=9)", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 6000, 4096, 128, VAR_NONE, 0, 1 },
-    { "conv(rbf,width=9)", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 2000, 8192, 512, VAR_NONE, 0, 1 },
-    { "convdense(rbf,width=5)", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 3000, 2560, 0, VAR_ALL, 0, 1 },
+    {"rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 12000, 2048, 256, VAR_NONE, 0,
+     1},
+    {"rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT16, PREC_FLOAT, 24000, 2048, 256, VAR_NONE, 0,
+     1},
+    {"rbf", "cg", "none", PLAN_STORE, STORE_AUTO, PREC_DOUBLE, 8000, 2048, 0, VAR_NONE, 0, 1},
+    {"rbf", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 10000, 4096, 512, VAR_NONE, 0,
+     1},
+    {"rbf", "cg", "none", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 10000, 8192, 0, VAR_COUNT, 2048,
+     1},
+    {"rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 10000, 2048, 128, VAR_NONE, 0,
+     8},
+    {"rbf", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 10000, 2560, 0, VAR_ALL, 0, 1},
+    {"rbf", "pcg", "srht2", PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 10000, 2560, 256, VAR_NONE, 0, 1},
+    {"rbf", "exact", NULL, PLAN_AUTO, STORE_AUTO, PREC_FLOAT, 3000, 2048, 0, VAR_ALL, 0, 1},
+    {"matern(nu=1/2) + linear", "cg", "none", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 12000, 2048, 0,
+     VAR_NONE, 0, 1},
+    {"conv(rbf,width=9)", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 6000, 4096, 128,
+     VAR_NONE, 0, 1},
+    {"conv(rbf,width=9)", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 2000, 8192, 512,
+     VAR_NONE, 0, 1},
+    {"convdense(rbf,width=5)", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 3000, 2560, 0,
+     VAR_ALL, 0, 1},
 };
 
 static double resident(void)
@@ -60,7 +70,8 @@ static double resident(void)
 }
 
 /* Numbers, or sequences of one family: three letters of one changed. */
-static double *inputs_new(const struct fit_case *c, struct source_array *src, struct fit_opts *o, struct err *err)
+static double *inputs_new(const struct fit_case *c, struct source_array *src, struct fit_opts *o,
+                          struct err *err)
 {
     const bool sequences = strncmp(c->kernel, "conv", 4) == 0;
     const size_t d = sequences ? 1 + POSITIONS : INPUTS;
@@ -80,17 +91,30 @@ static double *inputs_new(const struct fit_case *c, struct source_array *src, st
         return x;
     src->base.row = ROW_SYMBOLS;
     src->base.channels = LETTERS;
-    ck_assert_msg(kernel_bind_rows(&o->kernel, LETTERS, true, POSITIONS, err) == ST_OK, "%s", err->msg);
+    ck_assert_msg(kernel_bind_rows(&o->kernel, LETTERS, true, POSITIONS, err) == ST_OK, "%s",
+                  err->msg);
     return x;
 }
 
 START_TEST(taken_is_predicted)
 {
     const struct fit_case *c = &cases[_i];
-    struct fit_opts o = { .solver = c->solver, .precond = c->precond, .features = c->M, .rank = c->rank,
-                          .rtol = 1e-12, .maxit = 2, .variance = c->variance, .variance_count = c->variance_count,
-                          .plan = c->plan, .store = c->store, .precision = c->precision, .seed = 7,
-                          .targets = c->targets, .amplitude = 1.0, .noise = 0.3, .keep_scale = true };
+    struct fit_opts o = {.solver = c->solver,
+                         .precond = c->precond,
+                         .features = c->M,
+                         .rank = c->rank,
+                         .rtol = 1e-12,
+                         .maxit = 2,
+                         .variance = c->variance,
+                         .variance_count = c->variance_count,
+                         .plan = c->plan,
+                         .store = c->store,
+                         .precision = c->precision,
+                         .seed = 7,
+                         .targets = c->targets,
+                         .amplitude = 1.0,
+                         .noise = 0.3,
+                         .keep_scale = true};
     struct source_array src;
     struct pool *pool = pool_new(THREADS, NULL);
     struct fit_info info;
@@ -107,14 +131,18 @@ START_TEST(taken_is_predicted)
     double *y = malloc(c->n * c->targets * sizeof *y);
     for (size_t i = 0; i < c->n * c->targets; i++)
         y[i] = rng_normal(1, rng_stream(RNG_TEST, 4), i);
-    ck_assert_msg(model_plan(c->n, src.base.d, &o, THREADS, &plan, &bytes, note, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(model_plan(c->n, src.base.d, &o, THREADS, &plan, &bytes, note, &err) == ST_OK,
+                  "%s", err.msg);
     const double before = resident();
-    ck_assert_msg(model_fit(&src.base, y, &o, backend_cpu(), pool, NULL, &m, &info, NULL, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(model_fit(&src.base, y, &o, backend_cpu(), pool, NULL, &m, &info, NULL, &err) ==
+                      ST_OK,
+                  "%s", err.msg);
     const double taken = (double)mem_peak_rss() - before, said = (double)bytes;
-    printf("# %-24s %-7s n=%-6zu M=%-5zu taken %6.1f MB of %6.1f MB predicted\n", c->kernel, c->solver, c->n, c->M,
-           1e-6 * taken, 1e-6 * said);
-    ck_assert_msg(fabs(taken - said) <= within * said + heap, "%s, %s, n=%zu, M=%zu: %s\ntakes %.1f MB, predicted %.1f MB",
-                  c->kernel, c->solver, c->n, c->M, note, 1e-6 * taken, 1e-6 * said);
+    printf("# %-24s %-7s n=%-6zu M=%-5zu taken %6.1f MB of %6.1f MB predicted\n", c->kernel,
+           c->solver, c->n, c->M, 1e-6 * taken, 1e-6 * said);
+    ck_assert_msg(fabs(taken - said) <= within * said + heap,
+                  "%s, %s, n=%zu, M=%zu: %s\ntakes %.1f MB, predicted %.1f MB", c->kernel,
+                  c->solver, c->n, c->M, note, 1e-6 * taken, 1e-6 * said);
     ck_assert_uint_eq(info.predicted_bytes, bytes);
     model_unref(m);
     pool_free(pool);

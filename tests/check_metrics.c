@@ -208,7 +208,8 @@ START_TEST(left_out_variance_is_that_of_the_smaller_model)
             v -= (K[0][i] - (i == 0 ? noise2 : 0.0)) * inv[i][j] / det *
                  (K[0][j] - (j == 0 ? noise2 : 0.0));
     const double b = K[0][1], c = K[0][2], d2 = K[1][1] * K[2][2] - K[1][2] * K[1][2];
-    const double left = 1.0 + noise2 - (b * b * K[2][2] - 2 * b * c * K[1][2] + c * c * K[1][1]) / d2;
+    const double left =
+        1.0 + noise2 - (b * b * K[2][2] - 2 * b * c * K[1][2] + c * c * K[1][1]) / d2;
     ck_assert_double_eq_tol(metrics_left_out_variance(v + noise2, noise2), left, 1e-12);
     ck_assert_double_eq(metrics_left_out_variance(2.5, 0.0), 2.5);
     ck_assert(isfinite(metrics_left_out_variance(2.0, 1.0)));

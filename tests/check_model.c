@@ -49,7 +49,7 @@ static struct model *fit(const struct source *src, const double *y, const struct
     return m;
 }
 
-/* ---- golden: exact GP ---- */
+/* Golden: exact GP. */
 
 static const char *const gp_kernel[] = { "rbf", "matern(nu=3/2)", "matern(nu=5/2)" };
 static const char *const gp_name[] = { "rbf", "mat32", "mat52" };
@@ -90,7 +90,7 @@ START_TEST(exact_predictions_are_golden)
 }
 END_TEST
 
-/* ---- golden: a given feature matrix ---- */
+/* Golden: a given feature matrix. */
 
 /* var_f = lam2 |L^-1 z|^2 for one row; destroys z. */
 static double variance_of(const double *L, size_t M, double lam2, double *z)
@@ -196,7 +196,7 @@ START_TEST(indefinite_gram_gets_jitter)
 }
 END_TEST
 
-/* ---- the big problem of golden/README.md ---- */
+/* The big problem of golden/README.md. */
 
 enum { BN = 1500, BD = 4, BT = 50 };
 struct big { double *X, *y, *Xt; struct source_array src, test; };
@@ -225,8 +225,9 @@ static struct big big_make(void)
         { "xt0", b.Xt[0] },  { "xtlast", b.Xt[BT * BD - 1] },
     };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        ck_assert_msg(near_rel(ends[i].is, support_golden_scalar("big_scalars", ends[i].key), 1e-12), "%s",
-                      ends[i].key);
+        ck_assert_msg(
+            near_rel(ends[i].is, support_golden_scalar("big_scalars", ends[i].key), 1e-12), "%s",
+            ends[i].key);
     source_array_init(&b.src, b.X, BN, BD, BD);
     source_array_init(&b.test, b.Xt, BT, BD, BD);
     return b;
@@ -241,7 +242,8 @@ static void big_free(struct big *b)
 static void big_matrix_is_golden(const struct big *b, const struct kernel *k, const double *hp,
                                  const char *name, struct pool *pool)
 {
-    double *K = malloc(sizeof *K * BN * BN), *F = malloc(sizeof *F * BN * BN), *a = malloc(sizeof *a * BN);
+    double *K = malloc(sizeof *K * BN * BN), *F = malloc(sizeof *F * BN * BN),
+           *a = malloc(sizeof *a * BN);
     double *w = malloc(sizeof *w * BN), logdet = 0.0;
     char key[40];
 
@@ -264,8 +266,8 @@ static void big_matrix_is_golden(const struct big *b, const struct kernel *k, co
     };
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
         snprintf(key, sizeof key, "%s_%s", found[i].what, name);
-        ck_assert_msg(near_rel(found[i].is, support_golden_scalar("big_scalars", key), 1e-8), "%s: %.17g", key,
-                      found[i].is);
+        ck_assert_msg(near_rel(found[i].is, support_golden_scalar("big_scalars", key), 1e-8),
+                      "%s: %.17g", key, found[i].is);
     }
     free(K), free(F), free(a), free(w);
 }
@@ -364,7 +366,7 @@ START_TEST(big_features_within_bounds)
 }
 END_TEST
 
-/* ---- a problem of our own ---- */
+/* A problem of our own. */
 
 enum { N = 700, D = 3, T = 150 };
 struct prob { double X[N * D], y[N], Xt[T * D]; struct source_array src, test; };
@@ -574,10 +576,14 @@ END_TEST
  * weights are the same.  A direct solve does without. */
 START_TEST(starts_of_other_features_are_projected)
 {
-    static const struct { const char *kernel, *solver; size_t features; uint64_t seed; double start; }
-    from[] = { { "rbf", "pcg", 128, 3, 0.3 },           { "rbf", "pcg", 512, 3, 0.3 },
-               { "rbf", "pcg", 256, 4, 0.3 },           { "matern(nu=5/2)", "pcg", 256, 3, 0.3 },
-               { "rbf", "exact", 256, 3, 0.3 },         { "rbf", "direct", 64, 9, 0.5 } };
+    static const struct {
+        const char *kernel, *solver;
+        size_t features;
+        uint64_t seed;
+        double start;
+    } from[] = {{"rbf", "pcg", 128, 3, 0.3},   {"rbf", "pcg", 512, 3, 0.3},
+                {"rbf", "pcg", 256, 4, 0.3},   {"matern(nu=5/2)", "pcg", 256, 3, 0.3},
+                {"rbf", "exact", 256, 3, 0.3}, {"rbf", "direct", 64, 9, 0.5}};
     struct prob *p = prob_make();
     struct fit_info cold, warm;
     struct fit_opts o = options("rbf", "pcg", 256);
@@ -597,9 +603,10 @@ START_TEST(starts_of_other_features_are_projected)
         f.start = start;
         struct model *m = fit(&p->src.base, p->y, &f, NULL, &warm);
         ck_assert(warm.why == OUT_RTOL && warm.warm && warm.projected);
-        ck_assert_msg(warm.start_residual < from[i].start, "%zu begins at %g", i, warm.start_residual);
-        ck_assert_msg(warm.iterations <= cold.iterations + 3, "%zu: %zu iterations, %zu from zero", i,
-                      warm.iterations, cold.iterations);
+        ck_assert_msg(warm.start_residual < from[i].start, "%zu begins at %g", i,
+                      warm.start_residual);
+        ck_assert_msg(warm.iterations <= cold.iterations + 3, "%zu: %zu iterations, %zu from zero",
+                      i, warm.iterations, cold.iterations);
         for (size_t j = 0; j < 256; j++) {
             norm += want->w[j] * want->w[j];
             diff += pow(want->w[j] - m->w[j], 2);
@@ -808,8 +815,9 @@ static double leave_one_out(const double *Z, const double *y, double ratio, doub
 }
 
 /* From a noise that is far off, a fit comes to predict as well as the best ratio does, by exact
- * leave-one-out errors; for less noise it leaves what it was given only where that gains more than the
- * standard error of the error; the amplitude is then the likeliest; unless it is told to keep both. */
+ * leave-one-out errors; for less noise it leaves what it was given only where that gains more than
+ * the standard error of the error; the amplitude is then the likeliest; unless it is told to keep
+ * both. */
 START_TEST(scale_follows_the_features)
 {
     struct prob *p = prob_make();
@@ -830,8 +838,9 @@ START_TEST(scale_follows_the_features)
     struct model *b = fit(&p->src.base, p->y, &o, NULL, &info);
 
     ck_assert(kept.scale == 1.0 && a->amplitude == 3.0 && a->noise == o.noise);
-    ck_assert_int_eq(model_open(b, 256, &p->src.base, NULL, o.precision, STORE_AUTO, backend_cpu(), NULL,
-                                &map, &f, NULL), ST_OK);
+    ck_assert_int_eq(model_open(b, 256, &p->src.base, NULL, o.precision, STORE_AUTO, backend_cpu(),
+                                NULL, &map, &f, NULL),
+                     ST_OK);
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, 256, NULL), ST_OK);
     ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
     const double ratio = model_ratio(b->amplitude, b->noise), given = o.noise * o.noise / 9.0;
@@ -858,7 +867,7 @@ START_TEST(scale_follows_the_features)
 }
 END_TEST
 
-/* ---- stopping, refusing, failing ---- */
+/* Stopping, refusing, failing. */
 
 struct stopper { struct cancel cancel; const char *phase; size_t after; };
 static void stop_at(void *ctx, const struct tick *t)
@@ -1042,8 +1051,8 @@ START_TEST(float16_by_memory)
 }
 END_TEST
 
-/* A fit with rounded features is the fit without, to what rtol allows; where they are too coarse it goes
- * on without them, and says so. */
+/* A fit with rounded features is the fit without, to what rtol allows; where they are too coarse it
+ * goes on without them, and says so. */
 START_TEST(float16_fits)
 {
     struct prob *p = prob_make();
@@ -1120,7 +1129,7 @@ START_TEST(allocation_failures_are_errors)
 }
 END_TEST
 
-/* ---- weights of rows ---- */
+/* Weights of rows. */
 
 /* A row of weight 2 is the same row twice: the same posterior, and where the program takes the
  * amplitude from the data the same quadratic form, over fewer rows. */

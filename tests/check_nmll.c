@@ -212,7 +212,7 @@ START_TEST(indefinite_is_refused)
 }
 END_TEST
 
-/* ---- the exact kernel ---- */
+/* The exact kernel. */
 
 static const char *const kernels[] = { "rbf", "matern(nu=3/2)", "matern(nu=5/2)" };
 static const char *const golden_name[] = { "rbf", "mat32", "mat52" };
@@ -245,8 +245,9 @@ START_TEST(exact_is_golden)
     ck_assert(near_rel(g[2], 2.0 * scalar_of("dnmll_", name, "_dloglam2"), 1e-7));
     const double ab[2] = { amp, amp }, nb[2] = { noise, noise };
     double a2, n2, v2, e2;
-    ck_assert_int_eq(nmll_exact_best(&k, &src.base, 1, y, &hp, ab, nb, &v2, &a2, &n2, &e2, NULL, NULL,
-                                     NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_exact_best(&k, &src.base, 1, y, &hp, ab, nb, &v2, &a2, &n2, &e2, NULL, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(v2, v, 1e-10));
     ck_assert(near_rel(e2, effdim, 1e-8));
     free(X);
@@ -278,7 +279,7 @@ START_TEST(exact_at_golden_optimum_is_flat)
 }
 END_TEST
 
-/* ---- drawn features: gradients by central differences, value by a dense formula ---- */
+/* Drawn features: gradients by central differences, value by a dense formula. */
 
 enum { DN = 150, DD = 3, DM = 64 };
 
@@ -400,8 +401,8 @@ START_TEST(fewer_rows_than_columns)
 }
 END_TEST
 
-/* With features in single precision the gradient is as good as they are, and the same for any number of
- * threads; more rows than a tile has. */
+/* With features in single precision the gradient is as good as they are, and the same for any
+ * number of threads; more rows than a tile has. */
 START_TEST(ard_gradient_in_single_precision)
 {
     enum { ROWS = 450, COLS = 96 };
@@ -413,7 +414,8 @@ START_TEST(ard_gradient_in_single_precision)
     for (size_t i = 0; i < ROWS * DD; i++)
         X[i] = rng_normal(17, rng_stream(RNG_TEST, 1), i);
     for (size_t i = 0; i < ROWS; i++)
-        y[i] = sin(X[i * DD]) + cos(X[i * DD + 1]) + 0.1 * rng_normal(17, rng_stream(RNG_TEST, 2), i);
+        y[i] =
+            sin(X[i * DD]) + cos(X[i * DD + 1]) + 0.1 * rng_normal(17, rng_stream(RNG_TEST, 2), i);
     source_array_init(&src, X, ROWS, DD, DD);
     ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
     for (size_t i = 0; i < DD; i++)
@@ -423,8 +425,9 @@ START_TEST(ard_gradient_in_single_precision)
         const struct fop_opts fo = { .pool = pool, .precision = run ? PREC_FLOAT : PREC_DOUBLE };
         struct featmap *map = featmap_new(&k, DD, COLS, 5, NULL);
         struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
-        ck_assert_int_eq(nmll_features_best(f, 1, y, hp, DD, ab, nb, &v[run], &a, &s, grad[run], NULL,
-                                            NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_features_best(f, 1, y, hp, DD, ab, nb, &v[run], &a, &s, grad[run],
+                                            NULL, NULL, NULL, NULL),
+                         ST_OK);
         fop_free(f);
         featmap_free(map);
         pool_free(pool);
@@ -537,8 +540,9 @@ START_TEST(quadrature_agrees)
 }
 END_TEST
 
-/* What each probe says, exactly: n'log(P^-1/2 A P^-1/2)n / n'n by an eigendecomposition, with the same
- * preconditioner and probes; and the traces of the gradients, c'A^-1 P^-1 c with c = P^1/2 n. */
+/* What each probe says, exactly: n'log(P^-1/2 A P^-1/2)n / n'n by an eigendecomposition, with the
+ * same preconditioner and probes; and the traces of the gradients, c'A^-1 P^-1 c with c = P^1/2 n.
+ */
 START_TEST(each_probe_is_exact)
 {
     enum { M = 64, PROBES = 4 };
@@ -547,8 +551,12 @@ START_TEST(each_probe_is_exact)
     double *A = malloc(5 * M * M * sizeof *A), *C = A + M * M, *R = C + M * M, *W = R + M * M;
     double *S = W + M * M;
     double b[M], w[M], th[M], terms[PROBES], v, se, g[DD + 2], trace = 0.0, yty;
-    struct nmll_slq_opts o = { .rank = 12, .probes = PROBES, .rtol = 1e-13, .probe_rtol = 1e-13, .seed = 3,
-                               .terms = terms };
+    struct nmll_slq_opts o = {.rank = 12,
+                              .probes = PROBES,
+                              .rtol = 1e-13,
+                              .probe_rtol = 1e-13,
+                              .seed = 3,
+                              .terms = terms};
     const struct precond_opts po = { .rank = o.rank, .seed = o.seed };
     struct fop_opts fo = { .precision = PREC_DOUBLE };
     struct source_array src;
@@ -560,7 +568,8 @@ START_TEST(each_probe_is_exact)
     ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &v, &se, g, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &v, &se, g, NULL, NULL, NULL),
+                     ST_OK);
 
     ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, ratio);
@@ -607,12 +616,13 @@ START_TEST(each_probe_is_exact)
 }
 END_TEST
 
-/* Further probes of a few steps: the error wanted is reached for less work than as many whole probes,
- * it is the true one over seeds, and the work has a limit. */
+/* Further probes of a few steps: the error wanted is reached for less work than as many whole
+ * probes, it is the true one over seeds, and the work has a limit. */
 START_TEST(further_probes_reach_the_error)
 {
     enum { M = 128, SEEDS = 24 };
-    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[DD] = { 0.8, 1.5, 3.0 }, v, vs, se, squares = 0.0;
+    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[DD] = {0.8, 1.5, 3.0}, v, vs, se,
+                                                  squares = 0.0;
     struct nmll_slq_opts o = { .rank = 16, .probes = 16, .rtol = 1e-9, .seed = 3 };
     struct source_array src;
     struct kernel k;
@@ -625,15 +635,16 @@ START_TEST(further_probes_reach_the_error)
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
     ck_assert_int_eq(nmll_features(f, y, hp, DD, 1.1, 0.2, &v, NULL, NULL, NULL, NULL), ST_OK);
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
     const double first = se;
     o.used = &used;
     o.error = first / 5.0;
     o.most = 100.0;
     for (uint64_t s = 1; s <= SEEDS; s++) {
         o.seed = s;
-        ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
         ck_assert_double_le(se, 1.01 * o.error);
         ck_assert_double_gt(se, 0.3 * o.error);
         ck_assert_double_le(fabs(vs - v), 4.0 * se);
@@ -644,23 +655,25 @@ START_TEST(further_probes_reach_the_error)
     ck_assert(squares > 0.35 && squares < 2.1); /* chi-squared of 24: 0.1 % and 99.9 % */
     o.most = 1.0;
     o.error = first / 100.0;
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert(se > o.error && se < first);
     ck_assert_double_le(fabs(vs - v), 4.0 * se);
     o.error = 2.0 * first; /* good enough as it is */
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert_uint_eq(used, 16);
     fop_free(f);
     featmap_free(map);
 }
 END_TEST
 
-/* The error of a difference, from what each of the common probes says of it: as large as differences
- * over many seeds are off, and far less than the error of each value. */
+/* The error of a difference, from what each of the common probes says of it: as large as
+ * differences over many seeds are off, and far less than the error of each value. */
 START_TEST(errors_of_differences)
 {
     enum { M = 128, PROBES = 16, SEEDS = 40 };
-    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[2][DD] = { { 0.8, 1.5, 3.0 }, { 0.84, 1.45, 3.1 } };
+    double X[DN * DD], y[DN], set[KERNEL_MAX_HP], hp[2][DD] = {{0.8, 1.5, 3.0}, {0.84, 1.45, 3.1}};
     double v[2], at[2], se[2], terms[2][PROBES], rms = 0.0, share = 0.0;
     struct nmll_slq_opts o = { .rank = 16, .probes = PROBES, .rtol = 1e-9 };
     struct source_array src;
@@ -673,13 +686,15 @@ START_TEST(errors_of_differences)
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
     for (size_t i = 0; i < 2; i++)
-        ck_assert_int_eq(nmll_features(f, y, hp[i], DD, 1.1, 0.2, &v[i], NULL, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_features(f, y, hp[i], DD, 1.1, 0.2, &v[i], NULL, NULL, NULL, NULL),
+                         ST_OK);
     for (uint64_t s = 1; s <= SEEDS; s++) {
         o.seed = s;
         for (size_t i = 0; i < 2; i++) {
             o.terms = terms[i];
-            ck_assert_int_eq(nmll_features_slq(f, y, hp[i], DD, 1.1, 0.2, &o, &at[i], &se[i], NULL, NULL,
-                                               NULL, NULL), ST_OK);
+            ck_assert_int_eq(nmll_features_slq(f, y, hp[i], DD, 1.1, 0.2, &o, &at[i], &se[i], NULL,
+                                               NULL, NULL, NULL),
+                             ST_OK);
         }
         const double error = nmll_slq_difference(PROBES, terms[0], terms[1]);
         ck_assert(error > 0.0);
@@ -747,8 +762,9 @@ START_TEST(leave_one_out)
     }
     struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
     const double one[2] = { 1, 1 }, noise[2] = { 0.3, 0.3 };
-    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, one, noise, &mse, &nmll, &a, &s, NULL, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, one, noise, &mse, &nmll, &a,
+                                       &s, NULL, NULL, NULL),
+                     ST_OK);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, 0.09), 1e-9));
     ck_assert_double_eq_tol(a, 1.0, 1e-12);
     ck_assert_double_eq_tol(s, 0.3, 1e-12);
@@ -756,8 +772,9 @@ START_TEST(leave_one_out)
     ck_assert(near_rel(nmll, v, 1e-9));
 
     const double ab[2] = { 0.01, 100 }, nb[2] = { 1e-3, 100 };
-    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, ab, nb, &mse, &nmll, &a, &s, NULL, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, ab, nb, &mse, &nmll, &a, &s,
+                                       NULL, NULL, NULL),
+                     ST_OK);
     const double ratio = s * s / (a * a);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, ratio), 1e-9));
     /* least within the bounds, up to where the search ends on a plateau */
@@ -771,8 +788,9 @@ START_TEST(leave_one_out)
     double want = 0.0;
     for (size_t i = N - V; i < N; i++)
         want += pow(ridge_error(Z, N - V, M, y, 0.09, N, Z + i * M, y[i]), 2.0) / V;
-    ck_assert_int_eq(nmll_features_loo(train, 1, y, valid, y + N - V, NULL, 0, one, noise, &mse, &nmll,
-                                       &a, &s, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_loo(train, 1, y, valid, y + N - V, NULL, 0, one, noise, &mse,
+                                       &nmll, &a, &s, NULL, NULL, NULL),
+                     ST_OK);
     ck_assert(near_rel(mse, want, 1e-9));
     fop_free(train);
     fop_free(valid);
@@ -781,8 +799,8 @@ START_TEST(leave_one_out)
 }
 END_TEST
 
-/* A row of weight 2 is the same row twice, but for the density of the difference of the two, which is
- * 0: N(y1; f, s2) N(y2; f, s2) = N(y; f, s2/2) / (2 s sqrt(pi)), s the noise. */
+/* A row of weight 2 is the same row twice, but for the density of the difference of the two, which
+ * is 0: N(y1; f, s2) N(y2; f, s2) = N(y; f, s2/2) / (2 s sqrt(pi)), s the noise. */
 START_TEST(weights_are_repetitions)
 {
     enum { N = 40, D = 2, M = 32 };

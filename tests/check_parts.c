@@ -40,7 +40,7 @@ static void teardown(void)
     support_rmdir(dir);
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* Files. */
 
 static double cell(size_t i, size_t j)
 {
@@ -48,8 +48,8 @@ static double cell(size_t i, size_t j)
 }
 
 /* rows first..first+n of cell(), d columns; kind: f4 f8 i4. */
-static void write_npy(const char *name, const char *kind, bool fortran, size_t first, size_t n, size_t d,
-                      bool one_dim)
+static void write_npy(const char *name, const char *kind, bool fortran, size_t first, size_t n,
+                      size_t d, bool one_dim)
 {
     FILE *f = fopen(support_path(dir, name), "wb");
     char head[129], shape[64];
@@ -58,8 +58,8 @@ static void write_npy(const char *name, const char *kind, bool fortran, size_t f
     memset(head, ' ', sizeof head);
     memcpy(head, "\x93NUMPY\x01\0\x76\0", 10);
     snprintf(shape, sizeof shape, one_dim ? "%zu," : "%zu, %zu", n, d);
-    const int k = snprintf(head + 10, 118, "{'descr': '<%s', 'fortran_order': %s, 'shape': (%s), }", kind,
-                           fortran ? "True" : "False", shape);
+    const int k = snprintf(head + 10, 118, "{'descr': '<%s', 'fortran_order': %s, 'shape': (%s), }",
+                           kind, fortran ? "True" : "False", shape);
     head[10 + k] = ' ';
     head[127] = '\n';
     fwrite(head, 1, 128, f);
@@ -88,8 +88,9 @@ static void write_cube(const char *name, const char *lengths, size_t n)
         ck_assert_ptr_nonnull(f);
         memset(head, ' ', sizeof head);
         memcpy(head, "\x93NUMPY\x01\0\x76\0", 10);
-        const int m = snprintf(head + 10, 118, "{'descr': '<%s', 'fortran_order': False, 'shape': (%zu%s), }",
-                               k ? "i4" : "f8", n, k ? "," : ", 3, 2");
+        const int m =
+            snprintf(head + 10, 118, "{'descr': '<%s', 'fortran_order': False, 'shape': (%zu%s), }",
+                     k ? "i4" : "f8", n, k ? "," : ", 3, 2");
         head[10 + m] = ' ';
         head[127] = '\n';
         fwrite(head, 1, 128, f);
@@ -132,7 +133,8 @@ static void refused(const char *name, const char *target, const char *which, con
     struct table *t = NULL;
 
     memset(&err, 0, sizeof err);
-    ck_assert_msg(import_file(support_path(dir, name), &o, NULL, &t, &err) != ST_OK, "%s was read", name);
+    ck_assert_msg(import_file(support_path(dir, name), &o, NULL, &t, &err) != ST_OK, "%s was read",
+                  name);
     ck_assert_ptr_null(t);
     ck_assert_msg(strcmp(err.name, which) == 0 && strstr(err.msg, words), "%s: error[%s]: %s", name,
                   err.name, err.msg);
@@ -151,7 +153,7 @@ static void assert_cells(const struct table *t, size_t n, size_t d, size_t targe
     }
 }
 
-/* ---- pairs and lists ------------------------------------------------------------------------------- */
+/* Pairs and lists. */
 
 START_TEST(rows_nodes_numbers_and_lengths)
 {
@@ -163,7 +165,8 @@ START_TEST(rows_nodes_numbers_and_lengths)
     snprintf(lengths, sizeof lengths, "%s", support_path(dir, "lengths.npy"));
     o.lengths = lengths;
     o.target = "y.npy";
-    ck_assert_msg(import_file(support_path(dir, "cube.npy"), &o, NULL, &t, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(import_file(support_path(dir, "cube.npy"), &o, NULL, &t, &err) == ST_OK, "%s",
+                  err.msg);
     ck_assert_uint_eq(t->n, 30);
     const struct sequences *q = t->col[0].seq;
     ck_assert_ptr_nonnull(q);
@@ -176,7 +179,8 @@ START_TEST(rows_nodes_numbers_and_lengths)
     }
     ck_assert_double_eq(column_at(&t->col[1], 29), cell(29, 0));
     ck_assert_uint_eq(t->col[0].missing, 1);
-    ck_assert_ptr_nonnull(strstr(t->notes, "warning[empty]: 1 set is without a node, first row 30: missing drop"));
+    ck_assert_ptr_nonnull(
+        strstr(t->notes, "warning[empty]: 1 set is without a node, first row 30: missing drop"));
     table_unref(t);
     write_cube("cube.npy", "short.npy", 29); /* one row less, and lengths of that many */
     t = NULL;
@@ -222,9 +226,11 @@ static void write_blocks(const char *before, const char *after, const char *kind
     char name[64];
 
     for (size_t b = 0; b < 12; b++) {
-        snprintf(name, sizeof name, "%s%s%zu%s%s.npy", before, *before ? "x_" : "", b, *after ? "_x" : "", after);
+        snprintf(name, sizeof name, "%s%s%zu%s%s.npy", before, *before ? "x_" : "", b,
+                 *after ? "_x" : "", after);
         write_npy(name, kind, fortran, 20 * b, 20, 4, false);
-        snprintf(name, sizeof name, "%s%s%zu%s%s.npy", before, *before ? "y_" : "", b, *after ? "_y" : "", after);
+        snprintf(name, sizeof name, "%s%s%zu%s%s.npy", before, *before ? "y_" : "", b,
+                 *after ? "_y" : "", after);
         write_npy(name, "f8", false, 20 * b, 20, 1, b % 2 == 0);
     }
 }
@@ -352,7 +358,8 @@ START_TEST(lies_in_one_of_several)
     write_npy("y_2.npy", "f8", false, 20, 20, 1, true);
     const char *x2 = support_path(dir, "x_2.npy");
     ck_assert_int_eq(truncate(x2, 128 + 20 * 32 - 1), 0);
-    refused(".", NULL, "truncated", "x_2.npy: the header tells of 20 x 4 items of 8 bytes from byte 128, "
+    refused(".", NULL, "truncated",
+            "x_2.npy: the header tells of 20 x 4 items of 8 bytes from byte 128, "
             "the file has 767 bytes");
     write_npy("x_2.npy", "f8", false, 20, 20, 4, false);
     FILE *f = fopen(support_path(dir, "x_2.npy"), "r+b");
@@ -375,7 +382,7 @@ START_TEST(lies_in_one_of_several)
 }
 END_TEST
 
-/* ---- numbers in place --------------------------------------------------------------------------------- */
+/* Numbers in place. */
 
 enum { BIG = 40000 };
 
@@ -529,7 +536,7 @@ START_TEST(types_change_in_place)
 }
 END_TEST
 
-/* ---- HDF5 --------------------------------------------------------------------------------------------- */
+/* HDF5. */
 
 #ifdef HAVE_HDF5
 

@@ -387,7 +387,7 @@ START_TEST(golden_pivoted_cholesky)
 }
 END_TEST
 
-/* ---- every preconditioner of the registry ---------------------------------------------------- */
+/* Every preconditioner of the registry. */
 
 enum { N = 150, D = 40 };
 
@@ -426,7 +426,8 @@ START_TEST(identities)
         for (size_t i = 0; i < D; i++)
             I[i + i * D] = 1.0;
         ck_assert_int_eq(precond_sqrt(p, NULL, D, I, S, NULL), ST_OK);
-        ck_assert_int_eq(blas_dgemm(NULL, false, true, D, D, D, 1.0, S, D, S, D, 0.0, P, D, NULL), ST_OK);
+        ck_assert_int_eq(blas_dgemm(NULL, false, true, D, D, D, 1.0, S, D, S, D, 0.0, P, D, NULL),
+                         ST_OK);
         memcpy(I, P, sizeof I); /* P^-1 P = I, in place */
         ck_assert_int_eq(precond_apply(p, NULL, D, I, I, NULL), ST_OK);
         for (size_t i = 0; i < D; i++)
@@ -451,8 +452,8 @@ START_TEST(identities)
 }
 END_TEST
 
-/* The whole factor where rounding leaves Z'Z indefinite by more than the noise: a little more noise makes
- * it one that serves, here on columns that are all sums of three. */
+/* The whole factor where rounding leaves Z'Z indefinite by more than the noise: a little more noise
+ * makes it one that serves, here on columns that are all sums of three. */
 START_TEST(whole_factor_of_low_rank)
 {
     enum { n = 90 };
@@ -464,8 +465,9 @@ START_TEST(whole_factor_of_low_rank)
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < D; j++)
-            z[i * D + j] = 100.0 * (a[i * 3] * sin((double)j) + a[i * 3 + 1] * cos(2.0 * (double)j) +
-                                    a[i * 3 + 2] / (1.0 + (double)j));
+            z[i * D + j] =
+                100.0 * (a[i * 3] * sin((double)j) + a[i * 3 + 1] * cos(2.0 * (double)j) +
+                         a[i * 3 + 2] / (1.0 + (double)j));
     struct fop *op = fop_dense(z, n, D, D, NULL, NULL);
     ck_assert_int_eq(ops->build(op, &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, 1e-3);
@@ -504,8 +506,8 @@ START_TEST(full_rank_is_exact)
 }
 END_TEST
 
-/* The factor of Z'Z leaves next to nothing to do, also where the noise is far below single precision's
- * reach of the largest eigenvalue; and serves any number of right-hand sides. */
+/* The factor of Z'Z leaves next to nothing to do, also where the noise is far below single
+ * precision's reach of the largest eigenvalue; and serves any number of right-hand sides. */
 START_TEST(whole_factor)
 {
     enum { K = 3 };
@@ -514,12 +516,14 @@ START_TEST(whole_factor)
     struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
     struct precond *p;
     struct solve_info info[K];
-    ck_assert_int_eq(precond_find("gram", NULL)->build(op, &(struct precond_opts){ .lam2 = 7.0 }, NULL, &p,
-                                                       NULL), ST_OK);
+    ck_assert_int_eq(
+        precond_find("gram", NULL)->build(op, &(struct precond_opts){.lam2 = 7.0}, NULL, &p, NULL),
+        ST_OK);
     ck_assert_uint_eq(precond_rank(p), 0);
     precond_set_noise(p, noise);
     const struct solve_opts o = { .rtol = 1e-11, .maxit = 50, .pre = p };
-    ck_assert_int_eq(solver_find("pcg", NULL)->solve(op, noise, K, b, X, &o, NULL, info, NULL), ST_OK);
+    ck_assert_int_eq(solver_find("pcg", NULL)->solve(op, noise, K, b, X, &o, NULL, info, NULL),
+                     ST_OK);
     ck_assert_int_eq(fop_pass(op, K, X, R, NULL, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
         ck_assert_int_eq(info[c].why, OUT_RTOL);
@@ -647,7 +651,8 @@ END_TEST
 START_TEST(diagonal_as_its_operator)
 {
     enum { SIDE = 60, RANK = 7 };
-    double *root = calloc(SIDE * SIDE, sizeof *root), diagonal[SIDE], *Omega = malloc(sizeof *Omega * SIDE * RANK);
+    double *root = calloc(SIDE * SIDE, sizeof *root), diagonal[SIDE],
+           *Omega = malloc(sizeof *Omega * SIDE * RANK);
     double x[SIDE], by_f[SIDE], by_d[SIDE];
     struct precond *p = NULL, *q = NULL;
 
@@ -661,7 +666,8 @@ START_TEST(diagonal_as_its_operator)
     struct fop *dense = fop_dense(root, SIDE, SIDE, SIDE, NULL, NULL);
     for (int passes = 1; passes <= 3; passes++) {
         ck_assert_int_eq(nystrom_build(dense, RANK, Omega, true, passes, NULL, &p, NULL), ST_OK);
-        ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, RANK, Omega, passes, NULL, &q, NULL), ST_OK);
+        ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, RANK, Omega, passes, NULL, &q, NULL),
+                         ST_OK);
         precond_set_noise(p, 0.01);
         precond_set_noise(q, 0.01);
         ck_assert_int_eq(precond_apply(p, NULL, 1, x, by_f, NULL), ST_OK);
@@ -672,7 +678,8 @@ START_TEST(diagonal_as_its_operator)
         precond_free(p);
         precond_free(q);
     }
-    ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, SIDE + 1, Omega, 1, NULL, &q, NULL), ST_RANGE);
+    ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, SIDE + 1, Omega, 1, NULL, &q, NULL),
+                     ST_RANGE);
     fop_free(dense);
     free(root), free(Omega);
 }

@@ -1,5 +1,5 @@
-/* tests/check_rank.c -- spectra from samples of rows, the iterations that they predict against those
- * of real solves, and the rank that is chosen by them. */
+/* tests/check_rank.c -- spectra from samples of rows, the iterations that they predict against
+ * those of real solves, and the rank that is chosen by them. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/model_impl.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the spectrum -------------------------------------------------------------------------------- */
+/* The spectrum. */
 
 enum { ROWS = 1500, COLS = 500, TAKEN = 300 };
 
@@ -92,12 +92,12 @@ START_TEST(spectrum_of_low_rank)
 }
 END_TEST
 
-/* ---- iterations ---------------------------------------------------------------------------------- */
+/* Iterations. */
 
 enum { M = 120 };
 
-/* Z diagonal: its squares are the eigenvalues.  The small system is this one, but for another random
- * sketch: over 5 seeds of the sketch the real solve varies by up to 12 %. */
+/* Z diagonal: its squares are the eigenvalues.  The small system is this one, but for another
+ * random sketch: over 5 seeds of the sketch the real solve varies by up to 12 %. */
 START_TEST(iterations_are_those_of_a_solve)
 {
     static const size_t ranks[] = { 0, 4, 10, 40, 90 };
@@ -127,7 +127,8 @@ START_TEST(iterations_are_those_of_a_solve)
                      ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_int_eq(spectrum_estimate(M, M, M, lam, uy2, NULL, NULL, &s, NULL), ST_OK);
-    ck_assert_int_eq(model_rank_iterations(&s, lam2, rank, 2, rtol, 400, &got, &ratio, NULL), ST_OK);
+    ck_assert_int_eq(model_rank_iterations(&s, lam2, rank, 2, rtol, 400, &got, &ratio, NULL),
+                     ST_OK);
     ck_assert_double_eq_tol(got, (double)info.iterations, 2.0 + 0.25 * got);
     if (rank)
         ck_assert_double_eq_tol(ratio / precond_ratio(p), 1.0, 0.3);
@@ -143,7 +144,7 @@ START_TEST(iterations_are_those_of_a_solve)
 }
 END_TEST
 
-/* ---- a whole fit -------------------------------------------------------------------------------- */
+/* A whole fit. */
 
 enum { N = 900, D = 3 };
 struct prob { double X[N * D], y[N]; struct source_array src; };
@@ -187,8 +188,8 @@ static struct fit_info fit(const struct prob *p, const struct fit_opts *o, struc
 }
 
 /* The sample is all rows here: the spectrum is known, and what is left are the construction's own
- * losses.  Every rank of the table against a fit with that rank: within a factor of 2 (measured: 0.94
- * to 1.7), and more rank never predicts more iterations. */
+ * losses.  Every rank of the table against a fit with that rank: within a factor of 2 (measured:
+ * 0.94 to 1.7), and more rank never predicts more iterations. */
 START_TEST(predictions_hold)
 {
     static const char *const kernels[] = { "rbf", "matern(nu=3/2)" };
@@ -225,13 +226,20 @@ START_TEST(predictions_hold)
 }
 END_TEST
 
-/* All targets share each pass: eight cost more than one, and less than eight fits; by every plan.  Where
- * many targets make passes dear, Z'Z formed once is the cheaper. */
+/* All targets share each pass: eight cost more than one, and less than eight fits; by every plan.
+ * Where many targets make passes dear, Z'Z formed once is the cheaper. */
 START_TEST(further_targets_cost_less_than_the_first)
 {
     static const enum plan plans[] = { PLAN_STORE, PLAN_REGENERATE, PLAN_DIRECT };
-    struct fit_opts o = { .solver = "pcg", .features = 4096, .rank = 256, .rtol = 1e-6, .maxit = 500,
-                          .variance = VAR_NONE, .amplitude = 1.0, .noise = 0.1, .keep_scale = true };
+    struct fit_opts o = {.solver = "pcg",
+                         .features = 4096,
+                         .rank = 256,
+                         .rtol = 1e-6,
+                         .maxit = 500,
+                         .variance = VAR_NONE,
+                         .amplitude = 1.0,
+                         .noise = 0.1,
+                         .keep_scale = true};
     double hp[KERNEL_MAX_HP], build[2], one[2], bytes[2];
     struct fit_plan p;
     char note[256];
@@ -251,7 +259,8 @@ START_TEST(further_targets_cost_less_than_the_first)
         ck_assert(bytes[1] > bytes[0]);
         ck_assert(p.seconds_store > first.seconds_store && p.seconds_half > first.seconds_half &&
                   p.seconds_regenerate > first.seconds_regenerate &&
-                  p.seconds_formed > first.seconds_formed && p.seconds_direct == first.seconds_direct);
+                  p.seconds_formed > first.seconds_formed &&
+                  p.seconds_direct == first.seconds_direct);
         ck_assert(p.seconds_regenerate - first.seconds_regenerate >
                   p.seconds_formed - first.seconds_formed);
     }

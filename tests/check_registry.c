@@ -13,7 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 256, D = 3, M = 48, K = 2, FORMS = 2, POSITIONS = 12, LETTERS = 4, WIDE = POSITIONS + 1 };
+enum {
+    N = 256,
+    D = 3,
+    M = 48,
+    K = 2,
+    FORMS = 2,
+    POSITIONS = 12,
+    LETTERS = 4,
+    WIDE = POSITIONS + 1
+};
 static double lam2; /* 10 times the mean of k(x, x), so that the conditions are alike */
 static const double coarse_most = 0.05; /* what a solver without vanishing errors still reaches */
 static const double batch[SOLVER_MAX_PARAMS] = { 64 }; /* of stochastic ones: several an epoch */
@@ -48,11 +57,17 @@ static size_t count_kernels(void)
 }
 
 /* Kernels that are made of others; sequences and sets of nodes are read by the last ones. */
-static const struct { const char *text; bool positions; } made[] = {
-    { "rbf + linear", false }, { "rbf * periodic", false }, { "rbf * linear + cauchy", false },
-    { "conv(rbf,width=3)", true }, { "convdense(cauchy,width=3)", true },
-    { "conv(matern(nu=3/2),width=5,average=full)", true },
-    { "graph(cauchy)", true }, { "graphpoly(degree=2)", true }, { "graphpoly(degree=3,norm=unit)", true },
+static const struct { const char *text; bool positions;
+} made[] = {
+    {"rbf + linear", false},
+    {"rbf * periodic", false},
+    {"rbf * linear + cauchy", false},
+    {"conv(rbf,width=3)", true},
+    {"convdense(cauchy,width=3)", true},
+    {"conv(matern(nu=3/2),width=5,average=full)", true},
+    {"graph(cauchy)", true},
+    {"graphpoly(degree=2)", true},
+    {"graphpoly(degree=3,norm=unit)", true},
 };
 enum { MADE = sizeof made / sizeof *made };
 
@@ -61,9 +76,11 @@ static bool made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
     size_t from[KERNEL_MAX_HP];
     struct err err = { 0 };
 
-    ck_assert_msg(kernel_parse(made[i].text, k, hp, &err) == ST_OK, "%s: %s", made[i].text, err.msg);
+    ck_assert_msg(kernel_parse(made[i].text, k, hp, &err) == ST_OK, "%s: %s", made[i].text,
+                  err.msg);
     ck_assert_msg(made[i].positions ? kernel_bind_rows(k, LETTERS, true, 0, &err) == ST_OK
-                                    : kernel_bind(k, D, from, &err) == ST_OK, "%s: %s", made[i].text, err.msg);
+                                    : kernel_bind(k, D, from, &err) == ST_OK,
+                  "%s: %s", made[i].text, err.msg);
     for (size_t h = 0; h < kernel_nhp(k); h++) {
         struct hparam info;
         char name[KERNEL_NAME_MAX];
@@ -111,7 +128,8 @@ static bool system_new(struct system *s, size_t kernel, bool ard)
 {
     double z[N * M], A[M * M] = { 0 };
 
-    const bool positions = kernel >= count_kernels() && made_form(kernel - count_kernels(), &s->kernel, s->hp);
+    const bool positions =
+        kernel >= count_kernels() && made_form(kernel - count_kernels(), &s->kernel, s->hp);
     const size_t d = positions ? WIDE : D;
 
     if (kernel < count_kernels() && !kernel_form(kernel, ard, &s->kernel, s->hp))
@@ -214,10 +232,12 @@ START_TEST(every_combination)
             struct precond *p = precond_for(f, precond_at(q));
             for (size_t i = 0; solver_at(i); i++) {
                 const struct solver_ops *ops = solver_at(i);
-                const struct solve_opts o = { .rtol = ops->stochastic ? fmax(1e-7, way[w].rtol) : way[w].rtol,
-                                              .maxit = ops->coarse ? 30 : 200,
-                                              .pre = p, .seed = 7,
-                                              .params = ops->stochastic ? batch : NULL };
+                const struct solve_opts o = {.rtol = ops->stochastic ? fmax(1e-7, way[w].rtol)
+                                                                     : way[w].rtol,
+                                             .maxit = ops->coarse ? 30 : 200,
+                                             .pre = p,
+                                             .seed = 7,
+                                             .params = ops->stochastic ? batch : NULL};
                 struct solve_info info[K];
                 struct err err = { 0 };
                 double X[K * M];

@@ -31,10 +31,13 @@ START_TEST(layout_fits_every_size)
         for (int cols = 1; cols <= 220; cols++)
             for (int news = -1; news <= 6; news += 3) {
                 struct layout l;
-                const struct layout_wish w = {
-                    .kind = (enum layout_kind)((rows + cols) % 5), .prompt_rows = 3, .log_rows = news,
-                    .zoom = news == 2 && rows % 2, .full = news == 5 && rows % 3 == 0,
-                    .dx = cols % 7 * 12 - 20, .dy = rows % 5 * 6 - 8 };
+                const struct layout_wish w = {.kind = (enum layout_kind)((rows + cols) % 5),
+                                              .prompt_rows = 3,
+                                              .log_rows = news,
+                                              .zoom = news == 2 && rows % 2,
+                                              .full = news == 5 && rows % 3 == 0,
+                                              .dx = cols % 7 * 12 - 20,
+                                              .dy = rows % 5 * 6 - 8};
                 screen_layout(rows, cols, &w, &l);
                 const struct canvas *strip[] = { &l.header, &l.tabs, &l.rule1, &l.rule2, &l.rule3,
                                                  &l.verdict, &l.job, &l.prompt };
@@ -109,7 +112,7 @@ START_TEST(layout_as_asked)
 }
 END_TEST
 
-/* --- keys -------------------------------------------------------------------------------------- */
+/* Keys. */
 
 static void key_is(const char *typed, const char *canonical)
 {
@@ -125,11 +128,20 @@ static void key_is(const char *typed, const char *canonical)
 
 START_TEST(key_names)
 {
-    static const struct { int key; const char *name; } keys[] = {
-        { 'z', "z" }, { ' ', "Space" }, { 11, "Ctrl-k" }, { 'x' | UK_ALT, "Alt-x" }, { UK_F5, "F5" },
-        { UK_UP | UK_SHIFT, "Shift-Up" }, { UK_BACKTAB, "Shift-Tab" }, { UK_ESC, "Esc" },
-        { UK_LEFT | UK_CTRL | UK_ALT, "Ctrl-Alt-Left" }, { 0xe9, "\xc3\xa9" }, { '3' | UK_ALT, "Alt-3" },
-        { UK_NONE, "" },
+    static const struct { int key; const char *name;
+    } keys[] = {
+        {'z', "z"},
+        {' ', "Space"},
+        {11, "Ctrl-k"},
+        {'x' | UK_ALT, "Alt-x"},
+        {UK_F5, "F5"},
+        {UK_UP | UK_SHIFT, "Shift-Up"},
+        {UK_BACKTAB, "Shift-Tab"},
+        {UK_ESC, "Esc"},
+        {UK_LEFT | UK_CTRL | UK_ALT, "Ctrl-Alt-Left"},
+        {0xe9, "\xc3\xa9"},
+        {'3' | UK_ALT, "Alt-3"},
+        {UK_NONE, ""},
     };
     char name[BIND_KEY_MAX];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -159,13 +171,14 @@ static void rows_are_sound(const struct keyrow *r, const char *where)
 {
     char name[BIND_KEY_MAX], key[BIND_KEY_MAX];
     for (; r->keys; r++) {
-        ck_assert_msg(r->name && *r->name && strlen(r->name) < 24 && r->does && *r->does, "%s: %s", where,
+        ck_assert_msg(r->name && *r->name && strlen(r->name) < 24 && r->does && *r->does, "%s: %s",
+                      where, r->keys);
+        ck_assert_msg((r->line != NULL) != (r->act != ACT_NONE), "%s %s: a line or an act", where,
                       r->keys);
-        ck_assert_msg((r->line != NULL) != (r->act != ACT_NONE), "%s %s: a line or an act", where, r->keys);
         for (const char *p = r->keys; *p; p += strspn(p, " ")) {
             snprintf(key, sizeof key, "%.*s", (int)strcspn(p, " "), p);
-            ck_assert_msg(binding_key(key, name, NULL) == ST_OK && strcmp(name, key) == 0, "%s: %s", where,
-                          key);
+            ck_assert_msg(binding_key(key, name, NULL) == ST_OK && strcmp(name, key) == 0, "%s: %s",
+                          where, key);
             p += strcspn(p, " ");
         }
     }
@@ -213,10 +226,11 @@ START_TEST(keys_as_bound_now)
     keymap_keys(zoom, &v, false, &b);
     ck_assert_str_eq(buf_str(&b), "F9");
     ck_assert_ptr_eq(keymap_by_name(&v, "zoom"), zoom);
-    ck_assert_int_eq(binding_set(BIND_PROMPT, "a", "fit", &err), ST_USAGE);   /* then nobody could type */
+    ck_assert_int_eq(binding_set(BIND_PROMPT, "a", "fit", &err),
+                     ST_USAGE); /* then nobody could type */
     ck_assert_int_eq(binding_set(BIND_PROMPT, "Tab", "fit", &err), ST_USAGE);
     ck_assert_int_eq(binding_set(BIND_BOTH, "F8", "runs", &err), ST_OK);
-    ck_assert_int_eq(binding_set(BIND_VIEW, "F8", NULL, &err), ST_OK);        /* one focus lets go */
+    ck_assert_int_eq(binding_set(BIND_VIEW, "F8", NULL, &err), ST_OK); /* one focus lets go */
     ck_assert_ptr_null(binding_find(BIND_VIEW, "F8"));
     ck_assert_str_eq(binding_find(BIND_PROMPT, "F8"), "runs");
     bindings_clear();
@@ -231,7 +245,8 @@ START_TEST(palette_search)
     size_t order[8];
     ck_assert_int_gt(palette_score("fit", "fit"), palette_score("fit", "fitting"));
     ck_assert_int_gt(palette_score("vr", "view residual"), 0);
-    ck_assert_int_gt(palette_score("res", "view residual"), palette_score("res", "predict everything else"));
+    ck_assert_int_gt(palette_score("res", "view residual"),
+                     palette_score("res", "predict everything else"));
     ck_assert_int_eq(palette_score("zz", "fit"), 0);
     ck_assert_int_eq(palette_score("tif", "fit"), 0);         /* in order */
     ck_assert_int_gt(palette_score("runs view", "view runs"), 0);  /* words in any order */
@@ -250,7 +265,7 @@ START_TEST(palette_search)
     ck_assert_uint_eq(palette_match(&p, "convergence", order), 1);
     ck_assert_uint_eq(order[0], 1);                           /* by a word of the description */
     ck_assert_uint_eq(palette_match(&p, "qqqq", order), 0);
-    p.words = true;                                           /* sentences: by words as they stand */
+    p.words = true; /* sentences: by words as they stand */
     ck_assert_uint_eq(palette_match(&p, "plt", order), 0);
     ck_assert_uint_eq(palette_match(&p, "resid plot", order), 1);
     palette_free(&p);

@@ -1,5 +1,5 @@
-/* tests/check_sequence.c -- columns of sequences: alphabets, guesses, FASTA and the table joined to it,
- * and what the encodings make of a sequence. */
+/* tests/check_sequence.c -- columns of sequences: alphabets, guesses, FASTA and the table joined to
+ * it, and what the encodings make of a sequence. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -39,7 +39,8 @@ static struct table *opened_with(const char *text, struct import_opts o, enum st
     return t;
 }
 
-static struct table *opened_as(const char *text, const char *types, const char *targets, enum status want)
+static struct table *opened_as(const char *text, const char *types, const char *targets,
+                               enum status want)
 {
     return opened_with(text, (struct import_opts){ .types = types, .targets = targets }, want);
 }
@@ -58,15 +59,20 @@ static const struct sequences *seq(const struct table *t, const char *name)
     return t->col[j].seq;
 }
 
-/* ---- guesses ------------------------------------------------------------------------------------- */
+/* Guesses. */
 
 START_TEST(alphabets)
 {
-    static const struct { const char *csv; enum alphabet kind; const char *order; size_t least, most, unknown; }
-    good[] = {
-        { "sequence,y\nMKVLA,1\nMKV*AGG,2\nMWW,3\n", ALPHABET_PROTEIN, "ACDEFGHIKLMNPQRSTVWY", 3, 7, 1 },
-        { "sequence,y\nACGTACGTAA,1\nacgtnacgtaacgtaa,2\n", ALPHABET_DNA, "ACGT", 10, 16, 1 },
-        { "seq,y\nACGUUUGCA,1\nACGU,2\n", ALPHABET_RNA, "ACGU", 4, 9, 0 },
+    static const struct {
+        const char *csv;
+        enum alphabet kind;
+        const char *order;
+        size_t least, most, unknown;
+    } good[] = {
+        {"sequence,y\nMKVLA,1\nMKV*AGG,2\nMWW,3\n", ALPHABET_PROTEIN, "ACDEFGHIKLMNPQRSTVWY", 3, 7,
+         1},
+        {"sequence,y\nACGTACGTAA,1\nacgtnacgtaacgtaa,2\n", ALPHABET_DNA, "ACGT", 10, 16, 1},
+        {"seq,y\nACGUUUGCA,1\nACGU,2\n", ALPHABET_RNA, "ACGU", 4, 9, 0},
     };
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -89,15 +95,19 @@ END_TEST
 
 START_TEST(guesses)
 {
-    /* long words of the letters of proteins are sequences whatever the name; short ones, words of other
-     * letters, sentences and names are not */
-    static const struct { const char *csv; bool is; } cases[] = {
-        { "x,y\nMKVLAAGIVGMKVLAAGIVGMKVLA,1\nMKVLAAGIVGMKVLAAGIVGMKVLC,2\nMKVLAAGIVGMKVLAAGIVGMKVLD,3\n", true },
-        { "x,y\nMKVLA,1\nMKVLC,2\nMKVLD,3\n", false },
-        { "sequence,y\nfirst one,1\nsecond one,2\nthird one,3\n", false },
-        { "sequence,y\n0x11,1\n0x12,2\n0x13,3\n", false },
-        { "sequence,y\n1,1\n2,2\n3,3\n", false },
-        { "x,y\nhttp://abcdefghijklmnopqrstu,1\nhttp://abcdefghijklmnopqrstv,2\nhttp://b,3\n", false },
+    /* long words of the letters of proteins are sequences whatever the name; short ones, words of
+     * other letters, sentences and names are not */
+    static const struct { const char *csv; bool is;
+    } cases[] = {
+        {"x,y\nMKVLAAGIVGMKVLAAGIVGMKVLA,1\nMKVLAAGIVGMKVLAAGIVGMKVLC,2\nMKVLAAGIVGMKVLAAGIVGMKVLD,"
+         "3\n",
+         true},
+        {"x,y\nMKVLA,1\nMKVLC,2\nMKVLD,3\n", false},
+        {"sequence,y\nfirst one,1\nsecond one,2\nthird one,3\n", false},
+        {"sequence,y\n0x11,1\n0x12,2\n0x13,3\n", false},
+        {"sequence,y\n1,1\n2,2\n3,3\n", false},
+        {"x,y\nhttp://abcdefghijklmnopqrstu,1\nhttp://abcdefghijklmnopqrstv,2\nhttp://b,3\n",
+         false},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -121,7 +131,8 @@ START_TEST(guesses)
     ck_assert_str_eq(seq(t, "w")->order, "012");
     ck_assert_str_eq(sequence_at(seq(t, "w"), 2, &len), "1200");
     table_unref(t);
-    t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,4,3\n"); /* by name, every cell and their number */
+    t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,4,3\n"); /* by name, every cell and
+                                                                             their number */
     ck_assert_str_eq(seq(t, "node_labels")->order, "012");
     table_unref(t);
     t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,5,3\n");
@@ -145,8 +156,9 @@ END_TEST
 
 START_TEST(roles)
 {
-    struct table *t = opened("id,sequence,count,target,split\n1,MKVLA,3,0.5,train\n2,MKVLC,4,1.5,test\n"
-                             "3,MKVLD,4,2.5,train\n4,MKVLE,4,3.5,train\n");
+    struct table *t =
+        opened("id,sequence,count,target,split\n1,MKVLA,3,0.5,train\n2,MKVLC,4,1.5,test\n"
+               "3,MKVLD,4,2.5,train\n4,MKVLE,4,3.5,train\n");
     struct dataset *d = dataset_new(t, "d", NULL, &err);
     size_t n;
 
@@ -170,9 +182,10 @@ START_TEST(roles)
 }
 END_TEST
 
-/* ---- FASTA --------------------------------------------------------------------------------------- */
+/* FASTA. */
 
-static const char records[] = ">a first of all\r\nMKV\r\nLAA\r\n\r\n>b\nMK VL\n;comment\nC\n>c\n>d none\nMKWW";
+static const char records[] =
+    ">a first of all\r\nMKV\r\nLAA\r\n\r\n>b\nMK VL\n;comment\nC\n>c\n>d none\nMKWW";
 
 START_TEST(fasta)
 {
@@ -190,7 +203,9 @@ START_TEST(fasta)
     ck_assert_str_eq(sequence_at(s, 2, &len), "");
     ck_assert_str_eq(sequence_at(s, 3, &len), "MKWW");
     ck_assert_uint_eq(t->col[2].missing, 1);
-    ck_assert(strstr(t->notes, "warning[empty]: 1 record is without a letter, first row 3 ('c', line 9)") != NULL);
+    ck_assert(strstr(t->notes,
+                     "warning[empty]: 1 record is without a letter, first row 3 ('c', line 9)") !=
+              NULL);
     table_unref(t);
     opened_as(">a\nMK\n>bad\nM\n7K\n", NULL, NULL, ST_FORMAT);
     ck_assert(strstr(err.msg, "line 5") != NULL && strstr(err.msg, "'bad'") != NULL);
@@ -212,7 +227,8 @@ START_TEST(fasta_with_targets)
               t->col[y].v[3] == 4.0);
     ck_assert_str_eq(column_word(&t->col[k], 3), "u");
     ck_assert_ptr_null(column_word(&t->col[k], 2));
-    ck_assert(strstr(t->notes, "1 record has no row in the table, first row 3 ('c', line 9)") != NULL);
+    ck_assert(strstr(t->notes, "1 record has no row in the table, first row 3 ('c', line 9)") !=
+              NULL);
     ck_assert(strstr(t->notes, "1 row of the table has no record, first row 2 ('nobody')") != NULL);
     table_unref(t);
     support_write(csv, twice, sizeof twice - 1);
@@ -235,7 +251,9 @@ START_TEST(unknown_letters)
 
     ck_assert_uint_eq(seq(t, "sequence")->unknown_rows, 2);
     ck_assert_uint_eq(t->missing, 0);
-    ck_assert_ptr_nonnull(strstr(t->notes, "note[letters]: 2 sequences hold letters outside the alphabet (X-), first row 2:"));
+    ck_assert_ptr_nonnull(
+        strstr(t->notes,
+               "note[letters]: 2 sequences hold letters outside the alphabet (X-), first row 2:"));
     table_unref(t);
     t = opened_with(text, (struct import_opts){ .unknown = "missing" }, ST_OK);
     const struct sequences *s = seq(t, "sequence");
@@ -245,12 +263,16 @@ START_TEST(unknown_letters)
     }
     ck_assert(s->unknown_rows == 0 && s->shortest == 3 && s->longest == 7 && s->common == 3);
     ck_assert(t->missing == 2 && t->col[0].missing == 2);
-    ck_assert_ptr_nonnull(strstr(t->notes, "warning[letters]: 2 sequences with letters outside the alphabet count as missing"));
+    ck_assert_ptr_nonnull(
+        strstr(t->notes,
+               "warning[letters]: 2 sequences with letters outside the alphabet count as missing"));
     table_unref(t);
     opened_with(text, (struct import_opts){ .unknown = "stop" }, ST_FORMAT);
-    ck_assert_ptr_nonnull(strstr(err.msg, "row 2: letter 2 of column 'sequence', 'X', is none of protein"));
+    ck_assert_ptr_nonnull(
+        strstr(err.msg, "row 2: letter 2 of column 'sequence', 'X', is none of protein"));
     ck_assert_ptr_nonnull(strstr(err.msg, "2 rows have such"));
-    t = opened_with("sequence,y\nMKVLA,1\nMKWW,2\n", (struct import_opts){ .unknown = "stop" }, ST_OK);
+    t = opened_with("sequence,y\nMKVLA,1\nMKWW,2\n", (struct import_opts){.unknown = "stop"},
+                    ST_OK);
     table_unref(t);
 }
 END_TEST
@@ -266,17 +288,24 @@ START_TEST(repeated_names)
     support_write(csv, table, sizeof table - 1);
     opened_with(two, (struct import_opts){ .targets = csv }, ST_FORMAT);
     ck_assert_ptr_nonnull(strstr(err.msg, "'b' stands in column 'name' twice (rows 1 and 2)"));
-    struct table *t = opened_with(two, (struct import_opts){ .targets = csv, .twice = "mean" }, ST_OK);
+    struct table *t =
+        opened_with(two, (struct import_opts){.targets = csv, .twice = "mean"}, ST_OK);
     const size_t y = table_find(t, "y"), z = table_find(t, "z"), kind = table_find(t, "kind");
-    ck_assert(t->col[y].v[0] == 5.0 && t->col[y].v[1] == 4.0 && t->col[y].v[2] == 5.0 && isnan(t->col[y].v[3]));
+    ck_assert(t->col[y].v[0] == 5.0 && t->col[y].v[1] == 4.0 && t->col[y].v[2] == 5.0 &&
+              isnan(t->col[y].v[3]));
     ck_assert(t->col[z].v[1] == 4.5 && isnan(t->col[z].v[3])); /* of those that are there */
     ck_assert_str_eq(column_word(&t->col[kind], 1), "u");
     ck_assert_uint_eq(t->missing, 2);
-    ck_assert_ptr_nonnull(strstr(t->notes, "warning[twice]: 3 rows of the table repeat a name, first row 2 ('b', of row 1)"));
-    ck_assert_ptr_nonnull(strstr(t->notes, "warning[twice]: 1 record has a name that stood before, first row 3 ('a', line 5)"));
+    ck_assert_ptr_nonnull(
+        strstr(t->notes,
+               "warning[twice]: 3 rows of the table repeat a name, first row 2 ('b', of row 1)"));
+    ck_assert_ptr_nonnull(
+        strstr(t->notes,
+               "warning[twice]: 1 record has a name that stood before, first row 3 ('a', line 5)"));
     table_unref(t);
     t = opened_with(two, (struct import_opts){ .targets = csv, .twice = "first" }, ST_OK);
-    ck_assert(t->col[y].v[0] == 5.0 && t->col[y].v[1] == 1.0 && isnan(t->col[y].v[2]) && isnan(t->col[y].v[3]));
+    ck_assert(t->col[y].v[0] == 5.0 && t->col[y].v[1] == 1.0 && isnan(t->col[y].v[2]) &&
+              isnan(t->col[y].v[3]));
     ck_assert_ptr_null(column_word(&t->col[kind], 2));
     table_unref(t);
     support_write(csv, "name,y\na,1\nb,2\nc,3\n", 19);
@@ -284,7 +313,8 @@ START_TEST(repeated_names)
     ck_assert_ptr_nonnull(strstr(err.msg, "first row 3 ('a', line 5)"));
     support_write(csv, "name,y\na,1\nb,2\nd,3\n", 19);
     opened_with(two, (struct import_opts){ .targets = csv, .unmatched = "stop" }, ST_FORMAT);
-    ck_assert_ptr_nonnull(strstr(err.msg, "1 record has no row in the table, first row 4 ('c', line 7)"));
+    ck_assert_ptr_nonnull(
+        strstr(err.msg, "1 record has no row in the table, first row 4 ('c', line 7)"));
     t = opened_with(two, (struct import_opts){ .targets = csv, .unmatched = "tell" }, ST_OK);
     table_unref(t);
     opened_with(two, (struct import_opts){ .unmatched = "stop" }, ST_USAGE);
@@ -292,9 +322,10 @@ START_TEST(repeated_names)
 }
 END_TEST
 
-/* ---- encodings ----------------------------------------------------------------------------------- */
+/* Encodings. */
 
-static const char five[] = "sequence,extra,y\nMKVLAM,1,1\nMRVLAMX,2,2\nMKVIA,3,3\nMKVLAC,4,5\nMR*LAM,5,4\n";
+static const char five[] =
+    "sequence,extra,y\nMKVLAM,1,1\nMRVLAMX,2,2\nMKVIA,3,3\nMKVLAC,4,5\nMR*LAM,5,4\n";
 
 static struct dataset *dataset_of(const char *csv, const char *kernel)
 {
@@ -309,7 +340,8 @@ static struct dataset *dataset_of(const char *csv, const char *kernel)
 }
 
 /* Through the session's JSON and back: the same rows. */
-static void same_after_json(const struct encoding *e, const struct dataset *d, const struct encoded *x)
+static void same_after_json(const struct encoding *e, const struct dataset *d,
+                            const struct encoded *x)
 {
     char *json = encoding_to_json(e, &err);
     struct encoding back;
@@ -341,11 +373,14 @@ START_TEST(letters_that_vary)
     struct encoding e;
     struct encoded x;
     struct buf notes = { 0 };
-    /* positions 2 K R, 3 * V, 4 I L, 6 C M, 7 X; position 6 is empty in row 3, 7 in all but row 2 */
+    /* positions 2 K R, 3 * V, 4 I L, 6 C M, 7 X; position 6 is empty in row 3, 7 in all but row 2
+     */
     static const char *const want[] = { "2K", "2R", "3*", "3V", "4I", "4L", "6C", "6M", "7X" };
-    static const double values[5][9] = { { 1, 0, 0, 1, 0, 1, 0, 1, 0 }, { 0, 1, 0, 1, 0, 1, 0, 1, 1 },
-                                         { 1, 0, 0, 1, 1, 0, 0, 0, 0 }, { 1, 0, 0, 1, 0, 1, 1, 0, 0 },
-                                         { 0, 1, 1, 0, 0, 1, 0, 1, 0 } };
+    static const double values[5][9] = {{1, 0, 0, 1, 0, 1, 0, 1, 0},
+                                        {0, 1, 0, 1, 0, 1, 0, 1, 1},
+                                        {1, 0, 0, 1, 1, 0, 0, 0, 0},
+                                        {1, 0, 0, 1, 0, 1, 1, 0, 0},
+                                        {0, 1, 1, 0, 0, 1, 0, 1, 0}};
 
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, &notes, &err), ST_OK);
     ck_assert_uint_eq(e.d, 9);
@@ -396,7 +431,8 @@ START_TEST(rows_of_symbols)
     ck_assert_uint_eq(x.base.channels, 21);
     ck_assert_ptr_null(x.x); /* made anew */
     ck_assert_int_eq(x.base.rows(&x.base, 1, 2, row, &err), ST_OK);
-    static const double want[] = { 7, 10, 14, 17, 9, 0, 10, 20 }; /* MRVLAMX in ACDEFGHIKLMNPQRSTVWY */
+    static const double want[] = {7, 10, 14, 17,
+                                  9, 0,  10, 20}; /* MRVLAMX in ACDEFGHIKLMNPQRSTVWY */
     for (size_t j = 0; j < 8; j++)
         ck_assert(row[j] == want[j]);
     same_after_json(&e, d, &x);
@@ -478,7 +514,7 @@ START_TEST(values_of_filters)
 }
 END_TEST
 
-/* ---- numbers for letters ------------------------------------------------------------------------- */
+/* Numbers for letters. */
 
 static const double *of(const struct letters *l, char c)
 {
@@ -493,9 +529,12 @@ START_TEST(letters_built_in)
     ck_assert_int_eq(letters_find("blosum62", &b, &err), ST_OK);
     ck_assert_uint_eq(b.channels, 20);
     const double unit = of(&b, 'W')[strchr(b.order, 'W') - b.order] / 11.0;
-    static const struct { char a, b; int score; } known[] = { { 'A', 'A', 4 }, { 'C', 'C', 9 }, { 'W', 'Y', 2 },
-        { 'I', 'V', 3 }, { 'D', 'E', 2 }, { 'K', 'R', 2 }, { 'F', 'Y', 3 }, { 'C', 'E', -4 }, { 'W', 'D', -4 },
-        { 'P', 'P', 7 }, { 'L', 'M', 2 }, { 'H', 'Y', 2 }, { 'G', 'I', -4 }, { 'S', 'T', 1 } };
+    static const struct {
+        char a, b;
+        int score;
+    } known[] = {{'A', 'A', 4}, {'C', 'C', 9}, {'W', 'Y', 2},  {'I', 'V', 3},  {'D', 'E', 2},
+                 {'K', 'R', 2}, {'F', 'Y', 3}, {'C', 'E', -4}, {'W', 'D', -4}, {'P', 'P', 7},
+                 {'L', 'M', 2}, {'H', 'Y', 2}, {'G', 'I', -4}, {'S', 'T', 1}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const double v = of(&b, known[i].a)[strchr(b.order, known[i].b) - b.order];
         ck_assert_double_le(fabs(v - unit * known[i].score), 1e-12);
@@ -525,8 +564,9 @@ START_TEST(letters_of_a_file)
     char *dir = support_tmpdir();
     const char *path = support_path(dir, "l.csv");
     static const char good[] = "letter,a,b\nC,0,3\nG,4,0\nA,0,0\n";
-    static const char *const bad[] = { "letter,a\nC,1\nC,2\n", "letter,a\nCG,1\nA,2\n", "letter,a\nC,1\nA,\n",
-                                       "a,b\n1,2\n3,4\n", "letter,a\nC,1\nA,1\n" };
+    static const char *const bad[] = {"letter,a\nC,1\nC,2\n", "letter,a\nCG,1\nA,2\n",
+                                      "letter,a\nC,1\nA,\n", "a,b\n1,2\n3,4\n",
+                                      "letter,a\nC,1\nA,1\n"};
     struct letters l;
 
     support_write(path, good, sizeof good - 1);
@@ -546,7 +586,8 @@ END_TEST
 /* What each kernel reads with numbers for letters; through JSON the same. */
 START_TEST(coded_rows)
 {
-    static const char *const kernels[] = { "rbf", "conv(rbf,width=3)", "fastconv(rbf,width=3,filters=10)" };
+    static const char *const kernels[] = {"rbf", "conv(rbf,width=3)",
+                                          "fastconv(rbf,width=3,filters=10)"};
     struct dataset *d = dataset_of(five, kernels[_i]);
     const size_t rows[] = { 0, 1, 2, 3, 4 };
     struct letters l;
@@ -563,14 +604,16 @@ START_TEST(coded_rows)
         ck_assert_uint_eq(x.base.d, 25);
         ck_assert_str_eq(e.col[7].level, "3#3");
         for (size_t c = 0; c < 5; c++)
-            ck_assert(row[c] == of(&l, 'R')[c] && row[15 + c] == of(&l, 'M')[c] && row[20 + c] == 0.0);
+            ck_assert(row[c] == of(&l, 'R')[c] && row[15 + c] == of(&l, 'M')[c] &&
+                      row[20 + c] == 0.0);
     } else if (_i == 1) {
         ck_assert_int_eq(x.base.row, ROW_VECTORS);
         ck_assert_uint_eq(x.base.channels, 5);
         ck_assert_uint_eq(x.base.d, 36);
         ck_assert(row[0] == 7.0);
         for (size_t c = 0; c < 5; c++)
-            ck_assert(row[1 + c] == of(&l, 'M')[c] && row[6 + c] == of(&l, 'R')[c] && row[31 + c] == 0.0);
+            ck_assert(row[1 + c] == of(&l, 'M')[c] && row[6 + c] == of(&l, 'R')[c] &&
+                      row[31 + c] == 0.0);
     } else {
         ck_assert_uint_eq(x.base.d, 10);
         ck_assert_uint_eq(e.seq.layer.channels, 5);
@@ -587,7 +630,8 @@ START_TEST(coded_rows)
     ck_assert_ptr_null(d->coding);
     dataset_unref(d);
     /* amino acids' numbers are not for bases */
-    struct dataset *dna = dataset_of("sequence,y\nACGTNACGTA,1\nACGGACGTTT,2\nACGGACGTTA,3\n", "rbf");
+    struct dataset *dna =
+        dataset_of("sequence,y\nACGTNACGTA,1\nACGGACGTTT,2\nACGGACGTTA,3\n", "rbf");
     ck_assert_int_eq(dataset_set_coding(dna, "blosum62", &err), ST_STATE);
     dataset_unref(dna);
 }
@@ -598,13 +642,17 @@ START_TEST(damaged_encodings)
 {
     static const char *const bad[] = {
         "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\"},\"columns\":[]}",
-        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\",\"alphabet\":\"ACGT\",\"layer\":\"conv\",\"width\":3,"
+        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\",\"alphabet\":\"ACGT\","
+        "\"layer\":\"conv\",\"width\":3,"
         "\"filters\":0,\"channels\":9,\"positions\":5,\"seed\":0,\"inputs\":6},\"columns\":[]}",
-        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\",\"alphabet\":\"ACGT\",\"layer\":\"fastconv\",\"width\":3,"
+        "{\"target\":\"y\",\"ysd\":1,\"sequence\":{\"column\":\"s\",\"alphabet\":\"ACGT\","
+        "\"layer\":\"fastconv\",\"width\":3,"
         "\"filters\":2,\"channels\":4,\"positions\":5,\"seed\":0,\"inputs\":0},\"columns\":[]}",
-        "{\"target\":\"y\",\"ysd\":1,\"columns\":[{\"column\":\"s\",\"kind\":\"letter\",\"level\":\"V\",\"mean\":0,\"sd\":1,"
+        "{\"target\":\"y\",\"ysd\":1,\"columns\":[{\"column\":\"s\",\"kind\":\"letter\",\"level\":"
+        "\"V\",\"mean\":0,\"sd\":1,"
         "\"fill\":0,\"limit\":0,\"constant\":false}]}",
-        "{\"target\":\"y\",\"ysd\":1,\"columns\":[{\"column\":\"s\",\"kind\":\"filter\",\"mean\":0,\"sd\":1,\"fill\":0,"
+        "{\"target\":\"y\",\"ysd\":1,\"columns\":[{\"column\":\"s\",\"kind\":\"filter\",\"mean\":0,"
+        "\"sd\":1,\"fill\":0,"
         "\"limit\":0,\"constant\":false}]}",
     };
 
@@ -618,10 +666,11 @@ END_TEST
 /* Letters between rows by hand: consensus MKVLA of the training rows, whose lengths differ too. */
 START_TEST(letters_between_rows)
 {
-    static const char csv[] = "sequence,y,part\n"
-                              "MKVLA,1,train\nMKVLC,2,train\nMKV,3,train\nMRVLA,4,train\nMKVLA,5,train\n"
-                              "MKVLA,6,test\nWWWWW,7,test\nMRVLCWW,8,test\n";
-    static const size_t changes[] = { 0, 1, 2, 1, 0, 0, 5, 4 }, nearest[] = { 0, 1, 2, 1, 0, 0, 5, 3 };
+    static const char csv[] =
+        "sequence,y,part\n"
+        "MKVLA,1,train\nMKVLC,2,train\nMKV,3,train\nMRVLA,4,train\nMKVLA,5,train\n"
+        "MKVLA,6,test\nWWWWW,7,test\nMRVLCWW,8,test\n";
+    static const size_t changes[] = {0, 1, 2, 1, 0, 0, 5, 4}, nearest[] = {0, 1, 2, 1, 0, 0, 5, 3};
     struct dataset *d = dataset_of(csv, "rbf");
     struct letter_distance v;
     struct variants_look look;
@@ -639,7 +688,8 @@ START_TEST(letters_between_rows)
     letter_distance_free(&v);
     ck_assert_int_eq(letter_distance_compare(d, test, 3, &look, &err), ST_OK);
     ck_assert(look.have && look.related && look.median == 4 && look.most == 5 && look.nearest == 3);
-    ck_assert(look.train_nearest == 1 && fabs(look.beyond - 2.0 / 3.0) < 1e-12 && !letter_distance_same(&look));
+    ck_assert(look.train_nearest == 1 && fabs(look.beyond - 2.0 / 3.0) < 1e-12 &&
+              !letter_distance_same(&look));
     ck_assert_int_eq(letter_distance_compare(d, test, 1, &look, &err), ST_OK);
     ck_assert(look.beyond == 0.0 && letter_distance_same(&look));
     dataset_unref(d);

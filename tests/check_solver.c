@@ -92,7 +92,7 @@ static double relative_residual(size_t n, const double *A, const double *b, cons
     return rel;
 }
 
-/* ---- golden: 50 x 50, kappa 1e4 --------------------------------------------------------------- */
+/* Golden: 50 x 50, kappa 1e4. */
 
 struct heard {
     double rel[64], x_norm;
@@ -194,7 +194,8 @@ START_TEST(golden_history)
     for (size_t i = 0; i < 20; i++) {
         ck_assert_double_eq_tol(info.alpha[i], ab[2 * i], history_tol(i + 1) * ab[2 * i]);
         if (i < 19)
-            ck_assert_double_eq_tol(info.beta[i], ab[2 * i + 1], history_tol(i + 1) * ab[2 * i + 1]);
+            ck_assert_double_eq_tol(info.beta[i], ab[2 * i + 1],
+                                    history_tol(i + 1) * ab[2 * i + 1]);
         T[i * 21] = 1.0 / info.alpha[i] + (i ? info.beta[i - 1] / info.alpha[i - 1] : 0.0);
         if (i < 19)
             T[i * 21 + 1] = sqrt(info.beta[i]) / info.alpha[i];
@@ -204,7 +205,8 @@ START_TEST(golden_history)
     ck_assert_int_eq(ritz_values(&info, own, NULL), ST_OK);
     for (size_t i = 0; i < 20; i++) /* against LAPACK's eigensolver */
         ck_assert_double_eq_tol(own[i], th[i], 1e-10 * th[i] + 1e-13 * th[19]);
-    for (size_t i = 0; i < 20; i++) /* the last nine have converged; the others follow the last steps */
+    for (size_t i = 0; i < 20;
+         i++) /* the last nine have converged; the others follow the last steps */
         ck_assert_double_eq_tol(own[i], ritz[i], (i < 11 ? 3e-2 : 1e-6) * ritz[i]);
     const double condition = ritz_condition(&info, &least, &most);
     ck_assert(least == own[0] && most == own[19] && condition == most / least);
@@ -215,7 +217,7 @@ START_TEST(golden_history)
 }
 END_TEST
 
-/* ---- every solver with every preconditioner --------------------------------------------------- */
+/* Every solver with every preconditioner. */
 
 enum { N = 200, M = 48, K = 3 };
 
@@ -350,7 +352,7 @@ START_TEST(same_bits_for_any_thread_count)
 }
 END_TEST
 
-/* ---- stochastic gradients ---------------------------------------------------------------------- */
+/* Stochastic gradients. */
 
 enum { OPT_N = 80, OPT_M = 6, OPT_STEPS = 40, OPT_BLOCK = 8 };
 static const double opt_lam2 = 0.5;
@@ -387,8 +389,8 @@ static void same_row(const char *what, const double *want, const double *w)
                       want[i]);
 }
 
-/* 0: plain, eta 0.1; 1: with the exact three leading eigenpairs, eta 0.3.  Golden steps are those of
- * the mean loss: eta / n here. */
+/* 0: plain, eta 0.1; 1: with the exact three leading eigenpairs, eta 0.3.  Golden steps are those
+ * of the mean loss: eta / n here. */
 START_TEST(golden_svrg)
 {
     struct opt o;
@@ -432,7 +434,8 @@ START_TEST(golden_svrg)
 }
 END_TEST
 
-/* The golden gradients use the batch's own targets: Z_B'y_B in the place of b.  0: AMSGrad, 1: Adam. */
+/* The golden gradients use the batch's own targets: Z_B'y_B in the place of b.  0: AMSGrad, 1:
+ * Adam. */
 START_TEST(golden_moments)
 {
     static const size_t at[] = { 1, 2, 10, 40 };
@@ -478,7 +481,8 @@ START_TEST(golden_optimum)
     ck_assert_uint_eq(r, OPT_M);
     opt_new(&o);
     for (size_t i = 0; i < 3; i++) {
-        ck_assert_int_eq(solvers[i]->solve(o.f, opt_lam2, 1, o.b, w, &so, NULL, &info, NULL), ST_OK);
+        ck_assert_int_eq(solvers[i]->solve(o.f, opt_lam2, 1, o.b, w, &so, NULL, &info, NULL),
+                         ST_OK);
         same_row(solvers[i]->name, want, w);
         solve_info_free(&info);
     }
@@ -620,9 +624,9 @@ START_TEST(lbfgs_is_cg_with_exact_steps)
 }
 END_TEST
 
-/* wolfe=1 against BFGS written out: a dense H from the remembered pairs, H0 = s'y / y'y, the unit step
- * where both strong Wolfe conditions hold, else the exact one.  0: unit steps are right at once; 1: much
- * too short at first, 2: much too long. */
+/* wolfe=1 against BFGS written out: a dense H from the remembered pairs, H0 = s'y / y'y, the unit
+ * step where both strong Wolfe conditions hold, else the exact one.  0: unit steps are right at
+ * once; 1: much too short at first, 2: much too long. */
 START_TEST(wolfe_steps_are_those_of_bfgs)
 {
     enum { n = 8, STEPS = 5 };
@@ -700,8 +704,8 @@ START_TEST(wolfe_steps_are_those_of_bfgs)
 }
 END_TEST
 
-/* The step of the rule is stable, half of it wastes no more than it must, and 3.5 times as much is not
- * (methods.md E: to about twice).  0: plain, 1: preconditioned. */
+/* The step of the rule is stable, half of it wastes no more than it must, and 3.5 times as much is
+ * not (methods.md E: to about twice).  0: plain, 1: preconditioned. */
 START_TEST(steps_of_the_rule_are_near_the_limit)
 {
     const struct solver_ops *ops = solver_find(_i ? "psvrg" : "svrg", NULL);
@@ -714,8 +718,10 @@ START_TEST(steps_of_the_rule_are_near_the_limit)
     ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, 3.0);
     for (int far = 0; far < 2; far++) {
-        const double params[SOLVER_MAX_PARAMS] = { N, 1, far ? 3.5 : 1.0 }; /* all rows: 1 / eigenvalue */
-        const struct solve_opts o = { .rtol = 1e-8, .maxit = 40, .pre = p, .seed = 1, .params = params };
+        const double params[SOLVER_MAX_PARAMS] = {N, 1,
+                                                  far ? 3.5 : 1.0}; /* all rows: 1 / eigenvalue */
+        const struct solve_opts o = {
+            .rtol = 1e-8, .maxit = 40, .pre = p, .seed = 1, .params = params};
         ck_assert_int_eq(ops->solve(f, 3.0, 1, b, x, &o, NULL, &info, NULL), ST_OK);
         ck_assert(far ? info.halved > 0 : info.halved == 0);
         solve_info_free(&info);
@@ -741,19 +747,20 @@ START_TEST(parameters_are_parsed)
     ck_assert_int_eq(solver_parse("pcg", &ops, p, &err), ST_OK);
     solver_print(ops, p, text);
     ck_assert_str_eq(text, "pcg");
-    static const struct { const char *text; enum status rc; } bad[] = {
-        { "svrg(", ST_USAGE }, { "svrg()", ST_USAGE }, { "svrg(batch=)", ST_RANGE },
-        { "svrg(batch=0)", ST_RANGE }, { "svrg(batch=1.5)", ST_RANGE }, { "svrg(x=1)", ST_NOT_FOUND },
-        { "svrg(batch=3", ST_USAGE }, { "svrg(batch=3)x", ST_USAGE }, { "pcg(batch=3)", ST_NOT_FOUND },
-        { "sgd", ST_NOT_FOUND }, { "svrg(batch=nan)", ST_RANGE }, { "", ST_NOT_FOUND },
-        { "svrg(batch=1,)", ST_USAGE }, { "lbfgs(wolfe=2)", ST_RANGE },
+    static const struct { const char *text; enum status rc;
+    } bad[] = {
+        {"svrg(", ST_USAGE},          {"svrg()", ST_USAGE},          {"svrg(batch=)", ST_RANGE},
+        {"svrg(batch=0)", ST_RANGE},  {"svrg(batch=1.5)", ST_RANGE}, {"svrg(x=1)", ST_NOT_FOUND},
+        {"svrg(batch=3", ST_USAGE},   {"svrg(batch=3)x", ST_USAGE},  {"pcg(batch=3)", ST_NOT_FOUND},
+        {"sgd", ST_NOT_FOUND},        {"svrg(batch=nan)", ST_RANGE}, {"", ST_NOT_FOUND},
+        {"svrg(batch=1,)", ST_USAGE}, {"lbfgs(wolfe=2)", ST_RANGE},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(solver_parse(bad[i].text, &ops, p, &err) == bad[i].rc, "%s", bad[i].text);
 }
 END_TEST
 
-/* ---- properties ------------------------------------------------------------------------------- */
+/* Properties. */
 
 START_TEST(ends_within_distinct_eigenvalues)
 {
@@ -1048,7 +1055,8 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
-/* The second difference has the eigenvalues 2 - 2 cos(k pi / (n + 1)); and blocks, multiples, zero. */
+/* The second difference has the eigenvalues 2 - 2 cos(k pi / (n + 1)); and blocks, multiples, zero.
+ */
 START_TEST(tridiagonal_spectra)
 {
     enum { n = 300 };

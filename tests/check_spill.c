@@ -39,7 +39,8 @@ static void teardown(void)
 START_TEST(arrays_go_out_beyond_the_limit)
 {
     spill_limit((size_t)1 << 20);
-    double *a = spill_array(100000, sizeof *a, "a", &err), *b = spill_array(100000, sizeof *b, "b", &err);
+    double *a = spill_array(100000, sizeof *a, "a", &err),
+           *b = spill_array(100000, sizeof *b, "b", &err);
     ck_assert(a && b);
     ck_assert(!spill_is_out(a) && spill_is_out(b));
     ck_assert_uint_eq(spill_out(), 800000);
@@ -96,9 +97,10 @@ START_TEST(no_disk_is_an_error)
 }
 END_TEST
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* Tables. */
 
-/* Enough rows for the cache (4 MB), with a category, text, a date, missing cells, bytes above 127. */
+/* Enough rows for the cache (4 MB), with a category, text, a date, missing cells, bytes above 127.
+ */
 static char *big_csv(void)
 {
     char *path = strdup(support_path(dir, "big.csv"));
@@ -106,8 +108,8 @@ static char *big_csv(void)
 
     fprintf(f, "id,a,b,kind,day,\"sm\xc3\xb6g,x\",y\n");
     for (int i = 0; i < 90000; i++)
-        fprintf(f, "name%d,%d,%.6f,%s,2024-01-%02d,%s,%.6f\n", i * 7 % 90001, i, sin(i), i % 3 ? "up" : "down",
-                i % 28 + 1, i % 50 ? "0.5" : "", cos(i));
+        fprintf(f, "name%d,%d,%.6f,%s,2024-01-%02d,%s,%.6f\n", i * 7 % 90001, i, sin(i),
+                i % 3 ? "up" : "down", i % 28 + 1, i % 50 ? "0.5" : "", cos(i));
     fclose(f);
     return path;
 }
@@ -213,7 +215,8 @@ START_TEST(tables_go_out)
     assert_same(plain, mapped);
 
     /* Rows encoded as they are asked for are those of the matrix. */
-    struct dataset *d = dataset_new(plain, "d", "y", &err), *o = dataset_new(mapped, "o", "y", &err);
+    struct dataset *d = dataset_new(plain, "d", "y", &err),
+                   *o = dataset_new(mapped, "o", "y", &err);
     struct encoding enc = { 0 };
     struct encoded in, out;
     size_t *rows, n;
@@ -295,7 +298,8 @@ END_TEST
 /* Damage of every kind is a miss: the file is read again. */
 START_TEST(damaged_entries_are_misses)
 {
-    static const char *const files[] = { "meta.npy", "words.npy", "c0.npy", "c1.npy", "c3.npy", "l3.npy" };
+    static const char *const files[] = {"meta.npy", "words.npy", "c0.npy",
+                                        "c1.npy",   "c3.npy",    "l3.npy"};
     static const struct import_opts opts = { .header = -1 };
     char *path = big_csv();
     cache_limit((uint64_t)1 << 30);

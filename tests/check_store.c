@@ -39,7 +39,7 @@ static void tear_down(void)
     support_rmdir(dir);
 }
 
-/* ---- helpers ------------------------------------------------------------------------------------- */
+/* Helpers. */
 
 static void write_csv(size_t n, double shift)
 {
@@ -162,7 +162,7 @@ static void work(struct desk *d)
     run(d, "note r1 a first 'try' with \"quotes\" and more");
 }
 
-/* ---- round trips ------------------------------------------------------------------------------------ */
+/* Round trips. */
 
 START_TEST(everything_comes_back)
 {
@@ -313,7 +313,7 @@ START_TEST(interrupted_runs_are_stopped_ones)
 }
 END_TEST
 
-/* ---- data that has changed ------------------------------------------------------------------------------ */
+/* Data that has changed. */
 
 START_TEST(changed_data_is_told)
 {
@@ -376,7 +376,7 @@ START_TEST(data_must_be_a_file)
 }
 END_TEST
 
-/* ---- files that are refused ---------------------------------------------------------------------------------- */
+/* Files that are refused. */
 
 static void refused(const char *path, const char *word)
 {
@@ -534,7 +534,7 @@ START_TEST(damaged_arrays_leave_the_rest)
 }
 END_TEST
 
-/* ---- random damage ------------------------------------------------------------------------------------------- */
+/* Random damage. */
 
 enum { FLIPS = 250 };
 
@@ -626,7 +626,7 @@ START_TEST(random_damage_is_noticed)
 }
 END_TEST
 
-/* ---- two programs, full disks, kill -9 ------------------------------------------------------------------------ */
+/* Two programs, full disks, kill -9. */
 
 START_TEST(a_session_has_one_owner)
 {
@@ -754,7 +754,7 @@ START_TEST(kill_9_loses_nothing_that_was_saved)
 }
 END_TEST
 
-/* ---- commands ------------------------------------------------------------------------------------------------------ */
+/* Commands. */
 
 START_TEST(save_copies_and_begins)
 {
@@ -857,7 +857,8 @@ START_TEST(scripts_replay_to_the_same_figures)
 
     /* The short one leads to the last fit. */
     buf_clear(&text);
-    run(&d, "kernel rbf; kernel matern(nu=5/2); tune features=64 evals=3; split test=50%; split test=25%; "
+    run(&d, "kernel rbf; kernel matern(nu=5/2); tune features=64 evals=3; split test=50%; split "
+            "test=25%; "
             "fit features=64; fit features=128; score");
     ck_assert_int_eq(transcript(d.ws, false, &text, NULL), ST_OK);
     ck_assert(!strstr(buf_str(&text), "kernel rbf") && !strstr(buf_str(&text), "test=50%"));
@@ -904,7 +905,8 @@ static char *judged(sqlite3 *db, const char *text, const char *path, const char 
     sqlite3_stmt *q;
     char sql[80], *out = NULL;
 
-    snprintf(sql, sizeof sql, strcmp(what, "type") ? "SELECT ?1 %s ?2" : "SELECT json_type(?1, ?2)", what);
+    snprintf(sql, sizeof sql, strcmp(what, "type") ? "SELECT ?1 %s ?2" : "SELECT json_type(?1, ?2)",
+             what);
     ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
     sqlite3_bind_text(q, 1, text, -1, SQLITE_STATIC);
     sqlite3_bind_text(q, 2, path, -1, SQLITE_STATIC);
@@ -919,14 +921,17 @@ START_TEST(bodies_are_read_as_sqlite_reads_them)
 {
     static const char *const texts[] = {
         "{\"a\":1,\"b\":[1.5,-2e-3,\"x\",null,true,false,{\"c\":[[],[7]]}],\"name\":\"r1\"}",
-        " {\n \"a\" : -0.1234567890123456789 ,\t\"b\" : [ ] , \"name\" : \"q \\\"u\\\\ \\u00e9\\n, ] }\" } ",
-        "{\"a\":18446744073709551615,\"a\":2,\"b\":[[\"]\",\"[\"],{\"c\":{}},3],\"name\":\"\",\"l.min\":4}",
+        " {\n \"a\" : -0.1234567890123456789 ,\t\"b\" : [ ] , \"name\" : \"q \\\"u\\\\ \\u00e9\\n, "
+        "] }\" } ",
+        "{\"a\":18446744073709551615,\"a\":2,\"b\":[[\"]\",\"[\"],{\"c\":{}},3],\"name\":\"\",\"l."
+        "min\":4}",
         "{\"\":{\"a\":5},\"name\":null,\"b\":{\"c\":[0.1,1E5,123456789012345678]}}",
     };
     static const char *const paths[] = {
-        "$.a", "$.b", "$.b[0]", "$.b[1]", "$.b[2]", "$.b[3]", "$.b[4]", "$.b[5]", "$.b[6]", "$.b[6].c",
-        "$.b[6].c[0]", "$.b[6].c[1][0]", "$.b[7]", "$.name", "$.\"name\"", "$.\"l.min\"", "$.b[0][1]",
-        "$.b.c", "$.b.c[0]", "$.b.c[1]", "$.b.c[2]", "$.none", "$.a.b", "$.name[0]",
+        "$.a",      "$.b",      "$.b[0]",     "$.b[1]",      "$.b[2]",      "$.b[3]",
+        "$.b[4]",   "$.b[5]",   "$.b[6]",     "$.b[6].c",    "$.b[6].c[0]", "$.b[6].c[1][0]",
+        "$.b[7]",   "$.name",   "$.\"name\"", "$.\"l.min\"", "$.b[0][1]",   "$.b.c",
+        "$.b.c[0]", "$.b.c[1]", "$.b.c[2]",   "$.none",      "$.a.b",       "$.name[0]",
     };
     struct err err = { 0 };
     bool fresh;
@@ -938,12 +943,15 @@ START_TEST(bodies_are_read_as_sqlite_reads_them)
         for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
             struct jdoc j;
             ck_assert_msg(jdoc_open(&j, db, texts[i]), "%s: %s", texts[i], j.bad);
-            char *type = judged(judge, texts[i], paths[k], "type"), *raw = judged(judge, texts[i], paths[k], "->"),
-                 *plain = judged(judge, texts[i], paths[k], "->>"), *got = jdoc_raw(&j, "%s", paths[k]);
+            char *type = judged(judge, texts[i], paths[k], "type"),
+                 *raw = judged(judge, texts[i], paths[k], "->"),
+                 *plain = judged(judge, texts[i], paths[k], "->>"),
+                 *got = jdoc_raw(&j, "%s", paths[k]);
             const bool null = !type || !strcmp(type, "null");
             ck_assert_msg(jdoc_has(&j, "%s", paths[k]) == !null, "%s of %s", paths[k], texts[i]);
             ck_assert(null == !got);
-            if (!null && type[0] != 'o' && type[0] != 'a') /* SQLite takes the blanks out of those */
+            if (!null && type[0] != 'o' &&
+                type[0] != 'a') /* SQLite takes the blanks out of those */
                 ck_assert_str_eq(got, raw);
             if (type && !strcmp(type, "text")) {
                 char *text = jdoc_str(&j, "%s", paths[k]);
@@ -970,7 +978,7 @@ START_TEST(bodies_are_read_as_sqlite_reads_them)
             jdoc_close(&j);
         }
     struct jdoc j;
-    static const char *const bad[] = { "", "{", "[1]", "7", "{\"a\":1}x", "{'a':1}", "{\"a\":[1,]}" };
+    static const char *const bad[] = {"", "{", "[1]", "7", "{\"a\":1}x", "{'a':1}", "{\"a\":[1,]}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(!jdoc_open(&j, db, bad[i]) && !jdoc_ok(&j), "%s", bad[i]);
     char deep[600] = "{\"a\":";

@@ -1,6 +1,6 @@
-/* tests/check_targets.c -- several targets: likelihoods, fits and tunings of t targets against a dense
- * formula in long double, against one target at a time, and against central differences; one pass for
- * all, and the same bits for any thread count. */
+/* tests/check_targets.c -- several targets: likelihoods, fits and tunings of t targets against a
+ * dense formula in long double, against one target at a time, and against central differences; one
+ * pass for all, and the same bits for any thread count. */
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
@@ -141,7 +141,7 @@ static double ratio_of(const double *a, const double *s)
     return s[0] * s[0] / (a[0] * a[0]);
 }
 
-/* ---- likelihoods ---- */
+/* Likelihoods. */
 
 /* Z'Z (rows > columns), Z Z' (rows < columns) and the exact kernel: the sum of the closed forms at
  * one ratio, which is the best one. */
@@ -156,10 +156,11 @@ START_TEST(likelihoods_add_up)
     if (_i < 2)
         s = feats_make(p, "matern(nu=3/2)", _i ? 4 * N : 64, &hp);
     const struct feats *of = _i < 2 ? &s : NULL;
-    ck_assert_int_eq(_i < 2 ? nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n, NULL,
-                                                 &ed, NULL, NULL, NULL)
+    ck_assert_int_eq(_i < 2 ? nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n,
+                                                 NULL, &ed, NULL, NULL, NULL)
                             : nmll_exact_best(&k, &p->src.base, T, p->y, &hp, wide_a, wide_n, &v, a,
-                                              n, &ed, NULL, NULL, NULL), ST_OK);
+                                              n, &ed, NULL, NULL, NULL),
+                     ST_OK);
     const double ratio = ratio_of(a, n);
     ck_assert(support_close(v, dense_nmll(p, of, &k, &hp, ratio, wide_a, wide_n), 1e-9));
     ck_assert_double_le(v, dense_nmll(p, of, &k, &hp, 1.1 * ratio, wide_a, wide_n));
@@ -186,8 +187,9 @@ START_TEST(bounds_hold_for_each)
     struct feats s = feats_make(p, "rbf", _i ? 4 * N : 64, &hp);
     double v, a[T], n[T];
 
-    ck_assert_int_eq(nmll_features_best(s.f, T, p->y, &hp, 1, ab, nb, &v, a, n, NULL, NULL, NULL, NULL,
-                                        NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features_best(s.f, T, p->y, &hp, 1, ab, nb, &v, a, n, NULL, NULL, NULL, NULL, NULL),
+        ST_OK);
     ck_assert(support_close(v, dense_nmll(p, &s, &k, &hp, ratio_of(a, n), ab, nb), 1e-9));
     size_t held = 0;
     for (size_t j = 0; j < T; j++) {
@@ -214,17 +216,20 @@ START_TEST(gradients)
     struct feats s = feats_make(p, what[_i].kernel, what[_i].M, start);
     double v, a[T], n[T], g[3], up, down;
 
-    ck_assert_int_eq(nmll_features_best(s.f, T, p->y, start, what[_i].nhp, wide_a, wide_n, &v, a, n, g,
-                                        NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_best(s.f, T, p->y, start, what[_i].nhp, wide_a, wide_n, &v, a, n,
+                                        g, NULL, NULL, NULL, NULL),
+                     ST_OK);
     for (size_t i = 0; i < what[_i].nhp; i++) {
         double at[3];
         memcpy(at, start, sizeof at);
         at[i] = start[i] * exp(h);
-        ck_assert_int_eq(nmll_features_best(s.f, T, p->y, at, what[_i].nhp, wide_a, wide_n, &up, a, n,
-                                            NULL, NULL, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_features_best(s.f, T, p->y, at, what[_i].nhp, wide_a, wide_n, &up, a,
+                                            n, NULL, NULL, NULL, NULL, NULL),
+                         ST_OK);
         at[i] = start[i] * exp(-h);
-        ck_assert_int_eq(nmll_features_best(s.f, T, p->y, at, what[_i].nhp, wide_a, wide_n, &down, a, n,
-                                            NULL, NULL, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_features_best(s.f, T, p->y, at, what[_i].nhp, wide_a, wide_n, &down,
+                                            a, n, NULL, NULL, NULL, NULL, NULL),
+                         ST_OK);
         /* truncation h^2, rounding eps |f| / h, and the inner search */
         ck_assert_double_le(fabs(g[i] - (up - down) / (2 * h)), 3e-5 * (1.0 + fabs(g[i])));
     }
@@ -233,7 +238,8 @@ START_TEST(gradients)
 }
 END_TEST
 
-/* At a given ratio: value, and the gradient in it too, where bounds of the noise hold amplitudes. */
+/* At a given ratio: value, and the gradient in it too, where bounds of the noise hold amplitudes.
+ */
 START_TEST(exact_at_a_ratio)
 {
     static const double nb[2][2] = { { 1e-4, 20 }, { 0.06, 0.3 } };
@@ -243,8 +249,9 @@ START_TEST(exact_at_a_ratio)
     double v, a[T], n[T], g[2], up, down, lo = exp(-h) * hp, hi = exp(h) * hp;
 
 #define AT(hp, ratio, v, g)                                                                        \
-    ck_assert_int_eq(nmll_exact_at(&k, &p->src.base, T, p->y, hp, ratio, wide_a, nb[_i], v, a, n, g, \
-                                   NULL, NULL, NULL, NULL), ST_OK)
+    ck_assert_int_eq(nmll_exact_at(&k, &p->src.base, T, p->y, hp, ratio, wide_a, nb[_i], v, a, n,  \
+                                   g, NULL, NULL, NULL, NULL),                                     \
+                     ST_OK)
     AT(&hp, ratio, &v, g);
     ck_assert(support_close(v, dense_nmll(p, NULL, &k, &hp, ratio, wide_a, nb[_i]), 1e-10));
     for (size_t j = 0; j < T; j++)
@@ -270,8 +277,9 @@ START_TEST(probes_at_a_ratio)
     struct feats s = feats_make(p, "matern(nu=3/2,ard=3)", 128, hp);
     double v, se, a[T], n[T], g[4];
 
-    ck_assert_int_eq(nmll_features_slq_at(s.f, T, p->y, hp, 3, ratio, wide_a, wide_n, &o, &v, &se, a, n,
-                                          g, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features_slq_at(s.f, T, p->y, hp, 3, ratio, wide_a, wide_n, &o, &v, &se,
+                                          a, n, g, NULL, NULL, NULL),
+                     ST_OK);
     const double want = dense_nmll(p, &s, &k, hp, ratio, wide_a, wide_n);
     ck_assert_double_le(fabs(v - want), 3.5 * se);
     ck_assert(se > 0.0 && se < 0.02 * T * N);
@@ -310,8 +318,9 @@ START_TEST(leave_one_out)
     double mse, v, a[T], n[T], logs = 0.0, sum = 0.0;
 
     for (size_t j = 0; j < T; j++) {
-        ck_assert_int_eq(nmll_features_loo(s.f, 1, p->y + j * N, NULL, NULL, &hp, 1, one, noise, &mse,
-                                           &v, a, n, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_features_loo(s.f, 1, p->y + j * N, NULL, NULL, &hp, 1, one, noise,
+                                           &mse, &v, a, n, NULL, NULL, NULL),
+                         ST_OK);
         logs += log(mse) / T;
         sum += v;
     }
@@ -324,7 +333,7 @@ START_TEST(leave_one_out)
 }
 END_TEST
 
-/* ---- fits ---- */
+/* Fits. */
 
 static struct fit_opts options(const char *kernel, const char *solver, size_t features)
 {
@@ -346,15 +355,20 @@ static struct model *fit(const struct prob *p, const double *y, const struct fit
     return m;
 }
 
-/* Every solver: means, amplitudes and variances of the T targets against the dense formulas, which know
- * nothing of features' algebra: mean = k' C^-1 y, var = amplitude^2 (k** - k' C^-1 k). */
+/* Every solver: means, amplitudes and variances of the T targets against the dense formulas, which
+ * know nothing of features' algebra: mean = k' C^-1 y, var = amplitude^2 (k** - k' C^-1 k). */
 START_TEST(fits_agree_with_dense)
 {
-    static const struct { const char *solver; size_t M, rank; enum plan plan; double rtol, tol; } how[] = {
-        { "exact", 0, 0, PLAN_AUTO, 1e-9, 1e-9 },     { "direct", 96, 0, PLAN_AUTO, 1e-9, 1e-8 },
-        { "pcg", 96, 24, PLAN_STORE, 1e-10, 1e-7 },   { "pcg", 96, 24, PLAN_REGENERATE, 1e-10, 1e-7 },
-        { "pcg", 96, 24, PLAN_DIRECT, 1e-10, 1e-7 },  { "cg", 96, 0, PLAN_REGENERATE, 1e-10, 1e-7 },
-        { "lbfgs", 96, 0, PLAN_STORE, 1e-9, 1e-6 },   { "psvrg", 96, 48, PLAN_STORE, 1e-8, 1e-5 },
+    static const struct {
+        const char *solver;
+        size_t M, rank;
+        enum plan plan;
+        double rtol, tol;
+    } how[] = {
+        {"exact", 0, 0, PLAN_AUTO, 1e-9, 1e-9},    {"direct", 96, 0, PLAN_AUTO, 1e-9, 1e-8},
+        {"pcg", 96, 24, PLAN_STORE, 1e-10, 1e-7},  {"pcg", 96, 24, PLAN_REGENERATE, 1e-10, 1e-7},
+        {"pcg", 96, 24, PLAN_DIRECT, 1e-10, 1e-7}, {"cg", 96, 0, PLAN_REGENERATE, 1e-10, 1e-7},
+        {"lbfgs", 96, 0, PLAN_STORE, 1e-9, 1e-6},  {"psvrg", 96, 48, PLAN_STORE, 1e-8, 1e-5},
     };
     struct prob *p = prob_make();
     struct fit_opts o = options("matern(nu=3/2)", how[_i].solver, how[_i].M);
@@ -368,7 +382,8 @@ START_TEST(fits_agree_with_dense)
     struct model *m = fit(p, p->y, &o, backend_cpu(), NULL, &info);
     ck_assert_uint_eq(m->t, T);
     ck_assert_uint_eq(info.targets, T);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+                     ST_OK);
 
     const bool exact = how[_i].M == 0;
     struct feats s = { 0 };
@@ -432,7 +447,8 @@ START_TEST(fits_agree_with_dense)
 }
 END_TEST
 
-/* A backend that counts: how often features are generated for a product, and for how many vectors. */
+/* A backend that counts: how often features are generated for a product, and for how many vectors.
+ */
 static size_t passes, vectors;
 
 static enum status counted_pass(void *state, size_t k, const double *P, double *W,
@@ -471,9 +487,12 @@ START_TEST(one_pass_for_all_targets)
     model_unref(fit(p, p->y, &o, &counting, NULL, &info));
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_uint_eq(passes, (size_t)info.passes);
-    /* The slowest target's passes, and a check of the true residual when another has ended before. */
-    ck_assert_msg(passes <= most + 2 * T && passes < sum, "%zu passes; one by one at most %zu, in all "
-                  "%zu", passes, most, sum);
+    /* The slowest target's passes, and a check of the true residual when another has ended before.
+     */
+    ck_assert_msg(passes <= most + 2 * T && passes < sum,
+                  "%zu passes; one by one at most %zu, in all "
+                  "%zu",
+                  passes, most, sum);
     ck_assert(vectors > passes && vectors <= T * passes);
     free(p);
 }
@@ -482,11 +501,16 @@ END_TEST
 /* Weights, scales and predictions: 1, 2, 3 and 8 threads. */
 START_TEST(same_bits_for_any_thread_count)
 {
-    static const struct { const char *solver; size_t M; enum plan plan; enum precision precision; } way[] = {
-        { "exact", 0, PLAN_AUTO, PREC_DOUBLE },          { "direct", 192, PLAN_AUTO, PREC_FLOAT },
-        { "pcg", 192, PLAN_STORE, PREC_FLOAT },          { "pcg", 192, PLAN_REGENERATE, PREC_FLOAT },
-        { "pcg", 192, PLAN_DIRECT, PREC_FLOAT },         { "pcg", 192, PLAN_REGENERATE, PREC_DOUBLE },
-        { "psvrg", 192, PLAN_STORE, PREC_FLOAT },
+    static const struct {
+        const char *solver;
+        size_t M;
+        enum plan plan;
+        enum precision precision;
+    } way[] = {
+        {"exact", 0, PLAN_AUTO, PREC_DOUBLE},   {"direct", 192, PLAN_AUTO, PREC_FLOAT},
+        {"pcg", 192, PLAN_STORE, PREC_FLOAT},   {"pcg", 192, PLAN_REGENERATE, PREC_FLOAT},
+        {"pcg", 192, PLAN_DIRECT, PREC_FLOAT},  {"pcg", 192, PLAN_REGENERATE, PREC_DOUBLE},
+        {"psvrg", 192, PLAN_STORE, PREC_FLOAT},
     };
     static const size_t threads[] = { 1, 2, 3, 8 };
     struct prob *p = prob_make();
@@ -504,8 +528,9 @@ START_TEST(same_bits_for_any_thread_count)
         o.rtol = 1e-4;
         o.maxit = 60;
         struct model *m = fit(p, p->y, &o, backend_cpu(), pool, &info);
-        ck_assert_int_eq(model_predict(m, &p->test.base, mean[t > 0], var[t > 0], backend_cpu(), pool,
-                                       NULL, NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &p->test.base, mean[t > 0], var[t > 0], backend_cpu(),
+                                       pool, NULL, NULL),
+                         ST_OK);
         if (first) {
             ck_assert(memcmp(m->w, first->w, T * m->M * sizeof *m->w) == 0);
             ck_assert(memcmp(m->amplitudes, first->amplitudes, sizeof m->amplitudes) == 0);
@@ -538,12 +563,13 @@ START_TEST(weighted_rows)
     o.rank = 24;
     o.rtol = 1e-10;
     struct model *m = fit(p, p->y, &o, backend_cpu(), NULL, &info);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+                     ST_OK);
     o.targets = 0;
     for (size_t j = 0; j < T; j++) {
         struct model *s = fit(p, p->y + j * N, &o, backend_cpu(), NULL, &info);
-        ck_assert_int_eq(model_predict(s, &p->test.base, one, var1, backend_cpu(), NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            model_predict(s, &p->test.base, one, var1, backend_cpu(), NULL, NULL, NULL), ST_OK);
         ck_assert(support_close(s->amplitude, m->amplitudes[j], 1e-8));
         for (size_t i = 0; i < NT; i++) {
             ck_assert(support_close(mean[j * NT + i], one[i], 1e-7));
@@ -596,14 +622,14 @@ START_TEST(allocation_failures_are_errors)
         for (size_t i = 1; i < 60; i++) {
             enum status rc[3];
             mem_fail_after(i);
-            rc[0] = nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n, g, NULL, NULL,
-                                       NULL, NULL);
+            rc[0] = nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n, g, NULL,
+                                       NULL, NULL, NULL);
             mem_fail_after(i);
-            rc[1] = nmll_features_loo(s.f, T, p->y, NULL, NULL, &hp, 1, wide_a, wide_n, &v, &v, a, n,
-                                      NULL, NULL, NULL);
+            rc[1] = nmll_features_loo(s.f, T, p->y, NULL, NULL, &hp, 1, wide_a, wide_n, &v, &v, a,
+                                      n, NULL, NULL, NULL);
             mem_fail_after(i);
-            rc[2] = nmll_features_slq_at(s.f, T, p->y, &hp, 1, 0.1, wide_a, wide_n, &o, &v, NULL, a, n,
-                                         g, NULL, NULL, NULL);
+            rc[2] = nmll_features_slq_at(s.f, T, p->y, &hp, 1, 0.1, wide_a, wide_n, &o, &v, NULL, a,
+                                         n, g, NULL, NULL, NULL);
             mem_fail_after(0);
             for (size_t k = 0; k < 3; k++)
                 ck_assert(rc[k] == ST_OK || rc[k] == ST_NOMEM);
@@ -642,29 +668,38 @@ START_TEST(starts)
 }
 END_TEST
 
-/* ---- tuning ---- */
+/* Tuning. */
 
-/* Every way to tune: of the same target three times the value is threefold and the point the same; of
- * three targets the value is the sum of the dense closed forms at the point it names. */
+/* Every way to tune: of the same target three times the value is threefold and the point the same;
+ * of three targets the value is the sum of the dense closed forms at the point it names. */
 START_TEST(tunings)
 {
     static const struct { const char *method; bool exact, approx; enum tune_objective objective;
-                          size_t features, rows; } way[] = {
-        { "bayes", true, false, TUNE_NMLL, 0, 0 },       { "bayes", false, false, TUNE_NMLL, 64, 0 },
-        { "bayes", false, false, TUNE_NMLL, 320, 0 },    { "lbfgs", false, false, TUNE_NMLL, 64, 90 },
-        { "bayes", false, false, TUNE_LOO, 64, 0 },      { "grid", true, false, TUNE_NMLL, 0, 60 },
-        { "neldermead", false, false, TUNE_NMLL, 64, 0 }, { "bayes", false, true, TUNE_NMLL, 64, 90 },
+                          size_t features, rows;
+    } way[] = {
+        {"bayes", true, false, TUNE_NMLL, 0, 0},        {"bayes", false, false, TUNE_NMLL, 64, 0},
+        {"bayes", false, false, TUNE_NMLL, 320, 0},     {"lbfgs", false, false, TUNE_NMLL, 64, 90},
+        {"bayes", false, false, TUNE_LOO, 64, 0},       {"grid", true, false, TUNE_NMLL, 0, 60},
+        {"neldermead", false, false, TUNE_NMLL, 64, 0}, {"bayes", false, true, TUNE_NMLL, 64, 90},
     };
     struct prob *p = prob_make();
     const struct kernel k = parse("matern(nu=5/2)");
-    struct tune_opts o = { .method = way[_i].method, .exact = way[_i].exact, .approx = way[_i].approx,
-                           .objective = way[_i].objective, .features = way[_i].features,
-                           .subsample = way[_i].rows, .polish = true, .seed = 4, .rank = 24,
-                           .probes = 24, .precision = PREC_DOUBLE };
+    struct tune_opts o = {.method = way[_i].method,
+                          .exact = way[_i].exact,
+                          .approx = way[_i].approx,
+                          .objective = way[_i].objective,
+                          .features = way[_i].features,
+                          .subsample = way[_i].rows,
+                          .polish = true,
+                          .seed = 4,
+                          .rank = 24,
+                          .probes = 24,
+                          .precision = PREC_DOUBLE};
     struct tune_result one, three;
     double again[T * N];
 
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &one, NULL), ST_OK);
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &one, NULL),
+                     ST_OK);
     for (size_t j = 0; j < T; j++)
         memcpy(again + j * N, p->y, N * sizeof *again);
     o.targets = T;
@@ -680,7 +715,8 @@ START_TEST(tunings)
     tune_result_free(&three);
     tune_result_free(&one);
 
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &three, NULL), ST_OK);
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &three, NULL),
+                     ST_OK);
     const struct tune_point *b = &three.best;
     struct feats s = { 0 };
     if (!o.exact) {
@@ -693,9 +729,10 @@ START_TEST(tunings)
         ck_assert_int_eq(fop_tile64(s.f, 0, N, s.Z, s.M, NULL), ST_OK);
     }
     const double a[2] = { 0.05, 50.0 }, n[2] = { 1e-4, 10.0 }; /* the default bounds */
-    const double want = dense_nmll(p, o.exact ? NULL : &s, &k, b->hp, ratio_of(b->amplitudes, b->noises), a, n);
-    ck_assert_msg(fabs(b->nmll - want) <= 1e-6 * (1.0 + fabs(want)) + 4.0 * b->se, "%.9g %.9g", b->nmll,
-                  want);
+    const double want =
+        dense_nmll(p, o.exact ? NULL : &s, &k, b->hp, ratio_of(b->amplitudes, b->noises), a, n);
+    ck_assert_msg(fabs(b->nmll - want) <= 1e-6 * (1.0 + fabs(want)) + 4.0 * b->se, "%.9g %.9g",
+                  b->nmll, want);
     ck_assert(!b->subsampled);
     ck_assert(b->amplitude == b->amplitudes[0] && b->noise == b->noises[0]);
     if (!o.exact)

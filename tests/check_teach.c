@@ -1,5 +1,5 @@
-/* tests/check_teach.c -- functions drawn from a Gaussian process against closed forms and against the
- * marginal likelihood of compute; the arithmetic of pages; lesson files, good and broken. */
+/* tests/check_teach.c -- functions drawn from a Gaussian process against closed forms and against
+ * the marginal likelihood of compute; the arithmetic of pages; lesson files, good and broken. */
 #include "app/plots/draws.h"
 #include "app/teach/explain.h"
 #include "app/runs/fitting.h"
@@ -34,7 +34,7 @@ static void does(struct workspace *ws, const char *line)
     ck_assert_uint_eq(ws->errors, 0);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* Values. */
 
 START_TEST(arithmetic)
 {
@@ -44,19 +44,21 @@ START_TEST(arithmetic)
         { "1 < 2 & 3 >= 3", 1 }, { "1 < 2 & 3 > 3", 0 }, { "2 = 2", 1 }, { "2 != 2", 0 },
         { "a * 2", 7 },
     };
-    static const char *const bad[] = { "", "2 +", "(2", "nosuch", "cube(2)", "2 3", "min(2)", "1..2", "*" };
+    static const char *const bad[] = {"",    "2 +",    "(2",   "nosuch", "cube(2)",
+                                      "2 3", "min(2)", "1..2", "*"};
     struct value_vars vars = { 0 };
     struct err err;
     double x;
 
     ck_assert_int_eq(placeholder_keep(&vars, "a", 3.5, &err), ST_OK);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        ck_assert_msg(placeholder_expression(NULL, &vars, good[i].text, &x, &err) == ST_OK, "%s: %s",
-                      good[i].text, err.msg);
+        ck_assert_msg(placeholder_expression(NULL, &vars, good[i].text, &x, &err) == ST_OK,
+                      "%s: %s", good[i].text, err.msg);
         ck_assert_msg(support_close(x, good[i].want, 1e-15), "%s gives %g", good[i].text, x);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_msg(placeholder_expression(NULL, &vars, bad[i], &x, &err) == ST_USAGE, "'%s'", bad[i]);
+        ck_assert_msg(placeholder_expression(NULL, &vars, bad[i], &x, &err) == ST_USAGE, "'%s'",
+                      bad[i]);
     /* A missing value is never true nor false. */
     ck_assert_int_eq(placeholder_expression(NULL, NULL, "rmse < 1", &x, &err), ST_OK);
     ck_assert(isnan(x));
@@ -72,8 +74,9 @@ START_TEST(sentences)
     size_t missing;
 
     does(ws, "set noise=0.25 seed=1234567");
-    ck_assert_int_eq(placeholder_expand(ws, NULL, "{{x} {noise} {2*noise} {rmse} {seed} {kernel}", false, &b,
-                                  &missing, &err), ST_OK);
+    ck_assert_int_eq(placeholder_expand(ws, NULL, "{{x} {noise} {2*noise} {rmse} {seed} {kernel}",
+                                        false, &b, &missing, &err),
+                     ST_OK);
     ck_assert_str_eq(buf_str(&b), "{x} 0.25 0.5 - 1,234,567 matern(nu=5/2)");
     ck_assert_uint_eq(missing, 1);
     buf_clear(&b);
@@ -94,8 +97,10 @@ START_TEST(all_values)
 
     for (int full = 0; full < 2; full++) {
         if (full)
-            does(ws, "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
-                     "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum; cluster k=2..3");
+            does(
+                ws,
+                "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
+                "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum; cluster k=2..3");
         numbers = 0;
         for (size_t i = 0; (r = placeholder_at(i)) != NULL; i++) {
             struct buf b = { 0 };
@@ -110,9 +115,10 @@ START_TEST(all_values)
 }
 END_TEST
 
-/* ---- draws ------------------------------------------------------------------------------------------- */
+/* Draws. */
 
-/* One point of value y at 0: mean k y / (1 + r), variance 1 - k^2 / (1 + r), k = exp(-x^2 / 2 l^2). */
+/* One point of value y at 0: mean k y / (1 + r), variance 1 - k^2 / (1 + r), k = exp(-x^2 / 2 l^2).
+ */
 START_TEST(one_point)
 {
     const double l = 0.7, amp = 1.5, noise = 0.3, y = 0.8, r = noise * noise / (amp * amp);
@@ -152,8 +158,9 @@ START_TEST(likelihood)
     does(ws, "demo toy n=60 seed=4; kernel matern(nu=3/2); draw l=0.4 amplitude=0.9 noise=0.2 n=2");
     ck_assert_int_eq(draws_make(ws, ws->draw, &w, &err), ST_OK);
     ck_assert_int_eq(fitting_rows(ws->data[0], PART_TRAIN, true, &enc, &e, NULL, &err), ST_OK);
-    ck_assert_int_eq(nmll_exact(&ws->kernel, &e.base, e.y, ws->hp, 0.9, 0.2, &want, NULL, NULL, NULL,
-                                NULL, &err), ST_OK);
+    ck_assert_int_eq(nmll_exact(&ws->kernel, &e.base, e.y, ws->hp, 0.9, 0.2, &want, NULL, NULL,
+                                NULL, NULL, &err),
+                     ST_OK);
     ck_assert(support_close(w.nmll, want, 1e-10));
     draws_free(&w);
     encoded_free(&e);
@@ -174,8 +181,8 @@ START_TEST(prior_moments)
 
     does(ws, "kernel rbf(l=0.9); set amplitude=2");
     for (size_t seed = 0; seed < SEEDS; seed++) {
-        struct draw_state s = { .on = DRAW_PRIOR, .functions = 12, .points = 20, .lo = NAN, .hi = NAN,
-                                .seed = seed };
+        struct draw_state s = {
+            .on = DRAW_PRIOR, .functions = 12, .points = 20, .lo = NAN, .hi = NAN, .seed = seed};
         struct draws w;
         ck_assert_int_eq(draws_make(ws, &s, &w, &err), ST_OK);
         for (size_t f = 0; f < 12; f++, n++) {
@@ -217,8 +224,15 @@ END_TEST
 START_TEST(draw_refuses)
 {
     static const char *const bad[] = {
-        "demo robot n=20; draw data", "demo toy n=1200; draw data", "draw data", "kernel conv(rbf,width=3); draw",
-        "draw x=3..1", "point nan", "demo points", "demo points xy=1:2,3", "demo toy xy=1:2",
+        "demo robot n=20; draw data",
+        "demo toy n=1200; draw data",
+        "draw data",
+        "kernel conv(rbf,width=3); draw",
+        "draw x=3..1",
+        "point nan",
+        "demo points",
+        "demo points xy=1:2,3",
+        "demo toy xy=1:2",
         "demo points xy=1:2 n=3",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -271,14 +285,15 @@ START_TEST(points)
 }
 END_TEST
 
-/* ---- lessons -------------------------------------------------------------------------------------------- */
+/* Lessons. */
 
 START_TEST(good_lesson)
 {
-    static const char text[] = "\xef\xbb\xbf# 7 A title\r\nsummary What it shows.\nminutes 3\n\n"
-                               "% a remark\n== Read: one\nfirst line\nsecond line\n\nother paragraph\n"
-                               "> demo toy n=30 seed={seed}\n: a = rows\n@ a = 30\n"
-                               "== Quiz\n? how\nmany?\n= a +- 2%\n! because\nof this\n? which?\n- no\n+ yes\n";
+    static const char text[] =
+        "\xef\xbb\xbf# 7 A title\r\nsummary What it shows.\nminutes 3\n\n"
+        "% a remark\n== Read: one\nfirst line\nsecond line\n\nother paragraph\n"
+        "> demo toy n=30 seed={seed}\n: a = rows\n@ a = 30\n"
+        "== Quiz\n? how\nmany?\n= a +- 2%\n! because\nof this\n? which?\n- no\n+ yes\n";
     struct lesson l;
     struct err err;
 
@@ -299,18 +314,45 @@ END_TEST
 START_TEST(broken_lessons)
 {
 #define HEAD "# 1 T\n== S\n"
-    static const struct { const char *text; size_t line; } bad[] = {
-        { "", 1 }, { "text\n", 1 }, { "# 1\n", 1 }, { "# a/b T\n", 1 }, { "# 1 T\n# 2 U\n", 2 },
-        { "== S\n", 1 }, { "# 1 T\n", 1 }, { "# 1 T\nminutes x\n== S\nt\n", 2 }, { "# 1 T\nbla\n", 2 },
-        { HEAD, 2 }, { HEAD "t\n== U\n== V\nt\n", 4 }, { HEAD "> nosuch\n", 3 }, { HEAD ">\n", 3 },
-        { HEAD "t\n> fit rank=x\n", 4 }, { HEAD "> quit\n", 3 }, { HEAD "> lesson 2\n", 3 },
-        { HEAD "- a\n", 3 }, { HEAD "= 3\n", 3 }, { HEAD "! why\n", 3 }, { HEAD "? q\n- a\n", 3 },
-        { HEAD "? q\n- a\n- b\n", 3 }, { HEAD "? q\n+ a\n+ b\n", 3 }, { HEAD "? q\n= 1\n+ a\n", 5 },
-        { HEAD "? q\n+ a\n= 1\n", 5 }, { HEAD "? q\n= 1 +- x%\n", 4 }, { HEAD "? q\n= nosuch\n", 4 },
-        { HEAD ": a = nosuch\n", 3 }, { HEAD ": rmse = 1\n", 3 }, { HEAD ": 1a = 1\n", 3 },
-        { HEAD ": a\n", 3 }, { HEAD "@ 1 <\n", 3 }, { HEAD "a {nosuch} value\n", 3 },
-        { HEAD "{open\n", 3 }, { HEAD "a\nb {nosuch}\n", 4 }, { HEAD "? q {nosuch}\n", 3 },
-        { "# 1 T\n> fit\n", 2 }, { "# 1 T\n==\n", 2 },
+    static const struct { const char *text; size_t line;
+    } bad[] = {
+        {"", 1},
+        {"text\n", 1},
+        {"# 1\n", 1},
+        {"# a/b T\n", 1},
+        {"# 1 T\n# 2 U\n", 2},
+        {"== S\n", 1},
+        {"# 1 T\n", 1},
+        {"# 1 T\nminutes x\n== S\nt\n", 2},
+        {"# 1 T\nbla\n", 2},
+        {HEAD, 2},
+        {HEAD "t\n== U\n== V\nt\n", 4},
+        {HEAD "> nosuch\n", 3},
+        {HEAD ">\n", 3},
+        {HEAD "t\n> fit rank=x\n", 4},
+        {HEAD "> quit\n", 3},
+        {HEAD "> lesson 2\n", 3},
+        {HEAD "- a\n", 3},
+        {HEAD "= 3\n", 3},
+        {HEAD "! why\n", 3},
+        {HEAD "? q\n- a\n", 3},
+        {HEAD "? q\n- a\n- b\n", 3},
+        {HEAD "? q\n+ a\n+ b\n", 3},
+        {HEAD "? q\n= 1\n+ a\n", 5},
+        {HEAD "? q\n+ a\n= 1\n", 5},
+        {HEAD "? q\n= 1 +- x%\n", 4},
+        {HEAD "? q\n= nosuch\n", 4},
+        {HEAD ": a = nosuch\n", 3},
+        {HEAD ": rmse = 1\n", 3},
+        {HEAD ": 1a = 1\n", 3},
+        {HEAD ": a\n", 3},
+        {HEAD "@ 1 <\n", 3},
+        {HEAD "a {nosuch} value\n", 3},
+        {HEAD "{open\n", 3},
+        {HEAD "a\nb {nosuch}\n", 4},
+        {HEAD "? q {nosuch}\n", 3},
+        {"# 1 T\n> fit\n", 2},
+        {"# 1 T\n==\n", 2},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct lesson l;
@@ -355,14 +397,15 @@ START_TEST(bundled_lessons)
         for (size_t k = 0; k < one.n; k++)
             for (size_t p = 0; p < one.step[k].n; p++)
                 questions += one.step[k].part[p].kind == LESSON_QUESTION;
-        ck_assert_msg(questions >= 2 || !strcmp(one.id, "tour"), "lesson %s asks too little", one.id);
+        ck_assert_msg(questions >= 2 || !strcmp(one.id, "tour"), "lesson %s asks too little",
+                      one.id);
         lesson_clear(&one);
     }
     lesson_list_free(&l);
 }
 END_TEST
 
-/* ---- pages ------------------------------------------------------------------------------------------------ */
+/* Pages. */
 
 /* All render without a workspace, with an empty one, and with one that has everything. */
 START_TEST(pages)
@@ -375,8 +418,10 @@ START_TEST(pages)
     ck_assert_msg(explain_check(&err) == ST_OK, "%s", err.msg);
     for (int full = 0; full < 2; full++) {
         if (full)
-            does(ws, "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
-                     "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum");
+            does(
+                ws,
+                "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
+                "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum");
         for (n = 0; (name = explain_at(n)) != NULL; n++) {
             struct buf page = { 0 };
             char keep[64];
@@ -384,7 +429,8 @@ START_TEST(pages)
             ck_assert_msg(explain_page(ws, keep, &page, &err) == ST_OK, "%s: %s", keep, err.msg);
             ck_assert_msg(!strstr(buf_str(&page), "nan") && page.len > 60, "%s:\n%s", keep,
                           buf_str(&page));
-            for (const char *s = buf_str(&page); *s; s += strcspn(s, "\n") + (s[strcspn(s, "\n")] != 0))
+            for (const char *s = buf_str(&page); *s;
+                 s += strcspn(s, "\n") + (s[strcspn(s, "\n")] != 0))
                 ck_assert_msg(strcspn(s, "\n") <= 100, "%s: a line too long: %.60s", keep, s);
             for (size_t k = 0; k < n; k++)
                 ck_assert_str_ne(explain_at(k), keep);

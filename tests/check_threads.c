@@ -1,5 +1,5 @@
-/* tests/check_threads.c -- whose threads there are: ours and no others, whatever the environment asks
- * of OpenBLAS. */
+/* tests/check_threads.c -- whose threads there are: ours and no others, whatever the environment
+ * asks of OpenBLAS. */
 #include "compute/linalg/blas.h"
 #include "compute/pool.h"
 
@@ -25,7 +25,8 @@ static size_t threads_now(void)
     return n;
 }
 
-/* A product, a factorisation and a solve, each of a size for which OpenBLAS would split its work. */
+/* A product, a factorisation and a solve, each of a size for which OpenBLAS would split its work.
+ */
 static void dense_steps(struct pool *pool)
 {
     enum { n = 700 };
@@ -70,8 +71,8 @@ static void start_anew(char **argv)
     exit(77);
 }
 
-/* OpenBLAS reads its variables when it is loaded, and starts its threads then: the program is started
- * anew, once with none of them, to be counted, and once without a word. */
+/* OpenBLAS reads its variables when it is loaded, and starts its threads then: the program is
+ * started anew, once with none of them, to be counted, and once without a word. */
 int main(int argc, char **argv)
 {
     const char *blas = getenv("OPENBLAS_NUM_THREADS"), *counted = getenv("CHECK_THREADS_ALONE");

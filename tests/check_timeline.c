@@ -46,8 +46,8 @@ static void run(struct desk *d, const char *line)
     ck_assert_msg(desk_run(d, line), "%s\n%s", line, buf_str(&d->said));
 }
 
-/* All that commands change, as text: settings, options, datasets, marks of runs; or only what is current
- * of it. */
+/* All that commands change, as text: settings, options, datasets, marks of runs; or only what is
+ * current of it. */
 static char *portrait(const struct workspace *ws, bool all)
 {
     struct snapshot *s = snapshot_take(ws, NULL);
@@ -91,7 +91,7 @@ static void same(const char *what, const char *a, const char *b)
     ck_assert_msg(strcmp(a, b) == 0, "%s: part at %zu:\n%.200s\n%.200s", what, at, a + at, b + at);
 }
 
-/* ---- lines at random ------------------------------------------------------------------------------------ */
+/* Lines at random. */
 
 static size_t below(struct splitmix *g, size_t n)
 {
@@ -101,14 +101,34 @@ static size_t below(struct splitmix *g, size_t n)
 /* A change of state, or one that changes nothing, or one that fails. */
 static void random_change(struct splitmix *g, char *out, size_t len)
 {
-    static const char *const kernels[] = { "rbf", "matern(nu=3/2)", "rbf + linear", "rbf(ard)", "rq" };
+    static const char *const kernels[] = {"rbf", "matern(nu=3/2)", "rbf + linear", "rbf(ard)",
+                                          "rq"};
     static const char *const others[] = {
-        "missing mean", "missing drop flag=yes", "scale y=none", "scale y=standard x=none",
-        "scale y=log", "demo toy n=30 seed=4", "demo friedman1 n=40 seed=5 as=other", "use friedman1",
-        "use toy", "drop dataset:toy", "set seed=12", "set threads=1", "set precision=double",
-        "set theme=dark", "set l=0.01..100", "set noise=0.3 l.min=7 l.max=2", "note r1 fine",
-        "note \"not so fine\"", "star r1", "star r1 off", "drop r1", "cols x1,x2 group=first",
-        "cols x3 type=category", "cols x3 type=real", "tune features=32 evals=3 method=bayes",
+        "missing mean",
+        "missing drop flag=yes",
+        "scale y=none",
+        "scale y=standard x=none",
+        "scale y=log",
+        "demo toy n=30 seed=4",
+        "demo friedman1 n=40 seed=5 as=other",
+        "use friedman1",
+        "use toy",
+        "drop dataset:toy",
+        "set seed=12",
+        "set threads=1",
+        "set precision=double",
+        "set theme=dark",
+        "set l=0.01..100",
+        "set noise=0.3 l.min=7 l.max=2",
+        "note r1 fine",
+        "note \"not so fine\"",
+        "star r1",
+        "star r1 off",
+        "drop r1",
+        "cols x1,x2 group=first",
+        "cols x3 type=category",
+        "cols x3 type=real",
+        "tune features=32 evals=3 method=bayes",
     };
     const size_t kind = below(g, 10);
 
@@ -193,7 +213,7 @@ static char *script_of(const struct workspace *ws, bool all)
     return buf_take(&b);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------ */
+/* Tests. */
 
 START_TEST(everything_is_undone_and_done_again)
 {
@@ -507,7 +527,8 @@ START_TEST(old_data_is_let_go)
     ck_assert_uint_ge(done, 3);
     ck_assert_uint_le(done, 7);
     run(&d, "undo 3; summary");
-    /* Nor does what was undone and is no step any more stay for good; with a session it is read again. */
+    /* Nor does what was undone and is no step any more stay for good; with a session it is read
+     * again. */
     for (int i = 0; i < 30; i++) {
         snprintf(line, sizeof line, "demo friedman1 n=2000 seed=%d as=other; undo", i + 1);
         run(&d, line);

@@ -129,7 +129,8 @@ START_TEST(ard_finds_the_inputs)
         y[i] = 1.4 * sin(2.5 * X[i * INPUTS + A] + X[i * INPUTS + B]) +
                0.1 * rng_normal(21, rng_stream(RNG_TEST, 2), i);
     source_array_init(&src, X, ROWS, INPUTS, INPUTS);
-    ck_assert_int_eq(tune_run(&one, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL), ST_OK);
+    ck_assert_int_eq(tune_run(&one, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
+                     ST_OK);
     ck_assert_double_ge(res.best.noise, 0.7); /* the premise */
     tune_result_free(&res);
     ck_assert_int_eq(tune_run(&each, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
@@ -238,8 +239,8 @@ START_TEST(sample_then_all_rows)
 }
 END_TEST
 
-/* By probes: the descent ends where they cannot tell a further step's gain, says so, and has lost no
- * more than that; exactly the same problem takes more steps. */
+/* By probes: the descent ends where they cannot tell a further step's gain, says so, and has lost
+ * no more than that; exactly the same problem takes more steps. */
 START_TEST(probes_end_at_a_tie)
 {
     struct prob *p = prob_make(0.2);
@@ -253,15 +254,17 @@ START_TEST(probes_end_at_a_tie)
     ck_assert_int_eq(res.why, TUNE_TIE);
     ck_assert(res.best.se > 0.0 && res.tie_gain < res.tie_error && res.tie_error < res.best.se);
     ck_assert_msg(strstr(res.verdict, "a tie"), "%s", res.verdict);
-    ck_assert_double_le(fabs(score(p, "matern(nu=5/2)", &o, &res.best) - res.best.nmll), 4.0 * res.best.se);
-    ck_assert_double_le(score(p, "matern(nu=5/2)", &o, &res.best) - exact.best.nmll, 2.0 * res.best.se);
+    ck_assert_double_le(fabs(score(p, "matern(nu=5/2)", &o, &res.best) - res.best.nmll),
+                        4.0 * res.best.se);
+    ck_assert_double_le(score(p, "matern(nu=5/2)", &o, &res.best) - exact.best.nmll,
+                        2.0 * res.best.se);
     tune_result_free(&res), tune_result_free(&exact);
     free(p);
 }
 END_TEST
 
-/* With nothing or only amplitude and noise to search for, and where the Gram would cost less: what is
- * reported comes of probes all the same. */
+/* With nothing or only amplitude and noise to search for, and where the Gram would cost less: what
+ * is reported comes of probes all the same. */
 START_TEST(probes_where_asked_for)
 {
     struct prob *p = prob_make(0.2);
@@ -288,7 +291,8 @@ START_TEST(probes_where_asked_for)
 }
 END_TEST
 
-/* A rank that was chosen where a sample of ten rows saw no noise does not stay where all rows see some. */
+/* A rank that was chosen where a sample of ten rows saw no noise does not stay where all rows see
+ * some. */
 START_TEST(rank_follows_the_noise)
 {
     struct prob *p = prob_make(0.3);
@@ -312,10 +316,11 @@ START_TEST(rank_follows_the_noise)
     o.max_evals = 150;
     struct tune_result res = run(p, "matern(nu=3/2)", &o, NULL);
     ck_assert_double_le(res.trace[1].noise, 1e-3);
-    ck_assert_msg(res.best.noise > 0.1 && res.best.noise < 0.5, "noise %g, %zu evaluations", res.best.noise,
-                  res.evaluations);
+    ck_assert_msg(res.best.noise > 0.1 && res.best.noise < 0.5, "noise %g, %zu evaluations",
+                  res.best.noise, res.evaluations);
     ck_assert_uint_lt(res.rank, rank[0]);
-    ck_assert_double_le(fabs(score(p, "matern(nu=3/2)", &o, &res.best) - res.best.nmll), 4.0 * res.best.se);
+    ck_assert_double_le(fabs(score(p, "matern(nu=3/2)", &o, &res.best) - res.best.nmll),
+                        4.0 * res.best.se);
     tune_result_free(&res);
     o.rank = rank[0]; /* one that was given stays */
     res = run(p, "matern(nu=3/2)", &o, NULL);
@@ -343,9 +348,9 @@ START_TEST(never_worse_than_the_start)
 }
 END_TEST
 
-/* A start that the search did not look at, and a sample beside all rows: whatever the sample says of the
- * start, the result is one of all rows.  0: a start far off; 1: one that is not; 2: one that the sample
- * alone rules out. */
+/* A start that the search did not look at, and a sample beside all rows: whatever the sample says
+ * of the start, the result is one of all rows.  0: a start far off; 1: one that is not; 2: one that
+ * the sample alone rules out. */
 START_TEST(starts_beside_a_sample)
 {
     struct prob *p = prob_make(0.2);
@@ -361,7 +366,8 @@ START_TEST(starts_beside_a_sample)
     struct tune_result at = run(p, "rbf", &o, NULL);
     ck_assert_double_le(res.best.nmll, at.best.nmll + 1e-3);
     ck_assert(_i == 1 || res.best.nmll < at.best.nmll - 50.0);
-    ck_assert_double_le(fabs(res.best.nmll - score(p, "rbf", &o, &res.best)), 1e-3 * N); /* all rows' */
+    ck_assert_double_le(fabs(res.best.nmll - score(p, "rbf", &o, &res.best)),
+                        1e-3 * N); /* all rows' */
     tune_result_free(&res), tune_result_free(&at);
     free(p);
 }
@@ -380,7 +386,8 @@ START_TEST(better_starts_are_polished)
 
     for (size_t i = 0; i < ROWS; i++) {
         X[i] = 20.0 * rng_uniform(41, rng_stream(RNG_TEST, 1), i);
-        y[i] = 1.4 * sin(2.0 * M_PI * X[i] / 0.7) + 0.1 * rng_normal(41, rng_stream(RNG_TEST, 2), i);
+        y[i] =
+            1.4 * sin(2.0 * M_PI * X[i] / 0.7) + 0.1 * rng_normal(41, rng_stream(RNG_TEST, 2), i);
     }
     source_array_init(&src, X, ROWS, 1, 1);
     o.method = "grid";
@@ -397,8 +404,8 @@ START_TEST(better_starts_are_polished)
 }
 END_TEST
 
-/* Searches of several: the first is the one that there would be alone (one descent of it), each other
- * begins elsewhere on the same features, and none ends worse than it began. */
+/* Searches of several: the first is the one that there would be alone (one descent of it), each
+ * other begins elsewhere on the same features, and none ends worse than it began. */
 START_TEST(restarts_begin_apart)
 {
     enum { RESTARTS = 3 };
@@ -419,7 +426,8 @@ START_TEST(restarts_begin_apart)
         const double v = score(p, "rbf", &o, &r->best);
         ck_assert_double_le(fabs(v - r->best.nmll), 1e-6 * fabs(v)); /* the same features */
         ck_assert_double_le(r->best.nmll, r->trace[0].nmll);
-        if (_i < 2) /* these look everywhere: all find the one valley; a descent may end on a plain */
+        if (_i <
+            2) /* these look everywhere: all find the one valley; a descent may end on a plain */
             ck_assert_double_le(r->best.nmll, res[0].best.nmll + 0.05);
     }
     for (size_t i = 1; i < RESTARTS; i++)
@@ -437,8 +445,8 @@ START_TEST(restarts_begin_apart)
 }
 END_TEST
 
-/* A period far from the true one is a valley of its own: a descent from there stays, another start finds
- * the way. */
+/* A period far from the true one is a valley of its own: a descent from there stays, another start
+ * finds the way. */
 START_TEST(restarts_find_another_valley)
 {
     enum { ROWS = 300, RESTARTS = 8 };
@@ -451,7 +459,8 @@ START_TEST(restarts_find_another_valley)
 
     for (size_t i = 0; i < ROWS; i++) {
         X[i] = 20.0 * rng_uniform(41, rng_stream(RNG_TEST, 1), i);
-        y[i] = 1.4 * sin(2.0 * M_PI * X[i] / 0.7) + 0.1 * rng_normal(41, rng_stream(RNG_TEST, 2), i);
+        y[i] =
+            1.4 * sin(2.0 * M_PI * X[i] / 0.7) + 0.1 * rng_normal(41, rng_stream(RNG_TEST, 2), i);
     }
     source_array_init(&src, X, ROWS, 1, 1);
     o.method = "lbfgs";
@@ -460,7 +469,8 @@ START_TEST(restarts_find_another_valley)
     o.restarts = RESTARTS;
     for (o.restart = 0; o.restart < RESTARTS; o.restart++) {
         struct tune_result res;
-        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL), ST_OK);
+        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
+                         ST_OK);
         if (o.restart == 0)
             first = res.best.noise;
         if (res.best.nmll < least) {
@@ -468,7 +478,8 @@ START_TEST(restarts_find_another_valley)
             turns = res.best.hp[1] / 0.7; /* the period, or several of them */
         }
         if (o.restart + 1 == RESTARTS)
-            ck_assert_msg(first > 0.2, "the start's own valley has noise %g", first); /* the premise */
+            ck_assert_msg(first > 0.2, "the start's own valley has noise %g",
+                          first); /* the premise */
         tune_result_free(&res);
     }
     ck_assert_double_le(least, -100.0);

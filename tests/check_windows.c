@@ -1,5 +1,6 @@
-/* tests/check_windows.c -- kernels over windows of sequences: exact values against the golden files,
- * features against exact values and against the slow interpreter, derivatives, lengths, order. */
+/* tests/check_windows.c -- kernels over windows of sequences: exact values against the golden
+ * files, features against exact values and against the slow interpreter, derivatives, lengths,
+ * order. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -35,7 +36,7 @@ static struct kernel parsed(const char *text, size_t channels, bool symbols)
     return k;
 }
 
-/* ---- data ------------------------------------------------------------------------------------ */
+/* Data. */
 
 struct rows { struct source_array src; double *x; size_t n, d; };
 
@@ -45,7 +46,8 @@ static void rows_free(struct rows *r) { free(r->x); }
 static struct rows golden_rows(void)
 {
     size_t r, c, n, one;
-    double *x = support_golden("conv_seqs", &r, &c), *len = support_golden("conv_lengths", &n, &one);
+    double *x = support_golden("conv_seqs", &r, &c),
+           *len = support_golden("conv_lengths", &n, &one);
     struct rows g = { .n = n, .d = 1 + 12 * 4 };
 
     ck_assert_uint_eq(r, 12 * n);
@@ -104,7 +106,7 @@ static struct rows written_out(const struct rows *of, size_t channels)
     return g;
 }
 
-/* ---- exact values ---------------------------------------------------------------------------- */
+/* Exact values. */
 
 static const struct { const char *golden, *text; } gold[] = {
     { "conv_K_rbf_none", "conv(rbf,width=3,average=none)" },
@@ -177,8 +179,8 @@ START_TEST(golden_graphpoly) /* unit nodes squared, raw nodes cubed, summed over
     for (size_t i = 0; i < g.n; i++)
         for (size_t j = 0; j < g.n; j++) {
             const double v = kernel_exact(&k, NULL, g.d, g.x + i * g.d, g.x + j * g.d, NULL);
-            ck_assert_msg(support_close(v, K[i * c + j], 1e-12), "%s %zu %zu: %.17g, not %.17g", poly[_i].golden,
-                          i, j, v, K[i * c + j]);
+            ck_assert_msg(support_close(v, K[i * c + j], 1e-12), "%s %zu %zu: %.17g, not %.17g",
+                          poly[_i].golden, i, j, v, K[i * c + j]);
         }
     free(K);
     rows_free(&g);
@@ -199,7 +201,8 @@ START_TEST(golden_letters)
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            ck_assert(support_close(kernel_exact(&k, &l, 33, x[i], x[j], NULL), K[i * c + j], 1e-12));
+            ck_assert(
+                support_close(kernel_exact(&k, &l, 33, x[i], x[j], NULL), K[i * c + j], 1e-12));
     support_strings_free(word);
     free(K);
 }
@@ -219,8 +222,8 @@ START_TEST(exact_forms_agree)
             const double *x = s.x + i * s.d, *y = s.x + j * s.d;
             const double a = kernel_exact(&ks, &l, s.d, x, y, &grad);
             const double up = l * exp(h), down = l * exp(-h);
-            ck_assert(support_close(kernel_exact(&kv, &l, v.d, v.x + i * v.d, v.x + j * v.d, NULL), a,
-                                    1e-13));
+            ck_assert(support_close(kernel_exact(&kv, &l, v.d, v.x + i * v.d, v.x + j * v.d, NULL),
+                                    a, 1e-13));
             /* central difference: third derivative times h^2 / 6, and rounding over h */
             ck_assert(support_close((kernel_exact(&ks, &up, s.d, x, y, NULL) -
                                      kernel_exact(&ks, &down, s.d, x, y, NULL)) / (2.0 * h), grad,
@@ -231,14 +234,18 @@ START_TEST(exact_forms_agree)
 }
 END_TEST
 
-/* ---- features -------------------------------------------------------------------------------- */
+/* Features. */
 
-static const char *const texts[] = { "conv(rbf,width=5)", "conv(matern(nu=5/2),width=3,average=none)",
-                                     "conv(cauchy,width=9,average=full)",
-                                     "conv(matern(nu=1/2),width=4)", "conv(rbf,width=1)",
-                                     "convdense(rbf,width=5)", "convdense(matern(nu=5/2),width=3,average=none)",
-                                     "convdense(cauchy,width=9,average=full)",
-                                     "convdense(matern(nu=1/2),width=4)", "convdense(rq,width=1)" };
+static const char *const texts[] = {"conv(rbf,width=5)",
+                                    "conv(matern(nu=5/2),width=3,average=none)",
+                                    "conv(cauchy,width=9,average=full)",
+                                    "conv(matern(nu=1/2),width=4)",
+                                    "conv(rbf,width=1)",
+                                    "convdense(rbf,width=5)",
+                                    "convdense(matern(nu=5/2),width=3,average=none)",
+                                    "convdense(cauchy,width=9,average=full)",
+                                    "convdense(matern(nu=1/2),width=4)",
+                                    "convdense(rq,width=1)"};
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
 struct op { struct featmap *fm; struct fop *f; struct pool *pool; };
@@ -254,7 +261,7 @@ static struct op op_new(const struct kernel *k, const struct source *s, size_t M
         hp[i] = l;
     ck_assert_msg(o.fm != NULL, "%s", err.msg);
     o.f = fop_new(backend_cpu(), o.fm, s,
-                  &(struct fop_opts){ .pool = o.pool, .precision = precision, .store = store }, &err);
+                  &(struct fop_opts){.pool = o.pool, .precision = precision, .store = store}, &err);
     ck_assert_msg(o.f != NULL, "%s", err.msg);
     ck_assert_int_eq(fop_set(o.f, hp, &err), ST_OK);
     return o;
@@ -280,7 +287,8 @@ START_TEST(rows_match_interpreter)
         struct op o = op_new(&k, &g->src.base, M, PREC_FLOAT, 1, false, l);
         double *work = mem_calloc(interp_work(o.fm), sizeof *work, "work", NULL);
         double *z = mem_calloc(2 * M, sizeof *z, "row", NULL), *dz = z + M;
-        double *Z = mem_calloc(g->n * M, sizeof *Z, "rows", NULL), *dZ = mem_calloc(g->n * M, 8, "", NULL);
+        double *Z = mem_calloc(g->n * M, sizeof *Z, "rows", NULL),
+               *dZ = mem_calloc(g->n * M, 8, "", NULL);
         float *F = mem_calloc(g->n * M, sizeof *F, "rows", NULL);
         ck_assert_int_eq(fop_tile64(o.f, 0, g->n, Z, M, NULL), ST_OK);
         ck_assert_int_eq(fop_tile(o.f, 0, g->n, F, M, NULL), ST_OK);
@@ -288,8 +296,9 @@ START_TEST(rows_match_interpreter)
         ck_assert_int_eq(fop_dtile(o.f, 0, 0, g->n, dZ, M, NULL), ST_OK);
         for (size_t i = 0; i < g->n; i++) {
             interp_row(o.fm, &l, g->x + i * g->d, z, dz, 0, work);
-            const double size = sqrt(2.0 / (double)M) * (double)kernel_windows(&k.layer, g->x + i * g->d) *
-                                kernel_window_factor(&k.layer, kernel_windows(&k.layer, g->x + i * g->d));
+            const double size =
+                sqrt(2.0 / (double)M) * (double)kernel_windows(&k.layer, g->x + i * g->d) *
+                kernel_window_factor(&k.layer, kernel_windows(&k.layer, g->x + i * g->d));
             for (size_t j = 0; j < M; j++) {
                 ck_assert_double_le(fabs(Z[i * M + j] - z[j]), 1e-9 * size + 1e-15);
                 ck_assert_double_le(fabs(dZ[i * M + j] - dz[j]), 1e-6 * (size + fabs(dz[j])));
@@ -308,15 +317,17 @@ START_TEST(rows_match_interpreter)
 }
 END_TEST
 
-/* Z Z' within the Monte Carlo error of the golden README: rms 1.0 / sqrt(Mf) under full averaging, where
- * k(x, x) <= 1. */
+/* Z Z' within the Monte Carlo error of the golden README: rms 1.0 / sqrt(Mf) under full averaging,
+ * where k(x, x) <= 1. */
 START_TEST(features_near_exact)
 {
     struct rows g = golden_rows();
-    static const char *const full[] = { "conv(rbf,width=3,average=full)", "conv(matern(nu=5/2),width=3,average=full)",
-                                        "conv(cauchy,width=3,average=full)", "convdense(rbf,width=3,average=full)",
-                                        "convdense(matern(nu=5/2),width=3,average=full)",
-                                        "convdense(cauchy,width=3,average=full)" };
+    static const char *const full[] = {"conv(rbf,width=3,average=full)",
+                                       "conv(matern(nu=5/2),width=3,average=full)",
+                                       "conv(cauchy,width=3,average=full)",
+                                       "convdense(rbf,width=3,average=full)",
+                                       "convdense(matern(nu=5/2),width=3,average=full)",
+                                       "convdense(cauchy,width=3,average=full)"};
     const struct kernel k = parsed(full[_i], 4, false);
     const size_t M = 4096;
     const double l = 1.0 / 0.6;
@@ -347,8 +358,10 @@ START_TEST(bits_do_not_depend)
     const size_t M = 1024, n = g.n;
     struct op one = op_new(&k, &g.src.base, M, PREC_FLOAT, 1, false, 2.0);
     struct op two = op_new(&k, &g.src.base, M, PREC_FLOAT, 2, true, 2.0);
-    float *a = mem_calloc(n * M, sizeof *a, "rows", NULL), *b = mem_calloc(M, sizeof *b, "row", NULL);
-    double *p = mem_calloc(9 * M, sizeof *p, "p", NULL), *w1 = mem_calloc(9 * M, sizeof *w1, "w", NULL);
+    float *a = mem_calloc(n * M, sizeof *a, "rows", NULL),
+          *b = mem_calloc(M, sizeof *b, "row", NULL);
+    double *p = mem_calloc(9 * M, sizeof *p, "p", NULL),
+           *w1 = mem_calloc(9 * M, sizeof *w1, "w", NULL);
     double *w2 = mem_calloc(9 * M, sizeof *w2, "w", NULL);
 
     ck_assert_int_eq(fop_tile(one.f, 0, n, a, M, NULL), ST_OK);
@@ -364,7 +377,8 @@ START_TEST(bits_do_not_depend)
             ck_assert_int_eq(fop_pass(two.f, k2, p, w2, NULL, NULL), ST_OK);
             ck_assert_int_eq(memcmp(w1, w2, k2 * M * sizeof *w1), 0);
         }
-        for (size_t c = 0; c < k2; c++) /* against the rows themselves: float32 sums of 1024 columns */
+        for (size_t c = 0; c < k2;
+             c++) /* against the rows themselves: float32 sums of 1024 columns */
             for (size_t j = 0; j < M; j += 97) {
                 double sum = 0.0, size = 0.0;
                 for (size_t i = 0; i < n; i++) {
@@ -396,7 +410,8 @@ START_TEST(gradient)
     const size_t M = 128;
     const double l = 1.4, h = 1e-6;
     double value[2], grad = 0.0, size = 0.0;
-    double *B = mem_calloc(g.n * M, sizeof *B, "B", NULL), *Z = mem_calloc(g.n * M, sizeof *Z, "Z", NULL);
+    double *B = mem_calloc(g.n * M, sizeof *B, "B", NULL),
+           *Z = mem_calloc(g.n * M, sizeof *Z, "Z", NULL);
     struct op o = op_new(&k, &g.src.base, M, PREC_DOUBLE, 1, false, l);
 
     for (size_t i = 0; i < g.n * M; i++)
@@ -423,19 +438,22 @@ START_TEST(gradient)
 }
 END_TEST
 
-/* ---- sums and products with kernels of numbers --------------------------------------------------- */
+/* Sums and products with kernels of numbers. */
 
 static const char *const mixed[] = {
     "conv(rbf,width=3) + rbf(inputs=1:2) + linear(inputs=1:3)",
     "conv(matern(nu=5/2),width=4) * rbf(inputs=1:3)",
-    "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2) + conv(rbf,width=2,average=full)",
+    "rbf(ard=2,inputs=2:3) * conv(cauchy,width=5) * linear(inputs=1:2) + "
+    "conv(rbf,width=2,average=full)",
     "poly(inputs=2:3) * conv(rbf,width=4)",
     "convdense(rbf,width=3) + conv(rbf,width=4) + linear(inputs=1:3)",
     "convdense(matern(nu=5/2),width=4) * rbf(inputs=1:3)",
     "linear(inputs=1:2) * convdense(cauchy,width=5) + rbf(inputs=2:2)",
     "graphpoly(degree=2,average=none) + linear(inputs=1:3)",
-    "graphpoly(degree=3) * rbf(inputs=1:3)", "graphpoly(degree=2) * linear(inputs=2:2)",
-    "periodic(inputs=1:2) + conv(rbf,width=1) * matern(nu=1/2,inputs=3:3) + matern(nu=3/2,ard=2,inputs=2:3)",
+    "graphpoly(degree=3) * rbf(inputs=1:3)",
+    "graphpoly(degree=2) * linear(inputs=2:2)",
+    "periodic(inputs=1:2) + conv(rbf,width=1) * matern(nu=1/2,inputs=3:3) + "
+    "matern(nu=3/2,ard=2,inputs=2:3)",
 };
 enum { MIXED = sizeof mixed / sizeof mixed[0], FLAT = 3 };
 
@@ -468,7 +486,8 @@ static struct kernel mixed_kernel(int i, bool symbols, double hp[KERNEL_MAX_HP])
     return k;
 }
 
-/* The interpreter in double, and rounded; sums of squares of rows are the value of the kernel at i, i. */
+/* The interpreter in double, and rounded; sums of squares of rows are the value of the kernel at i,
+ * i. */
 START_TEST(mixed_rows)
 {
     struct rows s = drawn_rows(21, 5, 25, 5, 4), v = written_out(&s, 5);
@@ -480,7 +499,8 @@ START_TEST(mixed_rows)
         const struct kernel k = mixed_kernel(_i, form == 0, hp);
         struct op o = op_new(&k, &g.src.base, M, PREC_FLOAT, 1, false, 1.0);
         double *work = mem_calloc(interp_work(o.fm), sizeof *work, "work", NULL);
-        double *z = mem_calloc(M, sizeof *z, "row", NULL), *Z = mem_calloc(g.n * M, sizeof *Z, "rows", NULL);
+        double *z = mem_calloc(M, sizeof *z, "row", NULL),
+               *Z = mem_calloc(g.n * M, sizeof *Z, "rows", NULL);
         double *p = mem_calloc(M, sizeof *p, "p", NULL), *w = mem_calloc(M, sizeof *w, "w", NULL);
         double *want = mem_calloc(M, sizeof *want, "w", NULL);
         float *F = mem_calloc(g.n * M, sizeof *F, "rows", NULL);
@@ -571,9 +591,11 @@ START_TEST(mixed_gradient)
     struct pool *pool = pool_new(1, NULL);
     for (size_t i = 0; i < 45; i++)
         factor[i] = 0.5 + 0.02 * (double)i;
-    struct fop *f = fop_new(backend_cpu(), fm, &g.src.base,
-                            &(struct fop_opts){ .pool = pool, .precision = PREC_DOUBLE, .row_scale = factor }, &err);
-    double *B = mem_calloc(g.n * M, sizeof *B, "B", NULL), *Z = mem_calloc(g.n * M, sizeof *Z, "Z", NULL);
+    struct fop *f = fop_new(
+        backend_cpu(), fm, &g.src.base,
+        &(struct fop_opts){.pool = pool, .precision = PREC_DOUBLE, .row_scale = factor}, &err);
+    double *B = mem_calloc(g.n * M, sizeof *B, "B", NULL),
+           *Z = mem_calloc(g.n * M, sizeof *Z, "Z", NULL);
 
     for (size_t i = 0; i < g.n * M; i++)
         B[i] = rng_normal(7, rng_stream(RNG_TEST, 5), i);
@@ -594,7 +616,8 @@ START_TEST(mixed_gradient)
             }
         }
         /* rounding of the sums over the step; matern(nu=1/2) has large phases */
-        ck_assert_msg(fabs((value[1] - value[0]) / 2e-6 - grad[h]) <= (_i == MIXED - 1 ? 1e-3 : 1e-7) * size,
+        ck_assert_msg(fabs((value[1] - value[0]) / 2e-6 - grad[h]) <=
+                          (_i == MIXED - 1 ? 1e-3 : 1e-7) * size,
                       "%s: %zu: %g, not %g", mixed[_i], h, grad[h], (value[1] - value[0]) / 2e-6);
     }
     fop_free(f);
@@ -607,23 +630,35 @@ START_TEST(mixed_gradient)
 }
 END_TEST
 
-/* ---- the likelihood ------------------------------------------------------------------------------ */
+/* The likelihood. */
 
-/* What the tuner descends along: kernels over windows and nodes alone (-2) and in sums and products (one of the mixed
- * ones), and the kernel of the values of fastconv's filters (-1). */
-static const struct { int mixed; const char *text; } tuned[] = {
-    { -2, "conv(rbf,width=3)" }, { -2, "conv(matern(nu=5/2),width=4,average=full)" }, { -2, "convdense(rbf,width=2)" },
-    { -2, "convdense(cauchy,width=3)" }, { -2, "graph(rbf,average=none)" }, { -2, "graphpoly(degree=3)" },
-    { -1, "rbf" }, { -1, "matern(nu=5/2)" }, { -1, "rbf(ard=6)" },
-    { 0, NULL }, { 1, NULL }, { 2, NULL }, { 4, NULL }, { 7, NULL }, { 8, NULL },
+/* What the tuner descends along: kernels over windows and nodes alone (-2) and in sums and products
+ * (one of the mixed ones), and the kernel of the values of fastconv's filters (-1). */
+static const struct { int mixed; const char *text;
+} tuned[] = {
+    {-2, "conv(rbf,width=3)"},
+    {-2, "conv(matern(nu=5/2),width=4,average=full)"},
+    {-2, "convdense(rbf,width=2)"},
+    {-2, "convdense(cauchy,width=3)"},
+    {-2, "graph(rbf,average=none)"},
+    {-2, "graphpoly(degree=3)"},
+    {-1, "rbf"},
+    {-1, "matern(nu=5/2)"},
+    {-1, "rbf(ard=6)"},
+    {0, NULL},
+    {1, NULL},
+    {2, NULL},
+    {4, NULL},
+    {7, NULL},
+    {8, NULL},
 };
 enum { TUNED = sizeof tuned / sizeof tuned[0], TN = 60, TM = 48, FILTERS = 6 };
 
 /* Values of a few random filters, as the encoding makes them. */
 static struct rows filtered(const struct rows *of)
 {
-    const struct kernel_layer layer = { .kind = LAYER_FASTCONV, .width = 3, .filters = FILTERS, .channels = 5,
-                                        .symbols = true };
+    const struct kernel_layer layer = {
+        .kind = LAYER_FASTCONV, .width = 3, .filters = FILTERS, .channels = 5, .symbols = true};
     struct fastconv *f = fastconv_new(&layer, 4, NULL);
     struct rows g = { .n = of->n, .d = FILTERS };
 
@@ -635,24 +670,34 @@ static struct rows filtered(const struct rows *of)
     return g;
 }
 
-struct likelihood { const struct kernel *k; struct fop *f; const struct rows *rows; const double *y; };
+struct likelihood {
+    const struct kernel *k;
+    struct fop *f;
+    const struct rows *rows;
+    const double *y;
+};
 
-/* at: the kernel's hyperparameters, then amplitude and noise.  exact: the kernel itself, else features. */
+/* at: the kernel's hyperparameters, then amplitude and noise.  exact: the kernel itself, else
+ * features. */
 static double likelihood_at(const struct likelihood *p, bool exact, const double *at, double *grad)
 {
     const size_t nhp = kernel_nhp(p->k);
     double v = NAN;
 
     if (exact)
-        ck_assert_int_eq(nmll_exact(p->k, &p->rows->src.base, p->y, at, at[nhp], at[nhp + 1], &v, grad, NULL, NULL,
-                                    NULL, NULL), ST_OK);
+        ck_assert_int_eq(nmll_exact(p->k, &p->rows->src.base, p->y, at, at[nhp], at[nhp + 1], &v,
+                                    grad, NULL, NULL, NULL, NULL),
+                         ST_OK);
     else
-        ck_assert_int_eq(nmll_features(p->f, p->y, at, nhp, at[nhp], at[nhp + 1], &v, grad, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(
+            nmll_features(p->f, p->y, at, nhp, at[nhp], at[nhp + 1], &v, grad, NULL, NULL, NULL),
+            ST_OK);
     return v;
 }
 
 /* The gradient in the logarithms of all hyperparameters against central differences. */
-static void check_slopes(const struct likelihood *p, bool exact, const double *at, double *grad, const char *text)
+static void check_slopes(const struct likelihood *p, bool exact, const double *at, double *grad,
+                         const char *text)
 {
     const size_t n = kernel_nhp(p->k) + 2;
     const double h = 1e-5;
@@ -667,13 +712,16 @@ static void check_slopes(const struct likelihood *p, bool exact, const double *a
         }
         const double slope = (side[1] - side[0]) / (2.0 * h);
         /* truncation h^2 / 6 of the third derivative, rounding eps |f| / h */
-        ck_assert_msg(fabs(slope - grad[i]) <= 1e-5 * (1.0 + fabs(grad[i])), "%s, %s, %zu: %.9g, not %.9g", text,
-                      exact ? "exact" : "features", i, grad[i], slope);
+        ck_assert_msg(fabs(slope - grad[i]) <= 1e-5 * (1.0 + fabs(grad[i])),
+                      "%s, %s, %zu: %.9g, not %.9g", text, exact ? "exact" : "features", i, grad[i],
+                      slope);
     }
 }
 
-/* Without the Gram: each trace is a mean over probes, of which SEEDS lots tell the error of their mean. */
-static void check_probes(const struct likelihood *p, const double *at, const double *grad, const char *text)
+/* Without the Gram: each trace is a mean over probes, of which SEEDS lots tell the error of their
+ * mean. */
+static void check_probes(const struct likelihood *p, const double *at, const double *grad,
+                         const char *text)
 {
     enum { SEEDS = 16 };
     struct nmll_slq_opts o = { .rank = 24, .probes = 200, .rtol = 1e-9 };
@@ -682,9 +730,11 @@ static void check_probes(const struct likelihood *p, const double *at, const dou
 
     for (size_t s = 0; s < SEEDS; s++) {
         o.seed = s + 1;
-        ck_assert_int_eq(nmll_features_slq(p->f, p->y, at, n, at[n], at[n + 1], &o, &value, &se, probed[s], NULL, NULL,
-                                           NULL), ST_OK);
-        ck_assert_double_le(fabs(value - likelihood_at(p, false, at, NULL)), 4.0 * se + 1e-9 * fabs(value));
+        ck_assert_int_eq(nmll_features_slq(p->f, p->y, at, n, at[n], at[n + 1], &o, &value, &se,
+                                           probed[s], NULL, NULL, NULL),
+                         ST_OK);
+        ck_assert_double_le(fabs(value - likelihood_at(p, false, at, NULL)),
+                            4.0 * se + 1e-9 * fabs(value));
     }
     for (size_t i = 0; i < n + 2; i++) {
         double mean = 0.0, var = 0.0;
@@ -693,16 +743,19 @@ static void check_probes(const struct likelihood *p, const double *at, const dou
         for (size_t s = 0; s < SEEDS; s++)
             var += (probed[s][i] - mean) * (probed[s][i] - mean) / (SEEDS * (SEEDS - 1.0));
         /* Student's t of 15; what the solves leave (1e-2 of a probe's) is far less */
-        ck_assert_msg(fabs(mean - grad[i]) <= 5.0 * sqrt(var) + 1e-6, "%s, probes, %zu: %g +- %g, not %g", text, i, mean,
-                      sqrt(var), grad[i]);
-        ck_assert_msg(sqrt(var) <= 0.05 * TN, "%s, probes, %zu: %g +- %g", text, i, mean, sqrt(var)); /* 0.05 a row */
+        ck_assert_msg(fabs(mean - grad[i]) <= 5.0 * sqrt(var) + 1e-6,
+                      "%s, probes, %zu: %g +- %g, not %g", text, i, mean, sqrt(var), grad[i]);
+        ck_assert_msg(sqrt(var) <= 0.05 * TN, "%s, probes, %zu: %g +- %g", text, i, mean,
+                      sqrt(var)); /* 0.05 a row */
     }
 }
 
 START_TEST(likelihood_gradient)
 {
     const int which = tuned[_i].mixed;
-    struct rows s = drawn_rows(TN, 5, 20, 5, 5), g = which == -2 ? s : which == -1 ? filtered(&s) : with_numbers(&s);
+    struct rows s = drawn_rows(TN, 5, 20, 5, 5), g = which == -2   ? s
+                                                     : which == -1 ? filtered(&s)
+                                                                   : with_numbers(&s);
     double at[KERNEL_MAX_HP + 2], grad[KERNEL_MAX_HP + 2], y[TN];
     const char *text = tuned[_i].text ? tuned[_i].text : mixed[which];
     struct kernel k = { 0 };
@@ -721,8 +774,10 @@ START_TEST(likelihood_gradient)
         y[i] = 0.3 * s.x[i * s.d + 2] + 0.2 * rng_normal(3, rng_stream(RNG_TEST, 6), i);
     struct featmap *fm = featmap_new(&k, g.d, TM, 11, &err);
     ck_assert_msg(fm != NULL, "%s", err.msg);
-    struct likelihood p = { &k, fop_new(backend_cpu(), fm, &g.src.base, &(struct fop_opts){ .precision = PREC_DOUBLE },
-                                        &err), &g, y };
+    struct likelihood p = {
+        &k,
+        fop_new(backend_cpu(), fm, &g.src.base, &(struct fop_opts){.precision = PREC_DOUBLE}, &err),
+        &g, y};
     ck_assert_ptr_nonnull(p.f);
     check_slopes(&p, true, at, grad, text);
     check_slopes(&p, false, at, grad, text);
@@ -735,18 +790,27 @@ START_TEST(likelihood_gradient)
 }
 END_TEST
 
-/* ---- models ---------------------------------------------------------------------------------- */
+/* Models. */
 
-/* With many features the model is the exact one; rows longer than any of training can be predicted. */
+/* With many features the model is the exact one; rows longer than any of training can be predicted.
+ */
 START_TEST(model_near_exact)
 {
     struct rows g = drawn_rows(120, 6, 20, 4, 9), wide = { .n = g.n, .d = g.d + 7 };
     const size_t n = g.n;
     double y[120], mean[120], var[120], exact[120], evar[120];
-    struct fit_opts o = { .solver = "auto", .features = 1024, .rtol = 1e-8, .maxit = 500,
-                          .variance = VAR_ALL, .seed = 3, .hp = { 1.5 }, .amplitude = 1.0, .noise = 0.3,
-                          .keep_scale = true, .precision = PREC_DOUBLE,
-                          .kernel = parsed("conv(rbf,width=3)", 4, true) };
+    struct fit_opts o = {.solver = "auto",
+                         .features = 1024,
+                         .rtol = 1e-8,
+                         .maxit = 500,
+                         .variance = VAR_ALL,
+                         .seed = 3,
+                         .hp = {1.5},
+                         .amplitude = 1.0,
+                         .noise = 0.3,
+                         .keep_scale = true,
+                         .precision = PREC_DOUBLE,
+                         .kernel = parsed("conv(rbf,width=3)", 4, true)};
     struct model *m = NULL, *e = NULL;
     struct fit_info info;
     struct err err = { 0 };
@@ -763,13 +827,17 @@ START_TEST(model_near_exact)
     source_array_init(&wide.src, wide.x, n, wide.d, wide.d);
     wide.src.base.row = ROW_SYMBOLS;
     wide.src.base.channels = 4;
-    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, &err) == ST_OK,
+    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, &err) ==
+                      ST_OK,
                   "%s", err.msg);
     o.solver = "exact";
-    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &e, &info, NULL, &err) == ST_OK,
+    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &e, &info, NULL, &err) ==
+                      ST_OK,
                   "%s", err.msg);
-    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var, backend_cpu(), NULL, NULL, &err), ST_OK);
-    ck_assert_int_eq(model_predict(e, &g.src.base, exact, evar, backend_cpu(), NULL, NULL, &err), ST_OK);
+    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var, backend_cpu(), NULL, NULL, &err),
+                     ST_OK);
+    ck_assert_int_eq(model_predict(e, &g.src.base, exact, evar, backend_cpu(), NULL, NULL, &err),
+                     ST_OK);
     for (size_t i = 0; i < n; i++) {
         off = fmax(off, fabs(mean[i] - exact[i]));
         voff = fmax(voff, fabs(var[i] - evar[i]) / evar[i]);
@@ -789,7 +857,7 @@ START_TEST(model_near_exact)
 }
 END_TEST
 
-/* ---- the static layer ------------------------------------------------------------------------ */
+/* The static layer. */
 
 START_TEST(golden_fastconv)
 {
@@ -798,7 +866,8 @@ START_TEST(golden_fastconv)
     double *filters = support_golden("fastconv_filters", &F, &d);
     double *want = support_golden("fastconv_features", &r, &c), phi[16], x[7][16];
     double *K = support_golden("fastconv_then_rbf_K", &r, &r), l = 1.0 / 0.3;
-    const struct kernel_layer layer = { .kind = LAYER_FASTCONV, .width = 3, .filters = F, .channels = 4 };
+    const struct kernel_layer layer = {
+        .kind = LAYER_FASTCONV, .width = 3, .filters = F, .channels = 4};
     struct fastconv *f = fastconv_given(&layer, filters, NULL);
     struct kernel k;
 
@@ -813,7 +882,8 @@ START_TEST(golden_fastconv)
     }
     for (size_t i = 0; i < g.n; i++)
         for (size_t j = 0; j < g.n; j++)
-            ck_assert(support_close(kernel_exact(&k, &l, F, x[i], x[j], NULL), K[i * g.n + j], 1e-12));
+            ck_assert(
+                support_close(kernel_exact(&k, &l, F, x[i], x[j], NULL), K[i * g.n + j], 1e-12));
     fastconv_free(f);
     free(filters);
     free(want);
@@ -822,13 +892,13 @@ START_TEST(golden_fastconv)
 }
 END_TEST
 
-/* Drawn filters: projections of a window are those of a map of the same seed; a reference row changes
- * nothing; a short row is all zeros. */
+/* Drawn filters: projections of a window are those of a map of the same seed; a reference row
+ * changes nothing; a short row is all zeros. */
 START_TEST(drawn_filters)
 {
     struct rows g = drawn_rows(20, 2, 50, 20, 3);
-    const struct kernel_layer layer = { .kind = LAYER_FASTCONV, .width = 9, .filters = 70, .channels = 20,
-                                        .symbols = true };
+    const struct kernel_layer layer = {
+        .kind = LAYER_FASTCONV, .width = 9, .filters = 70, .channels = 20, .symbols = true};
     struct fastconv *f = fastconv_new(&layer, 4, NULL), *with = fastconv_new(&layer, 4, NULL);
     double a[70], b[70], sum = 0.0, square = 0.0;
     size_t n = 0;
@@ -860,60 +930,83 @@ START_TEST(drawn_filters)
 }
 END_TEST
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* Words. */
 
 START_TEST(reading_and_printing)
 {
-    static const struct { const char *text, *canonical; } good[] = {
-        { "conv(rbf)", "conv(rbf,width=9,average=sqrt)" },
-        { "conv", "conv(rbf,width=9,average=sqrt)" },
-        { " conv ( matern ( nu = 3/2 , l=2 ) , average=none, width=5 ) ",
-          "conv(matern(nu=3/2),width=5,average=none)" },
-        { "graph", "graph(rbf,average=sqrt)" },
-        { "graph(matern(nu=5/2),average=none,channels=4)", "graph(matern(nu=5/2),average=none,channels=4)" },
-        { "graphpoly", "graphpoly(degree=2,norm=unit,average=sqrt)" },
-        { "graphpoly ( average=none , degree=4,norm=raw,channels=3 ) + rbf on n",
-          "graphpoly(degree=4,norm=raw,average=none,channels=3) + rbf on n" },
-        { "graph(rbf,norm=unit) + graphpoly(degree=3)",
-          "graph(rbf,norm=unit,average=sqrt) + graphpoly(degree=3,norm=unit,average=sqrt)" },
-        { "conv(cauchy,width=3,symbols=21)", "conv(cauchy,width=3,average=sqrt,symbols=21)" },
-        { "convdense", "convdense(rbf,width=9,average=sqrt)" },
-        { "convdense(cauchy,width=2,average=full,symbols=4)+conv(rbf,symbols=4)",
-          "convdense(cauchy,width=2,average=full,symbols=4) + conv(rbf,width=9,average=sqrt,symbols=4)" },
-        { "conv(rbf,channels=24)", "conv(rbf,width=9,average=sqrt,channels=24)" },
-        { "fastconv(rbf + linear(weight=0.1), filters=100)",
-          "fastconv(rbf + linear,width=9,filters=100)" },
-        { "conv(rbf)+rbf on temp,ph", "conv(rbf,width=9,average=sqrt) + rbf on temp,ph" },
-        { "linear on \"a b\",x* * conv * rbf(l=2)  on  y + graph(cauchy)",
-          "linear on \"a b\",x* * conv(rbf,width=9,average=sqrt) * rbf on y + graph(cauchy,average=sqrt)" },
-        { "matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,flat=4)",
-          "matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,width=9,average=sqrt,flat=4)" },
-        { "linear + fastconv(rbf * linear) * rbf on x + rbf",
-          "linear + fastconv(rbf * linear,width=9,filters=512) * rbf on x + rbf" },
-        { "fastconv(rbf + linear(weight=0.1)) on x + linear",
-          "fastconv(rbf + linear,width=9,filters=512) on x + linear" },
-        { "fastconv(matern(nu=5/2,ard))", "fastconv(matern(nu=5/2,ard),width=9,filters=512)" },
+    static const struct { const char *text, *canonical;
+    } good[] = {
+        {"conv(rbf)", "conv(rbf,width=9,average=sqrt)"},
+        {"conv", "conv(rbf,width=9,average=sqrt)"},
+        {" conv ( matern ( nu = 3/2 , l=2 ) , average=none, width=5 ) ",
+         "conv(matern(nu=3/2),width=5,average=none)"},
+        {"graph", "graph(rbf,average=sqrt)"},
+        {"graph(matern(nu=5/2),average=none,channels=4)",
+         "graph(matern(nu=5/2),average=none,channels=4)"},
+        {"graphpoly", "graphpoly(degree=2,norm=unit,average=sqrt)"},
+        {"graphpoly ( average=none , degree=4,norm=raw,channels=3 ) + rbf on n",
+         "graphpoly(degree=4,norm=raw,average=none,channels=3) + rbf on n"},
+        {"graph(rbf,norm=unit) + graphpoly(degree=3)",
+         "graph(rbf,norm=unit,average=sqrt) + graphpoly(degree=3,norm=unit,average=sqrt)"},
+        {"conv(cauchy,width=3,symbols=21)", "conv(cauchy,width=3,average=sqrt,symbols=21)"},
+        {"convdense", "convdense(rbf,width=9,average=sqrt)"},
+        {"convdense(cauchy,width=2,average=full,symbols=4)+conv(rbf,symbols=4)",
+         "convdense(cauchy,width=2,average=full,symbols=4) + "
+         "conv(rbf,width=9,average=sqrt,symbols=4)"},
+        {"conv(rbf,channels=24)", "conv(rbf,width=9,average=sqrt,channels=24)"},
+        {"fastconv(rbf + linear(weight=0.1), filters=100)",
+         "fastconv(rbf + linear,width=9,filters=100)"},
+        {"conv(rbf)+rbf on temp,ph", "conv(rbf,width=9,average=sqrt) + rbf on temp,ph"},
+        {"linear on \"a b\",x* * conv * rbf(l=2)  on  y + graph(cauchy)",
+         "linear on \"a b\",x* * conv(rbf,width=9,average=sqrt) * rbf on y + "
+         "graph(cauchy,average=sqrt)"},
+        {"matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,flat=4)",
+         "matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,width=9,average=sqrt,flat=4)"},
+        {"linear + fastconv(rbf * linear) * rbf on x + rbf",
+         "linear + fastconv(rbf * linear,width=9,filters=512) * rbf on x + rbf"},
+        {"fastconv(rbf + linear(weight=0.1)) on x + linear",
+         "fastconv(rbf + linear,width=9,filters=512) on x + linear"},
+        {"fastconv(matern(nu=5/2,ard))", "fastconv(matern(nu=5/2,ard),width=9,filters=512)"},
     };
-    static const struct { const char *text; enum status rc; } bad[] = {
-        { "conv rbf", ST_USAGE },       { "conv(", ST_USAGE },
-        { "conv()", ST_USAGE },         { "conv(rbf", ST_USAGE },
-        { "conv(rbf,width=0)", ST_RANGE }, { "conv(rbf,width=2.5)", ST_RANGE },
-        { "conv(rbf,filters=3)", ST_NOT_FOUND }, { "conv(rbf,average=mean)", ST_USAGE },
-        { "conv(linear)", ST_UNSUPPORTED }, { "conv(rbf + matern)", ST_UNSUPPORTED },
-        { "conv(rbf(ard))", ST_UNSUPPORTED }, { "conv(rbf) * conv(rbf)", ST_UNSUPPORTED },
-        { "fastconv(rbf + linear) * rbf", ST_UNSUPPORTED }, { "conv(conv(rbf))", ST_UNSUPPORTED },
-        { "rbf * fastconv(rbf + linear)", ST_UNSUPPORTED }, { "conv(rbf) + fastconv(rbf)", ST_UNSUPPORTED },
-        { "fastconv(rbf) + fastconv(linear,width=5)", ST_UNSUPPORTED },
-        { "conv(rbf) on x", ST_UNSUPPORTED }, { "fastconv(rbf on x)", ST_UNSUPPORTED },
-        { "rbf on", ST_USAGE }, { "rbf on x,", ST_USAGE }, { "rbf on \"x", ST_USAGE },
-        { "rbf(inputs=3)", ST_USAGE }, { "rbf(inputs=4:2)", ST_USAGE },
-        { "conv(rbf,symbols=4) + conv(rbf,symbols=5)", ST_USAGE },
-        { "conv(rbf,symbols=4,channels=4)", ST_USAGE }, { "graph(rbf,width=2)", ST_NOT_FOUND },
-        { "graph(linear)", ST_UNSUPPORTED }, { "conv(rbf)x", ST_USAGE },
-        { "rbf,width=3", ST_USAGE },      { "graphpoly(degree=5)", ST_RANGE },
-        { "graphpoly(degree=1)", ST_RANGE }, { "graphpoly(rbf)", ST_USAGE },
-        { "graphpoly(norm=standard)", ST_USAGE }, { "graph(rbf) + graphpoly", ST_UNSUPPORTED },
-        { "power(degree=2)", ST_NOT_FOUND }, { "graphpoly(degree=2", ST_USAGE },
+    static const struct { const char *text; enum status rc;
+    } bad[] = {
+        {"conv rbf", ST_USAGE},
+        {"conv(", ST_USAGE},
+        {"conv()", ST_USAGE},
+        {"conv(rbf", ST_USAGE},
+        {"conv(rbf,width=0)", ST_RANGE},
+        {"conv(rbf,width=2.5)", ST_RANGE},
+        {"conv(rbf,filters=3)", ST_NOT_FOUND},
+        {"conv(rbf,average=mean)", ST_USAGE},
+        {"conv(linear)", ST_UNSUPPORTED},
+        {"conv(rbf + matern)", ST_UNSUPPORTED},
+        {"conv(rbf(ard))", ST_UNSUPPORTED},
+        {"conv(rbf) * conv(rbf)", ST_UNSUPPORTED},
+        {"fastconv(rbf + linear) * rbf", ST_UNSUPPORTED},
+        {"conv(conv(rbf))", ST_UNSUPPORTED},
+        {"rbf * fastconv(rbf + linear)", ST_UNSUPPORTED},
+        {"conv(rbf) + fastconv(rbf)", ST_UNSUPPORTED},
+        {"fastconv(rbf) + fastconv(linear,width=5)", ST_UNSUPPORTED},
+        {"conv(rbf) on x", ST_UNSUPPORTED},
+        {"fastconv(rbf on x)", ST_UNSUPPORTED},
+        {"rbf on", ST_USAGE},
+        {"rbf on x,", ST_USAGE},
+        {"rbf on \"x", ST_USAGE},
+        {"rbf(inputs=3)", ST_USAGE},
+        {"rbf(inputs=4:2)", ST_USAGE},
+        {"conv(rbf,symbols=4) + conv(rbf,symbols=5)", ST_USAGE},
+        {"conv(rbf,symbols=4,channels=4)", ST_USAGE},
+        {"graph(rbf,width=2)", ST_NOT_FOUND},
+        {"graph(linear)", ST_UNSUPPORTED},
+        {"conv(rbf)x", ST_USAGE},
+        {"rbf,width=3", ST_USAGE},
+        {"graphpoly(degree=5)", ST_RANGE},
+        {"graphpoly(degree=1)", ST_RANGE},
+        {"graphpoly(rbf)", ST_USAGE},
+        {"graphpoly(norm=standard)", ST_USAGE},
+        {"graph(rbf) + graphpoly", ST_UNSUPPORTED},
+        {"power(degree=2)", ST_NOT_FOUND},
+        {"graphpoly(degree=2", ST_USAGE},
     };
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -943,22 +1036,28 @@ START_TEST(reading_and_printing)
 }
 END_TEST
 
-/* Windows of few letters or numbers get dense filters, and are printed so; others, graphs and what is dense
- * already stay. */
+/* Windows of few letters or numbers get dense filters, and are printed so; others, graphs and what
+ * is dense already stay. */
 START_TEST(choice_of_filters)
 {
-    static const struct { const char *text; size_t channels; bool symbols; const char *printed; } c[] = {
-        { "conv(rbf,width=5)", 4, true, "convdense(rbf,width=5,average=sqrt,symbols=4)" },
-        { "conv(rbf,width=9)", 4, true, "conv(rbf,width=9,average=sqrt,symbols=4)" },
-        { "conv(rbf,width=3)", 21, true, "convdense(rbf,width=3,average=sqrt,symbols=21)" },
-        { "conv(rbf,width=4)", 21, true, "conv(rbf,width=4,average=sqrt,symbols=21)" },
-        { "conv(rbf,width=4)", 4, false, "convdense(rbf,width=4,average=sqrt,channels=4)" },
-        { "conv(rbf,width=5)", 4, false, "conv(rbf,width=5,average=sqrt,channels=4)" },
-        { "graph(rbf)", 4, false, "graph(rbf,average=sqrt,channels=4)" },
-        { "graphpoly(degree=2)", 4, false, "graphpoly(degree=2,norm=unit,average=sqrt,channels=4)" },
-        { "convdense(rbf,width=40)", 4, false, "convdense(rbf,width=40,average=sqrt,channels=4)" },
-        { "rbf + conv(rbf,width=9) + conv(rbf,width=2)", 4, true,
-          "rbf + conv(rbf,width=9,average=sqrt,symbols=4) + convdense(rbf,width=2,average=sqrt,symbols=4)" },
+    static const struct {
+        const char *text;
+        size_t channels;
+        bool symbols;
+        const char *printed;
+    } c[] = {
+        {"conv(rbf,width=5)", 4, true, "convdense(rbf,width=5,average=sqrt,symbols=4)"},
+        {"conv(rbf,width=9)", 4, true, "conv(rbf,width=9,average=sqrt,symbols=4)"},
+        {"conv(rbf,width=3)", 21, true, "convdense(rbf,width=3,average=sqrt,symbols=21)"},
+        {"conv(rbf,width=4)", 21, true, "conv(rbf,width=4,average=sqrt,symbols=21)"},
+        {"conv(rbf,width=4)", 4, false, "convdense(rbf,width=4,average=sqrt,channels=4)"},
+        {"conv(rbf,width=5)", 4, false, "conv(rbf,width=5,average=sqrt,channels=4)"},
+        {"graph(rbf)", 4, false, "graph(rbf,average=sqrt,channels=4)"},
+        {"graphpoly(degree=2)", 4, false, "graphpoly(degree=2,norm=unit,average=sqrt,channels=4)"},
+        {"convdense(rbf,width=40)", 4, false, "convdense(rbf,width=40,average=sqrt,channels=4)"},
+        {"rbf + conv(rbf,width=9) + conv(rbf,width=2)", 4, true,
+         "rbf + conv(rbf,width=9,average=sqrt,symbols=4) + "
+         "convdense(rbf,width=2,average=sqrt,symbols=4)"},
     };
 
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
@@ -974,13 +1073,15 @@ START_TEST(choice_of_filters)
         kernel_unbind(&k); /* for other rows the choice is open again */
         kernel_unbind(&again);
         ck_assert_int_eq(k.term[k.nterms - 1].layer.dense, strstr(c[i].text, "dense") != NULL);
-        ck_assert_int_eq(again.term[k.nterms - 1].layer.dense, strstr(c[i].printed, "dense") != NULL);
+        ck_assert_int_eq(again.term[k.nterms - 1].layer.dense,
+                         strstr(c[i].printed, "dense") != NULL);
         buf_free(&b);
     }
 }
 END_TEST
 
-/* What a map holds, predicted: 65,536 features of nodes of 18,000 numbers under 50 MB, dense filters not. */
+/* What a map holds, predicted: 65,536 features of nodes of 18,000 numbers under 50 MB, dense
+ * filters not. */
 /* Resident bytes of this process; 0: not told here. */
 static double resident(void)
 {
@@ -994,7 +1095,8 @@ static double resident(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* 65,536 features of nodes of 18,000 numbers (the paper's largest descriptors): by prediction, and as measured. */
+/* 65,536 features of nodes of 18,000 numbers (the paper's largest descriptors): by prediction, and
+ * as measured. */
 START_TEST(bytes_of_a_map)
 {
     struct kernel k = parsed("graph(rbf)", 18000, false);

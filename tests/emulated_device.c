@@ -1,24 +1,21 @@
-/* tests/emulated_device.c -- cuda/device.h without a device: its memory is the host's, its kernels are
- * loops over blocks and threads (cuda/port.h), its products are written out.
+/* tests/emulated_device.c -- cuda/device.h without a device: its memory is the host's, its kernels
+ * are loops over blocks and threads (cuda/port.h), its products are written out.
  *
  *   GPDESK_EMU_MEMORY   bytes that it has (1 GB)
  *   GPDESK_EMU_FULL     bytes from which on nothing more is given out, whatever it says to have
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
- *   GPDESK_EMU_FAIL     the call of any kind (memory, copies, launches, waiting) that fails, and all after
- *                       it (0: none)
- *   GPDESK_EMU_ONCE     the call that fails, alone
- *   GPDESK_EMU_NOMEM    the request for memory that is refused, alone
- *   GPDESK_EMU_ORDER    in which threads run between two barriers: port.h (0)
- *   GPDESK_EMU_GRAPHS   0: launches cannot be remembered (1)
- *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
- *   GPDESK_EMU_SHARED   bytes of shared memory of a block at most (232448)
- *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
- *   GPDESK_EMU_DENSE    the size from which it factorises matrices of the host (none)
+ *   GPDESK_EMU_FAIL     the call of any kind (memory, copies, launches, waiting) that fails, and
+ * all after it (0: none) GPDESK_EMU_ONCE     the call that fails, alone GPDESK_EMU_NOMEM    the
+ * request for memory that is refused, alone GPDESK_EMU_ORDER    in which threads run between two
+ * barriers: port.h (0) GPDESK_EMU_GRAPHS   0: launches cannot be remembered (1) GPDESK_EMU_CLUSTER
+ * blocks of a cluster at most (8) GPDESK_EMU_SHARED   bytes of shared memory of a block at most
+ * (232448) GPDESK_EMU_DOUBLE   0: slow at double products (1) GPDESK_EMU_DENSE    the size from
+ * which it factorises matrices of the host (none)
  *
- * Memory is filled with NaN when it is given out: what nobody wrote shows.  Around each piece lie guards
- * of NaN, which are looked at when it is given back (under AddressSanitizer nobody may touch them at all): what
- * is read beyond an end shows too, and what is written there ends the program.  Loads and stores of 16
- * bytes at once have to lie at multiples of 16 (VECTOR in port.h). */
+ * Memory is filled with NaN when it is given out: what nobody wrote shows.  Around each piece lie
+ * guards of NaN, which are looked at when it is given back (under AddressSanitizer nobody may touch
+ * them at all): what is read beyond an end shows too, and what is written there ends the program.
+ * Loads and stores of 16 bytes at once have to lie at multiples of 16 (VECTOR in port.h). */
 #include "cuda/device.h"
 
 #include "base/mem.h"
@@ -89,7 +86,8 @@ static enum status call(const char *what, struct err *err)
     const size_t at = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
 
     if ((from && at >= from) || at == one)
-        return err_set(err, ST_BACKEND, "the CUDA device failed (%s): call %zu was told to", what, at);
+        return err_set(err, ST_BACKEND, "the CUDA device failed (%s): call %zu was told to", what,
+                       at);
     return ST_OK;
 }
 
@@ -144,10 +142,21 @@ static enum status launch(struct err *err)
     return call("a launch", err);
 }
 
-/* ---- launches remembered: those of a step of conjugate gradients ---- */
+/* Launches remembered: those of a step of conjugate gradients. */
 
 struct logged {
-    enum { LOG_ZERO, LOG_COPY, LOG_SCALE, LOG_GEMM, LOG_DIRECTION, LOG_STEP, LOG_SWEEP, LOG_MERGE, LOG_LAYOUT, LOG_PAD } op;
+    enum {
+        LOG_ZERO,
+        LOG_COPY,
+        LOG_SCALE,
+        LOG_GEMM,
+        LOG_DIRECTION,
+        LOG_STEP,
+        LOG_SWEEP,
+        LOG_MERGE,
+        LOG_LAYOUT,
+        LOG_PAD
+    } op;
     const void *from, *more;
     void *to;
     size_t a, b, c, ld[3];
@@ -155,7 +164,13 @@ struct logged {
     double beta;
     int K, blocks;
     enum sweep_source source;
-    union { struct cg_args cg; struct sweep_args sweep; struct merge_args merge; struct layout_args layout; struct pad_args pad; } u;
+    union {
+        struct cg_args cg;
+        struct sweep_args sweep;
+        struct merge_args merge;
+        struct layout_args layout;
+        struct pad_args pad;
+    } u;
 };
 struct device_graph { size_t n; struct logged at[40]; };
 
@@ -229,7 +244,7 @@ enum status device_replay(struct device *d, struct device_graph *g, struct err *
     return rc;
 }
 
-/* ---- memory ---- */
+/* Memory. */
 
 void emu_vector(uintptr_t p, const char *what)
 {
@@ -386,11 +401,11 @@ enum status device_after(struct device *d, int slot, int stream, struct err *err
     return call("its work", err);
 }
 
-/* ---- launches ---- */
+/* Launches. */
 
 /* A grid of blocks; back: the derivatives, else the features. */
-static enum status steps_launch(const struct steps_args *a, struct steps_grid g, const struct back_args *back,
-                                struct err *err)
+static enum status steps_launch(const struct steps_args *a, struct steps_grid g,
+                                const struct back_args *back, struct err *err)
 {
     enum status rc = launch(err);
     char *smem = rc == ST_OK ? mem_aligned(g.smem, 1, "shared memory", err) : NULL;
@@ -467,7 +482,8 @@ enum status device_sweep(struct device *d, enum sweep_source from, int K, int bl
         { sweep_block_chain1, sweep_block_chain2, sweep_block_chain4 },
     };
     const size_t bytes = SWEEP_SMEM(K, 4, a->shape.threads);
-    if (keep((struct logged){ .op = LOG_SWEEP, .source = from, .K = K, .blocks = blocks, .u.sweep = *a }))
+    if (keep((struct logged){
+            .op = LOG_SWEEP, .source = from, .K = K, .blocks = blocks, .u.sweep = *a}))
         return ST_OK;
     enum status rc = launch(err);
     char *smem = rc == ST_OK ? mem_aligned((size_t)blocks * bytes, 1, "shared memory", err) : NULL;
@@ -528,8 +544,8 @@ enum status device_scale_rows(struct device *d, size_t m, size_t n, const double
     return launch(err);
 }
 
-static enum status cg_launch(const struct cg_args *a, void (*fn)(const struct cg_args *, int, double *),
-                             struct err *err)
+static enum status cg_launch(const struct cg_args *a,
+                             void (*fn)(const struct cg_args *, int, double *), struct err *err)
 {
     double smem[CG_THREADS];
     const enum status rc = launch(err);
@@ -559,7 +575,8 @@ enum status device_cg_step(struct device *d, const struct cg_args *a, struct err
     return cg_launch(a, cg_step_block, err);
 }
 
-enum status device_narrow(struct device *d, size_t n, const double *from, float *to, struct err *err)
+enum status device_narrow(struct device *d, size_t n, const double *from, float *to,
+                          struct err *err)
 {
     (void)d;
     for (size_t i = 0; i < n; i++)
@@ -602,7 +619,7 @@ enum status device_mirror(struct device *d, size_t n, double *A, size_t ld, stru
     return launch(err);
 }
 
-/* ---- products ---- */
+/* Products. */
 
 #define GEMM(name, REAL)                                                                           \
     static void name(bool ta, bool tb, size_t m, size_t n, size_t k, const REAL *A, size_t lda,    \
@@ -703,7 +720,7 @@ enum status device_norms(struct device *d, size_t m, size_t n, const double *A, 
     return launch(err);
 }
 
-/* ---- factorisations: for small matrices ---- */
+/* Factorisations: for small matrices. */
 
 /* By the book, for either precision: A = L L' (false: not positive definite at *pivot), and
  * X := op(L)^-1 X or X op(L)^-1. */
@@ -780,8 +797,8 @@ enum status device_trsm(struct device *d, bool right, bool trans, size_t m, size
     return launch(err);
 }
 
-enum status device_strsm(struct device *d, bool right, bool trans, size_t m, size_t n, const float *L,
-                         size_t ldl, float *X, size_t ldx, struct err *err)
+enum status device_strsm(struct device *d, bool right, bool trans, size_t m, size_t n,
+                         const float *L, size_t ldl, float *X, size_t ldx, struct err *err)
 {
     (void)d;
     trsm32(right, trans, m, n, L, ldl, X, ldx);
@@ -847,7 +864,8 @@ enum status device_potri(struct device *d, size_t n, double *A, size_t lda, stru
 enum status device_sytrd(struct device *d, size_t n, double *A, size_t lda, double *diag, double *e,
                          size_t k, double *b, size_t ldb, struct err *err)
 {
-    double *v = mem_calloc(n, sizeof *v, "a reflector", err), *p = mem_calloc(n, sizeof *p, "p", err);
+    double *v = mem_calloc(n, sizeof *v, "a reflector", err),
+           *p = mem_calloc(n, sizeof *p, "p", err);
 
     (void)d;
     for (size_t j = 0; j < n; j++)

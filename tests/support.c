@@ -66,7 +66,8 @@ void support_need(const char *path)
     exit(SKIPPED);
 }
 
-/* Adds the name to the list of this run, for tests/scripts/golden.sh; one write, as others do the same. */
+/* Adds the name to the list of this run, for tests/scripts/golden.sh; one write, as others do the
+ * same. */
 static void golden_note(const char *name)
 {
     const char *list = getenv("GPDESK_GOLDEN_LIST");

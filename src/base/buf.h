@@ -17,7 +17,8 @@ struct buf {
 
 void buf_free(struct buf *);  /* leaves an empty, usable buf */
 void buf_clear(struct buf *); /* keeps the storage */
-char *buf_take(struct buf *); /* moves the string out (caller frees); "" when empty; NULL if failed */
+char *
+buf_take(struct buf *); /* moves the string out (caller frees); "" when empty; NULL if failed */
 const char *buf_str(const struct buf *); /* never NULL */
 void buf_putc(struct buf *, char c);
 void buf_puts(struct buf *, const char *s);

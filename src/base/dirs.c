@@ -59,7 +59,8 @@ enum status dirs_make_parent(const char *file, struct err *err)
     if (!slash || slash == file)
         return ST_OK;
     buf_putn(&dir, file, (size_t)(slash - file));
-    const enum status rc = dir.failed ? err_nomem(err, dir.len, "a path") : dirs_make(buf_str(&dir), err);
+    const enum status rc =
+        dir.failed ? err_nomem(err, dir.len, "a path") : dirs_make(buf_str(&dir), err);
     buf_free(&dir);
     return rc;
 }

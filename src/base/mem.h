@@ -8,15 +8,16 @@
 
 /* count * size zeroed bytes; NULL and *err on overflow or exhaustion.  Release with free(). */
 void *mem_calloc(size_t count, size_t size, const char *what, struct err *err);
-/* Grows *p to hold `need` items of `size` bytes, doubling; *cap is updated.  *p survives failure. */
+/* Grows *p to hold `need` items of `size` bytes, doubling; *cap is updated.  *p survives failure.
+ */
 enum status mem_grow(void **p, size_t *cap, size_t need, size_t size, const char *what,
                      struct err *err);
 /* Aligned to 64 bytes, not zeroed; advised for huge pages above 4 MiB.  Release with free(). */
 void *mem_aligned(size_t count, size_t size, const char *what, struct err *err);
 /* Bytes rounded up to whole cache lines: what is laid out behind them is aligned, too. */
 static inline size_t mem_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
-/* Workspaces that wait for their next use, whichever thread's: take asks for memory only when none of
- * `bytes` waits, give keeps what was taken, aligned to 64 bytes.  Zeroed is empty. */
+/* Workspaces that wait for their next use, whichever thread's: take asks for memory only when none
+ * of `bytes` waits, give keeps what was taken, aligned to 64 bytes.  Zeroed is empty. */
 enum { MEM_SPARES = 64 };
 struct mem_spares { _Atomic(void *) at[MEM_SPARES]; };
 void *mem_spare_take(struct mem_spares *, size_t bytes, const char *what, struct err *err);

@@ -2,8 +2,8 @@
  *
  * What is written goes beside the target and is renamed over it once all of it is on disk: a full
  * disk, a crash or kill -9 leaves the old file.  A link is followed, so that what it points to is
- * replaced and not the link.  A target that is no regular file (/dev/null, /dev/stdout, a named pipe)
- * is written to as it is, never replaced. */
+ * replaced and not the link.  A target that is no regular file (/dev/null, /dev/stdout, a named
+ * pipe) is written to as it is, never replaced. */
 #ifndef GPDESK_OUTFILE_H
 #define GPDESK_OUTFILE_H
 

@@ -116,7 +116,7 @@ void spill_used(size_t bytes)
     drop_pages();
 }
 
-/* ---- files ---- */
+/* Files. */
 
 /* An open, unlinked file of so many bytes; -1 and *err. */
 static int scratch_file(size_t bytes, const char *what, struct err *err)
@@ -125,14 +125,18 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     struct statvfs fs;
 
     pthread_mutex_lock(&lock);
-    const char *tmp = where ? where : getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    const char *tmp = where                                   ? where
+                      : getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR")
+                                                              : "/tmp";
     snprintf(dir, sizeof dir, "%s", tmp);
     pthread_mutex_unlock(&lock);
     snprintf(name, sizeof name, "%s/gpdesk-XXXXXX", dir);
     const int fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0) {
-        err_named(err, ST_IO, "disk", "%s does not fit in memory, and no file can be made in %.200s: "
-                  "%s", what, dir, strerror(errno));
+        err_named(err, ST_IO, "disk",
+                  "%s does not fit in memory, and no file can be made in %.200s: "
+                  "%s",
+                  what, dir, strerror(errno));
         err_hint(err, "a larger --mem, or TMPDIR=DIRECTORY");
         return -1;
     }
@@ -144,16 +148,16 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     if (fstatvfs(fd, &fs) == 0)
         mem_format(have, sizeof have, (double)fs.f_bavail * (double)fs.f_frsize);
     close(fd);
-    err_named(err, ST_IO, "disk", "%s needs %s on disk in %.200s, which has %s: %s", what, need, dir,
-              have, strerror(rc));
+    err_named(err, ST_IO, "disk", "%s needs %s on disk in %.200s, which has %s: %s", what, need,
+              dir, have, strerror(rc));
     err_hint(err, "a larger --mem, or room on the disk, or TMPDIR=DIRECTORY");
     return -1;
 }
 
-/* ---- files that are cut short ----
+/* Files that are cut short
  *
- * Reading a page that a mapped file no longer has raises SIGBUS.  Where the address is one of ours a
- * page of zeros is put there, and spill_cut tells. */
+ * Reading a page that a mapped file no longer has raises SIGBUS.  Where the address is one of ours
+ * a page of zeros is put there, and spill_cut tells. */
 enum { MOST_FILES = 16384 };
 
 static struct { _Atomic uintptr_t lo, hi; } guard[MOST_FILES];
@@ -176,7 +180,8 @@ static void on_bus(int sig, siginfo_t *si, void *context)
             errno = error;
             return;
         }
-    sigaction(sig, &before, NULL); /* not ours: the instruction is tried again and ends as it would */
+    sigaction(sig, &before,
+              NULL); /* not ours: the instruction is tried again and ends as it would */
 }
 
 /* Under the lock.  False: too many files. */
@@ -223,8 +228,8 @@ static enum status add(struct mapping m, struct err *err)
     enum status rc = mem_grow(&p, &caplist, nlist + 1, sizeof *list, "the list of arrays", err);
     list = p;
     if (rc == ST_OK && !m.own && !guard_add(m.start, m.len)) {
-        rc = err_named(err, ST_LIMIT, "files", "more than %d files cannot be read in place at a time",
-                       MOST_FILES);
+        rc = err_named(err, ST_LIMIT, "files",
+                       "more than %d files cannot be read in place at a time", MOST_FILES);
         err_hint(err, "numpy.save(FILE, numpy.concatenate(ARRAYS))");
     }
     if (rc == ST_OK) {
@@ -261,7 +266,8 @@ const void *spill_map(const char *path, size_t at, size_t bytes, struct err *err
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < (uint64_t)at + bytes || bytes == 0) {
+    if (fd < 0 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < (uint64_t)at + bytes ||
+        bytes == 0) {
         err_set(err, ST_IO, "%.300s: %s", path, fd < 0 ? strerror(errno) : "too short");
         if (fd >= 0)
             close(fd);
@@ -280,7 +286,7 @@ const void *spill_map(const char *path, size_t at, size_t bytes, struct err *err
     return p + skip;
 }
 
-/* ---- arrays ---- */
+/* Arrays. */
 
 static void count_inside(const void *p, bool plus)
 {

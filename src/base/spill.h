@@ -2,8 +2,8 @@
  *
  * An array is ordinary memory as long as all of them together stay below a limit.  Beyond it a new
  * one lies in an unlinked file and is mapped: the same pointer arithmetic, the same bits.  Whoever
- * reads or writes much of such arrays says so (spill_used), and every so often all their pages leave
- * this process; the system's file cache keeps what it has room for.  Thread-safe. */
+ * reads or writes much of such arrays says so (spill_used), and every so often all their pages
+ * leave this process; the system's file cache keeps what it has room for.  Thread-safe. */
 #ifndef GPDESK_SPILL_H
 #define GPDESK_SPILL_H
 
@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of arrays in memory, 0: no limit; and where the files go (copied; NULL: $TMPDIR or /tmp). */
+/* Bytes of arrays in memory, 0: no limit; and where the files go (copied; NULL: $TMPDIR or /tmp).
+ */
 void spill_limit(size_t bytes);
 void spill_directory(const char *dir);
 /* count zeroed items.  NULL and *err: overflow, memory exhausted, or (IO) the file cannot be made,

@@ -32,10 +32,12 @@ void text_number(char *out, size_t len, double x);
 bool text_double(const char *s, size_t len, double *out);
 /* "64k" "1.5M" "4GB" "90%"; units of 1000 for counts (k M G), 1024 when B is given. */
 bool text_scaled(const char *s, double *out);
-/* Appends text broken at blanks into lines of at most `width` columns, the first begun with `first`, the
- * others with `rest`; no line end behind the last.  A blank before a % does not break. */
+/* Appends text broken at blanks into lines of at most `width` columns, the first begun with
+ * `first`, the others with `rest`; no line end behind the last.  A blank before a % does not break.
+ */
 void text_wrap(struct buf *, const char *text, size_t width, const char *first, const char *rest);
-/* Length of s before the first of `stops` that stands outside quotes and parentheses; all of s if none does. */
+/* Length of s before the first of `stops` that stands outside quotes and parentheses; all of s if
+ * none does. */
 size_t text_span(const char *s, const char *stops);
 /* Levenshtein distance, at most `limit` + 1; for "did you mean". */
 size_t text_distance(const char *a, const char *b, size_t limit);

@@ -27,9 +27,8 @@ struct fop_opts {
     struct pool *pool;
     enum precision precision;
     bool store;        /* keep Z resident (rows x M of the precision) instead of regenerating */
-    /* Stored features are rounded to float16 (PREC_FLOAT alone): `pass` is then (Z + E)'(Z + E) with
-     * |E| as kernel_half_error says;
-     * everything else, pass_exact too, makes Z anew. */
+    /* Stored features are rounded to float16 (PREC_FLOAT alone): `pass` is then (Z + E)'(Z + E)
+     * with |E| as kernel_half_error says; everything else, pass_exact too, makes Z anew. */
     bool half;
     /* n factors (the roots of row weights) that multiply the rows of Z wherever they are used, and
      * of dZ; NULL: ones.  They outlive the operator. */
@@ -46,17 +45,18 @@ struct backend_device {
     size_t memory, free; /* bytes; free: now */
 };
 
-/* P^-1 of a preconditioner: diag(d) (M numbers); or I + U diag(c) U' (U: M x L, column-major); or (factor)
- * by what `factor` has left there; or, with none of these, I. */
+/* P^-1 of a preconditioner: diag(d) (M numbers); or I + U diag(c) U' (U: M x L, column-major); or
+ * (factor) by what `factor` has left there; or, with none of these, I. */
 struct backend_inverse { const double *d, *U, *c; size_t L; bool factor; };
-/* A column of a recursion before its next step: (r, P^-1 r) of the last one, unless its direction is
- * forgotten (fresh); and the residual |r| at which whoever watches wants to be asked. */
+/* A column of a recursion before its next step: (r, P^-1 r) of the last one, unless its direction
+ * is forgotten (fresh); and the residual |r| at which whoever watches wants to be asked. */
 struct cg_slot { double rz, goal; bool fresh; };
 /* One step of one column; event: what it ended with. */
 enum cg_event { CG_NONE, CG_GOAL, CG_BAD_RZ, CG_BAD_PQ };
 struct cg_step { double rz, beta, alpha, rel; enum cg_event event; };
-/* Conjugate gradients for Z'Z + lam2 I with vectors and scalars where the operator is: the recursion
- * alone, of solvers/cg.c, which decides what comes of it.  k slots, each with X, R and a direction. */
+/* Conjugate gradients for Z'Z + lam2 I with vectors and scalars where the operator is: the
+ * recursion alone, of solvers/cg.c, which decides what comes of it.  k slots, each with X, R and a
+ * direction. */
 struct backend_cg {
     void *(*open)(void *state, size_t k, double lam2, const struct backend_inverse *, struct err *);
     void (*close)(void *cg);
@@ -64,37 +64,39 @@ struct backend_cg {
     enum status (*put)(void *cg, size_t slot, const double *X, const double *R, struct err *);
     enum status (*get)(void *cg, size_t slot, double *X, double *R, struct err *);
     enum status (*swap)(void *cg, size_t i, size_t j, struct err *);
-    /* At most m steps of the first `active` slots, step[i * active + slot]; *done of them, ended by the
-     * first event of any slot, by ctl, or because the caller should hear of what was done so far. */
-    enum status (*run)(void *cg, size_t active, size_t m, const struct cg_slot *, struct cg_step *step,
-                       size_t *done, const struct ctl *, struct err *);
+    /* At most m steps of the first `active` slots, step[i * active + slot]; *done of them, ended by
+     * the first event of any slot, by ctl, or because the caller should hear of what was done so
+     * far. */
+    enum status (*run)(void *cg, size_t active, size_t m, const struct cg_slot *,
+                       struct cg_step *step, size_t *done, const struct ctl *, struct err *);
 };
 
-/* Factorisations of matrices of the host, as blas.h has them (column-major, lower triangle).  Whatever
- * fails but NOT_PD and CANCELLED leaves the matrix as it was, and the processor does it. */
+/* Factorisations of matrices of the host, as blas.h has them (column-major, lower triangle).
+ * Whatever fails but NOT_PD and CANCELLED leaves the matrix as it was, and the processor does it.
+ */
 struct backend_dense {
     size_t (*least)(void); /* the size from which it pays */
     enum status (*potrf)(size_t n, double *A, size_t lda, const struct ctl *, size_t *pivot,
                          struct err *);
     enum status (*potri)(size_t n, double *A, size_t lda, struct err *);
-    enum status (*tridiag)(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
-                           size_t ldb, struct err *);
+    enum status (*tridiag)(size_t n, double *A, size_t lda, double *d, double *e, size_t k,
+                           double *b, size_t ldb, struct err *);
     enum status (*eigen)(size_t n, double *A, size_t lda, double *w, bool vectors, struct err *);
-    /* Factors of A + shift I for one shift after another, A (n x n, lower) and k vectors b staying there.
-     * keep NULL: there are none; pays: whether so many take less time than a tridiagonal form, by count.
-     * at: diag (n), the factor's diagonal; quad (k), b'(A + shift I)^-1 b; trace of the inverse (NULL: not
-     * wanted).  NOT_PD: there is no factor at this shift. */
+    /* Factors of A + shift I for one shift after another, A (n x n, lower) and k vectors b staying
+     * there. keep NULL: there are none; pays: whether so many take less time than a tridiagonal
+     * form, by count. at: diag (n), the factor's diagonal; quad (k), b'(A + shift I)^-1 b; trace of
+     * the inverse (NULL: not wanted).  NOT_PD: there is no factor at this shift. */
     bool (*pays)(size_t n, size_t factors);
     void *(*keep)(size_t n, const double *A, size_t k, const double *b, struct err *);
     void (*drop)(void *kept);
-    enum status (*at)(void *kept, double shift, double *diag, double *quad, double *trace, const struct ctl *,
-                      struct err *);
+    enum status (*at)(void *kept, double shift, double *diag, double *quad, double *trace,
+                      const struct ctl *, struct err *);
 };
 
-/* A sum of products of kernels that are functions of a distance alone.  Factor f reads d inputs times
- * inv[f d + i] (0: not that one) and is table[f], cubics c0 + t (c1 + t (c2 + t c3)) over BACKEND_TABLE equal
- * parts of v = r / (1 + r), t from 0 to 1 in each.  weight[f]: that of the product that begins with f; 0:
- * f multiplies the one before. */
+/* A sum of products of kernels that are functions of a distance alone.  Factor f reads d inputs
+ * times inv[f d + i] (0: not that one) and is table[f], cubics c0 + t (c1 + t (c2 + t c3)) over
+ * BACKEND_TABLE equal parts of v = r / (1 + r), t from 0 to 1 in each.  weight[f]: that of the
+ * product that begins with f; 0: f multiplies the one before. */
 enum { BACKEND_TABLE = 1024 };
 struct backend_radial { size_t d, factors; const float *inv, *table, *weight; };
 /* Products with such a matrix over rows X (n of d), in single precision, which nobody stores. */
@@ -106,9 +108,9 @@ struct backend_exact {
                          const struct ctl *, struct err *);
 };
 
-/* What a backend leaves NULL of `has_dtile` to `grad` is done by the processor's; of `gram` and `sketch`,
- * by blocks of rows from its tiles.  BACKEND from any of them: the device failed, and the operator goes
- * on with the processor. */
+/* What a backend leaves NULL of `has_dtile` to `grad` is done by the processor's; of `gram` and
+ * `sketch`, by blocks of rows from its tiles.  BACKEND from any of them: the device failed, and the
+ * operator goes on with the processor. */
 struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
@@ -147,9 +149,9 @@ struct backend_ops {
      * hyperparameters.  Callable from any pool task. */
     enum status (*grad)(void *state, size_t r0, size_t r1, const double *Z, const double *B,
                         size_t ld, double *grad, struct err *);
-    /* grad[i] += sum of B o dZ / d log hp[i] over all rows, for every i, with B = Z S + T V': S M x M
-     * symmetric, both triangles (NULL: none), T k vectors of n, V k of M.  NULL, or UNSUPPORTED: by tiles
-     * of `grad`. */
+    /* grad[i] += sum of B o dZ / d log hp[i] over all rows, for every i, with B = Z S + T V': S M x
+     * M symmetric, both triangles (NULL: none), T k vectors of n, V k of M.  NULL, or UNSUPPORTED:
+     * by tiles of `grad`. */
     enum status (*back)(void *state, const double *S, size_t k, const double *T, const double *V,
                         double *grad, const struct ctl *, struct err *);
     /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles. */
@@ -158,12 +160,12 @@ struct backend_ops {
     /* rough: features may be rounded to float16, the same ones in both products. */
     enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, bool rough,
                           const struct ctl *, struct err *);
-    /* The Nystrom approximation (precond.h) from a test matrix, M x L: Omega becomes U, ev (L) is filled.
-     * What fails here but CANCELLED may work by blas.h. */
+    /* The Nystrom approximation (precond.h) from a test matrix, M x L: Omega becomes U, ev (L) is
+     * filled. What fails here but CANCELLED may work by blas.h. */
     enum status (*nystrom)(void *state, size_t L, int passes, double *Omega, double *ev,
                            const struct ctl *, struct err *);
-    /* The Cholesky factor of Z'Z + lam2 I in single precision, of features that may be rounded to float16,
-     * is made and stays there, for backend_inverse.  NULL, UNSUPPORTED: there is none. */
+    /* The Cholesky factor of Z'Z + lam2 I in single precision, of features that may be rounded to
+     * float16, is made and stays there, for backend_inverse.  NULL, UNSUPPORTED: there is none. */
     enum status (*factor)(void *state, double lam2, const struct ctl *, struct err *);
     const struct backend_dense *dense;
     const struct backend_exact *exact; /* NULL: exact kernels are the processor's */
@@ -175,7 +177,8 @@ struct backend_ops {
     enum status (*use)(size_t device, struct err *);
 };
 const struct backend_ops *backend_cpu(void);
-/* The CPU level in force: "portable", "avx2", "avx512" or "amx"; cpu_force_level before the first use. */
+/* The CPU level in force: "portable", "avx2", "avx512" or "amx"; cpu_force_level before the first
+ * use. */
 const char *cpu_level(void);
 enum status cpu_force_level(const char *level, struct err *err);
 

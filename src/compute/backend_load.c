@@ -12,7 +12,7 @@
 
 static const char file_name[] = "libgpdesk-cuda.so";
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* Opening. */
 
 /* What the loader said, without the name of the file where it begins with that. */
 static const char *loader_words(const char *path)
@@ -43,8 +43,10 @@ enum status backend_open(const char *path, const struct backend_ops **out, struc
         if (!entry)
             return err_set(err, ST_BACKEND, "%.200s is no backend: it has no %s", path,
                            BACKEND_ENTRY);
-        err_set(err, ST_BACKEND, "%.200s is for version %u of the program's interface, this program has "
-                "%u", path, abi, (unsigned)BACKEND_ABI);
+        err_set(err, ST_BACKEND,
+                "%.200s is for version %u of the program's interface, this program has "
+                "%u",
+                path, abi, (unsigned)BACKEND_ABI);
         err_hint(err, "make install   (builds both)");
         return ST_BACKEND;
     }
@@ -130,7 +132,7 @@ const struct backend_ops *backend_module(const char **why)
     return found;
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------- */
+/* Choosing. */
 
 enum status backend_words(const char *device, struct err *err)
 {

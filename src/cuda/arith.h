@@ -5,7 +5,7 @@
 
 #include "cuda/port.h"
 
-/* ---- half precision -------------------------------------------------------------------------- */
+/* Half precision. */
 
 #if DEVICE_CODE
 DEV uint16_t half_of(float x)
@@ -78,8 +78,8 @@ DEV void put_eight(uint16_t *to, const float *z)
 {
     VECTOR(to);
 #if DEVICE_CODE
-    *(uint4 *)to = make_uint4(two_halves(z[0], z[1]), two_halves(z[2], z[3]), two_halves(z[4], z[5]),
-                              two_halves(z[6], z[7]));
+    *(uint4 *)to = make_uint4(two_halves(z[0], z[1]), two_halves(z[2], z[3]),
+                              two_halves(z[4], z[5]), two_halves(z[6], z[7]));
 #else
     for (int i = 0; i < 8; i++)
         to[i] = half_of(z[i]);
@@ -104,10 +104,10 @@ DEV void split_half(float x, uint16_t *hi, uint16_t *lo)
     *lo = half_of(x - half_value(*hi));
 }
 
-/* ---- sines in turns ---------------------------------------------------------------------------- */
+/* Sines in turns. */
 
-/* sin and cos of 2 pi t: t - rint(t) is exact for every t, and the functions of what is left need no
- * reduction.  fast: the device's own units, absolute error below 1e-6. */
+/* sin and cos of 2 pi t: t - rint(t) is exact for every t, and the functions of what is left need
+ * no reduction.  fast: the device's own units, absolute error below 1e-6. */
 DEV void turns_f32(float t, int fast, float *sine, float *cosine)
 {
     const float r = t - rintf(t);
@@ -136,12 +136,12 @@ DEV void turns_f64(double t, double *sine, double *cosine)
 #endif
 }
 
-/* ---- the layout of sweeps ------------------------------------------------------------------------ */
+/* The layout of sweeps. */
 
 /* Rows of features as a sweep reads them: columns are cut into slices, one for each block of a
- * cluster; in a slice thread t owns the SWEEP_COLS columns from SWEEP_COLS t on.  What the threads of
- * a warp load together lies together: 16 bytes of each, then the next 16 of each.  width: numbers in
- * 16 bytes. */
+ * cluster; in a slice thread t owns the SWEEP_COLS columns from SWEEP_COLS t on.  What the threads
+ * of a warp load together lies together: 16 bytes of each, then the next 16 of each.  width:
+ * numbers in 16 bytes. */
 enum { SWEEP_COLS = 32, SWEEP_THREADS = 256, SWEEP_CLUSTER = 8 };
 struct sweep_shape { int slices, threads; };
 

@@ -44,7 +44,7 @@ enum status backend_room(struct cuda *c, struct room *r, size_t bytes, const cha
     return rc;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* Opening. */
 
 static void cuda_close(void *state)
 {
@@ -86,8 +86,10 @@ static enum status too_large(const struct cuda *c, double bytes, struct err *err
     mem_format(need, sizeof need, bytes);
     mem_format(have, sizeof have, (double)c->info.free);
     mem_format(all, sizeof all, (double)c->info.memory);
-    err_named(err, ST_NOMEM, "memory", "storing %zu x %zu features takes %s; the device has %s free of "
-              "%s", c->n, c->M, need, have, all);
+    err_named(err, ST_NOMEM, "memory",
+              "storing %zu x %zu features takes %s; the device has %s free of "
+              "%s",
+              c->n, c->M, need, have, all);
     err_hint(err, "fit plan=regenerate, or plan=store store=float16, or fewer features");
     return ST_NOMEM;
 }
@@ -200,7 +202,7 @@ static enum status cuda_set(void *state, const double *hp, struct err *err)
     return program_set(&c->prog, hp, err);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* Rows. */
 
 struct reading {
     struct cuda *c;
@@ -252,8 +254,8 @@ static enum status read_chunk(struct cuda *c, size_t r0, size_t r1, void *to, st
     return rc;
 }
 
-/* A chunk on its way: read while the device works on the one before; copied once the one before that
- * is done with. */
+/* A chunk on its way: read while the device works on the one before; copied once the one before
+ * that is done with. */
 static enum status send_chunk(struct cuda *c, size_t r0, size_t r1, void *to, struct err *err)
 {
     const int slot = (int)(c->next & 1);
@@ -311,7 +313,8 @@ enum status backend_over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most
             const size_t e = r + most < end ? r + most : end;
             const int turn = 4 + (int)(c->turn++ & 1);
             if (!c->recording)
-                rc = device_after(c->dev, turn, -1, err); /* two tiles wait at most: a stop waits for them */
+                rc = device_after(c->dev, turn, -1,
+                                  err); /* two tiles wait at most: a stop waits for them */
             if (rc == ST_OK)
                 rc = backend_stopped(ctl, err);
             if (rc == ST_OK)
@@ -325,7 +328,7 @@ enum status backend_over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most
     return rc;
 }
 
-/* ---- features ------------------------------------------------------------------------------------ */
+/* Features. */
 
 /* The grid of some steps; where shared memory is too small for one, of few blocks. */
 static struct steps_grid steps_few(const struct cuda *c, struct steps_args *a)
@@ -436,8 +439,8 @@ static enum status cuda_tile(void *state, size_t r0, size_t r1, float *z, size_t
     return some_rows(state, r0, r1, (char *)z, ld, sizeof *z, err);
 }
 
-/* Double rows of an operator in single precision, as the processor has them: from the inputs as they
- * are, which the device does not keep. */
+/* Double rows of an operator in single precision, as the processor has them: from the inputs as
+ * they are, which the device does not keep. */
 static enum status double_tile(struct cuda *c, size_t r0, size_t r1, double *z, size_t ld,
                                struct err *err)
 {
@@ -487,7 +490,7 @@ static enum status cuda_tile64(void *state, size_t r0, size_t r1, double *z, siz
     return rc;
 }
 
-/* ---- sweeps -------------------------------------------------------------------------------------- */
+/* Sweeps. */
 
 /* P as the layout has it, times the columns' factors. */
 static enum status send_P(struct cuda *c, const double *P, int K, struct err *err)
@@ -552,10 +555,12 @@ static enum status launch(struct cuda *c, struct sweep *s, struct sweep_args a, 
 }
 
 /* A tile's inputs as the fused loop reads them. */
-static enum status pad_tile(struct cuda *c, size_t rows, const void *x, const float **out, struct err *err)
+static enum status pad_tile(struct cuda *c, size_t rows, const void *x, const float **out,
+                            struct err *err)
 {
     struct pad_args a = c->prog.pad;
-    const enum status rc = backend_room(c, &c->pad, rows * (size_t)a.D * sizeof(float), "inputs", err);
+    const enum status rc =
+        backend_room(c, &c->pad, rows * (size_t)a.D * sizeof(float), "inputs", err);
 
     a.x = x, a.ldx = c->d, a.rows = rows, a.to = c->pad.at;
     *out = a.to;
@@ -610,9 +615,11 @@ static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 
 static size_t fused_rows(const struct cuda *c)
 {
-    const size_t fit = c->tile_bytes / ((size_t)c->prog.fused.D * sizeof(float)), most = fit > 64 ? fit : 64;
+    const size_t fit = c->tile_bytes / ((size_t)c->prog.fused.D * sizeof(float)),
+                 most = fit > 64 ? fit : 64;
 
-    return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64, most < c->n ? most : c->n);
+    return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64,
+                       most < c->n ? most : c->n);
 }
 
 bool backend_plain(const struct cuda *c, size_t k)
@@ -702,7 +709,7 @@ static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const
     return rc;
 }
 
-/* ---- products by tiles of rows ------------------------------------------------------------------ */
+/* Products by tiles of rows. */
 
 static size_t product_rows(const struct cuda *c, bool dbl, size_t k, bool gram)
 {
@@ -710,7 +717,8 @@ static size_t product_rows(const struct cuda *c, bool dbl, size_t k, bool gram)
     const double M = (double)c->M, flops = 4.0 * M * (double)k + (gram ? M * M : 0.0);
     const size_t most = rows < PRODUCT_ROWS ? rows : PRODUCT_ROWS;
 
-    return batch_count(0.0, flops / batch_rate(&c->info, dbl ? BATCH_DOUBLE : BATCH_SINGLE), 16, most);
+    return batch_count(0.0, flops / batch_rate(&c->info, dbl ? BATCH_DOUBLE : BATCH_SINGLE), 16,
+                       most);
 }
 
 /* t (rows x k) of a tile, as doubles in c->left: from P, or from V.  Row factors: the features of a
@@ -744,9 +752,9 @@ static enum status product_tile(struct cuda *c, void *ctx, size_t r0, size_t r1,
     const size_t rows = r1 - r0;
     const bool stored = c->store && c->opts.precision == PREC_DOUBLE;
     void *z = stored ? (double *)c->store + r0 * c->M : c->tile.at;
-    enum status rc = stored && c->filled ? ST_OK
-                                         : backend_rows(c, r0, r1, x, z, p->dbl ? FORM_F64 : FORM_F32,
-                                                     c->M, err);
+    enum status rc = stored && c->filled
+                         ? ST_OK
+                         : backend_rows(c, r0, r1, x, z, p->dbl ? FORM_F64 : FORM_F32, c->M, err);
 
     if (rc == ST_OK && p->k)
         rc = product_up(c, p, z, r0, rows, err);
@@ -843,9 +851,10 @@ enum status backend_product(struct cuda *c, struct product *p, const double *P, 
     return rc;
 }
 
-/* ---- the interface ------------------------------------------------------------------------------- */
+/* The interface. */
 
-enum status backend_run_held(struct cuda *c, struct sweep *s, const struct ctl *ctl, struct err *err)
+enum status backend_run_held(struct cuda *c, struct sweep *s, const struct ctl *ctl,
+                             struct err *err)
 {
     enum status rc = ST_OK;
     const bool stored = c->store && !(s->exact && c->half);
@@ -974,7 +983,7 @@ static enum status cuda_sketch(void *state, size_t L, const double *Omega, doubl
     return rc;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------- */
+/* Devices. */
 
 size_t backend_device_in_use(void)
 {

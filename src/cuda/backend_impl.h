@@ -1,6 +1,6 @@
-/* cuda/backend_impl.h -- an operator on a device, and what the files of the driver share: backend.c rows,
- * features and products; gradients.c conjugate gradients; ranges.c sketches and preconditioners; dense.c
- * factorisations; back.c derivatives; factor.c a factor that stays. */
+/* cuda/backend_impl.h -- an operator on a device, and what the files of the driver share: backend.c
+ * rows, features and products; gradients.c conjugate gradients; ranges.c sketches and
+ * preconditioners; dense.c factorisations; back.c derivatives; factor.c a factor that stays. */
 #ifndef GPDESK_CUDA_BACKEND_IMPL_H
 #define GPDESK_CUDA_BACKEND_IMPL_H
 
@@ -72,9 +72,10 @@ struct product {
 typedef enum status tile_fn(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
                             struct err *err);
 
-enum status backend_over_tiles(struct cuda *, size_t r0, size_t r1, size_t most, tile_fn *fn, void *ctx,
-                               const struct ctl *, struct err *);
-enum status backend_room(struct cuda *, struct room *, size_t bytes, const char *what, struct err *);
+enum status backend_over_tiles(struct cuda *, size_t r0, size_t r1, size_t most, tile_fn *fn,
+                               void *ctx, const struct ctl *, struct err *);
+enum status backend_room(struct cuda *, struct room *, size_t bytes, const char *what,
+                         struct err *);
 /* Rows r0..r1-1 of all terms, of inputs x, into z. */
 enum status backend_rows(struct cuda *, size_t r0, size_t r1, const void *x, void *z, enum dev_form,
                          size_t ld, struct err *);
@@ -102,7 +103,8 @@ enum status backend_scratch(struct cuda *, struct room *, struct steps_grid, str
                             struct err *);
 /* factor.c: as backend_ops.factor; Z = P^-1 R of k vectors, temp k M numbers. */
 enum status factor_make(void *state, double lam2, const struct ctl *, struct err *);
-enum status factor_apply(struct cuda *, size_t k, const double *R, float *temp, double *Z, struct err *);
+enum status factor_apply(struct cuda *, size_t k, const double *R, float *temp, double *Z,
+                         struct err *);
 extern const struct backend_cg backend_gradients; /* gradients.c */
 extern const struct backend_dense backend_dense;  /* dense.c */
 extern const struct backend_exact backend_exact;  /* exact.c */

@@ -1,6 +1,6 @@
 /* cuda/cg.c -- conjugate gradients with vectors and scalars on the device (struct backend_cg): the
- * recursion of compute/solvers/cg.c.  Steps are queued, two at most ahead of what is done; what became
- * of them is read once a run. */
+ * recursion of compute/solvers/cg.c.  Steps are queued, two at most ahead of what is done; what
+ * became of them is read once a run. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -20,7 +20,8 @@ struct cuda_cg {
     struct device_graph *graph; /* a step of so many slots that writes there; NULL: not yet */
     size_t graph_slots, graph_moves;
     const void *graph_steps;
-    size_t warm_slots, warm_moves; /* of the last step launched as ever: what it asks for is there */
+    size_t warm_slots,
+        warm_moves;             /* of the last step launched as ever: what it asks for is there */
     bool unrecorded;            /* it did not work once */
     struct dev_cg_step *steps;  /* room of `most` */
     size_t most;
@@ -198,8 +199,8 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A step recorded: one launch in place of ten, which shows where a pass over the rows takes less than
- * they do.  Whatever it asks for has been given out by a step before. */
+/* A step recorded: one launch in place of ten, which shows where a pass over the rows takes less
+ * than they do.  Whatever it asks for has been given out by a step before. */
 static enum status cg_record(struct cuda_cg *g, size_t active, struct err *err)
 {
     struct cuda *c = g->c;
@@ -275,7 +276,8 @@ static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *
 }
 
 /* What the device wrote, as the program has it; the steps before an event, and that one. */
-static size_t cg_read(const struct dev_cg_step *from, size_t active, size_t queued, struct cg_step *to)
+static size_t cg_read(const struct dev_cg_step *from, size_t active, size_t queued,
+                      struct cg_step *to)
 {
     bool over = false;
     size_t done = 0;
@@ -297,7 +299,8 @@ static enum status cuda_cg_run(void *state, size_t active, size_t m, const struc
     struct cuda *c = g->c;
     const size_t bytes = m * active * sizeof *g->steps;
     struct dev_cg_step *temp = mem_calloc(m * active, sizeof *temp, "conjugate gradients", err);
-    struct dev_cg_slot *at = temp ? mem_calloc(active, sizeof *at, "conjugate gradients", err) : NULL;
+    struct dev_cg_slot *at =
+        temp ? mem_calloc(active, sizeof *at, "conjugate gradients", err) : NULL;
     size_t queued = 0;
     enum status rc = at ? ST_OK : ST_NOMEM;
 

@@ -1,5 +1,6 @@
-/* cuda/cg.h -- the two halves of a step of conjugate gradients around the product with Z'Z: a block for
- * each right-hand side, all in double, sums in one fixed order.  M numbers are little beside n M. */
+/* cuda/cg.h -- the two halves of a step of conjugate gradients around the product with Z'Z: a block
+ * for each right-hand side, all in double, sums in one fixed order.  M numbers are little beside n
+ * M. */
 #ifndef GPDESK_CUDA_CG_H
 #define GPDESK_CUDA_CG_H
 

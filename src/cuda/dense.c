@@ -1,5 +1,5 @@
-/* cuda/dense.c -- factorisations of matrices of the host on the device in use (struct backend_dense): there,
- * factor, back.  What the host has is written when all has worked. */
+/* cuda/dense.c -- factorisations of matrices of the host on the device in use (struct
+ * backend_dense): there, factor, back.  What the host has is written when all has worked. */
 #include "cuda/backend_impl.h"
 #include "cuda/batch.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 };                           /* columns that are factorised without a look at ctl, at least */
+enum { PANEL = 256 }; /* columns that are factorised without a look at ctl, at least */
 static const size_t piece = (size_t)32 << 20;   /* of what comes back, through pinned memory */
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 
@@ -83,7 +83,8 @@ static enum status factor(struct there *t, const struct ctl *ctl, size_t *pivot,
     enum status rc = ST_OK;
 
     for (size_t j = 0, m; rc == ST_OK && j < n; j += m) {
-        const double left = (double)(n - j), each = left * left / batch_rate(&t->info, BATCH_DOUBLE);
+        const double left = (double)(n - j),
+                     each = left * left / batch_rate(&t->info, BATCH_DOUBLE);
         m = batch_count(0.0, each, PANEL, n - j);
         const size_t below = n - j - m;
         double *D = t->A + j + j * n, *B = D + m, *C = B + m * n;
@@ -94,8 +95,9 @@ static enum status factor(struct there *t, const struct ctl *ctl, size_t *pivot,
             rc = device_potrf(t->dev, m, D, n, pivot, err);
         if (rc == ST_NOT_PD) {
             *pivot += j;
-            return err_set(err, ST_NOT_PD, "the %zu x %zu matrix is not positive definite (pivot %zu)",
-                           n, n, *pivot + 1);
+            return err_set(err, ST_NOT_PD,
+                           "the %zu x %zu matrix is not positive definite (pivot %zu)", n, n,
+                           *pivot + 1);
         }
         if (rc == ST_OK && below)
             rc = device_trsm(t->dev, true, true, below, m, D, n, B, n, err);
@@ -105,8 +107,8 @@ static enum status factor(struct there *t, const struct ctl *ctl, size_t *pivot,
     return rc;
 }
 
-static enum status dense_potrf(size_t n, double *A, size_t lda, const struct ctl *ctl, size_t *pivot,
-                               struct err *err)
+static enum status dense_potrf(size_t n, double *A, size_t lda, const struct ctl *ctl,
+                               size_t *pivot, struct err *err)
 {
     struct there t;
     size_t at = 0;
@@ -152,7 +154,8 @@ static enum status dense_tridiag(size_t n, double *A, size_t lda, double *d, dou
     if (rc == ST_OK)
         rc = send(&t, A, lda, err);
     for (size_t j = 0; rc == ST_OK && j < k; j++)
-        rc = device_upload(t.dev, STREAM_WORK, t.more + (2 + j) * n, b + j * ldb, n * sizeof *b, err);
+        rc = device_upload(t.dev, STREAM_WORK, t.more + (2 + j) * n, b + j * ldb, n * sizeof *b,
+                           err);
     if (rc == ST_OK)
         rc = device_sytrd(t.dev, n, t.A, n, t.more, t.more + n, k, t.more + 2 * n, n, err);
     if (rc == ST_OK)
@@ -193,7 +196,7 @@ static enum status dense_eigen(size_t n, double *A, size_t lda, double *w, bool 
     return rc;
 }
 
-/* ---- factors of a matrix that stays ---- */
+/* Factors of a matrix that stays. */
 
 struct kept {
     struct there t;         /* A: the factor; of n + 1 rows its diagonal is the first one */
@@ -224,7 +227,8 @@ static enum status kept_fill(struct kept *c, const double *A, const double *b, s
     if (rc == ST_OK)
         rc = device_describe(c->t.dev, &c->t.info, err);
     if (rc == ST_OK)
-        rc = device_alloc(c->t.dev, &at, (n * (n + 1) + n * n + 2 * kn + 2 * n + 1) * sizeof *A, "a matrix", err);
+        rc = device_alloc(c->t.dev, &at, (n * (n + 1) + n * n + 2 * kn + 2 * n + 1) * sizeof *A,
+                          "a matrix", err);
     if (rc != ST_OK)
         return rc;
     c->t.A = at;
@@ -265,8 +269,8 @@ static void *kept_new(size_t n, const double *A, size_t k, const double *b, stru
 static enum status kept_diagonal(struct kept *c, double *to, struct err *err)
 {
     const size_t n = c->t.n;
-    const enum status rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->ones, 1, c->t.A, n + 1, 0.0, c->diag, 1,
-                                        err);
+    const enum status rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->ones, 1, c->t.A, n + 1,
+                                        0.0, c->diag, 1, err);
 
     return rc == ST_OK ? device_download(c->t.dev, to, c->diag, n * sizeof *to, err) : rc;
 }
@@ -280,12 +284,13 @@ static enum status kept_factor(struct kept *c, double shift, const struct ctl *c
     if (rc == ST_OK)
         rc = device_upload(c->t.dev, STREAM_WORK, c->shift, &shift, sizeof shift, err);
     if (rc == ST_OK)
-        rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->shift, 1, c->ones, 1, 1.0, c->t.A, n + 1, err);
+        rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->shift, 1, c->ones, 1, 1.0, c->t.A,
+                          n + 1, err);
     return rc == ST_OK ? factor(&c->t, ctl, &pivot, err) : rc; /* which waits first */
 }
 
-static enum status kept_some(struct kept *c, double shift, double *diag, double *quad, double *trace,
-                             const struct ctl *ctl, struct err *err)
+static enum status kept_some(struct kept *c, double shift, double *diag, double *quad,
+                             double *trace, const struct ctl *ctl, struct err *err)
 {
     const size_t n = c->t.n, kn = c->k * n;
     enum status rc = kept_factor(c, shift, ctl, err);

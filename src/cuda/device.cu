@@ -45,7 +45,7 @@ struct device {
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *waiting;
 
-/* ---- errors -------------------------------------------------------------------------------------- */
+/* Errors. */
 
 static enum status failed(cudaError_t e, const char *what, struct err *err)
 {
@@ -90,7 +90,7 @@ static void bytes_text(char *out, size_t len, double b)
     snprintf(out, len, "%.1f %s", b, unit[i]);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------- */
+/* Devices. */
 
 size_t device_count(char *why, size_t len)
 {
@@ -239,7 +239,7 @@ enum status device_describe(struct device *d, struct device_info *i, struct err 
     return ST_OK;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* Memory. */
 
 enum status device_alloc(struct device *d, void **out, size_t bytes, const char *what,
                          struct err *err)
@@ -364,7 +364,7 @@ enum status device_after(struct device *d, int slot, int stream, struct err *err
                   "its work", err);
 }
 
-/* ---- launches remembered ------------------------------------------------------------------------- */
+/* Launches remembered. */
 
 struct device_graph { cudaGraphExec_t exec; };
 
@@ -417,7 +417,7 @@ void device_graph_free(struct device *d, struct device_graph *g)
     free(g);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* Steps. */
 
 /* Shared memory, or what takes its place. */
 static __device__ __forceinline__ char *room_of(const steps_args *a, char *smem)
@@ -555,7 +555,7 @@ enum status device_project(struct device *d, const struct project_args *a, struc
     return launched("making features", err);
 }
 
-/* ---- sweeps -------------------------------------------------------------------------------------- */
+/* Sweeps. */
 
 static __device__ __forceinline__ int cluster_rank(int blocks)
 {
@@ -667,7 +667,7 @@ enum status device_merge(struct device *d, const struct merge_args *a, struct er
     return launched("adding up a pass", err);
 }
 
-/* ---- small ones ---------------------------------------------------------------------------------- */
+/* Small ones. */
 
 static __global__ void narrow_kernel(size_t n, const double *from, float *to)
 {
@@ -809,7 +809,7 @@ enum status device_scale_rows(struct device *d, size_t m, size_t n, const double
     return launched("scaling", err);
 }
 
-/* ---- conjugate gradients ------------------------------------------------------------------------- */
+/* Conjugate gradients. */
 
 static __global__ void __launch_bounds__(CG_THREADS) cg_direction_kernel(const __grid_constant__ cg_args a)
 {
@@ -883,7 +883,7 @@ enum status device_gram_ready(struct device *d, const struct gram_args *a, struc
     return launched("Z'Z", err);
 }
 
-/* ---- products ------------------------------------------------------------------------------------ */
+/* Products. */
 
 static cublasOperation_t op(bool t)
 {
@@ -961,7 +961,7 @@ enum status device_ssyrk(struct device *d, size_t n, size_t k, const float *A, s
                                                     &beta, C, (int64_t)ldc), "ssyrk", err);
 }
 
-/* ---- factorisations ------------------------------------------------------------------------------ */
+/* Factorisations. */
 
 static enum status solver_ready(struct device *d, struct err *err)
 {

@@ -1,9 +1,9 @@
 /* cuda/device.h -- what the driver of backend.c asks of a device: memory, copies, launches, dense
  * products.  device.cu answers with CUDA; tests/emulated_device.c with loops over the same kernels.
  *
- * Work goes to one of two streams in order; nothing has ended before device_wait.  Every call reports
- * what failed: NOMEM with the numbers, BACKEND for everything that the device itself says.  After a
- * BACKEND failure the device may be lost: what follows may fail as well. */
+ * Work goes to one of two streams in order; nothing has ended before device_wait.  Every call
+ * reports what failed: NOMEM with the numbers, BACKEND for everything that the device itself says.
+ * After a BACKEND failure the device may be lost: what follows may fail as well. */
 #ifndef GPDESK_CUDA_DEVICE_H
 #define GPDESK_CUDA_DEVICE_H
 
@@ -23,7 +23,7 @@ struct device_info {
     int cluster;           /* blocks that a cluster may have; 1: none */
     size_t shared;         /* bytes of shared memory that a block may have */
     bool fast_double;      /* double products at half the speed of single ones or better */
-    size_t dense;          /* size from which a matrix of the host is worth the way for its factor */
+    size_t dense; /* size from which a matrix of the host is worth the way for its factor */
 };
 enum { STREAM_COPY, STREAM_WORK, STREAMS };
 
@@ -51,16 +51,17 @@ enum status device_wait(struct device *, struct err *);
 enum status device_mark(struct device *, int slot, int stream, struct err *);
 enum status device_after(struct device *, int slot, int stream, struct err *);
 
-/* Between record and recorded what is launched on STREAM_WORK is remembered and not run; device_replay runs
- * it as one launch.  No memory may be given out and nothing waited for in between.  UNSUPPORTED: it
- * could not be remembered, and is to be launched as ever; nothing else has happened. */
+/* Between record and recorded what is launched on STREAM_WORK is remembered and not run;
+ * device_replay runs it as one launch.  No memory may be given out and nothing waited for in
+ * between.  UNSUPPORTED: it could not be remembered, and is to be launched as ever; nothing else
+ * has happened. */
 struct device_graph;
 enum status device_record(struct device *, struct err *);
 enum status device_recorded(struct device *, struct device_graph **, struct err *);
 enum status device_replay(struct device *, struct device_graph *, struct err *);
 void device_graph_free(struct device *, struct device_graph *);
 
-/* ---- launches, on STREAM_WORK ---- */
+/* Launches, on STREAM_WORK. */
 
 enum status device_steps(struct device *, const struct steps_args *, struct err *);
 enum status device_back(struct device *, const struct back_args *, struct err *);
@@ -92,7 +93,7 @@ enum status device_gram_ready(struct device *, const struct gram_args *, struct 
 enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
 enum status device_cg_step(struct device *, const struct cg_args *, struct err *);
 
-/* ---- products, column-major, on STREAM_WORK ---- */
+/* Products, column-major, on STREAM_WORK. */
 
 enum status device_dgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
                          const double *A, size_t lda, const double *B, size_t ldb, double beta,
@@ -110,7 +111,7 @@ enum status device_dsyrk(struct device *, size_t n, size_t k, const double *A, s
 enum status device_ssyrk(struct device *, size_t n, size_t k, const float *A, size_t lda,
                          float beta, float *C, size_t ldc, struct err *);
 
-/* ---- factorisations, column-major, lower triangles, on STREAM_WORK ---- */
+/* Factorisations, column-major, lower triangles, on STREAM_WORK. */
 
 /* A = L L'; waits.  NOT_PD: *pivot, from 0. */
 enum status device_potrf(struct device *, size_t n, double *A, size_t lda, size_t *pivot,
@@ -131,8 +132,8 @@ enum status device_dsyrk_add(struct device *, size_t n, size_t k, double alpha, 
                              size_t lda, double *C, size_t ldc, struct err *);
 /* The same in single precision. */
 enum status device_spotrf(struct device *, size_t n, float *A, size_t lda, struct err *);
-enum status device_strsm(struct device *, bool right, bool trans, size_t m, size_t n, const float *L,
-                         size_t ldl, float *X, size_t ldx, struct err *);
+enum status device_strsm(struct device *, bool right, bool trans, size_t m, size_t n,
+                         const float *L, size_t ldl, float *X, size_t ldx, struct err *);
 enum status device_ssyrk_add(struct device *, size_t n, size_t k, float alpha, const float *A,
                              size_t lda, float *C, size_t ldc, struct err *);
 enum status device_axpy(struct device *, size_t n, double a, const double *x, double *y,

@@ -1,5 +1,5 @@
-/* cuda/exact.c -- products with an exact kernel matrix on the device in use (struct backend_exact), by the
- * tiles of radial.h. */
+/* cuda/exact.c -- products with an exact kernel matrix on the device in use (struct backend_exact),
+ * by the tiles of radial.h. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -12,7 +12,7 @@ struct exact_there {
     struct device *dev;
     struct device_info info;
     struct radial_args args;   /* X, inv, table and what is beside them */
-    double *centre;            /* d: taken from all rows, so that single precision keeps their digits */
+    double *centre; /* d: taken from all rows, so that single precision keeps their digits */
     void *held[3];
     struct room Y, V, part, out;
     size_t turn;
@@ -23,7 +23,8 @@ static void exact_close(void *state)
     struct exact_there *e = state;
 
     if (e->dev) {
-        void *const all[] = { e->held[0], e->held[1], e->held[2], e->Y.at, e->V.at, e->part.at, e->out.at };
+        void *const all[] = {e->held[0], e->held[1], e->held[2], e->Y.at,
+                             e->V.at,    e->part.at, e->out.at};
         device_wait(e->dev, NULL);
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             device_free(e->dev, all[i]);
@@ -46,7 +47,8 @@ static enum status exact_room(struct exact_there *e, struct room *r, size_t byte
 }
 
 /* Rows less the centre in single precision. */
-static enum status send_rows(struct exact_there *e, size_t n, const double *X, void *to, struct err *err)
+static enum status send_rows(struct exact_there *e, size_t n, const double *X, void *to,
+                             struct err *err)
 {
     const size_t d = (size_t)e->args.d;
     float *x = mem_aligned(n * d, sizeof *x, "inputs", err);
@@ -84,8 +86,8 @@ static void find_centre(struct exact_there *e, const double *X)
     }
 }
 
-static enum status exact_start(struct exact_there *e, const struct backend_radial *k, const double *X,
-                               struct err *err)
+static enum status exact_start(struct exact_there *e, const struct backend_radial *k,
+                               const double *X, struct err *err)
 {
     const size_t d = k->d, n = e->args.n;
     const size_t bytes[] = { n * d * 4, k->factors * d * 4, k->factors * BACKEND_TABLE * 16 };
@@ -132,11 +134,13 @@ static void *exact_open(const struct backend_radial *k, size_t n, const double *
 }
 
 /* Some rows of Y and K vectors. */
-static enum status exact_some(struct exact_there *e, struct radial_args a, double *W, size_t m, struct err *err)
+static enum status exact_some(struct exact_there *e, struct radial_args a, double *W, size_t m,
+                              struct err *err)
 {
     const size_t slots = (size_t)a.K * a.m, blocks = (a.m + RADIAL_ROWS - 1) / RADIAL_ROWS;
     const size_t tiles = (a.n + RADIAL_ROWS - 1) / RADIAL_ROWS;
-    size_t chunks = 4 * (size_t)e->info.sms / blocks + 1; /* enough blocks to keep the device busy */
+    size_t chunks =
+        4 * (size_t)e->info.sms / blocks + 1; /* enough blocks to keep the device busy */
 
     chunks = chunks < tiles ? chunks : tiles;
     a.chunks = (int)chunks;
@@ -150,12 +154,13 @@ static enum status exact_some(struct exact_there *e, struct radial_args a, doubl
     if (rc == ST_OK)
         rc = device_back_sum(e->dev, &s, err);
     for (int k = 0; rc == ST_OK && k < a.K; k++)
-        rc = device_download(e->dev, W + (size_t)k * m, s.out + (size_t)k * a.m, a.m * sizeof *W, err);
+        rc = device_download(e->dev, W + (size_t)k * m, s.out + (size_t)k * a.m, a.m * sizeof *W,
+                             err);
     return rc;
 }
 
-static enum status exact_apply(void *state, size_t m, const double *Y, size_t k, const double *V, double *W,
-                               const struct ctl *ctl, struct err *err)
+static enum status exact_apply(void *state, size_t m, const double *Y, size_t k, const double *V,
+                               double *W, const struct ctl *ctl, struct err *err)
 {
     struct exact_there *e = state;
     struct radial_args a = e->args;
@@ -173,7 +178,8 @@ static enum status exact_apply(void *state, size_t m, const double *Y, size_t k,
     a.V = e->V.at;
     for (size_t at = 0; rc == ST_OK && at < k; at += (size_t)a.K) {
         a.K = k - at < RADIAL_MOST ? (int)(k - at) : RADIAL_MOST;
-        rc = device_upload(e->dev, STREAM_WORK, e->V.at, V + at * n, (size_t)a.K * n * sizeof *V, err);
+        rc = device_upload(e->dev, STREAM_WORK, e->V.at, V + at * n, (size_t)a.K * n * sizeof *V,
+                           err);
         for (size_t r = 0; rc == ST_OK && r < m; r += rows) {
             a.m = m - r < rows ? m - r : rows;
             a.Y = (Y ? (const float *)e->Y.at : a.X) + r * d;
@@ -187,4 +193,5 @@ static enum status exact_apply(void *state, size_t m, const double *Y, size_t k,
     return rc;
 }
 
-const struct backend_exact backend_exact = { .open = exact_open, .close = exact_close, .apply = exact_apply };
+const struct backend_exact backend_exact = {
+    .open = exact_open, .close = exact_close, .apply = exact_apply};

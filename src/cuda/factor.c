@@ -1,14 +1,16 @@
-/* cuda/factor.c -- a Cholesky factor of Z'Z + lam2 I that stays on the device as a preconditioner: features
- * in half precision where they are bounded, sums and factor in single.  What that is off costs conjugate
- * gradients an iteration or two (performance: 0.8 s of products and 0.3 s of factor at 32,768 features and
- * 500,000 rows, counted on paper). */
+/* cuda/factor.c -- a Cholesky factor of Z'Z + lam2 I that stays on the device as a preconditioner:
+ * features in half precision where they are bounded, sums and factor in single.  What that is off
+ * costs conjugate gradients an iteration or two (performance: 0.8 s of products and 0.3 s of factor
+ * at 32,768 features and 500,000 rows, counted on paper). */
 #include "cuda/backend_impl.h"
 
 #include "cuda/batch.h"
 
 #include <math.h>
 
-enum { BLOCK = 4096 }; /* columns of a block of the sum: those above the diagonal block are left out */
+enum {
+    BLOCK = 4096
+}; /* columns of a block of the sum: those above the diagonal block are left out */
 
 /* What rounding may take from the diagonal, relative to it. */
 static const float ridge = 2e-6F;
@@ -26,7 +28,8 @@ static enum status factor_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, 
     for (size_t j = 0; rc == ST_OK && j < M; j += BLOCK) {
         const uint16_t *z = (const uint16_t *)c->tile.at + j;
         const size_t some = M - j < BLOCK ? M - j : BLOCK;
-        rc = device_hgemm(c->dev, false, true, M - j, some, rows, z, M, z, M, 1.0F, G + j + j * M, M, err);
+        rc = device_hgemm(c->dev, false, true, M - j, some, rows, z, M, z, M, 1.0F, G + j + j * M,
+                          M, err);
     }
     return rc;
 }
@@ -35,10 +38,13 @@ static enum status factor_gram(struct cuda *c, double lam2, const struct ctl *ct
 {
     const size_t M = c->M;
     bool half = c->prog.bounded && !c->factor && c->opts.precision == PREC_FLOAT;
-    const double each = (double)M * (double)M / batch_rate(&c->info, half ? BATCH_HALF : BATCH_SINGLE);
-    const size_t fit = backend_tile_rows(c, M * (half ? 2 : 4)), most = batch_count(0.0, each, 16, fit);
+    const double each =
+        (double)M * (double)M / batch_rate(&c->info, half ? BATCH_HALF : BATCH_SINGLE);
+    const size_t fit = backend_tile_rows(c, M * (half ? 2 : 4)),
+                 most = batch_count(0.0, each, 16, fit);
     const size_t rows = most < 4096 ? most : 4096;
-    enum status rc = backend_room(c, &c->chol, M * M * sizeof(float), "Z'Z as a preconditioner", err);
+    enum status rc =
+        backend_room(c, &c->chol, M * M * sizeof(float), "Z'Z as a preconditioner", err);
 
     if (rc == ST_OK)
         rc = backend_room(c, &c->tile, rows * M * (half ? 2 : 4), "a tile of features", err);
@@ -59,7 +65,8 @@ static enum status factorise(struct cuda *c, const struct ctl *ctl, struct err *
     enum status rc = ST_OK;
 
     for (size_t j = 0, m; rc == ST_OK && j < M; j += m) {
-        const double left = (double)(M - j), each = left * left / batch_rate(&c->info, BATCH_SINGLE);
+        const double left = (double)(M - j),
+                     each = left * left / batch_rate(&c->info, BATCH_SINGLE);
         m = batch_count(0.0, each, 256, M - j);
         float *D = A + j + j * M, *B = D + m, *C = B + m * M;
         const size_t below = M - j - m;
@@ -96,7 +103,8 @@ enum status factor_make(void *state, double lam2, const struct ctl *ctl, struct 
     return rc;
 }
 
-enum status factor_apply(struct cuda *c, size_t k, const double *R, float *temp, double *Z, struct err *err)
+enum status factor_apply(struct cuda *c, size_t k, const double *R, float *temp, double *Z,
+                         struct err *err)
 {
     const size_t M = c->M;
     enum status rc = device_narrow(c->dev, k * M, R, temp, err);

@@ -1,6 +1,6 @@
-/* cuda/gradients.c -- the gradient in all hyperparameters on the device: B = Z S + T V' by tiles of rows, and its
- * sum with all dZ (back_real.h), summed by blocks in one fixed order.  Double where the device is quick at
- * it, as the sums are those of an inverse. */
+/* cuda/gradients.c -- the gradient in all hyperparameters on the device: B = Z S + T V' by tiles of
+ * rows, and its sum with all dZ (back_real.h), summed by blocks in one fixed order.  Double where
+ * the device is quick at it, as the sums are those of an inverse. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -29,8 +29,8 @@ struct back_run {
 };
 
 /* Shared memory that is too small is replaced by memory of the device. */
-enum status backend_scratch(struct cuda *c, struct room *r, struct steps_grid g, struct steps_args *a,
-                            struct err *err)
+enum status backend_scratch(struct cuda *c, struct room *r, struct steps_grid g,
+                            struct steps_args *a, struct err *err)
 {
     a->scratch = NULL;
     if (g.smem <= c->info.shared)
@@ -57,9 +57,13 @@ static enum status prepare_term(struct cuda *c, struct back_run *b, size_t i, st
     struct back_args *a = &t->a;
     const size_t D = (size_t)p->term[i].D, nb = p->term[i].copied ? 1 : (size_t)p->term[i].nb;
 
-    *a = (struct back_args){ .s = { .term = p->term[i], .x64 = p->x64, .ldx = c->d, .wide = p->wide[i],
-                                    .to = { .out = p->out[i] } },
-                             .b64 = b->dbl, .ldb = c->M };
+    *a = (struct back_args){.s = {.term = p->term[i],
+                                  .x64 = p->x64,
+                                  .ldx = c->d,
+                                  .wide = p->wide[i],
+                                  .to = {.out = p->out[i]}},
+                            .b64 = b->dbl,
+                            .ldb = c->M};
     if (nb == 0 || p->term[i].cols == 0)
         return ST_OK;
     const enum status rc = program_links(p, i, a, err);
@@ -95,15 +99,18 @@ static enum status send_matrix(struct cuda *c, struct back_run *b, struct room *
 }
 
 /* T of a tile, rows x k, into c->right in the precision of the products. */
-static enum status send_T(struct cuda *c, struct back_run *b, size_t r0, size_t rows, struct err *err)
+static enum status send_T(struct cuda *c, struct back_run *b, size_t r0, size_t rows,
+                          struct err *err)
 {
     enum status rc = device_wait(c->dev, err); /* temp of the tile before is on its way no more */
 
     for (size_t i = 0; rc == ST_OK && i < b->k; i++)
         memcpy(b->temp + i * rows, b->T + i * c->n + r0, rows * sizeof *b->temp);
     if (rc == ST_OK)
-        rc = device_upload(c->dev, STREAM_WORK, c->left.at, b->temp, rows * b->k * sizeof(double), err);
-    return rc == ST_OK && !b->dbl ? device_narrow(c->dev, rows * b->k, c->left.at, c->right.at, err) : rc;
+        rc = device_upload(c->dev, STREAM_WORK, c->left.at, b->temp, rows * b->k * sizeof(double),
+                           err);
+    return rc == ST_OK && !b->dbl ? device_narrow(c->dev, rows * b->k, c->left.at, c->right.at, err)
+                                  : rc;
 }
 
 /* B of a tile: M x rows, column-major. */
@@ -116,10 +123,10 @@ static enum status tile_B(struct cuda *c, struct back_run *b, size_t r0, size_t 
     if (b->S) {
         rc = backend_rows(c, r0, r1, x, c->tile.at, b->dbl ? FORM_F64 : FORM_F32, M, err);
         if (rc == ST_OK)
-            rc = b->dbl ? device_dgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M, 0.0,
-                                       b->B.at, M, err)
-                        : device_sgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M, 0.0F,
-                                       b->B.at, M, err);
+            rc = b->dbl ? device_dgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M,
+                                       0.0, b->B.at, M, err)
+                        : device_sgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M,
+                                       0.0F, b->B.at, M, err);
     }
     if (rc != ST_OK || b->k == 0)
         return rc;
@@ -127,8 +134,9 @@ static enum status tile_B(struct cuda *c, struct back_run *b, size_t r0, size_t 
     if (rc == ST_OK && b->dbl)
         return device_dgemm(c->dev, false, true, M, rows, b->k, b->V, M, c->left.at, rows,
                             b->S ? 1.0 : 0.0, b->B.at, M, err);
-    return rc == ST_OK ? device_sgemm(c->dev, false, true, M, rows, b->k, b->V, M, c->right.at, rows,
-                                      b->S ? 1.0F : 0.0F, b->B.at, M, err) : rc;
+    return rc == ST_OK ? device_sgemm(c->dev, false, true, M, rows, b->k, b->V, M, c->right.at,
+                                      rows, b->S ? 1.0F : 0.0F, b->B.at, M, err)
+                       : rc;
 }
 
 static enum status back_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
@@ -154,7 +162,8 @@ static enum status back_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 }
 
 /* Sums of a term's slots, to the hyperparameters that they are of. */
-static enum status collect(struct cuda *c, struct back_run *b, size_t i, double *grad, struct err *err)
+static enum status collect(struct cuda *c, struct back_run *b, size_t i, double *grad,
+                           struct err *err)
 {
     const struct term_back *t = &b->term[i];
     const size_t slots = t->a.slots;
@@ -224,17 +233,20 @@ enum status back_gradient(void *state, const double *S, size_t k, const double *
                           double *grad, const struct ctl *ctl, struct err *err)
 {
     struct cuda *c = state;
-    struct back_run b = { .dbl = c->opts.precision == PREC_DOUBLE || c->info.fast_double, .k = k, .T = T };
+    struct back_run b = {
+        .dbl = c->opts.precision == PREC_DOUBLE || c->info.fast_double, .k = k, .T = T};
     const size_t size = b.dbl ? 8 : 4;
 
     pthread_mutex_lock(&c->lock);
     const double M = (double)c->M, flops = 2.0 * M * (S ? M + (double)k : (double)k);
-    const double steps = 8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* there and back, link by link */
+    const double steps =
+        8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* there and back, link by link */
     const double each = flops / batch_rate(&c->info, b.dbl ? BATCH_DOUBLE : BATCH_SINGLE) + steps;
     b.rows = batch_count(0.0, each, 16, backend_tile_rows(c, 2 * c->M * size + k * 12));
     b.term = mem_calloc(c->prog.nterms, sizeof *b.term, "derivatives", err);
     b.temp = k ? mem_aligned(b.rows * k, sizeof *b.temp, "derivatives", err) : NULL;
-    const enum status rc = b.term && (b.temp || !k) ? back_all(c, &b, S, V, grad, ctl, err) : ST_NOMEM;
+    const enum status rc =
+        b.term && (b.temp || !k) ? back_all(c, &b, S, V, grad, ctl, err) : ST_NOMEM;
     pthread_mutex_unlock(&c->lock);
     free(b.term);
     free(b.temp);

@@ -4,8 +4,8 @@
 
 #include "cuda/steps.h"
 
-/* Of a block of threads, D numbers each: what a step works on, scratch, phase, gain (steps_real.h); the
- * base pair; what comes back to the pair emitted. */
+/* Of a block of threads, D numbers each: what a step works on, scratch, phase, gain (steps_real.h);
+ * the base pair; what comes back to the pair emitted. */
 struct back_room_f32 { float *v, *w, *p, *g, *c, *s, *bc, *bs; };
 struct back_room_f64 { double *v, *w, *p, *g, *c, *s, *bc, *bs; };
 

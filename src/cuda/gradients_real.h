@@ -1,15 +1,16 @@
-/* cuda/gradients_real.h -- derivatives of features for one precision, the way back through a term's steps;
- * included after steps_real.h with the same macros.
+/* cuda/gradients_real.h -- derivatives of features for one precision, the way back through a term's
+ * steps; included after steps_real.h with the same macros.
  *
- * What comes back to a feature is a number B for each column.  A term's last stage (the steps of the row,
- * or those of each window where nothing follows their sum) makes of a base pair (c, s), (1, 0) but for what
- * turns a sum over windows,
+ * What comes back to a feature is a number B for each column.  A term's last stage (the steps of
+ * the row, or those of each window where nothing follows their sum) makes of a base pair (c, s),
+ * (1, 0) but for what turns a sum over windows,
  *
  *   re = g (c cos p - s sin p), im = g (c sin p + s cos p)
  *
- * with p the sum of its links' phases and g the product of its links' gains.  A link is what begins with a
- * row and ends in FM_PHASE (or in a pair of columns) or in a gain; its own projection f is the last one
- * made, after all others, so that v, w, p, g are enough whatever the number of links. */
+ * with p the sum of its links' phases and g the product of its links' gains.  A link is what begins
+ * with a row and ends in FM_PHASE (or in a pair of columns) or in a gain; its own projection f is
+ * the last one made, after all others, so that v, w, p, g are enough whatever the number of links.
+ */
 
 DEV REAL N(back_read)(const struct back_args *a, size_t row, size_t col)
 {
@@ -34,8 +35,8 @@ DEV REAL N(back_value)(const struct dev_step *end, REAL f, REAL *slope)
     }
 }
 
-/* v = what comes back to the projection of link k of `stage`, from bc, bs (re, im); weight: adds the
- * stage's own sum of B and columns there; turned: bc, bs become what comes back to c, s. */
+/* v = what comes back to the projection of link k of `stage`, from bc, bs (re, im); weight: adds
+ * the stage's own sum of B and columns there; turned: bc, bs become what comes back to c, s. */
 DEV void N(back_ends)(const struct back_args *a, const struct dev_link *k, int phase, size_t base,
                       int nt, struct N(back_room) *m, double *weight, int turned)
 {
@@ -48,8 +49,10 @@ DEV void N(back_ends)(const struct back_args *a, const struct dev_link *k, int p
             REAL sine = (REAL)0, cosine = (REAL)1, slope = (REAL)1;
             const REAL f = m->v[i], g = m->g[i], gain = own ? g : g * N(back_value)(end, f, &slope);
             if (phase)
-                TURNS((m->p[i] + (own ? f : (REAL)0)) * (REAL)0.15915494309189533577, &sine, &cosine);
-            const REAL re = m->c[i] * cosine - m->s[i] * sine, im = m->c[i] * sine + m->s[i] * cosine;
+                TURNS((m->p[i] + (own ? f : (REAL)0)) * (REAL)0.15915494309189533577, &sine,
+                      &cosine);
+            const REAL re = m->c[i] * cosine - m->s[i] * sine,
+                       im = m->c[i] * sine + m->s[i] * cosine;
             const REAL bc = m->bc[i], bs = m->bs[i], along = bc * re + bs * im;
             const int there = base + (size_t)i < t->mf;
             if (there && weight)
@@ -63,8 +66,8 @@ DEV void N(back_ends)(const struct back_args *a, const struct dev_link *k, int p
 }
 
 /* v through the steps of a link the other way, to its input. */
-DEV void N(back_steps)(const struct back_args *a, const struct dev_link *k, size_t base, int nt, REAL *v,
-                       REAL *w)
+DEV void N(back_steps)(const struct back_args *a, const struct dev_link *k, size_t base, int nt,
+                       REAL *v, REAL *w)
 {
     const struct dev_term *t = &a->s.term;
     const size_t one = (size_t)t->nb * (size_t)t->D;
@@ -104,9 +107,10 @@ DEV void N(back_steps)(const struct back_args *a, const struct dev_link *k, size
     SYNC();
 }
 
-/* What came back to the input of a link, times it: D numbers, and of circles D more for their period. */
-DEV void N(back_input)(const struct back_args *a, const struct dev_link *k, size_t row, int at, int nt,
-                       const REAL *v, double *part)
+/* What came back to the input of a link, times it: D numbers, and of circles D more for their
+ * period. */
+DEV void N(back_input)(const struct back_args *a, const struct dev_link *k, size_t row, int at,
+                       int nt, const REAL *v, double *part)
 {
     const struct dev_term *t = &a->s.term;
     const struct dev_step *s = &t->steps[k->q0];
@@ -139,8 +143,8 @@ DEV void N(back_stage)(const struct back_args *a, int l0, int l1, int phase, siz
         N(steps_reset)(t, nt, m->p, m->g);
         for (int j = l0; j < l1; j++)
             if (j != i)
-                N(steps_go)(&a->s, a->link[j].q0, a->link[j].q1, row, at, base, nt, m->v, m->w, m->p,
-                            m->g);
+                N(steps_go)
+                (&a->s, a->link[j].q0, a->link[j].q1, row, at, base, nt, m->v, m->w, m->p, m->g);
         N(steps_go)(&a->s, k->q0, k->q1 - 1, row, at, base, nt, m->v, m->w, m->p, m->g);
         N(back_ends)(a, k, phase, base, nt, m, i == l0 ? weight : NULL, turned && i == l1 - 1);
         N(back_steps)(a, k, base, nt, m->v, m->w);
@@ -182,16 +186,17 @@ DEV void N(back_copied)(const struct back_args *a, size_t row, int nt, double *w
                          (t->copied == 2 ? 1.0 : (double)N(steps_input)(&a->s, row, t->first + i));
 }
 
-/* A row: its windows, if it has any, between the steps of the row and the sums that they turn.  smem: 8 D
- * numbers. */
+/* A row: its windows, if it has any, between the steps of the row and the sums that they turn.
+ * smem: 8 D numbers. */
 DEV void N(back_block)(const struct back_args *a, int block, int chunk, int nt, REAL *smem)
 {
     const struct dev_term *t = &a->s.term;
     const int D = t->D, rest = t->nsteps > t->nsum, phase = t->phase || !t->width;
-    struct N(back_room) m = { smem, smem + D, smem + 2 * D, smem + 3 * D, smem + 4 * D, smem + 5 * D,
-                              smem + 6 * D, smem + 7 * D };
+    struct N(back_room) m = {smem,         smem + D,     smem + 2 * D, smem + 3 * D,
+                             smem + 4 * D, smem + 5 * D, smem + 6 * D, smem + 7 * D};
     const size_t base = (size_t)block * (size_t)D, end = (size_t)(chunk + 1) * (size_t)a->s.per;
-    double *part = a->part + ((size_t)chunk * (size_t)(t->copied ? 1 : t->nb) + (size_t)block) * a->slots;
+    double *part =
+        a->part + ((size_t)chunk * (size_t)(t->copied ? 1 : t->nb) + (size_t)block) * a->slots;
     double *weight = part + (t->copied ? 0 : 2 * (size_t)a->links * (size_t)D);
 
     for (size_t row = (size_t)chunk * (size_t)a->s.per; row < end && row < a->s.rows; row++) {
@@ -205,8 +210,9 @@ DEV void N(back_block)(const struct back_args *a, int block, int chunk, int nt, 
         if (t->width && rest)
             N(steps_sum)(&a->s, windows, row, base, nt, m.v, m.w, m.p, m.g, m.c, m.s);
         if (rest) {
-            N(back_stage)(a, a->inner, a->links, t->paired && phase, row, -1, base, nt, &m, part, weight,
-                          t->width != 0);
+            N(back_stage)
+            (a, a->inner, a->links, t->paired && phase, row, -1, base, nt, &m, part, weight,
+             t->width != 0);
             LANES(l, nt)
                 for (int i = l; i < D; i += nt)
                     m.c[i] = (REAL)1, m.s[i] = (REAL)0;

@@ -5,7 +5,7 @@
 
 #include "cuda/arith.h"
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* Steps. */
 
 /* One step of a feature map (fm_op in featmap.h) with its hyperparameters put in. */
 struct dev_step {
@@ -21,7 +21,7 @@ struct dev_term {
     int first;            /* in a row: of what is copied; of the sequence */
     size_t mf, col0, cols;
     int width, channels, symbols, average; /* windows of a sequence; width 0: none */
-    int nsum, sum_paired, sum_phase;       /* their steps, FM_SUM too; are pairs; have an FM_PHASE */
+    int nsum, sum_paired, sum_phase; /* their steps, FM_SUM too; are pairs; have an FM_PHASE */
     const struct dev_step *steps;
     const double *inv;
     const int8_t *signs;  /* rows of nb D */
@@ -29,8 +29,8 @@ struct dev_term {
     const uint32_t *perm;
     const double *filter; /* FM_DENSE: d rows of nb D */
 };
-/* Where features go: rows of ld, times `out` and the row's factor (NULL: 1); or the layout of sweeps,
- * neither; FORM_F16: rows of ld in half precision, neither. */
+/* Where features go: rows of ld, times `out` and the row's factor (NULL: 1); or the layout of
+ * sweeps, neither; FORM_F16: rows of ld in half precision, neither. */
 enum dev_form { FORM_F32, FORM_F64, FORM_SWEEP32, FORM_SWEEP16, FORM_F16 };
 struct dev_out {
     void *z;
@@ -48,7 +48,7 @@ struct steps_args {
     int wide;             /* double arithmetic */
     int per;              /* rows of one block */
     struct dev_out to;
-    void *scratch;        /* in place of shared memory, so much for each block; NULL: that is enough */
+    void *scratch; /* in place of shared memory, so much for each block; NULL: that is enough */
     size_t scratch_bytes;
 };
 
@@ -69,7 +69,7 @@ struct back_args {
 /* out[i] = sum of slot i over all blocks. */
 struct back_sum_args { size_t blocks, slots; const double *part; double *out; };
 
-/* ---- dense projections (project.h) --------------------------------------------------------------- */
+/* Dense projections (project.h). */
 
 enum { PROJECT_THREADS = 256, PROJECT_MOST = 128 }; /* inputs */
 struct project_args {
@@ -77,22 +77,30 @@ struct project_args {
     int x64, first, d;
     size_t ldx, rows;
     const double *inv;      /* d */
-    const uint32_t *W;      /* 256 words for 16 frequencies and 16 inputs; ks of these for 16 frequencies */
+    const uint32_t
+        *W; /* 256 words for 16 frequencies and 16 inputs; ks of these for 16 frequencies */
     const float *scale;     /* of each frequency, to turns; a multiple of 32 of them */
     int ks, per;            /* 2, 4, 6 or 8; sixteens of frequencies of one block */
     size_t mf, col0;
     struct dev_out to;
 };
 
-/* ---- sweeps -------------------------------------------------------------------------------------- */
+/* Sweeps. */
 
 enum sweep_source { FROM_HALF, FROM_FLOAT, FROM_CHAIN };
-/* Inputs as the fused loop reads them: rows of D numbers (a power of two), divided by the lengthscales, zeros at
- * their end.  16 bytes a load, and no question where a row ends: some 20 instructions a frequency less. */
-struct pad_args { const float *x; size_t ldx, rows; int first, d, D, bits; const float *inv; float *to; };
+/* Inputs as the fused loop reads them: rows of D numbers (a power of two), divided by the
+ * lengthscales, zeros at their end.  16 bytes a load, and no question where a row ends: some 20
+ * instructions a frequency less. */
+struct pad_args {
+    const float *x;
+    size_t ldx, rows;
+    int first, d, D, bits;
+    const float *inv;
+    float *to;
+};
 
-/* The plain chain of a single term: such rows, three times signs and transform, scale, sines; thread t of
- * slice s has the 16 frequencies from 16 (s threads + t) on. */
+/* The plain chain of a single term: such rows, three times signs and transform, scale, sines;
+ * thread t of slice s has the 16 frequencies from 16 (s threads + t) on. */
 struct sweep_chain {
     const float *x;        /* rows of D */
     const uint32_t *signs; /* two for each thread of all slices: 3 x 16 bits, set: minus */
@@ -137,13 +145,19 @@ struct layout_args {
     float *to;
 };
 
-/* A sum Z^'Z^ as the preconditioner wants it: A_ij = row_i row_j A_ij (row NULL: as it is), its diagonal
- * (1 + relative) times that, and lam2 more; lower triangle. */
+/* A sum Z^'Z^ as the preconditioner wants it: A_ij = row_i row_j A_ij (row NULL: as it is), its
+ * diagonal (1 + relative) times that, and lam2 more; lower triangle. */
 struct gram_args { size_t M; float *A; const double *row; float relative; double lam2; };
 
-/* ---- exact kernels (radial.h) -------------------------------------------------------------------- */
+/* Exact kernels (radial.h). */
 
-enum { RADIAL_ROWS = 64, RADIAL_DEPTH = 16, RADIAL_TABLE = 1024, RADIAL_MOST = 4, RADIAL_FACTORS = 8 };
+enum {
+    RADIAL_ROWS = 64,
+    RADIAL_DEPTH = 16,
+    RADIAL_TABLE = 1024,
+    RADIAL_MOST = 4,
+    RADIAL_FACTORS = 8
+};
 struct radial_args {
     size_t n, m;                 /* columns: rows of X; rows: of Y */
     const float *X, *Y;          /* d numbers each */
@@ -156,7 +170,7 @@ struct radial_args {
     double *part;                /* chunks x K x m */
 };
 
-/* ---- conjugate gradients ------------------------------------------------------------------------- */
+/* Conjugate gradients. */
 
 /* As cg_slot and cg_step in backend.h; event CG_SKIPPED: a step after one with an event. */
 enum { CG_SKIPPED = 4, CG_THREADS = 1024 };

@@ -5,16 +5,14 @@
  * run, and are tested, where there is no device.
  *
  *   LANES(t, n) { .. }     what every thread t of n does up to the next barrier
- *   OWN(type, name, m)     m numbers of each thread that live across barriers (registers); thread t's
- *                          are name[ME(t)]
- *   SYNC()                 the barrier of a block; CLUSTER_SYNC() that of a cluster of blocks
- *   PEER(name, t, mask, i) thread t ^ mask's name[i], for masks within a warp; read before any thread
- *                          of the warp writes name again (EXCHANGE takes care of it)
- *   VECTOR(p)              what is read or written at p goes by 16 bytes, so that p is a multiple of 16: the
- *                          emulation looks
+ *   OWN(type, name, m)     m numbers of each thread that live across barriers (registers); thread
+ * t's are name[ME(t)] SYNC()                 the barrier of a block; CLUSTER_SYNC() that of a
+ * cluster of blocks PEER(name, t, mask, i) thread t ^ mask's name[i], for masks within a warp; read
+ * before any thread of the warp writes name again (EXCHANGE takes care of it) VECTOR(p) what is
+ * read or written at p goes by 16 bytes, so that p is a multiple of 16: the emulation looks
  *
- * Between two barriers no thread may read what another one writes.  The emulation runs the threads in
- * an order that tests choose, so that a missing barrier shows as a different result. */
+ * Between two barriers no thread may read what another one writes.  The emulation runs the threads
+ * in an order that tests choose, so that a missing barrier shows as a different result. */
 #ifndef GPDESK_CUDA_PORT_H
 #define GPDESK_CUDA_PORT_H
 
@@ -28,7 +26,8 @@
 #define DEV static __device__ __forceinline__
 #define BOTH static __host__ __device__ __forceinline__
 #define DEVICE_CODE 1
-#define LANES(t, n) for (int t = ((void)(n), (int)threadIdx.x), t##_once = 1; t##_once; t##_once = 0)
+#define LANES(t, n)                                                                                \
+    for (int t = ((void)(n), (int)threadIdx.x), t##_once = 1; t##_once; t##_once = 0)
 #define OWN(type, name, m) type name[1][m]
 #define ME(t) 0
 #define SYNC() __syncthreads()

@@ -168,7 +168,8 @@ static void dense_column(const struct fm_term *t, size_t b, size_t k, double *v)
         v[i] *= t->scale[base + i] * 0.15915494309189533577;
 }
 
-/* W of a plain term in the order of the matrix units: frequencies divided by a power of two each. */
+/* W of a plain term in the order of the matrix units: frequencies divided by a power of two each.
+ */
 static void dense_words(const struct fm_term *t, size_t d, size_t ks, const double *columns,
                         uint32_t *words, float *scale)
 {
@@ -257,8 +258,10 @@ static enum status chain_tables(struct program *p, struct err *err)
     if (rc == ST_OK)
         rc = hold(p, &p->d_inv32, NULL, p->ninv * sizeof(float), err);
     p->fused.D = (int)t->D;
-    p->pad = (struct pad_args){ .first = (int)t->steps[0].first, .d = (int)t->steps[0].count, .D = (int)t->D,
-                                .inv = p->d_inv32 };
+    p->pad = (struct pad_args){.first = (int)t->steps[0].first,
+                               .d = (int)t->steps[0].count,
+                               .D = (int)t->D,
+                               .inv = p->d_inv32};
     while ((size_t)1 << p->pad.bits < t->D)
         p->pad.bits++;
     if (rc == ST_OK) /* the tables above leave before this returns */
@@ -280,7 +283,8 @@ static enum status program_tables(struct program *p, struct err *err)
         p->nsteps += fm->term[i].nsteps;
         rc = term_tables(p, i, err);
     }
-    p->steps = rc == ST_OK ? mem_calloc(p->nsteps + 1, sizeof *p->steps, "the feature map", err) : NULL;
+    p->steps =
+        rc == ST_OK ? mem_calloc(p->nsteps + 1, sizeof *p->steps, "the feature map", err) : NULL;
     p->inv = p->steps ? mem_calloc(p->ninv + 1, sizeof *p->inv, "the feature map", err) : NULL;
     p->column = p->inv ? mem_calloc(fm->M, sizeof *p->column, "the feature map", err) : NULL;
     if (rc == ST_OK && !p->column)
@@ -400,7 +404,7 @@ enum status program_set(struct program *p, const double *hp, struct err *err)
     return rc;
 }
 
-/* ---- the way back -------------------------------------------------------------------------------- */
+/* The way back. */
 
 enum status program_links(const struct program *p, size_t i, struct back_args *a, struct err *err)
 {
@@ -417,7 +421,8 @@ enum status program_links(const struct program *p, size_t i, struct back_args *a
         if (!ends || open < 0)
             continue;
         if (a->links == BACK_LINKS)
-            return err_set(err, ST_UNSUPPORTED, "a product of more than %d projections", BACK_LINKS);
+            return err_set(err, ST_UNSUPPORTED, "a product of more than %d projections",
+                           BACK_LINKS);
         a->link[a->links++] = (struct dev_link){ open, (int)q + 1 };
         a->inner += t->windows && q < t->nsum;
         open = -1;
@@ -444,8 +449,8 @@ static void collect_link(const struct fm_term *t, struct dev_link k, size_t D, c
             grad[t->steps[r].index] += sum[t->steps[r].count ? t->steps[r].count : t->d];
 }
 
-void program_collect(const struct program *p, size_t i, const struct back_args *a, const double *sum,
-                     double *grad)
+void program_collect(const struct program *p, size_t i, const struct back_args *a,
+                     const double *sum, double *grad)
 {
     const struct fm_term *t = &p->fm->term[i];
     const size_t D = t->D, own = a->s.term.copied ? 0 : 2 * (size_t)a->links * D;

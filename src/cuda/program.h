@@ -20,7 +20,8 @@ struct program {
     struct dev_step *steps;         /* of all terms, on the host */
     double *inv;                    /* rows of 1/l of all terms, on the host */
     size_t nsteps, ninv, inv_at[KERNEL_MAX_TERMS];
-    struct project_args dense[KERNEL_MAX_TERMS]; /* of plain terms of few inputs: W and all but rows; ks 0: none */
+    struct project_args
+        dense[KERNEL_MAX_TERMS]; /* of plain terms of few inputs: W and all but rows; ks 0: none */
     size_t cols;                    /* that terms fill */
     bool chain;                     /* plain: its tables are */
     struct sweep_chain fused;       /* but for x, which pad makes */
@@ -37,7 +38,8 @@ void program_free(struct program *);
 enum status program_set(struct program *, const double *hp, struct err *);
 /* The links of term i: a->link, links, inner.  UNSUPPORTED: more of them than there is room for. */
 enum status program_links(const struct program *, size_t i, struct back_args *a, struct err *);
-/* Adds what the slots of term i have added up to (back_args) to the hyperparameters that they are of. */
+/* Adds what the slots of term i have added up to (back_args) to the hyperparameters that they are
+ * of. */
 void program_collect(const struct program *, size_t i, const struct back_args *a, const double *sum,
                      double *grad);
 

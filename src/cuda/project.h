@@ -1,9 +1,9 @@
 /* cuda/project.h -- products of 16 x 16 by 16 x 8 halves on matrix units (PTX mma.m16n8k16), their
  * emulation, and the features made of them.
  *
- * Of lane l, g = l / 4 and q = l % 4.  A: register r (two halves, i = 0, 1) is row g + 8 (r % 2), column
- * 2 q + i + 8 (r / 2).  B: register r is row 2 q + i + 8 r, column g.  C: number r is row g + 8 (r / 2),
- * column 2 q + r % 2 (PTX ISA 8.0, 9.7.13.4.8). */
+ * Of lane l, g = l / 4 and q = l % 4.  A: register r (two halves, i = 0, 1) is row g + 8 (r % 2),
+ * column 2 q + i + 8 (r / 2).  B: register r is row 2 q + i + 8 r, column g.  C: number r is row g
+ * + 8 (r / 2), column 2 q + r % 2 (PTX ISA 8.0, 9.7.13.4.8). */
 #ifndef GPDESK_CUDA_PROJECT_H
 #define GPDESK_CUDA_PROJECT_H
 
@@ -24,7 +24,8 @@ static inline float emu_half(uint32_t word, int i)
     return half_value((uint16_t)(i ? word >> 16 : word & 0xffffu));
 }
 /* Of one warp; x + lane * step is what a lane has. */
-static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, const uint32_t *b, size_t bs)
+static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, const uint32_t *b,
+                           size_t bs)
 {
     float A[16][16], B[16][8];
 
@@ -50,7 +51,7 @@ static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, co
                 sizeof a[0] / sizeof a[0][0], &b[warp_][bi], sizeof b[0] / sizeof b[0][0])
 #endif
 
-/* ---- where things lie; also for those who prepare W ---- */
+/* Where things lie; also for those who prepare W. */
 
 /* Row of the block of a lane's half h. */
 BOTH size_t project_row(int l, int h)
@@ -64,10 +65,11 @@ BOTH int project_k(int l, int s, int i)
     return 16 * s + 2 * (l % 4) + i % 2 + 8 * (i / 2);
 }
 
-/* Frequencies come by 32: two sixteens of two tiles each.  A lane q of a row's four has two neighbours of a
- * tile, from project_freq on: four columns.  What the four lanes store at once are then whole sectors of
- * 32 bytes in every layout (of rows of halves, two times 16): rows (lanes 0 and 2, 1 and 3 are neighbours) and sweeps (0 and 1, 2 and 3 are
- * neighbours there, since the next thread's columns begin 16 frequencies further on). */
+/* Frequencies come by 32: two sixteens of two tiles each.  A lane q of a row's four has two
+ * neighbours of a tile, from project_freq on: four columns.  What the four lanes store at once are
+ * then whole sectors of 32 bytes in every layout (of rows of halves, two times 16): rows (lanes 0
+ * and 2, 1 and 3 are neighbours) and sweeps (0 and 1, 2 and 3 are neighbours there, since the next
+ * thread's columns begin 16 frequencies further on). */
 BOTH size_t project_sixteens(size_t mf)
 {
     return (mf + 31) / 32 * 2;
@@ -78,7 +80,8 @@ BOTH size_t project_freq(int sixteen, int t, int q)
     return (size_t)(sixteen / 2 * 32 + q % 2 * 16 + (sixteen % 2 * 2 + t) * 4 + q / 2 * 2);
 }
 
-/* The sixteen in which frequency f is; and its word there of inputs k, k + 1 (k even, below 16); lo: 0, 1. */
+/* The sixteen in which frequency f is; and its word there of inputs k, k + 1 (k even, below 16);
+ * lo: 0, 1. */
 BOTH int project_sixteen(int f)
 {
     return f / 32 * 2 + f % 16 / 8;
@@ -86,12 +89,13 @@ BOTH int project_sixteen(int f)
 
 BOTH int project_word(int f, int k, int lo)
 {
-    const int t = f % 8 / 4, q = f % 4 / 2 * 2 + f % 32 / 16, n = 2 * q + f % 2, lane = n * 4 + k % 8 / 2;
+    const int t = f % 8 / 4, q = f % 4 / 2 * 2 + f % 32 / 16, n = 2 * q + f % 2,
+              lane = n * 4 + k % 8 / 2;
 
     return (t * 32 + lane) * 4 + 2 * lo + k / 8;
 }
 
-/* ---- parts of the kernel ---- */
+/* Parts of the kernel. */
 
 DEV float project_input(const struct project_args *a, size_t row, int k)
 {
@@ -165,13 +169,14 @@ DEV size_t project_place(const struct dev_out *to, size_t col)
 
 DEV size_t project_start(const struct dev_out *to, size_t row)
 {
-    return row * (to->form == FORM_SWEEP32 || to->form == FORM_SWEEP16 ? sweep_row(to->shape) : to->ld);
+    return row *
+           (to->form == FORM_SWEEP32 || to->form == FORM_SWEEP16 ? sweep_row(to->shape) : to->ld);
 }
 
-/* Four neighbouring columns, from that of frequency freq on; place: that of the first one in a row; gain: of the
- * row, and again in double precision for rows of that alone. */
-DEV void project_put(const struct project_args *a, size_t row, size_t freq, size_t place, float gain,
-                     const float z[4])
+/* Four neighbouring columns, from that of frequency freq on; place: that of the first one in a row;
+ * gain: of the row, and again in double precision for rows of that alone. */
+DEV void project_put(const struct project_args *a, size_t row, size_t freq, size_t place,
+                     float gain, const float z[4])
 {
     const struct dev_out *to = &a->to;
     const size_t col = a->col0 + 2 * freq, start = project_start(to, row), at = start + place;

@@ -1,10 +1,11 @@
-/* cuda/project_body.h -- features of a plain chain of at most 128 inputs as a dense product on matrix units;
- * included with PS(name), the suffixed name of a function, and KS, sixteens of inputs.
+/* cuda/project_body.h -- features of a plain chain of at most 128 inputs as a dense product on
+ * matrix units; included with PS(name), the suffixed name of a function, and KS, sixteens of
+ * inputs.
  *
- * A warp owns 16 rows: their inputs, divided by the lengthscales and by a power of two of the row, stay in
- * registers as hi + lo in half precision; it walks over frequencies by 16, of which the matrix W = S H D H D H
- * D comes as hi + lo too, in the order in which the units take it.  Three of the four products, summed in
- * single precision, have some 22 bits. */
+ * A warp owns 16 rows: their inputs, divided by the lengthscales and by a power of two of the row,
+ * stay in registers as hi + lo in half precision; it walks over frequencies by 16, of which the
+ * matrix W = S H D H D H D comes as hi + lo too, in the order in which the units take it.  Three of
+ * the four products, summed in single precision, have some 22 bits. */
 
 DEV void PS(project_block)(const struct project_args *a, int group, int part)
 {
@@ -53,14 +54,16 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
             UNROLL
             for (int s = 0; s < KS; s++)
                 UNROLL
-                for (int i = 0; i < 4; i += 2) { /* registers of A: (g, low), (g+8, low), (g, high), .. */
-                    uint16_t hi[2], lo[2];
-                    UNROLL
-                    for (int q = 0; q < 2; q++)
-                        split_half(project_input(a, row, project_k(l, s, i + q)) * down, &hi[q], &lo[q]);
-                    ah[ME(l)][4 * s + h + i] = (uint32_t)hi[0] | (uint32_t)hi[1] << 16;
-                    al[ME(l)][4 * s + h + i] = (uint32_t)lo[0] | (uint32_t)lo[1] << 16;
-                }
+            for (int i = 0; i < 4;
+                 i += 2) { /* registers of A: (g, low), (g+8, low), (g, high), .. */
+                uint16_t hi[2], lo[2];
+                UNROLL
+                for (int q = 0; q < 2; q++)
+                    split_half(project_input(a, row, project_k(l, s, i + q)) * down, &hi[q],
+                               &lo[q]);
+                ah[ME(l)][4 * s + h + i] = (uint32_t)hi[0] | (uint32_t)hi[1] << 16;
+                al[ME(l)][4 * s + h + i] = (uint32_t)lo[0] | (uint32_t)lo[1] << 16;
+            }
             big[ME(l)][h] = 1.0F / down;
             gain[ME(l)][h] = (float)project_gain(a, row);
         }
@@ -95,7 +98,8 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
                     UNROLL
                     for (int i = 0; i < 2; i++) {
                         const int at = 4 * t + 2 * h + i;
-                        const float turn = (acc[ME(l)][at] + low[ME(l)][at]) * big[ME(l)][h] * scale[i];
+                        const float turn =
+                            (acc[ME(l)][at] + low[ME(l)][at]) * big[ME(l)][h] * scale[i];
                         turns_f32(turn, 1, &z[2 * i + 1], &z[2 * i]);
                     }
                     if (row < a->rows)

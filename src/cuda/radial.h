@@ -1,9 +1,10 @@
-/* cuda/radial.h -- products with an exact kernel matrix that is never stored: tiles of distances, the kernel
- * as a function of them, and the product with up to RADIAL_MOST vectors, in one kernel.
+/* cuda/radial.h -- products with an exact kernel matrix that is never stored: tiles of distances,
+ * the kernel as a function of them, and the product with up to RADIAL_MOST vectors, in one kernel.
  *
- * Distances are sums of squared differences, not differences of squares: near points keep their digits.
- * A kernel of one distance is a table of cubics over v = r / (1 + r) (backend.h).  A block of threads has
- * RADIAL_ROWS rows and walks over columns by tiles; each thread has 4 x 4 pairs of a tile. */
+ * Distances are sums of squared differences, not differences of squares: near points keep their
+ * digits. A kernel of one distance is a table of cubics over v = r / (1 + r) (backend.h).  A block
+ * of threads has RADIAL_ROWS rows and walks over columns by tiles; each thread has 4 x 4 pairs of a
+ * tile. */
 #ifndef GPDESK_CUDA_RADIAL_H
 #define GPDESK_CUDA_RADIAL_H
 
@@ -17,7 +18,8 @@ enum { RADIAL_THREADS = 256, RADIAL_PITCH = RADIAL_DEPTH + 1 };
 DEV float radial_value(const struct radial_args *a, int f, float r2)
 {
     const float r = sqrtf(r2), v = r / (1.0f + r) * (float)RADIAL_TABLE;
-    const int i = v < (float)RADIAL_TABLE ? (int)v : RADIAL_TABLE - 1; /* r infinite: v is not a number */
+    const int i =
+        v < (float)RADIAL_TABLE ? (int)v : RADIAL_TABLE - 1; /* r infinite: v is not a number */
     const float t = v < (float)RADIAL_TABLE ? v - (float)i : 1.0f;
     const float *c = a->table + ((size_t)f * RADIAL_TABLE + (size_t)i) * 4;
 
@@ -25,15 +27,16 @@ DEV float radial_value(const struct radial_args *a, int f, float r2)
 }
 
 /* Inputs i0.. of RADIAL_ROWS rows from `row` on, scaled by factor f. */
-DEV void radial_load(const struct radial_args *a, int f, const float *x, size_t row, size_t rows, int i0,
-                     float *to)
+DEV void radial_load(const struct radial_args *a, int f, const float *x, size_t row, size_t rows,
+                     int i0, float *to)
 {
     LANES(t, RADIAL_THREADS)
         for (int e = t; e < RADIAL_ROWS * RADIAL_DEPTH; e += RADIAL_THREADS) {
             const size_t r = row + (size_t)(e / RADIAL_DEPTH);
             const int i = i0 + e % RADIAL_DEPTH;
             to[e / RADIAL_DEPTH * RADIAL_PITCH + e % RADIAL_DEPTH] =
-                r < rows && i < a->d ? x[r * (size_t)a->d + (size_t)i] * a->inv[f * a->d + i] : 0.0f;
+                r < rows && i < a->d ? x[r * (size_t)a->d + (size_t)i] * a->inv[f * a->d + i]
+                                     : 0.0f;
         }
 }
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sketches ------------------------------------------------------------------------------------ */
+/* Sketches. */
 
-/* Y = C Z^' (Z^ C Omega), C the columns' factors, Z^ the features in half precision: on matrix units,
- * where what they are multiplied with goes as a sum of two halves.  Both products take the same Z^, so
- * that the whole is symmetric to the 22 bits of the splits. */
+/* Y = C Z^' (Z^ C Omega), C the columns' factors, Z^ the features in half precision: on matrix
+ * units, where what they are multiplied with goes as a sum of two halves.  Both products take the
+ * same Z^, so that the whole is symmetric to the 22 bits of the splits. */
 struct rough {
     size_t L;
     float *T, *Y32;         /* L x rows and M x L, of a tile */
@@ -65,8 +65,8 @@ static enum status rough_rooms(struct cuda *c, struct rough *s, size_t rows, str
     return rc;
 }
 
-/* The power of two that brings the columns of C Omega, of norms `norm`, to at most 2^14 / |z^|: then
- * neither they nor Z^ C Omega leave the range of halves. */
+/* The power of two that brings the columns of C Omega, of norms `norm`, to at most 2^14 / |z^|:
+ * then neither they nor Z^ C Omega leave the range of halves. */
 static double rough_scale(const struct cuda *c, size_t L, const double *norm)
 {
     double most = 0.0, features = 0.0;
@@ -79,11 +79,13 @@ static double rough_scale(const struct cuda *c, size_t L, const double *norm)
 }
 
 /* C Omega into O as halves, by way of Y and Y32. */
-static enum status rough_omega(struct cuda *c, struct rough *s, const double *Omega, struct err *err)
+static enum status rough_omega(struct cuda *c, struct rough *s, const double *Omega,
+                               struct err *err)
 {
     const size_t numbers = c->M * s->L;
     double *norm = mem_calloc(s->L, sizeof *norm, "norms", err);
-    enum status rc = norm ? device_copy(c->dev, s->Y, Omega, numbers * sizeof *Omega, err) : ST_NOMEM;
+    enum status rc =
+        norm ? device_copy(c->dev, s->Y, Omega, numbers * sizeof *Omega, err) : ST_NOMEM;
 
     if (rc == ST_OK)
         rc = device_scale_rows(c->dev, c->M, s->L, c->prog.d_column, s->Y, err);
@@ -119,10 +121,10 @@ enum status ranges_sketch(struct cuda *c, size_t L, const double *Omega, double 
     return rc == ST_OK ? backend_over_tiles(c, 0, c->n, rows, rough_tile, &s, ctl, err) : rc;
 }
 
-/* ---- the preconditioner -------------------------------------------------------------------------- */
+/* The preconditioner. */
 
-/* As compute/preconds/nystrom.c, step by step; there is the mathematics.  Whatever goes wrong here but a
- * stop and the device itself, goes another way there. */
+/* As compute/preconds/nystrom.c, step by step; there is the mathematics.  Whatever goes wrong here
+ * but a stop and the device itself, goes another way there. */
 struct nystrom {
     struct cuda *c;
     size_t M, L;
@@ -261,7 +263,8 @@ static enum status square_root(struct nystrom *s, double *nu)
         rc = factor_core(s, *nu *= 10.0);
     if (rc == ST_OK)
         rc = device_axpy(dev, s->M * s->L, *nu, s->O, s->Y, s->err);
-    return rc == ST_OK ? device_trsm(dev, true, true, s->M, s->L, s->T, s->L, s->Y, s->M, s->err) : rc;
+    return rc == ST_OK ? device_trsm(dev, true, true, s->M, s->L, s->T, s->L, s->Y, s->M, s->err)
+                       : rc;
 }
 
 /* From B: O := U, ev. */
@@ -270,8 +273,8 @@ static enum status spectrum(struct nystrom *s, double nu)
     const size_t L = s->L, bytes = L * L * sizeof *s->core;
     struct device *dev = s->c->dev;
     double *W = s->core + L * L;
-    enum status rc = device_dgemm(dev, true, false, L, L, s->M, s->Y, s->M, s->Y, s->M, 0.0, s->T, L,
-                                  s->err);
+    enum status rc =
+        device_dgemm(dev, true, false, L, L, s->M, s->Y, s->M, s->Y, s->M, 0.0, s->T, L, s->err);
     if (rc == ST_OK)
         rc = device_syevd(dev, L, s->T, L, s->w, true, s->err);
     if (rc == ST_OK)

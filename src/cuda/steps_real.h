@@ -217,7 +217,8 @@ DEV int N(steps_windows)(const struct steps_args *a, size_t row, double *c)
     return m < 1 ? 0 : m;
 }
 
-/* Sums over the windows of a row into sc (and ss, where they are pairs): each thread its own numbers. */
+/* Sums over the windows of a row into sc (and ss, where they are pairs): each thread its own
+ * numbers. */
 DEV void N(steps_sum)(const struct steps_args *a, int windows, size_t row, size_t base, int nt,
                       REAL *v, REAL *w, REAL *p, REAL *g, REAL *sc, REAL *ss)
 {
@@ -241,8 +242,8 @@ DEV void N(steps_sum)(const struct steps_args *a, int windows, size_t row, size_
 }
 
 /* What is emitted for frequency i: a pair (a, b) turned by the phase, or one number. */
-DEV void N(steps_emit)(const struct steps_args *a, size_t row, size_t j, double out, REAL re, REAL im,
-                       REAL phase)
+DEV void N(steps_emit)(const struct steps_args *a, size_t row, size_t j, double out, REAL re,
+                       REAL im, REAL phase)
 {
     const struct dev_term *t = &a->term;
     REAL sine = (REAL)0, cosine = (REAL)1;
@@ -285,7 +286,8 @@ DEV void N(steps_block)(const struct steps_args *a, int block, int chunk, int nt
         LANES(l, nt)
             for (int i = l; i < t->D && base + (size_t)i < t->mf; i += nt) {
                 const REAL gain = rest ? inside * g[i] : inside;
-                const REAL re = t->width ? gain * sc[i] : gain, im = t->width ? gain * ss[i] : (REAL)0;
+                const REAL re = t->width ? gain * sc[i] : gain,
+                           im = t->width ? gain * ss[i] : (REAL)0;
                 const REAL phase = !rest ? (REAL)0 : t->phase ? p[i] : v[i];
                 N(steps_emit)(a, row, base + (size_t)i, out, re, im, phase);
             }

@@ -58,7 +58,8 @@ struct sweep_here { char *smem; size_t bytes; };
 #endif
 
 /* Bytes of shared memory of a block. */
-#define SWEEP_SMEM(K, R, nt) (((size_t)(K) * (size_t)(nt) * SWEEP_COLS + 2 * (SWEEP_THREADS / 32 + 1) * (R) * (K)) * 4)
+#define SWEEP_SMEM(K, R, nt)                                                                       \
+    (((size_t)(K) * (size_t)(nt)*SWEEP_COLS + 2 * (SWEEP_THREADS / 32 + 1) * (R) * (K)) * 4)
 
 #define SOURCE 0
 #define R 2

@@ -1,15 +1,15 @@
-/* cuda/sweep_body.h -- one pass over rows of features: t = Z P, W += Z't, both from one reading, or one
- * generation, of each row.  Included with
+/* cuda/sweep_body.h -- one pass over rows of features: t = Z P, W += Z't, both from one reading, or
+ * one generation, of each row.  Included with
  *
  *   S(name)  the suffixed name of a function
  *   K        right-hand sides at once
  *   R        rows at once
  *   SOURCE   enum sweep_source
  *
- * A cluster of blocks owns some rows, a block a slice of the columns, a thread SWEEP_COLS of them: with
- * their sums W in registers, and with the features themselves, between the product and the way back.
- * What blocks tell each other is R K sums, once for R rows.  Sums are float32 for about FLUSH rows, then
- * double, and clusters are added in order: the same bits every time. */
+ * A cluster of blocks owns some rows, a block a slice of the columns, a thread SWEEP_COLS of them:
+ * with their sums W in registers, and with the features themselves, between the product and the way
+ * back. What blocks tell each other is R K sums, once for R rows.  Sums are float32 for about FLUSH
+ * rows, then double, and clusters are added in order: the same bits every time. */
 
 /* Features of row r of the group into z; past the end zeros. */
 DEV void S(sweep_load)(const struct sweep_args *a, int rank, int t, size_t row, int ok,
@@ -90,8 +90,9 @@ DEV void S(chain_home)(float v[16])
 }
 #endif
 
-/* The kernel.  smem of each block: P of its slice (K threads SWEEP_COLS floats), then sums: of warps,
- * 2 x 8 x R K; of the block, 2 x R K.  BLOCK_SMEM(rank): that of another block of the cluster. */
+/* The kernel.  smem of each block: P of its slice (K threads SWEEP_COLS floats), then sums: of
+ * warps, 2 x 8 x R K; of the block, 2 x R K.  BLOCK_SMEM(rank): that of another block of the
+ * cluster. */
 DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU_OR_RANK)
 {
     enum { RK = R * K, WARPS = SWEEP_THREADS / 32, FLUSH = 256 };
@@ -121,20 +122,23 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
         for (int r = 0; r < R; r++) {
             OWN(float, v, 16);
             LANES(l, lanes) {
-                const size_t row = at + (size_t)r, first = (size_t)(LOCAL(l, nt) * 16) % (size_t)a->chain.D;
+                const size_t row = at + (size_t)r,
+                             first = (size_t)(LOCAL(l, nt) * 16) % (size_t)a->chain.D;
                 UNROLL
                 for (int i = 0; i < 16; i += 4) {
                     UNROLL
                     for (int q = 0; q < 4; q++)
                         v[ME(l)][i + q] = 0.0F;
                     if (row < a->rows)
-                        get_four(a->chain.x + row * (size_t)a->chain.D + first + (size_t)i, v[ME(l)] + i);
+                        get_four(a->chain.x + row * (size_t)a->chain.D + first + (size_t)i,
+                                 v[ME(l)] + i);
                 }
             }
             UNROLL
             for (int which = 0; which < 3; which++) {
                 LANES(l, lanes) {
-                    const size_t own = (size_t)(a->slice0 + RANK(l, nt)) * (size_t)nt + (size_t)LOCAL(l, nt);
+                    const size_t own =
+                        (size_t)(a->slice0 + RANK(l, nt)) * (size_t)nt + (size_t)LOCAL(l, nt);
                     S(chain_sign)(a->chain.signs[2 * own], a->chain.signs[2 * own + 1], which,
                                   v[ME(l)]);
                     S(chain_home)(v[ME(l)]);
@@ -151,7 +155,8 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
                 }
             }
             LANES(l, lanes) {
-                const size_t own = (size_t)(a->slice0 + RANK(l, nt)) * (size_t)nt + (size_t)LOCAL(l, nt);
+                const size_t own =
+                    (size_t)(a->slice0 + RANK(l, nt)) * (size_t)nt + (size_t)LOCAL(l, nt);
                 UNROLL
                 for (int i = 0; i < 16; i += 4) {
                     float scale[4];
@@ -168,7 +173,8 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
                                     (size_t)(a->slice0 + RANK(l, nt)) * per + t * 8;
                     UNROLL
                     for (int q = 0; q < SWEEP_COLS / 8; q++)
-                        put_eight(out + (size_t)q * 8 * (size_t)nt, z[ME(l)] + r * SWEEP_COLS + 8 * q);
+                        put_eight(out + (size_t)q * 8 * (size_t)nt,
+                                  z[ME(l)] + r * SWEEP_COLS + 8 * q);
                 }
             }
         }
@@ -201,7 +207,8 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
                         for (int r = 0; r < R; r++)
                             UNROLL
                             for (int i = 0; i < 4; i++)
-                                sum[ME(l)][r * K + k] += z[ME(l)][r * SWEEP_COLS + 4 * q + i] * pv[i];
+                                sum[ME(l)][r * K + k] +=
+                                    z[ME(l)][r * SWEEP_COLS + 4 * q + i] * pv[i];
                     }
             }
             UNROLL
@@ -259,7 +266,8 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
                         d *= a->square ? f * f : f;
                     }
                     if (a->T && ok && t == 0 && RANK(l, nt) == 0)
-                        a->T[(size_t)k * a->n + row] = d + (a->add ? a->T[(size_t)k * a->n + row] : 0.0);
+                        a->T[(size_t)k * a->n + row] =
+                            d + (a->add ? a->T[(size_t)k * a->n + row] : 0.0);
                     const float td = ok ? (float)d : 0.0F;
                     UNROLL
                     for (int i = 0; a->down && i < SWEEP_COLS; i++)

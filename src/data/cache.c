@@ -1,11 +1,10 @@
 /* data/cache.c -- see cache.h.
  *
  *     columns/1a2b3c4d/       named after the checksum of path and options
- *         meta.npy            int64: version, sizes, time of the file, checksums of its ends and of this;
- *                             eight numbers for each column
- *         words.npy           bytes: path, options, checksum, decisions, notes, names; NUL-terminated
- *         c0.npy ..           float64, or uint32 codes, or for text bytes: a mark and the string
- *         l0.npy ..           bytes: levels, NUL-terminated
+ *         meta.npy            int64: version, sizes, time of the file, checksums of its ends and of
+ * this; eight numbers for each column words.npy           bytes: path, options, checksum,
+ * decisions, notes, names; NUL-terminated c0.npy ..           float64, or uint32 codes, or for text
+ * bytes: a mark and the string l0.npy ..           bytes: levels, NUL-terminated
  *
  * Written beside its place and renamed: a killed program leaves a directory that the next one
  * removes. */
@@ -60,12 +59,12 @@ const char *cache_dir(void)
     return dir;
 }
 
-/* ---- names ---- */
+/* Names. */
 
 static void options_words(const struct import_opts *o, struct buf *b)
 {
-    buf_printf(b, "sep=%d header=%d decimal=%d thousands=%d missing=%s types=%s", o->sep, o->header, o->decimal, o->thousands,
-               o->missing ? o->missing : "", o->types ? o->types : "");
+    buf_printf(b, "sep=%d header=%d decimal=%d thousands=%d missing=%s types=%s", o->sep, o->header,
+               o->decimal, o->thousands, o->missing ? o->missing : "", o->types ? o->types : "");
 }
 
 /* The entry's directory; false: there is no cache. */
@@ -109,7 +108,7 @@ static int64_t meta_sum(const int64_t *meta, size_t count)
                         (count - FIXED) * sizeof *meta);
 }
 
-/* ---- writing ---- */
+/* Writing. */
 
 static bool write_all(int fd, const void *p, size_t n)
 {
@@ -135,8 +134,9 @@ static bool write_npy(const char *path, const char *descr, const void *p, size_t
         return false;
     memset(head + 7, 0, 3);
     head[8] = HEAD - 10;
-    const int len = snprintf(head + 10, HEAD - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }",
-                             descr, n);
+    const int len =
+        snprintf(head + 10, HEAD - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }",
+                 descr, n);
     memset(head + 10 + len, ' ', (size_t)(HEAD - 10 - len));
     head[HEAD - 1] = '\n';
     bool good = write_all(fd, head, HEAD);
@@ -215,7 +215,7 @@ static void remove_entry(const char *entry)
     rmdir(entry);
 }
 
-/* ---- what there is ---- */
+/* What there is. */
 
 struct entry { char path[4200]; uint64_t bytes; struct timespec used; };
 
@@ -339,8 +339,8 @@ static bool write_words(const char *entry, const struct table *t, const char *op
 }
 
 /* The entry beside its place; false: errno tells why. */
-static bool write_entry(const char *tmp, const struct table *t, const struct stat *st, const char *opts,
-                        int64_t *meta, const struct ctl *ctl)
+static bool write_entry(const char *tmp, const struct table *t, const struct stat *st,
+                        const char *opts, int64_t *meta, const struct ctl *ctl)
 {
     const size_t count = FIXED + t->ncols * PER_COLUMN;
     const int64_t fixed[] = { VERSION, (int64_t)t->n, (int64_t)t->ncols, (int64_t)t->file_size,
@@ -352,7 +352,8 @@ static bool write_entry(const char *tmp, const struct table *t, const struct sta
     meta[10] = file_ends(t->path);
     bool good = write_words(tmp, t, opts, meta);
     for (size_t j = 0; good && j < t->ncols; j++)
-        good = !ctl_stopped(ctl) && write_column(tmp, j, &t->col[j], t->n, meta + FIXED + j * PER_COLUMN);
+        good = !ctl_stopped(ctl) &&
+               write_column(tmp, j, &t->col[j], t->n, meta + FIXED + j * PER_COLUMN);
     meta[11] = meta_sum(meta, count);
     return good && inside(tmp, 0, 0, path, sizeof path) && write_npy(path, "<i8", meta, count, 8);
 }
@@ -365,8 +366,8 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
     struct stat st;
     static _Atomic unsigned serial;
 
-    if (limit_now() == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS || *t->path != '/' ||
-        stat(t->path, &st) != 0 || (uint64_t)st.st_size != t->file_size)
+    if (limit_now() == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS ||
+        *t->path != '/' || stat(t->path, &st) != 0 || (uint64_t)st.st_size != t->file_size)
         return;
     options_words(o, &opts);
     if (opts.failed || !entry_path(t->path, buf_str(&opts), entry, sizeof entry)) {
@@ -384,7 +385,8 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
     (void)mkdir(path, 0700);
     int64_t *meta = mem_calloc(FIXED + t->ncols * PER_COLUMN, sizeof *meta, "the cache", NULL);
     errno = ENOMEM;
-    bool good = meta && mkdir(tmp, 0700) == 0 && write_entry(tmp, t, &st, buf_str(&opts), meta, ctl);
+    bool good =
+        meta && mkdir(tmp, 0700) == 0 && write_entry(tmp, t, &st, buf_str(&opts), meta, ctl);
     int error = errno;
     if (good) {
         remove_entry(entry);
@@ -402,7 +404,7 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
     buf_free(&opts);
 }
 
-/* ---- reading ---- */
+/* Reading. */
 
 /* The bytes after the header, when there are as many; checked.  Kept on disk, or copied into memory
  * where there is room. */
@@ -512,7 +514,8 @@ static bool read_words(const char *entry, const char *path, const char *opts, co
 {
     char file[4200];
     const size_t len = (size_t)meta[8];
-    char *b = inside(entry, 0, 1, file, sizeof file) ? plain_copy(file, len, (uint32_t)meta[9]) : NULL;
+    char *b =
+        inside(entry, 0, 1, file, sizeof file) ? plain_copy(file, len, (uint32_t)meta[9]) : NULL;
     size_t at = 0;
     bool good = b != NULL;
     const char *s;
@@ -540,7 +543,8 @@ static int64_t *read_meta(const char *entry, const char *file, const struct stat
     char path[4200];
     struct stat own;
 
-    if (!inside(entry, 0, 0, path, sizeof path) || stat(path, &own) != 0 || own.st_size < HEAD + FIXED * 8)
+    if (!inside(entry, 0, 0, path, sizeof path) || stat(path, &own) != 0 ||
+        own.st_size < HEAD + FIXED * 8)
         return NULL;
     const size_t bytes = (size_t)own.st_size - HEAD;
     const int64_t *p = spill_map(path, HEAD, bytes, NULL);

@@ -30,7 +30,7 @@ static const char *shown(const char *name, char *out, size_t len)
     return out;
 }
 
-/* ---- life ---- */
+/* Life. */
 
 void split_none(struct dataset *d)
 {
@@ -116,7 +116,7 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     return c;
 }
 
-/* ---- what a new dataset takes its columns for ---- */
+/* What a new dataset takes its columns for. */
 
 /* "…/kin40k/data.csv.gz" -> "kin40k", "sales.csv" -> "sales", "demo:co2 n=3" -> "co2". */
 static char *name_from_path(const char *path, struct err *err)
@@ -314,10 +314,12 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
         for (size_t k = j + 1; k < t->ncols; k++)
             d->role[k] = all ? ROLE_TARGET : ROLE_SKIP;
         if (!all)
-            buf_printf(notes, "note[target]: %zu columns were read as targets, more than the %d that "
-                       "a model has: the first, %s, is predicted, the others are left out (cols NAME "
-                       "role=target)\n", t->targets, TARGETS_MOST,
-                       shown(t->col[j].name, name, sizeof name));
+            buf_printf(
+                notes,
+                "note[target]: %zu columns were read as targets, more than the %d that "
+                "a model has: the first, %s, is predicted, the others are left out (cols NAME "
+                "role=target)\n",
+                t->targets, TARGETS_MOST, shown(t->col[j].name, name, sizeof name));
     } else if (sequence_column(t) < t->ncols) {
         j = likely_target(t, sequence_column(t));
         if (j == SIZE_MAX)
@@ -348,8 +350,11 @@ static void only_sequence(struct dataset *d, size_t seq, struct buf *notes)
         if (d->role[j] != ROLE_INPUT || j == seq)
             continue;
         d->role[j] = ROLE_SKIP;
-        buf_printf(notes, n++ ? ", %s" : "note[cols]: the sequence is the input; left out until cols "
-                   "NAME role=input: %s", shown(d->table->col[j].name, name, sizeof name));
+        buf_printf(notes,
+                   n++ ? ", %s"
+                       : "note[cols]: the sequence is the input; left out until cols "
+                         "NAME role=input: %s",
+                   shown(d->table->col[j].name, name, sizeof name));
     }
     if (n)
         buf_putc(notes, '\n');
@@ -427,7 +432,7 @@ size_t dataset_inputs(const struct dataset *d)
     return n;
 }
 
-/* ---- patterns ---- */
+/* Patterns. */
 
 /* * stands for any bytes. */
 static bool matches(const char *pattern, const char *end, const char *s)
@@ -578,7 +583,8 @@ enum status dataset_set_coding(struct dataset *d, const char *word, struct err *
         return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
     const size_t kmer = letters_kmer(word);
     if (kmer > 0 && t->col[j].seq->nodes != NULL)
-        return err_set(err, ST_STATE, "encoding=%s is for sequences of letters; '%.40s' holds sets of nodes", word,
+        return err_set(err, ST_STATE,
+                       "encoding=%s is for sequences of letters; '%.40s' holds sets of nodes", word,
                        t->col[j].name);
     if (kmer > 0 && pow((double)strlen(t->col[j].seq->order), (double)kmer) > LETTERS_WORDS_MOST) {
         err_set(err, ST_LIMIT, "encoding=%s: %zu letters make more than %d words of %zu", word,
@@ -587,16 +593,20 @@ enum status dataset_set_coding(struct dataset *d, const char *word, struct err *
         return ST_LIMIT;
     }
     enum status rc = plain || kmer > 0 ? ST_OK : letters_find(word, &l, err);
-    if (rc == ST_OK && !plain && kmer == 0 && *l.source != '\0' && t->col[j].seq->kind != ALPHABET_PROTEIN) {
-        rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word, t->col[j].name,
-                     alphabet_name(t->col[j].seq->kind));
-        err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers", t->col[j].name);
+    if (rc == ST_OK && !plain && kmer == 0 && *l.source != '\0' &&
+        t->col[j].seq->kind != ALPHABET_PROTEIN) {
+        rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word,
+                     t->col[j].name, alphabet_name(t->col[j].seq->kind));
+        err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers",
+                 t->col[j].name);
     }
     size_t known = 0;
-    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && kmer == 0 && *p != '\0'; p++)
+    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && kmer == 0 && *p != '\0';
+         p++)
         known += strchr(l.order, *p) != NULL;
     if (rc == ST_OK && !plain && kmer == 0 && known == 0) {
-        rc = err_set(err, ST_STATE, "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
+        rc = err_set(err, ST_STATE,
+                     "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
                      strlen(t->col[j].seq->order), t->col[j].name, t->col[j].seq->order);
         err_hint(err, "cols %.40s encoding=onehot", t->col[j].name);
     }
@@ -611,7 +621,7 @@ enum status dataset_set_coding(struct dataset *d, const char *word, struct err *
     return rc;
 }
 
-/* ---- groups ---- */
+/* Groups. */
 
 enum status dataset_set_group(struct dataset *d, const char *pattern, const char *group,
                               size_t *changed, struct err *err)
@@ -703,7 +713,7 @@ enum status dataset_groups(const struct dataset *d, const struct encoding *e, si
     return ST_OK;
 }
 
-/* ---- types ---- */
+/* Types. */
 
 static enum status not_numbers(const struct column *c, const char *word, struct err *err)
 {
@@ -865,7 +875,7 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_ty
     return rc;
 }
 
-/* ---- rows ---- */
+/* Rows. */
 
 static enum status collect(size_t n, const struct dataset *d, bool (*want)(const struct dataset *,
                            size_t row, size_t arg, bool in), size_t arg, bool in, size_t **rows,

@@ -13,7 +13,13 @@ const char *role_name(enum col_role);
 enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
 enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
 enum x_scale { X_STANDARD, X_NONE };
-enum part { PART_TRAIN, PART_VALID, PART_TEST, PART_LEFT, PARTS }; /* LEFT: for training, but set aside */
+enum part {
+    PART_TRAIN,
+    PART_VALID,
+    PART_TEST,
+    PART_LEFT,
+    PARTS
+}; /* LEFT: for training, but set aside */
 
 struct split {
     char *how;           /* canonical words: "test=20% seed=7", "file=... column=split0" */
@@ -31,8 +37,9 @@ struct dataset {
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
     struct split split;
-    /* The kernel in use, which says what becomes of a sequence and which columns each part of it reads; set
-     * in a job's snapshot, before encoding_fit.  nterms 0: any that reads all columns. */
+    /* The kernel in use, which says what becomes of a sequence and which columns each part of it
+     * reads; set in a job's snapshot, before encoding_fit.  nterms 0: any that reads all columns.
+     */
     struct kernel kernel;
     char *notes;         /* what dataset_new decided: lines "note[name]: text", "warning[...]" */
 };
@@ -57,9 +64,9 @@ size_t dataset_inputs(const struct dataset *);  /* after encoding, with every le
  * rows, some milliseconds. */
 enum status dataset_leaks(const struct dataset *, bool whole, struct buf *notes, struct err *);
 
-/* Patterns: names separated by commas, * as wildcard. *changed: how many. The columns named as targets
- * are all targets then (TARGETS_MOST of them at most): former ones become inputs. A weight must be one
- * column; the former one is skipped. */
+/* Patterns: names separated by commas, * as wildcard. *changed: how many. The columns named as
+ * targets are all targets then (TARGETS_MOST of them at most): former ones become inputs. A weight
+ * must be one column; the former one is skipped. */
 enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,
                              struct err *);
 enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
@@ -78,25 +85,27 @@ enum status split_folds(struct dataset *, size_t k, uint64_t seed, struct err *)
 /* A mask column: 0/1 (1 = test) or words train/valid/test. path NULL: a column of the data itself,
  * which then gets ROLE_SPLIT. Row counts must agree. */
 enum status split_column(struct dataset *, const char *path, const char *column, struct err *);
-/* Sets training rows of the split in force aside, at random by the seed, so that at most `rows` train;
- * of one seed fewer rows are some of the more.  0: all of them train again.  STATE with folds. */
+/* Sets training rows of the split in force aside, at random by the seed, so that at most `rows`
+ * train; of one seed fewer rows are some of the more.  0: all of them train again.  STATE with
+ * folds. */
 enum status split_train(struct dataset *, size_t rows, uint64_t seed, struct err *);
 void split_none(struct dataset *);
 
 /* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names.
  *
- * A sequence becomes what the kernel reads: letters at the positions that vary (ENC_LETTER), largest
- * values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h) behind all
- * columns: d is then ncol, 1 and the length of the longest; col is NULL where there are no others. */
+ * A sequence becomes what the kernel reads: letters at the positions that vary (ENC_LETTER),
+ * largest values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h)
+ * behind all columns: d is then ncol, 1 and the length of the longest; col is NULL where there are
+ * no others. */
 enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_LETTER, ENC_FILTER, ENC_POOL };
 struct enc_col {
     char *column;             /* source column's name */
     enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing; 1
-                               * where the sequence has the letter at the position; a filter's value; the
-                               * mean of a number over a set of nodes, or how many they are */
-    char *level;              /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V"; with numbers
-                               * for letters, or in stretches of a series, position and which of them:
-                               * "39#2"; ENC_POOL: the number's name, "" the nodes themselves */
+                               * where the sequence has the letter at the position; a filter's value;
+                               * the mean of a number over a set of nodes, or how many they are */
+    char *level; /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V"; with numbers
+                  * for letters, or in stretches of a series, position and which of them:
+                  * "39#2"; ENC_POOL: the number's name, "" the nodes themselves */
     double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
     double fill;              /* missing becomes this before scaling */
     double limit;             /* encoded values are cut to -limit..limit; 0: never */
@@ -106,7 +115,7 @@ struct enc_col {
 struct enc_node { char *name; bool flag; double mean, sd; };
 struct enc_sequence {
     char *column;             /* NULL: no filters, no windows, no numbers for letters */
-    double *value;            /* of each letter of the alphabet, layer.channels numbers; NULL: one-hot */
+    double *value; /* of each letter of the alphabet, layer.channels numbers; NULL: one-hot */
     size_t kmer;              /* a position is a word of so many letters, one-hot; 0: one letter */
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
     struct enc_node *node;    /* of sets of nodes, layer.channels; value is NULL then */
@@ -119,14 +128,15 @@ struct enc_target { char *name; double mean, sd; };
 struct encoding {
     size_t d;                 /* numbers of a row */
     size_t ncol; struct enc_col *col; /* those that are columns: the first of a row */
-    /* Of each kernel of the expression, where they read columns of their own: the first, and how many;
-     * nparts 0: all read all. */
+    /* Of each kernel of the expression, where they read columns of their own: the first, and how
+     * many; nparts 0: all read all. */
     size_t nparts; struct enc_part { size_t first, n; } part[KERNEL_MAX_TERMS];
     struct enc_sequence seq;
     char *target; enum y_scale yscale;
     char *weight;             /* column of the rows' weights; NULL: all 1 */
     double ymean, ysd;        /* of y, or of log y */
-    size_t nmore; struct enc_target *more; /* further targets, in the order of the table's columns */
+    size_t nmore;
+    struct enc_target *more; /* further targets, in the order of the table's columns */
     enum missing_policy missing;
 };
 /* Statistics over the training rows (without those that the policy drops). Appends what was decided
@@ -135,8 +145,8 @@ struct encoding {
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
-/* Fixes in a kernel what the encoding makes of rows (kernel_bind_rows, _flat, _inputs), not its lengthscales; one
- * that was bound to no rows also gets its filters (kernel_choose_filters). */
+/* Fixes in a kernel what the encoding makes of rows (kernel_bind_rows, _flat, _inputs), not its
+ * lengthscales; one that was bound to no rows also gets its filters (kernel_choose_filters). */
 enum status encoding_bind(const struct encoding *, struct kernel *, struct err *);
 size_t encoding_targets(const struct encoding *);
 /* The encoding as if target j were its only one: lent, for whatever looks at one target. */
@@ -155,8 +165,8 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
  * rows: which, n of them (NULL: all rows of the table, n is not looked at). Columns are found by
  * name. Missing cells and levels never seen in training follow the policy: an error, their mean, or
  * the row is dropped; both are counted. want_y: rows without a target are dropped (an error under
- * MISSING_ERROR), several targets as one; y stays NULL when the table has no such columns (new data).
- * Row i of the source is row[i] of the table. */
+ * MISSING_ERROR), several targets as one; y stays NULL when the table has no such columns (new
+ * data). Row i of the source is row[i] of the table. */
 struct encoded {
     struct source base;
     double *x;               /* n x d; NULL: see below */
@@ -167,8 +177,8 @@ struct encoded {
                                 column in this table (new data) */
     size_t *row; size_t n;   /* table row of each */
     size_t missing_cells, unseen_levels, dropped;
-    /* New data (not want_y): rows with letters outside the alphabet, or (by position) that no training row has at
-     * their place; the first of them. */
+    /* New data (not want_y): rows with letters outside the alphabet, or (by position) that no
+     * training row has at their place; the first of them. */
     size_t strange, strange_first;
     bool strange_place;
     size_t cut;              /* values beyond enc_col.limit */
@@ -195,8 +205,13 @@ void encoding_unscale(const struct encoding *, size_t n, const double *mean, con
                       double *out_mean, double *out_sd);
 /* Of a column of numbers, or of the level codes of a category (its mean then has no meaning); text:
  * only n, missing and unique. rows NULL: all. bins: 20 equal ones between bin_lo and bin_hi. */
-struct col_summary { size_t n, missing, unique; double mean, sd, min, q25, median, q75, max; bool unique_exact;
-                     double bin_lo, bin_hi; size_t bins[20]; };
+struct col_summary {
+    size_t n, missing, unique;
+    double mean, sd, min, q25, median, q75, max;
+    bool unique_exact;
+    double bin_lo, bin_hi;
+    size_t bins[20];
+};
 enum status column_summary(const struct table *, size_t col, const size_t *rows, size_t n,
                            struct col_summary *, struct err *);
 

@@ -28,7 +28,8 @@
 #define CONSTANT_NOISE 1e-10 /* sd below this share of the largest magnitude is rounding noise */
 #define LEVEL_MIN_SD 0.25
 #define CUT_FACTOR 10.0
-#define GREATEST 1e150 /* whose squares, and those of the inverse of what is smaller, are numbers still */
+#define GREATEST                                                                                   \
+    1e150 /* whose squares, and those of the inverse of what is smaller, are numbers still */
 enum {
     PIECE = 32,        /* rows at a time: far apart, they bring 64 KB each and column into memory */
     CHECK_ROWS = 8192, /* of tables on disk, between looks at their files */
@@ -56,7 +57,9 @@ static size_t row_bytes(const struct column *c)
  * 64 KB around each. */
 static size_t touched(const size_t *row, size_t n, size_t width)
 {
-    const size_t ends = n == 0 ? 0 : row[n - 1] > row[0] ? row[n - 1] - row[0] : row[0] - row[n - 1];
+    const size_t ends = n == 0                ? 0
+                        : row[n - 1] > row[0] ? row[n - 1] - row[0]
+                                              : row[0] - row[n - 1];
     const size_t columns = width / sizeof(double) + 1, most = n * 65536 * columns;
     const size_t span = (ends + 1) * width;
 
@@ -79,7 +82,8 @@ static enum status still_there(const struct table *t, size_t first, size_t last,
 
     if (rc != ST_OK || spill_cut() == t->cuts)
         return rc;
-    err_named(err, ST_IO, "changed", "a file in which the data is kept was cut short while it was in use");
+    err_named(err, ST_IO, "changed",
+              "a file in which the data is kept was cut short while it was in use");
     err_hint(err, "open the data again");
     return ST_IO;
 }
@@ -89,7 +93,7 @@ static bool cell_missing(const struct column *c, size_t row)
     return c->type == COL_REAL ? isnan(column_at(c, row)) : column_word(c, row) == NULL;
 }
 
-/* ---- life ---- */
+/* Life. */
 
 void encoding_free(struct encoding *e)
 {
@@ -118,14 +122,17 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->seq.column = src->seq.column != NULL ? mem_strdup(src->seq.column, err) : NULL;
     const size_t values = strlen(src->seq.order) * src->seq.layer.channels;
-    dst->seq.value = src->seq.value != NULL ? mem_calloc(values, sizeof *dst->seq.value, "an encoding", err)
-                                            : NULL;
+    dst->seq.value = src->seq.value != NULL
+                         ? mem_calloc(values, sizeof *dst->seq.value, "an encoding", err)
+                         : NULL;
     if (dst->seq.value != NULL)
         memcpy(dst->seq.value, src->seq.value, values * sizeof *dst->seq.value);
     const size_t nodes = src->seq.node != NULL ? src->seq.layer.channels : 0;
     dst->seq.node = nodes > 0 ? mem_calloc(nodes, sizeof *dst->seq.node, "an encoding", err) : NULL;
-    dst->more = src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
-    dst->col = src->col != NULL ? mem_calloc(src->ncol, sizeof *dst->col, "an encoding", err) : NULL;
+    dst->more =
+        src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
+    dst->col =
+        src->col != NULL ? mem_calloc(src->ncol, sizeof *dst->col, "an encoding", err) : NULL;
     bool good = (dst->col != NULL || src->col == NULL) &&
                 (src->seq.column == NULL || dst->seq.column != NULL) &&
                 (src->seq.value == NULL || dst->seq.value != NULL) &&
@@ -210,7 +217,7 @@ static struct enc_col *add_column(struct encoding *e, size_t *cap, const char *c
     return &e->col[e->ncol++];
 }
 
-/* ---- statistics of the training rows ---- */
+/* Statistics of the training rows. */
 
 struct moments {
     size_t n;
@@ -240,8 +247,8 @@ static void moments_first(const struct column *c, const size_t *rows, size_t a, 
         spill_used(touched(rows + i, PIECE, m->width));
 }
 
-static void moments_second(const struct column *c, const size_t *rows, size_t a, size_t b, bool logs,
-                           struct moments *m)
+static void moments_second(const struct column *c, const size_t *rows, size_t a, size_t b,
+                           bool logs, struct moments *m)
 {
     for (size_t i = a; i < b; i++) {
         double x = logs ? log(column_at(c, rows[i])) : column_at(c, rows[i]);
@@ -288,9 +295,9 @@ static void take_moments(const struct dataset *d, const size_t *rows, size_t n, 
         for (size_t a = 0; a < n; a += BLOCK)
             for (size_t j = 0; j < t->ncols; j++)
                 if (m[j].wanted)
-                    (pass == 0 ? moments_first : moments_second)(&t->col[j], rows, a,
-                                                                 n - a < BLOCK ? n : a + BLOCK,
-                                                                 logs && d->role[j] == ROLE_TARGET, &m[j]);
+                    (pass == 0 ? moments_first
+                               : moments_second)(&t->col[j], rows, a, n - a < BLOCK ? n : a + BLOCK,
+                                                 logs && d->role[j] == ROLE_TARGET, &m[j]);
         for (size_t j = 0; pass == 0 && j < t->ncols; j++)
             m[j].mean = m[j].n > 0 ? m[j].sum / (double)m[j].n : 0.0;
     }
@@ -349,9 +356,11 @@ static enum status beyond(struct fitting *f, const struct column *c, bool target
 
     if (!m->beyond)
         return ST_OK;
-    err_named(f->err, ST_STATE, "magnitude", "the %s %s reaches %.3g: between %g and %g its squares can "
-              "be computed; give it other units in the file", target ? "target" : "input",
-              shown(c->name, name, sizeof name), m->magnitude, 1.0 / GREATEST, GREATEST);
+    err_named(f->err, ST_STATE, "magnitude",
+              "the %s %s reaches %.3g: between %g and %g its squares can "
+              "be computed; give it other units in the file",
+              target ? "target" : "input", shown(c->name, name, sizeof name), m->magnitude,
+              1.0 / GREATEST, GREATEST);
     if (!target)
         err_hint(f->err, "cols NAME role=skip");
     return ST_STATE;
@@ -446,7 +455,7 @@ static enum status fit_flag(struct fitting *f, const struct column *c)
     return ST_OK;
 }
 
-/* ---- the target ---- */
+/* The target. */
 
 static enum status check_logs(struct fitting *f, const struct column *c)
 {
@@ -494,7 +503,7 @@ static enum status fit_target(struct fitting *f, const struct column *c)
     return ST_OK;
 }
 
-/* ---- rows that count ---- */
+/* Rows that count. */
 
 static enum status missing_error(const struct table *t, size_t col, size_t row, size_t cells,
                                  bool target, struct err *err)
@@ -521,8 +530,8 @@ static size_t letters_of(const struct column *c, size_t row, const char **word)
     return *word != NULL ? strlen(*word) : 0;
 }
 
-static enum status too_short(const struct table *t, const struct column *c, size_t row, size_t width,
-                             struct err *err)
+static enum status too_short(const struct table *t, const struct column *c, size_t row,
+                             size_t width, struct err *err)
 {
     char name[64];
     const char *s, *id = NULL;
@@ -532,9 +541,10 @@ static enum status too_short(const struct table *t, const struct column *c, size
         if (t->col[j].type == COL_TEXT)
             id = column_word(&t->col[j], row);
     const bool nodes = c->type == COL_SEQUENCE && c->seq->nodes != NULL;
-    err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the %s has %zu %s, a window %zu",
-              row + 1, id != NULL ? " (" : "", id != NULL ? shown(id, name, sizeof name) : "",
-              id != NULL ? ")" : "", nodes ? "set" : "sequence", len, nodes ? "nodes" : "letters", width);
+    err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the %s has %zu %s, a window %zu", row + 1,
+              id != NULL ? " (" : "", id != NULL ? shown(id, name, sizeof name) : "",
+              id != NULL ? ")" : "", nodes ? "set" : "sequence", len, nodes ? "nodes" : "letters",
+              width);
     if (len > 0 && !nodes)
         err_hint(err, "kernel conv(rbf,width=%zu)  |  missing drop", len);
     else
@@ -543,11 +553,12 @@ static enum status too_short(const struct table *t, const struct column *c, size
 }
 
 /* Sequences that are missing or have no window: there is no mean of these. */
-static enum status lost_sequences(struct fitting *f, const struct column *c, const size_t *train, size_t n,
-                                  bool *drop)
+static enum status lost_sequences(struct fitting *f, const struct column *c, const size_t *train,
+                                  size_t n, bool *drop)
 {
     const size_t kmer = letters_kmer(f->d->coding), more = kmer > 0 ? kmer - 1 : 0;
-    const size_t least = more + (f->d->kernel.layer.kind != LAYER_NONE ? f->d->kernel.layer.width : 1);
+    const size_t least =
+        more + (f->d->kernel.layer.kind != LAYER_NONE ? f->d->kernel.layer.width : 1);
     size_t lost = 0, first = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -560,8 +571,10 @@ static enum status lost_sequences(struct fitting *f, const struct column *c, con
         first = lost++ == 0 ? train[i] : first;
     }
     if (lost > 0 && least > 1)
-        buf_printf(f->notes, "note[short]: %zu training sequence%s shorter than a window of %zu, first in row %zu\n", lost,
-                   lost == 1 ? " is" : "s are", least, first + 1);
+        buf_printf(
+            f->notes,
+            "note[short]: %zu training sequence%s shorter than a window of %zu, first in row %zu\n",
+            lost, lost == 1 ? " is" : "s are", least, first + 1);
     return ST_OK;
 }
 
@@ -623,10 +636,11 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
     return ST_STATE;
 }
 
-/* ---- sequences ---- */
+/* Sequences. */
 
-/* Means and deviations of the numbers over all nodes of training rows.  Flags (a category's levels, descriptions of
- * atoms) share one deviation, that of all of them together; nodes that are not centred one factor for all numbers. */
+/* Means and deviations of the numbers over all nodes of training rows.  Flags (a category's levels,
+ * descriptions of atoms) share one deviation, that of all of them together; nodes that are not
+ * centred one factor for all numbers. */
 static enum status fit_nodes(struct fitting *f, const struct column *c)
 {
     const struct nodes *o = c->seq->nodes;
@@ -639,7 +653,8 @@ static enum status fit_nodes(struct fitting *f, const struct column *c)
     s->layer.norm = norm;
     s->layer.symbols = false;
     s->node = mem_calloc(o->d, sizeof *s->node, "numbers of nodes", f->err);
-    double *square = s->node != NULL ? mem_calloc(o->d, sizeof *square, "numbers of nodes", f->err) : NULL;
+    double *square =
+        s->node != NULL ? mem_calloc(o->d, sizeof *square, "numbers of nodes", f->err) : NULL;
     if (square == NULL)
         return ST_NOMEM;
     s->layer.channels = o->d;
@@ -702,16 +717,22 @@ static enum status fit_alphabet(struct fitting *f, const struct column *c)
         s->layer.channels = 1;
         for (size_t i = 0; i < s->kmer; i++)
             s->layer.channels *= letters;
-        buf_printf(f->notes, "note[encoding]: a position is one of %zu words of %zu letters; words with other letters "
-                   "count as none\n", s->layer.channels, s->kmer);
+        buf_printf(f->notes,
+                   "note[encoding]: a position is one of %zu words of %zu letters; words with "
+                   "other letters "
+                   "count as none\n",
+                   s->layer.channels, s->kmer);
     } else if (f->d->coding != NULL) {
         rc = letters_find(f->d->coding, &l, f->err);
         if (rc == ST_OK) {
             memcpy(s->order, l.order, sizeof l.order);
             s->layer.channels = l.channels;
             s->value = l.value;
-            buf_printf(f->notes, "note[encoding]: %zu numbers for a letter (%s%s%s); letters other than %s have "
-                       "zeros\n", l.channels, f->d->coding, *l.source ? ", " : "", l.source, s->order);
+            buf_printf(
+                f->notes,
+                "note[encoding]: %zu numbers for a letter (%s%s%s); letters other than %s have "
+                "zeros\n",
+                l.channels, f->d->coding, *l.source ? ", " : "", l.source, s->order);
         }
     }
     return rc != ST_OK ? rc : s->column != NULL ? ST_OK : ST_NOMEM;
@@ -724,7 +745,8 @@ static size_t position_numbers(const struct enc_sequence *s)
 }
 
 /* Each word of a row as a symbol: its letters are the digits of a number. */
-static void words_of(const struct enc_sequence *e, const uint8_t code[256], const char *s, size_t len, double *x)
+static void words_of(const struct enc_sequence *e, const uint8_t code[256], const char *s,
+                     size_t len, double *x)
 {
     const size_t letters = strlen(e->order), n = len >= e->kmer ? len - e->kmer + 1 : 0;
 
@@ -742,8 +764,8 @@ static void words_of(const struct enc_sequence *e, const uint8_t code[256], cons
 }
 
 /* The letters of a row as symbols or vectors: source.h. */
-static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], const char *s, size_t len,
-                       size_t room, double *x)
+static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], const char *s,
+                       size_t len, size_t room, double *x)
 {
     const size_t per = position_numbers(e), letters = strlen(e->order);
 
@@ -765,9 +787,10 @@ static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], co
     }
 }
 
-/* The nodes of a row as vectors: source.h.  from: where each number stands in this table's nodes, SIZE_MAX: nowhere. */
-static void vectors_of(const struct enc_sequence *e, const struct sequences *s, const size_t *from, size_t row,
-                       size_t room, double *x)
+/* The nodes of a row as vectors: source.h.  from: where each number stands in this table's nodes,
+ * SIZE_MAX: nowhere. */
+static void vectors_of(const struct enc_sequence *e, const struct sequences *s, const size_t *from,
+                       size_t row, size_t room, double *x)
 {
     const size_t per = e->layer.channels, d = s->nodes->d;
     const double *v = nodes_at(s, row);
@@ -778,7 +801,9 @@ static void vectors_of(const struct enc_sequence *e, const struct sequences *s, 
     for (size_t p = 0; p < len; p++, x += per) {
         double norm = 0.0;
         for (size_t k = 0; k < per; k++) {
-            const double u = from == NULL ? v[p * d + k] : from[k] == SIZE_MAX ? 0.0 : v[p * d + from[k]];
+            const double u = from == NULL          ? v[p * d + k]
+                             : from[k] == SIZE_MAX ? 0.0
+                                                   : v[p * d + from[k]];
             x[k] = (u - e->node[k].mean) / e->node[k].sd;
             norm += x[k] * x[k];
         }
@@ -789,8 +814,9 @@ static void vectors_of(const struct enc_sequence *e, const struct sequences *s, 
 }
 
 /* A row of a column as windows and filters read it. */
-static void positions_of(const struct enc_sequence *e, const struct column *c, const uint8_t code[256],
-                         const size_t *from, size_t row, size_t room, double *x)
+static void positions_of(const struct enc_sequence *e, const struct column *c,
+                         const uint8_t code[256], const size_t *from, size_t row, size_t room,
+                         double *x)
 {
     if (e->node != NULL) {
         vectors_of(e, c->seq, from, row, room, x);
@@ -804,10 +830,12 @@ static void positions_of(const struct enc_sequence *e, const struct column *c, c
 /* code[c]: symbol of letter c, or with numbers for letters its place among them. */
 static void codes_of(const struct enc_sequence *e, uint8_t code[256])
 {
-    alphabet_codes(e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels, code);
+    alphabet_codes(e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels,
+                   code);
 }
 
-/* Which letters the training rows have at each position; how many rows are shorter than the longest. */
+/* Which letters the training rows have at each position; how many rows are shorter than the
+ * longest. */
 static size_t count_letters(const struct fitting *f, const struct column *c, size_t (*count)[256])
 {
     size_t short_rows = 0;
@@ -823,9 +851,10 @@ static size_t count_letters(const struct fitting *f, const struct column *c, siz
     return short_rows;
 }
 
-/* The inputs of one position: a number of each channel, or one for each letter that occurs there. */
-static enum status position_columns(struct fitting *f, const struct column *c, size_t p, const size_t count[256],
-                                    size_t channels)
+/* The inputs of one position: a number of each channel, or one for each letter that occurs there.
+ */
+static enum status position_columns(struct fitting *f, const struct column *c, size_t p,
+                                    const size_t count[256], size_t channels)
 {
     for (size_t k = 1; k < (channels ? channels + 1 : 256); k++) {
         char word[48];
@@ -853,14 +882,14 @@ static bool is_constant(const size_t count[256], size_t n)
     return seen == 0 || (seen == 1 && count[first] == n);
 }
 
-/* One-hot of the letters that occur at each position; positions that do not vary tell nothing and are
- * left out.  Beyond the end of a sequence there is no letter. */
+/* One-hot of the letters that occur at each position; positions that do not vary tell nothing and
+ * are left out.  Beyond the end of a sequence there is no letter. */
 static enum status fit_letters(struct fitting *f, const struct column *c)
 {
     const size_t longest = c->seq->longest;
     if (letters_kmer(f->d->coding) > 0) {
-        err_named(f->err, ST_UNSUPPORTED, "encoding", "encoding=%s is read by kernels over windows, not by position",
-                  f->d->coding);
+        err_named(f->err, ST_UNSUPPORTED, "encoding",
+                  "encoding=%s is read by kernels over windows, not by position", f->d->coding);
         err_hint(f->err, "kernel conv(rbf,width=1)  |  cols %.40s encoding=onehot", c->name);
         return ST_UNSUPPORTED;
     }
@@ -885,14 +914,19 @@ static enum status fit_letters(struct fitting *f, const struct column *c)
     char name[64];
     shown(c->name, name, sizeof name);
     if (f->e->ncol == was)
-        return err_named(f->err, ST_STATE, "inputs", "all training rows have the same sequence %s", name);
-    buf_printf(f->notes, "note[letters]: %zu of %zu positions of %s vary: %zu inputs, %s\n", varying,
-               longest, name, f->e->ncol - was, channels ? "the numbers of the letter there"
-                                                      : "one for each letter that occurs there");
+        return err_named(f->err, ST_STATE, "inputs", "all training rows have the same sequence %s",
+                         name);
+    buf_printf(f->notes, "note[letters]: %zu of %zu positions of %s vary: %zu inputs, %s\n",
+               varying, longest, name, f->e->ncol - was,
+               channels ? "the numbers of the letter there"
+                        : "one for each letter that occurs there");
     if (short_rows > 0)
-        buf_printf(f->notes, "warning[lengths]: %zu of %zu training sequences are shorter than %zu: they are "
-                   "aligned at their first letter, and have none beyond their last (kernel conv(rbf) "
-                   "compares windows instead)\n", short_rows, f->n, longest);
+        buf_printf(
+            f->notes,
+            "warning[lengths]: %zu of %zu training sequences are shorter than %zu: they are "
+            "aligned at their first letter, and have none beyond their last (kernel conv(rbf) "
+            "compares windows instead)\n",
+            short_rows, f->n, longest);
     return ST_OK;
 }
 
@@ -903,9 +937,11 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     const struct enc_sequence *s = &f->e->seq;
     const size_t F = s->layer.filters, room = c->seq->longest;
     struct fastconv *conv = rc == ST_OK ? fastconv_new(&s->layer, s->seed, f->err) : NULL;
-    double *x = conv ? mem_calloc(room * position_numbers(s) + 1, sizeof *x, "a sequence", f->err) : NULL;
+    double *x =
+        conv ? mem_calloc(room * position_numbers(s) + 1, sizeof *x, "a sequence", f->err) : NULL;
     double *phi = x ? mem_calloc(4 * F, sizeof *phi, "filters", f->err) : NULL;
-    double *mean = phi ? phi + F : NULL, *square = phi ? mean + F : NULL, *first = phi ? square + F : NULL;
+    double *mean = phi ? phi + F : NULL, *square = phi ? mean + F : NULL,
+           *first = phi ? square + F : NULL;
     uint8_t code[256];
 
     if (phi == NULL && rc == ST_OK)
@@ -943,11 +979,15 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     free(x);
     fastconv_free(conv);
     if (rc == ST_OK && dead == F)
-        return err_named(f->err, ST_STATE, "inputs", "no filter tells the training rows apart: all have the "
+        return err_named(f->err, ST_STATE, "inputs",
+                         "no filter tells the training rows apart: all have the "
                          "same sequence");
     if (rc == ST_OK && dead > 0)
-        buf_printf(f->notes, "note[filters]: %zu of %zu filters have one value on all training rows and count "
-                   "as 0\n", dead, F);
+        buf_printf(
+            f->notes,
+            "note[filters]: %zu of %zu filters have one value on all training rows and count "
+            "as 0\n",
+            dead, F);
     return rc;
 }
 
@@ -967,10 +1007,11 @@ static enum status check_alone(const struct dataset *d, struct err *err)
 
     for (size_t j = 0; j < d->table->ncols; j++)
         if (d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_SEQUENCE) {
-            err_named(err, ST_STATE, "inputs", "conv reads the sequence and no other input: %s is one",
+            err_named(err, ST_STATE, "inputs",
+                      "conv reads the sequence and no other input: %s is one",
                       shown(d->table->col[j].name, name, sizeof name));
-            err_hint(err, "kernel conv(rbf) + rbf on %.60s  |  cols %.60s role=skip", d->table->col[j].name,
-                     d->table->col[j].name);
+            err_hint(err, "kernel conv(rbf) + rbf on %.60s  |  cols %.60s role=skip",
+                     d->table->col[j].name, d->table->col[j].name);
             return ST_STATE;
         }
     return ST_OK;
@@ -984,16 +1025,19 @@ static enum status check_sequence(const struct dataset *d, struct err *err)
     for (size_t j = 0; j < d->table->ncols; j++)
         n += d->role[j] == ROLE_INPUT && d->table->col[j].type == COL_SEQUENCE;
     if (d->kernel.layer.kind == LAYER_NONE || n == 1)
-        return d->kernel.layer.kind == LAYER_CONV && !kernel_reads_parts(&d->kernel) ? check_alone(d, err) : ST_OK;
-    err_named(err, ST_STATE, "sequence", n == 0 ? "the kernel reads a sequence, and no input is one"
-                                                : "the kernel reads one sequence: several inputs are");
+        return d->kernel.layer.kind == LAYER_CONV && !kernel_reads_parts(&d->kernel)
+                   ? check_alone(d, err)
+                   : ST_OK;
+    err_named(err, ST_STATE, "sequence",
+              n == 0 ? "the kernel reads a sequence, and no input is one"
+                     : "the kernel reads one sequence: several inputs are");
     err_hint(err, n == 0 ? "cols NAME type=sequence  |  kernel rbf" : "cols NAME role=skip");
     return ST_STATE;
 }
 
 /* One number of all training rows, as group g has it: mean, deviation. */
-static enum status fit_pool(struct fitting *f, const struct column *c, const char *level, enum enc_kind kind,
-                            size_t position, size_t k)
+static enum status fit_pool(struct fitting *f, const struct column *c, const char *level,
+                            enum enc_kind kind, size_t position, size_t k)
 {
     struct enc_col *e = add_column(f->e, &f->cap, c->name, kind, f->err);
     double sum = 0.0, squares = 0.0, first = 0.0;
@@ -1019,15 +1063,16 @@ static enum status fit_pool(struct fitting *f, const struct column *c, const cha
     return ST_OK;
 }
 
-/* Nodes for kernels of columns: how many they are and the means of their numbers; of stretches of a series, which
- * are all as long, the values themselves. */
+/* Nodes for kernels of columns: how many they are and the means of their numbers; of stretches of a
+ * series, which are all as long, the values themselves. */
 static enum status fit_pools(struct fitting *f, const struct column *c)
 {
     const struct nodes *o = c->seq->nodes;
     enum status rc = fit_alphabet(f, c);
     char word[48];
 
-    f->e->seq.layer.kind = LAYER_NONE == f->d->kernel.layer.kind ? LAYER_NONE : f->e->seq.layer.kind;
+    f->e->seq.layer.kind =
+        LAYER_NONE == f->d->kernel.layer.kind ? LAYER_NONE : f->e->seq.layer.kind;
     for (size_t p = 0; rc == ST_OK && o->series && p < c->seq->longest; p++)
         for (size_t k = 0; rc == ST_OK && k < o->d; k++) {
             snprintf(word, sizeof word, "%zu#%zu", p + 1, k + 1);
@@ -1039,13 +1084,17 @@ static enum status fit_pools(struct fitting *f, const struct column *c)
     for (size_t k = 0; rc == ST_OK && k < o->d; k++)
         rc = fit_pool(f, c, o->name[k], ENC_POOL, 0, k);
     if (rc == ST_OK)
-        buf_printf(f->notes, "note[pool]: the nodes of a row are read as their number and the means of their %zu numbers "
-                   "(kernel graph(rbf) compares them one by one)\n", o->d);
+        buf_printf(f->notes,
+                   "note[pool]: the nodes of a row are read as their number and the means of their "
+                   "%zu numbers "
+                   "(kernel graph(rbf) compares them one by one)\n",
+                   o->d);
     return rc;
 }
 
 /* A column as a kernel in such a layer reads it. */
-static enum status fit_column(struct fitting *f, const struct column *c, enum kernel_layer_kind layer)
+static enum status fit_column(struct fitting *f, const struct column *c,
+                              enum kernel_layer_kind layer)
 {
     const struct dataset *d = f->d;
     enum status rc = c->type == COL_REAL       ? fit_real(f, c)
@@ -1067,7 +1116,8 @@ static bool is_input(const struct dataset *d, size_t j)
 }
 
 /* The columns that kernel t reads: all inputs, or those behind "on", which must be inputs. */
-static enum status part_columns(const struct dataset *d, const struct kterm *t, bool *in, struct err *err)
+static enum status part_columns(const struct dataset *d, const struct kterm *t, bool *in,
+                                struct err *err)
 {
     const size_t n = d->table->ncols;
     char name[64];
@@ -1091,11 +1141,13 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
         named += in[j];
     }
     if (rc == ST_OK && named == 0) {
-        err_named(err, ST_STATE, "inputs", "no input is called %s", shown(t->on, name, sizeof name));
+        err_named(err, ST_STATE, "inputs", "no input is called %s",
+                  shown(t->on, name, sizeof name));
         err_hint(err, "summary lists the columns; cols NAME role=input makes one an input");
         return ST_STATE;
     }
-    for (size_t j = 0; rc == ST_OK && t->layer.kind == LAYER_FASTCONV && j < n; j++) /* its filters too */
+    for (size_t j = 0; rc == ST_OK && t->layer.kind == LAYER_FASTCONV && j < n;
+         j++) /* its filters too */
         in[j] = in[j] || (is_input(d, j) && d->table->col[j].type == COL_SEQUENCE);
     return rc;
 }
@@ -1109,7 +1161,8 @@ static enum status fit_part(struct fitting *f, size_t t, bool *in)
     enum status rc = ST_OK;
 
     for (size_t s = 0; s < t; s++)
-        if (!kterm_reads_windows(&d->kernel.term[s]) && d->kernel.term[s].layer.kind == term->layer.kind &&
+        if (!kterm_reads_windows(&d->kernel.term[s]) &&
+            d->kernel.term[s].layer.kind == term->layer.kind &&
             strcmp(d->kernel.term[s].on, term->on) == 0) {
             *p = f->e->part[s];
             return ST_OK;
@@ -1202,7 +1255,8 @@ enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err
     if (rc == ST_OK)
         rc = kernel_bind_flat(k, e->ncol, err);
     if (rc == ST_OK && e->nparts > 0 && e->nparts != k->nterms)
-        rc = err_set(err, ST_SHAPE, "the data were encoded for an expression of %zu kernels, not %zu", e->nparts,
+        rc = err_set(err, ST_SHAPE,
+                     "the data were encoded for an expression of %zu kernels, not %zu", e->nparts,
                      k->nterms);
     for (size_t t = 0; rc == ST_OK && t < e->nparts; t++)
         if (e->part[t].n > 0)
@@ -1263,7 +1317,7 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     return rc;
 }
 
-/* ---- applying it ---- */
+/* Applying it. */
 
 /* The encoded columns that come from one column of the table. */
 struct group {
@@ -1277,8 +1331,9 @@ struct group {
     bool windows;           /* the row of symbols itself, of `room` letters */
     size_t room, *position; /* ENC_LETTER: of each, from 0, and its letter */
     unsigned char *letter;
-    size_t *channel;        /* with numbers for letters, or of nodes: which of them; SIZE_MAX: their number */
-    size_t *from;           /* of nodes: where each of the encoding's numbers stands in this table */
+    size_t
+        *channel; /* with numbers for letters, or of nodes: which of them; SIZE_MAX: their number */
+    size_t *from; /* of nodes: where each of the encoding's numbers stands in this table */
     uint8_t code[256];
     struct fastconv *conv;  /* ENC_FILTER */
     uint32_t *to;           /* table code -> level of the encoding; UINT32_MAX: never seen */
@@ -1383,8 +1438,10 @@ static enum status map_nodes(const struct encoding *e, struct group *g, struct e
     char name[64];
 
     g->from = mem_calloc(n, sizeof *g->from, "numbers of nodes", err);
-    g->channel = g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->channel, "numbers of nodes", err);
-    g->position = g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->position, "numbers of nodes", err);
+    g->channel =
+        g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->channel, "numbers of nodes", err);
+    g->position =
+        g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->position, "numbers of nodes", err);
     if (g->from == NULL || (!g->windows && (g->channel == NULL || g->position == NULL)))
         return ST_NOMEM;
     for (size_t k = 0; k < n; k++) {
@@ -1393,7 +1450,8 @@ static enum status map_nodes(const struct encoding *e, struct group *g, struct e
             j++;
         g->from[k] = j < o->d ? j : SIZE_MAX;
         if (j == o->d && !e->seq.node[k].flag)
-            return err_named(err, ST_STATE, "column", "the nodes have no number %s, which the model reads",
+            return err_named(err, ST_STATE, "column",
+                             "the nodes have no number %s, which the model reads",
                              shown(e->seq.node[k].name, name, sizeof name));
     }
     for (size_t j = 0; j < o->d; j++) { /* a word that was never seen would count as none */
@@ -1401,7 +1459,8 @@ static enum status map_nodes(const struct encoding *e, struct group *g, struct e
         while (o->flag[j] && k < n && strcmp(o->name[j], e->seq.node[k].name) != 0)
             k++;
         if (o->flag[j] && k == n)
-            return err_named(err, ST_STATE, "unseen", "nodes have %s, which never occurs in the training rows",
+            return err_named(err, ST_STATE, "unseen",
+                             "nodes have %s, which never occurs in the training rows",
                              shown(o->name[j], name, sizeof name));
     }
     for (size_t k = 0; !g->windows && g->kind != ENC_FILTER && k < g->n; k++) {
@@ -1426,16 +1485,19 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
     char name[64];
 
     if (g->c->type == COL_REAL) {
-        err_named(err, ST_STATE, "column", "column %s holds numbers here but sequences in the training data",
+        err_named(err, ST_STATE, "column",
+                  "column %s holds numbers here but sequences in the training data",
                   shown(g->c->name, name, sizeof name));
         return ST_STATE;
     }
     if ((e->seq.node != NULL) != (g->c->type == COL_SEQUENCE && g->c->seq->nodes != NULL)) {
         err_named(err, ST_STATE, "column", "column %s holds %s here but %s in the training data",
-                  shown(g->c->name, name, sizeof name), e->seq.node != NULL ? "words" : "sets of nodes",
+                  shown(g->c->name, name, sizeof name),
+                  e->seq.node != NULL ? "words" : "sets of nodes",
                   e->seq.node != NULL ? "sets of nodes" : "sequences");
-        err_hint(err, e->seq.node != NULL ? "predict FILE graph=COLUMN, as the training file was opened"
-                                          : "predict FILE");
+        err_hint(err, e->seq.node != NULL
+                          ? "predict FILE graph=COLUMN, as the training file was opened"
+                          : "predict FILE");
         return ST_STATE;
     }
     if (e->seq.node != NULL) {
@@ -1460,7 +1522,8 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
         return ST_OK;
     }
     g->conv = fastconv_new(&e->seq.layer, e->seq.seed, err);
-    double *x = g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
+    double *x =
+        g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && n > 0) {
         positions_of(&e->seq, g->c, g->code, g->from, rows != NULL ? rows[0] : 0, g->room, x);
@@ -1482,7 +1545,8 @@ static enum status map_group(const struct encoding *e, const struct table *t, co
         err_named(err, ST_STATE, "column", "the data has no column %s, which the model reads",
                   shown(column, name, sizeof name));
         if (e->seq.node != NULL && strcmp(column, e->seq.column) == 0)
-            err_hint(err, "predict FILE graph=COLUMN (describe=, lengths=, window=), as the training file was opened");
+            err_hint(err, "predict FILE graph=COLUMN (describe=, lengths=, window=), as the "
+                          "training file was opened");
         else
             err_hint(err, "give the file's columns the names of the training data");
         return ST_STATE;
@@ -1577,7 +1641,8 @@ static double encode_one(const struct enc_col *c, double x, size_t *cut)
 }
 
 /* Means over the nodes, or the values of a series at its positions, for kernels of columns. */
-static void encode_nodes(const struct encoding *e, const struct group *g, size_t row, double *x, size_t *cut)
+static void encode_nodes(const struct encoding *e, const struct group *g, size_t row, double *x,
+                         size_t *cut)
 {
     const struct sequences *s = g->c->seq;
     const size_t m = s->at[row + 1] - s->at[row] - 1, d = s->nodes->d;
@@ -1587,7 +1652,8 @@ static void encode_nodes(const struct encoding *e, const struct group *g, size_t
         double sum = 0.0;
         const size_t from = g->channel[k] == SIZE_MAX ? SIZE_MAX : g->from[g->channel[k]];
         if (g->kind == ENC_LETTER)
-            sum = g->position[k] < m && from != SIZE_MAX ? v[g->position[k] * d + from] : e->col[g->first + k].mean;
+            sum = g->position[k] < m && from != SIZE_MAX ? v[g->position[k] * d + from]
+                                                         : e->col[g->first + k].mean;
         else if (g->channel[k] == SIZE_MAX)
             sum = (double)m;
         for (size_t p = 0; g->kind == ENC_POOL && from != SIZE_MAX && p < m; p++)
@@ -1598,8 +1664,8 @@ static void encode_nodes(const struct encoding *e, const struct group *g, size_t
 }
 
 /* A sequence: x is the row's numbers from its first on. */
-static enum status encode_sequence(const struct encoding *e, const struct group *g, size_t row, double *x,
-                                   size_t *cut, struct err *err)
+static enum status encode_sequence(const struct encoding *e, const struct group *g, size_t row,
+                                   double *x, size_t *cut, struct err *err)
 {
     const char *s;
     const size_t len = letters_of(g->c, row, &s);
@@ -1639,8 +1705,8 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     return rc;
 }
 
-static enum status encode_cell(const struct encoding *e, const struct group *g, size_t row, double *x,
-                               size_t *cut, struct err *err)
+static enum status encode_cell(const struct encoding *e, const struct group *g, size_t row,
+                               double *x, size_t *cut, struct err *err)
 {
     if (is_sequence(g))
         return encode_sequence(e, g, row, x, cut, err);
@@ -1702,7 +1768,8 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
         for (size_t k = 0; k < ng; k++) {
             const bool seq = is_sequence(&g[k]);
             const size_t more = seq && e->seq.kmer > 0 ? e->seq.kmer - 1 : 0;
-            const size_t least = more + (seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1);
+            const size_t least =
+                more + (seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1);
             const char *s;
             if (seq && letters_of(g[k].c, row, &s) < least) { /* there is no mean of sequences */
                 if (e->missing != MISSING_DROP)
@@ -1745,7 +1812,8 @@ static bool *known_letters(const struct group *g, size_t *positions, struct err 
     for (size_t k = 0; k < g->n; k++)
         *positions = g->position[k] + 1 > *positions ? g->position[k] + 1 : *positions;
     bool *known = mem_calloc(*positions * 256 + 1, sizeof *known, "letters", err);
-    bool *varies = known != NULL ? mem_calloc(*positions + 1, sizeof *varies, "letters", err) : NULL;
+    bool *varies =
+        known != NULL ? mem_calloc(*positions + 1, sizeof *varies, "letters", err) : NULL;
     for (size_t k = 0; varies != NULL && k < g->n; k++) {
         known[g->position[k] * 256 + g->letter[k]] = varies[g->position[k]] = true;
         if (g->own != NULL)
@@ -1763,7 +1831,8 @@ static bool *known_letters(const struct group *g, size_t *positions, struct err 
 }
 
 /* Letters of new rows that the model cannot tell from one another, or sees as none. */
-static enum status count_strange(const struct encoding *e, const struct group *g, struct encoded *out, struct err *err)
+static enum status count_strange(const struct encoding *e, const struct group *g,
+                                 struct encoded *out, struct err *err)
 {
     const bool place = g->kind == ENC_LETTER && !g->windows && g->channel == NULL;
     const size_t letters = strlen(e->seq.order);
@@ -1865,7 +1934,8 @@ static enum status encode_weights(const struct encoding *e, const struct column 
             err_named(err, ST_STATE, "weight", "the weight %s is %s%.6g in row %zu; weights are "
                       "numbers above 0", shown(e->weight, name, sizeof name),
                       isnan(v) ? "missing: " : "", v, out->row[i] + 1);
-            err_hint(err, isnan(v) ? "missing drop  |  cols NAME role=skip" : "cols NAME role=skip");
+            err_hint(err,
+                     isnan(v) ? "missing drop  |  cols NAME role=skip" : "cols NAME role=skip");
             return ST_STATE;
         }
         out->row_scale[i] = sqrt(v);
@@ -1909,8 +1979,8 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
 /* Rows of letters are quickly made again, and would take far more room than the letters. */
 static bool made_anew(const struct encoding *e)
 {
-    return e->seq.inputs > 0 || (e->seq.node != NULL && e->ncol == 0) || (e->d > 256 && (e->col[0].kind == ENC_LETTER ||
-                                                e->col[e->ncol - 1].kind == ENC_LETTER));
+    return e->seq.inputs > 0 || (e->seq.node != NULL && e->ncol == 0) ||
+           (e->d > 256 && (e->col[0].kind == ENC_LETTER || e->col[e->ncol - 1].kind == ENC_LETTER));
 }
 
 static enum status make_room(const struct encoding *e, size_t n, struct encoded *out,
@@ -1946,7 +2016,8 @@ static enum status fill_matrix(const struct encoding *e, const struct group *g, 
         double *x = keep ? out->x + r0 * e->d : block;
         for (size_t k = 0; k < ng; k++)
             for (size_t i = r0; i < r1; i++)
-                if (encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut, err) != ST_OK) {
+                if (encode_cell(e, &g[k], out->row[i], x + (i - r0) * e->d, &out->cut, err) !=
+                    ST_OK) {
                     free(block);
                     return ST_NOMEM;
                 }
@@ -2003,13 +2074,16 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     if (rc != ST_OK)
         encoded_free(out);
     else
-        out->base = (struct source){ .n = out->n, .d = windows ? e->ncol + 1 + room : e->d,
-                                     .rows = encoded_rows, .row_scale = out->row_scale,
-                                     .row = !windows ? ROW_FLAT
-                                            : e->seq.value != NULL || e->seq.node != NULL ? ROW_VECTORS
-                                                                   : ROW_SYMBOLS,
-                                     .channels = windows ? e->seq.layer.channels : 0,
-                                     .flat = windows ? e->ncol : 0 };
+        out->base =
+            (struct source){.n = out->n,
+                            .d = windows ? e->ncol + 1 + room : e->d,
+                            .rows = encoded_rows,
+                            .row_scale = out->row_scale,
+                            .row = !windows                                      ? ROW_FLAT
+                                   : e->seq.value != NULL || e->seq.node != NULL ? ROW_VECTORS
+                                                                                 : ROW_SYMBOLS,
+                            .channels = windows ? e->seq.layer.channels : 0,
+                            .flat = windows ? e->ncol : 0};
     return rc;
 }
 
@@ -2024,7 +2098,7 @@ void encoded_free(struct encoded *e)
     *e = (struct encoded){ 0 };
 }
 
-/* ---- back to units of the target ---- */
+/* Back to units of the target. */
 
 double encoding_value(const struct encoding *e, double scaled)
 {

@@ -18,7 +18,7 @@ static const char *const norm_word[] = { "standard", "unit", "raw" };
 static const char *const yscale_word[] = { "standard", "log", "none" };
 static const char *const missing_word[] = { "error", "mean", "median", "drop" };
 
-/* ---- writing ---- */
+/* Writing. */
 
 /* Bytes of the UTF-8 character at s, 0 when there is none. */
 static size_t utf8_length(const unsigned char *s)
@@ -82,7 +82,8 @@ static void write_sequence(struct buf *b, const struct encoding *e)
     }
     buf_puts(b, s->value != NULL ? "]" : "");
     if (s->node != NULL)
-        buf_printf(b, ",\"series\":%s,\"norm\":\"%s\"", s->series ? "true" : "false", norm_word[s->layer.norm]);
+        buf_printf(b, ",\"series\":%s,\"norm\":\"%s\"", s->series ? "true" : "false",
+                   norm_word[s->layer.norm]);
     for (size_t i = 0; s->node != NULL && i < s->layer.channels; i++) {
         buf_puts(b, i > 0 ? ",{\"name\":" : ",\"nodes\":[{\"name\":");
         write_string(b, s->node[i].name);
@@ -145,7 +146,7 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
     return s;
 }
 
-/* ---- reading: just the shape above, members in any order ---- */
+/* Reading: just the shape above, members in any order. */
 
 struct reader {
     const char *p, *start;
@@ -350,7 +351,8 @@ static bool letter_word(const char *s)
 
     if (digits > 0 && s[digits] == '#' && s[digits + 1] != '\0') {
         const size_t more = strspn(s + digits + 1, "0123456789");
-        return digits < 10 && *s != '0' && s[digits + 1] != '0' && more < 10 && s[digits + 1 + more] == '\0';
+        return digits < 10 && *s != '0' && s[digits + 1] != '0' && more < 10 &&
+               s[digits + 1 + more] == '\0';
     }
     return digits > 0 && digits < 10 && *s != '0' && s[digits] != '\0' && s[digits + 1] == '\0';
 }
@@ -468,8 +470,9 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
     if (strcmp(key, "filters") == 0)
         return take_count(r, KERNEL_FILTERS_MOST, &s->layer.filters);
     if (strcmp(key, "channels") == 0)
-        return s->node != NULL || s->value != NULL ? wrong(r, "channels stand before what they count")
-                                                   : take_count(r, 65536, &s->layer.channels);
+        return s->node != NULL || s->value != NULL
+                   ? wrong(r, "channels stand before what they count")
+                   : take_count(r, 65536, &s->layer.channels);
     if (strcmp(key, "kmer") == 0)
         return take_count(r, LETTERS_KMER_MOST, &s->kmer);
     if (strcmp(key, "series") == 0)
@@ -514,9 +517,9 @@ static enum status take_columns(struct reader *r, struct encoding *e)
         if (rc != ST_OK)
             return rc;
         if (c->column == NULL ||
-            (c->kind == ENC_LEVEL || c->kind == ENC_LETTER || c->kind == ENC_POOL) != (c->level != NULL) ||
-            (c->kind == ENC_LETTER && !letter_word(c->level)) || !(c->sd > 0.0) ||
-            c->limit < 0.0)
+            (c->kind == ENC_LEVEL || c->kind == ENC_LETTER || c->kind == ENC_POOL) !=
+                (c->level != NULL) ||
+            (c->kind == ENC_LETTER && !letter_word(c->level)) || !(c->sd > 0.0) || c->limit < 0.0)
             return wrong(r, "a column is incomplete");
     }
     return ST_OK;
@@ -643,16 +646,20 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
     size_t least = letters, most = letters + 1;
     for (size_t i = 1; i < s->kmer && least <= LETTERS_WORDS_MOST; i++)
         least = most = least * letters;
-    if (letters == 0 || s->layer.channels == 0 || (s->kmer > 0 && (s->value != NULL || s->node != NULL)) ||
+    if (letters == 0 || s->layer.channels == 0 ||
+        (s->kmer > 0 && (s->value != NULL || s->node != NULL)) ||
         (e->seq.layer.symbols && (s->layer.channels < least || s->layer.channels > most)))
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_NONE) /* letters by position, with numbers */
-        return !e->seq.layer.symbols && filters == 0 && e->ncol > 0 && s->inputs == 0 ? ST_OK : wrong(r, "a sequence is incomplete");
+        return !e->seq.layer.symbols && filters == 0 && e->ncol > 0 && s->inputs == 0
+                   ? ST_OK
+                   : wrong(r, "a sequence is incomplete");
     if (wide == 0)
         return wrong(r, "a sequence is incomplete");
     if (s->layer.kind == LAYER_FASTCONV)
-        return filters == s->layer.filters && filters > 0 && s->inputs == 0 ? ST_OK
-                                                                            : wrong(r, "filters are missing");
+        return filters == s->layer.filters && filters > 0 && s->inputs == 0
+                   ? ST_OK
+                   : wrong(r, "filters are missing");
     if ((e->ncol > 0 && e->nparts == 0) || filters > 0 || e->seq.inputs < 2 ||
         (!e->seq.layer.symbols && (e->seq.inputs - 1) % s->layer.channels != 0))
         return wrong(r, "a sequence is incomplete");

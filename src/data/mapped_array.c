@@ -73,8 +73,10 @@ static enum status changed(const char *path, struct err *err)
     struct buf b = { 0 };
 
     text_safe(&b, path, 200);
-    err_named(err, ST_IO, "changed", "%s has changed or is gone since it was opened, and its numbers "
-              "are read in place", buf_str(&b));
+    err_named(err, ST_IO, "changed",
+              "%s has changed or is gone since it was opened, and its numbers "
+              "are read in place",
+              buf_str(&b));
     err_hint(err, "open it again");
     buf_free(&b);
     return ST_IO;
@@ -84,8 +86,9 @@ static enum status check(const struct piece *q, struct err *err)
 {
     struct npy_stamp now;
 
-    return npy_stamp(q->path, &now) && memcmp(&now, &q->seen, sizeof now) == 0 ? ST_OK
-                                                                               : changed(q->path, err);
+    return npy_stamp(q->path, &now) && memcmp(&now, &q->seen, sizeof now) == 0
+               ? ST_OK
+               : changed(q->path, err);
 }
 
 enum status mapped_array_add(struct mapped_array *nb, const char *path, const struct npy *h,
@@ -138,7 +141,8 @@ double mapped_array_at(const struct mapped_array *nb, size_t col, size_t row)
     return npy_item(&q->h, q->p + (row - q->first) * q->row + col * q->col);
 }
 
-enum status mapped_array_check(const struct mapped_array *nb, size_t first, size_t last, struct err *err)
+enum status mapped_array_check(const struct mapped_array *nb, size_t first, size_t last,
+                               struct err *err)
 {
     const struct piece *a = piece_of(nb, first), *b = piece_of(nb, last);
 

@@ -1,9 +1,9 @@
-/* data/mapped_array.h -- an array of numbers left where it is: in one NPY file, or in several whose rows
- * follow one another.  The files are mapped and read cell by cell; nothing is copied.
+/* data/mapped_array.h -- an array of numbers left where it is: in one NPY file, or in several whose
+ * rows follow one another.  The files are mapped and read cell by cell; nothing is copied.
  *
- * Whoever computes with many cells asks mapped_array_check: a file that is written to meanwhile is an
- * error there.  One that is cut short reads as zeros until somebody asks (spill.h); it does not end
- * the program. */
+ * Whoever computes with many cells asks mapped_array_check: a file that is written to meanwhile is
+ * an error there.  One that is cut short reads as zeros until somebody asks (spill.h); it does not
+ * end the program. */
 #ifndef GPDESK_MAPPED_ARRAY_H
 #define GPDESK_MAPPED_ARRAY_H
 
@@ -25,6 +25,7 @@ size_t mapped_array_stride(const struct mapped_array *);  /* bytes from one row 
 /* As a double; NaN where the file has it.  row and col are within the array. */
 double mapped_array_at(const struct mapped_array *, size_t col, size_t row);
 /* Are the files of rows first..last what they were?  IO "changed" names the one that is not. */
-enum status mapped_array_check(const struct mapped_array *, size_t first, size_t last, struct err *err);
+enum status mapped_array_check(const struct mapped_array *, size_t first, size_t last,
+                               struct err *err);
 
 #endif

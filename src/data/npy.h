@@ -15,7 +15,8 @@ struct npy {
     bool swap;      /* the other byte order */
     bool fortran;
     size_t rows, cols;
-    size_t depth;   /* of three dimensions the last; cols is then the product of the last two; 0: two */
+    size_t
+        depth; /* of three dimensions the last; cols is then the product of the last two; 0: two */
     size_t at;      /* where the items begin */
     bool have_descr, have_order, have_shape;
 };

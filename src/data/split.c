@@ -182,7 +182,7 @@ enum status split_train(struct dataset *d, size_t rows, uint64_t seed, struct er
     return ST_OK;
 }
 
-/* ---- by a mask ---- */
+/* By a mask. */
 
 static bool part_of_word(const char *s, uint8_t *part)
 {
@@ -205,8 +205,10 @@ static enum status bad_mask(const struct table *t, size_t col, size_t row, struc
     table_cell(t, row, col, &cell);
     text_safe(&value, buf_str(&cell), 40);
     text_safe(&name, t->col[col].name, 40);
-    err_named(err, ST_FORMAT, "mask", "column '%s', row %zu: '%s' is neither 0 nor 1 (1 = test), nor "
-              "train, valid or test", buf_str(&name), row + 1, buf_str(&value));
+    err_named(err, ST_FORMAT, "mask",
+              "column '%s', row %zu: '%s' is neither 0 nor 1 (1 = test), nor "
+              "train, valid or test",
+              buf_str(&name), row + 1, buf_str(&value));
     buf_free(&cell);
     buf_free(&name);
     buf_free(&value);

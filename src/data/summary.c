@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sorted numbers ---- */
+/* Sorted numbers. */
 
 /* Between order statistics, linearly: numpy's default. */
 static double quantile(const double *v, size_t n, double p)
@@ -51,7 +51,7 @@ static void summarise_sorted(const double *v, size_t n, struct col_summary *s)
     }
 }
 
-/* ---- distinct strings ---- */
+/* Distinct strings. */
 
 static int by_text(const void *a, const void *b)
 {
@@ -105,7 +105,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
     return rc;
 }
 
-/* ---- what may give the target away ---- */
+/* What may give the target away. */
 
 enum { LEAK_ROWS = 20000, LEAK_GLANCE = 2000 }; /* rows looked at; by a glance */
 
@@ -193,7 +193,8 @@ static void say_leak(const struct dataset *d, size_t col, enum leak leak, struct
         return;
     buf_printf(notes, "warning[leak]: %s '", d->role[col] == ROLE_ID ? "identifier" : "input");
     text_safe(notes, d->table->col[col].name, 40);
-    buf_printf(notes, "' %s: it may give the target away (cols NAME role=skip leaves it out)\n", words[leak]);
+    buf_printf(notes, "' %s: it may give the target away (cols NAME role=skip leaves it out)\n",
+               words[leak]);
 }
 
 static enum status shared_rows(const struct dataset *d, struct buf *notes, struct err *err)
@@ -238,7 +239,8 @@ enum status dataset_leaks(const struct dataset *d, bool whole, struct buf *notes
         if ((d->role[j] != ROLE_INPUT && d->role[j] != ROLE_ID) || c->type == COL_TEXT ||
             c->type == COL_SEQUENCE)
             continue;
-        for (size_t y = 0; y < t->ncols && found == LEAK_NONE; y++) { /* of several targets one is enough */
+        for (size_t y = 0; y < t->ncols && found == LEAK_NONE;
+             y++) { /* of several targets one is enough */
             if (d->role[y] != ROLE_TARGET || t->col[y].type != COL_REAL)
                 continue;
             const size_t m = take_pairs(c, &t->col[y], t->n, most, p);

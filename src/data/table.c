@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- life ---- */
+/* Life. */
 
 struct table *table_new(const char *path, size_t ncols, struct err *err)
 {
@@ -96,7 +96,8 @@ const char *column_glance(const struct column *c, size_t row, size_t width, stru
 {
     enum { BEFORE = 2 }; /* letters in common that are shown before the first difference */
     const char *w = column_word(c, row);
-    const size_t skip = c->type == COL_SEQUENCE && c->seq->common > BEFORE ? c->seq->common - BEFORE : 0;
+    const size_t skip =
+        c->type == COL_SEQUENCE && c->seq->common > BEFORE ? c->seq->common - BEFORE : 0;
 
     buf_clear(out);
     if (w != NULL && skip > 0 && strlen(w) > width)
@@ -151,7 +152,8 @@ enum status table_check(const struct table *t, size_t first, size_t last, struct
 
     for (size_t j = 0; j < t->ncols; j++) {
         const struct mapped_array *in = t->col[j].in;
-        const enum status rc = in && in != before ? mapped_array_check(in, first, last, err) : ST_OK;
+        const enum status rc =
+            in && in != before ? mapped_array_check(in, first, last, err) : ST_OK;
         if (rc != ST_OK)
             return rc;
         before = in;
@@ -159,7 +161,7 @@ enum status table_check(const struct table *t, size_t first, size_t last, struct
     return ST_OK;
 }
 
-/* ---- distinct strings ---- */
+/* Distinct strings. */
 
 static size_t intern_place(const struct intern *in, const char *s, size_t len)
 {
@@ -234,7 +236,7 @@ void intern_free(struct intern *in)
     *in = (struct intern){ 0 };
 }
 
-/* ---- growing columns ---- */
+/* Growing columns. */
 
 enum status grow_reserve(struct grow *g, size_t n, struct err *err)
 {
@@ -382,7 +384,7 @@ enum status column_to_text(struct column *c, size_t n, struct err *err)
     return ST_OK;
 }
 
-/* ---- repeated rows ---- */
+/* Repeated rows. */
 
 struct row_key {
     uint64_t hash;
@@ -417,7 +419,8 @@ static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
             const char *s = column_word(c, row) != NULL ? column_word(c, row) : "";
             hash = hash_bytes(hash, s, strlen(s) + 1);
             if (c->type == COL_SEQUENCE && c->seq->nodes)
-                hash = hash_bytes(hash, nodes_at(c->seq, row), strlen(s) * c->seq->nodes->d * sizeof(double));
+                hash = hash_bytes(hash, nodes_at(c->seq, row),
+                                  strlen(s) * c->seq->nodes->d * sizeof(double));
             continue;
         }
         cell[n++] = c->type == COL_REAL ? plain_zero(column_at(c, row)) : (double)c->code[row];

@@ -46,8 +46,8 @@ static inline const char *column_word(const struct column *c, size_t row)
         return c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]];
     return c->type == COL_TEXT ? c->text[row] : NULL;
 }
-/* What tells the cell from others in as few columns as `width`: of sequences that begin alike, the letters
- * from shortly before the first difference on, behind ".." (into out). */
+/* What tells the cell from others in as few columns as `width`: of sequences that begin alike, the
+ * letters from shortly before the first difference on, behind ".." (into out). */
 const char *column_glance(const struct column *, size_t row, size_t width, struct buf *out);
 struct table {
     int refs;             /* atomic */
@@ -59,7 +59,8 @@ struct table {
     size_t missing;       /* cells */
     int64_t duplicates;   /* repeated whole rows; -1: not counted exactly */
     size_t targets;       /* the last so many columns were read as targets; 0: not known */
-    size_t depth;         /* numbers of a node, where the file has three dimensions and nodes_fold is to come */
+    size_t depth; /* numbers of a node, where the file has three dimensions and nodes_fold is to
+                     come */
     bool parsed;          /* from text: worth keeping */
     size_t cuts;          /* spill_cut() when it was made */
     double seconds;       /* to read */
@@ -89,28 +90,32 @@ struct import_opts {
     int header;                /* -1 guess, 0 no, 1 yes */
     const char *missing;       /* "NA,?,-": comma separated marks on top of the empty cell */
     char decimal;              /* '.' or ',' */
-    char thousands;            /* mark between each three digits; '\0': as the cells tell, or none */
+    char thousands; /* mark between each three digits; '\0': as the cells tell, or none */
     const char *types;         /* "x7=category,zip=text,#3=real": by name or number of the column;
                                 * real, category, text, date, sequence */
     const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5
                                 * file, a dataset */
     const char *inputs;        /* HDF5: the dataset of the inputs */
-    const char *targets;       /* FASTA, graphs: a table file with more columns for the records, by their names */
+    const char *
+        targets; /* FASTA, graphs: a table file with more columns for the records, by their names */
     const char *graph;         /* rows are nodes: the column that says of which graph (nodes.h) */
     const char *describe;      /* of atoms: how they are described */
-    const char *lengths;       /* of an array of three dimensions: an NPY file with the nodes of each row */
-    const char *window;        /* "column:12": its values in the 12 rows before each, as one more column */
+    const char
+        *lengths; /* of an array of three dimensions: an NPY file with the nodes of each row */
+    const char *window; /* "column:12": its values in the 12 rows before each, as one more column */
     /* Records that are not as they should be; NULL: the first of each. */
-    const char *unknown;       /* sequences with letters outside the alphabet: keep, missing, stop */
-    const char *twice;         /* names that repeat, in targets=: stop, first, mean (records take the row of their
-                                * name, which is told; with stop they stop, with first later ones get none) */
-    const char *unmatched;     /* records without a row of targets=, and rows without a record: tell, stop */
+    const char *unknown; /* sequences with letters outside the alphabet: keep, missing, stop */
+    const char
+        *twice; /* names that repeat, in targets=: stop, first, mean (records take the row of their
+                 * name, which is told; with stop they stop, with first later ones get none) */
+    const char
+        *unmatched; /* records without a row of targets=, and rows without a record: tell, stop */
     size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
-/* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or many
- * NPY files (npy_set.h): a directory, a pattern, a list.
- * Errors name file, line, column, cell and a way out; on failure nothing is kept.  Statuses:
- * IO and FORMAT (the file), USAGE (the options), NOMEM, CANCELLED.  opts NULL: all guessed. */
+/* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or
+ * many NPY files (npy_set.h): a directory, a pattern, a list. Errors name file, line, column, cell
+ * and a way out; on failure nothing is kept.  Statuses: IO and FORMAT (the file), USAGE (the
+ * options), NOMEM, CANCELLED.  opts NULL: all guessed. */
 enum status import_file(const char *path, const struct import_opts *, const struct ctl *,
                         struct table **out, struct err *);
 /* Generated and bundled data: co2, robot, friedman1, draw, toy.  n 0, noise < 0, kernel NULL: the

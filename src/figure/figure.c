@@ -272,7 +272,7 @@ struct figure *figure_copy(const struct figure *f, struct err *err)
     return first;
 }
 
-/* -- histograms ----------------------------------------------------------------------------- */
+/* Histograms. */
 
 static int by_value(const void *a, const void *b)
 {
@@ -394,7 +394,7 @@ struct series *figure_histogram(struct figure *f, const char *title, enum mark m
     return s;
 }
 
-/* -- thinning ------------------------------------------------------------------------------- */
+/* Thinning. */
 
 double figure_x(const struct series *s, size_t i)
 {
@@ -612,7 +612,7 @@ size_t figure_dropped(const struct figure *f)
     return k;
 }
 
-/* -- ranges and ticks ----------------------------------------------------------------------- */
+/* Ranges and ticks. */
 
 double figure_place(double v, double lo, double hi, bool log)
 {
@@ -866,7 +866,8 @@ static void ticks_log(double lo, double hi, size_t n, struct ticks *t)
     }
 }
 
-/* An end of a short logarithmic axis: 1, 2, 5 x 10^k, unless that is far: then a little beyond the data. */
+/* An end of a short logarithmic axis: 1, 2, 5 x 10^k, unless that is far: then a little beyond the
+ * data. */
 static double snug(double v, bool up)
 {
     const double round = nice(v, up), far = up ? round / v : v / round;
@@ -994,7 +995,8 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
 {
     struct extent ex = { r->xlo, r->xhi }, ey = { r->ylo, r->yhi };
 
-    const size_t most_x = f->x.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4; /* numbers may take some more */
+    const size_t most_x =
+        f->x.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4; /* numbers may take some more */
     const size_t most_y = f->y.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4;
 
     nx = nx < 1 ? 1 : nx > most_x ? most_x : nx;
@@ -1015,7 +1017,8 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
         }
     scale_axis(&ax, ex, nx, false, &out->xlo, &out->xhi, &out->xt);
     scale_axis(&ay, ey, ny, !f->square, &out->ylo, &out->yhi, &out->yt);
-    if (f->square && isnan(ax.lo) && isnan(f->y.lo) && isnan(f->y.hi) && isnan(f->x.lo) && isnan(f->x.hi)) {
+    if (f->square && isnan(ax.lo) && isnan(f->y.lo) && isnan(f->y.hi) && isnan(f->x.lo) &&
+        isnan(f->x.hi)) {
         /* Ticks differ with the room on each axis; the range must not. */
         const double lo = fmin(out->xlo, out->ylo), hi = fmax(out->xhi, out->yhi);
         struct axis fx = f->x, fy = f->y;
@@ -1026,7 +1029,7 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
     }
 }
 
-/* -- numbers -------------------------------------------------------------------------------- */
+/* Numbers. */
 
 static void csv_number(struct buf *out, double v)
 {

@@ -34,8 +34,8 @@ struct series {
     size_t n;
     double *x, *y, *y2; /* y2: MARK_BAND, and the heights of MARK_CELLS */
     size_t across;      /* MARK_CELLS: values of x; those of one y follow each other */
-    int sign;           /* MARK_CELLS: +1, -1: those above, below 0 of figure_add_signed, a hue each, the latter
-                         * hatched; 0: any surface */
+    int sign; /* MARK_CELLS: +1, -1: those above, below 0 of figure_add_signed, a hue each, the
+               * latter hatched; 0: any surface */
     double reach;       /* of these: the largest size of both, which is shaded most */
     bool steep;         /* MARK_CELLS: shaded by the logarithm of 1 + the height above the lowest */
     int *group;         /* points coloured by class 0, 1, ..; the key says "title 0", ..; or NULL */
@@ -84,16 +84,19 @@ struct series *figure_add_vline(struct figure *, const char *title, double x, st
 enum status figure_classes(struct series *, const int *group, struct err *);
 enum status figure_class_names(struct series *, const char *lines, struct err *); /* copied */
 
-/* A surface over nx x ny places (each ascending): z[j nx + i] stands at x[i], y[j]; NaN: no cell.  The
- * highest is shaded most.  On a screen of text the cells are dotted, unless lines are drawn over them. */
+/* A surface over nx x ny places (each ascending): z[j nx + i] stands at x[i], y[j]; NaN: no cell.
+ * The highest is shaded most.  On a screen of text the cells are dotted, unless lines are drawn
+ * over them. */
 struct series *figure_add_cells(struct figure *, const char *title, size_t nx, const double *x,
                                 size_t ny, const double *y, const double *z, struct err *err);
-/* A surface around 0: two series, of what is above it (`up`) and below it (`down`), shaded by their size on one
- * scale; told apart by hue, in grey by hatching and in the key, in plain text by + and -. */
-enum status figure_add_signed(struct figure *, const char *up, const char *down, size_t nx, const double *x,
-                              size_t ny, const double *y, const double *z, struct err *err);
-/* The line where that surface has the height `level`, as one curve with gaps (nothing to draw where it
- * has none); straight in each cell on the scale of the axes. */
+/* A surface around 0: two series, of what is above it (`up`) and below it (`down`), shaded by their
+ * size on one scale; told apart by hue, in grey by hatching and in the key, in plain text by + and
+ * -. */
+enum status figure_add_signed(struct figure *, const char *up, const char *down, size_t nx,
+                              const double *x, size_t ny, const double *y, const double *z,
+                              struct err *err);
+/* The line where that surface has the height `level`, as one curve with gaps (nothing to draw where
+ * it has none); straight in each cell on the scale of the axes. */
 struct series *figure_add_contour(struct figure *, const char *title, size_t nx, const double *x,
                                   size_t ny, const double *y, const double *z, double level,
                                   struct err *err);
@@ -142,9 +145,10 @@ void figure_scale_fit(const struct figure *, size_t nx, size_t ny, double room, 
 /* Where a value lies between the ends of an axis, 0..1 inside; NaN when it cannot be drawn. */
 double figure_place(double v, double lo, double hi, bool log);
 
-/* -- renderings that need no child process ------------------------------------------------- */
+/* Renderings that need no child process. */
 
-/* panel,series,x,y,y2,class: y2 is the other side of a band, the height of a surface.  One line a value, full precision, all values, missing ones empty. */
+/* panel,series,x,y,y2,class: y2 is the other side of a band, the height of a surface.  One line a
+ * value, full precision, all values, missing ones empty. */
 void figure_csv(const struct figure *, struct buf *out);
 /* Words for those who do not see it: range, start, end, rate, knees, plateaus, crossings of target
  * lines, outliers; one fact a line. */

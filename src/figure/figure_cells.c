@@ -1,5 +1,5 @@
-/* figure/figure_cells.c -- surfaces: cells, their shades, and the contours of marching squares (Lorensen
- * and Cline 1987, in the plane). */
+/* figure/figure_cells.c -- surfaces: cells, their shades, and the contours of marching squares
+ * (Lorensen and Cline 1987, in the plane). */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -33,8 +33,9 @@ struct series *figure_add_cells(struct figure *f, const char *title, size_t nx, 
     return s;
 }
 
-enum status figure_add_signed(struct figure *f, const char *up, const char *down, size_t nx, const double *x,
-                              size_t ny, const double *y, const double *z, struct err *err)
+enum status figure_add_signed(struct figure *f, const char *up, const char *down, size_t nx,
+                              const double *x, size_t ny, const double *y, const double *z,
+                              struct err *err)
 {
     double *part = mem_calloc(nx * ny + 1, sizeof *part, "a surface", err), reach = 0.0;
     bool ok = part != NULL;
@@ -55,7 +56,7 @@ enum status figure_add_signed(struct figure *f, const char *up, const char *down
     return ok ? ST_OK : ST_NOMEM;
 }
 
-/* -- contours: marching squares ------------------------------------------------------------- */
+/* Contours: marching squares. */
 
 struct contour {
     const double *x, *y, *z;
@@ -187,7 +188,8 @@ bool figure_hatched(const struct series *s, size_t i)
 }
 
 /* Which of the values of an axis is nearest to the place u of 0..1 between lo and hi. */
-static size_t nearest(const double *v, size_t n, size_t step, double u, double lo, double hi, bool log)
+static size_t nearest(const double *v, size_t n, size_t step, double u, double lo, double hi,
+                      bool log)
 {
     const double first = figure_place(v[0], lo, hi, log);
     const double last = figure_place(v[(n - 1) * step], lo, hi, log);
@@ -202,7 +204,8 @@ double figure_shade_at(const struct series *s, const struct figure_scale *sc, do
     const size_t i = nearest(s->x, s->across, 1, u, sc->xlo, sc->xhi, sc->xlog);
     const size_t j = nearest(s->y, s->n / s->across, s->across, v, sc->ylo, sc->yhi, sc->ylog);
 
-    return i == SIZE_MAX || j == SIZE_MAX ? NAN : figure_shade(s, j * s->across + i, lowest, highest);
+    return i == SIZE_MAX || j == SIZE_MAX ? NAN
+                                          : figure_shade(s, j * s->across + i, lowest, highest);
 }
 
 bool figure_marked(double shade)

@@ -1,5 +1,5 @@
-/* figure/figure_describe.c -- a figure in words, for those who do not see it: the facts that one would
- * read off the picture, one a line. */
+/* figure/figure_describe.c -- a figure in words, for those who do not see it: the facts that one
+ * would read off the picture, one a line. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -72,7 +72,7 @@ static bool curve_get(struct curve *c, const struct figure *f, const struct entr
     return true;
 }
 
-/* -- straight lines ------------------------------------------------------------------------- */
+/* Straight lines. */
 
 /* Running sums of x and v about a first point, so that a fit over any stretch costs nothing. */
 struct sums {
@@ -207,7 +207,7 @@ static bool plateau(const struct curve *c, double range, double span, size_t *fr
     return longest >= 0.2 * span;
 }
 
-/* -- one curve ------------------------------------------------------------------------------ */
+/* One curve. */
 
 static void say_ends(struct buf *b, const struct curve *c, const char *x)
 {
@@ -448,7 +448,7 @@ static void say_cloud(struct buf *b, const struct figure *f, const struct curve 
     }
 }
 
-/* -- histograms ----------------------------------------------------------------------------- */
+/* Histograms. */
 
 /* The place below which a share q of the heights lies, within its bar by proportion. */
 static double quantile(const struct curve *c, double half, double total, double q)
@@ -566,7 +566,8 @@ static void say_surface(struct buf *b, const struct figure *f, const struct seri
         buf_puts(b, "a surface without values.\n");
         return;
     }
-    buf_printf(b, "a surface of %zu x %zu values; %s ", s->across, s->n / s->across, s->sign > 0 ? "highest" : "lowest");
+    buf_printf(b, "a surface of %zu x %zu values; %s ", s->across, s->n / s->across,
+               s->sign > 0 ? "highest" : "lowest");
     const size_t at[2] = { lo, hi };
     for (int k = s->sign > 0; k < (s->sign < 0 ? 1 : 2); k++) {
         num(b, s->y2[at[k]]);

@@ -95,7 +95,7 @@ static bool shown_at(const struct figure *f, const struct series *s, size_t i)
            (s->y2 == NULL || shown(s->y2[i], f->y.log && s->mark != MARK_CELLS));
 }
 
-/* -- data blocks ---------------------------------------------------------------------------- */
+/* Data blocks. */
 
 /* The foot of bars. */
 static double foot(const struct figure_scale *sc)
@@ -126,8 +126,8 @@ static void steps_data(const struct figure *f, const struct figure_scale *sc,
 }
 
 /* x y and the edges of each cell, and its colour.  Edges reach over the next cell, which is drawn
- * later: or thin lines of the ground shine through between them.  Of one above 0 the next may be below, in
- * the other series: hardly then. */
+ * later: or thin lines of the ground shine through between them.  Of one above 0 the next may be
+ * below, in the other series: hardly then. */
 static void cells_data(const struct figure *f, const struct series *s, bool dark, struct buf *b)
 {
     const bool pale = figure_has_lines(f);
@@ -147,8 +147,10 @@ static void cells_data(const struct figure *f, const struct series *s, bool dark
     }
 }
 
-/* A stroke through each cell below 0 that is shaded enough to be seen: told from those above without colour. */
-static void hatch_data(const struct figure *f, const struct series *s, size_t index, bool dark, struct buf *b)
+/* A stroke through each cell below 0 that is shaded enough to be seen: told from those above
+ * without colour. */
+static void hatch_data(const struct figure *f, const struct series *s, size_t index, bool dark,
+                       struct buf *b)
 {
     double ex[2], ey[2];
 
@@ -219,10 +221,10 @@ static bool entry_shown(const struct figure *f, const struct entry *e)
     return false;
 }
 
-/* -- pictures ------------------------------------------------------------------------------- */
+/* Pictures. */
 
 /* Filled circle, triangle, square, diamond, ..: told apart without colour. */
-static const int point_types[LAYOUT_LOOKS] = { 7, 9, 5, 13, 11, 6, 8, 4, 1, 2, 3, 12, 10, 15, 14, 0 };
+static const int point_types[LAYOUT_LOOKS] = {7, 9, 5, 13, 11, 6, 8, 4, 1, 2, 3, 12, 10, 15, 14, 0};
 
 static void color(struct buf *b, const char *what, unsigned rgb)
 {
@@ -241,8 +243,9 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
     const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
     const int pt = point_types[e->look % LAYOUT_LOOKS];
     const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
-                       : s->faint ? " dt (4,4)"
-                       : s->mark == MARK_STEPS && e->look % 2 ? " dt (7,3)" : ""; /* told apart in grey */
+                       : s->faint                                                  ? " dt (4,4)"
+                       : s->mark == MARK_STEPS && e->look % 2                      ? " dt (7,3)"
+                                                              : ""; /* told apart in grey */
 
     switch (s->mark) {
     case MARK_POINTS:
@@ -261,7 +264,8 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
         if (key) {
             buf_puts(b, " w boxes");
             color(b, "lc", figure_ramp(s->sign < 0 ? -0.6 : 0.6, false, dark));
-            buf_puts(b, s->sign < 0 ? " fs pattern 4 border" : " fs solid noborder"); /* 4: oblique lines */
+            buf_puts(b, s->sign < 0 ? " fs pattern 4 border"
+                                    : " fs solid noborder"); /* 4: oblique lines */
         } else {
             buf_puts(b, " w boxxyerror lc rgb variable fs solid noborder");
         }
@@ -526,7 +530,8 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
         const double side = fmin(pw, ph);
         const double wide_enough = l->p[i].f->square ? side : pw;
         figure_scale_fit(l->p[i].f, (size_t)(wide_enough / 75),
-                         (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), wide_enough - 90, 8.5, &sc);
+                         (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), wide_enough - 90, 8.5,
+                         &sc);
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
         picture_panel(&l->p[i], &sc, dark, b);

@@ -1,5 +1,5 @@
-/* figure/figure_layout.c -- a plot on a text screen: where axes, numbers, labels and key go, and how
- * dots become cells. */
+/* figure/figure_layout.c -- a plot on a text screen: where axes, numbers, labels and key go, and
+ * how dots become cells. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- colours: after the Okabe-Ito palette, which stays distinct for colour-blind readers ------ */
+/* Colours: after the Okabe-Ito palette, which stays distinct for colour-blind readers. */
 
 static const unsigned rgb_light[LAYOUT_IDS] = { 0x0072b2, 0xd55e00, 0x009e73, 0xa8468a,
                                                 0xb8860b, 0x4db0e0, 0x6b4226, 0x222222 };
@@ -51,7 +51,7 @@ static short terminal_color(const struct figure_style *st, int slot)
     return st->dark ? dark8[slot] : light8[slot];
 }
 
-/* -- the curves of a panel ------------------------------------------------------------------ */
+/* The curves of a panel. */
 
 static bool has_group(const struct series *s, int g)
 {
@@ -112,8 +112,9 @@ size_t figure_entries(const struct figure *f, struct entry *out)
                              : plain         ? choose_look(slot % LAYOUT_IDS, taken)
                                              : slot % LAYOUT_IDS;
             const char sign = s->sign != 0 ? s->sign > 0 ? '+' : '-'
-                              : s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':' : s->dashed ? ".'`,"[dashes++ % 4]
-                              : glyph[look];
+                              : s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':'
+                              : s->dashed                                     ? ".'`,"[dashes++ % 4]
+                                                                              : glyph[look];
             out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
                                        slot % LAYOUT_IDS, look, { sign } };
             colors += g < 0 && s->mark != MARK_BAND;
@@ -167,7 +168,7 @@ bool figure_has_values(const struct figure *f)
     return false;
 }
 
-/* -- geometry ------------------------------------------------------------------------------- */
+/* Geometry. */
 
 struct box {
     size_t x, y, w, h;
@@ -257,7 +258,9 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
     p->y = b->y + head;
     p->h = b->h - head - 2 - p->foot;
     size_t nx = (b->w - right) / 7;
-    const size_t ny = p->f->y.nname > 0 ? p->h : p->h >= 4 ? p->h / 2 : 2; /* words: one for each row */
+    const size_t ny = p->f->y.nname > 0 ? p->h
+                      : p->h >= 4       ? p->h / 2
+                                        : 2; /* words: one for each row */
     struct figure_range r;
     figure_range(p->f, &r);
     for (;; nx--) {
@@ -292,11 +295,12 @@ static size_t rules_in(const struct panel *p, const struct box *b)
         const struct series *s = p->e[i].s;
         if (s->n == 0 || (s->mark != MARK_HLINE && s->mark != MARK_VLINE))
             continue;
-        const double u = s->mark == MARK_VLINE
-                             ? (double)p->x + (double)p->w * figure_place(figure_x(s, 0), p->sc.xlo, p->sc.xhi,
-                                                                          p->sc.xlog)
-                             : (double)p->y + (double)p->h * (1 - figure_place(s->y[0], p->sc.ylo, p->sc.yhi,
-                                                                               p->sc.ylog));
+        const double u =
+            s->mark == MARK_VLINE
+                ? (double)p->x +
+                      (double)p->w * figure_place(figure_x(s, 0), p->sc.xlo, p->sc.xhi, p->sc.xlog)
+                : (double)p->y +
+                      (double)p->h * (1 - figure_place(s->y[0], p->sc.ylo, p->sc.yhi, p->sc.ylog));
         const double from = (double)(s->mark == MARK_VLINE ? b->x : b->y);
         k += u >= from - 0.5 && u <= from + (double)(s->mark == MARK_VLINE ? b->w : b->h) + 0.5;
     }
@@ -338,8 +342,8 @@ static void raster_panel(struct layout *l, const struct panel *p)
     layout_raster(l, p);
 }
 
-/* The key goes into a free corner, else beside the plot, else (pictures) where it covers least, else
- * into a line above the plot. */
+/* The key goes into a free corner, else beside the plot, else (pictures) where it covers least,
+ * else into a line above the plot. */
 static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
 {
     size_t kw, kh = key_entries(p, &kw);
@@ -441,7 +445,7 @@ void layout_free(struct layout *l)
     l->raster = NULL;
 }
 
-/* -- drawing cells -------------------------------------------------------------------------- */
+/* Drawing cells. */
 
 static void put(struct frame *fr, size_t x, size_t y, const char *ch, short fg)
 {
@@ -712,8 +716,8 @@ static bool has_sign(const struct entry *e)
 }
 
 /* The sign of a curve where it crosses every so manieth column. */
-static void sign_line(const struct layout *l, const struct panel *p, const struct entry *e, size_t from,
-                      size_t every, struct frame *fr)
+static void sign_line(const struct layout *l, const struct panel *p, const struct entry *e,
+                      size_t from, size_t every, struct frame *fr)
 {
     unsigned bits;
 
@@ -725,9 +729,10 @@ static void sign_line(const struct layout *l, const struct panel *p, const struc
             }
 }
 
-/* Of points every third cell of those that are mostly theirs, by a pattern that leaves no row or column
- * out; but one. */
-static void sign_points(const struct layout *l, const struct panel *p, const struct entry *e, struct frame *fr)
+/* Of points every third cell of those that are mostly theirs, by a pattern that leaves no row or
+ * column out; but one. */
+static void sign_points(const struct layout *l, const struct panel *p, const struct entry *e,
+                        struct frame *fr)
 {
     const struct series *s = e->s;
     const short fg = terminal_color(&l->style, e->slot);
@@ -754,8 +759,8 @@ static void sign_points(const struct layout *l, const struct panel *p, const str
         put(fr, at % fr->w, at / fr->w, e->glyph, fg);
 }
 
-/* With several curves or classes in braille each gets its sign now and then: they must be told apart
- * without colour too. */
+/* With several curves or classes in braille each gets its sign now and then: they must be told
+ * apart without colour too. */
 static void draw_signs(const struct layout *l, const struct panel *p, struct frame *fr)
 {
     size_t lines = 0, all = 0, k = 0;

@@ -1,5 +1,5 @@
-/* figure/figure_layout.h -- where things go on a text screen: shared by the built-in plot and by the
- * pane that shows gnuplot's picture.  Private to the plot files.
+/* figure/figure_layout.h -- where things go on a text screen: shared by the built-in plot and by
+ * the pane that shows gnuplot's picture.  Private to the plot files.
  *
  * A layout is a frame with axes, numbers, labels and key already drawn, and a raster of dots, one
  * byte each, that says which curve covers which dot.  Who fills the raster (figure_text.c or
@@ -17,7 +17,8 @@ struct entry {
     int group;        /* -1: all of the series */
     unsigned char id; /* 1..LAYOUT_IDS in the raster; 0: a reference line, drawn otherwise */
     int slot;         /* colour: index into the theme's cycle */
-    int look;         /* sign, below LAYOUT_LOOKS: that of the slot unless another curve of this colour has it */
+    int look; /* sign, below LAYOUT_LOOKS: that of the slot unless another curve of this colour has
+                 it */
     char glyph[5];
 };
 
@@ -53,7 +54,8 @@ void layout_free(struct layout *);
 void layout_raster(struct layout *, const struct panel *);
 /* Its surfaces alone, where no dot is set. */
 void layout_cells(struct layout *, const struct panel *);
-/* Is there a dot of a band at this column and row of a panel?  Few, so that curves on it can be told. */
+/* Is there a dot of a band at this column and row of a panel?  Few, so that curves on it can be
+ * told. */
 bool layout_in_band(long x, long y, bool edge);
 /* Draws everything into frame cells. */
 enum status layout_draw(const struct layout *, struct frame *out, struct err *);
@@ -89,15 +91,18 @@ void figure_thinned_free(const struct figure *thinned, const struct figure *orig
 enum { LAYERS = 6 };
 int figure_layer(const struct series *);
 /* The edges of a surface's cell around v, along x or along y. */
-void figure_cell(const struct series *, const struct axis *, double v, bool along_x, double edge[2]);
-/* Its shade 0..1: the height between the lowest and the highest; -1..1 of one with a sign; NaN: no cell. */
+void figure_cell(const struct series *, const struct axis *, double v, bool along_x,
+                 double edge[2]);
+/* Its shade 0..1: the height between the lowest and the highest; -1..1 of one with a sign; NaN: no
+ * cell. */
 double figure_shade(const struct series *, size_t i, double lowest, double highest);
 double figure_shade_at(const struct series *, const struct figure_scale *, double u, double v,
                        double lowest, double highest); /* at the place u, v of the panel, 0..1 */
-/* How many bytes of s a line of so many columns takes: up to a blank in its second half where there is one. */
+/* How many bytes of s a line of so many columns takes: up to a blank in its second half where there
+ * is one. */
 size_t figure_line(const char *s, size_t cols);
 bool figure_dotted(double shade, size_t x, size_t y);  /* by an ordered dither */
-bool figure_marked(double shade);                      /* more than hardly anything; false for NaN */
+bool figure_marked(double shade); /* more than hardly anything; false for NaN */
 bool figure_hatched(const struct series *, size_t i);  /* a cell below 0 that bears a stroke */
 void figure_heights(const struct series *, double *lowest, double *highest);
 bool figure_has_lines(const struct figure *); /* curves are drawn over this panel's surface */

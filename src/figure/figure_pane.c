@@ -1,5 +1,5 @@
-/* figure/figure_pane.c -- the picture in a pane: gnuplot draws the curves alone, as a small bitmap (or
- * as characters), and its pixels become the dots of the layout.
+/* figure/figure_pane.c -- the picture in a pane: gnuplot draws the curves alone, as a small bitmap
+ * (or as characters), and its pixels become the dots of the layout.
  *
  * Every curve gets a colour of its own that only serves to know it again.  Both terminals place
  * values on the very dots where the built-in plot would: margins are given in fractions of the last
@@ -29,7 +29,7 @@ static const struct {
                              { 0xffff00, 226 }, { 0xff00ff, 201 }, { 0x00ffff, 51 },
                              { 0xff8700, 214 }, { 0x8700ff, 129 } };
 
-/* -- writing -------------------------------------------------------------------------------- */
+/* Writing. */
 
 #define END_MARK "GPX7Q"
 
@@ -87,14 +87,15 @@ static void bars(const struct layout *l, const struct panel *p, const struct ser
     }
 }
 
-/* The dots of a band at a column, between two places 0..1 of the axis: its edges, and few between them
- * (layout_in_band), so that curves on it can be told. */
-static void band_dots(const struct layout *l, const struct panel *p, long column, double from, double to,
-                      struct buf *b)
+/* The dots of a band at a column, between two places 0..1 of the axis: its edges, and few between
+ * them (layout_in_band), so that curves on it can be told. */
+static void band_dots(const struct layout *l, const struct panel *p, long column, double from,
+                      double to, struct buf *b)
 {
     const struct figure_scale *sc = &p->sc;
     const double last = (double)(p->h * l->sy - 1), x = column_x(l, p, (double)column);
-    const long lo = lround(fmax(0, fmin(from, to)) * last), hi = lround(fmin(1, fmax(from, to)) * last);
+    const long lo = lround(fmax(0, fmin(from, to)) * last),
+               hi = lround(fmin(1, fmax(from, to)) * last);
 
     for (long y = lo; y <= hi; y++) /* from the foot; layout_in_band counts from the top */
         if (layout_in_band(column, lround(last) - y,
@@ -278,7 +279,7 @@ void layout_gnuplot(const struct layout *l, struct buf *out)
     buf_puts(out, "unset multiplot\nset output\n");
 }
 
-/* -- reading -------------------------------------------------------------------------------- */
+/* Reading. */
 
 size_t layout_read_limit(const struct layout *l)
 {

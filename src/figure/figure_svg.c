@@ -1,4 +1,5 @@
-/* figure/figure_svg.c -- a plain SVG drawing without gnuplot: the same ranges, ticks and colours. */
+/* figure/figure_svg.c -- a plain SVG drawing without gnuplot: the same ranges, ticks and colours.
+ */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -173,7 +174,8 @@ static void surface(struct svg *v, const struct figure *f, const struct series *
                    "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
                    figure_ramp(u, pale, v->dark));
         if (figure_hatched(s, i)) /* a stroke through the cell: told without colour */
-            line(v, x0, y0, x1, y1, fabs(u) > 0.6 ? -4 : -1); /* of the ground where the cell has the text's */
+            line(v, x0, y0, x1, y1,
+                 fabs(u) > 0.6 ? -4 : -1); /* of the ground where the cell has the text's */
     }
 }
 
@@ -196,11 +198,12 @@ static void sign(struct svg *v, double x, double y, int look, double r)
                    r, -r, r, -r, -r);
         break;
     case 4:
-        buf_printf(v->b, "<path d=\"M%.1f %.1fv%.1fM%.1f %.1fh%.1f\"/>\n", x, y - a, 2 * a, x - a, y, 2 * a);
+        buf_printf(v->b, "<path d=\"M%.1f %.1fv%.1fM%.1f %.1fh%.1f\"/>\n", x, y - a, 2 * a, x - a,
+                   y, 2 * a);
         break;
     case 5:
-        buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fm0 %.1fl%.1f %.1f\"/>\n", x - a, y - a, 2 * a, 2 * a, -2 * a,
-                   -2 * a, 2 * a);
+        buf_printf(v->b, "<path d=\"M%.1f %.1fl%.1f %.1fm0 %.1fl%.1f %.1f\"/>\n", x - a, y - a,
+                   2 * a, 2 * a, -2 * a, -2 * a, 2 * a);
         break;
     case 6:
         buf_printf(v->b, "<path d=\"M%.1f %.1fv%.1f\"/>\n", x, y - a, 2 * a);
@@ -278,13 +281,15 @@ static void key(struct svg *v, const struct panel *p, double x)
         figure_entry_title(&p->e[i], &t);
         if (t.len > 0) {
             const int way = p->e[i].s->sign;
-            const unsigned rgb = way != 0 ? figure_ramp(0.6 * way, false, v->dark)
-                                            : figure_rgb(p->e[i].s->faint ? -2 : p->e[i].slot, v->dark);
+            const unsigned rgb = way != 0
+                                     ? figure_ramp(0.6 * way, false, v->dark)
+                                     : figure_rgb(p->e[i].s->faint ? -2 : p->e[i].slot, v->dark);
             char fill[16] = "none";
             const bool hollow = p->e[i].s->mark == MARK_POINTS && p->e[i].look >= 4;
             if (!hollow)
                 snprintf(fill, sizeof fill, "#%06x", rgb);
-            buf_printf(v->b, "<g fill=\"%s\" stroke=\"#%06x\" stroke-width=\"%s\"%s>", fill, rgb, hollow ? "1" : "2",
+            buf_printf(v->b, "<g fill=\"%s\" stroke=\"#%06x\" stroke-width=\"%s\"%s>", fill, rgb,
+                       hollow ? "1" : "2",
                        p->e[i].s->dashed || p->e[i].id == 0 ? " stroke-dasharray=\"5 3\"" : "");
             if (p->e[i].s->mark == MARK_POINTS)
                 sign(v, x + 10, y, p->e[i].look, 3.5);
@@ -296,8 +301,9 @@ static void key(struct svg *v, const struct panel *p, double x)
             else
                 buf_printf(v->b, "<path d=\"M%.1f %.1fh20\"/>", x, y);
             if (way < 0)
-                buf_printf(v->b, "<path d=\"M%.1f %.1fl20 -9\" stroke-width=\"1\" stroke=\"#%06x\"/>", x, y + 4,
-                           figure_rgb(-1, v->dark));
+                buf_printf(v->b,
+                           "<path d=\"M%.1f %.1fl20 -9\" stroke-width=\"1\" stroke=\"#%06x\"/>", x,
+                           y + 4, figure_rgb(-1, v->dark));
             buf_puts(v->b, "</g>\n");
             words(v, x + 26, y + 4, "start", "", buf_str(&t), 30);
             y += 18;
@@ -367,7 +373,8 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
     v->h = fmax(h - 36 - 56, 20);
     if (f->square)
         v->w = v->h = fmin(v->w, v->h);
-    figure_scale_fit(f, (size_t)(v->w / 60), (size_t)(v->h / (f->y.nname > 0 ? 16 : 45)), v->w, 7, &sc);
+    figure_scale_fit(f, (size_t)(v->w / 60), (size_t)(v->h / (f->y.nname > 0 ? 16 : 45)), v->w, 7,
+                     &sc);
     v->sc = &sc;
     axes(v, f);
     buf_printf(v->b, "<clipPath id=\"c%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
@@ -399,10 +406,13 @@ void figure_svg(const struct figure *f, size_t w, size_t h, bool dark, struct bu
         n++;
     const size_t across = thin->across > 1 ? (thin->across < n ? thin->across : n) : 1;
     const size_t down = (n + across - 1) / across;
-    buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    buf_printf(out,
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
-               "viewBox=\"0 0 %zu %zu\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#%06x\">\n<rect width=\"%zu\" height=\"%zu\" "
-               "fill=\"#%06x\"/>\n", w, h, w, h, figure_rgb(-1, dark), w, h, figure_rgb(-4, dark));
+               "viewBox=\"0 0 %zu %zu\" font-family=\"sans-serif\" font-size=\"13\" "
+               "fill=\"#%06x\">\n<rect width=\"%zu\" height=\"%zu\" "
+               "fill=\"#%06x\"/>\n",
+               w, h, w, h, figure_rgb(-1, dark), w, h, figure_rgb(-4, dark));
     const double pw = (double)w / (double)across, ph = (double)h / (double)down;
     for (const struct figure *p = thin; p != NULL; p = p->next, i++)
         panel_svg(&v, p, pw * (double)(i % across), ph * (double)(i / across), pw, ph, i);

@@ -256,7 +256,8 @@ void layout_cells(struct layout *l, const struct panel *p)
                 if (*d != 0)
                     continue;
                 const double shade = figure_shade_at(s, &p->sc, u, v, lowest, highest);
-                if (s->sign != 0 && (l->glyphs_only || !l->style.utf8) ? figure_marked(shade) : figure_dotted(shade, x, y))
+                if (s->sign != 0 && (l->glyphs_only || !l->style.utf8) ? figure_marked(shade)
+                                                                       : figure_dotted(shade, x, y))
                     *d = p->e[i].id;
             }
     }

@@ -170,7 +170,7 @@ long gnuplot_pid(const struct gnuplot *g)
     return (long)g->child.pid;
 }
 
-/* -- failure -------------------------------------------------------------------------------- */
+/* Failure. */
 
 /* Ends the child, schedules the next try, draws what is wanted ourselves. */
 static bool failed(struct gnuplot *g, const char *sentence)
@@ -215,7 +215,7 @@ static bool ended(struct gnuplot *g)
     return failed(g, "gnuplot ended unexpectedly: gpdesk draws plots itself until it is back");
 }
 
-/* -- work ----------------------------------------------------------------------------------- */
+/* Work. */
 
 static bool start(struct gnuplot *g)
 {

@@ -1,5 +1,5 @@
-/* figure/gnuplot.h -- the gnuplot child processes: a persistent one for live panes, one-shot ones for
- * exports.  The live child never blocks the caller: it is driven from the main poll loop.
+/* figure/gnuplot.h -- the gnuplot child processes: a persistent one for live panes, one-shot ones
+ * for exports.  The live child never blocks the caller: it is driven from the main poll loop.
  *
  * The program is "gnuplot" from PATH, or what the environment variable GPDESK_GNUPLOT names; it is
  * started without a shell, with a clean environment, in a process group of its own. */
@@ -41,11 +41,11 @@ long gnuplot_pid(const struct gnuplot *);
 struct ctl;
 /* Writes a figure to path (.svg .png .pdf .txt .csv by suffix), atomically, within a time limit.
  * width, height: pixels (0: 800 x 480; points of 1/96 inch for pdf), cells for txt (0: 80 x 24).
- * dark: light lines on a dark ground.  Blocking: call from a worker or in batch.  Falls back, and says so in *note, where gnuplot is
- * missing (txt and csv never need it; svg is then drawn by the built-in writer).  CANCELLED when ctl (may be
- * NULL) says so while gnuplot is at work. */
-enum status plot_export(const struct ctl *, const struct figure *, const char *path, size_t width, size_t height,
-                        bool dark, struct buf *note, struct err *);
+ * dark: light lines on a dark ground.  Blocking: call from a worker or in batch.  Falls back, and
+ * says so in *note, where gnuplot is missing (txt and csv never need it; svg is then drawn by the
+ * built-in writer).  CANCELLED when ctl (may be NULL) says so while gnuplot is at work. */
+enum status plot_export(const struct ctl *, const struct figure *, const char *path, size_t width,
+                        size_t height, bool dark, struct buf *note, struct err *);
 /* Time gnuplot may take for it (20,000 ms); for tests. */
 void plot_export_limit(int ms);
 

@@ -69,9 +69,9 @@ enum { ENV_SLOTS = 16 };
 static void environment(bool display, char *env[ENV_SLOTS], struct buf store[ENV_SLOTS])
 {
     /* The last four say where windows go. */
-    static const char *const keep[] = { "HOME", "XDG_CACHE_HOME", "TMPDIR", "FONTCONFIG_FILE",
-                                        "FONTCONFIG_PATH", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
-                                        "XDG_RUNTIME_DIR" };
+    static const char *const keep[] = {
+        "HOME",    "XDG_CACHE_HOME", "TMPDIR",          "FONTCONFIG_FILE", "FONTCONFIG_PATH",
+        "DISPLAY", "XAUTHORITY",     "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"};
     const size_t kept = sizeof keep / sizeof keep[0] - (display ? 0 : 4);
     size_t n = 0;
 

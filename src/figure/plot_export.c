@@ -240,7 +240,7 @@ static enum status write_bytes(struct job *j, const struct buf *b, struct err *e
     return close(fd) == 0 ? publish(j, err) : bad(j, err, "cannot be written");
 }
 
-/* -- text outside Latin, Greek and Cyrillic ------------------------------------------------- */
+/* Text outside Latin, Greek and Cyrillic. */
 
 /* Fonts for it are often missing, and cairo then draws giant black shapes; gd draws small boxes. */
 static bool exotic(const char *s)
@@ -264,7 +264,7 @@ static bool exotic_figure(const struct figure *f)
     return false;
 }
 
-/* -- one run of gnuplot --------------------------------------------------------------------- */
+/* One run of gnuplot. */
 
 static bool begins(const char *file, const char *magic)
 {
@@ -283,7 +283,8 @@ enum run { RUN_OK, RUN_FAILED, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
 enum { ASK_MS = 100 }; /* how often it is asked whether to stop */
 
 /* Feeds the commands and waits for the end, both under the time limit. */
-static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *tx, struct buf *complaints)
+static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *tx,
+                     struct buf *complaints)
 {
     const long long end = child_now_ms() + limit_ms;
     size_t done = 0;
@@ -362,7 +363,9 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
         err_set(err, ST_CANCELLED, "%s: stopped before gnuplot had drawn it", buf_str(&j->name));
     else if (result == RUN_MISSING) {
         err_set(err, ST_NOT_FOUND, "gnuplot cannot be run");
-        err_hint(err, "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: apt-get install gnuplot-nox)");
+        err_hint(
+            err,
+            "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: apt-get install gnuplot-nox)");
     }
 done:
     if (result != RUN_OK)
@@ -425,7 +428,8 @@ static enum status picture(struct job *j, struct err *err)
         n = 2;
         break;
     case SIX: /* for terminals that show pictures: cat FILE.six */
-        snprintf(term[0], sizeof term[0], "set term sixelgd size %zu,%zu truecolor enhanced", j->w, j->h);
+        snprintf(term[0], sizeof term[0], "set term sixelgd size %zu,%zu truecolor enhanced", j->w,
+                 j->h);
         break;
     default:
         snprintf(term[0], sizeof term[0],
@@ -459,8 +463,8 @@ static void text_page(const struct job *j, struct buf *b)
         }
 }
 
-enum status plot_export(const struct ctl *ctl, const struct figure *f, const char *path, size_t width,
-                        size_t height, bool dark, struct buf *note, struct err *err)
+enum status plot_export(const struct ctl *ctl, const struct figure *f, const char *path,
+                        size_t width, size_t height, bool dark, struct buf *note, struct err *err)
 {
     struct job j = { .ctl = ctl, .f = f, .w = width, .h = height, .dark = dark, .note = note };
     struct buf b = { 0 };

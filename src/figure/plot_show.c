@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* ---- a window ---------------------------------------------------------------------------------------- */
+/* A window. */
 
 static struct child window = { 0, -1, -1, -1 };
 static char *window_term; /* "qt"; NULL: not yet asked */
@@ -111,7 +111,8 @@ static enum status open_window(const struct ctl *ctl, struct err *err)
     if (!window.pid) {
         rc = child_start_display(&window, program, err);
         if (rc == ST_OK) {
-            buf_puts(&b, "term = 'none'\ndo for [t in 'x11 wxt qt'] { if (strstrt(GPVAL_TERMINALS, t.' ') > 0) "
+            buf_puts(&b, "term = 'none'\ndo for [t in 'x11 wxt qt'] { if (strstrt(GPVAL_TERMINALS, "
+                         "t.' ') > 0) "
                          "{ term = t } }\nprint 'GPX-TERM '.term\n");
             rc = send_all(ctl, &b, err);
         }
@@ -150,7 +151,7 @@ enum status plot_window(const struct ctl *ctl, const struct figure *f, bool dark
     return rc;
 }
 
-/* ---- sixel ------------------------------------------------------------------------------------------- */
+/* Sixel. */
 
 bool sixel_in_reply(const char *s, size_t n, bool *whole)
 {
@@ -177,7 +178,8 @@ bool sixel_in_reply(const char *s, size_t n, bool *whole)
 
 enum status sixel_refused(struct err *err)
 {
-    err_set(err, ST_UNSUPPORTED, "this terminal has not said that it shows pictures (sixel graphics)");
+    err_set(err, ST_UNSUPPORTED,
+            "this terminal has not said that it shows pictures (sixel graphics)");
     err_hint(err, "out=FILE.png, to=window, or P in a view for the whole screen");
     return ST_UNSUPPORTED;
 }

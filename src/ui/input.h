@@ -26,8 +26,8 @@ struct input_event {
     enum input_kind kind;
     int key;              /* INPUT_KEY */
     const char *bytes;    /* KEY: as it came, for the line editor.  PASTE: the cleaned text, NUL- */
-    size_t n;             /* terminated: newlines kept, other controls harmless, valid UTF-8.  REPLY: what */
-                          /* the terminal says it is, CSI ? ... c, as it came */
+    size_t n; /* terminated: newlines kept, other controls harmless, valid UTF-8.  REPLY: what */
+              /* the terminal says it is, CSI ? ... c, as it came */
     bool truncated;       /* PASTE: longer than INPUT_PASTE_MAX; the rest is dropped */
     int button, x, y;     /* MOUSE: SGR button code, cell from 0; */
     bool release;

@@ -8,100 +8,103 @@
 #include <string.h>
 
 const struct keyrow keymap_both[] = {
-    { "F1 Alt-h", ACT_HELP, "help", "help for what is on the screen", NULL, 0 },
-    { "F2 Alt-x", ACT_PALETTE, "palette", "find anything: commands, views, runs, columns, options, pages",
-      NULL, 0 },
-    { "F3 Alt-e", ACT_EXPLAIN, "explain", "explain what is on the screen", NULL, 0 },
-    { "F4 Alt-m", ACT_NONE, "mouse", "mouse on or off (off: the terminal's own selection works)",
-      "set mouse={mouse}", 0 },
-    { "F5 Alt-l", ACT_NONE, "plain", "plain line mode: no panes, one event a line; F5 comes back",
-      "set plain=yes", 0 },
-    { "F6", ACT_PANE, "pane", "the view, then its next pane", NULL, 0 },
-    { "Alt-1", ACT_NONE, "view-1", "view 1: the data", "view data", 0 },
-    { "Alt-2", ACT_NONE, "view-2", "view 2: the runs", "view runs", 0 },
-    { "Alt-3", ACT_NONE, "view-3", "view 3: the residual", "view residual", 0 },
-    { "Alt-4", ACT_NONE, "view-4", "view 4: NMLL and tuning", "view nmll", 0 },
-    { "Alt-5", ACT_NONE, "view-5", "view 5: ranks and the spectrum", "view rank", 0 },
-    { "Alt-6", ACT_NONE, "view-6", "view 6: calibration and uncertainty", "view calibration", 0 },
-    { "Alt-7", ACT_NONE, "view-7", "view 7: PCA and clusters", "view pca", 0 },
-    { "Alt-8", ACT_NONE, "view-8", "view 8: the lesson", "view lesson", 0 },
-    { "Alt-9", ACT_NONE, "view-9", "view 9: the log", "view log", 0 },
-    { "PgUp", ACT_PGUP, "page-up", "a page up", NULL, 0 },
-    { "PgDn", ACT_PGDN, "page-down", "a page down", NULL, 0 },
-    { "Ctrl-c", ACT_INTERRUPT, "interrupt",
-      "clear the line; with nothing typed ask the job on show to stop; never quits", NULL, 0 },
-    { "Ctrl-l", ACT_REDRAW, "redraw", "draw the screen again", NULL, 0 },
-    { "Ctrl-z", ACT_SUSPEND, "suspend", "suspend (fg comes back)", NULL, 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"F1 Alt-h", ACT_HELP, "help", "help for what is on the screen", NULL, 0},
+    {"F2 Alt-x", ACT_PALETTE, "palette",
+     "find anything: commands, views, runs, columns, options, pages", NULL, 0},
+    {"F3 Alt-e", ACT_EXPLAIN, "explain", "explain what is on the screen", NULL, 0},
+    {"F4 Alt-m", ACT_NONE, "mouse", "mouse on or off (off: the terminal's own selection works)",
+     "set mouse={mouse}", 0},
+    {"F5 Alt-l", ACT_NONE, "plain", "plain line mode: no panes, one event a line; F5 comes back",
+     "set plain=yes", 0},
+    {"F6", ACT_PANE, "pane", "the view, then its next pane", NULL, 0},
+    {"Alt-1", ACT_NONE, "view-1", "view 1: the data", "view data", 0},
+    {"Alt-2", ACT_NONE, "view-2", "view 2: the runs", "view runs", 0},
+    {"Alt-3", ACT_NONE, "view-3", "view 3: the residual", "view residual", 0},
+    {"Alt-4", ACT_NONE, "view-4", "view 4: NMLL and tuning", "view nmll", 0},
+    {"Alt-5", ACT_NONE, "view-5", "view 5: ranks and the spectrum", "view rank", 0},
+    {"Alt-6", ACT_NONE, "view-6", "view 6: calibration and uncertainty", "view calibration", 0},
+    {"Alt-7", ACT_NONE, "view-7", "view 7: PCA and clusters", "view pca", 0},
+    {"Alt-8", ACT_NONE, "view-8", "view 8: the lesson", "view lesson", 0},
+    {"Alt-9", ACT_NONE, "view-9", "view 9: the log", "view log", 0},
+    {"PgUp", ACT_PGUP, "page-up", "a page up", NULL, 0},
+    {"PgDn", ACT_PGDN, "page-down", "a page down", NULL, 0},
+    {"Ctrl-c", ACT_INTERRUPT, "interrupt",
+     "clear the line; with nothing typed ask the job on show to stop; never quits", NULL, 0},
+    {"Ctrl-l", ACT_REDRAW, "redraw", "draw the screen again", NULL, 0},
+    {"Ctrl-z", ACT_SUSPEND, "suspend", "suspend (fg comes back)", NULL, 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct keyrow keymap_view[] = {
-    { "Up k", ACT_UP, "up", "up, or the run before", NULL, 0 },
-    { "Down j", ACT_DOWN, "down", "down, or the next run", NULL, 0 },
-    { "Left h", ACT_LEFT, "left", "left, or the page before", NULL, 0 },
-    { "Right l", ACT_RIGHT, "right", "right, or the next page", NULL, 0 },
-    { "g Home", ACT_TOP, "top", "the first row", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS },
-    { "G End", ACT_END, "end", "the last row", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS },
-    { ": i", ACT_PROMPT, "prompt", "to the prompt; the half-typed line is still there", NULL, 0 },
-    { "?", ACT_KEYS, "keys", "these keys; type to search, by key or by word", NULL, 0 },
-    { "/", ACT_SEARCH, "search", "search in what is on show", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS },
-    { "n", ACT_NEXT, "next", "the next place found", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS },
-    { "N", ACT_PREV, "previous", "the place before", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS },
-    { "e", ACT_EXPLAIN, "explain-view", "explain what is on the screen", NULL, 0 },
-    { "Tab", ACT_PANE_NEXT, "next-pane", "the next pane", NULL, 0 },
-    { "Shift-Tab", ACT_PANE_PREV, "previous-pane", "the pane before", NULL, 0 },
-    { "1", ACT_NONE, "view1", "view 1 (2 .. 9: the others)", "view data", 0 },
-    { "2", ACT_NONE, "view2", "view 2", "view runs", 0 },
-    { "3", ACT_NONE, "view3", "view 3", "view residual", 0 },
-    { "4", ACT_NONE, "view4", "view 4", "view nmll", 0 },
-    { "5", ACT_NONE, "view5", "view 5", "view rank", 0 },
-    { "6", ACT_NONE, "view6", "view 6", "view calibration", 0 },
-    { "7", ACT_NONE, "view7", "view 7", "view pca", 0 },
-    { "8", ACT_NONE, "view8", "view 8", "view lesson", 0 },
-    { "9", ACT_NONE, "view9", "view 9", "view log", 0 },
-    { "z", ACT_ZOOM, "zoom", "this pane alone, and back", NULL, 0 },
-    { "P", ACT_FULL, "full", "the plot over the whole screen, and back", NULL, KIND_PLOT },
-    { "q Esc", ACT_CLOSE, "close", "close what is on top (never the program)",
-      NULL, 0 },
-    { "< Shift-Left", ACT_NARROWER, "narrower", "the left column narrower", NULL, 0 },
-    { "> Shift-Right", ACT_WIDER, "wider", "the left column wider", NULL, 0 },
-    { "Shift-Up", ACT_TALLER, "taller", "the log taller", NULL, 0 },
-    { "Shift-Down", ACT_LOWER, "lower", "the log lower", NULL, 0 },
-    { "Space", ACT_MARK, "mark", "mark the run, or take the mark away", NULL, KIND_RUNS | KIND_TRACE },
-    { "=", ACT_NONE, "compare", "compare the marked runs", "compare {marks}", KIND_RUNS | KIND_TRACE },
-    { "w", ACT_NONE, "why", "why is it slow, or wrong", "why {run}", KIND_RUNS | KIND_TRACE },
-    { "*", ACT_NONE, "star", "star the run, or take the star away", "star {run}", KIND_RUNS | KIND_TRACE },
-    { "d", ACT_NONE, "describe", "the plot in words", "describe {plot}", KIND_PLOT },
-    { "o", ACT_NONE, "export", "write the plot to a file: the line waits on the prompt",
-      "plot {plot} out={file}.svg ", KIND_PLOT },
-    { "x", ACT_LOGX, "log-x", "x axis logarithmic, or linear", NULL, KIND_PLOT },
-    { "y", ACT_LOGY, "log-y", "y axis logarithmic, or linear", NULL, KIND_PLOT },
-    { "X", ACT_AXES, "axes", "both axes as they were", NULL, KIND_PLOT },
-    { "+", ACT_ZOOM_IN, "zoom-in", "half of the x axis; y follows", NULL, KIND_PLOT },
-    { "_", ACT_ZOOM_OUT, "zoom-out", "twice as much of it", NULL, KIND_PLOT },
-    { "0", ACT_ZOOM_ALL, "zoom-all", "all of it", NULL, KIND_PLOT },
-    { ",", ACT_PAN_LEFT, "pan-left", "when zoomed: to the left", NULL, KIND_PLOT },
-    { ".", ACT_PAN_RIGHT, "pan-right", "when zoomed: to the right", NULL, KIND_PLOT },
-    { "{", ACT_BACK, "back", "iterations of the run: back", NULL, KIND_TRACE },
-    { "}", ACT_FORTH, "forth", "iterations of the run: forth, to the end", NULL, KIND_TRACE },
-    { "[", ACT_NONE, "earlier", "the session one command earlier", "at -1", 0 },
-    { "]", ACT_NONE, "later", "the session one command later", "at +1", 0 },
-    { "u", ACT_NONE, "undo", "take the last change back", "undo", 0 },
-    { "U", ACT_NONE, "redo", "and again", "redo", 0 },
-    { "c", ACT_NONE, "copy", "copy the cell, or the plot's sentence", "copy cell", 0 },
-    { "C", ACT_NONE, "copy-view", "copy what is on show as CSV", "copy view", 0 },
-    { "Ctrl-d", ACT_QUIT, "quit", "leave; asks once while jobs run", NULL, 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"Up k", ACT_UP, "up", "up, or the run before", NULL, 0},
+    {"Down j", ACT_DOWN, "down", "down, or the next run", NULL, 0},
+    {"Left h", ACT_LEFT, "left", "left, or the page before", NULL, 0},
+    {"Right l", ACT_RIGHT, "right", "right, or the next page", NULL, 0},
+    {"g Home", ACT_TOP, "top", "the first row", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS},
+    {"G End", ACT_END, "end", "the last row", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS},
+    {": i", ACT_PROMPT, "prompt", "to the prompt; the half-typed line is still there", NULL, 0},
+    {"?", ACT_KEYS, "keys", "these keys; type to search, by key or by word", NULL, 0},
+    {"/", ACT_SEARCH, "search", "search in what is on show", NULL,
+     KIND_TABLE | KIND_TEXT | KIND_RUNS},
+    {"n", ACT_NEXT, "next", "the next place found", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS},
+    {"N", ACT_PREV, "previous", "the place before", NULL, KIND_TABLE | KIND_TEXT | KIND_RUNS},
+    {"e", ACT_EXPLAIN, "explain-view", "explain what is on the screen", NULL, 0},
+    {"Tab", ACT_PANE_NEXT, "next-pane", "the next pane", NULL, 0},
+    {"Shift-Tab", ACT_PANE_PREV, "previous-pane", "the pane before", NULL, 0},
+    {"1", ACT_NONE, "view1", "view 1 (2 .. 9: the others)", "view data", 0},
+    {"2", ACT_NONE, "view2", "view 2", "view runs", 0},
+    {"3", ACT_NONE, "view3", "view 3", "view residual", 0},
+    {"4", ACT_NONE, "view4", "view 4", "view nmll", 0},
+    {"5", ACT_NONE, "view5", "view 5", "view rank", 0},
+    {"6", ACT_NONE, "view6", "view 6", "view calibration", 0},
+    {"7", ACT_NONE, "view7", "view 7", "view pca", 0},
+    {"8", ACT_NONE, "view8", "view 8", "view lesson", 0},
+    {"9", ACT_NONE, "view9", "view 9", "view log", 0},
+    {"z", ACT_ZOOM, "zoom", "this pane alone, and back", NULL, 0},
+    {"P", ACT_FULL, "full", "the plot over the whole screen, and back", NULL, KIND_PLOT},
+    {"q Esc", ACT_CLOSE, "close", "close what is on top (never the program)", NULL, 0},
+    {"< Shift-Left", ACT_NARROWER, "narrower", "the left column narrower", NULL, 0},
+    {"> Shift-Right", ACT_WIDER, "wider", "the left column wider", NULL, 0},
+    {"Shift-Up", ACT_TALLER, "taller", "the log taller", NULL, 0},
+    {"Shift-Down", ACT_LOWER, "lower", "the log lower", NULL, 0},
+    {"Space", ACT_MARK, "mark", "mark the run, or take the mark away", NULL,
+     KIND_RUNS | KIND_TRACE},
+    {"=", ACT_NONE, "compare", "compare the marked runs", "compare {marks}",
+     KIND_RUNS | KIND_TRACE},
+    {"w", ACT_NONE, "why", "why is it slow, or wrong", "why {run}", KIND_RUNS | KIND_TRACE},
+    {"*", ACT_NONE, "star", "star the run, or take the star away", "star {run}",
+     KIND_RUNS | KIND_TRACE},
+    {"d", ACT_NONE, "describe", "the plot in words", "describe {plot}", KIND_PLOT},
+    {"o", ACT_NONE, "export", "write the plot to a file: the line waits on the prompt",
+     "plot {plot} out={file}.svg ", KIND_PLOT},
+    {"x", ACT_LOGX, "log-x", "x axis logarithmic, or linear", NULL, KIND_PLOT},
+    {"y", ACT_LOGY, "log-y", "y axis logarithmic, or linear", NULL, KIND_PLOT},
+    {"X", ACT_AXES, "axes", "both axes as they were", NULL, KIND_PLOT},
+    {"+", ACT_ZOOM_IN, "zoom-in", "half of the x axis; y follows", NULL, KIND_PLOT},
+    {"_", ACT_ZOOM_OUT, "zoom-out", "twice as much of it", NULL, KIND_PLOT},
+    {"0", ACT_ZOOM_ALL, "zoom-all", "all of it", NULL, KIND_PLOT},
+    {",", ACT_PAN_LEFT, "pan-left", "when zoomed: to the left", NULL, KIND_PLOT},
+    {".", ACT_PAN_RIGHT, "pan-right", "when zoomed: to the right", NULL, KIND_PLOT},
+    {"{", ACT_BACK, "back", "iterations of the run: back", NULL, KIND_TRACE},
+    {"}", ACT_FORTH, "forth", "iterations of the run: forth, to the end", NULL, KIND_TRACE},
+    {"[", ACT_NONE, "earlier", "the session one command earlier", "at -1", 0},
+    {"]", ACT_NONE, "later", "the session one command later", "at +1", 0},
+    {"u", ACT_NONE, "undo", "take the last change back", "undo", 0},
+    {"U", ACT_NONE, "redo", "and again", "redo", 0},
+    {"c", ACT_NONE, "copy", "copy the cell, or the plot's sentence", "copy cell", 0},
+    {"C", ACT_NONE, "copy-view", "copy what is on show as CSV", "copy view", 0},
+    {"Ctrl-d", ACT_QUIT, "quit", "leave; asks once while jobs run", NULL, 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct keyrow keymap_prompt[] = {
-    { "Esc", ACT_EDITOR, "to-view", "to the view; the half-typed line stays", NULL, 0 },
-    { "Tab", ACT_EDITOR, "complete", "complete verbs, names, keys, values, columns, files", NULL, 0 },
-    { "Up Down", ACT_EDITOR, "history", "earlier lines that begin like this one", NULL, 0 },
-    { "Ctrl-r", ACT_EDITOR, "find-line", "search the lines of all sessions", NULL, 0 },
-    { "Ctrl-d", ACT_EDITOR, "leave", "on an empty line: leave; asks once while jobs run", NULL, 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"Esc", ACT_EDITOR, "to-view", "to the view; the half-typed line stays", NULL, 0},
+    {"Tab", ACT_EDITOR, "complete", "complete verbs, names, keys, values, columns, files", NULL, 0},
+    {"Up Down", ACT_EDITOR, "history", "earlier lines that begin like this one", NULL, 0},
+    {"Ctrl-r", ACT_EDITOR, "find-line", "search the lines of all sessions", NULL, 0},
+    {"Ctrl-d", ACT_EDITOR, "leave", "on an empty line: leave; asks once while jobs run", NULL, 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* Names. */
 
 static const struct { int key; const char *name; } named[] = {
     { ' ', "Space" }, { UK_ENTER, "Enter" }, { UK_TAB, "Tab" }, { UK_ESC, "Esc" },
@@ -172,7 +175,7 @@ static bool has_key(const char *keys, const char *name)
     return false;
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
+/* Rows. */
 
 /* Commands come and go with what is built in: a key for one that is not there is no key. */
 static bool command_there(const char *line)
@@ -201,7 +204,8 @@ bool keymap_applies(const struct keyrow *r, const struct view *v)
     return !r->line || command_there(r->line);
 }
 
-static const struct keyrow *find_in(const struct keyrow *rows, const struct view *v, const char *key)
+static const struct keyrow *find_in(const struct keyrow *rows, const struct view *v,
+                                    const char *key)
 {
     for (; rows && rows->keys; rows++)
         if (has_key(rows->keys, key) && keymap_applies(rows, v))
@@ -285,7 +289,8 @@ enum status keymap_fill(struct palette *p, const struct view *v, struct err *err
     enum status rc = ST_OK;
 
     for (size_t i = 0; rc == ST_OK && (b = binding_at(i)) != NULL; i++)
-        rc = palette_add(p, "your own key", bind_focus_name(b->focus), b->line, b->key, ACT_NONE, err);
+        rc = palette_add(p, "your own key", bind_focus_name(b->focus), b->line, b->key, ACT_NONE,
+                         err);
     if (rc == ST_OK && v)
         rc = fill_rows(p, v->ops->keys, v, false, err);
     if (rc == ST_OK)
@@ -295,7 +300,7 @@ enum status keymap_fill(struct palette *p, const struct view *v, struct err *err
     return rc == ST_OK ? fill_rows(p, keymap_prompt, v, true, err) : rc;
 }
 
-/* --- conflicts -------------------------------------------------------------------------------- */
+/* Conflicts. */
 
 static void covers(const struct binding *b, const struct keyrow *rows, enum bind_focus focus,
                    const char *where, struct buf *out)
@@ -304,8 +309,8 @@ static void covers(const struct binding *b, const struct keyrow *rows, enum bind
         return;
     for (; rows && rows->keys; rows++)
         if (has_key(rows->keys, b->key))
-            buf_printf(out, "%s %s now runs '%s'; built in%s: %s\n", bind_focus_name(b->focus), b->key,
-                       b->line, where, rows->does);
+            buf_printf(out, "%s %s now runs '%s'; built in%s: %s\n", bind_focus_name(b->focus),
+                       b->key, b->line, where, rows->does);
 }
 
 /* A view's own row may cover one of all views: that is meant.  Twice in one table is a mistake. */
@@ -340,7 +345,7 @@ void keymap_conflicts(struct buf *out)
         doubled(view_table[k]->keys, view_table[k]->title, out);
 }
 
-/* --- lines ------------------------------------------------------------------------------------ */
+/* Lines. */
 
 static bool put_marks(const struct desk *d, struct buf *out)
 {

@@ -1,5 +1,5 @@
-/* ui/keymap.h -- what keys do, as data: one table feeds the keys themselves, the help, the searchable
- * list (`?`), the palette and `bind conflict`.
+/* ui/keymap.h -- what keys do, as data: one table feeds the keys themselves, the help, the
+ * searchable list (`?`), the palette and `bind conflict`.
  *
  * A row either runs a command line, which the log shows, or is an act of the screen that changes
  * nothing but what is seen.  The user's own keys (app/shell/bindings.h) come first. */
@@ -12,18 +12,59 @@
 
 enum act {
     ACT_NONE,
-    ACT_UP, ACT_DOWN, ACT_LEFT, ACT_RIGHT, ACT_PGUP, ACT_PGDN, ACT_TOP, ACT_END,
-    ACT_OPEN, ACT_SORT, ACT_FILTER, ACT_HIDE, ACT_SHOW_ALL, ACT_MARK,
-    ACT_LOGX, ACT_LOGY, ACT_AXES, ACT_ZOOM_IN, ACT_ZOOM_OUT, ACT_ZOOM_ALL, ACT_PAN_LEFT, ACT_PAN_RIGHT,
-    ACT_BACK, ACT_FORTH,              /* iterations of a run */
-    ACT_PLOT_HERE,                    /* a table turns into its plot */
-    ACT_OWN_1, ACT_OWN_2, ACT_OWN_3,  /* of the one view that lists them */
-    ACT_OF_DESK,                      /* the acts below are the screen's, not a view's */
-    ACT_HELP, ACT_KEYS, ACT_PALETTE, ACT_EXPLAIN, ACT_SEARCH, ACT_NEXT, ACT_PREV,
-    ACT_PANE, ACT_PANE_NEXT, ACT_PANE_PREV, ACT_PROMPT, ACT_VIEW, ACT_ZOOM, ACT_FULL, ACT_CLOSE,
-    ACT_WIDER, ACT_NARROWER, ACT_TALLER, ACT_LOWER,
-    ACT_REDRAW, ACT_SUSPEND, ACT_INTERRUPT, ACT_QUIT,
-    ACT_EDITOR                        /* done by the line editor: listed only */
+    ACT_UP,
+    ACT_DOWN,
+    ACT_LEFT,
+    ACT_RIGHT,
+    ACT_PGUP,
+    ACT_PGDN,
+    ACT_TOP,
+    ACT_END,
+    ACT_OPEN,
+    ACT_SORT,
+    ACT_FILTER,
+    ACT_HIDE,
+    ACT_SHOW_ALL,
+    ACT_MARK,
+    ACT_LOGX,
+    ACT_LOGY,
+    ACT_AXES,
+    ACT_ZOOM_IN,
+    ACT_ZOOM_OUT,
+    ACT_ZOOM_ALL,
+    ACT_PAN_LEFT,
+    ACT_PAN_RIGHT,
+    ACT_BACK,
+    ACT_FORTH,     /* iterations of a run */
+    ACT_PLOT_HERE, /* a table turns into its plot */
+    ACT_OWN_1,
+    ACT_OWN_2,
+    ACT_OWN_3,   /* of the one view that lists them */
+    ACT_OF_DESK, /* the acts below are the screen's, not a view's */
+    ACT_HELP,
+    ACT_KEYS,
+    ACT_PALETTE,
+    ACT_EXPLAIN,
+    ACT_SEARCH,
+    ACT_NEXT,
+    ACT_PREV,
+    ACT_PANE,
+    ACT_PANE_NEXT,
+    ACT_PANE_PREV,
+    ACT_PROMPT,
+    ACT_VIEW,
+    ACT_ZOOM,
+    ACT_FULL,
+    ACT_CLOSE,
+    ACT_WIDER,
+    ACT_NARROWER,
+    ACT_TALLER,
+    ACT_LOWER,
+    ACT_REDRAW,
+    ACT_SUSPEND,
+    ACT_INTERRUPT,
+    ACT_QUIT,
+    ACT_EDITOR /* done by the line editor: listed only */
 };
 /* What a view must be for a row to apply: any of these bits (0: every view). */
 enum { KIND_PLOT = 1, KIND_TABLE = 2, KIND_RUNS = 4, KIND_TRACE = 8, KIND_TEXT = 16 };
@@ -32,8 +73,8 @@ struct keyrow {
     enum act act;
     const char *name;                 /* one word: `bind view Z @zoom` */
     const char *does;
-    const char *line;                 /* the line it runs, {run} {marks} {plot} {view} filled in; it goes
-                                         to the prompt when it ends in a blank or '=' ; NULL: act */
+    const char *line; /* the line it runs, {run} {marks} {plot} {view} filled in; it goes
+                         to the prompt when it ends in a blank or '=' ; NULL: act */
     unsigned kinds;
 };
 /* Tables end at .keys == NULL. */
@@ -45,7 +86,8 @@ struct desk;
 struct view;
 /* "Ctrl-k", "Up", "Alt-3": as bindings write it; "" for a key that has no name. */
 void keymap_name(int key, char out[BIND_KEY_MAX]);
-/* The built-in row of a key in a focus; NULL: none.  Rows whose command does not exist are skipped. */
+/* The built-in row of a key in a focus; NULL: none.  Rows whose command does not exist are skipped.
+ */
 const struct keyrow *keymap_find(const struct view *, bool prompt, const char *key);
 const struct keyrow *keymap_by_name(const struct view *, const char *name);
 /* Is the row there for this view at all? */

@@ -24,7 +24,7 @@ struct view *desk_view(struct desk *d)
     }
 }
 
-/* --- help ------------------------------------------------------------------------------------- */
+/* Help. */
 
 static void key_lines(const struct keyrow *r, const struct view *v, bool prompt, struct buf *b)
 {
@@ -51,7 +51,8 @@ void keys_help(struct desk *d)
     buf_printf(&b, "%s\n \nKeys of this view (Esc first; ? lists and searches them)\n", o->about);
     key_lines(o->keys, v, false, &b);
     for (size_t i = 0; (own = binding_at(i)) != NULL; i++)
-        buf_printf(&b, "%s\t%s   (your own, %s)\n", own->key, own->line, bind_focus_name(own->focus));
+        buf_printf(&b, "%s\t%s   (your own, %s)\n", own->key, own->line,
+                   bind_focus_name(own->focus));
     buf_puts(&b, " \nAt the prompt\n");
     key_lines(keymap_prompt, v, true, &b);
     buf_puts(&b, " \nIn both\n");
@@ -65,7 +66,8 @@ void keys_help(struct desk *d)
     buf_free(&b);
 }
 
-/* F3 and e: the page about what is on show; with a command for it that holds the current numbers. */
+/* F3 and e: the page about what is on show; with a command for it that holds the current numbers.
+ */
 static void explain(struct desk *d)
 {
     const struct view *v = desk_view(d);
@@ -81,7 +83,8 @@ static void explain(struct desk *d)
         desk_execf(d, "explain %s", buf_str(&b));
     } else {
         buf_clear(&b);
-        buf_printf(&b, "%s\n \n", v->ops->about && *v->ops->about ? v->ops->about : view_runs.about);
+        buf_printf(&b, "%s\n \n",
+                   v->ops->about && *v->ops->about ? v->ops->about : view_runs.about);
         if (v->ops->verdict)
             v->ops->verdict((struct view *)v, &b);
         snprintf(title, sizeof title, "Explain: %s", v->ops->title);
@@ -90,7 +93,7 @@ static void explain(struct desk *d)
     buf_free(&b);
 }
 
-/* --- panes ------------------------------------------------------------------------------------ */
+/* Panes. */
 
 static void next_pane(struct desk *d, int dir)
 {
@@ -136,7 +139,8 @@ static void search(struct desk *d, int dir)
         found = v->ops->find(v, d->find, dir);
     if (!found) {
         char text[200];
-        snprintf(text, sizeof text, "'%.100s' is not %s here", d->find, dir < 0 ? "above" : "below");
+        snprintf(text, sizeof text, "'%.100s' is not %s here", d->find,
+                 dir < 0 ? "above" : "below");
         logbook_add(&d->log, LOG_NOTE, text);
         d->quiet = false;
     }
@@ -241,7 +245,7 @@ void desk_act(struct desk *d, enum act act)
     }
 }
 
-/* --- lines that keys run ---------------------------------------------------------------------- */
+/* Lines that keys run. */
 
 void keys_line(struct desk *d, const char *line)
 {
@@ -312,7 +316,8 @@ static bool run_bound(struct desk *d, struct view *v, bool prompt, const char *k
         if (r)
             run_row(d, v, r);
         else
-            logbook_add(&d->log, LOG_NOTE, "the key is bound to a name that is not there (? lists them)");
+            logbook_add(&d->log, LOG_NOTE,
+                        "the key is bound to a name that is not there (? lists them)");
         return true;
     }
     char *copy = strdup(own);                        /* the line may bind the key anew */
@@ -325,7 +330,7 @@ static bool run_bound(struct desk *d, struct view *v, bool prompt, const char *k
     return true;
 }
 
-/* --- the two focuses -------------------------------------------------------------------------- */
+/* The two focuses. */
 
 static void prompt_key(struct desk *d, const struct input_event *e)
 {
@@ -370,7 +375,7 @@ static bool named_key(struct desk *d, bool prompt, const char *key)
     return true;
 }
 
-/* --- mouse ------------------------------------------------------------------------------------ */
+/* Mouse. */
 
 static bool in_canvas(const struct canvas *c, int y, int x)
 {
@@ -439,7 +444,7 @@ static void mouse_event(struct desk *d, const struct input_event *e)
     }
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* Events. */
 
 static void forget_matches(struct desk *d)
 {
@@ -458,8 +463,9 @@ static void paste(struct desk *d, const struct input_event *e)
         logbook_add(&d->log, LOG_NOTE, "pasted lines run when you press Enter; edit them first if "
                                        "you like (Ctrl-C drops them)");
     if (e->truncated)
-        logbook_add(&d->log, LOG_WARNING, "the pasted text was longer than 1 MB and was cut; better "
-                                          "put it in a file: source FILE.gps");
+        logbook_add(&d->log, LOG_WARNING,
+                    "the pasted text was longer than 1 MB and was cut; better "
+                    "put it in a file: source FILE.gps");
 }
 
 /* A line that waits to be learnt: Enter or the same key runs it, any other key lets it go. */

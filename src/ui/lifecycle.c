@@ -124,8 +124,9 @@ void loop_signal_close(void)
 {
     if (wake[0] < 0)
         return;
-    /* What is left of the program is short.  curses' own handlers, which stood there before, tidy up from
-     * inside a signal: a Ctrl-C while the process ends made it fail, or wait for a lock for ever. */
+    /* What is left of the program is short.  curses' own handlers, which stood there before, tidy
+     * up from inside a signal: a Ctrl-C while the process ends made it fail, or wait for a lock for
+     * ever. */
     for (size_t i = 0; i < WANTED; i++)
         signal(wanted[i], wanted[i] == SIGINT || wanted[i] == SIGTSTP ? SIG_IGN : SIG_DFL);
     close(wake[0]);
@@ -191,7 +192,7 @@ void loop_finish(struct workspace *ws, bool keys)
 {
     const double limit = desk_now() + 10;
     struct pollfd p[3] = {
-        { workspace_fd(ws), POLLIN, 0 }, { wake[0], POLLIN, 0 }, { keys ? STDIN_FILENO : -1, POLLIN, 0 } };
+        {workspace_fd(ws), POLLIN, 0}, {wake[0], POLLIN, 0}, {keys ? STDIN_FILENO : -1, POLLIN, 0}};
     bool enough = false;
     workspace_forget(ws, 0, NULL);
     jobs_stop(ws->jobs, "*", false, NULL);

@@ -111,7 +111,7 @@ void picker_open(struct desk *d, enum ask_kind kind, const char *text)
     d->quiet = true;
 }
 
-/* --- its keys --------------------------------------------------------------------------------- */
+/* Its keys. */
 
 static void choose(struct desk *d)
 {
@@ -224,9 +224,10 @@ void picker_event(struct desk *d, const struct input_event *e)
         type(d, e->bytes, e->n);
 }
 
-/* --- drawing ---------------------------------------------------------------------------------- */
+/* Drawing. */
 
-static void draw_item(const struct canvas *c, int row, const struct palette_item *it, bool on, bool keys)
+static void draw_item(const struct canvas *c, int row, const struct palette_item *it, bool on,
+                      bool keys)
 {
     const unsigned long a = theme_attr(on ? R_SELECT : R_TEXT);
     const int keyw = keys ? 14 : 10, linew = c->w >= 100 ? 34 : c->w >= 60 ? 22 : 0;
@@ -264,7 +265,8 @@ static void draw_list(struct ask *a, const struct canvas *c)
         draw_text(c, 1, 2, theme_attr(R_DIM), "nothing is called like that");
 }
 
-void picker_draw(struct desk *d, const struct canvas *body, const struct canvas *line, int *y, int *x)
+void picker_draw(struct desk *d, const struct canvas *body, const struct canvas *line, int *y,
+                 int *x)
 {
     static const char *const head[] = { "", "find> ", "key or word> ", "/", "only runs with: " };
     struct ask *a = &d->ask;
@@ -278,7 +280,7 @@ void picker_draw(struct desk *d, const struct canvas *body, const struct canvas 
     used += draw_text(line, 0, used, theme_attr(R_TEXT), buf_str(&b));
     *y = line->y;
     *x = line->x + (used < line->w ? used : line->w - 1);
-    if (has_list(a) && body->h <= 1 && a->sel < a->n)    /* a tiny screen: the best one on the line */
+    if (has_list(a) && body->h <= 1 && a->sel < a->n) /* a tiny screen: the best one on the line */
         draw_printf(line, 0, used + 2, theme_attr(R_DIM), "%s", a->list.v[a->order[a->sel]].label);
     buf_free(&b);
 }

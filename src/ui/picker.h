@@ -1,5 +1,5 @@
-/* ui/picker.h -- a line of its own over the view: the palette, the keys, a search, a filter.  It has the
- * keyboard until Enter or Esc. */
+/* ui/picker.h -- a line of its own over the view: the palette, the keys, a search, a filter.  It
+ * has the keyboard until Enter or Esc. */
 #ifndef GPDESK_PICKER_H
 #define GPDESK_PICKER_H
 
@@ -20,6 +20,7 @@ void picker_open(struct desk *, enum ask_kind, const char *text);
 void picker_close(struct desk *);
 void picker_event(struct desk *, const struct input_event *);
 /* The list over `body`, the line typed in `line`; either may be empty. */
-void picker_draw(struct desk *, const struct canvas *body, const struct canvas *line, int *y, int *x);
+void picker_draw(struct desk *, const struct canvas *body, const struct canvas *line, int *y,
+                 int *x);
 
 #endif

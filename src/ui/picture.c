@@ -124,7 +124,8 @@ size_t picture_poll(const struct desk *d, struct pollfd *p, double *seconds)
     return 1;
 }
 
-/* As much as the terminal takes at once, and no more in one turn than leaves the keys their turn. */
+/* As much as the terminal takes at once, and no more in one turn than leaves the keys their turn.
+ */
 void picture_service(struct desk *d)
 {
     if (d->picture.state == PICTURE_ASKED && desk_now() >= d->picture.until)
@@ -139,7 +140,8 @@ void picture_service(struct desk *d)
         }
         if (poll(&p, 1, 0) <= 0 || !(p.revents & POLLOUT))
             return;
-        const ssize_t k = write(STDOUT_FILENO, d->picture.bytes + d->picture.done, left < CHUNK ? left : CHUNK);
+        const ssize_t k =
+            write(STDOUT_FILENO, d->picture.bytes + d->picture.done, left < CHUNK ? left : CHUNK);
         if (k < 0 && errno != EINTR && errno != EAGAIN) {
             picture_end(d);
             return;

@@ -1,6 +1,6 @@
 /* ui/plain.c -- line mode: no curses, no rewriting, one event a line.  For TERM=dumb, --plain,
- * screen readers, logs and tests.  At a terminal readline edits the line; else lines are read as they
- * come. */
+ * screen readers, logs and tests.  At a terminal readline edits the line; else lines are read as
+ * they come. */
 #include "ui/ui.h"
 
 #include "app/core/job.h"

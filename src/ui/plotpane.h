@@ -22,13 +22,15 @@ typedef struct figure *plotpane_make(void *ctx, struct err *err);
 void plotpane_draw(struct plotpane *, const struct canvas *, uint64_t what, uint64_t stamp,
                    plotpane_make *make, void *ctx, double now);
 const struct figure *plotpane_figure(const struct plotpane *);   /* the one shown; NULL */
-/* Until it is drawn again none is shown: a view that draws words instead has no sentence of a plot. */
+/* Until it is drawn again none is shown: a view that draws words instead has no sentence of a plot.
+ */
 void plotpane_off(struct plotpane *);
 /* Seconds (monotonic) at which a redraw is wanted although nothing else happens; 0: none. */
 double plotpane_due(const struct plotpane *);
 size_t plotpane_poll(struct plotpane *, struct pollfd *fds, int *timeout_ms);
 bool plotpane_service(struct plotpane *);           /* true: draw again */
-bool plotpane_awaited(const struct plotpane *);     /* the picture asked for by a key is not there yet */
+bool plotpane_awaited(
+    const struct plotpane *); /* the picture asked for by a key is not there yet */
 const char *plotpane_trouble(struct plotpane *);    /* a new state of gnuplot to tell, else NULL */
 void plotpane_forget(struct plotpane *);            /* theme changed: ask again */
 

@@ -18,8 +18,8 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-/* A count before a command repeats it so often: what a key asks for is done before the next one is read.
- * A line longer than a paste can be is none that anybody types. */
+/* A count before a command repeats it so often: what a key asks for is done before the next one is
+ * read. A line longer than a paste can be is none that anybody types. */
 enum { HISTORY_MAX = 10000, COUNT_MAX = 99, LINE_MAX_BYTES = 1 << 20 };
 
 static struct {
@@ -61,7 +61,7 @@ static char **no_matches(const char *text, int start, int end)
     return NULL;
 }
 
-/* --- completion: ours from end to end, because our words are not readline's ------------------- */
+/* Completion: ours from end to end, because our words are not readline's. */
 
 static size_t common_prefix(char *const *m)
 {
@@ -124,7 +124,7 @@ static int complete(int count, int key)
     return 0;
 }
 
-/* --- history by prefix, and up and down inside a pasted block --------------------------------- */
+/* History by prefix, and up and down inside a pasted block. */
 
 static bool move_in_block(int dir)
 {
@@ -210,7 +210,7 @@ static void history_put(const char *line)
     }
 }
 
-/* --- open and close --------------------------------------------------------------------------- */
+/* Open and close. */
 
 static void on_line(char *line)
 {
@@ -225,16 +225,17 @@ static void on_line(char *line)
 /* Forgets the lists of edits (undo) and goes to the end of the history. */
 static void drop_edits(void)
 {
-    HIST_ENTRY **h = history_list();       /* lists may be shared: readline alone knows, so none is freed */
+    HIST_ENTRY **h =
+        history_list(); /* lists may be shared: readline alone knows, so none is freed */
     for (int i = 0; h && h[i]; i++)
         h[i]->data = NULL;
     rl_undo_list = NULL;
-    rl_end_of_history(1, 0);               /* and the line that readline had put aside goes with it */
+    rl_end_of_history(1, 0); /* and the line that readline had put aside goes with it */
     rl_undo_list = NULL;
 }
 
-/* A search keeps pointers into the history; undoing the edits of an earlier line would free what they
- * point to.  So a search starts from a fresh line with the same text. */
+/* A search keeps pointers into the history; undoing the edits of an earlier line would free what
+ * they point to.  So a search starts from a fresh line with the same text. */
 static void detach(void)
 {
     char *text = strdup(rl_line_buffer);
@@ -292,7 +293,7 @@ static void bind_keys(void)
         replace_function(maps[i], 'R' & 31, rl_reverse_search_history, search_back);
         replace_function(maps[i], 'S' & 31, rl_forward_search_history, search_forth);
     }
-    if (!pr.plain) {                        /* Alt-1 to Alt-9 are views: a lone count would eat a letter */
+    if (!pr.plain) { /* Alt-1 to Alt-9 are views: a lone count would eat a letter */
         rl_unbind_key_in_map('0', emacs_meta_keymap);
         rl_unbind_key_in_map('-', emacs_meta_keymap);
     }
@@ -397,8 +398,8 @@ static void deliver(void)
     }
 }
 
-/* A search leaves the editor at the line it found; two lists of edits could become one there.  What was
- * found is a new line instead. */
+/* A search leaves the editor at the line it found; two lists of edits could become one there.  What
+ * was found is a new line instead. */
 static void read_one(void)
 {
     const bool searching = prompt_searching();
@@ -476,7 +477,7 @@ void prompt_clear(void)
     if (!pr.open)
         return;
     rl_callback_sigcleanup();
-    drop_edits();                          /* or what is typed next would replace the line left there */
+    drop_edits(); /* or what is typed next would replace the line left there */
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
     rl_clear_message();
@@ -527,7 +528,7 @@ void prompt_resize(size_t rows, size_t cols)
     rl_set_screen_size((int)(rows < 2 ? 2 : rows), (int)(cols < least ? least : cols));
 }
 
-/* --- what to draw ----------------------------------------------------------------------------- */
+/* What to draw. */
 
 /* One row of the line: a prompt, and bytes of the buffer. */
 struct row {

@@ -16,7 +16,7 @@
 
 enum { CLIPBOARD_MAX = 74994 };      /* bytes whose base64 still fits into the 100,000 of xterm */
 
-/* --- commands about the screen ---------------------------------------------------------------- */
+/* Commands about the screen. */
 
 static enum status ask_view(struct desk *d, const char *digit, struct err *err)
 {
@@ -52,7 +52,8 @@ bool asked_clipboard(const char *text, struct buf *out)
         return false;
     buf_puts(out, "\033]52;c;");
     for (size_t i = 0; i < n; i += 3) {
-        const unsigned long b = (unsigned long)s[i] << 16 | (i + 1 < n ? (unsigned long)s[i + 1] << 8 : 0) |
+        const unsigned long b = (unsigned long)s[i] << 16 |
+                                (i + 1 < n ? (unsigned long)s[i + 1] << 8 : 0) |
                                 (i + 2 < n ? s[i + 2] : 0);
         buf_putc(out, digits[b >> 18]);
         buf_putc(out, digits[b >> 12 & 63]);
@@ -88,7 +89,8 @@ static enum status ask_copy(struct desk *d, const char *what, struct buf *text, 
     return text->len ? ST_OK : err_set(err, ST_NOT_FOUND, "there is nothing to copy here yet");
 }
 
-enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said, struct err *err)
+enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said,
+                         struct err *err)
 {
     struct desk *d = ctx;
     d->dirty = true;
@@ -107,12 +109,13 @@ enum status asked_screen(void *ctx, const char *verb, const char *what, struct b
     return ST_OK;
 }
 
-/* --- from one start to the next --------------------------------------------------------------- */
+/* From one start to the next. */
 
 static char *memory_path(void)
 {
     bool first;
-    char *history = loop_history_path(&first), *slash = history ? strrchr(history, '/') : NULL, *path = NULL;
+    char *history = loop_history_path(&first), *slash = history ? strrchr(history, '/') : NULL,
+         *path = NULL;
     if (slash) {
         *slash = '\0';
         if (asprintf(&path, "%s/screen", history) < 0)
@@ -145,7 +148,8 @@ void asked_remember(struct desk *d)
             strcmp(option_origin(d->ws->origin, "layout"), "default") == 0 &&
             screen_layout_named(word) != LAYOUT_AUTO)
             snprintf(d->ws->opt.layout, sizeof d->ws->opt.layout, "%.7s", word);
-        else if (sscanf(line, "panes %d %d", &a, &b) == 2 && a >= -20 && a < 200 && b >= -8 && b < 200)
+        else if (sscanf(line, "panes %d %d", &a, &b) == 2 && a >= -20 && a < 200 && b >= -8 &&
+                 b < 200)
             d->dx = a, d->dy = b;
         else if (sscanf(line, "knows %23s %u", word, &uses) == 2)
             learned_line(d, word, uses);

@@ -1,12 +1,15 @@
-/* ui/requests.h -- what commands ask of the screen (workspace.screen), and what the screen remembers. */
+/* ui/requests.h -- what commands ask of the screen (workspace.screen), and what the screen
+ * remembers. */
 #ifndef GPDESK_REQUESTS_H
 #define GPDESK_REQUESTS_H
 
 #include "ui/view.h"
 
 /* A workspace.screen; ctx is the desk. */
-enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said, struct err *);
-/* Layout, panes' sizes and learnt keys from one start to the next: $XDG_STATE_HOME/gpdesk/screen. */
+enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said,
+                         struct err *);
+/* Layout, panes' sizes and learnt keys from one start to the next: $XDG_STATE_HOME/gpdesk/screen.
+ */
 void asked_remember(struct desk *);
 void asked_save(const struct desk *);
 /* OSC 52 with the text in base64; false: longer than terminals take. */

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- layout ----------------------------------------------------------------------------------- */
+/* Layout. */
 
 static int least(int a, int b)
 {
@@ -82,13 +82,15 @@ static int between(int v, int lo, int hi)
 }
 
 /* The log is at least 5 rows, at most a quarter of the screen. */
-static void layout_medium(struct canvas left, int rows, const struct layout_wish *w, struct layout *l)
+static void layout_medium(struct canvas left, int rows, const struct layout_wish *w,
+                          struct layout *l)
 {
     l->frames = true;
     l->header = take_top(&left, 1);
     l->tabs = take_top(&left, 1);
     /* Neighbours share the line between them, so each pane begins on the last one's edge. */
-    const int low = between(most(rows >= MEDIUM_ROWS ? 9 : 6, rows * 3 / 10) + w->dy, 4, left.h - 8);
+    const int low =
+        between(most(rows >= MEDIUM_ROWS ? 9 : 6, rows * 3 / 10) + w->dy, 4, left.h - 8);
     const int up = left.h - low + 1;
     const int list = between((left.w >= 100 ? 40 : 32) + w->dx, 24, left.w - 40);
     const int y = left.y + up - 1, x = left.x + list - 1;
@@ -116,7 +118,8 @@ static void layout_wide(struct canvas left, int rows, const struct layout_wish *
     l->log = (struct canvas){ left.y + up - 1, left.x, low, left.w };
 }
 
-/* One pane alone: a zoomed one, or the slide of a talk (a line of header, the plot, its verdict). */
+/* One pane alone: a zoomed one, or the slide of a talk (a line of header, the plot, its verdict).
+ */
 static void layout_alone(struct canvas left, int rows, bool full, struct layout *l)
 {
     if (!full)
@@ -173,7 +176,7 @@ enum layout_kind screen_layout_named(const char *name)
     return LAYOUT_AUTO;
 }
 
-/* --- the header: what is current -------------------------------------------------------------- */
+/* The header: what is current. */
 
 static size_t resident_bytes(void)
 {
@@ -268,9 +271,10 @@ static void draw_header(const struct desk *d, const struct canvas *c, const stru
         x += draw_printf(&in, 0, 0, theme_attr(R_TAB_ON), "[%c %s]", named->digit, named->tab) - 1;
     else
         x += draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk");
-    if (timeline_view(ws) != SIZE_MAX)           /* an earlier state is shown: nothing can change it */
-        x += draw_printf(&in, 0, x, theme_attr(R_SELECT), " as after command %zu: read-only, ] later ",
-                         timeline_view(ws)) + 1;
+    if (timeline_view(ws) != SIZE_MAX) /* an earlier state is shown: nothing can change it */
+        x += draw_printf(&in, 0, x, theme_attr(R_SELECT),
+                         " as after command %zu: read-only, ] later ", timeline_view(ws)) +
+             1;
     current_words(ws, &b);
     for (char *last; (int)text_width(buf_str(&b)) > in.w - x && (last = strrchr(b.s, ' '));)
         b.s[b.len = (size_t)(last - b.s)] = '\0'; /* whole words only */
@@ -319,7 +323,7 @@ static void draw_tabs(struct desk *d, const struct canvas *c)
         draw_text(c, 0, c->w - 8, theme_attr(R_TAB), "F1 help");
 }
 
-/* --- the job line ----------------------------------------------------------------------------- */
+/* The job line. */
 
 static void value_words(const struct desk *d, const struct job_view *j, bool wide, struct buf *b)
 {
@@ -375,7 +379,8 @@ static void draw_idle(const struct desk *d, const struct canvas *c)
         { "i prompt", "? keys", "1-9 views", "Tab pane", "z zoom", "q close", NULL },
     };
     int x = 1 + draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
-    for (const char *const *k = keys[d->focus == FOCUS_VIEW]; *k && x + 3 + (int)strlen(*k) <= c->w; k++)
+    for (const char *const *k = keys[d->focus == FOCUS_VIEW]; *k && x + 3 + (int)strlen(*k) <= c->w;
+         k++)
         x += 3 + draw_text(c, 0, x + 3, theme_attr(R_DIM), *k);
 }
 
@@ -384,15 +389,20 @@ static void draw_quit_question(const struct desk *d, const struct canvas *c, int
 {
     const size_t n = jobs_count(d->ws->jobs);
     draw_printf(c, 0, x, theme_attr(R_WARN),
-                "   %zu job%s: Ctrl-D again stops %s, keeps the best so far, and quits", n, n == 1 ? "" : "s",
-                n == 1 ? "it" : "them");
+                "   %zu job%s: Ctrl-D again stops %s, keeps the best so far, and quits", n,
+                n == 1 ? "" : "s", n == 1 ? "it" : "them");
 }
 
 /* What it does, how far it is, how fast, how long still. */
-static void job_status(const struct desk *d, const struct job_view *j, const struct run *r, int width, struct buf *b)
+static void job_status(const struct desk *d, const struct job_view *j, const struct run *r,
+                       int width, struct buf *b)
 {
     const struct tick *t = &j->tick;
-    const char *what = j->stopping ? "stopping" : t->method ? t->method : t->phase ? t->phase : j->verb ? j->verb : "";
+    const char *what = j->stopping ? "stopping"
+                       : t->method ? t->method
+                       : t->phase  ? t->phase
+                       : j->verb   ? j->verb
+                                   : "";
     char s[40];
     if (strcmp(what, j->name) != 0)
         buf_printf(b, " %s", what);
@@ -450,7 +460,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
     draw_text(c, 0, x, theme_attr(R_DIM), stop);
 }
 
-/* --- panes ------------------------------------------------------------------------------------ */
+/* Panes. */
 
 /* Rows of a table keep their columns: they are cut and moved sideways instead of wrapped. */
 static bool is_table_row(const char *s)
@@ -532,8 +542,8 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
 
 static size_t line_rows(const struct pager *p, const char *line, size_t n);
 
-/* A page that belongs to the view's plot stands above it where there is room for both; *view is what is
- * left for the view, of height 0 when there is none. */
+/* A page that belongs to the view's plot stands above it where there is room for both; *view is
+ * what is left for the view, of height 0 when there is none. */
 static struct canvas page_place(struct desk *d, const struct canvas *all, struct canvas *view)
 {
     enum { PLOT_LEAST = 6 };
@@ -565,8 +575,10 @@ static size_t line_rows(const struct pager *p, const char *line, size_t n)
         return 1;
     text_safe(&b, tab ? tab + 1 : raw, 0);
     const int w = p->width - 1 - (tab ? least(18, p->width / 3) : 0);
-    const size_t rows = w > 0 && !is_table_row(buf_str(&b))
-                            ? draw_wrap(buf_str(&b), (size_t)w, draw_indent(buf_str(&b)), NULL, NULL) : 1;
+    const size_t rows =
+        w > 0 && !is_table_row(buf_str(&b))
+            ? draw_wrap(buf_str(&b), (size_t)w, draw_indent(buf_str(&b)), NULL, NULL)
+            : 1;
     buf_free(&b);
     free(raw);
     return rows;
@@ -666,7 +678,8 @@ static struct canvas widen_verdict(struct view *v, const struct canvas *row, str
     return c;
 }
 
-/* The sentence is that of the last drawing: one with other words may need another row, and is drawn again. */
+/* The sentence is that of the last drawing: one with other words may need another row, and is drawn
+ * again. */
 static void draw_with_verdict(struct view *v, const struct canvas *row, const struct canvas *room)
 {
     struct canvas rest = *room, verdict = widen_verdict(v, row, &rest);

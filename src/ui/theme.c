@@ -27,57 +27,86 @@ struct theme { const char *name; struct look role[N_ROLES]; };
 
 /* auto: the terminal's own eight colours on its own background, so it fits any scheme. */
 static const struct theme themes[] = {
-    { "auto", {
-        [R_TEXT] = { -1, -1, 0 }, [R_DIM] = { -1, -1, A_DIM },
-        [R_HEAD] = { -1, -1, A_BOLD }, [R_HEAD_DIM] = { -1, -1, 0 },
-        [R_TAB] = { -1, -1, 0 }, [R_TAB_ON] = { 6, -1, A_BOLD | A_REVERSE },
-        [R_RULE] = { -1, -1, A_DIM }, [R_FRAME] = { -1, -1, A_DIM }, [R_FRAME_ON] = { 6, -1, A_BOLD },
-        [R_TITLE] = { -1, -1, A_BOLD }, [R_COLUMN] = { -1, -1, A_BOLD }, [R_KEY] = { 6, -1, A_BOLD },
-        [R_GOOD] = { 2, -1, 0 }, [R_WARN] = { 3, -1, A_BOLD }, [R_BAD] = { 1, -1, A_BOLD },
-        [R_NOTE] = { 6, -1, 0 }, [R_ACCENT] = { 6, -1, 0 }, [R_SELECT] = { -1, -1, A_REVERSE },
-        [R_PROMPT] = { 2, -1, A_BOLD }, [R_COMMAND] = { -1, -1, A_BOLD },
-        [R_BAR] = { 6, -1, A_BOLD }, [R_BAR_REST] = { -1, -1, A_DIM } } },
-    { "dark", {
-        [R_TEXT] = { 252, 234, 0 }, [R_DIM] = { 245, 234, 0 },
-        [R_HEAD] = { 231, 24, A_BOLD }, [R_HEAD_DIM] = { 153, 24, 0 },
-        [R_TAB] = { 250, 236, 0 }, [R_TAB_ON] = { 234, 80, A_BOLD },
-        [R_RULE] = { 240, 234, 0 }, [R_FRAME] = { 240, 234, 0 }, [R_FRAME_ON] = { 80, 234, A_BOLD },
-        [R_TITLE] = { 231, 234, A_BOLD }, [R_COLUMN] = { 153, 234, A_BOLD }, [R_KEY] = { 80, 234, A_BOLD },
-        [R_GOOD] = { 114, 234, 0 }, [R_WARN] = { 221, 234, A_BOLD }, [R_BAD] = { 210, 234, A_BOLD },
-        [R_NOTE] = { 117, 234, 0 }, [R_ACCENT] = { 80, 234, 0 }, [R_SELECT] = { 231, 239, A_BOLD },
-        [R_PROMPT] = { 114, 234, A_BOLD }, [R_COMMAND] = { 231, 234, A_BOLD },
-        [R_BAR] = { 80, 234, A_BOLD }, [R_BAR_REST] = { 240, 234, 0 } } },
-    { "light", {
-        [R_TEXT] = { 235, 255, 0 }, [R_DIM] = { 242, 255, 0 },
-        [R_HEAD] = { 231, 24, A_BOLD }, [R_HEAD_DIM] = { 153, 24, 0 },
-        [R_TAB] = { 238, 253, 0 }, [R_TAB_ON] = { 231, 30, A_BOLD },
-        [R_RULE] = { 247, 255, 0 }, [R_FRAME] = { 247, 255, 0 }, [R_FRAME_ON] = { 30, 255, A_BOLD },
-        [R_TITLE] = { 16, 255, A_BOLD }, [R_COLUMN] = { 24, 255, A_BOLD }, [R_KEY] = { 30, 255, A_BOLD },
-        [R_GOOD] = { 28, 255, 0 }, [R_WARN] = { 130, 255, A_BOLD }, [R_BAD] = { 124, 255, A_BOLD },
-        [R_NOTE] = { 25, 255, 0 }, [R_ACCENT] = { 30, 255, 0 }, [R_SELECT] = { 231, 60, A_BOLD },
-        [R_PROMPT] = { 28, 255, A_BOLD }, [R_COMMAND] = { 16, 255, A_BOLD },
-        [R_BAR] = { 30, 255, A_BOLD }, [R_BAR_REST] = { 250, 255, 0 } } },
-    { "high", {                              /* every pair has a contrast of 7:1 or more */
-        [R_TEXT] = { 231, 16, 0 }, [R_DIM] = { 252, 16, 0 },
-        [R_HEAD] = { 16, 231, A_BOLD }, [R_HEAD_DIM] = { 16, 231, 0 },
-        [R_TAB] = { 231, 16, 0 }, [R_TAB_ON] = { 16, 226, A_BOLD },
-        [R_RULE] = { 231, 16, 0 }, [R_FRAME] = { 231, 16, 0 }, [R_FRAME_ON] = { 226, 16, A_BOLD },
-        [R_TITLE] = { 231, 16, A_BOLD }, [R_COLUMN] = { 231, 16, A_BOLD | A_UNDERLINE },
-        [R_KEY] = { 51, 16, A_BOLD },
-        [R_GOOD] = { 120, 16, A_BOLD }, [R_WARN] = { 226, 16, A_BOLD }, [R_BAD] = { 217, 16, A_BOLD },
-        [R_NOTE] = { 159, 16, 0 }, [R_ACCENT] = { 51, 16, A_BOLD }, [R_SELECT] = { 16, 226, A_BOLD },
-        [R_PROMPT] = { 120, 16, A_BOLD }, [R_COMMAND] = { 231, 16, A_BOLD },
-        [R_BAR] = { 226, 16, A_BOLD }, [R_BAR_REST] = { 231, 16, 0 } } },
-    { "mono", {
-        [R_TEXT] = { -1, -1, 0 }, [R_DIM] = { -1, -1, 0 },
-        [R_HEAD] = { -1, -1, A_BOLD }, [R_HEAD_DIM] = { -1, -1, 0 },
-        [R_TAB] = { -1, -1, 0 }, [R_TAB_ON] = { -1, -1, A_REVERSE },
-        [R_RULE] = { -1, -1, 0 }, [R_FRAME] = { -1, -1, 0 }, [R_FRAME_ON] = { -1, -1, A_BOLD },
-        [R_TITLE] = { -1, -1, A_BOLD }, [R_COLUMN] = { -1, -1, A_UNDERLINE }, [R_KEY] = { -1, -1, A_BOLD },
-        [R_GOOD] = { -1, -1, 0 }, [R_WARN] = { -1, -1, A_BOLD }, [R_BAD] = { -1, -1, A_BOLD },
-        [R_NOTE] = { -1, -1, 0 }, [R_ACCENT] = { -1, -1, A_BOLD }, [R_SELECT] = { -1, -1, A_REVERSE },
-        [R_PROMPT] = { -1, -1, A_BOLD }, [R_COMMAND] = { -1, -1, A_BOLD },
-        [R_BAR] = { -1, -1, A_BOLD }, [R_BAR_REST] = { -1, -1, 0 } } },
+    {"auto", {[R_TEXT] = {-1, -1, 0},         [R_DIM] = {-1, -1, A_DIM},
+              [R_HEAD] = {-1, -1, A_BOLD},    [R_HEAD_DIM] = {-1, -1, 0},
+              [R_TAB] = {-1, -1, 0},          [R_TAB_ON] = {6, -1, A_BOLD | A_REVERSE},
+              [R_RULE] = {-1, -1, A_DIM},     [R_FRAME] = {-1, -1, A_DIM},
+              [R_FRAME_ON] = {6, -1, A_BOLD}, [R_TITLE] = {-1, -1, A_BOLD},
+              [R_COLUMN] = {-1, -1, A_BOLD},  [R_KEY] = {6, -1, A_BOLD},
+              [R_GOOD] = {2, -1, 0},          [R_WARN] = {3, -1, A_BOLD},
+              [R_BAD] = {1, -1, A_BOLD},      [R_NOTE] = {6, -1, 0},
+              [R_ACCENT] = {6, -1, 0},        [R_SELECT] = {-1, -1, A_REVERSE},
+              [R_PROMPT] = {2, -1, A_BOLD},   [R_COMMAND] = {-1, -1, A_BOLD},
+              [R_BAR] = {6, -1, A_BOLD},      [R_BAR_REST] = {-1, -1, A_DIM}}},
+    {"dark", {[R_TEXT] = {252, 234, 0},         [R_DIM] = {245, 234, 0},
+              [R_HEAD] = {231, 24, A_BOLD},     [R_HEAD_DIM] = {153, 24, 0},
+              [R_TAB] = {250, 236, 0},          [R_TAB_ON] = {234, 80, A_BOLD},
+              [R_RULE] = {240, 234, 0},         [R_FRAME] = {240, 234, 0},
+              [R_FRAME_ON] = {80, 234, A_BOLD}, [R_TITLE] = {231, 234, A_BOLD},
+              [R_COLUMN] = {153, 234, A_BOLD},  [R_KEY] = {80, 234, A_BOLD},
+              [R_GOOD] = {114, 234, 0},         [R_WARN] = {221, 234, A_BOLD},
+              [R_BAD] = {210, 234, A_BOLD},     [R_NOTE] = {117, 234, 0},
+              [R_ACCENT] = {80, 234, 0},        [R_SELECT] = {231, 239, A_BOLD},
+              [R_PROMPT] = {114, 234, A_BOLD},  [R_COMMAND] = {231, 234, A_BOLD},
+              [R_BAR] = {80, 234, A_BOLD},      [R_BAR_REST] = {240, 234, 0}}},
+    {"light", {[R_TEXT] = {235, 255, 0},         [R_DIM] = {242, 255, 0},
+               [R_HEAD] = {231, 24, A_BOLD},     [R_HEAD_DIM] = {153, 24, 0},
+               [R_TAB] = {238, 253, 0},          [R_TAB_ON] = {231, 30, A_BOLD},
+               [R_RULE] = {247, 255, 0},         [R_FRAME] = {247, 255, 0},
+               [R_FRAME_ON] = {30, 255, A_BOLD}, [R_TITLE] = {16, 255, A_BOLD},
+               [R_COLUMN] = {24, 255, A_BOLD},   [R_KEY] = {30, 255, A_BOLD},
+               [R_GOOD] = {28, 255, 0},          [R_WARN] = {130, 255, A_BOLD},
+               [R_BAD] = {124, 255, A_BOLD},     [R_NOTE] = {25, 255, 0},
+               [R_ACCENT] = {30, 255, 0},        [R_SELECT] = {231, 60, A_BOLD},
+               [R_PROMPT] = {28, 255, A_BOLD},   [R_COMMAND] = {16, 255, A_BOLD},
+               [R_BAR] = {30, 255, A_BOLD},      [R_BAR_REST] = {250, 255, 0}}},
+    {"high",
+     {/* every pair has a contrast of 7:1 or more */
+      [R_TEXT] = {231, 16, 0},
+      [R_DIM] = {252, 16, 0},
+      [R_HEAD] = {16, 231, A_BOLD},
+      [R_HEAD_DIM] = {16, 231, 0},
+      [R_TAB] = {231, 16, 0},
+      [R_TAB_ON] = {16, 226, A_BOLD},
+      [R_RULE] = {231, 16, 0},
+      [R_FRAME] = {231, 16, 0},
+      [R_FRAME_ON] = {226, 16, A_BOLD},
+      [R_TITLE] = {231, 16, A_BOLD},
+      [R_COLUMN] = {231, 16, A_BOLD | A_UNDERLINE},
+      [R_KEY] = {51, 16, A_BOLD},
+      [R_GOOD] = {120, 16, A_BOLD},
+      [R_WARN] = {226, 16, A_BOLD},
+      [R_BAD] = {217, 16, A_BOLD},
+      [R_NOTE] = {159, 16, 0},
+      [R_ACCENT] = {51, 16, A_BOLD},
+      [R_SELECT] = {16, 226, A_BOLD},
+      [R_PROMPT] = {120, 16, A_BOLD},
+      [R_COMMAND] = {231, 16, A_BOLD},
+      [R_BAR] = {226, 16, A_BOLD},
+      [R_BAR_REST] = {231, 16, 0}}},
+    {"mono",
+     {[R_TEXT] = {-1, -1, 0},
+      [R_DIM] = {-1, -1, 0},
+      [R_HEAD] = {-1, -1, A_BOLD},
+      [R_HEAD_DIM] = {-1, -1, 0},
+      [R_TAB] = {-1, -1, 0},
+      [R_TAB_ON] = {-1, -1, A_REVERSE},
+      [R_RULE] = {-1, -1, 0},
+      [R_FRAME] = {-1, -1, 0},
+      [R_FRAME_ON] = {-1, -1, A_BOLD},
+      [R_TITLE] = {-1, -1, A_BOLD},
+      [R_COLUMN] = {-1, -1, A_UNDERLINE},
+      [R_KEY] = {-1, -1, A_BOLD},
+      [R_GOOD] = {-1, -1, 0},
+      [R_WARN] = {-1, -1, A_BOLD},
+      [R_BAD] = {-1, -1, A_BOLD},
+      [R_NOTE] = {-1, -1, 0},
+      [R_ACCENT] = {-1, -1, A_BOLD},
+      [R_SELECT] = {-1, -1, A_REVERSE},
+      [R_PROMPT] = {-1, -1, A_BOLD},
+      [R_COMMAND] = {-1, -1, A_BOLD},
+      [R_BAR] = {-1, -1, A_BOLD},
+      [R_BAR_REST] = {-1, -1, 0}}},
 };
 enum { NTHEMES = sizeof themes / sizeof *themes };
 
@@ -142,14 +171,17 @@ unsigned long theme_palette(int color)
     return color < 0 ? theme_attr(R_TEXT) : pair((short)color, current->role[R_TEXT].bg);
 }
 
-/* --- themes from files ------------------------------------------------------------------------ */
+/* Themes from files. */
 
 static const char *const role_names[N_ROLES] = {
-    [R_TEXT] = "text", [R_DIM] = "dim", [R_HEAD] = "head", [R_HEAD_DIM] = "head-dim", [R_TAB] = "tab",
-    [R_TAB_ON] = "tab-on", [R_RULE] = "rule", [R_FRAME] = "frame", [R_FRAME_ON] = "frame-on",
-    [R_TITLE] = "title", [R_COLUMN] = "column", [R_KEY] = "key", [R_GOOD] = "good", [R_WARN] = "warn",
-    [R_BAD] = "bad", [R_NOTE] = "note", [R_ACCENT] = "accent", [R_SELECT] = "select",
-    [R_PROMPT] = "prompt", [R_COMMAND] = "command", [R_BAR] = "bar", [R_BAR_REST] = "bar-rest",
+    [R_TEXT] = "text",         [R_DIM] = "dim",         [R_HEAD] = "head",
+    [R_HEAD_DIM] = "head-dim", [R_TAB] = "tab",         [R_TAB_ON] = "tab-on",
+    [R_RULE] = "rule",         [R_FRAME] = "frame",     [R_FRAME_ON] = "frame-on",
+    [R_TITLE] = "title",       [R_COLUMN] = "column",   [R_KEY] = "key",
+    [R_GOOD] = "good",         [R_WARN] = "warn",       [R_BAD] = "bad",
+    [R_NOTE] = "note",         [R_ACCENT] = "accent",   [R_SELECT] = "select",
+    [R_PROMPT] = "prompt",     [R_COMMAND] = "command", [R_BAR] = "bar",
+    [R_BAR_REST] = "bar-rest",
 };
 static struct theme own;                 /* the one read from a file */
 static char own_name[16];
@@ -165,7 +197,12 @@ static bool read_color(const char *word, short *out)
     }
     if (strlen(word) == 7 && sscanf(word, "#%6x%c", &rgb, &rest) == 1) {
         const int r = (int)(rgb >> 16), g = (int)(rgb >> 8 & 255), b = (int)(rgb & 255);
-        const int most = r > g ? r > b ? r : b : g > b ? g : b, least = r < g ? r < b ? r : b : g < b ? g : b;
+        const int most = r > g   ? r > b ? r : b
+                         : g > b ? g
+                                 : b,
+                  least = r < g   ? r < b ? r : b
+                          : g < b ? g
+                                  : b;
         if (most - least < 12)               /* the grey ramp is finer than the cube */
             *out = (short)(r < 4 ? 16 : r > 246 ? 231 : 232 + (r - 3) / 10);
         else
@@ -189,8 +226,9 @@ static const struct theme *built_in(const char *name)
 /* One line of a theme's file; what is not understood is left out. */
 static void theme_line(struct theme *t, char *line)
 {
-    static const struct { const char *word; attr_t attr; } attrs[] = {
-        { "bold", A_BOLD }, { "dim", A_DIM }, { "underline", A_UNDERLINE }, { "reverse", A_REVERSE } };
+    static const struct { const char *word; attr_t attr;
+    } attrs[] = {
+        {"bold", A_BOLD}, {"dim", A_DIM}, {"underline", A_UNDERLINE}, {"reverse", A_REVERSE}};
     char *save = NULL, *word = strtok_r(line, " \t\r\n", &save);
     struct look look = { -1, -1, 0 };
     if (!word || *word == ';')
@@ -247,7 +285,7 @@ bool theme_dark(void)
 {
     short bg = current->role[R_TEXT].bg;
     const char *s = getenv("COLORFGBG"), *last = s ? strrchr(s, ';') : NULL;
-    if (bg < 0 && last && last[1])               /* the terminal's own, where it says which: "0;15" */
+    if (bg < 0 && last && last[1]) /* the terminal's own, where it says which: "0;15" */
         bg = (short)atoi(last + 1);
     return !(bg == 15 || bg == 231 || bg == 7 || (bg >= 244 && bg <= 255) || bg == 230);
 }

@@ -38,8 +38,8 @@
 #define KEY_FRAME 0.05        /* seconds between draws for keys: at most 20 a second */
 
 const struct view_ops *const view_table[N_VIEWS] = {
-    &view_data, &view_runs, &view_residual, &view_nmll, &view_rank, &view_calib, &view_pca, &view_lesson,
-    &view_log,
+    &view_data,  &view_runs, &view_residual, &view_nmll, &view_rank,
+    &view_calib, &view_pca,  &view_lesson,   &view_log,
 };
 
 double desk_now(void)
@@ -47,7 +47,7 @@ double desk_now(void)
     return job_now();
 }
 
-/* --- the terminal ----------------------------------------------------------------------------- */
+/* The terminal. */
 
 static const char modes_on[] = "\033[?2004h";
 static const char modes_off[] = "\033[?2004l\033[?1006l\033[?1002l";
@@ -195,7 +195,7 @@ void ui_suspend(struct desk *d)
     back_on_screen(d);
 }
 
-/* --- the desk --------------------------------------------------------------------------------- */
+/* The desk. */
 
 struct run *desk_find(const struct desk *d, const char *id)
 {
@@ -375,7 +375,8 @@ static void select_shown(struct desk *d, const char *runs)
         const size_t n = strcspn(runs, " ");
         char *to = i == 0 ? d->sel : d->nover < MARKS_MAX ? d->over[d->nover++] : NULL;
         if (to)
-            snprintf(to, sizeof d->sel, "%.*s", n < sizeof d->sel ? (int)n : (int)sizeof d->sel - 1, runs);
+            snprintf(to, sizeof d->sel, "%.*s", n < sizeof d->sel ? (int)n : (int)sizeof d->sel - 1,
+                     runs);
         runs += n;
     }
 }
@@ -467,8 +468,8 @@ static void on_line(void *ctx, const char *line)
     desk_exec(d, line);
 }
 
-/* A page gives way to what was begun after it was opened, and to other data; what was running already
- * when it was asked for goes on behind it. */
+/* A page gives way to what was begun after it was opened, and to other data; what was running
+ * already when it was asked for goes on behind it. */
 static bool outdated(const struct desk *d, size_t view)
 {
     const struct pager *p = &d->pager;
@@ -476,8 +477,8 @@ static bool outdated(const struct desk *d, size_t view)
                              : p->jobs != jobs_submitted(d->ws->jobs);
 }
 
-/* Restarts are made at once and run one after the other: the selection goes with the one that runs, and at
- * the end to the best of them, unless the user has selected another. */
+/* Restarts are made at once and run one after the other: the selection goes with the one that runs,
+ * and at the end to the best of them, unless the user has selected another. */
 static void follow_restarts(struct desk *d, const struct run *newest)
 {
     const struct run *r = desk_find(d, d->led);
@@ -487,7 +488,8 @@ static void follow_restarts(struct desk *d, const struct run *newest)
     } else if (!r || strcmp(d->led, d->sel) != 0) {
         d->led[0] = '\0';
         return;
-    } else if (r->state != RUN_RUNNING && (r->ended > 0.0 || !(r->started > 0.0))) { /* not: it is stopping */
+    } else if (r->state != RUN_RUNNING &&
+               (r->ended > 0.0 || !(r->started > 0.0))) { /* not: it is stopping */
         const struct run *next = restarts_left(d->ws, r, 0);
         r = next ? next : restarts_best_of(d->ws, r);
     }
@@ -546,7 +548,7 @@ static void follow(struct desk *d)
     }
 }
 
-/* --- open, loop, close ------------------------------------------------------------------------ */
+/* Open, loop, close. */
 
 static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts *o)
 {
@@ -833,7 +835,8 @@ static void loop_on_screen(struct desk *d)
         run_loop(d, in, sigfd);
     const bool ending = d->ws->quit;
     if (ending && jobs_count(d->ws->jobs) && !d->exit_signal) {
-        logbook_add(&d->log, LOG_NOTE, "stopping what runs, keeping the best so far ...  (Ctrl-C: without waiting)");
+        logbook_add(&d->log, LOG_NOTE,
+                    "stopping what runs, keeping the best so far ...  (Ctrl-C: without waiting)");
         screen_draw(d);
     }
     if (ending)
@@ -847,7 +850,8 @@ static void loop_on_screen(struct desk *d)
     loop_signal_close();
 }
 
-/* The screen until the end, or until line mode is asked for (F5): then lines until the screen is. */
+/* The screen until the end, or until line mode is asked for (F5): then lines until the screen is.
+ */
 static int screen_and_lines(struct desk *d, struct workspace *ws, const struct ui_opts *o)
 {
     loop_on_screen(d);

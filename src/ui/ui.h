@@ -35,7 +35,8 @@ void ui_prepare(void);
 int ui_run(struct workspace *ws, const struct ui_opts *);
 /* Line mode on stdin and stdout; why: one sentence said first, or NULL. */
 int plain_run(struct workspace *ws, const struct ui_opts *, const char *why);
-/* The same from a full screen, until the option `plain` is off again: then -1 and nothing is stopped. */
+/* The same from a full screen, until the option `plain` is off again: then -1 and nothing is
+ * stopped. */
 int plain_again(struct workspace *ws, const struct ui_opts *);
 
 #endif

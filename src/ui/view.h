@@ -26,9 +26,11 @@ struct view_ops {
     void (*draw)(struct view *, const struct canvas *);
     bool (*act)(struct view *, enum act);             /* true: taken; may be NULL */
     void (*verdict)(struct view *, struct buf *);     /* one sentence */
-    void (*title_more)(struct view *, struct buf *);  /* after the title; the rest may be NULL, too */
+    void (*title_more)(struct view *,
+                       struct buf *); /* after the title; the rest may be NULL, too */
     struct run *(*run)(const struct view *);          /* the run on show; NULL: the selected one */
-    void (*plot_words)(const struct view *, struct buf *);  /* "residual r7": for plot and describe */
+    void (*plot_words)(const struct view *,
+                       struct buf *); /* "residual r7": for plot and describe */
     bool (*find)(struct view *, const char *what, int dir); /* search: true when found */
     bool (*filter)(struct view *, const char *what);  /* while it is typed */
     bool (*copy)(struct view *, bool all, struct buf *);    /* the cell, or everything as CSV */
@@ -45,27 +47,52 @@ struct view {
     struct canvas at;                /* where, from the last draw */
     bool second;                     /* in the second pane of a wide screen */
 };
-enum { VIEW_DATA, VIEW_RUNS, VIEW_RESIDUAL, VIEW_NMLL, VIEW_RANK, VIEW_CALIB, VIEW_PCA, VIEW_LESSON, VIEW_LOG, N_VIEWS };
+enum {
+    VIEW_DATA,
+    VIEW_RUNS,
+    VIEW_RESIDUAL,
+    VIEW_NMLL,
+    VIEW_RANK,
+    VIEW_CALIB,
+    VIEW_PCA,
+    VIEW_LESSON,
+    VIEW_LOG,
+    N_VIEWS
+};
 extern const struct view_ops *const view_table[N_VIEWS];
-extern const struct view_ops view_data, view_runs, view_residual, view_nmll, view_rank, view_calib, view_pca,
-    view_lesson, view_log, view_list;
+extern const struct view_ops view_data, view_runs, view_residual, view_nmll, view_rank, view_calib,
+    view_pca, view_lesson, view_log, view_list;
 
 enum focus { FOCUS_PROMPT, FOCUS_VIEW };
 enum pane { PANE_MAIN, PANE_SECOND, PANE_LIST, PANE_LOG, N_PANES };
 enum { MARKS_MAX = 6, MEDIUM_COLS = 110, MEDIUM_ROWS = 32,         /* from there on: panes */
        SMALL_NEWS = 4 };         /* rows of the newest message where there is no strip of the log */
 
-/* Text over the view: help, a long result.  beside: above the view, which it belongs to; the rest is how
- * things stood when it was opened. */
-struct pager { bool open; char *title; char *text; size_t top, rows, left; int page, width; bool cut, beside;
-               size_t jobs, ndata, cur; };
-/* How a plot's axes differ from the figure's own: 0 as it is, 1 log, 2 linear; the x range as shares. */
+/* Text over the view: help, a long result.  beside: above the view, which it belongs to; the rest
+ * is how things stood when it was opened. */
+struct pager {
+    bool open;
+    char *title;
+    char *text;
+    size_t top, rows, left;
+    int page, width;
+    bool cut, beside;
+    size_t jobs, ndata, cur;
+};
+/* How a plot's axes differ from the figure's own: 0 as it is, 1 log, 2 linear; the x range as
+ * shares. */
 struct axes { int x, y; double lo, hi; };        /* lo == hi: all */
 
 /* A picture over the whole screen: picture.c. */
 enum picture_state { PICTURE_NONE, PICTURE_ASKED, PICTURE_COMES, PICTURE_STANDS };
-struct picture { enum picture_state state; int can; /* 0 not asked yet */ char *bytes; size_t n, done;
-                 double until; char below[256]; };
+struct picture {
+    enum picture_state state;
+    int can; /* 0 not asked yet */
+    char *bytes;
+    size_t n, done;
+    double until;
+    char below[256];
+};
 
 struct desk {
     struct workspace *ws;
@@ -85,14 +112,15 @@ struct desk {
     char **match; size_t nmatch;     /* completions on show */
     bool welcome;                    /* the first-start choice stands in the view */
     char sel[16];                    /* the selected run; "" none */
-    char led[16];                    /* sel as restarts have led it: it goes on with them until the user picks */
+    char led[16]; /* sel as restarts have led it: it goes on with them until the user picks */
     size_t seen_runs, seen_scored, seen_data, seen_cur;
     const void *seen_pca;
     bool picked;                     /* the user chose this view after the last line typed */
     bool watch_trace;                /* a fit is new: show its residual once it has one */
     char *line;                      /* the last line run */
     char mark[MARKS_MAX][16]; size_t nmarks;
-    char over[MARKS_MAX][16]; size_t nover;     /* drawn over the selected run: plot or compare named them */
+    char over[MARKS_MAX][16];
+    size_t nover;                    /* drawn over the selected run: plot or compare named them */
     bool shown_now;                  /* the line or event in hand has brought a plot forward */
     bool has[N_PANES];               /* panes on the screen, from the last draw */
     struct canvas mark_frame; char *mark_title; /* of the active pane, from this draw */
@@ -128,7 +156,7 @@ void desk_exec(struct desk *, const char *line);         /* log it and run it */
 void desk_execf(struct desk *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void desk_prompt(struct desk *, const char *text);       /* put it on the prompt, go there */
 void desk_show(struct desk *, size_t view);
-void desk_act(struct desk *, enum act);                  /* keys.c: an act of the screen or its view */
+void desk_act(struct desk *, enum act); /* keys.c: an act of the screen or its view */
 struct view *desk_view(struct desk *);                   /* the view in the active pane */
 void desk_page(struct desk *, const char *title, const char *text); /* text over the view */
 void desk_page_close(struct desk *);
@@ -137,9 +165,12 @@ double desk_now(void);
 /* Runs by id and selection. */
 struct run *desk_find(const struct desk *, const char *id);
 struct run *desk_selected(const struct desk *);          /* NULL: none */
-struct run *desk_selected_of(const struct desk *, enum run_kind); /* else the one that runs, else the newest that has begun */
+struct run *
+desk_selected_of(const struct desk *,
+                 enum run_kind); /* else the one that runs, else the newest that has begun */
 bool desk_marked(const struct desk *, const struct run *);
-/* The runs drawn over the selected one: the marked, and those that a line named.  i from 0; NULL: no more. */
+/* The runs drawn over the selected one: the marked, and those that a line named.  i from 0; NULL:
+ * no more. */
 struct run *desk_over(const struct desk *, size_t i);
 void desk_mark(struct desk *, const struct run *);       /* toggles */
 void desk_move(struct desk *, int by);                   /* selection in the runs as sorted */

@@ -1,15 +1,15 @@
-/* tests/bench/bench_compute.c -- how fast the inner loops run, beside an obvious baseline on the same
- * data in the same run and beside what the machine can do.
+/* tests/bench/bench_compute.c -- how fast the inner loops run, beside an obvious baseline on the
+ * same data in the same run and beside what the machine can do.
  *
  *   bench_compute [--rows FILE] [--threads N] [--level portable|avx2|avx512|amx] [--only PART]
  *                 [--ffht LIBRARY]
  *
- * PART: transforms sines features pass stored products.  LIBRARY (or GPDESK_FFHT): FFHT with the loops of
- * ffht_loops.c as peers.py builds it, timed in turn with ours.
+ * PART: transforms sines features pass stored products.  LIBRARY (or GPDESK_FFHT): FFHT with the
+ * loops of ffht_loops.c as peers.py builds it, timed in turn with ours.
  *
  * "feature": one sine or cosine entry of Z.  Baselines are single-threaded BLAS or a plain C loop;
- * a published one (marked *) is a figure measured elsewhere: xGPR's loop, and FFHT where no library is
- * given (2,000 rows; one core of a Zen 4 server). */
+ * a published one (marked *) is a figure measured elsewhere: xGPR's loop, and FFHT where no library
+ * is given (2,000 rows; one core of a Zen 4 server). */
 #include "report.h"
 
 #include "compute/linalg/blas.h"
@@ -43,7 +43,7 @@ static void fill_floats(size_t n, float *v)
         v[i] = (float)(rng_uniform(1, rng_stream(RNG_TEST, 50), i % 4096) - 0.5);
 }
 
-/* ---- matrix products of BLAS ------------------------------------------------------------------- */
+/* Matrix products of BLAS. */
 
 struct gemm { size_t n; void *a, *b, *c; };
 
@@ -79,24 +79,34 @@ static void bench_limits(void)
     const double d = report_time(REPORT_THREAD, run_dgemm, &g);
     sgemm_rate = flops / s;
     dgemm_rate = flops / d;
-    report_row(&(struct report_row){ .section = "machine", .what = "sgemm, n=1536", .value = s * 1e3,
-        .unit = "ms", .rate = sgemm_rate, .rate_unit = "GFLOP/s", .limit = fma32,
-        .limit_name = "fused multiply-adds in registers" });
-    report_row(&(struct report_row){ .section = "machine", .what = "dgemm, n=1536", .value = d * 1e3,
-        .unit = "ms", .rate = dgemm_rate, .rate_unit = "GFLOP/s", .limit = fma64,
-        .limit_name = "fused multiply-adds in registers" });
+    report_row(&(struct report_row){.section = "machine",
+                                    .what = "sgemm, n=1536",
+                                    .value = s * 1e3,
+                                    .unit = "ms",
+                                    .rate = sgemm_rate,
+                                    .rate_unit = "GFLOP/s",
+                                    .limit = fma32,
+                                    .limit_name = "fused multiply-adds in registers"});
+    report_row(&(struct report_row){.section = "machine",
+                                    .what = "dgemm, n=1536",
+                                    .value = d * 1e3,
+                                    .unit = "ms",
+                                    .rate = dgemm_rate,
+                                    .rate_unit = "GFLOP/s",
+                                    .limit = fma64,
+                                    .limit_name = "fused multiply-adds in registers"});
     free(g.a);
     free(g.b);
     free(g.c);
 }
 
-/* ---- FFHT ------------------------------------------------------------------------------------ */
+/* FFHT. */
 
 /* As ffht_loops.c has them; NULL: no library was given. */
 static struct {
     void (*rows)(float *v, size_t rows, int bits);
-    void (*project)(const float *x, size_t rows, int bits, size_t blocks, const float *signs, const float *scale,
-                    float *out);
+    void (*project)(const float *x, size_t rows, int bits, size_t blocks, const float *signs,
+                    const float *scale, float *out);
 } peer;
 
 static void peer_open(const char *path)
@@ -113,7 +123,7 @@ static void peer_open(const char *path)
         report_die(dlerror());
 }
 
-/* ---- transforms ------------------------------------------------------------------------------ */
+/* Transforms. */
 
 struct fht { size_t n, rows; float *v; bool lanes; int bits; };
 
@@ -127,7 +137,8 @@ static void run_fht(void *ctx)
         (f->lanes ? real->fht : real->fht_row)(f->v + r * f->n, f->n);
 }
 
-/* The plain loop gets what the compiler can make of it; for a processor with wider vectors it makes the same. */
+/* The plain loop gets what the compiler can make of it; for a processor with wider vectors it makes
+ * the same. */
 #if defined __GNUC__ && !defined __clang__
 __attribute__((optimize("O3")))
 #endif
@@ -163,9 +174,9 @@ static double ffht(size_t bits)
     return bits < sizeof ns / sizeof ns[0] ? ns[bits] : 0.0;
 }
 
-/* How many times as fast as a plain C loop the published pair was, 8.3 to 13 up to 2^15 entries of a hot
- * row, where the floor of 8 and the goal of 12 are from, and less beyond; of rows that come from memory
- * nothing is published: no floor. */
+/* How many times as fast as a plain C loop the published pair was, 8.3 to 13 up to 2^15 entries of
+ * a hot row, where the floor of 8 and the goal of 12 are from, and less beyond; of rows that come
+ * from memory nothing is published: no floor. */
 static double plain_floor(size_t bits, size_t rows)
 {
     static const double beyond[] = { [16] = 6.3, [18] = 6.1, [20] = 5.3 };
@@ -177,7 +188,8 @@ static double plain_floor(size_t bits, size_t rows)
 
 static void fht_rows(size_t bits, size_t rows, const char *words)
 {
-    struct fht f = { .n = (size_t)1 << bits, .rows = rows, .lanes = rows > 1 && bits < 10, .bits = (int)bits };
+    struct fht f = {
+        .n = (size_t)1 << bits, .rows = rows, .lanes = rows > 1 && bits < 10, .bits = (int)bits};
     const size_t bytes = f.n * rows * sizeof *f.v;
     const double per = 1e9 / (double)(f.n * rows);
     const double add = 2.0 * (double)bits / fma32, move = 8.0 / report_scale(bytes);
@@ -186,7 +198,7 @@ static void fht_rows(size_t bits, size_t rows, const char *words)
 
     f.v = report_need(f.n * rows, sizeof *f.v); /* zeros: repeats must not overflow */
     report_times(REPORT_THREAD, peer.rows ? 3 : 2,
-                 (struct report_job[]){ { run_fht, &f }, { run_plain_fht, &f }, { run_ffht, &f } }, t);
+                 (struct report_job[]){{run_fht, &f}, {run_plain_fht, &f}, {run_ffht, &f}}, t);
     const double beside = peer.rows ? t[2] * per : rows > 16 ? 0.0 : ffht(bits);
     snprintf(what, sizeof what, "FHT f32 2^%zu, %s", bits, words);
     struct report_row r = { .section = "transforms", .what = what, .value = t[0] * per,
@@ -217,7 +229,7 @@ static void bench_transforms(void)
         fht_rows(bits, 2000, "2000 rows");
 }
 
-/* ---- sines ------------------------------------------------------------------------------------- */
+/* Sines. */
 
 enum { PAIRS = 4096, SINES32 = 17, SINES64 = 25 }; /* vector operations of a pair */
 struct sc { bool dbl; void *t, *s, *c; };
@@ -254,7 +266,7 @@ static void bench_sines(void)
             else
                 ((float *)x.t)[i] = (float)v;
         }
-        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_sincos, &x }, { run_libm, &x } }, t);
+        report_times(REPORT_THREAD, 2, (struct report_job[]){{run_sincos, &x}, {run_libm, &x}}, t);
         report_row(&(struct report_row){ .section = "sines",
             .what = dbl ? "sine and cosine, f64" : "sine and cosine, f32", .value = t[0] * per,
             .unit = "ns/pair", .baseline = t[1] * per, .baseline_name = "libm, scalar",
@@ -267,7 +279,7 @@ static void bench_sines(void)
     }
 }
 
-/* ---- projections ----------------------------------------------------------------------------- */
+/* Projections. */
 
 struct proj {
     const struct simd_real *real;
@@ -301,9 +313,11 @@ static void run_dense(void *ctx)
     struct proj *p = ctx;
 
     if (p->real->size == sizeof(float))
-        blas_sgemm1(true, false, p->out, p->n, p->d, 1.0F, p->a, p->d, p->b, p->d, 0.0F, p->c, p->out);
+        blas_sgemm1(true, false, p->out, p->n, p->d, 1.0F, p->a, p->d, p->b, p->d, 0.0F, p->c,
+                    p->out);
     else
-        blas_dgemm1(true, false, p->out, p->n, p->d, 1.0, p->a, p->d, p->b, p->d, 0.0, p->c, p->out);
+        blas_dgemm1(true, false, p->out, p->n, p->d, 1.0, p->a, p->d, p->b, p->d, 0.0, p->c,
+                    p->out);
 }
 
 /* The product, then sines by the vector loops above (faster than the libraries they stand for). */
@@ -362,8 +376,8 @@ static void projection_row(struct proj *p, const double *t, double floor, double
     const bool dbl = p->real->size == sizeof(double);
     char what[80];
 
-    snprintf(what, sizeof what, "projection %s, %zu rows %zu -> %zu", dbl ? "f64" : "f32", p->n, p->d,
-             p->out);
+    snprintf(what, sizeof what, "projection %s, %zu rows %zu -> %zu", dbl ? "f64" : "f32", p->n,
+             p->d, p->out);
     report_row(&(struct report_row){ .section = "projections", .what = what, .value = t[0] * 1e3,
         .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = dbl ? "dgemm" : "sgemm",
         .sense = REPORT_FASTER, .floor = floor, .goal = goal,
@@ -434,12 +448,19 @@ static void bench_lanes(void)
     proj_open(&p, 2000, 128, 4096, false);
     if (peer.rows)
         loops_open(&l, &p);
-    report_times(REPORT_THREAD, peer.rows ? 3 : 2, (struct report_job[]){ { run_turns, &p }, { run_features, &p },
-                                                                          { run_loops, &l } }, t);
+    report_times(REPORT_THREAD, peer.rows ? 3 : 2,
+                 (struct report_job[]){{run_turns, &p}, {run_features, &p}, {run_loops, &l}}, t);
     projection_row(&p, (double[]){ t[0], 0.0 }, 0.0, 0.0);
-    report_row(&(struct report_row){ .section = "projections", .what = "the same", .value = t[0] * 1e3,
-        .unit = "ms", .baseline = peer.rows ? t[2] * 1e3 : 9.3, .baseline_name = "FFHT and sign loops",
-        .published = !peer.rows, .sense = REPORT_FASTER, .floor = 3.0, .goal = 5.0 });
+    report_row(&(struct report_row){.section = "projections",
+                                    .what = "the same",
+                                    .value = t[0] * 1e3,
+                                    .unit = "ms",
+                                    .baseline = peer.rows ? t[2] * 1e3 : 9.3,
+                                    .baseline_name = "FFHT and sign loops",
+                                    .published = !peer.rows,
+                                    .sense = REPORT_FASTER,
+                                    .floor = 3.0,
+                                    .goal = 5.0});
     feature_row(&p, t[1], 0.0491, "xGPR, as built", true, 8.0, 13.0);
     feature_row(&p, t[1], 0.0459, "xGPR, tuned", true, 8.0, 13.0);
     loops_close(&l);
@@ -464,7 +485,7 @@ static void bench_features(void)
     report_rounds = 1;
     for (int dbl = 0; dbl < 2; dbl++) { /* the product takes seconds */
         proj_open(&p, dbl ? 512 : 2000, 8192, 8192, dbl);
-        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_turns, &p }, { run_dense, &p } }, t);
+        report_times(REPORT_THREAD, 2, (struct report_job[]){{run_turns, &p}, {run_dense, &p}}, t);
         projection_row(&p, t, 80.0, 140.0);
         proj_close(&p);
     }
@@ -472,14 +493,15 @@ static void bench_features(void)
     bench_lanes();
     for (size_t d = 8; d <= 16; d += 8) {
         proj_open(&p, 2000, d, 4096, false);
-        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_features, &p }, { run_dense_sines, &p } }, t);
+        report_times(REPORT_THREAD, 2,
+                     (struct report_job[]){{run_features, &p}, {run_dense_sines, &p}}, t);
         feature_row(&p, t[0], t[1], "sgemm, vector sines", false, d == 16 ? 1.5 : 0.0,
                     d == 16 ? 2.5 : 0.0);
         proj_close(&p);
     }
 }
 
-/* ---- passes ---------------------------------------------------------------------------------- */
+/* Passes. */
 
 struct work {
     size_t n, d, M, k, L;
@@ -538,8 +560,8 @@ static void run_pass17(void *ctx)
     fop_pass(w->f, 17, w->P, w->W, NULL, NULL);
 }
 
-/* Vector operations of a fused pass, a feature: half a pair's butterflies, scale and sines; then two
- * multiply-adds and a share of the sum over the lanes. */
+/* Vector operations of a fused pass, a feature: half a pair's butterflies, scale and sines; then
+ * two multiply-adds and a share of the sum over the lanes. */
 static double pass_operations(size_t d, double sines)
 {
     double dp = 1.0;
@@ -556,8 +578,8 @@ static size_t more_threads(size_t n)
     return n < threads && 2 * n > threads ? threads : 2 * n;
 }
 
-/* As many runs of one thread at once, each with its own rows and features: what the machine grants so many
- * threads that have nothing to do with each other. */
+/* As many runs of one thread at once, each with its own rows and features: what the machine grants
+ * so many threads that have nothing to do with each other. */
 struct copies { struct pool *pool; size_t n; struct work *w; };
 
 static void run_copy(void *ctx, size_t task, size_t worker)
@@ -596,7 +618,7 @@ static void scaling_rows(struct work *one, const char *kernel, size_t n)
 {
     struct work many = { .n = one->n, .d = one->d, .M = one->M };
     struct copies copies;
-    const struct report_job jobs[] = { { run_pass, &many }, { run_pass, one }, { run_copies, &copies } };
+    const struct report_job jobs[] = {{run_pass, &many}, {run_pass, one}, {run_copies, &copies}};
     char what[100];
     double t[3];
 
@@ -616,9 +638,14 @@ static void scaling_rows(struct work *one, const char *kernel, size_t n)
         .baseline_name = "their time, shared", .sense = REPORT_FASTER, .floor = 0.9, .goal = 0.975,
         .rate = granted, .rate_unit = "threads", .limit = (double)n, .limit_name = "threads" });
     report_times(REPORT_PROCESS, 2, jobs, t);
-    report_row(&(struct report_row){ .section = "pass", .what = "their processor time", .threads = n,
-        .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
-        .sense = REPORT_LONGER });
+    report_row(&(struct report_row){.section = "pass",
+                                    .what = "their processor time",
+                                    .threads = n,
+                                    .value = t[0] * 1e3,
+                                    .unit = "ms",
+                                    .baseline = t[1] * 1e3,
+                                    .baseline_name = "1 thread",
+                                    .sense = REPORT_LONGER});
     copies_close(&copies);
     work_close(&many);
 }
@@ -631,25 +658,41 @@ static void bench_pass(const char *kernel, size_t d, size_t M, enum precision pr
     double t[2];
 
     work_open(&w, kernel, 1, precision, STORE_AUTO);
-    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_pass, &w }, { run_pass17, &w } }, t);
+    report_times(REPORT_THREAD, 2, (struct report_job[]){{run_pass, &w}, {run_pass17, &w}}, t);
     const double rate = 1e-9 * (double)w.n * (double)M / t[0];
-    snprintf(what, sizeof what, "pass %s %s d=%zu M=%zu, made anew", kernel, dbl ? "f64" : "f32", d, M);
-    report_row(&(struct report_row){ .section = "pass", .what = what, .value = rate,
-        .unit = "Gfeature/s", .sense = REPORT_ABSOLUTE, .floor = probed ? 2.5 : 0.0,
-        .goal = probed ? 3.6 : 0.0, .by_cycles = probed, .rate = rate * pass_operations(d, dbl ? SINES64 : SINES32),
-        .rate_unit = "Goperation/s", .limit = (dbl ? fma64 : fma32) / 2.0,
-        .limit_name = "vector operations" });
-    report_row(&(struct report_row){ .section = "pass", .what = "the same, 16 probes and a solve",
-        .value = t[1] * 1e3, .unit = "ms", .baseline = t[0] * 1e3, .baseline_name = "one right-hand side",
-        .sense = REPORT_LONGER, .floor = 5.0, .goal = 3.5,
-        .rate = 4e-9 * 17.0 * (double)w.n * (double)M / t[1], .rate_unit = "GFLOP/s",
-        .limit = dbl ? fma64 : fma32, .limit_name = "fused multiply-adds in registers" });
+    snprintf(what, sizeof what, "pass %s %s d=%zu M=%zu, made anew", kernel, dbl ? "f64" : "f32", d,
+             M);
+    report_row(&(struct report_row){.section = "pass",
+                                    .what = what,
+                                    .value = rate,
+                                    .unit = "Gfeature/s",
+                                    .sense = REPORT_ABSOLUTE,
+                                    .floor = probed ? 2.5 : 0.0,
+                                    .goal = probed ? 3.6 : 0.0,
+                                    .by_cycles = probed,
+                                    .rate = rate * pass_operations(d, dbl ? SINES64 : SINES32),
+                                    .rate_unit = "Goperation/s",
+                                    .limit = (dbl ? fma64 : fma32) / 2.0,
+                                    .limit_name = "vector operations"});
+    report_row(&(struct report_row){.section = "pass",
+                                    .what = "the same, 16 probes and a solve",
+                                    .value = t[1] * 1e3,
+                                    .unit = "ms",
+                                    .baseline = t[0] * 1e3,
+                                    .baseline_name = "one right-hand side",
+                                    .sense = REPORT_LONGER,
+                                    .floor = 5.0,
+                                    .goal = 3.5,
+                                    .rate = 4e-9 * 17.0 * (double)w.n * (double)M / t[1],
+                                    .rate_unit = "GFLOP/s",
+                                    .limit = dbl ? fma64 : fma32,
+                                    .limit_name = "fused multiply-adds in registers"});
     for (size_t n = 2; !dbl && n <= threads; n = more_threads(n))
         scaling_rows(&w, kernel, n);
     work_close(&w);
 }
 
-/* ---- stored features --------------------------------------------------------------------------- */
+/* Stored features. */
 
 struct gemv { size_t n, M; float *Z, *p, *t, *w; };
 
@@ -707,14 +750,18 @@ static void bench_stored(size_t d, size_t M, bool alone)
         .baseline_name = "stored in float32", .sense = REPORT_FASTER, .rate = 0.5e-9 * bytes / h[0],
         .rate_unit = "GB/s", .limit = report_read(NULL, (size_t)bytes / 2),
         .limit_name = "reading these bytes" });
-    report_row(&(struct report_row){ .section = "stored", .what = "the same beside features made anew",
-        .value = h[0] * per, .unit = "ns/feature", .baseline = h[2] * per,
-        .baseline_name = "made anew", .sense = REPORT_FASTER });
+    report_row(&(struct report_row){.section = "stored",
+                                    .what = "the same beside features made anew",
+                                    .value = h[0] * per,
+                                    .unit = "ns/feature",
+                                    .baseline = h[2] * per,
+                                    .baseline_name = "made anew",
+                                    .sense = REPORT_FASTER});
     work_close(&half);
     work_close(&anew);
     if (threads > 1) {
         work_open(&many, "rbf", threads, PREC_FLOAT, STORE_FLOAT32);
-        report_times(REPORT_WALL, 2, (struct report_job[]){ { run_pass, &many }, { run_pass, &w } }, t);
+        report_times(REPORT_WALL, 2, (struct report_job[]){{run_pass, &many}, {run_pass, &w}}, t);
         snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
         report_row(&(struct report_row){ .section = "stored", .what = what, .threads = threads,
             .value = t[0] * per, .unit = "ns/feature", .baseline = t[1] * per,
@@ -726,7 +773,7 @@ static void bench_stored(size_t d, size_t M, bool alone)
     work_close(&w);
 }
 
-/* ---- matrix products ------------------------------------------------------------------------- */
+/* Matrix products. */
 
 static void run_gram(void *ctx)
 {
@@ -779,7 +826,7 @@ static void bench_gram(size_t n, size_t M, enum precision precision)
     work_open(&w, "rbf", 1, precision, STORE_AUTO);
     w.y = report_need(M * M, sizeof *w.y);
     report_times(REPORT_THREAD, s.dbl ? 3 : 2,
-                 (struct report_job[]){ { run_gram, &w }, { run_syrk, &s }, { run_syrk_filled, &s } }, t);
+                 (struct report_job[]){{run_gram, &w}, {run_syrk, &s}, {run_syrk_filled, &s}}, t);
     snprintf(what, sizeof what, "Gram %s n=%zu M=%zu", s.dbl ? "f64" : "f32", n, M);
     report_row(&(struct report_row){ .section = "dense", .what = what, .value = t[0] * 1e3,
         .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = s.dbl ? "dsyrk" : "ssyrk",
@@ -788,13 +835,19 @@ static void bench_gram(size_t n, size_t M, enum precision precision)
                                          : s.dbl ? fma64 : fma32,
         .limit_name = "fused multiply-adds in registers" });
     if (s.dbl)
-        report_row(&(struct report_row){ .section = "dense", .what = "the same beside both triangles",
-            .value = t[0] * 1e3, .unit = "ms", .baseline = t[2] * 1e3, .baseline_name = "dsyrk, triangle copied",
-            .sense = REPORT_LONGER, .floor = 1.1, .goal = 1.03 });
+        report_row(&(struct report_row){.section = "dense",
+                                        .what = "the same beside both triangles",
+                                        .value = t[0] * 1e3,
+                                        .unit = "ms",
+                                        .baseline = t[2] * 1e3,
+                                        .baseline_name = "dsyrk, triangle copied",
+                                        .sense = REPORT_LONGER,
+                                        .floor = 1.1,
+                                        .goal = 1.03});
     if (threads > 1) {
         work_open(&many, "rbf", threads, precision, STORE_AUTO);
         many.y = w.y;
-        report_times(REPORT_WALL, 2, (struct report_job[]){ { run_gram, &many }, { run_gram, &w } }, t);
+        report_times(REPORT_WALL, 2, (struct report_job[]){{run_gram, &many}, {run_gram, &w}}, t);
         snprintf(what, sizeof what, "the same, %zu threads, wall time", threads);
         report_row(&(struct report_row){ .section = "dense", .what = what, .threads = threads,
             .value = t[0] * 1e3, .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = "1 thread",
@@ -814,7 +867,8 @@ static void bench_sketch(size_t n, size_t M, size_t L)
 
     work_open(&w, "rbf", 1, PREC_FLOAT, STORE_AUTO);
     w.y = report_need(2 * M * L, sizeof *w.y);
-    const double t = report_time(REPORT_THREAD, run_sketch, &w), rate = 4e-9 * (double)(n * M * L) / t;
+    const double t = report_time(REPORT_THREAD, run_sketch, &w),
+                 rate = 4e-9 * (double)(n * M * L) / t;
     snprintf(what, sizeof what, "sketch Z'(Z Omega) f32 n=%zu M=%zu L=%zu", n, M, L);
     report_row(&(struct report_row){ .section = "dense", .what = what, .value = rate,
         .unit = "GFLOP/s", .baseline = sgemm_rate, .baseline_name = "sgemm, n=1536",
@@ -849,8 +903,9 @@ int main(int argc, char **argv)
             if (cpu_force_level(argv[++i], &err) != ST_OK)
                 report_die(err.msg);
         } else {
-            fprintf(stderr, "bench_compute [--rows FILE] [--threads N] [--level LEVEL] [--only PART] "
-                            "[--ffht LIBRARY]\n");
+            fprintf(stderr,
+                    "bench_compute [--rows FILE] [--threads N] [--level LEVEL] [--only PART] "
+                    "[--ffht LIBRARY]\n");
             return 2;
         }
     }

@@ -1,5 +1,5 @@
-/* tests/bench/bench_machine.c -- the machine of a benchmark run, as one JSON object: what it is, and
- * what a short probe finds that it can do.
+/* tests/bench/bench_machine.c -- the machine of a benchmark run, as one JSON object: what it is,
+ * and what a short probe finds that it can do.
  *
  *     bench_machine FILE VERSION COMPILER */
 #include "report.h"
@@ -97,15 +97,17 @@ int main(int argc, char **argv)
     probe(&b, "float64 multiply-adds in registers, 1 thread", "fma_f64_gflops", report_fma(true),
           "GFLOP/s");
     probe(&b, "scaling 16 KB in place, 1 thread", "scale_16k_gbs", report_scale(16 << 10), "GB/s");
-    probe(&b, "scaling 256 KB in place, 1 thread", "scale_256k_gbs", report_scale(256 << 10), "GB/s");
+    probe(&b, "scaling 256 KB in place, 1 thread", "scale_256k_gbs", report_scale(256 << 10),
+          "GB/s");
     probe(&b, "scaling 8 MB in place, 1 thread", "scale_8m_gbs", report_scale(8 << 20), "GB/s");
-    probe(&b, "scaling 256 MB in place, 1 thread", "scale_256m_gbs", report_scale(256 << 20), "GB/s");
+    probe(&b, "scaling 256 MB in place, 1 thread", "scale_256m_gbs", report_scale(256 << 20),
+          "GB/s");
     probe(&b, "reading 256 MB, 1 thread", "read_gbs", report_read(NULL, 256 << 20), "GB/s");
-    probe(&b, "reading 256 MB, all threads, wall time", "read_all_gbs", report_read(pool, 256 << 20),
-          "GB/s");
+    probe(&b, "reading 256 MB, all threads, wall time", "read_all_gbs",
+          report_read(pool, 256 << 20), "GB/s");
     probe(&b, "copying 128 MB, 1 thread", "copy_gbs", report_copy(NULL, 256 << 20), "GB/s");
-    probe(&b, "copying 128 MB, all threads, wall time", "copy_all_gbs", report_copy(pool, 256 << 20),
-          "GB/s");
+    probe(&b, "copying 128 MB, all threads, wall time", "copy_all_gbs",
+          report_copy(pool, 256 << 20), "GB/s");
     buf_puts(&b, "}\n");
     FILE *f = fopen(argv[1], "w");
     const bool failed = !f || fputs(buf_str(&b), f) < 0 || fclose(f) != 0;

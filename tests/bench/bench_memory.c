@@ -1,5 +1,6 @@
-/* tests/bench/bench_memory.c -- the memory that a fit is predicted to need, against what it takes: the
- * peak of resident memory (VmHWM) less what was resident before, each fit in a process of its own.
+/* tests/bench/bench_memory.c -- the memory that a fit is predicted to need, against what it takes:
+ * the peak of resident memory (VmHWM) less what was resident before, each fit in a process of its
+ * own.
  *
  *     bench_memory [--threads N] [--only WORDS] */
 #include "report.h"
@@ -54,7 +55,8 @@ static void forget_peak(void)
 /* Predicted and taken, in bytes, of one fit: in a child. */
 static void measure(const struct fit_case *c, size_t threads, double out[2])
 {
-    double *x = report_need(c->n * INPUTS, sizeof *x), *y = report_need(c->n * c->targets, sizeof *y);
+    double *x = report_need(c->n * INPUTS, sizeof *x),
+           *y = report_need(c->n * c->targets, sizeof *y);
     struct fit_opts o = { .solver = c->solver, .precond = c->precond, .features = c->M,
                           .rank = c->rank, .rtol = 1e-12, .maxit = 2, .variance = c->variance,
                           .variance_count = c->variance_count, .plan = c->plan, .store = c->store,
@@ -108,47 +110,54 @@ static void row(const struct fit_case *c, size_t threads)
         report_die(c->what);
     close(ends[0]);
     snprintf(what, sizeof what, "%s, n=%zu M=%zu", c->what, c->n, c->M);
-    report_row(&(struct report_row){ .section = "memory", .what = what, .threads = threads,
-        .value = got[1] * 1e-6, .unit = "MB", .baseline = got[0] * 1e-6, .baseline_name = "predicted",
-        .sense = REPORT_NEAR, .floor = got[0] > 100e6 ? 0.1 : 0.0 });
+    report_row(&(struct report_row){.section = "memory",
+                                    .what = what,
+                                    .threads = threads,
+                                    .value = got[1] * 1e-6,
+                                    .unit = "MB",
+                                    .baseline = got[0] * 1e-6,
+                                    .baseline_name = "predicted",
+                                    .sense = REPORT_NEAR,
+                                    .floor = got[0] > 100e6 ? 0.1 : 0.0});
 }
 
 int main(int argc, char **argv)
 {
     static const struct fit_case cases[] = {
-        { "fit store rank=512, no variance", "pcg", "srht2", 20000, 4096, 512, 1, VAR_NONE, 0,
-          PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, false },
-        { "fit store float16 rank=512, no variance", "pcg", "srht2", 20000, 4096, 512, 1, VAR_NONE, 0,
-          PLAN_STORE, STORE_FLOAT16, PREC_FLOAT, false },
-        { "fit store double rank=512, no variance", "pcg", "srht2", 10000, 4096, 512, 1, VAR_NONE, 0,
-          PLAN_STORE, STORE_AUTO, PREC_DOUBLE, false },
-        { "fit store, no preconditioner", "cg", "none", 20000, 4096, 0, 1, VAR_NONE, 0, PLAN_STORE,
-          STORE_FLOAT32, PREC_FLOAT, false },
-        { "fit regenerate rank=512, no variance", "pcg", "srht2", 20000, 8192, 512, 1, VAR_NONE, 0,
-          PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false },
-        { "fit regenerate rank=512 gauss, no variance", "pcg", "gauss", 20000, 8192, 512, 1, VAR_NONE,
-          0, PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false },
-        { "fit regenerate, variance=2048", "cg", "none", 20000, 16384, 0, 1, VAR_COUNT, 2048,
-          PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false },
-        { "fit regenerate rank=256, variance=all", "pcg", "srht2", 10000, 4096, 256, 1, VAR_ALL, 0,
-          PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false },
-        { "fit direct, variance=all", "direct", NULL, 10000, 4096, 0, 1, VAR_ALL, 0, PLAN_DIRECT,
-          STORE_AUTO, PREC_FLOAT, false },
-        { "fit direct, no variance", "direct", NULL, 10000, 4096, 0, 1, VAR_NONE, 0, PLAN_DIRECT,
-          STORE_AUTO, PREC_FLOAT, false },
-        { "fit on Z'Z rank=512, variance=1024", "pcg", "srht2", 10000, 4096, 512, 1, VAR_COUNT, 1024,
-          PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, false },
-        { "fit store rank=256, 16 targets", "pcg", "srht2", 20000, 4096, 256, 16, VAR_NONE, 0,
-          PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, false },
-        { "fit regenerate, many rows", "cg", "none", 1000000, 512, 0, 1, VAR_ALL, 0,
-          PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false },
-        { "fit store rescaled, rank chosen, variance=auto", "pcg", "srht2", 20000, 8192, 0, 1, VAR_AUTO,
-          0, PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, true },
-        { "fit regenerate rescaled, rank chosen, no variance", "pcg", "srht2", 20000, 8192, 0, 1,
-          VAR_NONE, 0, PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, true },
-        { "fit direct rescaled, variance=all", "direct", NULL, 10000, 4096, 0, 1, VAR_ALL, 0,
-          PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, true },
-        { "fit exact", "exact", NULL, 4000, 4096, 0, 1, VAR_ALL, 0, PLAN_AUTO, STORE_AUTO, PREC_FLOAT, false },
+        {"fit store rank=512, no variance", "pcg", "srht2", 20000, 4096, 512, 1, VAR_NONE, 0,
+         PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, false},
+        {"fit store float16 rank=512, no variance", "pcg", "srht2", 20000, 4096, 512, 1, VAR_NONE,
+         0, PLAN_STORE, STORE_FLOAT16, PREC_FLOAT, false},
+        {"fit store double rank=512, no variance", "pcg", "srht2", 10000, 4096, 512, 1, VAR_NONE, 0,
+         PLAN_STORE, STORE_AUTO, PREC_DOUBLE, false},
+        {"fit store, no preconditioner", "cg", "none", 20000, 4096, 0, 1, VAR_NONE, 0, PLAN_STORE,
+         STORE_FLOAT32, PREC_FLOAT, false},
+        {"fit regenerate rank=512, no variance", "pcg", "srht2", 20000, 8192, 512, 1, VAR_NONE, 0,
+         PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false},
+        {"fit regenerate rank=512 gauss, no variance", "pcg", "gauss", 20000, 8192, 512, 1,
+         VAR_NONE, 0, PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false},
+        {"fit regenerate, variance=2048", "cg", "none", 20000, 16384, 0, 1, VAR_COUNT, 2048,
+         PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false},
+        {"fit regenerate rank=256, variance=all", "pcg", "srht2", 10000, 4096, 256, 1, VAR_ALL, 0,
+         PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, false},
+        {"fit direct, variance=all", "direct", NULL, 10000, 4096, 0, 1, VAR_ALL, 0, PLAN_DIRECT,
+         STORE_AUTO, PREC_FLOAT, false},
+        {"fit direct, no variance", "direct", NULL, 10000, 4096, 0, 1, VAR_NONE, 0, PLAN_DIRECT,
+         STORE_AUTO, PREC_FLOAT, false},
+        {"fit on Z'Z rank=512, variance=1024", "pcg", "srht2", 10000, 4096, 512, 1, VAR_COUNT, 1024,
+         PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, false},
+        {"fit store rank=256, 16 targets", "pcg", "srht2", 20000, 4096, 256, 16, VAR_NONE, 0,
+         PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, false},
+        {"fit regenerate, many rows", "cg", "none", 1000000, 512, 0, 1, VAR_ALL, 0, PLAN_REGENERATE,
+         STORE_AUTO, PREC_FLOAT, false},
+        {"fit store rescaled, rank chosen, variance=auto", "pcg", "srht2", 20000, 8192, 0, 1,
+         VAR_AUTO, 0, PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, true},
+        {"fit regenerate rescaled, rank chosen, no variance", "pcg", "srht2", 20000, 8192, 0, 1,
+         VAR_NONE, 0, PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, true},
+        {"fit direct rescaled, variance=all", "direct", NULL, 10000, 4096, 0, 1, VAR_ALL, 0,
+         PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, true},
+        {"fit exact", "exact", NULL, 4000, 4096, 0, 1, VAR_ALL, 0, PLAN_AUTO, STORE_AUTO,
+         PREC_FLOAT, false},
     };
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     size_t threads = online > 0 ? (size_t)online : 1;

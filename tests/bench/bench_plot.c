@@ -1,5 +1,6 @@
-/* tests/bench/bench_plot.c -- from a run of 100,000 trace points to a picture: the figure, the built-in
- * plot, gnuplot's picture in a pane, words and numbers.  Least of five, wall and processor time. */
+/* tests/bench/bench_plot.c -- from a run of 100,000 trace points to a picture: the figure, the
+ * built-in plot, gnuplot's picture in a pane, words and numbers.  Least of five, wall and processor
+ * time. */
 #include "figure/figure.h"
 #include "figure/gnuplot.h"
 #include "app/core/job.h"
@@ -41,7 +42,8 @@ static struct run *long_run(void)
     return r;
 }
 
-/* gnuplot's frame, driven as the screen does; the built-in one comes first and is not waited for. */
+/* gnuplot's frame, driven as the screen does; the built-in one comes first and is not waited for.
+ */
 static bool pane(struct gnuplot *g, const struct figure *f, struct err *err)
 {
     const struct frame *fr = gnuplot_frame(g);
@@ -64,7 +66,8 @@ static bool pane(struct gnuplot *g, const struct figure *f, struct err *err)
 
 int main(void)
 {
-    static const char *const what[] = { "figure", "built-in frame 198x50", "gnuplot pane 198x50", "words", "csv" };
+    static const char *const what[] = {"figure", "built-in frame 198x50", "gnuplot pane 198x50",
+                                       "words", "csv"};
     double wall[5], cpu[5];
     struct workspace ws = { 0 };
     struct run *r = long_run();
@@ -101,10 +104,12 @@ int main(void)
         }
         figure_free(f);
     }
-    printf("%d trace points, least of %d: ms, processor ms (must: 200 ms for figure and picture)\n", POINTS, TIMES);
+    printf("%d trace points, least of %d: ms, processor ms (must: 200 ms for figure and picture)\n",
+           POINTS, TIMES);
     for (int k = 0; k < 5; k++)
         printf("%-24s %8.1f %8.1f\n", what[k], 1e3 * wall[k], 1e3 * cpu[k]);
-    printf("%-24s %8.1f %8.1f\n", "figure and gnuplot", 1e3 * (wall[0] + wall[2]), 1e3 * (cpu[0] + cpu[2]));
+    printf("%-24s %8.1f %8.1f\n", "figure and gnuplot", 1e3 * (wall[0] + wall[2]),
+           1e3 * (cpu[0] + cpu[2]));
     gnuplot_free(g);
     free(r->trace);
     free(r);

@@ -1,6 +1,6 @@
 /* tests/bench/bench_rows.c -- writes data of any size without holding it: X.npy (n x d, float32, C
- * order) and y.npy (n, float32).  y is a sum of waves along random directions plus noise of standard
- * deviation 0.1: an error of the mean of 0.1 is the best there is.
+ * order) and y.npy (n, float32).  y is a sum of waves along random directions plus noise of
+ * standard deviation 0.1: an error of the mean of 0.1 is the best there is.
  *
  *     bench_rows DIR ROWS INPUTS [SEED] */
 #include "compute/rng.h"
@@ -18,7 +18,8 @@ static void header(FILE *f, const char *shape)
 
     memset(h, ' ', sizeof h);
     memcpy(h, "\x93NUMPY\x01\0\x76\0", 10); /* 118 bytes follow */
-    const int n = snprintf(h + 10, HEAD - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape);
+    const int n = snprintf(h + 10, HEAD - 10,
+                           "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape);
     h[10 + n] = ' ';
     h[HEAD - 1] = '\n';
     fwrite(h, 1, HEAD, f);

@@ -57,7 +57,7 @@ static void must(enum status rc, const struct err *err)
     exit(1);
 }
 
-/* ---- dense ------------------------------------------------------------------------------------ */
+/* Dense. */
 
 struct system {
     size_t n, k;
@@ -182,10 +182,19 @@ static void step(const char *name, const char *call, struct system *s, size_t co
     s->pool = NULL;
     report_times(REPORT_THREAD, 2, (struct report_job[]){ { ours, s }, { bare, s } }, t);
     snprintf(what, sizeof what, "%s, n=%zu", name, s->n);
-    report_row(&(struct report_row){ .section = "dense", .what = what, .value = t[0] * 1e3,
-        .unit = "ms", .baseline = t[1] * 1e3, .baseline_name = call, .sense = REPORT_LONGER,
-        .floor = 1.1, .goal = 1.03, .rate = 1e-9 * flops / t[0], .rate_unit = "GFLOP/s", .limit = fma,
-        .limit_name = "fused multiply-adds in registers" });
+    report_row(&(struct report_row){.section = "dense",
+                                    .what = what,
+                                    .value = t[0] * 1e3,
+                                    .unit = "ms",
+                                    .baseline = t[1] * 1e3,
+                                    .baseline_name = call,
+                                    .sense = REPORT_LONGER,
+                                    .floor = 1.1,
+                                    .goal = 1.03,
+                                    .rate = 1e-9 * flops / t[0],
+                                    .rate_unit = "GFLOP/s",
+                                    .limit = fma,
+                                    .limit_name = "fused multiply-adds in registers"});
     if (cores < 2)
         return;
     struct system many = *s;
@@ -211,7 +220,8 @@ static void dense(size_t n, size_t cores)
         s.b[i] = 1.0 / (double)(1 + i % 97);
     step("Cholesky factor", "dpotrf", &s, cores, n3 / 3.0, fma, run_factor, run_factor_bare);
     step("product A'A", "dsyrk", &s, cores, n3, fma, run_gram, run_gram_bare);
-    step("product A'A again", "dsyrk, triangle copied", &s, cores, n3, fma, run_gram, run_gram_filled);
+    step("product A'A again", "dsyrk, triangle copied", &s, cores, n3, fma, run_gram,
+         run_gram_filled);
     if (n <= 2048)
         step("tridiagonal reduction", "dsytrd", &s, cores, n3 * 4.0 / 3.0, fma, run_tridiag,
              run_tridiag_bare);
@@ -223,7 +233,7 @@ static void dense(size_t n, size_t cores)
     free(S), free(L), free(s.A), free(s.w), free(s.b), free(s.bb);
 }
 
-/* ---- exact GP --------------------------------------------------------------------------------- */
+/* Exact GP. */
 
 struct gp {
     size_t n, d;
@@ -295,7 +305,7 @@ static void exact(size_t n)
     free(g.X), free(g.Xt), free(g.y), free(g.K), free(g.C), free(g.mean), free(g.w);
 }
 
-/* ---- Nystrom ---------------------------------------------------------------------------------- */
+/* Nystrom. */
 
 static struct {
     double sketch, sketch_cpu, last, last_cpu;
@@ -355,10 +365,13 @@ static void nystrom(size_t n, size_t M, size_t rank, size_t threads)
         t = seconds() - t;
         c = cpu() - c;
         printf("{\"precond\":\"%s\",\"rows\":%zu,\"features\":%zu,\"rank\":%zu,\"threads\":%zu,"
-               "\"build\":%.2f,\"sketch\":%.2f,\"build_cpu\":%.2f,\"sketch_cpu\":%.2f,\"ratio\":%.3g,\"ev1\":%.4g,"
-               "\"solve\":%.2f,\"solve_cpu\":%.2f,\"iterations\":%zu,\"outcome\":\"%s\",\"true\":%.2e,\"drift\":%.2f,"
-               "\"replaced\":%zu}\n", names[q], n, M, rank, threads, build, clock_of.sketch,
-               build_cpu, clock_of.sketch_cpu, precond_ratio(p), precond_eigenvalues(p)[0], t, c,
+               "\"build\":%.2f,\"sketch\":%.2f,\"build_cpu\":%.2f,\"sketch_cpu\":%.2f,\"ratio\":%."
+               "3g,\"ev1\":%.4g,"
+               "\"solve\":%.2f,\"solve_cpu\":%.2f,\"iterations\":%zu,\"outcome\":\"%s\",\"true\":%."
+               "2e,\"drift\":%.2f,"
+               "\"replaced\":%zu}\n",
+               names[q], n, M, rank, threads, build, clock_of.sketch, build_cpu,
+               clock_of.sketch_cpu, precond_ratio(p), precond_eigenvalues(p)[0], t, c,
                info.iterations, outcome_name(info.why), info.true_residual, info.drift,
                info.replaced);
         fflush(stdout);

@@ -3,10 +3,10 @@
  *
  *   bench_windows [--rows FILE] [--level LEVEL]
  *
- * 256 sequences of 100 letters out of 20, windows of 9.  "feature": one sine or cosine of one window.
- * Sequences of one family (5 letters of one changed) share most windows, others none.  Then: from which size of a
- * window structured filters win over dense ones, whether cost grows with length alone, and what tuning by fastconv
- * costs beside conv. */
+ * 256 sequences of 100 letters out of 20, windows of 9.  "feature": one sine or cosine of one
+ * window. Sequences of one family (5 letters of one changed) share most windows, others none. Then:
+ * from which size of a window structured filters win over dense ones, whether cost grows with
+ * length alone, and what tuning by fastconv costs beside conv. */
 #include "report.h"
 
 #include "compute/linalg/blas.h"
@@ -22,7 +22,14 @@
 
 enum { ROWS = 256, POSITIONS = 100, LETTERS = 20, WIDTH = 9, WINDOWS = POSITIONS - WIDTH + 1 };
 
-struct set { struct source_array src; struct featmap *fm; struct fop *f; double *x; float *z; size_t rows, M; };
+struct set {
+    struct source_array src;
+    struct featmap *fm;
+    struct fop *f;
+    double *x;
+    float *z;
+    size_t rows, M;
+};
 
 /* d numbers a row; letters 0: a row is a vector. */
 static void set_open(struct set *s, const char *kernel, size_t M, size_t d, size_t letters)
@@ -31,7 +38,8 @@ static void set_open(struct set *s, const char *kernel, size_t M, size_t d, size
     struct kernel k;
     struct err err = { 0 };
 
-    if (kernel_parse(kernel, &k, NULL, &err) != ST_OK || kernel_bind_rows(&k, letters, letters > 0, 0, &err) != ST_OK)
+    if (kernel_parse(kernel, &k, NULL, &err) != ST_OK ||
+        kernel_bind_rows(&k, letters, letters > 0, 0, &err) != ST_OK)
         report_die(err.msg);
     source_array_init(&s->src, s->x, s->rows, d, d);
     if (letters > 0) {
@@ -40,7 +48,7 @@ static void set_open(struct set *s, const char *kernel, size_t M, size_t d, size
     }
     s->M = M;
     s->fm = featmap_new(&k, d, M, 3, &err);
-    s->f = s->fm ? fop_new(backend_cpu(), s->fm, &s->src.base, &(struct fop_opts){ 0 }, &err) : NULL;
+    s->f = s->fm ? fop_new(backend_cpu(), s->fm, &s->src.base, &(struct fop_opts){0}, &err) : NULL;
     if (!s->f || fop_set(s->f, &l, &err) != ST_OK)
         report_die(err.msg);
     s->z = report_need(s->rows * (M + 16), sizeof *s->z);
@@ -88,7 +96,8 @@ static void run_dense(void *ctx)
     struct dense *n = ctx;
 
     for (size_t r = 0; r < n->rows; r += 8)
-        blas_sgemm1(true, false, n->M / 2, 8 * n->windows, n->d, 1.0F, n->w, n->d, n->x, n->d, 0.0F, n->p, n->M / 2);
+        blas_sgemm1(true, false, n->M / 2, 8 * n->windows, n->d, 1.0F, n->w, n->d, n->x, n->d, 0.0F,
+                    n->p, n->M / 2);
 }
 
 static double *sequences(size_t rows, size_t positions, size_t letters, bool family)
@@ -99,7 +108,8 @@ static double *sequences(size_t rows, size_t positions, size_t letters, bool fam
     for (size_t r = 0; r < rows; r++) {
         x[r * d] = (double)positions;
         for (size_t p = 0; p < positions; p++)
-            x[r * d + 1 + p] = (double)rng_below(1, rng_stream(RNG_TEST, 1), family ? p : r * d + p, (uint32_t)letters);
+            x[r * d + 1 + p] = (double)rng_below(1, rng_stream(RNG_TEST, 1), family ? p : r * d + p,
+                                                 (uint32_t)letters);
         for (size_t c = 0; family && c < 5; c++)
             x[r * d + 1 + rng_below(1, rng_stream(RNG_TEST, 2), r * 5 + c, (uint32_t)positions)] =
                 (double)rng_below(1, rng_stream(RNG_TEST, 3), r * 5 + c, (uint32_t)letters);
@@ -123,31 +133,59 @@ static void bench(size_t M)
     set_open(&family, "conv(rbf,width=9)", M, 1 + POSITIONS, LETTERS);
     set_open(&vector, "rbf", M, d, 0);
     dense_open(&dense);
-    report_times(REPORT_THREAD, 4, (struct report_job[]){ { run_tile, &other }, { run_tile, &family },
-                                                          { run_tile, &vector }, { run_dense, &dense } }, t);
+    report_times(
+        REPORT_THREAD, 4,
+        (struct report_job[]){
+            {run_tile, &other}, {run_tile, &family}, {run_tile, &vector}, {run_dense, &dense}},
+        t);
     const double features = (double)ROWS * (double)M, each = features * WINDOWS;
     const double base = 1e9 * t[2] / features;
     snprintf(what, sizeof what, "conv f32 100 x 20 width 9, M=%zu, unlike sequences", M);
-    report_row(&(struct report_row){ .section = "windows", .what = what, .value = 1e9 * t[0] / each,
-        .unit = "ns/feature", .baseline = base, .baseline_name = "vector features", .sense = REPORT_LONGER,
-        .floor = 1.3, .goal = 1.0, .rate = 1e-9 * each / t[0], .rate_unit = "Gfeature/s",
-        .limit = 1e-9 * features / t[2], .limit_name = "vector features" });
-    report_row(&(struct report_row){ .section = "windows", .what = "the same, against dense filters",
-        .value = t[0] * 1e3, .unit = "ms", .baseline = t[3] * 1e3, .baseline_name = "sgemm, no sines",
-        .sense = REPORT_FASTER, .floor = 1.0 });
+    report_row(&(struct report_row){.section = "windows",
+                                    .what = what,
+                                    .value = 1e9 * t[0] / each,
+                                    .unit = "ns/feature",
+                                    .baseline = base,
+                                    .baseline_name = "vector features",
+                                    .sense = REPORT_LONGER,
+                                    .floor = 1.3,
+                                    .goal = 1.0,
+                                    .rate = 1e-9 * each / t[0],
+                                    .rate_unit = "Gfeature/s",
+                                    .limit = 1e-9 * features / t[2],
+                                    .limit_name = "vector features"});
+    report_row(&(struct report_row){.section = "windows",
+                                    .what = "the same, against dense filters",
+                                    .value = t[0] * 1e3,
+                                    .unit = "ms",
+                                    .baseline = t[3] * 1e3,
+                                    .baseline_name = "sgemm, no sines",
+                                    .sense = REPORT_FASTER,
+                                    .floor = 1.0});
     snprintf(what, sizeof what, "conv f32 100 x 20 width 9, M=%zu, one family", M);
-    report_row(&(struct report_row){ .section = "windows", .what = what, .value = 1e9 * t[1] / each,
-        .unit = "ns/feature", .baseline = base, .baseline_name = "vector features", .sense = REPORT_LONGER,
-        .floor = 1.3, .goal = 0.6, .rate = 1e-9 * each / t[1], .rate_unit = "Gfeature/s",
-        .limit = 1e-9 * features / t[2], .limit_name = "vector features" });
+    report_row(&(struct report_row){.section = "windows",
+                                    .what = what,
+                                    .value = 1e9 * t[1] / each,
+                                    .unit = "ns/feature",
+                                    .baseline = base,
+                                    .baseline_name = "vector features",
+                                    .sense = REPORT_LONGER,
+                                    .floor = 1.3,
+                                    .goal = 0.6,
+                                    .rate = 1e-9 * each / t[1],
+                                    .rate_unit = "Gfeature/s",
+                                    .limit = 1e-9 * features / t[2],
+                                    .limit_name = "vector features"});
 }
 
-/* Structured filters with their sines and sums over windows, beside the products alone of dense ones: where windows of
- * width x letters numbers begin to win.  Below 64 it is dense filters that win, by design (convdense). */
+/* Structured filters with their sines and sums over windows, beside the products alone of dense
+ * ones: where windows of width x letters numbers begin to win.  Below 64 it is dense filters that
+ * win, by design (convdense). */
 static void bench_sizes(void)
 {
-    static const struct { size_t width, letters; } at[] = {
-        { 2, 4 }, { 8, 4 }, { 3, 20 }, { 16, 4 }, { 4, 20 }, { 6, 20 }, { 9, 20 }, { 16, 20 }, { 25, 20 },
+    static const struct { size_t width, letters;
+    } at[] = {
+        {2, 4}, {8, 4}, {3, 20}, {16, 4}, {4, 20}, {6, 20}, {9, 20}, {16, 20}, {25, 20},
     };
     enum { FEW = 64, M = 4096 };
 
@@ -160,11 +198,18 @@ static void bench_sizes(void)
         snprintf(kernel, sizeof kernel, "conv(rbf,width=%zu)", at[i].width);
         set_open(&s, kernel, M, 1 + POSITIONS, at[i].letters);
         dense_open(&dense);
-        report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_tile, &s }, { run_dense, &dense } }, t);
-        snprintf(what, sizeof what, "conv f32 %zu letters width %zu (%zu), M=%d", at[i].letters, at[i].width, d, M);
-        report_row(&(struct report_row){ .section = "windows", .what = what, .value = t[0] * 1e3, .unit = "ms",
-            .baseline = t[1] * 1e3, .baseline_name = "sgemm, no sines", .sense = REPORT_FASTER,
-            .floor = d >= 64 ? 1.0 : 0.0 });
+        report_times(REPORT_THREAD, 2, (struct report_job[]){{run_tile, &s}, {run_dense, &dense}},
+                     t);
+        snprintf(what, sizeof what, "conv f32 %zu letters width %zu (%zu), M=%d", at[i].letters,
+                 at[i].width, d, M);
+        report_row(&(struct report_row){.section = "windows",
+                                        .what = what,
+                                        .value = t[0] * 1e3,
+                                        .unit = "ms",
+                                        .baseline = t[1] * 1e3,
+                                        .baseline_name = "sgemm, no sines",
+                                        .sense = REPORT_FASTER,
+                                        .floor = d >= 64 ? 1.0 : 0.0});
         dense_close(&dense);
         set_close(&s);
     }
@@ -191,14 +236,19 @@ static void bench_lengths(void)
         char what[100];
         each[i] = 1e9 * t[i] / (windows * M);
         snprintf(what, sizeof what, "conv f32 width 9, M=%d, length %zu", M, length[i]);
-        report_row(&(struct report_row){ .section = "windows", .what = what, .value = each[i], .unit = "ns/feature",
-            .baseline = i ? each[0] : 0.0, .baseline_name = "length 100", .sense = i ? REPORT_LONGER : REPORT_FIGURE,
-            .floor = i ? 1.3 : 0.0 });
+        report_row(&(struct report_row){.section = "windows",
+                                        .what = what,
+                                        .value = each[i],
+                                        .unit = "ns/feature",
+                                        .baseline = i ? each[0] : 0.0,
+                                        .baseline_name = "length 100",
+                                        .sense = i ? REPORT_LONGER : REPORT_FIGURE,
+                                        .floor = i ? 1.3 : 0.0});
         set_close(&s[i]);
     }
 }
 
-/* ---- tuning --------------------------------------------------------------------------------------- */
+/* Tuning. */
 
 enum { TROWS = 512, TM = 512, FILTERS = 512, EVALUATIONS = 20 };
 struct tuning { struct set s; const double *letters; double y[TROWS], best; bool filters; };
@@ -211,8 +261,11 @@ static void run_tuning(void *ctx)
     struct err err = { 0 };
 
     if (u->filters) {
-        const struct kernel_layer layer = { .kind = LAYER_FASTCONV, .width = WIDTH, .filters = FILTERS,
-                                            .channels = LETTERS, .symbols = true };
+        const struct kernel_layer layer = {.kind = LAYER_FASTCONV,
+                                           .width = WIDTH,
+                                           .filters = FILTERS,
+                                           .channels = LETTERS,
+                                           .symbols = true};
         struct fastconv *f = fastconv_new(&layer, 4, &err);
         if (!f)
             report_die(err.msg);
@@ -224,7 +277,8 @@ static void run_tuning(void *ctx)
     for (size_t e = 0; e < EVALUATIONS; e++) {
         const double l = (u->filters ? 10.0 : 0.5) * pow(1.25, (double)e);
         double value, a, n, grad;
-        if (nmll_features_best(u->s.f, 1, u->y, &l, 1, amp, noise, &value, &a, &n, &grad, NULL, NULL, NULL, &err) != ST_OK)
+        if (nmll_features_best(u->s.f, 1, u->y, &l, 1, amp, noise, &value, &a, &n, &grad, NULL,
+                               NULL, NULL, &err) != ST_OK)
             report_die(err.msg);
         u->best = fmin(u->best, value);
     }
@@ -235,8 +289,10 @@ static void bench_tuning(void)
 {
     double *x = sequences(TROWS, POSITIONS, LETTERS, true), t[2];
     struct tuning conv = { .s = { .x = x, .rows = TROWS }, .letters = x };
-    struct tuning fast = { .s = { .x = report_need((size_t)TROWS * FILTERS, sizeof(double)), .rows = TROWS }, .letters = x,
-                           .filters = true };
+    struct tuning fast = {
+        .s = {.x = report_need((size_t)TROWS * FILTERS, sizeof(double)), .rows = TROWS},
+        .letters = x,
+        .filters = true};
 
     for (size_t i = 0; i < TROWS; i++) {
         double sum = 0.0;
@@ -246,9 +302,16 @@ static void bench_tuning(void)
     }
     set_open(&conv.s, "conv(rbf,width=9)", TM, 1 + POSITIONS, LETTERS);
     set_open(&fast.s, "rbf", TM, FILTERS, 0);
-    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_tuning, &fast }, { run_tuning, &conv } }, t);
-    report_row(&(struct report_row){ .section = "windows", .what = "tuning by fastconv, 512 filters, 20 evaluations",
-        .value = t[0], .unit = "s", .baseline = t[1], .baseline_name = "by conv", .sense = REPORT_FASTER, .floor = 1.0 });
+    report_times(REPORT_THREAD, 2, (struct report_job[]){{run_tuning, &fast}, {run_tuning, &conv}},
+                 t);
+    report_row(&(struct report_row){.section = "windows",
+                                    .what = "tuning by fastconv, 512 filters, 20 evaluations",
+                                    .value = t[0],
+                                    .unit = "s",
+                                    .baseline = t[1],
+                                    .baseline_name = "by conv",
+                                    .sense = REPORT_FASTER,
+                                    .floor = 1.0});
     printf("    least likelihoods: %.1f by fastconv, %.1f by conv\n", fast.best, conv.best);
     free(fast.s.x);
     fast.s.x = NULL;

@@ -35,7 +35,7 @@ void *report_need(size_t count, size_t size)
 /* What published figures were measured at: a Zen 4 core under load. */
 static const double published_ghz = 3.66;
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* Rows. */
 
 void report_open(const char *path)
 {
@@ -88,7 +88,8 @@ static double by_cycles(const struct report_row *r)
 
 static bool reached(const struct report_row *r, double mark)
 {
-    const double x = r->sense == REPORT_ABSOLUTE || r->sense == REPORT_BELOW ? r->value : ratio_of(r);
+    const double x =
+        r->sense == REPORT_ABSOLUTE || r->sense == REPORT_BELOW ? r->value : ratio_of(r);
 
     if (r->sense == REPORT_NEAR)
         return fabs(x - 1.0) <= mark;
@@ -131,13 +132,14 @@ static void write_row(const struct report_row *r)
     string(",\"unit\":", r->unit);
     number(",\"baseline\":", r->baseline, r->baseline > 0.0);
     string(",\"baseline_name\":", r->baseline > 0.0 ? r->baseline_name : NULL);
-    string(",\"baseline_from\":", r->baseline > 0.0 ? r->published ? "published" : "this run" : NULL);
+    string(",\"baseline_from\":",
+           r->baseline > 0.0 ? r->published ? "published" : "this run" : NULL);
     number(",\"ratio\":", ratio_of(r), r->baseline > 0.0);
     string(",\"ratio_is\":", sense[r->sense]);
     number(",\"floor\":", r->floor, r->floor > 0.0);
     number(",\"goal\":", r->goal, r->goal > 0.0);
-    broken |= fprintf(rows, ",\"reached\":%s", r->floor > 0.0 ? reached(r, r->floor) ? "true" : "false"
-                                                              : "null") < 0;
+    broken |= fprintf(rows, ",\"reached\":%s",
+                      r->floor > 0.0 ? reached(r, r->floor) ? "true" : "false" : "null") < 0;
     const double cycles = by_cycles(r);
     number(",\"by_cycles\":", cycles, !isnan(cycles));
     broken |= fprintf(rows, ",\"reached_by_cycles\":%s", isnan(cycles) || r->floor <= 0.0 ? "null"
@@ -162,8 +164,11 @@ void report_row(const struct report_row *r)
     if (r->baseline > 0.0 && r->sense != REPORT_FIGURE)
         snprintf(ratio, sizeof ratio, "%.2f", ratio_of(r));
     if (r->floor > 0.0)
-        snprintf(mark, sizeof mark, "%s %g%s", r->sense == REPORT_NEAR ? "1 +-" : at_most(r) ? "<=" : ">=", r->floor,
-                 reached(r, r->floor) ? " yes" : " NO");
+        snprintf(mark, sizeof mark, "%s %g%s",
+                 r->sense == REPORT_NEAR ? "1 +-"
+                 : at_most(r)            ? "<="
+                                         : ">=",
+                 r->floor, reached(r, r->floor) ? " yes" : " NO");
     if (r->floor > 0.0 && r->goal > 0.0)
         snprintf(mark + strlen(mark), sizeof mark - strlen(mark), " (%g%s)", r->goal,
                  reached(r, r->goal) ? " yes" : "");
@@ -173,14 +178,14 @@ void report_row(const struct report_row *r)
         snprintf(of, sizeof of, "%.0f %%", 100.0 * r->rate / r->limit);
     if (!isnan(by_cycles(r)))
         snprintf(cycles, sizeof cycles, "%.2f", by_cycles(r));
-    printf("%-58s %9.4g %-12s %9s %-28s %7s %-15s %7s %8s %-11s %6s\n", r->what, r->value, r->unit, base,
-           name, ratio, mark, cycles, rate, r->rate > 0.0 ? r->rate_unit : "", of);
+    printf("%-58s %9.4g %-12s %9s %-28s %7s %-15s %7s %8s %-11s %6s\n", r->what, r->value, r->unit,
+           base, name, ratio, mark, cycles, rate, r->rate > 0.0 ? r->rate_unit : "", of);
     fflush(stdout);
     if (rows)
         write_row(r);
 }
 
-/* ---- times ----------------------------------------------------------------------------------- */
+/* Times. */
 
 static double now(enum report_clock clock)
 {
@@ -241,7 +246,7 @@ double report_time(enum report_clock clock, void (*fn)(void *), void *ctx)
     return t;
 }
 
-/* ---- what the machine can do ----------------------------------------------------------------- */
+/* What the machine can do. */
 
 /* Twelve chains hide the latency of any processor in mind; the compiler fuses each into one
  * instruction where the level has it. */
@@ -393,7 +398,8 @@ static void run_scale(void *ctx)
         *(wide *)(void *)(p->from + i) *= 0.999;
 }
 
-static double probe(void (*run)(void *), struct pool *pool, size_t bytes, size_t parts, double moved)
+static double probe(void (*run)(void *), struct pool *pool, size_t bytes, size_t parts,
+                    double moved)
 {
     struct memory_probe p = { .n = bytes / parts / sizeof(double), .pool = pool };
     double t;

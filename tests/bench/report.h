@@ -31,8 +31,8 @@ struct report_row {
     double baseline;            /* in the same unit; 0: none */
     const char *baseline_name;
     bool published;             /* the baseline is a figure from elsewhere, not of this run */
-    bool by_cycles;             /* so is the floor itself; either way the ratio (or the value) is also
-                                 * given by cycles, as if both cores ran at one clock */
+    bool by_cycles; /* so is the floor itself; either way the ratio (or the value) is also
+                     * given by cycles, as if both cores ran at one clock */
     enum report_sense sense;
     double floor, goal;         /* 0: none */
     double rate, limit;         /* work done a second, and what the machine can do; 0: none */
@@ -49,7 +49,8 @@ struct report_job { void (*fn)(void *ctx); void *ctx; };
 /* Processor time of this thread, time on the wall, processor time of all threads. */
 enum report_clock { REPORT_THREAD, REPORT_WALL, REPORT_PROCESS };
 /* Medians in seconds of `n` jobs timed in turn. */
-void report_times(enum report_clock clock, size_t n, const struct report_job *jobs, double *seconds);
+void report_times(enum report_clock clock, size_t n, const struct report_job *jobs,
+                  double *seconds);
 double report_time(enum report_clock clock, void (*fn)(void *), void *ctx);
 /* Rounds of the longest measurement; short jobs get up to 15. */
 extern size_t report_rounds;
@@ -62,7 +63,8 @@ void *report_need(size_t count, size_t size);
 /* Of one thread, at the processor level in force: floating point operations a second of fused
  * multiply-adds in registers (half as many vector operations of any kind), in 1e9. */
 double report_fma(bool dbl);
-/* The clock of one thread in GHz while it works, from a chain of dependent additions; 0: not known. */
+/* The clock of one thread in GHz while it works, from a chain of dependent additions; 0: not known.
+ */
 double report_clock_ghz(void);
 /* Bytes a second, in 1e9: reading, scaling in place (read and written), copying `bytes` in all. */
 double report_read(struct pool *, size_t bytes);

@@ -1,11 +1,12 @@
-/* tests/cuda/bench_cuda.c -- how fast the CUDA backend is, against cuBLAS and the device's memory in the
- * same run.  A table on stdout (what, time, what it is compared with, ratio, what the ratio or time is to
- * be at least and at best), and the same as JSON where GPDESK_BENCH_JSON names a file.
+/* tests/cuda/bench_cuda.c -- how fast the CUDA backend is, against cuBLAS and the device's memory
+ * in the same run.  A table on stdout (what, time, what it is compared with, ratio, what the ratio
+ * or time is to be at least and at best), and the same as JSON where GPDESK_BENCH_JSON names a
+ * file.
  *
  *   bench_cuda [rows [features]]      500000 32768
  *
- * Times of ours are from call to result, medians of 9 where they are short; those of peers are of events on
- * the device.  What does not fit into the device's memory is left out by name. */
+ * Times of ours are from call to result, medians of 9 where they are short; those of peers are of
+ * events on the device.  What does not fit into the device's memory is left out by name. */
 #include "base/mem.h"
 #include "compute/backend_load.h"
 #include "compute/linalg/blas.h"
@@ -55,7 +56,8 @@ static FILE *json;
 static bool first_line = true;
 
 /* floor, aim: ratios to reach, or seconds where there is no peer; 0: none. */
-static void line(const char *what, double s, const char *peer, double other, double floor, double aim)
+static void line(const char *what, double s, const char *peer, double other, double floor,
+                 double aim)
 {
     const double got = peer ? other / s : s;
     const char *verdict = floor <= 0.0                            ? ""
@@ -76,7 +78,8 @@ static void line(const char *what, double s, const char *peer, double other, dou
         return;
     fprintf(json, "%s\n    {\"what\": \"%s\", \"seconds\": %.9g", first_line ? "" : ",", what, s);
     if (peer)
-        fprintf(json, ", \"peer\": \"%s\", \"peer_seconds\": %.9g, \"ratio\": %.4g", peer, other, got);
+        fprintf(json, ", \"peer\": \"%s\", \"peer_seconds\": %.9g, \"ratio\": %.4g", peer, other,
+                got);
     if (floor > 0.0)
         fprintf(json, ", \"floor\": %g, \"aim\": %g, \"verdict\": \"%s\"", floor, aim, verdict);
     fprintf(json, "}");
@@ -98,7 +101,8 @@ static bool room(const char *what, double bytes)
 
 struct op { struct featmap *fm; struct fop *f; };
 
-static struct op op_open(const char *kernel, const struct source *src, size_t M, bool store, bool half)
+static struct op op_open(const char *kernel, const struct source *src, size_t M, bool store,
+                         bool half)
 {
     const struct fop_opts o = { .pool = pool, .store = store, .half = half };
     struct op p = { 0 };
@@ -203,12 +207,12 @@ static void passes(const struct source *src, size_t M)
         snprintf(what, sizeof what, "Z'(Z p), %s", ways[i].name);
         line(what, timed(p.f, PASS, 1, P, W, T), peer, gemv, 0.0, 0.0);
         snprintf(what, sizeof what, "Z'(Z P) of 8, %s", ways[i].name);
-        line(what, timed(p.f, PASS, 8, P, W, T), fits ? "8 times two cublasSgemv" : NULL, 8.0 * gemv,
-             0.0, 0.0);
+        line(what, timed(p.f, PASS, 8, P, W, T), fits ? "8 times two cublasSgemv" : NULL,
+             8.0 * gemv, 0.0, 0.0);
         if (i == 1) /* no more than 1.5 and 1.1 times the time of writing them */
             line("features of 90 (128) inputs, stored in float32",
-                 filling(p.f, sqrt((double)src->d), P, W), "writing them in float32", write, 1 / 1.5,
-                 1 / 1.1);
+                 filling(p.f, sqrt((double)src->d), P, W), "writing them in float32", write,
+                 1 / 1.5, 1 / 1.1);
         op_close(&p);
     }
     free(P), free(W), free(T);
@@ -217,7 +221,8 @@ static void passes(const struct source *src, size_t M)
 static void sketches(const struct source *src, size_t M, size_t L)
 {
     double *O = mem_calloc(M * L, sizeof *O, "test matrix", NULL);
-    double *Y = mem_calloc(M * L, sizeof *Y, "sketch", NULL), *W = mem_calloc(M, sizeof *W, "x", NULL);
+    double *Y = mem_calloc(M * L, sizeof *Y, "sketch", NULL),
+           *W = mem_calloc(M, sizeof *W, "x", NULL);
     struct op p = op_open("rbf", src, M, false, false);
     struct precond *pre = NULL;
     double best[3] = { INFINITY, INFINITY, INFINITY };
@@ -233,8 +238,9 @@ static void sketches(const struct source *src, size_t M, size_t L)
             must(fop_sketch_rough(p.f, L, O, Y, NULL, &err), "sketch");
         precond_free(i % 3 == 2 ? pre : NULL);
         if (i % 3 == 2)
-            must(precond_find("srht", &err)->build(p.f, &(struct precond_opts){ .rank = L }, NULL, &pre,
-                                                   &err), "preconditioner");
+            must(precond_find("srht", &err)
+                     ->build(p.f, &(struct precond_opts){.rank = L}, NULL, &pre, &err),
+                 "preconditioner");
         best[i % 3] = fmin(best[i % 3], now() - start);
     }
     const double gemm = peer_two_gemm(src->n, M, L);
@@ -274,7 +280,8 @@ static void grams(const struct source_array *src, size_t n, size_t M)
 /* Factorisations of blas.h: here and there, both ways of the copy included. */
 static void factorisations(size_t n)
 {
-    double *A = mem_aligned(n * n, sizeof *A, "matrix", NULL), *B = mem_aligned(n * n, sizeof *B, "m", NULL);
+    double *A = mem_aligned(n * n, sizeof *A, "matrix", NULL),
+           *B = mem_aligned(n * n, sizeof *B, "m", NULL);
     double *d = mem_calloc(4 * n, sizeof *d, "vectors", NULL), s[2][3];
     static const char *const names[] = { "Cholesky factor", "tridiagonal form", "eigenvectors" };
     char what[64], peer[64];
@@ -308,13 +315,14 @@ static void factorisations(size_t n)
     free(A), free(B), free(d);
 }
 
-/* The gradient of the marginal likelihood in all hyperparameters, with the matrix and without (probes), and
- * the factor of Z'Z that stays there with the iterations that it leaves. */
+/* The gradient of the marginal likelihood in all hyperparameters, with the matrix and without
+ * (probes), and the factor of Z'Z that stays there with the iterations that it leaves. */
 static void gradients(const struct source_array *src, size_t n, size_t M)
 {
     struct source_array some = *src;
     double *S = mem_calloc(M * M, sizeof *S, "matrix", NULL), grad[KERNEL_MAX_HP] = { 0 };
-    double *T = mem_calloc(17 * n, sizeof *T, "vectors", NULL), *V = mem_calloc(17 * M, sizeof *V, "v", NULL);
+    double *T = mem_calloc(17 * n, sizeof *T, "vectors", NULL),
+           *V = mem_calloc(17 * M, sizeof *V, "v", NULL);
     double best[3] = { INFINITY, INFINITY, INFINITY };
     char what[80];
 
@@ -343,7 +351,8 @@ static void gradients(const struct source_array *src, size_t n, size_t M)
     snprintf(what, sizeof what, "factor of Z'Z that stays, %zu x %zu", n, M);
     line(what, best[2], "cublasSsyrk, float32", peer_syrk(n, M), 0.0, 0.0);
     struct precond *pre = NULL;
-    must(precond_find("gram", &err)->build(p.f, &(struct precond_opts){ .lam2 = 0.09 }, NULL, &pre, &err),
+    must(precond_find("gram", &err)
+             ->build(p.f, &(struct precond_opts){.lam2 = 0.09}, NULL, &pre, &err),
          "preconditioner");
     line("an iteration with it", iteration(p.f, pre, V, V + M), NULL, 0.0, 0.0, 0.0);
     precond_free(pre);
@@ -355,7 +364,8 @@ static void gradients(const struct source_array *src, size_t n, size_t M)
 static void exact_products(const struct source_array *src, size_t n)
 {
     const size_t d = src->base.d;
-    double *V = mem_calloc(n, sizeof *V, "vectors", NULL), *W = mem_calloc(n, sizeof *W, "vectors", NULL);
+    double *V = mem_calloc(n, sizeof *V, "vectors", NULL),
+           *W = mem_calloc(n, sizeof *W, "vectors", NULL);
     double best = INFINITY;
     const double hp = sqrt((double)d);
     struct kernel k;
@@ -383,14 +393,22 @@ static void start_json(const char *device_name, size_t n, size_t d, size_t M)
 
     json = file && *file ? fopen(file, "w") : NULL;
     if (json)
-        fprintf(json, "{\"device\": \"%s\", \"rows\": %zu, \"inputs\": %zu, \"features\": %zu,\n  \"lines\": [",
+        fprintf(json,
+                "{\"device\": \"%s\", \"rows\": %zu, \"inputs\": %zu, \"features\": %zu,\n  "
+                "\"lines\": [",
                 device_name, n, d, M);
 }
 
 static void whole_fit(const struct source *src, const double *y, size_t M)
 {
-    struct fit_opts o = { .features = M, .rtol = 1e-6, .maxit = 500, .variance = VAR_NONE, .seed = 1,
-                          .amplitude = 1.0, .noise = 0.3, .keep_scale = true };
+    struct fit_opts o = {.features = M,
+                         .rtol = 1e-6,
+                         .maxit = 500,
+                         .variance = VAR_NONE,
+                         .seed = 1,
+                         .amplitude = 1.0,
+                         .noise = 0.3,
+                         .keep_scale = true};
     struct fit_info info;
     struct model *m = NULL;
 
@@ -403,9 +421,10 @@ static void whole_fit(const struct source *src, const double *y, size_t M)
     must(model_fit(src, y, &o, device, pool, NULL, &m, &info, NULL, &err), "fit");
     const double s = now() - start;
     line("whole fit, rank chosen, rtol 1e-6", s, NULL, 0.0, 10.0, 2.0);
-    printf("  rank %zu, %zu iterations, residual %.1e; features %.2f precond %.2f solve %.2f variance %.2f s\n",
-           info.rank, info.iterations, info.true_residual, info.seconds.features, info.seconds.precond,
-           info.seconds.solve, info.seconds.variance);
+    printf("  rank %zu, %zu iterations, residual %.1e; features %.2f precond %.2f solve %.2f "
+           "variance %.2f s\n",
+           info.rank, info.iterations, info.true_residual, info.seconds.features,
+           info.seconds.precond, info.seconds.solve, info.seconds.variance);
     printf("  %s\n", info.plan_note);
     if (*info.warning)
         printf("  warning[%s]: %s\n", info.warning_name, info.warning);

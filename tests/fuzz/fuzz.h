@@ -16,8 +16,8 @@ static inline void fuzz_fail(const char *why)
     abort();
 }
 
-/* Goes a program with a generator of its own on?  For `most` runs, or, with FUZZ_SECONDS in the environment (make
- * fuzz), for so long. */
+/* Goes a program with a generator of its own on?  For `most` runs, or, with FUZZ_SECONDS in the
+ * environment (make fuzz), for so long. */
 static inline int fuzz_goes_on(size_t runs, size_t most)
 {
     static time_t end;

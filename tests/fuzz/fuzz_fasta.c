@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_fasta.c -- the FASTA reader under any bytes: it ends, and what it takes for records
- * has a name column and sequences of letters that are all accounted for. */
+/* tests/fuzz/fuzz_fasta.c -- the FASTA reader under any bytes: it ends, and what it takes for
+ * records has a name column and sequences of letters that are all accounted for. */
 #include "fuzz.h"
 
 #include "data/formats/import.h"

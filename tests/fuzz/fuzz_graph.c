@@ -1,5 +1,6 @@
-/* tests/fuzz/fuzz_graph.c -- tables of nodes, of atoms, lists of labels and series under any bytes: the readers end,
- * refuse in words, and what they take for sets of nodes is all accounted for.  The first byte says which. */
+/* tests/fuzz/fuzz_graph.c -- tables of nodes, of atoms, lists of labels and series under any bytes:
+ * the readers end, refuse in words, and what they take for sets of nodes is all accounted for.  The
+ * first byte says which. */
 #include "fuzz.h"
 
 #include "data/formats/import.h"
@@ -56,8 +57,8 @@ static void check_table(const struct table *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const char *const heads[] = { "id,x,z,kind,y\n", "id,element,x,y,z,energy\n", "id,node_labels,n_nodes,y\n",
-                                         "t,x,y\n" };
+    static const char *const heads[] = {"id,x,z,kind,y\n", "id,element,x,y,z,energy\n",
+                                        "id,node_labels,n_nodes,y\n", "t,x,y\n"};
     struct import_opts o = { .header = 1, .mem_limit = (size_t)64 << 20 };
     const size_t way = n > 0 ? data[0] % 4 : 0, head = strlen(heads[way]);
     struct table *t = NULL;
@@ -78,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (rc == ST_OK && o.window)
         rc = nodes_window(t, &o, &err);
     if (rc == ST_OK)
-        rc = sequence_find(t, way == 2 && n > 1 && data[1] % 2 ? "node_labels=sequence" : NULL, &err);
+        rc = sequence_find(t, way == 2 && n > 1 && data[1] % 2 ? "node_labels=sequence" : NULL,
+                           &err);
     if (rc != ST_OK)
         check_refusal(&err, rc);
     else

@@ -7,7 +7,8 @@
  * is refused with a reason, and then commands that look at everything work.  Built two ways: with
  * libFuzzer
  *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
- * and, in `make check`, with a main that runs the corpus and mutations of it by a fixed generator. */
+ * and, in `make check`, with a main that runs the corpus and mutations of it by a fixed generator.
+ */
 #include "fuzz.h"
 
 #include "app/session/store.h"
@@ -122,7 +123,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (!*path)
         snprintf(path, sizeof path, "%s/fuzz_session-%ld.gpd",
-                 getenv("TMPDIR") ? getenv("TMPDIR") : access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm",
+                 getenv("TMPDIR")           ? getenv("TMPDIR")
+                 : access("/dev/shm", W_OK) ? "/tmp"
+                                            : "/dev/shm",
                  (long)getpid()); /* in memory: the test is about reading, not about disks */
     if (!text)
         return 0;
@@ -166,8 +169,9 @@ static size_t pick(size_t n) /* xorshift64: fixed, so that a failure repeats */
 /* A few changes of the kind that a reader trips over. */
 static size_t mutate(uint8_t *b, size_t n, size_t cap)
 {
-    static const char *const bits[] = { "-1", "0", "1e308", "null", "[]", "{}", "\"\"", "99999999999",
-                                        "1.5", "true", "rbf", "\\u0000", "," };
+    static const char *const bits[] = {"-1",   "0",           "1e308", "null", "[]",  "{}",
+                                       "\"\"", "99999999999", "1.5",   "true", "rbf", "\\u0000",
+                                       ","};
 
     for (size_t k = 1 + pick(3); k-- > 0 && n > 16;) {
         const size_t at = pick(n), len = pick(n - at < 40 ? n - at : 40);
@@ -225,7 +229,8 @@ int main(int argc, char **argv)
     size_t done = 0;
 
     const size_t files = argc > 1 ? (size_t)argc - 1 : sizeof own / sizeof *own;
-    for (size_t i = 0; i < files || (argc == 1 && fuzz_goes_on(i, files)); i++) { /* each, once more while there is time */
+    for (size_t i = 0; i < files || (argc == 1 && fuzz_goes_on(i, files));
+         i++) { /* each, once more while there is time */
         const size_t which = i % files;
         snprintf(name, sizeof name, "%s/tests/fuzz/corpus/session/%s.rows", top ? top : ".",
                  own[which % (sizeof own / sizeof *own)]);

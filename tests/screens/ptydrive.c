@@ -2,16 +2,18 @@
  * screen, and what the screen costs, measured from outside.
  *
  *     ptydrive monkey SEED SECONDS GPDESK [ARGS]   random keys, resizes and pastes; ends with quit
- *     ptydrive picture GPDESK                      a terminal that shows pictures, one that does not, one
- *                                                  that is silent: plot to=picture
- *     ptydrive live GPDESK                         echo, bytes and redraws a second around a job
- *     ptydrive open GPDESK SESSION                 a session of 200 runs: opening, scrolling
- *     ptydrive trace GPDESK SESSION                a run of 100,000 trace points: the plot
+ *     ptydrive picture GPDESK                      a terminal that shows pictures, one that does
+ * not, one that is silent: plot to=picture ptydrive live GPDESK                         echo, bytes
+ * and redraws a second around a job ptydrive open GPDESK SESSION                 a session of 200
+ * runs: opening, scrolling ptydrive trace GPDESK SESSION                a run of 100,000 trace
+ * points: the plot
  *
- *     ptydrive stalled GPDESK                      a terminal that takes no more bytes: TERM still ends it
+ *     ptydrive stalled GPDESK                      a terminal that takes no more bytes: TERM still
+ * ends it
  *
- * monkey, picture and stalled print TAP; the others one line a figure.  Nothing here reads the clock to decide a
- * test but for "no answer within a minute", and that minute does not run while the program waits for a core. */
+ * monkey, picture and stalled print TAP; the others one line a figure.  Nothing here reads the
+ * clock to decide a test but for "no answer within a minute", and that minute does not run while
+ * the program waits for a core. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -154,7 +156,7 @@ static bool start(char *const argv[], int rows, int cols)
     return true;
 }
 
-/* --- patience --------------------------------------------------------------------------------- */
+/* Patience. */
 
 /* Processor seconds of all threads; *ready: one of them would run if it were let. */
 static double used(pid_t pid, bool *ready)
@@ -174,9 +176,11 @@ static double used(pid_t pid, bool *ready)
         if (f)
             fclose(f);
         text[n] = '\0';
-        const char *at = strrchr(text, ')');  /* behind it: state, ten fields, user and system time */
+        const char *at =
+            strrchr(text, ')'); /* behind it: state, ten fields, user and system time */
         char state;
-        if (at && sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", &state, &u, &k) == 3) {
+        if (at && sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", &state, &u,
+                         &k) == 3) {
             user += u;
             sys += k;
             *ready |= state == 'R' || state == 'D';
@@ -187,8 +191,8 @@ static double used(pid_t pid, bool *ready)
     return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* How long it has been waited for: by the clock while the program sleeps, by its own processor time while it
- * works, so that a busy machine is not taken for a program that hangs. */
+/* How long it has been waited for: by the clock while the program sleeps, by its own processor time
+ * while it works, so that a busy machine is not taken for a program that hangs. */
 struct patience { double left, at, cpu; };
 
 static struct patience patience(double seconds)
@@ -220,8 +224,10 @@ static void tell_where(void)
     char line[600];
     fflush(stdout);
     snprintf(line, sizeof line,
-             "for t in /proc/%d/task/*; do echo \"${t##*/} $(cat $t/comm) $(cat $t/wchan)\"; grep -E 'State|SigBlk|SigPnd' "
-             "$t/status; cat $t/stack; done 2>/dev/null; ps -o pid,ppid,stat,comm --ppid %d 2>/dev/null; "
+             "for t in /proc/%d/task/*; do echo \"${t##*/} $(cat $t/comm) $(cat $t/wchan)\"; grep "
+             "-E 'State|SigBlk|SigPnd' "
+             "$t/status; cat $t/stack; done 2>/dev/null; ps -o pid,ppid,stat,comm --ppid %d "
+             "2>/dev/null; "
              "gdb -p %d -batch -ex 'thread apply all bt 30' 2>/dev/null | grep -E '^(#|Thread)'",
              (int)child, (int)child, (int)child);
     FILE *f = popen(line, "r");
@@ -276,7 +282,7 @@ static int leave(void)
     return ended(60);
 }
 
-/* --- random keys ------------------------------------------------------------------------------ */
+/* Random keys. */
 
 static uint64_t state;
 
@@ -290,23 +296,117 @@ static unsigned draw(unsigned n)         /* splitmix64 */
 
 /* Lines that fill the views, so that keys meet something; all quick. */
 static const char *const lines[] = {
-    "demo toy", "demo co2", "demo friedman1 n=200 seed=3", "split test=20% seed=1", "tune features=64 evals=4",
-    "fit", "fit solver=pcg features=256 rank=16 noise=0.01", "score", "check", "advise features=128 rank=8,16",
-    "spectrum", "pca", "cluster k=3", "runs", "compare", "why", "help", "help fit", "summary", "jobs",
-    "layout two", "layout three", "layout main", "layout auto", "layout slide", "theme dark", "theme light",
-    "theme high", "theme mono", "theme auto", "set glyphs=ascii", "set glyphs=auto", "set mouse=yes",
-    "set mouse=no", "set learn=on", "set learn=off", "set editing=vi", "set editing=emacs", "palette fit",
-    "copy view", "copy cell", "bind view F9 \"compare {marks}\"", "bind conflict", "note r1 hello", "undo",
-    "redo", "kernel rbf", "kernel rbf(ard) + linear", "drop r1", "plot residual", "plot columns", "view log",
-    "fit solver=cg features=512 noise=0.0001 rtol=1e-12 maxit=20000", "stop *", "history", "star r1",
+    "demo toy",
+    "demo co2",
+    "demo friedman1 n=200 seed=3",
+    "split test=20% seed=1",
+    "tune features=64 evals=4",
+    "fit",
+    "fit solver=pcg features=256 rank=16 noise=0.01",
+    "score",
+    "check",
+    "advise features=128 rank=8,16",
+    "spectrum",
+    "pca",
+    "cluster k=3",
+    "runs",
+    "compare",
+    "why",
+    "help",
+    "help fit",
+    "summary",
+    "jobs",
+    "layout two",
+    "layout three",
+    "layout main",
+    "layout auto",
+    "layout slide",
+    "theme dark",
+    "theme light",
+    "theme high",
+    "theme mono",
+    "theme auto",
+    "set glyphs=ascii",
+    "set glyphs=auto",
+    "set mouse=yes",
+    "set mouse=no",
+    "set learn=on",
+    "set learn=off",
+    "set editing=vi",
+    "set editing=emacs",
+    "palette fit",
+    "copy view",
+    "copy cell",
+    "bind view F9 \"compare {marks}\"",
+    "bind conflict",
+    "note r1 hello",
+    "undo",
+    "redo",
+    "kernel rbf",
+    "kernel rbf(ard) + linear",
+    "drop r1",
+    "plot residual",
+    "plot columns",
+    "view log",
+    "fit solver=cg features=512 noise=0.0001 rtol=1e-12 maxit=20000",
+    "stop *",
+    "history",
+    "star r1",
 };
 static const char *const specials[] = {
-    "\033[A", "\033[B", "\033[C", "\033[D", "\033[5~", "\033[6~", "\033[H", "\033[F", "\033[Z", "\t", "\r",
-    "\033", "\033OP", "\033OQ", "\033OR", "\033OS", "\033[17~", "\033[1;2A", "\033[1;2C", "\0331", "\0332",
-    "\0333", "\0334", "\0335", "\0336", "\0337", "\0338", "\0339", "\033x", "\033h", "\033e", "\022", "\025",
-    "\027", "\003", "\014", "\177", "\033[<0;20;10M", "\033[<0;20;10m", "\033[<64;60;20M", "\033[<65;60;20M",
-    "\033[<32;44;12M", "\033[<0;40;8M", "\033[999;999R", "\033[<", "\033]52;c;\007", "\303\251", "\360\237\230\200",
-    "\377\376", "\033[200~pasted\nlines\033[201~", "\033[200~", "\033[201~", "\033[15~",
+    "\033[A",
+    "\033[B",
+    "\033[C",
+    "\033[D",
+    "\033[5~",
+    "\033[6~",
+    "\033[H",
+    "\033[F",
+    "\033[Z",
+    "\t",
+    "\r",
+    "\033",
+    "\033OP",
+    "\033OQ",
+    "\033OR",
+    "\033OS",
+    "\033[17~",
+    "\033[1;2A",
+    "\033[1;2C",
+    "\0331",
+    "\0332",
+    "\0333",
+    "\0334",
+    "\0335",
+    "\0336",
+    "\0337",
+    "\0338",
+    "\0339",
+    "\033x",
+    "\033h",
+    "\033e",
+    "\022",
+    "\025",
+    "\027",
+    "\003",
+    "\014",
+    "\177",
+    "\033[<0;20;10M",
+    "\033[<0;20;10m",
+    "\033[<64;60;20M",
+    "\033[<65;60;20M",
+    "\033[<32;44;12M",
+    "\033[<0;40;8M",
+    "\033[999;999R",
+    "\033[<",
+    "\033]52;c;\007",
+    "\303\251",
+    "\360\237\230\200",
+    "\377\376",
+    "\033[200~pasted\nlines\033[201~",
+    "\033[200~",
+    "\033[201~",
+    "\033[15~",
 };
 #define COUNT(a) (unsigned)(sizeof (a) / sizeof *(a))
 
@@ -325,7 +425,8 @@ static void one_key(char *last, size_t len)
         snprintf(last, len, "special %u", (unsigned char)s[strlen(s) - 1]);
         say(s);
     } else if (kind < 42) {
-        struct winsize w = { .ws_row = (unsigned short)(1 + draw(70)), .ws_col = (unsigned short)(1 + draw(220)) };
+        struct winsize w = {.ws_row = (unsigned short)(1 + draw(70)),
+                            .ws_col = (unsigned short)(1 + draw(220))};
         snprintf(last, len, "size %ux%u", w.ws_col, w.ws_row);
         ioctl(tty, TIOCSWINSZ, &w);
     } else {
@@ -391,10 +492,11 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
         }
         if (alive && !answers()) {
             take(0.5, NULL, NULL);
-            alive = waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            alive = waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                     take(0, NULL, NULL) >= 0;
             if (alive) {
-                printf("# no answer after key %ld of seed %lu: %s\n", keys, (unsigned long)seed, last);
+                printf("# no answer after key %ld of seed %lu: %s\n", keys, (unsigned long)seed,
+                       last);
                 tell_where();
                 break;
             }
@@ -402,8 +504,8 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
         if (!alive) {                    /* a key has ended it, as keys may: q, Enter */
             status = ended(120);
             if (status != 0) {
-                printf("# ended by itself with status %d after key %ld of seed %lu: %s\n", status, keys,
-                       (unsigned long)seed, last);
+                printf("# ended by itself with status %d after key %ld of seed %lu: %s\n", status,
+                       keys, (unsigned long)seed, last);
                 tell_sanitizer();
                 tell_tail();
                 break;
@@ -436,7 +538,7 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
     return status == 0 ? 0 : 1;
 }
 
-/* --- a terminal that shows pictures ------------------------------------------------------------ */
+/* A terminal that shows pictures. */
 
 static int tests, failures;
 
@@ -508,7 +610,8 @@ static int picture(char *gpdesk)
     check(asked("\033[?62;6c"), "is asked, too");
     check(await("has not said that it shows pictures", 20), "and the answer is told");
     line("plot residual to=picture");
-    check(await("has not said that it shows pictures", 20) && !strstr(tail, "\033[c"), "again without asking");
+    check(await("has not said that it shows pictures", 20) && !strstr(tail, "\033[c"),
+          "again without asking");
     line("quit");
     check(ended(60) == 0, "quit");
 
@@ -524,7 +627,7 @@ static int picture(char *gpdesk)
     return failures ? 1 : 0;
 }
 
-/* --- a terminal that takes no more bytes --------------------------------------------------------- */
+/* A terminal that takes no more bytes. */
 
 static bool blocked(double limit)
 {
@@ -552,7 +655,8 @@ static int stalled(char *gpdesk)
     check(start(argv, 24, 80) && await("ready", 60), "a session at a terminal");
     line("demo robot n=20000 seed=2; fit features=64; note r1 kept");
     check(await("noted at r1", 60), "a fit and a note");
-    line("fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate");
+    line("fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 "
+         "plan=regenerate");
     check(await("recursive", 60), "a job runs");
     const int flags = fcntl(tty, F_GETFL);
     for (int i = 0; i < 300 && !blocked(0.2); i++)
@@ -564,7 +668,8 @@ static int stalled(char *gpdesk)
     struct patience p = patience(60);
     while (patient(&p) && waitpid(child, &status, WNOHANG) != child)
         poll(NULL, 0, 50);
-    check(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "TERM ends it all the same, with status 143");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM,
+          "TERM ends it all the same, with status 143");
     if (!WIFEXITED(status))
         kill(child, SIGKILL);
     close(tty);
@@ -577,7 +682,7 @@ static int stalled(char *gpdesk)
     return failures ? 1 : 0;
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* Figures. */
 
 static int by_value(const void *a, const void *b)
 {
@@ -606,15 +711,17 @@ static void measure_echo(void)
     say("\025");
     qsort(ms, n, sizeof *ms, by_value);
     if (n)
-        printf("echo_ms median %.1f  95%% %.1f  worst %.1f  (%zu of 120 keys, a job on all cores)\n", ms[n / 2],
-               ms[n * 95 / 100], ms[n - 1], n);
+        printf(
+            "echo_ms median %.1f  95%% %.1f  worst %.1f  (%zu of 120 keys, a job on all cores)\n",
+            ms[n / 2], ms[n * 95 / 100], ms[n - 1], n);
 }
 
 static void measure_flow(const char *what, double seconds)
 {
     long bursts = 0;
     const long bytes = take(seconds, NULL, &bursts);
-    printf("%s bytes/s %.0f  redraws/s %.1f\n", what, (double)bytes / seconds, (double)bursts / seconds);
+    printf("%s bytes/s %.0f  redraws/s %.1f\n", what, (double)bytes / seconds,
+           (double)bursts / seconds);
 }
 
 static void run_line(const char *s)
@@ -633,7 +740,8 @@ static int measure_live(char *gpdesk)
     await("robot", 60);
     take(1, NULL, NULL);
     measure_flow("idle", 4);
-    run_line("fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate");
+    run_line("fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 "
+             "plan=regenerate");
     await("recursive", 60);
     take(3, NULL, NULL);
     measure_flow("job", 12);
@@ -725,7 +833,9 @@ int main(int argc, char **argv)
         return measure_open(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "trace") == 0)
         return measure_trace(argv[2], argv[3]);
-    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | picture GPDESK | stalled GPDESK | live GPDESK | open GPDESK SESSION | trace "
-          "GPDESK SESSION\n", stderr);
+    fputs("usage: ptydrive monkey SEED SECONDS GPDESK [ARGS] | picture GPDESK | stalled GPDESK | "
+          "live GPDESK | open GPDESK SESSION | trace "
+          "GPDESK SESSION\n",
+          stderr);
     return 2;
 }

@@ -1,5 +1,5 @@
-/* app/commands/cmd_data.c -- reading, listing and preparing data: open, demo, data, use, show, summary,
- * cols, missing, scale, split. */
+/* app/commands/cmd_data.c -- reading, listing and preparing data: open, demo, data, use, show,
+ * summary, cols, missing, scale, split. */
 #include "app/shell/commands.h"
 #include "app/shell/text_table.h"
 #include "app/runs/fitting.h"
@@ -21,7 +21,7 @@
 enum { SHOW_ROWS = 20, SHOW_COLS = 12, SHOW_MAX = 1000, LEVELS_WARN = 1000,
        INLINE_CELLS = 4000000 };
 
-/* ---- words about a dataset ------------------------------------------------------------------------ */
+/* Words about a dataset. */
 
 static const char *type_name(enum col_type t)
 {
@@ -93,7 +93,8 @@ static void columns_words(const struct dataset *d, struct buf *out)
             wide += d->table->col[i].nlevels;
         } else if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_SEQUENCE) {
             const struct sequences *s = d->table->col[i].seq;
-            buf_printf(out, "%s%s of %zu", seq++ ? ", " : "", s->nodes ? "sets" : "sequence", s->shortest);
+            buf_printf(out, "%s%s of %zu", seq++ ? ", " : "", s->nodes ? "sets" : "sequence",
+                       s->shortest);
             if (s->longest > s->shortest)
                 buf_printf(out, " to %zu", s->longest);
             if (s->nodes)
@@ -141,7 +142,8 @@ static void open_text(const struct dataset *d, struct rec *r)
     text_count(n, sizeof n, t->n);
     text_seconds(sec, sizeof sec, t->seconds);
     rec_safe(r, d->name);
-    rec_text(r, "  %s row%s x %zu column%s", n, t->n == 1 ? "" : "s", t->ncols, t->ncols == 1 ? "" : "s");
+    rec_text(r, "  %s row%s x %zu column%s", n, t->n == 1 ? "" : "s", t->ncols,
+             t->ncols == 1 ? "" : "s");
     if (t->file_size) {
         mem_format(size, sizeof size, (double)t->file_size);
         rec_text(r, ", %s read in %s", size, sec);
@@ -170,12 +172,14 @@ static void open_text(const struct dataset *d, struct rec *r)
     else
         rec_text(r, "none");
     if (t->duplicates >= 0)
-        rec_text(r, "    duplicates %" PRId64 " row%s", t->duplicates, t->duplicates == 1 ? "" : "s");
+        rec_text(r, "    duplicates %" PRId64 " row%s", t->duplicates,
+                 t->duplicates == 1 ? "" : "s");
     rec_text(r, "    constant inputs ");
     constant_words(d, &r->text);
     /* a tuning stops at a missing cell as long as nothing is said about them */
-    rec_text(r, t->missing && d->missing == MISSING_ERROR ? "\n  next      missing mean  |  split test=20%%  |  summary"
-                                                          : "\n  next      split test=20%%  |  summary  |  tune");
+    rec_text(r, t->missing && d->missing == MISSING_ERROR
+                    ? "\n  next      missing mean  |  split test=20%%  |  summary"
+                    : "\n  next      split test=20%%  |  summary  |  tune");
 }
 
 static void open_record(struct workspace *ws, const struct dataset *d, const char *command,
@@ -204,7 +208,7 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
     ws_tell_lines(ws, d->notes);
 }
 
-/* ---- taking a dataset in ----------------------------------------------------------------------------- */
+/* Taking a dataset in. */
 
 static void leak_warnings(struct workspace *ws, const struct dataset *d)
 {
@@ -224,9 +228,10 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
 
     if (table_is_out(t) && t->duplicates < 0) {
         mem_format(bytes, sizeof bytes, (double)table_bytes(t));
-        ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem", "the table (%s) %s disk, as it takes more than "
-                "a quarter of the memory allowed; repeated rows were not counted", bytes,
-                t->col[0].in ? "is read from" : "is kept on");
+        ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem",
+                "the table (%s) %s disk, as it takes more than "
+                "a quarter of the memory allowed; repeated rows were not counted",
+                bytes, t->col[0].in ? "is read from" : "is kept on");
     }
     for (size_t i = 0; i < t->ncols; i++) {
         struct buf safe = { 0 };
@@ -255,8 +260,8 @@ static enum status take_dataset(struct workspace *ws, struct dataset *d, struct 
 {
     for (size_t i = 0; i < ws->ndata; i++)
         if (!strcmp(ws->data[i]->name, d->name)) {
-            ws_note(ws, "replaced", "%s was loaded before and is replaced; runs keep what they used",
-                    d->name);
+            ws_note(ws, "replaced",
+                    "%s was loaded before and is replaced; runs keep what they used", d->name);
             dataset_unref(ws->data[i]);
             ws->data[i] = d;
             ws->cur = i;
@@ -279,7 +284,7 @@ static enum status set_roles(struct dataset *d, const char *patterns, enum col_r
     return patterns ? dataset_set_role(d, patterns, role, &changed, err) : ST_OK;
 }
 
-/* ---- open ------------------------------------------------------------------------------------------------ */
+/* Open. */
 
 struct loading {         /* a job's inputs and output */
     struct args *args;   /* strings of the options live here */
@@ -321,7 +326,8 @@ static const char *target_name(const struct table *t, const char *target)
     if (!target || table_find(t, target) != SIZE_MAX || !t->targets)
         return target;
     snprintf(first, sizeof first, "%s1", target); /* a dataset of several columns */
-    return npy_set_is_npy(target) || !strcmp(first, t->col[t->ncols - t->targets].name) ? NULL : target;
+    return npy_set_is_npy(target) || !strcmp(first, t->col[t->ncols - t->targets].name) ? NULL
+                                                                                        : target;
 }
 
 static enum status open_take(struct workspace *ws, struct loading *l, struct err *err)
@@ -342,8 +348,10 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
         for (size_t j = 0; j < l->table->ncols; j++)
             numbers |= l->table->col[j].type == COL_REAL && l->table->col[j].missing < l->table->n;
         rc = numbers ? err_set(err, ST_USAGE, "the target column is skipped too")
-                     : err_named(err, ST_STATE, "no-target", "no column holds numbers: there is nothing to predict");
-        err_hint(err, numbers ? "open FILE target=NAME" : "open FILE types=NAME=real  shows the cell that is no number");
+                     : err_named(err, ST_STATE, "no-target",
+                                 "no column holds numbers: there is nothing to predict");
+        err_hint(err, numbers ? "open FILE target=NAME"
+                              : "open FILE types=NAME=real  shows the cell that is no number");
     }
     if (rc == ST_OK)
         rc = take_dataset(ws, d, err);
@@ -393,7 +401,7 @@ static enum status cmd_open(struct workspace *ws, const struct args *a, struct e
     return ws_submit(ws, &ops, "open", l, args_line(a), err);
 }
 
-/* ---- demo -------------------------------------------------------------------------------------------------- */
+/* Demo. */
 
 static enum status demo_work(struct job *job, struct err *err)
 {
@@ -489,7 +497,7 @@ static enum status cmd_demo(struct workspace *ws, const struct args *a, struct e
     return ws_submit(ws, &ops, "demo", l, args_line(a), err);
 }
 
-/* ---- data, use ------------------------------------------------------------------------------------------------ */
+/* Data, use. */
 
 static enum status cmd_list(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -551,7 +559,7 @@ static enum status cmd_use(struct workspace *ws, const struct args *a, struct er
     return ST_OK;
 }
 
-/* ---- show ------------------------------------------------------------------------------------------------------- */
+/* Show. */
 
 enum { SHOW_WIDTH = 18 }; /* columns of a cell */
 
@@ -579,7 +587,8 @@ static void cell_json(const struct column *c, size_t row, struct rec *r)
 }
 
 /* Rows first..last, from 1. */
-static enum status show_rows(struct workspace *ws, const struct dataset *d, size_t first, size_t last)
+static enum status show_rows(struct workspace *ws, const struct dataset *d, size_t first,
+                             size_t last)
 {
     const struct table *t = d->table;
     const size_t shown = t->ncols < SHOW_COLS ? t->ncols : SHOW_COLS;
@@ -675,7 +684,8 @@ static enum status show_run(struct workspace *ws, const struct run *run)
         if (f->why != OUT_DIRECT)
             rec_text(&r, ", rank %zu, rtol %g, %s after %zu iterations", f->rank, run->fit.rtol,
                      outcome_name(f->why), f->iterations);
-        rec_text(&r, "\n  seconds   features %.2f  precond %.2f  solve %.2f  variance %.2f  total %.2f",
+        rec_text(&r,
+                 "\n  seconds   features %.2f  precond %.2f  solve %.2f  variance %.2f  total %.2f",
                  f->seconds.features, f->seconds.precond, f->seconds.solve, f->seconds.variance,
                  f->seconds.total);
         if (*f->plan_note)
@@ -732,19 +742,20 @@ static enum status cmd_show(struct workspace *ws, const struct args *a, struct e
             return ST_RANGE;
         }
         if (last - first + 1 > SHOW_MAX)
-            return err_set(err, ST_RANGE, "%zu rows: at most %d are shown at once", last - first + 1,
-                           SHOW_MAX);
+            return err_set(err, ST_RANGE, "%zu rows: at most %d are shown at once",
+                           last - first + 1, SHOW_MAX);
         return show_rows(ws, d, first, last);
     }
     const size_t c = table_find(d->table, what);
     if (c != SIZE_MAX)
         return show_column(ws, d, c, err);
-    err_set(err, ST_NOT_FOUND, "%.80s is no run, no column of %.80s and no row range", what, d->name);
+    err_set(err, ST_NOT_FOUND, "%.80s is no run, no column of %.80s and no row range", what,
+            d->name);
     err_hint(err, "show 1..20   |   show run:r1   |   cols");
     return ST_NOT_FOUND;
 }
 
-/* ---- summary -------------------------------------------------------------------------------------------------------- */
+/* Summary. */
 
 struct summary {         /* a job's inputs and outputs */
     struct dataset *data;
@@ -872,7 +883,8 @@ static void summary_tell(struct workspace *ws, const struct summary *s)
     ws_tell_lines(ws, buf_str(&s->leaks));
 }
 
-static void summary_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+static void summary_done(struct workspace *ws, struct job *job, enum status rc,
+                         const struct err *err)
 {
     if (rc == ST_OK)
         summary_tell(ws, job->arg);
@@ -896,7 +908,8 @@ static bool listed(const char *patterns, const char *name)
         return true;
     char *copy = strdup(patterns), *save = NULL;
     bool hit = false;
-    for (char *p = copy ? strtok_r(copy, ",", &save) : NULL; p && !hit; p = strtok_r(NULL, ",", &save))
+    for (char *p = copy ? strtok_r(copy, ",", &save) : NULL; p && !hit;
+         p = strtok_r(NULL, ",", &save))
         hit = strlen(p) < 64 ? matches(p, name) : !strcmp(p, name);
     hit |= !strcmp(patterns, name);
     free(copy);
@@ -947,7 +960,7 @@ static enum status show_column(struct workspace *ws, const struct dataset *d, si
     return run_summary(ws, d, d->table->col[c].name, "summary", err);
 }
 
-/* ---- cols, missing, scale ----------------------------------------------------------------------------------------------- */
+/* Cols, missing, scale. */
 
 static enum status list_columns(struct workspace *ws, const struct dataset *d, const char *patterns)
 {
@@ -1033,7 +1046,8 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
     target_json(&r, d);
     rec_text(&r, "%zu column%s changed; now %zu inputs, target%s ", changed + retyped,
-             changed + retyped == 1 ? "" : "s", encoded_inputs(d), dataset_targets(d) > 1 ? "s" : "");
+             changed + retyped == 1 ? "" : "s", encoded_inputs(d),
+             dataset_targets(d) > 1 ? "s" : "");
     target_words(d, &r.text);
     ws_emit(ws, &r);
     if (role && !strcmp(role, "target"))
@@ -1077,8 +1091,9 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
         for (size_t i = 0; d->role[t] == ROLE_TARGET && d->table->col[t].type == COL_REAL &&
                            i < d->table->n; i++)
             if (column_at(&d->table->col[t], i) <= 0.0) {
-                err_set(err, ST_RANGE, "scale y=log needs a positive target; row %zu of %.80s is %g",
-                        i + 1, d->table->col[t].name, column_at(&d->table->col[t], i));
+                err_set(err, ST_RANGE,
+                        "scale y=log needs a positive target; row %zu of %.80s is %g", i + 1,
+                        d->table->col[t].name, column_at(&d->table->col[t], i));
                 err_hint(err, "scale y=standard");
                 return ST_RANGE;
             }
@@ -1097,14 +1112,15 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
     return ST_OK;
 }
 
-/* ---- split ------------------------------------------------------------------------------------------------------------------- */
+/* Split. */
 
 /* train=2000, 2k or all. */
 static enum status thin_split(struct dataset *d, const char *text, uint64_t seed, struct err *err)
 {
     double rows = 0.0;
 
-    if (strcmp(text, "all") != 0 && (!text_scaled(text, &rows) || rows < 2.0 || rows > 0x1p53 || rows != floor(rows))) {
+    if (strcmp(text, "all") != 0 &&
+        (!text_scaled(text, &rows) || rows < 2.0 || rows > 0x1p53 || rows != floor(rows))) {
         err_set(err, ST_USAGE, "split train=%.40s: how many rows, 2 or more, or all", text);
         err_hint(err, "split train=2000");
         return ST_USAGE;
@@ -1118,7 +1134,8 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
     const char *file = args_text(a, "file"), *column = args_text(a, "column");
     const uint64_t seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     const bool shares = args_given(a, "test") || args_given(a, "valid");
-    const double test = args_given(a, "test") || !args_given(a, "valid") ? args_num(a, "test") : 0.0,
+    const double test =
+                     args_given(a, "test") || !args_given(a, "valid") ? args_num(a, "test") : 0.0,
                  valid = args_given(a, "valid") ? args_num(a, "valid") : 0.0;
     const int ways = (file || column) + args_given(a, "folds") + args_bool(a, "none") +
                      (shares || args_given(a, "ordered"));
@@ -1144,7 +1161,8 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
     if (args_given(a, "folds"))
         return split_folds(d, (size_t)args_int(a, "folds", 5), seed, err);
     if (test + valid >= 1.0)
-        return err_set(err, ST_RANGE, "split: test and valid take %g%%: nothing is left to train on",
+        return err_set(err, ST_RANGE,
+                       "split: test and valid take %g%%: nothing is left to train on",
                        100.0 * (test + valid));
     return args_bool(a, "ordered") ? split_ordered(d, test, valid, err)
                                    : split_random(d, test, valid, seed, err);
@@ -1157,7 +1175,8 @@ static enum status do_split(struct workspace *ws, struct dataset *d, const struc
 
     return rc == ST_OK && args_given(a, "train")
                ? thin_split(d, args_text(a, "train"),
-                            args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed, err)
+                            args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed,
+                            err)
                : rc;
 }
 
@@ -1202,101 +1221,163 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
     return ST_OK;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------------- */
+/* Rows. */
 
 const struct command cmd_data_rows[] = {
-    { "open", "data", "Read a table: CSV, TSV, FASTA, NPY (.gz, .zst), HDF5, many NPY files", "open share/data/co2.csv",
-      { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-          "the file; - is standard input; or a directory, a pattern, a list of NPY files" },
-        { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-          "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 dataset with the targets" },
-        { "targets", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
-          "FASTA, graphs: a table with the targets of the records, by their names" },
-        { "graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "rows are nodes: the column that says of which graph" },
-        { "describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL, "atoms (element, x, y, z): each by those around it" },
-        { "lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "NPY of rows, nodes, numbers: the file with the nodes of each row" },
-        { "window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "a column's values before each row as one input more: temp:24" },
-        { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
-        { "skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*" },
-        { "id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns that name a row; kept, not learnt from" },
-        { "weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "column of weights: a row's noise variance is noise^2 over it" },
-        { "name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)" },
-        { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter: one character, tab, semicolon" },
-        { "header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)" },
-        { "missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-" },
-        { "decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark" },
-        { "thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "mark between each three digits: point, comma, space (default: seen where 1.234,50 tells)" },
-        { "types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category,x7=real,dna=sequence" },
-        { "unknown", ARG_CHOICE, 0, NULL, 0, 0, "keep|missing|stop", NULL,
-          "sequences with letters outside the alphabet: keep them, take them as missing, or stop (default: keep)" },
-        { "twice", ARG_CHOICE, 0, NULL, 0, 0, "stop|first|mean", NULL,
-          "a name that stands twice in targets=: stop, take the first row, or the mean of the numbers (default: stop)" },
-        { "unmatched", ARG_CHOICE, 0, NULL, 0, 0, "tell|stop", NULL,
-          "records without a row in targets=, rows without a record: tell, or stop (default: tell)" } },
-      CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_open,
-      "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
-      "column and cell. Nothing is dropped or guessed in silence.\n"
-      "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a.npy,b.npy target=ya.npy,yb.npy;\n"
-      "a directory with such pairs; a text file with one file or one pair a line. Columns are x1..xd and y;\n"
-      "large plain files are read in place. open FILE.h5 inputs=NAME target=NAME reads datasets of HDF5.\n"
-      "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns wait\n"
-      "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name." },
-    { "demo", "data", "Bundled or generated data", "demo friedman1 n=200 seed=3",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them" },
-        { "n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)" },
-        { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the generator (default: the option seed)" },
-        { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function" },
-        { "noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise" },
-        { "xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "points: the rows, as x:y,x:y" },
-        { "as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset" } },
-      CMD_JOB | CMD_SETS | CMD_CHANGES, cmd_demo, NULL },
-    { "data", "data", "List the datasets", "data", { { .name = NULL } }, 0, cmd_list, NULL },
-    { "use", "data", "Choose the current dataset", "use .",
-      { { "dataset", ARG_DATASET, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-          "its name; -1 is the one before" } },
-      CMD_CHANGES, cmd_use, NULL },
-    { "show", "data", "Rows, a column, a dataset or a run", "show 1..5",
-      { { "object", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-          "rows a..b, a column, . (the dataset), run:r7 (default: the first rows)" } },
-      0, cmd_show, NULL },
-    { "summary", "data", "Each column: missing, unique, moments, histogram", "summary",
-      { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: x1,x2* (default: all)" } },
-      CMD_NEEDS_DATA, cmd_summary, NULL },
-    { "cols", "data", "List columns; set role, type or group by pattern", "cols *",
-      { { "columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*" },
-        { "role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL, "what it is for" },
-        { "type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text|sequence", NULL, "what its cells are" },
-        { "group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "inputs of one name share a lengthscale of "
-          "kernel rbf(ard=group); none: of its own" },
-        { "encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of a sequence's letters: onehot, blosum62, "
-          "scales, kmer3, or a table file letter,number,.." } },
-      CMD_NEEDS_DATA | CMD_CHANGES, cmd_cols,
-      "The columns of role=target are all targets then, the former ones inputs (help targets)." },
-    { "missing", "data", "What to do about missing cells", "missing mean flag=yes",
-      { { "policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,
-          "stop, fill with the training rows' mean or median, or drop the row" },
-        { "flag", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "an extra 0/1 input that says where" } },
-      CMD_NEEDS_DATA | CMD_CHANGES, cmd_missing, NULL },
-    { "scale", "data", "Scaling of inputs and target", "scale y=standard",
-      { { "y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "of the target" },
-        { "x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "of the inputs" } },
-      CMD_NEEDS_DATA | CMD_CHANGES, cmd_scale,
-      "Fitted on training rows only. Scores are in units of the target whatever the scaling." },
-    { "split", "data", "Which rows train, validate, test", "split test=20% seed=7",
-      { { "test", ARG_SHARE, 0, "20%", 0, 0.99, NULL, NULL, "share of test rows" },
-        { "valid", ARG_SHARE, 0, NULL, 0, 0.99, NULL, NULL, "share of validation rows" },
-        { "seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the draw (default: the option seed)" },
-        { "ordered", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the last rows, not random ones" },
-        { "file", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "a table whose column says it" },
-        { "column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-          "0/1 with 1 = test, or the words train, valid, test" },
-        { "folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "k folds for score folds" },
-        { "train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-          "at most so many training rows, at random; the others are set aside; all: none is" },
-        { "none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "undo: all rows train" } },
-      CMD_NEEDS_DATA | CMD_CHANGES, cmd_split,
-      "A column used by a split is no input. Valid rows are neither trained on nor scored unless\n"
-      "score on=valid asks for them. split train=2000 alone keeps the split in force; of one seed fewer\n"
-      "rows are some of the more (sweep rows=500..16k makes a learning curve)." },
-    { .name = NULL },
+    {"open",
+     "data",
+     "Read a table: CSV, TSV, FASTA, NPY (.gz, .zst), HDF5, many NPY files",
+     "open share/data/co2.csv",
+     {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "the file; - is standard input; or a directory, a pattern, a list of NPY files"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 "
+       "dataset with the targets"},
+      {"targets", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
+       "FASTA, graphs: a table with the targets of the records, by their names"},
+      {"graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "rows are nodes: the column that says of which graph"},
+      {"describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL,
+       "atoms (element, x, y, z): each by those around it"},
+      {"lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
+       "NPY of rows, nodes, numbers: the file with the nodes of each row"},
+      {"window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "a column's values before each row as one input more: temp:24"},
+      {"inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs"},
+      {"skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*"},
+      {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "columns that name a row; kept, not learnt from"},
+      {"weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "column of weights: a row's noise variance is noise^2 over it"},
+      {"name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)"},
+      {"sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter: one character, tab, semicolon"},
+      {"header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)"},
+      {"missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-"},
+      {"decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark"},
+      {"thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "mark between each three digits: point, comma, space (default: seen where 1.234,50 tells)"},
+      {"types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL,
+       "types by column: zip=category,x7=real,dna=sequence"},
+      {"unknown", ARG_CHOICE, 0, NULL, 0, 0, "keep|missing|stop", NULL,
+       "sequences with letters outside the alphabet: keep them, take them as missing, or stop "
+       "(default: keep)"},
+      {"twice", ARG_CHOICE, 0, NULL, 0, 0, "stop|first|mean", NULL,
+       "a name that stands twice in targets=: stop, take the first row, or the mean of the numbers "
+       "(default: stop)"},
+      {"unmatched", ARG_CHOICE, 0, NULL, 0, 0, "tell|stop", NULL,
+       "records without a row in targets=, rows without a record: tell, or stop (default: tell)"}},
+     CMD_JOB | CMD_SETS | CMD_CHANGES,
+     cmd_open,
+     "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
+     "column and cell. Nothing is dropped or guessed in silence.\n"
+     "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a.npy,b.npy "
+     "target=ya.npy,yb.npy;\n"
+     "a directory with such pairs; a text file with one file or one pair a line. Columns are "
+     "x1..xd and y;\n"
+     "large plain files are read in place. open FILE.h5 inputs=NAME target=NAME reads datasets of "
+     "HDF5.\n"
+     "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns "
+     "wait\n"
+     "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name."},
+    {"demo",
+     "data",
+     "Bundled or generated data",
+     "demo friedman1 n=200 seed=3",
+     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them"},
+      {"n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)"},
+      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
+       "of the generator (default: the option seed)"},
+      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function"},
+      {"noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise"},
+      {"xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "points: the rows, as x:y,x:y"},
+      {"as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset"}},
+     CMD_JOB | CMD_SETS | CMD_CHANGES,
+     cmd_demo,
+     NULL},
+    {"data", "data", "List the datasets", "data", {{.name = NULL}}, 0, cmd_list, NULL},
+    {"use",
+     "data",
+     "Choose the current dataset",
+     "use .",
+     {{"dataset", ARG_DATASET, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "its name; -1 is the one before"}},
+     CMD_CHANGES,
+     cmd_use,
+     NULL},
+    {"show",
+     "data",
+     "Rows, a column, a dataset or a run",
+     "show 1..5",
+     {{"object", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "rows a..b, a column, . (the dataset), run:r7 (default: the first rows)"}},
+     0,
+     cmd_show,
+     NULL},
+    {"summary",
+     "data",
+     "Each column: missing, unique, moments, histogram",
+     "summary",
+     {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: x1,x2* (default: all)"}},
+     CMD_NEEDS_DATA,
+     cmd_summary,
+     NULL},
+    {"cols",
+     "data",
+     "List columns; set role, type or group by pattern",
+     "cols *",
+     {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*"},
+      {"role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL,
+       "what it is for"},
+      {"type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text|sequence", NULL,
+       "what its cells are"},
+      {"group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "inputs of one name share a lengthscale of "
+       "kernel rbf(ard=group); none: of its own"},
+      {"encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "of a sequence's letters: onehot, blosum62, "
+       "scales, kmer3, or a table file letter,number,.."}},
+     CMD_NEEDS_DATA | CMD_CHANGES,
+     cmd_cols,
+     "The columns of role=target are all targets then, the former ones inputs (help targets)."},
+    {"missing",
+     "data",
+     "What to do about missing cells",
+     "missing mean flag=yes",
+     {{"policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,
+       "stop, fill with the training rows' mean or median, or drop the row"},
+      {"flag", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "an extra 0/1 input that says where"}},
+     CMD_NEEDS_DATA | CMD_CHANGES,
+     cmd_missing,
+     NULL},
+    {"scale",
+     "data",
+     "Scaling of inputs and target",
+     "scale y=standard",
+     {{"y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "of the target"},
+      {"x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "of the inputs"}},
+     CMD_NEEDS_DATA | CMD_CHANGES,
+     cmd_scale,
+     "Fitted on training rows only. Scores are in units of the target whatever the scaling."},
+    {"split",
+     "data",
+     "Which rows train, validate, test",
+     "split test=20% seed=7",
+     {{"test", ARG_SHARE, 0, "20%", 0, 0.99, NULL, NULL, "share of test rows"},
+      {"valid", ARG_SHARE, 0, NULL, 0, 0.99, NULL, NULL, "share of validation rows"},
+      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the draw (default: the option seed)"},
+      {"ordered", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the last rows, not random ones"},
+      {"file", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "a table whose column says it"},
+      {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "0/1 with 1 = test, or the words train, valid, test"},
+      {"folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "k folds for score folds"},
+      {"train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "at most so many training rows, at random; the others are set aside; all: none is"},
+      {"none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "undo: all rows train"}},
+     CMD_NEEDS_DATA | CMD_CHANGES,
+     cmd_split,
+     "A column used by a split is no input. Valid rows are neither trained on nor scored unless\n"
+     "score on=valid asks for them. split train=2000 alone keeps the split in force; of one seed "
+     "fewer\n"
+     "rows are some of the more (sweep rows=500..16k makes a learning curve)."},
+    {.name = NULL},
 };

@@ -1,4 +1,5 @@
-/* app/commands/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the table. */
+/* app/commands/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the
+ * table. */
 #include "app/runs/advise.h"
 #include "app/shell/commands.h"
 #include "app/runs/row_inspect.h"
@@ -87,7 +88,9 @@ static enum status cmd_neighbours(struct workspace *ws, const struct args *a, st
     size_t row = 0;
     const enum status rc = r ? row_inspect_number(args_text(a, "row"), &row, err) : err->code;
 
-    return rc != ST_OK ? rc : row_inspect_neighbours(ws, r, row, (size_t)args_int(a, "count", 10), args_line(a), err);
+    return rc != ST_OK ? rc
+                       : row_inspect_neighbours(ws, r, row, (size_t)args_int(a, "count", 10),
+                                                args_line(a), err);
 }
 
 static enum status cmd_explain_row(struct workspace *ws, const struct args *a, struct err *err)
@@ -98,59 +101,98 @@ static enum status cmd_explain_row(struct workspace *ws, const struct args *a, s
 
     if (rc == ST_OK)
         rc = ws_run_target(r, args_text(a, "target"), &target, err);
-    return rc != ST_OK ? rc : row_inspect_explain(ws, r, row, target, args_text(a, "out"), args_line(a), err);
+    return rc != ST_OK
+               ? rc
+               : row_inspect_explain(ws, r, row, target, args_text(a, "out"), args_line(a), err);
 }
 
 const struct command cmd_diag_rows[] = {
-    { "advise", "model", "What a fit will cost at each rank, before it",
-      "advise features=512 rank=16,32,64",
-      { { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" },
-        { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one" },
-        { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "columns of Z of the fit to come" },
-        { "rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns", "number, list or range: 128..2048*2; default: a ladder from 16" },
-        { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
-        { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations of the fit" },
-        { "solves", ARG_INT, 0, "1", 1, 1e9, NULL, "solves", "how many with one preconditioner" },
-        { "rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048" },
-        { "law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL, "corrected by the fits of this session, or not" },
-        { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "gauss, srht, srht2" },
-        { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "as in fit: the noise moves to its best at these features" },
-        { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "as in fit" },
-        { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: set seed" } },
-      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_advise,
-      "From a sample of rows: iterations with their range, seconds, memory; * has the least time. Seconds are\n"
-      "by sizes and the processor, right to a factor of two. plot rank draws it; fits are then laid over it." },
-    { "spectrum", "model", "Eigenvalues of a fit's system, and what its solver saw", "spectrum",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one; without any, the fit to come" },
-        { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "of a fit to come: kernel" },
-        { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "of a fit to come: columns of Z" },
-        { "rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048" },
-        { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "of a fit to come" },
-        { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "of a fit to come" },
-        { "rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "of a fit to come: not searched for here" },
-        { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of a fit to come" },
-        { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "of a fit to come" } },
-      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_spectrum,
-      "Eigenvalues of Z'Z from a sample of rows, the noise among them, the rank, condition numbers before and\n"
-      "after, effective dimension; Ritz values of the fit's own iteration. plot spectrum draws it." },
-    { "why", "model", "What is wrong with a fit or tuning, with evidence and a way out", "why",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit or a tuning (t1); . is the last fit, or before any the last tuning" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_why,
-      "Looks at the outcome, repeated rows, columns, noise and lengthscales (left one out on a sample), features,\n"
-      "variances and rank (by the spectrum). Causes come with a score, the likeliest first; try is what to type." },
-    { "neighbours", "model", "Training rows that a model finds most like one row", "neighbours row:12",
-      { { "row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "a row of the data by its number: row:12" },
-        { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
-        { "count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "how many" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_neighbours,
-      "By distance in the feature space of the fit (at most 2048 of its features); with their targets." },
-    { "explain-row", "model", "What a prediction hangs on: one letter changed, one node left out", "explain-row row:12",
-      { { "row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "a row of the data by its number: row:12" },
-        { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
-        { "target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of several targets: which" },
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: position, letter, changed_to, change" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_explain_row,
-      "Every letter at every position, and none (masked, in the last row); of graphs each node left out, of a\n"
-      "series each value replaced by the mean. plot row draws the changes of the mean as a map." },
-    { .name = NULL },
+    {"advise",
+     "model",
+     "What a fit will cost at each rank, before it",
+     "advise features=512 rank=16,32,64",
+     {{"data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one"},
+      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one"},
+      {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
+       "columns of Z of the fit to come"},
+      {"rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns",
+       "number, list or range: 128..2048*2; default: a ladder from 16"},
+      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end"},
+      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations of the fit"},
+      {"solves", ARG_INT, 0, "1", 1, 1e9, NULL, "solves", "how many with one preconditioner"},
+      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048"},
+      {"law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL,
+       "corrected by the fits of this session, or not"},
+      {"precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "gauss, srht, srht2"},
+      {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
+       "as in fit: the noise moves to its best at these features"},
+      {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "as in fit"},
+      {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,
+       "seed of the random features; default: set seed"}},
+     CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
+     cmd_advise,
+     "From a sample of rows: iterations with their range, seconds, memory; * has the least time. "
+     "Seconds are\n"
+     "by sizes and the processor, right to a factor of two. plot rank draws it; fits are then laid "
+     "over it."},
+    {"spectrum",
+     "model",
+     "Eigenvalues of a fit's system, and what its solver saw",
+     "spectrum",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL,
+       "a fit; . is the last one; without any, the fit to come"},
+      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "of a fit to come: kernel"},
+      {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
+       "of a fit to come: columns of Z"},
+      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048"},
+      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "of a fit to come"},
+      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "of a fit to come"},
+      {"rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "of a fit to come: not searched for here"},
+      {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of a fit to come"},
+      {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "of a fit to come"}},
+     CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
+     cmd_spectrum,
+     "Eigenvalues of Z'Z from a sample of rows, the noise among them, the rank, condition numbers "
+     "before and\n"
+     "after, effective dimension; Ritz values of the fit's own iteration. plot spectrum draws it."},
+    {"why",
+     "model",
+     "What is wrong with a fit or tuning, with evidence and a way out",
+     "why",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL,
+       "a fit or a tuning (t1); . is the last fit, or before any the last tuning"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_why,
+     "Looks at the outcome, repeated rows, columns, noise and lengthscales (left one out on a "
+     "sample), features,\n"
+     "variances and rank (by the spectrum). Causes come with a score, the likeliest first; try is "
+     "what to type."},
+    {"neighbours",
+     "model",
+     "Training rows that a model finds most like one row",
+     "neighbours row:12",
+     {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "a row of the data by its number: row:12"},
+      {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      {"count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "how many"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_neighbours,
+     "By distance in the feature space of the fit (at most 2048 of its features); with their "
+     "targets."},
+    {"explain-row",
+     "model",
+     "What a prediction hangs on: one letter changed, one node left out",
+     "explain-row row:12",
+     {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "a row of the data by its number: row:12"},
+      {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of several targets: which"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "CSV to write: position, letter, changed_to, change"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_explain_row,
+     "Every letter at every position, and none (masked, in the last row); of graphs each node left "
+     "out, of a\n"
+     "series each value replaced by the mean. plot row draws the changes of the mean as a map."},
+    {.name = NULL},
 };

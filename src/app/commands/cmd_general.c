@@ -1,5 +1,5 @@
-/* app/commands/cmd_general.c -- settings, background work, runs, help, scripts: set, get, jobs, stop, wait,
- * runs, compare, note, help, about, source, quit. */
+/* app/commands/cmd_general.c -- settings, background work, runs, help, scripts: set, get, jobs,
+ * stop, wait, runs, compare, note, help, about, source, quit. */
 #include "config.h"
 
 #include "data/cache.h"
@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- set, get ------------------------------------------------------------------------------------- */
+/* Set, get. */
 
 static double *hp_place(struct workspace *ws, size_t slot)
 {
@@ -109,8 +109,8 @@ static void hp_row(struct workspace *ws, size_t slot, struct text_table *g, stru
     }
 }
 
-static void option_line(const struct workspace *ws, const struct option_row *o, struct text_table *g,
-                        struct rec *r)
+static void option_line(const struct workspace *ws, const struct option_row *o,
+                        struct text_table *g, struct rec *r)
 {
     struct buf value = { 0 };
 
@@ -264,7 +264,7 @@ static enum status cmd_get(struct workspace *ws, const struct args *a, struct er
     return tell_settings(ws, "get", args_text(a, "name"), err);
 }
 
-/* ---- jobs, stop, wait --------------------------------------------------------------------------------- */
+/* Jobs, stop, wait. */
 
 static enum status cmd_jobs(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -324,7 +324,8 @@ static void mark_stopped(struct workspace *ws, const char *name)
     ws->serial++;
 }
 
-/* What becomes of what the stopped ones have done; before the first iterate there is nothing to keep. */
+/* What becomes of what the stopped ones have done; before the first iterate there is nothing to
+ * keep. */
 static const char *kept_words(struct workspace *ws, const char *what, bool now)
 {
     if (*what == 'q' || (*what != '*' && !isdigit((unsigned char)what[1]))) /* no run: r1, t1 */
@@ -337,7 +338,8 @@ static const char *kept_words(struct workspace *ws, const char *what, bool now)
     return r && r->ntrace ? "; the best iterate is kept" : "; it had no iterate yet";
 }
 
-/* stop restarts: the one that runs and those of its line that wait.  Told with how many had not begun. */
+/* stop restarts: the one that runs and those of its line that wait.  Told with how many had not
+ * begun. */
 static enum status stop_restarts(struct workspace *ws, bool now, struct buf *told, struct err *err)
 {
     struct job_view v;
@@ -356,13 +358,15 @@ static enum status stop_restarts(struct workspace *ws, bool now, struct buf *tol
     }
     buf_printf(told, "%s stopped", r->id);
     if (waiting)
-        buf_printf(told, ", and %zu restart%s of its line that had not begun", waiting, waiting == 1 ? "" : "s");
+        buf_printf(told, ", and %zu restart%s of its line that had not begun", waiting,
+                   waiting == 1 ? "" : "s");
     buf_puts(told, now ? "; of these nothing is kept" : "; the best so far counts");
     return ST_OK;
 }
 
 /* What stop has named: q3 (waits in line), * or all, a job; without a name the one that runs. */
-static enum status stop_named(struct workspace *ws, const char *name, bool now, char what[24], struct err *err)
+static enum status stop_named(struct workspace *ws, const char *name, bool now, char what[24],
+                              struct err *err)
 {
     struct job_view v;
 
@@ -393,7 +397,8 @@ static enum status cmd_stop(struct workspace *ws, const struct args *a, struct e
 
     if (name && !strncmp(name, "run:", 4))
         name += 4;
-    const enum status rc = line ? stop_restarts(ws, now, &told, err) : stop_named(ws, name, now, what, err);
+    const enum status rc =
+        line ? stop_restarts(ws, now, &told, err) : stop_named(ws, name, now, what, err);
     if (rc != ST_OK)
         return rc;
     rec_init(&r, REC_RESULT, "stop");
@@ -402,7 +407,8 @@ static enum status cmd_stop(struct workspace *ws, const struct args *a, struct e
     if (line)
         rec_text(&r, "%s", buf_str(&told));
     else
-        rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what, kept_words(ws, what, now));
+        rec_text(&r, "%s stopped%s", !strcmp(what, "*") ? "all jobs" : what,
+                 kept_words(ws, what, now));
     ws_emit(ws, &r);
     buf_free(&told);
     return ST_OK;
@@ -419,7 +425,7 @@ static enum status cmd_wait(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* ---- runs, compare, note --------------------------------------------------------------------------------- */
+/* Runs, compare, note. */
 
 static void run_number(struct text_table *g, double x)
 {
@@ -559,11 +565,13 @@ static void run_row(struct text_table *g, const struct workspace *ws, const stru
     buf_free(&words);
 }
 
-/* What runs can be sorted by: the least first, of coverage the nearest to 95 %, of words by alphabet. */
-static const struct { const char *name; double (*value)(const struct run *); } orders[] = {
-    { "nmll", run_nmll }, { "rmse", order_rmse }, { "nlpd", order_nlpd }, { "coverage", order_coverage },
-    { "seconds", run_seconds }, { "iterations", order_iterations }, { "rank", order_rank },
-    { "features", order_features },
+/* What runs can be sorted by: the least first, of coverage the nearest to 95 %, of words by
+ * alphabet. */
+static const struct { const char *name; double (*value)(const struct run *);
+} orders[] = {
+    {"nmll", run_nmll},           {"rmse", order_rmse},         {"nlpd", order_nlpd},
+    {"coverage", order_coverage}, {"seconds", run_seconds},     {"iterations", order_iterations},
+    {"rank", order_rank},         {"features", order_features},
 };
 
 struct order { double (*value)(const struct run *); bool newest; };
@@ -593,12 +601,13 @@ static bool wanted_run(const struct run *r, const char *kind, const char *word)
     const bool fit = r->kind == RUN_FIT;
 
     if ((!strcmp(kind, "fits") && !fit) || (!strcmp(kind, "tunings") && fit) ||
-        (!strcmp(kind, "stars") && !r->star) || (!strcmp(kind, "failed") && r->state != RUN_FAILED) ||
+        (!strcmp(kind, "stars") && !r->star) ||
+        (!strcmp(kind, "failed") && r->state != RUN_FAILED) ||
         (!strcmp(kind, "short") && !(fit && (int)r->info.why < 0)))
         return false;
-    return !word || holds(r->id, word) || holds(r->dataset_name, word) || holds(r->kernel_text, word) ||
-           holds(r->note, word) || holds(run_state_name(r->state), word) ||
-           holds(fit ? r->info.solver : "tune", word);
+    return !word || holds(r->id, word) || holds(r->dataset_name, word) ||
+           holds(r->kernel_text, word) || holds(r->note, word) ||
+           holds(run_state_name(r->state), word) || holds(fit ? r->info.solver : "tune", word);
 }
 
 /* Those of the bin, or those shown, that are asked for, in the order asked for; caller frees. */
@@ -656,8 +665,10 @@ static enum status cmd_runs(struct workspace *ws, const struct args *a, struct e
         text_table_print(&g, right, &r.text);
     if (n < ws->nrun && n)
         rec_text(&r, "%zu of %zu runs   ", n, ws->nrun);
-    rec_text(&r, "%s", n ? "* last fit   > running   ! stopped short   x failed"
-                     : ws->nrun ? "no such run (runs alone lists them all)" : "no runs yet: tune, fit");
+    rec_text(&r, "%s",
+             n          ? "* last fit   > running   ! stopped short   x failed"
+             : ws->nrun ? "no such run (runs alone lists them all)"
+                        : "no runs yet: tune, fit");
     free(run);
     text_table_free(&g);
     ws_emit(ws, &r);
@@ -692,7 +703,8 @@ static bool is_fit(const struct run *r)
 ASPECT(data, buf_puts(b, r->dataset_name ? r->dataset_name : "-"))
 ASPECT(split, buf_puts(b, r->data && r->data->split.how ? r->data->split.how : "-"))
 ASPECT(kernel, buf_puts(b, r->kernel_text ? r->kernel_text : "-"))
-/* A hyperparameter; with ARD all of them while they fit a column, else the shortest and the longest. */
+/* A hyperparameter; with ARD all of them while they fit a column, else the shortest and the
+ * longest. */
 static void hp_words(const struct run *r, const char *name, struct buf *b)
 {
     enum { SHOWN = 4 };
@@ -787,17 +799,29 @@ ASPECT(nlpd, put(b, score_of(r, j, offsetof(struct metrics, nlpd), true)))
 ASPECT(coverage, put(b, score_of(r, j, offsetof(struct metrics, coverage95), false)))
 ASPECT(seconds, put(b, run_seconds(r)))
 static const struct aspect aspects[] = {
-    { "data", aspect_data, false }, { "split", aspect_split, false }, { "target", aspect_target, false },
-    { "kernel", aspect_kernel, false },
-    { NULL, NULL, false }, /* here stand the kernels' hyperparameters */
-    { "amplitude", aspect_amplitude, false }, { "noise", aspect_noise, false },
-    { "solver", aspect_solver, false }, { "features", aspect_features, false }, { "rank", aspect_rank, false },
-    { "precond", aspect_precond, false }, { "rtol", aspect_rtol, false }, { "seed", aspect_seed, false },
-    { "state", aspect_state, true }, { "outcome", aspect_outcome, true },
-    { "iterations", aspect_iterations, true }, { "true_residual", aspect_residual, true },
-    { "effective_dimension", aspect_effective, true },
-    { "nmll", aspect_nmll, true }, { "rmse", aspect_rmse, true }, { "nlpd", aspect_nlpd, true },
-    { "coverage95", aspect_coverage, true }, { "seconds", aspect_seconds, true },
+    {"data", aspect_data, false},
+    {"split", aspect_split, false},
+    {"target", aspect_target, false},
+    {"kernel", aspect_kernel, false},
+    {NULL, NULL, false}, /* here stand the kernels' hyperparameters */
+    {"amplitude", aspect_amplitude, false},
+    {"noise", aspect_noise, false},
+    {"solver", aspect_solver, false},
+    {"features", aspect_features, false},
+    {"rank", aspect_rank, false},
+    {"precond", aspect_precond, false},
+    {"rtol", aspect_rtol, false},
+    {"seed", aspect_seed, false},
+    {"state", aspect_state, true},
+    {"outcome", aspect_outcome, true},
+    {"iterations", aspect_iterations, true},
+    {"true_residual", aspect_residual, true},
+    {"effective_dimension", aspect_effective, true},
+    {"nmll", aspect_nmll, true},
+    {"rmse", aspect_rmse, true},
+    {"nlpd", aspect_nlpd, true},
+    {"coverage95", aspect_coverage, true},
+    {"seconds", aspect_seconds, true},
 };
 
 enum { COMPARE_MAX = 8 };
@@ -895,8 +919,10 @@ static void compare_ties(const struct run **run, size_t n, struct rec *r)
             rec_num(r, "difference", gap);
             rec_num(r, "error", error);
             rec_close(r);
-            rec_text(r, "\n%s and %s tie: their NMLL differ by %.3g, less than the standard error of %.3g",
-                     run[i]->id, run[j]->id, gap, error);
+            rec_text(
+                r,
+                "\n%s and %s tie: their NMLL differ by %.3g, less than the standard error of %.3g",
+                run[i]->id, run[j]->id, gap, error);
         }
     rec_array_close(r);
 }
@@ -912,8 +938,8 @@ static void compare_head(struct text_table *g, const struct run **run, size_t n,
 
 /* Settings that differ, results that differ, and what is the same; the curves over each other: on a
  * screen at once, else by which line. */
-static void compare_text(struct workspace *ws, struct comparison *c, const struct run **run, size_t n,
-                         struct rec *r)
+static void compare_text(struct workspace *ws, struct comparison *c, const struct run **run,
+                         size_t n, struct rec *r)
 {
     struct buf curves = { 0 };
     size_t traced = 0, fits = 0;
@@ -994,7 +1020,7 @@ static enum status cmd_note(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* ---- help, about ----------------------------------------------------------------------------------------------- */
+/* Help, about. */
 
 static enum status cmd_help(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -1159,7 +1185,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
     return ST_OK;
 }
 
-/* ---- source, quit ------------------------------------------------------------------------------------------------ */
+/* Source, quit. */
 
 /* At the keyboard nothing is read that may never come: the screen would stand still meanwhile. */
 static enum status comes_at_once(const struct workspace *ws, const char *path, struct err *err)
@@ -1172,7 +1198,8 @@ static enum status comes_at_once(const struct workspace *ws, const char *path, s
         return ST_USAGE;
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return ST_OK;
-    err_set(err, ST_UNSUPPORTED, "%.300s is no regular file: who works at the keyboard would wait for it", path);
+    err_set(err, ST_UNSUPPORTED,
+            "%.300s is no regular file: who works at the keyboard would wait for it", path);
     err_hint(err, "gpdesk -f %.80s, or a copy in a file", path);
     return ST_UNSUPPORTED;
 }
@@ -1202,54 +1229,108 @@ static enum status cmd_quit(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* Rows. */
 
 const struct command cmd_general_rows[] = {
-    { "set", "settings", "Set hyperparameters and options; alone: list them all", "set l=0.8 noise=0.05",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "show this one only" } },
-      CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS, cmd_set,
-      "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= one of them.\n"
-      "Stronger than the command line, which is stronger than GPDESK_NAME, then the config file." },
-    { "get", "settings", "Show a setting, and who set it", "get seed",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "hyperparameter or option (default: all)" } },
-      0, cmd_get, NULL },
-    { "jobs", "work", "List what runs and what waits", "jobs", { { .name = NULL } }, 0, cmd_jobs, NULL },
-    { "stop", "work", "Stop a job, keeping its best iterate", "stop *",
-      { { "job", ARG_JOB, ARGF_POS, NULL, 0, 0, "restarts", NULL,
-          "r7, t2, q3 (waiting), restarts (of the tuning that runs), * (all); default: the running one" },
-        { "now", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "keep nothing" } },
-      0, cmd_stop, NULL },
-    { "wait", "work", "Go on when all jobs have ended", "wait", { { .name = NULL } }, CMD_BARRIER,
-      cmd_wait, NULL },
-    { "runs", "work", "Table of tunings and fits", "runs",
-      { { "kind", ARG_CHOICE, ARGF_POS, "all", 0, 0, "all|fits|tunings|stars|failed|short|bin", NULL,
-          "which; short: fits that stopped short of their tolerance" },
-        { "where", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-          "only those with this in name, data, kernel, solver, state or note" },
-        { "sort", ARG_CHOICE, 0, "oldest", 0, 0,
-          "oldest|newest|nmll|rmse|nlpd|coverage|seconds|iterations|rank|features", NULL,
-          "the best first: the least, of coverage the nearest to 95 %" },
-        { "last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only the newest so many" } },
-      0, cmd_runs, "runs sort=nlpd where=matern   runs stars   runs bin   (rmse and nlpd in units of sd)" },
-    { "compare", "work", "Runs side by side, differences marked", "compare r1 r2",
-      { { "runs", ARG_RUN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
-          "which (default: the last two fits)" },
-        { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-          "of several targets, which one; default: the first" } },
-      0, cmd_compare, NULL },
-    { "note", "work", "A remark for a run", "note r1 looks good",
-      { { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which (default: the last fit)" },
-        { "text", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
-          "the rest of the line" } },
-      CMD_CHANGES, cmd_note, NULL },
-    { "source", "session", "Run a script", "source share/examples/demo.gps",
-      { { "file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script" } },
-      0, cmd_source, "All of it is parsed before its first line runs." },
-    { "help", "general", "This overview, a command, a page, or a search", "help fit",
-      { { "topic", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "command, plot or page; /word searches" } },
-      0, cmd_help, NULL },
-    { "about", "general", "Version, processor, libraries, memory, paths", "about",
-      { { .name = NULL } }, 0, cmd_about, NULL },
-    { "quit", "general", "End the program", "quit", { { .name = NULL } }, 0, cmd_quit, NULL },
-    { .name = NULL },
+    {"set",
+     "settings",
+     "Set hyperparameters and options; alone: list them all",
+     "set l=0.8 noise=0.05",
+     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "show this one only"}},
+     CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS,
+     cmd_set,
+     "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= one of them.\n"
+     "Stronger than the command line, which is stronger than GPDESK_NAME, then the config file."},
+    {"get",
+     "settings",
+     "Show a setting, and who set it",
+     "get seed",
+     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "hyperparameter or option (default: all)"}},
+     0,
+     cmd_get,
+     NULL},
+    {"jobs", "work", "List what runs and what waits", "jobs", {{.name = NULL}}, 0, cmd_jobs, NULL},
+    {"stop",
+     "work",
+     "Stop a job, keeping its best iterate",
+     "stop *",
+     {{"job", ARG_JOB, ARGF_POS, NULL, 0, 0, "restarts", NULL,
+       "r7, t2, q3 (waiting), restarts (of the tuning that runs), * (all); default: the running "
+       "one"},
+      {"now", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "keep nothing"}},
+     0,
+     cmd_stop,
+     NULL},
+    {"wait",
+     "work",
+     "Go on when all jobs have ended",
+     "wait",
+     {{.name = NULL}},
+     CMD_BARRIER,
+     cmd_wait,
+     NULL},
+    {"runs",
+     "work",
+     "Table of tunings and fits",
+     "runs",
+     {{"kind", ARG_CHOICE, ARGF_POS, "all", 0, 0, "all|fits|tunings|stars|failed|short|bin", NULL,
+       "which; short: fits that stopped short of their tolerance"},
+      {"where", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "only those with this in name, data, kernel, solver, state or note"},
+      {"sort", ARG_CHOICE, 0, "oldest", 0, 0,
+       "oldest|newest|nmll|rmse|nlpd|coverage|seconds|iterations|rank|features", NULL,
+       "the best first: the least, of coverage the nearest to 95 %"},
+      {"last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only the newest so many"}},
+     0,
+     cmd_runs,
+     "runs sort=nlpd where=matern   runs stars   runs bin   (rmse and nlpd in units of sd)"},
+    {"compare",
+     "work",
+     "Runs side by side, differences marked",
+     "compare r1 r2",
+     {{"runs", ARG_RUN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
+       "which (default: the last two fits)"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "of several targets, which one; default: the first"}},
+     0,
+     cmd_compare,
+     NULL},
+    {"note",
+     "work",
+     "A remark for a run",
+     "note r1 looks good",
+     {{"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which (default: the last fit)"},
+      {"text", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "the rest of the line"}},
+     CMD_CHANGES,
+     cmd_note,
+     NULL},
+    {"source",
+     "session",
+     "Run a script",
+     "source share/examples/demo.gps",
+     {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script"}},
+     0,
+     cmd_source,
+     "All of it is parsed before its first line runs."},
+    {"help",
+     "general",
+     "This overview, a command, a page, or a search",
+     "help fit",
+     {{"topic", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "command, plot or page; /word searches"}},
+     0,
+     cmd_help,
+     NULL},
+    {"about",
+     "general",
+     "Version, processor, libraries, memory, paths",
+     "about",
+     {{.name = NULL}},
+     0,
+     cmd_about,
+     NULL},
+    {"quit", "general", "End the program", "quit", {{.name = NULL}}, 0, cmd_quit, NULL},
+    {.name = NULL},
 };

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- echo ------------------------------------------------------------------------------------------- */
+/* Echo. */
 
 static enum status cmd_echo(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -29,7 +29,7 @@ static enum status cmd_echo(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* ---- time -------------------------------------------------------------------------------------------- */
+/* Time. */
 
 static double cpu_now(void)
 {
@@ -78,7 +78,7 @@ static enum status cmd_time(struct workspace *ws, const struct args *a, struct e
     return rc;
 }
 
-/* ---- dry --------------------------------------------------------------------------------------------- */
+/* Dry. */
 
 static enum status dry_files(const struct command *cmd, const struct args *a, struct err *err)
 {
@@ -136,7 +136,7 @@ static enum status cmd_dry(struct workspace *ws, const struct args *a, struct er
     return rc;
 }
 
-/* ---- pause ------------------------------------------------------------------------------------------- */
+/* Pause. */
 
 static enum status cmd_pause(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -158,26 +158,49 @@ static enum status cmd_pause(struct workspace *ws, const struct args *a, struct 
     rec_init(&r, REC_RESULT, "pause");
     rec_str(&r, "job", v.name);
     rec_bool(&r, "paused", !off);
-    rec_text(&r, off ? "%s goes on" : "%s waits at its next step  (pause off: goes on; stop: ends it)",
+    rec_text(&r,
+             off ? "%s goes on" : "%s waits at its next step  (pause off: goes on; stop: ends it)",
              v.name);
     ws_emit(ws, &r);
     return ST_OK;
 }
 
-/* ---- the rows ------------------------------------------------------------------------------------------ */
+/* The rows. */
 
 const struct command cmd_line_rows[] = {
-    { "echo", "general", "Print the rest of the line", "echo a script can say what it does",
-      { { "text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "what to print" } },
-      0, cmd_echo, NULL },
-    { "time", "general", "Run a line and tell how long it took", "time fit features=64",
-      { { "line", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL, "the command line" } },
-      CMD_BARRIER, cmd_time, "To the end of the job that it starts, and processor time of all threads." },
-    { "dry", "general", "What a line would do: parsed, with its files, memory and plan", "dry fit rank=64 features=512",
-      { { "line", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL, "the command line" } },
-      0, cmd_dry, "Nothing is run and nothing changes. gpdesk -n does the same for a whole script." },
-    { "pause", "work", "Let the running job wait, and go on", "pause off",
-      { { "off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "let it go on" } },
-      0, cmd_pause, "It waits at its next step and keeps its memory; stop ends it and keeps the best iterate." },
-    { .name = NULL },
+    {"echo",
+     "general",
+     "Print the rest of the line",
+     "echo a script can say what it does",
+     {{"text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "what to print"}},
+     0,
+     cmd_echo,
+     NULL},
+    {"time",
+     "general",
+     "Run a line and tell how long it took",
+     "time fit features=64",
+     {{"line", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "the command line"}},
+     CMD_BARRIER,
+     cmd_time,
+     "To the end of the job that it starts, and processor time of all threads."},
+    {"dry",
+     "general",
+     "What a line would do: parsed, with its files, memory and plan",
+     "dry fit rank=64 features=512",
+     {{"line", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "the command line"}},
+     0,
+     cmd_dry,
+     "Nothing is run and nothing changes. gpdesk -n does the same for a whole script."},
+    {"pause",
+     "work",
+     "Let the running job wait, and go on",
+     "pause off",
+     {{"off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "let it go on"}},
+     0,
+     cmd_pause,
+     "It waits at its next step and keeps its memory; stop ends it and keeps the best iterate."},
+    {.name = NULL},
 };

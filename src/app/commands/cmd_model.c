@@ -1,5 +1,6 @@
-/* app/commands/cmd_model.c -- kernels, tuning, fitting, scores, predictions, clusters: the rows of the
- * command table and what they start.  The work itself is in fitting.c, scoring.c, clustering.c. */
+/* app/commands/cmd_model.c -- kernels, tuning, fitting, scores, predictions, clusters: the rows of
+ * the command table and what they start.  The work itself is in fitting.c, scoring.c, clustering.c.
+ */
 #include "app/shell/args.h"
 #include "app/runs/clustering.h"
 #include "app/shell/commands.h"
@@ -21,7 +22,7 @@ static const double DOUBLE_ENTRIES = 2e7; /* rows x features of a fit in double 
 enum { EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
        DEFAULT_TUNE_FEATURES = 2048 };
 
-/* ---- kernel ------------------------------------------------------------------------------------- */
+/* Kernel. */
 
 static void kernel_list(struct workspace *ws)
 {
@@ -68,7 +69,8 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
     kernel_print(&k, &b);
     rec_str(&rec, "kernel", buf_str(&b));
     fitting_hp_json(&rec, &k, ws->hp, ws->amplitude, ws->noise);
-    rec_text(&rec, "kernel %s: %s; %s\n  ", buf_str(&b), k.term[0].ops->title, k.term[0].ops->formula);
+    rec_text(&rec, "kernel %s: %s; %s\n  ", buf_str(&b), k.term[0].ops->title,
+             k.term[0].ops->formula);
     for (size_t i = 1; i < k.nterms; i++)
         rec_text(&rec, "%s %s; %s\n  ", k.term[i].times ? "times" : "plus", k.term[i].ops->title,
                  k.term[i].ops->formula);
@@ -78,7 +80,7 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
     return ST_OK;
 }
 
-/* ---- common to tune and fit ------------------------------------------------------------------------- */
+/* Common to tune and fit. */
 
 static size_t train_rows(const struct dataset *d)
 {
@@ -101,7 +103,7 @@ static enum status line_kernel(struct workspace *ws, const struct args *a, struc
     return ST_OK;
 }
 
-/* ---- tune ----------------------------------------------------------------------------------------------- */
+/* Tune. */
 
 /* Told before the work, not after it, when `score` would have nothing to work on. */
 static void tell_no_test(struct workspace *ws, const struct dataset *d)
@@ -141,9 +143,9 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     tell_no_test(ws, d);
     const char *on = args_text(a, "solver");
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
-    o.exact = !strcmp(on, "exact")
-              || (!strcmp(on, "auto") && !o.approx && o.objective == TUNE_NMLL && !args_given(a, "features")
-                  && train_rows(d) <= EXACT_TUNE_ROWS);
+    o.exact =
+        !strcmp(on, "exact") || (!strcmp(on, "auto") && !o.approx && o.objective == TUNE_NMLL &&
+                                 !args_given(a, "features") && train_rows(d) <= EXACT_TUNE_ROWS);
     if (o.exact && !strcmp(on, "auto"))
         ws_note(ws, "exact", "training rows: %zu, tuned on the exact kernel (tune features=%d uses "
                 "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
@@ -153,7 +155,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
     if (o.approx && !o.exact && o.features <= DEFAULT_TUNE_FEATURES)
-        ws_note(ws, "approx", "with features=%zu the Gram gives the exact value for less (nmll=exact)",
+        ws_note(ws, "approx",
+                "with features=%zu the Gram gives the exact value for less (nmll=exact)",
                 o.features);
     o.max_evals = (size_t)args_int(a, "evals", 0);
     o.restarts = (size_t)args_int(a, "restarts", 1);
@@ -170,7 +173,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     return rc;
 }
 
-/* ---- fit ------------------------------------------------------------------------------------------------- */
+/* Fit. */
 
 static enum status fit_hp(struct workspace *ws, const struct args *a, const struct dataset *d,
                           struct fit_opts *o, struct err *err)
@@ -232,8 +235,10 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     if (is_auto && !args_given(a, "features") && !args_given(a, "rank")
         && train_rows(d) <= EXACT_FIT_ROWS) {
         o->solver = "exact";
-        ws_note(ws, "exact", "training rows: %zu, fitted exactly, by Cholesky (fit features=%d uses "
-                "random features)", train_rows(d), DEFAULT_FEATURES);
+        ws_note(ws, "exact",
+                "training rows: %zu, fitted exactly, by Cholesky (fit features=%d uses "
+                "random features)",
+                train_rows(d), DEFAULT_FEATURES);
     } else if (is_auto || !strcmp(name, "exact")) {
         o->solver = is_auto ? "auto" : "exact";
     } else {
@@ -319,7 +324,8 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
 /* What the line may say beside continue=: how far to go, and how. */
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
-    static const char *const fixed[] = { "data", "kernel", "seed", "from", "rescale", "plan", "store" };
+    static const char *const fixed[] = {"data",    "kernel", "seed", "from",
+                                        "rescale", "plan",   "store"};
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
@@ -329,7 +335,8 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
             err_hint(err, "fit from=RUN");
             return ST_USAGE;
         }
-    const size_t features = args_given(a, "features") ? (size_t)args_int(a, "features", 0) : o->features;
+    const size_t features =
+        args_given(a, "features") ? (size_t)args_int(a, "features", 0) : o->features;
     const size_t even = features + (features & 1);
     if (even != o->features) { /* rank and noise ratio suited the others */
         o->features = even;
@@ -353,7 +360,8 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
     return args_given(a, "variance") ? fit_variance(a, o, err) : ST_OK;
 }
 
-/* fit continue=r7: the same fit, from where it stopped; with features=, one of more features from there. */
+/* fit continue=r7: the same fit, from where it stopped; with features=, one of more features from
+ * there. */
 static enum status fit_continue(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct fit_opts o = { 0 }, given = { 0 };
@@ -409,13 +417,16 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
                 "a fit by solver=%s has no use for %s", o->solver, buf_str(&list));
     buf_free(&list);
     if (!exact && !plain && p && !p->ranked && args_given(a, "rank"))
-        ws_tell(ws, REC_NOTE, NULL, "unused", "fit precond=srht2", "precond=%s has no rank: rank= is not used",
-                p->name);
+        ws_tell(ws, REC_NOTE, NULL, "unused", "fit precond=srht2",
+                "precond=%s has no rank: rank= is not used", p->name);
     else if (!exact && !plain && o->rank > o->features)
-        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "rank=%zu is more than the %zu features, and is taken as all "
-                "of them", o->rank, o->features);
+        ws_tell(ws, REC_NOTE, NULL, "unused", NULL,
+                "rank=%zu is more than the %zu features, and is taken as all "
+                "of them",
+                o->rank, o->features);
     if (!exact && (args_int(a, "features", 0) & 1))
-        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "features come in pairs: %zu of them", o->features);
+        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "features come in pairs: %zu of them",
+                o->features);
 }
 
 static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
@@ -444,7 +455,7 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     return fitting_fit(ws, d, &o, args_line(a), err);
 }
 
-/* ---- score, check, predict ------------------------------------------------------------------------------- */
+/* Score, check, predict. */
 
 static enum status cmd_score(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -484,7 +495,7 @@ static enum status cmd_predict(struct workspace *ws, const struct args *a, struc
     return scoring_predict(ws, r, args_text(a, "file"), args_text(a, "out"), &o, args_line(a), err);
 }
 
-/* ---- pca, cluster ------------------------------------------------------------------------------------------ */
+/* Pca, cluster. */
 
 static enum status explore(struct workspace *ws, const struct args *a, const size_t *k, size_t nk,
                            struct err *err)
@@ -514,7 +525,8 @@ static enum status explore(struct workspace *ws, const struct args *a, const siz
     if (r && !r->data)
         r = NULL;
     if (!r)
-        ws_note(ws, "kernel", "no fitted run with data: the current kernel and hyperparameters are used");
+        ws_note(ws, "kernel",
+                "no fitted run with data: the current kernel and hyperparameters are used");
     o.features += o.features & 1;
     return clustering_run(ws, d, r, &o, args_line(a), err);
 }
@@ -538,116 +550,231 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
     return rc;
 }
 
-#define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
+#define DATA_ARG                                                                                   \
+    {                                                                                              \
+        "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one"      \
+    }
 #define RUN_ARG { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one" }
-#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one; default: the first" }
-#define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: set seed" }
-#define PRECISION_ARG { "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of the features inside a tile; sums are always double" }
-#define KERNEL_ARG { "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one" }
+#define TARGET_ARG                                                                                 \
+    {                                                                                              \
+        "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,                                           \
+            "of several targets, which one; default: the first"                                    \
+    }
+#define SEED_ARG                                                                                   \
+    {                                                                                              \
+        "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,                                             \
+            "seed of the random features; default: set seed"                                       \
+    }
+#define PRECISION_ARG                                                                              \
+    {                                                                                              \
+        "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,                           \
+            "of the features inside a tile; sums are always double"                                \
+    }
+#define KERNEL_ARG                                                                                 \
+    {                                                                                              \
+        "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one"        \
+    }
 
-#define PLACE_ARGS \
-        { "file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL, "new rows to place among the training rows; or a fit: r2" }, \
-        { "run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit whose kernel to use" }, \
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: coordinates and clusters" }
+#define PLACE_ARGS                                                                                 \
+    {"file", ARG_FILE, ARGF_POS,                                                                   \
+     NULL,   0,        0,                                                                          \
+     NULL,   NULL,     "new rows to place among the training rows; or a fit: r2"},                 \
+        {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit whose kernel to use"},                   \
+    {                                                                                              \
+        "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: coordinates and clusters"        \
+    }
 
 const struct command cmd_model_rows[] = {
-    { "kernel", "model", "List kernels, or set the current one", "kernel matern(nu=5/2)",
-      { { "kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "rbf, matern(nu=3/2,ard), rbf(ard=group), rbf(l=0.3), rbf * periodic + linear; help kernels" } },
-      CMD_CHANGES, cmd_kernel,
-      "l= (lengthscale) is in units of the standardised inputs; a value given here is where tuning starts." },
-    { "tune", "model", "Choose hyperparameters by the marginal likelihood", "tune features=512 evals=12",
-      { DATA_ARG, KERNEL_ARG,
-        { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning" },
-        { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features" },
-        { "method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL, "search: bayes, grid, lbfgs, neldermead, bobyqa" },
-        { "objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL, "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split valid=" },
-        { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "on all rows: by the Gram, or by PCG and random probes (many features)" },
-        { "probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes", "random probes of nmll=approx in each evaluation" },
-        { "error", ARG_SHARE, 0, "0.1%", 1e-5, 1, NULL, NULL, "standard error of the last nmll=approx, a share of it, by further probes; not after probes=" },
-        { "rank", ARG_INT, 0, "auto", 16, 16384, "auto", "columns", "preconditioner of nmll=approx; auto: of least predicted time, told" },
-        { "evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations", "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)" },
-        { "restarts", ARG_INT, 0, "1", 1, RESTARTS_MOST, NULL, "runs", "searches from different starts, each a run of its own; the best counts" },
-        { "rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows", "rows while searching (default: chosen, told); the last points use all" },
-        { "polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients" },
-        { "width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions", "windows of conv, fastconv: a tuning for each, the best stays: 3,5,9" },
-        PRECISION_ARG, SEED_ARG },
-      CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_tune,
-      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes current: the next fit uses it. Several targets: the sum of theirs is minimised (help targets).\n"
-      "restarts=4: four runs, the first from the current values, each other from a start of its own; the one of least NMLL\n"
-      "counts, compare t1 t2 t3 t4 lays them side by side. Ctrl-C (or stop restarts) ends the\n"
-      "one that runs and those that wait, the best so far counts; stop t2 ends that one, the next begins." },
-    { "fit", "model", "Fit a Gaussian process at the current hyperparameters", "fit features=1024",
-      { DATA_ARG, KERNEL_ARG,
-        { "solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad, adam; svrg(batch=256,step=0.5)" },
-        { "features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns", "columns of Z (random features)" },
-        { "rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns", "rank of the preconditioner; auto: the one of least predicted time, told" },
-        { "precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "none, jacobi, gauss, srht, srht2, pchol, gram" },
-        { "rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end" },
-        { "maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations" },
-        { "variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features" },
-        { "from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "start the iteration at a run's weights, or (other features) at its predictions" },
-        { "continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL, "go on with a stopped fit as it was; rtol=, maxit=, solver=, rank=, features= may change" },
-        { "rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "after a tuning: amplitude and noise move to their best at these features" },
-        { "plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL, "keep features, make them anew each pass, or form Z'Z" },
-        { "store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL, "how plan=store keeps features; auto: float16 where only that fits --mem" },
-        PRECISION_ARG, SEED_ARG },
-      CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS, cmd_fit,
-      "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit l=0.5 noise=0.1." },
-    { "race", "model", "Solvers, ranks, preconditioners or kernels side by side on one clock", "race pcg(rank=64),cg,lbfgs features=512 rtol=1e-3",
-      { { "solvers", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "pcg(rank=256),psvrg(rank=256,batch=64),lbfgs; default pcg" },
-        { "by", ARG_CHOICE, 0, "passes", 0, 0, "passes|seconds|iteration", NULL, "the clock" },
-        { "for", ARG_SECONDS, 0, NULL, 0.001, 1e9, NULL, "seconds", "each is stopped after so long: 60s, 5m" },
-        { "losers", ARG_REAL, 0, NULL, 1, 1e6, NULL, "times", "each is stopped at so many times the clock of the first so far" },
-        { "settings", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "settings of fit; rank=, features=, precond=, kernel=, precision=, plan= may be lists" } },
-      CMD_BARRIER | CMD_NEEDS_DATA, cmd_race,
-      "One fit each, without variances, one after the other, live in plot race; race alone shows the table again.\n"
-      "  race rank=64,256,1024 features=4096\n"
-      "  race precond=gauss,srht,srht2 rank=256\n"
-      "  race kernel=rbf,matern(nu=3/2) rank=256 l=1 noise=0.1     (the last kernel is then the current one)\n"
-      "Ctrl-C stops the one that runs, the next begins; losers=3 does that by itself; stop * ends the race.\n"
-      "Seconds count from each fit's start." },
-    { "score", "model", "Errors and calibration of a fit on held-out rows", "score",
-      { RUN_ARG,
-        { "on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows" },
-        { "folds", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "refit and score on each fold of split folds=K" } },
-      CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES, cmd_score,
-      "rmse and mae are in units of the target; the scaled ones are divided by the training standard deviation. Several targets: a row each." },
-    { "check", "model", "Is the uncertainty honest? Calibration, outliers, shift, starvation", "check",
-      { RUN_ARG, TARGET_ARG }, CMD_JOB | CMD_NEEDS_MODEL, cmd_check, NULL },
-    { "predict", "model", "Predict a file, or the test rows", "predict out=predictions.csv",
-      { { "file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL, "a table with the same input columns (as in open); default: the test rows" },
-        { "inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs" },
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: row, ids, mean, sd_latent, sd (several targets: mean_NAME and so on)" },
-        { "graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "rows of the file are nodes: the column that says of which graph" },
-        { "describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL, "atoms (element, x, y, z): each by those around it" },
-        { "lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "NPY of rows, nodes, numbers: the file with the nodes of each row" },
-        { "window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "a column's values before each row: temp:24" },
-        { "run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one" },
-        { "sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter of the file: , ; tab" },
-        { "decimal", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "decimal mark of the file: . or ," },
-        { "thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "mark between each three digits of the file" },
-        { "missing", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?" },
-        { "types", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category" } },
-      CMD_JOB | CMD_NEEDS_MODEL, cmd_predict,
-      "sd_latent is the uncertainty of the function, sd that of a new measurement (noise included)." },
-    { "pca", "model", "Kernel PCA of the training rows", "pca dims=3",
-      { PLACE_ARGS,
-        { "dims", ARG_INT, 0, "2", 1, 500, NULL, "components", "how many components" },
-        { "color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL, "column that colours the points; length: of a sequence, or nodes" },
-        { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
-        { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_pca,
-      "out= has set (train, new), row, pc1 .., the colour; rows of the file are placed in the directions of the training\n"
-      "rows. plot pca and plot scree draw them." },
-    { "cluster", "model", "Kernel k-means on the leading components", "cluster k=2..4",
-      { PLACE_ARGS,
-        { "k", ARG_INTS, 0, "2..8", 2, 64, NULL, "clusters", "number, list or range; the best silhouette wins" },
-        { "dims", ARG_INT, 0, "10", 1, 500, NULL, "components", "how many components" },
-        { "color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL, "column kept beside the labels; length: of a sequence, or nodes" },
-        { "rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)" },
-        { "features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features" } },
-      CMD_JOB | CMD_NEEDS_DATA, cmd_cluster,
-      "out= has set (train, new), row, pc1 .., cluster, the colour; rows of the file get the cluster of the\nnearest centre.\n"
-      "plot pca and plot silhouette draw them." },
-    { .name = NULL },
+    {"kernel",
+     "model",
+     "List kernels, or set the current one",
+     "kernel matern(nu=5/2)",
+     {{"kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "rbf, matern(nu=3/2,ard), rbf(ard=group), rbf(l=0.3), rbf * periodic + linear; help "
+       "kernels"}},
+     CMD_CHANGES,
+     cmd_kernel,
+     "l= (lengthscale) is in units of the standardised inputs; a value given here is where tuning "
+     "starts."},
+    {"tune",
+     "model",
+     "Choose hyperparameters by the marginal likelihood",
+     "tune features=512 evals=12",
+     {DATA_ARG,
+      KERNEL_ARG,
+      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning"},
+      {"solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL,
+       "exact kernel (few rows) or random features"},
+      {"method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL,
+       "search: bayes, grid, lbfgs, neldermead, bobyqa"},
+      {"objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL,
+       "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split "
+       "valid="},
+      {"nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL,
+       "on all rows: by the Gram, or by PCG and random probes (many features)"},
+      {"probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes",
+       "random probes of nmll=approx in each evaluation"},
+      {"error", ARG_SHARE, 0, "0.1%", 1e-5, 1, NULL, NULL,
+       "standard error of the last nmll=approx, a share of it, by further probes; not after "
+       "probes="},
+      {"rank", ARG_INT, 0, "auto", 16, 16384, "auto", "columns",
+       "preconditioner of nmll=approx; auto: of least predicted time, told"},
+      {"evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations",
+       "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)"},
+      {"restarts", ARG_INT, 0, "1", 1, RESTARTS_MOST, NULL, "runs",
+       "searches from different starts, each a run of its own; the best counts"},
+      {"rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows",
+       "rows while searching (default: chosen, told); the last points use all"},
+      {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
+      {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
+       "windows of conv, fastconv: a tuning for each, the best stays: 3,5,9"},
+      PRECISION_ARG,
+      SEED_ARG},
+     CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
+     cmd_tune,
+     "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes "
+     "current: the next fit uses it. Several targets: the sum of theirs is minimised (help "
+     "targets).\n"
+     "restarts=4: four runs, the first from the current values, each other from a start of its "
+     "own; the one of least NMLL\n"
+     "counts, compare t1 t2 t3 t4 lays them side by side. Ctrl-C (or stop restarts) ends the\n"
+     "one that runs and those that wait, the best so far counts; stop t2 ends that one, the next "
+     "begins."},
+    {"fit",
+     "model",
+     "Fit a Gaussian process at the current hyperparameters",
+     "fit features=1024",
+     {DATA_ARG,
+      KERNEL_ARG,
+      {"solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL,
+       "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad, adam; svrg(batch=256,step=0.5)"},
+      {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
+       "columns of Z (random features)"},
+      {"rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns",
+       "rank of the preconditioner; auto: the one of least predicted time, told"},
+      {"precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "none, jacobi, gauss, srht, srht2, pchol, gram"},
+      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end"},
+      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations"},
+      {"variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features"},
+      {"from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
+       "start the iteration at a run's weights, or (other features) at its predictions"},
+      {"continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
+       "go on with a stopped fit as it was; rtol=, maxit=, solver=, rank=, features= may change"},
+      {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
+       "after a tuning: amplitude and noise move to their best at these features"},
+      {"plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL,
+       "keep features, make them anew each pass, or form Z'Z"},
+      {"store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL,
+       "how plan=store keeps features; auto: float16 where only that fits --mem"},
+      PRECISION_ARG,
+      SEED_ARG},
+     CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
+     cmd_fit,
+     "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit "
+     "l=0.5 noise=0.1."},
+    {"race",
+     "model",
+     "Solvers, ranks, preconditioners or kernels side by side on one clock",
+     "race pcg(rank=64),cg,lbfgs features=512 rtol=1e-3",
+     {{"solvers", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "pcg(rank=256),psvrg(rank=256,batch=64),lbfgs; default pcg"},
+      {"by", ARG_CHOICE, 0, "passes", 0, 0, "passes|seconds|iteration", NULL, "the clock"},
+      {"for", ARG_SECONDS, 0, NULL, 0.001, 1e9, NULL, "seconds",
+       "each is stopped after so long: 60s, 5m"},
+      {"losers", ARG_REAL, 0, NULL, 1, 1e6, NULL, "times",
+       "each is stopped at so many times the clock of the first so far"},
+      {"settings", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "settings of fit; rank=, features=, precond=, kernel=, precision=, plan= may be lists"}},
+     CMD_BARRIER | CMD_NEEDS_DATA,
+     cmd_race,
+     "One fit each, without variances, one after the other, live in plot race; race alone shows "
+     "the table again.\n"
+     "  race rank=64,256,1024 features=4096\n"
+     "  race precond=gauss,srht,srht2 rank=256\n"
+     "  race kernel=rbf,matern(nu=3/2) rank=256 l=1 noise=0.1     (the last kernel is then the "
+     "current one)\n"
+     "Ctrl-C stops the one that runs, the next begins; losers=3 does that by itself; stop * ends "
+     "the race.\n"
+     "Seconds count from each fit's start."},
+    {"score",
+     "model",
+     "Errors and calibration of a fit on held-out rows",
+     "score",
+     {RUN_ARG,
+      {"on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows"},
+      {"folds", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "refit and score on each fold of split folds=K"}},
+     CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES,
+     cmd_score,
+     "rmse and mae are in units of the target; the scaled ones are divided by the training "
+     "standard deviation. Several targets: a row each."},
+    {"check",
+     "model",
+     "Is the uncertainty honest? Calibration, outliers, shift, starvation",
+     "check",
+     {RUN_ARG, TARGET_ARG},
+     CMD_JOB | CMD_NEEDS_MODEL,
+     cmd_check,
+     NULL},
+    {"predict",
+     "model",
+     "Predict a file, or the test rows",
+     "predict out=predictions.csv",
+     {{"file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "a table with the same input columns (as in open); default: the test rows"},
+      {"inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "CSV to write: row, ids, mean, sd_latent, sd (several targets: mean_NAME and so on)"},
+      {"graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "rows of the file are nodes: the column that says of which graph"},
+      {"describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL,
+       "atoms (element, x, y, z): each by those around it"},
+      {"lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
+       "NPY of rows, nodes, numbers: the file with the nodes of each row"},
+      {"window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "a column's values before each row: temp:24"},
+      {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      {"sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter of the file: , ; tab"},
+      {"decimal", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "decimal mark of the file: . or ,"},
+      {"thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "mark between each three digits of the file"},
+      {"missing", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?"},
+      {"types", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category"}},
+     CMD_JOB | CMD_NEEDS_MODEL,
+     cmd_predict,
+     "sd_latent is the uncertainty of the function, sd that of a new measurement (noise "
+     "included)."},
+    {"pca",
+     "model",
+     "Kernel PCA of the training rows",
+     "pca dims=3",
+     {PLACE_ARGS,
+      {"dims", ARG_INT, 0, "2", 1, 500, NULL, "components", "how many components"},
+      {"color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL,
+       "column that colours the points; length: of a sequence, or nodes"},
+      {"rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)"},
+      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_pca,
+     "out= has set (train, new), row, pc1 .., the colour; rows of the file are placed in the "
+     "directions of the training\n"
+     "rows. plot pca and plot scree draw them."},
+    {"cluster",
+     "model",
+     "Kernel k-means on the leading components",
+     "cluster k=2..4",
+     {PLACE_ARGS,
+      {"k", ARG_INTS, 0, "2..8", 2, 64, NULL, "clusters",
+       "number, list or range; the best silhouette wins"},
+      {"dims", ARG_INT, 0, "10", 1, 500, NULL, "components", "how many components"},
+      {"color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL,
+       "column kept beside the labels; length: of a sequence, or nodes"},
+      {"rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)"},
+      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_cluster,
+     "out= has set (train, new), row, pc1 .., cluster, the colour; rows of the file get the "
+     "cluster of the\nnearest centre.\n"
+     "plot pca and plot silhouette draw them."},
+    {.name = NULL},
 };

@@ -1,5 +1,5 @@
-/* app/commands/cmd_plot.c -- plot and describe: the rows of the command table.  Making a figure is quick and
- * happens at once; writing a picture runs gnuplot and is a job. */
+/* app/commands/cmd_plot.c -- plot and describe: the rows of the command table.  Making a figure is
+ * quick and happens at once; writing a picture runs gnuplot and is a job. */
 #include "app/shell/args.h"
 #include "app/shell/commands.h"
 #include "app/plots/landscape.h"
@@ -74,14 +74,18 @@ static void show(struct workspace *ws, struct figure *f, const struct args *a, c
     if (ws->show && ws->show(ws->show_ctx, f->name, run)) {
         struct rec rec;
         rec_init(&rec, REC_RESULT, "plot");
-        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
+        rec_text(&rec, "%s: %s", f->name,
+                 f->verdict  ? f->verdict
+                 : f->reason ? f->reason
+                             : "shown");
         ws_emit(ws, &rec);
     } else {
         figure_record(ws, "plot", f, NULL, false);
     }
 }
 
-static void told(struct workspace *ws, struct figure *f, const struct args *a, const char *out, bool words)
+static void told(struct workspace *ws, struct figure *f, const struct args *a, const char *out,
+                 bool words)
 {
     const char *to = words ? NULL : args_text(a, "to");
     if (to && *to != 's') { /* a window or a picture: in words here */
@@ -90,7 +94,10 @@ static void told(struct workspace *ws, struct figure *f, const struct args *a, c
         rec_str(&rec, "plot", f->name);
         rec_str(&rec, "to", to);
         rec_str(&rec, "verdict", f->verdict);
-        rec_text(&rec, "%s: %s", f->name, f->verdict ? f->verdict : f->reason ? f->reason : "shown");
+        rec_text(&rec, "%s: %s", f->name,
+                 f->verdict  ? f->verdict
+                 : f->reason ? f->reason
+                             : "shown");
         ws_emit(ws, &rec);
         return;
     }
@@ -107,7 +114,8 @@ static enum status start(struct workspace *ws, struct figure *f, struct plot_wor
                          const struct args *a, bool words, struct err *err)
 {
     struct plot_out *e = mem_calloc(1, sizeof *e, "job", err);
-    const char *size = words ? NULL : args_text(a, "size"), *out = words ? NULL : args_text(a, "out");
+    const char *size = words ? NULL : args_text(a, "size"),
+               *out = words ? NULL : args_text(a, "out");
 
     if (!e) {
         figure_free(f);
@@ -161,7 +169,8 @@ static enum status pick_run(struct workspace *ws, const struct plot_ops *p, cons
         return *out ? ST_OK : err->code;
     }
     *out = ws_newest_running(ws);
-    if (!*out || (*out)->kind != RUN_FIT || (strcmp(p->name, "residual") && strcmp(p->name, "rate")))
+    if (!*out || (*out)->kind != RUN_FIT ||
+        (strcmp(p->name, "residual") && strcmp(p->name, "rate")))
         *out = ws_run(ws, NULL, &ignored);
     return ST_OK;
 }
@@ -180,8 +189,8 @@ static void look_at(struct workspace *ws, const struct args *a, const char *plot
 }
 
 /* The common course: what takes time becomes a job, else the figure is there. */
-static enum status figure_of(struct workspace *ws, const struct args *a, bool words, struct figure **f,
-                             struct err *err)
+static enum status figure_of(struct workspace *ws, const struct args *a, bool words,
+                             struct figure **f, struct err *err)
 {
     const struct plot_ops *p = plot_find(args_text(a, "name"), err);
     struct plot_work work = { 0 };
@@ -254,48 +263,117 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
     return ST_OK;
 }
 
-#define RUNS_ARG { "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL, "runs, or the columns of columns, pairs, slice and parts; default: the last fit" }
-#define TARGET_ARG { "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "of several targets, which one; default: the first" }
-#define AXIS_ARGS { "x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis" }, \
-                  { "y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis" }, \
-                  { "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL, "residual, race: the clock along the horizontal axis" }
+#define RUNS_ARG                                                                                   \
+    {                                                                                              \
+        "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,                            \
+            "runs, or the columns of columns, pairs, slice and parts; default: the last fit"       \
+    }
+#define TARGET_ARG                                                                                 \
+    {                                                                                              \
+        "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,                                           \
+            "of several targets, which one; default: the first"                                    \
+    }
+#define AXIS_ARGS                                                                                  \
+    {"x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis"},                       \
+        {"y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis"},                     \
+    {                                                                                              \
+        "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL,                  \
+            "residual, race: the clock along the horizontal axis"                                  \
+    }
 
-#define DATA_ARG { "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one" }
-#define SOLVER_ARG { "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL, "exact kernel (few rows) or random features; auto: as the last tuning of this kernel, tradeoff: exact" }
-#define FEATURES_ARG { "features", ARG_INT, 0, NULL, 2, 65536, NULL, "columns", "random features; default: the tuning's, else 1024" }
-#define ROWS_ARG { "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows", "most rows (an even sample); default 4000, exact 1500, tradeoff 500" }
-#define SEED_ARG { "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of the random features; default: the tuning's, else set seed" }
+#define DATA_ARG                                                                                   \
+    {                                                                                              \
+        "data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one"      \
+    }
+#define SOLVER_ARG                                                                                 \
+    {                                                                                              \
+        "solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL,                        \
+            "exact kernel (few rows) or random features; auto: as the last tuning of this "        \
+            "kernel, tradeoff: exact"                                                              \
+    }
+#define FEATURES_ARG                                                                               \
+    {                                                                                              \
+        "features", ARG_INT, 0, NULL, 2, 65536, NULL, "columns",                                   \
+            "random features; default: the tuning's, else 1024"                                    \
+    }
+#define ROWS_ARG                                                                                   \
+    {                                                                                              \
+        "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows",                                           \
+            "most rows (an even sample); default 4000, exact 1500, tradeoff 500"                   \
+    }
+#define SEED_ARG                                                                                   \
+    {                                                                                              \
+        "seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,                                             \
+            "seed of the random features; default: the tuning's, else set seed"                    \
+    }
 
 const struct command cmd_plot_rows[] = {
-    { "plot", "look", "Draw a plot on screen or into a file", "plot columns",
-      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
-        RUNS_ARG, TARGET_ARG, AXIS_ARGS,
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file: .svg .png .pdf .txt .csv; .six for terminals that show pictures" },
-        { "to", ARG_CHOICE, 0, "screen", 0, 0, "screen|window|picture", NULL, "a window where there is a display; a picture where the terminal shows them (sixel)" },
-        { "theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file" },
-        { "size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)" } },
-      0, cmd_plot,
-      "A plot without data draws its reason. .csv writes the numbers behind the picture." },
-    { "describe", "look", "A plot in words: range, slope, knees, crossings", "describe columns",
-      { { "name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them" },
-        RUNS_ARG, TARGET_ARG, AXIS_ARGS },
-      0, cmd_describe, NULL },
-    { "landscape", "model", "The NMLL over two hyperparameters", "landscape l=0.3..3 noise=0.05..0.5 grid=9 features=256",
-      { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
-        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along each axis; default 25, by probes 9" }, SEED_ARG,
-        { "nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL, "approx: by probes, for many features; amplitude and noise stand" },
-        { "rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns", "nmll=approx: of the preconditioner" },
-        { "probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: how many" } },
-      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_landscape,
-      "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first and the noise, a factor ten about their\n"
-      "values); a value fixes; amplitude and noise are else at their best. plot landscape draws it with the path\n"
-      "of the last tuning. nmll=approx takes 8192 features and more: each value has an error, and places that it\n"
-      "cannot tell from the least are marked." },
-    { "tradeoff", "model", "Fit and complexity, the parts of the NMLL", "tradeoff l=0.1..10 grid=15 features=256",
-      { DATA_ARG, SOLVER_ARG, FEATURES_ARG, ROWS_ARG,
-        { "grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along the axis; default 41" }, SEED_ARG },
-      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS, cmd_tradeoff,
-      "Over one hyperparameter of the kernel (default: its first), amplitude and noise as they are: fit is\n"
-      "y'K^-1 y / 2, complexity log|K| / 2. plot tradeoff draws it." },
-    { .name = NULL },
+    {"plot",
+     "look",
+     "Draw a plot on screen or into a file",
+     "plot columns",
+     {{"name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them"},
+      RUNS_ARG,
+      TARGET_ARG,
+      AXIS_ARGS,
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "file: .svg .png .pdf .txt .csv; .six for terminals that show pictures"},
+      {"to", ARG_CHOICE, 0, "screen", 0, 0, "screen|window|picture", NULL,
+       "a window where there is a display; a picture where the terminal shows them (sixel)"},
+      {"theme", ARG_CHOICE, 0, "light", 0, 0, "light|dark", NULL, "background of the file"},
+      {"size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)"}},
+     0,
+     cmd_plot,
+     "A plot without data draws its reason. .csv writes the numbers behind the picture."},
+    {"describe",
+     "look",
+     "A plot in words: range, slope, knees, crossings",
+     "describe columns",
+     {{"name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them"},
+      RUNS_ARG,
+      TARGET_ARG,
+      AXIS_ARGS},
+     0,
+     cmd_describe,
+     NULL},
+    {"landscape",
+     "model",
+     "The NMLL over two hyperparameters",
+     "landscape l=0.3..3 noise=0.05..0.5 grid=9 features=256",
+     {DATA_ARG,
+      SOLVER_ARG,
+      FEATURES_ARG,
+      ROWS_ARG,
+      {"grid", ARG_INT, 0, NULL, 3, 101, NULL, "values",
+       "along each axis; default 25, by probes 9"},
+      SEED_ARG,
+      {"nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL,
+       "approx: by probes, for many features; amplitude and noise stand"},
+      {"rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns", "nmll=approx: of the preconditioner"},
+      {"probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: how many"}},
+     CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
+     cmd_landscape,
+     "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first and the noise, a factor "
+     "ten about their\n"
+     "values); a value fixes; amplitude and noise are else at their best. plot landscape draws it "
+     "with the path\n"
+     "of the last tuning. nmll=approx takes 8192 features and more: each value has an error, and "
+     "places that it\n"
+     "cannot tell from the least are marked."},
+    {"tradeoff",
+     "model",
+     "Fit and complexity, the parts of the NMLL",
+     "tradeoff l=0.1..10 grid=15 features=256",
+     {DATA_ARG,
+      SOLVER_ARG,
+      FEATURES_ARG,
+      ROWS_ARG,
+      {"grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along the axis; default 41"},
+      SEED_ARG},
+     CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
+     cmd_tradeoff,
+     "Over one hyperparameter of the kernel (default: its first), amplitude and noise as they are: "
+     "fit is\n"
+     "y'K^-1 y / 2, complexity log|K| / 2. plot tradeoff draws it."},
+    {.name = NULL},
 };

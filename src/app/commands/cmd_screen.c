@@ -1,5 +1,5 @@
-/* app/commands/cmd_screen.c -- commands about the screen: view, layout, theme, palette, copy, bind.  Where
- * there is no screen each says the same in words or keeps the setting for one. */
+/* app/commands/cmd_screen.c -- commands about the screen: view, layout, theme, palette, copy, bind.
+ * Where there is no screen each says the same in words or keeps the setting for one. */
 #include "app/shell/bindings.h"
 #include "app/shell/commands.h"
 #include "app/shell/text_table.h"
@@ -28,7 +28,7 @@ static void tell(struct workspace *ws, const char *verb, const char *key, const 
     ws_emit(ws, &r);
 }
 
-/* ---- view ------------------------------------------------------------------------------------ */
+/* View. */
 
 /* The views, and what says the same without a screen. */
 static const struct { const char *digit, *name, *line; } views[] = {
@@ -64,7 +64,7 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
     return workspace_exec_apart(ws, views[i].line, "view");
 }
 
-/* ---- layout, theme: options with a verb of their own ----------------------------------------- */
+/* Layout, theme: options with a verb of their own. */
 
 static enum status choose(struct workspace *ws, const char *option, const char *value,
                           struct err *err)
@@ -98,8 +98,9 @@ static enum status choose(struct workspace *ws, const char *option, const char *
         rec_text(&r, "\nthere are: %s", buf_str(&names));
         buf_free(&names);
     } else if (!value) {
-        rec_text(&r, "\nthere are: auto (by size), main (one view), two (list, view, inspector, log), "
-                     "three (a second plot, too), slide (the plot alone)");
+        rec_text(&r,
+                 "\nthere are: auto (by size), main (one view), two (list, view, inspector, log), "
+                 "three (a second plot, too), slide (the plot alone)");
     }
     ws_emit(ws, &r);
     return rc;
@@ -115,7 +116,7 @@ static enum status cmd_theme(struct workspace *ws, const struct args *a, struct 
     return choose(ws, "theme", args_text(a, "name"), err);
 }
 
-/* ---- palette --------------------------------------------------------------------------------- */
+/* Palette. */
 
 static enum status cmd_palette(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -163,7 +164,7 @@ static enum status cmd_palette(struct workspace *ws, const struct args *a, struc
     return rc;
 }
 
-/* ---- copy ------------------------------------------------------------------------------------ */
+/* Copy. */
 
 /* $XDG_RUNTIME_DIR/gpdesk/copy.txt, or beside the sessions. */
 static bool copy_path(struct buf *out)
@@ -173,8 +174,8 @@ static bool copy_path(struct buf *out)
 }
 
 /* The numbers of a plot by name: what `C` of a plot's view copies. */
-static enum status copy_plot(struct workspace *ws, const char *what, const char *run, struct buf *text,
-                             struct err *err)
+static enum status copy_plot(struct workspace *ws, const char *what, const char *run,
+                             struct buf *text, struct err *err)
 {
     const struct plot_ops *p = plot_find(what, err);
     struct run *r = p && run ? ws_run(ws, run, err) : p ? ws_run(ws, NULL, NULL) : NULL;
@@ -211,7 +212,8 @@ static enum status cmd_copy(struct workspace *ws, const struct args *a, struct e
     if (rc == ST_OK && !out && !copy_path(&path))
         rc = err_set(err, ST_IO, "there is no place for a copy: HOME is not set");
     if (rc == ST_OK)
-        rc = outfile_put(out ? out : path.s, out ? 0666 : 0600, text.s ? text.s : "", text.len, err);
+        rc =
+            outfile_put(out ? out : path.s, out ? 0666 : 0600, text.s ? text.s : "", text.len, err);
     if (rc == ST_OK) {
         struct rec r;
         char size[32];
@@ -234,7 +236,7 @@ static enum status cmd_copy(struct workspace *ws, const struct args *a, struct e
     return rc;
 }
 
-/* ---- bind ------------------------------------------------------------------------------------ */
+/* Bind. */
 
 static void list_bindings(struct workspace *ws)
 {
@@ -282,7 +284,7 @@ static enum status conflicts(struct workspace *ws, struct err *err)
             for (size_t k = 0; k < n && own.code == ST_OK; k++) {
                 const struct command *c;
                 struct args *args = NULL;
-                if (!strchr(st[k].text, '{'))            /* the screen fills {run} and the like in */
+                if (!strchr(st[k].text, '{')) /* the screen fills {run} and the like in */
                     command_parse(st[k].text, &c, &args, &own);
                 args_free(args);
             }
@@ -334,45 +336,80 @@ static enum status cmd_bind(struct workspace *ws, const struct args *a, struct e
     return rc;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* Rows. */
 
 const struct command cmd_screen_rows[] = {
-    { "view", "screen", "Show a view", "view runs",
-      { { "name", ARG_CHOICE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0,
-          "data|runs|residual|nmll|rank|calibration|pca|lesson|log|1|2|3|4|5|6|7|8|9", NULL,
-          "by name or number (also Alt-1 .. Alt-9)" } },
-      0, cmd_view, "Without a screen it says the same in words: view runs is then the table of runs." },
-    { "layout", "screen", "Panes of the screen", "layout auto",
-      { { "name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "auto|main|two|three|slide", NULL,
-          "auto: by the terminal's size; main: one view; two: lists and inspector; three: a second plot; "
-          "slide: the plot alone" } },
-      0, cmd_layout, "The choice is kept for the next start. z zooms a pane, < > { shape them." },
-    { "theme", "screen", "Colours of the screen", "theme mono",
-      { { "name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-          "auto, dark, light, high, mono, or a file of the themes directory" } },
-      0, cmd_theme, "A theme of your own is a file of lines ROLE FOREGROUND BACKGROUND [bold] [dim] "
-      "[underline] [reverse]\nin $XDG_CONFIG_HOME/gpdesk/themes/NAME; the first line may be  base dark.  "
-      "Colours are 0..255, default or #rrggbb.\nNO_COLOR and --color=never leave no colour in any theme." },
-    { "palette", "screen", "Find commands, plots, options, pages, runs and columns", "palette rank",
-      { { "text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "letters of it, in order" } },
-      0, cmd_palette, "On the screen (F2) Enter runs the line that stands beside the name." },
-    { "copy", "screen", "Copy a cell, a view or a plot's numbers", "copy calibration",
-      { { "what", ARG_WORD, ARGF_POS, "cell", 0, 0, NULL, NULL,
-          "cell, view, line (the prompt's), or a plot: its numbers as CSV" },
-        { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "of which run (default: the last fit)" },
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-          "file (default: copy.txt in $XDG_RUNTIME_DIR/gpdesk)" } },
-      0, cmd_copy, "The text is written to the file and sent to the terminal (OSC 52, works over ssh; tmux "
-      "needs set-clipboard on).\nWhether the terminal took it cannot be known." },
-    { "bind", "screen", "Keys of your own; alone: list them", "bind view K \"compare .\"",
-      { { "focus", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "view|prompt|both|conflict", NULL,
-          "where the key works; conflict: check all" },
-        { "key", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "K, Ctrl-k, Alt-k, F7, PgUp ..." },
-        { "line", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-          "what it runs; none: as built in" } },
-      0, cmd_bind, "In a line {run} stands for the selected run, {marks} for the marked, {plot} for the "
-      "plot on show;\na line that ends in a blank is put on the prompt, @NAME is one of the screen's own "
-      "(bind view Z @zoom).\nThe same lines may stand in the config file. undo leaves keys as they are:\n"
-      "bind view K none gives one back." },
-    { .name = NULL },
+    {"view",
+     "screen",
+     "Show a view",
+     "view runs",
+     {{"name", ARG_CHOICE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0,
+       "data|runs|residual|nmll|rank|calibration|pca|lesson|log|1|2|3|4|5|6|7|8|9", NULL,
+       "by name or number (also Alt-1 .. Alt-9)"}},
+     0,
+     cmd_view,
+     "Without a screen it says the same in words: view runs is then the table of runs."},
+    {"layout",
+     "screen",
+     "Panes of the screen",
+     "layout auto",
+     {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "auto|main|two|three|slide", NULL,
+       "auto: by the terminal's size; main: one view; two: lists and inspector; three: a second "
+       "plot; "
+       "slide: the plot alone"}},
+     0,
+     cmd_layout,
+     "The choice is kept for the next start. z zooms a pane, < > { shape them."},
+    {"theme",
+     "screen",
+     "Colours of the screen",
+     "theme mono",
+     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "auto, dark, light, high, mono, or a file of the themes directory"}},
+     0,
+     cmd_theme,
+     "A theme of your own is a file of lines ROLE FOREGROUND BACKGROUND [bold] [dim] "
+     "[underline] [reverse]\nin $XDG_CONFIG_HOME/gpdesk/themes/NAME; the first line may be  base "
+     "dark.  "
+     "Colours are 0..255, default or #rrggbb.\nNO_COLOR and --color=never leave no colour in any "
+     "theme."},
+    {"palette",
+     "screen",
+     "Find commands, plots, options, pages, runs and columns",
+     "palette rank",
+     {{"text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "letters of it, in order"}},
+     0,
+     cmd_palette,
+     "On the screen (F2) Enter runs the line that stands beside the name."},
+    {"copy",
+     "screen",
+     "Copy a cell, a view or a plot's numbers",
+     "copy calibration",
+     {{"what", ARG_WORD, ARGF_POS, "cell", 0, 0, NULL, NULL,
+       "cell, view, line (the prompt's), or a plot: its numbers as CSV"},
+      {"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "of which run (default: the last fit)"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "file (default: copy.txt in $XDG_RUNTIME_DIR/gpdesk)"}},
+     0,
+     cmd_copy,
+     "The text is written to the file and sent to the terminal (OSC 52, works over ssh; tmux "
+     "needs set-clipboard on).\nWhether the terminal took it cannot be known."},
+    {"bind",
+     "screen",
+     "Keys of your own; alone: list them",
+     "bind view K \"compare .\"",
+     {{"focus", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "view|prompt|both|conflict", NULL,
+       "where the key works; conflict: check all"},
+      {"key", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "K, Ctrl-k, Alt-k, F7, PgUp ..."},
+      {"line", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "what it runs; none: as built in"}},
+     0,
+     cmd_bind,
+     "In a line {run} stands for the selected run, {marks} for the marked, {plot} for the "
+     "plot on show;\na line that ends in a blank is put on the prompt, @NAME is one of the "
+     "screen's own "
+     "(bind view Z @zoom).\nThe same lines may stand in the config file. undo leaves keys as they "
+     "are:\n"
+     "bind view K none gives one back."},
+    {.name = NULL},
 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- save --------------------------------------------------------------------------------------------- */
+/* Save. */
 
 static enum status cmd_save(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -48,7 +48,7 @@ static enum status cmd_save(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* ---- sessions, resume ------------------------------------------------------------------------------------ */
+/* Sessions, resume. */
 
 static enum status cmd_sessions(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -108,7 +108,7 @@ static enum status cmd_resume(struct workspace *ws, const struct args *a, struct
     return rc;
 }
 
-/* ---- script ------------------------------------------------------------------------------------------------ */
+/* Script. */
 
 static enum status cmd_script(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -141,30 +141,48 @@ static enum status cmd_script(struct workspace *ws, const struct args *a, struct
     return ST_OK;
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------------------- */
+/* The rows. */
 
 const struct command cmd_session_rows[] = {
-    { "save", "session", "Save now; with a file: a copy, or the session from now on",
-      "save work.gpd",
-      { { "file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet" },
-        { "data", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "put the data files into it, too" } },
-      0, cmd_save,
-      "A session is saved by itself after every command and every few seconds while a job runs. "
-      "`save` waits until all of it is on disk. With data=yes the session holds its data files and can be\n"
-      "taken to another machine; a file that is there as it was is still read itself." },
-    { "sessions", "session", "Sessions in the state directory", "sessions",
-      { { .name = NULL } }, 0, cmd_sessions, NULL },
-    { "resume", "session", "Go on with a session: data, kernel, fits, everything", "resume",
-      { { "session", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-          "a name that `sessions` lists, or a file; default: the newest" } },
-      0, cmd_resume,
-      "The session in hand is on disk and stays: resume goes back to it, undo does not. "
-      "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
-      "and compared; what has changed or is damaged is told and left out." },
-    { "script", "session", "Write the commands that lead here, with seeds and expected figures",
-      "script all=yes",
-      { { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file to write; default: shown" },
-        { "all", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the whole history, not the shortest way" } },
-      0, cmd_script, "Run it again with gpdesk -f FILE: the same seed gives the same figures." },
-    { .name = NULL },
+    {"save",
+     "session",
+     "Save now; with a file: a copy, or the session from now on",
+     "save work.gpd",
+     {{"file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet"},
+      {"data", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "put the data files into it, too"}},
+     0,
+     cmd_save,
+     "A session is saved by itself after every command and every few seconds while a job runs. "
+     "`save` waits until all of it is on disk. With data=yes the session holds its data files and "
+     "can be\n"
+     "taken to another machine; a file that is there as it was is still read itself."},
+    {"sessions",
+     "session",
+     "Sessions in the state directory",
+     "sessions",
+     {{.name = NULL}},
+     0,
+     cmd_sessions,
+     NULL},
+    {"resume",
+     "session",
+     "Go on with a session: data, kernel, fits, everything",
+     "resume",
+     {{"session", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "a name that `sessions` lists, or a file; default: the newest"}},
+     0,
+     cmd_resume,
+     "The session in hand is on disk and stays: resume goes back to it, undo does not. "
+     "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
+     "and compared; what has changed or is damaged is told and left out."},
+    {"script",
+     "session",
+     "Write the commands that lead here, with seeds and expected figures",
+     "script all=yes",
+     {{"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file to write; default: shown"},
+      {"all", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the whole history, not the shortest way"}},
+     0,
+     cmd_script,
+     "Run it again with gpdesk -f FILE: the same seed gives the same figures."},
+    {.name = NULL},
 };

@@ -1,5 +1,6 @@
-/* app/commands/cmd_sweep.c -- the command `sweep`: queues the statements of each point as `source` does, each
- * point on its own so that one that fails does not stop the others, and then its own table. */
+/* app/commands/cmd_sweep.c -- the command `sweep`: queues the statements of each point as `source`
+ * does, each point on its own so that one that fails does not stop the others, and then its own
+ * table. */
 #include "app/shell/commands.h"
 #include "app/shell/text_table.h"
 #include "app/runs/sweep.h"
@@ -18,7 +19,8 @@ static const struct run *run_of(const struct workspace *ws, const struct sweep *
 {
     if (s->first[i] == SIZE_MAX)
         return NULL;
-    const size_t end = i + 1 < s->npoints && s->first[i + 1] != SIZE_MAX ? s->first[i + 1] : ws->runs_made;
+    const size_t end =
+        i + 1 < s->npoints && s->first[i + 1] != SIZE_MAX ? s->first[i + 1] : ws->runs_made;
     const struct run *found = NULL;
 
     for (size_t r = 0; r < ws->nrun; r++)
@@ -65,8 +67,9 @@ static double measure(const struct run *r, enum measure m)
     case EFFDIM:
         return fit && r->info.effective_dimension > 0.0 ? round(r->info.effective_dimension) : NAN;
     case ITERATIONS:
-        return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING ? (double)r->info.iterations
-                                                                               : NAN;
+        return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING
+                   ? (double)r->info.iterations
+                   : NAN;
     case SECONDS: return r && r->ended > r->started ? r->ended - r->started : NAN;
     case MEASURES: break;
     }
@@ -108,7 +111,8 @@ static void put(struct text_table *g, double v)
     text_table_cell(g, text, 0);
 }
 
-static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct text_table *g, struct rec *r)
+static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct text_table *g,
+                       struct rec *r)
 {
     for (size_t i = 0; i < s->npoints; i++) {
         const struct run *run = run_of(ws, s, i);
@@ -131,7 +135,8 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
     }
 }
 
-static void sweep_means(const struct workspace *ws, const struct sweep *s, struct text_table *g, struct rec *r)
+static void sweep_means(const struct workspace *ws, const struct sweep *s, struct text_table *g,
+                        struct rec *r)
 {
     double mean[MEASURES], sd[MEASURES];
 
@@ -237,10 +242,12 @@ static enum status same_file(const struct workspace *ws, struct sweep *s, struct
 
     for (size_t k = 0; k < s->nkeys; k++)
         split = strcmp(s->key[k].name, "split") ? split : &s->key[k];
-    if (s->split || !split || !d || !d->split.how || strncmp(d->split.how, begins, sizeof begins - 1))
+    if (s->split || !split || !d || !d->split.how ||
+        strncmp(d->split.how, begins, sizeof begins - 1))
         return ST_OK;
     const char *path = d->split.how + sizeof begins - 1, *end = strchr(path, '"');
-    if (!end || memchr(path, '\\', (size_t)(end - path)) || table_find(d->table, split->value[0]) != SIZE_MAX)
+    if (!end || memchr(path, '\\', (size_t)(end - path)) ||
+        table_find(d->table, split->value[0]) != SIZE_MAX)
         return ST_OK;
     s->split = strndup(path, (size_t)(end - path));
     return s->split ? ST_OK : err_nomem(err, strlen(path), "a sweep");
@@ -279,7 +286,7 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
     return rc;
 }
 
-/* ---- the plot ---- */
+/* The plot. */
 
 static bool numeric(const struct sweep_key *k, double *x)
 {
@@ -307,7 +314,8 @@ static enum status add_curve(struct figure *f, const struct workspace *ws, const
     for (size_t k = 1; k < s->nkeys; k++)
         buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
                    s->key[k].value[sweep_index(s, outer * n, k)]);
-    const bool ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
+    const bool ok =
+        figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
     buf_free(&title);
     return ok ? ST_OK : ST_NOMEM;
 }
@@ -329,7 +337,8 @@ static bool no_difference(const struct workspace *ws, const struct sweep *s, enu
     return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && m != SECONDS;
 }
 
-struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct args *a,
+                            struct err *err)
 {
     const struct sweep *s = ws->sweep;
     enum measure m = RMSE;
@@ -338,7 +347,8 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
 
     (void)r, (void)a;
     if (!s)
-        return figure_empty("sweep", "Nothing has been swept yet. try: sweep rank=256,512,1024", err);
+        return figure_empty("sweep", "Nothing has been swept yet. try: sweep rank=256,512,1024",
+                            err);
     while (strcmp(measures[m].show, s->show))
         m++;
     const bool numbers = numeric(&s->key[0], x);
@@ -348,7 +358,8 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
     bool ok = f && figure_label(f, s->key[0].name, measures[m].axis, err) == ST_OK;
     if (ok) {
         f->x.log = numbers && wants_log(x, s->key[0].n);
-        ok = numbers || figure_names(&f->x, s->key[0].n, (const char *const *)s->key[0].value, err) == ST_OK;
+        ok = numbers ||
+             figure_names(&f->x, s->key[0].n, (const char *const *)s->key[0].value, err) == ST_OK;
     }
     for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++)
         ok = add_curve(f, ws, s, outer, m, x, err) == ST_OK;
@@ -365,18 +376,21 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
     if (ok && at == SIZE_MAX) {
         char why[200];
         figure_free(f);
-        snprintf(why, sizeof why, "No point of the sweep has %s%s", m == ITERATIONS ? "iterations: " : "a value of ",
-                 m == ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'" : s->show);
+        snprintf(why, sizeof why, "No point of the sweep has %s%s",
+                 m == ITERATIONS ? "iterations: " : "a value of ",
+                 m == ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
+                                 : s->show);
         return figure_empty("sweep", why, err);
     }
     if (same) {
-        ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)", measures[m].head,
-                            best) == ST_OK;
+        ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)",
+                            measures[m].head, best) == ST_OK;
     } else if (ok && m != COVERAGE && m != EFFDIM) {
         struct buf words = { 0 };
         for (size_t k = 0; k < s->nkeys; k++)
             buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
-        ok = figure_verdict(f, err, "least %s: %.4g at%s", measures[m].axis, best, buf_str(&words)) == ST_OK;
+        ok = figure_verdict(f, err, "least %s: %.4g at%s", measures[m].axis, best,
+                            buf_str(&words)) == ST_OK;
         buf_free(&words);
     }
     if (!ok) {
@@ -386,7 +400,7 @@ struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct ar
     return f;
 }
 
-/* ---- the learning curve ---- */
+/* The learning curve. */
 
 /* error ~ rows^-slope by least squares over the logarithms, over the larger half of the rows. */
 static bool power_law(const double *x, const double *y, size_t n, double *slope)
@@ -434,9 +448,12 @@ static enum status learning_verdict(struct figure *f, const double *x, const dou
     if (!f->y.log || !power_law(x, y, n, &slope))
         return figure_verdict(f, err, "%.4g at %s rows", y[n - 1], rows);
     if (slope < 0.02)
-        return figure_verdict(f, err, "%.4g at %s rows, and more rows no longer help: noise or the model "
-                              "limits it", y[n - 1], rows);
-    return figure_verdict(f, err, "%.4g at %s rows; it falls as rows^-%.2f: %s rows would give about %.3g",
+        return figure_verdict(f, err,
+                              "%.4g at %s rows, and more rows no longer help: noise or the model "
+                              "limits it",
+                              y[n - 1], rows);
+    return figure_verdict(f, err,
+                          "%.4g at %s rows; it falls as rows^-%.2f: %s rows would give about %.3g",
                           y[n - 1], rows, slope, more, y[n - 1] * pow(2.0, -slope));
 }
 
@@ -465,7 +482,8 @@ struct figure *learning_figure(struct workspace *ws, struct run *r, const struct
             buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
                        s->key[k].value[sweep_index(s, outer * s->key[0].n, k)]);
         n = learning_points(ws, s, outer, m, x, y);
-        ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
+        ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) !=
+             NULL;
         buf_free(&title);
         if (ok && outer == 0)
             ok = learning_verdict(f, x, y, n, err) == ST_OK;
@@ -477,17 +495,26 @@ struct figure *learning_figure(struct workspace *ws, struct run *r, const struct
 }
 
 const struct command cmd_sweep_rows[] = {
-    { "sweep", "work", "A grid of settings as one table and plot", "sweep rank=32,64,128",
-      { { "grid", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-          "key=values of fit and tune, kernel=, data=, rows=, split= (columns; file=FILE); show=, tune='..', fit='..'" } },
-      CMD_BARRIER, cmd_sweep,
-      "Each point is a fit and a score; with show=nmll a tuning at the values given. Values: a,b,c; a..b;\n"
-      "a..b/step; a..b*2; name0..name4. sweep alone shows the last table again; plot sweep draws it.\n"
-      "show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds; effdim is the effective dimension. A sweep\n"
-      "over split=, kernel=, data= or rows= tunes at each point (tune=no: it does not). rows= is the number\n"
-      "of training rows: plot learning draws the error against it.\n"
-      "  sweep rows=500..16000 tune='features=1024' fit='features=4096'\n"
-      "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
-      "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'" },
-    { .name = NULL },
+    {"sweep",
+     "work",
+     "A grid of settings as one table and plot",
+     "sweep rank=32,64,128",
+     {{"grid", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "key=values of fit and tune, kernel=, data=, rows=, split= (columns; file=FILE); show=, "
+       "tune='..', fit='..'"}},
+     CMD_BARRIER,
+     cmd_sweep,
+     "Each point is a fit and a score; with show=nmll a tuning at the values given. Values: a,b,c; "
+     "a..b;\n"
+     "a..b/step; a..b*2; name0..name4. sweep alone shows the last table again; plot sweep draws "
+     "it.\n"
+     "show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds; effdim is the effective dimension. A "
+     "sweep\n"
+     "over split=, kernel=, data= or rows= tunes at each point (tune=no: it does not). rows= is "
+     "the number\n"
+     "of training rows: plot learning draws the error against it.\n"
+     "  sweep rows=500..16000 tune='features=1024' fit='features=4096'\n"
+     "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
+     "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'"},
+    {.name = NULL},
 };

@@ -1,5 +1,5 @@
-/* app/commands/cmd_time.c -- the commands about what has been: history, undo, redo, at, branch; and the bin:
- * star, drop, purge. */
+/* app/commands/cmd_time.c -- the commands about what has been: history, undo, redo, at, branch; and
+ * the bin: star, drop, purge. */
 #include "app/shell/commands.h"
 #include "app/shell/text_table.h"
 #include "app/core/job.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- history ---------------------------------------------------------------------------------------- */
+/* History. */
 
 static void clock_words(char *out, size_t len, int64_t at)
 {
@@ -102,7 +102,7 @@ static enum status cmd_history(struct workspace *ws, const struct args *a, struc
     return ST_OK;
 }
 
-/* ---- undo, redo ----------------------------------------------------------------------------------------- */
+/* Undo, redo. */
 
 /* What is current now, in one line. */
 static void current_words(const struct workspace *ws, struct buf *out)
@@ -170,7 +170,7 @@ static enum status cmd_redo(struct workspace *ws, const struct args *a, struct e
     return move(ws, a, false, err);
 }
 
-/* ---- at, branch ------------------------------------------------------------------------------------------- */
+/* At, branch. */
 
 /* 12, -1 (one before what is shown), +1, now. */
 static enum status place(const struct workspace *ws, const char *text, size_t *n, struct err *err)
@@ -278,7 +278,7 @@ static enum status cmd_branch(struct workspace *ws, const struct args *a, struct
     return ST_OK;
 }
 
-/* ---- star, drop, purge ------------------------------------------------------------------------------------- */
+/* Star, drop, purge. */
 
 static enum status cmd_star(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -446,44 +446,83 @@ static enum status cmd_purge(struct workspace *ws, const struct args *a, struct 
     return ST_OK;
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------------------- */
+/* The rows. */
 
 const struct command cmd_time_rows[] = {
-    { "history", "session", "What has been done, numbered; what is undone", "history",
-      { { "lines", ARG_INT, ARGF_POS, "50", 1, 1e6, NULL, "lines", "how many, the newest" } },
-      0, cmd_history,
-      "The commands that changed something or made a run. at N shows the state after command N,\n"
-      "undo and redo go through the changes one by one; script all=yes writes all of it." },
-    { "undo", "session", "Take back the last change: roles, split, kernel, options, drops, notes", "undo",
-      { { "steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "how many" } },
-      CMD_CHANGES, cmd_undo,
-      "Of what commands changed nothing is lost: redo does it again. Runs stay, whatever is undone, with\n"
-      "what they were made from. A session keeps the steps; undo works after resume." },
-    { "redo", "session", "Do again what undo took back", "redo",
-      { { "steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "how many" } },
-      CMD_CHANGES, cmd_redo, NULL },
-    { "at", "session", "Show everything as after an earlier command, read-only", "at 3",
-      { { "where", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-          "a number of history, -1 and +1 (before and after what is shown), now" } },
-      0, cmd_at,
-      "Data, settings and runs are those of then; nothing can be changed until at now, or branch, which\n"
-      "goes on from there. A command may be looked at in between: summary, plot, predict, script." },
-    { "branch", "session", "Go on from an earlier state", "branch 3",
-      { { "where", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-          "a number of history, -1 (before the last command); default: what at shows" } },
-      CMD_CHANGES | CMD_ANYTIME, cmd_branch,
-      "The state of then becomes the present one, as a change like any other: undo takes it back. All\n"
-      "runs stay." },
-    { "star", "work", "Mark a run as worth keeping", "star r1",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)" },
-        { "off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "take the star away" } },
-      CMD_CHANGES, cmd_star, "runs star lists them; a session keeps all of them that is needed to predict." },
-    { "drop", "work", "Put a run or a dataset into the bin", "drop run:r1",
-      { { "what", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-          "r4, run:r4 or dataset:NAME" } },
-      CMD_CHANGES, cmd_drop, "undo brings it back, until purge has emptied the bin." },
-    { "purge", "work", "Empty the bin and forget what could be undone", "purge",
-      { { "yes", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "do it; without: say what would go" } },
-      0, cmd_purge, "The one command that undo cannot take back." },
-    { .name = NULL },
+    {"history",
+     "session",
+     "What has been done, numbered; what is undone",
+     "history",
+     {{"lines", ARG_INT, ARGF_POS, "50", 1, 1e6, NULL, "lines", "how many, the newest"}},
+     0,
+     cmd_history,
+     "The commands that changed something or made a run. at N shows the state after command N,\n"
+     "undo and redo go through the changes one by one; script all=yes writes all of it."},
+    {"undo",
+     "session",
+     "Take back the last change: roles, split, kernel, options, drops, notes",
+     "undo",
+     {{"steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "how many"}},
+     CMD_CHANGES,
+     cmd_undo,
+     "Of what commands changed nothing is lost: redo does it again. Runs stay, whatever is undone, "
+     "with\n"
+     "what they were made from. A session keeps the steps; undo works after resume."},
+    {"redo",
+     "session",
+     "Do again what undo took back",
+     "redo",
+     {{"steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "how many"}},
+     CMD_CHANGES,
+     cmd_redo,
+     NULL},
+    {"at",
+     "session",
+     "Show everything as after an earlier command, read-only",
+     "at 3",
+     {{"where", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "a number of history, -1 and +1 (before and after what is shown), now"}},
+     0,
+     cmd_at,
+     "Data, settings and runs are those of then; nothing can be changed until at now, or branch, "
+     "which\n"
+     "goes on from there. A command may be looked at in between: summary, plot, predict, script."},
+    {"branch",
+     "session",
+     "Go on from an earlier state",
+     "branch 3",
+     {{"where", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "a number of history, -1 (before the last command); default: what at shows"}},
+     CMD_CHANGES | CMD_ANYTIME,
+     cmd_branch,
+     "The state of then becomes the present one, as a change like any other: undo takes it back. "
+     "All\n"
+     "runs stay."},
+    {"star",
+     "work",
+     "Mark a run as worth keeping",
+     "star r1",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)"},
+      {"off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "take the star away"}},
+     CMD_CHANGES,
+     cmd_star,
+     "runs star lists them; a session keeps all of them that is needed to predict."},
+    {"drop",
+     "work",
+     "Put a run or a dataset into the bin",
+     "drop run:r1",
+     {{"what", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "r4, run:r4 or dataset:NAME"}},
+     CMD_CHANGES,
+     cmd_drop,
+     "undo brings it back, until purge has emptied the bin."},
+    {"purge",
+     "work",
+     "Empty the bin and forget what could be undone",
+     "purge",
+     {{"yes", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "do it; without: say what would go"}},
+     0,
+     cmd_purge,
+     "The one command that undo cannot take back."},
+    {.name = NULL},
 };

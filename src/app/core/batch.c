@@ -23,9 +23,9 @@ static int signals[2] = { -1, -1 }; /* a pipe that the handler writes to */
 
 static volatile sig_atomic_t running, untaken;
 
-/* On any thread: BLAS starts its own before main, with nothing blocked.  Nothing has begun while scripts are
- * read, perhaps from a pipe that never ends; or nobody has come to the two signals before this one: it ends
- * the process. */
+/* On any thread: BLAS starts its own before main, with nothing blocked.  Nothing has begun while
+ * scripts are read, perhaps from a pipe that never ends; or nobody has come to the two signals
+ * before this one: it ends the process. */
 static void on_signal(int sig)
 {
     const int keep = errno;
@@ -68,7 +68,7 @@ static int take_signal(void)
     return byte;
 }
 
-/* ---- the check before ----------------------------------------------------------------------------- */
+/* The check before. */
 
 /* What is checked for every statement, after it parsed. */
 typedef void visit_fn(struct workspace *, void *ctx, const struct command *, const struct args *,
@@ -151,7 +151,7 @@ bool batch_check(struct workspace *ws, const struct batch_item *item, size_t n)
     return check_all(&c, item, n);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* Running. */
 
 /* Stops what runs, keeping the best iterate, and waits for it; a second signal does not wait. */
 static void stop_all(struct workspace *ws)
@@ -234,7 +234,7 @@ int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_ite
     return batch_status(ws);
 }
 
-/* ---- dry runs --------------------------------------------------------------------------------------------
+/* Dry runs.
 
  * What costs little is done in memory, so that columns, splits and memory are those of the real
  * run: data is read, prepared and split, fits are planned instead of computed (fitting.c).  Nothing
@@ -272,7 +272,8 @@ static bool dry_files(struct workspace *ws, struct dry *d, const struct command 
         struct stat st;
         if (cmd->args[k].type != ARG_FILE || !path || npy_set_is_pattern(path))
             continue;
-        if ((!strcmp(cmd->name, "pca") || !strcmp(cmd->name, "cluster")) && args_looks_like_run(path))
+        if ((!strcmp(cmd->name, "pca") || !strcmp(cmd->name, "cluster")) &&
+            args_looks_like_run(path))
             continue;
         if (!strcmp(path, "-") || (stat(path, &st) == 0 && st.st_size > DRY_FILE_MAX)) {
             d->blind = true;

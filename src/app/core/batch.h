@@ -1,4 +1,5 @@
-/* app/core/batch.h -- scripts without anybody at the keyboard: parse all, run all, end with a status. */
+/* app/core/batch.h -- scripts without anybody at the keyboard: parse all, run all, end with a
+ * status. */
 #ifndef GPDESK_BATCH_H
 #define GPDESK_BATCH_H
 

@@ -1,4 +1,5 @@
-/* app/core/hyper_args.c -- hyperparameter keys of a command (l=, noise=0.01..1, l.min=) over a kernel. */
+/* app/core/hyper_args.c -- hyperparameter keys of a command (l=, noise=0.01..1, l.min=) over a
+ * kernel. */
 #include "app/core/workspace.h"
 
 #include <math.h>

@@ -62,7 +62,7 @@ double job_now(void)
     return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
-/* ---- worker side ------------------------------------------------------------------------------ */
+/* Worker side. */
 
 static void poke(struct jobs *q) /* lock held */
 {
@@ -83,8 +83,8 @@ static void keep_event(struct slot *s, const struct tick *t, double seconds)
 {
     if (isnan(t->value) || s->nevent >= QUEUE_MAX)
         return;
-    if (mem_grow((void **)&s->event, &s->capevent, s->nevent + 1, sizeof *s->event, "trace", NULL) !=
-        ST_OK)
+    if (mem_grow((void **)&s->event, &s->capevent, s->nevent + 1, sizeof *s->event, "trace",
+                 NULL) != ST_OK)
         return;
     struct event *e = &s->event[s->nevent++];
     e->tick = *t;
@@ -170,7 +170,7 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* Life. */
 
 struct jobs *jobs_new(struct err *err)
 {
@@ -299,7 +299,7 @@ size_t jobs_submitted(const struct jobs *q)
     return q->submitted;
 }
 
-/* ---- main side ---------------------------------------------------------------------------------- */
+/* Main side. */
 
 static void stop_slot(struct jobs *q, struct slot *s, bool discard) /* lock held */
 {
@@ -406,8 +406,8 @@ static bool tuning(const char *phase)
 }
 
 /* Steps of the phase per second; NaN before there is something to go by.  Evaluations of a tuning
- * on all rows, or with gradients, take a hundred times those of its search: only the last few count,
- * and the one that has not ended yet takes at least as long as it has taken. */
+ * on all rows, or with gradients, take a hundred times those of its search: only the last few
+ * count, and the one that has not ended yet takes at least as long as it has taken. */
 static double slot_rate(const struct slot *s)
 {
     const double steps = (double)s->tick.done - s->phase_done, t = s->tick_at - s->phase_at;
@@ -415,7 +415,8 @@ static double slot_rate(const struct slot *s)
 
     if (!tuning(s->phase) || n < 2)
         return steps > 0.0 && t > 0.0 ? steps / t : NAN;
-    const double first = s->recent[(s->nrecent - n) % RECENT], each = (s->tick_at - first) / (double)(n - 1);
+    const double first = s->recent[(s->nrecent - n) % RECENT],
+                 each = (s->tick_at - first) / (double)(n - 1);
     const double now = s->state == SLOT_RUNNING ? job_now() - s->job->started - s->tick_at : 0.0;
     return 1.0 / fmax(fmax(each, now), 1e-6);
 }
@@ -424,7 +425,8 @@ static double slot_rate(const struct slot *s)
  * has fewer than 5 points or fits badly. */
 static double slot_forecast(const struct slot *s)
 {
-    const size_t have = s->nhist < HISTORY ? s->nhist : HISTORY, n = have < 10 ? have : have / 2 + 5;
+    const size_t have = s->nhist < HISTORY ? s->nhist : HISTORY,
+                 n = have < 10 ? have : have / 2 + 5;
     double mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0;
 
     if (n < 5 || !(s->tick.target > 0.0))
@@ -486,7 +488,7 @@ int jobs_fd(const struct jobs *q)
     return q->fd;
 }
 
-/* ---- words and records of progress ------------------------------------------------------------- */
+/* Words and records of progress. */
 
 /* What a tuning minimises, as in its result. */
 static const char *objective(const char *phase)
@@ -570,7 +572,7 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
     ws_emit(ws, &r);
 }
 
-/* ---- pump --------------------------------------------------------------------------------------- */
+/* Pump. */
 
 struct taken {
     struct event *event; size_t nevent;

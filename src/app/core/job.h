@@ -18,10 +18,11 @@ struct workspace;
 struct job;
 struct job_ops {
     const char *verb;                                        /* "fit" */
-    enum status (*work)(struct job *, struct err *);         /* worker thread; no workspace access */
+    enum status (*work)(struct job *, struct err *); /* worker thread; no workspace access */
     /* main thread: take the result, emit records; rc of work (CANCELLED is not a failure). */
     void (*done)(struct workspace *, struct job *, enum status rc, const struct err *);
-    void (*tick)(struct workspace *, struct job *, const struct tick *); /* main thread; may be NULL */
+    void (*tick)(struct workspace *, struct job *,
+                 const struct tick *);                       /* main thread; may be NULL */
     void (*free)(struct job *);                              /* releases job->arg */
 };
 struct job {
@@ -47,8 +48,8 @@ struct job {
 struct jobs;
 struct jobs *jobs_new(struct err *);
 void jobs_free(struct jobs *);   /* cancels, joins */
-/* Asks all to stop and takes no more; waits for the worker, but no longer than so many seconds.  false: it
- * is in a step that cannot be interrupted, for which jobs_free would wait. */
+/* Asks all to stop and takes no more; waits for the worker, but no longer than so many seconds.
+ * false: it is in a step that cannot be interrupted, for which jobs_free would wait. */
 bool jobs_end(struct jobs *, double seconds);
 /* Takes ownership of the job (also on failure). */
 enum status jobs_submit(struct jobs *, struct job *, struct err *);
@@ -60,14 +61,18 @@ struct job *job_new(struct workspace *, const struct job_ops *, const char *name
 /* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. name NULL:
  * the running one; "*": all. */
 enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err *);
-/* The running job waits at its next step until it goes on or is stopped; STATE: none, or none paused. */
+/* The running job waits at its next step until it goes on or is stopped; STATE: none, or none
+ * paused. */
 enum status jobs_pause(struct jobs *, bool paused, struct err *err);
 size_t jobs_count(const struct jobs *);            /* queued and running */
 size_t jobs_submitted(const struct jobs *);        /* so far */
 /* i = 0: the running one. Copied out under the lock. `stopping` jobs count as stopped for people;
  * what a library call still does is dropped. */
 struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping, paused;
-                  struct tick tick; double seconds; double rate, left; /* per second; s; NaN unknown */ };
+    struct tick tick;
+    double seconds;
+    double rate, left; /* per second; s; NaN unknown */
+};
 bool jobs_view(const struct jobs *, size_t i, struct job_view *);
 int jobs_fd(const struct jobs *);                  /* readable when events wait */
 void jobs_pump(struct jobs *, struct workspace *); /* main thread: dispatches tick and done */

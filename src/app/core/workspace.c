@@ -1,5 +1,5 @@
-/* app/core/workspace.c -- the state of a session, the statements in hand, and telling what happens: see
- * workspace.h. */
+/* app/core/workspace.c -- the state of a session, the statements in hand, and telling what happens:
+ * see workspace.h. */
 #include "app/core/workspace.h"
 
 #include "app/runs/advise.h"
@@ -62,7 +62,7 @@ const char *run_state_name(enum run_state s)
     return names[s];
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* Life. */
 
 static enum status default_kernel(struct workspace *ws, struct err *err)
 {
@@ -241,7 +241,7 @@ void workspace_free(struct workspace *ws)
     free(ws);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* Telling. */
 
 /* What `explain` alone explains: the last command's warning or error, else its result. */
 static bool is_silent(const char *command)
@@ -345,12 +345,14 @@ void ws_tell_lines(struct workspace *ws, const char *lines)
 static bool about_output(const struct err *err)
 {
     return !strcmp(err->name, "write") || !strcmp(err->name, "no-reader") ||
-           !strcmp(err->name, "output") || !strcmp(err->name, "gnuplot") || !strcmp(err->name, "exists");
+           !strcmp(err->name, "output") || !strcmp(err->name, "gnuplot") ||
+           !strcmp(err->name, "exists");
 }
 
-/* What to try when nobody said better: the usage of the command that was not understood, else the page of
- * the message, which knows the current numbers. */
-static void way_out(const struct err *err, const char *line, const char *name, char *out, size_t len)
+/* What to try when nobody said better: the usage of the command that was not understood, else the
+ * page of the message, which knows the current numbers. */
+static void way_out(const struct err *err, const char *line, const char *name, char *out,
+                    size_t len)
 {
     char verb[32] = "";
     const bool said = err->code == ST_USAGE || err->code == ST_RANGE || err->code == ST_AMBIGUOUS ||
@@ -390,7 +392,7 @@ void ws_error(struct workspace *ws, const struct err *err, const char *in)
     ws_emit(ws, &r);
 }
 
-/* ---- looking up ------------------------------------------------------------------------------------ */
+/* Looking up. */
 
 struct dataset *ws_dataset(struct workspace *ws, const char *name, struct err *err)
 {
@@ -494,7 +496,7 @@ struct run *ws_newest_running(struct workspace *ws)
     return NULL;
 }
 
-/* ---- statements ------------------------------------------------------------------------------------- */
+/* Statements. */
 
 static bool is_load(const struct command *c) /* open, demo */
 {
@@ -542,8 +544,8 @@ static void drop_group(struct workspace *ws, unsigned long group)
                 dropped > 1 ? "were" : "was");
 }
 
-/* A statement that failed ends its line or script, unless keep_going; that of a sweep's point always,
- * or the next one would stand for other settings than the table says. */
+/* A statement that failed ends its line or script, unless keep_going; that of a sweep's point
+ * always, or the next one would stand for other settings than the table says. */
 static void after_failure(struct workspace *ws, unsigned long group)
 {
     bool apart = false;
@@ -589,7 +591,8 @@ static bool of_keyboard(const struct args *a)
 {
     const char *line = args_line(a);
 
-    return (!strncmp(line, "set plain=", 10) || !strncmp(line, "set mouse=", 10)) && !strchr(line + 10, ' ');
+    return (!strncmp(line, "set plain=", 10) || !strncmp(line, "set mouse=", 10)) &&
+           !strchr(line + 10, ' ');
 }
 
 /* After a statement or its job has ended. */
@@ -597,7 +600,8 @@ static void statement_ended(struct workspace *ws, const struct command *cmd, con
                             enum status rc, double seconds, bool changed)
 {
     /* `kernel` alone shows the kernel: a line of the script would replace the choice before it. */
-    const bool asks = (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed) || of_keyboard(a);
+    const bool asks =
+        (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed) || of_keyboard(a);
     const size_t at = timeline_place(ws, a);
     if (rc == ST_OK && cmd->flags & CMD_CHANGES && !asks && remember(ws, a, at)) {
         timeline_line(ws, a, at, seconds);
@@ -620,14 +624,14 @@ static void statement_ended(struct workspace *ws, const struct command *cmd, con
 /* What is shown is an earlier state. */
 static enum status read_only(struct workspace *ws, const struct command *cmd, struct err *err)
 {
-    err_named(err, ST_STATE, "read-only", "what is shown is as after command %zu; it cannot be changed",
-              timeline_view(ws));
+    err_named(err, ST_STATE, "read-only",
+              "what is shown is as after command %zu; it cannot be changed", timeline_view(ws));
     err_hint(err, "at now   |   branch, then %.60s", cmd->name);
     return ST_STATE;
 }
 
-static enum status check_needs(struct workspace *ws, const struct command *cmd, const struct args *a,
-                               struct err *err)
+static enum status check_needs(struct workspace *ws, const struct command *cmd,
+                               const struct args *a, struct err *err)
 {
     if (cmd->flags & CMD_NEEDS_DATA && !ws_dataset(ws, NULL, err))
         return ST_STATE;
@@ -906,7 +910,7 @@ void ws_kernel_take(struct workspace *ws, const struct kernel *k, const double *
     ws->serial++;
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------------- */
+/* Jobs. */
 
 /* A changed number of threads takes effect where no job uses the pool. */
 static void fit_pool(struct workspace *ws)

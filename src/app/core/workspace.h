@@ -20,8 +20,8 @@ enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
 const char *run_state_name(enum run_state);
 
 /* A trace point of a run: cg: step = iteration, value = recursive residual, value2 = true one (NaN
- * where not computed), point[0] = passes over the data (NaN in sessions of before).  tune: step = evaluation, value = nmll, value2 = best, point = hp..., amp,
- * noise. */
+ * where not computed), point[0] = passes over the data (NaN in sessions of before).  tune: step =
+ * evaluation, value = nmll, value2 = best, point = hp..., amp, noise. */
 struct trace_point { uint32_t step; float seconds; double value, value2; double point[6]; };
 
 struct prediction {      /* of rows of the training dataset or of new data, units of the target */
@@ -57,13 +57,24 @@ struct run {
 struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *row; size_t dims;
                    double *color; char *color_name; bool sampled; char run[16];
                    struct kmeans clusters; bool have_clusters;
-                   double *fresh; size_t nfresh, *fresh_row, *fresh_label; /* rows of another file, placed there */
-                   size_t nk, k_tried[64]; double silhouettes[64]; }; /* of cluster: each k that it tried */
+                   double *fresh;
+                   size_t nfresh, *fresh_row, *fresh_label; /* rows of another file, placed there */
+                   size_t nk, k_tried[64];
+                   double silhouettes[64];
+}; /* of cluster: each k that it tried */
 
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
-struct options { size_t threads; size_t mem, cache; uint64_t seed; int verbosity, color; bool json, plain,
-                 accept_unconverged, strict, keep_going, dry; enum precision precision;
-                 char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12]; bool mouse, bell; int fps; };
+struct options {
+    size_t threads;
+    size_t mem, cache;
+    uint64_t seed;
+    int verbosity, color;
+    bool json, plain, accept_unconverged, strict, keep_going, dry;
+    enum precision precision;
+    char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12];
+    bool mouse, bell;
+    int fps;
+};
 
 struct job;
 struct job_ops;
@@ -92,8 +103,8 @@ struct workspace {
     struct figure **made; size_t nmade; /* figures that jobs made, by name: plots.h */
     struct draw_state *draw;      /* what the last draw asked for; NULL: none */
     struct lesson_state *lesson;  /* the lesson in hand; NULL: none */
-    char told[40], shown[40];     /* for explain: the last command's warning or error; the last result's
-                                   * command, or the plot it drew */
+    char told[40], shown[40]; /* for explain: the last command's warning or error; the last result's
+                               * command, or the plot it drew */
     struct options opt;
     struct sink *sinks;
     struct store *store;          /* NULL: no session */
@@ -105,18 +116,19 @@ struct workspace {
     char **script; size_t nscript; /* canonical state-changing lines so far */
     struct timeline *time;        /* the states they led to: timeline.h */
     unsigned serial;              /* grows with every change; views redraw by it */
-    /* Set by a full screen: `plot NAME [run ...]` without out= asks it to show the plot (runs with blanks
-     * between them, those after the first drawn over it; "" when none applies) and then says one line
-     * instead of drawing text; false: it has no place for this one.  NULL: nobody shows plots. */
+    /* Set by a full screen: `plot NAME [run ...]` without out= asks it to show the plot (runs with
+     * blanks between them, those after the first drawn over it; "" when none applies) and then says
+     * one line instead of drawing text; false: it has no place for this one.  NULL: nobody shows
+     * plots. */
     bool (*show)(void *ctx, const char *plot, const char *runs);
     void *show_ctx;
-    /* Set by a full screen: takes a copy of a picture of sixel graphics and shows it until a key.  false: the
-     * terminal has not said that it shows such pictures (where that turns out later, it is told as an
-     * error).  NULL: standard output is asked. */
+    /* Set by a full screen: takes a copy of a picture of sixel graphics and shows it until a key.
+     * false: the terminal has not said that it shows such pictures (where that turns out later, it
+     * is told as an error).  NULL: standard output is asked. */
     bool (*picture)(void *ctx, const char *sixel, size_t n);
-    /* Set by a full screen, too: what commands about it ask (cmd_screen.c): "view" DIGIT, "layout" and
-     * "theme" NAME, "palette" LETTERS, "copy" cell|view|line (the text comes in `said`), "clipboard"
-     * TEXT, "conflict".  said: what to tell of it.  NULL: there is no screen. */
+    /* Set by a full screen, too: what commands about it ask (cmd_screen.c): "view" DIGIT, "layout"
+     * and "theme" NAME, "palette" LETTERS, "copy" cell|view|line (the text comes in `said`),
+     * "clipboard" TEXT, "conflict".  said: what to tell of it.  NULL: there is no screen. */
     enum status (*screen)(void *ctx, const char *verb, const char *what, struct buf *said,
                           struct err *);
     void *screen_ctx;
@@ -138,7 +150,8 @@ void workspace_clear(struct workspace *);
 /* Runs one line (several statements; also a whole script).  Everything is parsed before the first
  * runs.  Jobs are queued and the call returns; failures have already been emitted as error records
  * and drop the rest of the line.  A statement that depends on what a job in hand will leave behind
- * waits for it in line (`jobs` lists it), so that a session typed ahead gives what a script gives. */
+ * waits for it in line (`jobs` lists it), so that a session typed ahead gives what a script gives.
+ */
 enum status workspace_exec(struct workspace *, const char *line);
 /* The same for a text from a named place (a script): messages say "line 12 of NAME". */
 enum status workspace_exec_from(struct workspace *, const char *text, const char *name,
@@ -151,8 +164,8 @@ const char *workspace_waiting_at(const struct workspace *, size_t i, unsigned lo
 /* Takes one out again (`stop q3`): NOT_FOUND; 0: all. */
 enum status workspace_forget(struct workspace *, unsigned long number, struct err *);
 bool workspace_busy(const struct workspace *); /* a job runs, or something waits */
-/* Ends the worker; false: a job is in a step that cannot be interrupted, and workspace_free would wait for
- * it.  The caller then ends the session and the process without freeing. */
+/* Ends the worker; false: a job is in a step that cannot be interrupted, and workspace_free would
+ * wait for it.  The caller then ends the session and the process without freeing. */
 bool workspace_end(struct workspace *, double seconds);
 /* USAGE when the file is "-" while somebody types there. */
 enum status ws_no_keyboard(const struct workspace *, const char *path, struct err *);
@@ -162,7 +175,7 @@ void workspace_drain(struct workspace *);
 int workspace_fd(const struct workspace *);
 void workspace_pump(struct workspace *);   /* takes all events; calls sinks */
 
-void ws_emit(struct workspace *, struct rec *);            /* to all sinks; frees the rec's content */
+void ws_emit(struct workspace *, struct rec *); /* to all sinks; frees the rec's content */
 void ws_note(struct workspace *, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void ws_warn(struct workspace *, const char *name, const char *fmt, ...)
@@ -192,7 +205,8 @@ void ws_kernel_take(struct workspace *, const struct kernel *, const double *hp)
 /* Where a hyperparameter lives: index in hp, nhp for amplitude, nhp + 1 for noise. */
 enum status ws_hp_slot(const struct kernel *, const char *name, size_t *slot, size_t *count,
                        struct err *);
-struct dataset *ws_dataset(struct workspace *, const char *name, struct err *); /* NULL/".": current */
+struct dataset *ws_dataset(struct workspace *, const char *name,
+                           struct err *); /* NULL/".": current */
 /* "r7", "run:r7", ".", NULL: the last fit; patterns are not taken. */
 struct run *ws_run(struct workspace *, const char *name, struct err *);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
@@ -215,13 +229,14 @@ struct plot_work;
 struct plot_ops { const char *name, *title, *axes, *help;
                   struct figure *(*make)(struct workspace *, struct run *, const struct args *,
                                          struct err *);
-                  bool columns;  /* the words after its name are columns (runs among them are runs) */
+                  bool
+                      columns; /* the words after its name are columns (runs among them are runs) */
                   /* Computed by a job (plots.h): what it needs, taken on the main thread; make then
                    * gives a copy of the last one made.  NULL: make does all. */
                   enum status (*prepare)(struct workspace *, struct run *, const struct args *,
                                          struct plot_work *, struct err *); };
-/* The plot last put on the screen, made anew as its line says; NULL and no error when that was another
- * plot than `name`. */
+/* The plot last put on the screen, made anew as its line says; NULL and no error when that was
+ * another plot than `name`. */
 struct figure *plot_shown(struct workspace *, const char *name, struct err *err);
 const struct plot_ops *plot_at(size_t i);
 const struct plot_ops *plot_find(const char *name, struct err *err);

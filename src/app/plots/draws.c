@@ -1,5 +1,5 @@
-/* app/plots/draws.c -- functions drawn from a Gaussian process of one input, and kernels as pictures: see
- * draws.h. */
+/* app/plots/draws.c -- functions drawn from a Gaussian process of one input, and kernels as
+ * pictures: see draws.h. */
 #include "app/plots/draws.h"
 
 #include "app/runs/fitting.h"
@@ -23,7 +23,7 @@ struct draw_state draw_state_default(const struct workspace *ws)
                                 .seed = ws->opt.seed };
 }
 
-/* ---- the rows ------------------------------------------------------------------------------------ */
+/* The rows. */
 
 /* Scaled inputs and targets of the current data, and the way back. */
 struct rows {
@@ -141,7 +141,7 @@ static enum status rows_of(const struct dataset *d, struct rows *r, struct err *
     return rc;
 }
 
-/* ---- the Gaussian process --------------------------------------------------------------------------- */
+/* The Gaussian process. */
 
 void draws_free(struct draws *w)
 {
@@ -158,7 +158,8 @@ static enum status kernel_of(const struct workspace *ws, struct kernel *k,
 
     *k = ws->kernel;
     if (k->layer.kind != LAYER_NONE) {
-        err_set(err, ST_UNSUPPORTED, "a kernel of sequences has no functions of one number to draw");
+        err_set(err, ST_UNSUPPORTED,
+                "a kernel of sequences has no functions of one number to draw");
         err_hint(err, "kernel matern(nu=5/2), then draw");
         return ST_UNSUPPORTED;
     }
@@ -224,7 +225,8 @@ static void places(const struct draw_state *s, const struct rows *r, struct draw
 
 /* Lower Cholesky factor of a covariance that rounding may have made singular: jitter grows until it
  * works, as long as no picture could show it. */
-static enum status root_of(size_t g, const double *cov, double *root, double *jitter, struct err *err)
+static enum status root_of(size_t g, const double *cov, double *root, double *jitter,
+                           struct err *err)
 {
     double top = 0.0;
 
@@ -245,9 +247,10 @@ static enum status root_of(size_t g, const double *cov, double *root, double *ji
 struct gp { struct kernel k; double hp[KERNEL_MAX_HP]; double amplitude, noise; };
 
 /* mean and covariance (g x g, amplitude 1) of the function at the places, given the rows; the
- * likelihood of the rows, and how many lie in their bands (Rasmussen & Williams 2006, (2.23)-(2.30)). */
-static enum status condition(const struct gp *gp, const struct rows *r, struct draws *w, double *cov,
-                             struct err *err)
+ * likelihood of the rows, and how many lie in their bands (Rasmussen & Williams 2006,
+ * (2.23)-(2.30)). */
+static enum status condition(const struct gp *gp, const struct rows *r, struct draws *w,
+                             double *cov, struct err *err)
 {
     const size_t n = r->n, g = w->g;
     const double ratio = gp->noise * gp->noise / (gp->amplitude * gp->amplitude);
@@ -294,8 +297,8 @@ static enum status condition(const struct gp *gp, const struct rows *r, struct d
     return rc;
 }
 
-/* Functions: mean + root z, the same z for the same seed whatever the kernel, so that a moved slider
- * bends the curves instead of replacing them. */
+/* Functions: mean + root z, the same z for the same seed whatever the kernel, so that a moved
+ * slider bends the curves instead of replacing them. */
 static enum status sample(const struct draw_state *s, const struct gp *gp, const double *cov,
                           struct draws *w, struct err *err)
 {
@@ -364,8 +367,8 @@ enum status draws_make(struct workspace *ws, const struct draw_state *s, struct 
                        struct err *err)
 {
     struct gp gp = { .amplitude = ws->amplitude, .noise = ws->noise };
-    struct dataset *d = s->on == DRAW_PRIOR ? NULL : ws_dataset(ws, NULL, s->on == DRAW_DATA ? err
-                                                                                             : NULL);
+    struct dataset *d =
+        s->on == DRAW_PRIOR ? NULL : ws_dataset(ws, NULL, s->on == DRAW_DATA ? err : NULL);
     struct rows r = { .xsd = 1.0 };
     double *cov = NULL;
 
@@ -401,7 +404,7 @@ enum status draws_make(struct workspace *ws, const struct draw_state *s, struct 
     return rc;
 }
 
-/* ---- pictures ------------------------------------------------------------------------------------------ */
+/* Pictures. */
 
 static void settings_words(const struct workspace *ws, struct buf *b)
 {
@@ -443,7 +446,8 @@ static enum status draws_verdict(const struct workspace *ws, const struct draws 
     return rc;
 }
 
-static struct figure *draws_panel(const struct workspace *ws, const struct draws *w, struct err *err)
+static struct figure *draws_panel(const struct workspace *ws, const struct draws *w,
+                                  struct err *err)
 {
     struct buf title = { 0 }, x = { 0 }, y = { 0 };
 
@@ -492,7 +496,7 @@ struct figure *draws_figure(struct workspace *ws, struct run *r, const struct ar
     return f;
 }
 
-/* ---- kernels as pictures --------------------------------------------------------------------------------- */
+/* Kernels as pictures. */
 
 /* A kernel to be shown: the current one, or one named. */
 struct shown { struct kernel k; double hp[KERNEL_MAX_HP]; char name[64]; };
@@ -505,7 +509,8 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
     enum status rc = kernel_parse(text, &s->k, set, err);
 
     if (rc == ST_OK && s->k.layer.kind != LAYER_NONE) {
-        err_set(err, ST_UNSUPPORTED, "%.60s reads sequences: it is no function of a distance", text);
+        err_set(err, ST_UNSUPPORTED, "%.60s reads sequences: it is no function of a distance",
+                text);
         err_hint(err, "plot kernel rbf");
         return ST_UNSUPPORTED;
     }
@@ -686,7 +691,7 @@ struct figure *covariance_figure(struct workspace *ws, struct run *r, const stru
     return ok ? f : NULL;
 }
 
-/* ---- draw, point ------------------------------------------------------------------------------------------ */
+/* Draw, point. */
 
 static enum status keep_state(struct workspace *ws, const struct draw_state *s, struct err *err)
 {
@@ -827,7 +832,8 @@ static enum status point_add(struct workspace *ws, struct dataset *old, double x
                    column_at(&old->table->col[1], i));
     buf_printf(&xy, "%.17g:%.17g", x, y);
     const struct demo_opts o = { .noise = NAN, .xy = buf_str(&xy) };
-    enum status rc = xy.failed ? err_nomem(err, xy.cap, "points") : demo_make("points", &o, &t, err);
+    enum status rc =
+        xy.failed ? err_nomem(err, xy.cap, "points") : demo_make("points", &o, &t, err);
     struct dataset *d = rc == ST_OK ? dataset_new(t, "points", "y", err) : NULL;
     table_unref(t);
     buf_free(&xy);

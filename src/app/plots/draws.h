@@ -1,6 +1,6 @@
-/* app/plots/draws.h -- functions of one input drawn from the current kernel and hyperparameters: the prior,
- * or given the current data.  All by the exact kernel, in double precision, made anew whenever somebody
- * looks, so that the picture follows `set l=..` at once.
+/* app/plots/draws.h -- functions of one input drawn from the current kernel and hyperparameters:
+ * the prior, or given the current data.  All by the exact kernel, in double precision, made anew
+ * whenever somebody looks, so that the picture follows `set l=..` at once.
  *
  * Sequentially drawn points are a draw as well: y_n ~ p(y_n | y_1 .. y_{n-1}) (Rasmussen & Williams
  * 2006, 2.2), which is how `point` answers where nobody says what was measured. */
@@ -42,7 +42,8 @@ void draws_free(struct draws *);
 /* Rows of plots.c. */
 struct figure *draws_figure(struct workspace *, struct run *, const struct args *, struct err *);
 struct figure *kernel_figure(struct workspace *, struct run *, const struct args *, struct err *);
-struct figure *covariance_figure(struct workspace *, struct run *, const struct args *, struct err *);
+struct figure *covariance_figure(struct workspace *, struct run *, const struct args *,
+                                 struct err *);
 /* May the current data and kernel be drawn over one input? */
 bool draws_possible(struct workspace *);
 

@@ -1,8 +1,8 @@
 /* app/plots/landscape.c -- see landscape.h.
  *
- * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the likelihood at every
- * amplitude and noise (methods.md B.3): so a grid over a lengthscale and the noise costs as many
- * decompositions as it has lengthscales. */
+ * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the likelihood at
+ * every amplitude and noise (methods.md B.3): so a grid over a lengthscale and the noise costs as
+ * many decompositions as it has lengthscales. */
 #include "app/plots/landscape.h"
 
 #include "app/runs/fitting.h"
@@ -20,14 +20,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRID_MOST = 101, APPROX_ROWS = 20000, GRAM_MOST = 8192, EXACT_ROWS = 800, EXACT_MOST = 3000, PATH_MOST = 400 };
+enum {
+    GRID_MOST = 101,
+    APPROX_ROWS = 20000,
+    GRAM_MOST = 8192,
+    EXACT_ROWS = 800,
+    EXACT_MOST = 3000,
+    PATH_MOST = 400
+};
 
-/* A hyperparameter along an axis.  Several lengthscales of one name move by a common factor; the value is
- * their geometric mean. */
+/* A hyperparameter along an axis.  Several lengthscales of one name move by a common factor; the
+ * value is their geometric mean. */
 struct direction {
     char name[KERNEL_NAME_MAX];
     double lo, hi;
-    size_t slot, count; /* resolved on the worker: count of hp from slot; nhp amplitude, nhp + 1 noise */
+    size_t slot,
+        count; /* resolved on the worker: count of hp from slot; nhp amplitude, nhp + 1 noise */
     size_t n;
     double v[GRID_MOST];
 };
@@ -65,7 +73,7 @@ static void landscape_free(struct job *job)
     job->arg = NULL;
 }
 
-/* ---- the likelihood at a kernel setting ------------------------------------------------------------ */
+/* The likelihood at a kernel setting. */
 
 struct system {
     struct landscape *l;
@@ -121,7 +129,8 @@ static enum status system_open(struct system *s, size_t *idx, struct err *err)
     return s->fop ? ST_OK : err->code;
 }
 
-static enum status system_at(struct system *s, const double *hp, struct nmll_eig *q, struct err *err)
+static enum status system_at(struct system *s, const double *hp, struct nmll_eig *q,
+                             struct err *err)
 {
     const size_t M = s->l->exact ? s->n : fop_cols(s->fop);
     double *G = mem_aligned(M * M, sizeof *G, "a Gram matrix", err), yty[TARGETS_MOST] = { 0 };
@@ -129,8 +138,8 @@ static enum status system_at(struct system *s, const double *hp, struct nmll_eig
     enum status rc = b ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK && s->l->exact) {
-        rc = exact_matrix(&s->l->study.o.kernel, hp, s->X, s->n, s->src.base.d, s->scale, 0, G, s->job->pool,
-                          &s->quiet, err);
+        rc = exact_matrix(&s->l->study.o.kernel, hp, s->X, s->n, s->src.base.d, s->scale, 0, G,
+                          s->job->pool, &s->quiet, err);
         memcpy(b, s->y, s->t * M * sizeof *b);
         for (size_t j = 0; j < s->t; j++)
             yty[j] = blas_ddot(s->n, s->y + j * s->n, s->y + j * s->n);
@@ -147,7 +156,7 @@ static enum status system_at(struct system *s, const double *hp, struct nmll_eig
     return rc;
 }
 
-/* ---- grids ----------------------------------------------------------------------------------------- */
+/* Grids. */
 
 static double middle(const double *v, size_t n)
 {
@@ -182,7 +191,8 @@ static enum status resolve(struct landscape *l, struct direction *d, struct err 
         d->hi = fmin(h.hi, now * 10);
     }
     if (!(d->lo > 0))
-        return err_set(err, ST_RANGE, "%s=%g..%g: a hyperparameter is above zero", d->name, d->lo, d->hi);
+        return err_set(err, ST_RANGE, "%s=%g..%g: a hyperparameter is above zero", d->name, d->lo,
+                       d->hi);
     for (size_t i = 0; i < d->n; i++)
         d->v[i] = d->lo * pow(d->hi / d->lo, (double)i / (double)(d->n - 1));
     return ST_OK;
@@ -201,11 +211,13 @@ static void put(const struct direction *d, double v, double *hp)
         hp[d->slot + i] *= factor;
 }
 
-/* The least value at a kernel setting, amplitude and noise free unless they are an axis or fixed. */
-static double placeholder_at(const struct landscape *l, const struct system *s, const struct nmll_eig *q, double amplitude,
-                       double noise)
+/* The least value at a kernel setting, amplitude and noise free unless they are an axis or fixed.
+ */
+static double placeholder_at(const struct landscape *l, const struct system *s,
+                             const struct nmll_eig *q, double amplitude, double noise)
 {
-    double ab[2] = { tune_amplitude_range[0], tune_amplitude_range[1] }, nb[2] = { tune_noise_range[0], tune_noise_range[1] };
+    double ab[2] = {tune_amplitude_range[0], tune_amplitude_range[1]},
+           nb[2] = {tune_noise_range[0], tune_noise_range[1]};
     double a[TARGETS_MOST], w[TARGETS_MOST];
 
     if (isfinite(amplitude) || l->fixed_amplitude)
@@ -216,7 +228,8 @@ static double placeholder_at(const struct landscape *l, const struct system *s, 
 }
 
 /* Amplitude and noise at grid place (i, j) where they are axes. */
-static void scales_at(const struct landscape *l, size_t i, size_t j, double *amplitude, double *noise)
+static void scales_at(const struct landscape *l, size_t i, size_t j, double *amplitude,
+                      double *noise)
 {
     const size_t nhp = kernel_nhp(&l->study.o.kernel), at[2] = { i, j };
 
@@ -257,11 +270,11 @@ static enum status fill(struct landscape *l, struct system *s, struct err *err)
     return rc;
 }
 
-/* ---- by probes, where a Gram would cost too much ---------------------------------------------------- */
+/* By probes, where a Gram would cost too much. */
 
 /* One place: amplitude and noise are the same for all targets. */
-static enum status probe_place(struct landscape *l, struct system *s, size_t i, size_t j, struct precond **kept,
-                               struct err *err)
+static enum status probe_place(struct landscape *l, struct system *s, size_t i, size_t j,
+                               struct precond **kept, struct err *err)
 {
     const size_t nhp = kernel_nhp(&l->study.o.kernel), k = j * l->d[0].n + i, at[2] = { i, j };
     double hp[KERNEL_MAX_HP], a = l->amplitude, w = l->noise, aa[TARGETS_MOST], ww[TARGETS_MOST];
@@ -275,12 +288,17 @@ static enum status probe_place(struct landscape *l, struct system *s, size_t i, 
         else
             *(l->d[q].slot == nhp ? &a : &w) = v;
     }
-    const struct nmll_slq_opts so = { .rank = l->rank, .probes = l->probes, .rtol = 1e-4, .seed = l->study.o.seed,
-                                      .kept = kept, .terms = l->terms + k * l->probes };
+    const struct nmll_slq_opts so = {.rank = l->rank,
+                                     .probes = l->probes,
+                                     .rtol = 1e-4,
+                                     .seed = l->study.o.seed,
+                                     .kept = kept,
+                                     .terms = l->terms + k * l->probes};
     const double ab[2] = { a, a }, wb[2] = { w, w };
-    rc = s->t > 1 ? nmll_features_slq_at(s->fop, s->t, s->y, hp, nhp, w * w / (a * a), ab, wb, &so, &l->z[k],
-                                         &l->se[k], aa, ww, NULL, NULL, &s->quiet, err)
-                  : nmll_features_slq(s->fop, s->y, hp, nhp, a, w, &so, &l->z[k], &l->se[k], NULL, NULL, &s->quiet, err);
+    rc = s->t > 1 ? nmll_features_slq_at(s->fop, s->t, s->y, hp, nhp, w * w / (a * a), ab, wb, &so,
+                                         &l->z[k], &l->se[k], aa, ww, NULL, NULL, &s->quiet, err)
+                  : nmll_features_slq(s->fop, s->y, hp, nhp, a, w, &so, &l->z[k], &l->se[k], NULL,
+                                      NULL, &s->quiet, err);
     if (rc == ST_OK)
         l->z[k] -= (double)s->t * s->log_scale;
     if (rc == ST_NOT_PD || rc == ST_RANGE) { /* no value here */
@@ -299,7 +317,8 @@ static enum status fill_probes(struct landscape *l, struct system *s, struct err
     for (size_t i = 0; rc == ST_OK && i < nx; i++)
         for (size_t j = 0; rc == ST_OK && j < ny; j++) {
             ctl_tell(&s->job->ctl, "landscape", i * ny + j, nx * ny, NAN);
-            rc = probe_place(l, s, i, i % 2 ? ny - 1 - j : j, &kept, err); /* to and fro: neighbours */
+            rc = probe_place(l, s, i, i % 2 ? ny - 1 - j : j, &kept,
+                             err); /* to and fro: neighbours */
             if (rc == ST_OK && ctl_stopped(&s->job->ctl))
                 rc = err_set(err, ST_CANCELLED, "stopped");
         }
@@ -358,12 +377,14 @@ static enum status landscape_work(struct job *job, struct err *err)
     if (rc == ST_OK && l->nd > 1 && l->d[0].slot == l->d[1].slot)
         rc = err_set(err, ST_USAGE, "both axes are %s", l->d[0].name);
     if (rc == ST_OK && l->split && !of_kernel(l, &l->d[0])) {
-        rc = err_set(err, ST_USAGE, "tradeoff is over a hyperparameter of the kernel; %s only scales", l->d[0].name);
+        rc = err_set(err, ST_USAGE,
+                     "tradeoff is over a hyperparameter of the kernel; %s only scales",
+                     l->d[0].name);
         err_hint(err, "landscape %s=%g..%g", l->d[0].name, l->d[0].lo, l->d[0].hi);
     }
     if (rc == ST_OK && l->exact)
-        rc = exact_allowed(l->study.e.base.n < l->rows_most ? l->study.e.base.n : l->rows_most, 2, job->mem_limit,
-                           err);
+        rc = exact_allowed(l->study.e.base.n < l->rows_most ? l->study.e.base.n : l->rows_most, 2,
+                           job->mem_limit, err);
     if (rc == ST_OK) {
         cells = l->d[0].n * (l->nd > 1 ? l->d[1].n : 1);
         idx = mem_calloc(l->study.e.base.n, sizeof *idx, "rows", err);
@@ -373,19 +394,23 @@ static enum status landscape_work(struct job *job, struct err *err)
         l->se = mem_calloc(cells, sizeof *l->se, "a landscape", err);
         l->tie = mem_calloc(cells, sizeof *l->tie, "a landscape", err);
         l->terms = mem_calloc(cells * l->probes + 1, sizeof *l->terms, "a landscape", err);
-        rc = idx && l->z && l->fit && l->complexity && l->se && l->tie && l->terms ? system_open(&s, idx, err)
-                                                                                  : ST_NOMEM;
+        rc = idx && l->z && l->fit && l->complexity && l->se && l->tie && l->terms
+                 ? system_open(&s, idx, err)
+                 : ST_NOMEM;
     }
     if (rc == ST_OK)
-        rc = l->split ? fill_parts(l, &s, err) : l->approx ? fill_probes(l, &s, err) : fill(l, &s, err);
+        rc = l->split    ? fill_parts(l, &s, err)
+             : l->approx ? fill_probes(l, &s, err)
+                         : fill(l, &s, err);
     for (size_t i = 0; rc == ST_OK && i < cells; i++) {
         l->z[i] = isfinite(l->z[i]) ? l->z[i] : NAN;
         if (l->z[i] < l->z[l->best] || isnan(l->z[l->best]))
             l->best = i;
     }
     if (rc == ST_OK && isnan(l->z[l->best]))
-        rc = err_set(err, ST_NOT_PD, "no place of this grid has a usable likelihood: more noise, or longer "
-                                     "lengthscales");
+        rc = err_set(err, ST_NOT_PD,
+                     "no place of this grid has a usable likelihood: more noise, or longer "
+                     "lengthscales");
     if (rc == ST_OK && l->approx)
         find_ties(l, cells);
     system_close(&s);
@@ -394,7 +419,7 @@ static enum status landscape_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* ---- figures --------------------------------------------------------------------------------------- */
+/* Figures. */
 
 static const char *title_of(const struct landscape *l, const char *what, char *out, size_t len)
 {
@@ -408,10 +433,13 @@ static const char *axis_name(const struct direction *d, char *out, size_t len)
     return out;
 }
 
-static double coordinate(const struct landscape *l, const struct direction *d, const struct tune_point *p)
+static double coordinate(const struct landscape *l, const struct direction *d,
+                         const struct tune_point *p)
 {
     const size_t nhp = kernel_nhp(&l->study.o.kernel);
-    return d->slot < nhp ? middle(p->hp + d->slot, d->count) : d->slot == nhp ? p->amplitude : p->noise;
+    return d->slot < nhp    ? middle(p->hp + d->slot, d->count)
+           : d->slot == nhp ? p->amplitude
+                            : p->noise;
 }
 
 /* Every evaluation as a point, and the best so far as a line. */
@@ -457,11 +485,18 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
 
     const double error = l->approx ? 2 * l->se[l->best] : 0; /* lower heights are noise */
 
-    for (double k = error > 100 ? 300 : error > 10 ? 30 : error > 3 ? 10 : 3, i = 0; ok && i < 6 && k < most - least; k *= step, i++) {
-        const double level = k > 9 ? pow(10, floor(log10(k))) * (k / pow(10, floor(log10(k))) > 2 ? 3 : 1) : k;
+    for (double k = error > 100  ? 300
+                    : error > 10 ? 30
+                    : error > 3  ? 10
+                                 : 3,
+                i = 0;
+         ok && i < 6 && k < most - least; k *= step, i++) {
+        const double level =
+            k > 9 ? pow(10, floor(log10(k))) * (k / pow(10, floor(log10(k))) > 2 ? 3 : 1) : k;
         char title[32];
         snprintf(title, sizeof title, "+%.0f nats", level);
-        struct series *s = figure_add_contour(f, title, nx, l->d[0].v, ny, l->d[1].v, l->z, least + level, err);
+        struct series *s =
+            figure_add_contour(f, title, nx, l->d[0].v, ny, l->d[1].v, l->z, least + level, err);
         ok = s != NULL;
         if (s)
             s->color = color++;
@@ -492,14 +527,16 @@ static bool add_ties(struct figure *f, const struct landscape *l, struct err *er
 }
 
 /* " (+- 2.1)", and how many places are as good; nothing without probes. */
-static void error_words(const struct landscape *l, char *error, size_t nerror, char *ties, size_t nties)
+static void error_words(const struct landscape *l, char *error, size_t nerror, char *ties,
+                        size_t nties)
 {
     *error = *ties = '\0';
     if (!l->approx)
         return;
     snprintf(error, nerror, " (+- %.2g)", l->se[l->best]);
     if (l->ties)
-        snprintf(ties, nties, "; %zu more place%s within the error", l->ties, l->ties == 1 ? " is" : "s are");
+        snprintf(ties, nties, "; %zu more place%s within the error", l->ties,
+                 l->ties == 1 ? " is" : "s are");
 }
 
 static struct figure *plane(const struct landscape *l, struct err *err)
@@ -512,11 +549,13 @@ static struct figure *plane(const struct landscape *l, struct err *err)
     for (size_t i = 0; i < nx * ny; i++)
         most = l->z[i] > most ? l->z[i] : most;
     struct figure *f = figure_new("landscape", title_of(l, "NMLL", title, sizeof title), err);
-    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), axis_name(&l->d[1], yl, sizeof yl), err) == ST_OK;
+    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl),
+                                axis_name(&l->d[1], yl, sizeof yl), err) == ST_OK;
     if (ok)
         f->x.log = f->y.log = true;
     snprintf(words, sizeof words, "NMLL %.4g to %.4g", least, most);
-    struct series *s = ok ? figure_add_cells(f, words, nx, l->d[0].v, ny, l->d[1].v, l->z, err) : NULL;
+    struct series *s =
+        ok ? figure_add_cells(f, words, nx, l->d[0].v, ny, l->d[1].v, l->z, err) : NULL;
     if (s)
         s->steep = true;
     ok = s && add_contours(f, l, least, most, err) && add_path(f, l, err) && add_ties(f, l, err);
@@ -524,10 +563,12 @@ static struct figure *plane(const struct landscape *l, struct err *err)
     ok = s != NULL;
     if (s)
         s->color = 0;
-    const bool edge = l->best % nx == 0 || l->best % nx == nx - 1 || l->best / nx == 0 || l->best / nx == ny - 1;
+    const bool edge =
+        l->best % nx == 0 || l->best % nx == nx - 1 || l->best / nx == 0 || l->best / nx == ny - 1;
     error_words(l, error, sizeof error, ties, sizeof ties);
-    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g, %s %.3g%s%s", least, error, l->d[0].name, bx,
-                              l->d[1].name, by, edge ? ": at the edge, look further" : "", ties) == ST_OK;
+    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g, %s %.3g%s%s", least, error,
+                              l->d[0].name, bx, l->d[1].name, by,
+                              edge ? ": at the edge, look further" : "", ties) == ST_OK;
     return plots_finish(f, ok);
 }
 
@@ -536,8 +577,8 @@ static struct figure *line(const struct landscape *l, struct err *err)
     char title[320], xl[64], error[32], ties[64];
     const double at = l->d[0].v[l->best];
     struct figure *f = figure_new("landscape", title_of(l, "NMLL", title, sizeof title), err);
-    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), "negative log marginal likelihood (nats)",
-                                err) == ST_OK;
+    bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl),
+                                "negative log marginal likelihood (nats)", err) == ST_OK;
 
     if (ok)
         f->x.log = true, f->x.lo = l->d[0].v[0], f->x.hi = l->d[0].v[l->d[0].n - 1];
@@ -545,8 +586,9 @@ static struct figure *line(const struct landscape *l, struct err *err)
          && figure_add_vline(f, "least", at, err) && add_ties(f, l, err);
     const bool edge = l->best == 0 || l->best == l->d[0].n - 1;
     error_words(l, error, sizeof error, ties, sizeof ties);
-    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g%s%s", l->z[l->best], error, l->d[0].name, at,
-                              edge ? ": at the edge, look further" : "", ties) == ST_OK;
+    ok = ok &&
+         figure_verdict(f, err, "least %.2f%s near %s %.3g%s%s", l->z[l->best], error, l->d[0].name,
+                        at, edge ? ": at the edge, look further" : "", ties) == ST_OK;
     return plots_finish(f, ok);
 }
 
@@ -555,7 +597,8 @@ static struct figure *parts(const struct landscape *l, struct err *err)
     const size_t n = l->d[0].n;
     const double *x = l->d[0].v, at = x[l->best];
     char title[320], xl[64];
-    struct figure *f = figure_new("tradeoff", title_of(l, "Fit against complexity", title, sizeof title), err);
+    struct figure *f =
+        figure_new("tradeoff", title_of(l, "Fit against complexity", title, sizeof title), err);
     bool ok = f && figure_label(f, axis_name(&l->d[0], xl, sizeof xl), "nats", err) == ST_OK;
 
     if (ok)
@@ -565,7 +608,8 @@ static struct figure *parts(const struct landscape *l, struct err *err)
          && figure_add(f, "NMLL, their sum and a constant", MARK_LINE, n, x, l->z, err)
          && figure_add_vline(f, "least", at, err);
     const double *hp = l->study.o.hp + l->d[0].slot, now = middle(hp, l->d[0].count);
-    if (ok && now >= x[0] && now <= x[n - 1] && fabs(log(now / at)) > log(x[n - 1] / x[0]) / (double)(n - 1)) {
+    if (ok && now >= x[0] && now <= x[n - 1] &&
+        fabs(log(now / at)) > log(x[n - 1] / x[0]) / (double)(n - 1)) {
         struct series *s = figure_add_vline(f, l->tuning[0] ? "as tuned" : "as it is", now, err);
         ok = s != NULL;
         if (s)
@@ -582,13 +626,16 @@ static struct figure *parts(const struct landscape *l, struct err *err)
         f->y.hi = top;
         f->y.lo = bottom;
     }
-    ok = ok && figure_verdict(f, err, "least at %s %.3g: fit %.1f, complexity %.1f; shorter fits better and costs "
-                              "more, longer the other way (amplitude %.3g, noise %.3g)", l->d[0].name, at,
-                              l->fit[l->best], l->complexity[l->best], l->amplitude, l->noise) == ST_OK;
+    ok = ok && figure_verdict(
+                   f, err,
+                   "least at %s %.3g: fit %.1f, complexity %.1f; shorter fits better and costs "
+                   "more, longer the other way (amplitude %.3g, noise %.3g)",
+                   l->d[0].name, at, l->fit[l->best], l->complexity[l->best], l->amplitude,
+                   l->noise) == ST_OK;
     return plots_finish(f, ok);
 }
 
-/* ---- what it tells --------------------------------------------------------------------------------- */
+/* What it tells. */
 
 static void record(struct workspace *ws, const struct landscape *l, const struct figure *f)
 {
@@ -643,7 +690,8 @@ static void record(struct workspace *ws, const struct landscape *l, const struct
     ws_emit(ws, &rec);
 }
 
-static void landscape_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+static void landscape_done(struct workspace *ws, struct job *job, enum status rc,
+                           const struct err *err)
 {
     struct landscape *l = job->arg;
     struct err own = { 0 };
@@ -660,8 +708,9 @@ static void landscape_done(struct workspace *ws, struct job *job, enum status rc
         return;
     }
     if (l->used < l->all)
-        ws_note(ws, "sample", "%zu of %zu training rows were used (an even sample): the likelihood is theirs", l->used,
-                l->all);
+        ws_note(ws, "sample",
+                "%zu of %zu training rows were used (an even sample): the likelihood is theirs",
+                l->used, l->all);
     struct figure *f = l->split ? parts(l, &own) : l->nd > 1 ? plane(l, &own) : line(l, &own);
     if (!f) {
         ws_error(ws, &own, job->line);
@@ -677,14 +726,14 @@ static void landscape_done(struct workspace *ws, struct job *job, enum status rc
 
 static const struct job_ops landscape_ops = { .verb = "landscape", .work = landscape_work,
                                               .done = landscape_done, .free = landscape_free };
-static const struct job_ops tradeoff_ops = { .verb = "tradeoff", .work = landscape_work, .done = landscape_done,
-                                             .free = landscape_free };
+static const struct job_ops tradeoff_ops = {
+    .verb = "tradeoff", .work = landscape_work, .done = landscape_done, .free = landscape_free};
 
-/* ---- the commands ---------------------------------------------------------------------------------- */
+/* The commands. */
 
 /* Intervals in the line become axes, in its order; values stay. */
-static enum status take_line(struct workspace *ws, struct landscape *l, const struct args *a, struct fit_opts *o,
-                             struct err *err)
+static enum status take_line(struct workspace *ws, struct landscape *l, const struct args *a,
+                             struct fit_opts *o, struct err *err)
 {
     struct tune_bound hpb[KERNEL_MAX_HP] = { 0 }, ab = { 0 }, nb = { 0 };
     const size_t most = l->split ? 1 : 2;
@@ -692,7 +741,8 @@ static enum status take_line(struct workspace *ws, struct landscape *l, const st
     o->kernel = ws->kernel;
     memcpy(o->hp, ws->hp, sizeof o->hp);
     l->amplitude = ws->amplitude, l->noise = ws->noise;
-    enum status rc = ws_hp_merge(&o->kernel, a, o->hp, &l->amplitude, &l->noise, hpb, &ab, &nb, err);
+    enum status rc =
+        ws_hp_merge(&o->kernel, a, o->hp, &l->amplitude, &l->noise, hpb, &ab, &nb, err);
     for (size_t i = 0; rc == ST_OK && i < args_hp(a); i++) {
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);
@@ -705,14 +755,16 @@ static enum status take_line(struct workspace *ws, struct landscape *l, const st
             snprintf(l->d[l->nd].name, sizeof l->d[0].name, "%s", name);
             l->d[l->nd].lo = lo, l->d[l->nd++].hi = hi;
         } else if (lo != hi) {
-            rc = err_set(err, ST_USAGE, "%s.min and %s.max bound a tuning; here say %s=0.1..10", name, name, name);
+            rc = err_set(err, ST_USAGE, "%s.min and %s.max bound a tuning; here say %s=0.1..10",
+                         name, name, name);
         }
     }
     l->fixed_amplitude = ab.fixed, l->fixed_noise = nb.fixed;
     return rc;
 }
 
-/* Without axes: the kernel's first hyperparameter, and the noise (or, where that is the first, it). */
+/* Without axes: the kernel's first hyperparameter, and the noise (or, where that is the first, it).
+ */
 static void default_axes(struct landscape *l, const struct kernel *k)
 {
     char first[KERNEL_NAME_MAX] = "amplitude";
@@ -737,7 +789,8 @@ static void default_axes(struct landscape *l, const struct kernel *k)
 }
 
 /* The last tuning of this kernel on this data set: its path, and how it looked at the data. */
-static const struct run *tuning_of(struct workspace *ws, const struct dataset *d, const struct kernel *k)
+static const struct run *tuning_of(struct workspace *ws, const struct dataset *d,
+                                   const struct kernel *k)
 {
     for (size_t i = ws->nrun; i-- > 0;) {
         const struct run *r = ws->run[i];
@@ -765,7 +818,8 @@ static size_t training_rows(const struct dataset *d)
     return d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
 }
 
-static enum status set_up(struct workspace *ws, struct landscape *l, const struct args *a, struct err *err)
+static enum status set_up(struct workspace *ws, struct landscape *l, const struct args *a,
+                          struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
     struct fit_opts o = { .precision = PREC_DOUBLE, .seed = ws->opt.seed };
@@ -778,19 +832,23 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
     default_axes(l, &o.kernel);
     const struct run *t = tuning_of(ws, d, &o.kernel);
     const size_t rows = training_rows(d), grid = (size_t)args_int(a, "grid", 0);
-    /* Fit and complexity are shown with the kernel itself: few features cannot follow short lengthscales. */
+    /* Fit and complexity are shown with the kernel itself: few features cannot follow short
+     * lengthscales. */
     l->approx = !l->split && !strcmp(args_text(a, "nmll"), "approx");
     if (l->approx && *solver == 'e') {
-        err_set(err, ST_USAGE, "nmll=approx is for random features: the exact kernel has its own value");
+        err_set(err, ST_USAGE,
+                "nmll=approx is for random features: the exact kernel has its own value");
         err_hint(err, "landscape nmll=approx features=4096");
         return ST_USAGE;
     }
     l->exact = !l->approx && (*solver == 'e' || (*solver == 'a' && !args_given(a, "features") &&
                                      (l->split || (t ? t->topt.exact : rows <= EXACT_ROWS))));
-    l->features = (size_t)args_int(a, "features", t && !t->topt.exact ? (long)t->topt.features : 1024);
+    l->features =
+        (size_t)args_int(a, "features", t && !t->topt.exact ? (long)t->topt.features : 1024);
     l->features += l->features & 1;
     if (!l->exact && !l->approx && l->features > GRAM_MOST) {
-        err_set(err, ST_RANGE, "features=%zu: a decomposition for each place takes at most %d", l->features, GRAM_MOST);
+        err_set(err, ST_RANGE, "features=%zu: a decomposition for each place takes at most %d",
+                l->features, GRAM_MOST);
         if (l->split)
             err_hint(err, "tradeoff features=%d", GRAM_MOST);
         else
@@ -801,16 +859,23 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
         l->rank = (size_t)args_int(a, "rank", 128);
         l->probes = (size_t)args_int(a, "probes", 8);
     }
-    l->rows_most = (size_t)args_int(a, "rows", l->approx ? APPROX_ROWS : !l->exact ? 4000 : l->split ? 500 : 1500);
+    l->rows_most = (size_t)args_int(a, "rows",
+                                    l->approx   ? APPROX_ROWS
+                                    : !l->exact ? 4000
+                                    : l->split  ? 500
+                                                : 1500);
     if (l->exact && l->rows_most > EXACT_MOST)
-        return err_set(err, ST_RANGE, "rows=%zu: a grid of exact likelihoods takes at most %d rows", l->rows_most,
-                       EXACT_MOST);
+        return err_set(err, ST_RANGE, "rows=%zu: a grid of exact likelihoods takes at most %d rows",
+                       l->rows_most, EXACT_MOST);
     if (t)
         o.seed = t->topt.seed;
     if (args_given(a, "seed"))
         o.seed = (uint64_t)args_int(a, "seed", 0);
     for (size_t k = 0; k < l->nd; k++)
-        l->d[k].n = grid ? grid : l->split || l->nd == 1 ? (l->approx ? 15 : 41) : l->approx ? 9 : 25;
+        l->d[k].n = grid                     ? grid
+                    : l->split || l->nd == 1 ? (l->approx ? 15 : 41)
+                    : l->approx              ? 9
+                                             : 25;
     if (kernel_reads_windows(&o.kernel) && l->exact) /* exact sums over windows: seconds a matrix */
         l->rows_most = l->rows_most < 400 ? l->rows_most : 400;
     kernel_print(&o.kernel, &name);

@@ -1,5 +1,5 @@
-/* app/plots/plot_job.c -- figures that a job makes and keeps: see plots.h.  The job also writes the file of
- * out=, so that a line is one job. */
+/* app/plots/plot_job.c -- figures that a job makes and keeps: see plots.h.  The job also writes the
+ * file of out=, so that a line is one job. */
 #include "app/plots/plot_job.h"
 
 #include "figure/gnuplot.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what is kept ---------------------------------------------------------------------------------- */
+/* What is kept. */
 
 static size_t kept_at(const struct workspace *ws, const char *name)
 {
@@ -42,7 +42,8 @@ enum status plots_keep(struct workspace *ws, struct figure *f, struct err *err)
     return ST_OK;
 }
 
-struct figure *plots_kept(struct workspace *ws, const char *name, const char *reason, struct err *err)
+struct figure *plots_kept(struct workspace *ws, const char *name, const char *reason,
+                          struct err *err)
 {
     const size_t at = kept_at(ws, name);
     return at == SIZE_MAX ? figure_empty(name, reason, err) : figure_copy(ws->made[at], err);
@@ -57,7 +58,7 @@ void plots_free(struct workspace *ws)
     ws->nmade = 0;
 }
 
-/* ---- the job --------------------------------------------------------------------------------------- */
+/* The job. */
 
 static void plot_free(struct job *job)
 {
@@ -164,8 +165,8 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
 
 static const struct job_ops plot_ops = { .verb = "plot", .work = plot_work, .done = plot_done,
                                          .free = plot_free };
-static const struct job_ops describe_ops = { .verb = "describe", .work = plot_work, .done = plot_done,
-                                             .free = plot_free };
+static const struct job_ops describe_ops = {
+    .verb = "describe", .work = plot_work, .done = plot_done, .free = plot_free};
 
 void plot_out_free(struct plot_out *e)
 {

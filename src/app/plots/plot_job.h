@@ -1,5 +1,5 @@
-/* app/plots/plot_job.h -- the job behind `plot` and `describe`: makes a figure where that takes time, writes
- * it where out= says so. */
+/* app/plots/plot_job.h -- the job behind `plot` and `describe`: makes a figure where that takes
+ * time, writes it where out= says so. */
 #ifndef GPDESK_PLOT_JOB_H
 #define GPDESK_PLOT_JOB_H
 
@@ -17,7 +17,8 @@ struct plot_out {
     const char *x, *y;      /* "log", "linear" or NULL: static or of args that outlive the job */
     void (*axes)(struct figure *, const char *x, const char *y);
     /* On the main thread, at the end. */
-    void (*told)(struct workspace *, struct figure *, const struct args *, const char *out, bool words);
+    void (*told)(struct workspace *, struct figure *, const struct args *, const char *out,
+                 bool words);
     struct args *args;      /* the line: a reference */
     struct buf note;
 };

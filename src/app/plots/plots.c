@@ -1,5 +1,5 @@
-/* app/plots/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot; screen,
- * picture, text and numbers all come from the figure made here. */
+/* app/plots/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot;
+ * screen, picture, text and numbers all come from the figure made here. */
 #include "app/plots/plots.h"
 
 #include "app/runs/advise.h"
@@ -59,7 +59,7 @@ size_t plots_runs(struct workspace *ws, struct run *first, const struct args *a,
     return got;
 }
 
-/* ---- convergence --------------------------------------------------------------------------------- */
+/* Convergence. */
 
 /* What the residual is drawn against: solvers compare by passes and by seconds. */
 enum clock { BY_ITERATION, BY_SECONDS, BY_PASSES };
@@ -110,7 +110,8 @@ static bool add_residual(struct figure *f, const struct run *r, enum clock by, b
     }
     struct trace_fit tf;
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
-    if (ok && by == BY_ITERATION && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) && tf.r2 > 0.9) {
+    if (ok && by == BY_ITERATION && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) &&
+        tf.r2 > 0.9) {
         const struct trace_point *t = &r->trace[r->ntrace - 1];
         const double fx[2] = { t->step, tf.forecast }, fy[2] = { t->value, r->trace_target };
         snprintf(title, sizeof title, "forecast of %s", r->id);
@@ -129,8 +130,9 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
 
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
     if (r->state != RUN_RUNNING && isfinite(r->info.condition))
-        return figure_verdict(f, err, "%s %s; condition number %.2g by the iteration's coefficients",
-                              r->id, r->verdict, r->info.condition) == ST_OK;
+        return figure_verdict(f, err,
+                              "%s %s; condition number %.2g by the iteration's coefficients", r->id,
+                              r->verdict, r->info.condition) == ST_OK;
     if (r->state != RUN_RUNNING)
         return figure_verdict(f, err, "%s %s", r->id, r->verdict) == ST_OK;
     if (!isfinite(tf.rate))
@@ -138,10 +140,10 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
     if (!isfinite(tf.forecast) || tf.rate > 0.9995)
         return figure_verdict(f, err, "%s makes no progress: x%.4f an iteration.", r->id, tf.rate)
                == ST_OK;
-    return figure_verdict(f, err,
-                          "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
-                          r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2,
-                          r->trace_target, tf.forecast) == ST_OK;
+    return figure_verdict(
+               f, err, "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
+               r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2, r->trace_target,
+               tf.forecast) == ST_OK;
 }
 
 struct figure *plots_residual(struct workspace *ws, struct run *r, const struct args *a,
@@ -160,7 +162,8 @@ struct figure *plots_residual(struct workspace *ws, struct run *r, const struct 
         return plots_nothing("residual", "There is no fit yet. try: fit", err);
     snprintf(title, sizeof title, "Residual of %s%s", runs[0]->id, n > 1 ? " and others" : "");
     struct figure *f = figure_new("residual", title, err);
-    bool ok = f && figure_label(f, clock_words[by], "relative residual |b - Aw| / |b|", err) == ST_OK;
+    bool ok =
+        f && figure_label(f, clock_words[by], "relative residual |b - Aw| / |b|", err) == ST_OK;
     if (ok)
         f->y.log = true, f->x.whole = by == BY_ITERATION;
     for (size_t i = 0; ok && i < n; i++) {
@@ -191,12 +194,13 @@ struct run *plots_tuning(struct workspace *ws)
     return NULL;
 }
 
-/* Evaluations and the best so far; of one run among others only the latter, under its name.  Returns
+/* Evaluations and the best so far; of one run among others only the latter, under its name. Returns
  * the least value and where it is. */
 static bool add_tuning(struct figure *f, const struct run *r, bool named, double *best, size_t *at,
                        struct err *err)
 {
-    double *x = mem_calloc(3 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace, *b = y + r->ntrace;
+    double *x = mem_calloc(3 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace,
+           *b = y + r->ntrace;
     char name[48];
     bool ok = x != NULL;
 
@@ -226,8 +230,8 @@ static struct figure *no_tuning(const struct workspace *ws, struct err *err)
     for (size_t i = ws->nrun; i-- > 0;)
         if (ws->run[i]->kind == RUN_TUNE) {
             if (ws->run[i]->state == RUN_FAILED)
-                snprintf(why, sizeof why, "%s failed before its first evaluation. try: why %s", ws->run[i]->id,
-                         ws->run[i]->id);
+                snprintf(why, sizeof why, "%s failed before its first evaluation. try: why %s",
+                         ws->run[i]->id, ws->run[i]->id);
             break;
         }
     return plots_nothing("nmll", why, err);
@@ -253,10 +257,11 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     const bool loo = first->topt.objective == TUNE_LOO, valid = first->topt.objective == TUNE_VALID;
     const char *what = loo ? "Leave-one-out score" : valid ? "Validation score" : "NMLL";
     if (kept > 1)
-        snprintf(title, sizeof title, "%s of %s and %zu other%s: the best so far", what, first->id, kept - 1,
-                 kept > 2 ? "s" : "");
+        snprintf(title, sizeof title, "%s of %s and %zu other%s: the best so far", what, first->id,
+                 kept - 1, kept > 2 ? "s" : "");
     else
-        snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far", what, first->id);
+        snprintf(title, sizeof title, "%s of %s: each evaluation, and the best so far", what,
+                 first->id);
     struct figure *f = figure_new("nmll", title, err);
     bool ok = f && figure_label(f, "evaluation", loo     ? "leave-one-out score (nats)"
                                                       : valid ? "validation score (nats)"
@@ -278,7 +283,7 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     return plots_finish(f, ok);
 }
 
-/* ---- predictions ----------------------------------------------------------------------------------- */
+/* Predictions. */
 
 const struct prediction *plots_prediction(const struct run *r)
 {
@@ -292,7 +297,8 @@ struct figure *plots_no_prediction(const char *name, const struct run *r, bool s
     if (!plots_prediction(r))
         return plots_nothing(name, "This run has not been scored yet. try: score", err);
     return sd && !plots_prediction(r)->sd
-               ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto", err)
+               ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto",
+                               err)
                : NULL;
 }
 
@@ -326,8 +332,9 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     double *x = mem_calloc(n, sizeof *x, "plot", err), *y = mem_calloc(n, sizeof *y, "plot", err);
     struct buf title = { 0 };
     char of[40];
-    buf_printf(&title, "Predicted against observed%s, %s (%s rows)", ws_run_of(r, target, of, sizeof of),
-               r->id, p->part == PART_TRAIN ? "training" : "held-out");
+    buf_printf(&title, "Predicted against observed%s, %s (%s rows)",
+               ws_run_of(r, target, of, sizeof of), r->id,
+               p->part == PART_TRAIN ? "training" : "held-out");
     f = x && y ? figure_new("parity", buf_str(&title), err) : NULL;
     bool ok = f != NULL;
     for (size_t i = 0; ok && i < n; i++) {
@@ -368,23 +375,30 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
         return f;
     for (size_t i = 0; i < LEVELS; i++)
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
-    metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, LEVELS, level + 1, share + 1);
+    metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, LEVELS, level + 1,
+                     share + 1);
     level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
     char title[96], of[40];
     snprintf(title, sizeof title, "Calibration%s, %s", ws_run_of(r, target, of, sizeof of), r->id);
     if (!*of)
         snprintf(title, sizeof title, "Calibration of %s", r->id);
     f = figure_new("calibration", title, err);
-    bool ok = f && figure_label(f, "nominal level of the central interval", "share of targets inside", err) == ST_OK
-              && figure_add(f, r->id, MARK_LINEPOINTS, LEVELS + 2, level, share, err);
-    struct series *s = ok ? figure_add(f, "perfect", MARK_LINE, LEVELS + 2, level, level, err) : NULL;
+    bool ok = f &&
+              figure_label(f, "nominal level of the central interval", "share of targets inside",
+                           err) == ST_OK &&
+              figure_add(f, r->id, MARK_LINEPOINTS, LEVELS + 2, level, share, err);
+    struct series *s =
+        ok ? figure_add(f, "perfect", MARK_LINE, LEVELS + 2, level, level, err) : NULL;
     ok = s != NULL;
     if (s) {
         s->faint = f->square = true;
         f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
-        ok = figure_verdict(f, err, "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
-                            "50 %% one: %s", 100 * share[LEVELS], 100 * share[HALF],
-                            score_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
+        ok = figure_verdict(
+                 f, err,
+                 "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
+                 "50 %% one: %s",
+                 100 * share[LEVELS], 100 * share[HALF],
+                 score_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
     }
     return plots_finish(f, ok);
 }
@@ -414,15 +428,16 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
     if (train)
         bins = figure_bins(seen.n, seen.sd, &lo, &hi);
     ws_run_of(r, target, of, sizeof of);
-    snprintf(title, sizeof title, "Predictive sd%s%s %s (noise included)", of, *of ? "," : " of", r->id);
+    snprintf(title, sizeof title, "Predictive sd%s%s %s (noise included)", of, *of ? "," : " of",
+             r->id);
     f = figure_new("sd", title, err);
     struct buf label = { 0 };
     buf_puts(&label, "sd, in units of ");
     text_safe(&label, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
     bool ok = f && figure_label(f, buf_str(&label), "share of rows", err) == ST_OK;
     if (ok && train)
-        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, seen.n, seen.sd, lo, hi, bins,
-                              true, err) != NULL;
+        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, seen.n, seen.sd, lo, hi,
+                              bins, true, err) != NULL;
     ok = ok && figure_histogram(f, p->part == PART_TRAIN ? "training rows" : "held-out rows",
                                 MARK_STEPS, p->n, p->sd, lo, hi, bins, true, err);
     if (ok && train)
@@ -458,8 +473,8 @@ struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct a
     if (!n)
         return plots_nothing("sderror", "There are too few rows for bins of equal counts.", err);
     ws_run_of(r, target, of, sizeof of);
-    snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)", of,
-             *of ? "," : " of", r->id, n);
+    snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)",
+             of, *of ? "," : " of", r->id, n);
     f = figure_new("sderror", title, err);
     bool ok = f && figure_label(f, "mean predicted sd of the bin", "error in the bin", err) == ST_OK
               && figure_add(f, "RMSE", MARK_LINEPOINTS, n, sd, rmse, err)
@@ -468,13 +483,14 @@ struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct a
     ok = s != NULL;
     if (s) {
         s->faint = true;
-        ok = figure_verdict(f, err, "RMSE is %.2f x the sd in the surest bin and %.2f x in the least sure",
+        ok = figure_verdict(f, err,
+                            "RMSE is %.2f x the sd in the surest bin and %.2f x in the least sure",
                             rmse[0] / sd[0], rmse[n - 1] / sd[n - 1]) == ST_OK;
     }
     return plots_finish(f, ok);
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------- */
+/* Data. */
 
 static int by_value(const void *a, const void *b)
 {
@@ -495,7 +511,8 @@ static void value_name(const struct column *c, double v, struct buf *out)
     }
 }
 
-/* Where classes of m values in order begin: each value its own where there are few, else five of equal count. */
+/* Where classes of m values in order begin: each value its own where there are few, else five of
+ * equal count. */
 static size_t class_starts(size_t m, const double *v, double from[CLASSES])
 {
     size_t n = 0, few = 0;
@@ -514,9 +531,10 @@ static size_t class_starts(size_t m, const double *v, double from[CLASSES])
     return n;
 }
 
-/* The class of each row, and a line of names for each: the value, or where a class begins and ends. */
-static int *value_classes(const struct pca_state *p, const struct column *c, size_t m, const double *v, struct buf *names,
-                          struct err *err)
+/* The class of each row, and a line of names for each: the value, or where a class begins and ends.
+ */
+static int *value_classes(const struct pca_state *p, const struct column *c, size_t m,
+                          const double *v, struct buf *names, struct err *err)
 {
     int *g = mem_calloc(p->n, sizeof *g, "plot", err);
     double from[CLASSES] = { 0 };
@@ -540,7 +558,8 @@ static int *value_classes(const struct pca_state *p, const struct column *c, siz
     return g;
 }
 
-static int *color_classes(const struct pca_state *p, const struct column *c, struct buf *names, struct err *err)
+static int *color_classes(const struct pca_state *p, const struct column *c, struct buf *names,
+                          struct err *err)
 {
     double *v = p->have_clusters ? NULL : mem_calloc(p->n, sizeof *v, "plot", err);
     int *g = NULL;
@@ -572,10 +591,12 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
 
     (void)r, (void)a;
     if (!p->have)
-        return plots_nothing("pca", "There are no coordinates yet. try: pca, or cluster k=2..8", err);
+        return plots_nothing("pca", "There are no coordinates yet. try: pca, or cluster k=2..8",
+                             err);
     if (p->dims < 2)
         return plots_nothing("pca", "Only one component was computed. try: pca dims=2", err);
-    double *x = mem_calloc(p->n, sizeof *x, "plot", err), *y = mem_calloc(p->n, sizeof *y, "plot", err);
+    double *x = mem_calloc(p->n, sizeof *x, "plot", err),
+           *y = mem_calloc(p->n, sizeof *y, "plot", err);
     struct buf names = { 0 };
     const struct dataset *d = ws_dataset(ws, NULL, NULL);
     const size_t j = d && p->color_name ? table_find(d->table, p->color_name) : SIZE_MAX;
@@ -643,7 +664,8 @@ static bool letter_bars(struct figure *f, const struct sequences *q, size_t rows
         word[k][0] = q->order[k], word[k][1] = '\0';
         name[k] = word[k];
     }
-    return figure_add(f, "", MARK_BARS, n, NULL, count, err) && figure_names(&f->x, n, name, err) == ST_OK &&
+    return figure_add(f, "", MARK_BARS, n, NULL, count, err) &&
+           figure_names(&f->x, n, name, err) == ST_OK &&
            figure_label(f, "letter", "share of letters", err) == ST_OK;
 }
 
@@ -691,8 +713,9 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
         ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, lo, hi, bins, false, err);
         free(sample);
     } else if (ok && c->type == COL_SEQUENCE) {
-        ok = c->seq->nodes || c->seq->shortest < c->seq->longest ? length_bars(f, c->seq, rows, err)
-                                                                 : letter_bars(f, c->seq, rows, err);
+        ok = c->seq->nodes || c->seq->shortest < c->seq->longest
+                 ? length_bars(f, c->seq, rows, err)
+                 : letter_bars(f, c->seq, rows, err);
     } else if (ok) {
         const size_t n = c->type == COL_CATEGORY ? (c->nlevels < 30 ? c->nlevels : 30) : 0;
         double count[30] = { 0 };
@@ -729,7 +752,8 @@ struct figure *plots_columns(struct workspace *ws, struct run *r, const struct a
         if (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET)
             pick[n++] = j;
     if (!n)
-        return plots_nothing("columns", "No column is an input or the target. try: cols NAME role=input", err);
+        return plots_nothing("columns",
+                             "No column is an input or the target. try: cols NAME role=input", err);
     for (size_t i = 0; i < n; i++) {
         *tail = column_panel(&d->table->col[pick[i]], d->table->n, err);
         if (!*tail) {
@@ -739,82 +763,171 @@ struct figure *plots_columns(struct workspace *ws, struct run *r, const struct a
         tail = &(*tail)->next;
     }
     first->across = n <= 3 ? n : n <= 8 ? 3 : 4;
-    const bool ok = figure_verdict(first, err, "%zu of %zu columns of %zu rows%s", n,
-                                   d->table->ncols, d->table->n,
-                                   d->table->n > COLUMN_ROWS ? " (every so many: a sample of 100,000)"
-                                                             : "") == ST_OK;
+    const bool ok =
+        figure_verdict(
+            first, err, "%zu of %zu columns of %zu rows%s", n, d->table->ncols, d->table->n,
+            d->table->n > COLUMN_ROWS ? " (every so many: a sample of 100,000)" : "") == ST_OK;
     return plots_finish(first, ok);
 }
 
-static struct figure *kept_slice(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *kept_slice(struct workspace *ws, struct run *r, const struct args *a,
+                                 struct err *err)
 {
     (void)r, (void)a;
     return plots_kept(ws, "slice", "No slice has been computed yet. try: plot slice COLUMN", err);
 }
 
-static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a,
+                                 struct err *err)
 {
     (void)r, (void)a;
     return plots_kept(ws, "parts", "No parts have been computed yet. try: plot parts", err);
 }
 
-static struct figure *kept_features(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *kept_features(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "features", "The error of features has not been computed yet. try: plot features", err);
+    return plots_kept(ws, "features",
+                      "The error of features has not been computed yet. try: plot features", err);
 }
 
-static struct figure *kept_landscape(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *kept_landscape(struct workspace *ws, struct run *r, const struct args *a,
+                                     struct err *err)
 {
     (void)r, (void)a;
     return plots_kept(ws, "landscape", "There is no landscape yet. try: landscape", err);
 }
 
-static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "tradeoff", "Fit and complexity have not been computed yet. try: tradeoff", err);
+    return plots_kept(ws, "tradeoff",
+                      "Fit and complexity have not been computed yet. try: tradeoff", err);
 }
 
-static struct figure *kept_row(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *kept_row(struct workspace *ws, struct run *r, const struct args *a,
+                               struct err *err)
 {
     (void)r, (void)a;
     return plots_kept(ws, "row", "No row has been explained yet. try: explain-row row:12", err);
 }
 
 static const struct plot_ops plots[] = {
-    { "columns", "Shape of each column", "value, rows", "A histogram of each input and the target; name columns to choose them.", .make = plots_columns, .columns = true },
-    { "pairs", "Inputs against the target", "input, target", "A panel an input, with the correlation of numbers; at most 2000 rows and 12 panels. Name columns to choose them.", .make = plots_pairs, .columns = true },
-    { "parity", "Predicted against observed", "observed, predicted", "Points on the diagonal are perfect predictions. From the last score of the run.", .make = plot_parity },
-    { "residual", "Convergence of the solver", "iteration, relative residual (log)", "The recursive residual as a line, the true one as points, the target as a rule; several runs lie over each other.", .make = plots_residual },
-    { "rate", "Local rate of convergence", "iteration, factor per iteration", "The factor by which the residual fell, a mean over ten iterations; at 1 it stands still.", .make = plots_rate },
-    { "race", "Fits on one clock", "seconds or passes, relative residual (log)", "The last fits on one system, or those named; by=passes counts passes over the data.", .make = plots_race },
-    { "rank", "Cost of a fit by the preconditioner's rank", "rank (log), iterations and seconds (log)", "What advise expects, with its range, and what fits then took. The upright line is the rank of least time; the level ones are no preconditioner and a direct solve.", .make = advise_figure },
-    { "spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)", "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients saw of the preconditioned system. What lies above the noise takes iterations.", .make = spectrum_run_figure },
-    { "nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.", .make = plot_nmll },
-    { "path", "Hyperparameters in a tuning", "evaluation, value (log)", "A panel for each; bounds are drawn where the search came near them. With a lengthscale an input, the first eight.", .make = plots_path },
-    { "landscape", "NMLL over two hyperparameters", "lengthscale (log), noise (log)", "From landscape: contours above the least, every evaluation of the last tuning, its best so far. 3 nats enclose about 95 % of what the data say.", .make = kept_landscape },
-    { "tradeoff", "Fit against complexity", "lengthscale (log), nats", "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and noise; their sum has its least between too short and too long.", .make = kept_tradeoff },
-    { "row", "What a prediction hangs on", "position, letter", "From explain-row: the change of the mean with each letter at each position, masked in the last row: darker is more, down and up in two hues; of graphs without each node.", .make = kept_row },
-    { "ard", "Relevance of the inputs", "input, 1 / lengthscale", "How fast the function varies along each input, per standard deviation of it: not how much the input explains. Of the last tuning, or a run.", .make = plots_ard },
-    { "calibration", "Nominal and actual coverage", "level, share inside", "Above the diagonal: too cautious; below: overconfident.", .make = plots_calibration },
-    { "zscore", "Standardised residuals against a normal law", "normal quantile, residual in sd", "On the diagonal the errors are as the model says; steeper: overconfident; bent at the ends: outliers.", .make = plots_zscore },
-    { "sd", "Predictive sd on training and held-out rows", "sd, share of rows", "A shift to the right on held-out rows means that they lie further from the data.", .make = plots_sd },
-    { "sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin", "Bins of equal counts by sd; on the diagonal the sd is honest.", .make = plots_sderror },
-    { "mutations", "Uncertainty by letters that differ", "letters, error and sd", "Of sequences: error and predicted sd of held-out rows against the number of letters that differ from the most frequent one at their position in training (unrelated sequences: from the nearest training row). Beyond what training rows have, a model extrapolates.", .make = plots_mutations },
-    { "check", "All of check at a glance", "four panels", "Coverage, standardised residuals, error against sd, sd of both kinds of rows.", .make = plots_check },
-    { "slice", "The function along one or two inputs", "input, target", "Mean and 95 % bands along an input, other numbers at their median, categories at their most frequent level; two inputs make surfaces of the mean and the sd.", .make = kept_slice, .columns = true, .prepare = plots_slice },
-    { "parts", "The parts of a sum of kernels", "input, part", "Posterior mean and 95 % band of each summand along an input; together with the target's mean they are the prediction.", .make = kept_parts, .columns = true, .prepare = plots_parts },
-    { "features", "Error of random features", "features (log), relative error of the kernel (log)", "Of the kernel matrix of 256 rows, three draws at each size; it falls like one over the root.", .make = kept_features, .prepare = plots_features },
-    { "pca", "Kernel PCA and clusters", "PC1, PC2", "Rows in the two leading directions of feature space, coloured by cluster or by a column: its values, or fifths of them.", .make = plot_pca },
-    { "scree", "Share of the variance by component", "component, share", "Each component's share of the variance in feature space, and of all up to it.", .make = plots_scree },
-    { "silhouette", "How many clusters", "clusters, silhouette", "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not at all.", .make = plots_silhouette },
-    { "draws", "Functions drawn from the Gaussian process", "x, f", "What the kernel thinks likely before any data, or given the points: curves drawn at random, their mean, and the band in which 95 % of all lie. Follows set l=..; see draw.", .make = draws_figure },
-    { "kernel", "Covariance of one input", "distance, covariance", "How alike the function's values are at two places, against their distance: the current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has fallen to a half, values are loosely tied; where it is zero, not at all.", .make = kernel_figure, .columns = true },
-    { "covariance", "Covariance as a picture", "x, x'", "How alike the function's values are at every pair of places, one input: strongest on the diagonal, where x = x'. A kernel may be named.", .make = covariance_figure, .columns = true },
-    { "sweep", "The last sweep", "first key, what show= names", "A curve over the first key for each value of the others.", .make = sweep_figure },
-    { "learning", "Error against training size", "training rows (log), RMSE (log)", "From sweep rows=500..16000: how much more data would help. The figure says where the line goes on.", .make = learning_figure },
-    { "cost", "Seconds and memory of a fit", "phase, seconds and GB", "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost },
+    {"columns", "Shape of each column", "value, rows",
+     "A histogram of each input and the target; name columns to choose them.",
+     .make = plots_columns, .columns = true},
+    {"pairs", "Inputs against the target", "input, target",
+     "A panel an input, with the correlation of numbers; at most 2000 rows and 12 panels. Name "
+     "columns to choose them.",
+     .make = plots_pairs, .columns = true},
+    {"parity", "Predicted against observed", "observed, predicted",
+     "Points on the diagonal are perfect predictions. From the last score of the run.",
+     .make = plot_parity},
+    {"residual", "Convergence of the solver", "iteration, relative residual (log)",
+     "The recursive residual as a line, the true one as points, the target as a rule; several runs "
+     "lie over each other.",
+     .make = plots_residual},
+    {"rate", "Local rate of convergence", "iteration, factor per iteration",
+     "The factor by which the residual fell, a mean over ten iterations; at 1 it stands still.",
+     .make = plots_rate},
+    {"race", "Fits on one clock", "seconds or passes, relative residual (log)",
+     "The last fits on one system, or those named; by=passes counts passes over the data.",
+     .make = plots_race},
+    {"rank", "Cost of a fit by the preconditioner's rank",
+     "rank (log), iterations and seconds (log)",
+     "What advise expects, with its range, and what fits then took. The upright line is the rank "
+     "of least time; the level ones are no preconditioner and a direct solve.",
+     .make = advise_figure},
+    {"spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)",
+     "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients "
+     "saw of the preconditioned system. What lies above the noise takes iterations.",
+     .make = spectrum_run_figure},
+    {"nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.",
+     .make = plot_nmll},
+    {"path", "Hyperparameters in a tuning", "evaluation, value (log)",
+     "A panel for each; bounds are drawn where the search came near them. With a lengthscale an "
+     "input, the first eight.",
+     .make = plots_path},
+    {"landscape", "NMLL over two hyperparameters", "lengthscale (log), noise (log)",
+     "From landscape: contours above the least, every evaluation of the last tuning, its best so "
+     "far. 3 nats enclose about 95 % of what the data say.",
+     .make = kept_landscape},
+    {"tradeoff", "Fit against complexity", "lengthscale (log), nats",
+     "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and noise; their "
+     "sum has its least between too short and too long.",
+     .make = kept_tradeoff},
+    {"row", "What a prediction hangs on", "position, letter",
+     "From explain-row: the change of the mean with each letter at each position, masked in the "
+     "last row: darker is more, down and up in two hues; of graphs without each node.",
+     .make = kept_row},
+    {"ard", "Relevance of the inputs", "input, 1 / lengthscale",
+     "How fast the function varies along each input, per standard deviation of it: not how much "
+     "the input explains. Of the last tuning, or a run.",
+     .make = plots_ard},
+    {"calibration", "Nominal and actual coverage", "level, share inside",
+     "Above the diagonal: too cautious; below: overconfident.", .make = plots_calibration},
+    {"zscore", "Standardised residuals against a normal law", "normal quantile, residual in sd",
+     "On the diagonal the errors are as the model says; steeper: overconfident; bent at the ends: "
+     "outliers.",
+     .make = plots_zscore},
+    {"sd", "Predictive sd on training and held-out rows", "sd, share of rows",
+     "A shift to the right on held-out rows means that they lie further from the data.",
+     .make = plots_sd},
+    {"sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin",
+     "Bins of equal counts by sd; on the diagonal the sd is honest.", .make = plots_sderror},
+    {"mutations", "Uncertainty by letters that differ", "letters, error and sd",
+     "Of sequences: error and predicted sd of held-out rows against the number of letters that "
+     "differ from the most frequent one at their position in training (unrelated sequences: from "
+     "the nearest training row). Beyond what training rows have, a model extrapolates.",
+     .make = plots_mutations},
+    {"check", "All of check at a glance", "four panels",
+     "Coverage, standardised residuals, error against sd, sd of both kinds of rows.",
+     .make = plots_check},
+    {"slice", "The function along one or two inputs", "input, target",
+     "Mean and 95 % bands along an input, other numbers at their median, categories at their most "
+     "frequent level; two inputs make surfaces of the mean and the sd.",
+     .make = kept_slice, .columns = true, .prepare = plots_slice},
+    {"parts", "The parts of a sum of kernels", "input, part",
+     "Posterior mean and 95 % band of each summand along an input; together with the target's mean "
+     "they are the prediction.",
+     .make = kept_parts, .columns = true, .prepare = plots_parts},
+    {"features", "Error of random features", "features (log), relative error of the kernel (log)",
+     "Of the kernel matrix of 256 rows, three draws at each size; it falls like one over the root.",
+     .make = kept_features, .prepare = plots_features},
+    {"pca", "Kernel PCA and clusters", "PC1, PC2",
+     "Rows in the two leading directions of feature space, coloured by cluster or by a column: its "
+     "values, or fifths of them.",
+     .make = plot_pca},
+    {"scree", "Share of the variance by component", "component, share",
+     "Each component's share of the variance in feature space, and of all up to it.",
+     .make = plots_scree},
+    {"silhouette", "How many clusters", "clusters, silhouette",
+     "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not "
+     "at all.",
+     .make = plots_silhouette},
+    {"draws", "Functions drawn from the Gaussian process", "x, f",
+     "What the kernel thinks likely before any data, or given the points: curves drawn at random, "
+     "their mean, and the band in which 95 % of all lie. Follows set l=..; see draw.",
+     .make = draws_figure},
+    {"kernel", "Covariance of one input", "distance, covariance",
+     "How alike the function's values are at two places, against their distance: the current "
+     "kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has fallen to a half, "
+     "values are loosely tied; where it is zero, not at all.",
+     .make = kernel_figure, .columns = true},
+    {"covariance", "Covariance as a picture", "x, x'",
+     "How alike the function's values are at every pair of places, one input: strongest on the "
+     "diagonal, where x = x'. A kernel may be named.",
+     .make = covariance_figure, .columns = true},
+    {"sweep", "The last sweep", "first key, what show= names",
+     "A curve over the first key for each value of the others.", .make = sweep_figure},
+    {"learning", "Error against training size", "training rows (log), RMSE (log)",
+     "From sweep rows=500..16000: how much more data would help. The figure says where the line "
+     "goes on.",
+     .make = learning_figure},
+    {"cost", "Seconds and memory of a fit", "phase, seconds and GB",
+     "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost},
 };
 
 const struct plot_ops *plot_at(size_t i)

@@ -10,7 +10,8 @@
 
 /* A figure that only says why there is nothing to draw, and what to do. */
 struct figure *plots_nothing(const char *name, const char *reason, struct err *);
-struct figure *plots_no_iterations(const char *name, const struct run *, struct err *); /* why it has none */
+struct figure *plots_no_iterations(const char *name, const struct run *,
+                                   struct err *); /* why it has none */
 /* Ends a maker: the figure, or NULL when something ran out. */
 struct figure *plots_finish(struct figure *, bool ok);
 /* The runs named in the line, `first` without any; SIZE_MAX: one of them does not exist. */
@@ -23,8 +24,8 @@ const struct prediction *plots_prediction(const struct run *);
 struct figure *plots_no_prediction(const char *name, const struct run *, bool sd, struct err *);
 /* Which target the line names, the first by default, and its predictions.  On the screen (no line)
  * that which it looks at. */
-enum status plots_target(const struct workspace *, const struct run *, const struct args *, size_t *j,
-                         struct prediction *, struct err *);
+enum status plots_target(const struct workspace *, const struct run *, const struct args *,
+                         size_t *j, struct prediction *, struct err *);
 
 #define PLOT_MAKER(name) \
     struct figure *plots_##name(struct workspace *, struct run *, const struct args *, struct err *)
@@ -46,7 +47,7 @@ PLOT_MAKER(silhouette);
 PLOT_MAKER(mutations); /* plots_letters.c */
 #undef PLOT_MAKER
 
-/* ---- figures made by a job (plot_job.c) ---- */
+/* Figures made by a job (plot_job.c). */
 
 struct job;
 struct plot_work {
@@ -58,8 +59,8 @@ enum status plots_slice(struct workspace *, struct run *, const struct args *, s
                         struct err *); /* plots_model.c */
 enum status plots_parts(struct workspace *, struct run *, const struct args *, struct plot_work *,
                         struct err *);
-enum status plots_features(struct workspace *, struct run *, const struct args *, struct plot_work *,
-                           struct err *);
+enum status plots_features(struct workspace *, struct run *, const struct args *,
+                           struct plot_work *, struct err *);
 /* Keeps a figure under its name, in place of the one before (takes it). */
 enum status plots_keep(struct workspace *, struct figure *, struct err *);
 /* A copy of the one kept; without any a figure with the reason. */

@@ -15,7 +15,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------------- */
+/* Pairs. */
 
 enum { PAIR_ROWS = 2000, PAIR_PANELS = 12 };
 
@@ -87,7 +87,8 @@ static struct figure *pair_panel(const struct table *t, size_t xc, size_t yc, si
 }
 
 /* The columns named, or every input of numbers and categories. */
-static size_t pair_columns(const struct dataset *d, const struct args *a, size_t *pick, struct err *err)
+static size_t pair_columns(const struct dataset *d, const struct args *a, size_t *pick,
+                           struct err *err)
 {
     const size_t asked = a ? args_many(a, "runs") : 0;
     size_t n = 0;
@@ -107,7 +108,8 @@ static size_t pair_columns(const struct dataset *d, const struct args *a, size_t
     return n;
 }
 
-struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct args *a,
+                           struct err *err)
 {
     struct dataset *d = ws_dataset(ws, NULL, NULL);
     size_t pick[PAIR_PANELS], row[PAIR_ROWS], target = SIZE_MAX, best = 0;
@@ -127,8 +129,10 @@ struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct arg
     if (n == SIZE_MAX)
         return NULL;
     if (!n)
-        return plots_nothing("pairs", "No column of numbers or categories is an input. try: cols NAME "
-                             "role=input", err);
+        return plots_nothing("pairs",
+                             "No column of numbers or categories is an input. try: cols NAME "
+                             "role=input",
+                             err);
     for (size_t i = 0; i < n; i++) {
         double c;
         *tail = pair_panel(d->table, pick[i], target, rows, row, &c, err);
@@ -144,17 +148,19 @@ struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct arg
     struct buf b = { 0 };
     if (most > 0) {
         text_safe(&b, d->table->col[best].name, 24);
-        buf_printf(&b, " goes with the target most (straight line: correlation %.2f in size); ", most);
+        buf_printf(&b, " goes with the target most (straight line: correlation %.2f in size); ",
+                   most);
     }
-    const bool ok = figure_verdict(first, err, "%s%zu input%s, %zu of %zu rows", buf_str(&b), n, n == 1 ? "" : "s", rows,
-                                   d->table->n) == ST_OK;
+    const bool ok = figure_verdict(first, err, "%s%zu input%s, %zu of %zu rows", buf_str(&b), n,
+                                   n == 1 ? "" : "s", rows, d->table->n) == ST_OK;
     buf_free(&b);
     return plots_finish(first, ok);
 }
 
-/* ---- standardised residuals ------------------------------------------------------------------------ */
+/* Standardised residuals. */
 
-struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct args *a,
+                            struct err *err)
 {
     struct figure *f = plots_no_prediction("zscore", r, true, err);
     struct prediction one, *p = &one;
@@ -190,19 +196,23 @@ struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct ar
     ok = s != NULL;
     if (s) {
         s->faint = true;
-        ok = figure_verdict(f, err, "mean %.2f, sd %.2f (0 and 1 are right); %zu of %zu beyond 3 sd (a normal "
-                            "law has %.1f): %s", mean, sd, tails, n, 0.0027 * (double)n,
-                            (double)tails > 3 + 0.0081 * (double)n ? "heavy tails"
-                            : sd > 1.2                             ? "overconfident"
-                            : sd < 0.8                             ? "too cautious"
-                                                                   : "as a normal law") == ST_OK;
+        ok = figure_verdict(
+                 f, err,
+                 "mean %.2f, sd %.2f (0 and 1 are right); %zu of %zu beyond 3 sd (a normal "
+                 "law has %.1f): %s",
+                 mean, sd, tails, n, 0.0027 * (double)n,
+                 (double)tails > 3 + 0.0081 * (double)n ? "heavy tails"
+                 : sd > 1.2                             ? "overconfident"
+                 : sd < 0.8                             ? "too cautious"
+                                                        : "as a normal law") == ST_OK;
     }
     free(z);
     return plots_finish(f, ok);
 }
 
 /* All of check on one screen: coverage, residuals, error by sd, sd of both kinds of rows. */
-struct figure *plots_check(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_check(struct workspace *ws, struct run *r, const struct args *a,
+                           struct err *err)
 {
     static struct figure *(*const part[])(struct workspace *, struct run *, const struct args *,
                                           struct err *) = { plots_calibration, plots_zscore,
@@ -241,9 +251,10 @@ struct figure *plots_check(struct workspace *ws, struct run *r, const struct arg
     return plots_finish(first, ok);
 }
 
-/* ---- components and clusters ----------------------------------------------------------------------- */
+/* Components and clusters. */
 
-struct figure *plots_scree(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_scree(struct workspace *ws, struct run *r, const struct args *a,
+                           struct err *err)
 {
     const struct pca_state *p = &ws->pca;
     double sum = 0;
@@ -273,21 +284,24 @@ struct figure *plots_scree(struct workspace *ws, struct run *r, const struct arg
     if (half)
         snprintf(upto, sizeof upto, "%zu hold half of it", half);
     else
-        snprintf(upto, sizeof upto, "more are needed for half of it: pca dims=%zu", 2 * n < 500 ? 2 * n : 500);
-    ok = ok && figure_verdict(f, err, "%zu components hold %.1f %% of the variance of %zu rows; %s", n,
-                              100 * sum, p->n, upto) == ST_OK;
+        snprintf(upto, sizeof upto, "more are needed for half of it: pca dims=%zu",
+                 2 * n < 500 ? 2 * n : 500);
+    ok = ok && figure_verdict(f, err, "%zu components hold %.1f %% of the variance of %zu rows; %s",
+                              n, 100 * sum, p->n, upto) == ST_OK;
     free(x);
     return plots_finish(f, ok);
 }
 
-struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struct args *a,
+                                struct err *err)
 {
     const struct pca_state *p = &ws->pca;
     size_t best = 0;
 
     (void)r, (void)a;
     if (!p->have_clusters || p->nk < 1)
-        return plots_nothing("silhouette", "Nothing has been clustered yet. try: cluster k=2..12", err);
+        return plots_nothing("silhouette", "Nothing has been clustered yet. try: cluster k=2..12",
+                             err);
     double *x = mem_calloc(p->nk, sizeof *x, "plot", err);
     if (!x)
         return NULL;
@@ -302,7 +316,8 @@ struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struc
     if (ok)
         f->x.whole = true;
     const double s = p->silhouettes[best];
-    ok = ok && figure_verdict(f, err, "%zu clusters have the best silhouette, %.2f: %s", p->k_tried[best], s,
+    ok = ok && figure_verdict(f, err, "%zu clusters have the best silhouette, %.2f: %s",
+                              p->k_tried[best], s,
                               s > 0.5    ? "well apart"
                               : s > 0.25 ? "partly apart"
                                          : "no clear groups") == ST_OK;

@@ -1,4 +1,5 @@
-/* app/plots/plots_letters.c -- plots of sequences: the uncertainty against the number of letters that differ. */
+/* app/plots/plots_letters.c -- plots of sequences: the uncertainty against the number of letters
+ * that differ. */
 #include "app/plots/plots.h"
 #include "app/runs/scoring.h"
 #include "data/kinds/letter_distance.h"
@@ -19,13 +20,17 @@ struct by_letters {
 };
 
 /* Of each row its letters; SIZE_MAX: not looked at (too many rows for distances to the nearest). */
-static size_t *letters_of(const struct letter_distance *v, const struct prediction *p, struct err *err)
+static size_t *letters_of(const struct letter_distance *v, const struct prediction *p,
+                          struct err *err)
 {
-    const size_t afford = letter_distance_affordable(v), stride = v->related ? 1 : (p->n + afford - 1) / afford;
+    const size_t afford = letter_distance_affordable(v),
+                 stride = v->related ? 1 : (p->n + afford - 1) / afford;
     size_t *at = mem_calloc(p->n ? p->n : 1, sizeof *at, "plot", err);
 
     for (size_t i = 0; at && i < p->n; i++)
-        at[i] = v->related ? letter_distance_changes(v, p->row[i]) : i % stride ? SIZE_MAX : letter_distance_nearest(v, p->row[i]);
+        at[i] = v->related   ? letter_distance_changes(v, p->row[i])
+                : i % stride ? SIZE_MAX
+                             : letter_distance_nearest(v, p->row[i]);
     return at;
 }
 
@@ -73,7 +78,8 @@ static const char *letters_word(const struct letter_distance *v)
 }
 
 /* Both panels over the same letters. */
-static void same_axis(struct figure *f, const struct by_letters *test, const struct by_letters *train)
+static void same_axis(struct figure *f, const struct by_letters *test,
+                      const struct by_letters *train)
 {
     const size_t n = test->n > train->n ? test->n : train->n;
     size_t first = 0;
@@ -86,8 +92,8 @@ static void same_axis(struct figure *f, const struct by_letters *test, const str
 }
 
 /* How the rows of both kinds are spread, as the panel below. */
-static struct figure *spread_panel(const struct letter_distance *v, const struct by_letters *test, const struct by_letters *train,
-                                   struct err *err)
+static struct figure *spread_panel(const struct letter_distance *v, const struct by_letters *test,
+                                   const struct by_letters *train, struct err *err)
 {
     struct figure *f = figure_new("mutations", "How many rows", err);
     double x[GROUPS_MOST], share[2][GROUPS_MOST], sum[2] = { 0, 0 };
@@ -101,15 +107,17 @@ static struct figure *spread_panel(const struct letter_distance *v, const struct
         share[0][k] = test->rows[k] / fmax(sum[0], 1.0);
         share[1][k] = train->rows[k] / fmax(sum[1], 1.0);
     }
-    ok = ok && (sum[1] == 0.0 || figure_add(f, "training rows (sample)", MARK_STEPS, n, x, share[1], err));
+    ok = ok && (sum[1] == 0.0 ||
+                figure_add(f, "training rows (sample)", MARK_STEPS, n, x, share[1], err));
     ok = ok && figure_add(f, "held-out rows", MARK_STEPS, n, x, share[0], err);
     if (ok)
         same_axis(f, test, train);
     return plots_finish(f, ok);
 }
 
-static enum status conclude(struct figure *f, const struct letter_distance *v, const struct by_letters *g, size_t m,
-                            const double *x, const double *rmse, const double *sd, struct err *err)
+static enum status conclude(struct figure *f, const struct letter_distance *v,
+                            const struct by_letters *g, size_t m, const double *x,
+                            const double *rmse, const double *sd, struct err *err)
 {
     double beyond[2] = { 0, 0 }, rows = 0.0;
 
@@ -117,18 +125,28 @@ static enum status conclude(struct figure *f, const struct letter_distance *v, c
         if (k * g->step > v->q99)
             beyond[0] += g->square[k], beyond[1] += g->variance[k], rows += g->rows[k];
     if (m < 2)
-        return figure_verdict(f, err, "all held-out rows differ in about %.0f letters: RMSE %.3g, sd %.3g", x[0], rmse[0], sd[0]);
+        return figure_verdict(f, err,
+                              "all held-out rows differ in about %.0f letters: RMSE %.3g, sd %.3g",
+                              x[0], rmse[0], sd[0]);
     if (rows < ROWS_LEAST)
-        return figure_verdict(f, err, "from %.0f to %.0f letters the RMSE goes from %.3g to %.3g, the sd from %.3g to %.3g",
-                              x[0], x[m - 1], rmse[0], rmse[m - 1], sd[0], sd[m - 1]);
+        return figure_verdict(
+            f, err,
+            "from %.0f to %.0f letters the RMSE goes from %.3g to %.3g, the sd from %.3g to %.3g",
+            x[0], x[m - 1], rmse[0], rmse[m - 1], sd[0], sd[m - 1]);
     const double ratio = sqrt(beyond[0] / beyond[1]);
-    return figure_verdict(f, err, "from %.0f to %.0f letters the RMSE goes from %.3g to %.3g, the sd from %.3g to %.3g: beyond "
-                          "the %zu letters of training errors are %.2g x the sd, %s", x[0], x[m - 1], rmse[0], rmse[m - 1], sd[0],
-                          sd[m - 1], v->q99, ratio, ratio > 1.2 ? "overconfident" : ratio < 0.8 ? "too cautious" : "honest");
+    return figure_verdict(f, err,
+                          "from %.0f to %.0f letters the RMSE goes from %.3g to %.3g, the sd from "
+                          "%.3g to %.3g: beyond "
+                          "the %zu letters of training errors are %.2g x the sd, %s",
+                          x[0], x[m - 1], rmse[0], rmse[m - 1], sd[0], sd[m - 1], v->q99, ratio,
+                          ratio > 1.2   ? "overconfident"
+                          : ratio < 0.8 ? "too cautious"
+                                        : "honest");
 }
 
-static struct figure *draw(const struct letter_distance *v, const struct run *r, const char *of, const char *target,
-                           const struct prediction *p, const struct prediction *seen, struct err *err)
+static struct figure *draw(const struct letter_distance *v, const struct run *r, const char *of,
+                           const char *target, const struct prediction *p,
+                           const struct prediction *seen, struct err *err)
 {
     struct by_letters test = { .n = 0 }, train = { .n = 0 };
     size_t *at = letters_of(v, p, err), *own = at && seen ? letters_of(v, seen, err) : NULL;
@@ -149,7 +167,8 @@ static struct figure *draw(const struct letter_distance *v, const struct run *r,
     free(own);
     const size_t m = curves(&test, x, rmse, sd);
     if (m == 0)
-        return plots_nothing("mutations", "There are too few rows with one number of letters.", err);
+        return plots_nothing("mutations", "There are too few rows with one number of letters.",
+                             err);
     snprintf(title, sizeof title, "Uncertainty%s%s %s by letters %s", of, *of ? "," : " of", r->id,
              v->related ? "changed from the training consensus" : "that differ");
     f = figure_new("mutations", title, err);
@@ -158,7 +177,8 @@ static struct figure *draw(const struct letter_distance *v, const struct run *r,
     text_safe(&label, target ? target : "y", 40);
     buf_puts(&label, ")");
     bool ok = f && figure_label(f, letters_word(v), buf_str(&label), err) == ST_OK &&
-              figure_add(f, p->part == PART_TRAIN ? "RMSE, training rows" : "RMSE, held-out rows", MARK_LINEPOINTS, m, x, rmse, err) &&
+              figure_add(f, p->part == PART_TRAIN ? "RMSE, training rows" : "RMSE, held-out rows",
+                         MARK_LINEPOINTS, m, x, rmse, err) &&
               figure_add(f, "predicted sd", MARK_LINEPOINTS, m, x, sd, err);
     buf_free(&label);
     if (ok)
@@ -183,7 +203,8 @@ static struct figure *draw(const struct letter_distance *v, const struct run *r,
     return plots_finish(f, ok);
 }
 
-struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct args *a,
+                               struct err *err)
 {
     struct figure *f = plots_no_prediction("mutations", r, true, err);
     struct prediction one, *p = &one;
@@ -195,18 +216,21 @@ struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct
     if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     if (!r->data)
-        return plots_nothing("mutations", "The data of this run are not loaded. try: open FILE", err);
+        return plots_nothing("mutations", "The data of this run are not loaded. try: open FILE",
+                             err);
     const enum status rc = letter_distance_open(r->data, &v, &why);
     if (rc == ST_NOMEM) {
         *err = why;
         return NULL;
     }
     if (rc != ST_OK)
-        return plots_nothing("mutations", "No input is a sequence of letters. try: plot sderror", err);
+        return plots_nothing("mutations", "No input is a sequence of letters. try: plot sderror",
+                             err);
     const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
     const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
     ws_run_of(r, target, of, sizeof of);
-    f = draw(&v, r, of, r->has_enc ? encoding_for(&r->enc, target).target : NULL, p, train ? &seen : NULL, err);
+    f = draw(&v, r, of, r->has_enc ? encoding_for(&r->enc, target).target : NULL, p,
+             train ? &seen : NULL, err);
     letter_distance_free(&v);
     return f;
 }

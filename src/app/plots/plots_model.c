@@ -1,6 +1,6 @@
-/* app/plots/plots_model.c -- plots that need the model again: slices through the inputs, the parts of a sum
- * of kernels, the error of random features.  Each takes what it needs on the main thread and computes
- * on the worker (plots.h).
+/* app/plots/plots_model.c -- plots that need the model again: slices through the inputs, the parts
+ * of a sum of kernels, the error of random features.  Each takes what it needs on the main thread
+ * and computes on the worker (plots.h).
  *
  * Slices and parts move one or two inputs and keep all others where most rows are: numbers at their
  * median, categories at their most frequent level. */
@@ -43,7 +43,7 @@ static void slice_free(void *in)
     free(s);
 }
 
-/* ---- where the other inputs stay ------------------------------------------------------------------- */
+/* Where the other inputs stay. */
 
 static int by_value(const void *a, const void *b)
 {
@@ -74,8 +74,8 @@ static bool same_column(const struct enc_col *a, const struct enc_col *b)
 }
 
 /* One input of a column, as most rows have it. */
-static enum status typical(const struct encoded *e, const double *x, const struct encoding *enc, double *base,
-                           struct err *err)
+static enum status typical(const struct encoded *e, const double *x, const struct encoding *enc,
+                           double *base, struct err *err)
 {
     double *v = mem_calloc(e->n, sizeof *v, "plot", err);
 
@@ -93,7 +93,8 @@ static enum status typical(const struct encoded *e, const double *x, const struc
         if (enc->col[j].kind != ENC_LEVEL || (j && enc->col[j - 1].kind == ENC_LEVEL &&
                                               same_column(&enc->col[j], &enc->col[j - 1])))
             continue;
-        for (size_t k = j; k < enc->d && enc->col[k].kind == ENC_LEVEL && same_column(&enc->col[j], &enc->col[k]);
+        for (size_t k = j;
+             k < enc->d && enc->col[k].kind == ENC_LEVEL && same_column(&enc->col[j], &enc->col[k]);
              k++)
             most = enc->col[k].mean > enc->col[most].mean ? k : most;
         if (!enc->col[most].constant)
@@ -114,7 +115,8 @@ static double raw_value(const struct enc_col *c, double v)
     return c->constant ? c->mean : v * c->sd + c->mean;
 }
 
-/* An axis of a slice: a column of numbers over its range and a little more, or the levels of one. */
+/* An axis of a slice: a column of numbers over its range and a little more, or the levels of one.
+ */
 struct axis_of {
     const char *name;
     size_t input, n; /* first input of the encoding; places */
@@ -168,8 +170,10 @@ static void axis_put(const struct encoding *enc, const struct axis_of *a, size_t
         row[a->input] = encoded_value(&enc->col[a->input], a->raw[i]);
         return;
     }
-    for (size_t k = 0; a->input + k < enc->d && same_column(&enc->col[a->input], &enc->col[a->input + k]) &&
-                       enc->col[a->input + k].kind == ENC_LEVEL; k++)
+    for (size_t k = 0;
+         a->input + k < enc->d && same_column(&enc->col[a->input], &enc->col[a->input + k]) &&
+         enc->col[a->input + k].kind == ENC_LEVEL;
+         k++)
         row[a->input + k] = encoded_value(&enc->col[a->input + k], k == i);
 }
 
@@ -199,9 +203,11 @@ static enum status slice_open(const struct slice *s, struct opened *o, struct er
     return rc == ST_OK ? typical(&o->e, o->x, &s->enc, o->base, err) : rc;
 }
 
-/* Mean and variance of the function, scaled, at n rows of d inputs; var stays NULL without variances. */
-static enum status predict_at(const struct model *m, size_t target, size_t n, size_t d, const double *x,
-                              double *mean, double *var, struct job *job, struct err *err)
+/* Mean and variance of the function, scaled, at n rows of d inputs; var stays NULL without
+ * variances. */
+static enum status predict_at(const struct model *m, size_t target, size_t n, size_t d,
+                              const double *x, double *mean, double *var, struct job *job,
+                              struct err *err)
 {
     struct source_array src;
     double *all = mem_calloc(2 * n * m->t + 1, sizeof *all, "plot", err);
@@ -209,8 +215,8 @@ static enum status predict_at(const struct model *m, size_t target, size_t n, si
     if (!all)
         return ST_NOMEM;
     source_array_init(&src, x, n, d, d);
-    const enum status rc = model_predict(m, &src.base, all, var ? all + n * m->t : NULL, job->backend,
-                                         job->pool, &job->ctl, err);
+    const enum status rc = model_predict(m, &src.base, all, var ? all + n * m->t : NULL,
+                                         job->backend, job->pool, &job->ctl, err);
     memcpy(mean, all + target * n, n * sizeof *mean);
     if (var)
         memcpy(var, all + (m->t + target) * n, n * sizeof *var);
@@ -218,13 +224,13 @@ static enum status predict_at(const struct model *m, size_t target, size_t n, si
     return rc;
 }
 
-/* ---- slice ----------------------------------------------------------------------------------------- */
+/* Slice. */
 
 static const double two_sides = 1.959963984540054; /* of 95 % */
 
 /* Bands of the function and of new measurements, and the mean, over one axis. */
-static bool slice_curves(struct figure *f, const struct slice *s, const struct axis_of *a, double *mean,
-                         const double *var, struct err *err)
+static bool slice_curves(struct figure *f, const struct slice *s, const struct axis_of *a,
+                         double *mean, const double *var, struct err *err)
 {
     const struct encoding one = encoding_for(&s->enc, s->target);
     const double noise2 = s->m->noises[s->target] * s->m->noises[s->target];
@@ -240,8 +246,8 @@ static bool slice_curves(struct figure *f, const struct slice *s, const struct a
         const char *words = inner ? "95 % of the function" : "95 % of new values";
         if (a->levels)
             for (int side = 0; ok && side < 2; side++) {
-                struct series *p = figure_add(f, side ? "" : words, MARK_POINTS, a->n, a->raw, side ? hi : lo,
-                                              err);
+                struct series *p = figure_add(f, side ? "" : words, MARK_POINTS, a->n, a->raw,
+                                              side ? hi : lo, err);
                 ok = p != NULL;
                 if (p)
                     p->color = inner + 1;
@@ -251,7 +257,8 @@ static bool slice_curves(struct figure *f, const struct slice *s, const struct a
     }
     if (ok) {
         encoding_unscale(&one, a->n, mean, var, unit, var ? lo : NULL);
-        struct series *p = figure_add(f, "mean", a->levels ? MARK_POINTS : MARK_LINE, a->n, a->raw, unit, err);
+        struct series *p =
+            figure_add(f, "mean", a->levels ? MARK_POINTS : MARK_LINE, a->n, a->raw, unit, err);
         ok = p != NULL;
         if (p)
             p->color = 0;
@@ -261,8 +268,8 @@ static bool slice_curves(struct figure *f, const struct slice *s, const struct a
 }
 
 /* With one input the rows themselves lie beside the curve. */
-static bool slice_rows(struct figure *f, const struct slice *s, const struct opened *o, const struct axis_of *a,
-                       struct err *err)
+static bool slice_rows(struct figure *f, const struct slice *s, const struct opened *o,
+                       const struct axis_of *a, struct err *err)
 {
     for (size_t j = 0; j < s->enc.d; j++)
         if (!same_column(&s->enc.col[j], &s->enc.col[a->input]))
@@ -281,8 +288,8 @@ static bool slice_rows(struct figure *f, const struct slice *s, const struct ope
     return p != NULL;
 }
 
-static bool slice_words(struct figure *f, const struct slice *s, const struct axis_of *a, const double *mean,
-                        const double *var, struct err *err)
+static bool slice_words(struct figure *f, const struct slice *s, const struct axis_of *a,
+                        const double *mean, const double *var, struct err *err)
 {
     const struct encoding one = encoding_for(&s->enc, s->target);
     size_t lo = 0, hi = 0, wide = 0;
@@ -301,10 +308,14 @@ static bool slice_words(struct figure *f, const struct slice *s, const struct ax
                             s->enc.col[a->input + hi].level) == ST_OK;
     else if (var) {
         encoding_unscale(&one, 1, mean + wide, var + wide, at, sd);
-        ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; the function's sd is at most %.3g, "
-                            "near %.4g", buf_str(&name), a->raw[lo], a->raw[hi], sd[0], a->raw[wide]) == ST_OK;
+        ok = figure_verdict(
+                 f, err,
+                 "least near %s = %.4g, most near %.4g; the function's sd is at most %.3g, "
+                 "near %.4g",
+                 buf_str(&name), a->raw[lo], a->raw[hi], sd[0], a->raw[wide]) == ST_OK;
     } else
-        ok = figure_verdict(f, err, "least near %s = %.4g, most near %.4g; this fit has no variances",
+        ok = figure_verdict(f, err,
+                            "least near %s = %.4g, most near %.4g; this fit has no variances",
                             buf_str(&name), a->raw[lo], a->raw[hi]) == ST_OK;
     buf_free(&name);
     return ok;
@@ -322,7 +333,8 @@ static bool slice_labels(struct figure *f, const struct slice *s, const char *x,
     return ok;
 }
 
-static struct figure *slice_line(const struct slice *s, struct opened *o, struct job *job, struct err *err)
+static struct figure *slice_line(const struct slice *s, struct opened *o, struct job *job,
+                                 struct err *err)
 {
     const size_t d = s->enc.d;
     struct axis_of a = { 0 };
@@ -338,10 +350,12 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
             axis_put(&s->enc, &a, i, x + i * d);
         }
         rc = predict_at(s->m, s->target, a.n, d, x, mean, var, job, err);
-        snprintf(title, sizeof title, "Slice of %s%s", s->run, d > 1 ? ", other inputs at their middle" : "");
+        snprintf(title, sizeof title, "Slice of %s%s", s->run,
+                 d > 1 ? ", other inputs at their middle" : "");
         f = rc == ST_OK ? figure_new("slice", title, err) : NULL;
-        bool ok = f && slice_labels(f, s, a.name, NULL, err) && slice_curves(f, s, &a, mean, var, err)
-                  && slice_rows(f, s, o, &a, err) && slice_words(f, s, &a, mean, var, err);
+        bool ok = f && slice_labels(f, s, a.name, NULL, err) &&
+                  slice_curves(f, s, &a, mean, var, err) && slice_rows(f, s, o, &a, err) &&
+                  slice_words(f, s, &a, mean, var, err);
         if (ok && a.levels) {
             const char *name[LEVELS_MOST];
             for (size_t i = 0; i < a.n; i++)
@@ -356,8 +370,9 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
 }
 
 /* One panel of a surface. */
-static struct figure *surface(const struct slice *s, const struct axis_of *a, const struct axis_of *b,
-                              const char *title, const char *of, const double *z, struct err *err)
+static struct figure *surface(const struct slice *s, const struct axis_of *a,
+                              const struct axis_of *b, const char *title, const char *of,
+                              const double *z, struct err *err)
 {
     struct figure *f = figure_new("slice", title, err);
     double lo = INFINITY, hi = -INFINITY;
@@ -371,7 +386,8 @@ static struct figure *surface(const struct slice *s, const struct axis_of *a, co
     return plots_finish(f, ok);
 }
 
-static struct figure *slice_plane(const struct slice *s, struct opened *o, struct job *job, struct err *err)
+static struct figure *slice_plane(const struct slice *s, struct opened *o, struct job *job,
+                                  struct err *err)
 {
     const struct encoding one = encoding_for(&s->enc, s->target);
     const size_t d = s->enc.d;
@@ -389,7 +405,8 @@ static struct figure *slice_plane(const struct slice *s, struct opened *o, struc
     const size_t n = a.n * b.n;
     double *x = rc == ST_OK ? mem_calloc(n * (d + 4), sizeof *x, "plot", err) : NULL;
     if (x) {
-        double *mean = x + n * d, *var = s->m->L ? mean + n : NULL, *unit = mean + 2 * n, *sd = mean + 3 * n;
+        double *mean = x + n * d, *var = s->m->L ? mean + n : NULL, *unit = mean + 2 * n,
+               *sd = mean + 3 * n;
         for (size_t i = 0; i < n; i++) {
             memcpy(x + i * d, o->base, d * sizeof *x);
             axis_put(&s->enc, &a, i % a.n, x + i * d);
@@ -407,9 +424,10 @@ static struct figure *slice_plane(const struct slice *s, struct opened *o, struc
         size_t hi = 0;
         for (size_t i = 0; i < n; i++)
             hi = mean[i] > mean[hi] ? i : hi;
-        const bool ok = f && (!var || f->next)
-                        && figure_verdict(f, err, "highest near %.4g, %.4g%s", a.raw[hi % a.n], b.raw[hi / a.n],
-                                          d > 2 ? "; all other inputs at their middle" : "") == ST_OK;
+        const bool ok =
+            f && (!var || f->next) &&
+            figure_verdict(f, err, "highest near %.4g, %.4g%s", a.raw[hi % a.n], b.raw[hi / a.n],
+                           d > 2 ? "; all other inputs at their middle" : "") == ST_OK;
         f = plots_finish(f, ok);
     }
     free(x);
@@ -429,10 +447,11 @@ static struct figure *slice_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------- */
+/* Parts. */
 
-/* A product of a sum alone: the same model with the weights of all others next to nothing.  The first
- * product has no weight, so the others are made far larger than it and the results divided again. */
+/* A product of a sum alone: the same model with the weights of all others next to nothing.  The
+ * first product has no weight, so the others are made far larger than it and the results divided
+ * again. */
 static const double magnify = 1e6, vanish = 1e-9;
 
 struct summand { struct model m; double scale; }; /* of the features; its square of a kernel */
@@ -447,7 +466,8 @@ static size_t products(const struct kernel *k, size_t *first)
     return n;
 }
 
-static void part_of(const struct model *m, const size_t *first, size_t n, size_t which, struct summand *p)
+static void part_of(const struct model *m, const size_t *first, size_t n, size_t which,
+                    struct summand *p)
 {
     p->m = *m;
     p->scale = which ? magnify : 1;
@@ -458,8 +478,9 @@ static void part_of(const struct model *m, const size_t *first, size_t n, size_t
 }
 
 /* Of an exact model the variance of a part: beta^2 (k_p(x, x) - |L^-1 k_p|^2). */
-static enum status exact_part_variance(const struct summand *p, size_t target, size_t n, const double *x,
-                                       double *var, struct job *job, struct err *err)
+static enum status exact_part_variance(const struct summand *p, size_t target, size_t n,
+                                       const double *x, double *var, struct job *job,
+                                       struct err *err)
 {
     const struct model *m = &p->m;
     const double s2 = p->scale * p->scale, b2 = m->amplitudes[target] * m->amplitudes[target];
@@ -472,19 +493,22 @@ static enum status exact_part_variance(const struct summand *p, size_t target, s
         rc = blas_dtrsm(job->pool, false, m->M, n, m->L, m->M, C, m->M, err);
     }
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
-        const double prior = kernel_exact(&m->kernel, m->hp, m->d, x + i * m->d, x + i * m->d, NULL) / s2;
+        const double prior =
+            kernel_exact(&m->kernel, m->hp, m->d, x + i * m->d, x + i * m->d, NULL) / s2;
         var[i] = fmax(0, b2 * (prior - blas_ddot(m->M, C + i * m->M, C + i * m->M)));
     }
     free(C);
     return rc;
 }
 
-static enum status part_at(const struct slice *s, const struct summand *p, size_t n, const double *x, double *mean,
-                           double *var, struct job *job, struct err *err)
+static enum status part_at(const struct slice *s, const struct summand *p, size_t n,
+                           const double *x, double *mean, double *var, struct job *job,
+                           struct err *err)
 {
     const bool exact = p->m.kind == MODEL_EXACT;
     const double by = exact ? p->scale * p->scale : p->scale;
-    enum status rc = predict_at(&p->m, s->target, n, s->enc.d, x, mean, var && !exact ? var : NULL, job, err);
+    enum status rc =
+        predict_at(&p->m, s->target, n, s->enc.d, x, mean, var && !exact ? var : NULL, job, err);
 
     for (size_t i = 0; rc == ST_OK && i < n; i++)
         mean[i] /= by;
@@ -502,9 +526,9 @@ static void part_name(const struct kernel *k, size_t t, struct buf *out)
         buf_printf(out, "%s%s", i > t ? " * " : "", k->term[i].ops->name);
 }
 
-static struct figure *part_panel(const struct slice *s, const struct axis_of *a, const struct kernel *k,
-                                 size_t term, size_t number, const double *mean, const double *var,
-                                 struct err *err)
+static struct figure *part_panel(const struct slice *s, const struct axis_of *a,
+                                 const struct kernel *k, size_t term, size_t number,
+                                 const double *mean, const double *var, struct err *err)
 {
     const struct encoding one = encoding_for(&s->enc, s->target);
     double *lo = mem_calloc(3 * a->n, sizeof *lo, "plot", err), *hi = lo + a->n, *unit = hi + a->n;
@@ -540,8 +564,8 @@ static double spread(size_t n, const double *v)
     return sqrt(q);
 }
 
-static struct figure *parts_panels(const struct slice *s, const struct axis_of *a, const double *x, double *mean,
-                                   double *var, struct job *job, struct err *err)
+static struct figure *parts_panels(const struct slice *s, const struct axis_of *a, const double *x,
+                                   double *mean, double *var, struct job *job, struct err *err)
 {
     const struct kernel *k = &s->m->kernel;
     size_t first[KERNEL_MAX_TERMS];
@@ -566,8 +590,11 @@ static struct figure *parts_panels(const struct slice *s, const struct axis_of *
         if (ok)
             tail = &(*tail)->next;
     }
-    ok = ok && figure_verdict(head, err, "spread of each part over this range: %s; together with %.4g they are "
-                              "the mean", buf_str(&words), encoding_for(&s->enc, s->target).ymean) == ST_OK;
+    ok =
+        ok && figure_verdict(head, err,
+                             "spread of each part over this range: %s; together with %.4g they are "
+                             "the mean",
+                             buf_str(&words), encoding_for(&s->enc, s->target).ymean) == ST_OK;
     buf_free(&words);
     return plots_finish(head, ok);
 }
@@ -596,7 +623,7 @@ static struct figure *parts_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
-/* ---- what both need -------------------------------------------------------------------------------- */
+/* What both need. */
 
 /* Numbers and categories only: letters, windows and filters have no axis. */
 static enum status plain_inputs(const struct run *r, const char *plot, struct err *err)
@@ -607,21 +634,24 @@ static enum status plain_inputs(const struct run *r, const char *plot, struct er
         plain = r->enc.col[j].kind <= ENC_MISSING;
     if (plain)
         return ST_OK;
-    err_set(err, ST_UNSUPPORTED, "%s moves inputs of numbers and categories, and %s reads sequences", plot, r->id);
-    err_hint(err, "explain-row row:1 changes each letter of a row; predict FILE.csv takes sequences of your choice");
+    err_set(err, ST_UNSUPPORTED,
+            "%s moves inputs of numbers and categories, and %s reads sequences", plot, r->id);
+    err_hint(err, "explain-row row:1 changes each letter of a row; predict FILE.csv takes "
+                  "sequences of your choice");
     return ST_UNSUPPORTED;
 }
 
 /* The words of the line: columns of the model's data; a run among them has been taken. */
-static enum status take_columns(struct slice *s, const struct run *r, const struct args *a, size_t most,
-                                const char *plot, struct err *err)
+static enum status take_columns(struct slice *s, const struct run *r, const struct args *a,
+                                size_t most, const char *plot, struct err *err)
 {
     for (size_t i = 0; i < args_many(a, "runs"); i++) {
         const char *w = args_many_at(a, "runs", i);
         if (input_of(&r->enc, w) == SIZE_MAX && args_looks_like_run(w))
             continue;
         if (s->ncolumn == most)
-            return err_set(err, ST_USAGE, "plot %s takes at most %zu input%s", plot, most, most > 1 ? "s" : "");
+            return err_set(err, ST_USAGE, "plot %s takes at most %zu input%s", plot, most,
+                           most > 1 ? "s" : "");
         if (input_of(&r->enc, w) == SIZE_MAX) {
             err_set(err, ST_NOT_FOUND, "%s is no input of %s", w, r->id);
             err_hint(err, "plot %s %s", plot, r->enc.col[0].column);
@@ -639,8 +669,8 @@ static enum status take_columns(struct slice *s, const struct run *r, const stru
 }
 
 static enum status prepare(struct run *r, const struct args *a, const char *plot, size_t columns,
-                           struct figure *(*make)(void *, struct job *, struct err *), struct plot_work *out,
-                           struct err *err)
+                           struct figure *(*make)(void *, struct job *, struct err *),
+                           struct plot_work *out, struct err *err)
 {
     struct slice *s;
 
@@ -670,15 +700,15 @@ static enum status prepare(struct run *r, const struct args *a, const char *plot
     return rc == ST_OK ? take_columns(s, r, a, columns, plot, err) : rc;
 }
 
-enum status plots_slice(struct workspace *ws, struct run *r, const struct args *a, struct plot_work *out,
-                        struct err *err)
+enum status plots_slice(struct workspace *ws, struct run *r, const struct args *a,
+                        struct plot_work *out, struct err *err)
 {
     (void)ws;
     return prepare(r, a, "slice", 2, slice_make, out, err);
 }
 
-enum status plots_parts(struct workspace *ws, struct run *r, const struct args *a, struct plot_work *out,
-                        struct err *err)
+enum status plots_parts(struct workspace *ws, struct run *r, const struct args *a,
+                        struct plot_work *out, struct err *err)
 {
     size_t first[KERNEL_MAX_TERMS];
 
@@ -689,14 +719,15 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
         return ST_UNSUPPORTED;
     }
     if (r && r->has_enc && r->enc.yscale == Y_LOG) {
-        err_set(err, ST_UNSUPPORTED, "the target of %s is a logarithm: its parts multiply, they do not add", r->id);
+        err_set(err, ST_UNSUPPORTED,
+                "the target of %s is a logarithm: its parts multiply, they do not add", r->id);
         err_hint(err, "plot slice");
         return ST_UNSUPPORTED;
     }
     return prepare(r, a, "parts", 1, parts_make, out, err);
 }
 
-/* ---- features -------------------------------------------------------------------------------------- */
+/* Features. */
 
 enum { KERNEL_ROWS = 256, SEEDS = 3, SIZES = 9, FIRST_SIZE = 64 };
 
@@ -716,8 +747,9 @@ static void accuracy_free(void *in)
 }
 
 /* |ZZ' - K| / |K| in the Frobenius norm with M features. */
-static enum status kernel_error(const struct accuracy *s, const struct source *src, const double *K, size_t M,
-                                uint64_t seed, struct job *job, double *out, struct err *err)
+static enum status kernel_error(const struct accuracy *s, const struct source *src, const double *K,
+                                size_t M, uint64_t seed, struct job *job, double *out,
+                                struct err *err)
 {
     const size_t n = src->n;
     const struct fop_opts fo = { .pool = job->pool, .precision = PREC_DOUBLE };
@@ -744,8 +776,9 @@ static enum status kernel_error(const struct accuracy *s, const struct source *s
     return rc;
 }
 
-static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const double *M, const double *mean,
-                                      const double *lo, const double *hi, struct err *err)
+static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const double *M,
+                                      const double *mean, const double *lo, const double *hi,
+                                      struct err *err)
 {
     double root[SIZES], at = NAN;
     struct figure *f = figure_new("features", "Error of the kernel by random features", err);
@@ -757,7 +790,8 @@ static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const 
         f->x.log = f->y.log = true, f->x.lo = M[0], f->x.hi = M[n - 1];
     ok = ok && figure_add_band(f, "three draws", n, M, lo, hi, err)
          && figure_add(f, "mean", MARK_LINEPOINTS, n, M, mean, err);
-    struct series *r = ok ? figure_add(f, "1 / root of features", MARK_LINE, n, M, root, err) : NULL;
+    struct series *r =
+        ok ? figure_add(f, "1 / root of features", MARK_LINE, n, M, root, err) : NULL;
     ok = r != NULL;
     if (r)
         r->faint = true;
@@ -770,8 +804,8 @@ static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const 
     char here[80] = "";
     if (isfinite(at))
         snprintf(here, sizeof here, "; %zu of %s have %.2g %%", s->features, s->run, 100 * at);
-    ok = ok && figure_verdict(f, err, "%.0f features miss the kernel by %.2g %%, %.0f by %.2g %%%s", M[0],
-                              100 * mean[0], M[n - 1], 100 * mean[n - 1], here) == ST_OK;
+    ok = ok && figure_verdict(f, err, "%.0f features miss the kernel by %.2g %%, %.0f by %.2g %%%s",
+                              M[0], 100 * mean[0], M[n - 1], 100 * mean[n - 1], here) == ST_OK;
     return plots_finish(f, ok);
 }
 
@@ -781,7 +815,8 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
     double M[SIZES], mean[SIZES] = { 0 }, lo[SIZES], hi[SIZES];
     size_t idx[KERNEL_ROWS], sizes = 0;
     enum status rc = fit_setup_open(&s->study, err);
-    const size_t all = rc == ST_OK ? s->study.e.base.n : 0, n = all < KERNEL_ROWS ? all : KERNEL_ROWS;
+    const size_t all = rc == ST_OK ? s->study.e.base.n : 0,
+                 n = all < KERNEL_ROWS ? all : KERNEL_ROWS;
     struct source_subset src;
     double *K = NULL, *X = NULL;
 
@@ -791,8 +826,8 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
         source_subset_init(&src, &s->study.e.base, idx, n);
         X = exact_inputs(&src.base, err);
         K = X ? mem_aligned(n * n, sizeof *K, "a kernel matrix", err) : NULL;
-        rc = K ? exact_matrix(&s->study.o.kernel, s->study.o.hp, X, n, src.base.d, NULL, 0, K, job->pool,
-                              &job->ctl, err)
+        rc = K ? exact_matrix(&s->study.o.kernel, s->study.o.hp, X, n, src.base.d, NULL, 0, K,
+                              job->pool, &job->ctl, err)
                : ST_NOMEM;
     }
     for (size_t m = FIRST_SIZE; rc == ST_OK && sizes < SIZES; m *= 2, sizes++) {
@@ -805,7 +840,8 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
             if (rc == ST_OK)
                 rc = kernel_error(s, &src.base, K, m, s->study.o.seed + seed - 1, job, &e, err);
             if (rc == ST_OK)
-                mean[sizes] += e / SEEDS, lo[sizes] = fmin(lo[sizes], e), hi[sizes] = fmax(hi[sizes], e);
+                mean[sizes] += e / SEEDS, lo[sizes] = fmin(lo[sizes], e),
+                                          hi[sizes] = fmax(hi[sizes], e);
         }
     }
     struct figure *f = rc == ST_OK ? accuracy_figure(s, sizes, M, mean, lo, hi, err) : NULL;
@@ -813,8 +849,8 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
-enum status plots_features(struct workspace *ws, struct run *r, const struct args *a, struct plot_work *out,
-                           struct err *err)
+enum status plots_features(struct workspace *ws, struct run *r, const struct args *a,
+                           struct plot_work *out, struct err *err)
 {
     struct accuracy *s = mem_calloc(1, sizeof *s, "plot", err);
     enum status rc = s ? ST_OK : ST_NOMEM;
@@ -829,13 +865,15 @@ enum status plots_features(struct workspace *ws, struct run *r, const struct arg
         s->features = r->model->kind == MODEL_FEATURES ? r->info.features : 0;
     } else {
         struct dataset *d = ws_dataset(ws, NULL, err);
-        struct fit_opts o = { .kernel = ws->kernel, .seed = ws->opt.seed, .amplitude = 1, .noise = 0.1 };
+        struct fit_opts o = {
+            .kernel = ws->kernel, .seed = ws->opt.seed, .amplitude = 1, .noise = 0.1};
         memcpy(o.hp, ws->hp, sizeof o.hp);
         rc = d ? fit_setup_of_data(&s->study, d, &o, err) : err->code;
     }
     if (rc == ST_OK && s->study.o.kernel.layer.kind == LAYER_FASTCONV) {
-        err_set(err, ST_UNSUPPORTED, "the filters of fastconv are the kernel themselves: there is no exact one to "
-                                     "compare features with");
+        err_set(err, ST_UNSUPPORTED,
+                "the filters of fastconv are the kernel themselves: there is no exact one to "
+                "compare features with");
         err_hint(err, "kernel conv(rbf,width=9), then plot features");
         rc = ST_UNSUPPORTED;
     }

@@ -1,5 +1,5 @@
-/* app/plots/plots_run.c -- plots of what runs left behind: rates, races, the path of a tuning, relevance of
- * inputs, seconds and bytes. */
+/* app/plots/plots_run.c -- plots of what runs left behind: rates, races, the path of a tuning,
+ * relevance of inputs, seconds and bytes. */
 #include "app/plots/plots.h"
 
 #include "app/runs/race.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rate ------------------------------------------------------------------------------------------ */
+/* Rate. */
 
 enum { RATE_WINDOW = 10 };      /* iterations that a local rate is the mean over */
 static const double plateau = 0.99; /* a factor above it is standing still */
@@ -54,7 +54,8 @@ static bool add_rate(struct figure *f, const struct run *r, size_t *slow, size_t
     return ok;
 }
 
-struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args *a,
+                          struct err *err)
 {
     struct run *runs[8];
     const size_t n = plots_runs(ws, r, a, runs, 8, err);
@@ -67,7 +68,8 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
     if (!n)
         return plots_nothing("rate", "There is no fit yet. try: fit solver=pcg", err);
     struct figure *f = figure_new("rate", "Local rate of convergence", err);
-    bool ok = f && figure_label(f, "iteration", "factor of the residual an iteration", err) == ST_OK;
+    bool ok =
+        f && figure_label(f, "iteration", "factor of the residual an iteration", err) == ST_OK;
     for (size_t i = 0; ok && i < n; i++) {
         if (runs[i]->kind != RUN_FIT || runs[i]->ntrace < 2)
             continue;
@@ -92,16 +94,17 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
             ok = s != NULL;
         }
     }
-    ok = ok && figure_verdict(f, err, "%s: x%.3f an iteration on the whole; %zu of %zu stretches of %d "
-                              "iterations stand still (above x%.2f)", last->id, mean, slow, all,
-                              RATE_WINDOW, plateau) == ST_OK;
+    ok = ok && figure_verdict(f, err,
+                              "%s: x%.3f an iteration on the whole; %zu of %zu stretches of %d "
+                              "iterations stand still (above x%.2f)",
+                              last->id, mean, slow, all, RATE_WINDOW, plateau) == ST_OK;
     return plots_finish(f, ok);
 }
 
-/* ---- race ------------------------------------------------------------------------------------------ */
+/* Race. */
 
-/* The runs that stand side by side without being named: those of the last race, else the last fits of
- * one data set and one system. */
+/* The runs that stand side by side without being named: those of the last race, else the last fits
+ * of one data set and one system. */
 static size_t last_group(struct workspace *ws, struct run **out, size_t max)
 {
     size_t n = 0;
@@ -117,9 +120,10 @@ static size_t last_group(struct workspace *ws, struct run **out, size_t max)
         struct run *r = ws->run[i];
         if (r->kind != RUN_FIT || r->ntrace < 2)
             continue;
-        if (n && (strcmp(r->dataset_name, out[0]->dataset_name) || r->fit.noise != out[0]->fit.noise ||
-                  strcmp(r->kernel_text, out[0]->kernel_text) ||
-                  r->info.features != out[0]->info.features))
+        if (n &&
+            (strcmp(r->dataset_name, out[0]->dataset_name) || r->fit.noise != out[0]->fit.noise ||
+             strcmp(r->kernel_text, out[0]->kernel_text) ||
+             r->info.features != out[0]->info.features))
             break;
         out[n++] = r;
     }
@@ -163,8 +167,8 @@ static struct series *race_curve(struct figure *f, const struct workspace *ws, c
 }
 
 /* Who is first, and who still runs. */
-static bool race_verdict(struct figure *f, const struct workspace *ws, struct run *const *runs, size_t n,
-                         const char *by, struct err *err)
+static bool race_verdict(struct figure *f, const struct workspace *ws, struct run *const *runs,
+                         size_t n, const char *by, struct err *err)
 {
     double best = INFINITY, next = INFINITY;
     const struct run *first = NULL, *now = NULL;
@@ -180,21 +184,25 @@ static bool race_verdict(struct figure *f, const struct workspace *ws, struct ru
     if (now)
         snprintf(running, sizeof running, "; %s runs", now->id);
     if (!first)
-        return figure_verdict(f, err, "none of the %zu has reached its target yet%s", n, running) == ST_OK;
+        return figure_verdict(f, err, "none of the %zu has reached its target yet%s", n, running) ==
+               ST_OK;
     race_name(ws, first, name, sizeof name);
     if (isfinite(next))
-        return figure_verdict(f, err, "%s is first at %.0e: %.3g %s, the next %.3g%s", name, first->trace_target,
-                              best, race_unit(by), next, running) == ST_OK;
+        return figure_verdict(f, err, "%s is first at %.0e: %.3g %s, the next %.3g%s", name,
+                              first->trace_target, best, race_unit(by), next, running) == ST_OK;
     return figure_verdict(f, err, "%s is first at %.0e: %.3g %s; no other has reached it%s", name,
                           first->trace_target, best, race_unit(by), running) == ST_OK;
 }
 
-struct figure *plots_race(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_race(struct workspace *ws, struct run *r, const struct args *a,
+                          struct err *err)
 {
     struct run *runs[8];
     const bool named = a && args_many(a, "runs");
     size_t n = named ? plots_runs(ws, r, a, runs, 8, err) : last_group(ws, runs, 8);
-    const char *by = a && args_given(a, "by") ? args_text(a, "by") : ws->race ? ws->race->by : "seconds";
+    const char *by = a && args_given(a, "by") ? args_text(a, "by")
+                     : ws->race               ? ws->race->by
+                                              : "seconds";
     bool ok;
 
     if (n == SIZE_MAX)
@@ -205,10 +213,13 @@ struct figure *plots_race(struct workspace *ws, struct run *r, const struct args
             runs[k++] = runs[i];
     n = k;
     if (n < 2 && !(n && race_index(ws, runs[0]) != SIZE_MAX))
-        return plots_nothing("race", "There are no two fits with iterations on one system. try: race "
-                             "pcg(rank=128),lbfgs", err);
+        return plots_nothing("race",
+                             "There are no two fits with iterations on one system. try: race "
+                             "pcg(rank=128),lbfgs",
+                             err);
     struct figure *f = figure_new("race", "Race: residual on one clock", err);
-    ok = f && figure_label(f, *by == 'p' ? "passes over the data" : by, "relative residual", err) == ST_OK;
+    ok = f && figure_label(f, *by == 'p' ? "passes over the data" : by, "relative residual", err) ==
+                  ST_OK;
     if (ok)
         f->y.log = true, f->x.lo = 0, f->x.whole = *by == 'i';
     for (size_t i = 0; ok && i < n; i++)
@@ -223,7 +234,7 @@ struct figure *plots_race(struct workspace *ws, struct run *r, const struct args
     return plots_finish(f, ok);
 }
 
-/* ---- path of a tuning ------------------------------------------------------------------------------ */
+/* Path of a tuning. */
 
 /* Hyperparameter i (then amplitude, noise) of evaluation e, from the finished result or, while it
  * runs, from what its ticks told; NaN: not known. */
@@ -276,8 +287,8 @@ static void input_name(const struct enc_col *c, struct buf *out)
     }
 }
 
-/* The evaluation whose values are kept; SIZE_MAX: not known yet.  The last may be the start, scored again
- * for comparison. */
+/* The evaluation whose values are kept; SIZE_MAX: not known yet.  The last may be the start, scored
+ * again for comparison. */
 static size_t path_kept(const struct run *r, size_t nhp)
 {
     for (size_t e = r->tune.ntrace; e-- > 0;)
@@ -287,8 +298,8 @@ static size_t path_kept(const struct run *r, size_t nhp)
 }
 
 /* A bound is drawn where the search came near it. */
-static bool add_bounds(struct figure *f, const struct run *r, size_t nhp, size_t from, size_t to, size_t evals,
-                       struct err *err)
+static bool add_bounds(struct figure *f, const struct run *r, size_t nhp, size_t from, size_t to,
+                       size_t evals, struct err *err)
 {
     double lo, hi;
     bool ok = true, bounds = false;
@@ -311,8 +322,8 @@ static bool add_bounds(struct figure *f, const struct run *r, size_t nhp, size_t
     return ok;
 }
 
-static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, size_t to, size_t evals,
-                                 struct err *err)
+static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, size_t to,
+                                 size_t evals, struct err *err)
 {
     char name[KERNEL_NAME_MAX], title[KERNEL_NAME_MAX + 40];
     double *x = mem_calloc(2 * evals + 1, sizeof *x, "plot", err), *y = x + evals;
@@ -339,8 +350,9 @@ static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, s
         buf_free(&curve);
     }
     for (size_t i = from; ok && kept != SIZE_MAX && evals > 2 && i < from + shown; i++) {
-        const double at = (double)kept + 1, v = i < nhp ? r->tune.best.hp[i] : i == nhp ? r->tune.best.amplitude
-                                                                                         : r->tune.best.noise;
+        const double at = (double)kept + 1, v = i < nhp    ? r->tune.best.hp[i]
+                                                : i == nhp ? r->tune.best.amplitude
+                                                           : r->tune.best.noise;
         struct series *s = figure_add(f, i == from ? "kept" : "", MARK_POINTS, 1, &at, &v, err);
         ok = s != NULL;
         if (s)
@@ -351,7 +363,8 @@ static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, s
     return plots_finish(f, ok);
 }
 
-struct figure *plots_path(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_path(struct workspace *ws, struct run *r, const struct args *a,
+                          struct err *err)
 {
     struct run *runs[1];
     const size_t n = plots_runs(ws, NULL, a, runs, 1, err);
@@ -387,12 +400,14 @@ struct figure *plots_path(struct workspace *ws, struct run *r, const struct args
     char which[48] = "";
     if (kept != SIZE_MAX)
         snprintf(which, sizeof which, "; kept: evaluation %zu", kept + 1);
-    const bool ok = figure_verdict(first, err, "%s: %zu evaluations of %zu values%s; %s%s", r->id, evals,
-                                   nhp + 2, which, at, nhp > 7 ? " (of each kind the first seven are drawn)" : "") == ST_OK;
+    const bool ok =
+        figure_verdict(first, err, "%s: %zu evaluations of %zu values%s; %s%s", r->id, evals,
+                       nhp + 2, which, at,
+                       nhp > 7 ? " (of each kind the first seven are drawn)" : "") == ST_OK;
     return plots_finish(first, ok);
 }
 
-/* ---- relevance of inputs --------------------------------------------------------------------------- */
+/* Relevance of inputs. */
 
 struct relevance { const struct enc_col *col; double value; size_t input; };
 
@@ -462,11 +477,15 @@ struct figure *plots_ard(struct workspace *ws, struct run *r, const struct args 
     r = named ? runs[0] : plots_tuning(ws);
     if (!r || !r->has_enc || (r->kind == RUN_FIT && !r->model) ||
         (r->kind == RUN_TUNE && r->state != RUN_DONE && r->state != RUN_STOPPED))
-        return plots_nothing("ard", "There is no finished tuning or fit yet. try: kernel rbf(ard), tune", err);
+        return plots_nothing(
+            "ard", "There is no finished tuning or fit yet. try: kernel rbf(ard), tune", err);
     const struct kernel *k = ard_of(r, &hp);
     if (!kernel_has_ard(k) || k->layer.kind != LAYER_NONE)
-        return plots_nothing("ard", "This kernel has one lengthscale for all inputs. try: kernel rbf(ard), "
-                             "tune", err);
+        return plots_nothing(
+            "ard",
+            "This kernel has one lengthscale for all inputs. try: kernel rbf(ard), "
+            "tune",
+            err);
     struct relevance *v = mem_calloc(r->enc.d + 1, sizeof *v, "plot", err);
     if (!v)
         return NULL;
@@ -484,15 +503,17 @@ struct figure *plots_ard(struct workspace *ws, struct run *r, const struct args 
         buf_puts(&best, i ? ", " : "");
         input_name(v[i].col, &best);
     }
-    ok = ok && figure_verdict(f, err, "the function varies fastest along %s; %zu of %zu inputs hardly matter. "
-                              "That is how fast it varies, not how much an input explains%s", buf_str(&best),
-                              idle, n, n > shown ? " (the first 40 are drawn)" : "") == ST_OK;
+    ok = ok && figure_verdict(
+                   f, err,
+                   "the function varies fastest along %s; %zu of %zu inputs hardly matter. "
+                   "That is how fast it varies, not how much an input explains%s",
+                   buf_str(&best), idle, n, n > shown ? " (the first 40 are drawn)" : "") == ST_OK;
     buf_free(&best);
     free(v);
     return plots_finish(f, ok);
 }
 
-/* ---- cost ------------------------------------------------------------------------------------------ */
+/* Cost. */
 
 static struct figure *bars_of(const char *title, const char *what, const char *unit, size_t n,
                               const char *const *name, const double *y, struct err *err)
@@ -504,7 +525,8 @@ static struct figure *bars_of(const char *title, const char *what, const char *u
     return plots_finish(f, ok);
 }
 
-struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args *a,
+                          struct err *err)
 {
     static const char *const phase[] = { "features", "precond", "solve", "variance", "other" };
     static const char *const memory[] = { "predicted", "taken" };
@@ -518,7 +540,8 @@ struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args
     if (!r || r->kind != RUN_FIT || !(r->info.seconds.total > 0))
         return plots_nothing("cost", "There is no finished fit yet. try: fit", err);
     const struct fit_info *i = &r->info;
-    double s[5] = { i->seconds.features, i->seconds.precond, i->seconds.solve, i->seconds.variance, 0 };
+    double s[5] = {i->seconds.features, i->seconds.precond, i->seconds.solve, i->seconds.variance,
+                   0};
     double known = 0;
     size_t most = 0;
     for (size_t k = 0; k < 4; k++)
@@ -533,10 +556,12 @@ struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args
         return NULL;
     f->next = bars_of("Memory of the fit, beside the inputs", "", "GB", 2, memory, mb, err);
     f->across = 2;
-    const bool ok = f->next && figure_verdict(f, err, "%s: %s takes %.0f %% of %.3g s; %.3g GB at the peak, "
-                                              "%.3g GB had been predicted", r->id,
-                                              most == 4 ? "the rest" : phase[most],
-                                              100 * s[most] / i->seconds.total, i->seconds.total, mb[1],
-                                              mb[0]) == ST_OK;
+    const bool ok =
+        f->next &&
+        figure_verdict(f, err,
+                       "%s: %s takes %.0f %% of %.3g s; %.3g GB at the peak, "
+                       "%.3g GB had been predicted",
+                       r->id, most == 4 ? "the rest" : phase[most],
+                       100 * s[most] / i->seconds.total, i->seconds.total, mb[1], mb[0]) == ST_OK;
     return plots_finish(f, ok);
 }

@@ -1,7 +1,7 @@
 /* app/runs/advise.c -- the command advise: see advise.h.
  *
- * The law is compute/models/model_rank.c's.  What fits then take is remembered for the session, and the
- * mean of the logarithmic errors, with one of 0 counted in, corrects later advice. */
+ * The law is compute/models/model_rank.c's.  What fits then take is remembered for the session, and
+ * the mean of the logarithmic errors, with one of 0 counted in, corrects later advice. */
 #include "app/runs/advise.h"
 
 #include "app/shell/text_table.h"
@@ -59,7 +59,7 @@ static enum status advising_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* ---- the record --------------------------------------------------------------------------------- */
+/* The record. */
 
 static const struct advise_truth *truth_of(const struct advise_state *s, size_t rank)
 {
@@ -142,8 +142,8 @@ static void rows_text(struct rec *rec, const struct advise_state *s, size_t best
     char mem[24];
 
     text_table_init(&g, cols);
-    static const char *const heads[] = { "", "rank", "ratio", "iterations", "range", "build", "solve",
-                                         "memory", "taken" };
+    static const char *const heads[] = {"",      "rank",  "ratio",  "iterations", "range",
+                                        "build", "solve", "memory", "taken"};
     for (size_t i = 0; i < cols; i++)
         text_table_cell(&g, heads[i], 0);
     for (size_t i = 0; i < s->a.rows; i++) {
@@ -190,7 +190,8 @@ static void features_text(struct rec *rec, const struct advice *a)
         rec_text(rec, ", no end to it: more features help\n");
     else
         rec_text(rec, ", at least %.0f with any number%s\n", a->kernel_dimension,
-                 a->kernel_dimension > 1.25 * a->effective_dimension ? ":\n  more features help" : "");
+                 a->kernel_dimension > 1.25 * a->effective_dimension ? ":\n  more features help"
+                                                                     : "");
 }
 
 static const double trusted = 0.75;        /* of a sample: what it shows itself (spectrum.h) */
@@ -207,8 +208,10 @@ static void limits_text(struct rec *rec, const struct advise_state *s)
     const size_t more = 4 * s->a.sample < 16384 ? 4 * s->a.sample : 16384;
 
     if (beyond_sample(s))
-        rec_text(rec, "  iterations are a guess: of %.0f directions that count the sample shows %.0f\n"
-                 "  (rows=%zu shows more)\n", s->a.effective_dimension, trusted * (double)s->a.sample,
+        rec_text(rec,
+                 "  iterations are a guess: of %.0f directions that count the sample shows %.0f\n"
+                 "  (rows=%zu shows more)\n",
+                 s->a.effective_dimension, trusted * (double)s->a.sample,
                  more < s->a.n ? more : s->a.n);
     if (s->single && s->condition > single_limit)
         rec_text(rec, "  condition number %.2g: single precision will cost further iterations\n"
@@ -242,21 +245,25 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     rec_num(&rec, "seconds", s->seconds);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_safe(&rec, s->kernel);
-    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  %zu solve%s ahead\n", s->a.n, s->a.M, s->rtol,
-             s->a.solves, s->a.solves == 1 ? "" : "s");
+    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  %zu solve%s ahead\n", s->a.n, s->a.M,
+             s->rtol, s->a.solves, s->a.solves == 1 ? "" : "s");
     features_text(&rec, &s->a);
     rec_text(&rec, "  noise over amplitude, squared: %.3g%s;  from %zu rows, %s\n", s->a.ratio,
              s->a.refined ? ", as the fit will have it" : "", s->a.sample, sec);
     limits_text(&rec, s);
     rows_text(&rec, s, best);
     if (!s->plain && s->errors)
-        rec_text(&rec, "  iterations: the law's times %.2f, by %zu fit%s of this session (law=plain: not)\n", s->factor, s->errors, s->errors == 1 ? "" : "s");
+        rec_text(
+            &rec,
+            "  iterations: the law's times %.2f, by %zu fit%s of this session (law=plain: not)\n",
+            s->factor, s->errors, s->errors == 1 ? "" : "s");
     const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
     if (!in_time(s, b))
         rec_text(&rec, "  no rank here ends within maxit=%zu; try  fit features=%zu solver=direct",
                  s->maxit, s->a.M);
     else if (direct)
-        rec_text(&rec, "  direct is the fastest of all; try  fit features=%zu solver=direct", s->a.M);
+        rec_text(&rec, "  direct is the fastest of all; try  fit features=%zu solver=direct",
+                 s->a.M);
     else if (b->rank)
         rec_text(&rec, "  try  fit features=%zu solver=pcg rank=%zu", s->a.M, b->rank);
     else
@@ -264,7 +271,7 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     ws_emit(ws, &rec);
 }
 
-/* ---- the job's end -------------------------------------------------------------------------------- */
+/* The job's end. */
 
 static double correction(const struct advise_state *s, bool plain)
 {
@@ -337,7 +344,8 @@ static void advising_done(struct workspace *ws, struct job *job, enum status rc,
         return;
     }
     if (left)
-        ws_note(ws, "noise", "the fit will search for the noise that suits its features; that takes "
+        ws_note(ws, "noise",
+                "the fit will search for the noise that suits its features; that takes "
                 "too long for advice, and the table is for the noise as it is");
     advise_record(ws, ws->advice);
     if (ws->store)
@@ -403,7 +411,7 @@ enum status advise_start(struct workspace *ws, struct dataset *d, const struct f
     return ws_submit(ws, &advise_ops, NULL, w, line, err);
 }
 
-/* ---- what fits teach -------------------------------------------------------------------------------- */
+/* What fits teach. */
 
 /* The law's iterations at a rank between those of the table; NaN: beyond it. */
 static double expected_at(const struct advice *a, size_t rank)
@@ -449,7 +457,7 @@ void advise_learn(struct workspace *ws, const struct run *r)
             correction(s, false));
 }
 
-/* ---- the plot ---------------------------------------------------------------------------------------- */
+/* The plot. */
 
 static bool add_rows(struct figure *f, const struct advise_state *s, bool seconds, struct err *err)
 {
@@ -470,7 +478,8 @@ static bool add_rows(struct figure *f, const struct advise_state *s, bool second
     return !n || figure_add(f, "expected", MARK_LINEPOINTS, n, x, y, err) != NULL;
 }
 
-static bool add_truths(struct figure *f, const struct advise_state *s, bool seconds, struct err *err)
+static bool add_truths(struct figure *f, const struct advise_state *s, bool seconds,
+                       struct err *err)
 {
     double x[ADVISE_TRUTHS], y[ADVISE_TRUTHS];
     size_t n = 0;
@@ -491,8 +500,8 @@ static struct figure *rank_panel(const struct advise_state *s, size_t best, bool
     const struct rank_guess *none = s->a.row[0].rank ? NULL : &s->a.row[0];
     char title[96];
 
-    snprintf(title, sizeof title, "%s of a fit with %zu features", seconds ? "Seconds" : "Iterations",
-             s->a.M);
+    snprintf(title, sizeof title, "%s of a fit with %zu features",
+             seconds ? "Seconds" : "Iterations", s->a.M);
     struct figure *f = figure_new("rank", title, err);
     bool ok = f && figure_label(f, "rank of the preconditioner",
                                 seconds ? "seconds, build and solve" : "iterations", err) == ST_OK;
@@ -501,14 +510,15 @@ static struct figure *rank_panel(const struct advise_state *s, size_t best, bool
         ok = add_rows(f, s, seconds, err) && add_truths(f, s, seconds, err);
     }
     if (ok && none && (!seconds || in_time(s, none))) {
-        struct series *h = figure_add_hline(f, "none", seconds ? total(s, none)
-                                                               : whole(none->iterations, s->factor), err);
+        struct series *h = figure_add_hline(
+            f, "none", seconds ? total(s, none) : whole(none->iterations, s->factor), err);
         ok = h != NULL;
         if (h)
             h->faint = true;
     }
     if (ok && seconds && s->a.direct_seconds > 0.0) {
-        struct series *h = figure_add_hline(f, "direct", s->a.direct_seconds / (double)s->threads, err);
+        struct series *h =
+            figure_add_hline(f, "direct", s->a.direct_seconds / (double)s->threads, err);
         ok = h != NULL;
         if (h)
             h->dashed = true;
@@ -547,11 +557,14 @@ struct figure *advise_figure(struct workspace *ws, struct run *r, const struct a
         snprintf(mean, sizeof mean, "; fits took %.2f x the expected", exp(sum));
     }
     const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
-    const bool ok = f->next && figure_verdict(f, err, "%s has the least time%s: %.0f iterations (%.0f to "
-                                              "%.0f)%s%s", name, direct ? " but for direct" : "",
-                                              whole(b->iterations, s->factor), whole(b->low, s->factor),
-                                              whole(b->high, s->factor),
-                                              in_time(s, b) ? "" : ", more than maxit", mean) == ST_OK;
+    const bool ok =
+        f->next &&
+        figure_verdict(f, err,
+                       "%s has the least time%s: %.0f iterations (%.0f to "
+                       "%.0f)%s%s",
+                       name, direct ? " but for direct" : "", whole(b->iterations, s->factor),
+                       whole(b->low, s->factor), whole(b->high, s->factor),
+                       in_time(s, b) ? "" : ", more than maxit", mean) == ST_OK;
     if (ok)
         return f;
     figure_free(f);

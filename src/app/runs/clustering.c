@@ -66,7 +66,8 @@ static double color_of(const struct column *c, size_t row)
         return (double)(c->seq->at[row + 1] - c->seq->at[row] - 1);
     if (c->type == COL_REAL)
         return column_at(c, row);
-    return c->type == COL_CATEGORY && c->code[row] != UINT32_MAX ? (double)c->code[row] : (double)NAN;
+    return c->type == COL_CATEGORY && c->code[row] != UINT32_MAX ? (double)c->code[row]
+                                                                 : (double)NAN;
 }
 
 /* The value that colours the points. */
@@ -118,7 +119,8 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
 }
 
 /* Coordinates of the rows of another file, in the same directions. */
-static enum status place_new(struct clustering *c, const struct featmap *fm, struct job *job, struct err *err)
+static enum status place_new(struct clustering *c, const struct featmap *fm, struct job *job,
+                             struct err *err)
 {
     const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT, .store = false };
     const struct import_opts io = { .header = -1, .mem_limit = job->mem_limit };
@@ -167,8 +169,8 @@ static void label_new(struct pca_state *p)
 }
 
 /* color: NaN where it is not known. */
-static void csv_line(struct buf *b, const struct pca_state *p, const char *set, size_t row, const double *x,
-                     size_t label, double color)
+static void csv_line(struct buf *b, const struct pca_state *p, const char *set, size_t row,
+                     const double *x, size_t label, double color)
 {
     buf_printf(b, "%s,%zu", set, row + 1);
     for (size_t j = 0; j < p->dims; j++)
@@ -206,14 +208,17 @@ static enum status write_rows(const struct clustering *c, struct err *err)
         buf_printf(&b, ",pc%zu", j + 1);
     /* the colour under its own name, where that is plain and no other's */
     buf_printf(&b, "%s,%s\n", p->have_clusters ? ",cluster" : "",
-               strpbrk(p->color_name, ",\"\r\n") || !strncmp(p->color_name, "pc", 2) ? "color" : p->color_name);
+               strpbrk(p->color_name, ",\"\r\n") || !strncmp(p->color_name, "pc", 2)
+                   ? "color"
+                   : p->color_name);
     for (size_t i = 0; rc == ST_OK && i < p->n; i++) {
         csv_line(&b, p, "train", p->row[i], p->coords + i * p->dims,
                  p->have_clusters ? p->clusters.label[i] : 0, p->color[i]);
         rc = flush(&o, &b, false, err);
     }
     for (size_t i = 0; rc == ST_OK && i < p->nfresh; i++) {
-        csv_line(&b, p, "new", p->fresh_row[i], p->fresh + i * p->dims, p->fresh_label[i], (double)NAN);
+        csv_line(&b, p, "new", p->fresh_row[i], p->fresh + i * p->dims, p->fresh_label[i],
+                 (double)NAN);
         rc = flush(&o, &b, false, err);
     }
     if (rc == ST_OK)
@@ -259,7 +264,8 @@ static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
     size_t *group = NULL;
     if (kernel_has_groups(&c->kernel)) {
         group = mem_calloc(d, sizeof *group, "groups of inputs", err);
-        const enum status rc = group ? dataset_groups(c->data, &c->enc, group, NULL, err) : ST_NOMEM;
+        const enum status rc =
+            group ? dataset_groups(c->data, &c->enc, group, NULL, err) : ST_NOMEM;
         if (rc != ST_OK) {
             free(group);
             return rc;
@@ -397,11 +403,14 @@ static void clustering_done(struct workspace *ws, struct job *job, enum status r
         ws_note(ws, "sample", "%zu of %zu training rows were used (an even sample)", c->out.n,
                 c->total);
     if (c->missing_cells)
-        ws_note(ws, "missing", "%zu missing cell%s of the new rows %s filled as the missing policy says",
-                c->missing_cells, c->missing_cells == 1 ? "" : "s", c->missing_cells == 1 ? "was" : "were");
+        ws_note(ws, "missing",
+                "%zu missing cell%s of the new rows %s filled as the missing policy says",
+                c->missing_cells, c->missing_cells == 1 ? "" : "s",
+                c->missing_cells == 1 ? "was" : "were");
     if (c->unseen_levels)
         ws_warn(ws, "unseen", "%zu cell%s of the new rows hold%s a category never seen in training",
-                c->unseen_levels, c->unseen_levels == 1 ? "" : "s", c->unseen_levels == 1 ? "s" : "");
+                c->unseen_levels, c->unseen_levels == 1 ? "" : "s",
+                c->unseen_levels == 1 ? "s" : "");
     pca_record(ws, c, job->ops->verb);
     pca_state_free(&ws->pca);
     ws->pca = c->out;

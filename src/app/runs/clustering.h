@@ -9,14 +9,15 @@
 struct clustering_opts {
     size_t dims;
     const char *color;                /* "target" or a column's name; NULL: target */
-    const size_t *k; size_t nk;       /* cluster: candidates; the best silhouette wins. 0: pca only */
+    const size_t *k;
+    size_t nk; /* cluster: candidates; the best silhouette wins. 0: pca only */
     size_t rows;                      /* at most so many rows (an even sample) */
     size_t features;
-    const char *file, *out;           /* new rows to place there; CSV of coordinates and labels; NULL: none */
+    const char *file, *out; /* new rows to place there; CSV of coordinates and labels; NULL: none */
 };
-/* The CSV: set (train or new), row (of its table, from 1), pc1 .. , and with clusters the cluster, counted
- * from 0: that of the nearest centre for new rows.
- * With run NULL: the current kernel and hyperparameters on the training rows of `d`. */
+/* The CSV: set (train or new), row (of its table, from 1), pc1 .. , and with clusters the cluster,
+ * counted from 0: that of the nearest centre for new rows. With run NULL: the current kernel and
+ * hyperparameters on the training rows of `d`. */
 enum status clustering_run(struct workspace *, struct dataset *d, const struct run *,
                            const struct clustering_opts *, const char *line, struct err *err);
 void pca_state_free(struct pca_state *);

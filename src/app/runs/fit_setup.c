@@ -80,7 +80,8 @@ static enum status bind_kernel(struct fit_setup *s, struct err *err)
 
 enum status fit_setup_open(struct fit_setup *s, struct err *err)
 {
-    const enum status rc = fitting_rows(s->data, PART_TRAIN, !s->has_enc, &s->enc, &s->e, NULL, err);
+    const enum status rc =
+        fitting_rows(s->data, PART_TRAIN, !s->has_enc, &s->enc, &s->e, NULL, err);
 
     if (rc != ST_OK)
         return rc;

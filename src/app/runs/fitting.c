@@ -79,7 +79,7 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
     return rc;
 }
 
-/* ---- on the worker ------------------------------------------------------------------------- */
+/* On the worker. */
 
 /* Windows of few numbers have dense filters, if the user did not ask for them. */
 static void note_filters(struct fitting *f)
@@ -88,9 +88,11 @@ static void note_filters(struct fitting *f)
         const struct kernel_layer *l = &f->kernel.term[t].layer;
         if (!l->chosen)
             continue;
-        buf_printf(&f->notes, "note[plan]: windows of %zu x %zu = %zu %s: dense random filters are cheaper than "
-                   "structured ones and as accurate (kernel convdense, same values)\n", l->width, l->channels,
-                   l->width * l->channels, l->symbols ? "letters" : "numbers");
+        buf_printf(
+            &f->notes,
+            "note[plan]: windows of %zu x %zu = %zu %s: dense random filters are cheaper than "
+            "structured ones and as accurate (kernel convdense, same values)\n",
+            l->width, l->channels, l->width * l->channels, l->symbols ? "letters" : "numbers");
         return;
     }
 }
@@ -247,7 +249,7 @@ static enum status fit_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* ---- on the main thread --------------------------------------------------------------------- */
+/* On the main thread. */
 
 static void fitting_tick(struct workspace *ws, struct job *job, const struct tick *t)
 {
@@ -383,7 +385,8 @@ static void adopt_kernel(struct run *r, const struct fitting *f)
 {
     struct buf text = { 0 };
 
-    if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel) && !kernel_reads_parts(&f->kernel))
+    if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel) &&
+        !kernel_reads_parts(&f->kernel))
         return;
     kernel_print(&f->kernel, &text);
     char *words = buf_take(&text);
@@ -440,7 +443,8 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
     }
     if (idle)
         ws_note(ws, "no-influence", "%zu of %zu inputs hardly matter (lengthscale above %g): %s%s",
-                idle, r->enc.ncol, IDLE_SCALE, buf_str(&names), named > NAMED_INPUTS ? ", ..." : "");
+                idle, r->enc.ncol, IDLE_SCALE, buf_str(&names),
+                named > NAMED_INPUTS ? ", ..." : "");
     buf_free(&names);
 }
 
@@ -454,7 +458,8 @@ static void run_failed(struct workspace *ws, struct run *r, enum status rc, cons
         r->failure = *err;
     if (rc == ST_CANCELLED) {
         snprintf(r->verdict, sizeof r->verdict, "%s was stopped before there was a result.", r->id);
-        if (alone || r->started > 0.0) /* restarts that never began: the table at the end has them */
+        if (alone ||
+            r->started > 0.0) /* restarts that never began: the table at the end has them */
             ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
         ws->unconverged = true;
     } else {
@@ -463,8 +468,8 @@ static void run_failed(struct workspace *ws, struct run *r, enum status rc, cons
             ws_error(ws, err, line);
         else
             ws_tell(ws, REC_NOTE, r->id, err->name[0] ? err->name : status_name(rc),
-                    err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts count", r->id,
-                    err->msg);
+                    err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts count",
+                    r->id, err->msg);
     }
     if (ws->store)
         store_run(ws->store, r);
@@ -489,7 +494,8 @@ static void approx_words(struct workspace *ws, const struct run *r, const struct
     if (r->topt.approx && r->topt.error > 0.0 && t->why != TUNE_CANCELLED &&
         got > 1.02 * fmax(floor, r->topt.error * fabs(t->best.nmll)))
         ws_tell(ws, REC_NOTE, NULL, "approx", "tune nmll=approx rank=N, a larger one",
-                "the standard error of the NMLL is %.2g %% of it after %zu probes, not %.2g %%: more of "
+                "the standard error of the NMLL is %.2g %% of it after %zu probes, not %.2g %%: "
+                "more of "
                 "the log determinant in the preconditioner would lessen it",
                 100.0 * got / fabs(t->best.nmll), t->probes, 100.0 * r->topt.error);
 }
@@ -503,7 +509,8 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
         double v = i < t->nhp ? t->best.hp[i] : each[0];
         if (!lo && !hi)
             continue;
-        for (size_t j = 1; i >= t->nhp && j < r->topt.targets; j++) /* of the target that is there */
+        for (size_t j = 1; i >= t->nhp && j < r->topt.targets;
+             j++) /* of the target that is there */
             v = lo ? fmin(v, each[j]) : fmax(v, each[j]);
         if (i < t->nhp)
             kernel_hp_info(&r->fit.kernel, i, name, NULL);
@@ -514,9 +521,10 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
                 name, v, lo ? "lower" : "upper", name);
     }
     if (t->degenerate)
-        ws_warn(ws, "degenerate",
-                "the noise explains nearly all of the target: the model has learnt little more than "
-                "a constant; try another kernel, or tune restarts=4");
+        ws_warn(
+            ws, "degenerate",
+            "the noise explains nearly all of the target: the model has learnt little more than "
+            "a constant; try another kernel, or tune restarts=4");
 }
 
 static void tune_json(struct rec *rec, const struct run *r)
@@ -600,7 +608,8 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     ws_emit(ws, &rec);
 }
 
-/* The run of a job that has done its work, its notes told; NULL where there is nothing to take over. */
+/* The run of a job that has done its work, its notes told; NULL where there is nothing to take
+ * over. */
 static struct run *run_ended(struct workspace *ws, struct job *job, enum status rc,
                              const struct err *err)
 {
@@ -707,13 +716,15 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
 {
     const struct fit_info *i = &r->info;
     const double left = tf->forecast - (double)i->iterations, its = (double)i->iterations;
-    const bool known = isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* else it stands still */
+    const bool known =
+        isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* else it stands still */
     const size_t more = 2 * (i->rank ? i->rank : 128);
-    int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations, i->true_residual,
-                      i->true_residual / r->fit.rtol);
+    int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations,
+                      i->true_residual, i->true_residual / r->fit.rtol);
 
     if (known && !i->float_limit && (size_t)at < n)
-        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ", tf->rate, left);
+        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ",
+                       tf->rate, left);
     if ((size_t)at >= n)
         return;
     if (i->float_limit)
@@ -758,16 +769,17 @@ static void fit_verdict(struct run *r)
             stopped_short(r, &tf, v, n);
         break;
     case OUT_CANCELLED:
-        snprintf(v, n, "stopped on request at it %zu: residual %.1e; the best iterate is kept. It goes "
+        snprintf(v, n,
+                 "stopped on request at it %zu: residual %.1e; the best iterate is kept. It goes "
                  "on with: fit continue=%s",
-                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual,
-                 r->id);
+                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual, r->id);
         break;
     case OUT_BREAKDOWN:
-        snprintf(v, n,
-                 "broke down at it %zu (the matrix is not positive definite in this precision); the "
-                 "last good iterate is kept. try: fit precision=double, or a larger noise",
-                 i->iterations);
+        snprintf(
+            v, n,
+            "broke down at it %zu (the matrix is not positive definite in this precision); the "
+            "last good iterate is kept. try: fit precision=double, or a larger noise",
+            i->iterations);
         break;
     default: v[0] = '\0';
     }
@@ -895,7 +907,10 @@ static void fit_json(struct rec *rec, const struct run *r)
         rec_null(rec, "rank");
     rec_str(rec, "preconditioner", cg && i->precond[0] ? i->precond : NULL);
     rec_str(rec, "plan", i->plan[0] ? i->plan : NULL);
-    rec_str(rec, "store", i->half ? "float16" : !strcmp(i->plan, "store") ? r->fit.precision == PREC_DOUBLE ? "float64" : "float32" : NULL);
+    rec_str(rec, "store",
+            i->half                     ? "float16"
+            : !strcmp(i->plan, "store") ? r->fit.precision == PREC_DOUBLE ? "float64" : "float32"
+                                        : NULL);
     rec_str(rec, "outcome", outcome_name(i->why));
     if (cg)
         rec_int(rec, "iterations", (int64_t)i->iterations);
@@ -1001,7 +1016,8 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "run given: residual %.2g instead of 1",
                 r->info.projected ? "predictions" : "weights", r->info.start_residual);
     else if (f->fopt.start)
-        ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg", "a direct solve needs no start; the "
+        ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg",
+                "a direct solve needs no start; the "
                 "run given was not used");
     if (r->info.halved)
         ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
@@ -1011,10 +1027,10 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     const bool exact = r->model->kind == MODEL_EXACT;
     if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
-                "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s", r->info.noise,
-                r->info.amplitude, exact ? "rows" : "features", r->fit.noise, r->fit.amplitude,
-                exact ? ", at which the tuning had ended"
-                      : ", by their leave-one-out error");
+                "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s",
+                r->info.noise, r->info.amplitude, exact ? "rows" : "features", r->fit.noise,
+                r->fit.amplitude,
+                exact ? ", at which the tuning had ended" : ", by their leave-one-out error");
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0)
@@ -1119,7 +1135,8 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     rec_str(&rec, "plan", o.solver && !strcmp(o.solver, "exact") ? "exact" : plans[plan]);
     rec_int(&rec, "bytes", (int64_t)bytes);
     rec_safe(&rec, line);
-    rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit, note);
+    rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit,
+             note);
     ws_emit(ws, &rec);
     encoding_free(&enc);
     return ST_OK;
@@ -1178,22 +1195,23 @@ static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const
 }
 
 enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
-                                const struct tune_opts *o, const size_t *width, size_t nwidths, const char *line,
-                                struct err *err)
+                                const struct tune_opts *o, const size_t *width, size_t nwidths,
+                                const char *line, struct err *err)
 {
     bool windows = false;
 
     for (size_t t = 0; t < k->nterms; t++)
         windows |= k->term[t].layer.kind != LAYER_NONE && !k->term[t].layer.graph;
     if (nwidths && !windows) {
-        err_set(err, ST_USAGE, "width= chooses the windows of conv or fastconv; the kernel has none");
+        err_set(err, ST_USAGE,
+                "width= chooses the windows of conv or fastconv; the kernel has none");
         err_hint(err, "kernel conv(rbf)");
         return ST_USAGE;
     }
     for (size_t i = 0; i < nwidths; i++)
         if (nwidths > FITTING_WIDTHS || width[i] < 1 || width[i] > KERNEL_WIDTH_MOST)
-            return err_set(err, ST_RANGE, "width: at most %d of them, each from 1 to %d", FITTING_WIDTHS,
-                           KERNEL_WIDTH_MOST);
+            return err_set(err, ST_RANGE, "width: at most %d of them, each from 1 to %d",
+                           FITTING_WIDTHS, KERNEL_WIDTH_MOST);
     if (ws->opt.dry) {
         /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */
         const struct fit_opts like = {

@@ -10,8 +10,9 @@ enum status fitting_tune(struct workspace *, struct dataset *, const struct kern
                          const struct tune_opts *, const char *line, struct err *);
 /* The same for each width of windows, of which the least objective is kept. */
 enum { FITTING_WIDTHS = 16 };
-enum status fitting_tune_widths(struct workspace *, struct dataset *, const struct kernel *, const struct tune_opts *,
-                                const size_t *width, size_t nwidths, const char *line, struct err *err);
+enum status fitting_tune_widths(struct workspace *, struct dataset *, const struct kernel *,
+                                const struct tune_opts *, const size_t *width, size_t nwidths,
+                                const char *line, struct err *err);
 enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_opts *,
                         const char *line, struct err *);
 /* Rows of a part, encoded: the common opening of every job.  enc is fitted on the training rows
@@ -19,13 +20,13 @@ enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_o
 enum status fitting_rows(const struct dataset *, enum part, bool fit_encoding, struct encoding *enc,
                          struct encoded *out, struct buf *notes, struct err *);
 /* What a finished run found, as its result record has it ("solver", "iterations", "nmll", ...);
- * nothing for a run without a result.  Of an iteration: "passes" over the data; "start_residual" of a
- * warm start; "rate" and "rate_r2", the factor per iteration and how straight it is; "condition" by
- * the coefficients of conjugate gradients (with "ritz_min", "ritz_max") and "condition_plain"
- * without the preconditioner; "step_halved", how often a step diverged; "rank_chosen" auto or given,
- * "rank_predicted_iterations", "rank_prediction_error" (predicted over taken, less 1) and "ranks",
- * the table of the choice.  Of a tuning: "sampled", whether its value is an estimate from a sample of the
- * rows, as it is where it was stopped early.  null where it does not apply. */
+ * nothing for a run without a result.  Of an iteration: "passes" over the data; "start_residual" of
+ * a warm start; "rate" and "rate_r2", the factor per iteration and how straight it is; "condition"
+ * by the coefficients of conjugate gradients (with "ritz_min", "ritz_max") and "condition_plain"
+ * without the preconditioner; "step_halved", how often a step diverged; "rank_chosen" auto or
+ * given, "rank_predicted_iterations", "rank_prediction_error" (predicted over taken, less 1) and
+ * "ranks", the table of the choice.  Of a tuning: "sampled", whether its value is an estimate from
+ * a sample of the rows, as it is where it was stopped early.  null where it does not apply. */
 void fitting_json(struct rec *, const struct run *);
 /* Hyperparameters as {"lengthscale":..,"amplitude":..,"noise":..} and as words. */
 void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, double amplitude,

@@ -1,7 +1,8 @@
 /* app/runs/race.c -- several fits of one system: see race.h.
  *
- * A race is nothing but lines that a user could have typed, and the session keeps those.  Before each of
- * them stands `race point=i`, as a sweep does it, and after the last `race`, which shows the table. */
+ * A race is nothing but lines that a user could have typed, and the session keeps those.  Before
+ * each of them stands `race point=i`, as a sweep does it, and after the last `race`, which shows
+ * the table. */
 #include "app/runs/race.h"
 
 #include "app/shell/args.h"
@@ -19,7 +20,8 @@
 #include <string.h>
 
 enum { AXES_MOST = 4 };
-static const char *const axis_names[] = { "rank", "features", "precond", "kernel", "precision", "plan" };
+static const char *const axis_names[] = {"rank",   "features",  "precond",
+                                         "kernel", "precision", "plan"};
 
 struct field {
     struct race *race;
@@ -41,12 +43,14 @@ static enum status usage(struct err *err, const char *hint)
     return ST_USAGE;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------ */
+/* Settings. */
 
 /* One that is the race's own. */
-static enum status own_setting(struct race *r, const char *key, const char *value, bool *is, struct err *err)
+static enum status own_setting(struct race *r, const char *key, const char *value, bool *is,
+                               struct err *err)
 {
-    static const struct arg seconds = { "for", ARG_SECONDS, 0, NULL, 0.001, 1e9, NULL, "seconds", NULL };
+    static const struct arg seconds = {"for", ARG_SECONDS, 0,         NULL, 0.001,
+                                       1e9,   NULL,        "seconds", NULL};
     static const struct arg times = { "losers", ARG_REAL, 0, NULL, 1, 1e6, NULL, "times", NULL };
 
     *is = true;
@@ -66,7 +70,8 @@ static enum status own_setting(struct race *r, const char *key, const char *valu
     return ST_OK;
 }
 
-static enum status add_axis(struct field *f, const char *key, const char *value, bool *is, struct err *err)
+static enum status add_axis(struct field *f, const char *key, const char *value, bool *is,
+                            struct err *err)
 {
     struct sweep_key k = { 0 };
 
@@ -80,8 +85,11 @@ static enum status add_axis(struct field *f, const char *key, const char *value,
     if (rc != ST_OK || k.n < 2 || f->naxes == AXES_MOST) {
         *is = rc == ST_OK && k.n >= 2;
         sweep_key_free(&k);
-        return rc != ST_OK || !*is ? rc : err_set(err, ST_LIMIT, "at most %d settings of a race can have "
-                                                 "several values", AXES_MOST);
+        return rc != ST_OK || !*is ? rc
+                                   : err_set(err, ST_LIMIT,
+                                             "at most %d settings of a race can have "
+                                             "several values",
+                                             AXES_MOST);
     }
     f->axis[f->naxes++] = k;
     return ST_OK;
@@ -108,7 +116,7 @@ static enum status read_settings(struct field *f, const char *text, struct err *
     return rc;
 }
 
-/* ---- contenders ------------------------------------------------------------------------------------------ */
+/* Contenders. */
 
 static bool is_param(const struct solver_ops *s, const char *key, size_t n)
 {
@@ -119,7 +127,8 @@ static bool is_param(const struct solver_ops *s, const char *key, size_t n)
 }
 
 /* What is between brackets: parameters of the solver, and settings of fit. */
-static void brackets(const struct solver_ops *s, const char *text, size_t n, struct buf *own, struct buf *fit)
+static void brackets(const struct solver_ops *s, const char *text, size_t n, struct buf *own,
+                     struct buf *fit)
 {
     for (size_t at = 0; at < n;) {
         const size_t span = text_span(text + at, ",)"), len = span < n - at ? span : n - at;
@@ -133,7 +142,8 @@ static void brackets(const struct solver_ops *s, const char *text, size_t n, str
         buf_putc(own, ')');
 }
 
-static enum status solver_of(const char *text, size_t n, const struct solver_ops **s, struct err *err)
+static enum status solver_of(const char *text, size_t n, const struct solver_ops **s,
+                             struct err *err)
 {
     char word[SOLVER_TEXT_MAX] = "";
     const size_t name = strcspn(text, "(") < n ? strcspn(text, "(") : n;
@@ -163,7 +173,8 @@ static void contender(const struct field *f, const struct solver_ops *s, const s
         const struct sweep_key *key = &f->axis[k];
         buf_printf(line, " %s=", key->name);
         command_quote(line, key->value[at[k]]);
-        buf_printf(&name, " %s%s", strcmp(key->name, "kernel") ? key->name : "", strcmp(key->name, "kernel") ? "=" : "");
+        buf_printf(&name, " %s%s", strcmp(key->name, "kernel") ? key->name : "",
+                   strcmp(key->name, "kernel") ? "=" : "");
         buf_puts(&name, key->value[at[k]]);
     }
     buf_puts(line, buf_str(&f->common));
@@ -175,7 +186,8 @@ static void contender(const struct field *f, const struct solver_ops *s, const s
 }
 
 /* All combinations with one solver. */
-static enum status contenders(struct field *f, const char *text, size_t n, struct buf *lines, struct err *err)
+static enum status contenders(struct field *f, const char *text, size_t n, struct buf *lines,
+                              struct err *err)
 {
     struct buf own = { 0 }, fit = { 0 };
     const struct solver_ops *s = NULL;
@@ -218,7 +230,8 @@ enum status race_parse(const char *solvers, const char *settings, struct race *o
     for (const char *p = solvers && *solvers ? solvers : "pcg"; rc == ST_OK; p++) {
         const size_t n = text_span(p, ",");
         if (n == 0 || (strcspn(p, "(") < n && p[n - 1] != ')')) {
-            err_set(err, ST_USAGE, "a race needs solvers with commas between, at most %d", RACERS_MOST);
+            err_set(err, ST_USAGE, "a race needs solvers with commas between, at most %d",
+                    RACERS_MOST);
             rc = usage(err, "race pcg(rank=256),psvrg,lbfgs");
             break;
         }
@@ -236,13 +249,14 @@ enum status race_parse(const char *solvers, const char *settings, struct race *o
     return rc;
 }
 
-/* ---- the runs ---------------------------------------------------------------------------------------------- */
+/* The runs. */
 
 struct run *race_run(const struct workspace *ws, size_t i)
 {
     const struct race *c = ws->race;
 
-    if (!c || i >= c->n || c->first[i] == SIZE_MAX || c->first[i] == c->first[i + 1]) /* it made none */
+    if (!c || i >= c->n || c->first[i] == SIZE_MAX ||
+        c->first[i] == c->first[i + 1]) /* it made none */
         return NULL;
     for (size_t k = 0; k < ws->nrun; k++)
         if (ws->run[k]->serial == c->first[i] && ws->run[k]->kind == RUN_FIT)
@@ -274,7 +288,8 @@ double race_arrival(const struct run *r, const char *by)
 void race_watch(struct workspace *ws, const struct run *r)
 {
     struct race *c = ws->race;
-    const size_t me = c && (c->seconds > 0.0 || c->losers > 0.0) && r->ntrace ? race_index(ws, r) : SIZE_MAX;
+    const size_t me =
+        c && (c->seconds > 0.0 || c->losers > 0.0) && r->ntrace ? race_index(ws, r) : SIZE_MAX;
     double best = INFINITY;
     const char *who = "";
 
@@ -285,21 +300,24 @@ void race_watch(struct workspace *ws, const struct run *r)
         if (o && race_arrival(o, c->by) < best)
             best = race_arrival(o, c->by), who = o->id;
     }
-    const double now = race_clock(&r->trace[r->ntrace - 1], c->by), seconds = r->trace[r->ntrace - 1].seconds;
+    const double now = race_clock(&r->trace[r->ntrace - 1], c->by),
+                 seconds = r->trace[r->ntrace - 1].seconds;
     const bool late = c->seconds > 0.0 && seconds > c->seconds;
     const bool lost = c->losers > 0.0 && isfinite(best) && now > c->losers * best;
     if ((!late && !lost) || jobs_stop(ws->jobs, r->id, false, NULL) != ST_OK)
         return;
     c->stopped |= (size_t)1 << me;
     if (lost)
-        ws_tell(ws, REC_NOTE, r->id, "race", NULL, "%s (%s) is stopped: it has taken %.3g times what %s took "
-                "(losers=%g)", r->id, c->label[me], now / best, who, c->losers);
+        ws_tell(ws, REC_NOTE, r->id, "race", NULL,
+                "%s (%s) is stopped: it has taken %.3g times what %s took "
+                "(losers=%g)",
+                r->id, c->label[me], now / best, who, c->losers);
     else
         ws_tell(ws, REC_NOTE, r->id, "race", NULL, "%s (%s) is stopped after %.3g s (for=)", r->id,
                 c->label[me], seconds);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------- */
+/* The table. */
 
 struct place { size_t i; const struct run *run; double arrival, residual; };
 
@@ -342,7 +360,8 @@ static void number(struct text_table *g, double v, const char *fmt)
     text_table_cell(g, text, 0);
 }
 
-static void place_row(const struct race *c, const struct place *p, size_t rank, struct text_table *g, struct rec *rec)
+static void place_row(const struct race *c, const struct place *p, size_t rank,
+                      struct text_table *g, struct rec *rec)
 {
     const struct run *r = p->run;
     const struct trace_point *last = r && r->ntrace ? &r->trace[r->ntrace - 1] : NULL;
@@ -384,7 +403,8 @@ const char *race_unit(const char *by)
 
 static enum status race_table(struct workspace *ws, struct err *err)
 {
-    static const char *const heads[] = { "", "run", "contender", "it", "passes", "seconds", "residual", "" };
+    static const char *const heads[] = {"",       "run",     "contender", "it",
+                                        "passes", "seconds", "residual",  ""};
     static const bool right[] = { true, false, false, true, true, true, true, false };
     const struct race *c = ws->race;
     struct place p[RACERS_MOST];
@@ -414,17 +434,17 @@ static enum status race_table(struct workspace *ws, struct err *err)
     if (!any)
         rec_text(&rec, "  none has reached its target");
     else if (isfinite(p[1].arrival))
-        rec_text(&rec, "  %s (%s) is first, by %.3g to %.3g %s", p[0].run->id, c->label[p[0].i], p[0].arrival,
-                 p[1].arrival, race_unit(c->by));
+        rec_text(&rec, "  %s (%s) is first, by %.3g to %.3g %s", p[0].run->id, c->label[p[0].i],
+                 p[0].arrival, p[1].arrival, race_unit(c->by));
     else
-        rec_text(&rec, "  %s (%s) is first, with %.3g %s; no other has reached its target", p[0].run->id,
-                 c->label[p[0].i], p[0].arrival, race_unit(c->by));
+        rec_text(&rec, "  %s (%s) is first, with %.3g %s; no other has reached its target",
+                 p[0].run->id, c->label[p[0].i], p[0].arrival, race_unit(c->by));
     rec_text(&rec, "; plot race draws it");
     ws_emit(ws, &rec);
     return ST_OK;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------- */
+/* The command. */
 
 static enum status race_mark(struct workspace *ws, const char *text, struct err *err)
 {
@@ -442,7 +462,8 @@ static enum status race_start(struct workspace *ws, const struct buf *lines, str
     enum status rc = ST_OK;
     struct buf all = { 0 };
 
-    for (size_t i = 0; rc == ST_OK && i < ws->race->n; i++) { /* one that fails does not stop the others */
+    for (size_t i = 0; rc == ST_OK && i < ws->race->n;
+         i++) { /* one that fails does not stop the others */
         struct buf text = { 0 };
         buf_printf(&text, "race point=%zu\n%s", i, buf_str(&lines[i]));
         rc = text.failed ? err_set(err, ST_NOMEM, "out of memory")

@@ -1,5 +1,5 @@
-/* app/runs/race.h -- several fits of one system side by side: solvers, preconditioners, ranks, kernels; one
- * after the other, and their residuals on one clock. */
+/* app/runs/race.h -- several fits of one system side by side: solvers, preconditioners, ranks,
+ * kernels; one after the other, and their residuals on one clock. */
 #ifndef GPDESK_RACE_H
 #define GPDESK_RACE_H
 
@@ -9,20 +9,23 @@ enum { RACERS_MOST = 8 };
 struct race {
     size_t n;
     char label[RACERS_MOST][96];   /* what is its own: "pcg rank=64" */
-    size_t first[RACERS_MOST + 1]; /* serial of the next run when it began; SIZE_MAX: not yet; last: the end */
+    size_t first[RACERS_MOST +
+                 1]; /* serial of the next run when it began; SIZE_MAX: not yet; last: the end */
     char by[12];                   /* passes seconds iteration */
-    double seconds, losers;        /* each is stopped after so many, or at so many times the clock of
-                                    * the first to arrive; 0: no limit */
+    double seconds, losers; /* each is stopped after so many, or at so many times the clock of
+                             * the first to arrive; 0: no limit */
     size_t stopped;                /* bit i: told to stop by one of these */
 };
-/* "pcg(rank=256),svrg(batch=64),lbfgs" ("" or NULL: pcg) and settings of fit, of which rank=, features=,
- * precond=, kernel=, precision= and plan= may be lists: a line of `fit` for each combination.  What
- * stands in brackets and is no parameter of the solver is one of fit.  by=, for= and losers= among
- * the settings are the race's own.  lines: one buffer each, freed by the caller. */
+/* "pcg(rank=256),svrg(batch=64),lbfgs" ("" or NULL: pcg) and settings of fit, of which rank=,
+ * features=, precond=, kernel=, precision= and plan= may be lists: a line of `fit` for each
+ * combination.  What stands in brackets and is no parameter of the solver is one of fit.  by=, for=
+ * and losers= among the settings are the race's own.  lines: one buffer each, freed by the caller.
+ */
 enum status race_parse(const char *solvers, const char *settings, struct race *out,
                        struct buf lines[RACERS_MOST], struct err *err);
 enum status cmd_race(struct workspace *, const struct args *, struct err *);
-/* Of the workspace's race: which contender a run is (SIZE_MAX: none); the run of one (NULL: none yet). */
+/* Of the workspace's race: which contender a run is (SIZE_MAX: none); the run of one (NULL: none
+ * yet). */
 size_t race_index(const struct workspace *, const struct run *);
 struct run *race_run(const struct workspace *, size_t i);
 /* A point on the clock by "passes", "seconds" or "iteration"; its unit. */

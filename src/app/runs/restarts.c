@@ -62,7 +62,8 @@ bool restarts_over(const struct restarts *g)
 static bool of_one_line(const struct run *a, const struct run *b)
 {
     return a->kind == RUN_TUNE && b->kind == RUN_TUNE && a->topt.restarts > 1 &&
-           a->topt.restarts == b->topt.restarts && a->serial - a->topt.restart == b->serial - b->topt.restart;
+           a->topt.restarts == b->topt.restarts &&
+           a->serial - a->topt.restart == b->serial - b->topt.restart;
 }
 
 struct run *restarts_left(struct workspace *ws, const struct run *r, size_t i)
@@ -85,7 +86,8 @@ static struct run *result_of(struct workspace *ws, const struct restarts *g, siz
 {
     struct run *r = ws_run(ws, g->id[i], NULL);
 
-    return r && r->kind == RUN_TUNE && r->tune.evaluations && isfinite(r->tune.best.score) ? r : NULL;
+    return r && r->kind == RUN_TUNE && r->tune.evaluations && isfinite(r->tune.best.score) ? r
+                                                                                           : NULL;
 }
 
 struct run *restarts_best(struct workspace *ws, const struct restarts *g)
@@ -135,8 +137,8 @@ static bool tied(const struct run *r, const struct run *best)
     return r != best && above(r, best) < fmax(r->tune.best.se, best->tune.best.se);
 }
 
-static void row(struct text_table *g, struct rec *rec, struct workspace *ws, const struct restarts *all, size_t i,
-                const struct run *best)
+static void row(struct text_table *g, struct rec *rec, struct workspace *ws,
+                const struct restarts *all, size_t i, const struct run *best)
 {
     const struct run *any = ws_run(ws, all->id[i], NULL), *r = result_of(ws, all, i);
     const size_t nhp = best->tune.nhp;
@@ -183,7 +185,8 @@ static void head(struct text_table *g, const struct run *best)
 }
 
 /* Whether the others agree with the best. */
-static void verdict(struct rec *rec, struct workspace *ws, const struct restarts *g, const struct run *best)
+static void verdict(struct rec *rec, struct workspace *ws, const struct restarts *g,
+                    const struct run *best)
 {
     const char *what = best->topt.objective == TUNE_NMLL ? "NMLL" : "score";
     size_t same = 0, ties = 0;
@@ -195,8 +198,8 @@ static void verdict(struct rec *rec, struct workspace *ws, const struct restarts
     }
     rec_text(rec, "  %s has the least %s and is taken", best->id, what);
     if (ties)
-        rec_text(rec, "; %zu other%s tie%s with it: closer than the standard error", ties, ties > 1 ? "s" : "",
-                 ties > 1 ? "" : "s");
+        rec_text(rec, "; %zu other%s tie%s with it: closer than the standard error", ties,
+                 ties > 1 ? "s" : "", ties > 1 ? "" : "s");
     else if (same)
         rec_text(rec, "; %zu other%s within %g nat of it", same, same > 1 ? "s are" : " is", SAME);
     else
@@ -209,7 +212,8 @@ static void verdict(struct rec *rec, struct workspace *ws, const struct restarts
 
 void restarts_tell(struct workspace *ws, const struct restarts *g)
 {
-    static const bool right[7 + SHOWN_HP] = { false, false, false, true, true, true, true, true, true, true };
+    static const bool right[7 + SHOWN_HP] = {false, false, false, true, true,
+                                             true,  true,  true,  true, true};
     const struct run *best = restarts_best(ws, g);
     struct text_table grid;
     struct rec rec;

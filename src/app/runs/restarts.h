@@ -1,5 +1,5 @@
-/* app/runs/restarts.h -- several tunings by one line, each a run of its own from another start, and which of
- * them counts.  Main thread only. */
+/* app/runs/restarts.h -- several tunings by one line, each a run of its own from another start, and
+ * which of them counts.  Main thread only. */
 #ifndef GPDESK_RESTARTS_H
 #define GPDESK_RESTARTS_H
 
@@ -15,7 +15,8 @@ void restarts_unref(struct restarts *);
 void restarts_add(struct restarts *, const char *run);
 void restarts_ended(struct restarts *, enum status rc, const struct err *err);
 bool restarts_over(const struct restarts *);
-/* The runs of r's line that have not ended, by their order, r among them; i from 0, NULL: no more. */
+/* The runs of r's line that have not ended, by their order, r among them; i from 0, NULL: no more.
+ */
 struct run *restarts_left(struct workspace *, const struct run *r, size_t i);
 /* The run with the least score: one on all rows before an estimate; NULL: none has a result. */
 struct run *restarts_best(struct workspace *, const struct restarts *);

@@ -46,7 +46,8 @@ enum status row_inspect_number(const char *word, size_t *row, struct err *err)
     const unsigned long v = isdigit((unsigned char)*p) ? strtoul(p, &end, 10) : 0;
 
     if (v == 0 || *end != '\0') {
-        err_set(err, ST_USAGE, "%.40s: a row of the data by its number, from 1, as in row:123", word);
+        err_set(err, ST_USAGE, "%.40s: a row of the data by its number, from 1, as in row:123",
+                word);
         return ST_USAGE;
     }
     *row = v - 1;
@@ -84,7 +85,7 @@ static const char *name_of(const struct looking *w, size_t row)
     return "";
 }
 
-/* ---- neighbours ------------------------------------------------------------------------------------------- */
+/* Neighbours. */
 
 static int by_distance(const void *a, const void *b)
 {
@@ -95,8 +96,8 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* Distances of all training rows in feature space, from `own`, the features of the row. */
-static enum status measure(struct looking *w, struct fop *fop, const float *own, const struct ctl *ctl,
-                           struct err *err)
+static enum status measure(struct looking *w, struct fop *fop, const float *own,
+                           const struct ctl *ctl, struct err *err)
 {
     const size_t n = w->study.e.n, M = w->features;
     float *z = mem_calloc(BLOCK * M, sizeof *z, "features", err);
@@ -108,7 +109,8 @@ static enum status measure(struct looking *w, struct fop *fop, const float *own,
     for (size_t r = 0; rc == ST_OK && r < n; r += BLOCK) {
         const size_t some = n - r < BLOCK ? n - r : BLOCK;
         ctl_tell(ctl, "rows", r, n, (double)NAN);
-        rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : fop_tile(fop, r, r + some, z, M, err);
+        rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
+                              : fop_tile(fop, r, r + some, z, M, err);
         for (size_t i = 0; rc == ST_OK && i < some; i++) {
             double dot = 0.0, norm = 0.0;
             for (size_t j = 0; j < M; j++) {
@@ -142,7 +144,9 @@ static enum status neighbours_work(struct job *job, struct err *err)
     if (rc == ST_OK && own.n == 0)
         rc = err_set(err, ST_STATE, "row %zu has missing cells and was left out", w->row + 1);
     const size_t least = rc == ST_OK ? featmap_least(&w->study.o.kernel, w->study.e.base.d) : 2;
-    const size_t want = w->model->M < FEATURES_MOST && w->model->kind == MODEL_FEATURES ? w->model->M : FEATURES_MOST;
+    const size_t want = w->model->M < FEATURES_MOST && w->model->kind == MODEL_FEATURES
+                            ? w->model->M
+                            : FEATURES_MOST;
     w->features = (want > least ? want : least) / 2 * 2;
     if (rc == ST_OK)
         fm = featmap_new(&w->study.o.kernel, w->study.e.base.d, w->features, w->model->seed, err);
@@ -177,7 +181,9 @@ static double target_of(const struct looking *w, size_t row)
     const struct encoding e = encoding_for(&w->study.enc, w->target);
     const size_t j = e.target ? table_find(table_of(w), e.target) : SIZE_MAX;
 
-    return j != SIZE_MAX && table_of(w)->col[j].type == COL_REAL ? column_at(&table_of(w)->col[j], row) : (double)NAN;
+    return j != SIZE_MAX && table_of(w)->col[j].type == COL_REAL
+               ? column_at(&table_of(w)->col[j], row)
+               : (double)NAN;
 }
 
 /* A sequence of the row, as far as it fits. */
@@ -186,8 +192,8 @@ static void cell_words(const struct looking *w, size_t row, struct rec *rec)
     const struct table *t = table_of(w);
 
     for (size_t j = 0; j < t->ncols; j++)
-        if (t->col[j].type == COL_SEQUENCE && !t->col[j].seq->nodes && w->study.data->role[j] == ROLE_INPUT &&
-            column_word(&t->col[j], row)) {
+        if (t->col[j].type == COL_SEQUENCE && !t->col[j].seq->nodes &&
+            w->study.data->role[j] == ROLE_INPUT && column_word(&t->col[j], row)) {
             rec_text(rec, "  %.*s%s", SHOWN, column_word(&t->col[j], row),
                      strlen(column_word(&t->col[j], row)) > SHOWN ? ".." : "");
             return;
@@ -200,11 +206,13 @@ static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
     const struct table *t = table_of(w);
     size_t j = 0, n, m, differ = 0;
 
-    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].seq->nodes || w->study.data->role[j] != ROLE_INPUT))
+    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].seq->nodes ||
+                            w->study.data->role[j] != ROLE_INPUT))
         j++;
     if (j == t->ncols)
         return false;
-    const char *own = sequence_at(t->col[j].seq, w->row, &n), *other = sequence_at(t->col[j].seq, row, &m);
+    const char *own = sequence_at(t->col[j].seq, w->row, &n),
+               *other = sequence_at(t->col[j].seq, row, &m);
     for (size_t i = 0; i < n && n == m; i++)
         differ += own[i] != other[i];
     if (n != m || 3 * differ > n) { /* no variant of it */
@@ -241,7 +249,8 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
         rec_num(&rec, "distance", k->distance);
         rec_num(&rec, "target", target_of(w, k->row));
         rec_str(&rec, "name", name_of(w, k->row));
-        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  ", k->row + 1, k->cosine, k->distance, target_of(w, k->row));
+        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  ", k->row + 1, k->cosine, k->distance,
+                 target_of(w, k->row));
         rec_safe(&rec, name_of(w, k->row));
         changes |= cell_changes(w, k->row, &rec);
         rec_close(&rec);
@@ -249,16 +258,23 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
     rec_array_close(&rec);
     rec_num(&rec, "seconds", w->seconds);
     if (changes)
-        rec_text(&rec, "\n  letters that differ from row %zu, and which: its own, position, the neighbour's", w->row + 1);
-    rec_text(&rec, "\n  the training rows nearest to it in the feature space of %s (%zu features); similarity is the "
-             "kernel's\n  correlation: 1 is the same, 0 unrelated", w->run, w->features);
+        rec_text(
+            &rec,
+            "\n  letters that differ from row %zu, and which: its own, position, the neighbour's",
+            w->row + 1);
+    rec_text(&rec,
+             "\n  the training rows nearest to it in the feature space of %s (%zu features); "
+             "similarity is the "
+             "kernel's\n  correlation: 1 is the same, 0 unrelated",
+             w->run, w->features);
     ws_emit(ws, &rec);
 }
 
-/* ---- explain ---------------------------------------------------------------------------------------------- */
+/* Explain. */
 
 /* A column that repeats one cell. */
-static enum status repeat_cell(const struct column *c, size_t row, size_t n, struct column *to, struct err *err)
+static enum status repeat_cell(const struct column *c, size_t row, size_t n, struct column *to,
+                               struct err *err)
 {
     struct grow g = { .type = c->type == COL_REAL ? COL_REAL : COL_TEXT };
     const char *w = c->type == COL_REAL ? NULL : column_word(c, row);
@@ -278,7 +294,8 @@ static enum status repeat_cell(const struct column *c, size_t row, size_t n, str
     return rc;
 }
 
-static struct sequences *sequences_room(const struct sequences *of, size_t rows, size_t len, struct err *err)
+static struct sequences *sequences_room(const struct sequences *of, size_t rows, size_t len,
+                                        struct err *err)
 {
     struct sequences *s = mem_calloc(1, sizeof *s, "sequences", err);
 
@@ -296,7 +313,8 @@ static struct sequences *sequences_room(const struct sequences *of, size_t rows,
 }
 
 /* Row 0 as it is; then for each choice and position the letter there changed. */
-static enum status change_letters(struct looking *w, const struct sequences *of, struct column *to, struct err *err)
+static enum status change_letters(struct looking *w, const struct sequences *of, struct column *to,
+                                  struct err *err)
 {
     size_t len;
     const char *own = sequence_at(of, w->row, &len);
@@ -315,7 +333,8 @@ static enum status change_letters(struct looking *w, const struct sequences *of,
 }
 
 /* Row 0 as it is; then without each node.  Of a series each value is replaced by the row's mean. */
-static enum status leave_nodes(struct looking *w, const struct sequences *of, struct column *to, struct err *err)
+static enum status leave_nodes(struct looking *w, const struct sequences *of, struct column *to,
+                               struct err *err)
 {
     const size_t m = of->at[w->row + 1] - of->at[w->row] - 1, d = of->nodes->d, rows = 1 + m;
     const bool series = of->nodes->series;
@@ -388,7 +407,8 @@ static enum status choose(struct looking *w, struct err *err)
     const struct dataset *d = w->study.data;
     size_t j = 0;
 
-    while (j < d->table->ncols && (d->table->col[j].type != COL_SEQUENCE || d->role[j] != ROLE_INPUT))
+    while (j < d->table->ncols &&
+           (d->table->col[j].type != COL_SEQUENCE || d->role[j] != ROLE_INPUT))
         j++;
     if (j == d->table->ncols) {
         err_set(err, ST_STATE, "the model reads no sequence and no set of nodes");
@@ -404,12 +424,15 @@ static enum status choose(struct looking *w, struct err *err)
     if (w->nodes) {
         w->choices = 1;
         if (w->positions < 2)
-            return err_set(err, ST_STATE, "row %zu has one node: nothing is left without it", w->row + 1);
+            return err_set(err, ST_STATE, "row %zu has one node: nothing is left without it",
+                           w->row + 1);
         return ST_OK;
     }
     w->choices = strlen(s->order); /* the letters, and none of them */
     memcpy(w->choice, s->order, w->choices);
-    w->choice[w->choices++] = s->kind == ALPHABET_PROTEIN ? 'X' : s->kind == ALPHABET_OTHER ? '?' : 'N';
+    w->choice[w->choices++] = s->kind == ALPHABET_PROTEIN ? 'X'
+                              : s->kind == ALPHABET_OTHER ? '?'
+                                                          : 'N';
     return ST_OK;
 }
 
@@ -427,8 +450,11 @@ static enum status explain_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = encode(&w->study.enc, t, NULL, n, false, &e, err);
     if (rc == ST_OK && e.n != n)
-        rc = err_set(err, ST_STATE, "row %zu has missing cells, or no window is left in one of its variants", w->row + 1);
-    double *mean = rc == ST_OK ? mem_calloc(n * w->model->t, sizeof *mean, "predictions", err) : NULL;
+        rc = err_set(err, ST_STATE,
+                     "row %zu has missing cells, or no window is left in one of its variants",
+                     w->row + 1);
+    double *mean =
+        rc == ST_OK ? mem_calloc(n * w->model->t, sizeof *mean, "predictions", err) : NULL;
     w->change = mean ? mem_calloc(n, sizeof *w->change, "changes", err) : NULL;
     if (rc == ST_OK && !w->change)
         rc = ST_NOMEM;
@@ -450,7 +476,7 @@ static enum status explain_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* ---- what it found ---------------------------------------------------------------------------------------- */
+/* What it found. */
 
 static const char *own_letters(const struct looking *w)
 {
@@ -465,8 +491,8 @@ static double masked(const struct looking *w, size_t p)
     return w->change[(w->choices - 1) * w->positions + p];
 }
 
-/* Of many positions few may matter, as in variants of one protein: the stretch of these, first and last from 1;
- * false: most of them. */
+/* Of many positions few may matter, as in variants of one protein: the stretch of these, first and
+ * last from 1; false: most of them. */
 static bool matters(const struct looking *w, size_t *first, size_t *last)
 {
     *first = *last = 0;
@@ -483,7 +509,8 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
 {
     char title[128];
     struct figure *f;
-    double *x = mem_calloc(w->positions + w->choices, sizeof *x, "plot", err), *y = x ? x + w->positions : NULL;
+    double *x = mem_calloc(w->positions + w->choices, sizeof *x, "plot", err),
+           *y = x ? x + w->positions : NULL;
     bool ok = x != NULL;
 
     for (size_t p = 0; ok && p < w->positions; p++)
@@ -494,7 +521,8 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
                                            : "Row %zu by %s: the mean with one letter changed",
              w->row + 1, w->run);
     f = ok ? figure_new("row", title, err) : NULL;
-    ok = f && figure_label(f, w->nodes ? "node" : "position", w->nodes ? "change of the mean" : "letter", err) == ST_OK;
+    ok = f && figure_label(f, w->nodes ? "node" : "position",
+                           w->nodes ? "change of the mean" : "letter", err) == ST_OK;
     if (ok && w->nodes) {
         ok = figure_add(f, "change", MARK_LINEPOINTS, w->positions, x, w->change, err) != NULL;
     } else if (ok) {
@@ -511,8 +539,8 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
             f->x.hi = fmin((double)w->positions + 0.5, (double)last + 1.5);
             f->x.whole = true;
         }
-        ok = figure_add_signed(f, "raises the mean", "lowers the mean", w->positions, x, w->choices, y, w->change,
-                               err) == ST_OK &&
+        ok = figure_add_signed(f, "raises the mean", "lowers the mean", w->positions, x, w->choices,
+                               y, w->change, err) == ST_OK &&
              figure_names(&f->y, w->choices, name, err) == ST_OK;
     }
     free(x);
@@ -521,16 +549,18 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
     for (size_t i = 0; i < w->choices * w->positions; i++) {
         low = fmin(low, w->change[i]);
         high = fmax(high, w->change[i]);
-        if ((w->nodes || i < (w->choices - 1) * w->positions) && fabs(w->change[i]) > fabs(w->change[most]))
+        if ((w->nodes || i < (w->choices - 1) * w->positions) &&
+            fabs(w->change[i]) > fabs(w->change[most]))
             most = i;
     }
     const size_t p = most % w->positions;
     if (ok && w->nodes)
-        ok = figure_verdict(f, err, "mean %.4g; without node %zu it changes most, by %.3g", w->mean, p + 1,
-                            w->change[most]) == ST_OK;
+        ok = figure_verdict(f, err, "mean %.4g; without node %zu it changes most, by %.3g", w->mean,
+                            p + 1, w->change[most]) == ST_OK;
     else if (ok)
-        ok = figure_verdict(f, err, "mean %.4g; changes from %.3g to %.3g, most with %c%zu%c", w->mean, low, high,
-                            own_letters(w)[p], p + 1, w->choice[most / w->positions]) == ST_OK;
+        ok = figure_verdict(f, err, "mean %.4g; changes from %.3g to %.3g, most with %c%zu%c",
+                            w->mean, low, high, own_letters(w)[p], p + 1,
+                            w->choice[most / w->positions]) == ST_OK;
     if (ok)
         return f;
     figure_free(f);
@@ -549,7 +579,8 @@ static enum status explain_csv(const struct looking *w, struct err *err)
             if (w->nodes)
                 fprintf(f, "%zu,%.17g\n", p + 1, w->change[p]);
             else
-                fprintf(f, "%zu,%c,%c,%.17g\n", p + 1, own_letters(w)[p], w->choice[k], w->change[k * w->positions + p]);
+                fprintf(f, "%zu,%c,%c,%.17g\n", p + 1, own_letters(w)[p], w->choice[k],
+                        w->change[k * w->positions + p]);
     return fclose(f) == 0 ? ST_OK : err_set(err, ST_IO, "%.200s cannot be written", w->out);
 }
 
@@ -559,13 +590,15 @@ static int by_size(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
-    return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : (x->at > y->at) - (x->at < y->at);
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+                              : (x->at > y->at) - (x->at < y->at);
 }
 
 static void explain_record(struct workspace *ws, const struct looking *w)
 {
     const size_t n = w->choices * w->positions, letters = w->nodes ? n : n - w->positions;
-    struct place *order = mem_calloc(n + w->positions, sizeof *order, "changes", NULL), *where = order ? order + n : NULL;
+    struct place *order = mem_calloc(n + w->positions, sizeof *order, "changes", NULL),
+                 *where = order ? order + n : NULL;
     struct rec rec;
 
     rec_init(&rec, REC_RESULT, "explain-row");
@@ -574,9 +607,11 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     rec_num(&rec, "mean", w->mean);
     rec_num(&rec, "target", target_of(w, w->row));
     rec_int(&rec, "positions", (int64_t)w->positions);
-    rec_text(&rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean, target_of(w, w->row));
+    rec_text(&rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean,
+             target_of(w, w->row));
     for (size_t i = 0; order && i < n; i++)
-        order[i] = (struct place){ i < letters ? fabs(w->change[i]) : -1.0, i }; /* masked is no mutation: last */
+        order[i] = (struct place){i < letters ? fabs(w->change[i]) : -1.0,
+                                  i}; /* masked is no mutation: last */
     for (size_t p = 0; order && p < w->positions; p++)
         where[p] = (struct place){ fabs(masked(w, p)), p };
     if (order) {
@@ -584,7 +619,8 @@ static void explain_record(struct workspace *ws, const struct looking *w)
         qsort(where, w->positions, sizeof *where, by_size);
     }
     rec_array(&rec, w->nodes ? "nodes" : "masked");
-    rec_text(&rec, w->nodes ? "\n  without node   change" : "\n  masked    change       mutated    change");
+    rec_text(&rec, w->nodes ? "\n  without node   change"
+                            : "\n  masked    change       mutated    change");
     for (size_t i = 0; order && i < w->positions && i < NAMED_POSITIONS; i++) {
         rec_item(&rec);
         rec_int(&rec, "position", (int64_t)where[i].at + 1);
@@ -596,7 +632,8 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     for (size_t i = 0; order && !w->nodes && i < letters && i < NAMED_POSITIONS; i++) {
         char word[48];
         const size_t p = order[i].at % w->positions;
-        snprintf(word, sizeof word, "%c%zu%c", own_letters(w)[p], p + 1, w->choice[order[i].at / w->positions]);
+        snprintf(word, sizeof word, "%c%zu%c", own_letters(w)[p], p + 1,
+                 w->choice[order[i].at / w->positions]);
         rec_item(&rec);
         rec_str(&rec, "mutation", word);
         rec_num(&rec, "change", w->change[order[i].at]);
@@ -612,13 +649,19 @@ static void explain_record(struct workspace *ws, const struct looking *w)
         else if (order[i].size > 0.0) /* no further position matters */
             rec_text(&rec, "\n  %16s", "");
         if (!w->nodes && order[i].size > 0.0)
-            rec_text(&rec, "       %c%zu%c %*s %8.4g", own_letters(w)[q], q + 1, w->choice[order[i].at / w->positions],
-                     q < 9 ? 4 : q < 99 ? 3 : 2, "", w->change[order[i].at]);
+            rec_text(&rec, "       %c%zu%c %*s %8.4g", own_letters(w)[q], q + 1,
+                     w->choice[order[i].at / w->positions],
+                     q < 9    ? 4
+                     : q < 99 ? 3
+                              : 2,
+                     "", w->change[order[i].at]);
     }
     size_t first, last;
     if (!w->nodes && order && matters(w, &first, &last))
-        rec_text(&rec, "\n  only positions %zu to %zu of %zu change anything: elsewhere the model reads nothing", first, last,
-                 w->positions);
+        rec_text(&rec,
+                 "\n  only positions %zu to %zu of %zu change anything: elsewhere the model reads "
+                 "nothing",
+                 first, last, w->positions);
     rec_text(&rec, "\n  plot row draws all of it%s", w->out ? "; written to " : "");
     rec_safe(&rec, w->out ? w->out : "");
     rec_num(&rec, "seconds", w->seconds);
@@ -626,7 +669,8 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     free(order);
 }
 
-static void looking_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
+static void looking_done(struct workspace *ws, struct job *job, enum status rc,
+                         const struct err *why)
 {
     struct looking *w = job->arg;
     struct err err = *why;
@@ -635,7 +679,8 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc, 
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
     if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "%s was stopped before there was a result", explains ? "explain-row" : "neighbours");
+        ws_note(ws, "stopped", "%s was stopped before there was a result",
+                explains ? "explain-row" : "neighbours");
         ws->unconverged = true;
         return;
     }
@@ -658,13 +703,14 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc, 
     ws->serial++;
 }
 
-static const struct job_ops neighbours_ops = { .verb = "neighbours", .work = neighbours_work, .done = looking_done,
-                                               .free = looking_free };
-static const struct job_ops explain_ops = { .verb = "explain-row", .work = explain_work, .done = looking_done,
-                                            .free = looking_free };
+static const struct job_ops neighbours_ops = {
+    .verb = "neighbours", .work = neighbours_work, .done = looking_done, .free = looking_free};
+static const struct job_ops explain_ops = {
+    .verb = "explain-row", .work = explain_work, .done = looking_done, .free = looking_free};
 
-static enum status start(struct workspace *ws, const struct run *r, struct looking w, const struct job_ops *ops,
-                         const char *out, const char *line, struct err *err)
+static enum status start(struct workspace *ws, const struct run *r, struct looking w,
+                         const struct job_ops *ops, const char *out, const char *line,
+                         struct err *err)
 {
     if (r->kind != RUN_FIT || !r->model || !r->has_enc) {
         err_set(err, ST_STATE, "%s has no model", r->id);
@@ -676,7 +722,8 @@ static enum status start(struct workspace *ws, const struct run *r, struct looki
     if (own)
         *own = w;
     if (rc == ST_OK && w.row >= w.study.data->table->n)
-        rc = err_set(err, ST_RANGE, "row %zu: the data have %zu rows", w.row + 1, w.study.data->table->n);
+        rc = err_set(err, ST_RANGE, "row %zu: the data have %zu rows", w.row + 1,
+                     w.study.data->table->n);
     if (rc == ST_OK) {
         own->model = model_ref(r->model);
         snprintf(own->run, sizeof own->run, "%s", r->id);
@@ -691,14 +738,16 @@ static enum status start(struct workspace *ws, const struct run *r, struct looki
     return ws_submit(ws, ops, NULL, own, line, err);
 }
 
-enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, size_t row, size_t count, const char *line,
-                               struct err *err)
+enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, size_t row,
+                                   size_t count, const char *line, struct err *err)
 {
-    return start(ws, r, (struct looking){ .row = row, .count = count }, &neighbours_ops, NULL, line, err);
+    return start(ws, r, (struct looking){.row = row, .count = count}, &neighbours_ops, NULL, line,
+                 err);
 }
 
-enum status row_inspect_explain(struct workspace *ws, const struct run *r, size_t row, size_t target, const char *out,
-                            const char *line, struct err *err)
+enum status row_inspect_explain(struct workspace *ws, const struct run *r, size_t row,
+                                size_t target, const char *out, const char *line, struct err *err)
 {
-    return start(ws, r, (struct looking){ .row = row, .target = target }, &explain_ops, out, line, err);
+    return start(ws, r, (struct looking){.row = row, .target = target}, &explain_ops, out, line,
+                 err);
 }

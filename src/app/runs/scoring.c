@@ -81,7 +81,7 @@ static void scoring_free(struct job *job)
     job->arg = NULL;
 }
 
-/* ---- predictions ----------------------------------------------------------------------------- */
+/* Predictions. */
 
 static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t, bool with_sd,
                                     struct err *err)
@@ -105,7 +105,8 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
     return p->sd && p->sd_latent && p->var_scaled ? ST_OK : ST_NOMEM;
 }
 
-/* Of target j: from scaled means and latent variances to everything that a score or a file needs. */
+/* Of target j: from scaled means and latent variances to everything that a score or a file needs.
+ */
 static void unscale_target(const struct model *m, const struct encoding *enc,
                            const struct encoded *e, size_t j, const struct prediction *all)
 {
@@ -131,8 +132,8 @@ static enum status predict_rows(const struct model *m, const struct encoding *en
                                 struct err *err)
 {
     enum status rc = m->t != encoding_targets(enc)
-                         ? err_set(err, ST_STATE, "the model has %zu targets, its encoding %zu", m->t,
-                                   encoding_targets(enc))
+                         ? err_set(err, ST_STATE, "the model has %zu targets, its encoding %zu",
+                                   m->t, encoding_targets(enc))
                          : prediction_alloc(p, e->n, m->t, m->L != NULL, err);
 
     if (rc == ST_OK)
@@ -181,7 +182,7 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
     return rc;
 }
 
-/* ---- metrics ----------------------------------------------------------------------------------- */
+/* Metrics. */
 
 /* CRPS of a log-normal forecast (Baran & Lerch 2015, eq. for the log-normal). */
 static double crps_lognormal(double y, double mu, double sd)
@@ -268,7 +269,7 @@ static enum status all_metrics(const struct encoding *enc, const struct predicti
     return rc;
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* Files. */
 
 static void csv_cell(struct buf *b, const struct column *c, size_t row)
 {
@@ -373,7 +374,7 @@ static enum status write_csv(const char *path, const struct dataset *d, const st
     return rc;
 }
 
-/* ---- on the worker --------------------------------------------------------------------------------- */
+/* On the worker. */
 
 static enum status need_factor(struct scoring *s, struct job *job, struct err *err)
 {
@@ -384,7 +385,8 @@ static enum status need_factor(struct scoring *s, struct job *job, struct err *e
     if (s->model->L || s->fit.variance == VAR_NONE)
         return ST_OK;
     if (!s->data) {
-        err_named(err, ST_STATE, "no-data", "the variance of this run must be rebuilt, and its data is not loaded");
+        err_named(err, ST_STATE, "no-data",
+                  "the variance of this run must be rebuilt, and its data is not loaded");
         err_hint(err, "open the data file again, then fit");
         return ST_STATE;
     }
@@ -477,7 +479,8 @@ static enum status folds_work(struct job *job, struct err *err)
     enum status rc = ST_OK;
 
     s->nfolds = s->data->split.nfolds;
-    s->fold = mem_calloc(s->nfolds * encoding_targets(&s->enc), sizeof *s->fold, "fold scores", err);
+    s->fold =
+        mem_calloc(s->nfolds * encoding_targets(&s->enc), sizeof *s->fold, "fold scores", err);
     if (!s->fold)
         return ST_NOMEM;
     for (size_t f = 0; f < s->nfolds && rc == ST_OK; f++) {
@@ -533,7 +536,7 @@ static enum status predict_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* ---- on the main thread ------------------------------------------------------------------------------ */
+/* On the main thread. */
 
 static void move_prediction(struct prediction *dst, bool *has, struct prediction *src)
 {
@@ -571,16 +574,20 @@ static void tell_counts(struct workspace *ws, const struct scoring *s)
                 "%zu cell%s a category never seen in training, encoded as none of the known ones",
                 s->unseen_levels, s->unseen_levels == 1 ? " holds" : "s hold");
     if (s->strange)
-        ws_warn(ws, "letters", "%zu row%s hold%s letters %s, first row %zu: they count as %s", s->strange,
-                s->strange == 1 ? "" : "s", s->strange == 1 ? "s" : "",
-                s->strange_place ? "that no training row has at their positions" : "outside the training alphabet",
+        ws_warn(ws, "letters", "%zu row%s hold%s letters %s, first row %zu: they count as %s",
+                s->strange, s->strange == 1 ? "" : "s", s->strange == 1 ? "s" : "",
+                s->strange_place ? "that no training row has at their positions"
+                                 : "outside the training alphabet",
                 s->strange_first + 1,
                 !s->strange_place && !s->enc.seq.value && !s->enc.seq.kmer &&
-                        s->enc.seq.layer.channels > strlen(s->enc.seq.order) ? "one letter more" : "none");
+                        s->enc.seq.layer.channels > strlen(s->enc.seq.order)
+                    ? "one letter more"
+                    : "none");
     if (s->cut)
-        ws_warn(ws, "extreme", "%zu value%s far outside what training has seen (more than ten times "
-                "its largest, standardised) %s cut to that limit", s->cut, s->cut == 1 ? "" : "s",
-                s->cut == 1 ? "was" : "were");
+        ws_warn(ws, "extreme",
+                "%zu value%s far outside what training has seen (more than ten times "
+                "its largest, standardised) %s cut to that limit",
+                s->cut, s->cut == 1 ? "" : "s", s->cut == 1 ? "was" : "were");
     if (s->dropped)
         ws_note(ws, "dropped", "%zu row%s left out as the missing policy says", s->dropped,
                 s->dropped == 1 ? " was" : "s were");
@@ -670,8 +677,8 @@ static void score_text(struct rec *rec, const struct metrics *raw, const struct 
 
     text_number(a, sizeof a, raw->rmse);
     text_number(b, sizeof b, raw->mae);
-    rec_text(rec, "  RMSE %s (%.4f of the training sd)   MAE %s (%.4f)   R2 %.4f   Spearman %.4f", a,
-             sc->rmse, b, sc->mae, raw->r2, raw->spearman);
+    rec_text(rec, "  RMSE %s (%.4f of the training sd)   MAE %s (%.4f)   R2 %.4f   Spearman %.4f",
+             a, sc->rmse, b, sc->mae, raw->r2, raw->spearman);
     if (isnan(raw->nlpd))
         return;
     text_number(a, sizeof a, raw->nlpd);
@@ -708,8 +715,8 @@ static const struct enc_col *strangest(const struct scoring *s, size_t row, doub
     *z = 5.0;
     for (size_t k = 0; k < s->enc.ncol; k++) {
         const struct enc_col *c = &s->enc.col[k];
-        const size_t at = c->kind == ENC_REAL && !c->constant ? table_find(s->data->table, c->column)
-                                                              : SIZE_MAX;
+        const size_t at =
+            c->kind == ENC_REAL && !c->constant ? table_find(s->data->table, c->column) : SIZE_MAX;
         const double x = at == SIZE_MAX ? NAN : column_at(&s->data->table->col[at], row);
         if (fabs(x - c->mean) / c->sd > *z)
             found = c, *cell = x, *z = fabs(x - c->mean) / c->sd;
@@ -738,14 +745,17 @@ static void tell_dominated(struct workspace *ws, const struct scoring *s)
     if (c) {
         buf_puts(&why, ": its ");
         text_safe(&why, c->column, 40);
-        buf_printf(&why, ", %.6g, lies %.1f sd from the mean of training, far outside what the model has "
-                   "seen", cell, z);
+        buf_printf(&why,
+                   ", %.6g, lies %.1f sd from the mean of training, far outside what the model has "
+                   "seen",
+                   cell, z);
     }
     snprintf(look, sizeof look, "show %zu..%zu, and read MAE and NLPD", p.row[worst] + 1,
              p.row[worst] + 1);
     ws_tell(ws, REC_WARNING, s->run, "dominated", look,
             "row %zu makes %.0f %% of the squared error (without it the RMSE is %.4g)%s",
-            p.row[worst] + 1, 100 * most / sum, sqrt((sum - most) / (double)(p.n - 1)), buf_str(&why));
+            p.row[worst] + 1, 100 * most / sum, sqrt((sum - most) / (double)(p.n - 1)),
+            buf_str(&why));
     buf_free(&why);
 }
 
@@ -792,7 +802,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
 
 enum { FOLDS_SHOWN = 1024 };
 
-/* A score of target j: its mean over the folds and that mean's standard error; each fold's into v. */
+/* A score of target j: its mean over the folds and that mean's standard error; each fold's into v.
+ */
 static double fold_mean(const struct scoring *s, size_t at, size_t j, double *v, size_t n,
                         double *error)
 {
@@ -818,7 +829,8 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
     };
     enum { KEYS = sizeof keys / sizeof *keys };
     struct scoring *s = job->arg;
-    const size_t t = encoding_targets(&s->enc), n = s->nfolds < FOLDS_SHOWN ? s->nfolds : FOLDS_SHOWN;
+    const size_t t = encoding_targets(&s->enc),
+                 n = s->nfolds < FOLDS_SHOWN ? s->nfolds : FOLDS_SHOWN;
     double v[FOLDS_SHOWN], mean[TARGETS_MOST], error;
     struct rec rec;
     char sec[32], key[48];
@@ -867,7 +879,7 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
     ws->serial++;
 }
 
-/* ---- check: one sentence each -------------------------------------------------------------------- */
+/* Check: one sentence each. */
 
 struct finding { const char *name; bool ok; char text[320]; };
 
@@ -875,10 +887,11 @@ struct finding { const char *name; bool ok; char text[320]; };
  * Figure 2b), each training row seen as one that was left out: its own target narrows its sd, with
  * few rows so much that any new row would look strange.  Weighted rows are taken as they are, as
  * what their own target did is not known here.  NaN where most training rows are passed through:
- * what is left of their variance is rounding.  *larger: the root mean variance of these rows against that of
- * the training rows. */
-static double sd_distance(const struct scoring *s, const struct run *r, const struct prediction *train,
-                          const struct prediction *p, double *larger)
+ * what is left of their variance is rounding.  *larger: the root mean variance of these rows
+ * against that of the training rows. */
+static double sd_distance(const struct scoring *s, const struct run *r,
+                          const struct prediction *train, const struct prediction *p,
+                          double *larger)
 {
     const double noise2 = r ? r->info.noise * r->info.noise : 0.0;
     double *a = malloc(train->n * sizeof *a), ks = NAN;
@@ -895,7 +908,8 @@ static double sd_distance(const struct scoring *s, const struct run *r, const st
     for (size_t i = 0; i < p->n; i++)
         these += p->var_scaled[i] / (double)p->n;
     *larger = sqrt(these / own);
-    if (!a || 2 * passed > train->n || metrics_ks(train->n, a, p->n, p->var_scaled, &ks, &ignored) != ST_OK)
+    if (!a || 2 * passed > train->n ||
+        metrics_ks(train->n, a, p->n, p->var_scaled, &ks, &ignored) != ST_OK)
         ks = NAN;
     free(a);
     return ks;
@@ -923,16 +937,22 @@ static struct finding letters_finding(const struct variants_look *l)
     size_t at = 0;
 
     if (l->related)
-        at = (size_t)snprintf(f.text, sizeof f.text, "%zu letters differ from the training consensus at the median "
-                              "(most %zu), in training rows %zu (most %zu); ", l->median, l->most, l->train_median,
-                              l->train_most);
-    at += (size_t)snprintf(f.text + at, sizeof f.text - at, "nearest training row %zu letter%s away (of training rows: "
-                           "%zu): ", l->nearest, l->nearest == 1 ? "" : "s", l->train_nearest);
+        at = (size_t)snprintf(f.text, sizeof f.text,
+                              "%zu letters differ from the training consensus at the median "
+                              "(most %zu), in training rows %zu (most %zu); ",
+                              l->median, l->most, l->train_median, l->train_most);
+    at += (size_t)snprintf(f.text + at, sizeof f.text - at,
+                           "nearest training row %zu letter%s away (of training rows: "
+                           "%zu): ",
+                           l->nearest, l->nearest == 1 ? "" : "s", l->train_nearest);
     if (l->related && l->beyond > 0.1)
-        snprintf(f.text + at, sizeof f.text - at, "%.0f %% have more changes than 99 %% of the training rows: an "
-                 "extrapolation", 100 * l->beyond);
+        snprintf(f.text + at, sizeof f.text - at,
+                 "%.0f %% have more changes than 99 %% of the training rows: an "
+                 "extrapolation",
+                 100 * l->beyond);
     else
-        snprintf(f.text + at, sizeof f.text - at, f.ok ? "the same kind of rows" : "further from the training data");
+        snprintf(f.text + at, sizeof f.text - at,
+                 f.ok ? "the same kind of rows" : "further from the training data");
     return f;
 }
 
@@ -963,11 +983,16 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
 
     const char *honest = score_coverage_words(p->n, m->coverage50, m->coverage95);
     f[n] = (struct finding){ "calibration", !strncmp(honest, "honest", 6), "" };
-    snprintf(f[n].text, sizeof f[n].text, "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the 50 %% "
-             "one: %s", 100 * m->coverage95, 100 * m->coverage50, honest), n++;
+    snprintf(f[n].text, sizeof f[n].text,
+             "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the 50 %% "
+             "one: %s",
+             100 * m->coverage95, 100 * m->coverage50, honest),
+        n++;
     f[n] = (struct finding){ "spread", m->mean_z2 > 0.7 && m->mean_z2 < 1.4, "" };
     snprintf(f[n].text, sizeof f[n].text,
-             "squared errors are %.2f x the predicted variance on average (1 is right)", m->mean_z2), n++;
+             "squared errors are %.2f x the predicted variance on average (1 is right)",
+             m->mean_z2),
+        n++;
     for (size_t i = 0; i < p->n; i++) {
         const double z = fabs(p->y_scaled[i] - p->mean_scaled[i]) / sqrt(p->var_scaled[i]);
         out += z > 4;
@@ -975,9 +1000,12 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
             zmax = z, worst = i;
     }
     f[n] = (struct finding){ "outliers", (double)out <= 1 + 1e-3 * (double)p->n, "" };
-    snprintf(f[n].text, sizeof f[n].text,
-             "%zu of %zu errors exceed 4 sd (a normal error would give %.1f); the largest, %.1f sd, is "
-             "row %zu", out, p->n, 6.3e-5 * (double)p->n, zmax, p->row[worst] + 1), n++;
+    snprintf(
+        f[n].text, sizeof f[n].text,
+        "%zu of %zu errors exceed 4 sd (a normal error would give %.1f); the largest, %.1f sd, is "
+        "row %zu",
+        out, p->n, 6.3e-5 * (double)p->n, zmax, p->row[worst] + 1),
+        n++;
     const double rho = rank_correlation(p);
     f[n] = (struct finding){ "sd-error", isfinite(rho) && rho > 0.05, "" };
     snprintf(f[n].text, sizeof f[n].text,
@@ -988,18 +1016,25 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
         const double ks = sd_distance(s, r, &train, p, &larger);
         f[n] = (struct finding){ "shift", !(ks >= 0.2), "" };
         if (isnan(ks))
-            snprintf(f[n].text, sizeof f[n].text, "not judged: with so little noise (%.2g) the model "
-                     "passes through its training rows", r ? r->info.noise : NAN);
+            snprintf(f[n].text, sizeof f[n].text,
+                     "not judged: with so little noise (%.2g) the model "
+                     "passes through its training rows",
+                     r ? r->info.noise : NAN);
         else
             snprintf(f[n].text, sizeof f[n].text,
-                     "sd of these rows against sd of left-out training rows: %.2f x on average, KS distance %.2f: %s",
-                     larger, ks, f[n].ok ? "the same kind of rows" : "these rows lie further from the training data");
+                     "sd of these rows against sd of left-out training rows: %.2f x on average, KS "
+                     "distance %.2f: %s",
+                     larger, ks,
+                     f[n].ok ? "the same kind of rows"
+                             : "these rows lie further from the training data");
         n++;
     }
     if (s->letters.have)
         f[n++] = letters_finding(&s->letters);
-    if (r && r->model && r->model->kind == MODEL_FEATURES && isfinite(r->info.effective_dimension)) {
-        const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
+    if (r && r->model && r->model->kind == MODEL_FEATURES &&
+        isfinite(r->info.effective_dimension)) {
+        const double share =
+            r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
         const bool covered = m->coverage95 >= 0.92;
         f[n] = (struct finding){ "starvation", share < 0.5 || covered, "" };
         snprintf(f[n].text, sizeof f[n].text,
@@ -1021,7 +1056,8 @@ static void check_done(struct workspace *ws, struct job *job, enum status rc, co
 
     if (rc == ST_OK && !s->pred.sd) {
         struct err e;
-        rc = err_named(&e, ST_STATE, "no-variance", "%s has no predictive variance to check", s->run);
+        rc = err_named(&e, ST_STATE, "no-variance", "%s has no predictive variance to check",
+                       s->run);
         err_hint(&e, "fit variance=auto");
         ended_early(ws, job, rc, &e);
         return;
@@ -1118,7 +1154,7 @@ static const struct job_ops ops[] = {
                      .free = scoring_free },
 };
 
-/* ---- starting ------------------------------------------------------------------------------------- */
+/* Starting. */
 
 static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct err *err)
 {

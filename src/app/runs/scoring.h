@@ -1,4 +1,5 @@
-/* app/runs/scoring.h -- predictions as background jobs: score, check, and predictions of new files. */
+/* app/runs/scoring.h -- predictions as background jobs: score, check, and predictions of new files.
+ */
 #ifndef GPDESK_SCORING_H
 #define GPDESK_SCORING_H
 
@@ -10,7 +11,8 @@ enum status scoring_score(struct workspace *, struct run *, enum part, const cha
                           struct err *);
 /* score folds: refits the run's settings on each fold's training rows. */
 enum status scoring_folds(struct workspace *, struct run *, const char *line, struct err *);
-/* check: the same predictions, of target j, read for calibration, outliers, shift and starvation. */
+/* check: the same predictions, of target j, read for calibration, outliers, shift and starvation.
+ */
 enum status scoring_check(struct workspace *, struct run *, size_t j, const char *line,
                           struct err *);
 /* predict: rows of a file (NULL: the test rows) to a CSV (NULL: the first rows on screen). */
@@ -19,11 +21,12 @@ enum status scoring_predict(struct workspace *, struct run *, const char *path, 
 void prediction_free(struct prediction *);
 /* The prediction of target j alone: lent, not to be freed. */
 struct prediction prediction_for(const struct prediction *, size_t j);
-/* Of one target (enc by encoding_for).  Scores in scaled and in the target's units, densities included (log targets too). */
+/* Of one target (enc by encoding_for).  Scores in scaled and in the target's units, densities
+ * included (log targets too). */
 enum status scoring_metrics(const struct encoding *, const struct prediction *,
                             struct metrics *scaled, struct metrics *raw, struct err *);
-/* Shares of n targets inside the 50 and 95 % intervals in words, beyond what chance does to n rows: the two
- * ends may well differ.  They begin with "honest" where the 95 % interval is that. */
+/* Shares of n targets inside the 50 and 95 % intervals in words, beyond what chance does to n rows:
+ * the two ends may well differ.  They begin with "honest" where the 95 % interval is that. */
 const char *score_coverage_words(size_t n, double half, double most);
 
 #endif

@@ -94,7 +94,8 @@ static void values_json(struct rec *rec, const struct spectrum_run_state *s)
     rec_int(rec, "ritz_values", (int64_t)s->nritz);
 }
 
-static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_state *s, const char *kernel)
+static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_state *s,
+                                const char *kernel)
 {
     const struct spectrum *v = &s->a.spectrum;
     struct rec rec;
@@ -122,21 +123,24 @@ static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_
     text_seconds(sec, sizeof sec, s->seconds);
     rec_text(&rec, "%s%s", s->run, s->run[0] ? "  " : "");
     rec_safe(&rec, kernel);
-    rec_text(&rec, "  %zu features over %zu rows (from %zu rows, %s)\n", s->a.M, s->a.n, s->a.sample,
-             sec);
+    rec_text(&rec, "  %zu features over %zu rows (from %zu rows, %s)\n", s->a.M, s->a.n,
+             s->a.sample, sec);
     rec_text(&rec, "  eigenvalues of Z'Z: %.3g the first, %.3g at 10, %.3g at 100", v->lam[0],
              spectrum_at(v, 10.0), spectrum_at(v, 100.0));
     if (s->a.M >= 2000 && s->a.n >= 2000)
         rec_text(&rec, ", %.3g at 1000", spectrum_at(v, 1000.0));
-    rec_text(&rec, "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f (at least\n  %.0f "
-             "with any number of features)", s->a.ratio, above(s), s->a.effective_dimension,
-             s->a.kernel_dimension);
+    rec_text(
+        &rec,
+        "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f (at least\n  %.0f "
+        "with any number of features)",
+        s->a.ratio, above(s), s->a.effective_dimension, s->a.kernel_dimension);
     rec_text(&rec, "\n  condition number %.3g without a preconditioner", s->condition_before);
     if (s->rank)
         rec_text(&rec, ";\n  rank %zu: eigenvalue %.3g, %.3g times the noise", s->rank,
                  spectrum_at(v, (double)s->rank), spectrum_at(v, (double)s->rank) / s->a.ratio);
     if (s->nritz)
-        rec_text(&rec, "\n  the solver saw %zu Ritz values from %.3g to %.3g: condition number %.3g",
+        rec_text(&rec,
+                 "\n  the solver saw %zu Ritz values from %.3g to %.3g: condition number %.3g",
                  s->nritz, s->ritz[s->nritz - 1], s->ritz[0], s->condition_after);
     rec_text(&rec, "\n  plot spectrum draws it");
     ws_emit(ws, &rec);
@@ -231,7 +235,7 @@ enum status spectrum_run_start(struct workspace *ws, const struct run *r, struct
     return ws_submit(ws, &spectral_ops, NULL, w, line, err);
 }
 
-/* ---- the plot ---------------------------------------------------------------------------------------- */
+/* The plot. */
 
 static bool add_values(struct figure *f, const struct spectrum *v, struct err *err)
 {
@@ -283,8 +287,8 @@ struct figure *spectrum_run_figure(struct workspace *ws, struct run *r, const st
         double *x = mem_calloc(s->nritz, sizeof *x, "plot", err);
         for (size_t i = 0; x && i < s->nritz; i++)
             x[i] = (double)i + 1.0;
-        ok = x && figure_add(f, s->rank ? "Ritz values, preconditioned" : "Ritz values", MARK_POINTS,
-                             s->nritz, x, s->ritz, err);
+        ok = x && figure_add(f, s->rank ? "Ritz values, preconditioned" : "Ritz values",
+                             MARK_POINTS, s->nritz, x, s->ritz, err);
         free(x);
     }
     struct series *h = ok ? figure_add_hline(f, "noise", s->a.ratio, err) : NULL;
@@ -292,11 +296,15 @@ struct figure *spectrum_run_figure(struct workspace *ws, struct run *r, const st
     if (ok && s->rank)
         ok = figure_add_vline(f, "rank", (double)s->rank, err) != NULL;
     if (ok && isfinite(s->condition_after))
-        ok = figure_verdict(f, err, "condition number %.3g, %.3g as the solver saw it; %.0f eigenvalues "
-                            "above the noise", s->condition_before, s->condition_after, above(s)) == ST_OK;
+        ok = figure_verdict(f, err,
+                            "condition number %.3g, %.3g as the solver saw it; %.0f eigenvalues "
+                            "above the noise",
+                            s->condition_before, s->condition_after, above(s)) == ST_OK;
     else if (ok)
-        ok = figure_verdict(f, err, "condition number %.3g without a preconditioner; %.0f eigenvalues "
-                            "above the noise", s->condition_before, above(s)) == ST_OK;
+        ok = figure_verdict(f, err,
+                            "condition number %.3g without a preconditioner; %.0f eigenvalues "
+                            "above the noise",
+                            s->condition_before, above(s)) == ST_OK;
     if (ok)
         return f;
     figure_free(f);

@@ -1,4 +1,5 @@
-/* app/runs/spectrum_run.h -- the spectrum of a fit's system: from a sketch, and as its solver saw it. */
+/* app/runs/spectrum_run.h -- the spectrum of a fit's system: from a sketch, and as its solver saw
+ * it. */
 #ifndef GPDESK_SPECTRUM_RUN_H
 #define GPDESK_SPECTRUM_RUN_H
 
@@ -18,6 +19,7 @@ void spectrum_run_free(struct spectrum_run_state *); /* NULL is fine */
 /* Of a run, or (NULL) of a fit to come by these options.  Queues the job. */
 enum status spectrum_run_start(struct workspace *, const struct run *, struct dataset *,
                            const struct fit_opts *, size_t rows, const char *line, struct err *);
-struct figure *spectrum_run_figure(struct workspace *, struct run *, const struct args *, struct err *);
+struct figure *spectrum_run_figure(struct workspace *, struct run *, const struct args *,
+                                   struct err *);
 
 #endif

@@ -31,7 +31,7 @@ void sweep_free(struct sweep *s)
     *s = (struct sweep){ 0 };
 }
 
-/* ---- values ---- */
+/* Values. */
 
 static enum status add_value(struct sweep_key *k, const char *text, size_t len, struct err *err)
 {
@@ -73,7 +73,8 @@ static enum status add_steps(struct sweep_key *k, double a, double b, char op, d
     else if (op == '*' && step > 1.0 && a > 0.0)
         for (double v = a; rc == ST_OK && v <= b * (1.0 + 1e-12); v *= step)
             rc = add_number(k, v, err);
-    else if (op == '\0' && a > 0.0) /* one significant step is as far as the next on the log scale */
+    else if (op == '\0' &&
+             a > 0.0) /* one significant step is as far as the next on the log scale */
         for (int i = 0; rc == ST_OK && i < STEPS; i++) {
             char text[32];
             const double v = a * pow(b / a, i / (STEPS - 1.0));
@@ -128,7 +129,8 @@ static enum status add_interval(struct sweep_key *k, const char *s, size_t len, 
         q--;
     const size_t stem = (size_t)(p - s);
     const long from = atol(p), to = atol(q);
-    *is = p < dots && q < end && stem == (size_t)(q - dots - 2) && !strncmp(s, dots + 2, stem) && from < to;
+    *is = p < dots && q < end && stem == (size_t)(q - dots - 2) && !strncmp(s, dots + 2, stem) &&
+          from < to;
     enum status rc = ST_OK;
     for (long i = from; *is && rc == ST_OK && i <= to; i++) {
         char text[128];
@@ -157,7 +159,7 @@ enum status sweep_values(struct sweep_key *k, const char *s, struct err *err)
     return rc;
 }
 
-/* ---- words ---- */
+/* Words. */
 
 static char *fixed_value(const char *s, struct err *err)
 {
@@ -172,7 +174,8 @@ static char *fixed_value(const char *s, struct err *err)
 
 static enum status read_word(struct sweep *s, const char *word, struct err *err)
 {
-    static const char *const shows[] = { "rmse", "nlpd", "nmll", "coverage", "effdim", "iterations", "seconds" };
+    static const char *const shows[] = {"rmse",   "nlpd",       "nmll",   "coverage",
+                                        "effdim", "iterations", "seconds"};
     const char *eq = strchr(word, '=');
 
     if (!eq || eq == word)
@@ -190,8 +193,10 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
         for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
             if (!strcmp(eq + 1, shows[i]))
                 return snprintf(s->show, sizeof s->show, "%s", shows[i]), ST_OK;
-        return err_set(err, ST_USAGE, "sweep show=%.40s: one of rmse, nlpd, nmll, coverage, effdim, iterations, "
-                       "seconds", eq + 1);
+        return err_set(err, ST_USAGE,
+                       "sweep show=%.40s: one of rmse, nlpd, nmll, coverage, effdim, iterations, "
+                       "seconds",
+                       eq + 1);
     }
     if (s->nkeys == SWEEP_KEYS || len >= sizeof s->key[0].name)
         return err_set(err, ST_LIMIT, "sweep: at most %d keys", SWEEP_KEYS);
@@ -249,12 +254,13 @@ enum status sweep_parse(const char *text, struct sweep *out, struct err *err)
         strcpy(out->show, "rmse");
     if (out->npoints <= SWEEP_POINTS)
         return ST_OK;
-    rc = err_set(err, ST_LIMIT, "sweep: %zu points are too many; %d at most", out->npoints, SWEEP_POINTS);
+    rc = err_set(err, ST_LIMIT, "sweep: %zu points are too many; %d at most", out->npoints,
+                 SWEEP_POINTS);
     sweep_free(out);
     return rc;
 }
 
-/* ---- statements ---- */
+/* Statements. */
 
 size_t sweep_index(const struct sweep *s, size_t i, size_t k)
 {

@@ -1,4 +1,5 @@
-/* app/runs/sweep.h -- a grid of settings as one table: what `sweep` expands into and what it remembers. */
+/* app/runs/sweep.h -- a grid of settings as one table: what `sweep` expands into and what it
+ * remembers. */
 #ifndef GPDESK_SWEEP_H
 #define GPDESK_SWEEP_H
 
@@ -17,15 +18,15 @@ struct sweep {
     char show[16];              /* rmse nlpd nmll coverage effdim iterations seconds */
     bool fits;                  /* each point is a fit with a score, else a tuning */
     char *tune, *fit, *split;   /* fixed arguments; NULL: none (tune: no tuning) */
-    size_t *first;              /* of each point: serial of the next run when it began; SIZE_MAX: not yet */
+    size_t *first; /* of each point: serial of the next run when it began; SIZE_MAX: not yet */
 };
 void sweep_free(struct sweep *);
 /* The values of one key, whose name is set, appended; as in sweep_parse. */
 enum status sweep_values(struct sweep_key *, const char *text, struct err *err);
 void sweep_key_free(struct sweep_key *);
-/* The grid behind "key=values ...": lists a,b,c; a..b (whole numbers one by one, doubling for rank and
- * features, else seven steps on the log scale); a..b/step; a..b*2; name0..name4.  Also show=, tune=,
- * fit= and file= (of a split).  USAGE with the word that is wrong. */
+/* The grid behind "key=values ...": lists a,b,c; a..b (whole numbers one by one, doubling for rank
+ * and features, else seven steps on the log scale); a..b/step; a..b*2; name0..name4.  Also show=,
+ * tune=, fit= and file= (of a split).  USAGE with the word that is wrong. */
 enum status sweep_parse(const char *text, struct sweep *out, struct err *err);
 /* The statements of point i, one a line. */
 void sweep_statements(const struct sweep *, size_t i, struct buf *out);

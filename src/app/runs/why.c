@@ -5,8 +5,8 @@
  * (noise, lengthscale, residuals that differ between regions), and on the corrected spectrum of the
  * fit's own features (rank, number of features, variances).
  *
- * A score is the weight of the kind of evidence, less what a weak case lacks: measured outcomes weigh
- * more than data, data more than what follows from both. */
+ * A score is the weight of the kind of evidence, less what a weak case lacks: measured outcomes
+ * weigh more than data, data more than what follows from both. */
 #include "app/runs/why.h"
 
 #include "app/shell/command.h"
@@ -49,8 +49,9 @@ struct search {
     double *X, *y, *w, *e, *sd, *K; /* m x d, m, m (roots of weights), m, m, m x m */
     double best_ratio, best_error, best_noise, own_error; /* left one out */
     double implied;               /* the likeliest noise at the last ratio looked at */
-    double dof, own_dof;          /* effective degrees of freedom of the sample at the last ratio; the run's (0: not known) */
-    double z2;                    /* mean square of errors over their predicted sd, at the run's amplitude */
+    double dof, own_dof; /* effective degrees of freedom of the sample at the last ratio; the run's
+                            (0: not known) */
+    double z2;           /* mean square of errors over their predicted sd, at the run's amplitude */
     struct advice a;              /* no rows: no features */
     double seconds;
     const struct job *job;
@@ -100,7 +101,7 @@ static void way_out(struct cause *c, const char *fmt, ...)
     va_end(ap);
 }
 
-/* ---- ways out: what was typed, with another value ------------------------------------------------------- */
+/* Ways out: what was typed, with another value. */
 
 /* name is one of the words of a list. */
 static bool listed(const char *list, const char *name)
@@ -203,10 +204,10 @@ static void kernel_again(struct search *s, struct cause *c, const char *before, 
 }
 
 /* The fit itself: where it stopped on its way it goes on, else anew. */
-static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without, const char *fmt,
-                      ...) __attribute__((format(printf, 5, 6)));
-static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without, const char *fmt,
-                      ...)
+static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without,
+                      const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without,
+                      const char *fmt, ...)
 {
     struct buf b = { 0 };
     char with[96];
@@ -229,7 +230,7 @@ static void fit_again(struct search *s, struct cause *c, bool go_on, const char 
     buf_free(&b);
 }
 
-/* ---- what the run tells ------------------------------------------------------------------------------- */
+/* What the run tells. */
 
 static void look_failure(struct search *s)
 {
@@ -238,8 +239,8 @@ static void look_failure(struct search *s)
     if (s->f.state != RUN_FAILED)
         return;
     /* the reason by itself, but for a matrix whose rows or noise are behind it */
-    struct cause *c = add(s, e->name[0] ? e->name : "failure", e->code == ST_NOT_PD ? 0.6 : 1.05, 4.0,
-                          "it failed: %.230s", e->msg);
+    struct cause *c = add(s, e->name[0] ? e->name : "failure", e->code == ST_NOT_PD ? 0.6 : 1.05,
+                          4.0, "it failed: %.230s", e->msg);
     const char *way = e->hint[0] ? e->hint : "summary", *more = strstr(way, ", ");
     size_t features = 0;
     if (s->f.fit && sscanf(way, "fit features=%zu", &features) == 1)
@@ -254,13 +255,16 @@ static void look_float(struct search *s)
 
     if (!s->f.has_model || !(i->float_limit || i->why == OUT_BREAKDOWN))
         return;
-    struct cause *c = i->float_limit
-        ? add(s, "float32", 1.0, 4.0, "the true residual stopped at %.2g while the recursive one went "
-              "on to %.2g: the features are rounded to single precision", i->true_residual,
-              i->residual)
-        : add(s, "float32", 1.0, 4.0, "the iteration broke down at %zu: the matrix is not positive "
-              "definite in %s precision", i->iterations,
-              s->study.o.precision == PREC_DOUBLE ? "double" : "single");
+    struct cause *c =
+        i->float_limit
+            ? add(s, "float32", 1.0, 4.0,
+                  "the true residual stopped at %.2g while the recursive one went "
+                  "on to %.2g: the features are rounded to single precision",
+                  i->true_residual, i->residual)
+            : add(s, "float32", 1.0, 4.0,
+                  "the iteration broke down at %zu: the matrix is not positive "
+                  "definite in %s precision",
+                  i->iterations, s->study.o.precision == PREC_DOUBLE ? "double" : "single");
     fit_again(s, c, true, "", "precision=double");
 }
 
@@ -278,12 +282,13 @@ static void look_bounds(struct search *s)
             kernel_hp_info(&s->study.o.kernel, i, name, NULL);
         struct cause *c = add(s, "bound", 0.96, 4.0, "tuned %s = %.3g is at its %s bound", name, v,
                               lo ? "lower" : "upper");
-        tune_again(s, c, name, lo ? v / 100.0 : v / 1000.0, lo ? v * 1000.0 : v * 100.0); /* and far within */
+        tune_again(s, c, name, lo ? v / 100.0 : v / 1000.0,
+                   lo ? v * 1000.0 : v * 100.0); /* and far within */
         return;
     }
 }
 
-/* ---- repeated rows --------------------------------------------------------------------------------------- */
+/* Repeated rows. */
 
 struct hashed { uint64_t h; double y; };
 
@@ -339,14 +344,16 @@ static enum status look_repeats(struct search *s, struct err *err)
     if (rc != ST_OK || free_rows < 5.0 || (double)rows < 0.01 * (double)e->n)
         return rc;
     const double sd = sqrt(squares / free_rows);
-    struct cause *c = add(s, "duplicates", 0.94, sd / (3.0 * s->f.noise), "%zu of %zu rows have the inputs of "
-                          "another row, and their targets differ by %.2g (sd, scaled); the noise is %.2g",
-                          rows, e->n, sd, s->f.noise);
+    struct cause *c =
+        add(s, "duplicates", 0.94, sd / (3.0 * s->f.noise),
+            "%zu of %zu rows have the inputs of "
+            "another row, and their targets differ by %.2g (sd, scaled); the noise is %.2g",
+            rows, e->n, sd, s->f.noise);
     tune_again(s, c, "noise", sd / 10.0, sd * 10.0);
     return rc;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------ */
+/* Columns. */
 
 static int ascending(const void *a, const void *b)
 {
@@ -354,8 +361,10 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One input: what its standardised values look like. v: n of them, sorted here; most: of all rows. */
-static void look_column(struct search *s, const struct enc_col *col, double *v, size_t n, double most)
+/* One input: what its standardised values look like. v: n of them, sorted here; most: of all rows.
+ */
+static void look_column(struct search *s, const struct enc_col *col, double *v, size_t n,
+                        double most)
 {
     size_t unique = 1;
     struct cause *c = NULL;
@@ -371,11 +380,15 @@ static void look_column(struct search *s, const struct enc_col *col, double *v, 
     const double middle = v[n - 1 - n / 20] - v[n / 20]; /* nine tenths of the rows */
     const double limit = fmax(4.0, 0.4 * sqrt((double)s->study.e.n));
     if (col->sd < 1e-5 * fabs(col->mean) && unique > 2)
-        c = add(s, "columns", 0.92, 1e-5 * fabs(col->mean) / col->sd, "column %s is nearly constant: %.6g, with "
-                "an sd of %.2g, which standardising blows up to 1", name, col->mean, col->sd);
+        c = add(s, "columns", 0.92, 1e-5 * fabs(col->mean) / col->sd,
+                "column %s is nearly constant: %.6g, with "
+                "an sd of %.2g, which standardising blows up to 1",
+                name, col->mean, col->sd);
     else if (unique > 2 && most > limit && middle < 1.0)
-        c = add(s, "columns", 0.92, most / limit / fmax(middle, 0.02), "column %s has extreme values: up to %.3g "
-                "standard deviations, while nine tenths of the rows lie within %.2g", name, most, middle);
+        c = add(s, "columns", 0.92, most / limit / fmax(middle, 0.02),
+                "column %s has extreme values: up to %.3g "
+                "standard deviations, while nine tenths of the rows lie within %.2g",
+                name, most, middle);
     buf_puts(&b, "cols ");
     command_quote(&b, col->column);
     buf_puts(&b, " role=skip; ");
@@ -425,7 +438,7 @@ static enum status look_columns(struct search *s, struct err *err)
     return rc;
 }
 
-/* ---- left one out ---------------------------------------------------------------------------------------------- */
+/* Left one out. */
 
 static enum status take_sample(struct search *s, struct err *err)
 {
@@ -453,11 +466,12 @@ static enum status take_sample(struct search *s, struct err *err)
     return rc;
 }
 
-/* Root of the (weighted) mean squared error, left one out; e keeps the residuals, times the root of the weight as
- * sd is.  NaN: no factor. */
+/* Root of the (weighted) mean squared error, left one out; e keeps the residuals, times the root of
+ * the weight as sd is.  NaN: no factor. */
 static double error_at(struct search *s, const double *hp, double ratio)
 {
-    double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0, weight = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
+    double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0,
+           weight = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
 
     if (ctl_stopped(&s->job->ctl) ||
         diagnose_loo(&s->study.o.kernel, hp, s->X, s->m, s->d, s->y, s->w, ratio, s->e, s->sd, s->K,
@@ -514,15 +528,19 @@ static void look_noise(struct search *s)
     if (factor < 5.0 || !(gain > 1.08 || sure || !isfinite(s->own_error)))
         return;
     if (sure && !(gain > 1.08)) {
-        struct cause *c = add(s, "noise", 0.9, factor / 5.0, "the noise is %.2g; left one out, errors of %zu rows are "
-                              "%.1f times their predicted sd (1 is right); the likeliest noise is %.2g", s->f.noise,
-                              s->m, sqrt(z2), s->best_noise);
+        struct cause *c =
+            add(s, "noise", 0.9, factor / 5.0,
+                "the noise is %.2g; left one out, errors of %zu rows are "
+                "%.1f times their predicted sd (1 is right); the likeliest noise is %.2g",
+                s->f.noise, s->m, sqrt(z2), s->best_noise);
         tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
         return;
     }
-    struct cause *c = add(s, "noise", 0.9, isfinite(gain) ? factor / 5.0 * gain : 4.0, "the noise is %.2g; left one "
-                          "out, %zu rows are predicted best with %.2g (error %.2g instead of %.2g, scaled)",
-                          s->f.noise, s->m, s->best_noise, s->best_error, s->own_error);
+    struct cause *c =
+        add(s, "noise", 0.9, isfinite(gain) ? factor / 5.0 * gain : 4.0,
+            "the noise is %.2g; left one "
+            "out, %zu rows are predicted best with %.2g (error %.2g instead of %.2g, scaled)",
+            s->f.noise, s->m, s->best_noise, s->best_error, s->own_error);
     tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
 }
 
@@ -530,7 +548,7 @@ static void look_noise(struct search *s)
 static void look_lengthscale(struct search *s)
 {
     static const double by[] = { 0.03, 0.1, 0.3, 3.0, 10.0, 30.0 };
-    const double ratio[] = { s->best_ratio, s->best_ratio / 30.0, s->best_ratio * 30.0, 0.1, 0.005 };
+    const double ratio[] = {s->best_ratio, s->best_ratio / 30.0, s->best_ratio * 30.0, 0.1, 0.005};
     double hp[KERNEL_MAX_HP], best = s->best_error, factor = 1.0;
     size_t first = SIZE_MAX;
 
@@ -555,15 +573,17 @@ static void look_lengthscale(struct search *s)
     if (first == SIZE_MAX || !(s->best_error / best > 1.4))
         return;
     const double l = s->study.o.hp[first];
-    struct cause *c = add(s, "bound", 0.88, s->best_error / best / 1.4, "lengthscales of %.3g predict %zu rows, left "
-                          "one out, with an error of %.2g (scaled); %.3g with %.2g", l, s->m, s->best_error,
-                          l * factor, best);
+    struct cause *c = add(s, "bound", 0.88, s->best_error / best / 1.4,
+                          "lengthscales of %.3g predict %zu rows, left "
+                          "one out, with an error of %.2g (scaled); %.3g with %.2g",
+                          l, s->m, s->best_error, l * factor, best);
     tune_again(s, c, "lengthscale", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
 }
 
 /* The spread of residuals, over what the model says of them, in fifths of a variable: largest over
  * smallest mean square. */
-static double spread(const struct search *s, const double *x, size_t stride, double *rank, double *rising)
+static double spread(const struct search *s, const double *x, size_t stride, double *rank,
+                     double *rising)
 {
     struct pair { double x, e2; } *p = (struct pair *)rank;
     double sum[SPREAD_BINS] = { 0 }, count[SPREAD_BINS] = { 0 }, lo = INFINITY, hi = 0.0;
@@ -627,21 +647,25 @@ static enum status look_spread(struct search *s, struct err *err)
     }
     const bool level = by_level > 0.7 * worst;
     struct cause *c = NULL;
-    /* No kernel gives the noise another size in another place: kernel times linear left these errors as
-     * uneven as they were, and NLPD, too (tests/bench/mend.sh). */
+    /* No kernel gives the noise another size in another place: kernel times linear left these
+     * errors as uneven as they were, and NLPD, too (tests/bench/mend.sh). */
     const bool log = up > 0.0 && positive_target(s);
-    const char *rest = log ? ": one scale does not suit all"
-                           : ". Where that is noise no kernel mends it; weights of the rows do, if you have them "
-                             "(cols NAME role=weight)";
+    const char *rest =
+        log ? ": one scale does not suit all"
+            : ". Where that is noise no kernel mends it; weights of the rows do, if you have them "
+              "(cols NAME role=weight)";
     if (level && by_level >= wanted) {
-        c = add(s, "nonstationary", 0.84, by_level / wanted, "errors, left one out, are %.1f times larger for "
-                "their predicted sd where predictions are %s than elsewhere%s", sqrt(by_level),
-                up > 0.0 ? "high" : "low", rest);
+        c = add(s, "nonstationary", 0.84, by_level / wanted,
+                "errors, left one out, are %.1f times larger for "
+                "their predicted sd where predictions are %s than elsewhere%s",
+                sqrt(by_level), up > 0.0 ? "high" : "low", rest);
     } else if (column != SIZE_MAX && worst >= wanted) {
         struct buf b = { 0 };
         text_safe(&b, s->study.enc.col[column].column, 40);
-        c = add(s, "nonstationary", 0.84, worst / wanted, "errors, left one out, are %.1f times larger for their "
-                "predicted sd in one fifth of the rows by %s than in another%s", sqrt(worst), buf_str(&b), rest);
+        c = add(s, "nonstationary", 0.84, worst / wanted,
+                "errors, left one out, are %.1f times larger for their "
+                "predicted sd in one fifth of the rows by %s than in another%s",
+                sqrt(worst), buf_str(&b), rest);
         buf_free(&b);
     }
     if (log)
@@ -652,7 +676,7 @@ static enum status look_spread(struct search *s, struct err *err)
     return ST_OK;
 }
 
-/* ---- features, variances, rank: the spectrum ------------------------------------------------------------------------ */
+/* Features, variances, rank: the spectrum. */
 
 static void look_features(struct search *s)
 {
@@ -662,15 +686,20 @@ static void look_features(struct search *s)
     if (s->a.M == 0 || !s->f.has_model || s->f.exact)
         return;
     const double few = s->a.M < s->a.n * 2 ? D / (0.65 * M) : 0.0;
-    const double rmse = i->why > 0 && s->study.o.targets < 2 && !s->study.e.row_scale ? i->train_rmse / (1.3 * s->best_error) : 0.0;
-    /* features of which all count do not show how many would; the kernel on a sample of rows does */
+    const double rmse = i->why > 0 && s->study.o.targets < 2 && !s->study.e.row_scale
+                            ? i->train_rmse / (1.3 * s->best_error)
+                            : 0.0;
+    /* features of which all count do not show how many would; the kernel on a sample of rows does
+     */
     const double kernel = 2.0 * s->own_dof * sqrt((double)s->a.n / (double)s->m);
-    const size_t better = (size_t)fmax(D >= 0.99 * M ? 4.0 * M : 4.0 * D, D >= 0.99 * M ? kernel : 0.0);
+    const size_t better =
+        (size_t)fmax(D >= 0.99 * M ? 4.0 * M : 4.0 * D, D >= 0.99 * M ? kernel : 0.0);
     struct cause *c = NULL;
     if (rmse >= 1.0)
-        c = add(s, "features", 0.88, fmax(rmse * rmse, few), "%zu features leave an error of %.2g on their own training "
-                "rows; the kernel itself predicts %zu rows, left one out, with %.2g", s->a.M, i->train_rmse,
-                s->m, s->best_error);
+        c = add(s, "features", 0.88, fmax(rmse * rmse, few),
+                "%zu features leave an error of %.2g on their own training "
+                "rows; the kernel itself predicts %zu rows, left one out, with %.2g",
+                s->a.M, i->train_rmse, s->m, s->best_error);
     else
         c = add(s, "features", 0.86, few, "the effective dimension is %.0f%s, of %zu features", D,
                 D >= 0.99 * M ? " or more" : "", s->a.M);
@@ -684,8 +713,10 @@ static void look_variances(struct search *s)
 
     if (s->a.M == 0 || s->f.exact || i->variance_features == 0 || i->variance_features >= s->a.M)
         return;
-    struct cause *c = add(s, "starved", 0.9, D / (0.6 * Mv), "variances have %zu features for an effective dimension of "
-                          "%.0f: the function's own sd is too small", i->variance_features, D);
+    struct cause *c = add(s, "starved", 0.9, D / (0.6 * Mv),
+                          "variances have %zu features for an effective dimension of "
+                          "%.0f: the function's own sd is too small",
+                          i->variance_features, D);
     fit_again(s, c, i->why != OUT_DIRECT, "variance", "variance=all");
 }
 
@@ -702,33 +733,43 @@ static const double ratio_wanted = 30.0; /* the paper's rule for a preconditione
 static void look_rank(struct search *s)
 {
     const struct fit_info *i = &s->f.info;
-    const struct rank_guess *own = row_of(&s->a, i->rank), *best = s->a.rows ? &s->a.row[s->a.best] : NULL;
-    const bool ended = i->why == OUT_RTOL, krylov = !strcmp(i->solver, "pcg") || !strcmp(i->solver, "cg");
+    const struct rank_guess *own = row_of(&s->a, i->rank),
+                            *best = s->a.rows ? &s->a.row[s->a.best] : NULL;
+    const bool ended = i->why == OUT_RTOL,
+               krylov = !strcmp(i->solver, "pcg") || !strcmp(i->solver, "cg");
 
-    if (!best || !own || s->f.exact || i->why == OUT_DIRECT || i->why == OUT_CANCELLED || !s->f.has_model)
+    if (!best || !own || s->f.exact || i->why == OUT_DIRECT || i->why == OUT_CANCELLED ||
+        !s->f.has_model)
         return;
     if (!krylov) {
         if (ended || best->iterations > (double)s->f.maxit)
             return;
-        struct cause *c = add(s, "solver", 0.8, 4.0, "%s stopped at a residual of %.2g after %.0f passes; pcg with rank %zu is "
-                              "expected to end after %.0f iterations", i->solver, i->true_residual, i->passes,
-                              best->rank, best->iterations);
+        struct cause *c =
+            add(s, "solver", 0.8, 4.0,
+                "%s stopped at a residual of %.2g after %.0f passes; pcg with rank %zu is "
+                "expected to end after %.0f iterations",
+                i->solver, i->true_residual, i->passes, best->rank, best->iterations);
         fit_again(s, c, true, "", "solver=pcg rank=%zu", best->rank);
         return;
     }
     const double took = own->build + (double)i->iterations * own->iteration;
-    const double slow = ended ? took / (2.0 * best->seconds) : own->iterations / (2.0 * best->iterations);
-    if ((ended && i->rank_chosen) || best->rank <= i->rank || (!ended && own->ratio <= ratio_wanted))
+    const double slow =
+        ended ? took / (2.0 * best->seconds) : own->iterations / (2.0 * best->iterations);
+    if ((ended && i->rank_chosen) || best->rank <= i->rank ||
+        (!ended && own->ratio <= ratio_wanted))
         return;
     char now[40] = "no preconditioner";
     if (i->rank)
         snprintf(now, sizeof now, "rank %zu", i->rank);
-    struct cause *c = add(s, "rank", ended ? 0.88 : 0.97, slow, "%s leaves a ratio of %.3g (30 is wanted): %zu "
-                          "iterations to %.2g; rank %zu leaves %.3g and is expected to take %.0f", now,
-                          isfinite(own->ratio) ? own->ratio : s->a.spectrum.lam[0] / s->a.ratio, i->iterations,
-                          i->true_residual, best->rank, best->ratio, best->iterations);
+    struct cause *c =
+        add(s, "rank", ended ? 0.88 : 0.97, slow,
+            "%s leaves a ratio of %.3g (30 is wanted): %zu "
+            "iterations to %.2g; rank %zu leaves %.3g and is expected to take %.0f",
+            now, isfinite(own->ratio) ? own->ratio : s->a.spectrum.lam[0] / s->a.ratio,
+            i->iterations, i->true_residual, best->rank, best->ratio, best->iterations);
     if (best->high > (double)s->f.maxit)
-        fit_again(s, c, !ended, "solver rank maxit", "solver=pcg rank=%zu maxit=%.0f", best->rank, 2.0 * best->high);
+        fit_again(s, c, !ended, "solver rank maxit", "solver=pcg rank=%zu maxit=%.0f", best->rank,
+                  2.0 * best->high);
     else
         fit_again(s, c, !ended, "solver rank", "solver=pcg rank=%zu", best->rank);
 }
@@ -754,13 +795,19 @@ static void look_rest(struct search *s)
             return;
     if (!s->f.has_model || i->why != OUT_MAXIT)
         return;
-    struct cause *c = isfinite(expected) && expected > (double)i->iterations
-        ? add(s, "iterations", 0.95, 4.0, "it stopped at its limit of %zu iterations, with a residual of %.2g; about %.0f are "
-              "expected", i->iterations, i->true_residual, expected)
-        : add(s, "iterations", 0.95, 4.0, "it stopped at its limit of %zu iterations, with a residual of %.2g",
-              i->iterations, i->true_residual);
-    fit_again(s, c, true, "", "maxit=%.0f", isfinite(expected) ? fmax(4.0 * (double)s->f.maxit, 2.0 * expected)
-                                                              : 4.0 * (double)s->f.maxit);
+    struct cause *c =
+        isfinite(expected) && expected > (double)i->iterations
+            ? add(s, "iterations", 0.95, 4.0,
+                  "it stopped at its limit of %zu iterations, with a residual of %.2g; about %.0f "
+                  "are "
+                  "expected",
+                  i->iterations, i->true_residual, expected)
+            : add(s, "iterations", 0.95, 4.0,
+                  "it stopped at its limit of %zu iterations, with a residual of %.2g",
+                  i->iterations, i->true_residual);
+    fit_again(s, c, true, "", "maxit=%.0f",
+              isfinite(expected) ? fmax(4.0 * (double)s->f.maxit, 2.0 * expected)
+                                 : 4.0 * (double)s->f.maxit);
 }
 
 static enum status look_spectrum(struct search *s, struct err *err)
@@ -783,7 +830,7 @@ static enum status look_spectrum(struct search *s, struct err *err)
                            s->job->backend, s->job->pool, &s->job->ctl, &s->a, err);
 }
 
-/* ---- the job -------------------------------------------------------------------------------------------------------- */
+/* The job. */
 
 static int by_score(const void *a, const void *b)
 {
@@ -795,11 +842,13 @@ static int by_score(const void *a, const void *b)
 static void order(struct search *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->cause[i].name, "float32") && (has_cause(s, "noise") || has_cause(s, "duplicates")))
+        if (!strcmp(s->cause[i].name, "float32") &&
+            (has_cause(s, "noise") || has_cause(s, "duplicates")))
             s->cause[i].score = 0.7;
         else if (!strcmp(s->cause[i].name, "nonstationary") && has_cause(s, "bound"))
             s->cause[i].score = 0.7;
-        else if (!strcmp(s->cause[i].name, "rank") && (has_cause(s, "noise") || has_cause(s, "duplicates")))
+        else if (!strcmp(s->cause[i].name, "rank") &&
+                 (has_cause(s, "noise") || has_cause(s, "duplicates")))
             s->cause[i].score = fmin(s->cause[i].score, 0.75);
     qsort(s->cause, s->n, sizeof *s->cause, by_score);
 }
@@ -854,10 +903,12 @@ static void causes_text(struct rec *rec, const struct search *s)
     const bool got = s->f.has_model || (s->f.kind == RUN_TUNE && s->f.bounds_known);
 
     if (s->n == 0)
-        rec_text(rec, got
-                          ? "  nothing is wrong: rows, columns, noise, lengthscales%s were looked at"
-                          : "  nothing is wrong with rows, columns, noise, lengthscales%s; it ended before "
-                            "a first\n  result, so its course says nothing", s->a.M ? ", features, rank" : "");
+        rec_text(
+            rec,
+            got ? "  nothing is wrong: rows, columns, noise, lengthscales%s were looked at"
+                : "  nothing is wrong with rows, columns, noise, lengthscales%s; it ended before "
+                  "a first\n  result, so its course says nothing",
+            s->a.M ? ", features, rank" : "");
     for (size_t i = 0; i < s->n; i++) {
         const struct cause *c = &s->cause[i];
         char first[40];
@@ -897,7 +948,8 @@ static void search_record(struct workspace *ws, const struct search *s)
     ws_emit(ws, &rec);
 }
 
-static void search_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+static void search_done(struct workspace *ws, struct job *job, enum status rc,
+                        const struct err *err)
 {
     const struct search *s = job->arg;
 

@@ -1,4 +1,5 @@
-/* app/runs/why.h -- what is wrong with a fit or tuning: causes, each with evidence and a way out. */
+/* app/runs/why.h -- what is wrong with a fit or tuning: causes, each with evidence and a way out.
+ */
 #ifndef GPDESK_WHY_H
 #define GPDESK_WHY_H
 

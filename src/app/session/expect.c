@@ -1,8 +1,8 @@
 /* app/session/expect.c -- the command `expect`: scripts that check themselves.  See expect.h.
  *
  * Figures are compared one by one with what the script says they were.  On the same machine they
- * agree to the last digit; another processor sums in another order, so that agreement to `within` is
- * agreement, and how close it was is told at the end. */
+ * agree to the last digit; another processor sums in another order, so that agreement to `within`
+ * is agreement, and how close it was is told at the end. */
 #include "app/session/expect.h"
 
 #include "app/shell/commands.h"
@@ -22,7 +22,7 @@ static const double WITHIN = 1e-6;
 /* A figure of a run: numbers, or a word. */
 struct value { double v[VALUES_MOST]; size_t n; char word[24]; };
 
-/* ---- a run's figures ---------------------------------------------------------------------------------- */
+/* A run's figures. */
 
 static void scores(const struct run *r, size_t at, struct value *out)
 {
@@ -161,7 +161,7 @@ void expect_figures(const struct run *r, bool score, struct buf *out)
     }
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------ */
+/* Comparing. */
 
 static double apart(double a, double b)
 {
@@ -178,7 +178,8 @@ static bool agrees(const struct run *r, const char *name, double is, double was,
 {
     const double gap = apart(is, was);
 
-    if (!strcmp(name, "true_residual") && fmax(fabs(is), fabs(was)) <= fmax(1e-9, 1e-3 * r->fit.rtol))
+    if (!strcmp(name, "true_residual") &&
+        fmax(fabs(is), fabs(was)) <= fmax(1e-9, 1e-3 * r->fit.rtol))
         return true;
     *worst = gap <= within && gap > *worst ? gap : *worst;
     return gap <= within;
@@ -193,7 +194,8 @@ static void differs(struct workspace *ws, const struct run *r, const char *name,
     if (isfinite(gap) && gap < 1.0)
         snprintf(off, sizeof off, " (%.2g %% off)", 100.0 * gap);
     if (t->differ++ == 0)
-        snprintf(t->first, sizeof t->first, "%s %.60s is %.40s, not %.40s%s", r->id, name, is, was, off);
+        snprintf(t->first, sizeof t->first, "%s %.60s is %.40s, not %.40s%s", r->id, name, is, was,
+                 off);
 }
 
 /* One figure: a name and its values. */
@@ -222,8 +224,9 @@ static enum status compare_one(struct workspace *ws, const struct run *r, char *
             differs(ws, r, name, is, was, apart(v->v[i], x));
     }
     if (rc == ST_OK && name && i != (*v->word ? 1 : v->n)) {
-        rc = err_named(err, ST_USAGE, "no-figure", "%s of %s: %zu values are expected, there are %zu",
-                       name, r->id, i, *v->word ? (size_t)1 : v->n);
+        rc = err_named(err, ST_USAGE, "no-figure",
+                       "%s of %s: %zu values are expected, there are %zu", name, r->id, i,
+                       *v->word ? (size_t)1 : v->n);
     }
     free(v);
     return rc;
@@ -298,14 +301,22 @@ static enum status cmd_expect(struct workspace *ws, const struct args *a, struct
 }
 
 const struct command cmd_expect_rows[] = {
-    { "expect", "session", "Compare a run's figures with those of before", "expect",
-      { { "run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; without one: how all comparisons went" },
-        { "within", ARG_REAL, 0, "1e-6", 0, 1, NULL, NULL, "relative difference that counts as none" },
-        { "figures", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-          "name value, name value ...; of several targets or inputs a value each" } },
-      0, cmd_expect,
-      "What `script` writes behind each tuning, fit and score, so that running it again says `same` or the\n"
-      "first difference. Of a tuning nmll, amplitude, noise and the kernel's hyperparameters; of a fit\n"
-      "outcome, features, iterations, true_residual; of a score rmse_scaled, nlpd_scaled, coverage95." },
-    { .name = NULL },
+    {"expect",
+     "session",
+     "Compare a run's figures with those of before",
+     "expect",
+     {{"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "which; without one: how all comparisons went"},
+      {"within", ARG_REAL, 0, "1e-6", 0, 1, NULL, NULL, "relative difference that counts as none"},
+      {"figures", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "name value, name value ...; of several targets or inputs a value each"}},
+     0,
+     cmd_expect,
+     "What `script` writes behind each tuning, fit and score, so that running it again says `same` "
+     "or the\n"
+     "first difference. Of a tuning nmll, amplitude, noise and the kernel's hyperparameters; of a "
+     "fit\n"
+     "outcome, features, iterations, true_residual; of a score rmse_scaled, nlpd_scaled, "
+     "coverage95."},
+    {.name = NULL},
 };

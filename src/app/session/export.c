@@ -1,4 +1,5 @@
-/* app/session/export.c -- the command `export`: a run as JSON, CSV, NPY, or as a paragraph for a paper.
+/* app/session/export.c -- the command `export`: a run as JSON, CSV, NPY, or as a paragraph for a
+ * paper.
  *
  * What each file holds is described in share/doc/export.md; keys are only added to. */
 #include "config.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- what a fit came from ------------------------------------------------------------------------------ */
+/* What a fit came from. */
 
 /* The tuning that found the hyperparameters of a fit; NULL: none is known. */
 static const struct run *tuning_of(const struct workspace *ws, const struct run *r)
@@ -28,8 +29,8 @@ static const struct run *tuning_of(const struct workspace *ws, const struct run 
 
     for (size_t i = ws->nrun; i-- > 0;) {
         const struct run *t = ws->run[i];
-        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == n && t->serial < r->serial &&
-            memcmp(t->tune.best.hp, r->fit.hp, n * sizeof(double)) == 0)
+        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == n &&
+            t->serial < r->serial && memcmp(t->tune.best.hp, r->fit.hp, n * sizeof(double)) == 0)
             return t;
     }
     return NULL;
@@ -40,7 +41,7 @@ static const struct split *split_of(const struct run *r)
     return r->data && r->data->table && r->data->split.how ? &r->data->split : NULL;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------- */
+/* JSON. */
 
 static void json_data(struct rec *j, const struct run *r)
 {
@@ -137,7 +138,8 @@ static double trace_value(const struct run *r, size_t i, int what)
          : what == 3 ? p->value2 : r->kind == RUN_FIT ? p->point[0] : NAN;
 }
 
-static const char *const fit_trace[] = { "iteration", "seconds", "residual", "true_residual", "passes" };
+static const char *const fit_trace[] = {"iteration", "seconds", "residual", "true_residual",
+                                        "passes"};
 static const char *const tune_trace[] = { "evaluation", "seconds", "score", "best" };
 
 /* Columns of the trace: those of a tuning end in its hyperparameters, amplitude and noise. */
@@ -193,7 +195,7 @@ static void write_json(const struct workspace *ws, const struct run *r, struct b
     rec_free(&j);
 }
 
-/* ---- tables: CSV and NPY -------------------------------------------------------------------------------- */
+/* Tables: CSV and NPY. */
 
 /* A table on its way out: names and numbers, row by row. */
 struct sheet { char **name; size_t cols, rows; double *v; };
@@ -325,7 +327,8 @@ static enum status weight_sheet(const struct run *r, struct sheet *s, struct err
     if (rc == ST_OK)
         rc = sheet_init(s, m->M, m->t, err);
     for (size_t k = 0; rc == ST_OK && k < s->cols; k++) {
-        rc = name_column(s, k, "w", m->t > 1 && r->has_enc ? encoding_for(&r->enc, k).target : NULL, err);
+        rc = name_column(s, k, "w", m->t > 1 && r->has_enc ? encoding_for(&r->enc, k).target : NULL,
+                         err);
         for (size_t i = 0; i < m->M; i++)
             s->v[i * s->cols + k] = m->w[k * m->M + i];
     }
@@ -333,8 +336,8 @@ static enum status weight_sheet(const struct run *r, struct sheet *s, struct err
 }
 
 /* Components of the last pca, of clusters with their labels. */
-static enum status coordinate_sheet(const struct workspace *ws, const struct run *r, struct sheet *s,
-                                    struct err *err)
+static enum status coordinate_sheet(const struct workspace *ws, const struct run *r,
+                                    struct sheet *s, struct err *err)
 {
     const struct pca_state *p = &ws->pca;
     const bool labels = p->have_clusters && p->clusters.n == p->n;
@@ -403,7 +406,7 @@ static void write_npy(struct buf *out, const double *v, size_t rows, size_t cols
     }
 }
 
-/* ---- a paragraph ------------------------------------------------------------------------------------------- */
+/* A paragraph. */
 
 static void count_words(struct buf *b, size_t n)
 {
@@ -435,7 +438,8 @@ static void data_words(struct buf *b, const struct run *r)
     if (t) {
         buf_puts(b, ", ");
         count_words(b, t->n);
-        buf_printf(b, " rows%s%s%s", *t->checksum ? " (" : "", t->checksum, *t->checksum ? ")" : "");
+        buf_printf(b, " rows%s%s%s", *t->checksum ? " (" : "", t->checksum,
+                   *t->checksum ? ")" : "");
     }
     if (s && s->part)
         buf_printf(b, "; split %s: %zu training and %zu test rows", s->how, s->count[PART_TRAIN],
@@ -448,15 +452,18 @@ static void data_words(struct buf *b, const struct run *r)
         buf_puts(b, k ? ", " : encoding_targets(&r->enc) > 1 ? "; targets " : "; target ");
         text_safe(b, encoding_for(&r->enc, k).target, 40);
     }
-    buf_printf(b, ". Inputs and target%s were standardised with the means and standard deviations of "
-               "the training rows%s. ", r->has_enc && encoding_targets(&r->enc) > 1 ? "s" : "",
+    buf_printf(b,
+               ". Inputs and target%s were standardised with the means and standard deviations of "
+               "the training rows%s. ",
+               r->has_enc && encoding_targets(&r->enc) > 1 ? "s" : "",
                r->has_enc && r->enc.yscale == Y_LOG ? " (the target after taking logarithms)" : "");
 }
 
 static void model_words(struct buf *b, const struct run *r)
 {
     const struct kernel *k = &r->fit.kernel;
-    const bool exact = r->kind == RUN_FIT ? r->model && r->model->kind == MODEL_EXACT : r->topt.exact;
+    const bool exact =
+        r->kind == RUN_FIT ? r->model && r->model->kind == MODEL_EXACT : r->topt.exact;
 
     buf_printf(b, "Model: Gaussian process with covariance %s", r->kernel_text);
     for (size_t i = 0; i < k->nterms; i++)
@@ -468,17 +475,20 @@ static void model_words(struct buf *b, const struct run *r)
     }
     buf_puts(b, ", approximated by ");
     count_words(b, r->kind == RUN_FIT ? r->info.features : r->topt.features);
-    buf_printf(b, " random features (Rahimi & Recht 2007; structured orthogonal: Yu et al. 2016) drawn "
-               "with seed %" PRIu64 ", computed in %s precision. ",
-               r->kind == RUN_FIT ? r->fit.seed : r->topt.seed,
-               (r->kind == RUN_FIT ? r->fit.precision : r->topt.precision) == PREC_DOUBLE ? "double"
-                                                                                          : "single");
+    buf_printf(
+        b,
+        " random features (Rahimi & Recht 2007; structured orthogonal: Yu et al. 2016) drawn "
+        "with seed %" PRIu64 ", computed in %s precision. ",
+        r->kind == RUN_FIT ? r->fit.seed : r->topt.seed,
+        (r->kind == RUN_FIT ? r->fit.precision : r->topt.precision) == PREC_DOUBLE ? "double"
+                                                                                   : "single");
 }
 
 static void tuning_words(struct buf *b, const struct run *t)
 {
-    static const char *const objective[] = { "the negative log marginal likelihood",
-                                             "the leave-one-out error", "the error on the validation rows" };
+    static const char *const objective[] = {"the negative log marginal likelihood",
+                                            "the leave-one-out error",
+                                            "the error on the validation rows"};
     const struct tuner_ops *how = t->topt.method ? tuner_find(t->topt.method, NULL) : NULL;
 
     buf_printf(b, "Hyperparameters (%s): minimum of %s found by %s in %zu evaluations", t->id,
@@ -531,10 +541,11 @@ static void solver_words(struct buf *b, const struct run *r)
     }
     buf_printf(b, "Weights: %s", s ? s->title : i->solver);
     if (p && !strcmp(p->name, "gram"))
-        buf_puts(b, " preconditioned by the Cholesky factor of Z'Z + lambda^2 I in single precision");
+        buf_puts(b,
+                 " preconditioned by the Cholesky factor of Z'Z + lambda^2 I in single precision");
     if (i->rank && p)
-        buf_printf(b, " with a preconditioner of rank %zu (%s; Frangella, Tropp & Udell 2023)", i->rank,
-                   p->title);
+        buf_printf(b, " with a preconditioner of rank %zu (%s; Frangella, Tropp & Udell 2023)",
+                   i->rank, p->title);
     buf_printf(b, ", %s after %zu iterations, relative residual %.2g (tolerance %.2g). ",
                outcome_name(i->why), i->iterations, i->true_residual, r->fit.rtol);
 }
@@ -556,7 +567,8 @@ static void score_words(struct buf *b, const struct run *r)
         figure_words(b, ", NLPD ", m->nlpd);
         figure_words(b, ", CRPS ", m->crps);
         if (isfinite(m->coverage95))
-            buf_printf(b, ", %.1f %% of targets inside the central 95 %% interval", 100.0 * m->coverage95);
+            buf_printf(b, ", %.1f %% of targets inside the central 95 %% interval",
+                       100.0 * m->coverage95);
         buf_puts(b, ". ");
     }
 }
@@ -574,8 +586,10 @@ static void source_words(struct buf *b, const struct run *r)
         if (!told && k->term[i].ops->cite)
             buf_printf(b, "%s: %s; ", k->term[i].ops->title, k->term[i].ops->cite);
     }
-    buf_puts(b, "method: random features, preconditioned conjugate gradients and tuning after Parkinson & "
-             "Wang (xGPR).\n");
+    buf_puts(
+        b,
+        "method: random features, preconditioned conjugate gradients and tuning after Parkinson & "
+        "Wang (xGPR).\n");
 }
 
 static void write_words(const struct workspace *ws, const struct run *r, struct buf *out)
@@ -593,7 +607,7 @@ static void write_words(const struct workspace *ws, const struct run *r, struct 
     source_words(out, r);
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------- */
+/* The command. */
 
 static bool ends_with(const char *path, const char *tail)
 {
@@ -629,7 +643,8 @@ static enum status write_as(const struct workspace *ws, const struct run *r, con
     }
     if (ends_with(out, ".csv") || ends_with(out, ".npy"))
         return write_table(ws, r, what, ends_with(out, ".npy"), text, err);
-    err_named(err, ST_USAGE, "format", "%.200s: the ending says the format: .json .csv .npy .txt", out);
+    err_named(err, ST_USAGE, "format", "%.200s: the ending says the format: .json .csv .npy .txt",
+              out);
     err_hint(err, "export %s out=%s.json", r->id, r->id);
     return ST_USAGE;
 }
@@ -677,15 +692,21 @@ static enum status cmd_export(struct workspace *ws, const struct args *a, struct
 }
 
 const struct command cmd_export_rows[] = {
-    { "export", "session", "A run as JSON, CSV, NPY, or as a paragraph for a paper",
-      "export r1\nexport r1 out=r1.json",
-      { { "run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)" },
-        { "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-          "file: .json everything, .csv and .npy a table, .txt the paragraph; default: the paragraph, shown" },
-        { "what", ARG_CHOICE, 0, "auto", 0, 0, "auto|predictions|trace|weights|coordinates", NULL,
-          "table of .csv and .npy: auto is the predictions of the last score (.csv) or weights (.npy); of a "
-          "tuning its trace; coordinates: of the last pca" } },
-      0, cmd_export,
-      "The keys of the JSON file and the columns of the tables are described in share/doc/export.md." },
-    { .name = NULL },
+    {"export",
+     "session",
+     "A run as JSON, CSV, NPY, or as a paragraph for a paper",
+     "export r1\nexport r1 out=r1.json",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "file: .json everything, .csv and .npy a table, .txt the paragraph; default: the paragraph, "
+       "shown"},
+      {"what", ARG_CHOICE, 0, "auto", 0, 0, "auto|predictions|trace|weights|coordinates", NULL,
+       "table of .csv and .npy: auto is the predictions of the last score (.csv) or weights "
+       "(.npy); of a "
+       "tuning its trace; coordinates: of the last pca"}},
+     0,
+     cmd_export,
+     "The keys of the JSON file and the columns of the tables are described in "
+     "share/doc/export.md."},
+    {.name = NULL},
 };

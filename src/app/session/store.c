@@ -1,10 +1,11 @@
-/* app/session/store.c -- the session's public side: the main thread hands over copies, one thread writes.
+/* app/session/store.c -- the session's public side: the main thread hands over copies, one thread
+ * writes.
  *
  * The main thread builds each record (text, JSON, packed numbers) and puts it in a queue; the
  * writing thread takes all that waits, writes it in one transaction and syncs.  What one command
- * changes is handed over together (store_hold), so that no file ever holds half of it.  Commands and runs
- * are written at once, points of a running trace and messages within two seconds.  What cannot be
- * written (disk full) stays in the queue and is tried again. */
+ * changes is handed over together (store_hold), so that no file ever holds half of it.  Commands
+ * and runs are written at once, points of a running trace and messages within two seconds.  What
+ * cannot be written (disk full) stays in the queue and is tried again. */
 #include "app/session/store.h"
 
 #include "app/session/store_impl.h"
@@ -79,7 +80,8 @@ struct store {
     pthread_cond_t work, answered;
     /* Under the lock. */
     struct op *head, *tail;
-    struct op *held, *held_tail;    /* the main thread's: of the command that runs, not handed over yet */
+    struct op *held,
+        *held_tail; /* the main thread's: of the command that runs, not handed over yet */
     size_t holds;
     size_t pending;
     bool stop;
@@ -107,7 +109,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------- */
+/* The queue. */
 
 static void op_free(struct op *op)
 {
@@ -201,7 +203,7 @@ static void push(struct store *st, struct op *op, size_t texts)
     pthread_mutex_unlock(&st->lock);
 }
 
-/* ---- writing: the thread --------------------------------------------------------------------------- */
+/* Writing: the thread. */
 
 static enum status put_doubles(struct sdb *db, const char *owner, const char *what, const double *v,
                                size_t n, struct err *err)
@@ -515,8 +517,8 @@ static enum status start_thread(struct store *st, struct err *err)
     return ST_OK;
 }
 
-static enum status ask_thread(struct store *st, enum op_kind kind, const char *path, visit_fn *visit,
-                              void *ctx, struct err *err)
+static enum status ask_thread(struct store *st, enum op_kind kind, const char *path,
+                              visit_fn *visit, void *ctx, struct err *err)
 {
     struct waiter w = { .rc = ST_OK };
     struct op *op = op_new(st, kind);
@@ -541,7 +543,7 @@ static enum status ask_thread(struct store *st, enum op_kind kind, const char *p
     return w.rc;
 }
 
-/* ---- handing over: the main thread ------------------------------------------------------------------ */
+/* Handing over: the main thread. */
 
 static void put_text(struct store *st, enum op_kind kind, int64_t id, const char *a, const char *b)
 {
@@ -950,7 +952,7 @@ void store_model(struct store *st, const struct run *r, bool with_factor)
     drop_old_factors(st);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------ */
+/* Life. */
 
 static void put_meta(struct store *st)
 {
@@ -1000,10 +1002,16 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
                               "the session", err);
     for (size_t i = 0; rc == ST_OK && i < l->nrun; i++) {
         struct kept_run *k = &st->run[st->nrun++];
-        *k = (struct kept_run){ .row = l->run[i].row, .data = l->run[i].data, .parts = l->run[i].parts,
-                                .points = l->run[i].points, .whole_trace = true,
-                                .history = true, .encoding = true, .model = l->run[i].model,
-                                .factor = l->run[i].factor, .body = l->run[i].body };
+        *k = (struct kept_run){.row = l->run[i].row,
+                               .data = l->run[i].data,
+                               .parts = l->run[i].parts,
+                               .points = l->run[i].points,
+                               .whole_trace = true,
+                               .history = true,
+                               .encoding = true,
+                               .model = l->run[i].model,
+                               .factor = l->run[i].factor,
+                               .body = l->run[i].body};
         l->run[i].body = NULL;
         snprintf(k->name, sizeof k->name, "%s", l->run[i].name);
     }
@@ -1051,7 +1059,8 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
     bool fresh = false;
 
     if (timeline_view(ws) != SIZE_MAX) {
-        err_set(err, ST_STATE, "what is shown is an earlier state; a session begins with the present");
+        err_set(err, ST_STATE,
+                "what is shown is an earlier state; a session begins with the present");
         err_hint(err, "at now");
         return ST_STATE;
     }

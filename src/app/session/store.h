@@ -20,12 +20,14 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err);
 void store_close(struct store *);          /* flushes; joins the thread */
 const char *store_path(const struct store *);
 const char *store_shown(const struct store *);   /* as it was named, safe to print */
-enum status store_flush(struct store *, struct err *);  /* waits until all is on disk: `save`, tests */
+enum status store_flush(struct store *,
+                        struct err *); /* waits until all is on disk: `save`, tests */
 int64_t store_saved_at(const struct store *);           /* unix time of the last commit; 0: none */
 const char *store_trouble(const struct store *);        /* "" or "disk full: ..." */
 
 /* What is handed over between the two goes into one transaction: all of it is in the file after a
- * crash, or nothing.  They nest; NULL is taken.  Who waits for the disk in between ends the first part. */
+ * crash, or nothing.  They nest; NULL is taken.  Who waits for the disk in between ends the first
+ * part. */
 void store_hold(struct store *);
 void store_release(struct store *);
 /* Called by the workspace; each copies what it needs and returns at once. */

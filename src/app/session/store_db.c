@@ -1,4 +1,5 @@
-/* app/session/store_db.c -- the session file as SQLite sees it: opened with suspicion, read with checks.
+/* app/session/store_db.c -- the session file as SQLite sees it: opened with suspicion, read with
+ * checks.
  *
  * A session may come from anywhere.  Nothing in it runs: views, triggers and functions in the
  * schema are off, and the schema must equal the embedded one.  Every row carries a checksum over
@@ -35,7 +36,7 @@ struct sdb {
     int last;                 /* newest result code */
 };
 
-/* ---- failures ---------------------------------------------------------------------------------- */
+/* Failures. */
 
 static void show_path(const char *path, char *out, size_t len)
 {
@@ -61,7 +62,8 @@ static enum status failed(struct sdb *s, struct err *err)
 
     s->last = rc;
     if (s->late)
-        return err_named(err, ST_LIMIT, "session", "%s takes too long to open and is refused", where);
+        return err_named(err, ST_LIMIT, "session", "%s takes too long to open and is refused",
+                         where);
     switch (rc & 0xff) {
     case SQLITE_FULL:
         err_named(err, ST_LIMIT, "disk", "disk full: %s could not be written", where);
@@ -108,7 +110,7 @@ bool sdb_retry(const struct sdb *s)
     }
 }
 
-/* ---- checked rows ---------------------------------------------------------------------------------- */
+/* Checked rows. */
 
 /* rowsum(table, value...): CRC-32 over type, length and bytes of each value. */
 static void rowsum(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -186,7 +188,7 @@ static enum status ask(struct sdb *s, const char *sql, int64_t *out, struct err 
     return st;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------- */
+/* Opening. */
 
 static int out_of_time(void *ctx)
 {
@@ -532,7 +534,7 @@ const char *sdb_shown(const struct sdb *s)
     return s->shown;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* Writing. */
 
 enum status sdb_begin(struct sdb *s, struct err *err)
 {
@@ -687,7 +689,7 @@ enum status sdb_drop_blob(struct sdb *s, const char *owner, const char *what, st
     return put(s, err, "DELETE FROM blob WHERE owner = ?1 AND what = ?2", "tt", owner, what);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------ */
+/* Reading. */
 
 /* sql gives id, name, body, good. */
 static enum status each(struct sdb *s, const char *sql, sdb_row_fn *fn, void *ctx, struct err *err)
@@ -753,7 +755,8 @@ char *sdb_snapshot(struct sdb *s, int64_t id, struct err *err)
     if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
         out = mem_strdup((const char *)sqlite3_column_text(q, 0), err);
     else
-        err_named(err, ST_NOT_FOUND, "forgotten", "the state of then is not in the session, or damaged");
+        err_named(err, ST_NOT_FOUND, "forgotten",
+                  "the state of then is not in the session, or damaged");
     sqlite3_finalize(q);
     return out;
 }
@@ -768,10 +771,12 @@ int64_t sdb_last_snapshot(struct sdb *s)
 
 enum status sdb_get_past(struct sdb *s, struct past *out, size_t n, size_t *bad, struct err *err)
 {
-    sqlite3_stmt *q = prepare(s,
-                              "SELECT id, kind, count, state, made, last, at, seconds, "
-                              "sum IS rowsum('past', id, kind, count, state, made, last, at, seconds) "
-                              "FROM past NOT INDEXED ORDER BY id", err);
+    sqlite3_stmt *q =
+        prepare(s,
+                "SELECT id, kind, count, state, made, last, at, seconds, "
+                "sum IS rowsum('past', id, kind, count, state, made, last, at, seconds) "
+                "FROM past NOT INDEXED ORDER BY id",
+                err);
     int rc;
 
     if (!q)
@@ -782,9 +787,9 @@ enum status sdb_get_past(struct sdb *s, struct past *out, size_t n, size_t *bad,
                       made = sqlite3_column_int64(q, 4);
         const char *last = (const char *)sqlite3_column_text(q, 5);
         *bad += sqlite3_column_int(q, 8) != 1;
-        if (sqlite3_column_int(q, 8) != 1 || id < 1 || (uint64_t)id > n || kind < PAST_STEPS || kind > PAST_BRANCH || count < 0 ||
-            count > 1 << 24 || state < 0 || made < 0 || made > 1 << 24 || !last ||
-            (kind == PAST_BRANCH && count >= id))
+        if (sqlite3_column_int(q, 8) != 1 || id < 1 || (uint64_t)id > n || kind < PAST_STEPS ||
+            kind > PAST_BRANCH || count < 0 || count > 1 << 24 || state < 0 || made < 0 ||
+            made > 1 << 24 || !last || (kind == PAST_BRANCH && count >= id))
             continue;
         struct past *p = &out[id - 1];
         *p = (struct past){ .kind = (enum past_kind)kind, .count = (size_t)count, .id = state,
@@ -900,7 +905,8 @@ enum status sdb_get_blob(struct sdb *s, const char *owner, const char *what, voi
     if (end && part == 0)
         return err_named(err, ST_NOT_FOUND, "session", "%s of %s is not in the session", what,
                          owner);
-    return err_named(err, ST_FORMAT, "session", "%s of %s is damaged (part %zu)", what, owner, part);
+    return err_named(err, ST_FORMAT, "session", "%s of %s is damaged (part %zu)", what, owner,
+                     part);
 }
 
 enum status sdb_get_parts(struct sdb *s, const char *owner, const char *what, void **out, size_t *n,
@@ -934,7 +940,7 @@ enum status sdb_get_parts(struct sdb *s, const char *owner, const char *what, vo
     return rc;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------- */
+/* JSON. */
 
 bool sdb_json_valid(struct sdb *s, const char *text)
 {
@@ -956,7 +962,8 @@ char *sdb_json_text(struct sdb *s, const char *string)
 
     if (q) {
         sqlite3_bind_text(q, 1, string, -1, SQLITE_STATIC);
-        const char *text = sqlite3_step(q) == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+        const char *text =
+            sqlite3_step(q) == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
         out = text ? mem_strdup(text, NULL) : NULL;
     }
     sqlite3_finalize(q);

@@ -1,8 +1,8 @@
 /* app/session/store_doc.c -- the JSON bodies of a session file, read field by field.
  *
- * SQLite says whether a text is JSON at all; then one pass notes where every value stands, under its
- * path, in a hash table (hsearch).  (Asking SQLite for each field walks the text again for each: a session of
- * 200 runs took half a second to open, most of it so.) */
+ * SQLite says whether a text is JSON at all; then one pass notes where every value stands, under
+ * its path, in a hash table (hsearch).  (Asking SQLite for each field walks the text again for
+ * each: a session of 200 runs took half a second to open, most of it so.) */
 #include "app/session/store_impl.h"
 
 #include "base/mem.h"
@@ -19,8 +19,8 @@
 enum { DEEP = 32, PATH_MOST = 160 };
 
 enum jtype { J_NULL, J_TRUE, J_FALSE, J_INTEGER, J_REAL, J_TEXT, J_ARRAY, J_OBJECT };
-static const char *const type_names[] = { "null", "true", "false", "integer", "real", "text", "array",
-                                          "object" };
+static const char *const type_names[] = {"null", "true", "false", "integer",
+                                         "real", "text", "array", "object"};
 struct jnode {
     size_t path;             /* into paths; SIZE_MAX: cannot be asked for */
     const char *at;          /* its text */
@@ -44,7 +44,7 @@ bool jdoc_ok(const struct jdoc *j)
     return *j->bad == '\0';
 }
 
-/* ---- the table of paths ------------------------------------------------------------------------------- */
+/* The table of paths. */
 
 static const struct jnode *find(const struct jdoc *j, const char *asked)
 {
@@ -56,7 +56,8 @@ static const struct jnode *find(const struct jdoc *j, const char *asked)
         if (*asked != '"') /* quotes around a key are the path's, not the key's */
             path[n++] = *asked;
     path[n] = '\0';
-    if (*asked || !j->tabled || !hsearch_r((ENTRY){ .key = path }, FIND, &found, (struct hsearch_data *)&j->table))
+    if (*asked || !j->tabled ||
+        !hsearch_r((ENTRY){.key = path}, FIND, &found, (struct hsearch_data *)&j->table))
         return NULL;
     return found->data;
 }
@@ -68,12 +69,12 @@ static bool make_table(struct jdoc *j)
 
     j->tabled = hcreate_r(j->nnode + j->nnode / 2 + 1, &j->table) != 0;
     for (size_t i = 0; j->tabled && i < j->nnode; i++)
-        if (!hsearch_r((ENTRY){ j->paths.s + j->node[i].path, &j->node[i] }, ENTER, &kept, &j->table))
+        if (!hsearch_r((ENTRY){j->paths.s + j->node[i].path, &j->node[i]}, ENTER, &kept, &j->table))
             return false;
     return j->tabled;
 }
 
-/* ---- the pass over the text --------------------------------------------------------------------------- */
+/* The pass over the text. */
 
 struct scan {
     struct jdoc *j;
@@ -114,14 +115,16 @@ static void come_back(struct scan *s, size_t len)
         s->path[len] = '\0';
 }
 
-/* A new node for the value at s->p; its index, SIZE_MAX when nobody can ask for it or no memory is left. */
+/* A new node for the value at s->p; its index, SIZE_MAX when nobody can ask for it or no memory is
+ * left. */
 static size_t note(struct scan *s, enum jtype type)
 {
     struct jdoc *j = s->j;
 
     if (s->len >= PATH_MOST)
         return SIZE_MAX;
-    if (mem_grow((void **)&j->node, &j->capnode, j->nnode + 1, sizeof *j->node, "the session", NULL) != ST_OK) {
+    if (mem_grow((void **)&j->node, &j->capnode, j->nnode + 1, sizeof *j->node, "the session",
+                 NULL) != ST_OK) {
         jdoc_wrong(j, "out of memory");
         return SIZE_MAX;
     }
@@ -182,8 +185,13 @@ static void value(struct scan *s, int depth)
         jdoc_wrong(s->j, "its JSON is nested too deep");
         return;
     }
-    const size_t at = note(s, c == '{' ? J_OBJECT : c == '[' ? J_ARRAY : c == '"' ? J_TEXT : c == 't' ? J_TRUE
-                              : c == 'f' ? J_FALSE : c == 'n' ? J_NULL : J_INTEGER);
+    const size_t at = note(s, c == '{'   ? J_OBJECT
+                              : c == '[' ? J_ARRAY
+                              : c == '"' ? J_TEXT
+                              : c == 't' ? J_TRUE
+                              : c == 'f' ? J_FALSE
+                              : c == 'n' ? J_NULL
+                                         : J_INTEGER);
     if (c == '{')
         members(s, depth);
     else if (c == '[')
@@ -199,8 +207,8 @@ static void value(struct scan *s, int depth)
     struct jnode *node = &s->j->node[at];
     node->len = (size_t)(s->p - first);
     node->children = children;
-    if (node->type == J_INTEGER && (memchr(first, '.', node->len) || memchr(first, 'e', node->len) ||
-                                    memchr(first, 'E', node->len)))
+    if (node->type == J_INTEGER && (memchr(first, '.', node->len) ||
+                                    memchr(first, 'e', node->len) || memchr(first, 'E', node->len)))
         node->type = J_REAL;
 }
 
@@ -239,9 +247,10 @@ void jdoc_close(struct jdoc *j)
     j->nnode = j->capnode = 0;
 }
 
-/* ---- what stands at a path ---------------------------------------------------------------------------- */
+/* What stands at a path. */
 
-/* Type, JSON and, of a string, its text; NULL where there is nothing; the last two until the next call. */
+/* Type, JSON and, of a string, its text; NULL where there is nothing; the last two until the next
+ * call. */
 static void jdoc_at(struct jdoc *j, const char *path, const char **type, const char **raw,
                     const char **plain)
 {

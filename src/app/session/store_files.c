@@ -71,7 +71,7 @@ char *store_find(const char *name, struct err *err)
     return NULL;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------ */
+/* Lists. */
 
 struct listed {
     char *path, *name;
@@ -163,7 +163,8 @@ static void when_words(char *out, size_t len, int64_t at)
         snprintf(out, len, "?");
 }
 
-static void list_one(struct workspace *ws, struct rec *r, struct text_table *g, const struct listed *s)
+static void list_one(struct workspace *ws, struct rec *r, struct text_table *g,
+                     const struct listed *s)
 {
     const bool current = ws->store && strcmp(s->path, store_path(ws->store)) == 0;
     struct err why = { 0 };
@@ -231,7 +232,8 @@ enum status store_list(struct workspace *ws, struct err *err)
     text_table_free(&g);
     if (n > LISTED_MOST)
         rec_text(&r, "\n  and %zu older ones", n - LISTED_MOST);
-    rec_text(&r, "%s%s in ", n ? "\n  " : "no sessions", n ? "open one: resume NAME   they are" : "");
+    rec_text(&r, "%s%s in ", n ? "\n  " : "no sessions",
+             n ? "open one: resume NAME   they are" : "");
     rec_safe(&r, dir);
     ws_emit(ws, &r);
     listed_free(v, n);
@@ -239,7 +241,7 @@ enum status store_list(struct workspace *ws, struct err *err)
     return ST_OK;
 }
 
-/* ---- copies and the automatic session ------------------------------------------------------------------ */
+/* Copies and the automatic session. */
 
 enum status store_save_as(struct workspace *ws, const char *path, struct err *err)
 {

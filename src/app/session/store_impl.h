@@ -20,7 +20,7 @@
 
 extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
 
-/* ---- the database (store_db.c) ---- */
+/* The database (store_db.c). */
 struct sdb;
 enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep check, no writing */
 /* Opens PATH with every suspicion: no link, a regular file, our application_id, a schema equal to
@@ -76,7 +76,8 @@ enum status sdb_get_parts(struct sdb *, const char *owner, const char *what, voi
 size_t sdb_blob_size(struct sdb *, const char *owner, const char *what); /* bytes of all parts */
 
 bool sdb_json_valid(struct sdb *, const char *text);
-char *sdb_json_text(struct sdb *, const char *string); /* a JSON string without its quotes; caller frees */
+char *sdb_json_text(struct sdb *,
+                    const char *string); /* a JSON string without its quotes; caller frees */
 
 enum { SDB_PART = 8 << 20 };
 
@@ -119,12 +120,22 @@ void jdoc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(print
 /* For a list: how many runs, and the datasets' names; caller frees. */
 char *sdb_about(struct sdb *, size_t *runs);
 
-/* ---- JSON (store_json.c) ---- */
+/* JSON (store_json.c). */
 /* The words of each enum, shared by writer and reader. */
-extern const char *const store_roles[], *const store_types[], *const store_missing[],
-    *const store_yscales[], *const store_xscales[], *const store_kinds[], *const store_states[],
-    *const store_outcomes[], *const store_tune_outcomes[], *const store_precisions[],
-    *const store_plans[], *const store_stores[], *const store_variances[], *const store_parts[], *const store_models[];
+extern const char *const store_roles[],
+    *const store_types[], *const store_missing[],
+                              *const store_yscales[],
+                                  *const store_xscales[],
+                                      *const store_kinds[],
+                                          *const store_states[],
+                                              *const store_outcomes[],
+                                                  *const store_tune_outcomes[],
+                                                      *const store_precisions[],
+                                                          *const store_plans[],
+                                                              *const store_stores[],
+                                                                  *const store_variances[],
+                                                                      *const store_parts[],
+                                                                          *const store_models[];
 extern const int store_outcome_values[];
 
 /* The line that made a dataset's table, from the script so far; NULL: none is known. */
@@ -146,7 +157,7 @@ void store_pack_tuning(double *out, const struct tune_result *);
 /* Doubles to and from little-endian; in place is fine. */
 void store_pack_doubles(double *, size_t n);
 
-/* ---- loading (store_load.c) ---- */
+/* Loading (store_load.c). */
 /* A dataset version known to the file. */
 struct store_version { int64_t id; char *body; };
 /* A dataset whose file is not there now: the session keeps it for the day that it is. */
@@ -156,18 +167,24 @@ struct store_loaded {
     int64_t next_dataset, next_run, next_snapshot;
     size_t nscript;
     size_t skipped;              /* rows and arrays left out because they are damaged */
-    struct { char name[16]; int64_t row, data; size_t parts, points; bool model, factor; char *body; } *run;
+    struct {
+        char name[16];
+        int64_t row, data;
+        size_t parts, points;
+        bool model, factor;
+        char *body;
+    } * run;
     size_t nrun;
     struct store_away *away; size_t naway;
 };
 enum status store_load(struct workspace *, struct sdb *, struct store_loaded *, struct err *);
 void store_loaded_free(struct store_loaded *);
 /* A state as `body` has it; versions: of the datasets in the file. */
-enum status store_load_snapshot(struct workspace *, struct sdb *, const struct store_version *version,
-                                size_t nversion, const char *body, struct snapshot **out,
-                                struct err *err);
+enum status store_load_snapshot(struct workspace *, struct sdb *,
+                                const struct store_version *version, size_t nversion,
+                                const char *body, struct snapshot **out, struct err *err);
 
-/* ---- data files (store_pack.c; the first three in store.c) ---- */
+/* Data files (store_pack.c; the first three in store.c). */
 void store_put_part(struct store *, const char *owner, const char *what, int64_t part, void *data,
                     size_t n); /* takes data */
 void store_drop_blob(struct store *, const char *owner, const char *what);
@@ -175,9 +192,10 @@ bool store_has_blob(struct store *, const char *owner, const char *what, uint64_
 enum { STORE_PACK_NAME = 100 };
 void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size);
 /* The file's copy, as a file in the cache directory: its path, freed by the caller; NULL: none. */
-char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size, struct err *err);
+char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size,
+                   struct err *err);
 
-/* ---- files (store_files.c) ---- */
+/* Files (store_files.c). */
 /* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */
 char *store_state_dir(struct err *);
 

@@ -33,7 +33,7 @@ const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
 const char *const store_parts[] = { "train", "valid", "test", NULL };
 const char *const store_models[] = { "features", "exact", NULL };
 
-/* ---- members ------------------------------------------------------------------------------------- */
+/* Members. */
 
 static void key(struct buf *b, const char *name)
 {
@@ -96,7 +96,7 @@ static void nums(struct buf *b, const char *name, const double *v, size_t n)
     buf_putc(b, ']');
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------ */
+/* Bytes. */
 
 void store_pack_doubles(double *v, size_t n)
 {
@@ -164,7 +164,7 @@ void store_pack_tuning(double *out, const struct tune_result *t)
                        t->ntrace * (t->nhp + STORE_TUNE_EXTRA));
 }
 
-/* ---- datasets ----------------------------------------------------------------------------------------- */
+/* Datasets. */
 
 static bool starts(const char *line, const char *verb)
 {
@@ -264,7 +264,7 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
     buf_putc(b, '}');
 }
 
-/* ---- the workspace ------------------------------------------------------------------------------------ */
+/* The workspace. */
 
 static void kernel_text(struct buf *b, const char *name, const struct kernel *k)
 {
@@ -346,17 +346,32 @@ static void advice_json(struct buf *b, const struct advise_state *s)
     str(b, "dataset", s->dataset);
     str(b, "kernel", s->kernel);
     str(b, "command", s->command);
-    const double head[] = { (double)a->n, (double)a->M, (double)a->sample, (double)a->solves, a->given, a->ratio,
-                            a->effective_dimension, a->kernel_dimension, a->direct_seconds, a->direct_bytes,
-                            s->rtol, s->factor, (double)s->maxit, (double)s->threads, (double)s->features,
-                            s->seconds, s->error_sum, (double)s->errors, s->plain };
+    const double head[] = {(double)a->n,
+                           (double)a->M,
+                           (double)a->sample,
+                           (double)a->solves,
+                           a->given,
+                           a->ratio,
+                           a->effective_dimension,
+                           a->kernel_dimension,
+                           a->direct_seconds,
+                           a->direct_bytes,
+                           s->rtol,
+                           s->factor,
+                           (double)s->maxit,
+                           (double)s->threads,
+                           (double)s->features,
+                           s->seconds,
+                           s->error_sum,
+                           (double)s->errors,
+                           s->plain};
     nums(b, "numbers", head, sizeof head / sizeof *head);
     key(b, "rows");
     buf_putc(b, '[');
     for (size_t i = 0; i < a->rows; i++) {
         const struct rank_guess *g = &a->row[i];
-        const double v[] = { (double)g->rank, g->ratio, g->iterations, g->low, g->high, g->build, g->iteration,
-                             g->seconds, g->bytes, g->capped };
+        const double v[] = {(double)g->rank, g->ratio,     g->iterations, g->low,   g->high,
+                            g->build,        g->iteration, g->seconds,    g->bytes, g->capped};
         nums(b, NULL, v, sizeof v / sizeof *v);
     }
     buf_putc(b, ']');
@@ -449,7 +464,7 @@ void store_json_snapshot(struct buf *b, const struct snapshot *s, const int64_t 
     buf_putc(b, '}');
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------- */
+/* Runs. */
 
 static const char *outcome_word(enum outcome why)
 {

@@ -59,7 +59,7 @@ static void damaged(struct loader *l, const char *fmt, ...)
     ws_tell(l->ws, REC_WARNING, NULL, "session-damage", NULL, "%s", words);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------- */
+/* Rows. */
 
 static bool fatal(struct loader *l, enum status rc)
 {
@@ -124,7 +124,7 @@ static bool take_script(void *ctx, int64_t id, const char *name, const char *bod
     return true;
 }
 
-/* ---- data --------------------------------------------------------------------------------------------- */
+/* Data. */
 
 static enum status read_file(const char *path, const struct args *a, size_t mem,
                              struct table **out, struct err *err)
@@ -136,8 +136,8 @@ static enum status read_file(const char *path, const struct args *a, size_t mem,
         return err_set(err, ST_IO, "it came through a pipe and is gone");
     /* A session must not make us wait for a pipe or read a device.  (Parts are regular files or
      * nothing.) */
-    if (*path != '/' ||
-        (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) : !npy_set_is_pattern(path)))
+    if (*path != '/' || (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)
+                                              : !npy_set_is_pattern(path)))
         return err_set(err, ST_IO, "there is no such file now");
     if (a && import_args_options(a, mem, &opts, err) != ST_OK)
         return ST_USAGE;
@@ -201,9 +201,9 @@ static bool same_columns(const struct noted *k, const struct table *t);
 static bool is_table(const struct dataset *d, const char *path, uint64_t size, const char *sum,
                      int64_t rows, const struct noted *k)
 {
-    return d && d->table->path && strcmp(d->table->path, path) == 0 && d->table->file_size == size &&
-           strcmp(d->table->checksum, sum) == 0 && (int64_t)d->table->n == rows &&
-           same_columns(k, d->table);
+    return d && d->table->path && strcmp(d->table->path, path) == 0 &&
+           d->table->file_size == size && strcmp(d->table->checksum, sum) == 0 &&
+           (int64_t)d->table->n == rows && same_columns(k, d->table);
 }
 
 /* The table among those in memory: of datasets, runs and states. */
@@ -245,7 +245,8 @@ static bool packed_table(struct loader *l, const char *path, const char *recipe,
     if (!table)
         return false;
     /* Arrays read in place are looked after under the name that they have. */
-    if (!(table_is_out(table) && table->ncols && table->col[0].in) && (name = mem_strdup(path, NULL))) {
+    if (!(table_is_out(table) && table->ncols && table->col[0].in) &&
+        (name = mem_strdup(path, NULL))) {
         free(table->path);
         table->path = name;
     }
@@ -283,14 +284,16 @@ static struct shared_table *shared(struct loader *l, const char *path, const cha
     const enum status rc = table_again(l, path, recipe, rows, &t->table, &why);
     if (rc != ST_OK)
         t->table = NULL;
-    const bool same = t->table && t->table->file_size == size && strcmp(t->table->checksum, sum) == 0;
+    const bool same =
+        t->table && t->table->file_size == size && strcmp(t->table->checksum, sum) == 0;
     if (!same && packed_table(l, path, recipe, size, sum, rows, t)) {
         ws_note(l->ws, "session-data", "%s %s: the copy in the session is used", shown,
                 rc == ST_OK ? "has changed" : "is not there");
     } else if (rc != ST_OK) {
-        ws_tell(l->ws, REC_WARNING, NULL, "session-data", "open FILE",
-                "the data of %.60s cannot be loaded from %s: %.300s; its fits still predict new data",
-                name, shown, why.msg);
+        ws_tell(
+            l->ws, REC_WARNING, NULL, "session-data", "open FILE",
+            "the data of %.60s cannot be loaded from %s: %.300s; its fits still predict new data",
+            name, shown, why.msg);
     } else if (!same) {
         t->changed = true;
         ws_tell(l->ws, REC_WARNING, NULL, "session-data", "fit",
@@ -420,7 +423,8 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
     if (good && folds) {
         s.fold = mem_calloc(n, sizeof *s.fold, "the folds", NULL);
         s.nfolds = folds;
-        good = s.fold && sdb_get_blob(l->db, owner, "fold", s.fold, n * sizeof *s.fold, NULL) == ST_OK;
+        good =
+            s.fold && sdb_get_blob(l->db, owner, "fold", s.fold, n * sizeof *s.fold, NULL) == ST_OK;
         for (size_t i = 0; good && i < n; i++) {
             s.fold[i] = le32toh(s.fold[i]);
             good = s.fold[i] < folds;
@@ -497,7 +501,8 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         restore_split(l, &j, ds, v->id);
     }
     if (!jdoc_ok(&j)) {
-        damaged(l, "the description of dataset %.60s is damaged (%.160s)", name ? name : "?", j.bad);
+        damaged(l, "the description of dataset %.60s is damaged (%.160s)", name ? name : "?",
+                j.bad);
         dataset_unref(ds);
         ds = NULL;
     }
@@ -549,7 +554,7 @@ static double *doubles(struct loader *l, const char *owner, const char *what, si
     return v;
 }
 
-/* ---- numbers of runs ------------------------------------------------------------------------------------- */
+/* Numbers of runs. */
 
 static bool read_kernel(struct jdoc *j, struct kernel *k, const char *path)
 {
@@ -938,7 +943,8 @@ static void read_metrics(struct jdoc *j, struct metrics *m, const char *in)
 static void read_more(struct jdoc *j, struct run *r)
 {
     char path[64];
-    const size_t n = jdoc_has(j, "$.score.more") ? jdoc_len(j, TARGETS_MOST - 1, "$.score.more") : 0;
+    const size_t n =
+        jdoc_has(j, "$.score.more") ? jdoc_len(j, TARGETS_MOST - 1, "$.score.more") : 0;
 
     r->more = n ? mem_calloc(n, sizeof *r->more, "scores", NULL) : NULL;
     r->nmore = r->more ? n : 0;
@@ -949,7 +955,7 @@ static void read_more(struct jdoc *j, struct run *r)
         }
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------ */
+/* Models. */
 
 /* The factor from its packed lower triangle. */
 static double *factor(struct loader *l, const char *owner, size_t n, struct err *err)
@@ -1065,7 +1071,7 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
         model_unref(m);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------- */
+/* Runs. */
 
 static void read_trace(struct loader *l, struct jdoc *j, struct run *r, size_t *parts)
 {
@@ -1252,7 +1258,7 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
     return l->rc == ST_OK;
 }
 
-/* ---- the workspace ------------------------------------------------------------------------------------------- */
+/* The workspace. */
 
 /* Not loaded now (its file is missing, say), and not to be lost for that. */
 static void put_away(struct loader *l, int64_t id)
@@ -1319,7 +1325,8 @@ static void take_settings(struct loader *l, struct jdoc *j)
         return;
     const size_t nhp = kernel_nhp(&k);
     read_hp(j, hp, nhp, "$.hp");
-    const double amplitude = positive(j, "$.amplitude", false), noise = positive(j, "$.noise", true);
+    const double amplitude = positive(j, "$.amplitude", false),
+                 noise = positive(j, "$.noise", true);
     const bool tuned = jdoc_bool(j, "$.tuned");
     read_bounds(j, "$", bounds, nhp, &amp, &noise_bound);
     const uint64_t seed = jdoc_u64(j, "$.seed");
@@ -1354,7 +1361,8 @@ static void take_options(struct loader *l, struct jdoc *j)
         if (!jdoc_has(j, "$.options.\"%s\"", o->arg.name))
             continue;
         char *value = jdoc_str(j, "$.options.\"%s\"", o->arg.name);
-        if (!value || option_set(&ws->opt, ws->origin, o->arg.name, value, BY_SESSION, NULL) != ST_OK)
+        if (!value ||
+            option_set(&ws->opt, ws->origin, o->arg.name, value, BY_SESSION, NULL) != ST_OK)
             jdoc_wrong(j, "option %s is not as it can be set", o->arg.name);
         free(value);
     }
@@ -1394,7 +1402,8 @@ static void read_rank(struct jdoc *j, struct rank_guess *g, size_t i)
     if (!(v[0] >= 0 && v[0] <= 1e6) || !(v[2] > 0))
         jdoc_wrong(j, "row %zu of the advice has rank %g and %g iterations", i, v[0], v[2]);
     else
-        *g = (struct rank_guess){ (size_t)v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] != 0 };
+        *g = (struct rank_guess){(size_t)v[0], v[1], v[2], v[3], v[4],
+                                 v[5],         v[6], v[7], v[8], v[9] != 0};
 }
 
 static size_t whole(double v)
@@ -1406,17 +1415,26 @@ static size_t whole(double v)
 static void take_advice(struct loader *l, struct jdoc *j)
 {
     enum { NUMBERS = 19 };
-    struct advise_state *s = jdoc_has(j, "$.advice") ? mem_calloc(1, sizeof *s, "advice", NULL) : NULL;
+    struct advise_state *s =
+        jdoc_has(j, "$.advice") ? mem_calloc(1, sizeof *s, "advice", NULL) : NULL;
     double v[NUMBERS];
 
     if (!s)
         return;
     for (size_t i = 0; i < NUMBERS; i++)
         v[i] = jdoc_num(j, "$.advice.numbers[%zu]", i);
-    s->a = (struct advice){ .n = whole(v[0]), .M = whole(v[1]), .sample = whole(v[2]), .solves = whole(v[3]),
-                            .given = v[4], .ratio = v[5], .effective_dimension = v[6], .kernel_dimension = v[7],
-                            .direct_seconds = v[8], .direct_bytes = v[9] };
-    s->rtol = v[10], s->factor = v[11], s->maxit = whole(v[12]), s->features = whole(v[14]), s->seconds = v[15];
+    s->a = (struct advice){.n = whole(v[0]),
+                           .M = whole(v[1]),
+                           .sample = whole(v[2]),
+                           .solves = whole(v[3]),
+                           .given = v[4],
+                           .ratio = v[5],
+                           .effective_dimension = v[6],
+                           .kernel_dimension = v[7],
+                           .direct_seconds = v[8],
+                           .direct_bytes = v[9]};
+    s->rtol = v[10], s->factor = v[11], s->maxit = whole(v[12]), s->features = whole(v[14]),
+    s->seconds = v[15];
     s->threads = whole(v[13]) ? whole(v[13]) : 1;
     s->error_sum = v[16], s->errors = whole(v[17]), s->plain = v[18] != 0;
     s->dataset = jdoc_str(j, "$.advice.dataset");
@@ -1471,8 +1489,10 @@ static void take_time(struct loader *l, struct jdoc *j)
         (void)timeline_restore_past(ws, p, n, NULL);
     free(p);
     if (bad)
-        damaged(l, "what is known of %zu lines of the script is damaged; they cannot be looked at again",
-                bad);
+        damaged(
+            l,
+            "what is known of %zu lines of the script is damaged; they cannot be looked at again",
+            bad);
     if (!jdoc_has(j, "$.steps"))
         return;
     const int64_t at = jdoc_int(j, 0, MANY, "$.step");
@@ -1565,7 +1585,7 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
     return rc;
 }
 
-/* ---- one state of before ------------------------------------------------------------------------------ */
+/* One state of before. */
 
 static bool take_mark(void *ctx, const char *const text[4])
 {
@@ -1585,7 +1605,8 @@ static bool take_mark(void *ctx, const char *const text[4])
     return true;
 }
 
-/* Those that were set then; the rest is as the program began, and so is what its command line says. */
+/* Those that were set then; the rest is as the program began, and so is what its command line says.
+ */
 static void read_options(struct loader *l, struct jdoc *j, struct snapshot *s)
 {
     const struct options_origin *who;
@@ -1613,7 +1634,8 @@ static void read_datasets(struct loader *l, struct jdoc *j, struct snapshot *s)
     s->data = jdoc_ok(j) ? mem_calloc(n ? n : 1, sizeof *s->data, "the datasets", NULL) : NULL;
     for (size_t i = 0; s->data && i < n; i++) {
         bool changed;
-        struct dataset *made = dataset_of(l, jdoc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i), &changed);
+        struct dataset *made =
+            dataset_of(l, jdoc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i), &changed);
         if (!made)
             continue; /* told */
         s->data[s->ndata++] = dataset_ref(made);
@@ -1668,7 +1690,8 @@ enum status store_load_snapshot(struct workspace *ws, struct sdb *db,
         jdoc_close(&j);
     }
     if (rc == ST_OK && !jdoc_ok(&j))
-        rc = err_named(err, ST_FORMAT, "session-damage", "the state of then is damaged (%.160s)", j.bad);
+        rc = err_named(err, ST_FORMAT, "session-damage", "the state of then is damaged (%.160s)",
+                       j.bad);
     loader_free(&l);
     if (rc != ST_OK) {
         snapshot_unref(s);

@@ -1,6 +1,6 @@
-/* app/session/store_pack.c -- data files inside a session: `save data=yes`, and back when a file has gone or
- * changed.  They are blobs of owner "file", named after checksum and size; on the way back they are put
- * into the cache directory and read like any file. */
+/* app/session/store_pack.c -- data files inside a session: `save data=yes`, and back when a file
+ * has gone or changed.  They are blobs of owner "file", named after checksum and size; on the way
+ * back they are put into the cache directory and read like any file. */
 #include "app/session/store_impl.h"
 
 #include "data/cache.h"
@@ -25,7 +25,7 @@ void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t s
     snprintf(out, STORE_PACK_NAME, "%.70s-%" PRIu64, checksum, size);
 }
 
-/* ---- into the session ------------------------------------------------------------------------------- */
+/* Into the session. */
 
 /* Is all of the table in the one file of its path? */
 static bool one_file(const struct workspace *ws, const struct dataset *d)
@@ -37,8 +37,10 @@ static bool one_file(const struct workspace *ws, const struct dataset *d)
     bool one = path && *path == '/' && !npy_set_is_pattern(path) && stat(path, &st) == 0 &&
                S_ISREG(st.st_mode) && (uint64_t)st.st_size == d->table->file_size;
 
-    if (one && recipe && command_parse(recipe, &cmd, &a, NULL) == ST_OK && !strcmp(cmd->name, "open"))
-        one = !args_given(a, "targets") && !(args_text(a, "target") && npy_set_is_npy(args_text(a, "target")));
+    if (one && recipe && command_parse(recipe, &cmd, &a, NULL) == ST_OK &&
+        !strcmp(cmd->name, "open"))
+        one = !args_given(a, "targets") &&
+              !(args_text(a, "target") && npy_set_is_npy(args_text(a, "target")));
     args_free(a);
     return one;
 }
@@ -50,7 +52,8 @@ static enum status read_full(int fd, void *to, size_t n, const char *path, struc
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return err_set(err, ST_IO, "%.200s: %s", path, got < 0 ? strerror(errno) : "it has shrunk");
+            return err_set(err, ST_IO, "%.200s: %s", path,
+                           got < 0 ? strerror(errno) : "it has shrunk");
         at += (size_t)got;
     }
     return ST_OK;
@@ -93,7 +96,8 @@ static enum status pack_one(struct workspace *ws, const struct table *t, const c
     close(fd);
     snprintf(now, sizeof now, "crc32:%08" PRIx32, sum);
     if (rc == ST_OK && !strncmp(t->checksum, "crc32:", 6) && strcmp(t->checksum, now) != 0) {
-        rc = err_named(err, ST_STATE, "session-data", "%.200s has changed since it was read", t->path);
+        rc = err_named(err, ST_STATE, "session-data", "%.200s has changed since it was read",
+                       t->path);
         err_hint(err, "open it again, then save data=yes");
     }
     if (rc != ST_OK)
@@ -115,8 +119,10 @@ static enum status pack(struct pack_ctx *c, const struct dataset *d, struct err 
     if (!one_file(c->ws, d)) {
         struct buf path = { 0 };
         text_safe(&path, d->table->path, 150);
-        ws_tell(c->ws, REC_WARNING, NULL, "session-data", NULL, "%s is not one file that is there as it was "
-                "read; it stays outside the session", buf_str(&path));
+        ws_tell(c->ws, REC_WARNING, NULL, "session-data", NULL,
+                "%s is not one file that is there as it was "
+                "read; it stays outside the session",
+                buf_str(&path));
         buf_free(&path);
         c->left++;
         return ST_OK;
@@ -143,7 +149,7 @@ enum status store_pack(struct workspace *ws, size_t *files, uint64_t *bytes, str
     return rc;
 }
 
-/* ---- and out of it ------------------------------------------------------------------------------------ */
+/* And out of it. */
 
 char *store_unpack(struct sdb *db, const char *path, const char *checksum, uint64_t size,
                    struct err *err)
@@ -165,7 +171,8 @@ char *store_unpack(struct sdb *db, const char *path, const char *checksum, uint6
     buf_printf(&to, "%s/packed", cache_dir());
     (void)mkdir(buf_str(&to), 0700);
     buf_printf(&to, "/%s-%s", name, base);
-    if (to.failed || (lstat(buf_str(&to), &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size))
+    if (to.failed ||
+        (lstat(buf_str(&to), &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size))
         return buf_take(&to); /* from before */
     void *bytes = mem_calloc(size, 1, "a file of the session", err);
     enum status rc = bytes ? sdb_get_blob(db, "file", name, bytes, size, err) : ST_NOMEM;

@@ -16,11 +16,13 @@
 enum { HELD_MOST = 64 }; /* jobs in hand */
 
 struct timeline {
-    struct step *step; size_t nstep, capstep, at; /* step[at] is the present; step[0] the beginning */
+    struct step *step;
+    size_t nstep, capstep, at; /* step[at] is the present; step[0] the beginning */
     struct past *past; size_t npast, cappast;
     struct held { const struct args *a; size_t at; struct past past; } held[HELD_MOST];
     size_t nheld;
-    struct options opt; struct options_origin *who; /* as the program began; who NULL: not kept yet */
+    struct options opt;
+    struct options_origin *who;  /* as the program began; who NULL: not kept yet */
     size_t pushed;               /* steps that the command in hand has made */
     enum past_kind moved; size_t count; /* what it was, when it was no change of its own */
     size_t view;                 /* line looked at; SIZE_MAX: the present */
@@ -28,7 +30,7 @@ struct timeline {
     char seen[16];               /* what the view has put in its place */
 };
 
-/* ---- one state ------------------------------------------------------------------------------------- */
+/* One state. */
 
 void snapshot_unref(struct snapshot *s)
 {
@@ -67,9 +69,10 @@ static bool dataset_same(const struct dataset *a, const struct dataset *b)
 {
     const size_t n = a->table->n, cols = a->table->ncols;
 
-    if (a->table != b->table || !words_same(a->name, b->name) || !words_same(a->coding, b->coding) ||
-        a->missing != b->missing || a->missing_flag != b->missing_flag || a->yscale != b->yscale ||
-        a->xscale != b->xscale || memcmp(a->role, b->role, cols * sizeof *a->role) != 0 ||
+    if (a->table != b->table || !words_same(a->name, b->name) ||
+        !words_same(a->coding, b->coding) || a->missing != b->missing ||
+        a->missing_flag != b->missing_flag || a->yscale != b->yscale || a->xscale != b->xscale ||
+        memcmp(a->role, b->role, cols * sizeof *a->role) != 0 ||
         !words_same(a->split.how, b->split.how) || a->split.nfolds != b->split.nfolds ||
         !bytes_same(a->split.part, b->split.part, n) ||
         !bytes_same(a->split.fold, b->split.fold, n * sizeof *a->split.fold))
@@ -244,7 +247,7 @@ struct snapshot *snapshot_take(const struct workspace *ws, struct err *err)
     return take(ws, NULL, err);
 }
 
-/* ---- putting one back ------------------------------------------------------------------------------- */
+/* Putting one back. */
 
 /* Private copies, as the workspace changes its datasets in place; what is as it was stays. */
 static enum status put_data(struct workspace *ws, const struct snapshot *s, struct err *err)
@@ -321,7 +324,7 @@ static enum status put(struct workspace *ws, const struct snapshot *s, bool keep
     return ST_OK;
 }
 
-/* ---- which runs are shown ------------------------------------------------------------------------------ */
+/* Which runs are shown. */
 
 static int by_serial(const void *a, const void *b)
 {
@@ -373,8 +376,8 @@ void timeline_last_fit(struct workspace *ws)
 }
 
 /* keep: it is the present from now on, and the session is to know. */
-static enum status show_state(struct workspace *ws, const struct snapshot *s, size_t made, bool keep,
-                              struct err *err)
+static enum status show_state(struct workspace *ws, const struct snapshot *s, size_t made,
+                              bool keep, struct err *err)
 {
     const enum status rc = s ? put(ws, s, keep, err) : err ? err->code : ST_STATE;
 
@@ -385,7 +388,7 @@ static enum status show_state(struct workspace *ws, const struct snapshot *s, si
     return rc;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* Life. */
 
 struct timeline *timeline_new(struct err *err)
 {
@@ -499,7 +502,8 @@ static size_t held(const struct workspace *ws)
     return h.bytes;
 }
 
-/* States of lines that are no step any more (gone: this one, else any); a session still has them. */
+/* States of lines that are no step any more (gone: this one, else any); a session still has them.
+ */
 static void release_past(struct timeline *t, const struct snapshot *gone)
 {
     for (size_t i = 0; i < t->npast; i++) {
@@ -541,7 +545,8 @@ void timeline_base(struct workspace *ws)
     t->who = options_origin_copy(ws->origin, NULL);
 }
 
-const struct options *timeline_options(const struct workspace *ws, const struct options_origin **who)
+const struct options *timeline_options(const struct workspace *ws,
+                                       const struct options_origin **who)
 {
     *who = ws->time->who;
     return &ws->time->opt;
@@ -725,7 +730,7 @@ void timeline_line(struct workspace *ws, const struct args *a, size_t at, double
     t->npast++;
 }
 
-/* ---- moving ------------------------------------------------------------------------------------------- */
+/* Moving. */
 
 size_t timeline_steps(const struct workspace *ws, size_t *undone)
 {
@@ -866,7 +871,8 @@ enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
     enum status rc = s ? leave(ws, err) : err ? err->code : ST_STATE;
 
     if (rc == ST_OK && snapshot_same(s, ws)) {
-        rc = err_named(err, ST_STATE, "no-branch", "what is current is the same as after command %zu", n);
+        rc = err_named(err, ST_STATE, "no-branch",
+                       "what is current is the same as after command %zu", n);
         err_hint(err, "history");
     }
     if (rc == ST_OK)
@@ -895,7 +901,8 @@ enum status timeline_undone(const struct workspace *ws, bool *out, struct err *e
             out[stack[--at]] = true;
         for (size_t k = 0; p->kind == PAST_REDO && k < p->count && at < n; k++)
             out[stack[at++]] = false;
-        for (size_t k = 0; (p->kind == PAST_STEPS ? k < p->count : p->kind == PAST_BRANCH && !k); k++) {
+        for (size_t k = 0; (p->kind == PAST_STEPS ? k < p->count : p->kind == PAST_BRANCH && !k);
+             k++) {
             if (at == cap) /* a line of several steps, many times over */
                 break;
             stack[at++] = i;
@@ -906,7 +913,7 @@ enum status timeline_undone(const struct workspace *ws, bool *out, struct err *e
     return ST_OK;
 }
 
-/* ---- the session ---------------------------------------------------------------------------------------- */
+/* The session. */
 
 enum status timeline_restore_past(struct workspace *ws, const struct past *p, size_t n,
                                   struct err *err)

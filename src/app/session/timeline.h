@@ -1,17 +1,22 @@
-/* app/session/timeline.h -- the states that a workspace has been in: undo, redo, looking back, branching.
+/* app/session/timeline.h -- the states that a workspace has been in: undo, redo, looking back,
+ * branching.
  *
- * A state is what commands change: datasets with their roles, types, policies and splits, kernel and
- * hyperparameters, options, and the notes, stars and bin of the runs.  It holds references to tables,
- * never copies of data.  Runs are results, not state: they stay whatever is undone.
+ * A state is what commands change: datasets with their roles, types, policies and splits, kernel
+ * and hyperparameters, options, and the notes, stars and bin of the runs.  It holds references to
+ * tables, never copies of data.  Runs are results, not state: they stay whatever is undone.
  *
- * Every line of the workspace's script remembers the state after it, so that line 12 can be looked at
- * again.  With a session all of it is on disk and read back when it is asked for. */
+ * Every line of the workspace's script remembers the state after it, so that line 12 can be looked
+ * at again.  With a session all of it is on disk and read back when it is asked for. */
 #ifndef GPDESK_TIMELINE_H
 #define GPDESK_TIMELINE_H
 
 #include "app/core/workspace.h"
 
-struct run_mark { char id[16]; char *note; bool star, dropped; }; /* of a run; none: all as they began */
+struct run_mark {
+    char id[16];
+    char *note;
+    bool star, dropped;
+};                               /* of a run; none: all as they began */
 struct snapshot {                /* immutable, shared */
     int refs;
     int64_t id;                  /* in the session; 0: not written */
@@ -27,8 +32,9 @@ struct snapshot *snapshot_ref(struct snapshot *);
 void snapshot_unref(struct snapshot *);
 bool snapshot_same(const struct snapshot *, const struct workspace *);
 
-/* What a line of the script was for the undoing, and how often: it made `count` steps (0: it changed
- * nothing), took so many back, did so many again, or went on from the state after line `count`. */
+/* What a line of the script was for the undoing, and how often: it made `count` steps (0: it
+ * changed nothing), took so many back, did so many again, or went on from the state after line
+ * `count`. */
 enum past_kind { PAST_STEPS, PAST_UNDO, PAST_REDO, PAST_BRANCH };
 struct past {                    /* of a line of the script, from 1 */
     enum past_kind kind; size_t count;
@@ -37,7 +43,12 @@ struct past {                    /* of a line of the script, from 1 */
     char last[16];               /* the last fit then */
     int64_t at; double seconds;  /* unix time of its end; how long it took */
 };
-struct step { struct snapshot *state; int64_t id; char *line; size_t script; }; /* line: what led here */
+struct step {
+    struct snapshot *state;
+    int64_t id;
+    char *line;
+    size_t script;
+}; /* line: what led here */
 enum { STEPS_MOST = 200 };
 
 struct timeline;
@@ -58,7 +69,8 @@ bool timeline_strayed(struct workspace *);
 void timeline_revert(struct workspace *);
 /* A job has been queued by the command in hand: its line belongs here, whatever ends before it. */
 void timeline_hold(struct workspace *, const struct args *);
-/* Where in the script the line of a command that has ended belongs: behind all, or where it is held. */
+/* Where in the script the line of a command that has ended belongs: behind all, or where it is
+ * held. */
 size_t timeline_place(const struct workspace *, const struct args *);
 /* The line has been put into the script at that place. */
 void timeline_line(struct workspace *, const struct args *, size_t at, double seconds);
@@ -75,7 +87,8 @@ enum status timeline_look(struct workspace *, size_t n, struct err *);
 size_t timeline_view(const struct workspace *); /* SIZE_MAX: the present is shown */
 /* Goes on from there, as a change that can be undone. */
 enum status timeline_branch(struct workspace *, size_t n, struct err *);
-const struct past *timeline_past(const struct workspace *, size_t i); /* of line i + 1; NULL: none */
+const struct past *timeline_past(const struct workspace *,
+                                 size_t i); /* of line i + 1; NULL: none */
 /* Which of the script's lines have been undone: out[nscript]. */
 enum status timeline_undone(const struct workspace *, bool *out, struct err *err);
 /* Forgets all steps but the present one; returns how many went. */

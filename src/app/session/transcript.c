@@ -2,8 +2,9 @@
  *
  * What was undone is left out where nothing that stays was made in between.  Of the rest a line is
  * left out only when what follows cannot depend on it: data that another `open` replaces, a split
- * that is replaced before anything was made from it, fits that are not the last, tunings whose result
- * a later `kernel` and `tune` replace.  Runs have the numbers that they get when the script runs. */
+ * that is replaced before anything was made from it, fits that are not the last, tunings whose
+ * result a later `kernel` and `tune` replace.  Runs have the numbers that they get when the script
+ * runs. */
 #include "app/session/transcript.h"
 
 #include "app/shell/args.h"
@@ -39,7 +40,7 @@ static bool loads(const struct line *s)
     return is(s, "open") || is(s, "demo");
 }
 
-/* ---- which run a line made ------------------------------------------------------------------------- */
+/* Which run a line made. */
 
 /* The run after the one with serial `from` that this line made; those in the bin count. */
 static const struct run *run_made(const struct workspace *ws, const struct line *s, size_t from)
@@ -93,13 +94,14 @@ static size_t line_of(const struct line *s, size_t n, const char *id)
     return SIZE_MAX;
 }
 
-/* ---- what was undone ----------------------------------------------------------------------------------- */
+/* What was undone. */
 
 enum { DEPTH_MOST = 4096 };
 
-/* The way of lines that leads to what is current: way[i] is the line before line i on it, from 1; 0: the
- * beginning.  Line i, when it went back, on or elsewhere, is the end of the way of line at[i].  Returns
- * false when only doing all of it again leads there: a line that did two things, and one undone. */
+/* The way of lines that leads to what is current: way[i] is the line before line i on it, from 1;
+ * 0: the beginning.  Line i, when it went back, on or elsewhere, is the end of the way of line
+ * at[i].  Returns false when only doing all of it again leads there: a line that did two things,
+ * and one undone. */
 static bool find_way(const struct line *s, size_t n, size_t *at, size_t *way)
 {
     size_t stack[DEPTH_MOST], top = 0, done = 0;
@@ -139,8 +141,8 @@ static bool find_way(const struct line *s, size_t n, size_t *at, size_t *way)
     return true;
 }
 
-/* Leaves out what was undone, and what changed nothing; false when the last fit was made in between: then all of it has to be
- * done again. */
+/* Leaves out what was undone, and what changed nothing; false when the last fit was made in
+ * between: then all of it has to be done again. */
 static bool drop_undone(struct line *s, size_t n, size_t fit, struct err *err)
 {
     size_t *at = mem_calloc(2 * (n + 1), sizeof *at, "a script", err), *way = at + n + 1;
@@ -157,7 +159,7 @@ static bool drop_undone(struct line *s, size_t n, size_t fit, struct err *err)
     return good;
 }
 
-/* ---- what may go -------------------------------------------------------------------------------------- */
+/* What may go. */
 
 static size_t last_of(const struct line *s, size_t n, const char *verb)
 {
@@ -264,7 +266,8 @@ static void drop_replaced(struct line *s, size_t n)
             for (size_t k = i + 1; k < n && !computes(&s[k]) && !loads(&s[k]); k++) {
                 /* A split by a column takes that column from the inputs, for good. */
                 const bool column = s[i].args && is(&s[i], "split") &&
-                                    args_given(s[i].args, "column") && !args_given(s[i].args, "file");
+                                    args_given(s[i].args, "column") &&
+                                    !args_given(s[i].args, "file");
                 if (s[k].keep && is(&s[k], verbs[v]) && !column && !is(&s[i], "missing")) {
                     s[i].keep = false;
                     break;
@@ -273,7 +276,7 @@ static void drop_replaced(struct line *s, size_t n)
         }
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* Writing. */
 
 /* The absolute path of the table that an `open` line read. */
 static const char *read_from(const struct workspace *ws, const struct line *s)

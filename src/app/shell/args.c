@@ -1,5 +1,5 @@
-/* app/shell/args.c -- one statement into checked arguments: words, quotes, keys, values with units, and
- * the canonical line that the log and scripts keep.  The grammar is the one of the manual:
+/* app/shell/args.c -- one statement into checked arguments: words, quotes, keys, values with units,
+ * and the canonical line that the log and scripts keep.  The grammar is the one of the manual:
  *
  *   statement := verb { object | key=value | flag }
  *
@@ -35,7 +35,7 @@ struct args {
     char *line;
 };
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* Words. */
 
 struct word {
     char *text;        /* without quotes; of a keyed word: the value */
@@ -215,7 +215,7 @@ static enum status words_read(const char *s, struct words *w, struct err *err)
     }
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* Values. */
 
 bool command_choice(const char *choices, size_t i, char *out, size_t len)
 {
@@ -581,8 +581,9 @@ static enum status check_value(const struct arg *a, char **text, struct err *err
     case ARG_RUN:
         if (args_looks_like_run(*text))
             return ST_OK;
-        err_set(err, ST_USAGE, "%s=%.80s: not the name of a run; runs are r1, r2, ... and t1, t2, ..",
-                a->name, *text);
+        err_set(err, ST_USAGE,
+                "%s=%.80s: not the name of a run; runs are r1, r2, ... and t1, t2, ..", a->name,
+                *text);
         err_hint(err, "runs");
         return ST_USAGE;
     case ARG_FILE: case ARG_OUT:
@@ -596,7 +597,7 @@ static enum status check_value(const struct arg *a, char **text, struct err *err
     }
 }
 
-/* ---- keys ---------------------------------------------------------------------------------- */
+/* Keys. */
 
 /* A hyperparameter key: "l", "lengthscale", "noise", "2.l", "l.min".  *out gets the canonical name
  * without the suffix; *side is -1 for .min, +1 for .max, else 0. */
@@ -799,7 +800,7 @@ static enum status take(struct args *a, size_t i, char **text, struct err *err)
     return ST_OK;
 }
 
-/* ---- putting it together ------------------------------------------------------------------- */
+/* Putting it together. */
 
 static const struct word none;
 
@@ -1164,7 +1165,7 @@ void command_quote(struct buf *out, const char *s)
     buf_putc(out, '"');
 }
 
-/* ---- reading them -------------------------------------------------------------------------- */
+/* Reading them. */
 
 struct args *args_ref(const struct args *a)
 {

@@ -12,11 +12,10 @@
 static struct binding *table;
 static size_t count;
 
-static const char *const names[] = {
-    "Space", "Enter", "Tab", "Esc", "Backspace", "Up", "Down", "Left", "Right", "Home", "End", "PgUp",
-    "PgDn", "Insert", "Delete", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F11",
-    "F12", NULL
-};
+static const char *const names[] = {"Space",  "Enter", "Tab",  "Esc", "Backspace", "Up",   "Down",
+                                    "Left",   "Right", "Home", "End", "PgUp",      "PgDn", "Insert",
+                                    "Delete", "F1",    "F2",   "F3",  "F4",        "F5",   "F6",
+                                    "F7",     "F8",    "F9",   "F10", "F11",       "F12",  NULL};
 static const struct { const char *prefix, *word; } modifiers[] = {
     { "ctrl-", "Ctrl-" }, { "c-", "Ctrl-" }, { "^", "Ctrl-" }, { "alt-", "Alt-" }, { "m-", "Alt-" },
     { "meta-", "Alt-" }, { "shift-", "Shift-" }, { "s-", "Shift-" },
@@ -61,8 +60,10 @@ enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *er
             word = names[i];
     const size_t n = word ? 0 : one_char(s);
     if (!word && !n) {
-        err_set(err, ST_USAGE, "'%.40s' is no key: write a character, Ctrl-k, Alt-k, F5, Space, Enter, "
-                "Up, PgUp, Home, Delete and the like", text);
+        err_set(err, ST_USAGE,
+                "'%.40s' is no key: write a character, Ctrl-k, Alt-k, F5, Space, Enter, "
+                "Up, PgUp, Home, Delete and the like",
+                text);
         err_hint(err, "bind view Ctrl-k \"compare .\"");
         return ST_USAGE;
     }
@@ -104,8 +105,10 @@ enum status binding_set(enum bind_focus focus, const char *text, const char *lin
     if (rc != ST_OK)
         return rc;
     if (line && *line && focus & BIND_PROMPT && typing(key)) {
-        err_set(err, ST_USAGE, "%s is needed to type at the prompt; bind it for the view, or take a "
-                "Ctrl, Alt or function key", key);
+        err_set(err, ST_USAGE,
+                "%s is needed to type at the prompt; bind it for the view, or take a "
+                "Ctrl, Alt or function key",
+                key);
         err_hint(err, "bind view %s ...", key);
         return ST_USAGE;
     }

@@ -4,29 +4,30 @@
 #include <stdio.h>
 
 static const struct cli_option options[] = {
-    { 'e', NULL, "LINE", NULL, "run a command line (repeatable, in order): -e 'open a.csv' -e fit" },
-    { 'f', NULL, "SCRIPT", NULL, "run a script; - is standard input" },
-    { 'i', "interactive", NULL, NULL, "stay at the prompt after these" },
-    { 's', "session", "SESSION", NULL, "keep everything in this session file; continue it when it exists" },
-    { 'n', "dry-run", NULL, NULL, "parse all, look for the files, predict the memory; run nothing" },
-    { 'k', "keep-going", NULL, NULL, "go on after a command that failed" },
-    { 'q', "quiet", NULL, NULL, "say less: results, warnings and errors" },
-    { 'v', "verbose", NULL, NULL, "say more" },
-    { CLI_FORMAT, "format", "F", "text|json", "text or json (one object a line, for programs)" },
-    { CLI_SEED, "seed", "N", NULL, "seed of every random draw" },
-    { CLI_THREADS, "threads", "N", NULL, "threads that compute (results do not depend on it)" },
-    { CLI_MEM, "mem", "SIZE", NULL, "memory that may be used: 4GB" },
-    { CLI_PRECISION, "precision", "P", "float|double", "float or double features" },
-    { CLI_DEVICE, "device", "D", NULL, "auto, cpu or cuda:N" },
-    { CLI_CPU, "cpu", "LEVEL", "portable|avx2|avx512|amx", "portable, avx2, avx512 or amx" },
-    { CLI_STRICT, "strict", NULL, NULL, "warnings are errors" },
-    { CLI_ACCEPT, "accept-unconverged", NULL, NULL,
-      "exit with 0 although a fit stopped short of its tolerance" },
-    { CLI_PLAIN, "plain", NULL, NULL, "line mode: no full screen, one event a line" },
-    { CLI_COLOR, "color", "WHEN", "auto|always|never", "auto, always or never" },
-    { CLI_NO_CONFIG, "no-config", NULL, NULL, "read no configuration file" },
-    { CLI_HELP, "help", NULL, NULL, "say this" },
-    { CLI_VERSION, "version", NULL, NULL, "say the version" },
+    {'e', NULL, "LINE", NULL, "run a command line (repeatable, in order): -e 'open a.csv' -e fit"},
+    {'f', NULL, "SCRIPT", NULL, "run a script; - is standard input"},
+    {'i', "interactive", NULL, NULL, "stay at the prompt after these"},
+    {'s', "session", "SESSION", NULL,
+     "keep everything in this session file; continue it when it exists"},
+    {'n', "dry-run", NULL, NULL, "parse all, look for the files, predict the memory; run nothing"},
+    {'k', "keep-going", NULL, NULL, "go on after a command that failed"},
+    {'q', "quiet", NULL, NULL, "say less: results, warnings and errors"},
+    {'v', "verbose", NULL, NULL, "say more"},
+    {CLI_FORMAT, "format", "F", "text|json", "text or json (one object a line, for programs)"},
+    {CLI_SEED, "seed", "N", NULL, "seed of every random draw"},
+    {CLI_THREADS, "threads", "N", NULL, "threads that compute (results do not depend on it)"},
+    {CLI_MEM, "mem", "SIZE", NULL, "memory that may be used: 4GB"},
+    {CLI_PRECISION, "precision", "P", "float|double", "float or double features"},
+    {CLI_DEVICE, "device", "D", NULL, "auto, cpu or cuda:N"},
+    {CLI_CPU, "cpu", "LEVEL", "portable|avx2|avx512|amx", "portable, avx2, avx512 or amx"},
+    {CLI_STRICT, "strict", NULL, NULL, "warnings are errors"},
+    {CLI_ACCEPT, "accept-unconverged", NULL, NULL,
+     "exit with 0 although a fit stopped short of its tolerance"},
+    {CLI_PLAIN, "plain", NULL, NULL, "line mode: no full screen, one event a line"},
+    {CLI_COLOR, "color", "WHEN", "auto|always|never", "auto, always or never"},
+    {CLI_NO_CONFIG, "no-config", NULL, NULL, "read no configuration file"},
+    {CLI_HELP, "help", NULL, NULL, "say this"},
+    {CLI_VERSION, "version", NULL, NULL, "say the version"},
 };
 
 const struct cli_option *cli_at(size_t i)
@@ -44,9 +45,12 @@ void cli_usage(struct buf *out)
     const struct cli_option *o;
     char left[64];
 
-    buf_puts(out, "usage: gpdesk [options] [FILE ...]\n"
-             "A workbench for Gaussian processes. FILE is data (CSV, NPY), a session (.gpd) or a script\n"
-             "(.gps), told apart by content. Without -e, -f or a script it starts at the prompt.\n\n");
+    buf_puts(
+        out,
+        "usage: gpdesk [options] [FILE ...]\n"
+        "A workbench for Gaussian processes. FILE is data (CSV, NPY), a session (.gpd) or a "
+        "script\n"
+        "(.gps), told apart by content. Without -e, -f or a script it starts at the prompt.\n\n");
     for (size_t i = 0; (o = cli_at(i)) != NULL; i++) {
         const char letter = cli_letter(o);
         int n = 0;
@@ -58,6 +62,8 @@ void cli_usage(struct buf *out)
             snprintf(left + n, sizeof left - (size_t)n, " %s", o->arg);
         buf_printf(out, "  %-22s %s\n", left, o->help);
     }
-    buf_puts(out, "\nExit: 0 done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped short;\n"
-             "4 an input file is missing or malformed; 5 out of memory, disk or time; 128+n signal n.\n");
+    buf_puts(out, "\nExit: 0 done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning "
+                  "stopped short;\n"
+                  "4 an input file is missing or malformed; 5 out of memory, disk or time; 128+n "
+                  "signal n.\n");
 }

@@ -1,5 +1,5 @@
-/* app/shell/cli.h -- the options of the command line: one table for main, --help, the manual page and the
- * completions of shells. */
+/* app/shell/cli.h -- the options of the command line: one table for main, --help, the manual page
+ * and the completions of shells. */
 #ifndef GPDESK_CLI_H
 #define GPDESK_CLI_H
 
@@ -9,8 +9,22 @@
 #include <stddef.h>
 
 /* Codes of those without a letter; the others' code is their letter. */
-enum { CLI_FORMAT = 256, CLI_SEED, CLI_THREADS, CLI_MEM, CLI_PRECISION, CLI_DEVICE, CLI_CPU, CLI_STRICT,
-       CLI_ACCEPT, CLI_PLAIN, CLI_COLOR, CLI_NO_CONFIG, CLI_HELP, CLI_VERSION };
+enum {
+    CLI_FORMAT = 256,
+    CLI_SEED,
+    CLI_THREADS,
+    CLI_MEM,
+    CLI_PRECISION,
+    CLI_DEVICE,
+    CLI_CPU,
+    CLI_STRICT,
+    CLI_ACCEPT,
+    CLI_PLAIN,
+    CLI_COLOR,
+    CLI_NO_CONFIG,
+    CLI_HELP,
+    CLI_VERSION
+};
 struct cli_option {
     int code;
     const char *name;      /* --name; NULL: a letter alone */

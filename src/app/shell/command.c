@@ -1,4 +1,5 @@
-/* app/shell/command.c -- the command table: look-up, usage, help, and cutting a text into statements. */
+/* app/shell/command.c -- the command table: look-up, usage, help, and cutting a text into
+ * statements. */
 #include "app/shell/command.h"
 
 #include "app/shell/args.h"
@@ -108,7 +109,7 @@ const struct command *command_find(const char *word, struct err *err)
     return hit;
 }
 
-/* ---- usage and help -------------------------------------------------------------------------- */
+/* Usage and help. */
 
 /* How a value is written in a usage line. */
 static const char *placeholder(const struct arg *a)
@@ -230,7 +231,7 @@ void command_help(const struct command *c, struct buf *out)
         buf_printf(out, "%s%s", c->more, c->more[strlen(c->more) - 1] == '\n' ? "" : "\n");
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* Statements. */
 
 struct cut {
     struct statement *v; size_t n, cap;

@@ -54,17 +54,18 @@ const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi);
 /* Keys that name options (CMD_OPTION_KEYS): `set threads=2`. */
 size_t args_opts(const struct args *);
 const char *args_opt_at(const struct args *, size_t i, const char **value);
-const char *args_line(const struct args *);                      /* canonical line, for log and script */
+const char *args_line(const struct args *); /* canonical line, for log and script */
 
 enum {
-    CMD_JOB = 1,          /* heavy: runs in the background (batch waits for it) */
-    CMD_NEEDS_DATA = 2, CMD_NEEDS_MODEL = 4,
+    CMD_JOB = 1, /* heavy: runs in the background (batch waits for it) */
+    CMD_NEEDS_DATA = 2,
+    CMD_NEEDS_MODEL = 4,
     CMD_CHANGES = 8,      /* changes workspace state: goes into the script */
     CMD_HP_KEYS = 16,     /* accepts hyperparameter keys */
     CMD_OPTION_KEYS = 32, /* accepts option names as keys */
-    CMD_SETS = 64,        /* with CMD_JOB: its outcome changes what later commands mean (open, tune) */
-    CMD_BARRIER = 128,    /* waits in line like a job (wait) */
-    CMD_ANYTIME = 256,    /* with CMD_CHANGES: also while an earlier state is looked at */
+    CMD_SETS = 64,     /* with CMD_JOB: its outcome changes what later commands mean (open, tune) */
+    CMD_BARRIER = 128, /* waits in line like a job (wait) */
+    CMD_ANYTIME = 256, /* with CMD_CHANGES: also while an earlier state is looked at */
 };
 struct workspace;
 struct command {

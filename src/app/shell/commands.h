@@ -1,4 +1,5 @@
-/* app/shell/commands.h -- the row arrays that make up the command table; each ends at .name == NULL. */
+/* app/shell/commands.h -- the row arrays that make up the command table; each ends at .name ==
+ * NULL. */
 #ifndef GPDESK_COMMANDS_H
 #define GPDESK_COMMANDS_H
 

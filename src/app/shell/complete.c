@@ -118,8 +118,8 @@ static void offer_files(struct found *f, const char *typed, const char *prefix)
     free(dir);
 }
 
-/* What stands before the last of these characters stays: the next term of a kernel, the next name of a
- * list.  Into out, of len bytes; the prefix itself when there is none of them. */
+/* What stands before the last of these characters stays: the next term of a kernel, the next name
+ * of a list.  Into out, of len bytes; the prefix itself when there is none of them. */
 static const char *behind_last(const char *typed, const char *prefix, const char *marks, char *out,
                                size_t len)
 {

@@ -1,4 +1,5 @@
-/* app/shell/help.c -- the overview of commands, pages that are no command, and searching them all. */
+/* app/shell/help.c -- the overview of commands, pages that are no command, and searching them all.
+ */
 #include "app/shell/commands.h"
 
 #include "app/shell/options.h"
@@ -21,8 +22,10 @@ static const char grammar_page[] =
     "  command   verb, then objects, key=value pairs and flags: score r7 on=test\n"
     "            --key=value and --key value mean key=value; verb ? shows the usage\n"
     "  words     unique beginnings of verbs and keys will do; an ambiguous one is listed\n"
-    "  quotes    'as it stands' and \"with \\\" \\\\ \\n \\t \\x1b\": names with blanks or signs need them\n"
-    "  numbers   64k 1.5M (thousands, millions); 4GB (1024 x 1024 x 1024 bytes each); 30s 5m 2h; 90%\n"
+    "  quotes    'as it stands' and \"with \\\" \\\\ \\n \\t \\x1b\": names with blanks or signs "
+    "need them\n"
+    "  numbers   64k 1.5M (thousands, millions); 4GB (1024 x 1024 x 1024 bytes each); 30s 5m 2h; "
+    "90%\n"
     "  ranges    a..b an interval; a..b/step; a..b*2 doubling; a,b,c a list\n"
     "  objects   a name, . (the current one), -1 (the one before), r7 or run:r7, dataset:kin40k\n"
     "  kernels   rbf   matern(nu=3/2)   rbf(l=0.3)   (see help kernels)\n"
@@ -30,28 +33,37 @@ static const char grammar_page[] =
     "l.min= l.max= one of them. All are standard deviations in scaled units.\n";
 
 static const char batch_page[] =
-    "gpdesk [options] [FILE ...] runs without questions where no terminal is: -e LINE (repeatable),\n"
-    "-f SCRIPT, a script as FILE, or lines on standard input. All is parsed before the first command\n"
+    "gpdesk [options] [FILE ...] runs without questions where no terminal is: -e LINE "
+    "(repeatable),\n"
+    "-f SCRIPT, a script as FILE, or lines on standard input. All is parsed before the first "
+    "command\n"
     "runs; every job runs to its end before the next line.\n"
     "  stdout    results; with --format json every record, one object a line\n"
     "  stderr    notes, warnings, errors, progress\n"
-    "  exit      0 all done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning stopped\n"
-    "            short of its tolerance (0 with --accept-unconverged); 4 an input file is missing or\n"
-    "            malformed; 5 out of memory, disk or time; 128+n ended by signal n, the best iterate\n"
+    "  exit      0 all done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning "
+    "stopped\n"
+    "            short of its tolerance (0 with --accept-unconverged); 4 an input file is missing "
+    "or\n"
+    "            malformed; 5 out of memory, disk or time; 128+n ended by signal n, the best "
+    "iterate\n"
     "            saved\n"
     "  -n        parses all, looks for the files, predicts the memory, runs nothing\n"
     "  -k        goes on after a failure; --strict makes warnings failures\n";
 
 static const char targets_page[] =
-    "open FILE target=y1,y2, cols y1,y2 role=target, or an array of several columns: one model of all.\n"
-    "They share the kernel and the ratio of noise to amplitude; each is standardised by itself and has\n"
+    "open FILE target=y1,y2, cols y1,y2 role=target, or an array of several columns: one model of "
+    "all.\n"
+    "They share the kernel and the ratio of noise to amplitude; each is standardised by itself and "
+    "has\n"
     "its own amplitude, and so its own noise. One pass over the data serves all of them.\n"
     "  tune      the sum of their marginal likelihoods\n"
     "  score     a row for each; JSON: arrays in the order of \"targets\"\n"
     "  predict   mean_NAME, sd_latent_NAME, sd_NAME for each\n"
-    "  one only  check, compare, plot parity, calibration, sd and sderror: target=NAME, else the first\n"
+    "  one only  check, compare, plot parity, calibration, sd and sderror: target=NAME, else the "
+    "first\n"
     "  rows      without one of the targets are dropped (missing drop), or an error\n"
-    "amplitude=1 noise=0.1 hold for each in its scaled units. Where targets need other lengthscales or\n"
+    "amplitude=1 noise=0.1 hold for each in its scaled units. Where targets need other "
+    "lengthscales or\n"
     "have very different shares of noise, fit them one at a time: cols y1 role=target.\n";
 
 static void kernel_entry(struct buf *out, const struct kernel_ops *k)
@@ -80,28 +92,42 @@ static void kernels_page(struct buf *out)
         kernel_entry(out, k);
     for (size_t i = 0; kernel_layer_at(i); i++)
         layer_entry(out, kernel_layer_at(i));
-    buf_puts(out,
-             "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
-             "           kernel, 2.lengthscale. Each summand after the first has a weight, 2.weight: its\n"
-             "           standard deviation over that of the first; amplitude scales all\n"
-             "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): for\n"
-             "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being one\n"
-             "conv(rbf,width=9,average=sqrt)   of sequences: rbf of all windows of 9 positions with all\n"
-             "           others. average=none: their sum, which grows with length; full: their mean; sqrt:\n"
-             "           between, so that sequences of unlike windows have variance 1. Inside: rbf, matern,\n"
-             "           cauchy or rq\n"
-             "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), which conv\n"
-             "           takes where windows have few letters; a note tells\n"
-             "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): conv with\n"
-             "           windows of one position; norm=unit: nodes of length 1\n"
-             "graphpoly(degree=2,norm=unit,average=sqrt)   of nodes: powers of their products, summed over all\n"
-             "           pairs, as the SOAP kernel; no lengthscale; norm=raw: as they are\n"
-             "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the windows\n"
-             "           is an input, and any kernel may stand inside; faster, and reads other columns too\n"
-             "rbf on temp,ph   reads these inputs alone, as in conv(rbf) + rbf on temp,ph or conv(rbf) *\n"
-             "           rbf on temp; names with *, or in \"quotes\". Without on: all inputs, sequences by\n"
-             "           position; conv and graph read the sequence\n"
-             "rbf, linear ... of sequences: one input for each letter at each position that varies\n");
+    buf_puts(
+        out,
+        "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
+        "           kernel, 2.lengthscale. Each summand after the first has a weight, 2.weight: "
+        "its\n"
+        "           standard deviation over that of the first; amplitude scales all\n"
+        "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): "
+        "for\n"
+        "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being "
+        "one\n"
+        "conv(rbf,width=9,average=sqrt)   of sequences: rbf of all windows of 9 positions with "
+        "all\n"
+        "           others. average=none: their sum, which grows with length; full: their mean; "
+        "sqrt:\n"
+        "           between, so that sequences of unlike windows have variance 1. Inside: rbf, "
+        "matern,\n"
+        "           cauchy or rq\n"
+        "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), "
+        "which conv\n"
+        "           takes where windows have few letters; a note tells\n"
+        "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): conv "
+        "with\n"
+        "           windows of one position; norm=unit: nodes of length 1\n"
+        "graphpoly(degree=2,norm=unit,average=sqrt)   of nodes: powers of their products, summed "
+        "over all\n"
+        "           pairs, as the SOAP kernel; no lengthscale; norm=raw: as they are\n"
+        "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the "
+        "windows\n"
+        "           is an input, and any kernel may stand inside; faster, and reads other columns "
+        "too\n"
+        "rbf on temp,ph   reads these inputs alone, as in conv(rbf) + rbf on temp,ph or conv(rbf) "
+        "*\n"
+        "           rbf on temp; names with *, or in \"quotes\". Without on: all inputs, sequences "
+        "by\n"
+        "           position; conv and graph read the sequence\n"
+        "rbf, linear ... of sequences: one input for each letter at each position that varies\n");
 }
 
 static void solver_entry(struct buf *out, const struct solver_ops *s)
@@ -135,8 +161,10 @@ static void plots_page(struct buf *out)
 
     for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
         buf_printf(out, "  %-12s %s\n", p->name, p->title);
-    buf_puts(out, "help NAME says how to read it. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
-                  "describe NAME says it in words.\n");
+    buf_puts(
+        out,
+        "help NAME says how to read it. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
+        "describe NAME says it in words.\n");
 }
 
 bool help_plot(const char *name, struct buf *out)
@@ -165,9 +193,10 @@ static void options_page(struct buf *out)
     for (size_t i = 0; (o = option_at(i)) != NULL; i++)
         buf_printf(out, "%-20s %s%s%s\n", o->arg.name, o->arg.help, o->arg.choices ? ": " : "",
                    o->arg.choices ? o->arg.choices : "");
-    buf_puts(out, "set NAME=VALUE for this session; --NAME on the command line, GPDESK_NAME in the\n"
-                  "environment, or `set` lines in the file gpdesk/config of your configuration\n"
-                  "directory for all. `get NAME` tells which of them won.\n");
+    buf_puts(out,
+             "set NAME=VALUE for this session; --NAME on the command line, GPDESK_NAME in the\n"
+             "environment, or `set` lines in the file gpdesk/config of your configuration\n"
+             "directory for all. `get NAME` tells which of them won.\n");
 }
 
 static void demos_page(struct buf *out)
@@ -189,20 +218,26 @@ static void batch_write(struct buf *out)
 }
 
 static const char screen_page[] =
-    "Two focuses, named at the top right: [prompt] takes all typing, [view] single keys. Esc goes to the\n"
+    "Two focuses, named at the top right: [prompt] takes all typing, [view] single keys. Esc goes "
+    "to the\n"
     "view and keeps the half-typed line, i comes back; function and Alt keys work in both.\n"
     "  ?         in a view: its keys, searched by key or by word; F1 the same as a page\n"
     "  F2        palette: commands, views, plots, options, pages, runs, columns by a few letters\n"
     "  F3        explains what is on show    F4 mouse    F5 line mode and back    F6, Tab panes\n"
-    "  layout    main, two, three, slide, auto; z one pane alone, P the plot alone, < > widths: kept\n"
-    "  runs      arrows choose run and column; s sorts, f filters, - hides, Space marks, = compares\n"
+    "  layout    main, two, three, slide, auto; z one pane alone, P the plot alone, < > widths: "
+    "kept\n"
+    "  runs      arrows choose run and column; s sorts, f filters, - hides, Space marks, = "
+    "compares\n"
     "  plots     x y axes, + _ 0 zoom, , . pan, { } iterations of a run, d words, o export\n"
     "  time      u U undo and redo, [ ] one command earlier and later\n"
     "  copy      c a cell, C the view as CSV: to a file, and to the terminal (OSC 52)\n"
     "  bind      keys of your own: bind view K \"compare .\"; in the config file, too\n"
-    "  set       learn= (keys show their line first), editing=vi, theme=, glyphs=ascii, bell=, fps=, mouse=\n"
-    "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the running job to\n"
-    "stop (of a tuning with restarts= all of them); it never quits. Ctrl-R searches the lines of all sessions. ~/.inputrc holds ($if gpdesk).\n";
+    "  set       learn= (keys show their line first), editing=vi, theme=, glyphs=ascii, bell=, "
+    "fps=, mouse=\n"
+    "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the "
+    "running job to\n"
+    "stop (of a tuning with restarts= all of them); it never quits. Ctrl-R searches the lines of "
+    "all sessions. ~/.inputrc holds ($if gpdesk).\n";
 
 static void screen_write(struct buf *out)
 {
@@ -243,7 +278,8 @@ bool help_topic(const char *name, struct buf *out)
     for (size_t i = 0; (l = kernel_layer_at(i)) != NULL; i++)
         if (!strcmp(l->name, name)) {
             layer_entry(out, l);
-            buf_printf(out, "example    kernel %s(rbf,width=9); tune; see also: help kernels\n", name);
+            buf_printf(out, "example    kernel %s(rbf,width=9); tune; see also: help kernels\n",
+                       name);
             return true;
         }
     const struct kernel_ops *k = kernel_find(name, NULL);
@@ -272,7 +308,9 @@ void help_overview(struct buf *out)
     buf_puts(out, "pages");
     for (size_t i = 0; help_topic_at(i); i++)
         buf_printf(out, "%s %s", i ? "," : "", help_topic_at(i));
-    buf_puts(out, "\nhelp COMMAND explains one; help /WORD searches. First: demo co2; tune; fit; score\n");
+    buf_puts(
+        out,
+        "\nhelp COMMAND explains one; help /WORD searches. First: demo co2; tune; fit; score\n");
 }
 
 static bool contains(const char *line, size_t n, const char *word)

@@ -25,7 +25,7 @@ static void each_group(struct buf *out, void (*fn)(const char *group, struct buf
     }
 }
 
-/* ---- the manual page ----------------------------------------------------------------------------------- */
+/* The manual page. */
 
 /* Text as roff takes it: no line begins with a dot, hyphens are hyphens. */
 static void roff(struct buf *out, const char *s)
@@ -140,44 +140,60 @@ static void man_pages(struct buf *out)
 
 static void man(struct buf *out)
 {
-    buf_puts(out, ".\\\" written by gpdesk itself from its tables\n"
-             ".TH GPDESK 1 \"\" \"gpdesk " PACKAGE_VERSION "\" \"User Commands\"\n.nh\n"
-             ".SH NAME\ngpdesk \\- a workbench for scalable Gaussian processes\n"
-             ".SH SYNOPSIS\n.B gpdesk\n[\\fIoptions\\fR] [\\fIFILE\\fR ...]\n"
-             ".SH DESCRIPTION\n"
-             "Reads tables, tunes and fits Gaussian processes in the background, shows in live plots how\n"
-             "they converge, checks whether their uncertainty is honest, and keeps everything in one\n"
-             "session file. FILE is data (CSV, TSV, NPY, FASTA), a session (.gpd) or a script (.gps), told\n"
-             "apart by content. At a terminal it starts with a full screen; with \\fB\\-e\\fR, \\fB\\-f\\fR "
-             "or a script it\nworks through them without questions.\n"
-             ".SH OPTIONS\n");
+    buf_puts(
+        out,
+        ".\\\" written by gpdesk itself from its tables\n"
+        ".TH GPDESK 1 \"\" \"gpdesk " PACKAGE_VERSION "\" \"User Commands\"\n.nh\n"
+        ".SH NAME\ngpdesk \\- a workbench for scalable Gaussian processes\n"
+        ".SH SYNOPSIS\n.B gpdesk\n[\\fIoptions\\fR] [\\fIFILE\\fR ...]\n"
+        ".SH DESCRIPTION\n"
+        "Reads tables, tunes and fits Gaussian processes in the background, shows in live plots "
+        "how\n"
+        "they converge, checks whether their uncertainty is honest, and keeps everything in one\n"
+        "session file. FILE is data (CSV, TSV, NPY, FASTA), a session (.gpd) or a script (.gps), "
+        "told\n"
+        "apart by content. At a terminal it starts with a full screen; with \\fB\\-e\\fR, "
+        "\\fB\\-f\\fR "
+        "or a script it\nworks through them without questions.\n"
+        ".SH OPTIONS\n");
     man_options(out);
-    buf_puts(out, ".SH COMMANDS\nThe words of the prompt and of scripts; inside the program, \\fBhelp\\fR.\n");
+    buf_puts(out, ".SH COMMANDS\nThe words of the prompt and of scripts; inside the program, "
+                  "\\fBhelp\\fR.\n");
     each_group(out, man_group);
     buf_puts(out, ".SH SETTINGS\n\\fBset\\fR \\fINAME=VALUE\\fR in a session is strongest, then "
-             "\\fB\\-\\-\\fR\\fINAME\\fR on the command line, GPDESK_\\fINAME\\fR in the environment, the "
-             "lines of the configuration file, and the built\\-in value; \\fBget\\fR \\fINAME\\fR says which "
-             "of them won.\n");
+                  "\\fB\\-\\-\\fR\\fINAME\\fR on the command line, GPDESK_\\fINAME\\fR in the "
+                  "environment, the "
+                  "lines of the configuration file, and the built\\-in value; \\fBget\\fR "
+                  "\\fINAME\\fR says which "
+                  "of them won.\n");
     man_settings(out);
     buf_puts(out, ".SH PAGES\n");
     man_pages(out);
-    buf_puts(out, ".SH ENVIRONMENT\n.TP\n.B GPDESK_SEED, GPDESK_THREADS, GPDESK_MEM ...\neach setting by its "
-             "name in capitals, _ for \\-\n.TP\n.B NO_COLOR\nwhen not empty: no colour\n.TP\n.B "
-             "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME\nwhere the files below are\n"
-             ".SH FILES\n.TP\n.I ~/.config/gpdesk/config\nlines of \\fBset\\fR and \\fBbind\\fR\n.TP\n"
-             ".I ~/.local/state/gpdesk/\nsessions, command history\n.TP\n.I ~/.cache/gpdesk/\ntables once read\n"
-             ".SH EXIT STATUS\n.TP\n0\nall done\n.TP\n1\na command failed\n.TP\n2\nusage, or the script does not "
-             "parse: nothing was run\n.TP\n3\na fit or tuning stopped short of its tolerance\n.TP\n4\nan input "
-             "file is missing, unreadable or malformed\n.TP\n5\nout of memory, disk or time\n.TP\n128+n\nended "
-             "by signal n; the best iterates are saved\n"
-             ".SH EXAMPLES\n");
+    buf_puts(
+        out,
+        ".SH ENVIRONMENT\n.TP\n.B GPDESK_SEED, GPDESK_THREADS, GPDESK_MEM ...\neach setting by its "
+        "name in capitals, _ for \\-\n.TP\n.B NO_COLOR\nwhen not empty: no colour\n.TP\n.B "
+        "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME\nwhere the files below are\n"
+        ".SH FILES\n.TP\n.I ~/.config/gpdesk/config\nlines of \\fBset\\fR and \\fBbind\\fR\n.TP\n"
+        ".I ~/.local/state/gpdesk/\nsessions, command history\n.TP\n.I ~/.cache/gpdesk/\ntables "
+        "once read\n"
+        ".SH EXIT STATUS\n.TP\n0\nall done\n.TP\n1\na command failed\n.TP\n2\nusage, or the script "
+        "does not "
+        "parse: nothing was run\n.TP\n3\na fit or tuning stopped short of its "
+        "tolerance\n.TP\n4\nan input "
+        "file is missing, unreadable or malformed\n.TP\n5\nout of memory, disk or "
+        "time\n.TP\n128+n\nended "
+        "by signal n; the best iterates are saved\n"
+        ".SH EXAMPLES\n");
     roff_block(out, "gpdesk data.csv\n"
-               "gpdesk --format json -e 'open data.csv target=y' -e 'split test=10%' -e tune -e fit -e score\n"
-               "gpdesk -s work.gpd -f job.gps\n");
-    buf_puts(out, ".SH SEE ALSO\nThe pages under share/doc/gpdesk, and the HTML manual (make html).\n");
+                    "gpdesk --format json -e 'open data.csv target=y' -e 'split test=10%' -e tune "
+                    "-e fit -e score\n"
+                    "gpdesk -s work.gpd -f job.gps\n");
+    buf_puts(out,
+             ".SH SEE ALSO\nThe pages under share/doc/gpdesk, and the HTML manual (make html).\n");
 }
 
-/* ---- completions ------------------------------------------------------------------------------------------ */
+/* Completions. */
 
 /* The words of all commands, a blank between. */
 static void verbs(struct buf *out)
@@ -230,26 +246,29 @@ static void bash(struct buf *out)
 {
     const struct cli_option *o;
 
-    buf_puts(out, "# bash completion for gpdesk, written by gpdesk itself from its tables\n"
-             "_gpdesk() {\n"
-             "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} line word IFS=$'\\n'\n"
-             "    # --format=json comes as three words\n"
-             "    if [[ $cur == '=' ]]; then cur=; elif [[ $prev == '=' && $COMP_CWORD -gt 1 ]]; then\n"
-             "        prev=${COMP_WORDS[COMP_CWORD-2]}\n"
-             "    fi\n"
-             "    IFS=$' \\t\\n'\n"
-             "    case $prev in\n"
-             "    -e)\n"
-             "        # inside the quotes the program itself knows what may stand there\n"
-             "        line=${cur#[\\'\\\"]}\n"
-             "        if [[ $line == *' '* ]]; then\n"
-             "            COMPREPLY=()\n"
-             "            while IFS= read -r word; do\n"
-             "                COMPREPLY+=(\"${line% *} $word\")\n"
-             "            done < <(gpdesk --complete=\"$line\" 2>/dev/null)\n"
-             "            return\n"
-             "        fi\n"
-             "        COMPREPLY=($(compgen -W '");
+    buf_puts(
+        out,
+        "# bash completion for gpdesk, written by gpdesk itself from its tables\n"
+        "_gpdesk() {\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} line word "
+        "IFS=$'\\n'\n"
+        "    # --format=json comes as three words\n"
+        "    if [[ $cur == '=' ]]; then cur=; elif [[ $prev == '=' && $COMP_CWORD -gt 1 ]]; then\n"
+        "        prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+        "    fi\n"
+        "    IFS=$' \\t\\n'\n"
+        "    case $prev in\n"
+        "    -e)\n"
+        "        # inside the quotes the program itself knows what may stand there\n"
+        "        line=${cur#[\\'\\\"]}\n"
+        "        if [[ $line == *' '* ]]; then\n"
+        "            COMPREPLY=()\n"
+        "            while IFS= read -r word; do\n"
+        "                COMPREPLY+=(\"${line% *} $word\")\n"
+        "            done < <(gpdesk --complete=\"$line\" 2>/dev/null)\n"
+        "            return\n"
+        "        fi\n"
+        "        COMPREPLY=($(compgen -W '");
     verbs(out);
     buf_puts(out, "' -- \"$line\"))\n        return ;;\n");
     bash_cases(out);
@@ -395,7 +414,7 @@ static void fish(struct buf *out)
     }
 }
 
-/* ---- HTML ------------------------------------------------------------------------------------------------- */
+/* HTML. */
 
 static void html_text(struct buf *out, const char *s)
 {

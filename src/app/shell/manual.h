@@ -1,5 +1,6 @@
-/* app/shell/manual.h -- the manual page, completions for shells, and the commands' part of the HTML manual,
- * written from the tables of commands, options and pages.  `make` asks the program for them. */
+/* app/shell/manual.h -- the manual page, completions for shells, and the commands' part of the HTML
+ * manual, written from the tables of commands, options and pages.  `make` asks the program for
+ * them. */
 #ifndef GPDESK_MANUAL_H
 #define GPDESK_MANUAL_H
 

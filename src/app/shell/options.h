@@ -42,7 +42,8 @@ void option_mark(struct options_origin *, const char *name, enum origin by);
 const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
 /* GPDESK_THREADS and so on. */
 enum status options_from_env(struct options *, struct options_origin *, struct err *);
-/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set` and `bind`. A missing file is fine. Complaints go to out. */
+/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set` and `bind`. A missing file is fine. Complaints go
+ * to out. */
 void options_from_config(struct options *, struct options_origin *, struct buf *complaints);
 
 #endif

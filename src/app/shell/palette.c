@@ -47,7 +47,7 @@ void palette_free(struct palette *p)
     *p = (struct palette){ 0 };
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* The list. */
 
 /* A command runs as it stands when it needs nothing; else its name waits on the prompt. */
 static enum status add_command(struct palette *p, const struct command *c, struct err *err)
@@ -132,8 +132,8 @@ static enum status add_column(struct palette *p, const struct dataset *d, size_t
     buf_puts(&line, "cols ");
     command_quote(&line, d->table->col[j].name);
     buf_puts(&line, " role=");
-    const enum status rc = palette_add(p, buf_str(&label), role_name(d->role[j]), buf_str(&line), NULL,
-                                       0, err);
+    const enum status rc =
+        palette_add(p, buf_str(&label), role_name(d->role[j]), buf_str(&line), NULL, 0, err);
     buf_free(&label);
     buf_free(&line);
     return rc;
@@ -153,7 +153,7 @@ enum status palette_fill(struct palette *p, const struct workspace *ws, struct e
     return rc == ST_OK ? fill_pages(p, err) : rc;
 }
 
-/* ---- the search ------------------------------------------------------------------------------ */
+/* The search. */
 
 static int same(char a, char b)
 {

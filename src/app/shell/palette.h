@@ -1,5 +1,5 @@
-/* app/shell/palette.h -- everything that can be asked for, as one list searched by a few letters: commands,
- * options, plots, pages, runs and columns; the screen adds its views and keys. */
+/* app/shell/palette.h -- everything that can be asked for, as one list searched by a few letters:
+ * commands, options, plots, pages, runs and columns; the screen adds its views and keys. */
 #ifndef GPDESK_PALETTE_H
 #define GPDESK_PALETTE_H
 
@@ -18,7 +18,7 @@ struct palette_item {
 };
 struct palette {
     struct palette_item *v; size_t n, cap;
-    bool words;           /* labels are sentences: searched by whole words as typed, not by letters */
+    bool words; /* labels are sentences: searched by whole words as typed, not by letters */
 };
 
 /* Copies its texts; keys and line may be NULL. */
@@ -31,7 +31,8 @@ void palette_free(struct palette *);
  * and for letters that stand together.  Blanks separate words that are all needed. */
 int palette_score(const char *query, const char *text);
 /* Indices of the items that match, best first, equal ones in the list's order; returns how many.
- * `order` has room for p->n.  An empty query keeps all. A key's name is matched whole ("z" finds the key z first). */
+ * `order` has room for p->n.  An empty query keeps all. A key's name is matched whole ("z" finds
+ * the key z first). */
 size_t palette_match(const struct palette *, const char *query, size_t *order);
 
 #endif

@@ -232,7 +232,7 @@ void rec_text_lines(const struct rec *r, struct buf *out)
     }
 }
 
-/* ---- the writer ----------------------------------------------------------------------------- */
+/* The writer. */
 
 static double now(void)
 {

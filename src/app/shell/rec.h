@@ -19,9 +19,10 @@ const char *rec_type_name(enum rec_type); /* "result" ... */
 
 struct rec {
     enum rec_type type;
-    char name[40];     /* result: the command; note/warning/error: the name in brackets; tick: phase */
+    char name[40]; /* result: the command; note/warning/error: the name in brackets; tick: phase */
     char run[16];      /* "r7", "t2" or ""; ticks and messages carry it, results by rec_str */
-    struct buf text;   /* for people, without the "note[name]: " prefix; lines end in \n but the last */
+    struct buf
+        text; /* for people, without the "note[name]: " prefix; lines end in \n but the last */
     struct buf json;   /* members after type and name, each written as `,"key":value` */
     char hint[256];    /* what to type next ("try"); "" */
     char in[256];      /* the command concerned, with its script line ("in"); "" */

@@ -13,7 +13,8 @@ void text_table_init(struct text_table *, size_t cols);
 void text_table_free(struct text_table *);
 /* The next cell, row by row; made safe for a terminal, cut at `width` columns (0: 40). */
 void text_table_cell(struct text_table *, const char *text, size_t width);
-void text_table_printf(struct text_table *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_table_printf(struct text_table *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Rows with two blanks between columns; right[i]: align column i to the right (NULL: none). */
 void text_table_print(const struct text_table *, const bool *right, struct buf *out);
 

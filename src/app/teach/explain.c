@@ -15,11 +15,11 @@
 
 enum { WIDTH = 78, INDENT = 10, NAMES_MOST = 1000 };
 
-static const char *const words[] = { "title", "what", "formula", "now", "else", "read", "try", "see",
-                                     "source" };
+static const char *const words[] = {"title", "what", "formula", "now",   "else",
+                                    "read",  "try",  "see",     "source"};
 enum word { TITLE, WHAT, FORMULA, NOW, ELSE, READ, TRY, SEE, SOURCE, NWORDS };
 
-/* ---- finding pages -------------------------------------------------------------------------------- */
+/* Finding pages. */
 
 /* Is `name` in the list "a, b, c" that ends at a line end? */
 static bool listed(const char *list, const char *name)
@@ -81,7 +81,7 @@ const char *explain_at(size_t i)
     return NULL;
 }
 
-/* ---- reading a page ---------------------------------------------------------------------------------- */
+/* Reading a page. */
 
 /* One entry: its word, its text on one line.  Returns what follows; NULL at the page's end. */
 static const char *next_entry(const char *s, enum word *w, struct buf *text)
@@ -171,8 +171,8 @@ static enum status put_page(struct workspace *ws, const char *page, const char *
         static const char *const label[] = { "", "", "formula", "now", "now", "read", "try", "see",
                                              "source" };
         if (w == NWORDS) {
-            rc = err_set(err, ST_FORMAT, "page %.40s: '%.40s' does not begin with a known word", name,
-                         buf_str(&text));
+            rc = err_set(err, ST_FORMAT, "page %.40s: '%.40s' does not begin with a known word",
+                         name, buf_str(&text));
         } else if (w == TITLE) {
             put_title(page, name, buf_str(&text), out);
         } else if (w == NOW) {
@@ -189,7 +189,7 @@ static enum status put_page(struct workspace *ws, const char *page, const char *
     return rc;
 }
 
-/* ---- names that explain themselves --------------------------------------------------------------------- */
+/* Names that explain themselves. */
 
 static bool put_plot(const char *name, struct buf *out)
 {
@@ -220,8 +220,8 @@ static bool put_option(struct workspace *ws, const char *name, struct buf *out)
                 buf_printf(out, "%-*s%s (by %s)\n", INDENT, "now", buf_str(&value),
                            option_origin(ws->origin, name));
             }
-            buf_printf(out, "%-*sset %s=VALUE   |   get %s   |   help options\n", INDENT, "try", name,
-                       name);
+            buf_printf(out, "%-*sset %s=VALUE   |   get %s   |   help options\n", INDENT, "try",
+                       name, name);
             buf_free(&value);
             return true;
         }
@@ -301,7 +301,8 @@ static enum status check_see(char *text, struct err *err)
     char *save = NULL;
     enum status rc = ST_OK;
 
-    for (char *one = strtok_r(text, ", ", &save); one && rc == ST_OK; one = strtok_r(NULL, ", ", &save)) {
+    for (char *one = strtok_r(text, ", ", &save); one && rc == ST_OK;
+         one = strtok_r(NULL, ", ", &save)) {
         struct buf page = { 0 };
         rc = explain_page(NULL, one, &page, err);
         buf_free(&page);
@@ -327,8 +328,8 @@ static enum status check_entries(const char *page, const char *name, struct err 
             const char *behind = strchr(buf_str(&text), ']');
             size_t missing;
             if (rc == ST_OK)
-                rc = placeholder_expand(NULL, NULL, behind ? behind + 1 : buf_str(&text), false, &out,
-                                  &missing, err);
+                rc = placeholder_expand(NULL, NULL, behind ? behind + 1 : buf_str(&text), false,
+                                        &out, &missing, err);
             buf_free(&out);
         }
     }
@@ -358,7 +359,7 @@ enum status explain_check(struct err *err)
     return rc;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* The command. */
 
 static enum status tell_list(struct workspace *ws)
 {

@@ -1,4 +1,5 @@
-/* app/teach/explain.h -- pages about messages, numbers, views and options that speak of the current numbers.
+/* app/teach/explain.h -- pages about messages, numbers, views and options that speak of the current
+ * numbers.
  *
  * They are text files in share/help, compiled in.  A page begins with "== NAME, OTHER, ..." and has
  * lines of these words, each of which may go on on lines that begin with a blank:
@@ -13,7 +14,8 @@
 
 #include "app/teach/placeholder.h"
 
-/* Does a page of this name exist (not counting plots, options and commands, which explain themselves)? */
+/* Does a page of this name exist (not counting plots, options and commands, which explain
+ * themselves)? */
 bool explain_has(const char *name);
 const char *explain_at(size_t i);   /* every name that pages have; NULL past the end */
 /* Appends the page; NOT_FOUND names the nearest.  ws NULL: without numbers. */

@@ -49,7 +49,8 @@ static const struct lesson_part *question_at(const struct lesson_step *step, siz
 /* Asked once the step's lines have run. */
 const struct lesson_part *lesson_question(const struct lesson_state *s)
 {
-    return s->running || (!s->ran && lesson_has_commands(s)) ? NULL : question_at(step_of(s), s->at);
+    return s->running || (!s->ran && lesson_has_commands(s)) ? NULL
+                                                             : question_at(step_of(s), s->at);
 }
 
 static void changed(struct workspace *ws)
@@ -58,7 +59,7 @@ static void changed(struct workspace *ws)
     ws->serial++;
 }
 
-/* ---- pages ------------------------------------------------------------------------------------------ */
+/* Pages. */
 
 /* A text with the current numbers in it. */
 static void filled(struct workspace *ws, const char *text, bool plain, struct buf *out)
@@ -66,7 +67,8 @@ static void filled(struct workspace *ws, const char *text, bool plain, struct bu
     struct buf b = { 0 };
     size_t missing;
 
-    const bool good = placeholder_expand(ws, &ws->lesson->vars, text, plain, &b, &missing, NULL) == ST_OK;
+    const bool good =
+        placeholder_expand(ws, &ws->lesson->vars, text, plain, &b, &missing, NULL) == ST_OK;
     buf_puts(out, good ? buf_str(&b) : text);
     buf_free(&b);
 }
@@ -183,7 +185,7 @@ static void page_text(struct rec *r, const char *page)
     }
 }
 
-/* ---- records ------------------------------------------------------------------------------------------ */
+/* Records. */
 
 static void question_json(struct rec *r, struct workspace *ws, const struct lesson_part *q)
 {
@@ -217,7 +219,10 @@ static void tell_step(struct workspace *ws)
     rec_int(&r, "step", (int64_t)s->step + 1);
     rec_int(&r, "steps", (int64_t)s->l.n);
     rec_str(&r, "heading", step->title);
-    rec_str(&r, "state", s->running ? "running" : s->ran || !lesson_has_commands(s) ? "done" : "read");
+    rec_str(&r, "state",
+            s->running                          ? "running"
+            : s->ran || !lesson_has_commands(s) ? "done"
+                                                : "read");
     rec_array(&r, "lines");
     for (size_t k = 0; k < step->n; k++)
         if (step->part[k].kind == LESSON_COMMAND) {
@@ -272,7 +277,7 @@ static void tell_end(struct workspace *ws)
     ws->serial++;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------- */
+/* Steps. */
 
 static void enter(struct workspace *ws, size_t step)
 {
@@ -344,7 +349,7 @@ static enum status run_all(struct workspace *ws, struct err *err)
     return run_lines(ws, &text, err);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------------- */
+/* Answers. */
 
 /* The right answer in words. */
 static enum status answer_words(struct workspace *ws, const struct lesson_part *q, struct buf *out,
@@ -354,15 +359,18 @@ static enum status answer_words(struct workspace *ws, const struct lesson_part *
 
     *number = NAN;
     if (q->number) {
-        const enum status rc = placeholder_expression(ws, &ws->lesson->vars, q->number, number, err);
+        const enum status rc =
+            placeholder_expression(ws, &ws->lesson->vars, q->number, number, err);
         if (rc != ST_OK)
             return rc;
         text_number(num, sizeof num, *number);
         buf_puts(out, num);
         if (isfinite(*number))
             return ST_OK;
-        err_named(err, ST_STATE, "lesson", "the question is about figures that the steps before it make "
-                  "(line %zu of %s)", q->line, ws->lesson->l.name);
+        err_named(err, ST_STATE, "lesson",
+                  "the question is about figures that the steps before it make "
+                  "(line %zu of %s)",
+                  q->line, ws->lesson->l.name);
         err_hint(err, "lesson %s", ws->lesson->l.id);
         return ST_STATE;
     }
@@ -505,9 +513,10 @@ bool lesson_shorthand(const struct workspace *ws, const char *line, char *out, s
     return true;
 }
 
-/* ---- lines of a lesson ---------------------------------------------------------------------------------- */
+/* Lines of a lesson. */
 
-static const struct lesson_part *part_of_line(const struct lesson_state *s, size_t line, size_t *step)
+static const struct lesson_part *part_of_line(const struct lesson_state *s, size_t line,
+                                              size_t *step)
 {
     for (size_t i = 0; i < s->l.n; i++)
         for (size_t k = 0; k < s->l.step[i].n; k++)
@@ -529,8 +538,8 @@ static enum status claim(struct workspace *ws, const struct lesson_part *p, stru
     if (rc != ST_OK || x == 1.0)
         return rc;
     if (s->all)
-        return err_named(err, ST_STATE, "lesson", "line %zu of %s: '%s' did not come out%s", p->line,
-                         s->l.name, p->text, isnan(x) ? ": a value is missing" : "");
+        return err_named(err, ST_STATE, "lesson", "line %zu of %s: '%s' did not come out%s",
+                         p->line, s->l.name, p->text, isnan(x) ? ": a value is missing" : "");
     ws_note(ws, "lesson", "with seed %" PRIu64 " this came out otherwise than in most draws (%s)",
             s->seed, p->text);
     return ST_OK;
@@ -559,7 +568,8 @@ static enum status at_line(struct workspace *ws, size_t line, struct err *err)
         filled_command(ws, p->text, &b);
         const enum status rc = workspace_exec_from(ws, buf_str(&b), s->l.name, line);
         buf_free(&b);
-        return rc == ST_OK ? ST_OK : err_set(err, rc, "line %zu of %s did not run", line, s->l.name);
+        return rc == ST_OK ? ST_OK
+                           : err_set(err, rc, "line %zu of %s did not run", line, s->l.name);
     }
     double x;
     enum status rc = placeholder_expression(ws, &s->vars, p->text, &x, err);
@@ -591,7 +601,7 @@ static enum status did(struct workspace *ws, size_t step, struct err *err)
     return ST_OK;
 }
 
-/* ---- next, back, quiz -------------------------------------------------------------------------------------- */
+/* Next, back, quiz. */
 
 static enum status next(struct workspace *ws, struct err *err)
 {
@@ -643,7 +653,7 @@ static enum status quiz(struct workspace *ws, struct err *err)
     return err_named(err, ST_NOT_FOUND, "no-question", "lesson %s has no quiz", s->l.id);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------ */
+/* The command. */
 
 static enum status tell_list(struct workspace *ws, struct err *err)
 {

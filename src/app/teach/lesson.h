@@ -1,7 +1,8 @@
-/* app/teach/lesson.h -- lessons: text, command lines and questions in files that a lecturer can edit.
+/* app/teach/lesson.h -- lessons: text, command lines and questions in files that a lecturer can
+ * edit.
  *
- * The format, which share/doc/lessons.md tells to lecturers, is read line by line; a line's first sign
- * says what it is:
+ * The format, which share/doc/lessons.md tells to lecturers, is read line by line; a line's first
+ * sign says what it is:
  *
  *   # 3 Lengthscale and noise     number (or a name) and title, once, first
  *   summary TEXT   minutes N      before the first step
@@ -14,7 +15,8 @@
  *   = draw_nmll +- 5%             or a number
  *   ! because                     said after the answer
  *   % remark                      for the lecturer
- *   anything else                 text; an empty line ends a paragraph; {rmse} is the current number
+ *   anything else                 text; an empty line ends a paragraph; {rmse} is the current
+ * number
  *
  * The step called Quiz is what `lesson N quiz` goes to. */
 #ifndef GPDESK_LESSON_H

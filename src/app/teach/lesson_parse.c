@@ -1,4 +1,5 @@
-/* app/teach/lesson_parse.c -- reading lesson files, and finding them: see lesson.h for the format. */
+/* app/teach/lesson_parse.c -- reading lesson files, and finding them: see lesson.h for the format.
+ */
 #include "app/teach/lesson.h"
 
 #include "app/teach/lesson_text.h"
@@ -17,7 +18,7 @@
 
 enum { PARTS_MOST = 400, ANSWERS_MOST = 8 };
 
-/* ---- memory --------------------------------------------------------------------------------------- */
+/* Memory. */
 
 void lesson_clear(struct lesson *l)
 {
@@ -34,7 +35,7 @@ void lesson_clear(struct lesson *l)
     *l = (struct lesson){ 0 };
 }
 
-/* ---- the reader ------------------------------------------------------------------------------------- */
+/* The reader. */
 
 struct reader {
     struct lesson *l;
@@ -45,7 +46,8 @@ struct reader {
     bool open;                  /* the last part is a paragraph that the next line goes on */
 };
 
-static enum status broken(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static enum status broken(struct reader *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 static enum status broken(struct reader *r, const char *fmt, ...)
 {
     char what[400];
@@ -85,7 +87,8 @@ static enum status part_new(struct reader *r, enum lesson_kind kind, const char 
         return broken(r, "this stands before the first step: begin one with == TITLE");
     if (s->n >= PARTS_MOST)
         return broken(r, "a step of more than %d parts is too long", PARTS_MOST);
-    if (mem_grow((void **)&s->part, &s->cap, s->n + 1, sizeof *s->part, "a lesson", r->err) != ST_OK)
+    if (mem_grow((void **)&s->part, &s->cap, s->n + 1, sizeof *s->part, "a lesson", r->err) !=
+        ST_OK)
         return ST_NOMEM;
     struct lesson_part *p = &s->part[s->n];
     *p = (struct lesson_part){ .kind = kind, .line = r->line };
@@ -111,7 +114,8 @@ static enum status check_number(struct reader *r, const char *text)
     struct err why = { 0 };
     double x;
 
-    return placeholder_expression(NULL, &r->vars, text, &x, &why) == ST_OK ? ST_OK : broken_by(r, &why);
+    return placeholder_expression(NULL, &r->vars, text, &x, &why) == ST_OK ? ST_OK
+                                                                           : broken_by(r, &why);
 }
 
 static enum status read_title(struct reader *r, const char *s)
@@ -139,7 +143,8 @@ static enum status read_step(struct reader *r, const char *title)
         return broken(r, "the title is missing: the first line is '# NUMBER TITLE'");
     if (!*title)
         return broken(r, "a step needs a title: == Read: what happens");
-    if (mem_grow((void **)&l->step, &l->cap, l->n + 1, sizeof *l->step, "a lesson", r->err) != ST_OK)
+    if (mem_grow((void **)&l->step, &l->cap, l->n + 1, sizeof *l->step, "a lesson", r->err) !=
+        ST_OK)
         return ST_NOMEM;
     l->step[l->n] = (struct lesson_step){ .line = r->line };
     if (!(l->step[l->n].title = mem_strdup(title, r->err)))
@@ -178,7 +183,8 @@ static enum status read_keep(struct reader *r, const char *text)
     char name[24];
 
     if (n == 0 || n >= sizeof name || *eq != '=')
-        return broken(r, "a value is kept by ': NAME = EXPRESSION', the name of at most 23 letters");
+        return broken(r,
+                      "a value is kept by ': NAME = EXPRESSION', the name of at most 23 letters");
     snprintf(name, sizeof name, "%.*s", (int)n, text);
     for (const char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_')
@@ -272,8 +278,10 @@ static enum status read_head(struct reader *r, const char *line)
         return r->l->minutes > 0.0 && r->l->minutes < 1000.0
                    ? ST_OK : broken(r, "'%.20s' is no number of minutes", line + 8);
     }
-    return broken(r, "before the first step stand '# NUMBER TITLE', 'summary TEXT' and 'minutes N', "
-                  "not '%.40s'", line);
+    return broken(r,
+                  "before the first step stand '# NUMBER TITLE', 'summary TEXT' and 'minutes N', "
+                  "not '%.40s'",
+                  line);
 }
 
 static enum status read_text(struct reader *r, const char *line)
@@ -362,7 +370,8 @@ static enum status check_whole(struct reader *r)
             for (size_t a = 0; a < p->nanswer; a++)
                 right += p->answer[a].right;
             if (p->nanswer < 2)
-                return broken(r, "a question needs two answers to choose from, or a number (= ...)");
+                return broken(r,
+                              "a question needs two answers to choose from, or a number (= ...)");
             if (right != 1)
                 return broken(r, "%zu of its answers are right (+): it must be one", right);
         }
@@ -401,7 +410,7 @@ enum status lesson_parse(const char *text, const char *name, struct lesson *out,
     return rc;
 }
 
-/* ---- where lessons are ------------------------------------------------------------------------------- */
+/* Where lessons are. */
 
 void lesson_list_free(struct lesson_list *l)
 {
@@ -413,8 +422,8 @@ void lesson_list_free(struct lesson_list *l)
 }
 
 /* path "": bundled.  One of the same number is replaced. */
-static enum status list_take(struct lesson_list *l, size_t room, struct lesson *one, const char *path,
-                             struct err *err)
+static enum status list_take(struct lesson_list *l, size_t room, struct lesson *one,
+                             const char *path, struct err *err)
 {
     size_t at = 0;
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where numbers come from -------------------------------------------------------------------- */
+/* Where numbers come from. */
 
 static struct run *fit_of(struct workspace *ws)
 {
@@ -213,7 +213,7 @@ static double of_clusters(struct workspace *ws, size_t what)
     return !p->have_clusters ? NAN : what ? (double)p->clusters.k : p->clusters.silhouette;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* Words. */
 
 static bool text_run(struct workspace *ws, struct buf *b)
 {
@@ -311,12 +311,14 @@ static const struct origin_of {
     NUMBER("nmll", "of the last tuning, nats", of_tune, offsetof(struct tune_point, nmll)),
     NUMBER("nmll_error", "its standard error", of_tune, offsetof(struct tune_point, se)),
     NUMBER("tuned_noise", "of the last tuning", of_tune, offsetof(struct tune_point, noise)),
-    NUMBER("tuned_amplitude", "of the last tuning", of_tune, offsetof(struct tune_point, amplitude)),
+    NUMBER("tuned_amplitude", "of the last tuning", of_tune,
+           offsetof(struct tune_point, amplitude)),
     NUMBER("evaluations", "of the last tuning", of_evaluations, 0),
     NUMBER("at_bound", "1: the last tuning ended at a bound", of_bounds, 0),
     NUMBER("features", "of the last fit", of_info_size, offsetof(struct fit_info, features)),
     NUMBER("fit_rows", "of the last fit", of_info_size, offsetof(struct fit_info, rows)),
-    NUMBER("rank", "of the last fit's preconditioner", of_info_size, offsetof(struct fit_info, rank)),
+    NUMBER("rank", "of the last fit's preconditioner", of_info_size,
+           offsetof(struct fit_info, rank)),
     NUMBER("iterations", "of the last fit", of_iterations, 0),
     NUMBER("converged", "1: the last fit reached its end", of_converged, 0),
     NUMBER("rtol", "asked of the last fit", of_rtol, 0),
@@ -430,7 +432,7 @@ void placeholder_vars_free(struct value_vars *v)
     *v = (struct value_vars){ 0 };
 }
 
-/* ---- expressions --------------------------------------------------------------------------------- */
+/* Expressions. */
 
 struct parse {
     struct workspace *ws;
@@ -479,7 +481,9 @@ static double function(struct parse *p, const char *name)
     if (!takes(p, ")"))
         return fault(p, "a ) is missing");
     if (two)
-        return isnan(a) || isnan(b) ? NAN : *name == 'm' && name[1] == 'i' ? fmin(a, b) : fmax(a, b);
+        return isnan(a) || isnan(b)             ? NAN
+               : *name == 'm' && name[1] == 'i' ? fmin(a, b)
+                                                : fmax(a, b);
     if (!strcmp(name, "abs"))
         return fabs(a);
     if (!strcmp(name, "sqrt"))
@@ -585,8 +589,8 @@ static double any(struct parse *p)
     return x;
 }
 
-enum status placeholder_expression(struct workspace *ws, const struct value_vars *vars, const char *text,
-                             double *out, struct err *err)
+enum status placeholder_expression(struct workspace *ws, const struct value_vars *vars,
+                                   const char *text, double *out, struct err *err)
 {
     struct parse p = { .ws = ws, .vars = vars, .s = text, .text = text, .err = err };
 
@@ -597,10 +601,11 @@ enum status placeholder_expression(struct workspace *ws, const struct value_vars
     return p.rc;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------ */
+/* Texts. */
 
-static enum status expand_one(struct workspace *ws, const struct value_vars *vars, const char *inner,
-                              bool plain, struct buf *out, size_t *missing, struct err *err)
+static enum status expand_one(struct workspace *ws, const struct value_vars *vars,
+                              const char *inner, bool plain, struct buf *out, size_t *missing,
+                              struct err *err)
 {
     const struct origin_of *s = var_of(vars, inner) ? NULL : origin_find(inner);
     char num[40];
@@ -631,8 +636,9 @@ static enum status expand_one(struct workspace *ws, const struct value_vars *var
     return ST_OK;
 }
 
-enum status placeholder_expand(struct workspace *ws, const struct value_vars *vars, const char *text,
-                         bool plain, struct buf *out, size_t *missing, struct err *err)
+enum status placeholder_expand(struct workspace *ws, const struct value_vars *vars,
+                               const char *text, bool plain, struct buf *out, size_t *missing,
+                               struct err *err)
 {
     enum status rc = ST_OK;
 

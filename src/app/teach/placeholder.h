@@ -1,5 +1,5 @@
-/* app/teach/placeholder.h -- the current numbers by name, for pages and lessons that speak of them: "{rmse}" in a
- * text, "[coverage95 < 0.9]" before one, and the arithmetic in both. */
+/* app/teach/placeholder.h -- the current numbers by name, for pages and lessons that speak of them:
+ * "{rmse}" in a text, "[coverage95 < 0.9]" before one, and the arithmetic in both. */
 #ifndef GPDESK_PLACEHOLDER_H
 #define GPDESK_PLACEHOLDER_H
 
@@ -18,8 +18,8 @@ double placeholder_number(struct workspace *, const struct value_vars *, const c
 /* Words; false: none now. */
 bool placeholder_text(struct workspace *, const char *name, struct buf *out);
 
-/* "2 * rmse / (1 + x)", with abs, sqrt, log, exp, min, max; comparisons and & give 1 or 0.  USAGE names
- * the place.  ws NULL: only looks whether it is written well and its names are known. */
+/* "2 * rmse / (1 + x)", with abs, sqrt, log, exp, min, max; comparisons and & give 1 or 0.  USAGE
+ * names the place.  ws NULL: only looks whether it is written well and its names are known. */
 enum status placeholder_expression(struct workspace *, const struct value_vars *, const char *text,
                              double *out, struct err *err);
 /* Replaces {expression} and {text}; *missing counts those that have no value, which become "-".  A

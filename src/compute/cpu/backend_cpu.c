@@ -1,6 +1,6 @@
-/* compute/cpu/backend_cpu.c -- the processor as a backend: recognises the paired SORF chain and runs
- * it fused, rows in vector lanes (simd.h); all other terms together are one part of the columns,
- * made by backend_steps.c.
+/* compute/cpu/backend_cpu.c -- the processor as a backend: recognises the paired SORF chain and
+ * runs it fused, rows in vector lanes (simd.h); all other terms together are one part of the
+ * columns, made by backend_steps.c.
  *
  * Rows are cut into tiles whose features fit the second-level cache; a tile's features are made
  * once, met by the right-hand sides column by column, and used again for Z't while still there.
@@ -53,11 +53,11 @@ struct cpu {
     const struct simd_real *real; /* of the precision asked for */
     struct part *seg;
     size_t nseg;
-    struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when real
-                                      * is f64) */
-    struct steps *steps;             /* of the last part, and of windows; NULL: all chains are plain */
+    struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when
+                                      * real is f64) */
+    struct steps *steps; /* of the last part, and of windows; NULL: all chains are plain */
     bool windows;                    /* a part is of windows: rows hold sequences */
-    float **dense;                   /* of each part: its dense filters (windows_filters), or NULL */
+    float **dense; /* of each part: its dense filters (windows_filters), or NULL */
     double *hp;
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
@@ -71,7 +71,7 @@ struct cpu {
     bool half_filled;
 };
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* Opening. */
 
 static void workers_free(struct cpu *c)
 {
@@ -133,7 +133,7 @@ static enum status parts_make(struct cpu *c, struct err *err)
         c->windows |= featmap_is_windowed(t);
         if (at < c->fm->nterms ? !featmap_is_plain(t) : !featmap_is_windowed(t))
             continue;
-        c->seg[c->nseg++] = (struct part){ .fm = t, .col0 = t->col0, .cols = t->cols, .out = t->out };
+        c->seg[c->nseg++] = (struct part){.fm = t, .col0 = t->col0, .cols = t->cols, .out = t->out};
         col += t->cols;
     }
     if (col < c->M)
@@ -190,9 +190,16 @@ static bool is_windows(const struct part *p)
 /* Part i, over windows, with room for a tile. */
 static struct windows windows_of(const struct cpu *c, size_t i, void *room)
 {
-    return (struct windows){ .t = c->seg[i].fm, .simd = c->simd, .term = &c->term[i], .term64 = &c->term64[i],
-                             .dense = c->dense[i], .steps = c->steps, .hp = c->hp, .room = room, .rows = c->R,
-                             .d = c->src->d };
+    return (struct windows){.t = c->seg[i].fm,
+                            .simd = c->simd,
+                            .term = &c->term[i],
+                            .term64 = &c->term64[i],
+                            .dense = c->dense[i],
+                            .steps = c->steps,
+                            .hp = c->hp,
+                            .room = room,
+                            .rows = c->R,
+                            .d = c->src->d};
 }
 
 /* Room for a tile of any part; back: and for its derivatives. */
@@ -288,7 +295,9 @@ static enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
         w->tr = mem_aligned(k * c->R * stack, size, "row sums", err);
         w->scratch = mem_aligned(scratch_bytes(c), 1, "tile scratch", err);
         w->blocks = c->Z ? mem_aligned(c->R * blocks_most(c), size, "row sums", err) : NULL;
-        w->rows = c->windows ? mem_aligned(rows_bytes(c) + room_bytes(c, false), 1, "rows of features", err) : NULL;
+        w->rows = c->windows ? mem_aligned(rows_bytes(c) + room_bytes(c, false), 1,
+                                           "rows of features", err)
+                             : NULL;
         ok = (c->Z ? w->blocks != NULL : w->z != NULL) && w->x && w->t && w->tr && w->scratch &&
              (!c->windows || w->rows);
     }
@@ -380,7 +389,7 @@ static void *cpu_open(const struct featmap *fm, const struct source *src,
     return c;
 }
 
-/* ---- rows of Z ------------------------------------------------------------------------------- */
+/* Rows of Z. */
 
 static void scale_rows(const struct cpu *c, const struct simd_real *real, size_t r0, size_t n,
                        void *z, size_t ld)
@@ -424,10 +433,11 @@ static void other_columns(const struct cpu *c, const struct simd_real *real, con
         memset(z + j * cs * real->size, 0, real->lanes * real->size);
 }
 
-/* Columns of part i, which is over windows, or their derivatives in hyperparameter ihp: n rows of x, each whole,
- * into z, row-major, the part's first column. */
-static void emit_sums(struct cpu *c, const struct simd_real *real, size_t i, const double *x, size_t n,
-                      bool derivative, size_t ihp, char *z, size_t ld, void *scratch, void *room)
+/* Columns of part i, which is over windows, or their derivatives in hyperparameter ihp: n rows of
+ * x, each whole, into z, row-major, the part's first column. */
+static void emit_sums(struct cpu *c, const struct simd_real *real, size_t i, const double *x,
+                      size_t n, bool derivative, size_t ihp, char *z, size_t ld, void *scratch,
+                      void *room)
 {
     const struct part *p = &c->seg[i];
     const struct windows w = windows_of(c, i, room);
@@ -442,8 +452,8 @@ static void emit_sums(struct cpu *c, const struct simd_real *real, size_t i, con
 
 /* The same of any other part, at most one lane tile; z or dz. */
 static void emit_part(struct cpu *c, const struct simd_real *real, const struct simd_term *term,
-                      const struct part *p, const double *x, size_t n, char *z, char *dz, size_t ihp, size_t ld,
-                      char *columns, void *scratch)
+                      const struct part *p, const double *x, size_t n, char *z, char *dz,
+                      size_t ihp, size_t ld, char *columns, void *scratch)
 {
     const size_t d = c->src->d;
     char *to = dz ? dz : z;
@@ -469,7 +479,8 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
     const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
                              ? c->seg[c->nseg - 1].cols * real->lanes * real->size : 0;
     const size_t inputs = mem_lines(lanes * d * sizeof(double)), after = inputs + mem_lines(other);
-    const size_t end = after + mem_lines(scratch_bytes(c)), room = c->windows ? room_bytes(c, false) : 0;
+    const size_t end = after + mem_lines(scratch_bytes(c)),
+                 room = c->windows ? room_bytes(c, false) : 0;
     char *work = mem_spare_take(&c->spares, end + room, "tile of features", err);
     double *x = (double *)(void *)work;
     char *columns = work ? work + inputs : NULL;
@@ -485,9 +496,10 @@ static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct
                 emit_sums(c, real, i, x, n, dz != NULL, ihp, to, ld, scratch, work + end);
             else
                 for (size_t k = 0; k < n; k += real->lanes)
-                    emit_part(c, real, &term[i], &c->seg[i], x + k * d, n - k < real->lanes ? n - k : real->lanes,
-                              z ? to + k * ld * real->size : NULL, dz ? to + k * ld * real->size : NULL, ihp, ld,
-                              columns, scratch);
+                    emit_part(c, real, &term[i], &c->seg[i], x + k * d,
+                              n - k < real->lanes ? n - k : real->lanes,
+                              z ? to + k * ld * real->size : NULL,
+                              dz ? to + k * ld * real->size : NULL, ihp, ld, columns, scratch);
         }
         if (rc == ST_OK && c->opts.row_scale) {
             scale_rows(c, real, r, n, z ? (char *)z + at * real->size : NULL, ld);
@@ -568,7 +580,7 @@ static enum status cpu_dtile32(void *state, size_t i, size_t r0, size_t r1, floa
     return emit_rows(c, c->real, c->term, r0, r1, NULL, dz, i, ld, err);
 }
 
-/* ---- sweeps over the rows -------------------------------------------------------------------- */
+/* Sweeps over the rows. */
 
 struct sweep {
     struct cpu *c;
@@ -605,8 +617,8 @@ static struct simd_term term_blocks(const struct simd_term *t, size_t b, size_t 
     return some;
 }
 
-/* t += Z P of a term's kept columns, from col0 on, in `rows` rows from z on, t of the first of them:
- * the right-hand sides that go one by one; and all. */
+/* t += Z P of a term's kept columns, from col0 on, in `rows` rows from z on, t of the first of
+ * them: the right-hand sides that go one by one; and all. */
 static void term_dot_ones(struct cpu *c, const struct simd_term *term, size_t col0, const char *z,
                           size_t rows, struct split k, double *t)
 {
@@ -629,7 +641,8 @@ static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, c
 }
 
 /* The same for part i, over windows: its rows, turned into columns, then met. */
-static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z, struct split k)
+static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z,
+                         struct split k)
 {
     const struct simd_real *real = c->real;
     const struct part *p = &c->seg[i];
@@ -670,12 +683,13 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
                 other_columns(c, real, &c->seg[i], x, n ? n : 1, zt, c->R, w->scratch);
                 term_dot(c, &c->term[i], col0, zt, lanes, k, w->t + r);
             } else if (k.groups) {
-                real->gen_block(&c->term[i], x, d, n, zt, c->R, k.groups, c->P + col0 * lanes * size,
-                                c->M * lanes, w->t + r, c->R, w->scratch);
+                real->gen_block(&c->term[i], x, d, n, zt, c->R, k.groups,
+                                c->P + col0 * lanes * size, c->M * lanes, w->t + r, c->R,
+                                w->scratch);
                 term_dot_ones(c, &c->term[i], col0, zt, lanes, k, w->t + r);
             } else {
-                real->gen(&c->term[i], x, d, n, zt, c->R, k.ones, c->P + col0 * size, c->M, w->t + r,
-                          c->R, w->scratch);
+                real->gen(&c->term[i], x, d, n, zt, c->R, k.ones, c->P + col0 * size, c->M,
+                          w->t + r, c->R, w->scratch);
             }
         }
     return rc;
@@ -728,8 +742,8 @@ static void tile_round(const struct cpu *c, const struct worker *w, size_t b, st
     round_to(c, k.ones * c->R, tb + many * c->R, tr + many * c->R * size);
 }
 
-/* part += Z't of some columns of a stack of tiles, as many as there are in it when there are groups.
- * ahead: the columns after z, or NULL. */
+/* part += Z't of some columns of a stack of tiles, as many as there are in it when there are
+ * groups. ahead: the columns after z, or NULL. */
 static void columns_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
                          size_t col0, size_t cols, struct split k, double *part,
                          const char *ahead)
@@ -836,7 +850,7 @@ static enum status sweep_tiles(struct sweep *s, struct worker *w, size_t tile, s
     return rc;
 }
 
-/* ---- features stored in float16 ---------------------------------------------------------------- */
+/* Features stored in float16. */
 
 /* Some columns of a stored tile, widened into z. */
 static void half_columns(const struct cpu *c, size_t tile, size_t col0, size_t cols, char *z)
@@ -902,11 +916,12 @@ static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, siz
     return ST_OK;
 }
 
-/* ---- stored features ------------------------------------------------------------------------- */
+/* Stored features. */
 
-/* The product of a tile with its right-hand sides and the way back of the tile before go in one loop, a
- * few columns of each in turn: the one waits for memory while the other works in the cache.  Columns go
- * back in the order in which they came.  The sums are those of tile_dot and tile_down, bit for bit. */
+/* The product of a tile with its right-hand sides and the way back of the tile before go in one
+ * loop, a few columns of each in turn: the one waits for memory while the other works in the cache.
+ * Columns go back in the order in which they came.  The sums are those of tile_dot and tile_down,
+ * bit for bit. */
 struct flow {
     struct cpu *c;
     struct worker *w;
@@ -916,8 +931,8 @@ struct flow {
     bool last;                 /* no tile follows that above */
 };
 
-/* Columns that are met at once: of a term of 4 q blocks those of four, q apart; or of `blocks` that lie
- * together (q 0). */
+/* Columns that are met at once: of a term of 4 q blocks those of four, q apart; or of `blocks` that
+ * lie together (q 0). */
 struct stretch {
     const struct simd_term *t;
     size_t col0, b, q, blocks;
@@ -969,7 +984,8 @@ static size_t stretch_to(const struct stretch *s, size_t i)
     return s->col0 + 2 * (to == s->t->nb ? s->t->mf : to * s->t->D);
 }
 
-/* On the way back whole vectors of columns: what is left over at the end belongs to the next stretch. */
+/* On the way back whole vectors of columns: what is left over at the end belongs to the next
+ * stretch. */
 static size_t whole_vectors(const struct cpu *c, size_t col)
 {
     return col == c->M ? col : col / c->real->lanes * c->real->lanes;
@@ -981,10 +997,11 @@ static void stretch_down(const struct flow *f, const struct stretch *s, const ch
     const struct cpu *c = f->c;
 
     for (size_t i = 0; i < stretch_places(s); i++) {
-        const size_t from = whole_vectors(c, stretch_from(s, i)), to = whole_vectors(c, stretch_to(s, i));
+        const size_t from = whole_vectors(c, stretch_from(s, i)),
+                     to = whole_vectors(c, stretch_to(s, i));
         if (from < to)
-            c->real->axpy(to - from, f->down + from * c->R * c->real->size, c->R, c->R, f->k, f->w->tr,
-                          f->part + from, c->M, ahead);
+            c->real->axpy(to - from, f->down + from * c->R * c->real->size, c->R, c->R, f->k,
+                          f->w->tr, f->part + from, c->M, ahead);
     }
 }
 
@@ -1018,8 +1035,8 @@ static void blocks_merge(const struct flow *f, const struct simd_term *t)
 }
 
 /* The way up of a stretch in four places, with the ways back of n. */
-static void stretch_four(const struct flow *f, const struct stretch *s, const struct stretch *next, size_t n,
-                         const struct stretch *down)
+static void stretch_four(const struct flow *f, const struct stretch *s, const struct stretch *next,
+                         size_t n, const struct stretch *down)
 {
     const struct cpu *c = f->c;
     const size_t size = c->real->size, R = c->R;
@@ -1049,7 +1066,8 @@ static void stretch_up(const struct flow *f, const struct stretch *s)
     const struct simd_term some = term_blocks(s->t, s->b, FLOW_COLUMNS);
     const size_t col = stretch_from(s, 0), size = c->real->size;
 
-    c->real->dot(&some, f->up + col * c->R * size, c->R, c->R, f->k, c->P + col * size, c->M, f->w->t, c->R);
+    c->real->dot(&some, f->up + col * c->R * size, c->R, c->R, f->k, c->P + col * size, c->M,
+                 f->w->t, c->R);
 }
 
 /* One tile up, one back. */
@@ -1071,7 +1089,8 @@ static void flow_tile(const struct flow *f)
             stretch_up(f, &s);
         for (size_t i = 0; i < n; i++)
             stretch_down(f, &down[i],
-                         f->up && at + 1 < f->stretches ? f->up + stretch_from(&next, 0) * bytes : NULL);
+                         f->up && at + 1 < f->stretches ? f->up + stretch_from(&next, 0) * bytes
+                                                        : NULL);
     }
 }
 
@@ -1081,7 +1100,8 @@ static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t t
     struct cpu *c = s->c;
     const size_t bytes = c->R * c->M * c->real->size, begin = c->tiles * from / c->groups;
     const size_t end = c->tiles * to / c->groups;
-    /* Where two tiles fill the second-level cache, the one below goes while half of that above comes. */
+    /* Where two tiles fill the second-level cache, the one below goes while half of that above
+     * comes. */
     struct flow f = { .c = c, .w = w, .k = s->k, .rate = s->k == 1 && bytes > tile_bytes ? 2 : 1 };
 
     for (size_t i = 0; i < c->nseg; i++)
@@ -1106,7 +1126,8 @@ static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t t
     }
 }
 
-/* Groups go to a thread some at a time, so that the way back of one meets the way up of the next. */
+/* Groups go to a thread some at a time, so that the way back of one meets the way up of the next.
+ */
 static size_t flow_tasks(const struct cpu *c)
 {
     const size_t tasks = c->workers == 1 ? 1 : 8 * c->workers;
@@ -1221,7 +1242,7 @@ static void scale_rhs(struct cpu *c, size_t k, const double *P)
         }
 }
 
-/* ---- all derivatives at once ------------------------------------------------------------------- */
+/* All derivatives at once. */
 
 /* Back through one block of the chain: u += D1 H D2 H D3 H S g, g the derivative in the phases. */
 static void block_back(const struct simd_real *real, const struct fm_term *t, size_t b, double *v,
@@ -1294,8 +1315,8 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
 }
 
 /* Sums over windows: their derivatives are not to be had from the features. */
-static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld, double *grad,
-                                struct err *err)
+static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld,
+                                double *grad, struct err *err)
 {
     const size_t inputs = mem_lines(c->R * c->src->d * sizeof(double));
     const size_t end = inputs + mem_lines(scratch_bytes(c));

@@ -26,7 +26,8 @@ struct chain {
     struct link *link;
     bool paired;               /* makes cosines and sines */
 };
-/* A term over windows: what is added up, unless it is a plain chain, and what the sum is turned by. */
+/* A term over windows: what is added up, unless it is a plain chain, and what the sum is turned by.
+ */
 struct sum { struct chain inner, turn; };
 struct steps {
     const struct featmap *fm;
@@ -36,14 +37,21 @@ struct steps {
     struct sum *sum;
 };
 
-/* ---- cutting --------------------------------------------------------------------------------- */
+/* Cutting. */
 
 static bool cut_link(const struct fm_step **at, const struct fm_step *end, struct link *k)
 {
     const struct fm_step *s = *at;
 
-    *k = (struct link){ .in = s->op, .first = s, .x0 = s->first, .d = s->count, .l = s->index, .perm = FM_NONE,
-                        .scale = FM_NONE, .append_hp = FM_NONE, .end = FM_ONE };
+    *k = (struct link){.in = s->op,
+                       .first = s,
+                       .x0 = s->first,
+                       .d = s->count,
+                       .l = s->index,
+                       .perm = FM_NONE,
+                       .scale = FM_NONE,
+                       .append_hp = FM_NONE,
+                       .end = FM_ONE};
     if (s->op == FM_CIRCLE) {
         k->period = s->also;
     } else if (s->op == FM_WINDOWS) { /* a window has been made a row of its own */
@@ -80,10 +88,11 @@ static bool cut_link(const struct fm_step **at, const struct fm_step *end, struc
 }
 
 /* The steps from s on, up to the one at `end`, which emits. */
-static enum status cut_chain(const struct fm_term *t, const struct fm_step *s, const struct fm_step *end,
-                             struct chain *c, struct err *err)
+static enum status cut_chain(const struct fm_term *t, const struct fm_step *s,
+                             const struct fm_step *end, struct chain *c, struct err *err)
 {
-    *c = (struct chain){ .term = t, .paired = end->op == FM_SINCOS || (end->op == FM_TURN && t->paired) };
+    *c = (struct chain){.term = t,
+                        .paired = end->op == FM_SINCOS || (end->op == FM_TURN && t->paired)};
     if (t->nb == 0)
         return ST_OK;
     c->link = mem_calloc(t->nsteps, sizeof *c->link, "feature steps", err);
@@ -155,7 +164,7 @@ void steps_free(struct steps *s)
     free(s);
 }
 
-/* ---- columns --------------------------------------------------------------------------------- */
+/* Columns. */
 
 /* Window a of a sequence as width * channels numbers. */
 static void window_vector(const struct kernel_layer *w, const double *row, size_t a, double *out)
@@ -186,8 +195,8 @@ static double out_of(const struct fm_term *t, const double *hp)
     return t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
 }
 
-/* filling: v, w, p, g and an input for each link; the way back: also its values and what comes back to it;
- * heavy tails: columns in double */
+/* filling: v, w, p, g and an input for each link; the way back: also its values and what comes back
+ * to it; heavy tails: columns in double */
 static size_t chain_scratch(const struct chain *c)
 {
     const size_t n = c->term->D * SIMD_LANES_MOST * (8 + 3 * c->nlinks) * sizeof(double);
@@ -260,7 +269,7 @@ void steps_fill(const struct steps *s, const struct simd *simd, const struct sim
         memset(to + (j - col0) * cs * real->size, 0, L * real->size);
 }
 
-/* ---- sums over windows -------------------------------------------------------------------------- */
+/* Sums over windows. */
 
 static const struct sum *sum_of(const struct steps *s, const struct fm_term *t)
 {
@@ -292,8 +301,9 @@ void steps_sum_rows(const struct steps *s, const struct fm_term *t, const struct
 }
 
 /* Phases and gains of the other factors in block b, for a lane tile; u: their inputs. */
-static void turn_block(const struct chain *c, const struct simd_real *real, size_t b, const double *u,
-                       double *v, double *w, double *p, double *g, bool *phase, bool *gain)
+static void turn_block(const struct chain *c, const struct simd_real *real, size_t b,
+                       const double *u, double *v, double *w, double *p, double *g, bool *phase,
+                       bool *gain)
 {
     const size_t one = c->term->D * real->lanes;
 
@@ -348,14 +358,14 @@ void steps_turn_rows(const struct steps *s, const struct fm_term *t, const struc
     }
 }
 
-/* ---- derivatives ----------------------------------------------------------------------------- */
+/* Derivatives. */
 
 struct back {
     const struct chain *c;
     const struct simd_real *real;
     const double *hp, *x, *B, *factor;
     size_t ldx, n, ld;
-    const double *sum;         /* products over windows: n rows of what is turned, and what comes back */
+    const double *sum; /* products over windows: n rows of what is turned, and what comes back */
     double *sum_back;          /* to it; NULL */
     size_t lds;
     double *v, *w, *p, *g, *a; /* D lanes each; a: what comes back to the gain as a whole */
@@ -380,7 +390,8 @@ static double column(const struct back *k, size_t col, size_t r)
     return r < k->n ? k->B[r * k->ld + col] * (k->factor ? k->factor[r] : 1.0) : 0.0;
 }
 
-/* Of a product over windows, as turn_rows makes it: what comes back to the sum, the phase and the gain. */
+/* Of a product over windows, as turn_rows makes it: what comes back to the sum, the phase and the
+ * gain. */
 static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool gain)
 {
     const struct fm_term *t = k->c->term;
@@ -391,8 +402,10 @@ static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool ga
             const size_t at = i * L + r, j = b * t->D + i, col = t->paired ? 2 * j : j;
             const size_t from = r * k->lds + (t->sum_paired ? 2 * j : j);
             const double cosine = phase ? cos(k->p[at]) : 1.0, sine = phase ? sin(k->p[at]) : 0.0;
-            const double g = gain ? k->g[at] : 1.0, c = k->sum[from], s = t->sum_paired ? k->sum[from + 1] : 0.0;
-            const double ba = column(k, t->col0 + col, r), bb = t->paired ? column(k, t->col0 + col + 1, r) : 0.0;
+            const double g = gain ? k->g[at] : 1.0, c = k->sum[from],
+                         s = t->sum_paired ? k->sum[from + 1] : 0.0;
+            const double ba = column(k, t->col0 + col, r),
+                         bb = t->paired ? column(k, t->col0 + col + 1, r) : 0.0;
             const double a0 = c * cosine - s * sine, b0 = c * sine + s * cosine;
             k->a[at] = ba * a0 + bb * b0;
             k->p[at] = g * (bb * a0 - ba * b0);
@@ -552,8 +565,18 @@ void steps_turn_grad(const struct steps *s, const struct fm_term *t, const struc
                      double *sum_back, size_t lds, const double *B, size_t ld, const double *factor,
                      double *grad, void *scratch)
 {
-    struct back k = { .c = &sum_of(s, t)->turn, .real = &simd->f64, .hp = hp, .x = x, .ldx = ldx, .n = n,
-                      .B = B, .ld = ld, .factor = factor, .sum = sum, .sum_back = sum_back, .lds = lds };
+    struct back k = {.c = &sum_of(s, t)->turn,
+                     .real = &simd->f64,
+                     .hp = hp,
+                     .x = x,
+                     .ldx = ldx,
+                     .n = n,
+                     .B = B,
+                     .ld = ld,
+                     .factor = factor,
+                     .sum = sum,
+                     .sum_back = sum_back,
+                     .lds = lds};
 
     chain_grad(&k, scratch, grad);
 }

@@ -93,11 +93,11 @@ static void N(term)(const struct chain *c, const struct simd_real *real, const d
     }
 }
 
-/* Sums over windows of a term whose windows are no plain chain: row after row, its windows in lanes, added
- * in their order. */
-static void N(sum_rows)(const struct chain *c, const struct simd_real *real, const double *hp, double out,
-                        const double *x, size_t ldx, size_t n, REAL *z, size_t ldz, double *win,
-                        REAL *columns, REAL *scratch)
+/* Sums over windows of a term whose windows are no plain chain: row after row, its windows in
+ * lanes, added in their order. */
+static void N(sum_rows)(const struct chain *c, const struct simd_real *real, const double *hp,
+                        double out, const double *x, size_t ldx, size_t n, REAL *z, size_t ldz,
+                        double *win, REAL *columns, REAL *scratch)
 {
     const struct fm_term *t = c->term;
     const struct kernel_layer *w = t->windows;

@@ -8,8 +8,8 @@
 
 enum { SLOTS = 4 * WINDOWS_ROWS_MOST };
 
-/* Windows that filled the lanes, and the rows that have them: kept, as dense filters are taken a block at a
- * time for many of them, while the block's numbers are in the cache. */
+/* Windows that filled the lanes, and the rows that have them: kept, as dense filters are taken a
+ * block at a time for many of them, while the block's numbers are in the cache. */
 enum { KEPT_MOST = 192 };
 struct kept {
     size_t used;
@@ -190,10 +190,11 @@ static size_t sum_columns(const struct fm_term *t)
     return (t->sum_paired ? 2 : 1) * t->mf;
 }
 
-/* ---- workspace --------------------------------------------------------------------------------- */
+/* Workspace. */
 
-/* Where things lie in w->room, in bytes: what a tile keeps of itself, the slots of a position's windows, hashes of
- * all positions, windows kept for dense filters, windows as inputs and as columns, sums in float64. */
+/* Where things lie in w->room, in bytes: what a tile keeps of itself, the slots of a position's
+ * windows, hashes of all positions, windows kept for dense filters, windows as inputs and as
+ * columns, sums in float64. */
 struct places { size_t slot, hash, kept, x, turned, sum, end; };
 
 static size_t larger(size_t a, size_t b)
@@ -207,7 +208,8 @@ static struct places places_of(const struct windows *w, size_t rows, size_t d, s
     const struct fm_term *t = w->t;
     const struct simd_real *f32 = &w->simd->f32, *f64 = &w->simd->f64;
     const bool dense = featmap_sums_dense(t), made_here = dense || featmap_sums_plain(t);
-    const size_t lanes = larger(f32->lanes, 4), lanes64 = larger(f64->lanes, 4); /* dense: four windows at once */
+    const size_t lanes = larger(f32->lanes, 4),
+                 lanes64 = larger(f64->lanes, 4); /* dense: four windows at once */
     const size_t cols = (dense ? 2 * SIMD_DENSE_BLOCK : 2 * t->D) + SIMD_TURNED_PAD;
     const size_t per = t->windows->symbols ? 1 : t->windows->channels; /* numbers of a position */
     struct places p;
@@ -224,8 +226,8 @@ static struct places places_of(const struct windows *w, size_t rows, size_t d, s
     return p;
 }
 
-/* Float32 features whose sums are made in float64: of dense filters with heavy tails (chains have their own
- * way), and of factors of a product. */
+/* Float32 features whose sums are made in float64: of dense filters with heavy tails (chains have
+ * their own way), and of factors of a product. */
 static bool needs_sum(const struct windows *w)
 {
     return steps_turns(w->steps, w->t) || (featmap_sums_dense(w->t) && w->t->phase64);
@@ -241,27 +243,37 @@ static void *room_at(const struct windows *w, size_t at)
     return (char *)w->room + at;
 }
 
-/* ---- sums over windows ------------------------------------------------------------------------- */
+/* Sums over windows. */
 
-static struct tile *tile_in_room(const struct windows *u, const struct simd_real *real, const double *x,
-                                 size_t ldx, size_t n, size_t longest, struct places at)
+static struct tile *tile_in_room(const struct windows *u, const struct simd_real *real,
+                                 const double *x, size_t ldx, size_t n, size_t longest,
+                                 struct places at)
 {
     const struct fm_term *t = u->t;
     const struct kernel_layer *w = t->windows;
     struct tile *s = u->room;
 
-    *s = (struct tile){ .t = t, .real = real, .term = real == &u->simd->f64 ? u->term64 : u->term, .x = x,
-                        .ldx = ldx, .n = n, .per = w->symbols ? 1 : w->channels, .ldh = longest,
-                        .dense = dense_of(u, real), .hash = room_at(u, at.hash), .kept = room_at(u, at.kept) };
+    *s = (struct tile){.t = t,
+                       .real = real,
+                       .term = real == &u->simd->f64 ? u->term64 : u->term,
+                       .x = x,
+                       .ldx = ldx,
+                       .n = n,
+                       .per = w->symbols ? 1 : w->channels,
+                       .ldh = longest,
+                       .dense = dense_of(u, real),
+                       .hash = room_at(u, at.hash),
+                       .kept = room_at(u, at.kept)};
     s->k = (struct simd_windows){ .width = w->width, .channels = w->channels, .symbols = w->symbols,
                                   .x = room_at(u, at.x), .turned = room_at(u, at.turned) };
     return s;
 }
 
-/* n <= u->rows rows x of sequences (ldx apart): sums over windows or their derivatives in log l, times `out` and
- * each row's own factor. */
-static void windows_rows(const struct windows *u, const struct simd_real *real, const double *x, size_t ldx,
-                         size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch)
+/* n <= u->rows rows x of sequences (ldx apart): sums over windows or their derivatives in log l,
+ * times `out` and each row's own factor. */
+static void windows_rows(const struct windows *u, const struct simd_real *real, const double *x,
+                         size_t ldx, size_t n, bool derivative, double out, void *z, size_t ldz,
+                         void *scratch)
 {
     const struct fm_term *t = u->t;
     const struct kernel_layer *w = t->windows;
@@ -298,11 +310,11 @@ static double *room_for_sums(const struct windows *w)
     return room_at(w, places_of(w, w->rows, w->d, 0).sum);
 }
 
-/* ---- any term over windows ----------------------------------------------------------------------- */
+/* Any term over windows. */
 
 /* Sums of heavy tails by dense filters are made in float64 and rounded. */
-static void heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n, bool derivative, double out,
-                       float *z, size_t ldz, void *scratch)
+static void heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n,
+                       bool derivative, double out, float *z, size_t ldz, void *scratch)
 {
     const size_t cols = sum_columns(w->t);
     double *wide = room_for_sums(w);
@@ -314,8 +326,9 @@ static void heavy_rows(const struct windows *w, const double *x, size_t ldx, siz
 }
 
 /* Of stationary kernels, by chains or dense filters. */
-static void paired_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx,
-                        size_t n, bool derivative, double out, void *z, size_t ldz, void *scratch)
+static void paired_rows(const struct windows *w, const struct simd_real *real, const double *x,
+                        size_t ldx, size_t n, bool derivative, double out, void *z, size_t ldz,
+                        void *scratch)
 {
     if (featmap_sums_dense(w->t) && w->t->phase64 && real->size == sizeof(float))
         heavy_rows(w, x, ldx, n, derivative, out, z, ldz, scratch);
@@ -324,8 +337,8 @@ static void paired_rows(const struct windows *w, const struct simd_real *real, c
 }
 
 /* The sums that the term begins with. */
-static void sum_rows(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
-                     double out, void *z, size_t ldz, void *scratch)
+static void sum_rows(const struct windows *w, const struct simd_real *real, const double *x,
+                     size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
 {
     const struct fm_term *t = w->t;
 
@@ -335,14 +348,14 @@ static void sum_rows(const struct windows *w, const struct simd_real *real, cons
         steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
 }
 
-void windows_slopes(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
-                    double out, void *z, size_t ldz, void *scratch)
+void windows_slopes(const struct windows *w, const struct simd_real *real, const double *x,
+                    size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
 {
     paired_rows(w, real, x + w->t->first, ldx, n, true, out, z, ldz, scratch);
 }
 
-void windows_columns(const struct windows *w, const struct simd_real *real, const double *x, size_t ldx, size_t n,
-                     double out, void *z, size_t ldz, void *scratch)
+void windows_columns(const struct windows *w, const struct simd_real *real, const double *x,
+                     size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
 {
     const size_t cols = sum_columns(w->t);
     double *sum = room_for_sums(w);
@@ -370,8 +383,8 @@ static void sum_back(const struct windows *w, const double *x, size_t ldx, size_
             grad[t->hp0] += dz[r * cols + j] * back[r * cols + j];
 }
 
-void windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out, const double *B,
-                  size_t ld, const double *factor, double *grad, void *scratch)
+void windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
+                  const double *B, size_t ld, const double *factor, double *grad, void *scratch)
 {
     const struct fm_term *t = w->t;
     const size_t cols = sum_columns(t), L = w->simd->f64.lanes;
@@ -380,8 +393,9 @@ void windows_back(const struct windows *w, const double *x, size_t ldx, size_t n
     if (steps_turns(w->steps, t)) {
         sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
         for (size_t r = 0; r < n; r += L)
-            steps_turn_grad(w->steps, t, w->simd, w->hp, x + r * ldx, ldx, n - r < L ? n - r : L, sum + r * cols,
-                            back + r * cols, cols, B + r * ld, ld, factor ? factor + r : NULL, grad, scratch);
+            steps_turn_grad(w->steps, t, w->simd, w->hp, x + r * ldx, ldx, n - r < L ? n - r : L,
+                            sum + r * cols, back + r * cols, cols, B + r * ld, ld,
+                            factor ? factor + r : NULL, grad, scratch);
     } else {
         for (size_t r = 0; r < n; r++)
             for (size_t j = 0; j < cols; j++)

@@ -1,5 +1,5 @@
-/* compute/cpu/cpu.c -- which of the tables of simd.h this machine runs: the widest it has, or the one
- * that was asked for before the first use. */
+/* compute/cpu/cpu.c -- which of the tables of simd.h this machine runs: the widest it has, or the
+ * one that was asked for before the first use. */
 #include "compute/cpu/simd.h"
 
 #include "compute/backend.h"

@@ -42,15 +42,16 @@ struct simd_windows {
     void *turned; /* lanes x (2 D + SIMD_TURNED_PAD) numbers: scratch */
 };
 enum { SIMD_TURNED_PAD = 16 };
-/* Dense random filters on such windows: number i of filter j, divided by pi, at i * ld + j, ld a multiple
- * of SIMD_DENSE_PAD with numbers behind the last filter; inv: 1/lengthscale. */
+/* Dense random filters on such windows: number i of filter j, divided by pi, at i * ld + j, ld a
+ * multiple of SIMD_DENSE_PAD with numbers behind the last filter; inv: 1/lengthscale. */
 struct simd_dense { size_t d, mf, ld; const void *filter; double inv; };
 enum { SIMD_DENSE_BLOCK = 128, SIMD_DENSE_PAD = 64 };
 
-/* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory serves
- * faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of the
- * columns.  ahead: where the columns lie that will be asked for next, fetched into the cache
- * meanwhile.  down: columns on their way back, to w, in `pieces` places (0, 4 or 8) of 2 jn each. */
+/* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory
+ * serves faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of
+ * the columns.  ahead: where the columns lie that will be asked for next, fetched into the cache
+ * meanwhile.  down: columns on their way back, to w, in `pieces` places (0, 4 or 8) of 2 jn each.
+ */
 enum { SIMD_FLOW_PIECES = 8 };
 struct simd_flow {
     size_t jn, pieces;
@@ -59,7 +60,8 @@ struct simd_flow {
     void *sums[4];
 };
 
-/* Tiles whose sums are taken together: so many, each so many numbers after the last in z and in t. */
+/* Tiles whose sums are taken together: so many, each so many numbers after the last in z and in t.
+ */
 struct simd_stack { size_t tiles, zstep, tstep; };
 
 /* Loops over one precision. */
@@ -77,16 +79,16 @@ struct simd_real {
     /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
     void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
                 const void *P, size_t ldp, double *t, size_t ldt);
-    /* The sums of `dot` for four blocks at once and one vector; a few columns at a time in between what
-     * `axpy` adds to w for the columns on their way back. */
+    /* The sums of `dot` for four blocks at once and one vector; a few columns at a time in between
+     * what `axpy` adds to w for the columns on their way back. */
     void (*flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t);
     /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
      * will be read next, fetched into the cache meanwhile; or NULL. */
     void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,
                  double *w, size_t ldw, const void *ahead);
-    /* The same three for many right-hand sides in groups of `lanes`: P[g * ldp + column * lanes + i],
-     * t[(g * lanes + i) * ldt + row] where sums leave and t[(g * cs + row) * lanes + i] where they
-     * enter, w[g * ldw + column * lanes + i]. */
+    /* The same three for many right-hand sides in groups of `lanes`: P[g * ldp + column * lanes +
+     * i], t[(g * lanes + i) * ldt + row] where sums leave and t[(g * cs + row) * lanes + i] where
+     * they enter, w[g * ldw + column * lanes + i]. */
     void (*gen_block)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z,
                       size_t cs, size_t groups, const void *P, size_t ldp, double *t, size_t ldt,
                       void *scratch);
@@ -101,13 +103,15 @@ struct simd_real {
     /* n <= lanes rows, row-major, times c; with dz also (alone if z is NULL) dz/dlog l. */
     void (*rows)(const struct simd_term *, const double *x, size_t ldx, size_t n, double c, void *z,
                  void *dz, size_t ldz, void *scratch);
-    /* sum (row-major, lds apart) += unscaled columns of windows, whose features are those of a row of
-     * width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
+    /* sum (row-major, lds apart) += unscaled columns of windows, whose features are those of a row
+     * of width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
     void (*windows)(const struct simd_term *, const struct simd_windows *, void *sum, size_t lds,
                     void *scratch);
-    /* The same for the columns of SIMD_DENSE_BLOCK dense filters from j0 on; turned: lanes (4 at least)
-     * x (2 SIMD_DENSE_BLOCK + SIMD_TURNED_PAD) numbers, x: likewise.  sum: the row's first column, whatever j0. */
-    void (*dense)(const struct simd_dense *, size_t j0, const struct simd_windows *, void *sum, size_t lds);
+    /* The same for the columns of SIMD_DENSE_BLOCK dense filters from j0 on; turned: lanes (4 at
+     * least) x (2 SIMD_DENSE_BLOCK + SIMD_TURNED_PAD) numbers, x: likewise.  sum: the row's first
+     * column, whatever j0. */
+    void (*dense)(const struct simd_dense *, size_t j0, const struct simd_windows *, void *sum,
+                  size_t lds);
     /* The phases of those rows in half turns: frequency j of row r at to[j * lanes + r]. */
     void (*turns)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *to,
                   void *scratch);
@@ -122,8 +126,8 @@ struct simd_real {
     void (*sign)(size_t n, const int8_t *sign, const void *from, void *to);
     void (*scale)(size_t n, const double *scale, void *v);
     void (*combine)(enum fm_op, double gain, size_t n, const void *v, void *to, bool first);
-    /* n columns c * g (g NULL: 1) from z on, each cs numbers after the last; with phases p (radians)
-     * pairs of c * g * cos p and c * g * sin p. */
+    /* n columns c * g (g NULL: 1) from z on, each cs numbers after the last; with phases p
+     * (radians) pairs of c * g * cos p and c * g * sin p. */
     void (*columns)(size_t n, double c, const void *p, const void *g, void *z, size_t cs);
 };
 
@@ -132,12 +136,12 @@ struct simd_real {
 enum { SIMD_TILES_ROWS = 256, SIMD_TILES_COLS = 32 };
 struct simd_tiles {
     size_t (*bytes)(size_t cols); /* of a packed block of up to SIMD_TILES_ROWS rows; one form */
-    /* Packs a row-major block, 64-byte aligned results; z is rounded in place.  The two factors of a
-     * product have forms of their own; either may be NULL. */
+    /* Packs a row-major block, 64-byte aligned results; z is rounded in place.  The two factors of
+     * a product have forms of their own; either may be NULL. */
     void (*pack)(size_t rows, size_t cols, float *z, size_t ld, void *left, void *right);
     /* C[j * ldc + i] += sum over rows of R(i0 + i) L(j0 + j), i < mi, j < nj; i0, j0 multiples of
-     * SIMD_TILES_COLS.  lower: of blocks above the diagonal nothing is added.  next_*: factors whose
-     * columns will be asked for next, fetched into the cache meanwhile; or NULL. */
+     * SIMD_TILES_COLS.  lower: of blocks above the diagonal nothing is added.  next_*: factors
+     * whose columns will be asked for next, fetched into the cache meanwhile; or NULL. */
     void (*product)(size_t rows, const void *right, size_t i0, size_t mi, const void *left,
                     size_t j0, size_t nj, bool lower, double *C, size_t ldc,
                     const void *next_right, const void *next_left);

@@ -1,5 +1,5 @@
-/* compute/cpu/simd_amx.c -- products of float32 blocks on the matrix units of recent x86-64 processors
- * (AMX: 16 x 16 x 32 products of bfloat16, summed in float32).
+/* compute/cpu/simd_amx.c -- products of float32 blocks on the matrix units of recent x86-64
+ * processors (AMX: 16 x 16 x 32 products of bfloat16, summed in float32).
  *
  * A number is rounded to two bfloat16 parts, z = h + l, |error| <= 2^-18 |z|, and all four products
  * of parts are summed: what comes out is the product of the rounded blocks, so that Z'Z stays a

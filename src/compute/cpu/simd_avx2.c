@@ -1,5 +1,5 @@
-/* compute/cpu/simd_avx2.c -- the loops with AVX2, FMA and F16C.  Only the functions below are compiled for
- * them: everything included above the pragma stays fit for any x86-64. */
+/* compute/cpu/simd_avx2.c -- the loops with AVX2, FMA and F16C.  Only the functions below are
+ * compiled for them: everything included above the pragma stays fit for any x86-64. */
 #include "compute/cpu/simd.h"
 
 #include "base/mem.h"

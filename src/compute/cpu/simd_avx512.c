@@ -1,5 +1,5 @@
-/* compute/cpu/simd_avx512.c -- the loops with AVX-512 (F, DQ, VL, BW).  Only the functions below are compiled for
- * them: everything included above the pragma stays fit for any x86-64. */
+/* compute/cpu/simd_avx512.c -- the loops with AVX-512 (F, DQ, VL, BW).  Only the functions below
+ * are compiled for them: everything included above the pragma stays fit for any x86-64. */
 #include "compute/cpu/simd.h"
 
 #include "base/mem.h"
@@ -13,7 +13,8 @@
 #include <immintrin.h>
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))), apply_to = function)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))), apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")

@@ -13,8 +13,8 @@
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
-/* Checks of undefined behaviour on every access of unrolled loops take compilers a minute a file and
- * find nothing that the address sanitizer would not: these functions go without. */
+/* Checks of undefined behaviour on every access of unrolled loops take compilers a minute a file
+ * and find nothing that the address sanitizer would not: these functions go without. */
 #ifndef LEVEL_ROWS
 #define LEVEL_ROWS 0
 #endif
@@ -100,7 +100,7 @@ static const double f64_cos_c[] = { -4.934802200544679305973, 4.0587121264167676
                                     -0.000104637433127250799944, 0.00000430075694502309529383,
                                     -1.343798346029188265316e-7 };
 
-/* ---- double ---------------------------------------------------------------------------------- */
+/* Double. */
 
 #define REAL double
 #define N(name) f64_##name
@@ -176,7 +176,7 @@ INLINE f64_vec f64_erf(f64_vec x)
 #undef SIN_TERMS
 #undef COS_TERMS
 
-/* ---- float ----------------------------------------------------------------------------------- */
+/* Float. */
 
 #define REAL float
 #define N(name) f32_##name
@@ -219,7 +219,8 @@ INLINE f32_vec f32_narrowed(const double *x, const double *inv, const bool even)
     return (f32_vec)__builtin_shufflevector(a, b, CAT(ALL_, LANES32));
 }
 
-/* x P(x^2) / Q(x^2), least relative error on |x| <= 3.925, where erf is 1 to 3e-8; 4e-7 as computed. */
+/* x P(x^2) / Q(x^2), least relative error on |x| <= 3.925, where erf is 1 to 3e-8; 4e-7 as
+ * computed. */
 INLINE f32_vec f32_erf(f32_vec x)
 {
     static const float P[] = {
@@ -278,7 +279,7 @@ static void f32_project_wide(const struct simd_term *t, size_t block, double *wi
 
 #include "compute/cpu/simd_real.h"
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* Both. */
 
 static void level_add(size_t n, const float *x, double *y)
 {
@@ -353,16 +354,16 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
         x[i] = level_widen1(half[i]);
 }
 
-#define LEVEL_REAL(p, type)                                                                      \
-    { .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
-      .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .flow = p##_flow,                  \
-      .axpy = p##_axpy,                                                                          \
-      .gen_block = p##_gen_block, .dot_block = p##_dot_block, .axpy_block = p##_axpy_block,      \
-      .axpy_stack = p##_axpy_stack,                                                              \
-      .rows = p##_rows, .turns = p##_turns, .fht = p##_fht, .fht_row = p##_fht_row,              \
-      .sincospi = p##_sincospi, .sign = p##_sign,                                                \
-      .scale = p##_scale, .combine = p##_combine, .columns = p##_columns, .windows = p##_windows,    \
-      .dense = p##_dense }
+#define LEVEL_REAL(p, type)                                                                        \
+    {                                                                                              \
+        .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
+        .scratch = p##_scratch, .gen = p##_gen, .dot = p##_dot, .flow = p##_flow,                  \
+        .axpy = p##_axpy, .gen_block = p##_gen_block, .dot_block = p##_dot_block,                  \
+        .axpy_block = p##_axpy_block, .axpy_stack = p##_axpy_stack, .rows = p##_rows,              \
+        .turns = p##_turns, .fht = p##_fht, .fht_row = p##_fht_row, .sincospi = p##_sincospi,      \
+        .sign = p##_sign, .scale = p##_scale, .combine = p##_combine, .columns = p##_columns,      \
+        .windows = p##_windows, .dense = p##_dense                                                 \
+    }
 
 #define LEVEL_LOOPS                                                                              \
     .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \

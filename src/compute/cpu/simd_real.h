@@ -16,7 +16,7 @@ typedef double N(wloose) __attribute__((vector_size(LANES * 8), aligned(8), may_
 #define V_STORE(p, v) (*(VEC *)(void *)(p) = (v))
 #define V_BROADCAST(s) ((VEC){ 0 } + (s))
 
-/* ---- Hadamard transforms --------------------------------------------------------------------- */
+/* Hadamard transforms. */
 
 /* One stage of radix R at distance h. */
 INLINE void N(stage)(VEC *v, const int R, const int h)
@@ -159,8 +159,8 @@ INLINE VEC N(fht_lanes)(const REAL *p)
     return v;
 }
 
-/* The first pass of a row, after the stages inside its vectors.  What comes next, often another row, is
- * asked for meanwhile: the processor itself looks no further than a page of 4 KB. */
+/* The first pass of a row, after the stages inside its vectors.  What comes next, often another
+ * row, is asked for meanwhile: the processor itself looks no further than a page of 4 KB. */
 INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
 {
     enum { AHEAD = 8192 };
@@ -254,7 +254,7 @@ LOOP void N(chain_up)(const struct N(chain) *c, size_t q, size_t at, size_t n)
         N(chain_pass)(c, from, at, n);
 }
 
-/* ---- three transforms: H D3 H D2 H D1 x ------------------------------------------------------- *
+/* Three transforms: H D3 H D2 H D1 x
  *
  * Stages of one transform commute.  The first goes down through the strides, the second up again,
  * the third down: where two meet they share a pass.  Wide terms are cut into parts that the
@@ -321,7 +321,8 @@ INLINE void N(last_two)(const int A, const int B, const int C, const REAL *in, s
 
 /* A first transform of fewer entries than the others, x to a; *mask + 1 entries are left in a,
  * enough for any radix. */
-LOOP void N(first)(const struct simd_term *t, const REAL *x, REAL *a, const N(word) *s, size_t *mask)
+LOOP void N(first)(const struct simd_term *t, const REAL *x, REAL *a, const N(word) * s,
+                   size_t *mask)
 {
     size_t len = t->dp;
     struct N(chain) c;
@@ -400,8 +401,8 @@ INLINE void N(across_as)(const int R, size_t n, const REAL *in, REAL *out, const
         N(across)(R, n, in, out, NULL, NULL);
 }
 
-/* The widest pass of n entries in parts; returns its radix.  Where one pass does not reach a part, two
- * share the way. */
+/* The widest pass of n entries in parts; returns its radix.  Where one pass does not reach a part,
+ * two share the way. */
 LOOP size_t N(across_any)(size_t n, const REAL *in, REAL *out, const N(word) *before,
                           const N(word) *mid)
 {
@@ -464,7 +465,8 @@ LOOP void N(project_parts)(const struct simd_term *t, const REAL *x, REAL *v, co
         N(descend)(v + i * step, stride);
 }
 
-/* H D3 H D2 H D1 x of one block; N(part) has the results.  x: dp vectors at their places; a, v: D. */
+/* H D3 H D2 H D1 x of one block; N(part) has the results.  x: dp vectors at their places; a, v: D.
+ */
 LOOP void N(project)(const struct simd_term *t, size_t block, const REAL *x, REAL *a, REAL *v)
 {
     const N(word) *s = (const N(word) *)t->signs + block * (t->dp + 2 * t->D);
@@ -520,7 +522,7 @@ LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
     return w;
 }
 
-/* ---- squares --------------------------------------------------------------------------------- */
+/* Squares. */
 
 INLINE void N(shuffle)(VEC *a)
 {
@@ -563,7 +565,7 @@ INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
 
 #include "compute/cpu/simd_rows.h"
 
-/* ---- results ------------------------------------------------------------------------------- */
+/* Results. */
 
 /* Results from entry j on, N(part_size) of them; to: room for a part. */
 LOOP const REAL *N(part)(const struct simd_term *t, const REAL *v, size_t j, REAL *to)
@@ -617,7 +619,7 @@ LOOP void N(fht_row)(void *data, size_t n)
         V_STORE(v, N(fht_lanes)(v));
 }
 
-/* ---- preparation ----------------------------------------------------------------------------- */
+/* Preparation. */
 
 LOOP void N(prepare_block)(struct simd_term *t, const struct fm_term *fm, size_t block)
 {
@@ -674,7 +676,7 @@ LOOP size_t N(scratch)(const struct simd_term *t)
             (t->wide ? wide : narrow)) * LANES;
 }
 
-/* ---- features -------------------------------------------------------------------------------- */
+/* Features. */
 
 INLINE void N(sincos)(VEC t, VEC *s, VEC *c)
 {
@@ -707,7 +709,7 @@ LOOP void N(sincospi)(size_t n, const void *t, void *s, void *c)
     }
 }
 
-/* ---- chains of steps --------------------------------------------------------------------------- */
+/* Chains of steps. */
 
 LOOP void N(sign)(size_t n, const int8_t *sign, const void *from, void *to)
 {
@@ -1052,7 +1054,7 @@ LOOP void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t ro
     }
 }
 
-/* ---- products with columns ------------------------------------------------------------------- */
+/* Products with columns. */
 
 INLINE void N(halve)(VEC *a, const int n)
 {
@@ -1095,10 +1097,10 @@ INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, struct simd_stac
     N(add_wide)(N(sums)(acc), w);
 }
 
-/* Two columns of each of four places, V vectors of rows of each; as many lines from `ahead` on are fetched
- * into the cache. */
-INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const REAL *const P[4], size_t j,
-                         const REAL *const ahead[4], VEC *even, VEC *odd)
+/* Two columns of each of four places, V vectors of rows of each; as many lines from `ahead` on are
+ * fetched into the cache. */
+INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const REAL *const P[4],
+                         size_t j, const REAL *const ahead[4], VEC *even, VEC *odd)
 {
     UNROLL
     for (int b = 0; b < 4; b++) {
@@ -1116,12 +1118,13 @@ INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const R
 /* How far the way back has come: a piece, and columns of it. */
 struct N(flow_back) { size_t piece, at; };
 
-INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, const REAL *t, size_t cols,
-                         struct N(flow_back) *back)
+INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, const REAL *t,
+                         size_t cols, struct N(flow_back) * back)
 {
     for (size_t i = 0; i < cols; i += LANES) {
-        N(axpy_cols)((const REAL *)f->down[back->piece] + back->at * cs, cs, rows, (struct simd_stack){ 1, 0, 0 },
-                     t, f->w[back->piece] + back->at);
+        N(axpy_cols)
+        ((const REAL *)f->down[back->piece] + back->at * cs, cs, rows, (struct simd_stack){1, 0, 0},
+         t, f->w[back->piece] + back->at);
         back->at += LANES;
         if (back->at == 2 * f->jn) {
             back->at = 0;
@@ -1130,12 +1133,14 @@ INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, cons
     }
 }
 
-/* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way back,
- * which come from the cache while those ahead come from memory.  One loop, because the processor
- * looks no more than some hundred instructions ahead.  Where the columns of a tile are single vectors
- * they are asked for FAR columns before they are met: earlier than memory takes to answer, and still in the
- * first-level cache; else a block ahead, V vectors of a column at a time. */
-INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, size_t rows, const void *t)
+/* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way
+ * back, which come from the cache while those ahead come from memory.  One loop, because the
+ * processor looks no more than some hundred instructions ahead.  Where the columns of a tile are
+ * single vectors they are asked for FAR columns before they are met: earlier than memory takes to
+ * answer, and still in the first-level cache; else a block ahead, V vectors of a column at a time.
+ */
+INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, size_t rows,
+                            const void *t)
 {
     enum { PAIRS = LANES >= 16 ? 2 : 1, EACH = 2 * PAIRS, FAR = 32 };
     const REAL *const P[4] = { f->P[0], f->P[1], f->P[2], f->P[3] };
@@ -1152,7 +1157,8 @@ INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, s
             const REAL *ahead[4];
             UNROLL
             for (int b = 0; b < 4; b++)
-                ahead[b] = end < cols ? z[b] + FAR * LANES : (const REAL *)f->ahead[b] + cols * r - here * LANES;
+                ahead[b] = end < cols ? z[b] + FAR * LANES
+                                      : (const REAL *)f->ahead[b] + cols * r - here * LANES;
             for (; j < end; j += EACH) {
                 UNROLL
                 for (size_t i = 0; i < PAIRS; i++)
@@ -1167,7 +1173,8 @@ INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, s
         for (int b = 0; b < 4; b++)
             UNROLL
             for (int v = 0; v < V; v++)
-                V_STORE((REAL *)f->sums[b] + r + (size_t)v * LANES, even[b * V + v] + odd[b * V + v]);
+                V_STORE((REAL *)f->sums[b] + r + (size_t)v * LANES,
+                        even[b * V + v] + odd[b * V + v]);
     }
 }
 
@@ -1271,7 +1278,7 @@ LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, stru
     }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* Rows. */
 
 LOOP void N(store_rows)(const REAL *cols, size_t ncols, size_t n, REAL *z, size_t ldz)
 {
@@ -1346,7 +1353,7 @@ LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t
     }
 }
 
-/* ---- sums over windows ------------------------------------------------------------------------- */
+/* Sums over windows. */
 
 LOOP void N(load_windows)(const struct simd_term *t, const struct simd_windows *k,
                           struct N(work) *w)
@@ -1427,7 +1434,7 @@ LOOP void N(windows)(const struct simd_term *t, const struct simd_windows *k, vo
     }
 }
 
-/* ---- dense filters ------------------------------------------------------------------------------- */
+/* Dense filters. */
 
 /* LANES phases in half turns as pairs, or their derivatives in log l (block_derivative). */
 INLINE void N(dense_put)(VEC turn, bool derivative, REAL *to)
@@ -1445,8 +1452,8 @@ INLINE void N(dense_put)(VEC turn, bool derivative, REAL *to)
 }
 
 /* A window of symbols: its phases are sums of one row of the table for each letter. */
-LOOP void N(dense_symbols)(const struct simd_dense *t, size_t j0, size_t jn, const struct simd_windows *k,
-                           const double *at, REAL *to)
+LOOP void N(dense_symbols)(const struct simd_dense *t, size_t j0, size_t jn,
+                           const struct simd_windows *k, const double *at, REAL *to)
 {
     const REAL *row[KERNEL_WIDTH_MOST];
     size_t n = 0;
@@ -1467,8 +1474,8 @@ LOOP void N(dense_symbols)(const struct simd_dense *t, size_t j0, size_t jn, con
 }
 
 /* Four windows of vectors, so that each number of a filter is read once for them all. */
-LOOP void N(dense_vectors)(const struct simd_dense *t, size_t j0, size_t jn, const struct simd_windows *k,
-                           const REAL *x, REAL *to, size_t ldt)
+LOOP void N(dense_vectors)(const struct simd_dense *t, size_t j0, size_t jn,
+                           const struct simd_windows *k, const REAL *x, REAL *to, size_t ldt)
 {
     const REAL *filter = (const REAL *)t->filter + j0;
 
@@ -1489,7 +1496,8 @@ LOOP void N(dense_vectors)(const struct simd_dense *t, size_t j0, size_t jn, con
     }
 }
 
-LOOP void N(dense)(const struct simd_dense *t, size_t j0, const struct simd_windows *k, void *sumv, size_t lds)
+LOOP void N(dense)(const struct simd_dense *t, size_t j0, const struct simd_windows *k, void *sumv,
+                   size_t lds)
 {
     const size_t left = t->mf - j0, jn = left < SIMD_DENSE_BLOCK ? left : SIMD_DENSE_BLOCK;
     const size_t ldt = 2 * SIMD_DENSE_BLOCK + SIMD_TURNED_PAD;

@@ -2,8 +2,8 @@
  *
  * A lane tile of a wide term goes through the second-level cache four times; one row of it stays in
  * the first-level cache for all three transforms.  Only the third one's stages inside a vector are
- * left for later: the rows are then transposed, a part of the entries at a time, and these stages are
- * plain additions of whole vectors.  Inputs are read in order, the next row's fetched into the
+ * left for later: the rows are then transposed, a part of the entries at a time, and these stages
+ * are plain additions of whole vectors.  Inputs are read in order, the next row's fetched into the
  * second-level cache meanwhile.
  *
  * A row is D / LANES vectors; the stages across them go in two or three passes, of radices A
@@ -13,12 +13,12 @@
  *   two     A1 | lanes B1 D2 B2 | lanes A2 D3 A3 | B3
  *   three   A1 | B1 | lanes C1 D2 C2 | lanes B2 | A2 D3 A3 | B3 | C3
  *
- * With three, what happens inside A B vectors (4 KB) is done for these before the next; rows of 64 KB
- * go through the second-level cache in the passes C alone.  A vector lies between such blocks, so
- * that a pass across them does not meet one set of the cache.
+ * With three, what happens inside A B vectors (4 KB) is done for these before the next; rows of 64
+ * KB go through the second-level cache in the passes C alone.  A vector lies between such blocks,
+ * so that a pass across them does not meet one set of the cache.
  *
- * Signs are bits: a word for each lane of a group of vectors that a pass holds in registers, those of
- * vector k in bit k from the highest on.  As words of their own they were three rows more. */
+ * Signs are bits: a word for each lane of a group of vectors that a pass holds in registers, those
+ * of vector k in bit k from the highest on.  As words of their own they were three rows more. */
 
 struct N(radices) {
     int A, B, C; /* C: 1 where two are enough, A: 0 where the width has none */
@@ -39,16 +39,16 @@ LOOP struct N(radices) N(row_radices)(size_t D)
 }
 
 /* Where this is the faster way, by measurement, cycles a vector beside those of lanes: one block of
- * 4096 floats (50 for 57), 8192 (50 for 73), 16384 (62 for 89), of 2048 doubles (35 for 39), 4096 (37
- * for 42), 8192 (57 for 78).  Several blocks read their inputs but once, and lanes are as fast or
- * faster there (floats, 8192: 50, 4096: 37 for 41). */
+ * 4096 floats (50 for 57), 8192 (50 for 73), 16384 (62 for 89), of 2048 doubles (35 for 39), 4096
+ * (37 for 42), 8192 (57 for 78).  Several blocks read their inputs but once, and lanes are as fast
+ * or faster there (floats, 8192: 50, 4096: 37 for 41). */
 LOOP bool N(goes_by_row)(const struct fm_term *fm, size_t dp)
 {
     return LEVEL_ROWS && fm->nb == 1 && dp == fm->D && !fm->phase64 && N(row_radices)(fm->D).A > 0;
 }
 
-/* Vectors of sign words, and where each transform's begin: D1 and D3 in groups of A, D2 of the widest
- * radix. */
+/* Vectors of sign words, and where each transform's begin: D1 and D3 in groups of A, D2 of the
+ * widest radix. */
 LOOP size_t N(row_signs)(size_t D, size_t at[3])
 {
     const struct N(radices) r = N(row_radices)(D);
@@ -99,18 +99,19 @@ LOOP size_t N(row_ld)(size_t D)
     return N(row_place)(D, D / LANES) * LANES + LANES;
 }
 
-/* Lines asked for with each 8 vectors in A1, B1, C1 D2 C2, B2, A2 D3 A3, B3, C3: as many as each has time
- * for, in all those of 8 vectors of doubles.  Asked for evenly they were 5 cycles a vector dearer, not
- * at all 25. */
+/* Lines asked for with each 8 vectors in A1, B1, C1 D2 C2, B2, A2 D3 A3, B3, C3: as many as each
+ * has time for, in all those of 8 vectors of doubles.  Asked for evenly they were 5 cycles a vector
+ * dearer, not at all 25. */
 static const int N(lines)[7] = { LANES >= 16 ? 3 : 2, LANES >= 16,     LANES >= 16 ? 5 : 3,
                                  LANES >= 16 ? 3 : 2, LANES / 8,       LANES >= 16,
                                  LANES >= 16 };
 
-/* A pass of radix R over n vectors in place, at distance `apart`, in groups of neighbours of `stride`.
- * lanes: first the stages inside each; signs: flips, and the same stages again, of the next
- * transform; lines: asked for with each R. */
-INLINE void N(row_pass)(const int R, const size_t n, const size_t stride, const size_t apart, REAL *v,
-                        const bool lanes, const IVEC *signs, const char **ahead, const int lines)
+/* A pass of radix R over n vectors in place, at distance `apart`, in groups of neighbours of
+ * `stride`. lanes: first the stages inside each; signs: flips, and the same stages again, of the
+ * next transform; lines: asked for with each R. */
+INLINE void N(row_pass)(const int R, const size_t n, const size_t stride, const size_t apart,
+                        REAL *v, const bool lanes, const IVEC *signs, const char **ahead,
+                        const int lines)
 {
     for (size_t high = 0; high < n; high += stride * (size_t)R)
         for (size_t low = 0; low < stride; low++) {
@@ -238,7 +239,8 @@ LOOP void N(row_project)(const struct simd_term *t, const struct N(work) *w)
         memset(w->v + w->n * ld, 0, (LANES - w->n) * ld * sizeof *w->v);
 }
 
-/* Entries j .. j + N(PART) - 1 of all rows, transposed; then the stages that were inside vectors. */
+/* Entries j .. j + N(PART) - 1 of all rows, transposed; then the stages that were inside vectors.
+ */
 LOOP const REAL *N(row_part)(const struct simd_term *t, const REAL *v, size_t j, REAL *to)
 {
     const size_t ld = N(row_ld)(t->D);

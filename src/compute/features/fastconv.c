@@ -48,7 +48,8 @@ struct fastconv *fastconv_new(const struct kernel_layer *l, uint64_t seed, struc
     return f;
 }
 
-struct fastconv *fastconv_given(const struct kernel_layer *l, const double *filters, struct err *err)
+struct fastconv *fastconv_given(const struct kernel_layer *l, const double *filters,
+                                struct err *err)
 {
     struct fastconv *f = alloc(l, err);
 
@@ -183,7 +184,8 @@ enum status fastconv_refer(struct fastconv *f, const double *row, struct err *er
     free(f->proj);
     f->ref_windows = 0;
     f->ref = mem_calloc(len, sizeof *f->ref, "a sequence", err);
-    f->proj = f->ref ? mem_calloc(m, f->F * sizeof *f->proj, "a sequence's projections", err) : NULL;
+    f->proj =
+        f->ref ? mem_calloc(m, f->F * sizeof *f->proj, "a sequence's projections", err) : NULL;
     if (!f->proj)
         return ST_NOMEM;
     memcpy(f->ref, row, (1 + (size_t)row[0] * per) * sizeof *row);

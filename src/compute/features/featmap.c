@@ -1,6 +1,6 @@
-/* compute/features/featmap.c -- drawing a kernel: Rademacher signs, chi row lengths and radial factors of
- * structured orthogonal random features (Yu et al. 2016; methods.md A.1 to A.3 of the project's
- * notes give the normalisation used here: z.z = 1). */
+/* compute/features/featmap.c -- drawing a kernel: Rademacher signs, chi row lengths and radial
+ * factors of structured orthogonal random features (Yu et al. 2016; methods.md A.1 to A.3 of the
+ * project's notes give the normalisation used here: z.z = 1). */
 #include "compute/features/featmap.h"
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@
 /* Narrower transforms make a biased kernel in few dimensions (up to 0.30 at D = 2). */
 enum { DRAWN_WIDTH_MIN = 32 };
 
-/* ---- steps ---- */
+/* Steps. */
 
 size_t kernel_gaussian_steps(struct fm_step *out)
 {
@@ -108,8 +108,8 @@ static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, siz
         }
 }
 
-/* The kernels of the product that begins at kernel t, in the order of its steps: one over windows comes
- * first.  Returns how many. */
+/* The kernels of the product that begins at kernel t, in the order of its steps: one over windows
+ * comes first.  Returns how many. */
 static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNEL_MAX_TERMS])
 {
     size_t n = 0, first = 0;
@@ -125,7 +125,8 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
     return n;
 }
 
-/* After the first factor of a product over windows: what it adds up, and what the others make of that. */
+/* After the first factor of a product over windows: what it adds up, and what the others make of
+ * that. */
 static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct kernel_layer *l)
 {
     s[0].op = FM_WINDOWS;
@@ -141,7 +142,8 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
     size_t at[KERNEL_MAX_TERMS], n = 0;
     const size_t factors = product_kernels(k, t, at);
     const bool windows = kterm_reads_windows(&k->term[at[0]]);
-    struct fm_step *s = mem_calloc(factors * (KERNEL_RECIPE + 1) + 4, sizeof *s, "feature map", err);
+    struct fm_step *s =
+        mem_calloc(factors * (KERNEL_RECIPE + 1) + 4, sizeof *s, "feature map", err);
 
     *all = (struct needs){ 0 };
     bool plain = false;
@@ -261,15 +263,16 @@ static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t a
             return err_set(err, ST_STATE, kterm_reads_windows(&k->term[own[i]])
                            ? "a kernel over windows is drawn for rows of sequences"
                            : "a kernel beside conv is drawn for rows with numbers too");
-    *t = (struct fm_term){ .d = kernel_inputs(k, own[0], d), .hp0 = p.hp0, .nl = p.nl, .weight = p.weight,
-                           .out = 1.0 };
+    *t = (struct fm_term){
+        .d = kernel_inputs(k, own[0], d), .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0};
     t->first = kterm_reads_windows(head) ? head->layer.flat : head->first;
     t->windows = kterm_reads_windows(head) ? &head->layer : NULL;
     t->steps = product_steps(k, at, d, t, r, err);
     if (!t->steps)
         return ST_NOMEM;
     for (size_t i = 0; i < factors; i++)
-        t->phase64 |= k->term[own[i]].ops->heavy && k->term[own[i]].ops->heavy(k->term[own[i]].params);
+        t->phase64 |=
+            k->term[own[i]].ops->heavy && k->term[own[i]].ops->heavy(k->term[own[i]].params);
     t->D = D ? D : pow2_at_least(r->width < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : r->width);
     if (r->finite)
         t->cols = t->steps[0].op == FM_COPY ? t->d : 1;
@@ -288,7 +291,8 @@ static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *
                        : NULL;
     if (r->dense)
         t->filter = mem_calloc(t->nb * t->D, t->d * sizeof *t->filter, "dense filters", err);
-    return t->signs && t->scale && (t->perm || !r->perms) && (t->filter || !r->dense) ? ST_OK : ST_NOMEM;
+    return t->signs && t->scale && (t->perm || !r->perms) && (t->filter || !r->dense) ? ST_OK
+                                                                                      : ST_NOMEM;
 }
 
 static double fht_norm(size_t D)
@@ -337,7 +341,8 @@ static void filters_draw(struct fm_term *t, const struct kterm *k, uint32_t sub,
     const size_t n = t->nb * t->D;
 
     for (size_t j = 0; j < t->mf; j++) {
-        const double by = k->ops->radial ? k->ops->radial(k->params, seed, rng_stream(RNG_RADIAL, sub), j) : 1.0;
+        const double by =
+            k->ops->radial ? k->ops->radial(k->params, seed, rng_stream(RNG_RADIAL, sub), j) : 1.0;
         for (size_t i = 0; i < t->d; i++)
             t->filter[i * n + j] = by * rng_normal(seed, rng_stream(RNG_DENSE, sub), j * t->d + i);
     }
@@ -388,8 +393,8 @@ size_t featmap_most(const struct kernel *k, size_t d)
     return most;
 }
 
-/* Every product as if all columns were its own: signs and scales are few numbers for each frequency, dense
- * filters (in both precisions) as many as a window has. */
+/* Every product as if all columns were its own: signs and scales are few numbers for each
+ * frequency, dense filters (in both precisions) as many as a window has. */
 double featmap_bytes(const struct kernel *k, size_t d, size_t M)
 {
     double most = 0.0;
@@ -398,7 +403,8 @@ double featmap_bytes(const struct kernel *k, size_t d, size_t M)
         const size_t own = kernel_inputs(k, t, d);
         const double D = (double)pow2_at_least(own < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : own + 1);
         const double mf = D * ceil(0.5 * (double)M / D);
-        const double each = k->term[t].layer.dense ? 12.0 * (double)own : 3.0 + 8.0 + 4.0 * 3.0 + 2.0 * 8.0;
+        const double each =
+            k->term[t].layer.dense ? 12.0 * (double)own : 3.0 + 8.0 + 4.0 * 3.0 + 2.0 * 8.0;
         most = fmax(most, mf * each + 8.0 * (double)own);
     }
     return most;
@@ -418,8 +424,8 @@ size_t featmap_least(const struct kernel *k, size_t d)
 }
 
 /* Columns: those of finite terms as they are; the others share what is left, equal numbers of
- * frequencies, the first terms take the remainder; an odd column goes to a term that is neither paired
- * nor over windows, or stays zero. */
+ * frequencies, the first terms take the remainder; an odd column goes to a term that is neither
+ * paired nor over windows, or stays zero. */
 static enum status share_columns(struct featmap *fm, const struct needs *r, size_t *mf,
                                  struct err *err)
 {
@@ -493,8 +499,10 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
     for (size_t i = 0; i < k->nterms; i++)
         if (k->term[i].ard != 0 &&
             (k->term[i].grouped ? k->ngrouped : k->term[i].ard) != kernel_inputs(k, i, d)) {
-            err_set(err, ST_SHAPE, "a kernel with a lengthscale for each input is drawn for as many "
-                    "inputs as it has, not %zu", d);
+            err_set(err, ST_SHAPE,
+                    "a kernel with a lengthscale for each input is drawn for as many "
+                    "inputs as it has, not %zu",
+                    d);
             return NULL;
         }
     struct featmap *fm = map_alloc(k, d, M, err);
@@ -513,7 +521,8 @@ struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t
 {
     struct needs r;
 
-    if (!kernel_is_radial(k) || kernel_reads_windows(k) || D < d || D < 2 || D != pow2_at_least(D) || mf == 0) {
+    if (!kernel_is_radial(k) || kernel_reads_windows(k) || D < d || D < 2 ||
+        D != pow2_at_least(D) || mf == 0) {
         err_set(err, ST_SHAPE, "a given feature map needs one stationary kernel and a power of two "
                 "D >= d=%zu", d);
         return NULL;
@@ -522,7 +531,8 @@ struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t
     if (!fm)
         return NULL;
     struct fm_term *t = &fm->term[0];
-    if (term_plan(t, &fm->kernel, 0, d, D, &r, err) != ST_OK || term_alloc(t, mf, &r, err) != ST_OK) {
+    if (term_plan(t, &fm->kernel, 0, d, D, &r, err) != ST_OK ||
+        term_alloc(t, mf, &r, err) != ST_OK) {
         featmap_free(fm);
         return NULL;
     }

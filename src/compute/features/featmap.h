@@ -1,14 +1,14 @@
-/* compute/features/featmap.h -- a kernel drawn at a seed, as data: an ordered list of steps that any
- * backend interprets, or recognises and fuses.
+/* compute/features/featmap.h -- a kernel drawn at a seed, as data: an ordered list of steps that
+ * any backend interprets, or recognises and fuses.
  *
  * z(x) in R^M with z(x).z(y) ~ k(x,y) (amplitude 1).  Columns of a paired term interleave
  * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly; SORF as in methods.md A.1 with
  * padding of at least 32 (A.2).
  *
- * A term is a product of kernels.  Its steps work, for each block of D frequencies, on three vectors
- * of D: v, where the steps of one kernel begin again with the row; the phase p, where stationary
- * kernels add up (their spectra convolve); and the gain g, where all others multiply (independent
- * unbiased features of each, so that the product is unbiased too). */
+ * A term is a product of kernels.  Its steps work, for each block of D frequencies, on three
+ * vectors of D: v, where the steps of one kernel begin again with the row; the phase p, where
+ * stationary kernels add up (their spectra convolve); and the gain g, where all others multiply
+ * (independent unbiased features of each, so that the product is unbiased too). */
 #ifndef GPDESK_FEATMAP_H
 #define GPDESK_FEATMAP_H
 
@@ -46,8 +46,9 @@ struct fm_step {
     size_t index, also;
     double value;
     const uint8_t *group; /* of each input, where groups have a lengthscale each; NULL */
-    size_t first, count;  /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
-                           * row from `first` on; FM_WINDOWS: the sequence begins at `first` */
+    size_t first,
+        count; /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
+                * row from `first` on; FM_WINDOWS: the sequence begins at `first` */
 };
 /* The hyperparameter that is the lengthscale of input i in FM_SCALE_IN (also: how many) and
  * FM_CIRCLE (the period follows them). */
@@ -62,23 +63,23 @@ static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
 /* One block of columns made by one list of steps, repeated over nb blocks of D. */
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
-    size_t first;          /* where these inputs begin in a row (FM_WINDOWS: where the sequence does) */
+    size_t first; /* where these inputs begin in a row (FM_WINDOWS: where the sequence does) */
     size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
-    size_t hp0, nl;        /* first hyperparameter of this term; lengthscales of its first kernel: 1,
-                            * d (ARD) or one for each group of inputs */
+    size_t hp0, nl; /* first hyperparameter of this term; lengthscales of its first kernel: 1,
+                     * d (ARD) or one for each group of inputs */
     size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
     bool phase64;          /* heavy tails: project in float64 */
     bool paired;           /* columns are pairs: FM_SINCOS, or phases in FM_TURN */
-    size_t nsum;           /* of terms with FM_WINDOWS: steps up to and with FM_SUM; more than these make a
-                            * product with kernels of other inputs, which ends in FM_TURN */
+    size_t nsum; /* of terms with FM_WINDOWS: steps up to and with FM_SUM; more than these make a
+                  * product with kernels of other inputs, which ends in FM_TURN */
     bool sum_paired;       /* what FM_SUM adds up is pairs */
     const struct kernel_layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
                                          * inputs of a window; NULL */
     const struct fm_step *steps; size_t nsteps;
     int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */
-    double *scale;         /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
+    double *scale; /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
     uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
-    double *filter;        /* of FM_DENSE: d x nb*D, number i of filter j at i * nb*D + j; else NULL */
+    double *filter; /* of FM_DENSE: d x nb*D, number i of filter j at i * nb*D + j; else NULL */
     double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
 };
 /* Terms follow the products of the kernel; their columns do not: single stationary kernels come
@@ -102,7 +103,8 @@ void featmap_free(struct featmap *); /* NULL is fine */
 bool featmap_is_plain(const struct fm_term *);
 /* The same chain between FM_WINDOWS and FM_SUM, whatever follows. */
 bool featmap_sums_plain(const struct fm_term *);
-/* FM_WINDOWS, FM_DENSE, FM_SINCOS, FM_SUM, whatever follows: dense filters in place of the chain. */
+/* FM_WINDOWS, FM_DENSE, FM_SINCOS, FM_SUM, whatever follows: dense filters in place of the chain.
+ */
 static inline bool featmap_sums_dense(const struct fm_term *t)
 {
     return t->filter != NULL;
@@ -112,8 +114,8 @@ static inline bool featmap_is_windowed(const struct fm_term *t)
 {
     return t->windows != NULL;
 }
-/* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones, else
- * SIZE_MAX. */
+/* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
+ * else SIZE_MAX. */
 size_t featmap_most(const struct kernel *k, size_t d);
 /* Bytes that a map of M columns and what the processor's loops make of it hold, predicted. */
 double featmap_bytes(const struct kernel *k, size_t d, size_t M);

@@ -1,5 +1,5 @@
-/* compute/features/fop.c -- the feature operator: thin over a backend, plain over a given matrix, and the
- * products of matrix with matrix (Gram, its gradient, sketches) by blocks of rows.
+/* compute/features/fop.c -- the feature operator: thin over a backend, plain over a given matrix,
+ * and the products of matrix with matrix (Gram, its gradient, sketches) by blocks of rows.
  *
  * A block of rows is generated once, in chunks, by the pool; then tiles of the result are tasks
  * that each walk over the chunks in order.  A tile's sums inside one chunk are float32, chunks meet
@@ -45,8 +45,8 @@ size_t fop_block_bytes(void)
 struct fop {
     const struct backend_ops *be;
     void *state;
-    /* What the backend leaves undone, the processor does, on an operator of its own; NULL: nothing.  A
-     * backend that fails is replaced by it (lost). */
+    /* What the backend leaves undone, the processor does, on an operator of its own; NULL: nothing.
+     * A backend that fails is replaced by it (lost). */
     const struct backend_ops *host;
     void *twin;
     bool lost;
@@ -60,8 +60,8 @@ struct fop {
     struct panel *panel; /* the last product's workspace, for the next one alike */
     struct gram *formed; /* Z'Z, or NULL */
     bool half;           /* passes take stored features, in float16 */
-    /* Features of sequences share most of what they are: float32 sums would spend their digits on it.
-     * Grams then sum what is left beside a centre, and add the rest in float64. */
+    /* Features of sequences share most of what they are: float32 sums would spend their digits on
+     * it. Grams then sum what is left beside a centre, and add the rest in float64. */
     bool centres;
     double *centre;      /* M; NULL: not known at these hyperparameters */
     const double *row_scale;
@@ -81,7 +81,8 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
 {
     if (opts->half && (opts->precision != PREC_FLOAT || be->pass_exact == NULL ||
                        !(kernel_half_error(&fm->kernel) < 1.0))) {
-        err_set(err, ST_UNSUPPORTED, "features in float16 are for single precision and sums of stationary "
+        err_set(err, ST_UNSUPPORTED,
+                "features in float16 are for single precision and sums of stationary "
                 "kernels");
         return NULL;
     }
@@ -207,7 +208,7 @@ enum precision fop_precision(const struct fop *f)
     return f->precision;
 }
 
-/* ---- dense operators ----------------------------------------------------------------------- */
+/* Dense operators. */
 
 struct dense {
     const struct fop *f;
@@ -253,7 +254,7 @@ static enum status dense_run(struct fop *f, const double *P, const double *V, do
     return ST_OK;
 }
 
-/* ---- vectors --------------------------------------------------------------------------------- */
+/* Vectors. */
 
 enum status fop_set(struct fop *f, const double *hp, struct err *err)
 {
@@ -400,7 +401,7 @@ enum status fop_factor(struct fop *f, double lam2, const struct ctl *ctl, struct
     return ST_UNSUPPORTED;
 }
 
-/* ---- conjugate gradients there ----------------------------------------------------------------- */
+/* Conjugate gradients there. */
 
 struct fop_cg { struct fop *f; void *at; };
 
@@ -501,7 +502,7 @@ enum status fop_back(struct fop *f, const double *S, size_t k, const double *T, 
     return ST_UNSUPPORTED;
 }
 
-/* ---- products by blocks of rows ------------------------------------------------------------ */
+/* Products by blocks of rows. */
 
 /* What one product needs: Z of a block of rows, in single or double precision, and what is
  * multiplied with it: Z again (Gram), dZ, or Z Omega. */
@@ -583,7 +584,9 @@ double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision,
     }
     const double rows = (double)block_rows(n, fop_block_bytes() / 2, M + L, size);
     const bool dbl = precision == PREC_DOUBLE;
-    const double edge = (double)tile_edge(M, dbl), tile = (double)(dbl ? 0 : M > TILE * TILE ? M : TILE * TILE);
+    const double edge = (double)tile_edge(M, dbl), tile = (double)(dbl               ? 0
+                                                                   : M > TILE * TILE ? M
+                                                                                     : TILE * TILE);
     return rows * (double)(M + PAD + (L ? L + PAD : 0)) * (double)size + (double)(M * L * size) +
            T * 8.0 * (tile + edge * (edge + PAD));
 }
@@ -623,7 +626,8 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     p->ldb = L ? L + PAD : p->ldz;
     p->edge = tile_edge(f->M, p->dbl);
     p->most = block_rows(f->n, fop_block_bytes() / 2, f->M + L, p->size);
-    p->tmp_bytes = p->dbl ? sizeof(double) : (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
+    p->tmp_bytes =
+        p->dbl ? sizeof(double) : (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
     p->z = mem_aligned(p->most * p->ldz, p->size, "features of a row block", err);
     p->b = L ? mem_aligned(p->most * p->ldb, p->size, "right factor of a row block", err) : NULL;
     p->lds = p->edge + PAD;
@@ -871,8 +875,8 @@ static void units_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t 
 }
 
 /* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
- * apart, would throw each other out of the cache at every chunk.  They go on from those of the blocks
- * before: chunk after chunk, whatever the size of a block. */
+ * apart, would throw each other out of the cache at every chunk.  They go on from those of the
+ * blocks before: chunk after chunk, whatever the size of a block. */
 static void result_tile(struct panel *p, size_t i0, size_t j0, size_t width, size_t worker)
 {
     const size_t M = p->f->M, mi = M - i0 < p->edge ? M - i0 : p->edge;
@@ -882,7 +886,8 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t width, siz
     memset(sum, 0, nj * p->lds * sizeof *sum);
     for (size_t j = 0; p->r0 && j < nj; j++) {
         const size_t top = p->lower && i0 == j0 ? j : 0;
-        memcpy(sum + j * p->lds + top, p->C + (j0 + j) * p->ldc + i0 + top, (mi - top) * sizeof *sum);
+        memcpy(sum + j * p->lds + top, p->C + (j0 + j) * p->ldc + i0 + top,
+               (mi - top) * sizeof *sum);
     }
     if (p->units)
         units_tile(p, i0, mi, j0, nj, sum);
@@ -890,7 +895,8 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t width, siz
         product_tile(p, i0, mi, j0, nj, worker, sum);
     for (size_t j = 0; j < nj; j++) {
         const size_t top = p->lower && i0 == j0 ? j : 0;
-        memcpy(p->C + (j0 + j) * p->ldc + i0 + top, sum + j * p->lds + top, (mi - top) * sizeof *sum);
+        memcpy(p->C + (j0 + j) * p->ldc + i0 + top, sum + j * p->lds + top,
+               (mi - top) * sizeof *sum);
     }
     if (p->lower && p->r0 + p->rows == p->f->n)
         blas_mirror(i0, mi, j0, nj, p->C, p->ldc);

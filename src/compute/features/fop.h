@@ -1,7 +1,7 @@
-/* compute/features/fop.h -- a feature operator in use: Z (n x M) over data, never formed unless stored.
- * Thin, backend-neutral; with row factors in its options Z stands for diag(row_scale) Z in all of
- * these; also over an explicit Z, for tests and small problems.
- * Vectors: k right-hand sides are k contiguous vectors (stride M or n). */
+/* compute/features/fop.h -- a feature operator in use: Z (n x M) over data, never formed unless
+ * stored. Thin, backend-neutral; with row factors in its options Z stands for diag(row_scale) Z in
+ * all of these; also over an explicit Z, for tests and small problems. Vectors: k right-hand sides
+ * are k contiguous vectors (stride M or n). */
 #ifndef GPDESK_FOP_H
 #define GPDESK_FOP_H
 
@@ -21,8 +21,8 @@ size_t fop_cols(const struct fop *);
 struct pool *fop_pool(const struct fop *);
 enum precision fop_precision(const struct fop *);
 
-/* Process-wide: row blocks of products (Gram, sketch) take 256 MB, or a twelfth of a limit on memory
- * (0: none) where that is less.  Results do not depend on it. */
+/* Process-wide: row blocks of products (Gram, sketch) take 256 MB, or a twelfth of a limit on
+ * memory (0: none) where that is less.  Results do not depend on it. */
 void fop_memory(size_t limit);
 size_t fop_block_bytes(void);
 
@@ -39,7 +39,8 @@ enum status fop_pass(struct fop *, size_t k, const double *P, double *W, const s
 /* The same with unrounded features, where those stored are rounded to float16. */
 enum status fop_pass_exact(struct fop *, size_t k, const double *P, double *W, const struct ctl *,
                            struct err *);
-/* Did a device fail?  Since then the processor works in its place; why: what it said (may be NULL). */
+/* Did a device fail?  Since then the processor works in its place; why: what it said (may be NULL).
+ */
 bool fop_lost(const struct fop *, struct err *why);
 bool fop_half(const struct fop *); /* are they? */
 void fop_unhalve(struct fop *);    /* from now on they are made anew */
@@ -49,12 +50,12 @@ enum status fop_ztv(struct fop *, size_t k, const double *V, double *W, const st
                     struct err *);
 enum status fop_tile(struct fop *, size_t r0, size_t r1, float *z, size_t ld, struct err *);
 enum status fop_tile64(struct fop *, size_t r0, size_t r1, double *z, size_t ld, struct err *);
-/* grad[i] += sum of B o dZ / d log hp[i] over rows r0..r1-1, for every hyperparameter i; Z, B: those
- * rows, (r1-r0) x ld. */
+/* grad[i] += sum of B o dZ / d log hp[i] over rows r0..r1-1, for every hyperparameter i; Z, B:
+ * those rows, (r1-r0) x ld. */
 enum status fop_grad(struct fop *, size_t r0, size_t r1, const double *Z, const double *B,
                      size_t ld, double *grad, struct err *err);
-/* The same over all rows where the operator is, with B = Z S + T V' (backend.h); UNSUPPORTED: it is for
- * fop_grad. */
+/* The same over all rows where the operator is, with B = Z S + T V' (backend.h); UNSUPPORTED: it is
+ * for fop_grad. */
 enum status fop_back(struct fop *, const double *S, size_t k, const double *T, const double *V,
                      double *grad, const struct ctl *, struct err *);
 bool fop_has_back(const struct fop *);
@@ -82,24 +83,26 @@ enum status fop_dgram(struct fop *, size_t ihp, double *C, const struct ctl *, s
 /* Y = Z'(Z Omega), M x L column-major (L vectors of M), by matrix products on row tiles. */
 enum status fop_sketch(struct fop *, size_t L, const double *Omega, double *Y, const struct ctl *,
                        struct err *);
-/* The same of features that a device may round to float16, which a preconditioner does not mind: it is
- * still symmetric. */
+/* The same of features that a device may round to float16, which a preconditioner does not mind: it
+ * is still symmetric. */
 enum status fop_sketch_rough(struct fop *, size_t L, const double *Omega, double *Y,
                              const struct ctl *, struct err *);
 
-/* The Nystrom approximation where the operator is (backend.h); UNSUPPORTED: there is no such thing there, or
- * it did not work, and Omega is as it was. */
+/* The Nystrom approximation where the operator is (backend.h); UNSUPPORTED: there is no such thing
+ * there, or it did not work, and Omega is as it was. */
 enum status fop_nystrom(struct fop *, size_t L, int passes, double *Omega, double *ev,
                         const struct ctl *, struct err *);
-/* A Cholesky factor of Z'Z + lam2 I, rough, that stays where the operator is (backend.h); UNSUPPORTED:
- * there is no such thing there, or it did not work. */
+/* A Cholesky factor of Z'Z + lam2 I, rough, that stays where the operator is (backend.h);
+ * UNSUPPORTED: there is no such thing there, or it did not work. */
 enum status fop_factor(struct fop *, double lam2, const struct ctl *, struct err *);
-/* Conjugate gradients with vectors where the operator is (struct backend_cg); for cg.c, which is also told
- * when there is nothing of the kind: NULL.  After BACKEND (the device is lost) only close is left. */
+/* Conjugate gradients with vectors where the operator is (struct backend_cg); for cg.c, which is
+ * also told when there is nothing of the kind: NULL.  After BACKEND (the device is lost) only close
+ * is left. */
 struct fop_cg;
 struct fop_cg *fop_cg_open(struct fop *, size_t k, double lam2, const struct backend_inverse *);
 void fop_cg_close(struct fop_cg *);
-enum status fop_cg_put(struct fop_cg *, size_t slot, const double *X, const double *R, struct err *);
+enum status fop_cg_put(struct fop_cg *, size_t slot, const double *X, const double *R,
+                       struct err *);
 enum status fop_cg_get(struct fop_cg *, size_t slot, double *X, double *R, struct err *);
 enum status fop_cg_swap(struct fop_cg *, size_t i, size_t j, struct err *);
 enum status fop_cg_run(struct fop_cg *, size_t active, size_t m, const struct cg_slot *,

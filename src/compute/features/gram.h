@@ -1,5 +1,5 @@
-/* compute/features/gram.h -- a symmetric matrix held to be multiplied with: Z'Z formed once, for iterations
- * that read M^2 / 2 numbers instead of making n M features. */
+/* compute/features/gram.h -- a symmetric matrix held to be multiplied with: Z'Z formed once, for
+ * iterations that read M^2 / 2 numbers instead of making n M features. */
 #ifndef GPDESK_GRAM_H
 #define GPDESK_GRAM_H
 

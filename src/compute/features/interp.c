@@ -1,4 +1,5 @@
-/* compute/features/interp.c -- a feature map step by step (see interp.h).  Slow and obvious on purpose. */
+/* compute/features/interp.c -- a feature map step by step (see interp.h).  Slow and obvious on
+ * purpose. */
 #include "compute/features/interp.h"
 
 #include <math.h>
@@ -49,18 +50,21 @@ static void circle(const struct fm_step *s, const double *hp,
     }
 }
 
-static void window(const struct fm_term *t, const struct fm_step *s, const double *hp, const double *x, double *v)
+static void window(const struct fm_term *t, const struct fm_step *s, const double *hp,
+                   const double *x, double *v)
 {
     const struct kernel_layer *w = t->windows;
 
     for (size_t i = 0; i < w->width; i++)
         for (size_t e = 0; e < w->channels; e++)
-            v[i * w->channels + e] = (w->symbols ? (double)(x[i] == (double)e) : x[i * w->channels + e]) /
-                                     (s->index == FM_NONE ? 1.0 : hp[s->index]);
+            v[i * w->channels + e] =
+                (w->symbols ? (double)(x[i] == (double)e) : x[i * w->channels + e]) /
+                (s->index == FM_NONE ? 1.0 : hp[s->index]);
 }
 
 /* Columns of sums in place, from the last to the first, as pairs take the room of more. */
-static void turn(const struct fm_term *t, const double *p, const double *g, size_t j0, size_t j1, double *z)
+static void turn(const struct fm_term *t, const double *p, const double *g, size_t j0, size_t j1,
+                 double *z)
 {
     for (size_t j = j1; j-- > j0;) {
         const double *from = z + t->col0 + (t->sum_paired ? 2 * j : j);
@@ -72,9 +76,10 @@ static void turn(const struct fm_term *t, const double *p, const double *g, size
     }
 }
 
-/* Steps s0 to s1 - 1 of block b; row: the inputs (of windows: the window, its symbols or vectors). */
-static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const double *hp, const double *row,
-                  double c, double *z, double *dz, double *v)
+/* Steps s0 to s1 - 1 of block b; row: the inputs (of windows: the window, its symbols or vectors).
+ */
+static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const double *hp,
+                  const double *row, double c, double *z, double *dz, double *v)
 {
     const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf, rows = t->nb * D;
     double *p = v + D, *g = p + D, *was = g + D;
@@ -104,7 +109,8 @@ static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const
             window(t, step, hp, x, v);
             break;
         case FM_APPEND:
-            v[step->count ? step->count : t->d] = step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
+            v[step->count ? step->count : t->d] =
+                step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
             break;
         case FM_SIGN:
             for (size_t i = 0; i < D; i++)
@@ -161,13 +167,14 @@ static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const
     }
 }
 
-/* The sum over windows (one: columns of one of them), and what other factors make of it.  dz: without such
- * factors alone. */
-static void windows(const struct fm_term *t, const double *hp, const double *row, double out, double *z,
-                    double *dz, double *work, size_t wide)
+/* The sum over windows (one: columns of one of them), and what other factors make of it.  dz:
+ * without such factors alone. */
+static void windows(const struct fm_term *t, const double *hp, const double *row, double out,
+                    double *z, double *dz, double *work, size_t wide)
 {
     const double *x = row + t->first;
-    const size_t m = kernel_windows(t->windows, x), per = t->windows->symbols ? 1 : t->windows->channels;
+    const size_t m = kernel_windows(t->windows, x),
+                 per = t->windows->symbols ? 1 : t->windows->channels;
     const double c = out * kernel_window_factor(t->windows, m);
     double *one = work + wide, *back = one + t->cols;
     struct fm_term own = *t;
@@ -198,7 +205,8 @@ void interp_row(const struct featmap *fm, const double *hp, const double *x, dou
         const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
         const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
         if (t->windows)
-            windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work, 4 * t->D);
+            windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work,
+                    4 * t->D);
         for (size_t b = 0; !t->windows && b < t->nb; b++)
             block(t, b, 0, t->nsteps, hp, x, c, z, ours ? dz : NULL, work);
         for (size_t j = 0; t->nb == 0 && j < t->cols; j++)

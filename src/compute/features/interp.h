@@ -1,6 +1,6 @@
-/* compute/features/interp.h -- the plain reading of a drawn feature map: one row, one step at a time, in
- * float64.  The reference that fused code is tested against, and the way to run maps that no
- * fused path recognises. */
+/* compute/features/interp.h -- the plain reading of a drawn feature map: one row, one step at a
+ * time, in float64.  The reference that fused code is tested against, and the way to run maps that
+ * no fused path recognises. */
 #ifndef GPDESK_INTERP_H
 #define GPDESK_INTERP_H
 
@@ -8,8 +8,8 @@
 
 /* Doubles of workspace that interp_row needs. */
 size_t interp_work(const struct featmap *fm);
-/* z (M) of one row x (d); where dz is not NULL also dz/dlog hp[ihp] (M), for the lengthscale (without
- * ARD) of a plain term and for weights. */
+/* z (M) of one row x (d); where dz is not NULL also dz/dlog hp[ihp] (M), for the lengthscale
+ * (without ARD) of a plain term and for weights. */
 void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
                 size_t ihp, double *work);
 

@@ -43,9 +43,14 @@ static enum status subset_rows(const struct source *s, size_t r0, size_t r1, dou
 void source_subset_init(struct source_subset *u, const struct source *of, const size_t *idx,
                         size_t n)
 {
-    *u = (struct source_subset){ .base = { .n = n, .d = of->d, .rows = subset_rows,
-                                           .row = of->row, .channels = of->channels, .flat = of->flat },
-                                 .of = of, .idx = idx };
+    *u = (struct source_subset){.base = {.n = n,
+                                         .d = of->d,
+                                         .rows = subset_rows,
+                                         .row = of->row,
+                                         .channels = of->channels,
+                                         .flat = of->flat},
+                                .of = of,
+                                .idx = idx};
 }
 
 enum status source_suits(const struct source *s, const struct kernel *k, struct err *err)
@@ -53,18 +58,23 @@ enum status source_suits(const struct source *s, const struct kernel *k, struct 
     const bool windows = kernel_reads_windows(k);
 
     if (windows != (s->row != ROW_FLAT))
-        return err_set(err, ST_SHAPE, windows ? "a kernel over windows reads sequences, not columns of "
-                                                "numbers"
-                                              : "these rows are sequences of different lengths: only "
-                                                "kernels over windows read them");
+        return err_set(err, ST_SHAPE,
+                       windows ? "a kernel over windows reads sequences, not columns of "
+                                 "numbers"
+                               : "these rows are sequences of different lengths: only "
+                                 "kernels over windows read them");
     if (!windows)
         return ST_OK;
     if (k->layer.flat != s->flat)
-        return err_set(err, ST_SHAPE, "the kernel is made for %zu numbers beside the sequence, the data have "
-                       "%zu", k->layer.flat, s->flat);
+        return err_set(err, ST_SHAPE,
+                       "the kernel is made for %zu numbers beside the sequence, the data have "
+                       "%zu",
+                       k->layer.flat, s->flat);
     if (k->layer.channels != s->channels || k->layer.symbols != (s->row == ROW_SYMBOLS))
-        return err_set(err, ST_SHAPE, "the kernel is made for positions of %zu %s, the data have %zu "
-                       "%s", k->layer.channels, k->layer.symbols ? "letters" : "numbers", s->channels,
+        return err_set(err, ST_SHAPE,
+                       "the kernel is made for positions of %zu %s, the data have %zu "
+                       "%s",
+                       k->layer.channels, k->layer.symbols ? "letters" : "numbers", s->channels,
                        s->row == ROW_SYMBOLS ? "letters" : "numbers");
     return ST_OK;
 }

@@ -1,5 +1,5 @@
-/* compute/features/source.h -- rows of inputs, wherever they live.  compute reads data only through this;
- * the program implements it over its tables (scaled, gathered), tests over arrays. */
+/* compute/features/source.h -- rows of inputs, wherever they live.  compute reads data only through
+ * this; the program implements it over its tables (scaled, gathered), tests over arrays. */
 #ifndef GPDESK_SOURCE_H
 #define GPDESK_SOURCE_H
 
@@ -10,10 +10,11 @@
 /* Targets that one model can have: one kernel and one noise ratio for all of them. */
 enum { TARGETS_MOST = 64 };
 
-/* Rows of ROW_SYMBOLS and ROW_VECTORS are sequences of different lengths: after `flat` numbers as any (0: none)
- * one that tells how many positions there are, then each position, a symbol (below `channels` it stands for that unit vector,
- * else for the zero vector) or `channels` numbers; what follows the last position up to d means
- * nothing.  Kernels over windows read them (LAYER_CONV), no others; these read the numbers before. */
+/* Rows of ROW_SYMBOLS and ROW_VECTORS are sequences of different lengths: after `flat` numbers as
+ * any (0: none) one that tells how many positions there are, then each position, a symbol (below
+ * `channels` it stands for that unit vector, else for the zero vector) or `channels` numbers; what
+ * follows the last position up to d means nothing.  Kernels over windows read them (LAYER_CONV), no
+ * others; these read the numbers before. */
 enum source_row { ROW_FLAT, ROW_SYMBOLS, ROW_VECTORS };
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */

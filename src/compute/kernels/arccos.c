@@ -1,6 +1,6 @@
-/* compute/kernels/arccos.c -- the arc-cosine kernel of order 1: an infinitely wide layer of rectified
- * linear units over (1, x/l).  The leading 1 is the bias: without it the function is homogeneous
- * and fits no offset. */
+/* compute/kernels/arccos.c -- the arc-cosine kernel of order 1: an infinitely wide layer of
+ * rectified linear units over (1, x/l).  The leading 1 is the bias: without it the function is
+ * homogeneous and fits no offset. */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
@@ -38,7 +38,8 @@ static double arccos_pair(const double *params, const double *hp, size_t nl, siz
         const double l = hp[nl > 1 ? i : 0], c = x[i] / l / nx - y[i] / l / ny;
         chord += c * c;
     }
-    const double sine = sqrt(chord) * sqrt(fmax(1.0 - chord / 4.0, 0.0)), cosine = 1.0 - chord / 2.0;
+    const double sine = sqrt(chord) * sqrt(fmax(1.0 - chord / 4.0, 0.0)),
+                 cosine = 1.0 - chord / 2.0;
     const double t = atan2(sine, cosine);
     for (size_t i = 0; grad && i < nl; i++)
         grad[i] = 0.0;

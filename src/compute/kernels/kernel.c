@@ -1,4 +1,5 @@
-/* compute/kernels/kernel.c -- the registry of kernels, and kernel expressions: reading, printing, values.
+/* compute/kernels/kernel.c -- the registry of kernels, and kernel expressions: reading, printing,
+ * values.
  *
  *     expression := item { ("+" | "*") item }       a product binds more than a sum
  *     item       := ( term | layer ) [ "on" columns ]
@@ -7,7 +8,8 @@
  *                 [ "ard" ]
  *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" which ]
  *     which      := inputs | "group" | group [ "x" inputs ] { ":" group [ "x" inputs ] }
- *     columns    := name { "," name }     patterns with *; "in quotes" where a name has other letters */
+ *     columns    := name { "," name }     patterns with *; "in quotes" where a name has other
+ * letters */
 #include "compute/kernels/kernel.h"
 
 #include "base/text.h"
@@ -33,20 +35,32 @@ const struct kernel_ops *kernel_at(size_t i)
 }
 
 static const struct kernel_layer_info layers[] = {
-    { "conv", "Convolution", "c c' sum_a sum_b k(window a, window b'), k rbf, matern, cauchy or rq; "
-      "width, average=sqrt|none|full", "Morrow et al. 2017; Parkinson & Wang 2023", "conv(rbf,width=9)" },
-    { "fastconv", "Static convolution", "k(phi, phi'), phi_j = max(0, largest of filter j over all "
-      "windows); width, filters", "Parkinson & Wang 2023; Dempster et al. 2020", "fastconv(rbf,width=9)" },
-    { "graph", "Set of nodes", "c c' sum_a sum_b k(node a, node b'), k rbf, matern, cauchy or rq: conv with "
-      "windows of one position; average=sqrt|none|full, norm=standard|unit|raw", "Parkinson & Wang 2023",
-      "graph(rbf)" },
-    { "graphpoly", "Polynomial of a set of nodes", "c c' sum_a sum_b (node a . node b')^degree: degree=2..4, "
-      "norm=unit|raw, average=sqrt|none|full", "Bartok et al. 2013; Parkinson & Wang 2023", "graphpoly(degree=2)" },
-    { "convdense", "Convolution by dense filters", "the kernel of conv, drawn by random filters of their own "
-      "numbers each: for windows of few numbers; conv takes it where it is cheaper", "Morrow et al. 2017",
-      "convdense(rbf,width=3)" },
+    {"conv", "Convolution",
+     "c c' sum_a sum_b k(window a, window b'), k rbf, matern, cauchy or rq; "
+     "width, average=sqrt|none|full",
+     "Morrow et al. 2017; Parkinson & Wang 2023", "conv(rbf,width=9)"},
+    {"fastconv", "Static convolution",
+     "k(phi, phi'), phi_j = max(0, largest of filter j over all "
+     "windows); width, filters",
+     "Parkinson & Wang 2023; Dempster et al. 2020", "fastconv(rbf,width=9)"},
+    {"graph", "Set of nodes",
+     "c c' sum_a sum_b k(node a, node b'), k rbf, matern, cauchy or rq: conv with "
+     "windows of one position; average=sqrt|none|full, norm=standard|unit|raw",
+     "Parkinson & Wang 2023", "graph(rbf)"},
+    {"graphpoly", "Polynomial of a set of nodes",
+     "c c' sum_a sum_b (node a . node b')^degree: degree=2..4, "
+     "norm=unit|raw, average=sqrt|none|full",
+     "Bartok et al. 2013; Parkinson & Wang 2023", "graphpoly(degree=2)"},
+    {"convdense", "Convolution by dense filters",
+     "the kernel of conv, drawn by random filters of their own "
+     "numbers each: for windows of few numbers; conv takes it where it is cheaper",
+     "Morrow et al. 2017", "convdense(rbf,width=3)"},
 };
-enum { GRAPH = 2, GRAPHPOLY, CONVDENSE }; /* names for conv(.., width=1), and for one drawn otherwise */
+enum {
+    GRAPH = 2,
+    GRAPHPOLY,
+    CONVDENSE
+}; /* names for conv(.., width=1), and for one drawn otherwise */
 
 const struct kernel_layer_info *kernel_layer_at(size_t i)
 {
@@ -63,7 +77,11 @@ static enum kernel_layer_kind layer_find(const char *name)
 
 static const char *layer_name(const struct kernel_layer *l)
 {
-    return layers[l->poly ? GRAPHPOLY : l->graph ? GRAPH : l->dense ? CONVDENSE : l->kind - LAYER_CONV].name;
+    return layers[l->poly    ? GRAPHPOLY
+                  : l->graph ? GRAPH
+                  : l->dense ? CONVDENSE
+                             : l->kind - LAYER_CONV]
+        .name;
 }
 
 static const struct hparam weight_hp = {
@@ -114,7 +132,8 @@ static size_t ops_nhp(const struct kernel_ops *ops)
     return n;
 }
 
-/* A kernel without hyperparameters counts 0; one with a lengthscale, with ARD, one for each input. */
+/* A kernel without hyperparameters counts 0; one with a lengthscale, with ARD, one for each input.
+ */
 static size_t term_nhp(const struct kterm *t)
 {
     const size_t n = ops_nhp(t->ops);
@@ -122,7 +141,7 @@ static size_t term_nhp(const struct kterm *t)
     return t->ard == 0 || t->ard == KERNEL_ARD ? n : n - 1 + t->ard;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* Reading. */
 
 struct parser {
     const char *text, *at;
@@ -300,7 +319,8 @@ static enum status parse_groups(struct parser *p, struct kernel *k, struct kterm
     return ST_OK;
 }
 
-/* "ard"; "ard=8": the kernel of a model knows its inputs; "ard=group", and of a model "ard=1x4:2". */
+/* "ard"; "ard=8": the kernel of a model knows its inputs; "ard=group", and of a model "ard=1x4:2".
+ */
 static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *term)
 {
     const struct hparam *h = term->ops->hparams;
@@ -335,7 +355,8 @@ static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *t
     return ST_OK;
 }
 
-static enum status parse_settings(struct parser *p, struct kernel *k, struct kterm *term, double *hp)
+static enum status parse_settings(struct parser *p, struct kernel *k, struct kterm *term,
+                                  double *hp)
 {
     char name[KERNEL_NAME_MAX];
     double v;
@@ -437,8 +458,10 @@ static enum status parse_columns(struct parser *p, char on[KERNEL_ON_MOST])
         p->at++;
     }
     if ((size_t)(p->at - from) >= KERNEL_ON_MOST)
-        return err_set(p->err, ST_LIMIT, "the columns behind \"on\" take more than %d letters; names can "
-                       "have a * for any letters", KERNEL_ON_MOST - 1);
+        return err_set(p->err, ST_LIMIT,
+                       "the columns behind \"on\" take more than %d letters; names can "
+                       "have a * for any letters",
+                       KERNEL_ON_MOST - 1);
     memcpy(on, from, (size_t)(p->at - from));
     on[p->at - from] = '\0';
     return ST_OK;
@@ -471,9 +494,11 @@ static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
     if (rc != ST_OK || strncmp(p->at, "on", 2) != 0 || !isspace((unsigned char)p->at[2]))
         return rc;
     if (inside || layer == LAYER_CONV) {
-        err_set(p->err, ST_UNSUPPORTED, layer == LAYER_CONV ? "%s reads the sequence, no other columns"
-                                                            : "inside of a layer \"on\" has no place: "
-                                                              "behind its bracket", name);
+        err_set(p->err, ST_UNSUPPORTED,
+                layer == LAYER_CONV ? "%s reads the sequence, no other columns"
+                                    : "inside of a layer \"on\" has no place: "
+                                      "behind its bracket",
+                name);
         err_hint(p->err, "conv(rbf) + rbf on COLUMNS");
         return ST_UNSUPPORTED;
     }
@@ -527,14 +552,15 @@ static enum status parse_expression(struct parser *p, bool inside, struct kernel
     return ST_OK;
 }
 
-/* ---- layers ---- */
+/* Layers. */
 
 static const char *const averages[] = { "sqrt", "none", "full" };
 
 static const char *const norms[] = { "standard", "unit", "raw" };
 
 /* One of three words. */
-static enum status parse_choice(struct parser *p, const char *const words[3], const char *expected, unsigned *out)
+static enum status parse_choice(struct parser *p, const char *const words[3], const char *expected,
+                                unsigned *out)
 {
     char word[KERNEL_NAME_MAX];
     const char *was = p->at;
@@ -607,11 +633,12 @@ static enum status parse_layer_setting(struct parser *p, struct kernel_layer *l,
         return ST_OK;
     }
     err_set(p->err, ST_NOT_FOUND, "%s has no parameter \"%s\"", layer, name);
-    err_hint(p->err, l->poly    ? "kernel graphpoly(degree=2,norm=unit,average=sqrt)"
-                     : l->graph ? "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))"
-                     : conv ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
-                            "conv(rbf(l=2))"
-                          : "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))");
+    err_hint(p->err,
+             l->poly    ? "kernel graphpoly(degree=2,norm=unit,average=sqrt)"
+             : l->graph ? "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))"
+             : conv     ? "width=9, average=sqrt|none|full; a lengthscale goes inside: "
+                          "conv(rbf(l=2))"
+                        : "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))");
     return ST_NOT_FOUND;
 }
 
@@ -621,7 +648,8 @@ static enum status layer_check(const struct kernel *k, size_t from, struct err *
     const struct kterm *t = &k->term[from];
 
     if (t->layer.poly && t->layer.norm == NORM_STANDARD)
-        return err_set(err, ST_USAGE, "graphpoly reads nodes that are not centred: norm=unit or norm=raw");
+        return err_set(err, ST_USAGE,
+                       "graphpoly reads nodes that are not centred: norm=unit or norm=raw");
     if (t->layer.kind != LAYER_CONV || t->layer.poly)
         return ST_OK;
     if (k->nterms != from + 1 || !t->ops->exact || t->ard != 0) {
@@ -659,7 +687,8 @@ static enum status parse_layer(struct parser *p, enum kernel_layer_kind kind, co
         p->at++;
         rc = poly ? ST_OK : parse_expression(p, true, k);
         skip_blanks(p);
-        for (bool more = poly && *p->at != ')'; rc == ST_OK && (more || *p->at == ','); more = false) {
+        for (bool more = poly && *p->at != ')'; rc == ST_OK && (more || *p->at == ',');
+             more = false) {
             p->at += !more;
             rc = parse_layer_setting(p, &l, &k->term[from]);
             skip_blanks(p);
@@ -682,28 +711,33 @@ static enum status layers_join(struct kernel *k, struct err *err)
         const struct kernel_layer *l = &k->term[t].layer;
         windows = k->term[t].times ? windows + (l->kind == LAYER_CONV) : l->kind == LAYER_CONV;
         if (windows > 1)
-            return err_set(err, ST_UNSUPPORTED, "one conv or graph in a product: the other factors read "
+            return err_set(err, ST_UNSUPPORTED,
+                           "one conv or graph in a product: the other factors read "
                            "columns of numbers");
         if (l->kind == LAYER_NONE)
             continue;
         const bool again = t > 0 && k->term[t - 1].layer.kind == LAYER_FASTCONV &&
-                           k->term[t - 1].layer.width == l->width && k->term[t - 1].layer.filters == l->filters;
+                           k->term[t - 1].layer.width == l->width &&
+                           k->term[t - 1].layer.filters == l->filters;
         fast += l->kind == LAYER_FASTCONV && !again;
         if (k->layer.kind == LAYER_NONE)
             k->layer = *l;
         if (k->layer.kind != l->kind || fast > 1) {
-            err_set(err, ST_UNSUPPORTED, "one fastconv in an expression, and none beside conv or graph");
+            err_set(err, ST_UNSUPPORTED,
+                    "one fastconv in an expression, and none beside conv or graph");
             err_hint(err, "conv(rbf,width=5) + conv(rbf,width=9)  |  fastconv(rbf + linear)");
             return ST_UNSUPPORTED;
         }
         k->layer.width = l->width > k->layer.width ? l->width : k->layer.width;
         if (k->layer.norm != l->norm) {
-            err_set(err, ST_UNSUPPORTED, "all kernels of sets of nodes read the same numbers: norm=unit or raw for "
+            err_set(err, ST_UNSUPPORTED,
+                    "all kernels of sets of nodes read the same numbers: norm=unit or raw for "
                     "each of them");
             err_hint(err, "kernel graph(rbf,norm=unit) + graphpoly(degree=2,norm=unit)");
             return ST_UNSUPPORTED;
         }
-        if (k->layer.channels != l->channels || k->layer.symbols != l->symbols || k->layer.flat != l->flat)
+        if (k->layer.channels != l->channels || k->layer.symbols != l->symbols ||
+            k->layer.flat != l->flat)
             return err_set(err, ST_USAGE, "all layers of an expression read the same rows");
     }
     return ST_OK;
@@ -740,13 +774,14 @@ bool kernel_reads_input(const struct kernel *k, size_t t, size_t i)
 
 static enum status rows_differ(const char *what, size_t had, size_t has, struct err *err)
 {
-    return err_set(err, ST_SHAPE, "the kernel was made for rows with %zu %s, the data have %zu", had, what,
-                   has);
+    return err_set(err, ST_SHAPE, "the kernel was made for rows with %zu %s, the data have %zu",
+                   had, what, has);
 }
 
-/* Of letters, dense filters cost an addition for each position, structured ones three times the logarithm of
- * all numbers: 6 to 28 % less up to 8 positions (bench_windows).  Of vectors they cost a product for each number.
- * Beyond some 64 numbers structured ones have the smaller error, by up to a half at 9 x 20. */
+/* Of letters, dense filters cost an addition for each position, structured ones three times the
+ * logarithm of all numbers: 6 to 28 % less up to 8 positions (bench_windows).  Of vectors they cost
+ * a product for each number. Beyond some 64 numbers structured ones have the smaller error, by up
+ * to a half at 9 x 20. */
 static bool dense_pays(const struct kernel_layer *l)
 {
     const size_t numbers = l->width * l->channels;
@@ -777,8 +812,10 @@ enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, si
     if (l->kind != LAYER_CONV)
         return ST_OK;
     if (l->channels != 0 && (l->channels != channels || l->symbols != symbols))
-        return err_set(err, ST_SHAPE, "the kernel was made for positions of %zu %s, the data have %zu "
-                       "%s", l->channels, l->symbols ? "letters" : "numbers", channels,
+        return err_set(err, ST_SHAPE,
+                       "the kernel was made for positions of %zu %s, the data have %zu "
+                       "%s",
+                       l->channels, l->symbols ? "letters" : "numbers", channels,
                        symbols ? "letters" : "numbers");
     for (size_t t = 0; t <= k->nterms; t++) {
         if (t < k->nterms && !kterm_reads_windows(&k->term[t]))
@@ -804,7 +841,8 @@ enum status kernel_bind_flat(struct kernel *k, size_t flat, struct err *err)
     return ST_OK;
 }
 
-enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t count, struct err *err)
+enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t count,
+                               struct err *err)
 {
     struct kterm *term = &k->term[t];
 
@@ -832,7 +870,8 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
                          struct err *err)
 {
     double hp[KERNEL_MAX_HP];
-    struct parser p = { .text = text, .at = text, .err = err, .weight = NAN, .hp = hp, .first = true };
+    struct parser p = {
+        .text = text, .at = text, .err = err, .weight = NAN, .hp = hp, .first = true};
     struct kernel k = { 0 };
 
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
@@ -848,7 +887,7 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
     return ST_OK;
 }
 
-/* ---- printing and values ------------------------------------------------------------------- */
+/* Printing and values. */
 
 /* Halves as fractions, so that matern(nu=5/2) looks as in the books. */
 static void print_value(double v, struct buf *out)
@@ -985,8 +1024,8 @@ bool kernel_is_radial(const struct kernel *k)
     return k->nterms == 1 && k->term[0].ops->exact != NULL;
 }
 
-/* Entries are at most 1 before the factor sqrt(1/mf), so that float16 is at most 2^-12 off: with 2 mf of
- * them |e| <= sqrt(2) 2^-12 to |z| = 1.  A weight multiplies both. */
+/* Entries are at most 1 before the factor sqrt(1/mf), so that float16 is at most 2^-12 off: with 2
+ * mf of them |e| <= sqrt(2) 2^-12 to |z| = 1.  A weight multiplies both. */
 double kernel_half_error(const struct kernel *k)
 {
     for (size_t t = 0; t < k->nterms; t++)
@@ -1082,8 +1121,10 @@ static enum status bind_groups(struct kernel *k, size_t d, const size_t *group, 
     if (rc != ST_OK)
         return rc;
     if (had > 0 && (had != d || memcmp(now.group, k->group, d) != 0)) {
-        err_set(err, ST_SHAPE, "the kernel has a lengthscale for each of the groups that %zu inputs "
-                "were in; the data have %zu inputs or other groups", had, d);
+        err_set(err, ST_SHAPE,
+                "the kernel has a lengthscale for each of the groups that %zu inputs "
+                "were in; the data have %zu inputs or other groups",
+                had, d);
         return bind_fail(k, err);
     }
     for (size_t t = 0; t < k->nterms; t++)
@@ -1124,15 +1165,19 @@ enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
         }
     }
     if (kernel_nhp(&bound) > KERNEL_MAX_HP - 2) {
-        err_set(err, ST_LIMIT, "%zu hyperparameters for %zu inputs; at most %d are possible: one lengthscale for "
-                "all inputs, or one for each group of them, needs fewer", kernel_nhp(&bound), d, KERNEL_MAX_HP - 2);
+        err_set(err, ST_LIMIT,
+                "%zu hyperparameters for %zu inputs; at most %d are possible: one lengthscale for "
+                "all inputs, or one for each group of them, needs fewer",
+                kernel_nhp(&bound), d, KERNEL_MAX_HP - 2);
         err_hint(err, "cols x* group=NAME; kernel rbf(ard=group)");
         return ST_LIMIT;
     }
     for (size_t t = 0; t < k->nterms; t++) {
         const size_t had = term_nhp(&k->term[t]), has = term_nhp(&bound.term[t]);
         for (size_t i = 0; i < has; i++) /* one value spreads over all lengthscales */
-            from[n + i] = old + (has == had ? i : i < bound.term[t].ard ? 0 : i - bound.term[t].ard + 1);
+            from[n + i] = old + (has == had              ? i
+                                 : i < bound.term[t].ard ? 0
+                                                         : i - bound.term[t].ard + 1);
         old += had;
         n += has;
         if (weight_after(k, t))
@@ -1219,7 +1264,7 @@ static double grouped_exact(const struct kernel *k, const struct kterm *term, co
     return v;
 }
 
-/* ---- windows ---- */
+/* Windows. */
 
 size_t kernel_windows(const struct kernel_layer *l, const double *row)
 {
@@ -1242,10 +1287,10 @@ static double position_distance(const struct kernel_layer *l, const double *x, c
 }
 
 /* Windows a and b' of equal a - b share all positions but one with the pair before: their distances
- * slide along the diagonals.  Those of symbols are whole numbers of at most twice the width: pairs are
- * counted, and the kernel is worked out once for each distance. */
-static void count_distances(const struct kernel_layer *w, const double *x, size_t m, const double *y, size_t n,
-                            size_t count[2 * KERNEL_WIDTH_MOST + 1])
+ * slide along the diagonals.  Those of symbols are whole numbers of at most twice the width: pairs
+ * are counted, and the kernel is worked out once for each distance. */
+static void count_distances(const struct kernel_layer *w, const double *x, size_t m,
+                            const double *y, size_t n, size_t count[2 * KERNEL_WIDTH_MOST + 1])
 {
     memset(count, 0, (2 * w->width + 1) * sizeof *count);
     for (size_t diagonal = 0; diagonal < m + n - 1; diagonal++) {
@@ -1263,7 +1308,8 @@ static void count_distances(const struct kernel_layer *w, const double *x, size_
 }
 
 /* Pairs of nodes whose symbols stand for no unit vector. */
-static size_t unknown_pairs(const struct kernel_layer *w, const double *x, size_t m, const double *y, size_t n)
+static size_t unknown_pairs(const struct kernel_layer *w, const double *x, size_t m,
+                            const double *y, size_t n)
 {
     size_t a = 0, b = 0;
 
@@ -1274,8 +1320,8 @@ static size_t unknown_pairs(const struct kernel_layer *w, const double *x, size_
     return a * b;
 }
 
-static double symbols_exact(const struct kterm *t, double l, const double *x, size_t m, const double *y, size_t n,
-                            double *slope)
+static double symbols_exact(const struct kterm *t, double l, const double *x, size_t m,
+                            const double *y, size_t n, double *slope)
 {
     size_t count[2 * KERNEL_WIDTH_MOST + 1];
     double sum = 0.0;
@@ -1332,7 +1378,8 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     const struct kterm *term = &k->term[t];
 
     if (kterm_reads_windows(term))
-        return windows_exact(term, term->ops->exact ? hp[0] : 1.0, x + term->layer.flat, y + term->layer.flat, grad);
+        return windows_exact(term, term->ops->exact ? hp[0] : 1.0, x + term->layer.flat,
+                             y + term->layer.flat, grad);
     x += term->first;
     y += term->first;
     d = kernel_inputs(k, t, d);

@@ -21,7 +21,9 @@
 #include <stdint.h>
 
 enum { KERNEL_MAX_TERMS = 8, KERNEL_MAX_PARAMS = 4, KERNEL_NAME_MAX = 32 };
-enum { KERNEL_MAX_GROUPED = 2048 }; /* inputs of a kernel with a lengthscale for each group of them */
+enum {
+    KERNEL_MAX_GROUPED = 2048
+}; /* inputs of a kernel with a lengthscale for each group of them */
 
 /* A tunable hyperparameter, optimised on the log scale within [lo, hi]. */
 struct hparam { const char *name, *unit; double lo, hi, init; const char *help; };
@@ -61,16 +63,16 @@ const struct kernel_ops *kernel_find(const char *name, struct err *err);
  *
  * LAYER_CONV: rows hold sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
  * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
- * Windows of one position make a kernel of sets of nodes, written graph(..); graphpoly(degree=2) has
- * (a . b)^degree in place of a stationary kernel.  convdense(..) is conv(..) whose features are dense
- * random filters; conv becomes that where it is cheaper (kernel_choose_filters).
- * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter over
- * all windows, or 0 (kernel_fastconv in fastconv.h); the kernels inside read those as any inputs.
- * channels: numbers for a position; 0 until kernel_bind_rows. */
+ * Windows of one position make a kernel of sets of nodes, written graph(..); graphpoly(degree=2)
+ * has (a . b)^degree in place of a stationary kernel.  convdense(..) is conv(..) whose features are
+ * dense random filters; conv becomes that where it is cheaper (kernel_choose_filters).
+ * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter
+ * over all windows, or 0 (kernel_fastconv in fastconv.h); the kernels inside read those as any
+ * inputs. channels: numbers for a position; 0 until kernel_bind_rows. */
 enum kernel_layer_kind { LAYER_NONE, LAYER_CONV, LAYER_FASTCONV };
 enum kernel_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
-/* What the vectors of nodes are: each number standardised; scaled to length 1; as they are, but for one factor
- * for all. Symbols are none of these. */
+/* What the vectors of nodes are: each number standardised; scaled to length 1; as they are, but for
+ * one factor for all. Symbols are none of these. */
 enum kernel_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
 struct kernel_layer {
     enum kernel_layer_kind kind;
@@ -80,18 +82,19 @@ struct kernel_layer {
     bool symbols;                /* rows hold symbols, not vectors */
     bool graph;                  /* written graph(..): width is 1 */
     bool poly;                   /* written graphpoly(..): of (a . b)^degree */
-    bool dense;                  /* written convdense(..): the same kernel, drawn by dense random filters */
-    bool chosen;                 /* dense was chosen (kernel_choose_filters): another binding may choose otherwise */
+    bool dense; /* written convdense(..): the same kernel, drawn by dense random filters */
+    bool
+        chosen; /* dense was chosen (kernel_choose_filters): another binding may choose otherwise */
     enum kernel_norm norm;
     size_t positions;            /* of the longest row in training, for costs; 0: not known */
-    size_t flat;                 /* LAYER_CONV: numbers of a row before its sequence, for kernels beside */
+    size_t flat; /* LAYER_CONV: numbers of a row before its sequence, for kernels beside */
 };
 /* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one
  * lengthscale for all inputs; KERNEL_ARD, one for each of inputs not yet counted (one value stands
  * for all until kernel_bind); else how many.  grouped: inputs of one group share a lengthscale.
  * layer: what it stands in; kind LAYER_NONE: nothing.  on: the columns that it reads, as the user
- * names them ("": all); first, count: which numbers of a row these are (count 0: all, or not bound);
- * a kernel over windows reads the sequence behind them. */
+ * names them ("": all); first, count: which numbers of a row these are (count 0: all, or not
+ * bound); a kernel over windows reads the sequence behind them. */
 #define KERNEL_ARD SIZE_MAX
 enum { KERNEL_ON_MOST = 120 };
 struct kterm {
@@ -109,8 +112,9 @@ struct kernel_layer_info { const char *name, *title, *formula, *cite, *example; 
 const struct kernel_layer_info *kernel_layer_at(size_t i);
 /* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
  * hparams in order, with ARD d values (or one for each group) for ops->hparams[0]; after each
- * product but the first its weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with several kernels prefixed by
- * their numbers, "1.lengthscale", "2.weight" (the number of the product's first kernel). */
+ * product but the first its weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with
+ * several kernels prefixed by their numbers, "1.lengthscale", "2.weight" (the number of the
+ * product's first kernel). */
 struct kernel {
     size_t nterms;
     struct kterm term[KERNEL_MAX_TERMS];
@@ -129,18 +133,20 @@ static inline bool kterm_reads_windows(const struct kterm *t)
 }
 /* Do its kernels read different inputs of a row: because of `on`, or beside a layer? */
 bool kernel_reads_parts(const struct kernel *);
-/* Fixes what a position is and how many numbers stand before the sequence; SHAPE: the kernel was made
- * for other rows. */
+/* Fixes what a position is and how many numbers stand before the sequence; SHAPE: the kernel was
+ * made for other rows. */
 enum status kernel_bind_rows(struct kernel *, size_t channels, bool symbols, size_t positions,
                              struct err *err);
 enum status kernel_bind_flat(struct kernel *, size_t flat, struct err *err);
 /* Fixes which numbers kernel t reads; SHAPE: it was made to read others. */
-enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count, struct err *err);
+enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count,
+                               struct err *err);
 /* Undoes these three, for other rows; lengthscales of ard stay bound. */
 void kernel_unbind(struct kernel *);
-/* Of a kernel that was just bound to rows: each conv for whose windows dense filters are cheaper, and no less
- * accurate, becomes convdense, which is how the kernel is printed and saved from then on; a kernel that was
- * bound before keeps what it has.  The same choice on every machine.  Returns how many. */
+/* Of a kernel that was just bound to rows: each conv for whose windows dense filters are cheaper,
+ * and no less accurate, becomes convdense, which is how the kernel is printed and saved from then
+ * on; a kernel that was bound before keeps what it has.  The same choice on every machine.  Returns
+ * how many. */
 size_t kernel_choose_filters(struct kernel *);
 /* Does kernel t read number i of a row? */
 bool kernel_reads_input(const struct kernel *, size_t t, size_t i);
@@ -166,15 +172,16 @@ enum status kernel_bind(struct kernel *, size_t d, size_t from[KERNEL_MAX_HP], s
 bool kernel_has_ard(const struct kernel *);
 bool kernel_has_groups(const struct kernel *); /* one of its kernels says ard=group */
 bool kernel_is_radial(const struct kernel *); /* one kernel, a function of r / l */
-/* Bound of |e| / |z| for a row z of features and its rounding to float16, z + e: sqrt(2) 2^-12 where all
- * are sines and cosines (one stationary kernel, or a sum of them); infinite for all others, whose
- * features have no bound or are sums. */
+/* Bound of |e| / |z| for a row z of features and its rounding to float16, z + e: sqrt(2) 2^-12
+ * where all are sines and cosines (one stationary kernel, or a sum of them); infinite for all
+ * others, whose features have no bound or are sums. */
 double kernel_half_error(const struct kernel *);
 /* Of factor t: does it begin a product; its first hyperparameter and how many it has; the weight of
  * its product (SIZE_MAX: the first product has none). */
 struct kernel_place { bool first; size_t hp0, nhp, nl, weight; };
 struct kernel_place kernel_place(const struct kernel *, size_t t);
-/* The hyperparameter that is the lengthscale of input i in factor t (bound); SIZE_MAX: it has none. */
+/* The hyperparameter that is the lengthscale of input i in factor t (bound); SIZE_MAX: it has none.
+ */
 size_t kernel_lengthscale_of(const struct kernel *, size_t t, size_t i);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */

@@ -27,6 +27,7 @@ size_t kernel_gaussian_steps(struct fm_step *out);
 #define KERNEL_DECLARED(name) extern const struct kernel_ops name;
 KERNEL_ROWS(KERNEL_DECLARED)
 #undef KERNEL_DECLARED
-extern const struct kernel_ops kernel_power; /* inside graphpoly(..) alone: no row of the registry */
+extern const struct kernel_ops
+    kernel_power; /* inside graphpoly(..) alone: no row of the registry */
 
 #endif

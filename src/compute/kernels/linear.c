@@ -1,5 +1,5 @@
-/* compute/kernels/linear.c -- the linear kernel: Bayesian regression on the inputs themselves, which are
- * its features.  In a product it is a random projection, as unbiased. */
+/* compute/kernels/linear.c -- the linear kernel: Bayesian regression on the inputs themselves,
+ * which are its features.  In a product it is a random projection, as unbiased. */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 

@@ -1,5 +1,5 @@
-/* compute/kernels/matern.c -- Matern with nu = 1/2, 3/2, 5/2 and, with GSL, any between: its spectrum
- * is a multivariate t with 2 nu degrees of freedom, a Gaussian frequency divided by
+/* compute/kernels/matern.c -- Matern with nu = 1/2, 3/2, 5/2 and, with GSL, any between: its
+ * spectrum is a multivariate t with 2 nu degrees of freedom, a Gaussian frequency divided by
  * sqrt(chi-square(2 nu) / (2 nu)). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -23,8 +23,8 @@ static bool matern_nu_valid(double nu)
 #endif
 }
 
-/* 2^(1-nu) / Gamma(nu) t^power K_order(t), in logarithms; t > 0.  The functions with _e report their
- * errors and never abort. */
+/* 2^(1-nu) / Gamma(nu) t^power K_order(t), in logarithms; t > 0.  The functions with _e report
+ * their errors and never abort. */
 static double matern_bessel(double nu, double power, double order, double t)
 {
 #ifdef HAVE_GSL
@@ -74,7 +74,8 @@ static double matern_dlogl(const double *params, double r)
         return a * a * exp(-a);
     if (nu == 2.5)
         return a * a * (1.0 + a) / 3.0 * exp(-a);
-    return a > 1e-8 ? matern_bessel(nu, nu + 1.0, fabs(nu - 1.0), a) : 0.0; /* (t^nu K_nu)' = -t^nu K_nu-1 */
+    return a > 1e-8 ? matern_bessel(nu, nu + 1.0, fabs(nu - 1.0), a)
+                    : 0.0; /* (t^nu K_nu)' = -t^nu K_nu-1 */
 }
 
 static const struct kparam matern_params[] = {
@@ -82,8 +83,10 @@ static const struct kparam matern_params[] = {
     { "nu", 0.5, 2.5, 2.5, "smoothness, from 1/2 (rough) to 5/2 (twice differentiable)",
       matern_nu_valid },
 #else
-    { "nu", 0.5, 2.5, 2.5, "smoothness: 1/2 (rough), 3/2 or 5/2 (twice differentiable); a build with "
-      "the GNU Scientific Library has all between", matern_nu_valid },
+    {"nu", 0.5, 2.5, 2.5,
+     "smoothness: 1/2 (rough), 3/2 or 5/2 (twice differentiable); a build with "
+     "the GNU Scientific Library has all between",
+     matern_nu_valid},
 #endif
     { 0 },
 };
@@ -101,7 +104,8 @@ const struct kernel_ops kernel_matern = {
 #ifdef HAVE_GSL
     .built = "any nu from 1/2 to 5/2, by the GNU Scientific Library " GSL_VERSION,
 #else
-    .built = "nu = 1/2, 3/2, 5/2; a build with the GNU Scientific Library (libgsl-dev) has all between",
+    .built =
+        "nu = 1/2, 3/2, 5/2; a build with the GNU Scientific Library (libgsl-dev) has all between",
 #endif
     .params = matern_params,
     .hparams = kernel_lengthscale,

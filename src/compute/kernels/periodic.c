@@ -1,5 +1,5 @@
-/* compute/kernels/periodic.c -- the periodic kernel: the squared exponential kernel of the point of a
- * circle that each input is wound on, |u - u'|^2 = 4 sin^2(pi delta / period). */
+/* compute/kernels/periodic.c -- the periodic kernel: the squared exponential kernel of the point of
+ * a circle that each input is wound on, |u - u'|^2 = 4 sin^2(pi delta / period). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 

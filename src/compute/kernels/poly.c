@@ -22,7 +22,8 @@ static size_t poly_recipe(const double *params, bool alone, struct fm_step *out)
     return n;
 }
 
-/* Of a dot product as it stands: no lengthscale, no lower degrees (for sets of nodes, graphpoly). */
+/* Of a dot product as it stands: no lengthscale, no lower degrees (for sets of nodes, graphpoly).
+ */
 static size_t power_recipe(const double *params, bool alone, struct fm_step *out)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* compute/likelihood/nmll.c -- negative log marginal likelihood in feature space (methods.md B.2 to B.4) and
- * for the exact kernel (B.1).
+/* compute/likelihood/nmll.c -- negative log marginal likelihood in feature space (methods.md B.2 to
+ * B.4) and for the exact kernel (B.1).
  *
  * Everything is written at amplitude 1 with A1 = Z1'Z1 + ratio I, ratio = noise^2 / amplitude^2:
  *   2 NMLL = (y'y - g' A1^-1 g) / noise^2 + (n - M) log ratio + log|A1| + n log(2 pi amplitude^2)
@@ -23,7 +23,7 @@
 
 static const double LOG_2PI = 1.8378770664093454836;
 
-/* ---- the spectrum ---- */
+/* The spectrum. */
 
 void nmll_eig_free(struct nmll_eig *eig)
 {
@@ -134,10 +134,10 @@ enum status nmll_eig_of(struct pool *pool, size_t n, size_t M, double *G, size_t
     return rc;
 }
 
-/* The same without a spectrum, where factors are made on a device, and quicker: G stays as it is.  False: they
- * are not. */
-static bool eig_there(size_t n, size_t M, const double *G, size_t t, const double *b, const double *yty,
-                      bool dual, const struct ctl *ctl, struct nmll_eig *out)
+/* The same without a spectrum, where factors are made on a device, and quicker: G stays as it is.
+ * False: they are not. */
+static bool eig_there(size_t n, size_t M, const double *G, size_t t, const double *b,
+                      const double *yty, bool dual, const struct ctl *ctl, struct nmll_eig *out)
 {
     *out = (struct nmll_eig){ .n = n, .M = M, .t = t, .dual = dual };
     out->there = t && t <= TARGETS_MOST ? nmll_there_new(M, G, t, b, ctl) : NULL;
@@ -198,8 +198,8 @@ static double logsum_value(const struct logsum *s)
     return log(s->mant) + (double)s->expo * 0.69314718055994530942;
 }
 
-/* log|A1|, g' A1^-1 g of each target and tr A1^-1 at a ratio; false when A1 is not positive definite
- * there, or only by accident. */
+/* log|A1|, g' A1^-1 g of each target and tr A1^-1 at a ratio; false when A1 is not positive
+ * definite there, or only by accident. */
 static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
                         double *trace)
 {
@@ -334,8 +334,8 @@ static double best_at_ratio(const struct nmll_eig *q, double log_ratio, const do
 }
 
 /* Everywhere: a grid, then golden sections in the best bracket. */
-static double search_all(const struct nmll_eig *q, double lo, double hi, const double ab[2], const double nb[2],
-                         double *where)
+static double search_all(const struct nmll_eig *q, double lo, double hi, const double ab[2],
+                         const double nb[2], double *where)
 {
     enum { GRID = 72 };
     static const double golden = 0.61803398874989484820;
@@ -393,7 +393,8 @@ double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double 
     double at, best;
 
     if (q->there) {
-        const double start = amplitude[0] > 0.0 && noise[0] > 0.0 ? 2.0 * log(noise[0] / amplitude[0]) : NAN;
+        const double start =
+            amplitude[0] > 0.0 && noise[0] > 0.0 ? 2.0 * log(noise[0] / amplitude[0]) : NAN;
         best = nmll_search_few(value_at_ratio, &r, lo, hi, start, &at);
     } else {
         best = search_all(q, lo, hi, ab, nb, &at);
@@ -407,7 +408,7 @@ double nmll_eig_best(const struct nmll_eig *q, const double ab[2], const double 
     return best;
 }
 
-/* ---- value and gradient in feature space ---- */
+/* Value and gradient in feature space. */
 
 struct hp_grad {
     size_t M, ihp, rows;
@@ -537,22 +538,23 @@ static enum status trace_product(struct pool *pool, size_t M, const double *S, c
     return ST_OK;
 }
 
-/* ---- all hyperparameters at once ---- */
+/* All hyperparameters at once. */
 
 enum { BACK_ROWS = 192, BACK_MOST = 1 << 20, FEW_HP = 2 };
 
 struct back {
     struct fop *f;
     size_t n, M, nhp, t, rows;  /* rows: of a tile */
-    const double *Ainv, *w, *r; /* full symmetric M x M; t weights; residuals over the noise variance */
+    const double *Ainv, *w,
+        *r; /* full symmetric M x M; t weights; residuals over the noise variance */
     const float *Ainv32;        /* Ainv where features are single; else NULL */
     double *part;               /* per task: nhp */
     enum status *rc;
     const struct ctl *ctl;
 };
 
-/* t Z A^-1 for a tile, in the precision of the features: an element of it is as good as they are, and
- * the sum over all elements better. */
+/* t Z A^-1 for a tile, in the precision of the features: an element of it is as good as they are,
+ * and the sum over all elements better. */
 static enum status back_product(const struct back *b, size_t rows, const double *Z, double *B)
 {
     const size_t M = b->M, all = rows * M;
@@ -628,9 +630,11 @@ static enum status back_gradient(struct fop *f, size_t t, size_t nhp, double *Ai
                                  const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
-    const size_t most = BACK_MOST / M > 64 ? BACK_MOST / M : 64, rows = most < BACK_ROWS ? most : BACK_ROWS;
+    const size_t most = BACK_MOST / M > 64 ? BACK_MOST / M : 64,
+                 rows = most < BACK_ROWS ? most : BACK_ROWS;
     const size_t tasks = (n + rows - 1) / rows;
-    struct back b = { .f = f, .n = n, .M = M, .nhp = nhp, .t = t, .rows = rows, .w = w, .r = r, .ctl = ctl };
+    struct back b = {
+        .f = f, .n = n, .M = M, .nhp = nhp, .t = t, .rows = rows, .w = w, .r = r, .ctl = ctl};
     float *single = NULL;
     enum status rc = back_inverse(&b, Ainv, &single, err);
 
@@ -661,9 +665,10 @@ static enum status back_gradient(struct fop *f, size_t t, size_t nhp, double *Ai
     return rc;
 }
 
-/* hp_gradient where the features are, on a device; UNSUPPORTED: there is none, and Ainv is as it was. */
-static enum status device_gradient(struct fop *f, size_t t, const double *y, size_t nhp, double *Ainv,
-                                   const double *w, const double *noise, double *grad,
+/* hp_gradient where the features are, on a device; UNSUPPORTED: there is none, and Ainv is as it
+ * was. */
+static enum status device_gradient(struct fop *f, size_t t, const double *y, size_t nhp,
+                                   double *Ainv, const double *w, const double *noise, double *grad,
                                    const struct ctl *ctl, struct err *err)
 {
     if (!fop_has_back(f))
@@ -690,8 +695,8 @@ static enum status device_gradient(struct fop *f, size_t t, const double *y, siz
 }
 
 /* dNMLL/dlog hp_i = -(r' Zd w)/lam2 + tr(A^-1 Z' Zd) (B.2), for every i, summed over t targets of
- * noise[j] each; Ainv is A1^-1 (lower), w the weights at amplitude 1, so that Zd w and A^-1 Z'Zd are
- * those of amplitude 1 too. */
+ * noise[j] each; Ainv is A1^-1 (lower), w the weights at amplitude 1, so that Zd w and A^-1 Z'Zd
+ * are those of amplitude 1 too. */
 static enum status hp_gradient(struct fop *f, size_t t, const double *y, size_t nhp, double *Ainv,
                                const double *w, const double *noise, double *grad,
                                const struct ctl *ctl, struct err *err)
@@ -779,12 +784,12 @@ static bool there_is_safe(const struct nmll_eig *q, double ratio)
     return nmll_there_moments(q->there, q->M, q->t, ratio / floor_factor, &logdet, quad, NULL);
 }
 
-/* Amplitude and noise by whichever is quicker; what fails on the device the processor does, from G, which it
- * destroys.  *q is freed by the caller. */
-static enum status eig_and_best(struct pool *pool, size_t n, size_t M, double *G, size_t t, const double *b,
-                                const double *yty, bool dual, const double ab[2], const double nb[2],
-                                double *value, double *amplitude, double *noise, const struct ctl *ctl,
-                                struct nmll_eig *q, struct err *err)
+/* Amplitude and noise by whichever is quicker; what fails on the device the processor does, from G,
+ * which it destroys.  *q is freed by the caller. */
+static enum status eig_and_best(struct pool *pool, size_t n, size_t M, double *G, size_t t,
+                                const double *b, const double *yty, bool dual, const double ab[2],
+                                const double nb[2], double *value, double *amplitude, double *noise,
+                                const struct ctl *ctl, struct nmll_eig *q, struct err *err)
 {
     if (eig_there(n, M, G, t, b, yty, dual, ctl, q)) {
         *value = nmll_eig_best(q, ab, nb, amplitude, noise);
@@ -812,7 +817,8 @@ static bool rounding_limits(const struct nmll_eig *q, double ratio, const double
 
     if (less <= lowest)
         return false;
-    return !isfinite(best_at_ratio(q, less, ab, nb, amplitude)) || (q->there && !there_is_safe(q, exp(less)));
+    return !isfinite(best_at_ratio(q, less, ab, nb, amplitude)) ||
+           (q->there && !there_is_safe(q, exp(less)));
 }
 
 enum status nmll_features_best(struct fop *f, size_t t, const double *y, const double *hp,
@@ -830,7 +836,8 @@ enum status nmll_features_best(struct fop *f, size_t t, const double *y, const d
     if (limited != NULL)
         *limited = false;
     if (rc == ST_OK && nmll_is_dual(n, M))
-        return nmll_dual_best(f, t, y, nhp, ab, nb, value, amplitude, noise, grad, effdim, ctl, err);
+        return nmll_dual_best(f, t, y, nhp, ab, nb, value, amplitude, noise, grad, effdim, ctl,
+                              err);
     if (rc == ST_OK)
         rc = gram_alloc(f, t, y, &G, &b, yty, ctl, err);
     if (rc == ST_OK && grad != NULL) { /* the reduction destroys its input */
@@ -843,7 +850,8 @@ enum status nmll_features_best(struct fop *f, size_t t, const double *y, const d
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = eig_and_best(fop_pool(f), n, M, G, t, b, yty, false, ab, nb, value, amplitude, noise, ctl, &q, err);
+        rc = eig_and_best(fop_pool(f), n, M, G, t, b, yty, false, ab, nb, value, amplitude, noise,
+                          ctl, &q, err);
     if (rc == ST_OK) {
         ratio = noise[0] * noise[0] / (amplitude[0] * amplitude[0]);
         if (effdim != NULL)
@@ -867,7 +875,7 @@ enum status nmll_features_best(struct fop *f, size_t t, const double *y, const d
     return rc;
 }
 
-/* ---- the exact kernel ---- */
+/* The exact kernel. */
 
 void nmll_pick_scale(size_t t, double n, const double *c, double ratio, const double ab[2],
                      const double nb[2], double *amplitude, double *noise)
@@ -886,7 +894,8 @@ double nmll_moving_scale(size_t t, double n, const double *c, double ratio, cons
     const double s = sqrt(ratio);
     double sum = 0.0;
 
-    for (size_t j = 0; j < t; j++) { /* dV/dlog amplitude = n - c / amplitude^2; amplitude ~ 1 / s */
+    for (size_t j = 0; j < t;
+         j++) { /* dV/dlog amplitude = n - c / amplitude^2; amplitude ~ 1 / s */
         const double free = sqrt(c[j] / n);
         const bool held = (free < nb[0] / s && nb[0] / s >= ab[0]) ||
                           (free > nb[1] / s && nb[1] / s <= ab[1]);
@@ -925,7 +934,8 @@ static enum status exact_value(const struct kernel *k, const struct source *src,
     *value = rc == ST_OK ? 0.0 : *value;
     for (size_t j = 0; rc == ST_OK && j < t; j++)
         *value += nmll_from_terms((double)n, p.quad[j], p.logdet, amplitude[j]);
-    if (rc == ST_OK && grad != NULL) { /* 1/2 tr((Ky^-1 - alpha alpha') dKy), Ky = b2 (K1 + ratio I) */
+    if (rc == ST_OK &&
+        grad != NULL) { /* 1/2 tr((Ky^-1 - alpha alpha') dKy), Ky = b2 (K1 + ratio I) */
         double total = 0.0, noisy = 0.0; /* total: tr of all, dKy = Ky */
         for (size_t j = 0; j < t; j++) {
             const double b2 = amplitude[j] * amplitude[j];
@@ -1002,7 +1012,8 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, si
     for (size_t j = 0; rc == ST_OK && j < t && j < TARGETS_MOST; j++)
         yty[j] = blas_ddot(n, y + j * n, y + j * n);
     if (rc == ST_OK)
-        rc = eig_and_best(pool, n, n, K, t, y, yty, true, ab, nb, value, amplitude, noise, ctl, &q, err);
+        rc = eig_and_best(pool, n, n, K, t, y, yty, true, ab, nb, value, amplitude, noise, ctl, &q,
+                          err);
     if (rc == ST_OK) {
         if (effdim != NULL)
             *effdim = nmll_eig_effdim(&q, noise[0] * noise[0] / (amplitude[0] * amplitude[0]));

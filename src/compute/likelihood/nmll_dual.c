@@ -1,6 +1,6 @@
-/* compute/likelihood/nmll_dual.c -- feature models with fewer rows than columns: the n x n kernel matrix
- * K1 = Z Z' instead of the M x M Gram, in double precision throughout.  Cheaper by (M / n)^2, and
- * full of rank, so that rounding sets no floor under the noise ratio. */
+/* compute/likelihood/nmll_dual.c -- feature models with fewer rows than columns: the n x n kernel
+ * matrix K1 = Z Z' instead of the M x M Gram, in double precision throughout.  Cheaper by (M /
+ * n)^2, and full of rank, so that rounding sets no floor under the noise ratio. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"

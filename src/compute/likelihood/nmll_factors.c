@@ -1,9 +1,10 @@
-/* compute/likelihood/nmll_factors.c -- amplitude and noise by Cholesky factors where those are made on a device: one for each
- * noise ratio that is looked at, in place of one tridiagonal form for all of them (nmll.c).
+/* compute/likelihood/nmll_factors.c -- amplitude and noise by Cholesky factors where those are made
+ * on a device: one for each noise ratio that is looked at, in place of one tridiagonal form for all
+ * of them (nmll.c).
  *
- * A device is quick at products of matrices and slow at the form, half of which is products with a vector:
- * by count a form of 4096 takes as long as some 34 factors on an H200.  So the search
- * over the ratio has to do with few: from the best ratio of the last evaluation, by parabolas. */
+ * A device is quick at products of matrices and slow at the form, half of which is products with a
+ * vector: by count a form of 4096 takes as long as some 34 factors on an H200.  So the search over
+ * the ratio has to do with few: from the best ratio of the last evaluation, by parabolas. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -23,7 +24,8 @@ struct nmll_there {
     struct err why;
 };
 
-struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g, const struct ctl *ctl)
+struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g,
+                                  const struct ctl *ctl)
 {
     const struct backend_dense *by = blas_elsewhere(M);
 
@@ -32,7 +34,8 @@ struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const dou
     struct nmll_there *w = mem_calloc(1, sizeof *w, "the spectrum", NULL);
     if (!w)
         return NULL;
-    *w = (struct nmll_there){ .by = by, .ctl = ctl, .diag = mem_calloc(M, sizeof(double), "the spectrum", NULL) };
+    *w = (struct nmll_there){
+        .by = by, .ctl = ctl, .diag = mem_calloc(M, sizeof(double), "the spectrum", NULL)};
     w->kept = w->diag ? by->keep(M, G, t, g, &w->why) : NULL;
     if (w->kept)
         return w;
@@ -62,8 +65,8 @@ size_t nmll_there_factors(const struct nmll_there *w)
     return w->factors;
 }
 
-bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, double *logdet, double *quad,
-                        double *trace)
+bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, double *logdet,
+                        double *quad, double *trace)
 {
     double sum = 0.0;
     bool good = true;
@@ -88,7 +91,7 @@ bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, 
     return good && isfinite(*logdet);
 }
 
-/* ---- a search that has to do with few values --------------------------------------------------- */
+/* A search that has to do with few values. */
 
 struct few { double (*f)(void *, double); void *ctx; double lo, hi, x[3], v[3]; };
 
@@ -97,8 +100,8 @@ static double value(const struct few *s, double x)
     return s->f(s->ctx, x);
 }
 
-/* From x on downhill, by steps that double, until x[0] < x[1] < x[2] hold the least value in the middle, or
- * the end of the range is the least. */
+/* From x on downhill, by steps that double, until x[0] < x[1] < x[2] hold the least value in the
+ * middle, or the end of the range is the least. */
 static void bracket(struct few *s, double x)
 {
     double h = 0.7;
@@ -110,7 +113,8 @@ static void bracket(struct few *s, double x)
         s->v[side] = s->x[side] == x ? INFINITY : value(s, s->x[side]);
     }
     for (;;) {
-        const bool none = s->v[1] == INFINITY && s->x[2] < s->hi; /* small ratios may have no value */
+        const bool none =
+            s->v[1] == INFINITY && s->x[2] < s->hi; /* small ratios may have no value */
         const int side = s->v[0] < s->v[1] ? 0 : s->v[2] < s->v[1] || none ? 2 : 1;
         if (side == 1)
             return;
@@ -126,8 +130,8 @@ static void bracket(struct few *s, double x)
     }
 }
 
-/* The next point between the three: where the parabola through them is least, or, where that has no meaning or
- * lies beside the middle, a share of the longer side. */
+/* The next point between the three: where the parabola through them is least, or, where that has no
+ * meaning or lies beside the middle, a share of the longer side. */
 static double between(const struct few *s, double least)
 {
     const double a = s->x[1] - s->x[0], b = s->x[1] - s->x[2];
@@ -152,12 +156,14 @@ static void narrow(struct few *s)
         const double now = s->x[2] - s->x[0];
         if (i % 2 == 1) { /* parabolas that gain little, as at a corner where bounds meet */
             if (now > 0.5 * was)
-                x = s->x[2] - s->x[1] > s->x[1] - s->x[0] ? 0.5 * (s->x[1] + s->x[2]) : 0.5 * (s->x[0] + s->x[1]);
+                x = s->x[2] - s->x[1] > s->x[1] - s->x[0] ? 0.5 * (s->x[1] + s->x[2])
+                                                          : 0.5 * (s->x[0] + s->x[1]);
             was = now;
         }
         const double v = value(s, x);
         const bool right = x > s->x[1], better = v < s->v[1];
-        const int end = right == better ? 0 : 2; /* the lower one is the middle, the other one an end */
+        const int end =
+            right == better ? 0 : 2; /* the lower one is the middle, the other one an end */
         s->v[end] = better ? s->v[1] : v;
         s->x[end] = better ? s->x[1] : x;
         if (better) {
@@ -167,7 +173,8 @@ static void narrow(struct few *s)
     }
 }
 
-double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start, double *at)
+double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start,
+                       double *at)
 {
     static const double posts[] = { 0.1, 0.4, 0.75 };
     struct few s = { .f = f, .ctx = ctx, .lo = lo, .hi = hi };
@@ -180,7 +187,8 @@ double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double
     }
     bracket(&s, start);
     for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) { /* another valley? */
-        const double x = lo + posts[i] * (hi - lo), v = x > s.x[0] && x < s.x[2] ? INFINITY : value(&s, x);
+        const double x = lo + posts[i] * (hi - lo),
+                     v = x > s.x[0] && x < s.x[2] ? INFINITY : value(&s, x);
         if (v < best) {
             best = v;
             where = x;

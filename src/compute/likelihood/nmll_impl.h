@@ -19,19 +19,23 @@ enum status nmll_chol(struct pool *, size_t M, double *A, double ratio, size_t t
  * point has no value, and near it a spurious one that no search must find. */
 static const double nmll_pivot_share = 0.75;
 
-/* G (M x M, lower) and t vectors g where factors are made: log|G + ratio I|, g'(G + ratio I)^-1 g and tr (G + ratio
- * I)^-1 (NULL: not wanted) at one ratio after another.  NULL: the tridiagonal form is quicker, or there is no
- * room.  False: no value at this ratio, or nmll_there_said says what failed. */
+/* G (M x M, lower) and t vectors g where factors are made: log|G + ratio I|, g'(G + ratio I)^-1 g
+ * and tr (G + ratio I)^-1 (NULL: not wanted) at one ratio after another.  NULL: the tridiagonal
+ * form is quicker, or there is no room.  False: no value at this ratio, or nmll_there_said says
+ * what failed. */
 enum { NMLL_FACTORS = 18 }; /* that a search takes, about: 17 from starts of every kind */
-struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g, const struct ctl *);
+struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g,
+                                  const struct ctl *);
 void nmll_there_free(struct nmll_there *);
-bool nmll_there_moments(struct nmll_there *, size_t M, size_t t, double ratio, double *logdet, double *quad,
-                        double *trace);
+bool nmll_there_moments(struct nmll_there *, size_t M, size_t t, double ratio, double *logdet,
+                        double *quad, double *trace);
 enum status nmll_there_said(const struct nmll_there *, struct err *err);
 size_t nmll_there_factors(const struct nmll_there *); /* so far */
-/* The least value of f in [lo, hi], from `start` on (not finite: the middle), and where; with some dozen
- * values, for a function with one valley, or whose best one holds the start or a point between. */
-double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start, double *at);
+/* The least value of f in [lo, hi], from `start` on (not finite: the middle), and where; with some
+ * dozen values, for a function with one valley, or whose best one holds the start or a point
+ * between. */
+double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start,
+                       double *at);
 
 /* From c = y' (K1 + ratio I)^-1 y and the log determinant of K1 + ratio I, of one target. */
 double nmll_from_terms(double n, double c, double logdet, double amplitude);
@@ -41,8 +45,8 @@ double nmll_best_amplitude(double n, double c, double s, const double ab[2], con
 /* That of t targets at one ratio, and the noise with it. */
 void nmll_pick_scale(size_t t, double n, const double *c, double ratio, const double ab[2],
                      const double nb[2], double *amplitude, double *noise);
-/* What a change of log sqrt(ratio) does to the NMLL through the amplitudes, of which only those move
- * to first order that a bound of the noise holds. */
+/* What a change of log sqrt(ratio) does to the NMLL through the amplitudes, of which only those
+ * move to first order that a bound of the noise holds. */
 double nmll_moving_scale(size_t t, double n, const double *c, double ratio, const double ab[2],
                          const double nb[2], const double *amplitude);
 

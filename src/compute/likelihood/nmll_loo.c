@@ -1,5 +1,5 @@
-/* compute/likelihood/nmll_loo.c -- the leave-one-out error of a feature model, or its error on other rows, as an
- * objective for tuning.
+/* compute/likelihood/nmll_loo.c -- the leave-one-out error of a feature model, or its error on
+ * other rows, as an objective for tuning.
  *
  * With A1 = Z'Z + ratio I, h_i = z_i' A1^-1 z_i and r = y - Z A1^-1 Z'y, the prediction of row i
  * from all others errs by e_i = r_i / (1 - h_i) (Allen 1974).  One eigendecomposition gives it for
@@ -101,8 +101,9 @@ static void error_tile(void *ctx, size_t task, size_t worker)
     memcpy(l->sums + task * l->T, sum, l->T * sizeof *sum);
 }
 
-/* Whether the likeliest amplitudes at a ratio, and the noise with them, lie within bounds.  Errors of
- * prediction alone may ask for next to no noise, at which no allowed amplitude explains the data. */
+/* Whether the likeliest amplitudes at a ratio, and the noise with them, lie within bounds.  Errors
+ * of prediction alone may ask for next to no noise, at which no allowed amplitude explains the
+ * data. */
 static bool explained(const struct loo *l, double ratio)
 {
     double amp[TARGETS_MOST];
@@ -265,7 +266,8 @@ enum status nmll_features_loo(struct fop *f, size_t t, const double *y, struct f
             at = loo_search(&l, lowest, highest, mse);
         const double ratio = exp(at), s = exp(0.5 * at);
         const double lo = fmax(ab[0], nb[0] / s), hi = fmax(fmin(ab[1], nb[1] / s), lo);
-        nmll_eig_profile(&l.q, ratio, amplitude); /* the likeliest at this ratio, then within bounds */
+        nmll_eig_profile(&l.q, ratio,
+                         amplitude); /* the likeliest at this ratio, then within bounds */
         for (size_t q = 0; q < t; q++) {
             amplitude[q] = fmin(fmax(isfinite(amplitude[q]) ? amplitude[q] : ab[0], lo), hi);
             noise[q] = fmin(fmax(s * amplitude[q], nb[0]), nb[1]);

@@ -1,10 +1,10 @@
-/* compute/likelihood/nmll_slq.c -- the marginal likelihood of many features without their Gram: conjugate
- * gradients and stochastic Lanczos quadrature (methods.md D; Ubaru, Chen & Saad 2017; estimate N of
- * the notes).
+/* compute/likelihood/nmll_slq.c -- the marginal likelihood of many features without their Gram:
+ * conjugate gradients and stochastic Lanczos quadrature (methods.md D; Ubaru, Chen & Saad 2017;
+ * estimate N of the notes).
  *
  * With a Nystrom preconditioner P and probes n_i ~ N(0, I), c_i = P^1/2 n_i are right-hand sides
- * beside Z'y.  Their CG coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at n_i:
- *   log|A| = log|P| + log|P^-1/2 A P^-1/2|,   the latter about (M / nv) sum_i e_1' log(T_i) e_1,
+ * beside Z'y.  Their CG coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at
+ * n_i: log|A| = log|P| + log|P^-1/2 A P^-1/2|,   the latter about (M / nv) sum_i e_1' log(T_i) e_1,
  * and the same solves give the gradient: E[(A^-1 c)' B (P^-1 c)] = tr(A^-1 B). */
 #include "compute/likelihood/nmll_impl.h"
 
@@ -20,9 +20,9 @@
 enum { ROWS = 64, MAXIT = 1000 };
 static const double LOG_2PI = 1.8378770664093454836;
 
-/* Gauss quadrature converges twice as fast as the solve, and the gradient needs the solve to the few
- * per cent that the probes scatter: on kin40k (M=4096) 1e-2 moves the value by 2e-4 of its standard
- * error, 3e-2 by 5e-4 and 1e-1 by 3e-2, for 2.3 to 3 times less work than 1e-6. */
+/* Gauss quadrature converges twice as fast as the solve, and the gradient needs the solve to the
+ * few per cent that the probes scatter: on kin40k (M=4096) 1e-2 moves the value by 2e-4 of its
+ * standard error, 3e-2 by 5e-4 and 1e-1 by 3e-2, for 2.3 to 3 times less work than 1e-6. */
 static const double PROBE_RTOL = 1e-2;
 
 struct slq {
@@ -88,9 +88,11 @@ static enum status indefinite(const struct slq *s, struct err *err)
     return err_set(err, ST_NOT_PD, "the operator is indefinite at noise ratio %.3g", s->ratio);
 }
 
-/* Solves whose coefficients are wanted, too: they end where a device is lost, and all is done anew without. */
-static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, const double *B, double *X,
-                               const struct solve_opts *so, struct solve_info *info, struct err *err)
+/* Solves whose coefficients are wanted, too: they end where a device is lost, and all is done anew
+ * without. */
+static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, const double *B,
+                               double *X, const struct solve_opts *so, struct solve_info *info,
+                               struct err *err)
 {
     const bool lost = fop_lost(s->f, NULL);
     enum status rc = cg_solve(A, k, B, X, so, s->ctl, info, err);
@@ -102,10 +104,10 @@ static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, c
     return cg_solve(A, k, B, X, so, s->ctl, info, err);
 }
 
-/* e_1' log(T) e_1 from the first `steps` coefficients of one column; ST_NOT_PD: there are none, or T
- * has an eigenvalue <= 0. */
-static enum status lanczos_log(const struct slq *s, const struct solve_info *in, size_t steps, double *out,
-                               struct err *err)
+/* e_1' log(T) e_1 from the first `steps` coefficients of one column; ST_NOT_PD: there are none, or
+ * T has an eigenvalue <= 0. */
+static enum status lanczos_log(const struct slq *s, const struct solve_info *in, size_t steps,
+                               double *out, struct err *err)
 {
     const size_t m = in->nhist < steps ? in->nhist : steps;
 
@@ -132,7 +134,7 @@ static enum status lanczos_log(const struct slq *s, const struct solve_info *in,
     return rc;
 }
 
-/* ---- further probes ----------------------------------------------------------------------------
+/* Further probes
  *
  * A few steps of a probe say most of what all of them do: with c_i the quadrature after m steps,
  *   mean of e over the first nv = mean of c over all N + mean of (e - c) over the first nv,
@@ -199,7 +201,9 @@ static enum status more_choose(struct more *p, double want, double *N, struct er
 
     for (size_t i = 0; i < p->nv; i++)
         longest = p->s->info[i].nhist > longest ? p->s->info[i].nhist : longest;
-    for (size_t m = 1; rc == ST_OK && m != 0; m = m == MAXIT ? 0 : m < longest / 2 ? m + 1 + m / 4 : MAXIT) {
+    for (size_t m = 1; rc == ST_OK && m != 0; m = m == MAXIT        ? 0
+                                                  : m < longest / 2 ? m + 1 + m / 4
+                                                                    : MAXIT) {
         rc = after(p, m, c, err);
         const struct spread r = spread_of(p->nv, p->nv, p->e, c);
         const double left = want - r.rest / (double)p->nv;
@@ -225,9 +229,13 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
     const size_t M = s->M, k = room < MORE_BLOCK ? room : MORE_BLOCK;
     struct ridge ridge = { s->f, s->ratio };
     const struct linop A = ridge_linop(&ridge);
-    const struct solve_opts so = { .rtol = s->o->rtol, .maxit = p->m, .check_every = MAXIT, .nprobes = k,
-                                   .probe_rtol = s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL,
-                                   .pre = s->pre };
+    const struct solve_opts so = {.rtol = s->o->rtol,
+                                  .maxit = p->m,
+                                  .check_every = MAXIT,
+                                  .nprobes = k,
+                                  .probe_rtol =
+                                      s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL,
+                                  .pre = s->pre};
 
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j < M; j++)
@@ -352,8 +360,8 @@ static void grad_task(void *ctx, size_t task, size_t worker)
     double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
     g->rc[task] = Z ? fop_tile64(s->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
     if (g->rc[task] == ST_OK) {
-        blas_dgemm1(false, true, M, rows, nv, (double)s->t / (double)nv, s->V, M, s->T + r0, s->n, 0.0,
-                    B, M);
+        blas_dgemm1(false, true, M, rows, nv, (double)s->t / (double)nv, s->V, M, s->T + r0, s->n,
+                    0.0, B, M);
         for (size_t i = 0; i < rows; i++)
             for (size_t q = 0; q < s->t; q++)
                 blas_daxpy(M, -s->T[(nv + q) * s->n + r0 + i] / (g->noise[q] * g->noise[q]),
@@ -364,7 +372,8 @@ static void grad_task(void *ctx, size_t task, size_t worker)
 }
 
 /* The same sum where the features are, on a device; UNSUPPORTED: there is none. */
-static enum status slq_there(struct slq *s, size_t nhp, const double *noise, double *grad, struct err *err)
+static enum status slq_there(struct slq *s, size_t nhp, const double *noise, double *grad,
+                             struct err *err)
 {
     const size_t M = s->M, nv = s->k - s->t;
 
@@ -515,8 +524,9 @@ enum status nmll_features_slq(struct fop *f, const double *y, const double *hp, 
     const double ratio = noise * noise / (amplitude * amplitude);
 
     if (!(amplitude > 0.0) || !(noise > 0.0) || !isfinite(ratio) || o->probes < 2)
-        return err_set(err, ST_RANGE, "amplitude %g and noise %g must be positive, probes 2 or more",
-                       amplitude, noise);
+        return err_set(err, ST_RANGE,
+                       "amplitude %g and noise %g must be positive, probes 2 or more", amplitude,
+                       noise);
     return slq_value(f, 1, y, hp, nhp, ratio, NULL, NULL, o, &amplitude, &noise, value, se, grad,
                      iterations, ctl, err);
 }
@@ -528,8 +538,10 @@ enum status nmll_features_slq_at(struct fop *f, size_t t, const double *y, const
                                  size_t *iterations, const struct ctl *ctl, struct err *err)
 {
     if (!(ratio > 0.0) || !isfinite(ratio) || o->probes < 2 || t == 0 || t > TARGETS_MOST)
-        return err_set(err, ST_RANGE, "noise ratio %g must be positive, probes 2 or more, targets 1 "
-                       "to %d", ratio, TARGETS_MOST);
+        return err_set(err, ST_RANGE,
+                       "noise ratio %g must be positive, probes 2 or more, targets 1 "
+                       "to %d",
+                       ratio, TARGETS_MOST);
     return slq_value(f, t, y, hp, nhp, ratio, ab, nb, o, amplitude, noise, value, se, grad,
                      iterations, ctl, err);
 }

@@ -1,5 +1,5 @@
-/* compute/linalg/blas.c -- the one file that includes CBLAS and LAPACKE: single-threaded calls for pool
- * tasks, tiled products, and LAPACK's eigenproblems with checked workspaces.
+/* compute/linalg/blas.c -- the one file that includes CBLAS and LAPACKE: single-threaded calls for
+ * pool tasks, tiled products, and LAPACK's eigenproblems with checked workspaces.
  *
  * OpenBLAS keeps one thread: its own workers spin after every call and would take the core that
  * our pool and the screen want, and its split of a product depends on the thread count.  It starts
@@ -91,7 +91,7 @@ enum status blas_fits(size_t a, size_t b, size_t c, struct err *err)
                    most, INT_MAX);
 }
 
-/* ---- single-threaded calls for pool tasks -------------------------------------------------- */
+/* Single-threaded calls for pool tasks. */
 
 void blas_sgemm1(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *A,
                  size_t lda, const float *B, size_t ldb, float beta, float *C, size_t ldc)
@@ -206,7 +206,7 @@ enum status blas_finite(bool lower, size_t m, size_t n, const double *A, size_t 
     return ST_OK;
 }
 
-/* ---- tiled products ------------------------------------------------------------------------ */
+/* Tiled products. */
 
 struct gemm {
     bool ta, tb;
@@ -286,8 +286,8 @@ struct gram {
     double *G;
 };
 
-/* Whole lines of the cache on both sides, those of the next square asked for: columns are a line apart
- * from the next, and often a power of two. */
+/* Whole lines of the cache on both sides, those of the next square asked for: columns are a line
+ * apart from the next, and often a power of two. */
 enum { EDGE = 16 };
 typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -300,7 +300,8 @@ static void mirror_square(double *G, size_t ld, size_t i, size_t j)
         }
     for (size_t a = 0; a < EDGE; a += 2)
         for (size_t b = 0; b < EDGE; b += 2) {
-            const two x = *(const two *)(G + (j + b) * ld + i + a), y = *(const two *)(G + (j + b + 1) * ld + i + a);
+            const two x = *(const two *)(G + (j + b) * ld + i + a),
+                      y = *(const two *)(G + (j + b + 1) * ld + i + a);
             *(two *)(G + (i + a) * ld + j + b) = (two){ x[0], y[0] };
             *(two *)(G + (i + a + 1) * ld + j + b) = (two){ x[1], y[1] };
         }
@@ -320,7 +321,8 @@ void blas_mirror(size_t i0, size_t ni, size_t j0, size_t nj, double *G, size_t l
         }
 }
 
-/* Squares below the diagonal go first, most often in halves, which take as long as a square on the diagonal. */
+/* Squares below the diagonal go first, most often in halves, which take as long as a square on the
+ * diagonal. */
 static void gram_tile(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
@@ -359,7 +361,7 @@ enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, s
     return ST_OK;
 }
 
-/* ---- factorisations elsewhere -------------------------------------------------------------- */
+/* Factorisations elsewhere. */
 
 static const struct backend_dense *_Atomic elsewhere;
 static _Atomic size_t elsewhere_least;
@@ -387,7 +389,7 @@ bool blas_answered(enum status rc, struct err *err)
     return false;
 }
 
-/* ---- LAPACK with checked workspaces -------------------------------------------------------- */
+/* LAPACK with checked workspaces. */
 
 static enum status lapack_failed(lapack_int info, const char *what, size_t n, struct err *err)
 {

@@ -1,6 +1,6 @@
-/* compute/linalg/blas.h -- the one door to CBLAS and LAPACKE: int ranges checked, info codes turned into
- * statuses, work cut into fixed tiles over our own pool with single-threaded BLAS inside, so that
- * any thread count gives the same bits.  Matrices here are column-major unless said otherwise
+/* compute/linalg/blas.h -- the one door to CBLAS and LAPACKE: int ranges checked, info codes turned
+ * into statuses, work cut into fixed tiles over our own pool with single-threaded BLAS inside, so
+ * that any thread count gives the same bits.  Matrices here are column-major unless said otherwise
  * (a symmetric matrix is the same either way).  A NULL pool runs everything in the caller.
  *
  * blas.c holds the door itself and the products, blas_factor.c the tiled factorisations,
@@ -18,8 +18,8 @@
 void blas_init(void);               /* no BLAS threads; call at start, before any other */
 const char *blas_describe(void);    /* library, core type, threading flavour */
 bool blas_flavour_ok(struct err *); /* false for the OpenMP flavour (breaks fork) */
-/* Process-wide: who factorises large matrices (struct backend_dense; NULL: nobody else).  dpotrf, dpotri,
- * dsyevd and tridiag then ask it first. */
+/* Process-wide: who factorises large matrices (struct backend_dense; NULL: nobody else).  dpotrf,
+ * dpotri, dsyevd and tridiag then ask it first. */
 struct backend_dense;
 void blas_on(const struct backend_dense *);
 
@@ -31,8 +31,8 @@ enum status blas_dgemm(struct pool *, bool ta, bool tb, size_t m, size_t n, size
 /* G (n x n, both triangles) = A'A for A (m x n). */
 enum status blas_dgram(struct pool *, size_t m, size_t n, const double *A, size_t lda, double *G,
                        size_t ldg, struct err *);
-/* The other triangle of a symmetric matrix: what lies below the diagonal in rows i0 .. i0 + ni of columns
- * j0 .. j0 + nj is copied to its place above. */
+/* The other triangle of a symmetric matrix: what lies below the diagonal in rows i0 .. i0 + ni of
+ * columns j0 .. j0 + nj is copied to its place above. */
 void blas_mirror(size_t i0, size_t ni, size_t j0, size_t nj, double *G, size_t ldg);
 /* Single-threaded products for use inside pool tasks. */
 void blas_sgemm1(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *A,

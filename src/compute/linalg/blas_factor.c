@@ -1,6 +1,6 @@
-/* compute/linalg/blas_factor.c -- factorisations cut into fixed tiles over our pool: Cholesky, triangular
- * solves, inverse, thin QR and SVD.  Tile sizes depend on shapes alone and no tile is summed by
- * two tasks, so the bits do not depend on the thread count. */
+/* compute/linalg/blas_factor.c -- factorisations cut into fixed tiles over our pool: Cholesky,
+ * triangular solves, inverse, thin QR and SVD.  Tile sizes depend on shapes alone and no tile is
+ * summed by two tasks, so the bits do not depend on the thread count. */
 #include "compute/linalg/blas.h"
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ---- Cholesky: right-looking, a panel and its trailing update per step ---------------------- */
+/* Cholesky: right-looking, a panel and its trailing update per step. */
 
 struct potrf {
     double *A;              /* the remaining matrix, from the diagonal block on */
@@ -93,7 +93,7 @@ enum status blas_dpotrf(struct pool *pool, size_t n, double *A, size_t lda, cons
     return ST_OK;
 }
 
-/* ---- triangular solves ---------------------------------------------------------------------- */
+/* Triangular solves. */
 
 struct trsm {
     const double *L;
@@ -161,8 +161,8 @@ static enum status trsm_right(struct pool *pool, bool trans, size_t m, size_t n,
     for (size_t q = 0; rc == ST_OK && m > 0 && q < blocks; q++) {
         const size_t b = (trans ? q : blocks - 1 - q) * SOLVE, nb = least(SOLVE, n - b);
         const double first = q == 0 ? alpha : 1.0;
-        struct trsm s = { L + b + b * ldl, X + b * ldx, m, nb, ldl, ldx, m >= 4096 ? 256 : 128, trans,
-                          first };
+        struct trsm s = {L + b + b * ldl,       X + b * ldx, m,    nb, ldl, ldx,
+                         m >= 4096 ? 256 : 128, trans,       first};
         pool_run(pool, blas_tiles(m, s.tile), trsm_rows, &s);
         if (!trans && b)
             rc = blas_dgemm(pool, false, false, m, b, nb, -1.0, X + b * ldx, ldx, L + b, ldl, first,
@@ -180,7 +180,7 @@ enum status blas_dtrsm_right(struct pool *pool, bool trans, size_t m, size_t n, 
     return trsm_right(pool, trans, m, n, 1.0, L, ldl, X, ldx, err);
 }
 
-/* ---- inverse from the factor: by halves, so that nearly all work is tiled solves and products - */
+/* Inverse from the factor: by halves, so that nearly all work is tiled solves and products. */
 
 enum { INVERSE_LEAF = 256, TIMES = 128, SUM = 512 };
 
@@ -273,7 +273,7 @@ enum status blas_dpotri(struct pool *pool, size_t n, double *A, size_t lda, stru
     return rc;
 }
 
-/* ---- thin QR and SVD ------------------------------------------------------------------------ */
+/* Thin QR and SVD. */
 
 struct scale {
     double *A, *d;

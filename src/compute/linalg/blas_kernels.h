@@ -1,5 +1,5 @@
-/* compute/linalg/blas_kernels.h -- what blas_factor.c and blas_tridiag.c need of LAPACK on one tile,
- * single-threaded and without checks: only for them and for blas.c, which implements it. */
+/* compute/linalg/blas_kernels.h -- what blas_factor.c and blas_tridiag.c need of LAPACK on one
+ * tile, single-threaded and without checks: only for them and for blas.c, which implements it. */
 #ifndef GPDESK_BLAS_KERNELS_H
 #define GPDESK_BLAS_KERNELS_H
 

@@ -1,6 +1,6 @@
-/* compute/linalg/blas_tridiag.c -- reduction of a symmetric matrix to tridiagonal form in two stages
- * (Bischof, Lang & Sun 2000): full to a band of width BAND by block reflectors, all products of
- * matrices over the pool; then the band to tridiagonal by chasing bulges, in the cache.
+/* compute/linalg/blas_tridiag.c -- reduction of a symmetric matrix to tridiagonal form in two
+ * stages (Bischof, Lang & Sun 2000): full to a band of width BAND by block reflectors, all products
+ * of matrices over the pool; then the band to tridiagonal by chasing bulges, in the cache.
  *
  * LAPACK's dsytrd spends half its work in products with one vector and waits for memory: for
  * n = 2048 the two stages need half its processor time on one core and share it among several.
@@ -157,10 +157,10 @@ static enum status full_to_band(struct pool *pool, size_t n, double *A, size_t l
     return rc;
 }
 
-/* ---- band to tridiagonal --------------------------------------------------------------------------
- * Column j of the band lies at AB + j * 2 BAND, its diagonal entry first, so that entry (i, j) is
- * AB[i + j (2 BAND - 1)]: blocks on or below the diagonal are plain matrices of that leading
- * dimension.  A bulge reaches down 2 BAND - 1 rows. */
+/* Band to tridiagonal.  Column j of the band
+ * lies at AB + j * 2 BAND, its diagonal entry first, so that entry (i, j) is AB[i + j (2 BAND -
+ * 1)]: blocks on or below the diagonal are plain matrices of that leading dimension.  A bulge
+ * reaches down 2 BAND - 1 rows. */
 
 enum { LDB = 2 * BAND - 1 };
 

@@ -166,7 +166,7 @@ enum status exact_factor(const struct kernel *k, const double *hp, const double 
     }
 }
 
-/* ---- products without the matrix ----------------------------------------------------------------- */
+/* Products without the matrix. */
 
 struct exact_op {
     const struct backend_exact *be;
@@ -184,7 +184,8 @@ static double distance_at(double v)
     return v < 1.0 ? v / (1.0 - v) : 1e12;
 }
 
-/* Cubics through four points of each part; false: somewhere they are off by more than single precision is. */
+/* Cubics through four points of each part; false: somewhere they are off by more than single
+ * precision is. */
 static bool fill_table(const struct kterm *t, float *table)
 {
     const double h = 1.0 / BACKEND_TABLE;
@@ -239,7 +240,7 @@ static enum status open_there(struct exact_op *op, const struct backend_exact *b
     for (size_t f = 0; good && f < F; f++)
         good = fill_factor(op->k, f, op->hp, d, form + f * d, tables + f * table, weight + f);
     if (good)
-        op->at = be->open(&(struct backend_radial){ d, F, form, tables, weight }, op->n, op->X, err);
+        op->at = be->open(&(struct backend_radial){d, F, form, tables, weight}, op->n, op->X, err);
     free(form);
     if (!form || (good && !op->at && err && err->code == ST_NOMEM))
         return ST_NOMEM;
@@ -251,8 +252,8 @@ static enum status open_there(struct exact_op *op, const struct backend_exact *b
 }
 
 enum status exact_op_open(const struct backend_ops *be, const struct kernel *k, const double *hp,
-                          const double *X, size_t n, size_t d, struct pool *pool, struct exact_op **out,
-                          struct err *err)
+                          const double *X, size_t n, size_t d, struct pool *pool,
+                          struct exact_op **out, struct err *err)
 {
     struct exact_op *op = mem_calloc(1, sizeof *op, "an exact kernel", err);
     enum status rc = op ? ST_OK : ST_NOMEM;
@@ -304,15 +305,16 @@ static void product_task(void *ctx, size_t task, size_t worker)
         for (size_t c = 0; c < p->k; c++)
             p->W[c * p->m + r] = 0.0;
         for (size_t i = 0; i < op->n; i++) {
-            const double v = kernel_exact(op->k, op->hp, op->d, p->Y + r * op->d, op->X + i * op->d, NULL);
+            const double v =
+                kernel_exact(op->k, op->hp, op->d, p->Y + r * op->d, op->X + i * op->d, NULL);
             for (size_t c = 0; c < p->k; c++)
                 p->W[c * p->m + r] += v * p->V[c * op->n + i];
         }
     }
 }
 
-enum status exact_op_apply(struct exact_op *op, size_t m, const double *Y, size_t k, const double *V,
-                           double *W, const struct ctl *ctl, struct err *err)
+enum status exact_op_apply(struct exact_op *op, size_t m, const double *Y, size_t k,
+                           const double *V, double *W, const struct ctl *ctl, struct err *err)
 {
     if (op->at) {
         const enum status rc = op->be->apply(op->at, m, Y, k, V, W, ctl, err);

@@ -20,8 +20,8 @@ double *exact_inputs(const struct source *, struct err *);
 /* Lower triangle of S K1 S + diag I, K1_ij = k(x_i, x_j) at amplitude 1; S the n row factors of
  * source.h (NULL: 1), here and below. */
 enum status exact_matrix(const struct kernel *, const double *hp, const double *X, size_t n,
-                         size_t d, const double *row_scale, double diag, double *K, struct pool *, const struct ctl *,
-                         struct err *);
+                         size_t d, const double *row_scale, double diag, double *K, struct pool *,
+                         const struct ctl *, struct err *);
 /* sum_ij W_ij s_i s_j dK1_ij / d log hp[h] for every h < nhp; W symmetric, lower triangle given. */
 enum status exact_contract(const struct kernel *, const double *hp, const double *X, size_t n,
                            size_t d, const double *row_scale, const double *W, double *sum,
@@ -29,16 +29,17 @@ enum status exact_contract(const struct kernel *, const double *hp, const double
 /* Cross-covariances k(x_i, xt_t): column t (length n, ld = n) for m test rows. */
 void exact_cross(const struct kernel *, const double *hp, const double *X, size_t n, size_t d,
                  const double *Xt, size_t m, double *C, struct pool *);
-/* K1 without storing it: sums of products of kernels of a distance where the backend is, in single precision
- * (backend.h); all other kernels, and those of a backend that has none or is lost, by the processor in double, which
- * takes long.  Kernel, hp and X outlive it. */
+/* K1 without storing it: sums of products of kernels of a distance where the backend is, in single
+ * precision (backend.h); all other kernels, and those of a backend that has none or is lost, by the
+ * processor in double, which takes long.  Kernel, hp and X outlive it. */
 struct backend_ops;
 struct exact_op;
 enum status exact_op_open(const struct backend_ops *, const struct kernel *, const double *hp,
                           const double *X, size_t n, size_t d, struct pool *, struct exact_op **out,
                           struct err *);
 void exact_op_close(struct exact_op *);
-/* Are its products made where the backend is?  why: what a device that is lost said (may be NULL). */
+/* Are its products made where the backend is?  why: what a device that is lost said (may be NULL).
+ */
 bool exact_op_there(const struct exact_op *, struct err *why);
 /* W[c] = K1(Y, X) V[c] for k vectors; Y: m rows, NULL: X itself. */
 enum status exact_op_apply(struct exact_op *, size_t m, const double *Y, size_t k, const double *V,

@@ -1,5 +1,5 @@
-/* compute/models/model.c -- a fitted Gaussian process: reference counts, the factor behind its variances,
- * predictions.
+/* compute/models/model.c -- a fitted Gaussian process: reference counts, the factor behind its
+ * variances, predictions.
  *
  * At amplitude 1 and noise ratio rho (methods.md B.3):
  *   mean = z' w,   var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2
@@ -50,7 +50,7 @@ static double noise_ratio(const struct model *m)
     return model_ratio(m->amplitude, m->noise);
 }
 
-/* ---- phases ---- */
+/* Phases. */
 
 static void phase_tick(void *ctx, const struct tick *t)
 {
@@ -70,8 +70,13 @@ const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, cons
 
 void model_step(const struct ctl *ctl, const char *what, size_t done)
 {
-    ctl_tick(ctl, &(struct tick){ .phase = what, .method = what, .done = done, .value = NAN, .value2 = NAN,
-                                  .target = NAN, .passes = NAN });
+    ctl_tick(ctl, &(struct tick){.phase = what,
+                                 .method = what,
+                                 .done = done,
+                                 .value = NAN,
+                                 .value2 = NAN,
+                                 .target = NAN,
+                                 .passes = NAN});
 }
 
 /* Features of sequences do not depend on how long the longest one is. */
@@ -80,7 +85,7 @@ static bool same_inputs(const struct model *m, const struct source *src)
     return src->d == m->d || (m->kind == MODEL_FEATURES && kernel_reads_windows(&m->kernel));
 }
 
-/* ---- the factor ---- */
+/* The factor. */
 
 enum status model_open(const struct model *m, size_t columns, const struct source *src,
                        const double *row_scale, enum precision precision, enum storing store,
@@ -291,7 +296,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
     return ST_OK;
 }
 
-/* ---- predictions ---- */
+/* Predictions. */
 
 /* Rows are handled in fixed tiles, the last one padded, so that a row's bits depend neither on the
  * thread count nor on how a caller cuts the rows into tiles of this size. */
@@ -438,13 +443,14 @@ static enum status predict_features(struct predict *p, const struct backend_ops 
 }
 
 /* Means of an exact model without variances, the kernel made anew in tiles where the backend is. */
-static enum status predict_products(struct predict *p, const struct backend_ops *be, struct pool *pool,
-                                    struct err *err)
+static enum status predict_products(struct predict *p, const struct backend_ops *be,
+                                    struct pool *pool, struct err *err)
 {
     const struct model *m = p->m;
     double *Y = exact_inputs(p->src, err);
     struct exact_op *op = NULL;
-    enum status rc = Y ? exact_op_open(be, &m->kernel, m->hp, m->X, m->M, m->d, pool, &op, err) : ST_NOMEM;
+    enum status rc =
+        Y ? exact_op_open(be, &m->kernel, m->hp, m->X, m->M, m->d, pool, &op, err) : ST_NOMEM;
 
     if (rc == ST_OK)
         rc = exact_op_apply(op, p->n, Y, m->t, m->w, p->mean, p->ctl, err);
@@ -465,8 +471,10 @@ enum status model_predict(const struct model *m, const struct source *src, doubl
     if (rc != ST_OK)
         return rc;
     if (!same_inputs(m, src) && kernel_reads_windows(&m->kernel)) {
-        err_set(err, ST_SHAPE, "an exact model compares sequences of up to %zu numbers, these have up "
-                "to %zu", m->d - 1, src->d - 1);
+        err_set(err, ST_SHAPE,
+                "an exact model compares sequences of up to %zu numbers, these have up "
+                "to %zu",
+                m->d - 1, src->d - 1);
         err_hint(err, "fit features=8192, or fit on the longer ones too");
         return ST_SHAPE;
     }

@@ -1,9 +1,9 @@
-/* compute/models/model.h -- a fitted Gaussian process: fit, mean, variance. Immutable once fitted, shared
- * by reference.  y is scaled; outputs are in scaled units (the program turns them back).
+/* compute/models/model.h -- a fitted Gaussian process: fit, mean, variance. Immutable once fitted,
+ * shared by reference.  y is scaled; outputs are in scaled units (the program turns them back).
  *
- * Several targets share kernel, features and the ratio of noise to amplitude: one matrix, a right-hand
- * side for each, and each with its own amplitude in closed form (methods.md B.3).  Vectors of targets,
- * weights and predictions then come one after the other. */
+ * Several targets share kernel, features and the ratio of noise to amplitude: one matrix, a
+ * right-hand side for each, and each with its own amplitude in closed form (methods.md B.3).
+ * Vectors of targets, weights and predictions then come one after the other. */
 #ifndef GPDESK_MODEL_H
 #define GPDESK_MODEL_H
 
@@ -24,7 +24,7 @@ struct fit_opts {
     enum plan plan; enum storing store; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
     bool device_exact;       /* that device has products with exact kernels */
-    size_t device_free;      /* bytes free on the device that makes and holds features, as model_on */
+    size_t device_free; /* bytes free on the device that makes and holds features, as model_on */
     size_t device_cores;     /* found them; 0: this processor does.  Cores: of the host beside it */
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
@@ -38,11 +38,11 @@ struct fit_opts {
     /* The ratio of noise to amplitude stays, the amplitude may follow the data: a stopped fit that
      * goes on. */
     bool keep_ratio;
-    /* Where iterations start: a model of the same inputs and number of targets (else STATE).  Of the
-     * same features (kernel but for its hyperparameters, number, seed) its weights; of others what it
-     * predicts of the training rows, projected on these (model_start.c).  The latter saves steps only
-     * where few digits are wanted: the last ones are in directions that the start knew nothing of
-     * (share/doc/solvers.md).  Lent; NULL: zero. */
+    /* Where iterations start: a model of the same inputs and number of targets (else STATE).  Of
+     * the same features (kernel but for its hyperparameters, number, seed) its weights; of others
+     * what it predicts of the training rows, projected on these (model_start.c).  The latter saves
+     * steps only where few digits are wanted: the last ones are in directions that the start knew
+     * nothing of (share/doc/solvers.md).  Lent; NULL: zero. */
     const struct model *start;
 };
 /* What a rank would give and cost, by the spectrum of a sample of rows; rank 0: no preconditioner.
@@ -50,7 +50,8 @@ struct fit_opts {
 enum { RANK_GUESSES = 20 };
 struct rank_guess {
     size_t rank;
-    double ratio, iterations, low, high; /* of the last eigenvalue to the noise; expected, and range */
+    double ratio, iterations, low,
+        high; /* of the last eigenvalue to the noise; expected, and range */
     double build, iteration, seconds;    /* seconds: build + solves x iterations x iteration */
     double bytes;                        /* at the peak */
     bool capped;                         /* as many as are allowed, or more */
@@ -81,8 +82,8 @@ struct fit_info {
     size_t targets;
     struct { double iterations, residual, true_residual; } target[TARGETS_MOST];
     struct { double features, precond, solve, variance, total; } seconds;
-    /* Of this fit, beside the inputs: as predicted at the start, and once a rank was chosen; within a
-     * tenth of what it takes (tests/bench/bench_memory.c). */
+    /* Of this fit, beside the inputs: as predicted at the start, and once a rank was chosen; within
+     * a tenth of what it takes (tests/bench/bench_memory.c). */
     size_t predicted_bytes, peak_bytes;
     char plan_note[256];     /* which plan, and what the others would have cost */
     char warning[256];       /* variance starvation, float limit...; empty: none */
@@ -106,21 +107,21 @@ struct model {
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
 
-/* Says where features are made and held, for plans: on the backend's device in use, if it has any. */
+/* Says where features are made and held, for plans: on the backend's device in use, if it has any.
+ */
 void model_on(struct fit_opts *, const struct backend_ops *, size_t threads);
 /* Bytes that a fit would need at its peak, and the plan it would take; for `dry` and for refusing
  * before the start. */
 enum status model_plan(size_t n, size_t d, const struct fit_opts *, size_t threads,
                        enum plan *plan, size_t *bytes, char note[256], struct err *);
-/* y: opts->targets vectors of n, scaled.  Ticks "features" "precond" "cg" "variance".  An early stop still returns a
- * model; a constant y is RANGE. */
+/* y: opts->targets vectors of n, scaled.  Ticks "features" "precond" "cg" "variance".  An early
+ * stop still returns a model; a constant y is RANGE. */
 enum status model_fit(const struct source *, const double *y, const struct fit_opts *,
                       const struct backend_ops *, struct pool *, const struct ctl *,
                       struct model **out, struct fit_info *, struct solve_info *trace,
                       struct err *);
-/* mean and latent variance (n of each target, one target after the other; varf NULL: mean only), scaled
- * units.  STATE when variance is asked
- * and the model keeps no factor. */
+/* mean and latent variance (n of each target, one target after the other; varf NULL: mean only),
+ * scaled units.  STATE when variance is asked and the model keeps no factor. */
 enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
                           const struct backend_ops *, struct pool *, const struct ctl *,
                           struct err *);

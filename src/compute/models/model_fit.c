@@ -1,5 +1,5 @@
-/* compute/models/model_fit.c -- fitting: the weights by a direct or an iterative solver, then the factor
- * behind the variances.  Everything at amplitude 1: A1 = Z1'Z1 + ratio I, A1 w = Z1'y. */
+/* compute/models/model_fit.c -- fitting: the weights by a direct or an iterative solver, then the
+ * factor behind the variances.  Everything at amplitude 1: A1 = Z1'Z1 + ratio I, A1 w = Z1'y. */
 #include "compute/models/model.h"
 
 #include "base/mem.h"
@@ -148,8 +148,8 @@ static enum status fit_new(struct fit *ft, struct err *err)
     return m->w && (ft->b || ft->plan.exact) ? ST_OK : ST_NOMEM;
 }
 
-/* Residuals on the training rows; then the likeliest amplitude of each target at the ratio in force,
- *   amplitude^2 = y' (K1 + ratio I)^-1 y / n = (r'r + ratio w'w) / (n ratio),   r = y - Z1 w,
+/* Residuals on the training rows; then the likeliest amplitude of each target at the ratio in
+ * force, amplitude^2 = y' (K1 + ratio I)^-1 y / n = (r'r + ratio w'w) / (n ratio),   r = y - Z1 w,
  * which with an inexact w errs to the safe side.  The weights do not depend on it. */
 static enum status fit_scale(struct fit *ft, struct err *err)
 {
@@ -191,7 +191,7 @@ static enum status fit_scale(struct fit *ft, struct err *err)
     return ST_OK;
 }
 
-/* ---- exact ---- */
+/* Exact. */
 
 static enum status fit_exact(struct fit *ft, struct err *err)
 {
@@ -276,8 +276,8 @@ struct exact_system {
     double *temp; /* of as many vectors as there are targets */
 };
 
-static enum status exact_times(void *ctx, size_t k, const double *X, double *AX, const struct ctl *ctl,
-                               struct err *err)
+static enum status exact_times(void *ctx, size_t k, const double *X, double *AX,
+                               const struct ctl *ctl, struct err *err)
 {
     const struct exact_system *s = ctx;
     const double *from = X;
@@ -302,16 +302,19 @@ static enum status fit_products(struct fit *ft, struct err *err)
     struct linop A = { .n = m->M, .apply = exact_times, .ctx = &s, .pool = ft->pool };
     const struct model *start = ft->o->start;
     const bool same = start && !s.row_scale && model_start_same(start, m);
-    const struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .x0 = same ? start->w : NULL };
+    const struct solve_opts so = {
+        .rtol = ft->o->rtol, .maxit = ft->o->maxit, .x0 = same ? start->w : NULL};
     const double t = now();
     struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
 
     m->X = each ? exact_inputs(ft->src, err) : NULL;
     s.temp = m->X ? mem_aligned(ft->t * s.n, sizeof *s.temp, "the targets", err) : NULL;
-    enum status rc = s.temp ? exact_op_open(ft->be, &m->kernel, m->hp, m->X, s.n, m->d, ft->pool, &s.op, err)
-                            : ST_NOMEM;
+    enum status rc =
+        s.temp ? exact_op_open(ft->be, &m->kernel, m->hp, m->X, s.n, m->d, ft->pool, &s.op, err)
+               : ST_NOMEM;
     if (rc == ST_OK)
-        rc = cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->ctl, "solve"), each, err);
+        rc =
+            cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->ctl, "solve"), each, err);
     info->seconds.solve = now() - t;
     if (rc == ST_OK)
         gather(ft, each);
@@ -319,24 +322,27 @@ static enum status fit_products(struct fit *ft, struct err *err)
         solve_info_free(&each[j]);
     struct err why = { 0 };
     if (rc == ST_OK && !exact_op_there(s.op, &why) && why.code == ST_BACKEND)
-        warn(info, "device-lost", "the device failed in the middle; the processor went on: %.200s", why.msg);
+        warn(info, "device-lost", "the device failed in the middle; the processor went on: %.200s",
+             why.msg);
     exact_op_close(s.op);
     free(s.temp);
     free(each);
     info->warm = same;
     if (rc == ST_OK)
-        info->condition = info->condition_plain = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+        info->condition = info->condition_plain =
+            ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
     if (rc == ST_OK)
         rc = fit_scale(ft, err);
     if (rc == ST_OK)
         model_exact_unscale(s.n, ft->t, ft->src->row_scale, NULL, m->w);
     if (rc == ST_OK && info->float_limit)
-        warn(info, "float-limit", "the true residual stopped at %.2g: single precision kernels allow no less",
+        warn(info, "float-limit",
+             "the true residual stopped at %.2g: single precision kernels allow no less",
              info->true_residual);
     return rc;
 }
 
-/* ---- direct ---- */
+/* Direct. */
 
 /* Of each target; the worst. */
 static double relative_residual(struct fit *ft, struct err *err)
@@ -386,9 +392,10 @@ static enum status factor_at(struct fit *ft, size_t M, struct featmap **map, str
     featmap_free(*map);
     *f = NULL;
     *map = NULL;
-    rc = model_open(m, M, ft->src, ft->src->row_scale, PREC_DOUBLE, STORE_AUTO, ft->be, ft->pool, map,
-                    f, err);
-    return rc == ST_OK ? model_factor(*f, ft->t, ft->y, ft->ratio, L, b, diag, jitter, ctl, err) : rc;
+    rc = model_open(m, M, ft->src, ft->src->row_scale, PREC_DOUBLE, STORE_AUTO, ft->be, ft->pool,
+                    map, f, err);
+    return rc == ST_OK ? model_factor(*f, ft->t, ft->y, ft->ratio, L, b, diag, jitter, ctl, err)
+                       : rc;
 }
 
 static enum status fit_direct(struct fit *ft, struct err *err)
@@ -435,7 +442,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* ---- iterative ---- */
+/* Iterative. */
 
 /* The noise ratio that suits the features, at as many of them as the automatic variance has; where
  * that is the variance asked for, its factor stays. */
@@ -560,8 +567,10 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
         stuck = stuck || each[j].float_limit;
     if (!stuck) /* else float32 was no better */
-        warn(ft->info, "float16", "features in float16 are too coarse for this little noise: after %zu "
-                 "iterations they were made anew (store=float32, plan=regenerate)", before);
+        warn(ft->info, "float16",
+             "features in float16 are too coarse for this little noise: after %zu "
+             "iterations they were made anew (store=float32, plan=regenerate)",
+             before);
     return rc;
 }
 
@@ -633,8 +642,9 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
         info->condition_plain = info->condition;
     if (info->float_limit)
         warn(info, "float-limit", "the true residual stopped at %.2g: %s", info->true_residual,
-             ft->o->precision == PREC_DOUBLE ? "double precision allows no less; more noise does"
-                                             : "single precision features allow no less; precision=double does");
+             ft->o->precision == PREC_DOUBLE
+                 ? "double precision allows no less; more noise does"
+                 : "single precision features allow no less; precision=double does");
     return ST_OK;
 }
 

@@ -1,5 +1,5 @@
-/* compute/models/model_impl.h -- what model.c (the fitted thing, its predictions), model_plan.c (what a
- * fit will cost), model_fit.c and model_refine.c share. */
+/* compute/models/model_impl.h -- what model.c (the fitted thing, its predictions), model_plan.c
+ * (what a fit will cost), model_fit.c and model_refine.c share. */
 #ifndef GPDESK_MODEL_IMPL_H
 #define GPDESK_MODEL_IMPL_H
 
@@ -48,8 +48,8 @@ struct rank_choice {
     bool none;             /* 0, no preconditioner, may be chosen */
     struct rank_guess at[RANK_GUESSES]; /* ascending ranks, at[0].rank == 0 */
 };
-/* y: o->targets vectors.  From the eigenvalues of a sample of rows: iterations and seconds by rank, for `solves` solves
- * ahead.  The same choice for any thread count. */
+/* y: o->targets vectors.  From the eigenvalues of a sample of rows: iterations and seconds by rank,
+ * for `solves` solves ahead.  The same choice for any thread count. */
 enum status model_rank_choose(struct fop *, const double *y, size_t d, const struct fit_opts *,
                               const struct fit_plan *, double ratio, size_t solves,
                               struct rank_choice *, const struct ctl *, struct err *);
@@ -67,8 +67,8 @@ enum status model_rank_iterations(const struct spectrum *, double lam2, size_t r
                                   struct err *);
 
 /* Lower Cholesky factor of Zv'Zv + (ratio + jitter) I into *L (Mv x Mv, the caller frees), for the
- * operator as set; y not NULL: also b = Z'y (Mv), for t vectors y.  jitter > 0: rounding had made the Gram
- * indefinite at this ratio. */
+ * operator as set; y not NULL: also b = Z'y (Mv), for t vectors y.  jitter > 0: rounding had made
+ * the Gram indefinite at this ratio. */
 enum status model_factor(struct fop *, size_t t, const double *y, double ratio, double **L,
                          double *b, double *diag, double *jitter, const struct ctl *,
                          struct err *);
@@ -83,9 +83,9 @@ enum status model_refactor(struct pool *, size_t M, double *L, const double *dia
 double model_round(double);
 double model_ratio(double amplitude, double noise);
 
-/* Moves *ratio to the one that predicts best by leave-one-out errors of the t targets (their geometric
- * mean) at these features, kernel hyperparameters fixed (model_refine.c).  L, at *ratio, is refactored on the way.  Nothing changes
- * where precision forbids. */
+/* Moves *ratio to the one that predicts best by leave-one-out errors of the t targets (their
+ * geometric mean) at these features, kernel hyperparameters fixed (model_refine.c).  L, at *ratio,
+ * is refactored on the way.  Nothing changes where precision forbids. */
 enum status model_refine_factor(struct fop *, size_t t, const double *y, double *L,
                                 const double *diag, const double *b, double *ratio,
                                 double *jitter, const struct ctl *, struct err *);
@@ -107,9 +107,10 @@ enum status model_open(const struct model *, size_t Mv, const struct source *,
  * K1 + ratio S^-2, which predict without the row factors.  Nothing without row factors. */
 void model_exact_unscale(size_t n, size_t t, const double *row_scale, double *L, double *w);
 
-/* Where iterations begin (model_start.c).  Whether s has the very features of m, so that its weights
- * are the start; whether it can be one at all (NULL can), else STATE; and weights for the columns of f
- * (t x M, the caller frees) from what s predicts of the rows of src: P^-1 Z'f.  pre NULL: Z'f. */
+/* Where iterations begin (model_start.c).  Whether s has the very features of m, so that its
+ * weights are the start; whether it can be one at all (NULL can), else STATE; and weights for the
+ * columns of f (t x M, the caller frees) from what s predicts of the rows of src: P^-1 Z'f.  pre
+ * NULL: Z'f. */
 bool model_start_same(const struct model *s, const struct model *m);
 enum status model_start_check(const struct model *s, const struct source *src, size_t targets,
                               struct err *);
@@ -120,7 +121,8 @@ enum status model_start_project(const struct model *s, const struct source *src,
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */
 struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };
 const struct ctl *model_phase(struct phase_ctl *, const struct ctl *outer, const char *phase);
-/* Work without a count that follows its passes, under its own name: "factor", "noise search" (done: looks so far). */
+/* Work without a count that follows its passes, under its own name: "factor", "noise search" (done:
+ * looks so far). */
 void model_step(const struct ctl *, const char *what, size_t done);
 
 #endif

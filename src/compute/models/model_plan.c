@@ -1,8 +1,8 @@
-/* compute/models/model_plan.c -- what a fit will do and need, from sizes and the processor level alone:
- * never from a stopwatch, so that the same command gives the same bits tomorrow.
+/* compute/models/model_plan.c -- what a fit will do and need, from sizes and the processor level
+ * alone: never from a stopwatch, so that the same command gives the same bits tomorrow.
  *
- * Costs per core are rounded measurements (tests/bench/bench_compute): right to a factor of two, and
- * enough to tell plans apart that differ by more. */
+ * Costs per core are rounded measurements (tests/bench/bench_compute): right to a factor of two,
+ * and enough to tell plans apart that differ by more. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -24,9 +24,9 @@ enum {
 };
 
 /* Seconds of one core for an entry of Z: made anew with its products, read again with them, from
- * float16 too; what the products of each further target add to any of these (n=20,000, M=4096: 0.10 to
- * the eighth, 0.03 then); and
- * floating point operations a second of the Gram (n M^2 of them), of sketches, and in float64. */
+ * float16 too; what the products of each further target add to any of these (n=20,000, M=4096: 0.10
+ * to the eighth, 0.03 then); and floating point operations a second of the Gram (n M^2 of them), of
+ * sketches, and in float64. */
 struct rates { const char *level; double made, stored, half, more, gram, sketch, dbl; };
 static const struct rates rates[] = {
     { "amx", 0.33e-9, 0.25e-9, 0.25e-9, 0.08e-9, 270e9, 95e9, 50e9 },
@@ -38,7 +38,8 @@ static const double blas_pack = 3e6; /* bytes that BLAS packs for a thread */
 static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
-/* The same of a whole device, counted for an H200 and not measured; factorisations stay on the host. */
+/* The same of a whole device, counted for an H200 and not measured; factorisations stay on the
+ * host. */
 static const struct rates device_rates = { "device", 2e-12,  1.1e-12, 0.6e-12,
                                            0.5e-12,  25e12,  30e12,   50e9 };
 static const double device_spare = 0.8; /* of its free memory, for stored features */
@@ -210,7 +211,7 @@ void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
     o->device_cores = threads;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* Memory. */
 
 /* Sizes in one place; all bytes are those at the peak of a phase, the inputs and the target not
  * counted, which are there before. */
@@ -221,9 +222,10 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* A factor of `columns` with what follows it: the Gram's blocks; where noise ratios are looked at (look),
- * features of a sample, twice; columns of its inverse; the Gram of half of the features. */
-static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size_t columns, bool look)
+/* A factor of `columns` with what follows it: the Gram's blocks; where noise ratios are looked at
+ * (look), features of a sample, twice; columns of its inverse; the Gram of half of the features. */
+static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size_t columns,
+                           bool look)
 {
     enum { SAMPLE = 2048 }; /* model_refine.c */
     if (columns == 0)
@@ -276,9 +278,11 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     /* Its factor stays where it is that of the variances. */
     const double kept = look && s.Mv == small ? 8.0 * (double)small * (double)small : 0.0;
     const double whole = factored(o) ? 8.0 * s.M * s.M : 0.0;
-    const double blocks0 = factored(o) ? fop_product_bytes((size_t)n, M, 0, o->precision, p->threads) : 0.0;
-    const double solve = kept + whole + most(most(sample_bytes(&s, o), blocks0),
-                                             most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
+    const double blocks0 =
+        factored(o) ? fop_product_bytes((size_t)n, M, 0, o->precision, p->threads) : 0.0;
+    const double solve = kept + whole +
+                         most(most(sample_bytes(&s, o), blocks0),
+                              most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
     const double iterate = most(refine, most(solve, rows));
     const double variance = kept > 0.0 ? 1.25 * kept : factor_bytes(&s, o, s.Mv, false);
     const size_t Md = variance_columns(o, true);
@@ -294,12 +298,13 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double gram = (double)gram_bytes(M, (size_t)t);
     const double blocks = fop_product_bytes((size_t)n, M, 0, o->precision, p->threads);
     const double stays = fop_kept_bytes((size_t)n, M, o->precision, p->threads);
-    const double on_gram = whole + most(sample_bytes(&s, o), most(precond_bytes(&s, r, 0.0), solve_bytes(&s, r)));
+    const double on_gram =
+        whole + most(sample_bytes(&s, o), most(precond_bytes(&s, r, 0.0), solve_bytes(&s, r)));
     p->bytes_formed = always + most(most(refine, variance),
                                     gram + kept + most(blocks, most(stays + on_gram, rows)));
 }
 
-/* ---- the choice --------------------------------------------------------------------------------- */
+/* The choice. */
 
 static double bytes_of(const struct fit_plan *p)
 {
@@ -487,13 +492,17 @@ static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size
         p->exact = p->products = true;
         p->plan = PLAN_REGENERATE;
         p->bytes = 8.0 * (double)n * ((double)d + 8.0 * (double)(o->targets ? o->targets : 1));
-        snprintf(note, 256, "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
-                 "device", n);
+        snprintf(note, 256,
+                 "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
+                 "device",
+                 n);
         return ST_OK;
     }
     if (rc == ST_LIMIT && o->device_exact)
-        err_hint(err, "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
-                 "features=8192");
+        err_hint(
+            err,
+            "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
+            "features=8192");
     if (rc != ST_OK)
         return rc;
     p->exact = true;
@@ -513,7 +522,8 @@ static size_t features_that_fit(size_t n, size_t d, const struct fit_opts *o, si
     struct fit_plan p;
     char note[256];
 
-    for (half.features = o->features / 4 * 2; half.features >= 64; half.features = half.features / 4 * 2) {
+    for (half.features = o->features / 4 * 2; half.features >= 64;
+         half.features = half.features / 4 * 2) {
         half.rank = half.rank > half.features / 2 ? 0 : half.rank;
         if (model_plan_make(n, d, &half, threads, &p, note, NULL) == ST_OK)
             return half.features;

@@ -30,12 +30,12 @@ enum {
 static const double finest_most = 16e6;       /* its modes squared, or so: the work of a step */
 static const double tail_width = 1.0 / 128.0; /* of their index: modes further down */
 
-/* ---- the small system ------------------------------------------------------------------------- */
+/* The small system. */
 
 struct small { size_t n; double *lam, *b; double thin; bool cut; /* short of all eigenvalues */ };
 
-/* Eigenvalues at evenly spaced indices, one for every `thin`, and what lies along them; `fine` times as
- * many as usual. */
+/* Eigenvalues at evenly spaced indices, one for every `thin`, and what lies along them; `fine`
+ * times as many as usual. */
 static enum status small_new(const struct spectrum *s, size_t rank, int fine, struct small *out,
                              struct err *err)
 {
@@ -144,11 +144,11 @@ static enum status small_iterations(const struct spectrum *spectrum, double lam2
     return rc;
 }
 
-/* Conjugate gradients end early where there are few eigenvalues: then more of them.  finest: how far,
- * and how far it came; last (NULL: not wanted): iterations at the step before. */
-static enum status refine(const struct spectrum *s, double lam2, size_t rank, int passes, double rtol,
-                          size_t maxit, int *finest, double *iterations, double *last, double *ratio,
-                          struct err *err)
+/* Conjugate gradients end early where there are few eigenvalues: then more of them.  finest: how
+ * far, and how far it came; last (NULL: not wanted): iterations at the step before. */
+static enum status refine(const struct spectrum *s, double lam2, size_t rank, int passes,
+                          double rtol, size_t maxit, int *finest, double *iterations, double *last,
+                          double *ratio, struct err *err)
 {
     const size_t all = s->n < s->M ? s->n : s->M;
     const int most = *finest;
@@ -180,7 +180,7 @@ enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t 
     return refine(s, lam2, rank, passes, rtol, maxit, &finest, iterations, NULL, ratio, err);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* The table. */
 
 static int sketches(const struct fit_opts *o)
 {
@@ -276,7 +276,8 @@ enum status model_rank_table(const struct spectrum *s, const struct spectrum *ha
         g->seconds = g->build + (double)solves * g->iterations * g->iteration;
         if (g->rank == 0 && !c->none)
             continue;
-        /* one that ends in time before one that does not; of those that do not, the nearest to it */
+        /* one that ends in time before one that does not; of those that do not, the nearest to it
+         */
         if (g->iterations <= maxit ? g->seconds < least : isinf(least) && g->iterations < few) {
             least = g->iterations <= maxit ? g->seconds : least;
             few = fmin(few, g->iterations);
@@ -291,7 +292,8 @@ enum status model_rank_choose(struct fop *f, const double *y, size_t d, const st
                               struct rank_choice *c, const struct ctl *ctl, struct err *err)
 {
     struct spectrum s;
-    enum status rc = spectrum_sample(f, o->targets ? o->targets : 1, y, 0, o->mem_limit, &s, NULL, ctl, err);
+    enum status rc =
+        spectrum_sample(f, o->targets ? o->targets : 1, y, 0, o->mem_limit, &s, NULL, ctl, err);
 
     if (rc != ST_OK)
         return rc;

@@ -7,12 +7,12 @@
  * which ridge regression has in closed form (Allen 1974).  It is chosen over the likelihood because
  * the kernel is never quite right, and what a fit is for is prediction; and over generalised
  * cross-validation because leverages are far from equal on real inputs (on pol and protein GCV
- * undersmooths: rmse 0.270 for 0.240).  Of several targets, which share the ratio, the geometric mean
- * of the squared errors counts: their units do not matter.  Of two ratios within the standard error of
- * that error the larger one is taken (the one-standard-error rule of Breiman et al. 1984), as new rows
- * are never quite like those left out: the tuned ratio is left for a smaller one only where that gains
- * more than this.  An iterative fit asks this of the factor that its variances need anyway, at up to
- * 4096 columns: most of the way from a tuning's 2048. */
+ * undersmooths: rmse 0.270 for 0.240).  Of several targets, which share the ratio, the geometric
+ * mean of the squared errors counts: their units do not matter.  Of two ratios within the standard
+ * error of that error the larger one is taken (the one-standard-error rule of Breiman et al. 1984),
+ * as new rows are never quite like those left out: the tuned ratio is left for a smaller one only
+ * where that gains more than this.  An iterative fit asks this of the factor that its variances
+ * need anyway, at up to 4096 columns: most of the way from a tuning's 2048. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -27,7 +27,7 @@ static const double first_step = 0.8;  /* in the log ratio */
 static const double farthest = 2.6;    /* from the given ratio: a factor of 13, 3.7 in the noise */
 static const double close_enough = 0.25;
 
-/* ---- the search: downhill by steps, then parabolas ---- */
+/* The search: downhill by steps, then parabolas. */
 
 struct look { double x, f, se; }; /* f: score, se: its standard error */
 struct search { size_t n; double start; struct look at[LOOKS_MOST]; };
@@ -77,13 +77,14 @@ static bool search_next(struct search *s, double *next, double *best)
     return fabs(*next - b->x) > close_enough;
 }
 
-/* ---- scores ---- */
+/* Scores. */
 
 /* The sample's features are made once; each look solves for their leverages. */
 struct sample {
     struct pool *pool;
     size_t n, M, m, t;         /* rows of the data, columns, rows of the sample; targets */
-    double *Z, *V, *y, *w, *e; /* m x M; the same, by L^-1; t x m targets; t x M; t x m squared errors */
+    double *Z, *V, *y, *w,
+        *e; /* m x M; the same, by L^-1; t x m targets; t x M; t x m squared errors */
     const double *L;
     enum status *rc;
 };
@@ -201,7 +202,8 @@ static enum status sample_score(struct sample *s, const double *L, const double 
     return ST_OK;
 }
 
-/* Where the search ends: the best look, or the start when with less noise it gains no more than its error. */
+/* Where the search ends: the best look, or the start when with less noise it gains no more than its
+ * error. */
 static double settled(const struct search *s, double best)
 {
     for (size_t i = 1; i < s->n; i++)

@@ -1,10 +1,10 @@
 /* compute/models/model_start.c -- where the iterations of a fit begin, when another model is given.
  *
- * Of the very same features its weights are the start.  Of others (their number, seed or kernel) they
- * say nothing; but the function does: f = what that model predicts of the training rows, and
+ * Of the very same features its weights are the start.  Of others (their number, seed or kernel)
+ * they say nothing; but the function does: f = what that model predicts of the training rows, and
  *   w0 = P^-1 Z'f
- * is its ridge regression on the new features as far as the preconditioner P knows Z'Z, for one more
- * pass over the rows.  The solvers scale w0 to the best point of its line. */
+ * is its ridge regression on the new features as far as the preconditioner P knows Z'Z, for one
+ * more pass over the rows.  The solvers scale w0 to the best point of its line. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -34,8 +34,10 @@ enum status model_start_check(const struct model *s, const struct source *src, s
         return err_set(err, ST_STATE, "the start has weights for %zu target%s, not for %zu", s->t,
                        s->t == 1 ? "" : "s", targets);
     if (s->d != src->d)
-        return err_set(err, ST_STATE, "the start is a model of %zu inputs, not of %zu: it says nothing "
-                       "of these rows", s->d, src->d);
+        return err_set(err, ST_STATE,
+                       "the start is a model of %zu inputs, not of %zu: it says nothing "
+                       "of these rows",
+                       s->d, src->d);
     return ST_OK;
 }
 

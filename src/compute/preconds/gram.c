@@ -1,10 +1,11 @@
-/* compute/preconds/gram.c -- the Cholesky factor of Z'Z + lam2 I itself, of sums that are shorter than the
- * operator's: single precision here, on a device also features in half precision.  What they are off is all
- * that conjugate gradients have left to do: a few iterations, as iterative refinement does it.
+/* compute/preconds/gram.c -- the Cholesky factor of Z'Z + lam2 I itself, of sums that are shorter
+ * than the operator's: single precision here, on a device also features in half precision.  What
+ * they are off is all that conjugate gradients have left to do: a few iterations, as iterative
+ * refinement does it.
  *
  * A device keeps its factor (fop_factor).  Whoever applies the preconditioner here gets one of this
- * processor's, made when it is first asked for: one matrix, Z'Z in the strict upper triangle, the factor for
- * the present lam2 in the lower one. */
+ * processor's, made when it is first asked for: one matrix, Z'Z in the strict upper triangle, the
+ * factor for the present lam2 in the lower one. */
 #include "compute/preconds/precond_impl.h"
 
 #include "compute/linalg/blas.h"
@@ -55,8 +56,8 @@ static enum status make_gram(struct whole *w, const struct ctl *ctl, struct err 
 }
 
 /* The factor for lam2, or for a little more where rounding has made Z'Z indefinite. */
-static enum status make_factor(struct whole *w, double lam2, struct pool *pool, const struct ctl *ctl,
-                               struct err *err)
+static enum status make_factor(struct whole *w, double lam2, struct pool *pool,
+                               const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(w->f);
     enum status rc = ST_NOT_PD;
@@ -93,8 +94,8 @@ static enum status ready(const struct precond *p, struct pool *pool, struct err 
     return rc;
 }
 
-enum status precond_whole_apply(const struct precond *p, struct pool *pool, bool root, size_t k, double *Y,
-                                struct err *err)
+enum status precond_whole_apply(const struct precond *p, struct pool *pool, bool root, size_t k,
+                                double *Y, struct err *err)
 {
     enum status rc = ready(p, pool, err);
     const double *L = p->whole->A;
@@ -141,7 +142,7 @@ static enum status gram_build(struct fop *f, const struct precond_opts *opts, co
 
     *out = NULL;
     if (w) {
-        *w = (struct whole){ .f = f, .lam2 = NAN, .there_lam2 = opts->lam2 > 0.0 ? opts->lam2 : 1.0 };
+        *w = (struct whole){.f = f, .lam2 = NAN, .there_lam2 = opts->lam2 > 0.0 ? opts->lam2 : 1.0};
         pthread_mutex_init(&w->lock, NULL);
         p->whole = w;
         p->lam2 = w->there_lam2;
@@ -163,6 +164,8 @@ static enum status gram_build(struct fop *f, const struct precond_opts *opts, co
 }
 
 const struct precond_ops precond_gram = {
-    .name = "gram", .title = "Cholesky factor of Z'Z",
-    .help = "the whole factor in short sums: few iterations, n M^2 work and M^2 memory", .build = gram_build,
+    .name = "gram",
+    .title = "Cholesky factor of Z'Z",
+    .help = "the whole factor in short sums: few iterations, n M^2 work and M^2 memory",
+    .build = gram_build,
 };

@@ -65,7 +65,8 @@ static double symmetric_core(const struct nystrom *s)
     return 2.0 * sqrt(skew / (double)L);
 }
 
-/* W := Cholesky factor of T + nu I (Omega is orthonormal), nu growing tenfold until there is one. */
+/* W := Cholesky factor of T + nu I (Omega is orthonormal), nu growing tenfold until there is one.
+ */
 static enum status shifted_factor(const struct nystrom *s, double *nu)
 {
     const size_t L = s->L;
@@ -249,10 +250,11 @@ static enum status run_given(struct nystrom *s, const double *Omega, bool qr, st
     return rc;
 }
 
-enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega, int passes,
-                             struct pool *pool, struct precond **out, struct err *err)
+enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega,
+                             int passes, struct pool *pool, struct precond **out, struct err *err)
 {
-    struct nystrom s = { .diagonal = diagonal, .pool = pool, .M = M, .L = L, .passes = passes, .err = err };
+    struct nystrom s = {
+        .diagonal = diagonal, .pool = pool, .M = M, .L = L, .passes = passes, .err = err};
     return run_given(&s, Omega, true, out);
 }
 
@@ -264,7 +266,7 @@ enum status nystrom_build(struct fop *f, size_t L, const double *Omega, bool qr,
     return run_given(&s, Omega, qr, out);
 }
 
-/* ---- test matrices -------------------------------------------------------------------------- */
+/* Test matrices. */
 
 struct draw {
     double *Omega;
@@ -366,8 +368,11 @@ static enum status srht2_build(struct fop *f, const struct precond_opts *opts,
 }
 
 const struct precond_ops precond_gauss = {
-    .name = "gauss", .title = "Nystrom, Gaussian",
-    .help = "one pass over the data with a random orthonormal basis", .build = gauss_build, .ranked = true,
+    .name = "gauss",
+    .title = "Nystrom, Gaussian",
+    .help = "one pass over the data with a random orthonormal basis",
+    .build = gauss_build,
+    .ranked = true,
 };
 const struct precond_ops precond_srht = {
     .name = "srht", .title = "Nystrom, Hadamard",

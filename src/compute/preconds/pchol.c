@@ -4,7 +4,8 @@
  * diagonal, the smallest index of equal ones.
  *
  * A column of G is a pass over the data.  Columns are fetched a block at a time, those of the
- * largest diagonals: the pivots stay the greedy ones, as one that was not fetched ends the block. */
+ * largest diagonals: the pivots stay the greedy ones, as one that was not fetched ends the block.
+ */
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"

@@ -31,7 +31,11 @@ const struct precond_ops *precond_find(const char *name, struct err *err)
     err_set(err, ST_NOT_FOUND, "no preconditioner is called \"%.60s\"", name);
     struct buf names = { 0 };
     for (size_t i = 0; i < NPRECONDS; i++)
-        buf_printf(&names, "%s%s", i == 0 ? "" : i + 1 < NPRECONDS ? ", " : " or ", preconds[i]->name);
+        buf_printf(&names, "%s%s",
+                   i == 0              ? ""
+                   : i + 1 < NPRECONDS ? ", "
+                                       : " or ",
+                   preconds[i]->name);
     err_hint(err, "precond=%s", buf_str(&names));
     buf_free(&names);
     return NULL;

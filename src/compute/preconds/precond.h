@@ -9,10 +9,10 @@
 struct precond;
 struct precond_opts {
     size_t rank;
-    double lam2;                /* gram: what it will be set to, which saves a factorisation; 0: 1 */
+    double lam2; /* gram: what it will be set to, which saves a factorisation; 0: 1 */
     uint64_t seed;
-    const struct precond *like; /* Nystrom: of a matrix like this one, and the same rank; its basis is
-                                 * then the test matrix, which saves the pass that looks for one.
+    const struct precond *like; /* Nystrom: of a matrix like this one, and the same rank; its basis
+                                 * is then the test matrix, which saves the pass that looks for one.
                                  * NULL: a random test matrix */
 };
 struct precond_ops {
@@ -48,9 +48,10 @@ enum status precond_diagonal(struct fop *, double *diag, const struct ctl *, str
  * else taken as orthonormal up to one scale), `passes` 1..3: the golden tests' door. */
 enum status nystrom_build(struct fop *, size_t L, const double *Omega, bool qr, int passes,
                           const struct ctl *, struct precond **out, struct err *);
-/* The same of a diagonal matrix (M), Omega orthonormalised: what the construction leaves of a spectrum. */
-enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega, int passes,
-                             struct pool *, struct precond **out, struct err *err);
+/* The same of a diagonal matrix (M), Omega orthonormalised: what the construction leaves of a
+ * spectrum. */
+enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega,
+                             int passes, struct pool *, struct precond **out, struct err *err);
 /* Pivoted Cholesky of Z'Z, greedy: L (M x R, column-major), its pivots (R) and the trace of what is
  * left after each; both may be NULL.  L ends in columns of 0 where the rank does (then those of
  * pivots and traces are untouched). */

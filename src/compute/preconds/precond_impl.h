@@ -1,4 +1,5 @@
-/* compute/preconds/precond_impl.h -- what a preconditioner is made of: for precond.c and preconds/ only. */
+/* compute/preconds/precond_impl.h -- what a preconditioner is made of: for precond.c and preconds/
+ * only. */
 #ifndef GPDESK_PRECOND_IMPL_H
 #define GPDESK_PRECOND_IMPL_H
 
@@ -6,8 +7,8 @@
 
 #include "base/mem.h"
 
-/* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, L L' where
- * `whole` is, else I. */
+/* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, L L'
+ * where `whole` is, else I. */
 struct precond {
     const struct precond_ops *ops;
     size_t M, L;
@@ -34,10 +35,11 @@ PRECOND_ROWS(PRECOND_DECLARED)
 #undef PRECOND_DECLARED
 
 struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err);
-/* Of `whole`: Y := P^-1 Y or (root) L Y; and whether a device has its factor for the present lam2. */
+/* Of `whole`: Y := P^-1 Y or (root) L Y; and whether a device has its factor for the present lam2.
+ */
 void precond_whole_free(struct whole *);
-enum status precond_whole_apply(const struct precond *, struct pool *, bool root, size_t k, double *Y,
-                                struct err *);
+enum status precond_whole_apply(const struct precond *, struct pool *, bool root, size_t k,
+                                double *Y, struct err *);
 double precond_whole_logdet(const struct precond *);
 bool precond_whole_there(const struct precond *);
 enum status precond_check_rank(size_t L, size_t M, struct err *err);

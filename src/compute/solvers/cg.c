@@ -2,16 +2,17 @@
  *
  * The recursive residual is cheap and too optimistic: in float32 it goes on falling after b - A x
  * has stopped.  Hence true residuals, at intervals and before "converged"; where the two part, the
- * true one replaces the recursive one (van der Vorst & Ye 2000) and the directions start anew; where
- * that has not helped either, the precision is exhausted and the column ends.
+ * true one replaces the recursive one (van der Vorst & Ye 2000) and the directions start anew;
+ * where that has not helped either, the precision is exhausted and the column ends.
  *
- * With an operator that is rounded (features stored in float16) true residuals are of its exact form:
- * the same replacements are then iterative refinement, each recursion a solve with the rounded
- * operator, and rtol holds for the exact one.
+ * With an operator that is rounded (features stored in float16) true residuals are of its exact
+ * form: the same replacements are then iterative refinement, each recursion a solve with the
+ * rounded operator, and rtol holds for the exact one.
  *
- * An operator that keeps the vectors itself (fop_cg_open) goes steps of the same recursion by itself, up
- * to the next check or to the first event of any column; everything that is decided is decided here.
- * The last X that was looked at is here too: where a device fails, the columns go on from that.
+ * An operator that keeps the vectors itself (fop_cg_open) goes steps of the same recursion by
+ * itself, up to the next check or to the first event of any column; everything that is decided is
+ * decided here. The last X that was looked at is here too: where a device fails, the columns go on
+ * from that.
  *
  * Columns at work occupy the first `active` slots of every work array, so that A is applied to
  * them and to nothing else. */
@@ -76,7 +77,8 @@ static enum status apply_exact(struct cg *s, size_t k, const double *X, double *
 static enum status remember(struct cg *s, struct slot *t, double alpha)
 {
     struct solve_info *in = &s->info[t->col];
-    const size_t usual = s->maxit < 4096 ? s->maxit : 4096, need = in->nhist < usual ? usual : in->nhist + 1;
+    const size_t usual = s->maxit < 4096 ? s->maxit : 4096,
+                 need = in->nhist < usual ? usual : in->nhist + 1;
     if (in->replaced)
         return ST_OK;
     void *a = in->alpha, *b = in->beta;
@@ -146,7 +148,8 @@ static void judge(struct cg *s, struct slot *t, double *R, const double *r, doub
         t->why = OUT_RTOL;
     } else if (!isfinite(tr)) {
         t->why = OUT_BREAKDOWN;
-    } else if (tr <= drifted * t->rel) { /* still together: go on, and ask again when it can be so */
+    } else if (tr <=
+               drifted * t->rel) { /* still together: go on, and ask again when it can be so */
         if (t->rel <= t->goal)
             t->goal = 0.9 * t->rel * (s->rtol / tr);
     } else if (tr > progress * t->replaced_at) {
@@ -265,13 +268,14 @@ static void tell(struct cg *s)
     ctl_tick(s->ctl, &t);
 }
 
-/* ---- steps where the operator is --------------------------------------------------------------- */
+/* Steps where the operator is. */
 
 static void go_there(struct cg *s)
 {
     struct backend_inverse pre = { 0 };
     const size_t work = s->opts->pre ? precond_inverse_work(s->opts->pre) : 0;
-    double *temp = s->A->fop ? mem_calloc(work + 1, sizeof *temp, "the preconditioner", NULL) : NULL;
+    double *temp =
+        s->A->fop ? mem_calloc(work + 1, sizeof *temp, "the preconditioner", NULL) : NULL;
 
     if (!temp)
         return;

@@ -102,7 +102,8 @@ static enum status direct_solve(struct fop *f, double lam2, size_t k, const doub
     enum status rc = factorise(f, lam2, &d, ctl, err);
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = solve_one(&d, B + c * M, X + c * M, &info[c], err);
-    if (rc == ST_CANCELLED && ctl_stopped(ctl)) { /* an outcome; there is no iterate but the start */
+    if (rc == ST_CANCELLED &&
+        ctl_stopped(ctl)) { /* an outcome; there is no iterate but the start */
         err_clear(err);
         if (opts->x0)
             memcpy(X, opts->x0, k * M * sizeof *X);

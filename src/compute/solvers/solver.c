@@ -33,7 +33,7 @@ const struct solver_ops *solver_find(const char *name, struct err *err)
     return NULL;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------- */
+/* Parameters. */
 
 static enum status set_param(const struct solver_ops *ops, const char *name, size_t nlen,
                              const char *value, size_t vlen, double *params, struct err *err)

@@ -1,4 +1,5 @@
-/* compute/solvers/solver.h -- linear solvers for A w = b with A = Z'Z + lam2 I: the registry and PCG.
+/* compute/solvers/solver.h -- linear solvers for A w = b with A = Z'Z + lam2 I: the registry and
+ * PCG.
  *
  * An iteration that stops is not an error: the best iterate is returned with an outcome. */
 #ifndef GPDESK_SOLVER_H
@@ -28,7 +29,7 @@ struct linop {
     apply_fn *exact; /* apply is rounded, and residuals are of this; NULL: apply itself is meant */
     void *ctx;
     struct pool *pool;
-    struct fop *fop;   /* A is Z'Z + lam2 I of it, which may keep the recursion's vectors; or NULL */
+    struct fop *fop; /* A is Z'Z + lam2 I of it, which may keep the recursion's vectors; or NULL */
     double lam2;
 };
 
@@ -89,7 +90,7 @@ struct solver_ops {
     bool stochastic;                   /* steps on random batches of rows */
     bool corrects;                     /* its residuals are those of an operator's exact form: the
                                         * other may be rounded (fop_half) */
-    bool coarse;                       /* ends after two or three digits: its errors do not vanish */
+    bool coarse; /* ends after two or three digits: its errors do not vanish */
     const struct solver_param *params; /* ends at .name == NULL; may be NULL */
     enum status (*solve)(struct fop *, double lam2, size_t k, const double *B, double *X,
                          const struct solve_opts *, const struct ctl *, struct solve_info *info,

@@ -173,8 +173,9 @@ enum status diagnose_spectrum(const struct source *src, const double *y, const s
 }
 
 enum status diagnose_loo(const struct kernel *k, const double *hp, const double *X, size_t m,
-                         size_t d, const double *y, const double *row_scale, double ratio, double *e, double *sd,
-                         double *work, struct pool *pool, const struct ctl *ctl, struct err *err)
+                         size_t d, const double *y, const double *row_scale, double ratio,
+                         double *e, double *sd, double *work, struct pool *pool,
+                         const struct ctl *ctl, struct err *err)
 {
     double jitter = 0.0;
     enum status rc = exact_factor(k, hp, X, m, d, row_scale, ratio, work, &jitter, pool, ctl, err);

@@ -1,6 +1,6 @@
-/* compute/stats/kmeans.c -- k-means on coordinates (of inputs, or of kernel PCA: then an approximation
- * of kernel k-means): k-means++ starts (Arthur & Vassilvitskii 2007, several candidates per
- * centre), Lloyd's iteration until no label changes, the best of several starts.
+/* compute/stats/kmeans.c -- k-means on coordinates (of inputs, or of kernel PCA: then an
+ * approximation of kernel k-means): k-means++ starts (Arthur & Vassilvitskii 2007, several
+ * candidates per centre), Lloyd's iteration until no label changes, the best of several starts.
  *
  * Rows are cut into at most GROUPS fixed groups whose sums are merged in order, so that labels and
  * centres do not depend on the thread count. */
@@ -53,7 +53,7 @@ static double squared(size_t d, const double *a, const double *b)
     return s;
 }
 
-/* ---- k-means++ -------------------------------------------------------------------------------- */
+/* K-means++. */
 
 /* Potential with the candidate as one more centre; kept in dist when `keep`. */
 static void try_group(void *ctx, size_t g, size_t worker)
@@ -122,7 +122,7 @@ static void plus_plus(struct run *r, uint64_t seed, uint32_t restart)
     }
 }
 
-/* ---- Lloyd ------------------------------------------------------------------------------------- */
+/* Lloyd. */
 
 static void assign_row(struct run *r, size_t i, double *near, size_t g)
 {
@@ -231,7 +231,7 @@ static size_t lloyd(struct run *r)
     return it;
 }
 
-/* ---- silhouette --------------------------------------------------------------------------------- */
+/* Silhouette. */
 
 struct silhouette {
     const struct kmeans *m;
@@ -288,7 +288,7 @@ static enum status silhouette(struct kmeans *m, const double *X, uint64_t seed, 
     return ST_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* The whole. */
 
 static enum status check_input(size_t n, size_t d, const double *X, size_t k, const size_t *start,
                                struct err *err)
@@ -297,8 +297,8 @@ static enum status check_input(size_t n, size_t d, const double *X, size_t k, co
         return err_set(err, ST_RANGE, "k=%zu clusters of %zu rows: between 1 and %zu", k, n, n);
     for (size_t i = 0; i < n * d; i++)
         if (!isfinite(X[i]))
-            return err_set(err, ST_RANGE, "row %zu cannot be clustered: column %zu is %g", i / d + 1,
-                           i % d + 1, X[i]);
+            return err_set(err, ST_RANGE, "row %zu cannot be clustered: column %zu is %g",
+                           i / d + 1, i % d + 1, X[i]);
     for (size_t c = 0; start && c < k; c++)
         if (start[c] >= n)
             return err_set(err, ST_RANGE, "start row %zu of %zu", start[c] + 1, n);
@@ -319,7 +319,8 @@ static enum status run_new(struct run *r, struct err *err)
     const size_t kd = r->k * r->d, g = r->groups;
     r->C = mem_calloc(2 * kd, sizeof *r->C, "cluster centres", err);
     r->dist = r->C ? mem_calloc(r->n, sizeof *r->dist, "cluster distances", err) : NULL;
-    r->sums = r->dist ? mem_calloc(g, (kd + r->k + 1) * sizeof *r->sums, "cluster sums", err) : NULL;
+    r->sums =
+        r->dist ? mem_calloc(g, (kd + r->k + 1) * sizeof *r->sums, "cluster sums", err) : NULL;
     r->label = r->sums ? mem_calloc(r->n, sizeof *r->label, "cluster labels", err) : NULL;
     r->count = r->label ? mem_calloc(g, (r->k + 1) * sizeof *r->count, "cluster sizes", err) : NULL;
     if (!r->count)

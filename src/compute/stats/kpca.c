@@ -1,4 +1,5 @@
-/* compute/stats/kpca.c -- kernel PCA in feature space: principal directions of the centred features.
+/* compute/stats/kpca.c -- kernel PCA in feature space: principal directions of the centred
+ * features.
  *
  * n C = Z'Z - n mu mu' is never formed for many features: subspace iteration (Halko, Martinsson &
  * Tropp 2011) with a few spare directions, each step one sketch over the data, until the wanted

@@ -1,4 +1,5 @@
-/* compute/stats/metrics.c -- scores of predictions: errors, ranks, and how honest the variances are. */
+/* compute/stats/metrics.c -- scores of predictions: errors, ranks, and how honest the variances
+ * are. */
 #include "compute/stats/metrics.h"
 
 #include "base/mem.h"
@@ -36,7 +37,7 @@ double metrics_normal_quantile(double p)
     return p < 0.5 ? -z : z;
 }
 
-/* ---- ranks and order --------------------------------------------------------------------------- */
+/* Ranks and order. */
 
 struct item {
     double x;
@@ -127,7 +128,7 @@ enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, dou
     return q ? ST_OK : ST_NOMEM;
 }
 
-/* ---- probabilistic scores ------------------------------------------------------------------- */
+/* Probabilistic scores. */
 
 void metrics_coverage(size_t n, const double *y, const double *mean, const double *var_y,
                       size_t nlevels, const double *levels, double *share)

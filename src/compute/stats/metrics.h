@@ -30,10 +30,10 @@ enum status metrics_spearman(size_t n, const double *a, const double *b, double 
 /* Largest distance of two empirical distribution functions (two-sample Kolmogorov-Smirnov). */
 enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, double *ks,
                        struct err *err);
-/* The variance, noise included, that a training row's target would have had if the row had been left
- * out: with h = (var_y - noise2) / noise2, the row's leverage, it is noise2 / (1 - h).  Exact for a
- * Gaussian posterior at fixed hyperparameters; same units in and out.  var_y unchanged where the
- * noise is not positive; h is held below 1 - 1e-9. */
+/* The variance, noise included, that a training row's target would have had if the row had been
+ * left out: with h = (var_y - noise2) / noise2, the row's leverage, it is noise2 / (1 - h).  Exact
+ * for a Gaussian posterior at fixed hyperparameters; same units in and out.  var_y unchanged where
+ * the noise is not positive; h is held below 1 - 1e-9. */
 double metrics_left_out_variance(double var_y, double noise2);
 /* Mean interval score of central intervals of the given level (Gneiting & Raftery 2007). */
 double metrics_interval_score(size_t n, const double *y, const double *mean, const double *var_y,

@@ -86,7 +86,8 @@ enum status ritz_tridiag(size_t n, double *d, double *e, double *g, struct err *
             hi--;
             steps = 0;
         } else if (++steps > STEPS_MOST) {
-            return err_set(err, ST_RANGE, "the eigenvalues of a tridiagonal matrix do not converge");
+            return err_set(err, ST_RANGE,
+                           "the eigenvalues of a tridiagonal matrix do not converge");
         } else {
             qr_step(d, e, g, lo, hi);
         }

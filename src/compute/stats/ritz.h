@@ -1,5 +1,5 @@
-/* compute/stats/ritz.h -- spectra: of a symmetric tridiagonal matrix, and from it what conjugate gradients
- * have learnt of their system. */
+/* compute/stats/ritz.h -- spectra: of a symmetric tridiagonal matrix, and from it what conjugate
+ * gradients have learnt of their system. */
 #ifndef GPDESK_RITZ_H
 #define GPDESK_RITZ_H
 

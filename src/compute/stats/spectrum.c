@@ -22,7 +22,7 @@ enum {
 static const double sample_bytes = 256e6;
 static const double group_width = 1.0 / 64.0; /* of its index */
 static const double trusted = 0.75;           /* of the sample: what its corrected curve says */
-static const double slope_from = 0.25;        /* of the sample: where the power beyond is measured */
+static const double slope_from = 0.25; /* of the sample: where the power beyond is measured */
 /* Of the sample: targets along further directions are taken alike, signal and noise. */
 static const double targets_to = 0.5;
 static const double smallest = 1e-14;         /* of the largest eigenvalue: rounding below that */
@@ -77,7 +77,7 @@ double spectrum_kernel_dimension(const struct spectrum *s, double noise)
     return D;
 }
 
-/* ---- curves ------------------------------------------------------------------------------------ */
+/* Curves. */
 
 /* D rising, the logarithm of the noise k falling, and the targets' mean square that D degrees of
  * freedom leave unexplained. */
@@ -157,13 +157,15 @@ static void carry_on(const struct curve *whole, const struct curve *half, size_t
     const double N = (double)(n < M ? n : M), most = 0.9995 * N;
     const double end = fmin(fmin(trusted * (double)m, most), 0.98 * whole->D[whole->n - 1]);
     const double first = fmin(whole->D[0] * 2.0, 0.5 * end);
-    const bool ends = whole->D[whole->n - 1] < trusted * (double)m; /* of low rank: nothing beyond */
+    const bool ends =
+        whole->D[whole->n - 1] < trusted * (double)m; /* of low rank: nothing beyond */
     const size_t known = JOINED / 2;
     double k = INFINITY;
 
     for (size_t i = 0; i < known; i++) {
         const double D = first * pow(end / first, (double)i / (double)(known - 1));
-        k = fmin(k, noise_at(whole, D) + (half ? offset(whole, half, (double)m, D / (double)m) : 0.0));
+        k = fmin(k,
+                 noise_at(whole, D) + (half ? offset(whole, half, (double)m, D / (double)m) : 0.0));
         out->D[i] = D;
         out->k[i] = k;
     }
@@ -182,7 +184,7 @@ static void carry_on(const struct curve *whole, const struct curve *half, size_t
     }
 }
 
-/* ---- eigenvalues from a curve --------------------------------------------------------------------- */
+/* Eigenvalues from a curve. */
 
 static enum status spectrum_new(struct spectrum *s, size_t n, size_t M, size_t m, struct err *err)
 {
@@ -246,7 +248,8 @@ static void match(struct spectrum *s, const struct curve *c, const double *mid, 
     }
     for (size_t i = 0; i < s->groups; i++) {
         const bool seen = mid[i] > D[0] && mid[i] < D[GRID - 1] && mid[i] < c->D[c->n - 1];
-        const double d = seen ? between(c->n, c->D, c->k, mid[i]) - between(GRID, D, k, mid[i]) : 0.0;
+        const double d =
+            seen ? between(c->n, c->D, c->k, mid[i]) - between(GRID, D, k, mid[i]) : 0.0;
         f[i] = fmin(0.7, fmax(-0.7, d));
     }
     for (size_t i = 0, lo = 0; i < s->groups; i++) {
@@ -279,7 +282,8 @@ static enum status from_curve(struct spectrum *s, const struct curve *c, const d
             s->lam[i] = lam[i];
         if (i && s->lam[i] > s->lam[i - 1])
             s->lam[i] = s->lam[i - 1];
-        /* what these directions explain of n targets, and what is unexplained and lies along them */
+        /* what these directions explain of n targets, and what is unexplained and lies along them
+         */
         const double from = i ? between(c->n, c->D, c->h, seen) : h0;
         const double to = between(c->n, c->D, c->h, seen + s->count[i]);
         s->b2[i] = s->lam[i] * ((double)s->n * fmax(0.0, from - to) +
@@ -322,7 +326,7 @@ enum status spectrum_estimate(size_t n, size_t M, size_t m, const double *lam, c
     return rc;
 }
 
-/* ---- sampling -------------------------------------------------------------------------------------- */
+/* Sampling. */
 
 static size_t sample_rows(size_t n, size_t M, size_t asked, size_t mem_limit)
 {
@@ -405,7 +409,8 @@ static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, dou
 }
 
 /* Eigenvalues of K (m x m, destroyed), descending, scaled to n rows, and the targets of these rows
- * along the eigenvectors, squared: of t targets, all of one variance, the mean.  work: (2 + t) m. */
+ * along the eigenvectors, squared: of t targets, all of one variance, the mean.  work: (2 + t) m.
+ */
 static enum status sample_eigen(struct pool *pool, size_t n, size_t m, double *K, size_t t,
                                 const double *y, const size_t *row, double *lam, double *uy2,
                                 double *work, struct err *err)
@@ -429,8 +434,9 @@ static enum status sample_eigen(struct pool *pool, size_t n, size_t m, double *K
 /* The spectrum of the first m rows of the sample, on a copy of their part of the Gram. */
 struct part { size_t m; double *lam, *uy2; };
 
-static enum status part_eigen(struct fop *f, size_t t, const double *y, const size_t *row, struct part *p,
-                              const double *K, size_t ld, const struct ctl *ctl, struct err *err)
+static enum status part_eigen(struct fop *f, size_t t, const double *y, const size_t *row,
+                              struct part *p, const double *K, size_t ld, const struct ctl *ctl,
+                              struct err *err)
 {
     const size_t m = p->m;
     double *own = mem_aligned(m + 2 + t, m * sizeof *own, "a sample's Gram matrix", err);

@@ -1,4 +1,5 @@
-/* compute/stats/spectrum.h -- the spectrum of Z'Z, and how the targets lie in it, from a sample of rows.
+/* compute/stats/spectrum.h -- the spectrum of Z'Z, and how the targets lie in it, from a sample of
+ * rows.
  *
  * A sample of m of n rows has as many effective degrees of freedom at a noise l as all n rows have
  * at a larger one,
@@ -30,9 +31,9 @@ void spectrum_free(struct spectrum *);
 enum status spectrum_estimate(size_t n, size_t M, size_t m, const double *lam, const double *uy2,
                               const double *half, const double *half_uy2, struct spectrum *,
                               struct err *);
-/* The same from an operator and t vectors y of targets: a sample of `rows` rows (0: chosen by sizes),
- * spread over the data.  half (NULL: not wanted): what half of the sample would have said.  Same bits for any thread
- * count. */
+/* The same from an operator and t vectors y of targets: a sample of `rows` rows (0: chosen by
+ * sizes), spread over the data.  half (NULL: not wanted): what half of the sample would have said.
+ * Same bits for any thread count. */
 enum status spectrum_sample(struct fop *, size_t t, const double *y, size_t rows, size_t mem_limit,
                             struct spectrum *, struct spectrum *half, const struct ctl *,
                             struct err *);

@@ -300,8 +300,9 @@ static enum status descend_untied(struct tune_job *job, struct err *err)
     return rc;
 }
 
-/* Another search goes down from elsewhere: from the best single lengthscale with each input's moved by a
- * factor of its own, about e.  What is descended from need not be better than what has been seen. */
+/* Another search goes down from elsewhere: from the best single lengthscale with each input's moved
+ * by a factor of its own, about e.  What is descended from need not be better than what has been
+ * seen. */
 static enum status apart(struct tune_job *job, struct err *err)
 {
     struct tune_point p = job->best_low;
@@ -388,7 +389,8 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
 const struct tuner_ops tuner_bayes = {
     .name = "bayes",
     .title = "Bayesian optimisation, then L-BFGS",
-    .help = "looks at ten points over the bounds (with ARD: of one lengthscale for all inputs, from where "
+    .help = "looks at ten points over the bounds (with ARD: of one lengthscale for all inputs, "
+            "from where "
             "a descent follows), then where samples of a Gaussian process through "
             "the scores are lowest; amplitude and noise are at their best at each point; L-BFGS "
             "with exact gradients on all rows ends it",

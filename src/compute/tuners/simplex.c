@@ -1,5 +1,5 @@
-/* compute/tuners/simplex.c -- searches without gradients and without a surrogate, by NLopt: Nelder &
- * Mead 1965 and Powell's BOBYQA (2009), from the start and from scattered points. */
+/* compute/tuners/simplex.c -- searches without gradients and without a surrogate, by NLopt: Nelder
+ * & Mead 1965 and Powell's BOBYQA (2009), from the start and from scattered points. */
 #include "compute/tuners/tune_impl.h"
 
 enum { STARTS = 3, STREAM = 5 };
@@ -48,8 +48,9 @@ const struct tuner_ops tuner_simplex = {
 const struct tuner_ops tuner_bobyqa = {
     .name = "bobyqa",
     .title = "BOBYQA",
-    .help = "follows quadratic models of the objective from the start and from two scattered points; "
-            "no gradients; with one free hyperparameter the simplex of neldermead; the best is then "
-            "polished",
+    .help =
+        "follows quadratic models of the objective from the start and from two scattered points; "
+        "no gradients; with one free hyperparameter the simplex of neldermead; the best is then "
+        "polished",
     .search = bobyqa_search,
 };

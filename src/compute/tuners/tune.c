@@ -1,5 +1,5 @@
-/* compute/tuners/tune.c -- the registry of tuners, evaluation of the NMLL at two fidelities, and the
- * course of a tuning: search, polish, comparison with the start, verdict. */
+/* compute/tuners/tune.c -- the registry of tuners, evaluation of the NMLL at two fidelities, and
+ * the course of a tuning: search, polish, comparison with the start, verdict. */
 #include "compute/tuners/tune.h"
 
 #include "base/mem.h"
@@ -45,7 +45,7 @@ static const double SHARPEN_MOST = 6.0;
  * and moves a little, which the polish on all rows corrects. */
 enum { RESTART_STREAM = 6, SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
 
-/* ---- positions ---- */
+/* Positions. */
 
 void tune_to_hp(const struct tune_job *job, const double *u, double *hp)
 {
@@ -100,7 +100,7 @@ bool tune_profiles_full(const struct tune_job *job)
     return (!job->opts->exact && !job->opts->approx) || !job->have_low;
 }
 
-/* ---- evaluation ---- */
+/* Evaluation. */
 
 static bool better(const struct tune_point *a, const struct tune_point *b)
 {
@@ -133,14 +133,17 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     memcpy(point, p->hp, job->nhp * sizeof *point);
     point[job->nhp] = p->amplitude;
     point[job->nhp + 1] = p->noise;
-    ctl_tick(job->ctl, &(struct tick){ .phase = job->opts->objective == TUNE_LOO     ? "tune-loo"
-                                                : job->opts->objective == TUNE_VALID ? "tune-validation"
-                                                                                     : "tune",
-                                       .done = res->evaluations,
-                                       .total = res->evaluations < job->max_evals
-                                                    ? job->max_evals : 0,
-                                       .value = p->score, .value2 = res->best.score, .target = NAN,
-                                       .point = point, .npoint = job->nhp + 2 });
+    ctl_tick(job->ctl,
+             &(struct tick){.phase = job->opts->objective == TUNE_LOO     ? "tune-loo"
+                                     : job->opts->objective == TUNE_VALID ? "tune-validation"
+                                                                          : "tune",
+                            .done = res->evaluations,
+                            .total = res->evaluations < job->max_evals ? job->max_evals : 0,
+                            .value = p->score,
+                            .value2 = res->best.score,
+                            .target = NAN,
+                            .point = point,
+                            .npoint = job->nhp + 2});
     return ST_OK;
 }
 
@@ -299,10 +302,10 @@ static double ratio_of(const struct tune_point *p)
     return p->noise * p->noise / (p->amplitude * p->amplitude);
 }
 
-/* A rank that was given stays.  One that suits the first setting does not suit another of a tenth of the
- * noise ratio, or ten times: it is chosen anew there. */
-static enum status suit_rank(struct tune_job *job, struct tune_level *l, const struct tune_point *at,
-                             struct err *err)
+/* A rank that was given stays.  One that suits the first setting does not suit another of a tenth
+ * of the noise ratio, or ten times: it is chosen anew there. */
+static enum status suit_rank(struct tune_job *job, struct tune_level *l,
+                             const struct tune_point *at, struct err *err)
 {
     static const double apart = 10.0;
     const double moved = ratio_of(at) / job->rank_ratio;
@@ -391,7 +394,7 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     return record(job, out, err);
 }
 
-/* ---- setting up ---- */
+/* Setting up. */
 
 static enum status bound_of(const struct tune_bound *b, double lo, double hi, const char *name,
                             double out[2], struct err *err)
@@ -417,7 +420,8 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
                               "amplitude", job->amp, err);
 
     if (rc == ST_OK)
-        rc = bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise", job->noise, err);
+        rc =
+            bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise", job->noise, err);
     for (size_t i = 0; rc == ST_OK && i < job->nhp; i++) {
         char name[KERNEL_NAME_MAX];
         struct hparam hp;
@@ -487,8 +491,9 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
     const size_t n = job->full.n;
 
     job->idx = mem_calloc(rows, sizeof *job->idx, "the sample's rows", err);
-    job->ysub = job->idx ? mem_calloc(job->targets * rows, sizeof *job->ysub, "the sample's targets",
-                                          err) : NULL;
+    job->ysub =
+        job->idx ? mem_calloc(job->targets * rows, sizeof *job->ysub, "the sample's targets", err)
+                 : NULL;
     if (job->ysub && job->full.src->row_scale)
         job->ssub = mem_calloc(rows, sizeof *job->ssub, "the sample's weights", err);
     if (job->ysub == NULL || (job->full.src->row_scale && job->ssub == NULL))
@@ -508,7 +513,8 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
     source_subset_init(&job->subset, job->full.src, job->idx, rows);
     job->xsub = mem_aligned(rows * d, sizeof *job->xsub, "the sample's inputs", err);
     enum status rc = job->xsub ? ST_OK : ST_NOMEM;
-    for (size_t r = 0, e; rc == ST_OK && r < rows; r = e) { /* the source may be on disk: in pieces */
+    for (size_t r = 0, e; rc == ST_OK && r < rows;
+         r = e) { /* the source may be on disk: in pieces */
         e = r + 256 < rows ? r + 256 : rows;
         rc = job->subset.base.rows(&job->subset.base, r, e, job->xsub + r * d, err);
     }
@@ -563,11 +569,11 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     return rows < src->n ? subsample(job, rows, err) : ST_OK;
 }
 
-/* ---- the course ---- */
+/* The course. */
 
 /* Of a limit on evaluations the polish gets a third; the start's own score comes on top.  With a
- * lengthscale for each input the optimum of few columns is far from that of all: of 60 steps (pol: 26 inputs,
- * 2048 columns) the first 20 brought 370 nats, the next 180, the last 40. */
+ * lengthscale for each input the optimum of few columns is far from that of all: of 60 steps (pol:
+ * 26 inputs, 2048 columns) the first 20 brought 370 nats, the next 180, the last 40. */
 static size_t polish_share(const struct tune_job *job)
 {
     const struct tune_opts *o = job->opts;
@@ -650,8 +656,9 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     if (rc == ST_OK && p.se > 0.0 && before.se > 0.0)
         tie = nmll_slq_difference(job->nprobes, job->terms, job->other_terms);
     if (rc == ST_OK && p.score < before.score - tie && job->opts->polish)
-        rc = job->opts->objective != TUNE_NMLL ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
-                                              : tune_descend(job, &p, true, 10, err);
+        rc = job->opts->objective != TUNE_NMLL
+                 ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
+                 : tune_descend(job, &p, true, 10, err);
     return rc;
 }
 
@@ -829,11 +836,14 @@ static enum status check_input(const struct source *src, const double *y,
         return err_set(err, ST_USAGE, "objective=validation needs rows kept for validation");
     if (o->approx && (o->exact || o->objective != TUNE_NMLL)) {
         if (o->exact)
-            err_set(err, ST_USAGE, "nmll=approx estimates the marginal likelihood of features; the exact kernel "
+            err_set(err, ST_USAGE,
+                    "nmll=approx estimates the marginal likelihood of features; the exact kernel "
                     "has its own");
         else
-            err_set(err, ST_USAGE, "nmll=approx is a way to the marginal likelihood; objective=%s does not ask "
-                    "for it", tune_objective_name(o->objective));
+            err_set(err, ST_USAGE,
+                    "nmll=approx is a way to the marginal likelihood; objective=%s does not ask "
+                    "for it",
+                    tune_objective_name(o->objective));
         err_hint(err, "tune nmll=approx features=2048");
         return ST_USAGE;
     }

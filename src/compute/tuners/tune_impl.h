@@ -1,5 +1,5 @@
-/* compute/tuners/tune_impl.h -- what the tuners share: a job that evaluates the NMLL at two fidelities.
- * Only tune.c, tune_nlopt.c and tuners/ include this.
+/* compute/tuners/tune_impl.h -- what the tuners share: a job that evaluates the NMLL at two
+ * fidelities. Only tune.c, tune_nlopt.c and tuners/ include this.
  *
  * A search asks for many points and needs them only roughly: it runs on fewer rows and columns
  * ("low").  What is reported is evaluated on all rows at all columns ("full").  Positions are
@@ -55,8 +55,8 @@ struct tune_job {
     double start_low;                            /* the start's score at the low level; NaN */
     struct precond *basis;                       /* of the last setting with probes; or NULL */
     double rank_ratio;                           /* approx: where its rank was chosen */
-    bool other_probes;                           /* approx: the last value and the one before do not compare
-                                                    probe by probe: the rank was chosen anew between them */
+    bool other_probes; /* approx: the last value and the one before do not compare
+                          probe by probe: the rank was chosen anew between them */
     double error;                                /* approx: that wanted of a value; 0: any */
     size_t nprobes;                              /* approx: how many, and */
     double *terms, *best_terms, *other_terms;    /* what each said of the last value, the best, and
@@ -78,7 +78,8 @@ enum status tune_eval_at(struct tune_job *, const double *u, double amplitude, d
 /* Whether the full level is searched with amplitude and noise at their best for each kernel setting
  * (features), or jointly in all of them (exact kernel: one factorisation an evaluation). */
 bool tune_profiles_full(const struct tune_job *);
-/* Approximate likelihood: the rank of least predicted time at a point; the same for any thread count. */
+/* Approximate likelihood: the rank of least predicted time at a point; the same for any thread
+ * count. */
 enum status tune_rank(struct tune_job *, struct tune_level *, const struct tune_point *at,
                       size_t *rank, struct err *);
 /* Descends from a point by L-BFGS with exact gradients (tune_nlopt.c), at most max_evals
@@ -86,15 +87,16 @@ enum status tune_rank(struct tune_job *, struct tune_level *, const struct tune_
 enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,
                          size_t max_evals, struct err *);
 /* The same without gradients: by Nelder & Mead's simplex, or by Powell's BOBYQA, which models the
- * objective by a quadratic (and needs two or more free hyperparameters, else the simplex is taken). */
+ * objective by a quadratic (and needs two or more free hyperparameters, else the simplex is taken).
+ */
 enum tune_free { TUNE_SIMPLEX, TUNE_BOBYQA };
 enum status tune_descend_free(struct tune_job *, const struct tune_point *from, bool full,
                               enum tune_free, double step, size_t max_evals, struct err *err);
 size_t tune_evals_left(const struct tune_job *); /* of the search's share */
 /* A point within a third of the bounds of the start, for draw `which` of a stream of RNG_TUNE. */
 void tune_scatter(const struct tune_job *, uint32_t stream, size_t which, double *u);
-/* How many descents from points of their own a search makes: `most`, but one where others are runs of
- * their own.  And a stream of RNG_TUNE that only this search draws from. */
+/* How many descents from points of their own a search makes: `most`, but one where others are runs
+ * of their own.  And a stream of RNG_TUNE that only this search draws from. */
 size_t tune_starts(const struct tune_job *, size_t most);
 uint64_t tune_stream(const struct tune_job *, uint32_t base);
 

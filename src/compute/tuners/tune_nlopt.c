@@ -1,5 +1,5 @@
-/* compute/tuners/tune_nlopt.c -- descent by L-BFGS with exact gradients, and by a simplex without any; the only
- * door to NLopt.
+/* compute/tuners/tune_nlopt.c -- descent by L-BFGS with exact gradients, and by a simplex without
+ * any; the only door to NLopt.
  *
  * Variables: the free hyperparameters on the unit scale of their bounds, and where amplitude and
  * noise are not profiled out, their logarithms.  NLopt's L-BFGS takes a first step as long as the
@@ -78,8 +78,8 @@ static double value_tolerance(const struct tune_job *job)
     return (smooth(job) && job->full.n < 4000 ? 1e-9 : 5e-6) * (double)job->full.n;
 }
 
-/* Steps without a better value that end a descent.  A line search may take more in a sum or product,
- * where one hyperparameter (a period) can be far stiffer than the others. */
+/* Steps without a better value that end a descent.  A line search may take more in a sum or
+ * product, where one hyperparameter (a period) can be far stiffer than the others. */
 enum { STALE = 3, STALE_SUM = 10 };
 
 /* What a further step may still bring, g'g / (2 h), with the curvature h seen between the last two
@@ -98,9 +98,9 @@ static double promise(const struct descent *d, const double *x, const double *g)
     return dxdg > 0.0 && dx2 > 0.0 ? 0.5 * gg * dx2 / dxdg : INFINITY;
 }
 
-/* Whether the gain expected of the next step is less than the standard error of the difference that it
- * would make: that of the last step, in proportion to their lengths.  The probes are the same at all
- * points, so that it is far less than the error of each value. */
+/* Whether the gain expected of the next step is less than the standard error of the difference that
+ * it would make: that of the last step, in proportion to their lengths.  The probes are the same at
+ * all points, so that it is far less than the error of each value. */
 static bool tied(struct descent *d, const double *x, const double *g, double f, double gain)
 {
     struct tune_job *job = d->job;
@@ -151,7 +151,8 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
         /* NLopt's own test sees only steps that it has accepted. */
         d->stale = f < d->least - tol ? 0 : d->stale + 1;
         d->least = fmin(d->least, f);
-        if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) || (f <= d->least + tol && more < tol) || tie)
+        if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) ||
+            (f <= d->least + tol && more < tol) || tie)
             nlopt_force_stop(d->opt);
     }
     for (unsigned i = 0; grad != NULL && i < n; i++)
@@ -272,7 +273,7 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
     return rc;
 }
 
-/* ---- without gradients ---- */
+/* Without gradients. */
 
 struct simplex {
     struct tune_job *job;

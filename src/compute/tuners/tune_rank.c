@@ -1,14 +1,14 @@
-/* compute/tuners/tune_rank.c -- the rank of the preconditioner under an approximate likelihood, from the
- * spectrum of a sample of rows: least predicted time of an evaluation, which is a sketch, a solve to
- * the end for the data, and as many steps as the probes take beside it. */
+/* compute/tuners/tune_rank.c -- the rank of the preconditioner under an approximate likelihood,
+ * from the spectrum of a sample of rows: least predicted time of an evaluation, which is a sketch,
+ * a solve to the end for the data, and as many steps as the probes take beside it. */
 #include "compute/models/model_impl.h"
 #include "compute/stats/spectrum.h"
 #include "compute/tuners/tune_impl.h"
 
 #include <math.h>
 
-/* Conjugate gradients halve the error of all directions alike, which probes have, at the rate of the
- * condition number: 1 + ratio behind the preconditioner. */
+/* Conjugate gradients halve the error of all directions alike, which probes have, at the rate of
+ * the condition number: 1 + ratio behind the preconditioner. */
 static double probe_steps(double ratio)
 {
     return 0.5 * sqrt(1.0 + ratio) * log(2.0 / TUNE_PROBE_RTOL);
@@ -43,7 +43,8 @@ enum status tune_rank(struct tune_job *job, struct tune_level *l, const struct t
     enum status rc = fop_set(l->fop, at->hp, err);
 
     if (rc == ST_OK)
-        rc = spectrum_sample(l->fop, job->targets, l->y, 0, o.mem_limit, &s, NULL, &job->quiet, err);
+        rc =
+            spectrum_sample(l->fop, job->targets, l->y, 0, o.mem_limit, &s, NULL, &job->quiet, err);
     if (rc != ST_OK)
         return rc;
     rc = model_rank_table(&s, NULL, l->src->d, &o, &plan, ratio, 1, NULL, 0, job->pool, &c,

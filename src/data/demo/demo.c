@@ -1,5 +1,6 @@
-/* data/demo/demo.c -- data that is always at hand: one measured series and generators whose truth is
- * known.  Every draw is keyed by (seed, stream, row), so that row 17 is the same whatever n is. */
+/* data/demo/demo.c -- data that is always at hand: one measured series and generators whose truth
+ * is known.  Every draw is keyed by (seed, stream, row), so that row 17 is the same whatever n is.
+ */
 #include "data/table.h"
 
 #include "data/demo/demo_molecules.h"
@@ -115,7 +116,7 @@ static enum status make_toy(struct table *t, const struct demo_opts *o, struct e
     return ST_OK;
 }
 
-/* ---- a draw from a Gaussian process ---- */
+/* A draw from a Gaussian process. */
 
 struct wave {
     double omega, a, b; /* a cos(omega x) + b sin(omega x) */
@@ -184,7 +185,7 @@ static enum status make_draw(struct table *t, const struct demo_opts *o, struct 
     return ST_OK;
 }
 
-/* ---- points by hand ---- */
+/* Points by hand. */
 
 /* The next pair of "1:2,3:4"; false where it is none. */
 static bool next_point(const char **s, double *x, double *y)
@@ -225,24 +226,47 @@ static enum status make_points(struct table *t, const struct demo_opts *o, struc
     return ST_OK;
 }
 
-/* ---- the list ---- */
+/* The list. */
 
 static const struct recipe recipes[] = {
-    { { "co2", "carbon dioxide at Mauna Loa, 1958 to 2020: trend and season (measured)" },
-      "year ppm", 0, 0.0, make_co2 },
-    { { "robot", "eight joint angles of a robot arm -> distance of its hand from a point" },
-      "joint1 joint2 joint3 joint4 joint5 joint6 joint7 joint8 distance", 2000, 0.01, make_robot },
-    { { "friedman1", "Friedman's first function: ten inputs, of which five matter" },
-      "x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 y", 1000, 1.0, make_friedman1 },
-    { { "draw", "a function drawn from a Gaussian process of the given kernel" },
-      "x y", 200, 0.1, make_draw },
-    { { "toy", "a slow and a fast wave with noise, one input" }, "x y", 200, 0.1, make_toy },
-    { { "points", "points of your own: demo points xy=-1:0.5,0:1.2 (taken as they are, not scaled)" },
-      "x y", 0, 0.0, make_points },
-    { { "molecules", "5 to 20 atoms of four kinds -> energy of all pairs: sets of nodes, for graph and graphpoly" },
-      MOLECULES_COLUMNS, 5000, 0.02, molecules_make },
-    { { "proteins", "variants of a protein, 1 to 10 of 60 letters changed -> activity: sequences, for rbf and conv" },
-      PROTEINS_COLUMNS, 3000, 0.1, proteins_make },
+    {{"co2", "carbon dioxide at Mauna Loa, 1958 to 2020: trend and season (measured)"},
+     "year ppm",
+     0,
+     0.0,
+     make_co2},
+    {{"robot", "eight joint angles of a robot arm -> distance of its hand from a point"},
+     "joint1 joint2 joint3 joint4 joint5 joint6 joint7 joint8 distance",
+     2000,
+     0.01,
+     make_robot},
+    {{"friedman1", "Friedman's first function: ten inputs, of which five matter"},
+     "x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 y",
+     1000,
+     1.0,
+     make_friedman1},
+    {{"draw", "a function drawn from a Gaussian process of the given kernel"},
+     "x y",
+     200,
+     0.1,
+     make_draw},
+    {{"toy", "a slow and a fast wave with noise, one input"}, "x y", 200, 0.1, make_toy},
+    {{"points", "points of your own: demo points xy=-1:0.5,0:1.2 (taken as they are, not scaled)"},
+     "x y",
+     0,
+     0.0,
+     make_points},
+    {{"molecules",
+      "5 to 20 atoms of four kinds -> energy of all pairs: sets of nodes, for graph and graphpoly"},
+     MOLECULES_COLUMNS,
+     5000,
+     0.02,
+     molecules_make},
+    {{"proteins", "variants of a protein, 1 to 10 of 60 letters changed -> activity: sequences, "
+                  "for rbf and conv"},
+     PROTEINS_COLUMNS,
+     3000,
+     0.1,
+     proteins_make},
 };
 enum { NRECIPES = sizeof recipes / sizeof *recipes };
 
@@ -264,7 +288,8 @@ static const struct recipe *find_recipe(const char *name, struct err *err)
 static enum status check_opts(const struct recipe *r, const struct demo_opts *o, struct err *err)
 {
     if (r->n == 0 && o->n != 0)
-        return err_set(err, ST_USAGE, "demo %s has the rows it has: n= does not apply", r->demo.name);
+        return err_set(err, ST_USAGE, "demo %s has the rows it has: n= does not apply",
+                       r->demo.name);
     if (r->make != make_points && o->xy != NULL) {
         err_set(err, ST_USAGE, "xy= belongs to demo points");
         err_hint(err, "demo points xy=%.60s", o->xy);
@@ -344,8 +369,11 @@ enum status demo_make(const char *name, const struct demo_opts *opts, struct tab
     if (rc == ST_OK)
         rc = r->make(t, &o, err);
     if (rc == ST_OK && r->make == molecules_make)
-        rc = nodes_gather(&t, &(struct import_opts){ .graph = "mol", .describe = "neighbours",
-                                                     .target = "energy,atoms1,atoms2,atoms3,atoms4" }, NULL, err);
+        rc = nodes_gather(&t,
+                          &(struct import_opts){.graph = "mol",
+                                                .describe = "neighbours",
+                                                .target = "energy,atoms1,atoms2,atoms3,atoms4"},
+                          NULL, err);
     if (rc == ST_OK)
         rc = table_finish(t, NULL, err);
     if (rc != ST_OK)

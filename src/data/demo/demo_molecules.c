@@ -1,7 +1,8 @@
 /* data/demo/demo_molecules.c -- clouds of atoms whose energy is known: `demo molecules`.
  *
- * Atoms of four kinds; each next one sits near an earlier one and near no other.  The energy is the sum over all
- * pairs of e_ab ((1/d)^12 - 2 (1/d)^6), a Lennard-Jones potential whose depth depends on the two kinds, plus noise. */
+ * Atoms of four kinds; each next one sits near an earlier one and near no other.  The energy is the
+ * sum over all pairs of e_ab ((1/d)^12 - 2 (1/d)^6), a Lennard-Jones potential whose depth depends
+ * on the two kinds, plus noise. */
 #include "data/demo/demo_molecules.h"
 
 #include "base/spill.h"
@@ -19,7 +20,8 @@ static const double depth[KINDS][KINDS] = {
     { 0.60, 1.20, 1.60, 1.05 },
     { 0.35, 0.80, 1.05, 0.55 },
 };
-static const double closest = 0.95, nearest[2] = { 0.98, 1.35 }; /* distances to all others, and to the one beside */
+static const double closest = 0.95,
+                    nearest[2] = {0.98, 1.35}; /* distances to all others, and to the one beside */
 
 struct molecule { size_t n; unsigned char kind[MOST]; double at[MOST][3]; };
 struct dice { uint64_t seed, stream, at; };
@@ -31,7 +33,8 @@ static double roll(struct dice *d, double lo, double hi)
 
 static double distance(const double a[3], const double b[3])
 {
-    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) +
+                (a[2] - b[2]) * (a[2] - b[2]));
 }
 
 /* The next atom beside one before it, at least `closest` from all others. */
@@ -41,7 +44,8 @@ static void place(struct dice *d, struct molecule *m)
 
     for (bool good = false; !good;) {
         const size_t beside = (size_t)roll(d, 0.0, (double)m->n);
-        const double r = roll(d, nearest[0], nearest[1]), z = roll(d, -1.0, 1.0), turn = roll(d, 0.0, 2.0 * M_PI);
+        const double r = roll(d, nearest[0], nearest[1]), z = roll(d, -1.0, 1.0),
+                     turn = roll(d, 0.0, 2.0 * M_PI);
         p[0] = m->at[beside][0] + r * sqrt(1.0 - z * z) * cos(turn);
         p[1] = m->at[beside][1] + r * sqrt(1.0 - z * z) * sin(turn);
         p[2] = m->at[beside][2] + r * z;
@@ -107,7 +111,8 @@ enum status molecules_make(struct table *t, const struct demo_opts *o, struct er
         for (size_t k = 0; k < m.n; k++)
             count[m.kind[k]]++;
         for (size_t k = 0; k < m.n; k++, row++) {
-            const double cell[] = { (double)i + 1.0, m.kind[k] + 1.0, m.at[k][0], m.at[k][1], m.at[k][2], e };
+            const double cell[] = {(double)i + 1.0, m.kind[k] + 1.0, m.at[k][0],
+                                   m.at[k][1],      m.at[k][2],      e};
             for (size_t j = 0; j < sizeof cell / sizeof *cell; j++)
                 t->col[j].v[row] = cell[j];
             for (size_t j = 0; j < KINDS; j++)

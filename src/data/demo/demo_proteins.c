@@ -1,9 +1,10 @@
 /* data/demo/demo_proteins.c -- variants of one protein whose activity is known: `demo proteins`.
  *
- * One to ten letters of a sequence of 60 are changed.  A change costs stability: by how much the new letter differs
- * from the old one in hydropathy, size, polarity and charge, times how deep in the fold its position lies.  Nine pairs
- * of positions touch: the cost of changing both is not the sum of the two.  Activity is a sigmoid of the stability
- * that is left, as in a real screen: variants of one change are mostly fine, of ten mostly dead. */
+ * One to ten letters of a sequence of 60 are changed.  A change costs stability: by how much the
+ * new letter differs from the old one in hydropathy, size, polarity and charge, times how deep in
+ * the fold its position lies.  Nine pairs of positions touch: the cost of changing both is not the
+ * sum of the two.  Activity is a sigmoid of the stability that is left, as in a real screen:
+ * variants of one change are mostly fine, of ten mostly dead. */
 #include "data/demo/demo_proteins.h"
 
 #include "data/kinds/letters.h"
@@ -18,7 +19,8 @@
 
 enum { LENGTH = 60, MOST = 10, DRAWS = 64, STREAM_CHANGES = 2, STREAM_NOISE = 3 };
 /* Made up: helices of the usual period, no protein of nature. */
-static const char parent[LENGTH + 1] = "MKELLRAIEEAVKKLGVDPSTAREIAEKLLEEGNVEVRVDGTTFRFESPEEAARFLAEFV";
+static const char parent[LENGTH + 1] =
+    "MKELLRAIEEAVKKLGVDPSTAREIAEKLLEEGNVEVRVDGTTFRFESPEEAARFLAEFV";
 /* How often 1, 2, .. letters are changed. */
 static const double often[MOST] = { 0.10, 0.20, 0.20, 0.15, 0.12, 0.08, 0.06, 0.04, 0.03, 0.02 };
 static const struct { int a, b; double cost; } contact[] = {
@@ -90,7 +92,8 @@ static size_t vary(uint64_t seed, size_t i, const struct letters *l, char *s)
     for (; n < MOST && u >= often[n - 1]; n++)
         u -= often[n - 1];
     memcpy(s, parent, LENGTH + 1);
-    for (size_t k = 0; k < n;) { /* positions twice drawn are drawn again: 64 draws are far more than ten need */
+    for (size_t k = 0;
+         k < n;) { /* positions twice drawn are drawn again: 64 draws are far more than ten need */
         const size_t p = (size_t)(rng_uniform(seed, stream, at++) * LENGTH);
         const char c = l->order[(size_t)(rng_uniform(seed, stream, at++) * 20.0)];
         if (at >= (uint64_t)(i + 1) * DRAWS - 2)
@@ -145,7 +148,8 @@ enum status proteins_make(struct table *t, const struct demo_opts *o, struct err
         const size_t n = vary(o->seed, i, &l, s);
         t->col[2].v[i] = (double)n;
         t->col[3].code[i] = n > PROTEINS_FEW;
-        t->col[1].v[i] = activity_of(&l, s) + o->noise * rng_normal(o->seed, rng_stream(RNG_DEMO, STREAM_NOISE), i);
+        t->col[1].v[i] = activity_of(&l, s) +
+                         o->noise * rng_normal(o->seed, rng_stream(RNG_DEMO, STREAM_NOISE), i);
     }
     letters_free(&l);
     return rc == ST_OK ? sequence_find(t, "sequence=sequence", err) : rc;

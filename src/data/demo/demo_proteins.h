@@ -1,4 +1,5 @@
-/* data/demo/demo_proteins.h -- generated variants of one protein with a known activity, for demo.c. */
+/* data/demo/demo_proteins.h -- generated variants of one protein with a known activity, for demo.c.
+ */
 #ifndef GPDESK_DEMO_PROTEINS_H
 #define GPDESK_DEMO_PROTEINS_H
 

@@ -1,4 +1,5 @@
-/* data/formats/import.c -- a table from a file, whatever its format: the format is told by the first bytes. */
+/* data/formats/import.c -- a table from a file, whatever its format: the format is told by the
+ * first bytes. */
 #include "data/formats/import.h"
 
 #include "data/cache.h"
@@ -134,8 +135,11 @@ static void keep(struct table *t, const struct import_opts *opts, const struct c
 
     cache_keep(t, opts, ctl, &why);
     if (why.len > 0 && !why.failed) {
-        buf_printf(&notes, "%snote[cache]: the table is not kept, so the file will be parsed again the next "
-                   "time: %s\n", t->notes, buf_str(&why));
+        buf_printf(
+            &notes,
+            "%snote[cache]: the table is not kept, so the file will be parsed again the next "
+            "time: %s\n",
+            t->notes, buf_str(&why));
         char *s = buf_take(&notes);
         if (s != NULL) {
             free(t->notes);
@@ -146,8 +150,8 @@ static void keep(struct table *t, const struct import_opts *opts, const struct c
 }
 
 /* One file, of the cache if it was parsed before. */
-static enum status import_one(const char *path, const struct import_opts *opts, const struct ctl *ctl,
-                              struct table **out, struct err *err)
+static enum status import_one(const char *path, const struct import_opts *opts,
+                              const struct ctl *ctl, struct table **out, struct err *err)
 {
     struct stream *st = stream_open(path, ctl, err);
     if (st == NULL)
@@ -173,15 +177,18 @@ static enum status import_one(const char *path, const struct import_opts *opts, 
 }
 
 /* Nodes become graphs, a column its past. */
-static enum status import_nodes(struct table **t, const struct import_opts *opts, const struct ctl *ctl,
-                                struct err *err)
+static enum status import_nodes(struct table **t, const struct import_opts *opts,
+                                const struct ctl *ctl, struct err *err)
 {
     enum status rc = ST_OK;
 
-    if ((opts->describe != NULL && opts->graph == NULL) || (opts->lengths != NULL && (*t)->depth == 0)) {
-        err_set(err, ST_USAGE, opts->lengths != NULL ? "lengths= belongs to an array of rows, nodes and numbers: this file "
-                                                       "has no three dimensions"
-                                                     : "describe= belongs to graph=COLUMN: the rows are atoms");
+    if ((opts->describe != NULL && opts->graph == NULL) ||
+        (opts->lengths != NULL && (*t)->depth == 0)) {
+        err_set(err, ST_USAGE,
+                opts->lengths != NULL
+                    ? "lengths= belongs to an array of rows, nodes and numbers: this file "
+                      "has no three dimensions"
+                    : "describe= belongs to graph=COLUMN: the rows are atoms");
         return ST_USAGE;
     }
     if ((*t)->depth > 0)
@@ -201,7 +208,8 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
     opts = opts != NULL ? opts : &guess;
     struct parts parts;
     if (opts->targets == NULL && (opts->twice != NULL || opts->unmatched != NULL)) {
-        err_set(err, ST_USAGE, "twice= and unmatched= say how a table of targets= is joined: there is none");
+        err_set(err, ST_USAGE,
+                "twice= and unmatched= say how a table of targets= is joined: there is none");
         return ST_USAGE;
     }
     enum status rc = npy_set_find(path, opts->target, &parts, err);

@@ -1,5 +1,5 @@
-/* data/formats/import.h -- shared by the readers of table files and by nobody else: bytes from a file
- * (plain, gzip, zstd), numbers and dates in text, and columns while they grow. */
+/* data/formats/import.h -- shared by the readers of table files and by nobody else: bytes from a
+ * file (plain, gzip, zstd), numbers and dates in text, and columns while they grow. */
 #ifndef GPDESK_IMPORT_H
 #define GPDESK_IMPORT_H
 
@@ -13,7 +13,7 @@
 #define IMPORT_BOMB_BYTES ((uint64_t)256 << 20) /* unpacked, before the ratio is looked at */
 #define IMPORT_BOMB_RATIO 500u                  /* unpacked bytes per stored byte */
 
-/* ---- bytes ---- */
+/* Bytes. */
 struct stream;
 /* "-": standard input.  Compression is told from the first bytes, never from the name. */
 struct stream *stream_open(const char *path, const struct ctl *, struct err *);
@@ -40,7 +40,7 @@ struct inbuf {
 enum status inbuf_fill(struct inbuf *, size_t limit, struct err *);
 void inbuf_free(struct inbuf *);
 
-/* ---- cells ---- */
+/* Cells. */
 /* Reads the decimal number at s, correctly rounded; returns its end, or NULL when there is none.
  * The text must be followed by at least 8 readable bytes, the first of them no part of a number.
  * dec: '.' or ','.  Overflow gives an infinity. */
@@ -54,7 +54,7 @@ bool scan_date(const char *s, size_t len, double *year);
 /* nan, inf and their spellings. */
 bool scan_not_finite(const char *s, size_t len);
 
-/* ---- distinct strings of a column ---- */
+/* Distinct strings of a column. */
 struct intern {
     char *text;            /* the strings, each NUL-terminated */
     size_t len, cap;
@@ -67,7 +67,7 @@ struct intern {
 enum status intern_code(struct intern *, const char *s, size_t len, uint32_t *code, struct err *);
 void intern_free(struct intern *);
 
-/* ---- a column while it grows ---- */
+/* A column while it grows. */
 struct grow {
     enum col_type type;
     double *v;
@@ -87,7 +87,7 @@ enum status grow_text(struct grow *, size_t row, const char *s, size_t len, stru
 enum status grow_finish(struct grow *, size_t n, struct column *, struct err *);
 void grow_free(struct grow *);
 
-/* ---- tables ---- */
+/* Tables. */
 struct table *table_new(const char *path, size_t ncols, struct err *);
 /* Sums over the columns; counts repeated rows. */
 enum status table_finish(struct table *, const struct ctl *, struct err *);
@@ -95,7 +95,7 @@ void column_clear(struct column *);
 /* Words become text: the levels of nearly unique words are no categories. */
 enum status column_to_text(struct column *, size_t n, struct err *);
 
-/* ---- formats: read from the window, which holds the first bytes ---- */
+/* Formats: read from the window, which holds the first bytes. */
 enum status import_csv(struct inbuf *, const struct import_opts *, const struct ctl *,
                        struct table *, struct err *);
 enum status import_npy(struct inbuf *, const struct import_opts *, const struct ctl *,

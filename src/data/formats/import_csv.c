@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one cell ---- */
+/* One cell. */
 
 static const char *skip_blanks(const char *p, const char *end, char sep)
 {
@@ -113,7 +113,7 @@ void csv_skip(struct csv_skipped *s, size_t line)
     s->n++;
 }
 
-/* ---- every row ---- */
+/* Every row. */
 
 struct reader {
     struct inbuf *in;
@@ -480,7 +480,7 @@ static enum status read_rows(struct reader *r)
     return rc;
 }
 
-/* ---- the table ---- */
+/* The table. */
 
 static void say_skipped(struct buf *notes, const char *name, const struct csv_skipped *s,
                         const char *what)
@@ -509,8 +509,10 @@ static void say_decisions(const struct reader *r, struct buf *out)
         buf_printf(out, "separator '%c'", p->sep);
     buf_printf(out, ", %s%s", p->header ? "header" : "no header", buf_str(&p->why));
     buf_printf(out, ", %s, decimal %s, %s", p->quotes ? "quotes" : "no quotes",
-               p->dec == ',' ? p->thousands ? "comma, marks for thousands" : "comma"
-                             : p->thousands ? "point, marks for thousands" : "point", r->not_utf8 > 0 ? "not UTF-8" : "UTF-8");
+               p->dec == ','  ? p->thousands ? "comma, marks for thousands" : "comma"
+               : p->thousands ? "point, marks for thousands"
+                              : "point",
+               r->not_utf8 > 0 ? "not UTF-8" : "UTF-8");
     if (p->bom)
         buf_puts(out, " with BOM");
     if (p->crlf)
@@ -650,8 +652,8 @@ static enum status reader_init(struct reader *r)
     if (r->col == NULL || r->kind == NULL || r->date == NULL || r->mark == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < r->plan->nmark; i++)
-        r->nmark += scan_number_marked(r->plan->mark[i], strlen(r->plan->mark[i]), r->plan->dec, r->plan->thousands,
-                                    &r->mark[r->nmark]);
+        r->nmark += scan_number_marked(r->plan->mark[i], strlen(r->plan->mark[i]), r->plan->dec,
+                                       r->plan->thousands, &r->mark[r->nmark]);
     for (size_t j = 0; j < m; j++) {
         r->kind[j] = r->plan->kind[j];
         r->date[j] = r->kind[j] == KIND_DATE;

@@ -1,5 +1,5 @@
-/* data/formats/import_csv.h -- between the two halves of the CSV reader: import_sniff.c decides from a
- * sample how to read, import_csv.c reads every row so and proves it. */
+/* data/formats/import_csv.h -- between the two halves of the CSV reader: import_sniff.c decides
+ * from a sample how to read, import_csv.c reads every row so and proves it. */
 #ifndef GPDESK_IMPORT_CSV_H
 #define GPDESK_IMPORT_CSV_H
 

@@ -1,5 +1,5 @@
-/* data/formats/import_fasta.c -- FASTA files: records of a line ">name description" and lines of letters; and
- * the columns of a table that belong to them, found by name. */
+/* data/formats/import_fasta.c -- FASTA files: records of a line ">name description" and lines of
+ * letters; and the columns of a table that belong to them, found by name. */
 #include "data/formats/import.h"
 
 #include "base/mem.h"
@@ -66,7 +66,8 @@ static enum status take_head(struct fasta *f)
     while (rest < len && isspace((unsigned char)h[rest]))
         rest++;
     void *lines = f->s->line;
-    enum status rc = spill_grow(&lines, &f->capline, f->n + 1, sizeof *f->s->line, "sequences", f->err);
+    enum status rc =
+        spill_grow(&lines, &f->capline, f->n + 1, sizeof *f->s->line, "sequences", f->err);
     f->s->line = lines;
     if (rc == ST_OK) {
         f->s->line[f->n] = f->line;
@@ -102,9 +103,11 @@ static enum status no_letter(const struct fasta *f, unsigned char c)
 
     record_words(f, word, sizeof word);
     snprintf(shown, sizeof shown, isprint(c) ? "'%c'" : "byte %d", c);
-    err_named(f->err, ST_FORMAT, "fasta", "%s, line %zu, record '%s': %s is no letter of a sequence",
-              stream_name(f->in->st), f->line, word, shown);
-    err_hint(f->err, "a FASTA file has lines of letters, *, - and . under each line that begins with >");
+    err_named(f->err, ST_FORMAT, "fasta",
+              "%s, line %zu, record '%s': %s is no letter of a sequence", stream_name(f->in->st),
+              f->line, word, shown);
+    err_hint(f->err,
+             "a FASTA file has lines of letters, *, - and . under each line that begins with >");
     return ST_FORMAT;
 }
 
@@ -135,11 +138,14 @@ static enum status take_byte(struct fasta *f, enum place *at, bool *open, unsign
         return ST_OK;
     if (*at == LINE_HEAD) {
         if (c == '\0')
-            return err_named(f->err, ST_FORMAT, "binary", "%s, line %zu: a zero byte: it is no text",
-                             stream_name(f->in->st), f->line);
+            return err_named(f->err, ST_FORMAT, "binary",
+                             "%s, line %zu: a zero byte: it is no text", stream_name(f->in->st),
+                             f->line);
         if (f->head_len == IMPORT_MAX_NAME)
-            return err_named(f->err, ST_FORMAT, "limit", "%s, line %zu: a record's line is longer than "
-                             "%zu bytes", stream_name(f->in->st), f->line, IMPORT_MAX_NAME);
+            return err_named(f->err, ST_FORMAT, "limit",
+                             "%s, line %zu: a record's line is longer than "
+                             "%zu bytes",
+                             stream_name(f->in->st), f->line, IMPORT_MAX_NAME);
         f->head[f->head_len++] = (char)c;
         return ST_OK;
     }
@@ -236,13 +242,13 @@ enum status import_fasta(struct inbuf *in, const struct import_opts *opts, const
     return rc;
 }
 
-/* ---- the table that belongs to them -------------------------------------------------------------- */
+/* The table that belongs to them. */
 
 struct join {
     struct table *t;       /* of the records */
     struct table *of;      /* what is joined */
     const struct import_opts *opts;
-    size_t key, *row;      /* its column of names; which name each record has, SIZE_MAX: none of these */
+    size_t key, *row; /* its column of names; which name each record has, SIZE_MAX: none of these */
     size_t names, *first;  /* different names; the first row of each */
     uint32_t *name;        /* of each row */
     struct intern ids;
@@ -287,8 +293,9 @@ static enum status name_again(struct join *k, size_t i, const char *word)
     struct buf safe = { 0 };
 
     text_safe(&safe, word, 40);
-    err_named(k->err, ST_FORMAT, "join", "%s: '%s' stands in column '%.40s' twice (rows %zu and %zu)", k->file,
-              buf_str(&safe), k->of->col[k->key].name, k->first[k->name[i]] + 1, i + 1);
+    err_named(k->err, ST_FORMAT, "join",
+              "%s: '%s' stands in column '%.40s' twice (rows %zu and %zu)", k->file, buf_str(&safe),
+              k->of->col[k->key].name, k->first[k->name[i]] + 1, i + 1);
     err_hint(k->err, "twice=first takes the first row, twice=mean the mean of the numbers");
     buf_free(&safe);
     return ST_FORMAT;
@@ -319,11 +326,13 @@ static enum status take_names(struct join *k)
     if (rc == ST_OK && again > 0) {
         buf_clear(&cell);
         table_cell(k->of, where, k->key, &cell);
-        buf_printf(&k->notes, "warning[twice]: %zu row%s of the table repeat%s a name, first row %zu ('", again,
-                   again == 1 ? "" : "s", again == 1 ? "s" : "", where + 1);
+        buf_printf(&k->notes,
+                   "warning[twice]: %zu row%s of the table repeat%s a name, first row %zu ('",
+                   again, again == 1 ? "" : "s", again == 1 ? "s" : "", where + 1);
         text_safe(&k->notes, buf_str(&cell), 40);
         buf_printf(&k->notes, "', of row %zu): %s\n", k->first[k->name[where]] + 1,
-                   twice(k, "mean") ? "their numbers are averaged" : "the first of each name counts");
+                   twice(k, "mean") ? "their numbers are averaged"
+                                    : "the first of each name counts");
     }
     buf_free(&cell);
     return rc;
@@ -391,15 +400,17 @@ static enum status tell_alone(struct join *k, bool record, size_t n, size_t firs
     if (record)
         buf_printf(&b, "%zu %s%s no row in the table, first ", n, one, n == 1 ? " has" : "s have");
     else
-        buf_printf(&b, "%zu row%s of the table ha%s no %s, first ", n, n == 1 ? "" : "s", n == 1 ? "s" : "ve",
-                   k->opts->graph != NULL ? "nodes" : "record");
+        buf_printf(&b, "%zu row%s of the table ha%s no %s, first ", n, n == 1 ? "" : "s",
+                   n == 1 ? "s" : "ve", k->opts->graph != NULL ? "nodes" : "record");
     words_of(k, record, first, &b);
     if (stop) {
         err_named(k->err, ST_FORMAT, "unmatched", "%s", buf_str(&b));
-        err_hint(k->err, "unmatched=tell goes on: %s", record ? "missing drop leaves them out" : "they are left out");
+        err_hint(k->err, "unmatched=tell goes on: %s",
+                 record ? "missing drop leaves them out" : "they are left out");
     } else {
         buf_printf(&k->notes, "warning[unmatched]: %s: %s\n", buf_str(&b),
-                   record ? "their cells are missing (missing drop leaves them out)" : "they are left out");
+                   record ? "their cells are missing (missing drop leaves them out)"
+                          : "they are left out");
     }
     buf_free(&b);
     return stop ? ST_FORMAT : ST_OK;
@@ -416,7 +427,9 @@ static enum status tell_again(struct join *k, size_t n, size_t first)
     words_of(k, true, first, &b);
     if (twice(k, "stop")) {
         err_named(k->err, ST_FORMAT, "twice", "%s", buf_str(&b));
-        err_hint(k->err, "without twice= each takes the row of its name, with twice=first later ones have none");
+        err_hint(
+            k->err,
+            "without twice= each takes the row of its name, with twice=first later ones have none");
     } else {
         buf_printf(&k->notes, "warning[twice]: %s: %s\n", buf_str(&b),
                    twice(k, "first") ? "their cells are missing (missing drop leaves them out)"
@@ -434,7 +447,8 @@ static enum status match_rows(struct join *k)
     k->row = mem_calloc(k->t->n + 1, sizeof *k->row, "a join", k->err);
     rc = k->row != NULL ? find_rows(k, &y) : ST_NOMEM;
     if (rc == ST_OK && y.matched == 0) {
-        rc = err_named(k->err, ST_FORMAT, "join", "no record has a name that stands in column '%.40s' of %s",
+        rc = err_named(k->err, ST_FORMAT, "join",
+                       "no record has a name that stands in column '%.40s' of %s",
                        k->of->col[k->key].name, k->file);
         err_hint(k->err, "the column of names is called name or id, or is the first one of words");
     }
@@ -529,8 +543,10 @@ enum status fasta_join(struct table *t, const char *path, const struct import_op
     struct join k = { .t = t, .file = path, .opts = opts, .err = err };
 
     if (t->ncols < 2 || (strcmp(t->decisions, "FASTA") != 0 && opts->graph == NULL)) {
-        err_set(err, ST_USAGE, "targets= joins a table to the records of a FASTA file, or to graphs; this is another "
-                "file");
+        err_set(
+            err, ST_USAGE,
+            "targets= joins a table to the records of a FASTA file, or to graphs; this is another "
+            "file");
         err_hint(err, "open FILE target=NAME  |  open NODES graph=COLUMN targets=FILE");
         return ST_USAGE;
     }

@@ -1,5 +1,5 @@
-/* data/formats/import_hdf5.c -- HDF5 files, where the library was found when this was built: a dataset of
- * numbers with two dimensions as inputs, one with as many rows as targets.
+/* data/formats/import_hdf5.c -- HDF5 files, where the library was found when this was built: a
+ * dataset of numbers with two dimensions as inputs, one with as many rows as targets.
  *
  * Files are taken as data and no more: no filter is loaded from outside, nothing is read that a
  * file keeps in another one. */
@@ -69,7 +69,7 @@ const char *import_hdf5_version(void)
     return words;
 }
 
-/* ---- what the file has ---- */
+/* What the file has. */
 
 /* Numbers of one or two dimensions that lie in this very file. */
 static bool describe(hid_t id, struct set *s)
@@ -128,7 +128,8 @@ static const char *base_of(const char *name)
 }
 
 /* The only one that fits, or the only one with a telling name.  rows 0: any. */
-static const struct set *guess(const struct sets *l, int rank, hsize_t rows, const char *const *names)
+static const struct set *guess(const struct sets *l, int rank, hsize_t rows,
+                               const char *const *names)
 {
     const struct set *one = NULL, *named = NULL;
     size_t n = 0, m = 0;
@@ -175,16 +176,18 @@ static enum status choose(const struct sets *l, const char *name, const struct i
     list_words(l, &b);
     enum status rc = ST_OK;
     if (l->n == 0)
-        rc = err_named(err, ST_FORMAT, "hdf5", "%s holds no dataset of numbers with one or two dimensions",
-                       name);
+        rc = err_named(err, ST_FORMAT, "hdf5",
+                       "%s holds no dataset of numbers with one or two dimensions", name);
     else if (*x == NULL) {
         rc = err_named(err, ST_FORMAT, "hdf5", "%s: %s%.40s%s among %s", name,
-                       o->inputs != NULL ? "there is no dataset " : "which dataset holds the inputs is not clear",
-                       o->inputs != NULL ? o->inputs : "", o->inputs != NULL ? "" : ",", buf_str(&b));
+                       o->inputs != NULL ? "there is no dataset "
+                                         : "which dataset holds the inputs is not clear",
+                       o->inputs != NULL ? o->inputs : "", o->inputs != NULL ? "" : ",",
+                       buf_str(&b));
         err_hint(err, "open FILE inputs=NAME target=NAME");
     } else if (*y != NULL && (*y)->dim[0] != (*x)->dim[0]) {
-        rc = err_named(err, ST_FORMAT, "hdf5", "%s: dataset %.60s has %llu rows, %.60s has %llu", name,
-                       (*x)->name, (unsigned long long)(*x)->dim[0], (*y)->name,
+        rc = err_named(err, ST_FORMAT, "hdf5", "%s: dataset %.60s has %llu rows, %.60s has %llu",
+                       name, (*x)->name, (unsigned long long)(*x)->dim[0], (*y)->name,
                        (unsigned long long)(*y)->dim[0]);
     } else if (*y == *x) {
         *y = NULL; /* the target is one of its columns */
@@ -193,18 +196,20 @@ static enum status choose(const struct sets *l, const char *name, const struct i
     return rc;
 }
 
-/* ---- reading ---- */
+/* Reading. */
 
-static enum status broken(const char *name, const struct set *s, unsigned long long row, struct err *err)
+static enum status broken(const char *name, const struct set *s, unsigned long long row,
+                          struct err *err)
 {
-    return err_named(err, ST_FORMAT, "hdf5", "%s: dataset %.60s cannot be read from row %llu on: the file "
-                     "is damaged, or packed in a way that this library does not know", name, s->name,
-                     row + 1);
+    return err_named(err, ST_FORMAT, "hdf5",
+                     "%s: dataset %.60s cannot be read from row %llu on: the file "
+                     "is damaged, or packed in a way that this library does not know",
+                     name, s->name, row + 1);
 }
 
-static enum status take_block(const struct source_set *q, const char *name, const double *v, hsize_t row,
-                              hsize_t n, bool nan_missing, struct table *t, bool *rounded,
-                              struct err *err)
+static enum status take_block(const struct source_set *q, const char *name, const double *v,
+                              hsize_t row, hsize_t n, bool nan_missing, struct table *t,
+                              bool *rounded, struct err *err)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q->cols; j++) {
@@ -212,9 +217,13 @@ static enum status take_block(const struct source_set *q, const char *name, cons
             const double x = v[i * q->cols + j];
             if (!isfinite(x)) {
                 if (!(nan_missing && isnan(x))) {
-                    err_named(err, ST_FORMAT, "not-finite", "%s, dataset %.60s, row %llu, column %zu: %s is "
-                              "not a finite number", name, q->s->name, (unsigned long long)(row + i + 1),
-                              j + 1, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+                    err_named(err, ST_FORMAT, "not-finite",
+                              "%s, dataset %.60s, row %llu, column %zu: %s is "
+                              "not a finite number",
+                              name, q->s->name, (unsigned long long)(row + i + 1), j + 1,
+                              isnan(x) ? "nan"
+                              : x > 0  ? "inf"
+                                       : "-inf");
                     if (isnan(x))
                         err_hint(err, "open FILE missing=nan");
                     return ST_FORMAT;
@@ -269,12 +278,15 @@ static enum status check_size(const char *name, const struct set *s, uint64_t si
     if (s->dim[0] == 0 || s->dim[1] == 0)
         return err_named(err, ST_FORMAT, "empty", "%s: dataset %.60s is empty", name, s->name);
     if (s->dim[1] > IMPORT_MAX_COLS)
-        return err_named(err, ST_FORMAT, "limit", "%s: dataset %.60s has %llu columns; the limit is %zu",
-                         name, s->name, (unsigned long long)s->dim[1], IMPORT_MAX_COLS);
+        return err_named(err, ST_FORMAT, "limit",
+                         "%s: dataset %.60s has %llu columns; the limit is %zu", name, s->name,
+                         (unsigned long long)s->dim[1], IMPORT_MAX_COLS);
     if (bytes > (double)IMPORT_BOMB_BYTES && bytes > IMPORT_BOMB_RATIO * (double)size)
-        return err_named(err, ST_FORMAT, "bomb", "%s: dataset %.60s tells of %llu x %llu numbers, over %u "
-                         "times the size of the file: refused", name, s->name,
-                         (unsigned long long)s->dim[0], (unsigned long long)s->dim[1], IMPORT_BOMB_RATIO);
+        return err_named(err, ST_FORMAT, "bomb",
+                         "%s: dataset %.60s tells of %llu x %llu numbers, over %u "
+                         "times the size of the file: refused",
+                         name, s->name, (unsigned long long)s->dim[0],
+                         (unsigned long long)s->dim[1], IMPORT_BOMB_RATIO);
     return ST_OK;
 }
 
@@ -282,12 +294,14 @@ static enum status make_table(hid_t file, const char *name, const struct import_
                               const struct ctl *ctl, const struct set *x, const struct set *y,
                               struct table *t, struct err *err)
 {
-    struct source_set q[2] = { { .s = x, .cols = (size_t)x->dim[1] },
-                               { .s = y, .first = (size_t)x->dim[1], .cols = y ? (size_t)y->dim[1] : 0 } };
+    struct source_set q[2] = {
+        {.s = x, .cols = (size_t)x->dim[1]},
+        {.s = y, .first = (size_t)x->dim[1], .cols = y ? (size_t)y->dim[1] : 0}};
     struct buf line = { 0 };
     bool rounded = false;
     enum status rc = npy_check_memory(name, (size_t)x->dim[0], q[0].cols + q[1].cols, o, err);
-    struct column *col = rc == ST_OK ? mem_calloc(q[0].cols + q[1].cols, sizeof *col, "columns", err) : NULL;
+    struct column *col =
+        rc == ST_OK ? mem_calloc(q[0].cols + q[1].cols, sizeof *col, "columns", err) : NULL;
 
     if (col == NULL)
         return rc != ST_OK ? rc : ST_NOMEM;
@@ -298,8 +312,8 @@ static enum status make_table(hid_t file, const char *name, const struct import_
     t->targets = q[1].cols;
     rc = npy_columns(t, 0, q[0].cols, "x", NULL, err);
     if (rc == ST_OK && y != NULL)
-        rc = npy_columns(t, q[0].cols, q[1].cols, o->target != NULL ? o->target : base_of(y->name), NULL,
-                         err);
+        rc = npy_columns(t, q[0].cols, q[1].cols, o->target != NULL ? o->target : base_of(y->name),
+                         NULL, err);
     for (size_t i = 0; i < (y != NULL ? 2u : 1u) && rc == ST_OK; i++) {
         q[i].id = H5Dopen2(file, q[i].s->name, H5P_DEFAULT);
         rc = q[i].id < 0 ? broken(name, q[i].s, 0, err)
@@ -343,16 +357,18 @@ enum status import_hdf5(struct inbuf *in, const struct import_opts *o, const str
         err_hint(err, "unpack it, and give the file's name");
         return ST_FORMAT;
     }
-    H5dont_atexit(); /* after a damaged file its closing complains on the screen; nothing is left open */
+    H5dont_atexit(); /* after a damaged file its closing complains on the screen; nothing is left
+                        open */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* else it writes on the screen */
     H5PLset_loading_state(0);
     const hid_t file = H5Fopen(t->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0) {
         H5Eclear2(H5E_DEFAULT);
-        return err_named(err, ST_FORMAT, "hdf5", "%s begins as an HDF5 file, but is damaged or cut short",
-                         name);
+        return err_named(err, ST_FORMAT, "hdf5",
+                         "%s begins as an HDF5 file, but is damaged or cut short", name);
     }
-    enum status rc = (l = mem_calloc(1, sizeof *l, "a list of datasets", err)) != NULL ? ST_OK : ST_NOMEM;
+    enum status rc =
+        (l = mem_calloc(1, sizeof *l, "a list of datasets", err)) != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, l) < 0)
         rc = err_named(err, ST_FORMAT, "hdf5", "%s: its list of datasets is damaged", name);
     if (rc == ST_OK)

@@ -1,7 +1,7 @@
-/* data/formats/import_npy.c -- NPY files (NumPy's format, versions 1 to 3): one array of numbers with one or
- * two dimensions.  The header is a Python dictionary; only what numpy.save writes is understood,
- * everything else is refused by name.  All numbers are looked at once; those of a large plain file
- * then stay where they are (mapped_array.h). */
+/* data/formats/import_npy.c -- NPY files (NumPy's format, versions 1 to 3): one array of numbers
+ * with one or two dimensions.  The header is a Python dictionary; only what numpy.save writes is
+ * understood, everything else is refused by name.  All numbers are looked at once; those of a large
+ * plain file then stay where they are (mapped_array.h). */
 #include "data/formats/import_npy.h"
 
 #include "base/mem.h"
@@ -23,7 +23,7 @@ static enum status malformed(const struct inbuf *in, const char *what, struct er
     return err_named(err, ST_FORMAT, "npy", "%s: %s", stream_name(in->st), what);
 }
 
-/* ---- the header's dictionary ---- */
+/* The header's dictionary. */
 
 struct text {
     const char *p, *end;
@@ -93,8 +93,10 @@ static enum status take_descr(const struct inbuf *in, struct text *t, struct npy
             break;
     }
     if (strcmp(d, "|O") == 0) {
-        err_named(err, ST_FORMAT, "npy", "%s holds items of type '|O', pickled Python objects: they are "
-                  "programs, and are never read", stream_name(in->st));
+        err_named(err, ST_FORMAT, "npy",
+                  "%s holds items of type '|O', pickled Python objects: they are "
+                  "programs, and are never read",
+                  stream_name(in->st));
         err_hint(err, "numpy.save(FILE, a.astype('f8'))");
         return ST_FORMAT;
     }
@@ -175,7 +177,10 @@ static enum status parse_header(const struct inbuf *in, struct text t, struct np
     }
     blanks(&t);
     if (h->depth > 0 && h->fortran)
-        return malformed(in, "an array of three dimensions in Fortran order; numpy.ascontiguousarray(a) has the other", err);
+        return malformed(in,
+                         "an array of three dimensions in Fortran order; "
+                         "numpy.ascontiguousarray(a) has the other",
+                         err);
     if (t.p != t.end || !h->have_descr || !h->have_order || !h->have_shape)
         return malformed(in, "the header is incomplete or followed by something else", err);
     return ST_OK;
@@ -201,7 +206,7 @@ static enum status read_header(struct inbuf *in, struct npy *h, struct err *err)
     return parse_header(in, t, h, err);
 }
 
-/* ---- the numbers ---- */
+/* The numbers. */
 
 double npy_other(const struct npy *h, const char *p)
 {
@@ -266,14 +271,16 @@ static enum status not_finite(const struct inbuf *in, const struct npy *h, size_
     return ST_FORMAT;
 }
 
-static enum status ends_early(const struct inbuf *in, const struct npy *h, size_t k, struct err *err)
+static enum status ends_early(const struct inbuf *in, const struct npy *h, size_t k,
+                              struct err *err)
 {
     return err_named(err, ST_FORMAT, "truncated", "%s ends at byte %zu, after %zu of %zu items",
                      stream_name(in->st), h->at + k * h->size + (in->len - in->pos), k,
                      h->rows * h->cols);
 }
 
-static enum status items(struct inbuf *in, const struct npy *h, struct npy_taker *to, struct err *err)
+static enum status items(struct inbuf *in, const struct npy *h, struct npy_taker *to,
+                         struct err *err)
 {
     const size_t total = h->rows * h->cols;
     size_t row = 0, col = 0;
@@ -321,7 +328,8 @@ enum status npy_items(struct inbuf *in, const struct npy *h, struct npy_taker *t
     if (rc == ST_OK && in->pos == in->len && !in->eof)
         rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
     if (rc == ST_OK && in->pos < in->len)
-        rc = err_named(err, ST_FORMAT, "npy", "%s: more bytes follow the array, which ends at byte %zu",
+        rc = err_named(err, ST_FORMAT, "npy",
+                       "%s: more bytes follow the array, which ends at byte %zu",
                        stream_name(in->st), h->at + h->rows * h->cols * h->size);
     return rc;
 }
@@ -343,8 +351,10 @@ static enum status check_shape(const struct inbuf *in, const struct npy *h, stru
                          "%zu bytes from byte %zu, the file has %" PRIu64 " bytes",
                          stream_name(in->st), h->rows, h->cols, h->size, h->at, size);
     if (items > 0x1p56)
-        return err_named(err, ST_FORMAT, "limit", "%s: the header tells of %zu x %zu items: no disk has "
-                         "as many", stream_name(in->st), h->rows, h->cols);
+        return err_named(err, ST_FORMAT, "limit",
+                         "%s: the header tells of %zu x %zu items: no disk has "
+                         "as many",
+                         stream_name(in->st), h->rows, h->cols);
     return ST_OK;
 }
 
@@ -355,8 +365,8 @@ enum status npy_header(struct inbuf *in, struct npy *h, struct err *err)
 }
 
 /* As doubles, when they are copied. */
-enum status npy_check_memory(const char *name, size_t rows, size_t cols, const struct import_opts *o,
-                             struct err *err)
+enum status npy_check_memory(const char *name, size_t rows, size_t cols,
+                             const struct import_opts *o, struct err *err)
 {
     const size_t budget = o->mem_limit > 0 ? o->mem_limit : mem_physical();
     const double bytes = 8.0 * (double)rows * (double)cols;
@@ -366,8 +376,8 @@ enum status npy_check_memory(const char *name, size_t rows, size_t cols, const s
         return ST_OK;
     mem_format(need, sizeof need, bytes);
     mem_format(have, sizeof have, (double)budget);
-    err_named(err, ST_NOMEM, "memory", "%s needs %s of memory as a table; the limit is %s", name, need,
-              have);
+    err_named(err, ST_NOMEM, "memory", "%s needs %s of memory as a table; the limit is %s", name,
+              need, have);
     err_hint(err, "a smaller file, or start with --mem");
     return ST_NOMEM;
 }
@@ -405,7 +415,10 @@ enum status npy_words(struct table *t, struct buf *decisions, bool rounded, bool
     struct buf notes = { 0 };
 
     buf_printf(&notes, "note[names]: an array has no names: the columns are x1..x%zu%s\n",
-               t->ncols - t->targets, t->targets == 0 ? "" : t->targets == 1 ? " and y" : " and y1..");
+               t->ncols - t->targets,
+               t->targets == 0   ? ""
+               : t->targets == 1 ? " and y"
+                                 : " and y1..");
     if (in_place)
         buf_puts(decisions, ", read in place");
     if (rounded)
@@ -429,7 +442,8 @@ enum status import_npy(struct inbuf *in, const struct import_opts *opts, const s
 
     if (rc != ST_OK)
         return rc;
-    const bool place = *t->path == '/' && *stream_packing(in->st) == '\0' && npy_stamp(t->path, &seen) &&
+    const bool place = *t->path == '/' && *stream_packing(in->st) == '\0' &&
+                       npy_stamp(t->path, &seen) &&
                        npy_in_place((double)stream_size(in->st), h.rows, h.cols);
     if (!place)
         rc = npy_check_memory(stream_name(in->st), h.rows, h.cols, opts, err);

@@ -1,4 +1,5 @@
-/* data/formats/import_npy.h -- pieces of the NPY reader, for tables made of several files (npy_set.c). */
+/* data/formats/import_npy.h -- pieces of the NPY reader, for tables made of several files
+ * (npy_set.c). */
 #ifndef GPDESK_IMPORT_NPY_H
 #define GPDESK_IMPORT_NPY_H
 
@@ -20,8 +21,8 @@ enum status npy_check_memory(const char *name, size_t rows, size_t cols, const s
 /* Are numbers of plain files left where they are?  Large ones, and what does not fit in memory. */
 bool npy_in_place(double file_bytes, size_t rows, size_t cols);
 /* Columns first.. of a table whose t->n is set: names, and room for the numbers unless `in`. */
-enum status npy_columns(struct table *, size_t first, size_t n, const char *name, struct mapped_array *in,
-                        struct err *);
+enum status npy_columns(struct table *, size_t first, size_t n, const char *name,
+                        struct mapped_array *in, struct err *);
 /* Sets decisions and notes. */
 enum status npy_words(struct table *, struct buf *decisions, bool rounded, bool in_place,
                       struct err *);

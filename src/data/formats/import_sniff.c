@@ -1,5 +1,5 @@
-/* data/formats/import_sniff.c -- how to read a CSV file, decided from its first records: separator, decimal
- * sign, header, missing marks, and what each column holds.
+/* data/formats/import_sniff.c -- how to read a CSV file, decided from its first records: separator,
+ * decimal sign, header, missing marks, and what each column holds.
  *
  * A decision is made where the sample leaves no doubt and said afterwards; a close one is an error
  * that names both ways out.  What is decided here is proven on every row by import_csv.c. */
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the sample: the first records, split ---- */
+/* The sample: the first records, split. */
 
 struct sample {
     struct csv_cell *cell;
@@ -23,7 +23,7 @@ struct sample {
     size_t rows;
     char *scratch;
     size_t bytes;            /* of the records taken */
-    enum csv_end defect;     /* CSV_UNCLOSED or CSV_JUNK in the record after the last, or CSV_LINE */
+    enum csv_end defect; /* CSV_UNCLOSED or CSV_JUNK in the record after the last, or CSV_LINE */
     size_t defect_line;
 };
 
@@ -116,7 +116,8 @@ static enum status sample_take(struct sample *s, const struct inbuf *in, char se
                 break;
             p += *p == '\r' && p + 1 < end && p[1] == '\n' ? 2 : 1;
         } else {
-            enum status rc = sample_record(s, &p, end, in->eof, sep, &scratch, &newlines, &how, err);
+            enum status rc =
+                sample_record(s, &p, end, in->eof, sep, &scratch, &newlines, &how, err);
             if (rc != ST_OK)
                 return rc;
         }
@@ -136,7 +137,7 @@ static enum status sample_take(struct sample *s, const struct inbuf *in, char se
     return ST_OK;
 }
 
-/* ---- words for messages ---- */
+/* Words for messages. */
 
 void csv_cell_words(const char *s, size_t n, char *out, size_t len)
 {
@@ -172,13 +173,14 @@ bool csv_plain_word(const char *s, size_t len)
 
 void csv_column_key(const struct csv_plan *plan, size_t col, char *out, size_t len)
 {
-    if (plan->name != NULL && plan->name[col] != NULL && csv_plain_word(plan->name[col], strlen(plan->name[col])))
+    if (plan->name != NULL && plan->name[col] != NULL &&
+        csv_plain_word(plan->name[col], strlen(plan->name[col])))
         snprintf(out, len, "%s", plan->name[col]);
     else
         snprintf(out, len, "#%zu", col + 1);
 }
 
-/* ---- separator ---- */
+/* Separator. */
 
 static const char separators[] = { ',', ';', '\t', '|' };
 enum { NSEP = sizeof separators, SEP_ROWS = 300 };
@@ -274,7 +276,7 @@ static enum status find_separator(const struct inbuf *in, char *sep, struct err 
     return ST_OK;
 }
 
-/* ---- decimal sign ---- */
+/* Decimal sign. */
 
 /* 1,234 or 12,345,678 might mean thousands. */
 static bool like_thousands(const struct csv_cell *c)
@@ -344,7 +346,7 @@ static enum status find_decimal(const struct inbuf *in, const struct sample *s,
     return ST_FORMAT;
 }
 
-/* ---- missing marks ---- */
+/* Missing marks. */
 
 static const char *const known_marks[] = { "?", "NA", "N/A", "#N/A", "n/a", "null", "NULL",
                                            "None", "-", "." };
@@ -398,7 +400,7 @@ static size_t known_mark(const struct csv_cell *c)
     return NKNOWN;
 }
 
-/* ---- what a column holds ---- */
+/* What a column holds. */
 
 struct tally {
     size_t numbers, dates, words, empty, bytes;
@@ -538,7 +540,7 @@ static enum status find_kind(const struct inbuf *in, const struct sample *s, str
     return ST_OK;
 }
 
-/* ---- header ---- */
+/* Header. */
 
 /* Line 1 holds names when none of its cells is a number or empty throughout, and either a column
  * of numbers or dates stands below, or no name occurs again in its column; and when most columns of
@@ -564,7 +566,8 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
             if (c->len == 0 || known_mark(c) < NKNOWN)
                 continue;
             n++;
-            good += scan_number_marked(c->s, c->len, plan->dec, plan->thousands, &x) || scan_date(c->s, c->len, &x);
+            good += scan_number_marked(c->s, c->len, plan->dec, plan->thousands, &x) ||
+                    scan_date(c->s, c->len, &x);
             repeated += by_cell(&name, &c) == 0;
         }
         below += n > 0 && good * 2 >= n;
@@ -649,7 +652,7 @@ static enum status take_names(const struct inbuf *in, const struct sample *s,
     return plan->header ? check_twins(in, plan, err) : ST_OK;
 }
 
-/* ---- types= ---- */
+/* Types=. */
 
 static size_t column_by_key(const struct csv_plan *plan, const char *key)
 {
@@ -713,7 +716,7 @@ static enum status force_types(struct csv_plan *plan, const char *list, struct e
     return ST_OK;
 }
 
-/* ---- all of it ---- */
+/* All of it. */
 
 /* The first record must be whole: names may be long. */
 static enum status whole_record(struct inbuf *in, char sep, struct err *err)

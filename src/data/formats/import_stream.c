@@ -1,5 +1,5 @@
-/* data/formats/import_stream.c -- bytes of a data file, wherever they come from: a plain file, a pipe,
- * gzip or zstd, told apart by content.
+/* data/formats/import_stream.c -- bytes of a data file, wherever they come from: a plain file, a
+ * pipe, gzip or zstd, told apart by content.
  *
  * Files are read with read(), never mapped: a mapped file that shrinks kills the program.  The
  * checksum is of the bytes as stored, so that a session can tell later whether the file is still
@@ -68,10 +68,16 @@ static enum status no_file(const char *name, int why, struct err *err)
 {
     const bool missing = why == ENOENT || why == ENOTDIR, refused = why == EACCES || why == EPERM;
 
-    err_named(err, ST_IO, missing ? "no-file" : refused ? "permission" : "io", "cannot open %s: %s", name,
-              strerror(why));
-    err_hint(err, missing ? "check the name (Tab completes it); relative names start where gpdesk was started"
-                  : refused ? "a copy that you may read, or chmod" : "explain io");
+    err_named(err, ST_IO,
+              missing   ? "no-file"
+              : refused ? "permission"
+                        : "io",
+              "cannot open %s: %s", name, strerror(why));
+    err_hint(
+        err,
+        missing ? "check the name (Tab completes it); relative names start where gpdesk was started"
+        : refused ? "a copy that you may read, or chmod"
+                  : "explain io");
     return ST_IO;
 }
 

@@ -30,7 +30,7 @@ static const char *safe(const char *path, char *out, size_t len)
     return out;
 }
 
-/* ---- names ---- */
+/* Names. */
 
 static bool ends(const char *s, const char *tail)
 {
@@ -82,7 +82,8 @@ static char *partner(const char *path)
 {
     char *other = strdup(path);
 
-    for (char *p = other != NULL ? other + (base_of(path) - path) : NULL; p != NULL && *p != '\0'; p++) {
+    for (char *p = other != NULL ? other + (base_of(path) - path) : NULL; p != NULL && *p != '\0';
+         p++) {
         const char was = *p;
         if ((was != 'x' && was != 'X') || (p > other && isalpha((unsigned char)p[-1])))
             continue;
@@ -103,7 +104,7 @@ static int by_number(const void *a, const void *b)
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* ---- lists of names ---- */
+/* Lists of names. */
 
 struct names {
     char **s;
@@ -152,7 +153,8 @@ static enum status names_of_pattern(const char *pattern, struct names *l, struct
         st = names_add(l, "", g.gl_pathv[i], err);
     globfree(&g);
     if (st == ST_OK && l->n == 0)
-        st = err_named(err, ST_IO, "files", "no file is named %s", safe(pattern, word, sizeof word));
+        st =
+            err_named(err, ST_IO, "files", "no file is named %s", safe(pattern, word, sizeof word));
     if (st == ST_OK)
         qsort(l->s, l->n, sizeof *l->s, by_number);
     return st;
@@ -167,7 +169,8 @@ static enum status names_enumerated(const char *list, struct names *l, struct er
         const size_t len = strcspn(p, ",");
         const char *one = strndupa(p, len);
         struct names some = { 0 };
-        rc = npy_set_is_pattern(one) ? names_of_pattern(one, &some, err) : names_add(&some, "", one, err);
+        rc = npy_set_is_pattern(one) ? names_of_pattern(one, &some, err)
+                                     : names_add(&some, "", one, err);
         for (size_t i = 0; rc == ST_OK && i < some.n; i++)
             rc = names_add(l, "", some.s[i], err);
         names_free(&some);
@@ -200,8 +203,10 @@ static enum status names_of_directory(const char *dir, struct names *l, struct e
     }
     closedir(d);
     if (st == ST_OK && l->n == 0) {
-        err_named(err, ST_IO, "directory", arrays == 0 ? "%s is a directory, without NPY files in it"
-                  : "%s is a directory of NPY files, but no two of them pair as x_1.npy and y_1.npy do",
+        err_named(err, ST_IO, "directory",
+                  arrays == 0 ? "%s is a directory, without NPY files in it"
+                              : "%s is a directory of NPY files, but no two of them pair as "
+                                "x_1.npy and y_1.npy do",
                   safe(dir, word, sizeof word));
         err_hint(err, arrays == 0 ? "open FILE  (one of the files in it)"
                                   : "open DIRECTORY/inputs_*.npy target=targets_*.npy");
@@ -212,7 +217,7 @@ static enum status names_of_directory(const char *dir, struct names *l, struct e
     return st;
 }
 
-/* ---- text files that list others ---- */
+/* Text files that list others. */
 
 /* The file's first word that is no comment ends as the name of an NPY file does. */
 static bool looks_like_list(const char *path)
@@ -256,15 +261,18 @@ static enum status list_line(char *line, size_t number, const char *file, const 
         return ST_OK;
     if (n > 2 || !npy_set_is_npy(word[0]) || (n == 2 && !npy_set_is_npy(word[1])) ||
         (x->n > 0 && (y->n > 0) != (n == 2))) {
-        err_named(err, ST_FORMAT, "list", "%s line %zu: one NPY file a line, or two in every line (inputs, "
-                  "targets), are expected", safe(file, name, sizeof name), number);
+        err_named(err, ST_FORMAT, "list",
+                  "%s line %zu: one NPY file a line, or two in every line (inputs, "
+                  "targets), are expected",
+                  safe(file, name, sizeof name), number);
         return ST_FORMAT;
     }
     st = names_add(x, dir, word[0], err);
     return st == ST_OK && n == 2 ? names_add(y, dir, word[1], err) : st;
 }
 
-static enum status names_of_list(const char *path, struct names *x, struct names *y, struct err *err)
+static enum status names_of_list(const char *path, struct names *x, struct names *y,
+                                 struct err *err)
 {
     char *dir = strdup(path), *line = NULL, name[200];
     size_t cap = 0, number = 0, bytes = 0;
@@ -282,9 +290,10 @@ static enum status names_of_list(const char *path, struct names *x, struct names
     while (st == ST_OK && (n = getline(&line, &cap, f)) >= 0) {
         bytes += (size_t)n;
         number++;
-        st = bytes > LIST_BYTES ? err_named(err, ST_FORMAT, "list", "%s is too long for a list of files",
-                                            safe(path, name, sizeof name))
-                                : list_line(line, number, path, dir, x, y, err);
+        st = bytes > LIST_BYTES
+                 ? err_named(err, ST_FORMAT, "list", "%s is too long for a list of files",
+                             safe(path, name, sizeof name))
+                 : list_line(line, number, path, dir, x, y, err);
     }
     if (f != NULL)
         fclose(f);
@@ -293,7 +302,7 @@ static enum status names_of_list(const char *path, struct names *x, struct names
     return st;
 }
 
-/* ---- pairs ---- */
+/* Pairs. */
 
 /* What the one star of a pattern stands for in a name, as a range; false: not one star. */
 static bool star(const char *pattern, const char *name, const char **s, size_t *len)
@@ -343,7 +352,8 @@ static enum status find_partners(const struct names *x, struct names *y, struct 
         if (st != ST_OK)
             return st;
         if (y->n != 0 && y->n != i + 1)
-            return err_named(err, ST_IO, "files", "%s has no file of targets beside it, others have",
+            return err_named(err, ST_IO, "files",
+                             "%s has no file of targets beside it, others have",
                              safe(x->s[i], word, sizeof word));
     }
     return ST_OK;
@@ -483,7 +493,7 @@ void npy_set_free(struct parts *p)
     *p = (struct parts){ 0 };
 }
 
-/* ---- reading ---- */
+/* Reading. */
 
 /* One file of a side, while the table is made. */
 struct part {
@@ -501,8 +511,8 @@ struct side {
     bool rounded;
 };
 
-static enum status open_part(const char *path, const struct ctl *ctl, struct inbuf *in, struct part *p,
-                             struct err *err)
+static enum status open_part(const char *path, const struct ctl *ctl, struct inbuf *in,
+                             struct part *p, struct err *err)
 {
     char word[200];
 
@@ -543,8 +553,9 @@ static enum status look(struct side *s, size_t n, const struct ctl *ctl, struct 
     for (size_t i = 0; i < n && rc == ST_OK; i++) {
         rc = open_part(s->path[i], ctl, &in, &s->part[i], err);
         if (rc == ST_OK && i > 0 && s->part[i].h.cols != s->cols)
-            rc = err_named(err, ST_FORMAT, "npy", "%s has %zu columns, the files before it have %zu",
-                           safe(s->path[i], a, sizeof a), s->part[i].h.cols, s->cols);
+            rc =
+                err_named(err, ST_FORMAT, "npy", "%s has %zu columns, the files before it have %zu",
+                          safe(s->path[i], a, sizeof a), s->part[i].h.cols, s->cols);
         s->cols = s->part[i].h.cols;
         close_part(&in);
         in = (struct inbuf){ 0 };
@@ -592,8 +603,8 @@ static enum status read_part(struct side *s, size_t i, size_t row0, const struct
     return rc;
 }
 
-static enum status make_columns(struct table *t, struct side *x, struct side *y, const struct parts *p,
-                                const struct import_opts *o, struct err *err)
+static enum status make_columns(struct table *t, struct side *x, struct side *y,
+                                const struct parts *p, const struct import_opts *o, struct err *err)
 {
     double bytes = 0.0;
     bool plain = true;
@@ -654,8 +665,8 @@ static enum status fill(struct table *t, const struct parts *p, struct side *x, 
     for (size_t i = 0; i < p->n; i++)
         t->n += x->part[i].h.rows;
     if (x->cols + y->cols > IMPORT_MAX_COLS)
-        return err_named(err, ST_FORMAT, "limit", "%zu columns; the limit is %zu", x->cols + y->cols,
-                         IMPORT_MAX_COLS);
+        return err_named(err, ST_FORMAT, "limit", "%zu columns; the limit is %zu",
+                         x->cols + y->cols, IMPORT_MAX_COLS);
     struct column *col = mem_calloc(x->cols + y->cols, sizeof *col, "columns", err);
     if (col == NULL)
         return ST_NOMEM;
@@ -675,8 +686,8 @@ static enum status fill(struct table *t, const struct parts *p, struct side *x, 
     return rc == ST_OK ? words(p, x, y, t, err) : rc;
 }
 
-enum status npy_set_import(const struct parts *p, const struct import_opts *o, const struct ctl *ctl,
-                         struct table **out, struct err *err)
+enum status npy_set_import(const struct parts *p, const struct import_opts *o,
+                           const struct ctl *ctl, struct table **out, struct err *err)
 {
     struct side x = { .path = p->x }, y = { .path = p->y };
     struct table *t = table_new(p->path, 0, err);

@@ -2,7 +2,7 @@
  *
  * A number of up to 19 significant digits is an integer w times 10^q.  Both are exact in the 64-bit
  * significand of the x87 long double when |q| <= 27 (10^27 = 5^27 2^27, and 5^27 < 2^63), so one
- * multiplication or division there is wrong by at most half a unit in the last of 64 bits.  Rounding
+ * multiplication or division there is wrong by at most half a unit in the last of 64 bits. Rounding
  * that to the 53 bits of a double is right unless the 11 bits to be dropped lie within one unit of
  * the half-way point: those, and everything else that is unusual, go to strtod.  For w <= 2^53 and
  * |q| <= 22 double arithmetic alone is exact (Clinger 1990). */

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Variants of one sequence differ from it in few places; unrelated ones of 20 letters in nineteen of twenty. */
+/* Variants of one sequence differ from it in few places; unrelated ones of 20 letters in nineteen
+ * of twenty. */
 static const double few = 0.35;
 static const double moment = 4e8; /* letters compared, at most */
 enum { SAMPLE_LEAST = 20, SAMPLE_MOST = 1000 };
@@ -26,7 +27,8 @@ static size_t differ(const char *a, size_t na, const char *b, size_t nb)
 static const struct sequences *input_of(const struct dataset *d)
 {
     for (size_t j = 0; j < d->table->ncols; j++)
-        if (d->table->col[j].type == COL_SEQUENCE && d->role[j] == ROLE_INPUT && !d->table->col[j].seq->nodes)
+        if (d->table->col[j].type == COL_SEQUENCE && d->role[j] == ROLE_INPUT &&
+            !d->table->col[j].seq->nodes)
             return d->table->col[j].seq;
     return NULL;
 }
@@ -35,7 +37,8 @@ static const struct sequences *input_of(const struct dataset *d)
 static enum status find_consensus(struct letter_distance *v, struct err *err)
 {
     const size_t places = v->seq->longest;
-    uint32_t (*count)[256] = mem_calloc(places ? places : 1, sizeof *count, "letters by position", err);
+    uint32_t(*count)[256] =
+        mem_calloc(places ? places : 1, sizeof *count, "letters by position", err);
 
     v->consensus = count ? mem_calloc(places + 1, 1, "the consensus", err) : NULL;
     for (size_t i = 0; v->consensus && i < v->ntrain; i++) {
@@ -64,7 +67,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-enum status letter_distance_open(const struct dataset *d, struct letter_distance *v, struct err *err)
+enum status letter_distance_open(const struct dataset *d, struct letter_distance *v,
+                                 struct err *err)
 {
     *v = (struct letter_distance){ .seq = input_of(d) };
     if (!v->seq)
@@ -74,7 +78,8 @@ enum status letter_distance_open(const struct dataset *d, struct letter_distance
         rc = err_set(err, ST_STATE, "there are no training rows");
     if (rc == ST_OK)
         rc = find_consensus(v, err);
-    size_t *all = rc == ST_OK ? mem_calloc(v->ntrain, sizeof *all, "letters that differ", err) : NULL;
+    size_t *all =
+        rc == ST_OK ? mem_calloc(v->ntrain, sizeof *all, "letters that differ", err) : NULL;
     if (rc == ST_OK && !all)
         rc = ST_NOMEM;
     if (rc == ST_OK) {
@@ -125,19 +130,22 @@ size_t letter_distance_nearest(const struct letter_distance *v, size_t row)
 
 size_t letter_distance_affordable(const struct letter_distance *v)
 {
-    const double each = (double)v->ntrain * (double)(v->length + 16), rows = moment / fmax(each, 1.0);
+    const double each = (double)v->ntrain * (double)(v->length + 16),
+                 rows = moment / fmax(each, 1.0);
 
     return rows < SAMPLE_LEAST ? SAMPLE_LEAST : rows > SAMPLE_MOST ? SAMPLE_MOST : (size_t)rows;
 }
 
 /* Median of the distances of a sample of rows, evenly spread, to their nearest training rows. */
-static size_t median_nearest(const struct letter_distance *v, const size_t *row, size_t n, size_t *room)
+static size_t median_nearest(const struct letter_distance *v, const size_t *row, size_t n,
+                             size_t *room)
 {
     const size_t most = letter_distance_affordable(v), m = n < most ? n : most;
     size_t got = 0;
 
     for (size_t i = 0; i < m; i++) {
-        const size_t d = letter_distance_nearest(v, row[(size_t)((double)i * (double)n / (double)m)]);
+        const size_t d =
+            letter_distance_nearest(v, row[(size_t)((double)i * (double)n / (double)m)]);
         if (d != SIZE_MAX)
             room[got++] = d;
     }
@@ -145,8 +153,8 @@ static size_t median_nearest(const struct letter_distance *v, const size_t *row,
     return got ? room[got / 2] : 0;
 }
 
-enum status letter_distance_compare(const struct dataset *d, const size_t *row, size_t n, struct variants_look *look,
-                             struct err *err)
+enum status letter_distance_compare(const struct dataset *d, const size_t *row, size_t n,
+                                    struct variants_look *look, struct err *err)
 {
     struct letter_distance v;
 
@@ -156,7 +164,9 @@ enum status letter_distance_compare(const struct dataset *d, const size_t *row, 
     enum status rc = letter_distance_open(d, &v, err);
     if (rc != ST_OK)
         return rc;
-    size_t *room = mem_calloc(n > SAMPLE_MOST ? n : SAMPLE_MOST, sizeof *room, "letters that differ", err), beyond = 0;
+    size_t *room = mem_calloc(n > SAMPLE_MOST ? n : SAMPLE_MOST, sizeof *room,
+                              "letters that differ", err),
+           beyond = 0;
     if (!room) {
         letter_distance_free(&v);
         return ST_NOMEM;
@@ -166,9 +176,13 @@ enum status letter_distance_compare(const struct dataset *d, const size_t *row, 
         beyond += room[i] > v.q99;
     }
     qsort(room, n, sizeof *room, by_size);
-    *look = (struct variants_look){ .have = true, .related = v.related, .median = room[n / 2], .most = room[n - 1],
-                                    .train_median = v.median, .train_most = v.most,
-                                    .beyond = (double)beyond / (double)n };
+    *look = (struct variants_look){.have = true,
+                                   .related = v.related,
+                                   .median = room[n / 2],
+                                   .most = room[n - 1],
+                                   .train_median = v.median,
+                                   .train_most = v.most,
+                                   .beyond = (double)beyond / (double)n};
     look->nearest = median_nearest(&v, row, n, room);
     look->train_nearest = median_nearest(&v, v.train, v.ntrain, room);
     free(room);

@@ -35,8 +35,8 @@ static const signed char blosum[] = {
      0, -3, -3, -3, -1, -2, -2, -3, -3,  3,  1, -2,  1, -1, -2, -2,  0, -3, -1,  4,
 };
 
-/* Hydropathy (Kyte & Doolittle 1982); composition, polarity and volume (Grantham 1974); charge of the
- * side chain at pH 7. */
+/* Hydropathy (Kyte & Doolittle 1982); composition, polarity and volume (Grantham 1974); charge of
+ * the side chain at pH 7. */
 static const struct { char letter; double v[5]; } scales[] = {
     { 'A', {  1.8, 0.00,  8.1,  31.0,  0.0 } }, { 'C', {  2.5, 2.75,  5.5,  55.0,  0.0 } },
     { 'D', { -3.5, 1.38, 13.0,  54.0, -1.0 } }, { 'E', { -3.5, 0.92, 12.3,  83.0, -1.0 } },
@@ -61,7 +61,10 @@ size_t letters_kmer(const char *word)
 {
     size_t k;
 
-    return word != NULL && sscanf(word, "kmer%1zu", &k) == 1 && word[5] == '\0' && k <= LETTERS_KMER_MOST ? k : 0;
+    return word != NULL && sscanf(word, "kmer%1zu", &k) == 1 && word[5] == '\0' &&
+                   k <= LETTERS_KMER_MOST
+               ? k
+               : 0;
 }
 
 void letters_free(struct letters *l)
@@ -115,12 +118,14 @@ static enum status take_scales(struct letters *l, struct err *err)
 static enum status bad_table(const char *path, const char *what, struct err *err)
 {
     err_named(err, ST_FORMAT, "letters", "%.200s: %s", path, what);
-    err_hint(err, "a table of letters has a column of single letters, each once, and columns of numbers");
+    err_hint(
+        err,
+        "a table of letters has a column of single letters, each once, and columns of numbers");
     return ST_FORMAT;
 }
 
-static enum status fill_table(const struct table *t, const char *path, size_t key, struct letters *l,
-                              struct err *err)
+static enum status fill_table(const struct table *t, const char *path, size_t key,
+                              struct letters *l, struct err *err)
 {
     size_t c = 0;
 
@@ -194,7 +199,9 @@ enum status letters_find(const char *word, struct letters *l, struct err *err)
     } else if (strcmp(word, names[1]) == 0) {
         rc = take_scales(l, err);
     } else if (access(word, F_OK) != 0) {
-        rc = err_set(err, ST_NOT_FOUND, "encoding=%.100s is neither onehot, blosum62, scales, kmer1 to kmer8 nor a file", word);
+        rc = err_set(
+            err, ST_NOT_FOUND,
+            "encoding=%.100s is neither onehot, blosum62, scales, kmer1 to kmer8 nor a file", word);
     } else {
         rc = take_file(word, l, err);
     }

@@ -52,7 +52,8 @@ static struct nodes *nodes_new(size_t n, size_t d, struct err *err)
     return NULL;
 }
 
-static enum status set_name(struct nodes *o, size_t j, const char *a, const char *b, bool flag, struct err *err)
+static enum status set_name(struct nodes *o, size_t j, const char *a, const char *b, bool flag,
+                            struct err *err)
 {
     struct buf text = { 0 };
 
@@ -64,8 +65,8 @@ static enum status set_name(struct nodes *o, size_t j, const char *a, const char
 }
 
 /* A column of sets: len[i] nodes in row i, whose numbers (taken over) follow one another. */
-static enum status make_column(struct nodes *o, const size_t *len, size_t n, const char *name, struct column *to,
-                               struct err *err)
+static enum status make_column(struct nodes *o, const size_t *len, size_t n, const char *name,
+                               struct column *to, struct err *err)
 {
     struct sequences *s = mem_calloc(1, sizeof *s, "nodes", err);
 
@@ -97,7 +98,7 @@ static enum status make_column(struct nodes *o, const size_t *len, size_t n, con
     return ST_OK;
 }
 
-/* ---- which graph a node is of -------------------------------------------------------------------- */
+/* Which graph a node is of. */
 
 struct gather {
     const struct table *t;
@@ -106,7 +107,8 @@ struct gather {
     size_t id;          /* column */
     struct intern ids;
     uint32_t *graph;    /* of each node */
-    size_t *len, *order; /* nodes of each graph; rows in the order of graphs, within one as they stand */
+    size_t *len,
+        *order; /* nodes of each graph; rows in the order of graphs, within one as they stand */
     bool *target;       /* columns of the graph, not of its nodes */
     struct buf notes;
     struct err *err;
@@ -118,11 +120,13 @@ static int by_word(const void *a, const void *b)
 }
 
 /* The different words of a column of lists, sorted; copies of the caller's to free. */
-static enum status find_labels(const struct table *t, size_t j, char **word, size_t *n, struct err *err)
+static enum status find_labels(const struct table *t, size_t j, char **word, size_t *n,
+                               struct err *err)
 {
     *n = 0;
     for (size_t i = 0; i < t->n; i++)
-        for (const char *w = column_word(&t->col[j], i); w && *w; w += strcspn(w, " "), w += *w == ' ') {
+        for (const char *w = column_word(&t->col[j], i); w && *w;
+             w += strcspn(w, " "), w += *w == ' ') {
             const size_t len = strcspn(w, " ");
             size_t k = 0;
             while (k < *n && (strncmp(word[k], w, len) != 0 || word[k][len] != '\0'))
@@ -130,7 +134,8 @@ static enum status find_labels(const struct table *t, size_t j, char **word, siz
             if (k < *n)
                 continue;
             if (*n == NODES_LABELS_MOST) {
-                err_named(err, ST_FORMAT, "alphabet", "row %zu: column '%.40s' has more than %d different labels: no nodes",
+                err_named(err, ST_FORMAT, "alphabet",
+                          "row %zu: column '%.40s' has more than %d different labels: no nodes",
                           i + 1, t->col[j].name, NODES_LABELS_MOST);
                 err_hint(err, "types=%.40s=text", t->col[j].name);
                 return ST_FORMAT;
@@ -144,10 +149,12 @@ static enum status find_labels(const struct table *t, size_t j, char **word, siz
     return ST_OK;
 }
 
-static void fill_labels(const struct table *t, size_t j, char *const *word, size_t n, double *v, size_t *len)
+static void fill_labels(const struct table *t, size_t j, char *const *word, size_t n, double *v,
+                        size_t *len)
 {
     for (size_t i = 0; i < t->n; i++)
-        for (const char *w = column_word(&t->col[j], i); w && *w; w += strcspn(w, " "), w += *w == ' ') {
+        for (const char *w = column_word(&t->col[j], i); w && *w;
+             w += strcspn(w, " "), w += *w == ' ') {
             const size_t m = strcspn(w, " ");
             for (size_t k = 0; k < n; k++)
                 v[k] = strncmp(word[k], w, m) == 0 && word[k][m] == '\0';
@@ -205,8 +212,9 @@ static enum status find_graphs(struct gather *g)
         buf_clear(&cell);
         table_cell(t, i, g->id, &cell);
         if (cell.len == 0) {
-            rc = err_named(g->err, ST_FORMAT, "graph", "row %zu: column '%.40s' is empty: of which graph is this node?",
-                           i + 1, t->col[g->id].name);
+            rc = err_named(g->err, ST_FORMAT, "graph",
+                           "row %zu: column '%.40s' is empty: of which graph is this node?", i + 1,
+                           t->col[g->id].name);
             break;
         }
         rc = intern_code(&g->ids, buf_str(&cell), cell.len, &g->graph[i], g->err);
@@ -238,7 +246,8 @@ static enum status find_targets(struct gather *g)
     for (const char *p = g->opts->target; p && *p;) {
         const size_t n = strcspn(p, ",");
         for (size_t j = 0; j < g->t->ncols; j++)
-            if (strlen(g->t->col[j].name) == n && memcmp(g->t->col[j].name, p, n) == 0 && j != g->id)
+            if (strlen(g->t->col[j].name) == n && memcmp(g->t->col[j].name, p, n) == 0 &&
+                j != g->id)
                 g->target[j] = true;
         p += n + (p[n] == ',');
     }
@@ -266,15 +275,17 @@ static enum status take_target(struct gather *g, size_t j, struct column *to)
             const double v = column_at(c, g->order[at + i]);
             if (v == to->v[k] || (isnan(v) && isnan(to->v[k])))
                 continue;
-            err_named(g->err, ST_FORMAT, "graph", "row %zu: graph '%.40s' has the target %.6g here and %.6g in row %zu: "
-                      "a graph has one", g->order[at + i] + 1, graph_name(g, k), v, to->v[k], g->order[at] + 1);
+            err_named(g->err, ST_FORMAT, "graph",
+                      "row %zu: graph '%.40s' has the target %.6g here and %.6g in row %zu: "
+                      "a graph has one",
+                      g->order[at + i] + 1, graph_name(g, k), v, to->v[k], g->order[at] + 1);
             return ST_FORMAT;
         }
     }
     return ST_OK;
 }
 
-/* ---- numbers of the nodes ------------------------------------------------------------------------ */
+/* Numbers of the nodes. */
 
 static bool is_number(const struct gather *g, size_t j)
 {
@@ -285,9 +296,11 @@ static bool is_number(const struct gather *g, size_t j)
 
 static enum status node_missing(const struct gather *g, size_t j, size_t row)
 {
-    err_named(g->err, ST_FORMAT, "missing", "row %zu: '%.40s' of a node of graph '%.40s' is missing", row + 1,
-              g->t->col[j].name, graph_name(g, g->graph[row]));
-    err_hint(g->err, "mend the cell, or leave the column out with types=%.40s=text", g->t->col[j].name);
+    err_named(g->err, ST_FORMAT, "missing",
+              "row %zu: '%.40s' of a node of graph '%.40s' is missing", row + 1, g->t->col[j].name,
+              graph_name(g, g->graph[row]));
+    err_hint(g->err, "mend the cell, or leave the column out with types=%.40s=text",
+             g->t->col[j].name);
     return ST_FORMAT;
 }
 
@@ -301,8 +314,10 @@ static enum status take_numbers(struct gather *g, struct nodes **out)
     for (size_t j = 0; j < t->ncols; j++)
         d += !is_number(g, j) ? 0 : t->col[j].type == COL_CATEGORY ? t->col[j].nlevels : 1;
     if (d == 0 || d > NUMBERS_MOST) {
-        err_named(g->err, ST_FORMAT, "graph", d == 0 ? "no column of numbers or categories is left for the nodes"
-                                                     : "%zu numbers of a node: too many", d);
+        err_named(g->err, ST_FORMAT, "graph",
+                  d == 0 ? "no column of numbers or categories is left for the nodes"
+                         : "%zu numbers of a node: too many",
+                  d);
         return ST_FORMAT;
     }
     struct nodes *o = *out = nodes_new(t->n, d, g->err);
@@ -313,7 +328,8 @@ static enum status take_numbers(struct gather *g, struct nodes **out)
         const bool words = c->type == COL_CATEGORY;
         const size_t own = !is_number(g, j) ? 0 : words ? c->nlevels : 1;
         for (size_t k = 0; rc == ST_OK && k < own; k++)
-            rc = words ? set_name(o, f + k, c->name, "=", true, g->err) : set_name(o, f, c->name, "", false, g->err);
+            rc = words ? set_name(o, f + k, c->name, "=", true, g->err)
+                       : set_name(o, f, c->name, "", false, g->err);
         for (size_t k = 0; rc == ST_OK && words && k < own; k++) {
             struct buf b = { 0 };
             buf_printf(&b, "%s%s", o->name[f + k], c->level[k]);
@@ -332,13 +348,14 @@ static enum status take_numbers(struct gather *g, struct nodes **out)
         }
         f += own;
         if (own == 0 && j != g->id && !g->target[j])
-            buf_printf(&g->notes, "note[skip]: column '%.40s' of the nodes holds text: left out\n", c->name);
+            buf_printf(&g->notes, "note[skip]: column '%.40s' of the nodes holds text: left out\n",
+                       c->name);
     }
     spill_used(t->n * d * sizeof *o->v);
     return rc;
 }
 
-/* ---- what is around an atom ---------------------------------------------------------------------- */
+/* What is around an atom. */
 
 static size_t column_called(const struct table *t, const char *const *names)
 {
@@ -353,8 +370,8 @@ struct atoms { size_t kind, xyz[3]; struct intern kinds; uint32_t *of; }; /* of:
 
 static enum status find_atoms(struct gather *g, struct atoms *a)
 {
-    static const char *const elements[] = { "element", "atom", "symbol", "type", "species", "kind", "z_number",
-                                            "atomic_number", NULL };
+    static const char *const elements[] = {
+        "element", "atom", "symbol", "type", "species", "kind", "z_number", "atomic_number", NULL};
     static const char *const axes[3][2] = { { "x", NULL }, { "y", NULL }, { "z", NULL } };
     struct buf cell = { 0 };
     enum status rc = ST_OK;
@@ -363,8 +380,10 @@ static enum status find_atoms(struct gather *g, struct atoms *a)
     for (size_t i = 0; i < 3; i++) {
         a->xyz[i] = column_called(g->t, axes[i]);
         if (a->kind == SIZE_MAX || a->xyz[i] == SIZE_MAX || g->t->col[a->xyz[i]].type != COL_REAL)
-            return err_named(g->err, ST_FORMAT, "graph", "describe=neighbours reads columns element, x, y, z: %s is "
-                             "not there, or holds no numbers", a->kind == SIZE_MAX ? "element" : axes[i][0]);
+            return err_named(g->err, ST_FORMAT, "graph",
+                             "describe=neighbours reads columns element, x, y, z: %s is "
+                             "not there, or holds no numbers",
+                             a->kind == SIZE_MAX ? "element" : axes[i][0]);
         for (size_t r = 0; r < g->t->n; r++)
             if (isnan(column_at(&g->t->col[a->xyz[i]], r)))
                 return node_missing(g, a->xyz[i], r);
@@ -377,7 +396,8 @@ static enum status find_atoms(struct gather *g, struct atoms *a)
         rc = cell.len == 0 ? node_missing(g, a->kind, i)
                            : intern_code(&a->kinds, buf_str(&cell), cell.len, &a->of[i], g->err);
         if (rc == ST_OK && a->kinds.n > KINDS_MOST)
-            rc = err_named(g->err, ST_FORMAT, "graph", "column '%.40s' has more than %d kinds of atoms",
+            rc = err_named(g->err, ST_FORMAT, "graph",
+                           "column '%.40s' has more than %d kinds of atoms",
                            g->t->col[a->kind].name, KINDS_MOST);
     }
     buf_free(&cell);
@@ -390,12 +410,14 @@ static int by_distance(const void *a, const void *b)
 {
     const struct near *x = a, *y = b;
 
-    return x->r2 != y->r2 ? (x->r2 > y->r2) - (x->r2 < y->r2) : (x->row > y->row) - (x->row < y->row);
+    return x->r2 != y->r2 ? (x->r2 > y->r2) - (x->r2 < y->r2)
+                          : (x->row > y->row) - (x->row < y->row);
 }
 
-/* One atom's: which kind it is, and for the first, second .. neighbour one number for each kind, 1 / distance^6. */
-static enum status describe_atom(const struct gather *g, const struct atoms *a, const size_t *rows, size_t n,
-                                 size_t which, struct near *near, double *out)
+/* One atom's: which kind it is, and for the first, second .. neighbour one number for each kind, 1
+ * / distance^6. */
+static enum status describe_atom(const struct gather *g, const struct atoms *a, const size_t *rows,
+                                 size_t n, size_t which, struct near *near, double *out)
 {
     const size_t K = a->kinds.n;
     size_t m = 0;
@@ -410,7 +432,8 @@ static enum status describe_atom(const struct gather *g, const struct atoms *a, 
         if (i == which)
             continue;
         if (!(r2 > 1e-6))
-            return err_named(g->err, ST_FORMAT, "graph", "rows %zu and %zu: two atoms of graph '%.40s' are in one place",
+            return err_named(g->err, ST_FORMAT, "graph",
+                             "rows %zu and %zu: two atoms of graph '%.40s' are in one place",
                              rows[i] + 1, rows[which] + 1, graph_name(g, g->graph[rows[i]]));
         near[m++] = (struct near){ r2, rows[i] };
     }
@@ -447,15 +470,18 @@ static enum status describe(struct gather *g, struct nodes **out)
             rc = err_set(g->err, ST_CANCELLED, "stopped while reading");
     }
     if (rc == ST_OK)
-        buf_printf(&g->notes, "note[describe]: each of %zu atoms by its kind (%zu) and its %d nearest atoms' kinds, over "
-                   "the sixth power of their distance: %zu numbers\n", g->t->n, K, NEIGHBOURS, d);
+        buf_printf(&g->notes,
+                   "note[describe]: each of %zu atoms by its kind (%zu) and its %d nearest atoms' "
+                   "kinds, over "
+                   "the sixth power of their distance: %zu numbers\n",
+                   g->t->n, K, NEIGHBOURS, d);
     free(near);
     free(a.of);
     intern_free(&a.kinds);
     return rc;
 }
 
-/* ---- the table of graphs ------------------------------------------------------------------------- */
+/* The table of graphs. */
 
 /* The names of the graphs, as text. */
 static enum status take_ids(const struct gather *g, struct column *to)
@@ -512,9 +538,11 @@ static enum status gather_columns(struct gather *g, struct table *to)
     return rc == ST_OK ? table_add_notes(to, &g->notes, g->err) : rc;
 }
 
-enum status nodes_gather(struct table **t, const struct import_opts *opts, const struct ctl *ctl, struct err *err)
+enum status nodes_gather(struct table **t, const struct import_opts *opts, const struct ctl *ctl,
+                         struct err *err)
 {
-    struct gather g = { .t = *t, .opts = opts, .ctl = ctl, .id = table_find(*t, opts->graph), .err = err };
+    struct gather g = {
+        .t = *t, .opts = opts, .ctl = ctl, .id = table_find(*t, opts->graph), .err = err};
     struct table *to = NULL;
     size_t targets = 0;
     enum status rc = ST_OK;
@@ -525,7 +553,8 @@ enum status nodes_gather(struct table **t, const struct import_opts *opts, const
         return ST_NOT_FOUND;
     }
     if (opts->describe && strcmp(opts->describe, nodes_describe_at(0)) != 0)
-        return err_set(err, ST_USAGE, "describe=%.40s: neighbours is what there is", opts->describe);
+        return err_set(err, ST_USAGE, "describe=%.40s: neighbours is what there is",
+                       opts->describe);
     rc = find_graphs(&g);
     if (rc == ST_OK)
         rc = find_targets(&g);
@@ -557,23 +586,26 @@ enum status nodes_gather(struct table **t, const struct import_opts *opts, const
     return rc;
 }
 
-/* ---- arrays of three dimensions ------------------------------------------------------------------ */
+/* Arrays of three dimensions. */
 
 /* The nodes of each row: by the file of lengths, or all there are. */
-static enum status take_lengths(const struct table *t, size_t nodes, const char *file, const struct ctl *ctl,
-                                size_t *len, struct err *err)
+static enum status take_lengths(const struct table *t, size_t nodes, const char *file,
+                                const struct ctl *ctl, size_t *len, struct err *err)
 {
     const struct import_opts o = { .header = -1 };
     struct table *of = NULL;
     enum status rc = file ? import_file(file, &o, ctl, &of, err) : ST_OK;
 
     if (rc == ST_OK && file && (of->ncols != 1 || of->n != t->n || of->col[0].type != COL_REAL))
-        rc = err_named(err, ST_FORMAT, "lengths", "%.200s has %zu rows of %zu columns; one number for each of %zu rows is "
-                       "needed", file, of->n, of->ncols, t->n);
+        rc = err_named(err, ST_FORMAT, "lengths",
+                       "%.200s has %zu rows of %zu columns; one number for each of %zu rows is "
+                       "needed",
+                       file, of->n, of->ncols, t->n);
     for (size_t i = 0; rc == ST_OK && i < t->n; i++) {
         const double v = file ? column_at(&of->col[0], i) : (double)nodes;
         if (!(v >= 0.0 && v <= (double)nodes && v == floor(v)))
-            rc = err_named(err, ST_FORMAT, "lengths", "%.200s, row %zu: %.6g nodes; the array has room for 0 to %zu", file,
+            rc = err_named(err, ST_FORMAT, "lengths",
+                           "%.200s, row %zu: %.6g nodes; the array has room for 0 to %zu", file,
                            i + 1, v, nodes);
         else
             len[i] = (size_t)v;
@@ -582,8 +614,8 @@ static enum status take_lengths(const struct table *t, size_t nodes, const char 
     return rc;
 }
 
-enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *opts, const struct ctl *ctl,
-                       struct err *err)
+enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *opts,
+                       const struct ctl *ctl, struct err *err)
 {
     struct table *t = *tp;
     const size_t wide = t->ncols - t->targets, nodes = d ? wide / d : 0;
@@ -606,7 +638,8 @@ enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *op
         for (size_t k = 0; rc == ST_OK && k < len[i] * d; k++) {
             o->v[at * d + k] = column_at(&t->col[k], i);
             if (isnan(o->v[at * d + k]))
-                rc = err_named(err, ST_FORMAT, "missing", "row %zu: number %zu of node %zu is missing", i + 1, k % d + 1,
+                rc = err_named(err, ST_FORMAT, "missing",
+                               "row %zu: number %zu of node %zu is missing", i + 1, k % d + 1,
                                k / d + 1);
         }
     if (rc == ST_OK) {
@@ -634,9 +667,10 @@ enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *op
     return rc;
 }
 
-/* ---- stretches of a time series ------------------------------------------------------------------ */
+/* Stretches of a time series. */
 
-static enum status window_words(const char *words, char name[256], size_t *width, size_t *lag, struct err *err)
+static enum status window_words(const char *words, char name[256], size_t *width, size_t *lag,
+                                struct err *err)
 {
     const char *colon = strrchr(words, ':'), *before = colon;
     unsigned long last = 0;
@@ -646,15 +680,19 @@ static enum status window_words(const char *words, char name[256], size_t *width
     for (const char *p = colon; p && p > words && before == colon; p--) /* column:width:ahead */
         if (p[-1] == ':')
             before = p - 1;
-    if (before != colon && strspn(before + 1, "0123456789") == (size_t)(colon - before - 1) && colon > before + 1) {
+    if (before != colon && strspn(before + 1, "0123456789") == (size_t)(colon - before - 1) &&
+        colon > before + 1) {
         last = *width;
         *width = strtoul(before + 1, NULL, 10);
         *lag = last;
         colon = before;
     }
-    if (!colon || colon == words || (size_t)(colon - words) >= 256 || *width < 1 || *width > 100000 || *lag < 1) {
-        err_set(err, ST_USAGE, "window=%.60s: a column and how many rows before each, as in window=temp:24; or "
-                "window=temp:24:7 for those that end 7 rows before", words);
+    if (!colon || colon == words || (size_t)(colon - words) >= 256 || *width < 1 ||
+        *width > 100000 || *lag < 1) {
+        err_set(err, ST_USAGE,
+                "window=%.60s: a column and how many rows before each, as in window=temp:24; or "
+                "window=temp:24:7 for those that end 7 rows before",
+                words);
         return ST_USAGE;
     }
     memcpy(name, words, (size_t)(colon - words));
@@ -673,10 +711,12 @@ enum status nodes_window(struct table *t, const struct import_opts *opts, struct
     if (rc != ST_OK)
         return rc;
     if (j == SIZE_MAX || t->col[j].type != COL_REAL)
-        return err_set(err, j == SIZE_MAX ? ST_NOT_FOUND : ST_STATE, "window=%.60s: %s", opts->window,
+        return err_set(err, j == SIZE_MAX ? ST_NOT_FOUND : ST_STATE, "window=%.60s: %s",
+                       opts->window,
                        j == SIZE_MAX ? "there is no such column" : "the column holds no numbers");
     struct column *col = mem_calloc(t->ncols + 1, sizeof *col, "columns", err);
-    size_t *len = col ? mem_calloc(t->n + 1, sizeof *len, "windows", err) : NULL, rows = 0, gaps = 0;
+    size_t *len = col ? mem_calloc(t->n + 1, sizeof *len, "windows", err) : NULL, rows = 0,
+           gaps = 0;
     for (size_t i = skip; len && i < t->n; i++) {
         bool whole = true;
         for (size_t k = 0; k < width && whole; k++)
@@ -705,9 +745,12 @@ enum status nodes_window(struct table *t, const struct import_opts *opts, struct
         rc = make_column(o, len, t->n, buf_str(&title), &t->col[t->ncols], err);
     if (rc == ST_OK) {
         t->missing += t->col[t->ncols++].missing;
-        buf_printf(&notes, "note[window]: '%s' holds the %zu values of '%s' from %zu to %zu rows before each; %zu rows at "
-                   "the start have none%s (missing drop leaves them out)\n", buf_str(&title), width, name, skip, lag,
-                   skip < t->n ? skip : t->n, gaps ? ", nor those behind a missing cell" : "");
+        buf_printf(&notes,
+                   "note[window]: '%s' holds the %zu values of '%s' from %zu to %zu rows before "
+                   "each; %zu rows at "
+                   "the start have none%s (missing drop leaves them out)\n",
+                   buf_str(&title), width, name, skip, lag, skip < t->n ? skip : t->n,
+                   gaps ? ", nor those behind a missing cell" : "");
         rc = table_add_notes(t, &notes, err);
     }
     buf_free(&title);

@@ -1,5 +1,6 @@
-/* data/kinds/nodes.h -- sets of nodes with numbers for each: graphs, molecules, stretches of a time series.  They are
- * sequences (sequence.h) whose letters are all the same and whose positions have vectors. */
+/* data/kinds/nodes.h -- sets of nodes with numbers for each: graphs, molecules, stretches of a time
+ * series.  They are sequences (sequence.h) whose letters are all the same and whose positions have
+ * vectors. */
 #ifndef GPDESK_NODES_H
 #define GPDESK_NODES_H
 
@@ -19,18 +20,23 @@ static inline const double *nodes_at(const struct sequences *s, size_t row)
     return s->nodes->v + (s->at[row] - row) * s->nodes->d;
 }
 
-/* Replaces a table of nodes, one a row, by one of graphs: opts->graph names the column that says which graph a node
- * is of (rows of a graph need not stand together; graphs are in the order of their first nodes); numbers and
- * categories (one number a level) are the nodes', opts->target the graph's own, the same in all of its nodes.  With
- * opts->describe, columns of elements and x, y, z become what is around each atom (nodes_describe).  FORMAT with row and graph. */
-enum status nodes_gather(struct table **, const struct import_opts *, const struct ctl *, struct err *);
-/* The same from an array of three dimensions, read as a table of nodes x numbers columns; opts->lengths: an NPY file
- * with the nodes of each row, or NULL: all. */
-enum status nodes_fold(struct table **, size_t numbers, const struct import_opts *, const struct ctl *, struct err *);
-/* opts->window, "column:12": one more column, with the values of the 12 rows before each; "column:12:24" of the rows
- * 24 to 13 before it, for forecasts further ahead.  The first rows have none: missing. */
+/* Replaces a table of nodes, one a row, by one of graphs: opts->graph names the column that says
+ * which graph a node is of (rows of a graph need not stand together; graphs are in the order of
+ * their first nodes); numbers and categories (one number a level) are the nodes', opts->target the
+ * graph's own, the same in all of its nodes.  With opts->describe, columns of elements and x, y, z
+ * become what is around each atom (nodes_describe).  FORMAT with row and graph. */
+enum status nodes_gather(struct table **, const struct import_opts *, const struct ctl *,
+                         struct err *);
+/* The same from an array of three dimensions, read as a table of nodes x numbers columns;
+ * opts->lengths: an NPY file with the nodes of each row, or NULL: all. */
+enum status nodes_fold(struct table **, size_t numbers, const struct import_opts *,
+                       const struct ctl *, struct err *);
+/* opts->window, "column:12": one more column, with the values of the 12 rows before each;
+ * "column:12:24" of the rows 24 to 13 before it, for forecasts further ahead.  The first rows have
+ * none: missing. */
 enum status nodes_window(struct table *, const struct import_opts *, struct err *);
-/* Column j, lists of words with a blank between ("C O Cl"), as sets of nodes: a number for each word, 1 or 0. */
+/* Column j, lists of words with a blank between ("C O Cl"), as sets of nodes: a number for each
+ * word, 1 or 0. */
 enum { NODES_LABELS_MOST = 256 };
 enum status nodes_labels(const struct table *, size_t j, struct column *to, struct err *);
 const char *nodes_describe_at(size_t i); /* names of descriptions; NULL past the end */

@@ -61,7 +61,7 @@ void sequences_free(struct sequences *s)
     free(s);
 }
 
-/* ---- what the letters are ---------------------------------------------------------------------- */
+/* What the letters are. */
 
 struct tally { size_t rows, letters, count[256]; bool blanks; size_t blank_row; };
 
@@ -135,16 +135,19 @@ static bool is_list(const struct column *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         const char *w = column_word(c, i);
         for (size_t k = 0; w && w[k]; k++)
-            if (isspace((unsigned char)w[k]) && (w[k] != ' ' || k == 0 || !w[k + 1] || w[k + 1] == ' '))
+            if (isspace((unsigned char)w[k]) &&
+                (w[k] != ' ' || k == 0 || !w[k + 1] || w[k + 1] == ' '))
                 return false;
     }
     return true;
 }
 
-/* A column of labels of nodes: by its name, by every cell, and by the column that counts them, if there is one. */
+/* A column of labels of nodes: by its name, by every cell, and by the column that counts them, if
+ * there is one. */
 static bool labels_guess(const struct table *t, size_t j)
 {
-    static const char *const names[] = { "node_labels", "node_label", "node_types", "atom_labels", "atom_types" };
+    static const char *const names[] = {"node_labels", "node_label", "node_types", "atom_labels",
+                                        "atom_types"};
     static const char *const counts[] = { "n_nodes", "num_nodes", "nodes", "n_atoms" };
     const struct column *c = &t->col[j], *count = NULL;
     bool ours = false;
@@ -180,7 +183,8 @@ bool sequence_guess(const struct table *t, size_t j)
     const bool by_name = named(c->name);
     if (!by_name && c->type == COL_CATEGORY && c->nlevels <= t->n / 2)
         return false;
-    for (size_t i = 0; !by_name && i < t->n && i < 100; i++) /* most text is told from little of it */
+    for (size_t i = 0; !by_name && i < t->n && i < 100;
+         i++) /* most text is told from little of it */
         if (column_word(c, i) && strchr(column_word(c, i), ' '))
             return false;
     take_tally(c, t->n, &y);
@@ -189,14 +193,15 @@ bool sequence_guess(const struct table *t, size_t j)
     const enum alphabet a = alphabet_of(&y);
     if (by_name || a == ALPHABET_OTHER)
         return a != ALPHABET_OTHER;
-    size_t capitals = 0; /* words of a language have small letters, and others than those of proteins */
+    size_t capitals =
+        0; /* words of a language have small letters, and others than those of proteins */
     for (size_t k = 'A'; k <= 'Z'; k++)
         capitals += y.count[k];
     return share(&y, capitals, MARKED) && share(&y, counted(&y, protein), MARKED) &&
            y.letters >= GUESS_LENGTH * y.rows;
 }
 
-/* ---- making a column --------------------------------------------------------------------------- */
+/* Making a column. */
 
 static enum status other_letters(const struct tally *y, struct sequences *s, const char *column,
                                  struct err *err)
@@ -207,8 +212,10 @@ static enum status other_letters(const struct tally *y, struct sequences *s, con
         if (!y->count[c])
             continue;
         if (n == SEQUENCE_LETTERS_MOST) {
-            err_named(err, ST_FORMAT, "alphabet", "column '%.40s' has more than %d different letters: "
-                      "no sequences", column, SEQUENCE_LETTERS_MOST);
+            err_named(err, ST_FORMAT, "alphabet",
+                      "column '%.40s' has more than %d different letters: "
+                      "no sequences",
+                      column, SEQUENCE_LETTERS_MOST);
             err_hint(err, "types=%.40s=text", column);
             return ST_FORMAT;
         }
@@ -283,7 +290,9 @@ enum status sequences_judge(struct sequences *s, size_t n, const char *column, s
         if (rc != ST_OK)
             return rc;
     } else {
-        strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein : s->kind == ALPHABET_DNA ? dna : rna);
+        strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein
+                         : s->kind == ALPHABET_DNA   ? dna
+                                                     : rna);
     }
     measure_rows(s, n);
     return ST_OK;
@@ -356,7 +365,7 @@ enum status sequence_make(const struct table *t, size_t j, struct column *to, st
     return rc;
 }
 
-/* ---- of a whole table -------------------------------------------------------------------------- */
+/* Of a whole table. */
 
 /* What types= says of a column: 1 sequence, -1 something else, 0 nothing. */
 static int said(const char *types, const struct table *t, size_t j)
@@ -397,7 +406,8 @@ void sequence_where(const struct table *t, const struct sequences *s, size_t row
         buf_puts(out, ")");
 }
 
-/* Rows without a letter or a node: where the first is.  The first rows of a series have none, which is told. */
+/* Rows without a letter or a node: where the first is.  The first rows of a series have none, which
+ * is told. */
 static void note_empty(const struct table *t, const struct column *c, struct buf *notes)
 {
     const struct sequences *s = c->seq;
@@ -408,7 +418,10 @@ static void note_empty(const struct table *t, const struct column *c, struct buf
             first = i;
     if (empty == 0)
         return;
-    buf_printf(notes, "warning[empty]: %zu %s%s without a %s, first ", empty, s->line ? "record" : s->nodes ? "set" : "row",
+    buf_printf(notes, "warning[empty]: %zu %s%s without a %s, first ", empty,
+               s->line    ? "record"
+               : s->nodes ? "set"
+                          : "row",
                empty == 1 ? " is" : "s are", s->nodes ? "node" : "letter");
     sequence_where(t, s, first, notes);
     buf_puts(notes, ": missing drop leaves such rows out\n");
@@ -435,15 +448,16 @@ void sequence_note(const struct table *t, const struct column *c, struct buf *no
     if (s->nodes) {
         buf_printf(notes, "note[nodes]: column '");
         text_safe(notes, c->name, 40);
-        buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n", s->shortest, s->longest,
-                   s->nodes->d, s->nodes->d == 1 ? "" : "s", s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
+        buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n",
+                   s->shortest, s->longest, s->nodes->d, s->nodes->d == 1 ? "" : "s",
+                   s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
     } else {
         note_letters(c, notes);
     }
     note_empty(t, c, notes);
 }
 
-/* ---- letters outside the alphabet ---------------------------------------------------------------- */
+/* Letters outside the alphabet. */
 
 /* The first place of row i with a letter that the alphabet does not have; SIZE_MAX: none. */
 static size_t unknown_at(const struct sequences *s, size_t row, const uint8_t code[256])
@@ -458,8 +472,8 @@ static size_t unknown_at(const struct sequences *s, size_t row, const uint8_t co
     return SIZE_MAX;
 }
 
-static enum status stop_at_unknown(const struct table *t, const struct column *c, const uint8_t code[256],
-                                   struct err *err)
+static enum status stop_at_unknown(const struct table *t, const struct column *c,
+                                   const uint8_t code[256], struct err *err)
 {
     const struct sequences *s = c->seq;
     const size_t row = s->unknown_first, k = unknown_at(s, row, code);
@@ -468,9 +482,10 @@ static enum status stop_at_unknown(const struct table *t, const struct column *c
 
     sequence_where(t, s, row, &where);
     text_safe(&letter, (char[]){ sequence_at(s, row, &len)[k], '\0' }, 8);
-    err_named(err, ST_FORMAT, "letters", "%s: letter %zu of column '%.40s', '%s', is none of %s (%s); %zu row%s such",
-              buf_str(&where), k + 1, c->name, buf_str(&letter), alphabet_name(s->kind), s->order, s->unknown_rows,
-              s->unknown_rows == 1 ? " has" : "s have");
+    err_named(err, ST_FORMAT, "letters",
+              "%s: letter %zu of column '%.40s', '%s', is none of %s (%s); %zu row%s such",
+              buf_str(&where), k + 1, c->name, buf_str(&letter), alphabet_name(s->kind), s->order,
+              s->unknown_rows, s->unknown_rows == 1 ? " has" : "s have");
     err_hint(err, "unknown=keep  |  unknown=missing, then missing drop");
     buf_free(&where);
     buf_free(&letter);
@@ -500,8 +515,8 @@ static void note_kept(const struct table *t, const struct column *c, struct buf 
 {
     const struct sequences *s = c->seq;
 
-    buf_printf(notes, "note[letters]: %zu sequence%s hold%s letters outside the alphabet (", s->unknown_rows,
-               s->unknown_rows == 1 ? "" : "s", s->unknown_rows == 1 ? "s" : "");
+    buf_printf(notes, "note[letters]: %zu sequence%s hold%s letters outside the alphabet (",
+               s->unknown_rows, s->unknown_rows == 1 ? "" : "s", s->unknown_rows == 1 ? "s" : "");
     text_safe(notes, s->unknown, sizeof s->unknown);
     buf_puts(notes, "), first ");
     sequence_where(t, s, s->unknown_first, notes);
@@ -509,14 +524,17 @@ static void note_kept(const struct table *t, const struct column *c, struct buf 
                s->kind == ALPHABET_PROTEIN ? "one letter more" : "no letter at all");
 }
 
-static void take_missing(struct table *t, struct column *c, const uint8_t code[256], struct buf *notes)
+static void take_missing(struct table *t, struct column *c, const uint8_t code[256],
+                         struct buf *notes)
 {
     const size_t first = c->seq->unknown_first, gone = empty_unknown(c->seq, t->n, code);
 
     measure_rows(c->seq, t->n);
     c->missing += gone;
     t->missing += gone;
-    buf_printf(notes, "warning[letters]: %zu sequence%s with letters outside the alphabet count%s as missing, first ",
+    buf_printf(notes,
+               "warning[letters]: %zu sequence%s with letters outside the alphabet count%s as "
+               "missing, first ",
                gone, gone == 1 ? "" : "s", gone == 1 ? "s" : "");
     sequence_where(t, c->seq, first, notes);
     buf_puts(notes, ": missing drop leaves such rows out\n");
@@ -524,7 +542,8 @@ static void take_missing(struct table *t, struct column *c, const uint8_t code[2
 
 enum status sequence_unknown(struct table *t, const char *policy, struct err *err)
 {
-    const bool stop = policy && strcmp(policy, "stop") == 0, gone = policy && strcmp(policy, "missing") == 0;
+    const bool stop = policy && strcmp(policy, "stop") == 0,
+               gone = policy && strcmp(policy, "missing") == 0;
     struct buf notes = { 0 };
     uint8_t code[256];
     enum status rc = ST_OK;
@@ -547,7 +566,8 @@ enum status sequence_unknown(struct table *t, const char *policy, struct err *er
     return rc;
 }
 
-/* A column with the name and the letters of sequences, but for a blank in some cell: one would look for it long. */
+/* A column with the name and the letters of sequences, but for a blank in some cell: one would look
+ * for it long. */
 static void note_blank(const struct table *t, size_t j, struct buf *notes)
 {
     const struct column *c = &t->col[j];
@@ -562,7 +582,8 @@ static void note_blank(const struct table *t, size_t j, struct buf *notes)
         return;
     buf_puts(notes, "warning[sequence]: column '");
     text_safe(notes, c->name, 40);
-    buf_printf(notes, "' is not read as sequences: row %zu has a blank inside a word\n", y.blank_row + 1);
+    buf_printf(notes, "' is not read as sequences: row %zu has a blank inside a word\n",
+               y.blank_row + 1);
 }
 
 enum status sequence_find(struct table *t, const char *types, struct err *err)

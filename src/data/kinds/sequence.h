@@ -1,7 +1,7 @@
 /* data/kinds/sequence.h -- columns of sequences: proteins, DNA, RNA, or words over any letters.
  *
- * The letters of a column lie one row after the other; a number for each letter (its symbol) is made
- * only when rows are encoded, and only for the rows in hand. */
+ * The letters of a column lie one row after the other; a number for each letter (its symbol) is
+ * made only when rows are encoded, and only for the rows in hand. */
 #ifndef GPDESK_SEQUENCE_H
 #define GPDESK_SEQUENCE_H
 
@@ -23,18 +23,18 @@ struct sequences {
     enum alphabet kind;
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the letters of the alphabet in order */
     size_t shortest, longest;   /* of the rows that are not missing; 0: there are none */
-    size_t common;              /* letters with which all of these begin alike; at most longest - 1 */
+    size_t common; /* letters with which all of these begin alike; at most longest - 1 */
     /* Letters that the alphabet does not have (X, -, * of proteins, N of DNA): how many rows hold
      * one, the first of these, and which letters they are. */
     size_t unknown_rows, unknown_first;
     char unknown[32];
     struct nodes *nodes; /* ALPHABET_NODES: the numbers of the positions (nodes.h); else NULL */
-    size_t *line;        /* FASTA: the line on which the record of each row begins (spill.h); else NULL */
+    size_t *line; /* FASTA: the line on which the record of each row begins (spill.h); else NULL */
 };
 
 /* Column j (text or category) as sequences, into an empty column without a name.  Letters of
- * proteins, DNA and RNA become capitals.  Lists of single letters with a blank between ("0 0 1 2", the
- * labels of nodes) are sequences too.  FORMAT with the row: other blanks, too many letters. */
+ * proteins, DNA and RNA become capitals.  Lists of single letters with a blank between ("0 0 1 2",
+ * the labels of nodes) are sequences too.  FORMAT with the row: other blanks, too many letters. */
 enum status sequence_make(const struct table *, size_t j, struct column *to, struct err *);
 /* The same letters as they are, without an alphabet: new data for a model that has one. */
 enum status sequence_words(const struct table *, size_t j, struct column *to, struct err *);
@@ -44,15 +44,16 @@ bool sequence_guess(const struct table *, size_t j);
  * tells of each in the table's notes. */
 enum status sequence_find(struct table *, const char *types, struct err *);
 struct buf;
-void sequence_note(const struct table *, const struct column *, struct buf *notes); /* one line or two */
+void sequence_note(const struct table *, const struct column *,
+                   struct buf *notes); /* one line or two */
 /* "row 4 ('d', line 7)": the record of a row, as people find it again. */
 void sequence_where(const struct table *, const struct sequences *, size_t row, struct buf *out);
-/* What to do about rows whose sequence has letters outside its alphabet, as unknown= says: NULL or "keep", they stay
- * as they are; "missing", such a sequence counts as missing; the table's notes tell of both.  "stop": FORMAT with
- * the first row, its name and line, the letter and its place. */
+/* What to do about rows whose sequence has letters outside its alphabet, as unknown= says: NULL or
+ * "keep", they stay as they are; "missing", such a sequence counts as missing; the table's notes
+ * tell of both.  "stop": FORMAT with the first row, its name and line, the letter and its place. */
 enum status sequence_unknown(struct table *, const char *policy, struct err *);
-/* Letters of n rows and where they begin are there: what alphabet they are of, and all else.  FORMAT:
- * too many different letters. */
+/* Letters of n rows and where they begin are there: what alphabet they are of, and all else.
+ * FORMAT: too many different letters. */
 enum status sequences_judge(struct sequences *, size_t n, const char *column, struct err *);
 void sequences_free(struct sequences *); /* NULL is fine */
 

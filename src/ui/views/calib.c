@@ -113,19 +113,35 @@ static void calib_title(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = {
-    { "Left h", ACT_LEFT, "page-before", "coverage, histogram of sd, error against sd, parity: back", NULL, 0 },
-    { "Right l", ACT_RIGHT, "page-after", "coverage, histogram of sd, error against sd, parity: on", NULL, 0 },
-    { "t", ACT_OWN_1, "target", "another target, where there are several", NULL, 0 },
-    { "v", ACT_NONE, "check", "check the fit: one sentence a finding", "check {run}", 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"Left h", ACT_LEFT, "page-before", "coverage, histogram of sd, error against sd, parity: back",
+     NULL, 0},
+    {"Right l", ACT_RIGHT, "page-after", "coverage, histogram of sd, error against sd, parity: on",
+     NULL, 0},
+    {"t", ACT_OWN_1, "target", "another target, where there are several", NULL, 0},
+    {"v", ACT_NONE, "check", "check the fit: one sentence a finding", "check {run}", 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops view_calib = {
-    '6', "Calib", "Calibration",
+    '6',
+    "Calib",
+    "Calibration",
     "Coverage: the share of test rows that fall inside the central interval of each level, against "
     "the level; on the diagonal the error bars are honest, below it they are too small. Histogram "
     "of sd: the predicted standard deviation on training and test rows; test rows far from the "
     "training data have larger ones. Error against sd: rows in bins of equal count by sd; when sd "
     "tells error, the points follow the diagonal. Parity: predicted against observed.",
-    keys, KIND_PLOT, sizeof(struct calib_state), calib_draw, calib_act, plot_verdict, calib_title, shown,
-    calib_plot, NULL, NULL, plot_copy, NULL, NULL,
+    keys,
+    KIND_PLOT,
+    sizeof(struct calib_state),
+    calib_draw,
+    calib_act,
+    plot_verdict,
+    calib_title,
+    shown,
+    calib_plot,
+    NULL,
+    NULL,
+    plot_copy,
+    NULL,
+    NULL,
 };

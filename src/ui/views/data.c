@@ -147,7 +147,7 @@ static void draw_summary(struct view *v, const struct canvas *c, const struct da
     buf_free(&b);
 }
 
-/* --- sorted rows ------------------------------------------------------------------------------ */
+/* Sorted rows. */
 
 static size_t row_at(const struct data_state *s, size_t i)
 {
@@ -188,14 +188,16 @@ static void sort_rows(struct view *v, const struct dataset *d)
 {
     struct data_state *s = v->state;
     const struct table *t = d->table;
-    const int by = s->ordered == t && s->sort == (int)s->col + 1 ? -((int)s->col + 1) : (int)s->col + 1;
+    const int by =
+        s->ordered == t && s->sort == (int)s->col + 1 ? -((int)s->col + 1) : (int)s->col + 1;
     const bool off = s->ordered == t && s->sort == -((int)s->col + 1);
     forget_order(s);
     if (off)
         return;
     if (t->n > SAMPLE) {
-        logbook_add(&v->desk->log, LOG_NOTE, "tables of more than 200,000 rows are shown in their own "
-                                             "order; summary and plot columns say how values lie");
+        logbook_add(&v->desk->log, LOG_NOTE,
+                    "tables of more than 200,000 rows are shown in their own "
+                    "order; summary and plot columns say how values lie");
         return;
     }
     struct key *k = malloc((t->n + 1) * sizeof *k);
@@ -236,7 +238,8 @@ static void keep_in_view(struct data_state *s, const struct table *t, size_t row
 }
 
 /* A column's name: an arrow before the target, # before what is no input, < or > where it sorts. */
-static void draw_head(const struct data_state *s, const struct canvas *c, const struct dataset *d, size_t j, int x)
+static void draw_head(const struct data_state *s, const struct canvas *c, const struct dataset *d,
+                      size_t j, int x)
 {
     struct buf b = { 0 };
     if (d->role[j] == ROLE_TARGET)
@@ -250,13 +253,15 @@ static void draw_head(const struct data_state *s, const struct canvas *c, const 
     buf_free(&b);
 }
 
-static void draw_cell(const struct view *v, const struct canvas *c, const struct dataset *d, size_t row, size_t j,
-                      bool on, int y, int x)
+static void draw_cell(const struct view *v, const struct canvas *c, const struct dataset *d,
+                      size_t row, size_t j, bool on, int y, int x)
 {
     const struct data_state *s = v->state;
     const struct column *col = &d->table->col[j];
     char a[64];
-    enum role role = d->role[j] == ROLE_TARGET ? R_ACCENT : d->role[j] == ROLE_INPUT ? R_TEXT : R_DIM;
+    enum role role = d->role[j] == ROLE_TARGET  ? R_ACCENT
+                     : d->role[j] == ROLE_INPUT ? R_TEXT
+                                                : R_DIM;
     cell_text(col, row, a, sizeof a);
     if (on && j == s->col && v->desk->focus == FOCUS_VIEW)
         role = R_SELECT;
@@ -271,7 +276,8 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
     char a[64];
     const int foot = c->h >= 7 ? 3 : 0, rows = c->h - 1 - foot;
     text_count(a, sizeof a, t->n);
-    const int numw = (int)strlen(a) < 4 ? 4 : (int)strlen(a), left = numw + 2 + (d->split.part ? 6 : 0);
+    const int numw = (int)strlen(a) < 4 ? 4 : (int)strlen(a),
+              left = numw + 2 + (d->split.part ? 6 : 0);
     const size_t fit = c->w > left + CELL ? (size_t)((c->w - left) / CELL) : 1;
     if (rows < 1)
         return;
@@ -356,7 +362,8 @@ static bool data_find(struct view *v, const char *what, int dir)
         const size_t i = dir > 0 ? (s->at + k) % n : (s->at + n - k) % n;
         for (size_t j = 0; j < d->table->ncols && j < 64; j++) {
             char a[64];
-            const char *word = column_word(&d->table->col[j], row_at(s, i)); /* whole, not as it is cut */
+            const char *word =
+                column_word(&d->table->col[j], row_at(s, i)); /* whole, not as it is cut */
             if (!word)
                 cell_text(&d->table->col[j], row_at(s, i), a, sizeof a);
             if (strcasestr(word ? word : a, what)) {
@@ -474,10 +481,11 @@ static void data_title(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = {
-    { "p", ACT_PLOT_HERE, "plot", "the table, or the shape of its columns", NULL, 0 },
-    { "s", ACT_SORT, "sort", "sort the rows by the column; again: the other way; again: as read", NULL, 0 },
-    { "S", ACT_NONE, "summary", "summary of all columns", "summary", 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"p", ACT_PLOT_HERE, "plot", "the table, or the shape of its columns", NULL, 0},
+    {"s", ACT_SORT, "sort", "sort the rows by the column; again: the other way; again: as read",
+     NULL, 0},
+    {"S", ACT_NONE, "summary", "summary of all columns", "summary", 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 static void data_close(struct view *v)
 {
@@ -485,11 +493,26 @@ static void data_close(struct view *v)
 }
 
 const struct view_ops view_data = {
-    '1', "Data", "Data",
-    "The table as it was read. The heading shows each column's role: an arrow marks the target, # a "
+    '1',
+    "Data",
+    "Data",
+    "The table as it was read. The heading shows each column's role: an arrow marks the target, # "
+    "a "
     "column that is not an input. NA is a missing cell. Below stands a summary of the column under "
     "the cursor with a small histogram. Change roles and types with: cols NAME role=target, "
     "cols NAME type=category.",
-    keys, KIND_TABLE, sizeof(struct data_state), data_draw, data_act, data_verdict, data_title, NULL,
-    data_plot, data_find, NULL, data_copy, data_click, data_close,
+    keys,
+    KIND_TABLE,
+    sizeof(struct data_state),
+    data_draw,
+    data_act,
+    data_verdict,
+    data_title,
+    NULL,
+    data_plot,
+    data_find,
+    NULL,
+    data_copy,
+    data_click,
+    data_close,
 };

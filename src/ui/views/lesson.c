@@ -1,5 +1,5 @@
-/* ui/views/lesson.c -- view 8: the step of the lesson in hand beside the plot it speaks of, and sliders
- * under plots that follow the hyperparameters. */
+/* ui/views/lesson.c -- view 8: the step of the lesson in hand beside the plot it speaks of, and
+ * sliders under plots that follow the hyperparameters. */
 #include "ui/view.h"
 
 #include "app/plots/draws.h"
@@ -39,7 +39,7 @@ static bool has_sliders(const struct lesson_view *s)
            strcmp(s->plot, "covariance") == 0;
 }
 
-/* ---- sliders --------------------------------------------------------------------------------------- */
+/* Sliders. */
 
 /* Hyperparameters one after the other: the kernel's first ones, amplitude, noise. */
 static size_t sliders(const struct workspace *ws)
@@ -112,7 +112,7 @@ static void draw_sliders(struct view *v, const struct canvas *c)
         draw_text(c, 0, x + 1, theme_attr(R_DIM), how);
 }
 
-/* ---- the plot ---------------------------------------------------------------------------------------- */
+/* The plot. */
 
 static uint64_t mix(uint64_t h, const void *bytes, size_t n)
 {
@@ -181,7 +181,7 @@ static void draw_plot(struct view *v, const struct canvas *c)
     plotpane_draw(v->plot, &pane, what, stamp_of(v), as_asked, &q, desk_now());
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------ */
+/* The page. */
 
 static unsigned long attr_of(char how)
 {
@@ -201,8 +201,9 @@ static size_t line_rows(const char *line, char before, int w)
 {
     const bool apart = before && (*line != before || *line == 'T');
 
-    return draw_wrap(line + 2, (size_t)(*line == '>' ? w - 2 : w), draw_indent(line + 2), NULL, NULL)
-           + apart;
+    return draw_wrap(line + 2, (size_t)(*line == '>' ? w - 2 : w), draw_indent(line + 2), NULL,
+                     NULL) +
+           apart;
 }
 
 static size_t page_lines(char *page, char **line, size_t most)
@@ -228,8 +229,9 @@ static void place_window(struct lesson_view *s, const struct lesson_state *l, ch
     s->serial = l->serial;
     if (s->follow) {
         size_t rows = 0, first = n;
-        while (first > 0 && rows + line_rows(line[first - 1], first > 1 ? *line[first - 2] : '\0', w)
-                                <= (size_t)h)
+        while (first > 0 &&
+               rows + line_rows(line[first - 1], first > 1 ? *line[first - 2] : '\0', w) <=
+                   (size_t)h)
             first--, rows += line_rows(line[first], first ? *line[first - 1] : '\0', w);
         s->top = first;
     }
@@ -272,12 +274,13 @@ static void draw_page(struct view *v, const struct canvas *c)
 
 static void draw_nothing(struct view *v, const struct canvas *c)
 {
-    draw_paragraph(c, 1, 2, theme_attr(R_DIM),
-                   v->desk->ws->ndata
-                       ? "No lesson is open. Type  lesson  for a list, lesson 1  to begin; or  draw  to "
-                         "see functions given the data."
-                       : "No lesson is open. Type  lesson  for a list, lesson 1  to begin, tour  for "
-                         "five minutes of everything; or  draw  to see functions at random.");
+    draw_paragraph(
+        c, 1, 2, theme_attr(R_DIM),
+        v->desk->ws->ndata
+            ? "No lesson is open. Type  lesson  for a list, lesson 1  to begin; or  draw  to "
+              "see functions given the data."
+            : "No lesson is open. Type  lesson  for a list, lesson 1  to begin, tour  for "
+              "five minutes of everything; or  draw  to see functions at random.");
 }
 
 static void lesson_draw(struct view *v, const struct canvas *c)
@@ -304,7 +307,7 @@ static void lesson_draw(struct view *v, const struct canvas *c)
     draw_plot(v, &right);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------ */
+/* Keys. */
 
 static bool slider_act(struct view *v, enum act act)
 {
@@ -370,19 +373,39 @@ static void lesson_verdict(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = {
-    { "Enter", ACT_OWN_1, "point", "add a point (functions drawn, kernels); else: on in the lesson", NULL, 0 },
-    { "n", ACT_NONE, "lesson-next", "on in the lesson (also: Enter on an empty line)", "lesson next", 0 },
-    { "b", ACT_NONE, "lesson-back", "back a step", "lesson back", 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"Enter", ACT_OWN_1, "point", "add a point (functions drawn, kernels); else: on in the lesson",
+     NULL, 0},
+    {"n", ACT_NONE, "lesson-next", "on in the lesson (also: Enter on an empty line)", "lesson next",
+     0},
+    {"b", ACT_NONE, "lesson-back", "back a step", "lesson back", 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops view_lesson = {
-    '8', "Lesson", "Lesson",
+    '8',
+    "Lesson",
+    "Lesson",
     "The step of the lesson in hand, and the plot that it speaks of. Lessons are run with real "
-    "commands: lesson lists them, lesson 1 begins, Enter on an empty line goes on; a question is answered "
-    "by its letter and Enter. lesson back and lesson quiz do what they say; layout slide is for showing to "
-    "others. Under functions drawn at random and under kernels the hyperparameters are sliders: in the view "
-    "(Esc) choose one with Left and Right, move it with Up and Down, and the picture follows. Enter there "
+    "commands: lesson lists them, lesson 1 begins, Enter on an empty line goes on; a question is "
+    "answered "
+    "by its letter and Enter. lesson back and lesson quiz do what they say; layout slide is for "
+    "showing to "
+    "others. Under functions drawn at random and under kernels the hyperparameters are sliders: in "
+    "the view "
+    "(Esc) choose one with Left and Right, move it with Up and Down, and the picture follows. "
+    "Enter there "
     "adds a point where the function is known least.",
-    keys, KIND_PLOT, sizeof(struct lesson_view), lesson_draw, lesson_act, lesson_verdict, lesson_title,
-    NULL, lesson_plot, NULL, NULL, plot_copy, NULL, NULL,
+    keys,
+    KIND_PLOT,
+    sizeof(struct lesson_view),
+    lesson_draw,
+    lesson_act,
+    lesson_verdict,
+    lesson_title,
+    NULL,
+    lesson_plot,
+    NULL,
+    NULL,
+    plot_copy,
+    NULL,
+    NULL,
 };

@@ -61,9 +61,24 @@ static void log_verdict(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops view_log = {
-    '9', "Log", "Log",
+    '9',
+    "Log",
+    "Log",
     "Every line that was run, typed or by a key, and what came of it: results, notes (a decision "
     "taken for you), warnings (done, but look), errors (nothing was changed). A line that came "
     "several times is counted.",
-    keys, KIND_TEXT, 0, log_draw, log_act, log_verdict, NULL, NULL, NULL, log_find, NULL, log_copy, NULL, NULL,
+    keys,
+    KIND_TEXT,
+    0,
+    log_draw,
+    log_act,
+    log_verdict,
+    NULL,
+    NULL,
+    NULL,
+    log_find,
+    NULL,
+    log_copy,
+    NULL,
+    NULL,
 };

@@ -12,9 +12,10 @@ static void nmll_draw(struct view *v, const struct canvas *c)
 {
     struct run *r = shown(v);
     if (!r) {
-        draw_paragraph(c, 1, 2, theme_attr(R_DIM),
-                       "No tuning yet. This view follows the negative log marginal likelihood while "
-                       "the hyperparameters are searched: type  tune.");
+        draw_paragraph(
+            c, 1, 2, theme_attr(R_DIM),
+            "No tuning yet. This view follows the negative log marginal likelihood while "
+            "the hyperparameters are searched: type  tune.");
         return;
     }
     trace_draw(v, c, "nmll", r);
@@ -38,11 +39,25 @@ static void nmll_title(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops view_nmll = {
-    '4', "NMLL", "NMLL and tuning",
+    '4',
+    "NMLL",
+    "NMLL and tuning",
     "The negative log marginal likelihood (of y as scaled for the fit, natural logarithm, smaller "
     "is better) of each evaluation, and the best so far. It weighs fit against complexity, so its "
     "minimum is where the hyperparameters explain the data without memorising them. When the best "
     "lies at a bound of the search the log says so.",
-    keys, KIND_PLOT | KIND_TRACE, sizeof(struct trace_state), nmll_draw, trace_act, trace_verdict, nmll_title,
-    shown, nmll_plot, NULL, NULL, plot_copy, NULL, NULL,
+    keys,
+    KIND_PLOT | KIND_TRACE,
+    sizeof(struct trace_state),
+    nmll_draw,
+    trace_act,
+    trace_verdict,
+    nmll_title,
+    shown,
+    nmll_plot,
+    NULL,
+    NULL,
+    plot_copy,
+    NULL,
+    NULL,
 };

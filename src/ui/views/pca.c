@@ -8,9 +8,10 @@ static void pca_draw(struct view *v, const struct canvas *c)
     struct pca_view *s = v->state;
     const struct pca_state *p = &v->desk->ws->pca;
     if (!p->have && !p->have_clusters) {
-        draw_paragraph(c, 1, 2, theme_attr(R_DIM),
-                       "Nothing here yet. Type  pca  for the principal components of the data as the "
-                       "kernel sees them, cluster k=4  for groups.");
+        draw_paragraph(
+            c, 1, 2, theme_attr(R_DIM),
+            "Nothing here yet. Type  pca  for the principal components of the data as the "
+            "kernel sees them, cluster k=4  for groups.");
         return;
     }
     struct plot_request q = { v->desk, "pca", NULL, &s->axes, false };
@@ -46,10 +47,25 @@ static const struct keyrow keys[] = {
     { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
 const struct view_ops view_pca = {
-    '7', "PCA", "PCA and clusters",
-    "Rows placed by the first two principal components of the kernel's feature space: rows that the "
+    '7',
+    "PCA",
+    "PCA and clusters",
+    "Rows placed by the first two principal components of the kernel's feature space: rows that "
+    "the "
     "kernel finds alike lie together. Colours are clusters (cluster k=N) or the target. The shares "
     "on the axes say how much of the variation each component carries.",
-    keys, KIND_PLOT, sizeof(struct pca_view), pca_draw, pca_act, plot_verdict, pca_title, NULL, pca_plot,
-    NULL, NULL, plot_copy, NULL, NULL,
+    keys,
+    KIND_PLOT,
+    sizeof(struct pca_view),
+    pca_draw,
+    pca_act,
+    plot_verdict,
+    pca_title,
+    NULL,
+    pca_plot,
+    NULL,
+    NULL,
+    plot_copy,
+    NULL,
+    NULL,
 };

@@ -32,10 +32,11 @@ static void rank_draw(struct view *v, const struct canvas *c)
 
     if (!have) {
         draw_paragraph(c, 1, 2, theme_attr(R_DIM),
-                       s->spectrum ? "No spectrum yet. Type  spectrum  for the eigenvalues of the last "
-                                     "fit's system, or of the fit to come; r shows the ranks."
-                                   : "No advice yet. Type  advise  for what a fit will cost at each "
-                                     "rank, before it; s shows the spectrum.");
+                       s->spectrum
+                           ? "No spectrum yet. Type  spectrum  for the eigenvalues of the last "
+                             "fit's system, or of the fit to come; r shows the ranks."
+                           : "No advice yet. Type  advise  for what a fit will cost at each "
+                             "rank, before it; s shows the spectrum.");
         return;
     }
     struct plot_request q = { d, shown(v), NULL, &s->axes, false };
@@ -75,17 +76,35 @@ static void rank_title(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = {
-    { "r", ACT_OWN_1, "ranks", "iterations and seconds by rank", NULL, 0 },
-    { "s", ACT_OWN_2, "spectrum", "the spectrum", NULL, 0 },
-    { "a", ACT_NONE, "advise", "ask what a fit will cost: the line waits on the prompt", "advise ", 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"r", ACT_OWN_1, "ranks", "iterations and seconds by rank", NULL, 0},
+    {"s", ACT_OWN_2, "spectrum", "the spectrum", NULL, 0},
+    {"a", ACT_NONE, "advise", "ask what a fit will cost: the line waits on the prompt", "advise ",
+     0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops view_rank = {
-    '5', "Rank", "Rank",
-    "What advise expects of a fit at each rank of its preconditioner: iterations with their range, and "
-    "seconds to build and solve; fits that were then made lie over it. The upright line is the rank of "
-    "least time. s turns to the spectrum: eigenvalues above the noise take iterations, and those before "
+    '5',
+    "Rank",
+    "Rank",
+    "What advise expects of a fit at each rank of its preconditioner: iterations with their range, "
+    "and "
+    "seconds to build and solve; fits that were then made lie over it. The upright line is the "
+    "rank of "
+    "least time. s turns to the spectrum: eigenvalues above the noise take iterations, and those "
+    "before "
     "the rank are taken care of by the preconditioner.",
-    keys, KIND_PLOT, sizeof(struct rank_state), rank_draw, rank_act, plot_verdict, rank_title, NULL,
-    rank_plot, NULL, NULL, plot_copy, NULL, NULL,
+    keys,
+    KIND_PLOT,
+    sizeof(struct rank_state),
+    rank_draw,
+    rank_act,
+    plot_verdict,
+    rank_title,
+    NULL,
+    rank_plot,
+    NULL,
+    NULL,
+    plot_copy,
+    NULL,
+    NULL,
 };

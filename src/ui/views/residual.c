@@ -42,12 +42,27 @@ static void residual_title(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops view_residual = {
-    '3', "Resid", "Residual",
+    '3',
+    "Resid",
+    "Residual",
     "The relative residual |b - A w| / |b| of the linear system against the iteration, on a "
     "logarithmic axis: the recursive one that the method carries along, the true one where it was "
     "recomputed, and the tolerance asked for. A straight fall means steady convergence; a flat "
     "stretch means the preconditioner is too weak (try a larger rank) or the noise is very small. "
-    "Marked runs (Space in view 2) are drawn together, and those of compare and plot residual r1 r2.",
-    keys, KIND_PLOT | KIND_TRACE, sizeof(struct trace_state), residual_draw, trace_act,
-    trace_verdict, residual_title, shown, residual_plot, NULL, NULL, plot_copy, NULL, NULL,
+    "Marked runs (Space in view 2) are drawn together, and those of compare and plot residual r1 "
+    "r2.",
+    keys,
+    KIND_PLOT | KIND_TRACE,
+    sizeof(struct trace_state),
+    residual_draw,
+    trace_act,
+    trace_verdict,
+    residual_title,
+    shown,
+    residual_plot,
+    NULL,
+    NULL,
+    plot_copy,
+    NULL,
+    NULL,
 };

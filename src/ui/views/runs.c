@@ -1,5 +1,5 @@
-/* ui/views/runs.c -- view 2: every tuning and fit of the session as one table, sorted and filtered as
- * asked; also the narrow list of wide screens. */
+/* ui/views/runs.c -- view 2: every tuning and fit of the session as one table, sorted and filtered
+ * as asked; also the narrow list of wide screens. */
 #include "ui/view.h"
 
 #include "base/text.h"
@@ -9,8 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum run_col { C_RUN, C_KERNEL, C_FEATURES, C_RANK, C_IT, C_RESIDUAL, C_NMLL, C_RMSE, C_COVER, C_TIME,
-              C_NOTE, N_COLUMNS };
+enum run_col {
+    C_RUN,
+    C_KERNEL,
+    C_FEATURES,
+    C_RANK,
+    C_IT,
+    C_RESIDUAL,
+    C_NMLL,
+    C_RMSE,
+    C_COVER,
+    C_TIME,
+    C_NOTE,
+    N_COLUMNS
+};
 /* min: the width of the pane from which on a column is shown. */
 static const struct { const char *head; int w; bool right; int min; } columns[N_COLUMNS] = {
     [C_RUN] = { "run", 4, false, 0 }, [C_KERNEL] = { "kernel", 11, false, 0 },
@@ -23,7 +35,7 @@ static const struct { const char *head; int w; bool right; int min; } columns[N_
 struct runs_state {
     size_t top;
     enum run_col col;            /* under the cursor */
-    int sort;                   /* column + 1; negative: the other way round; 0: as they were made */
+    int sort; /* column + 1; negative: the other way round; 0: as they were made */
     unsigned hidden;            /* bits of columns */
     int y0;                     /* row of the first run, from the last draw */
 };
@@ -95,11 +107,13 @@ static void cells_fill(const struct run *r, double now, struct cells *c)
         text_seconds(c->time, sizeof c->time, t);
 }
 
-/* --- which runs, in which order --------------------------------------------------------------- */
+/* Which runs, in which order. */
 
 static double elapsed(const struct run *r, double now)
 {
-    return r->state == RUN_QUEUED ? NAN : r->state == RUN_RUNNING ? now - r->started : r->ended - r->started;
+    return r->state == RUN_QUEUED    ? NAN
+           : r->state == RUN_RUNNING ? now - r->started
+                                     : r->ended - r->started;
 }
 
 /* What a column sorts by; NaN goes last either way. */
@@ -134,7 +148,10 @@ static int compare_runs(const void *a, const void *b, void *ctx)
     } else if (c != C_RUN) {
         const double x = sort_value(p, c), y = sort_value(q, c);
         if (isnan(x) || isnan(y))
-            return isnan(x) - isnan(y) ? isnan(x) - isnan(y) : p->created < q->created ? -1 : p < q ? -1 : 1;
+            return isnan(x) - isnan(y)       ? isnan(x) - isnan(y)
+                   : p->created < q->created ? -1
+                   : p < q                   ? -1
+                                             : 1;
         by = x < y ? -1 : x > y;
     }
     if (c == C_RUN && by == 0)                       /* in the order they were made */
@@ -151,8 +168,8 @@ static bool passes(const struct run *r, const char *filter)
     struct buf b = { 0 };
     bool ok = true;
     buf_printf(&b, "%s %s %s %s %s%s", r->id, r->kernel_text ? r->kernel_text : "",
-               r->dataset_name ? r->dataset_name : "", run_state_name(r->state), r->note ? r->note : "",
-               r->star ? " star *" : "");
+               r->dataset_name ? r->dataset_name : "", run_state_name(r->state),
+               r->note ? r->note : "", r->star ? " star *" : "");
     for (filter += strspn(filter, " "); *filter && ok; filter += strspn(filter, " ")) {
         const size_t n = strcspn(filter, " ");
         snprintf(word, sizeof word, "%.*s", n < 60 ? (int)n : 60, filter);
@@ -240,7 +257,8 @@ static enum role role_of(const struct run *r)
 }
 
 /* The i-th cell of a run's row. */
-static void cell_of(const struct run *r, const struct cells *t, enum run_col c, char *out, size_t len)
+static void cell_of(const struct run *r, const struct cells *t, enum run_col c, char *out,
+                    size_t len)
 {
     switch (c) {
     case C_RUN: snprintf(out, len, "%s", r->id); break;
@@ -286,13 +304,15 @@ static void draw_head(const struct view *v, const struct canvas *c, const int *x
             continue;
         const bool by = abs(s->sort) == j + 1;
         snprintf(head, sizeof head, "%s%s", columns[j].head, !by ? "" : s->sort > 0 ? "<" : ">");
-        const bool cursor = (int)s->col == j && v->desk->focus == FOCUS_VIEW && desk_view(v->desk) == v;
-        draw_field(c, 0, x[j], w[j], columns[j].right, theme_attr(cursor ? R_SELECT : R_COLUMN), head);
+        const bool cursor =
+            (int)s->col == j && v->desk->focus == FOCUS_VIEW && desk_view(v->desk) == v;
+        draw_field(c, 0, x[j], w[j], columns[j].right, theme_attr(cursor ? R_SELECT : R_COLUMN),
+                   head);
     }
 }
 
-static void draw_run(const struct view *v, const struct canvas *c, int row, const struct run *r, bool on,
-                     const int *x, const int *w)
+static void draw_run(const struct view *v, const struct canvas *c, int row, const struct run *r,
+                     bool on, const int *x, const int *w)
 {
     struct cells t;
     char cell[200];
@@ -336,9 +356,10 @@ static void draw_wide(struct view *v, const struct canvas *c)
 static void runs_draw(struct view *v, const struct canvas *c)
 {
     if (v->desk->ws->nrun == 0) {
-        draw_paragraph(c, 1, 2, theme_attr(R_DIM),
-                       "No runs yet. A tuning (tune) finds the hyperparameters, a fit (fit) makes a "
-                       "model; each becomes a row here.");
+        draw_paragraph(
+            c, 1, 2, theme_attr(R_DIM),
+            "No runs yet. A tuning (tune) finds the hyperparameters, a fit (fit) makes a "
+            "model; each becomes a row here.");
         return;
     }
     draw_wide(v, c);
@@ -518,19 +539,19 @@ static void runs_title(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = {
-    { "Enter", ACT_OPEN, "open", "all that is known about the run", NULL, 0 },
-    { "Left h", ACT_LEFT, "column-before", "another column", NULL, 0 },
-    { "Right l", ACT_RIGHT, "column-after", "another column", NULL, 0 },
-    { "s", ACT_SORT, "sort", "sort by the column; again: the other way; again: as they were made", NULL,
-      KIND_TABLE },
-    { "f", ACT_FILTER, "filter", "only runs that hold what you type", NULL, 0 },
-    { "-", ACT_HIDE, "hide", "hide the column", NULL, KIND_TABLE },
-    { "0", ACT_SHOW_ALL, "columns", "all columns again", NULL, KIND_TABLE },
-    { "p", ACT_NONE, "plot", "plot the run", "plot {plot}", 0 },
-    { "S", ACT_NONE, "score", "score a fit on its test rows", "score {run}", 0 },
-    { "m", ACT_NONE, "note", "write a note: the line waits on the prompt", "note {run} ", 0 },
-    { "K", ACT_NONE, "stop", "stop the run, keep its best", "stop {run}", 0 },
-    { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
+    {"Enter", ACT_OPEN, "open", "all that is known about the run", NULL, 0},
+    {"Left h", ACT_LEFT, "column-before", "another column", NULL, 0},
+    {"Right l", ACT_RIGHT, "column-after", "another column", NULL, 0},
+    {"s", ACT_SORT, "sort", "sort by the column; again: the other way; again: as they were made",
+     NULL, KIND_TABLE},
+    {"f", ACT_FILTER, "filter", "only runs that hold what you type", NULL, 0},
+    {"-", ACT_HIDE, "hide", "hide the column", NULL, KIND_TABLE},
+    {"0", ACT_SHOW_ALL, "columns", "all columns again", NULL, KIND_TABLE},
+    {"p", ACT_NONE, "plot", "plot the run", "plot {plot}", 0},
+    {"S", ACT_NONE, "score", "score a fit on its test rows", "score {run}", 0},
+    {"m", ACT_NONE, "note", "write a note: the line waits on the prompt", "note {run} ", 0},
+    {"K", ACT_NONE, "stop", "stop the run, keep its best", "stop {run}", 0},
+    {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 static void runs_plot(const struct view *v, struct buf *b)
 {
@@ -540,15 +561,30 @@ static void runs_plot(const struct view *v, struct buf *b)
 }
 
 const struct view_ops view_runs = {
-    '2', "Runs", "Runs",
-    "Every tuning (t1, t2, ..) and fit (r1, r2, ..). In front: > runs, . waits, ! stopped before it "
+    '2',
+    "Runs",
+    "Runs",
+    "Every tuning (t1, t2, ..) and fit (r1, r2, ..). In front: > runs, . waits, ! stopped before "
+    "it "
     "reached its tolerance, ~ stopped by you, x failed, * marked. RMSE is in units of the target; "
     "cover95 is the share of rows inside the 95 % interval: near 0.95 is honest.",
-    keys, KIND_TABLE | KIND_RUNS, sizeof(struct runs_state), runs_draw, runs_act, runs_verdict, runs_title,
-    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click, NULL,
+    keys,
+    KIND_TABLE | KIND_RUNS,
+    sizeof(struct runs_state),
+    runs_draw,
+    runs_act,
+    runs_verdict,
+    runs_title,
+    NULL,
+    runs_plot,
+    runs_find,
+    runs_filter,
+    runs_copy,
+    runs_click,
+    NULL,
 };
 
-/* --- the left column of a wide screen --------------------------------------------------------- */
+/* The left column of a wide screen. */
 
 static int list_datasets(struct view *v, const struct canvas *c)
 {
@@ -615,6 +651,7 @@ static void list_draw(struct view *v, const struct canvas *c)
 }
 
 const struct view_ops view_list = {
-    0, "", "Data & runs", "", keys, KIND_RUNS, sizeof(struct runs_state), list_draw, runs_act, NULL, NULL,
-    NULL, runs_plot, runs_find, runs_filter, runs_copy, runs_click, NULL,
+    0,           "",        "Data & runs", "",   keys, KIND_RUNS, sizeof(struct runs_state),
+    list_draw,   runs_act,  NULL,          NULL, NULL, runs_plot, runs_find,
+    runs_filter, runs_copy, runs_click,    NULL,
 };

@@ -1,4 +1,5 @@
-/* ui/views/trace.c -- what the views of a job's course share: its plot, live, with the marked runs. */
+/* ui/views/trace.c -- what the views of a job's course share: its plot, live, with the marked runs.
+ */
 #include "ui/view.h"
 
 void trace_draw(struct view *v, const struct canvas *c, const char *plot, struct run *r)

@@ -350,7 +350,8 @@ bool axes_act(const struct view *v, enum act act, struct axes *a)
 
 uint64_t axes_stamp(const struct axes *a)
 {
-    return (uint64_t)(a->x * 4 + a->y) + ((uint64_t)(a->lo * 8192) + (uint64_t)(a->hi * 8192) * 8193) * 16;
+    return (uint64_t)(a->x * 4 + a->y) +
+           ((uint64_t)(a->lo * 8192) + (uint64_t)(a->hi * 8192) * 8193) * 16;
 }
 
 /* y follows what is left of x: else a zoom into the flat end of a curve would show a flat line. */
@@ -398,7 +399,7 @@ void axes_apply(struct figure *f, const struct axes *a)
     }
 }
 
-/* --- the iterations of a run, one by one ------------------------------------------------------ */
+/* The iterations of a run, one by one. */
 
 size_t scrub_at(const struct desk *d, const struct run *r)
 {
