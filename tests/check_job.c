@@ -18,7 +18,7 @@
 struct probe {
     size_t steps, ticks, done_calls, last;
     size_t slow_from;        /* steps from this one on take 30 ms; 0: none */
-    const char *phase;       /* NULL: "cg" */
+    enum phase phase;        /* PHASE_NONE: PHASE_ITERATE */
     bool endless, fail, deaf; /* deaf: asked to stop it goes on all the same */
     atomic_bool *hold;
     enum status rc;
@@ -35,7 +35,7 @@ static enum status probe_work(struct job *job, struct err *err)
     for (size_t i = 1; p->endless || i <= p->steps; i++) {
         if (p->slow_from && i >= p->slow_from)
             usleep(30000);
-        const struct tick t = {.phase = p->phase ? p->phase : "cg",
+        const struct tick t = {.phase = p->phase ? p->phase : PHASE_ITERATE,
                                .done = i,
                                .total = p->steps,
                                .value = pow(0.5, (double)i),
@@ -169,7 +169,7 @@ START_TEST(a_stopped_job_keeps_what_it_has)
     while (p.ticks < 8)
         workspace_pump(ws);
     ck_assert(jobs_view(ws->jobs, 0, &v));
-    ck_assert_double_gt(v.rate, 0.0);
+    ck_assert_double_gt(v.progress.rate, 0.0);
     ck_assert_int_eq(jobs_stop(ws->jobs, NULL, false, &err), ST_OK);
     /* It shows as stopped at once, whatever it still does. */
     ck_assert(!jobs_view(ws->jobs, 0, &v) || v.stopping);
@@ -254,7 +254,7 @@ START_TEST(time_left_comes_from_the_fitted_rate)
     submit(ws, "r1", &few);
     while (few.ticks < 3)
         workspace_pump(ws);
-    ck_assert(jobs_view(ws->jobs, 0, &v) && isnan(v.left)); /* unknown before 5 points */
+    ck_assert(jobs_view(ws->jobs, 0, &v) && isnan(v.progress.left)); /* unknown before 5 points */
     struct buf words = { 0 };
     job_words(&v, &words);
     ck_assert(strstr(buf_str(&words), "? left") && strstr(buf_str(&words), "r1 cg 3/3"));
@@ -266,8 +266,8 @@ START_TEST(time_left_comes_from_the_fitted_rate)
     while (some.ticks < 12)
         workspace_pump(ws);
     ck_assert(jobs_view(ws->jobs, 0, &v));
-    ck_assert_msg(fabs(v.left * v.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6, "%g",
-                  v.left * v.rate);
+    ck_assert_msg(fabs(v.progress.left * v.progress.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6, "%g",
+                  v.progress.left * v.progress.rate);
     atomic_store(&hold, false);
     workspace_drain(ws);
     workspace_free(ws);
@@ -279,17 +279,17 @@ START_TEST(time_left_of_a_tuning_goes_by_its_last_evaluations)
 {
     struct workspace *ws = open_ws();
     atomic_bool hold = true;
-    struct probe p = { .steps = 40, .slow_from = 37, .phase = "tune", .hold = &hold };
+    struct probe p = { .steps = 40, .slow_from = 37, .phase = PHASE_TUNE, .hold = &hold };
     struct job_view v;
 
     submit(ws, "t1", &p);
     while (p.ticks < 40)
         workspace_pump(ws);
     ck_assert(jobs_view(ws->jobs, 0, &v));
-    ck_assert_msg(1.0 / v.rate >= 0.029, "%g s an evaluation", 1.0 / v.rate); /* 0.003 on average */
+    ck_assert_msg(1.0 / v.progress.rate >= 0.029, "%g s an evaluation", 1.0 / v.progress.rate); /* 0.003 on average */
     usleep(100000);
     ck_assert(jobs_view(ws->jobs, 0, &v)); /* and one that takes longer still is seen to */
-    ck_assert_msg(1.0 / v.rate >= 0.099, "%g s an evaluation", 1.0 / v.rate);
+    ck_assert_msg(1.0 / v.progress.rate >= 0.099, "%g s an evaluation", 1.0 / v.progress.rate);
     atomic_store(&hold, false);
     workspace_drain(ws);
     workspace_free(ws);

@@ -869,18 +869,18 @@ END_TEST
 
 /* Stopping, refusing, failing. */
 
-struct stopper { struct cancel cancel; const char *phase; size_t after; };
+struct stopper { struct cancel cancel; enum phase phase; size_t after; };
 static void stop_at(void *ctx, const struct tick *t)
 {
     struct stopper *s = ctx;
-    if (strcmp(t->phase, s->phase) == 0 && t->done >= s->after)
+    if (t->phase == s->phase && t->done >= s->after)
         atomic_store(&s->cancel.stop, true);
 }
 
 START_TEST(stopped_fit_keeps_its_iterate)
 {
     struct prob *p = prob_make();
-    struct stopper s = { .phase = "cg", .after = 3 };
+    struct stopper s = { .phase = PHASE_ITERATE, .after = 3 };
     struct ctl ctl = { &s.cancel, stop_at, &s };
     struct fit_info info;
     struct model *m = NULL;
@@ -900,7 +900,7 @@ START_TEST(stopped_fit_keeps_its_iterate)
                      ST_OK);
     model_unref(m);
 
-    struct stopper v = { .phase = "variance", .after = 0 };
+    struct stopper v = { .phase = PHASE_VARIANCE, .after = 0 };
     ctl = (struct ctl){ &v.cancel, stop_at, &v };
     o.solver = "pcg";
     o.rtol = 1e-6;
@@ -910,7 +910,7 @@ START_TEST(stopped_fit_keeps_its_iterate)
     ck_assert_ptr_null(m->L);
     model_unref(m);
 
-    struct stopper g = { .phase = "gram", .after = 0 };
+    struct stopper g = { .phase = PHASE_GRAM, .after = 0 };
     ctl = (struct ctl){ &g.cancel, stop_at, &g };
     o.solver = "direct";
     ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &m, &info, NULL,

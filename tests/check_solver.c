@@ -103,7 +103,7 @@ struct heard {
 static void hear(void *ctx, const struct tick *t)
 {
     struct heard *h = ctx;
-    if (strcmp(t->phase, "cg") != 0)
+    if (t->phase != PHASE_ITERATE)
         return;
     if (t->done < 64) {
         h->rel[t->done] = t->value;

@@ -573,7 +573,7 @@ struct stopper { struct cancel cancel; size_t after, ticks; double best; };
 static void stop_after(void *ctx, const struct tick *t)
 {
     struct stopper *s = ctx;
-    ck_assert_str_eq(t->phase, "tune");
+    ck_assert_int_eq(t->phase, PHASE_TUNE);
     ck_assert_uint_eq(t->npoint, 3);
     ck_assert(t->point[0] > 0 && t->point[1] > 0 && t->point[2] > 0);
     s->ticks++;

@@ -9,7 +9,7 @@ void ctl_tick(const struct ctl *ctl, const struct tick *t)
         ctl->tick(ctl->ctx, t);
 }
 
-void ctl_tell(const struct ctl *ctl, const char *phase, size_t done, size_t total, double value)
+void ctl_tell(const struct ctl *ctl, enum phase phase, size_t done, size_t total, double value)
 {
     const struct tick t = { .phase = phase, .done = done, .total = total, .value = value,
                             .value2 = NAN, .target = NAN };

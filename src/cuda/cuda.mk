@@ -7,7 +7,7 @@ cuda_headers = src/cuda/arith.h src/cuda/gradients.h src/cuda/gradients_real.h s
   src/cuda/project_body.h src/cuda/radial.h src/cuda/steps.h src/cuda/steps_real.h src/cuda/sweep.h \
   src/cuda/sweep_body.h
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \
-  src/compute/ctl.h src/compute/features/featmap.h src/compute/kernels/kernel.h src/compute/pool.h \
+  src/compute/ctl.h src/compute/phase.h src/compute/features/featmap.h src/compute/kernels/kernel.h src/compute/pool.h \
   src/compute/features/source.h
 dist_doc_DATA += share/doc/devices.md
 cuda_driver = src/cuda/gradients.c src/cuda/backend.c src/cuda/dense.c src/cuda/exact.c src/cuda/factor.c \

@@ -310,10 +310,10 @@ static enum status build(struct nystrom *s, int passes, double *Omega, double *e
     if (rc == ST_OK)
         rc = orthonormal(s, s->O);
     for (int pass = 0; rc == ST_OK && pass < passes; pass++) {
-        ctl_tell(s->ctl, "precond", (size_t)pass, all, NAN);
+        ctl_tell(s->ctl, PHASE_PRECOND, (size_t)pass, all, NAN);
         rc = one_sketch(s, pass);
     }
-    ctl_tell(s->ctl, "precond", (size_t)passes, all, NAN);
+    ctl_tell(s->ctl, PHASE_PRECOND, (size_t)passes, all, NAN);
     if (rc == ST_OK)
         rc = square_root(s, &nu);
     if (rc == ST_OK)

@@ -586,7 +586,7 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
     for (size_t j = 0; good && j < t->ncols; j++) {
         good = !ctl_stopped(ctl) &&
                read_column(entry, j, t->n, meta + FIXED + j * PER_COLUMN, map, &t->col[j]);
-        ctl_tell(ctl, "read: kept columns", j + 1, t->ncols, NAN);
+        ctl_tell(ctl, PHASE_READ_KEPT, j + 1, t->ncols, NAN);
     }
     if (good)
         (void)utimensat(AT_FDCWD, entry, NULL, 0); /* used now */

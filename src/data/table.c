@@ -595,7 +595,7 @@ enum status table_finish(struct table *t, const struct ctl *ctl, struct err *err
     t->missing = 0;
     for (size_t j = 0; j < t->ncols; j++)
         t->missing += t->col[j].missing;
-    ctl_tell(ctl, "read: repeated rows", 0, 0, NAN);
+    ctl_tell(ctl, PHASE_READ_REPEATED, 0, 0, NAN);
     int64_t shared;
     t->duplicates = -1;
     if (t->n > (size_t)100 << 20 || (table_is_out(t) && !spill_fits((double)table_bytes(t))))

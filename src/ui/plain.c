@@ -88,15 +88,15 @@ static void progress(struct plain *p)
     p->told = now;
     struct buf b = { 0 };
     char s[40];
-    buf_printf(&b, "job %s: %s", j.name, j.tick.phase ? j.tick.phase : j.verb ? j.verb : "");
+    buf_printf(&b, "job %s: %s", j.name, j.tick.phase ? phase_word(j.tick.phase) : j.verb ? j.verb : "");
     if (j.tick.phase && j.tick.total)
         buf_printf(&b, " %zu/%zu", j.tick.done, j.tick.total);
     if (j.tick.phase && !isnan(j.tick.value))
         buf_printf(&b, ", value %.4g", j.tick.value);
     text_seconds(s, sizeof s, j.seconds);
     buf_printf(&b, ", %s", s);
-    if (!isnan(j.left)) {
-        text_seconds(s, sizeof s, j.left);
+    if (!isnan(j.progress.left)) {
+        text_seconds(s, sizeof s, j.progress.left);
         buf_printf(&b, ", %s left", s);
     }
     say(stderr, buf_str(&b));

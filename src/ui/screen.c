@@ -325,36 +325,23 @@ static void draw_tabs(struct desk *d, const struct canvas *c)
 
 /* The job line. */
 
-static void value_words(const struct desk *d, const struct job_view *j, bool wide, struct buf *b)
+static void value_words(const struct job_view *j, bool wide, struct buf *b)
 {
     const struct tick *t = &j->tick;
     char s[40];
-    if (!t->phase || isnan(t->value))
+    const enum phase_kind kind = phase_kind(t->phase);
+    if (isnan(t->value))
         return;
-    if (strcmp(t->phase, "tune") == 0) {
+    if (kind == PHASE_SEARCH) {
         text_number(s, sizeof s, t->value2);
-        buf_printf(b, "   best NMLL %s", s);
-    } else if (strcmp(t->phase, "cg") == 0 && !isnan(t->target)) {
+        buf_printf(b, "   best %s %s", t->phase == PHASE_TUNE ? "NMLL" : phase_value(t->phase), s);
+    } else if (kind == PHASE_RESIDUAL && !isnan(t->target)) {
         buf_printf(b, "   resid %.1e %s %.0e", t->value, glyph.utf8 ? glyph.arrow : "->",
                    t->target);
-        const struct run *r = desk_find(d, j->name);
-        struct trace_fit f;
-        if (r && wide) {
-            trace_fit(r->trace, r->ntrace, r->trace_target, &f);
-            if (f.rate < 1 && f.r2 >= 0.5)
-                buf_printf(b, "   x%.3g/it", f.rate);
-        }
+        const struct trace_fit *f = &j->progress.fit;
+        if (wide && f->rate < 1 && f->r2 >= 0.5)
+            buf_printf(b, "   x%.3g/it", f->rate);
     }
-}
-
-/* How far: for a residual on its way to a target the share of the decades, else the count. */
-static double job_share(const struct tick *t)
-{
-    if (t->phase && strcmp(t->phase, "cg") == 0 && t->target > 0 && t->target < 1 && t->value > 0) {
-        double s = log(t->value) / log(t->target);
-        return s < 0 ? 0 : s > 1 ? 1 : s;
-    }
-    return t->total ? (double)t->done / (double)t->total : NAN;
 }
 
 /* A key that is being learnt: what it will run. */
@@ -400,7 +387,7 @@ static void job_status(const struct desk *d, const struct job_view *j, const str
     const struct tick *t = &j->tick;
     const char *what = j->stopping ? "stopping"
                        : t->method ? t->method
-                       : t->phase  ? t->phase
+                       : t->phase  ? phase_word(t->phase)
                        : j->verb   ? j->verb
                                    : "";
     char s[40];
@@ -410,15 +397,16 @@ static void job_status(const struct desk *d, const struct job_view *j, const str
         buf_printf(b, " %zu/%zu", t->done, t->total);
     if (r && r->kind == RUN_TUNE && r->topt.restarts > 1)
         buf_printf(b, " of restart %zu/%zu", r->topt.restart + 1, r->topt.restarts);
-    value_words(d, j, width >= 90, b);
-    if (!isnan(j->rate) && j->rate > 0 && width >= 60) {
-        if (j->rate >= 0.3)
-            buf_printf(b, "   %.3g /s", j->rate);
+    value_words(j, width >= 90, b);
+    const double rate = j->progress.rate, left = j->progress.left;
+    if (!isnan(rate) && rate > 0 && width >= 60) {
+        if (rate >= 0.3)
+            buf_printf(b, "   %.3g /s", rate);
         else
-            buf_printf(b, "   %.2g s each", 1 / j->rate);
+            buf_printf(b, "   %.2g s each", 1 / rate);
     }
-    text_seconds(s, sizeof s, isnan(j->left) ? j->seconds : j->left);
-    buf_printf(b, "   %s%s", s, isnan(j->left) ? "" : " left");
+    text_seconds(s, sizeof s, isnan(left) ? j->seconds : left);
+    buf_printf(b, "   %s%s", s, isnan(left) ? "" : " left");
     const size_t more = jobs_count(d->ws->jobs) + workspace_waiting(d->ws);
     if (more > 1)
         buf_printf(b, "   +%zu", more - 1);
@@ -448,7 +436,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
     const char *stop = c->w < 100                     ? ""
                      : r && restarts_left(d->ws, r, 1) ? "   Ctrl-C stops all restarts"
                                                        : "   Ctrl-C stops";
-    const double share = job_share(&j.tick);
+    const double share = j.progress.share;
     const int room = c->w - x - 7 - (int)strlen(stop);
     if (!isnan(share) && room >= 8) {
         int w = least(room, 40);

@@ -110,7 +110,7 @@ static double start_time, last_time;
 static void on_tick(void *ctx, const struct tick *t)
 {
     (void)ctx;
-    if (strcmp(t->phase, "tune") != 0)
+    if (t->phase != PHASE_TUNE)
         return;
     printf("  %3zu  nmll %.2f  best %.2f  ", t->done, t->value, t->value2);
     for (size_t i = 0; i < t->npoint; i++)

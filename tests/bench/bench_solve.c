@@ -314,7 +314,7 @@ static struct {
 static void listen(void *ctx, const struct tick *t)
 {
     (void)ctx;
-    if (strcmp(t->phase, "sketch") != 0)
+    if (t->phase != PHASE_SKETCH)
         return;
     if (t->done == 0) {
         clock_of.last = seconds();

@@ -786,7 +786,7 @@ static enum status summary_work(struct job *job, struct err *err)
     for (size_t i = 0; i < s->ncol && rc == ST_OK; i++) {
         if (ctl_stopped(&job->ctl))
             return err_set(err, ST_CANCELLED, "stopped");
-        ctl_tell(&job->ctl, "summary", i, s->ncol, NAN);
+        ctl_tell(&job->ctl, PHASE_SUMMARY, i, s->ncol, NAN);
         rc = column_summary(s->data->table, s->col[i], NULL, s->data->table->n, &s->sum[i], err);
     }
     return rc == ST_OK ? dataset_leaks(s->data, true, &s->leaks, err) : rc;

@@ -283,7 +283,7 @@ static enum status cmd_jobs(struct workspace *ws, const struct args *a, struct e
                                : v.running ? "running" : "queued");
         rec_str(&r, "line", v.line);
         rec_num(&r, "seconds", v.seconds);
-        rec_num(&r, "left", v.left);
+        rec_num(&r, "left", v.progress.left);
         rec_close(&r);
         job_words(&v, &r.text);
         rec_text(&r, "   (");

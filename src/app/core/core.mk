@@ -5,6 +5,8 @@ libapp_a_SOURCES += \
   src/app/core/hyper_args.c \
   src/app/core/job.c \
   src/app/core/job.h \
+  src/app/core/progress.c \
+  src/app/core/progress.h \
   src/app/core/trace.c \
   src/app/core/trace.h \
   src/app/core/workspace.c \

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POINT_MAX = 8, QUEUE_MAX = 1 << 20, HISTORY = 64, RECENT = 4 };
+enum { POINT_MAX = 8, QUEUE_MAX = 1 << 20 };
 
 struct event {           /* one tick that must not be lost */
     struct tick tick;
@@ -31,16 +31,11 @@ struct slot {
     enum { SLOT_QUEUED, SLOT_RUNNING, SLOT_ENDED } state;
     bool stopping, fresh;    /* fresh: `tick` not yet told */
     bool unseen;             /* `tick` carries no value and was not yet handed to ops->tick */
-    struct tick tick;        /* the newest, point NULL */
-    double tick_at;          /* since the start */
     struct event *event; size_t nevent, capevent;
-    const char *phase; double phase_at, phase_done; /* where the current phase began */
-    double recent[RECENT];   /* times of the last ticks of it */
-    size_t nrecent;
-    double it[HISTORY], logres[HISTORY]; size_t nhist; /* ring, for the forecast */
+    struct progress progress; /* its `tick` is the newest one */
     enum status rc; struct err err;
     double told_at; bool told;      /* main thread only: the last tick record */
-    const char *told_phase;
+    enum phase told_phase;
 };
 struct jobs {
     pthread_t thread;
@@ -102,23 +97,8 @@ static void on_tick(void *ctx, const struct tick *t)
 
     pthread_mutex_lock(&l->q->lock);
     const double seconds = job_now() - s->job->started;
-    /* A phase that starts over (a second pass) is measured anew. */
-    const bool again = s->phase && t->done < s->tick.done;
-    if (again || (s->phase != t->phase && (!s->phase || strcmp(s->phase, t->phase)))) {
-        s->phase = t->phase;
-        s->phase_at = seconds;
-        s->phase_done = (double)t->done;
-        s->nhist = s->nrecent = 0;
-    }
-    s->recent[s->nrecent++ % RECENT] = seconds;
-    if (t->value > 0.0 && !strcmp(t->phase, "cg")) {
-        s->it[s->nhist % HISTORY] = (double)t->done;
-        s->logres[s->nhist++ % HISTORY] = log(t->value);
-    }
     keep_event(s, t, seconds);
-    s->tick = *t;
-    s->tick.point = NULL;
-    s->tick_at = seconds;
+    progress_tick(&s->progress, t, seconds);
     s->fresh = true;
     s->unseen = isnan(t->value);
     poke(l->q);
@@ -209,6 +189,7 @@ static void slot_free(struct slot *s)
 {
     job_free(s->job);
     free(s->event);
+    progress_free(&s->progress);
     free(s);
 }
 
@@ -400,54 +381,6 @@ bool jobs_has_group(const struct jobs *cq, unsigned long group)
     return found;
 }
 
-static bool tuning(const char *phase)
-{
-    return phase && (!strcmp(phase, "tune") || !strncmp(phase, "tune-", 5));
-}
-
-/* Steps of the phase per second; NaN before there is something to go by.  Evaluations of a tuning
- * on all rows, or with gradients, take a hundred times those of its search: only the last few
- * count, and the one that has not ended yet takes at least as long as it has taken. */
-static double slot_rate(const struct slot *s)
-{
-    const double steps = (double)s->tick.done - s->phase_done, t = s->tick_at - s->phase_at;
-    const size_t n = s->nrecent < RECENT ? s->nrecent : RECENT;
-
-    if (!tuning(s->phase) || n < 2)
-        return steps > 0.0 && t > 0.0 ? steps / t : NAN;
-    const double first = s->recent[(s->nrecent - n) % RECENT],
-                 each = (s->tick_at - first) / (double)(n - 1);
-    const double now = s->state == SLOT_RUNNING ? job_now() - s->job->started - s->tick_at : 0.0;
-    return 1.0 / fmax(fmax(each, now), 1e-6);
-}
-
-/* Iterations still needed, from a line through the latter half of the log residuals; NaN while it
- * has fewer than 5 points or fits badly. */
-static double slot_forecast(const struct slot *s)
-{
-    const size_t have = s->nhist < HISTORY ? s->nhist : HISTORY,
-                 n = have < 10 ? have : have / 2 + 5;
-    double mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0;
-
-    if (n < 5 || !(s->tick.target > 0.0))
-        return NAN;
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = (s->nhist - n + k) % HISTORY;
-        mx += s->it[i] / (double)n;
-        my += s->logres[i] / (double)n;
-    }
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = (s->nhist - n + k) % HISTORY;
-        sxx += (s->it[i] - mx) * (s->it[i] - mx);
-        sxy += (s->it[i] - mx) * (s->logres[i] - my);
-        syy += (s->logres[i] - my) * (s->logres[i] - my);
-    }
-    if (!(sxx > 0.0) || !(syy > 0.0) || !(sxy < 0.0) || sxy * sxy < 0.9 * sxx * syy)
-        return NAN;
-    const double at = mx + (log(s->tick.target) - my) * sxx / sxy;
-    return fmax(0.0, at - (double)s->tick.done);
-}
-
 static void slot_view(const struct slot *s, struct job_view *v)
 {
     const struct job *job = s->job;
@@ -458,13 +391,9 @@ static void slot_view(const struct slot *s, struct job_view *v)
     v->verb = job->ops->verb;
     v->running = s->state == SLOT_RUNNING;
     v->stopping = s->stopping;
-    v->tick = s->tick;
+    v->tick = s->progress.tick;
     v->seconds = s->state == SLOT_QUEUED ? 0.0 : job_now() - job->started;
-    v->rate = slot_rate(s);
-    const bool cg = s->phase && !strcmp(s->phase, "cg");
-    const double todo = cg ? slot_forecast(s)
-                      : s->tick.total ? (double)s->tick.total - (double)s->tick.done : NAN;
-    v->left = todo / v->rate;
+    progress_view(&s->progress, v->running ? v->seconds : NAN, &v->progress);
 }
 
 bool jobs_view(const struct jobs *cq, size_t i, struct job_view *out)
@@ -490,71 +419,60 @@ int jobs_fd(const struct jobs *q)
 
 /* Words and records of progress. */
 
-/* What a tuning minimises, as in its result. */
-static const char *objective(const char *phase)
-{
-    return strncmp(phase, "tune-", 5) ? "nmll" : phase + 5;
-}
-
 void job_words(const struct job_view *v, struct buf *out)
 {
     const struct tick *t = &v->tick;
+    const struct progress_view *p = &v->progress;
+    const enum phase_kind kind = phase_kind(t->phase);
     char num[32];
 
-    buf_printf(out, "%s %s", v->name, t->method ? t->method : t->phase ? t->phase : v->verb);
+    buf_printf(out, "%s %s", v->name, t->method  ? t->method
+                                     : t->phase ? phase_word(t->phase)
+                                                : v->verb);
     if (t->phase && t->total)
         buf_printf(out, " %zu/%zu", t->done, t->total);
     if (v->stopping)
         buf_puts(out, "  stopped");
     if (v->paused)
         buf_puts(out, "  paused");
-    if (t->phase && !strcmp(t->phase, "cg")) {
+    if (kind == PHASE_RESIDUAL) {
         buf_printf(out, "  resid %.1e", t->value);
         if (t->target > 0.0)
             buf_printf(out, " -> %.0e", t->target);
-    } else if (tuning(t->phase) && isfinite(t->value)) {
+    } else if (kind == PHASE_SEARCH && isfinite(t->value)) {
         text_number(num, sizeof num, isfinite(t->value2) ? t->value2 : t->value);
-        buf_printf(out, "  %s %s (best)", objective(t->phase), num);
+        buf_printf(out, "  %s %s (best)", phase_value(t->phase), num);
     }
-    if (v->rate >= 0.95 && t->phase && !strcmp(t->phase, "cg"))
-        buf_printf(out, "  %.1f it/s", v->rate);
-    const bool guess = isfinite(v->left) || tuning(t->phase) ||
-                       (t->phase && !strcmp(t->phase, "cg"));
+    if (p->rate >= 0.95 && kind == PHASE_RESIDUAL)
+        buf_printf(out, "  %.1f it/s", p->rate);
+    const bool guess = isfinite(p->left) || kind != PHASE_STEPS;
     if (v->running && !v->stopping && guess) {
-        text_seconds(num, sizeof num, isfinite(v->left) ? v->left : NAN);
+        text_seconds(num, sizeof num, isfinite(p->left) ? p->left : NAN);
         buf_printf(out, "  %s left", num);
     }
-}
-
-/* How far the phase is, 0..1; NaN unknown. A residual is measured on the log scale. */
-static double tick_share(const struct tick *t)
-{
-    if (t->phase && !strcmp(t->phase, "cg") && t->target > 0.0 && t->target < 1.0 && t->value > 0.0)
-        return fmin(1.0, fmax(0.0, log(t->value) / log(t->target)));
-    return t->total ? (double)t->done / (double)t->total : NAN;
 }
 
 static void tick_record(struct workspace *ws, const struct job_view *v, double seconds)
 {
     const struct tick *t = &v->tick;
-    const bool cg = t->phase && !strcmp(t->phase, "cg"), tune = tuning(t->phase);
+    const enum phase_kind kind = phase_kind(t->phase);
     char best[24];
     struct rec r;
 
-    rec_init(&r, REC_TICK, t->phase ? t->phase : v->verb);
+    rec_init(&r, REC_TICK, t->phase ? phase_word(t->phase) : v->verb);
     snprintf(r.run, sizeof r.run, "%s", v->name);
     rec_str(&r, "phase", r.name);
-    if (cg) {
+    if (kind == PHASE_RESIDUAL) {
         rec_int(&r, "iterations", (int64_t)t->done);
         rec_num(&r, "residual", t->value);
         rec_num(&r, "true_residual", t->value2);
         rec_num(&r, "target", t->target);
         rec_num(&r, "passes", t->passes);
         rec_str(&r, "method", t->method ? t->method : "cg");
-    } else if (tune) {
+    } else if (kind == PHASE_SEARCH) {
         rec_int(&r, "evaluations", (int64_t)t->done);
-        snprintf(best, sizeof best, "%s_best", objective(t->phase));
-        rec_num(&r, objective(t->phase), t->value);
+        snprintf(best, sizeof best, "%s_best", phase_value(t->phase));
+        rec_num(&r, phase_value(t->phase), t->value);
         rec_num(&r, best, t->value2);
     } else {
         rec_int(&r, "done", (int64_t)t->done);
@@ -563,9 +481,9 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         rec_int(&r, "total", (int64_t)t->total);
     else
         rec_null(&r, "total");
-    rec_num(&r, "share", tick_share(t));
-    rec_num(&r, "rate", v->rate);
-    rec_num(&r, "left", v->left);
+    rec_num(&r, "share", v->progress.share);
+    rec_num(&r, "rate", v->progress.rate);
+    rec_num(&r, "left", v->progress.left);
     rec_num(&r, "seconds", seconds);
     rec_text(&r, "job ");
     job_words(v, &r.text);
@@ -592,18 +510,18 @@ static bool take_slot(struct slot *s, struct taken *out)
     s->nevent = s->capevent = 0;
     out->ended = s->state == SLOT_ENDED;
     out->unseen = s->unseen;
-    out->newest = s->tick;
-    out->at = s->tick_at;
+    out->newest = s->progress.tick;
+    out->at = s->progress.tick_at;
     s->unseen = false;
     const double now = job_now();
-    const bool other = s->told_phase != s->phase;
+    const bool other = s->told_phase != s->progress.phase;
     if (s->fresh && (other || !s->told || now >= s->told_at + 0.25 || out->ended)) {
         slot_view(s, &out->view);
         out->tell = true;
         s->fresh = false;
         s->told = true;
         s->told_at = now;
-        s->told_phase = s->phase;
+        s->told_phase = s->progress.phase;
     }
     return out->nevent || out->tell || out->ended || out->unseen;
 }

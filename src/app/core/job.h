@@ -5,9 +5,9 @@
 #ifndef GPDESK_JOB_H
 #define GPDESK_JOB_H
 
+#include "app/core/progress.h"
 #include "base/buf.h"
 #include "base/status.h"
-#include "compute/ctl.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,7 +71,7 @@ size_t jobs_submitted(const struct jobs *);        /* so far */
 struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping, paused;
     struct tick tick;
     double seconds;
-    double rate, left; /* per second; s; NaN unknown */
+    struct progress_view progress;
 };
 bool jobs_view(const struct jobs *, size_t i, struct job_view *);
 int jobs_fd(const struct jobs *);                  /* readable when events wait */

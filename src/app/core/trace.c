@@ -68,5 +68,7 @@ enum status trace_append(struct run *r, const struct tick *t, double seconds, st
                                .value = t->value, .value2 = t->value2 };
     for (size_t i = 0; i < 6; i++)
         q->point[i] = t->point && i < t->npoint ? t->point[i] : NAN;
+    if (phase_kind(t->phase) == PHASE_RESIDUAL)
+        q->passes = t->passes;
     return ST_OK;
 }

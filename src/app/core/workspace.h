@@ -19,10 +19,19 @@ enum run_kind { RUN_TUNE, RUN_FIT };
 enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
 const char *run_state_name(enum run_state);
 
-/* A trace point of a run: cg: step = iteration, value = recursive residual, value2 = true one (NaN
- * where not computed), point[0] = passes over the data (NaN in sessions of before).  tune: step =
- * evaluation, value = nmll, value2 = best, point = hp..., amp, noise. */
-struct trace_point { uint32_t step; float seconds; double value, value2; double point[6]; };
+/* A point of a run's trace.  Of a solver: step = iteration, value = recursive residual, value2 = true
+ * residual (NaN where it was not computed), passes = passes over the data (NaN in old sessions).  Of a
+ * search: step = evaluation, value = objective, value2 = the best so far, point = hyperparameters,
+ * amplitude, noise. */
+struct trace_point {
+    uint32_t step;
+    float seconds;
+    double value, value2;
+    union {
+        double passes;
+        double point[6];
+    };
+};
 
 struct prediction {      /* of rows of the training dataset or of new data, units of the target */
     enum part part; size_t n, t; /* rows, targets: t vectors of n below, but for row */

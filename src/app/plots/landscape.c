@@ -257,7 +257,7 @@ static enum status fill(struct landscape *l, struct system *s, struct err *err)
                 put(&l->d[0], l->d[0].v[i], hp);
             if (ky)
                 put(&l->d[1], l->d[1].v[j], hp);
-            ctl_tell(&s->job->ctl, "landscape", j * nx + i, (kx ? nx : 1) * (ky ? ny : 1), NAN);
+            ctl_tell(&s->job->ctl, PHASE_LANDSCAPE, j * nx + i, (kx ? nx : 1) * (ky ? ny : 1), NAN);
             rc = system_at(s, hp, &q, err);
             for (size_t jj = ky ? j : 0; rc == ST_OK && jj < (ky ? j + 1 : ny); jj++)
                 for (size_t ii = kx ? i : 0; ii < (kx ? i + 1 : nx); ii++) {
@@ -316,7 +316,7 @@ static enum status fill_probes(struct landscape *l, struct system *s, struct err
 
     for (size_t i = 0; rc == ST_OK && i < nx; i++)
         for (size_t j = 0; rc == ST_OK && j < ny; j++) {
-            ctl_tell(&s->job->ctl, "landscape", i * ny + j, nx * ny, NAN);
+            ctl_tell(&s->job->ctl, PHASE_LANDSCAPE, i * ny + j, nx * ny, NAN);
             rc = probe_place(l, s, i, i % 2 ? ny - 1 - j : j, &kept,
                              err); /* to and fro: neighbours */
             if (rc == ST_OK && ctl_stopped(&s->job->ctl))
@@ -350,7 +350,7 @@ static enum status fill_parts(struct landscape *l, struct system *s, struct err 
         struct nmll_eig q = { 0 };
         memcpy(hp, l->study.o.hp, sizeof hp);
         put(&l->d[0], l->d[0].v[i], hp);
-        ctl_tell(&s->job->ctl, "tradeoff", i, l->d[0].n, NAN);
+        ctl_tell(&s->job->ctl, PHASE_TRADEOFF, i, l->d[0].n, NAN);
         rc = system_at(s, hp, &q, err);
         if (rc == ST_OK) {
             const double one = nmll_eig_at(&q, l->amplitude, l->noise);

@@ -73,7 +73,7 @@ static enum clock residual_clock(const struct args *a)
 
 static double point_at(const struct trace_point *t, enum clock by)
 {
-    return by == BY_SECONDS ? (double)t->seconds : by == BY_PASSES ? t->point[0] : t->step;
+    return by == BY_SECONDS ? (double)t->seconds : by == BY_PASSES ? t->passes : t->step;
 }
 
 /* The residuals of one run: recursive as a line, true ones as points, forecast dashed. */

@@ -834,7 +834,7 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
         lo[sizes] = INFINITY, hi[sizes] = 0, M[sizes] = (double)m;
         for (uint64_t seed = 1; rc == ST_OK && seed <= SEEDS; seed++) {
             double e;
-            ctl_tell(&job->ctl, "features", sizes * SEEDS + seed - 1, SIZES * SEEDS, NAN);
+            ctl_tell(&job->ctl, PHASE_FEATURES, sizes * SEEDS + seed - 1, SIZES * SEEDS, NAN);
             if (ctl_stopped(&job->ctl))
                 rc = err_set(err, ST_CANCELLED, "stopped");
             if (rc == ST_OK)

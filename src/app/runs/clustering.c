@@ -99,7 +99,7 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
 
     for (size_t i = 0; i < c->o.nk; i++) {
         struct kmeans km = { 0 };
-        ctl_tell(&job->ctl, "clusters", i, c->o.nk, NAN);
+        ctl_tell(&job->ctl, PHASE_CLUSTERS, i, c->o.nk, NAN);
         enum status rc = kmeans_fit(p->n, p->dims, p->coords, c->k[i], RESTARTS, c->seed, NULL,
                                     job->pool, &job->ctl, &km, err);
         if (rc != ST_OK)

@@ -261,16 +261,11 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
         r->state = RUN_RUNNING;
         r->started = job->started;
     }
-    const bool traced = !strcmp(t->phase, "cg") || !strncmp(t->phase, "tune", 4);
-    if (traced && isfinite(t->value)) {
+    const enum phase_kind kind = phase_kind(t->phase);
+    if (kind != PHASE_STEPS && isfinite(t->value)) {
         if (isfinite(t->target))
             r->trace_target = t->target;
-        struct tick kept = *t;
-        if (!strcmp(t->phase, "cg")) {
-            kept.point = &t->passes;
-            kept.npoint = 1;
-        }
-        trace_append(r, &kept, job->tick_seconds, NULL);
+        trace_append(r, t, job->tick_seconds, NULL);
     }
     r->last = *t;
     r->last.point = NULL;

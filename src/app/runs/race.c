@@ -274,7 +274,7 @@ size_t race_index(const struct workspace *ws, const struct run *r)
 
 double race_clock(const struct trace_point *t, const char *by)
 {
-    return *by == 's' ? (double)t->seconds : *by == 'p' ? t->point[0] : (double)t->step;
+    return *by == 's' ? (double)t->seconds : *by == 'p' ? t->passes : (double)t->step;
 }
 
 double race_arrival(const struct run *r, const char *by)
@@ -366,7 +366,7 @@ static void place_row(const struct race *c, const struct place *p, size_t rank,
     const struct run *r = p->run;
     const struct trace_point *last = r && r->ntrace ? &r->trace[r->ntrace - 1] : NULL;
     const bool arrived = isfinite(p->arrival);
-    const double its = last ? (double)last->step : NAN, passes = last ? last->point[0] : NAN;
+    const double its = last ? (double)last->step : NAN, passes = last ? last->passes : NAN;
     const double seconds = last ? (double)last->seconds : NAN;
 
     rec_item(rec);

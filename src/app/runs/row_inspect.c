@@ -108,7 +108,7 @@ static enum status measure(struct looking *w, struct fop *fop, const float *own,
         size += (double)own[j] * (double)own[j];
     for (size_t r = 0; rc == ST_OK && r < n; r += BLOCK) {
         const size_t some = n - r < BLOCK ? n - r : BLOCK;
-        ctl_tell(ctl, "rows", r, n, (double)NAN);
+        ctl_tell(ctl, PHASE_ROWS, r, n, (double)NAN);
         rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
                               : fop_tile(fop, r, r + some, z, M, err);
         for (size_t i = 0; rc == ST_OK && i < some; i++) {

@@ -484,7 +484,7 @@ static enum status folds_work(struct job *job, struct err *err)
     if (!s->fold)
         return ST_NOMEM;
     for (size_t f = 0; f < s->nfolds && rc == ST_OK; f++) {
-        ctl_tell(&job->ctl, "folds", f, s->nfolds, NAN);
+        ctl_tell(&job->ctl, PHASE_FOLDS, f, s->nfolds, NAN);
         rc = one_fold(s, job, f, err);
     }
     s->seconds = job_now() - t0;

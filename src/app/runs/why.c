@@ -868,12 +868,12 @@ static enum status search_work(struct job *job, struct err *err)
         s->seconds = job_now() - t0;
         return ST_OK;
     }
-    ctl_tell(&job->ctl, "rows", 0, 3, NAN);
+    ctl_tell(&job->ctl, PHASE_ROWS, 0, 3, NAN);
     if (rc == ST_OK)
         rc = look_repeats(s, err);
     if (rc == ST_OK)
         rc = look_columns(s, err);
-    ctl_tell(&job->ctl, "left one out", 1, 3, NAN);
+    ctl_tell(&job->ctl, PHASE_LEFT_OUT, 1, 3, NAN);
     if (rc == ST_OK)
         rc = take_sample(s, err);
     if (rc == ST_OK) {
@@ -884,7 +884,7 @@ static enum status search_work(struct job *job, struct err *err)
     }
     if (rc == ST_OK && ctl_stopped(&job->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
-    ctl_tell(&job->ctl, "spectrum", 2, 3, NAN);
+    ctl_tell(&job->ctl, PHASE_SPECTRUM, 2, 3, NAN);
     if (rc == ST_OK && !s->f.exact && s->f.has_model)
         rc = look_spectrum(s, err);
     if (rc == ST_OK) {

@@ -135,7 +135,7 @@ static double trace_value(const struct run *r, size_t i, int what)
     const struct trace_point *p = &r->trace[i];
 
     return what == 0 ? p->step : what == 1 ? (double)p->seconds : what == 2 ? p->value
-         : what == 3 ? p->value2 : r->kind == RUN_FIT ? p->point[0] : NAN;
+         : what == 3 ? p->value2 : r->kind == RUN_FIT ? p->passes : NAN;
 }
 
 static const char *const fit_trace[] = {"iteration", "seconds", "residual", "true_residual",

@@ -990,7 +990,7 @@ static void centre_back(const struct panel *p)
     }
 }
 
-static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty, const char *phase,
+static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty, enum phase phase,
                              const struct ctl *ctl, struct err *err)
 {
     struct fop *f = p->f;
@@ -1022,7 +1022,8 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
         if (!ctl_stopped(ctl))
             pool_run(f->pool, tiles, panel_tile, p);
         if (ctl_stopped(ctl))
-            return err_set(err, ST_CANCELLED, "stopped at row %zu of %zu (%s)", p->r0, f->n, phase);
+            return err_set(err, ST_CANCELLED, "stopped at row %zu of %zu (%s)", p->r0, f->n,
+                           phase_word(phase));
         for (size_t c = 0; zty && c < p->chunks; c++)
             blas_daxpy(p->ny * f->M, 1.0, p->zty + c * p->ny * f->M, zty);
         for (size_t c = 0; p->cols && c < p->chunks; c++)
@@ -1038,10 +1039,10 @@ static enum status gram_into(struct fop *f, size_t ny, const double *y, double *
                              double *zty, const struct ctl *ctl, struct err *err)
 {
     if (f->be && !f->lost && f->be->gram) {
-        ctl_tell(ctl, "gram", 0, f->n, NAN);
+        ctl_tell(ctl, PHASE_GRAM, 0, f->n, NAN);
         const enum status done = f->be->gram(f->state, ny, y, G, ld, zty, ctl, err);
         if (!goes_on(f, done, err)) {
-            ctl_tell(ctl, "gram", f->n, f->n, NAN);
+            ctl_tell(ctl, PHASE_GRAM, f->n, f->n, NAN);
             return done;
         }
     }
@@ -1057,7 +1058,7 @@ static enum status gram_into(struct fop *f, size_t ny, const double *y, double *
     }
     if (rc == ST_OK) {
         p->lower = true;
-        rc = panel_run(p, G, ld, p->zty ? zty : NULL, "gram", ctl, err);
+        rc = panel_run(p, G, ld, p->zty ? zty : NULL, PHASE_GRAM, ctl, err);
     }
     panel_done(p);
     return rc;
@@ -1109,7 +1110,7 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
     if (rc == ST_OK) {
         p->derivative = true;
         p->ihp = ihp;
-        rc = panel_run(p, C, f->M, NULL, "gram", ctl, err);
+        rc = panel_run(p, C, f->M, NULL, PHASE_GRAM, ctl, err);
     }
     panel_done(p);
     return rc;
@@ -1124,10 +1125,10 @@ static enum status sketch(struct fop *f, size_t L, const double *Omega, double *
         return blas_dgemm(f->pool, false, false, f->M, L, f->M, 1.0, f->formed->A, f->formed->ld,
                           Omega, f->M, 0.0, Y, f->M, err);
     if (f->be && !f->lost && f->be->sketch) {
-        ctl_tell(ctl, "sketch", 0, f->n, NAN);
+        ctl_tell(ctl, PHASE_SKETCH, 0, f->n, NAN);
         const enum status done = f->be->sketch(f->state, L, Omega, Y, rough, ctl, err);
         if (!goes_on(f, done, err)) {
-            ctl_tell(ctl, "sketch", f->n, f->n, NAN);
+            ctl_tell(ctl, PHASE_SKETCH, f->n, f->n, NAN);
             return done;
         }
     }
@@ -1145,7 +1146,7 @@ static enum status sketch(struct fop *f, size_t L, const double *Omega, double *
             else
                 ((float *)(void *)p->omega)[i] = (float)Omega[i];
         }
-        rc = panel_run(p, Y, f->M, NULL, "sketch", ctl, err);
+        rc = panel_run(p, Y, f->M, NULL, PHASE_SKETCH, ctl, err);
     }
     panel_free(p);
     return rc;

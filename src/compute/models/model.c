@@ -61,17 +61,17 @@ static void phase_tick(void *ctx, const struct tick *t)
     ctl_tick(p->outer, &own);
 }
 
-const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, const char *phase)
+const struct ctl *model_phase(struct phase_ctl *p, const struct ctl *outer, enum phase phase)
 {
     *p = (struct phase_ctl){ .outer = outer, .phase = phase };
     p->ctl = (struct ctl){ .cancel = outer ? outer->cancel : NULL, .tick = phase_tick, .ctx = p };
     return &p->ctl;
 }
 
-void model_step(const struct ctl *ctl, const char *what, size_t done)
+void model_step(const struct ctl *ctl, enum phase phase, size_t done)
 {
-    ctl_tick(ctl, &(struct tick){.phase = what,
-                                 .method = what,
+    ctl_tick(ctl, &(struct tick){.phase = phase,
+                                 .method = phase_word(phase),
                                  .done = done,
                                  .value = NAN,
                                  .value2 = NAN,
@@ -154,7 +154,7 @@ enum status model_factor(struct fop *f, size_t t, const double *y, double ratio,
         diag = own;
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         diag[i] = G[i + i * M];
-    model_step(ctl, "factor", 0);
+    model_step(ctl, PHASE_FACTOR, 0);
     while (rc == ST_OK) {
         rc = model_refactor(fop_pool(f), M, G, diag, ratio, *jitter, ctl, err);
         if (rc != ST_NOT_PD || *jitter > 1e-4 * n)
@@ -259,7 +259,7 @@ enum status model_variance(struct model *m, const struct source *train, size_t M
     struct phase_ctl phase;
     double *L = NULL, jitter;
 
-    ctl = model_phase(&phase, ctl, "variance");
+    ctl = model_phase(&phase, ctl, PHASE_VARIANCE);
     if (m->kind == MODEL_EXACT)
         return train->n != m->M ? err_set(err, ST_SHAPE, "the model has %zu training rows, the "
                                           "data %zu", m->M, train->n)
@@ -466,7 +466,7 @@ enum status model_predict(const struct model *m, const struct source *src, doubl
     struct phase_ctl phase;
     struct predict p = { .m = m, .src = src, .n = src->n, .mean = mean, .varf = varf };
 
-    p.ctl = model_phase(&phase, ctl, "predict");
+    p.ctl = model_phase(&phase, ctl, PHASE_PREDICT);
     enum status rc = source_suits(src, &m->kernel, err);
     if (rc != ST_OK)
         return rc;

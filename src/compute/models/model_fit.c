@@ -206,7 +206,7 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     if (K == NULL)
         return ST_NOMEM;
     enum status rc = exact_factor(&m->kernel, m->hp, m->X, n, m->d, ft->src->row_scale, ft->ratio,
-                                  K, &jitter, ft->pool, model_phase(&phase, ft->ctl, "solve"), err);
+                                  K, &jitter, ft->pool, model_phase(&phase, ft->ctl, PHASE_SOLVE), err);
     if (rc == ST_OK) {
         memcpy(m->w, ft->y, ft->t * n * sizeof *m->w);
         rc = blas_dtrsm(ft->pool, false, n, ft->t, K, n, m->w, n, err);
@@ -314,7 +314,7 @@ static enum status fit_products(struct fit *ft, struct err *err)
                : ST_NOMEM;
     if (rc == ST_OK)
         rc =
-            cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->ctl, "solve"), each, err);
+            cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->ctl, PHASE_SOLVE), each, err);
     info->seconds.solve = now() - t;
     if (rc == ST_OK)
         gather(ft, each);
@@ -407,7 +407,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     struct phase_ctl phase;
     double *diag = mem_calloc(M, sizeof *diag, "the Gram's diagonal", err);
     enum status rc = diag ? factor_at(ft, M, &ft->map, &ft->f, &L, ft->b, diag, &jitter,
-                                      model_phase(&phase, ft->ctl, "gram"), err)
+                                      model_phase(&phase, ft->ctl, PHASE_GRAM), err)
                           : ST_NOMEM;
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
@@ -453,7 +453,7 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
     struct featmap *map = NULL;
     struct fop *f = NULL;
     struct phase_ctl phase;
-    const struct ctl *ctl = model_phase(&phase, ft->ctl, "variance");
+    const struct ctl *ctl = model_phase(&phase, ft->ctl, PHASE_VARIANCE);
     const double t = now();
     double *L = NULL, jitter = 0.0, *diag = mem_calloc((1 + ft->t) * M, sizeof *diag, "Z'y", err);
     double *b = diag ? diag + M : NULL;
@@ -492,7 +492,7 @@ static enum status choose_rank(struct fit *ft, size_t *rank, struct err *err)
     if (ft->o->rank != 0 || ft->o->features < 4 * RANK_LEAST)
         return ST_OK;
     const enum status rc = model_rank_choose(ft->f, ft->y, ft->src->d, ft->o, &ft->plan, ft->ratio,
-                                             1, &c, model_phase(&phase, ft->ctl, "precond"), err);
+                                             1, &c, model_phase(&phase, ft->ctl, PHASE_PRECOND), err);
     if (rc != ST_OK)
         return rc;
     *rank = c.at[c.best].rank;
@@ -520,7 +520,7 @@ static enum status build_precond(struct fit *ft, struct precond **pre, struct er
             ops = precond_find("none", err);
     }
     if (rc == ST_OK)
-        rc = ops->build(ft->f, &po, model_phase(&phase, ft->ctl, "precond"), pre, err);
+        rc = ops->build(ft->f, &po, model_phase(&phase, ft->ctl, PHASE_PRECOND), pre, err);
     if (rc != ST_OK)
         return rc;
     precond_set_noise(*pre, ft->ratio);
@@ -585,7 +585,7 @@ static enum status begin(struct fit *ft, const struct precond *pre, double **own
     ft->info->projected = !model_start_same(s, ft->m);
     if (ft->info->projected)
         rc = model_start_project(s, ft->src, ft->f, pre, ft->be, ft->pool,
-                                 model_phase(&phase, ft->ctl, "start"), own, err);
+                                 model_phase(&phase, ft->ctl, PHASE_START), own, err);
     so->x0 = ft->info->projected ? *own : s->w;
     return rc;
 }
@@ -600,7 +600,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     double t = now(), *x0 = NULL;
     struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
     enum status rc = each ? fop_ztv(ft->f, ft->t, ft->y, ft->b,
-                                    model_phase(&phase, ft->ctl, "features"), err)
+                                    model_phase(&phase, ft->ctl, PHASE_FEATURES), err)
                           : ST_NOMEM;
 
     info->seconds.features = now() - t;
@@ -608,7 +608,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
         rc = refine_ratio(ft, err);
     t = now();
     if (rc == ST_OK && ft->plan.formed)
-        rc = fop_form(ft->f, model_phase(&phase, ft->ctl, "gram"), err);
+        rc = fop_form(ft->f, model_phase(&phase, ft->ctl, PHASE_GRAM), err);
     info->seconds.features += now() - t;
     t = now();
     if (rc == ST_OK && solver->uses_precond)

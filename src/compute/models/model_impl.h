@@ -119,10 +119,10 @@ enum status model_start_project(const struct model *s, const struct source *src,
                                 struct pool *, const struct ctl *, double **w0, struct err *);
 
 /* The same ticks under another phase: a fit says what it is for, not which product it is in. */
-struct phase_ctl { struct ctl ctl; const struct ctl *outer; const char *phase; };
-const struct ctl *model_phase(struct phase_ctl *, const struct ctl *outer, const char *phase);
+struct phase_ctl { struct ctl ctl; const struct ctl *outer; enum phase phase; };
+const struct ctl *model_phase(struct phase_ctl *, const struct ctl *outer, enum phase);
 /* Work without a count that follows its passes, under its own name: "factor", "noise search" (done:
  * looks so far). */
-void model_step(const struct ctl *, const char *what, size_t done);
+void model_step(const struct ctl *, enum phase, size_t done);
 
 #endif

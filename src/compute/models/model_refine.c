@@ -228,7 +228,7 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, double
     while (rc == ST_OK) {
         struct look *l = &s.at[s.n++];
         *l = (struct look){ next, INFINITY, 0.0 };
-        model_step(ctl, "noise search", s.n - 1);
+        model_step(ctl, PHASE_NOISE_SEARCH, s.n - 1);
         if (s.n > 1) {
             at = model_round(exp(next));
             rc = model_refactor(pool, M, L, diag, at, 0.0, ctl, err);

@@ -146,13 +146,13 @@ static enum status gram_build(struct fop *f, const struct precond_opts *opts, co
         pthread_mutex_init(&w->lock, NULL);
         p->whole = w;
         p->lam2 = w->there_lam2;
-        ctl_tell(ctl, "precond", 0, 2, NAN);
+        ctl_tell(ctl, PHASE_PRECOND, 0, 2, NAN);
         rc = fop_factor(f, w->there_lam2, ctl, err);
         w->there = rc == ST_OK;
         if (rc == ST_UNSUPPORTED)
             rc = make_gram(w, ctl, err);
     }
-    ctl_tell(ctl, "precond", 1, 2, NAN);
+    ctl_tell(ctl, PHASE_PRECOND, 1, 2, NAN);
     if (rc == ST_OK && !w->there)
         rc = make_factor(w, p->lam2, fop_pool(f), ctl, err);
     if (rc != ST_OK) {

@@ -65,7 +65,7 @@ enum status precond_diagonal(struct fop *f, double *diag, const struct ctl *ctl,
         rc = s->tiles ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK) {
-        ctl_tell(ctl, "diagonal", 0, 1, NAN);
+        ctl_tell(ctl, PHASE_DIAGONAL, 0, 1, NAN);
         pool_run(fop_pool(f), GROUPS, diagonal_group, s);
         for (size_t g = 0; g < GROUPS && rc == ST_OK; g++)
             if ((rc = s->errs[g].code) != ST_OK && err)

@@ -86,7 +86,7 @@ static enum status shifted_factor(const struct nystrom *s, double *nu)
 
 static enum status sketch(const struct nystrom *s, int pass)
 {
-    ctl_tell(s->ctl, "precond", (size_t)pass, (size_t)s->passes + 1, NAN);
+    ctl_tell(s->ctl, PHASE_PRECOND, (size_t)pass, (size_t)s->passes + 1, NAN);
     enum status rc = ST_OK;
     if (pass > 0) { /* the range found so far is the next test matrix */
         memcpy(s->Omega, s->Y, s->M * s->L * sizeof *s->Omega);
@@ -176,7 +176,7 @@ static enum status by_blas(struct nystrom *s, bool qr, double *ev)
     for (int pass = 0; rc == ST_OK && pass < s->passes; pass++)
         rc = sketch(s, pass);
     if (rc == ST_OK) {
-        ctl_tell(s->ctl, "precond", (size_t)s->passes, (size_t)s->passes + 1, NAN);
+        ctl_tell(s->ctl, PHASE_PRECOND, (size_t)s->passes, (size_t)s->passes + 1, NAN);
         rc = square_root(s, &nu);
     }
     if (rc == ST_OK)
@@ -203,7 +203,7 @@ static enum status build(struct nystrom *s, bool qr, const struct precond_ops *o
         precond_free(p);
         return rc;
     }
-    ctl_tell(s->ctl, "precond", (size_t)s->passes + 1, (size_t)s->passes + 1, NAN);
+    ctl_tell(s->ctl, PHASE_PRECOND, (size_t)s->passes + 1, (size_t)s->passes + 1, NAN);
     p->L = L;
     p->U = s->Omega;
     s->Omega = NULL;

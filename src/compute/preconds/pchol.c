@@ -99,7 +99,7 @@ static enum status columns(struct pchol *s, size_t *pivots, double *left)
         const size_t i = largest(s);
         if (!(s->diag[i] > stop))
             break; /* the rest of L stays 0: G has no higher rank */
-        ctl_tell(s->ctl, "precond", j, s->R, NAN);
+        ctl_tell(s->ctl, PHASE_PRECOND, j, s->R, NAN);
         if (ctl_stopped(s->ctl))
             return err_set(s->err, ST_CANCELLED, "stopped at pivot %zu", j);
         size_t b = fetched(s, i);
@@ -160,7 +160,7 @@ static enum status pchol_build(struct fop *f, const struct precond_opts *opts,
     if (rc == ST_OK)
         rc = precond_from_root(p, fop_pool(f), R, L, err);
     if (rc == ST_OK)
-        ctl_tell(ctl, "precond", R, R, NAN);
+        ctl_tell(ctl, PHASE_PRECOND, R, R, NAN);
     free(L);
     if (rc != ST_OK) {
         precond_free(p);

@@ -259,7 +259,7 @@ static enum status step(struct cg *s)
 
 static void tell(struct cg *s)
 {
-    struct tick t = { .phase = "cg", .done = s->it, .total = s->maxit, .value = 0.0,
+    struct tick t = { .phase = PHASE_ITERATE, .done = s->it, .total = s->maxit, .value = 0.0,
                       .value2 = s->worst_true, .target = s->rtol,
                       .passes = (double)s->passes };
     for (size_t i = 0; i < s->active; i++)

@@ -95,7 +95,7 @@ enum status descent_new(struct descent *s, const char *method, struct fop *f, do
 
 void descent_tell(struct descent *s, bool checked)
 {
-    struct tick t = { .phase = "cg", .done = s->it, .total = s->maxit, .value = 0.0,
+    struct tick t = { .phase = PHASE_ITERATE, .done = s->it, .total = s->maxit, .value = 0.0,
                       .value2 = NAN, .target = s->rtol, .passes = s->passes,
                       .method = s->method };
 

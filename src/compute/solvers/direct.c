@@ -70,7 +70,7 @@ static enum status factorise(struct fop *f, double lam2, struct direct *d, const
         return rc;
     for (size_t i = 0; i < M; i++)
         d->diag[i] = d->A[i + i * M] += lam2;
-    ctl_tell(ctl, "cholesky", 0, 1, NAN);
+    ctl_tell(ctl, PHASE_CHOLESKY, 0, 1, NAN);
     rc = blas_dpotrf(d->pool, M, d->A, M, ctl, &pivot, err);
     if (rc == ST_NOT_PD) {
         err_set(err, ST_NOT_PD,
@@ -78,7 +78,7 @@ static enum status factorise(struct fop *f, double lam2, struct direct *d, const
                 pivot + 1, M);
         err_hint(err, "raise the noise (set noise=...), or fit solver=pcg");
     } else if (rc == ST_OK) {
-        ctl_tell(ctl, "cholesky", 1, 1, NAN);
+        ctl_tell(ctl, PHASE_CHOLESKY, 1, 1, NAN);
     }
     return rc;
 }

@@ -63,7 +63,7 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
     enum status rc = b ? model_open(&w->model, M, w->src, w->src->row_scale, w->o->precision, false,
                                     w->be, w->pool, &map, &f, err)
                        : ST_NOMEM;
-    const struct ctl *ctl = model_phase(&phase, w->ctl, "noise");
+    const struct ctl *ctl = model_phase(&phase, w->ctl, PHASE_NOISE);
 
     if (rc == ST_OK)
         rc = model_factor(f, w->t, w->y, ratio, &L, b, b + w->t * M, &jitter, ctl, err);
@@ -90,11 +90,11 @@ static enum status sketch(struct work *w, size_t sample, struct advice *a, struc
     enum status rc = model_open(&w->model, a->M, w->src, w->src->row_scale, w->o->precision, false,
                                 w->be, w->pool, &map, &f, err);
 
-    ctl_tell(w->ctl, "sketch", 0, 1, NAN);
+    ctl_tell(w->ctl, PHASE_SKETCH, 0, 1, NAN);
     if (rc == ST_OK)
         rc = spectrum_sample(f, w->t, w->y, sample, w->o->mem_limit, &a->spectrum, half, w->ctl,
                              err);
-    ctl_tell(w->ctl, "sketch", 1, 1, NAN);
+    ctl_tell(w->ctl, PHASE_SKETCH, 1, 1, NAN);
     a->sample = a->spectrum.sample;
     fop_free(f);
     featmap_free(map);
@@ -106,13 +106,13 @@ static enum status table(struct work *w, const struct fit_plan *plan, const stru
 {
     struct rank_choice c;
 
-    ctl_tell(w->ctl, "ranks", 0, 1, NAN);
+    ctl_tell(w->ctl, PHASE_RANKS, 0, 1, NAN);
     const enum status rc = model_rank_table(&a->spectrum, half->groups ? half : NULL, w->src->d,
                                             w->o, plan, a->ratio, a->solves, ranks, count, w->pool,
                                             &c, w->ctl, err);
     if (rc != ST_OK)
         return rc;
-    ctl_tell(w->ctl, "ranks", 1, 1, NAN);
+    ctl_tell(w->ctl, PHASE_RANKS, 1, 1, NAN);
     a->rows = c.n;
     a->best = c.best;
     memcpy(a->row, c.at, sizeof a->row);

@@ -354,7 +354,7 @@ static enum status best_of(struct run *r, size_t restarts, uint64_t seed, const 
             memcpy(m->centers, r->C, r->k * r->d * sizeof *r->C);
             memcpy(m->label, r->label, r->n * sizeof *r->label);
         }
-        ctl_tell(r->ctl, "kmeans", s + 1, restarts, m->inertia);
+        ctl_tell(r->ctl, PHASE_KMEANS, s + 1, restarts, m->inertia);
     }
     return done ? ST_OK : err_set(err, ST_CANCELLED, "stopped before the first clustering");
 }

@@ -127,7 +127,7 @@ static enum status fit_random(struct fop *f, struct kpca *k, uint64_t seed, cons
     memset(before, 0, L * sizeof *before);
     enum status rc = blas_dqr(pool, M, L, Q, M, err);
     for (int sweep = 0; rc == ST_OK; sweep++) {
-        ctl_tell(ctl, "pca", (size_t)sweep, SWEEPS, NAN);
+        ctl_tell(ctl, PHASE_PCA, (size_t)sweep, SWEEPS, NAN);
         rc = centred_sketch(f, k, L, Q, Y, ctl, err);
         if (rc == ST_OK)
             rc = ritz(pool, M, L, Q, Y, T, w, err);

@@ -134,9 +134,9 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     point[job->nhp] = p->amplitude;
     point[job->nhp + 1] = p->noise;
     ctl_tick(job->ctl,
-             &(struct tick){.phase = job->opts->objective == TUNE_LOO     ? "tune-loo"
-                                     : job->opts->objective == TUNE_VALID ? "tune-validation"
-                                                                          : "tune",
+             &(struct tick){.phase = job->opts->objective == TUNE_LOO     ? PHASE_TUNE_LOO
+                                     : job->opts->objective == TUNE_VALID ? PHASE_TUNE_VALIDATION
+                                                                          : PHASE_TUNE,
                             .done = res->evaluations,
                             .total = res->evaluations < job->max_evals ? job->max_evals : 0,
                             .value = p->score,

@@ -262,7 +262,7 @@ static enum status read_set(const struct source_set *q, const char *name, bool n
             rc = take_block(q, name, v, r, n, nan_missing, t, rounded, err);
         if (mem >= 0)
             H5Sclose(mem);
-        ctl_tell(ctl, "read", (size_t)r, (size_t)rows, NAN);
+        ctl_tell(ctl, PHASE_READ, (size_t)r, (size_t)rows, NAN);
     }
     if (file >= 0)
         H5Sclose(file);

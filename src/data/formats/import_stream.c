@@ -124,7 +124,7 @@ static enum status raw_fill(struct stream *s, struct err *err)
         s->avail = (size_t)got;
         s->stored += (uint64_t)got;
         s->crc = (uint32_t)crc32(s->crc, s->raw, (uInt)got);
-        ctl_tell(s->ctl, "read", s->stored, s->size, NAN);
+        ctl_tell(s->ctl, PHASE_READ, s->stored, s->size, NAN);
         return ST_OK;
     }
 }
