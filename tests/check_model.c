@@ -1033,6 +1033,11 @@ START_TEST(float16_by_memory)
     ck_assert_int_ne(plan, PLAN_STORE);
     o.precision = PREC_FLOAT;
     o.solver = "lbfgs"; /* not with solvers that would not notice, */
+    o.store = STORE_FLOAT32;
+    o.mem_limit = (size_t)64 << 30;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
+    o.store = STORE_AUTO;
+    o.mem_limit = bytes - 1;
     ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &bytes, note, NULL), ST_OK);
     ck_assert_int_ne(plan, PLAN_STORE);
     o.store = STORE_FLOAT16;
