@@ -1,6 +1,7 @@
 /* main.c -- arguments and locale, then the workbench or a script. */
 #include "config.h"
 
+#include "app/commands/app.h"
 #include "app/core/batch.h"
 #include "app/shell/cli.h"
 #include "app/shell/command.h"
@@ -364,7 +365,7 @@ static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
     if (status < 0)
         status = batch_run(ws, w, item, n);
     /* What was asked to be kept and could not be is a failure of the program. */
-    if (ws->store && store_flush(ws->store, &err) != ST_OK) {
+    if (store_of(ws) && store_flush(store_of(ws), &err) != ST_OK) {
         snprintf(err.name, sizeof err.name, "%s", err.code == ST_LIMIT ? "disk" : "write");
         ws_error(ws, &err, c->session);
         status = status == EXIT_DONE || status == EXIT_UNCONVERGED ? batch_status(ws) : status;
@@ -408,7 +409,7 @@ static int settings(struct cli *c, int argc, char **argv, struct buf *complaints
  * process, without being freed, for the job still uses it. */
 static void __attribute__((noreturn)) end_without_job(struct workspace *ws, int status)
 {
-    store_close(ws->store);
+    store_close(store_of(ws));
     fputs("gpdesk: a job was in a step that cannot be interrupted; the program ended without it\n",
           stderr);
     fflush(NULL);
@@ -419,7 +420,7 @@ static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
 {
     struct rec_writer w;
     struct err err = { 0 };
-    struct workspace *ws = workspace_new(&c->opt, &err);
+    struct workspace *ws = app_workspace(&c->opt, &err);
     int status;
 
     if (!ws)

@@ -1,5 +1,6 @@
 /* tests/check_job.c -- the worker thread: order, ticks, stopping, results, and the statements that
  * wait for it. */
+#include "app/commands/app.h"
 #include "app/core/job.h"
 #include "app/shell/options.h"
 #include "app/core/workspace.h"
@@ -97,7 +98,7 @@ static struct workspace *open_ws(void)
 {
     const struct options o = opts();
     struct err err = { 0 };
-    struct workspace *ws = workspace_new(&o, &err);
+    struct workspace *ws = app_workspace(&o, &err);
 
     ck_assert_msg(ws != NULL, "%s", err.msg);
     return ws;

@@ -181,8 +181,8 @@ START_TEST(everything_comes_back)
     for (size_t i = 0; i < n; i++)
         runs[i] = portrait(d.ws->run[i]);
     before = workspace_portrait(d.ws);
-    ck_assert_int_eq(store_flush(d.ws->store, NULL), ST_OK);
-    ck_assert_int_gt(store_saved_at(d.ws->store), 0);
+    ck_assert_int_eq(store_flush(store_of(d.ws), NULL), ST_OK);
+    ck_assert_int_gt(store_saved_at(store_of(d.ws)), 0);
     desk_close(&d);
 
     begin(&d, session);
@@ -263,7 +263,7 @@ START_TEST(factors_are_kept_for_the_newest_and_the_starred)
     for (int i = 0; i < 8; i++)
         runf(&d, "fit features=%d", 32 + 2 * i);
     d.ws->run[0]->star = true;
-    store_run(d.ws->store, d.ws->run[0]);
+    store_run(store_of(d.ws), d.ws->run[0]);
     runf(&d, "predict '%s' run=r2 out='%s'", csv, support_path(dir, "a.csv"));
     desk_close(&d);
     begin(&d, session);
@@ -296,8 +296,8 @@ START_TEST(interrupted_runs_are_stopped_ones)
     r->trace = calloc(2, sizeof *r->trace);
     r->trace[1].step = 97;
     r->trace[1].value = 0.25;
-    store_trace(d.ws->store, r);
-    ck_assert_int_eq(store_flush(d.ws->store, &err), ST_OK);
+    store_trace(store_of(d.ws), r);
+    ck_assert_int_eq(store_flush(store_of(d.ws), &err), ST_OK);
     r->ntrace = 0; /* what comes later is lost */
     r->state = RUN_QUEUED;
     desk_close(&d);
@@ -386,7 +386,7 @@ static void refused(const char *path, const char *word)
 
     ck_assert_msg(rc != ST_OK, "%s was opened", path);
     ck_assert_msg(strstr(err.msg, word) != NULL, "'%s' lacks '%s'", err.msg, word);
-    ck_assert(d.ws->store == NULL);
+    ck_assert(store_of(d.ws) == NULL);
     desk_close(&d);
 }
 
@@ -635,7 +635,7 @@ START_TEST(a_session_has_one_owner)
 
     begin(&d, session);
     run(&d, "demo toy n=30");
-    ck_assert_int_eq(store_flush(d.ws->store, &err), ST_OK);
+    ck_assert_int_eq(store_flush(store_of(d.ws), &err), ST_OK);
     ck_assert_int_ne(desk_open(&other, session, &err), ST_OK);
     ck_assert_msg(strstr(err.msg, "open in another gpdesk") != NULL, "%s", err.msg);
     desk_close(&other);
@@ -657,7 +657,7 @@ START_TEST(a_full_disk_is_survived)
     write_csv(200, 0);
     begin(&d, session);
     runf(&d, "open '%s' target=y; kernel rbf; fit features=256", csv);
-    ck_assert_int_eq(store_flush(d.ws->store, &err), ST_OK);
+    ck_assert_int_eq(store_flush(store_of(d.ws), &err), ST_OK);
     signal(SIGXFSZ, SIG_IGN); /* writing beyond the limit then fails, as on a full disk */
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &none), 0);
     ck_assert_int_eq(stat(support_path(dir, "a.gpd-wal"), &st), 0);
@@ -665,15 +665,15 @@ START_TEST(a_full_disk_is_survived)
     limit.rlim_cur = (rlim_t)st.st_size + 20000;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     run(&d, "fit features=512");
-    ck_assert_int_ne(store_flush(d.ws->store, &err), ST_OK);
-    ck_assert_str_ne(store_trouble(d.ws->store), "");
+    ck_assert_int_ne(store_flush(store_of(d.ws), &err), ST_OK);
+    ck_assert_str_ne(store_trouble(store_of(d.ws)), "");
     ck_assert(err.msg[0] != '\0');
     run(&d, "fit features=32"); /* the work itself goes on */
     ck_assert_msg(strstr(buf_str(&d.said), "not being saved") != NULL, "%s", buf_str(&d.said));
     ck_assert(!desk_run(&d, "save"));
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
     run(&d, "save");
-    ck_assert_str_eq(store_trouble(d.ws->store), "");
+    ck_assert_str_eq(store_trouble(store_of(d.ws)), "");
     desk_close(&d);
     begin(&d, session);
     ck_assert_uint_eq(d.ws->nrun, 3);
@@ -764,9 +764,9 @@ START_TEST(save_copies_and_begins)
     begin(&d, NULL);
     run(&d, "demo toy n=30; kernel rbf; fit features=32");
     runf(&d, "save '%s'", session); /* begins one, with all that was done */
-    ck_assert_str_eq(strrchr(store_path(d.ws->store), '/'), "/a.gpd");
+    ck_assert_str_eq(strrchr(store_path(store_of(d.ws)), '/'), "/a.gpd");
     runf(&d, "save '%s'", copy);
-    ck_assert_str_eq(strrchr(store_path(d.ws->store), '/'), "/a.gpd");
+    ck_assert_str_eq(strrchr(store_path(store_of(d.ws)), '/'), "/a.gpd");
     char line[600];
     snprintf(line, sizeof line, "save '%s'", copy);
     ck_assert(!desk_run(&d, line)); /* never over a file */
@@ -788,9 +788,9 @@ START_TEST(sessions_start_by_themselves_and_resume)
     begin(&d, NULL);
     d.ws->interactive = true;
     run(&d, "help");
-    ck_assert(d.ws->store == NULL); /* nothing to keep yet */
+    ck_assert(store_of(d.ws) == NULL); /* nothing to keep yet */
     run(&d, "demo toy n=30");
-    ck_assert(d.ws->store != NULL);
+    ck_assert(store_of(d.ws) != NULL);
     run(&d, "kernel rbf; fit features=32; sessions");
     desk_close(&d);
 

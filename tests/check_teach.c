@@ -1,5 +1,6 @@
 /* tests/check_teach.c -- functions drawn from a Gaussian process against closed forms and against
  * the marginal likelihood of compute; the arithmetic of pages; lesson files, good and broken. */
+#include "app/commands/app.h"
 #include "app/plots/draws.h"
 #include "app/teach/explain.h"
 #include "app/runs/fitting.h"
@@ -22,7 +23,7 @@ static struct workspace *fresh(void)
 
     options_default(&opt);
     opt.threads = 1;
-    struct workspace *ws = workspace_new(&opt, &err);
+    struct workspace *ws = app_workspace(&opt, &err);
     ck_assert_ptr_nonnull(ws);
     return ws;
 }
@@ -127,7 +128,7 @@ START_TEST(one_point)
     struct err err;
 
     does(ws, "kernel rbf; point 0 0.8; draw l=0.7 amplitude=1.5 noise=0.3 n=0");
-    ck_assert_int_eq(draws_make(ws, ws->draw, &w, &err), ST_OK);
+    ck_assert_int_eq(draws_make(ws, draws_state_of(ws), &w, &err), ST_OK);
     ck_assert(w.given && w.n == 1 && w.x[0] == 0 && w.y[0] == 0.8);
     for (size_t j = 0; j < w.g; j++) {
         const double k = exp(-0.5 * w.at[j] * w.at[j] / (l * l));
@@ -156,7 +157,7 @@ START_TEST(likelihood)
     double want;
 
     does(ws, "demo toy n=60 seed=4; kernel matern(nu=3/2); draw l=0.4 amplitude=0.9 noise=0.2 n=2");
-    ck_assert_int_eq(draws_make(ws, ws->draw, &w, &err), ST_OK);
+    ck_assert_int_eq(draws_make(ws, draws_state_of(ws), &w, &err), ST_OK);
     ck_assert_int_eq(fitting_rows(ws->data[0], PART_TRAIN, true, &enc, &e, NULL, &err), ST_OK);
     ck_assert_int_eq(nmll_exact(&ws->kernel, &e.base, e.y, ws->hp, 0.9, 0.2, &want, NULL, NULL,
                                 NULL, NULL, &err),

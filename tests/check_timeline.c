@@ -442,7 +442,7 @@ static void victim(uint64_t seed, bool flush)
         random_change(&g, line, sizeof line);
         desk_run(&d, line);
     }
-    if (flush && store_flush(d.ws->store, &err) != ST_OK)
+    if (flush && store_flush(store_of(d.ws), &err) != ST_OK)
         _exit(2);
     raise(SIGKILL);
 }

@@ -1,6 +1,7 @@
 /* tests/store_support.c -- see store_support.h. */
 #include "store_support.h"
 
+#include "app/commands/app.h"
 #include "app/shell/options.h"
 #include "app/session/store.h"
 
@@ -25,7 +26,7 @@ enum status desk_open(struct desk *d, const char *session, struct err *err)
     opt.threads = 1;
     opt.seed = 7;
     opt.mem = (size_t)512 << 20;
-    d->ws = workspace_new(&opt, err);
+    d->ws = app_workspace(&opt, err);
     if (!d->ws) {
         fprintf(stderr, "no workspace: %s\n", err->msg);
         abort();

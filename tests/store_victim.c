@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 1000; i++) {
         char line[80];
         snprintf(line, sizeof line, "fit features=%d seed=%d", 32 + 2 * (i % 20), i);
-        if (!desk_run(&d, line) || store_flush(d.ws->store, &err) != ST_OK)
+        if (!desk_run(&d, line) || store_flush(store_of(d.ws), &err) != ST_OK)
             return 1;
         printf("%zu\n", d.ws->nfit);
         fflush(stdout);

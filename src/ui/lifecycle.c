@@ -203,8 +203,8 @@ void loop_finish(struct workspace *ws, bool keys)
         workspace_forget(ws, 0, NULL);
     }
     saving = 1;
-    if (ws->store)
-        store_flush(ws->store, NULL);
+    if (store_of(ws))
+        store_flush(store_of(ws), NULL);
     saving = 0;
 }
 

@@ -237,18 +237,18 @@ static void current_words(const struct workspace *ws, struct buf *b)
 
 static void session_words(const struct workspace *ws, struct buf *b)
 {
-    if (!ws->store) {
+    if (!store_of(ws)) {
         buf_puts(b, "session: none");
         return;
     }
-    const char *path = store_path(ws->store), *base = path ? strrchr(path, '/') : NULL;
+    const char *path = store_path(store_of(ws)), *base = path ? strrchr(path, '/') : NULL;
     buf_puts(b, "session: ");
     text_safe(b, base ? base + 1 : path ? path : "", 24);
-    if (*store_trouble(ws->store)) {
+    if (*store_trouble(store_of(ws))) {
         buf_puts(b, " NOT SAVED");
         return;
     }
-    time_t t = (time_t)store_saved_at(ws->store);
+    time_t t = (time_t)store_saved_at(store_of(ws));
     struct tm tm;
     char s[32];
     if (t && localtime_r(&t, &tm) && strftime(s, sizeof s, "%H:%M:%S", &tm))
@@ -285,7 +285,7 @@ static void draw_header(const struct desk *d, const struct canvas *c, const stru
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
     struct buf piece[4] = { { 0 } };          /* as many as there is room for, in this order */
     size_t mem = ws->opt.mem ? ws->opt.mem : mem_physical();
-    if (ws->store || c->w >= 150)
+    if (store_of(ws) || c->w >= 150)
         session_words(ws, &piece[0]);
     mem_format(used, sizeof used, (double)resident_bytes());
     mem_format(all, sizeof all, (double)mem);

@@ -8,6 +8,7 @@
 #include "app/teach/lesson.h"
 #include "app/shell/options.h"
 #include "app/runs/restarts.h"
+#include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "ui/requests.h"
 #include "ui/keys.h"
@@ -345,7 +346,7 @@ static void page_result(struct desk *d, const struct rec *r)
         return;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
-    if (d->ws->lesson && strncmp(d->line, "lesson ", 7) == 0)
+    if (lesson_of(d->ws) && strncmp(d->line, "lesson ", 7) == 0)
         return;                                /* a step of a lesson has its text and plot there */
     desk_page(d, d->line, buf_str(&r->text));
     d->quiet = true;                           /* it is on the screen already */
@@ -391,7 +392,7 @@ static bool on_show(void *ctx, const char *plot, const char *runs)
         { "covariance", VIEW_LESSON }, { "lesson", VIEW_LESSON },
     };
     struct desk *d = ctx;
-    if (d->ws->lesson && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */
+    if (lesson_of(d->ws) && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */
         lesson_show(&d->view[VIEW_LESSON], plot, runs);
         return true;
     }
@@ -510,8 +511,9 @@ static void follow(struct desk *d)
     const struct run *newest = ws->nrun ? ws->run[ws->nrun - 1] : NULL;
     for (size_t i = 0; i < ws->nrun; i++)
         scored += ws->run[i]->has_test;
-    const void *pca = ws->pca.have_clusters ? (const void *)ws->pca.clusters.label
-                                            : (const void *)ws->pca.coords;
+    const struct pca_state *last = clustering_state_of(ws);
+    const void *pca =
+        last->have_clusters ? (const void *)last->clusters.label : (const void *)last->coords;
     /* Data first: a job on them may have begun, and even ended, since the last look. */
     if (ws->ndata && (ws->ndata != d->seen_data || ws->cur != d->seen_cur)) {
         view = VIEW_DATA;
@@ -540,7 +542,7 @@ static void follow(struct desk *d)
     d->seen_pca = pca;
     d->seen_data = ws->ndata;
     d->seen_cur = ws->cur;
-    const bool taught = ws->lesson && d->main == VIEW_LESSON;
+    const bool taught = lesson_of(ws) && d->main == VIEW_LESSON;
     if (view < N_VIEWS && !d->picked && !d->zoom && !taught) {
         d->main = view;
         if (d->pager.open && outdated(d, view))

@@ -1009,8 +1009,8 @@ static enum status cmd_note(struct workspace *ws, const struct args *a, struct e
             return ST_NOMEM;
         free(run->note);
         run->note = copy;
-        if (ws->store)
-            store_run(ws->store, run);
+        if (store_of(ws))
+            store_run(store_of(ws), run);
     }
     rec_init(&r, REC_RESULT, "note");
     rec_str(&r, "run", run ? run->id : NULL);
@@ -1154,7 +1154,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
     rec_int(&r, "memory_limit", (int64_t)ws->opt.mem);
     rec_int(&r, "memory_peak", (int64_t)mem_peak_rss());
     rec_str(&r, "backend", ws->backend->name);
-    rec_str(&r, "session", ws->store ? store_path(ws->store) : NULL);
+    rec_str(&r, "session", store_of(ws) ? store_path(store_of(ws)) : NULL);
     rec_text(&r, "gpdesk %s: scalable Gaussian processes in the terminal; GPL-3.0-or-later\n"
              "  cpu       %s kernels, %zu of %ld threads\n  blas      %s\n"
              "  memory    %s used at most so far; limit %s of %s",
@@ -1174,9 +1174,9 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
         }
     rec_close(&r);
     about_formats(&r);
-    if (ws->store) {
+    if (store_of(ws)) {
         rec_text(&r, "\n  session   ");
-        rec_safe(&r, store_path(ws->store));
+        rec_safe(&r, store_path(store_of(ws)));
     }
     about_path(&r, "config", DIRS_CONFIG);
     about_path(&r, "state", DIRS_STATE);

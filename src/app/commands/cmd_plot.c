@@ -66,11 +66,18 @@ static void set_axes(struct figure *f, const char *x, const char *y)
     }
 }
 
+static void drawn_free(void *state)
+{
+    args_free(state);
+}
+
+/* Its state is the line of the last plot put on the screen. */
+const struct owner plots_shown_owner = { .name = "plot", .free = drawn_free };
+
 /* Shows a figure: in a pane where there is a screen, else as text. */
 static void show(struct workspace *ws, struct figure *f, const struct args *a, const char *run)
 {
-    args_free(ws->drawn);
-    ws->drawn = args_ref(a);
+    owner_take(ws, &plots_shown_owner, args_ref(a));
     if (ws->show && ws->show(ws->show_ctx, f->name, run)) {
         struct rec rec;
         rec_init(&rec, REC_RESULT, "plot");
@@ -240,14 +247,15 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
 
 struct figure *plot_shown(struct workspace *ws, const char *name, struct err *err)
 {
-    const struct plot_ops *p = ws->drawn ? plot_find(args_text(ws->drawn, "name"), err) : NULL;
+    const struct args *drawn = owner_state(ws, &plots_shown_owner);
+    const struct plot_ops *p = drawn ? plot_find(args_text(drawn, "name"), err) : NULL;
     struct run *r;
 
-    if (!p || strcmp(p->name, name) || pick_run(ws, p, ws->drawn, &r, err) != ST_OK)
+    if (!p || strcmp(p->name, name) || pick_run(ws, p, drawn, &r, err) != ST_OK)
         return NULL;
-    struct figure *f = p->make(ws, r, ws->drawn, err);
+    struct figure *f = p->make(ws, r, drawn, err);
     if (f)
-        set_axes(f, args_text(ws->drawn, "x"), args_text(ws->drawn, "y"));
+        set_axes(f, args_text(drawn, "x"), args_text(drawn, "y"));
     return f;
 }
 

@@ -15,7 +15,7 @@
 static enum status cmd_save(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *file = args_text(a, "file");
-    const bool had = ws->store != NULL;
+    const bool had = store_of(ws) != NULL;
     enum status rc = ST_OK;
     uint64_t bytes = 0;
     size_t files = 0;
@@ -29,17 +29,17 @@ static enum status cmd_save(struct workspace *ws, const struct args *a, struct e
     if (rc == ST_OK && file && had)
         rc = store_save_as(ws, file, err);
     if (rc == ST_OK)
-        rc = store_flush(ws->store, err);
+        rc = store_flush(store_of(ws), err);
     if (rc != ST_OK)
         return rc;
     const bool copy = file && had;
     rec_init(&r, REC_RESULT, "save");
-    rec_str(&r, "session", copy ? file : store_path(ws->store));
+    rec_str(&r, "session", copy ? file : store_path(store_of(ws)));
     rec_bool(&r, "copy", copy);
     rec_int(&r, "runs", (int64_t)ws->nrun);
     rec_int(&r, "files", (int64_t)files);
     rec_text(&r, copy ? "a copy of the session is in " : "saved in ");
-    rec_safe(&r, copy ? file : store_path(ws->store));
+    rec_safe(&r, copy ? file : store_path(store_of(ws)));
     if (args_bool(a, "data")) {
         mem_format(size, sizeof size, (double)bytes);
         rec_text(&r, ", with its data (%zu file%s more, %s)", files, files == 1 ? "" : "s", size);
@@ -61,12 +61,12 @@ static void tell_resumed(struct workspace *ws)
     struct rec r;
 
     rec_init(&r, REC_RESULT, "resume");
-    rec_str(&r, "session", store_path(ws->store));
+    rec_str(&r, "session", store_path(store_of(ws)));
     rec_int(&r, "datasets", (int64_t)ws->ndata);
     rec_int(&r, "runs", (int64_t)ws->nrun);
     rec_str(&r, "run", *ws->last_fit ? ws->last_fit : NULL);
     rec_text(&r, "resumed ");
-    rec_safe(&r, store_path(ws->store));
+    rec_safe(&r, store_path(store_of(ws)));
     ws_emit(ws, &r);
 }
 
@@ -86,7 +86,7 @@ static void hint_run(struct workspace *ws, const char *name, struct err *err)
 static enum status cmd_resume(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *name = args_text(a, "session");
-    char *path = name ? store_find(name, err) : store_newest(ws->store, err);
+    char *path = name ? store_find(name, err) : store_newest(store_of(ws), err);
     enum status rc = path ? ST_OK : err->code;
 
     if (rc == ST_NOT_FOUND && name)

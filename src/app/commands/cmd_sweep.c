@@ -158,7 +158,7 @@ static void sweep_means(const struct workspace *ws, const struct sweep *s, struc
 
 static enum status sweep_table(struct workspace *ws, struct err *err)
 {
-    const struct sweep *s = ws->sweep;
+    const struct sweep *s = sweep_of(ws);
     bool right[SWEEP_KEYS + 1 + MEASURES] = { false };
     struct text_table g;
     struct rec r;
@@ -202,9 +202,9 @@ static enum status sweep_mark(struct workspace *ws, const char *text, struct err
     size_t i;
     char more;
 
-    if (!ws->sweep || sscanf(text, "point=%zu%c", &i, &more) != 1 || i >= ws->sweep->npoints)
+    if (!sweep_of(ws) || sscanf(text, "point=%zu%c", &i, &more) != 1 || i >= sweep_of(ws)->npoints)
         return err_set(err, ST_USAGE, "sweep point= is what sweep writes for itself");
-    ws->sweep->first[i] = ws->runs_made;
+    sweep_of(ws)->first[i] = ws->runs_made;
     return ST_OK;
 }
 
@@ -275,11 +275,8 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
         sweep_free(&s);
         return ST_NOMEM;
     }
-    if (ws->sweep)
-        sweep_free(ws->sweep);
-    free(ws->sweep);
     *kept = s;
-    ws->sweep = kept;
+    owner_take(ws, &sweep_owner, kept);
     rc = sweep_start(ws, kept, err);
     if (rc != ST_OK && err->code == ST_OK) /* a point that does not parse has been told */
         err_set(err, rc, "sweep: a point cannot be run");
@@ -340,7 +337,7 @@ static bool no_difference(const struct workspace *ws, const struct sweep *s, enu
 struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct args *a,
                             struct err *err)
 {
-    const struct sweep *s = ws->sweep;
+    const struct sweep *s = sweep_of(ws);
     enum measure m = RMSE;
     double x[SWEEP_VALUES], best = INFINITY;
     size_t at = SIZE_MAX;
@@ -460,7 +457,7 @@ static enum status learning_verdict(struct figure *f, const double *x, const dou
 struct figure *learning_figure(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
-    const struct sweep *s = ws->sweep;
+    const struct sweep *s = sweep_of(ws);
     double x[SWEEP_VALUES], y[SWEEP_VALUES];
     enum measure m = RMSE;
     size_t n = 0;

@@ -288,8 +288,8 @@ static enum status cmd_star(struct workspace *ws, const struct args *a, struct e
     if (!run)
         return err->code;
     run->star = !args_bool(a, "off");
-    if (ws->store)
-        store_run(ws->store, run);
+    if (store_of(ws))
+        store_run(store_of(ws), run);
     rec_init(&r, REC_RESULT, "star");
     rec_str(&r, "run", run->id);
     rec_bool(&r, "star", run->star);
@@ -318,8 +318,8 @@ static enum status drop_run(struct workspace *ws, const char *name, struct err *
     }
     snprintf(id, sizeof id, "%s", run->id);
     run->dropped = true;
-    if (ws->store)
-        store_run(ws->store, run);
+    if (store_of(ws))
+        store_run(store_of(ws), run);
     timeline_arrange(ws, SIZE_MAX);
     timeline_last_fit(ws);
     rec_init(&r, REC_RESULT, "drop");
@@ -402,8 +402,8 @@ static size_t purge_runs(struct workspace *ws)
             ws->bin[kept++] = ws->bin[i];
             continue;
         }
-        if (ws->store)
-            store_forget_run(ws->store, ws->bin[i]);
+        if (store_of(ws))
+            store_forget_run(store_of(ws), ws->bin[i]);
         ws_run_free(ws->bin[i]);
         gone++;
     }
@@ -439,8 +439,8 @@ static enum status cmd_purge(struct workspace *ws, const struct args *a, struct 
     if (yes) {
         purge_runs(ws);
         timeline_forget(ws);
-        if (ws->store)
-            store_state(ws->store, ws);
+        if (store_of(ws))
+            store_state(store_of(ws), ws);
     }
     ws_emit(ws, &r);
     return ST_OK;

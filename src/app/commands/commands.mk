@@ -1,5 +1,7 @@
 # the rows of the command table
 libapp_a_SOURCES += \
+  src/app/commands/app.c \
+  src/app/commands/app.h \
   src/app/commands/cmd_data.c \
   src/app/commands/cmd_diag.c \
   src/app/commands/cmd_general.c \

@@ -1,10 +1,16 @@
 # the workspace, jobs, traces
 libapp_a_SOURCES += \
+  src/app/core/advise_state.c \
+  src/app/core/advise_state.h \
   src/app/core/batch.c \
   src/app/core/batch.h \
   src/app/core/hyper_args.c \
   src/app/core/job.c \
   src/app/core/job.h \
+  src/app/core/kept.c \
+  src/app/core/kept.h \
+  src/app/core/owner.c \
+  src/app/core/owner.h \
   src/app/core/progress.c \
   src/app/core/progress.h \
   src/app/core/trace.c \

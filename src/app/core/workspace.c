@@ -2,20 +2,10 @@
  * see workspace.h. */
 #include "app/core/workspace.h"
 
-#include "app/runs/advise.h"
 #include "app/shell/args.h"
-#include "app/runs/clustering.h"
 #include "data/cache.h"
-#include "app/plots/draws.h"
 #include "app/core/job.h"
-#include "app/teach/lesson.h"
 #include "app/shell/options.h"
-#include "app/runs/scoring.h"
-#include "app/session/store.h"
-#include "app/plots/plots.h"
-#include "app/runs/spectrum_run.h"
-#include "app/runs/sweep.h"
-#include "app/session/timeline.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -48,7 +38,6 @@ struct ws_line {
     unsigned depth;
     char origin[160];
     char run[16];                /* of the job being told of; "" */
-    struct store *held;          /* whose records of that outcome wait for its end */
     bool executing, submitted;
     size_t warned;               /* warnings before a job's outcome was told */
     size_t insert;               /* where `source` puts what it reads */
@@ -82,7 +71,8 @@ static enum status default_kernel(struct workspace *ws, struct err *err)
     return rc;
 }
 
-struct workspace *workspace_new(const struct options *opt, struct err *err)
+struct workspace *workspace_new(const struct options *opt, const struct owner *const *owners,
+                                struct err *err)
 {
     struct workspace *ws = mem_calloc(1, sizeof *ws, "the workspace", err);
 
@@ -93,14 +83,20 @@ struct workspace *workspace_new(const struct options *opt, struct err *err)
     ws->lines = mem_calloc(1, sizeof *ws->lines, "the workspace", err);
     ws->origin = ws->lines ? options_origin_new(err) : NULL;
     ws->backend = backend_cpu();
-    ws->time = timeline_new(err);
-    if (!ws->origin || !ws->time || default_kernel(ws, err) != ST_OK ||
-        !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) ||
+    if (!ws->origin || owner_make_all(ws, owners, err) != ST_OK ||
+        default_kernel(ws, err) != ST_OK || !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) ||
         !(ws->jobs = jobs_new(err))) {
         workspace_free(ws);
         return NULL;
     }
     return ws;
+}
+
+void prediction_free(struct prediction *p)
+{
+    free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
+    free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled);
+    memset(p, 0, sizeof *p);
 }
 
 void ws_run_free(struct run *r)
@@ -165,33 +161,17 @@ static void waiting_free(struct waiting *w)
     w->args = NULL;
 }
 
-/* Everything loaded, fitted and remembered; the session is closed first. */
+/* Everything loaded, fitted and remembered. */
 static void release(struct workspace *ws)
 {
-    if (ws->store)
-        store_close(ws->store);
     for (size_t i = 0; i < ws->nrun; i++)
         ws_run_free(ws->run[i]);
     for (size_t i = 0; i < ws->nbin; i++)
         ws_run_free(ws->bin[i]);
     for (size_t i = 0; i < ws->ndata; i++)
         dataset_unref(ws->data[i]);
-    if (ws->time)
-        timeline_clear(ws->time);
     for (size_t i = 0; i < ws->nscript; i++)
         free(ws->script[i]);
-    pca_state_free(&ws->pca);
-    if (ws->sweep)
-        sweep_free(ws->sweep);
-    free(ws->sweep);
-    free(ws->race);
-    advise_free(ws->advice);
-    spectrum_run_free(ws->spectral);
-    plots_free(ws);
-    args_free(ws->drawn);
-    ws->drawn = NULL;
-    free(ws->draw);
-    lesson_free(ws->lesson);
     free(ws->run);
     free(ws->bin);
     free(ws->data);
@@ -200,16 +180,14 @@ static void release(struct workspace *ws)
 
 void workspace_clear(struct workspace *ws)
 {
+    owner_clear_all(ws); /* the session is closed before its runs go */
     release(ws);
     ws->run = ws->bin = NULL;
     ws->data = NULL;
-    ws->draw = NULL;
-    ws->lesson = NULL;
     ws->script = NULL;
     ws->nrun = ws->nbin = ws->runs_made = ws->ndata = ws->nscript = ws->nfit = ws->ntune = 0;
     ws->cur = SIZE_MAX;
     *ws->last_fit = '\0';
-    memset(&ws->pca, 0, sizeof ws->pca);
     memset(ws->hp_bound, 0, sizeof ws->hp_bound);
     memset(&ws->amp_bound, 0, sizeof ws->amp_bound);
     memset(&ws->noise_bound, 0, sizeof ws->noise_bound);
@@ -231,12 +209,12 @@ void workspace_free(struct workspace *ws)
     jobs_free(ws->jobs);
     for (size_t i = 0; ws->lines && i < ws->lines->n; i++)
         waiting_free(&ws->lines->v[i]);
+    owner_free_all(ws);
     release(ws);
     pool_free(ws->pool);
     if (ws->lines)
         free(ws->lines->v);
     free(ws->lines);
-    timeline_free(ws->time);
     free(ws->origin);
     free(ws);
 }
@@ -267,8 +245,8 @@ void ws_emit(struct workspace *ws, struct rec *r)
     note_last(ws, r);
     for (struct sink *s = ws->sinks; s; s = s->next)
         s->take(s->ctx, r);
-    if (ws->store && r->type != REC_TICK)
-        store_message(ws->store, r);
+    if (r->type != REC_TICK)
+        owner_told_all(ws, r);
     ws->serial++;
     rec_free(r);
 }
@@ -572,20 +550,6 @@ static bool remember(struct workspace *ws, const struct args *a, size_t at)
     return true;
 }
 
-/* Who works at the keyboard without a session gets one: nothing is lost. */
-static void begin_session(struct workspace *ws)
-{
-    struct err err = { 0 };
-
-    if (store_begin(ws, &err) == ST_OK) {
-        ws_note(ws, "session", "saved as you work in %s", store_shown(ws->store));
-    } else {
-        ws->no_session = true; /* said once */
-        ws_tell(ws, REC_WARNING, NULL, "session", "save FILE", "this work is not being saved: %s",
-                err.msg);
-    }
-}
-
 /* F4 and F5: about the keyboard one sits at, so nothing that is worked on changes. */
 static bool of_keyboard(const struct args *a)
 {
@@ -602,22 +566,11 @@ static void statement_ended(struct workspace *ws, const struct command *cmd, con
     /* `kernel` alone shows the kernel: a line of the script would replace the choice before it. */
     const bool asks =
         (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed) || of_keyboard(a);
-    const size_t at = timeline_place(ws, a);
-    if (rc == ST_OK && cmd->flags & CMD_CHANGES && !asks && remember(ws, a, at)) {
-        timeline_line(ws, a, at, seconds);
-        if (ws->store)
-            store_script_from(ws->store, at);
-    } else {
-        timeline_unhold(ws, a);
-    }
-    if (!ws->store && ws->interactive && !ws->no_session && rc == ST_OK &&
-        cmd->flags & CMD_CHANGES)
-        begin_session(ws);
-    if (ws->store) {
-        store_command(ws->store, args_line(a), rc, seconds);
-        if (changed || cmd->flags & (CMD_CHANGES | CMD_SETS))
-            store_state(ws->store, ws);
-    }
+    struct owner_step step = { .cmd = cmd, .args = a, .rc = rc, .seconds = seconds,
+                               .changed = changed, .at = owner_place(ws, a) };
+
+    step.kept = rc == ST_OK && cmd->flags & CMD_CHANGES && !asks && remember(ws, a, step.at);
+    owner_ended_all(ws, &step);
     ws->serial++;
 }
 
@@ -625,7 +578,7 @@ static void statement_ended(struct workspace *ws, const struct command *cmd, con
 static enum status read_only(struct workspace *ws, const struct command *cmd, struct err *err)
 {
     err_named(err, ST_STATE, "read-only",
-              "what is shown is as after command %zu; it cannot be changed", timeline_view(ws));
+              "what is shown is as after command %zu; it cannot be changed", owner_shown(ws));
     err_hint(err, "at now   |   branch, then %.60s", cmd->name);
     return ST_STATE;
 }
@@ -639,7 +592,7 @@ static enum status check_needs(struct workspace *ws, const struct command *cmd,
         return ST_STATE;
     const bool asks = (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ')) || of_keyboard(a);
     if (cmd->flags & (CMD_CHANGES | CMD_SETS) && !(cmd->flags & CMD_ANYTIME) && !asks &&
-        timeline_view(ws) != SIZE_MAX)
+        owner_shown(ws) != SIZE_MAX)
         return read_only(ws, cmd, err);
     return ST_OK;
 }
@@ -650,9 +603,7 @@ static void execute(struct workspace *ws, const struct waiting *w)
     struct err err = { 0 };
     const double t0 = job_now();
     const size_t warnings = ws->warnings, errors = ws->errors;
-    struct store *held = ws->store;
 
-    store_hold(held);
     if (!is_silent(w->cmd->name))
         *ws->told = '\0';
     l->cmd = w->cmd;
@@ -663,12 +614,12 @@ static void execute(struct workspace *ws, const struct waiting *w)
     l->submitted = false;
     l->executing = true;
     l->insert = 0;
-    timeline_begin(ws);
+    owner_begin_all(ws);
     enum status rc = check_needs(ws, w->cmd, w->args, &err);
     if (rc == ST_OK)
         rc = w->cmd->exec(ws, w->args, &err);
     l->executing = false;
-    if (rc == ST_OK && timeline_strayed(ws))
+    if (rc == ST_OK && owner_strayed_any(ws))
         rc = read_only(ws, w->cmd, &err);
     if (rc != ST_OK)
         ws_error(ws, &err, NULL);
@@ -677,14 +628,13 @@ static void execute(struct workspace *ws, const struct waiting *w)
         ws_error(ws, &err, NULL);
     }
     if (rc != ST_OK && !l->submitted)
-        timeline_revert(ws); /* an error leaves everything as it was */
-    const bool changed = timeline_take(ws, args_line(w->args)) || timeline_moved(ws);
+        owner_revert_all(ws); /* an error leaves everything as it was */
+    const bool changed = owner_changed_any(ws, args_line(w->args));
     if (!l->submitted)
         statement_ended(ws, w->cmd, w->args, rc, job_now() - t0, changed);
     else if (w->cmd->flags & CMD_CHANGES)
-        timeline_hold(ws, w->args);
-    if (ws->store == held) /* else it has been closed, with all in it */
-        store_release(held);
+        owner_queued_all(ws, w->args);
+    owner_end_all(ws);
     if (rc != ST_OK)
         after_failure(ws, w->group);
     l->cmd = NULL;
@@ -978,8 +928,7 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
 {
     struct ws_line *l = ws->lines;
 
-    l->held = ws->store;
-    store_hold(l->held);
+    owner_begin_all(ws);
     l->warned = ws->warnings;
     l->cmd = job->cmd;
     l->args = job->args;
@@ -1003,16 +952,13 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
         ws_error(ws, &err, NULL);
     }
     if (!job->more) { /* a statement is one line and one step, whatever number of jobs it has */
-        timeline_begin(ws);
-        const bool changed = timeline_take(ws, job->line);
+        const bool changed = owner_changed_any(ws, job->line);
         if (job->cmd && job->args)
             statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
     }
     if (rc != ST_OK)
         after_failure(ws, job->group);
-    if (ws->store == l->held)
-        store_release(l->held);
-    l->held = NULL;
+    owner_end_all(ws);
     l->cmd = NULL;
     l->args = NULL;
     *l->origin = '\0';

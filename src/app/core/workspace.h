@@ -4,10 +4,10 @@
 #define GPDESK_WORKSPACE_H
 
 #include "app/shell/command.h"
+#include "app/core/owner.h"
 #include "data/dataset.h"
 #include "figure/figure.h"
 #include "app/shell/rec.h"
-#include "compute/stats/kpca.h"
 #include "compute/stats/metrics.h"
 #include "compute/models/model.h"
 #include "compute/tuners/tune.h"
@@ -38,6 +38,8 @@ struct prediction {      /* of rows of the training dataset or of new data, unit
     size_t *row; double *y, *mean, *sd_latent, *sd;   /* y NaN when unknown */
     double *y_scaled, *mean_scaled, *var_scaled;      /* var includes the noise */
 };
+void prediction_free(struct prediction *); /* what it holds */
+
 struct run {
     char id[16];                 /* "r7", "t2" */
     enum run_kind kind; enum run_state state;
@@ -62,16 +64,6 @@ struct run {
     char verdict[256];           /* one sentence for the tables and views */
 };
 
-/* kPCA and clusters of the last `pca` / `cluster`. */
-struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *row; size_t dims;
-                   double *color; char *color_name; bool sampled; char run[16];
-                   struct kmeans clusters; bool have_clusters;
-                   double *fresh;
-                   size_t nfresh, *fresh_row, *fresh_label; /* rows of another file, placed there */
-                   size_t nk, k_tried[64];
-                   double silhouettes[64];
-}; /* of cluster: each k that it tried */
-
 /* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
 struct options {
     size_t threads;
@@ -87,14 +79,6 @@ struct options {
 
 struct job;
 struct job_ops;
-struct store;
-struct sweep;
-struct race;
-struct timeline;
-struct advise_state;
-struct draw_state;
-struct lesson_state;
-struct spectrum_run_state;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
@@ -104,26 +88,17 @@ struct workspace {
     struct run **bin; size_t nbin; /* not shown: dropped, or of later than what is looked at */
     size_t runs_made;             /* runs ever made: the next serial */
     char last_fit[16];
-    struct pca_state pca;
-    struct sweep *sweep;          /* the last one; NULL: none */
-    struct race *race;            /* the last one; NULL: none */
-    struct spectrum_run_state *spectral; /* the last spectrum; NULL: none */
-    struct advise_state *advice;  /* the last, and what fits have taught; NULL: none */
-    struct figure **made; size_t nmade; /* figures that jobs made, by name: plots.h */
-    struct draw_state *draw;      /* what the last draw asked for; NULL: none */
-    struct lesson_state *lesson;  /* the lesson in hand; NULL: none */
     char told[40], shown[40]; /* for explain: the last command's warning or error; the last result's
                                * command, or the plot it drew */
     struct options opt;
     struct sink *sinks;
-    struct store *store;          /* NULL: no session */
+    const struct owner *const *owner; void **state; /* what other modules keep here: owner.h */
     struct pool *pool; const struct backend_ops *backend;
     char device[12];              /* the option that chose the backend */
     struct jobs *jobs;            /* worker thread, queue, event queue: job.h */
     size_t warnings, errors; bool unconverged;
     bool quit;
     char **script; size_t nscript; /* canonical state-changing lines so far */
-    struct timeline *time;        /* the states they led to: timeline.h */
     unsigned serial;              /* grows with every change; views redraw by it */
     /* Set by a full screen: `plot NAME [run ...]` without out= asks it to show the plot (runs with
      * blanks between them, those after the first drawn over it; "" when none applies) and then says
@@ -141,7 +116,6 @@ struct workspace {
     enum status (*screen)(void *ctx, const char *verb, const char *what, struct buf *said,
                           struct err *);
     void *screen_ctx;
-    struct args *drawn;           /* the line of the last plot put on the screen; NULL: none */
     size_t look;                  /* of several targets, the one that the screen's pictures show */
     struct expect_tally { size_t figures, differ; double worst; char first[200]; } expected;
     struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
@@ -151,7 +125,9 @@ struct workspace {
     bool interactive;             /* somebody is at the keyboard */
     bool no_session;              /* none is to be started by itself */
 };
-struct workspace *workspace_new(const struct options *, struct err *);
+/* The owners of state are lent: a list that ends in NULL (app/commands/app.h has that of the
+ * program). */
+struct workspace *workspace_new(const struct options *, const struct owner *const *, struct err *);
 void workspace_free(struct workspace *);   /* stops jobs first */
 /* As new, but for options, jobs and sinks; closes the session. No job may be running. */
 void workspace_clear(struct workspace *);

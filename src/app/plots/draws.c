@@ -485,7 +485,7 @@ static struct figure *draws_panel(const struct workspace *ws, const struct draws
 struct figure *draws_figure(struct workspace *ws, struct run *r, const struct args *a,
                             struct err *err)
 {
-    const struct draw_state s = ws->draw ? *ws->draw : draw_state_default(ws);
+    const struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
     struct draws w;
 
     (void)r, (void)a;
@@ -693,11 +693,21 @@ struct figure *covariance_figure(struct workspace *ws, struct run *r, const stru
 
 /* Draw, point. */
 
+const struct owner draws_owner = { .name = "draw", .free = free };
+
+const struct draw_state *draws_state_of(const struct workspace *ws)
+{
+    return owner_state(ws, &draws_owner);
+}
+
 static enum status keep_state(struct workspace *ws, const struct draw_state *s, struct err *err)
 {
-    if (!ws->draw && !(ws->draw = mem_calloc(1, sizeof *ws->draw, "a draw", err)))
+    struct draw_state *kept = mem_calloc(1, sizeof *kept, "a draw", err);
+
+    if (!kept)
         return ST_NOMEM;
-    *ws->draw = *s;
+    *kept = *s;
+    owner_take(ws, &draws_owner, kept);
     ws->serial++;
     return ST_OK;
 }
@@ -782,7 +792,7 @@ enum status cmd_draw(struct workspace *ws, const struct args *a, struct err *err
 /* Where the function is known least, and a value there drawn from what is known. */
 static enum status point_place(struct workspace *ws, double *x, struct err *err)
 {
-    struct draw_state s = ws->draw ? *ws->draw : draw_state_default(ws);
+    struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
     struct draws w;
 
     s.functions = 0;
@@ -884,7 +894,7 @@ enum status cmd_point(struct workspace *ws, const struct args *a, struct err *er
         rc = point_add(ws, d, x, y, err);
     if (rc != ST_OK)
         return rc;
-    struct draw_state s = ws->draw ? *ws->draw : draw_state_default(ws);
+    struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
     s.on = DRAW_AUTO;           /* functions before any data would not show it */
     if ((rc = keep_state(ws, &s, err)) != ST_OK)
         return rc;

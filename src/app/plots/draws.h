@@ -21,6 +21,8 @@ struct draw_state {
     uint64_t seed;
 };
 struct draw_state draw_state_default(const struct workspace *);
+extern const struct owner draws_owner;
+const struct draw_state *draws_state_of(const struct workspace *); /* NULL: none yet */
 
 /* All in the units of the columns (a prior without data: standardised). */
 struct draws {

@@ -718,7 +718,7 @@ static void landscape_done(struct workspace *ws, struct job *job, enum status rc
     }
     record(ws, l, f);
     const char *name = l->split ? "tradeoff" : "landscape";
-    if (plots_keep(ws, f, &own) != ST_OK)
+    if (kept_take(ws, f, &own) != ST_OK)
         ws_error(ws, &own, job->line);
     else if (ws->show)
         ws->show(ws->show_ctx, name, "");

@@ -4,6 +4,7 @@
 
 #include "figure/gnuplot.h"
 #include "app/core/job.h"
+#include "app/core/kept.h"
 #include "figure/plot_show.h"
 #include "base/mem.h"
 
@@ -11,52 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What is kept. */
-
-static size_t kept_at(const struct workspace *ws, const char *name)
-{
-    for (size_t i = 0; i < ws->nmade; i++)
-        if (!strcmp(ws->made[i]->name, name))
-            return i;
-    return SIZE_MAX;
-}
-
-enum status plots_keep(struct workspace *ws, struct figure *f, struct err *err)
-{
-    const size_t at = kept_at(ws, f->name);
-
-    ws->serial++;
-    if (at != SIZE_MAX) {
-        figure_free(ws->made[at]);
-        ws->made[at] = f;
-        return ST_OK;
-    }
-    struct figure **more = realloc(ws->made, (ws->nmade + 1) * sizeof *more);
-    if (!more) {
-        figure_free(f);
-        return err_nomem(err, 0, "a plot");
-    }
-    ws->made = more;
-    ws->made[ws->nmade++] = f;
-    return ST_OK;
-}
-
-struct figure *plots_kept(struct workspace *ws, const char *name, const char *reason,
-                          struct err *err)
-{
-    const size_t at = kept_at(ws, name);
-    return at == SIZE_MAX ? figure_empty(name, reason, err) : figure_copy(ws->made[at], err);
-}
-
-void plots_free(struct workspace *ws)
-{
-    for (size_t i = 0; i < ws->nmade; i++)
-        figure_free(ws->made[i]);
-    free(ws->made);
-    ws->made = NULL;
-    ws->nmade = 0;
-}
 
 /* The job. */
 
@@ -153,7 +108,7 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
     if (e->note.len)
         ws_note(ws, "gnuplot", "%s", buf_str(&e->note));
     struct figure *copy = e->work.make ? figure_copy(e->fig, &own) : NULL;
-    if (copy && plots_keep(ws, copy, &own) != ST_OK)
+    if (copy && kept_take(ws, copy, &own) != ST_OK)
         ws_error(ws, &own, job->line);
     if (e->to == 's' && !picture_shown(ws, e)) {
         sixel_refused(&own);

@@ -8,6 +8,7 @@
 #include "app/runs/spectrum_run.h"
 #include "app/core/trace.h"
 #include "app/core/workspace.h"
+#include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -585,7 +586,7 @@ static int *color_classes(const struct pca_state *p, const struct column *c, str
 static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
-    const struct pca_state *p = &ws->pca;
+    const struct pca_state *p = clustering_state_of(ws);
     char xl[48], yl[48];
     struct buf b = { 0 };
 
@@ -774,21 +775,21 @@ static struct figure *kept_slice(struct workspace *ws, struct run *r, const stru
                                  struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "slice", "No slice has been computed yet. try: plot slice COLUMN", err);
+    return kept_copy(ws, "slice", "No slice has been computed yet. try: plot slice COLUMN", err);
 }
 
 static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a,
                                  struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "parts", "No parts have been computed yet. try: plot parts", err);
+    return kept_copy(ws, "parts", "No parts have been computed yet. try: plot parts", err);
 }
 
 static struct figure *kept_features(struct workspace *ws, struct run *r, const struct args *a,
                                     struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "features",
+    return kept_copy(ws, "features",
                       "The error of features has not been computed yet. try: plot features", err);
 }
 
@@ -796,14 +797,14 @@ static struct figure *kept_landscape(struct workspace *ws, struct run *r, const 
                                      struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "landscape", "There is no landscape yet. try: landscape", err);
+    return kept_copy(ws, "landscape", "There is no landscape yet. try: landscape", err);
 }
 
 static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const struct args *a,
                                     struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "tradeoff",
+    return kept_copy(ws, "tradeoff",
                       "Fit and complexity have not been computed yet. try: tradeoff", err);
 }
 
@@ -811,7 +812,7 @@ static struct figure *kept_row(struct workspace *ws, struct run *r, const struct
                                struct err *err)
 {
     (void)r, (void)a;
-    return plots_kept(ws, "row", "No row has been explained yet. try: explain-row row:12", err);
+    return kept_copy(ws, "row", "No row has been explained yet. try: explain-row row:12", err);
 }
 
 static const struct plot_ops plots[] = {

@@ -6,6 +6,7 @@
 #ifndef GPDESK_PLOTS_H
 #define GPDESK_PLOTS_H
 
+#include "app/core/kept.h"
 #include "app/core/workspace.h"
 
 /* A figure that only says why there is nothing to draw, and what to do. */
@@ -26,6 +27,9 @@ struct figure *plots_no_prediction(const char *name, const struct run *, bool sd
  * that which it looks at. */
 enum status plots_target(const struct workspace *, const struct run *, const struct args *,
                          size_t *j, struct prediction *, struct err *);
+
+/* Its state is the line of the last plot put on the screen (cmd_plot.c). */
+extern const struct owner plots_shown_owner;
 
 #define PLOT_MAKER(name) \
     struct figure *plots_##name(struct workspace *, struct run *, const struct args *, struct err *)
@@ -61,10 +65,5 @@ enum status plots_parts(struct workspace *, struct run *, const struct args *, s
                         struct err *);
 enum status plots_features(struct workspace *, struct run *, const struct args *,
                            struct plot_work *, struct err *);
-/* Keeps a figure under its name, in place of the one before (takes it). */
-enum status plots_keep(struct workspace *, struct figure *, struct err *);
-/* A copy of the one kept; without any a figure with the reason. */
-struct figure *plots_kept(struct workspace *, const char *name, const char *reason, struct err *);
-void plots_free(struct workspace *); /* all that is kept */
 
 #endif

@@ -2,6 +2,7 @@
 #include "app/plots/plots.h"
 
 #include "app/runs/scoring.h"
+#include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -256,7 +257,7 @@ struct figure *plots_check(struct workspace *ws, struct run *r, const struct arg
 struct figure *plots_scree(struct workspace *ws, struct run *r, const struct args *a,
                            struct err *err)
 {
-    const struct pca_state *p = &ws->pca;
+    const struct pca_state *p = clustering_state_of(ws);
     double sum = 0;
     size_t half = 0;
 
@@ -295,7 +296,7 @@ struct figure *plots_scree(struct workspace *ws, struct run *r, const struct arg
 struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struct args *a,
                                 struct err *err)
 {
-    const struct pca_state *p = &ws->pca;
+    const struct pca_state *p = clustering_state_of(ws);
     size_t best = 0;
 
     (void)r, (void)a;

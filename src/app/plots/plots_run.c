@@ -109,7 +109,7 @@ static size_t last_group(struct workspace *ws, struct run **out, size_t max)
 {
     size_t n = 0;
 
-    for (size_t i = 0; ws->race && i < ws->race->n && n < max; i++) {
+    for (size_t i = 0; race_of(ws) && i < race_of(ws)->n && n < max; i++) {
         struct run *r = race_run(ws, i);
         if (r && r->ntrace > 1)
             out[n++] = r;
@@ -140,7 +140,7 @@ static void race_name(const struct workspace *ws, const struct run *r, char *out
     const size_t at = race_index(ws, r);
 
     if (at != SIZE_MAX)
-        snprintf(out, len, "%s %s", r->id, ws->race->label[at]);
+        snprintf(out, len, "%s %s", r->id, race_of(ws)->label[at]);
     else if (r->info.rank)
         snprintf(out, len, "%s %s rank=%zu", r->id, r->info.solver, r->info.rank);
     else
@@ -201,7 +201,7 @@ struct figure *plots_race(struct workspace *ws, struct run *r, const struct args
     const bool named = a && args_many(a, "runs");
     size_t n = named ? plots_runs(ws, r, a, runs, 8, err) : last_group(ws, runs, 8);
     const char *by = a && args_given(a, "by") ? args_text(a, "by")
-                     : ws->race               ? ws->race->by
+                     : race_of(ws)               ? race_of(ws)->by
                                               : "seconds";
     bool ok;
 

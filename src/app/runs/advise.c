@@ -7,6 +7,7 @@
 #include "app/shell/text_table.h"
 #include "app/session/store.h"
 #include "app/runs/fit_setup.h"
+#include "app/core/advise_state.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -21,15 +22,6 @@ struct advising {
     bool plain;
     double seconds;
 };
-
-void advise_free(struct advise_state *s)
-{
-    if (!s)
-        return;
-    advice_free(&s->a);
-    free(s->dataset), free(s->kernel), free(s->command);
-    free(s);
-}
 
 static void advising_free(struct job *job)
 {
@@ -289,11 +281,11 @@ static bool same_system(const struct advise_state *s, const char *dataset, const
 
 static enum status adopt(struct workspace *ws, struct advising *w, const char *line)
 {
-    struct advise_state *s = ws->advice;
+    struct advise_state *s = advise_state_of(ws);
     struct buf text = { 0 };
 
     if (!s)
-        s = ws->advice = mem_calloc(1, sizeof *s, "advice", NULL);
+        s = owner_take(ws, &advise_state_owner, mem_calloc(1, sizeof *s, "advice", NULL));
     if (!s)
         return ST_NOMEM;
     kernel_print(&w->study.o.kernel, &text);
@@ -347,9 +339,9 @@ static void advising_done(struct workspace *ws, struct job *job, enum status rc,
         ws_note(ws, "noise",
                 "the fit will search for the noise that suits its features; that takes "
                 "too long for advice, and the table is for the noise as it is");
-    advise_record(ws, ws->advice);
-    if (ws->store)
-        store_state(ws->store, ws);
+    advise_record(ws, advise_state_of(ws));
+    if (store_of(ws))
+        store_state(store_of(ws), ws);
     if (ws->show)
         ws->show(ws->show_ctx, "rank", "");
     ws->serial++;
@@ -430,7 +422,7 @@ static double expected_at(const struct advice *a, size_t rank)
 
 void advise_learn(struct workspace *ws, const struct run *r)
 {
-    struct advise_state *s = ws->advice;
+    struct advise_state *s = advise_state_of(ws);
     const struct fit_info *i = &r->info;
 
     if (!same_system(s, r->dataset_name, r->kernel_text, i->features, r->fit.rtol))
@@ -534,7 +526,7 @@ static struct figure *rank_panel(const struct advise_state *s, size_t best, bool
 struct figure *advise_figure(struct workspace *ws, struct run *r, const struct args *a,
                              struct err *err)
 {
-    const struct advise_state *s = ws->advice;
+    const struct advise_state *s = advise_state_of(ws);
 
     (void)r, (void)a;
     if (!s || !s->have || !s->a.rows)

@@ -26,7 +26,7 @@ struct clustering {
     double seconds;
 };
 
-void pca_state_free(struct pca_state *p)
+static void release(struct pca_state *p)
 {
     kpca_free(&p->k);
     if (p->have_clusters)
@@ -34,6 +34,22 @@ void pca_state_free(struct pca_state *p)
     free(p->coords), free(p->row), free(p->color), free(p->color_name);
     free(p->fresh), free(p->fresh_row), free(p->fresh_label);
     memset(p, 0, sizeof *p);
+}
+
+static void state_free(void *state)
+{
+    release(state);
+    free(state);
+}
+
+const struct owner clustering_owner = { .name = "components", .free = state_free };
+
+const struct pca_state *clustering_state_of(const struct workspace *ws)
+{
+    static const struct pca_state none;
+    const struct pca_state *p = owner_state(ws, &clustering_owner);
+
+    return p ? p : &none;
 }
 
 static void clustering_free(struct job *job)
@@ -45,7 +61,7 @@ static void clustering_free(struct job *job)
     dataset_unref(c->data);
     encoding_free(&c->enc);
     free(c->color), free(c->file), free(c->path);
-    pca_state_free(&c->out);
+    release(&c->out);
     free(c);
     job->arg = NULL;
 }
@@ -386,6 +402,7 @@ static void clustering_done(struct workspace *ws, struct job *job, enum status r
                             const struct err *err)
 {
     struct clustering *c = job->arg;
+    struct err failed = { 0 };
 
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
@@ -411,10 +428,15 @@ static void clustering_done(struct workspace *ws, struct job *job, enum status r
         ws_warn(ws, "unseen", "%zu cell%s of the new rows hold%s a category never seen in training",
                 c->unseen_levels, c->unseen_levels == 1 ? "" : "s",
                 c->unseen_levels == 1 ? "s" : "");
+    struct pca_state *kept = mem_calloc(1, sizeof *kept, "the components", &failed);
+    if (!kept) {
+        ws_error(ws, &failed, job->line);
+        return;
+    }
     pca_record(ws, c, job->ops->verb);
-    pca_state_free(&ws->pca);
-    ws->pca = c->out;
+    *kept = c->out;
     memset(&c->out, 0, sizeof c->out);
+    owner_take(ws, &clustering_owner, kept);
     ws->serial++;
 }
 

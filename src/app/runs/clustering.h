@@ -5,6 +5,20 @@
 #include "data/formats/import.h"
 #include "app/core/job.h"
 #include "app/core/workspace.h"
+#include "compute/stats/kpca.h"
+
+/* kPCA and clusters of the last `pca` / `cluster`. */
+struct pca_state { bool have; struct kpca k; double *coords; size_t n; size_t *row; size_t dims;
+                   double *color; char *color_name; bool sampled; char run[16];
+                   struct kmeans clusters; bool have_clusters;
+                   double *fresh;
+                   size_t nfresh, *fresh_row, *fresh_label; /* rows of another file, placed there */
+                   size_t nk, k_tried[64];
+                   double silhouettes[64];
+}; /* of cluster: each k that it tried */
+extern const struct owner clustering_owner;
+/* Of the last job; with `have` false before the first. */
+const struct pca_state *clustering_state_of(const struct workspace *);
 
 struct clustering_opts {
     size_t dims;
@@ -20,6 +34,5 @@ struct clustering_opts {
  * hyperparameters on the training rows of `d`. */
 enum status clustering_run(struct workspace *, struct dataset *d, const struct run *,
                            const struct clustering_opts *, const char *line, struct err *err);
-void pca_state_free(struct pca_state *);
 
 #endif

@@ -269,8 +269,8 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     }
     r->last = *t;
     r->last.point = NULL;
-    if (ws->store)
-        store_trace(ws->store, r);
+    if (store_of(ws))
+        store_trace(store_of(ws), r);
     race_watch(ws, r);
     ws->serial++;
 }
@@ -466,8 +466,8 @@ static void run_failed(struct workspace *ws, struct run *r, enum status rc, cons
                     err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts count",
                     r->id, err->msg);
     }
-    if (ws->store)
-        store_run(ws->store, r);
+    if (store_of(ws))
+        store_run(store_of(ws), r);
     ws->serial++;
 }
 
@@ -690,12 +690,12 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
         tune_adopt(ws, r);
     if (f->group)
         restart_done(ws, job, f->group, r ? ST_OK : rc != ST_OK ? rc : ST_CANCELLED, err);
-    if (ws->store && r) {
-        store_run(ws->store, r);
-        store_trace(ws->store, r);
+    if (store_of(ws) && r) {
+        store_run(store_of(ws), r);
+        store_trace(store_of(ws), r);
     }
-    if (ws->store && !job->more)
-        store_state(ws->store, ws);
+    if (store_of(ws) && !job->more)
+        store_state(store_of(ws), ws);
     ws->serial++;
 }
 
@@ -1032,10 +1032,10 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         ws->unconverged = true;
     fit_result_record(ws, r);
     advise_learn(ws, r);
-    if (ws->store) {
-        store_run(ws->store, r);
-        store_trace(ws->store, r);
-        store_model(ws->store, r, true);
+    if (store_of(ws)) {
+        store_run(store_of(ws), r);
+        store_trace(store_of(ws), r);
+        store_model(store_of(ws), r, true);
     }
     ws->serial++;
 }

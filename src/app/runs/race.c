@@ -253,7 +253,7 @@ enum status race_parse(const char *solvers, const char *settings, struct race *o
 
 struct run *race_run(const struct workspace *ws, size_t i)
 {
-    const struct race *c = ws->race;
+    const struct race *c = race_of(ws);
 
     if (!c || i >= c->n || c->first[i] == SIZE_MAX ||
         c->first[i] == c->first[i + 1]) /* it made none */
@@ -264,9 +264,16 @@ struct run *race_run(const struct workspace *ws, size_t i)
     return NULL;
 }
 
+const struct owner race_owner = { .name = "race", .free = free };
+
+struct race *race_of(const struct workspace *ws)
+{
+    return owner_state(ws, &race_owner);
+}
+
 size_t race_index(const struct workspace *ws, const struct run *r)
 {
-    for (size_t i = 0; ws->race && i < ws->race->n; i++)
+    for (size_t i = 0; race_of(ws) && i < race_of(ws)->n; i++)
         if (race_run(ws, i) == r)
             return i;
     return SIZE_MAX;
@@ -287,7 +294,7 @@ double race_arrival(const struct run *r, const char *by)
 
 void race_watch(struct workspace *ws, const struct run *r)
 {
-    struct race *c = ws->race;
+    struct race *c = race_of(ws);
     const size_t me =
         c && (c->seconds > 0.0 || c->losers > 0.0) && r->ntrace ? race_index(ws, r) : SIZE_MAX;
     double best = INFINITY;
@@ -334,7 +341,7 @@ static int by_place(const void *a, const void *b)
 
 static size_t places(const struct workspace *ws, struct place *out)
 {
-    const struct race *c = ws->race;
+    const struct race *c = race_of(ws);
 
     for (size_t i = 0; i < c->n; i++) {
         const struct run *r = race_run(ws, i);
@@ -406,7 +413,7 @@ static enum status race_table(struct workspace *ws, struct err *err)
     static const char *const heads[] = {"",       "run",     "contender", "it",
                                         "passes", "seconds", "residual",  ""};
     static const bool right[] = { true, false, false, true, true, true, true, false };
-    const struct race *c = ws->race;
+    const struct race *c = race_of(ws);
     struct place p[RACERS_MOST];
     struct text_table g;
     struct rec rec;
@@ -451,9 +458,9 @@ static enum status race_mark(struct workspace *ws, const char *text, struct err 
     size_t i;
     char more;
 
-    if (!ws->race || sscanf(text, "point=%zu%c", &i, &more) != 1 || i > ws->race->n)
+    if (!race_of(ws) || sscanf(text, "point=%zu%c", &i, &more) != 1 || i > race_of(ws)->n)
         return err_set(err, ST_USAGE, "race point= is what a race writes for itself");
-    ws->race->first[i] = ws->runs_made;
+    race_of(ws)->first[i] = ws->runs_made;
     return ST_OK;
 }
 
@@ -462,7 +469,7 @@ static enum status race_start(struct workspace *ws, const struct buf *lines, str
     enum status rc = ST_OK;
     struct buf all = { 0 };
 
-    for (size_t i = 0; rc == ST_OK && i < ws->race->n;
+    for (size_t i = 0; rc == ST_OK && i < race_of(ws)->n;
          i++) { /* one that fails does not stop the others */
         struct buf text = { 0 };
         buf_printf(&text, "race point=%zu\n%s", i, buf_str(&lines[i]));
@@ -470,7 +477,7 @@ static enum status race_start(struct workspace *ws, const struct buf *lines, str
                          : workspace_exec_apart(ws, buf_str(&text), "the race");
         buf_free(&text);
     }
-    buf_printf(&all, "race point=%zu\nrace\nplot race by=%s\n", ws->race->n, ws->race->by);
+    buf_printf(&all, "race point=%zu\nrace\nplot race by=%s\n", race_of(ws)->n, race_of(ws)->by);
     if (rc == ST_OK)
         rc = workspace_exec_apart(ws, buf_str(&all), "the race");
     buf_free(&all);
@@ -504,8 +511,7 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
         args_free(parsed);
     }
     if (rc == ST_OK) {
-        free(ws->race);
-        ws->race = r;
+        owner_take(ws, &race_owner, r);
         if (ws->show) /* live */
             ws->show(ws->show_ctx, "race", "");
         rc = race_start(ws, lines, err);

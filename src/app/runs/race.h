@@ -23,6 +23,8 @@ struct race {
  */
 enum status race_parse(const char *solvers, const char *settings, struct race *out,
                        struct buf lines[RACERS_MOST], struct err *err);
+extern const struct owner race_owner;
+struct race *race_of(const struct workspace *); /* the last one; NULL: none */
 enum status cmd_race(struct workspace *, const struct args *, struct err *);
 /* Of the workspace's race: which contender a run is (SIZE_MAX: none); the run of one (NULL: none
  * yet). */

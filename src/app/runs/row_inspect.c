@@ -5,7 +5,7 @@
 #include "data/formats/import.h"
 #include "app/core/job.h"
 #include "data/kinds/nodes.h"
-#include "app/plots/plots.h"
+#include "app/core/kept.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -686,7 +686,7 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc,
     }
     if (rc == ST_OK && explains) {
         struct figure *f = explain_figure(w, &err);
-        rc = f ? plots_keep(ws, f, &err) : err.code;
+        rc = f ? kept_take(ws, f, &err) : err.code;
     }
     if (rc == ST_OK && explains && w->out)
         rc = explain_csv(w, &err);

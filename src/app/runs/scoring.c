@@ -44,13 +44,6 @@ struct scoring {
     char run[16];
 };
 
-void prediction_free(struct prediction *p)
-{
-    free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
-    free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled);
-    memset(p, 0, sizeof *p);
-}
-
 struct prediction prediction_for(const struct prediction *p, size_t j)
 {
     struct prediction one = *p;
@@ -794,8 +787,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
         else
             move_prediction(&r->test_pred, &r->has_test, &s->pred);
         move_prediction(&r->train_pred, &r->has_train, &s->train);
-        if (ws->store)
-            store_run(ws->store, r);
+        if (store_of(ws))
+            store_run(store_of(ws), r);
     }
     ws->serial++;
 }

@@ -18,7 +18,6 @@ enum status scoring_check(struct workspace *, struct run *, size_t j, const char
 /* predict: rows of a file (NULL: the test rows) to a CSV (NULL: the first rows on screen). */
 enum status scoring_predict(struct workspace *, struct run *, const char *path, const char *out,
                             const struct import_opts *, const char *line, struct err *);
-void prediction_free(struct prediction *);
 /* The prediction of target j alone: lent, not to be freed. */
 struct prediction prediction_for(const struct prediction *, size_t j);
 /* Of one target (enc by encoding_for).  Scores in scaled and in the target's units, densities

@@ -18,13 +18,22 @@ struct looking {
     size_t rows;
 };
 
-void spectrum_run_free(struct spectrum_run_state *s)
+static void state_free(void *state)
 {
+    struct spectrum_run_state *s = state;
+
     if (!s)
         return;
     advice_free(&s->a);
     free(s->ritz);
     free(s);
+}
+
+const struct owner spectrum_run_owner = { .name = "spectrum", .free = state_free };
+
+struct spectrum_run_state *spectrum_run_of(const struct workspace *ws)
+{
+    return owner_state(ws, &spectrum_run_owner);
 }
 
 static void looking_free(struct job *job)
@@ -159,19 +168,16 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc,
         ws->unconverged = true;
         return;
     }
-    struct spectrum_run_state *s = rc == ST_OK && !ws->spectral
-                                   ? mem_calloc(1, sizeof *s, "a spectrum", NULL)
-                                   : ws->spectral;
-    if (rc != ST_OK || !s) {
+    struct spectrum_run_state *s =
+        rc == ST_OK ? mem_calloc(1, sizeof *s, "a spectrum", NULL) : NULL;
+    if (!s) {
         ws_error(ws, err, job->line);
         return;
     }
-    advice_free(&s->a);
-    free(s->ritz);
     *s = w->out;
     memset(&w->out, 0, sizeof w->out);
     s->have = true;
-    ws->spectral = s;
+    owner_take(ws, &spectrum_run_owner, s);
     kernel_print(&w->study.o.kernel, &text);
     spectrum_run_record(ws, s, buf_str(&text));
     buf_free(&text);
@@ -269,7 +275,7 @@ static bool add_values(struct figure *f, const struct spectrum *v, struct err *e
 struct figure *spectrum_run_figure(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
-    const struct spectrum_run_state *s = ws->spectral;
+    const struct spectrum_run_state *s = spectrum_run_of(ws);
     char title[96];
 
     (void)r, (void)a;

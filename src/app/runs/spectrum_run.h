@@ -15,7 +15,8 @@ struct spectrum_run_state {
     double *ritz; size_t nritz; /* of P^-1 A, descending; none where the solver had no recursion */
     double condition_before, condition_after, seconds; /* after: NaN: unknown */
 };
-void spectrum_run_free(struct spectrum_run_state *); /* NULL is fine */
+extern const struct owner spectrum_run_owner;
+struct spectrum_run_state *spectrum_run_of(const struct workspace *); /* NULL: none */
 /* Of a run, or (NULL) of a fit to come by these options.  Queues the job. */
 enum status spectrum_run_start(struct workspace *, const struct run *, struct dataset *,
                            const struct fit_opts *, size_t rows, const char *line, struct err *);

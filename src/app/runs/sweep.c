@@ -31,6 +31,19 @@ void sweep_free(struct sweep *s)
     *s = (struct sweep){ 0 };
 }
 
+static void state_free(void *state)
+{
+    sweep_free(state);
+    free(state);
+}
+
+const struct owner sweep_owner = { .name = "sweep", .free = state_free };
+
+struct sweep *sweep_of(const struct workspace *ws)
+{
+    return owner_state(ws, &sweep_owner);
+}
+
 /* Values. */
 
 static enum status add_value(struct sweep_key *k, const char *text, size_t len, struct err *err)

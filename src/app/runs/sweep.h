@@ -3,6 +3,7 @@
 #ifndef GPDESK_SWEEP_H
 #define GPDESK_SWEEP_H
 
+#include "app/core/owner.h"
 #include "base/buf.h"
 #include "base/status.h"
 
@@ -21,6 +22,8 @@ struct sweep {
     size_t *first; /* of each point: serial of the next run when it began; SIZE_MAX: not yet */
 };
 void sweep_free(struct sweep *);
+extern const struct owner sweep_owner;
+struct sweep *sweep_of(const struct workspace *); /* the last one; NULL: none */
 /* The values of one key, whose name is set, appended; as in sweep_parse. */
 enum status sweep_values(struct sweep_key *, const char *text, struct err *err);
 void sweep_key_free(struct sweep_key *);

@@ -8,6 +8,7 @@
 #include "app/runs/fitting.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
+#include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -339,7 +340,7 @@ static enum status weight_sheet(const struct run *r, struct sheet *s, struct err
 static enum status coordinate_sheet(const struct workspace *ws, const struct run *r,
                                     struct sheet *s, struct err *err)
 {
-    const struct pca_state *p = &ws->pca;
+    const struct pca_state *p = clustering_state_of(ws);
     const bool labels = p->have_clusters && p->clusters.n == p->n;
     enum status rc = need(r, p->have && p->coords, "coordinates", "pca", err);
     char name[24];

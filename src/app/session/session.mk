@@ -11,6 +11,7 @@ libapp_a_SOURCES += \
   src/app/session/store_impl.h \
   src/app/session/store_json.c \
   src/app/session/store_load.c \
+  src/app/session/store_owner.c \
   src/app/session/store_pack.c \
   src/app/session/timeline.c \
   src/app/session/timeline.h \

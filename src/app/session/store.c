@@ -1048,7 +1048,7 @@ static void tell_resumed(struct workspace *ws)
     for (size_t i = 0; i < ws->nrun; i++)
         if (strncmp(ws->run[i]->verdict, "interrupted", 11) == 0)
             buf_printf(&words, "; %s was %s", ws->run[i]->id, ws->run[i]->verdict);
-    ws_note(ws, "session", "going on with %s: %s", sdb_shown(ws->store->db), buf_str(&words));
+    ws_note(ws, "session", "going on with %s: %s", sdb_shown(store_of(ws)->db), buf_str(&words));
     buf_free(&words);
 }
 
@@ -1064,8 +1064,8 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         err_hint(err, "at now");
         return ST_STATE;
     }
-    if (ws->store)
-        return err_set(err, ST_STATE, "a session is open already: %s", sdb_shown(ws->store->db));
+    if (store_of(ws))
+        return err_set(err, ST_STATE, "a session is open already: %s", sdb_shown(store_of(ws)->db));
     struct store *st = mem_calloc(1, sizeof *st, "the session", err);
     if (!st)
         return ST_NOMEM;
@@ -1085,7 +1085,7 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         store_free(st);
         return rc;
     }
-    ws->store = st;
+    owner_take(ws, &store_owner, st);
     if (fresh)
         put_meta(st);
     else
@@ -1109,8 +1109,8 @@ void store_close(struct store *st)
 {
     if (!st)
         return;
-    if (st->ws->store == st)
-        st->ws->store = NULL;
+    if (store_of(st->ws) == st)
+        owner_release(st->ws, &store_owner);
     pthread_mutex_lock(&st->lock);
     hand_over(st);
     st->stop = true;

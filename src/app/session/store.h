@@ -11,12 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct owner;
 struct workspace;
 struct store;
 /* Opens or creates the session and, when it existed, restores dataset, split, kernel,
  * hyperparameters, seed and runs into ws.  Refuses what is damaged with the reason, or loads
  * without what is damaged and says so (warnings through ws). */
 enum status store_open(struct workspace *ws, const char *path, struct err *err);
+/* What the workspace calls for it (store_owner.c): a commit around each statement, records, and for
+ * somebody at the keyboard the session that begins by itself. */
+extern const struct owner store_owner;
+struct store *store_of(const struct workspace *); /* NULL: no session */
 void store_close(struct store *);          /* flushes; joins the thread */
 const char *store_path(const struct store *);
 const char *store_shown(const struct store *);   /* as it was named, safe to print */

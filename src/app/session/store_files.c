@@ -2,6 +2,7 @@
 #include "app/session/store_impl.h"
 
 #include "app/shell/text_table.h"
+#include "app/session/store.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -166,7 +167,7 @@ static void when_words(char *out, size_t len, int64_t at)
 static void list_one(struct workspace *ws, struct rec *r, struct text_table *g,
                      const struct listed *s)
 {
-    const bool current = ws->store && strcmp(s->path, store_path(ws->store)) == 0;
+    const bool current = store_of(ws) && strcmp(s->path, store_path(store_of(ws))) == 0;
     struct err why = { 0 };
     bool fresh = false;
     char size[32], when[32];
@@ -252,14 +253,14 @@ enum status store_save_as(struct workspace *ws, const char *path, struct err *er
         err_hint(err, "name another file, or remove it first");
         return ST_IO;
     }
-    if (!ws->store)
+    if (!store_of(ws))
         return store_open(ws, path, err);
     /* Written beside and renamed: a copy is whole or absent. */
     struct buf part = { 0 };
     buf_printf(&part, "%s.part-%ld", path, (long)getpid());
     if (part.failed)
         return err_nomem(err, 0, "a path");
-    enum status rc = store_copy(ws->store, buf_str(&part), err);
+    enum status rc = store_copy(store_of(ws), buf_str(&part), err);
     if (rc == ST_OK && link(buf_str(&part), path) != 0) /* unlike rename, never over a file */
         rc = err_named(err, ST_IO, errno == ENOSPC ? "disk" : "write", "%.200s: %s", path,
                        strerror(errno));

@@ -3,9 +3,9 @@
  * Numbers are written with as many digits as read back to the same bits. */
 #include "app/session/store_impl.h"
 
-#include "app/runs/advise.h"
 #include "data/checksum.h"
 #include "app/shell/options.h"
+#include "app/core/advise_state.h"
 #include "base/text.h"
 
 #include <endian.h>
@@ -421,8 +421,8 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     count(b, "script", ws->nscript);
     count(b, "made", ws->runs_made);
     steps(b, ws);
-    if (ws->advice && ws->advice->have)
-        advice_json(b, ws->advice);
+    if (advise_state_of(ws) && advise_state_of(ws)->have)
+        advice_json(b, advise_state_of(ws));
     buf_putc(b, '}');
 }
 

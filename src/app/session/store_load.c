@@ -3,13 +3,13 @@
  * Nothing is believed: every row's checksum is compared, every number has its range, arrays have
  * the size that their owner says, and a data file is read again and compared with what was noted.
  * What is damaged is left out and told; what is left works. */
-#include "app/runs/advise.h"
 #include "app/shell/options.h"
 #include "app/session/store_impl.h"
 
 #include "data/checksum.h"
 #include "data/formats/npy_set.h"
 #include "app/shell/import_args.h"
+#include "app/core/advise_state.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -1455,10 +1455,9 @@ static void take_advice(struct loader *l, struct jdoc *j)
     }
     s->have = jdoc_ok(j) && s->dataset && s->kernel && s->a.rows && s->factor > 0 && s->rtol > 0;
     if (s->have) {
-        advise_free(l->ws->advice);
-        l->ws->advice = s;
+        owner_take(l->ws, &advise_state_owner, s);
     } else {
-        advise_free(s);
+        advise_state_free(s);
     }
 }
 
@@ -1497,7 +1496,7 @@ static void take_time(struct loader *l, struct jdoc *j)
         return;
     const int64_t at = jdoc_int(j, 0, MANY, "$.step");
     if (!jdoc_each(j, "$.steps", fields, take_step, l) || !jdoc_ok(j)) {
-        timeline_clear(ws->time);
+        timeline_clear(timeline_of(ws));
         return;
     }
     timeline_restore_end(ws, (size_t)at);

@@ -2,6 +2,7 @@
  * has gone or changed.  They are blobs of owner "file", named after checksum and size; on the way
  * back they are put into the cache directory and read like any file. */
 #include "app/session/store_impl.h"
+#include "app/session/store.h"
 
 #include "data/cache.h"
 #include "data/checksum.h"
@@ -92,7 +93,7 @@ static enum status pack_one(struct workspace *ws, const struct table *t, const c
 
     if (fd < 0)
         return err_set(err, ST_IO, "%.200s: %s", t->path, strerror(errno));
-    enum status rc = put_parts(ws->store, fd, t, name, &sum, err);
+    enum status rc = put_parts(store_of(ws), fd, t, name, &sum, err);
     close(fd);
     snprintf(now, sizeof now, "crc32:%08" PRIx32, sum);
     if (rc == ST_OK && !strncmp(t->checksum, "crc32:", 6) && strcmp(t->checksum, now) != 0) {
@@ -101,7 +102,7 @@ static enum status pack_one(struct workspace *ws, const struct table *t, const c
         err_hint(err, "open it again, then save data=yes");
     }
     if (rc != ST_OK)
-        store_drop_blob(ws->store, "file", name);
+        store_drop_blob(store_of(ws), "file", name);
     return rc;
 }
 
@@ -114,7 +115,7 @@ static enum status pack(struct pack_ctx *c, const struct dataset *d, struct err 
     if (!d || !d->table || !d->table->path || !strncmp(d->table->path, "demo:", 5))
         return ST_OK; /* made, not read: the session says how */
     store_pack_name(name, d->table->checksum, d->table->file_size);
-    if (store_has_blob(c->ws->store, "file", name, d->table->file_size))
+    if (store_has_blob(store_of(c->ws), "file", name, d->table->file_size))
         return ST_OK;
     if (!one_file(c->ws, d)) {
         struct buf path = { 0 };

@@ -292,8 +292,8 @@ static void put_marks(struct workspace *ws, const struct snapshot *s, bool keep)
         r->note = m && m->note ? mem_strdup(m->note, NULL) : NULL;
         r->star = m && m->star;
         r->dropped = m && m->dropped;
-        if (keep && ws->store && r->state != RUN_QUEUED)
-            store_run(ws->store, r);
+        if (keep && store_of(ws) && r->state != RUN_QUEUED)
+            store_run(store_of(ws), r);
     }
 }
 
@@ -390,7 +390,7 @@ static enum status show_state(struct workspace *ws, const struct snapshot *s, si
 
 /* Life. */
 
-struct timeline *timeline_new(struct err *err)
+static void *timeline_new(struct err *err)
 {
     struct timeline *t = mem_calloc(1, sizeof *t, "the history", err);
 
@@ -418,10 +418,10 @@ void timeline_clear(struct timeline *t)
     *t = (struct timeline){ .view = SIZE_MAX, .opt = t->opt, .who = t->who };
 }
 
-void timeline_free(struct timeline *t)
+static void timeline_free(void *state)
 {
-    if (!t)
-        return;
+    struct timeline *t = state;
+
     timeline_clear(t);
     free(t->who);
     free(t);
@@ -452,7 +452,7 @@ static void drop_first(struct timeline *t, size_t n)
 
 size_t timeline_forget(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (!t->nstep)
         return 0;
@@ -491,7 +491,7 @@ static void hold(const struct workspace *ws, const struct snapshot *s, struct ho
 /* Bytes of tables that only the past holds. */
 static size_t held(const struct workspace *ws)
 {
-    const struct timeline *t = ws->time;
+    const struct timeline *t = timeline_of(ws);
     struct holding h = { .n = 0 };
 
     for (size_t i = 0; i < t->nstep; i++)
@@ -522,7 +522,7 @@ static void release_past(struct timeline *t, const struct snapshot *gone)
 /* Old states go when there are too many, or when they keep data that nobody else uses. */
 static void trim(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     const size_t most = ws->opt.mem ? ws->opt.mem / 8 : (size_t)1 << 30;
 
     if (t->nstep > STEPS_MOST)
@@ -537,7 +537,7 @@ static void trim(struct workspace *ws)
 
 void timeline_base(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (t->who || !ws->origin)
         return;
@@ -548,13 +548,14 @@ void timeline_base(struct workspace *ws)
 const struct options *timeline_options(const struct workspace *ws,
                                        const struct options_origin **who)
 {
-    *who = ws->time->who;
-    return &ws->time->opt;
+    *who = timeline_of(ws)->who;
+    return &timeline_of(ws)->opt;
 }
 
-void timeline_begin(struct workspace *ws)
+/* Before a command: where nothing has been noted yet, this is the state that all begins with. */
+static void begin(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     timeline_base(ws);
     t->pushed = 0;
@@ -571,26 +572,27 @@ static struct snapshot *recall(struct workspace *ws, int64_t id, struct err *err
 {
     struct snapshot *s = NULL;
 
-    if (!ws->store || id <= 0) {
+    if (!store_of(ws) || id <= 0) {
         err_named(err, ST_STATE, "forgotten", "the state of then was not kept");
         err_hint(err, "history");
         return NULL;
     }
-    return store_recall(ws->store, id, &s, err) == ST_OK ? s : NULL;
+    return store_recall(store_of(ws), id, &s, err) == ST_OK ? s : NULL;
 }
 
 static struct snapshot *state_of(struct workspace *ws, size_t i, struct err *err)
 {
-    struct step *s = &ws->time->step[i];
+    struct step *s = &timeline_of(ws)->step[i];
 
     if (!s->state)
         s->state = recall(ws, s->id, err);
     return s->state;
 }
 
-bool timeline_take(struct workspace *ws, const char *line)
+/* After a command or its job: a step, when the state has changed. */
+static bool take_step(struct workspace *ws, const char *line)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (!t->nstep || t->view != SIZE_MAX)
         return false;
@@ -609,14 +611,15 @@ bool timeline_take(struct workspace *ws, const char *line)
     return true;
 }
 
-bool timeline_moved(const struct workspace *ws)
+/* True as well when the command in hand was undo, redo or branch. */
+static bool changed(struct workspace *ws, const char *line)
 {
-    return ws->time->moved != PAST_STEPS;
+    return take_step(ws, line) || timeline_of(ws)->moved != PAST_STEPS;
 }
 
 void timeline_revert(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (!t->nstep || t->view != SIZE_MAX)
         return;
@@ -630,7 +633,7 @@ void timeline_revert(struct workspace *ws)
 /* What is known of the command in hand. */
 static struct past past_now(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     struct past p = { .kind = t->moved, .count = t->moved ? t->count : t->pushed,
                       .made = ws->runs_made };
 
@@ -651,17 +654,19 @@ static struct held *held_of(const struct timeline *t, const struct args *a)
     return NULL;
 }
 
-void timeline_hold(struct workspace *ws, const struct args *a)
+/* A job has been queued by the command in hand: its line belongs here, whatever ends before it. */
+static void queued(struct workspace *ws, const struct args *a)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (t->nheld < HELD_MOST && !held_of(t, a))
         t->held[t->nheld++] = (struct held){ a, ws->nscript, past_now(ws) };
 }
 
-void timeline_unhold(struct workspace *ws, const struct args *a)
+/* The line will not be in the script: the command failed. */
+static void unhold(struct workspace *ws, const struct args *a)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     struct held *h = held_of(t, a);
 
     if (!h)
@@ -679,9 +684,11 @@ void timeline_unhold(struct workspace *ws, const struct args *a)
     snapshot_unref(p.after);
 }
 
-size_t timeline_place(const struct workspace *ws, const struct args *a)
+/* Where in the script the line of a command that has ended belongs: behind all, or where it is
+ * held. */
+static size_t place_of(const struct workspace *ws, const struct args *a)
 {
-    const struct held *h = held_of(ws->time, a);
+    const struct held *h = held_of(timeline_of(ws), a);
 
     return h ? h->at : ws->nscript;
 }
@@ -698,9 +705,10 @@ static void renumber(struct timeline *t, size_t at)
     t->view += t->view != SIZE_MAX && t->view > at;
 }
 
-void timeline_line(struct workspace *ws, const struct args *a, size_t at, double seconds)
+/* The line has been put into the script at that place. */
+static void add_line(struct workspace *ws, const struct args *a, size_t at, double seconds)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     struct held *h = held_of(t, a);
     struct past p = h ? h->past : past_now(ws);
 
@@ -734,7 +742,7 @@ void timeline_line(struct workspace *ws, const struct args *a, size_t at, double
 
 size_t timeline_steps(const struct workspace *ws, size_t *undone)
 {
-    const struct timeline *t = ws->time;
+    const struct timeline *t = timeline_of(ws);
 
     if (undone)
         *undone = t->nstep ? t->nstep - 1 - t->at : 0;
@@ -743,7 +751,7 @@ size_t timeline_steps(const struct workspace *ws, size_t *undone)
 
 const struct step *timeline_step(const struct workspace *ws, size_t i, bool *done)
 {
-    const struct timeline *t = ws->time;
+    const struct timeline *t = timeline_of(ws);
 
     if (i + 1 >= t->nstep)
         return NULL;
@@ -753,7 +761,7 @@ const struct step *timeline_step(const struct workspace *ws, size_t i, bool *don
 
 enum status timeline_move(struct workspace *ws, long n, const char **line, struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     size_t undone;
     const size_t done = timeline_steps(ws, &undone);
 
@@ -787,18 +795,18 @@ enum status timeline_move(struct workspace *ws, long n, const char **line, struc
 
 size_t timeline_view(const struct workspace *ws)
 {
-    return ws->time->view;
+    return timeline_of(ws)->view;
 }
 
 const struct past *timeline_past(const struct workspace *ws, size_t i)
 {
-    return i < ws->time->npast ? &ws->time->past[i] : NULL;
+    return i < timeline_of(ws)->npast ? &timeline_of(ws)->past[i] : NULL;
 }
 
 /* The state after line n, in memory. */
 static struct snapshot *after(struct workspace *ws, size_t n, struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (n > ws->nscript) {
         err_named(err, ST_RANGE, "no-command", "there are %zu commands; %zu is none of them",
@@ -824,7 +832,7 @@ static struct snapshot *after(struct workspace *ws, size_t n, struct err *err)
 /* Back to the present, as far as it has to be put back. */
 static enum status leave(struct workspace *ws, struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (t->view == SIZE_MAX)
         return ST_OK;
@@ -837,7 +845,7 @@ static enum status leave(struct workspace *ws, struct err *err)
 
 enum status timeline_look(struct workspace *ws, size_t n, struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (n == SIZE_MAX)
         return leave(ws, err);
@@ -853,9 +861,9 @@ enum status timeline_look(struct workspace *ws, size_t n, struct err *err)
     return rc;
 }
 
-bool timeline_strayed(struct workspace *ws)
+static bool strayed(struct workspace *ws)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     struct snapshot *s = t->view == SIZE_MAX ? NULL : after(ws, t->view, NULL);
 
     if (!s || snapshot_same(s, ws))
@@ -866,7 +874,7 @@ bool timeline_strayed(struct workspace *ws)
 
 enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     struct snapshot *s = after(ws, n, err);
     enum status rc = s ? leave(ws, err) : err ? err->code : ST_STATE;
 
@@ -886,7 +894,7 @@ enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
 
 enum status timeline_undone(const struct workspace *ws, bool *out, struct err *err)
 {
-    const struct timeline *t = ws->time;
+    const struct timeline *t = timeline_of(ws);
     size_t *stack = mem_calloc(ws->nscript + STEPS_MOST, sizeof *stack, "the history", err);
     size_t n = 0, at = 0, cap = ws->nscript + STEPS_MOST;
 
@@ -918,7 +926,7 @@ enum status timeline_undone(const struct workspace *ws, bool *out, struct err *e
 enum status timeline_restore_past(struct workspace *ws, const struct past *p, size_t n,
                                   struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     const enum status rc = mem_grow((void **)&t->past, &t->cappast, n, sizeof *t->past,
                                     "the history", err);
 
@@ -932,7 +940,7 @@ enum status timeline_restore_past(struct workspace *ws, const struct past *p, si
 enum status timeline_restore_step(struct workspace *ws, int64_t id, const char *line, size_t script,
                                   struct err *err)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     if (t->nstep)
         t->at = t->nstep - 1;
@@ -944,7 +952,7 @@ enum status timeline_restore_step(struct workspace *ws, int64_t id, const char *
 
 void timeline_restore_end(struct workspace *ws, size_t at)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
     struct snapshot *s = snapshot_take(ws, NULL);
 
     t->at = at < t->nstep ? at : t->nstep ? t->nstep - 1 : 0;
@@ -971,10 +979,36 @@ static void number_one(struct snapshot *s, int64_t *id,
 void timeline_each_new(struct workspace *ws, int64_t (*number)(void *ctx, const struct snapshot *),
                        void *ctx)
 {
-    struct timeline *t = ws->time;
+    struct timeline *t = timeline_of(ws);
 
     for (size_t i = 0; i < t->npast; i++)
         number_one(t->past[i].after, &t->past[i].id, number, ctx);
     for (size_t i = 0; i < t->nstep; i++)
         number_one(t->step[i].state, &t->step[i].id, number, ctx);
+}
+
+/* The part that it takes in every statement. */
+
+static void ended(struct workspace *ws, const struct owner_step *step)
+{
+    if (step->kept)
+        add_line(ws, step->args, step->at, step->seconds);
+    else
+        unhold(ws, step->args);
+}
+
+static void forget(void *state)
+{
+    timeline_clear(state);
+}
+
+const struct owner timeline_owner = {
+    .name = "history", .make = timeline_new, .free = timeline_free, .clear = forget,
+    .begin = begin, .changed = changed, .revert = timeline_revert, .queued = queued,
+    .place = place_of, .ended = ended, .shown = timeline_view, .strayed = strayed,
+};
+
+struct timeline *timeline_of(const struct workspace *ws)
+{
+    return owner_state(ws, &timeline_owner);
 }

@@ -52,30 +52,14 @@ struct step {
 enum { STEPS_MOST = 200 };
 
 struct timeline;
-struct timeline *timeline_new(struct err *);
-void timeline_free(struct timeline *);
+extern const struct owner timeline_owner;
+struct timeline *timeline_of(const struct workspace *);
 void timeline_clear(struct timeline *);
 /* Options as the program began with, before any `set` and any session: kept once. */
 void timeline_base(struct workspace *);
 const struct options *timeline_options(const struct workspace *, const struct options_origin **who);
-/* Before a command: where nothing has been noted yet, this is the state that all begins with. */
-void timeline_begin(struct workspace *);
-/* After a command or its job: a step, when the state has changed.  Returns whether it has. */
-bool timeline_take(struct workspace *, const char *line);
-bool timeline_moved(const struct workspace *); /* the command in hand was undo, redo or branch */
-/* An earlier state is shown, and has been changed: puts it back. */
-bool timeline_strayed(struct workspace *);
-/* After a command that failed: the state that it found. */
+/* Everything is again as the command in hand found it. */
 void timeline_revert(struct workspace *);
-/* A job has been queued by the command in hand: its line belongs here, whatever ends before it. */
-void timeline_hold(struct workspace *, const struct args *);
-/* Where in the script the line of a command that has ended belongs: behind all, or where it is
- * held. */
-size_t timeline_place(const struct workspace *, const struct args *);
-/* The line has been put into the script at that place. */
-void timeline_line(struct workspace *, const struct args *, size_t at, double seconds);
-/* It will not be: the command failed. */
-void timeline_unhold(struct workspace *, const struct args *);
 
 /* n steps back or on; *line: what was undone or done again last, lent. */
 enum status timeline_move(struct workspace *, long n, const char **line, struct err *);

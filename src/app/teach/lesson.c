@@ -23,6 +23,18 @@ void lesson_free(struct lesson_state *s)
     free(s);
 }
 
+static void state_free(void *state)
+{
+    lesson_free(state);
+}
+
+const struct owner lesson_owner = { .name = "lesson", .free = state_free };
+
+struct lesson_state *lesson_of(const struct workspace *ws)
+{
+    return owner_state(ws, &lesson_owner);
+}
+
 static struct lesson_step *step_of(const struct lesson_state *s)
 {
     return &s->l.step[s->step];
@@ -55,7 +67,7 @@ const struct lesson_part *lesson_question(const struct lesson_state *s)
 
 static void changed(struct workspace *ws)
 {
-    ws->lesson->serial++;
+    lesson_of(ws)->serial++;
     ws->serial++;
 }
 
@@ -68,7 +80,7 @@ static void filled(struct workspace *ws, const char *text, bool plain, struct bu
     size_t missing;
 
     const bool good =
-        placeholder_expand(ws, &ws->lesson->vars, text, plain, &b, &missing, NULL) == ST_OK;
+        placeholder_expand(ws, &lesson_of(ws)->vars, text, plain, &b, &missing, NULL) == ST_OK;
     buf_puts(out, good ? buf_str(&b) : text);
     buf_free(&b);
 }
@@ -78,7 +90,7 @@ static void filled_command(struct workspace *ws, const char *text, struct buf *o
 {
     const uint64_t keep = ws->opt.seed;
 
-    ws->opt.seed = ws->lesson->seed;
+    ws->opt.seed = lesson_of(ws)->seed;
     filled(ws, text, true, out);
     ws->opt.seed = keep;
 }
@@ -120,7 +132,7 @@ static const char *page_hint(const struct lesson_state *s)
 
 void lesson_page(struct workspace *ws, struct buf *out)
 {
-    const struct lesson_state *s = ws->lesson;
+    const struct lesson_state *s = lesson_of(ws);
     const struct lesson_step *step = step_of(s);
     struct buf b = { 0 };
 
@@ -208,7 +220,7 @@ static void question_json(struct rec *r, struct workspace *ws, const struct less
 /* The step as it stands.  A screen that shows lessons gets one line in its log instead. */
 static void tell_step(struct workspace *ws)
 {
-    const struct lesson_state *s = ws->lesson;
+    const struct lesson_state *s = lesson_of(ws);
     const struct lesson_step *step = step_of(s);
     struct buf page = { 0 };
     struct rec r;
@@ -247,7 +259,7 @@ static void tell_step(struct workspace *ws)
 
 static void tell_end(struct workspace *ws)
 {
-    const struct lesson_state *s = ws->lesson;
+    const struct lesson_state *s = lesson_of(ws);
     struct lesson_list l;
     struct rec r;
     const char *next = NULL;
@@ -272,8 +284,7 @@ static void tell_end(struct workspace *ws)
         lesson_list_free(&l);
     }
     ws_emit(ws, &r);
-    lesson_free(ws->lesson);
-    ws->lesson = NULL;
+    owner_take(ws, &lesson_owner, NULL);
     ws->serial++;
 }
 
@@ -281,7 +292,7 @@ static void tell_end(struct workspace *ws)
 
 static void enter(struct workspace *ws, size_t step)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
 
     s->step = step;
     s->ran = s->running = false;
@@ -293,7 +304,7 @@ static void enter(struct workspace *ws, size_t step)
 /* What a step runs, each line where it stands in the file so that messages name that line. */
 static void step_lines(struct workspace *ws, size_t at, bool show, struct buf *out, size_t *line)
 {
-    const struct lesson_step *step = &ws->lesson->l.step[at];
+    const struct lesson_step *step = &lesson_of(ws)->l.step[at];
 
     for (; *line < step->line; ++*line)
         buf_putc(out, '\n');
@@ -317,7 +328,7 @@ static enum status run_lines(struct workspace *ws, struct buf *text, struct err 
 {
     char name[200];
 
-    snprintf(name, sizeof name, "%.190s", ws->lesson->l.name);
+    snprintf(name, sizeof name, "%.190s", lesson_of(ws)->l.name);
     const enum status rc = text->failed ? err_nomem(err, text->cap, "a lesson")
                                         : workspace_exec_apart(ws, buf_str(text), name);
     buf_free(text);
@@ -331,9 +342,9 @@ static enum status run_step(struct workspace *ws, struct err *err)
     struct buf text = { 0 };
     size_t line = 1;
 
-    ws->lesson->running = true;
+    lesson_of(ws)->running = true;
     changed(ws);
-    step_lines(ws, ws->lesson->step, false, &text, &line);
+    step_lines(ws, lesson_of(ws)->step, false, &text, &line);
     return run_lines(ws, &text, err);
 }
 
@@ -342,8 +353,8 @@ static enum status run_all(struct workspace *ws, struct err *err)
     struct buf text = { 0 };
     size_t line = 1;
 
-    ws->lesson->all = true;
-    for (size_t i = 0; i < ws->lesson->l.n; i++)
+    lesson_of(ws)->all = true;
+    for (size_t i = 0; i < lesson_of(ws)->l.n; i++)
         step_lines(ws, i, true, &text, &line);
     buf_puts(&text, "; lesson end");
     return run_lines(ws, &text, err);
@@ -360,7 +371,7 @@ static enum status answer_words(struct workspace *ws, const struct lesson_part *
     *number = NAN;
     if (q->number) {
         const enum status rc =
-            placeholder_expression(ws, &ws->lesson->vars, q->number, number, err);
+            placeholder_expression(ws, &lesson_of(ws)->vars, q->number, number, err);
         if (rc != ST_OK)
             return rc;
         text_number(num, sizeof num, *number);
@@ -370,8 +381,8 @@ static enum status answer_words(struct workspace *ws, const struct lesson_part *
         err_named(err, ST_STATE, "lesson",
                   "the question is about figures that the steps before it make "
                   "(line %zu of %s)",
-                  q->line, ws->lesson->l.name);
-        err_hint(err, "lesson %s", ws->lesson->l.id);
+                  q->line, lesson_of(ws)->l.name);
+        err_hint(err, "lesson %s", lesson_of(ws)->l.id);
         return ST_STATE;
     }
     for (size_t i = 0; i < q->nanswer; i++)
@@ -414,7 +425,7 @@ static enum status judge(struct workspace *ws, const struct lesson_part *q, cons
 /* What comes back, and on to the next question.  typed NULL: the answer is told. */
 static enum status answer(struct workspace *ws, const char *typed, struct err *err)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
     const struct lesson_part *q = lesson_question(s);
     struct buf correct = { 0 }, b = { 0 };
     double number;
@@ -473,32 +484,32 @@ static enum status answer(struct workspace *ws, const char *typed, struct err *e
 
 enum status cmd_answer(struct workspace *ws, const struct args *a, struct err *err)
 {
-    if (!ws->lesson) {
+    if (!lesson_of(ws)) {
         err_named(err, ST_STATE, "no-lesson", "no lesson asks anything");
         err_hint(err, "lesson");
         return ST_STATE;
     }
-    if (!lesson_question(ws->lesson)) {
+    if (!lesson_question(lesson_of(ws))) {
         err_named(err, ST_STATE, "no-question", "this step has no open question");
         err_hint(err, "lesson next");
         return ST_STATE;
     }
     const enum status rc = answer(ws, args_text(a, "answer"), err);
-    if (rc == ST_OK && lesson_question(ws->lesson))
+    if (rc == ST_OK && lesson_question(lesson_of(ws)))
         tell_step(ws);
     return rc;
 }
 
 bool lesson_shorthand(const struct workspace *ws, const char *line, char *out, size_t len)
 {
-    const struct lesson_part *q = ws->lesson ? lesson_question(ws->lesson) : NULL;
+    const struct lesson_part *q = lesson_of(ws) ? lesson_question(lesson_of(ws)) : NULL;
     char word[32];
     double x;
 
     line += strspn(line, " \n");
     if (!*line) {
         snprintf(out, len, "lesson next");
-        return ws->lesson != NULL;
+        return lesson_of(ws) != NULL;
     }
     size_t n = strlen(line);
     while (n && strchr(" \n", line[n - 1]))
@@ -531,7 +542,7 @@ static const struct lesson_part *part_of_line(const struct lesson_state *s, size
  * lesson is run through as a test it must not. */
 static enum status claim(struct workspace *ws, const struct lesson_part *p, struct err *err)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
     double x;
     const enum status rc = placeholder_expression(ws, &s->vars, p->text, &x, err);
 
@@ -548,7 +559,7 @@ static enum status claim(struct workspace *ws, const struct lesson_part *p, stru
 /* `lesson at LINE`: what the lines of a step run in between their commands. */
 static enum status at_line(struct workspace *ws, size_t line, struct err *err)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
     size_t step = 0;
     const struct lesson_part *p = part_of_line(s, line, &step);
 
@@ -582,7 +593,7 @@ static enum status at_line(struct workspace *ws, size_t line, struct err *err)
 /* `lesson did N`: the lines of step N are through. */
 static enum status did(struct workspace *ws, size_t step, struct err *err)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
 
     if (step != s->step + 1)
         return ST_OK;           /* the student has gone on meanwhile */
@@ -605,7 +616,7 @@ static enum status did(struct workspace *ws, size_t step, struct err *err)
 
 static enum status next(struct workspace *ws, struct err *err)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
 
     if (s->running && (workspace_waiting(ws) > 0 || jobs_count(ws->jobs) > 0)) {
         ws_note(ws, "waits", "the lines of this step are still running");
@@ -634,14 +645,14 @@ static enum status next(struct workspace *ws, struct err *err)
 
 static enum status back(struct workspace *ws)
 {
-    enter(ws, ws->lesson->step ? ws->lesson->step - 1 : 0);
+    enter(ws, lesson_of(ws)->step ? lesson_of(ws)->step - 1 : 0);
     tell_step(ws);
     return ST_OK;
 }
 
 static enum status quiz(struct workspace *ws, struct err *err)
 {
-    struct lesson_state *s = ws->lesson;
+    struct lesson_state *s = lesson_of(ws);
 
     for (size_t i = 0; i < s->l.n; i++)
         if (!strncasecmp(s->l.step[i].title, "Quiz", 4)) {
@@ -747,8 +758,7 @@ static enum status begin(struct workspace *ws, const char *what, const struct ar
         lesson_free(s);
         return rc;
     }
-    lesson_free(ws->lesson);
-    ws->lesson = s;
+    owner_take(ws, &lesson_owner, s);
     s->step = (size_t)step - 1;
     changed(ws);
     if (how && !strcmp(how, "quiz"))
@@ -768,7 +778,7 @@ enum status cmd_lesson(struct workspace *ws, const struct args *a, struct err *e
     size_t w = 0;
 
     if (!what)
-        return ws->lesson ? tell_step(ws), ST_OK : tell_list(ws, err);
+        return lesson_of(ws) ? tell_step(ws), ST_OK : tell_list(ws, err);
     if (!strcmp(what, "list"))
         return tell_list(ws, err);
     if (!strcmp(what, "check"))
@@ -777,7 +787,7 @@ enum status cmd_lesson(struct workspace *ws, const struct args *a, struct err *e
         w++;
     if (w == 7)
         return begin(ws, what, a, err);
-    if (!ws->lesson) {
+    if (!lesson_of(ws)) {
         err_named(err, ST_STATE, "no-lesson", "no lesson has begun");
         err_hint(err, "lesson 1   |   lesson   (lists them)");
         return ST_STATE;

@@ -71,6 +71,8 @@ struct lesson_state {
     unsigned serial;             /* grows with every change */
 };
 void lesson_free(struct lesson_state *);
+extern const struct owner lesson_owner;
+struct lesson_state *lesson_of(const struct workspace *); /* NULL: none */
 /* The question that waits for an answer now; NULL: none. */
 const struct lesson_part *lesson_question(const struct lesson_state *);
 bool lesson_has_commands(const struct lesson_state *);

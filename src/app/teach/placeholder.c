@@ -5,6 +5,7 @@
 #include "app/plots/draws.h"
 #include "app/runs/spectrum_run.h"
 #include "app/core/trace.h"
+#include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -178,12 +179,12 @@ static double of_counts(struct workspace *ws, size_t what)
 /* What the picture of draws shows now. */
 static double of_draws(struct workspace *ws, size_t what)
 {
-    struct draw_state s = ws->draw ? *ws->draw : draw_state_default(ws);
+    struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
     struct draws w;
     double least = INFINITY, most = 0.0, x = NAN;
 
     s.functions = 0;
-    if (!ws->draw || draws_make(ws, &s, &w, NULL) != ST_OK)
+    if (!draws_state_of(ws) || draws_make(ws, &s, &w, NULL) != ST_OK)
         return NAN;
     for (size_t j = 0; j < w.g; j++)
         least = fmin(least, w.sd[j]), most = fmax(most, w.sd[j]);
@@ -201,13 +202,13 @@ static double of_draws(struct workspace *ws, size_t what)
 
 static double of_spectrum(struct workspace *ws, size_t what)
 {
-    const struct spectrum_run_state *s = ws->spectral;
+    const struct spectrum_run_state *s = spectrum_run_of(ws);
     return !s || !s->have ? NAN : what ? s->condition_after : s->condition_before;
 }
 
 static double of_clusters(struct workspace *ws, size_t what)
 {
-    const struct pca_state *p = &ws->pca;
+    const struct pca_state *p = clustering_state_of(ws);
     if (what == 2)
         return p->have && p->dims >= 2 ? (p->k.ev[0] + p->k.ev[1]) / p->k.total : NAN;
     return !p->have_clusters ? NAN : what ? (double)p->clusters.k : p->clusters.silhouette;

@@ -141,8 +141,8 @@ static uint64_t stamp_of(const struct view *v)
         h = mix(h, ws->kernel.term[i].params, sizeof ws->kernel.term[i].params);
     const void *data = ws->cur < ws->ndata ? (const void *)ws->data[ws->cur]->table : NULL;
     h = mix(h, &data, sizeof data);
-    if (ws->draw)
-        h = mix(h, ws->draw, sizeof *ws->draw);
+    if (draws_state_of(ws))
+        h = mix(h, draws_state_of(ws), sizeof *draws_state_of(ws));
     return h;
 }
 
@@ -254,7 +254,7 @@ static void draw_page(struct view *v, const struct canvas *c)
     const size_t n = page_lines(text, line, LINES_MOST);
     const int w = c->w - 1;
     v->page = c->h;
-    place_window(s, ws->lesson, line, n, w, c->h);
+    place_window(s, lesson_of(ws), line, n, w, c->h);
     size_t i = s->top;
     for (; i < n && row < c->h; i++) {
         const char before = i > s->top ? *line[i - 1] : '\0';
@@ -287,7 +287,7 @@ static void lesson_draw(struct view *v, const struct canvas *c)
 {
     struct lesson_view *s = v->state;
 
-    if (!v->desk->ws->lesson) {
+    if (!lesson_of(v->desk->ws)) {
         if (*s->plot)
             draw_plot(v, c);
         else
@@ -327,7 +327,7 @@ static bool slider_act(struct view *v, enum act act)
 static bool lesson_act(struct view *v, enum act act)
 {
     struct lesson_view *s = v->state;
-    const struct lesson_state *l = v->desk->ws->lesson;
+    const struct lesson_state *l = lesson_of(v->desk->ws);
 
     if (*s->plot && ((has_sliders(s) && slider_act(v, act)) || axes_act(v, act, &s->axes)))
         return true;
@@ -351,7 +351,7 @@ static void lesson_plot(const struct view *v, struct buf *b)
 
 static void lesson_title(struct view *v, struct buf *b)
 {
-    const struct lesson_state *l = v->desk->ws->lesson;
+    const struct lesson_state *l = lesson_of(v->desk->ws);
     const struct lesson_view *s = v->state;
 
     if (l)
@@ -362,7 +362,7 @@ static void lesson_title(struct view *v, struct buf *b)
 
 static void lesson_verdict(struct view *v, struct buf *b)
 {
-    const struct lesson_state *l = v->desk->ws->lesson;
+    const struct lesson_state *l = lesson_of(v->desk->ws);
     const struct lesson_view *s = v->state;
 
     if (*s->plot)

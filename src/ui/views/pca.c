@@ -1,12 +1,13 @@
 /* ui/views/pca.c -- view 7: kernel principal components and clusters. */
 #include "ui/view.h"
+#include "app/runs/clustering.h"
 
 struct pca_view { struct axes axes; };
 
 static void pca_draw(struct view *v, const struct canvas *c)
 {
     struct pca_view *s = v->state;
-    const struct pca_state *p = &v->desk->ws->pca;
+    const struct pca_state *p = clustering_state_of(v->desk->ws);
     if (!p->have && !p->have_clusters) {
         draw_paragraph(
             c, 1, 2, theme_attr(R_DIM),
@@ -35,7 +36,7 @@ static void pca_plot(const struct view *v, struct buf *b)
 
 static void pca_title(struct view *v, struct buf *b)
 {
-    const struct pca_state *p = &v->desk->ws->pca;
+    const struct pca_state *p = clustering_state_of(v->desk->ws);
     if (p->have && p->sampled)
         buf_printf(b, ": a sample of %zu rows", p->n);
     if (p->have_clusters)

@@ -3,6 +3,7 @@
 
 #include "app/runs/advise.h"
 #include "app/runs/spectrum_run.h"
+#include "app/core/advise_state.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -26,8 +27,8 @@ static void rank_draw(struct view *v, const struct canvas *c)
 {
     const struct rank_state *s = v->state;
     struct desk *d = v->desk;
-    const struct advise_state *a = d->ws->advice;
-    const struct spectrum_run_state *p = d->ws->spectral;
+    const struct advise_state *a = advise_state_of(d->ws);
+    const struct spectrum_run_state *p = spectrum_run_of(d->ws);
     const bool have = s->spectrum ? p && p->have : a && a->have;
 
     if (!have) {
@@ -66,8 +67,8 @@ static void rank_plot(const struct view *v, struct buf *b)
 static void rank_title(struct view *v, struct buf *b)
 {
     const struct rank_state *s = v->state;
-    const struct spectrum_run_state *p = v->desk->ws->spectral;
-    const struct advise_state *a = v->desk->ws->advice;
+    const struct spectrum_run_state *p = spectrum_run_of(v->desk->ws);
+    const struct advise_state *a = advise_state_of(v->desk->ws);
 
     if (s->spectrum && p && p->have)
         buf_printf(b, ": spectrum of %s", p->run[0] ? p->run : "the fit to come");
