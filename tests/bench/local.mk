@@ -28,7 +28,7 @@ tests_bench_bench_gp_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 EXTRA_PROGRAMS += tests/bench/bench_plot
 tests_bench_bench_plot_SOURCES = tests/bench/bench_plot.c
 tests_bench_bench_plot_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
-EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/csv.sh tests/bench/peers.py tests/bench/peers.md tests/bench/ffht_loops.c \
+EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests/bench/csv.sh tests/bench/peers.py tests/bench/peers.md tests/bench/ffht_loops.c \
   tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/jobs.md tests/bench/README.md tests/bench/floors.md \
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
