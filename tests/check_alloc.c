@@ -106,7 +106,7 @@ static size_t requests(struct data *t, const char *kernel, const struct solver_o
     precond_set_noise(p, 1e-6);
     const size_t before = asked;
     const struct solve_opts so = { .rtol = 1e-15, .maxit = iterations, .check_every = 5, .pre = p };
-    ck_assert(ops->solve(f, 1e-6, k, t->B, t->x, &so, NULL, info, NULL) == ST_OK);
+    ck_assert(ops->solve(&(struct ridge){f, 1e-6}, k, t->B, t->x, &so, NULL, info, NULL) == ST_OK);
     const size_t n = asked - before;
     ck_assert_uint_gt(n, 0);
     for (size_t i = 0; i < k; i++) {

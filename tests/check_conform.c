@@ -330,8 +330,8 @@ static void check_solver(const struct setup *s, struct fop *f, const struct solv
                                  .pre = p,
                                  .seed = 7,
                                  .params = ops->stochastic ? batch : NULL};
-    ck_assert_msg(ops->solve(f, lam2, K, b, x, &o, NULL, info, &err) == ST_OK, "%s: %s", ops->name,
-                  err.msg);
+    ck_assert_msg(ops->solve(&(struct ridge){f, lam2}, K, b, x, &o, NULL, info, &err) == ST_OK,
+                  "%s: %s", ops->name, err.msg);
     for (size_t c = 0; c < K; c++) {
         const double residual = info[c].true_residual;
         double off = 0.0, norm = 0.0;
@@ -342,7 +342,7 @@ static void check_solver(const struct setup *s, struct fop *f, const struct solv
         ck_assert_msg(ops->coarse ? residual <= 0.05
                                   : info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
                       "%s of %s on %s, %s: %s at %g", ops->name, s->text, s->form->name,
-                      cpu_level(), outcome_name(info[c].why), residual);
+                      cpu_level(), solve_outcome(info[c].why), residual);
         ck_assert_msg(sqrt(off) <= (1.01 * residual + 1e-11) * sqrt(norm) / lam2,
                       "%s of %s on %s, %s: off by %g", ops->name, s->text, s->form->name,
                       cpu_level(), sqrt(off));

@@ -683,8 +683,8 @@ START_TEST(any_order_of_threads)
             ok(fop_pass(p.dev, 1, P, w + 4 * j.M, NULL, &fail));
             struct solve_info info;
             ok(solver_find("cg", NULL)
-                   ->solve(p.dev, 0.7, 1, P, w + 5 * j.M, &(struct solve_opts){.maxit = 4}, NULL,
-                           &info, &fail));
+                   ->solve(&(struct ridge){p.dev, 0.7}, 1, P, w + 5 * j.M,
+                           &(struct solve_opts){.maxit = 4}, NULL, &info, &fail));
             solve_info_free(&info);
             pair_close(&p);
             if (emu_order)
@@ -781,10 +781,10 @@ START_TEST(device_lost)
     double *b = normals(5, j.M), *xa = normals(6, j.M), *xb = normals(6, j.M);
     const struct solve_opts o = { .rtol = 1e-5, .maxit = 400 };
     const struct solver_ops *cg = solver_find("cg", &err);
-    ok(cg->solve(p.cpu, 1.0, 1, b, xa, &o, NULL, &ia, &fail));
+    ok(cg->solve(&(struct ridge){ p.cpu, 1.0 }, 1, b, xa, &o, NULL, &ia, &fail));
     snprintf(at, sizeof at, "%zu", emulated_launches() + 60);
     setenv("GPDESK_EMU_LOST", at, 1);
-    ok(cg->solve(p.dev, 1.0, 1, b, xb, &o, NULL, &ib, &fail));
+    ok(cg->solve(&(struct ridge){ p.dev, 1.0 }, 1, b, xb, &o, NULL, &ib, &fail));
     unsetenv("GPDESK_EMU_LOST");
     ck_assert(fop_lost(p.dev, &err));
     ck_assert_int_eq(err.code, ST_BACKEND);
@@ -841,7 +841,8 @@ static enum status ask_all(int kind, double *out, struct err *err)
             precond_set_noise(pre, 0.3);
         const struct solve_opts so = { .rtol = 1e-5, .maxit = 80, .pre = pre };
         if (rc == ST_OK)
-            rc = solver_find("pcg", NULL)->solve(f, 0.3, 3, b, sol, &so, NULL, info, err);
+            rc = solver_find("pcg", NULL)
+                     ->solve(&(struct ridge){f, 0.3}, 3, b, sol, &so, NULL, info, err);
         out[4 + i] = norm(3 * M, sol);
         for (size_t c = 0; c < 3; c++)
             solve_info_free(&info[c]);
@@ -993,7 +994,8 @@ START_TEST(gradients_there)
                                       .pre = pre,
                                       .x0 = _i % 2 ? x0 : NULL};
         const size_t before = emulated_launches();
-        ok(solver_find("pcg", NULL)->solve(f, 0.4, k, b, x[o], &so, NULL, info[o], &fail));
+        ok(solver_find("pcg", NULL)
+               ->solve(&(struct ridge){f, 0.4}, k, b, x[o], &so, NULL, info[o], &fail));
 #ifndef ON_DEVICE
         if (o) /* not a pass of the operator for each step, but launches of its own */
             ck_assert_uint_gt(emulated_launches() - before, 5 * info[o][0].iterations);
@@ -1060,7 +1062,8 @@ START_TEST(recorded_steps)
                                       .nprobes = 1,
                                       .probe_rtol = 0.1,
                                       .check_every = 10};
-        ok(solver_find("pcg", NULL)->solve(p.dev, 0.4, 3, b, x[o], &so, NULL, info, &fail));
+        ok(solver_find("pcg", NULL)
+               ->solve(&(struct ridge){p.dev, 0.4}, 3, b, x[o], &so, NULL, info, &fail));
         const size_t replays = emulated_replays() - before;
         ck_assert_msg(o ? replays > info[1].iterations / 2 : replays == 0, "%zu of %zu", replays,
                       info[1].iterations);
@@ -1195,7 +1198,8 @@ START_TEST(factor_there)
         precond_set_noise(pre, noise);
         const struct solve_opts so = {
             .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 60, .pre = pre};
-        ok(solver_find("pcg", NULL)->solve(f, noise, 3, b, x[o], &so, NULL, info, &fail));
+        ok(solver_find("pcg", NULL)
+               ->solve(&(struct ridge){f, noise}, 3, b, x[o], &so, NULL, info, &fail));
         unsetenv("GPDESK_EMU_LOST");
         ck_assert_int_eq(fop_lost(f, NULL), o && lost);
         for (size_t c = 0; c < 3; c++) {

@@ -217,7 +217,7 @@ START_TEST(golden_plain_steps)
     size_t r, c;
     double *b = support_golden("nys_Zty", &r, &c), x[M];
     struct ridge ridge = { f, lam2 };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(&ridge);
     struct solve_info info;
     const struct solve_opts o = { .rtol = 1e-6, .maxit = 100 };
 
@@ -253,7 +253,7 @@ START_TEST(golden_steps)
     double *b = support_golden("nys_Zty", &r, &c), *want = support_golden("nys_w_solution", &r, &c);
     double x[M];
     struct ridge ridge = { f, lam2 };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(&ridge);
     struct solve_info info;
     struct solve_opts o = { .rtol = 1e-6, .maxit = 100, .pre = p };
     ck_assert_int_eq(cg_solve(&A, 1, b, x, &o, NULL, &info, NULL), ST_OK);
@@ -284,7 +284,7 @@ START_TEST(golden_lanczos_terms)
     double *terms = support_golden("slq_terms", &r, &c);
     double n[PROBES * M], rhs[PROBES * M], x[PROBES * M], T[STEPS * STEPS], th[STEPS];
     struct ridge ridge = { f, lam2 };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(&ridge);
     struct solve_info info[PROBES];
     for (size_t q = 0; q < PROBES; q++)
         for (size_t i = 0; i < M; i++)
@@ -372,7 +372,7 @@ START_TEST(golden_pivoted_cholesky)
         b[i] = sin(3.0 * (double)i);
     for (size_t w = 0; w < 2; w++) {
         struct ridge ridge = { op, noise };
-        const struct linop A = ridge_linop(&ridge);
+        const struct linop A = solve_ridge(&ridge);
         struct solve_info info;
         const struct solve_opts so = { .rtol = 1e-6, .maxit = 500, .pre = w ? p : NULL };
         ck_assert_int_eq(cg_solve(&A, 1, b, x, &so, NULL, &info, NULL), ST_OK);
@@ -418,7 +418,7 @@ START_TEST(identities)
     ck_assert_ptr_eq(precond_find(ops->name, NULL), ops);
     const struct precond_opts o = { .rank = 12, .seed = 9 };
     ck_assert_int_eq(ops->build(op, &o, NULL, &p, NULL), ST_OK);
-    ck_assert_str_eq(precond_name(p), ops->name);
+    ck_assert_str_eq(precond_row(p)->name, ops->name);
     static const double noises[] = { 1.0, 1e-4, 30.0 };
     for (size_t q = 0; q < 3; q++) {
         precond_set_noise(p, noises[q]);
@@ -473,7 +473,7 @@ START_TEST(whole_factor_of_low_rank)
     precond_set_noise(p, 1e-3);
     ck_assert_int_eq(fop_ztv(op, 1, z, b, NULL, NULL), ST_OK); /* in the range of Z' */
     struct ridge ridge = { op, 1e-3 };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(&ridge);
     const struct solve_opts o = { .rtol = 1e-8, .maxit = 100, .pre = p };
     ck_assert_int_eq(cg_solve(&A, 1, b, x, &o, NULL, &info, NULL), ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
@@ -522,8 +522,9 @@ START_TEST(whole_factor)
     ck_assert_uint_eq(precond_rank(p), 0);
     precond_set_noise(p, noise);
     const struct solve_opts o = { .rtol = 1e-11, .maxit = 50, .pre = p };
-    ck_assert_int_eq(solver_find("pcg", NULL)->solve(op, noise, K, b, X, &o, NULL, info, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        solver_find("pcg", NULL)->solve(&(struct ridge){op, noise}, K, b, X, &o, NULL, info, NULL),
+        ST_OK);
     ck_assert_int_eq(fop_pass(op, K, X, R, NULL, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
         ck_assert_int_eq(info[c].why, OUT_RTOL);

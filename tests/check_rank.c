@@ -123,8 +123,9 @@ START_TEST(iterations_are_those_of_a_solve)
         precond_set_noise(p, lam2);
     }
     const struct solve_opts o = { .rtol = rtol, .maxit = 400, .pre = p };
-    ck_assert_int_eq(solver_find("pcg", NULL)->solve(f, lam2, 1, b, x, &o, NULL, &info, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        solver_find("pcg", NULL)->solve(&(struct ridge){f, lam2}, 1, b, x, &o, NULL, &info, NULL),
+        ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_int_eq(spectrum_estimate(M, M, M, lam, uy2, NULL, NULL, &s, NULL), ST_OK);
     ck_assert_int_eq(model_rank_iterations(&s, lam2, rank, 2, rtol, 400, &got, &ratio, NULL),

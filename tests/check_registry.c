@@ -200,7 +200,7 @@ static void compare(const struct system *s, const struct solver_ops *ops, const 
                           info[c].true_residual);
         else
             ck_assert_msg(info[c].why == (ops->iterative ? OUT_RTOL : OUT_DIRECT),
-                      "%s %s: %s at %.1e", ops->name, with, outcome_name(info[c].why),
+                      "%s %s: %s at %.1e", ops->name, with, solve_outcome(info[c].why),
                       info[c].true_residual);
         for (size_t i = 0; i < M; i++) {
             e2 += pow(X[c * M + i] - s->want[c * M + i], 2.0);
@@ -244,8 +244,9 @@ START_TEST(every_combination)
                 const bool again = w > 0 && strcmp(precond_at(q)->name, "srht2") != 0;
                 if ((!ops->uses_precond && q > 0) || (ops->stochastic && again && q > 0))
                     continue; /* slow ones meet every preconditioner once */
-                ck_assert_msg(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, &err) == ST_OK,
-                              "%s: %s", ops->name, err.msg);
+                ck_assert_msg(
+                    ops->solve(&(struct ridge){f, lam2}, K, s->B, X, &o, NULL, info, &err) == ST_OK,
+                    "%s: %s", ops->name, err.msg);
                 compare(s, ops, precond_at(q)->name, way[w].p, X, info);
                 solve_info_free(&info[0]);
                 solve_info_free(&info[1]);
@@ -279,7 +280,8 @@ START_TEST(same_bits_for_any_thread_count)
                 struct solve_info info[K];
                 const struct solve_opts o = { .rtol = 1e-9, .maxit = 6, .pre = p, .seed = 3,
                                               .params = ops->stochastic ? batch : NULL };
-                ck_assert_int_eq(ops->solve(f, lam2, K, s->B, X, &o, NULL, info, NULL), ST_OK);
+                ck_assert_int_eq(
+                    ops->solve(&(struct ridge){f, lam2}, K, s->B, X, &o, NULL, info, NULL), ST_OK);
                 if (t == 0)
                     memcpy(first, X, sizeof X);
                 ck_assert_int_eq(memcmp(first, X, sizeof X), 0);

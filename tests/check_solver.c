@@ -271,7 +271,7 @@ START_TEST(conformance)
     precond_set_noise(p, lam2);
     const struct solve_opts o = { .rtol = 1e-10, .maxit = 4000, .pre = p, .seed = 4,
                                   .params = ops->stochastic ? batch : NULL };
-    ck_assert_int_eq(ops->solve(f, lam2, K, B, X, &o, NULL, info, NULL), ST_OK);
+    ck_assert_int_eq(ops->solve(&(struct ridge){ f, lam2 }, K, B, X, &o, NULL, info, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
         if (ops->coarse) { /* check_registry knows what it reaches */
             solve_info_free(&info[c]);
@@ -305,9 +305,10 @@ START_TEST(columns_agree_with_single_solves)
     precond_set_noise(p, lam2);
     const struct solve_opts o = { .rtol = 1e-11, .maxit = 1000, .check_every = 7, .pre = p };
     const struct solver_ops *pcg = solver_find("pcg", NULL);
-    ck_assert_int_eq(pcg->solve(f, lam2, K, B, X, &o, NULL, info, NULL), ST_OK);
+    ck_assert_int_eq(pcg->solve(&(struct ridge){ f, lam2 }, K, B, X, &o, NULL, info, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
-        ck_assert_int_eq(pcg->solve(f, lam2, 1, B + c * M, x, &o, NULL, &one, NULL), ST_OK);
+        ck_assert_int_eq(
+            pcg->solve(&(struct ridge){f, lam2}, 1, B + c * M, x, &o, NULL, &one, NULL), ST_OK);
         ck_assert_int_eq(info[c].why, OUT_RTOL);
         ck_assert_double_eq_tol((double)one.iterations, (double)info[c].iterations, 4.0);
         const double size = blas_dnrm2(M, x);
@@ -338,7 +339,7 @@ START_TEST(same_bits_for_any_thread_count)
         ck_assert_int_eq(precond_find("srht", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
         precond_set_noise(p, 1.0);
         const struct solve_opts o = { .rtol = 1e-8, .maxit = 40, .pre = p };
-        ck_assert_int_eq(ops->solve(f, 1.0, 2, b, x, &o, NULL, info, NULL), ST_OK);
+        ck_assert_int_eq(ops->solve(&(struct ridge){f, 1.0}, 2, b, x, &o, NULL, info, NULL), ST_OK);
         if (t == 0)
             memcpy(first, x, 2 * m * sizeof *x);
         ck_assert_int_eq(memcmp(first, x, 2 * m * sizeof *x), 0);
@@ -418,8 +419,8 @@ START_TEST(golden_svrg)
                 G[i] += opt_lam2 * w[i] - o.b[i];
         }
         ck_assert_int_eq(batch_pass_at(&o.batch, &block, v, Q, NULL), ST_OK);
-        ck_assert_int_eq(svrg_step(p, NULL, OPT_M, 1, (_i ? 0.3 : 0.1) / OPT_N, opt_lam2, G, Q, v,
-                                   NULL), ST_OK);
+        struct descent at = { .ridge.lam2 = opt_lam2, .M = OPT_M, .k = 1, .G = G, .work = Q };
+        ck_assert_int_eq(svrg_step(&at, p, (_i ? 0.3 : 0.1) / OPT_N, v), ST_OK);
         if (t + 1 == opt_rows[row]) {
             double now[OPT_M];
             for (size_t i = 0; i < OPT_M; i++)
@@ -481,8 +482,9 @@ START_TEST(golden_optimum)
     ck_assert_uint_eq(r, OPT_M);
     opt_new(&o);
     for (size_t i = 0; i < 3; i++) {
-        ck_assert_int_eq(solvers[i]->solve(o.f, opt_lam2, 1, o.b, w, &so, NULL, &info, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            solvers[i]->solve(&(struct ridge){o.f, opt_lam2}, 1, o.b, w, &so, NULL, &info, NULL),
+            ST_OK);
         same_row(solvers[i]->name, want, w);
         solve_info_free(&info);
     }
@@ -550,7 +552,7 @@ START_TEST(divergence_is_mended)
     precond_set_noise(p, 3.0);
     const struct solve_opts o = { .rtol = _i >= 2 ? 0.1 : 1e-8, .maxit = 2000, .pre = p, .seed = 1,
                                   .params = wild };
-    ck_assert_int_eq(ops->solve(f, 3.0, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+    ck_assert_int_eq(ops->solve(&(struct ridge){ f, 3.0 }, 1, b, x, &o, NULL, &info, NULL), ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_uint_ge(info.halved, 1);
     ck_assert_double_gt(info.passes, (double)info.iterations);
@@ -579,7 +581,7 @@ START_TEST(gradient_methods_stop)
     struct solve_info info;
     const struct solve_opts o = { .rtol = 1e-12, .maxit = 100, .seed = 1 };
 
-    ck_assert_int_eq(ops->solve(f, 1.0, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
+    ck_assert_int_eq(ops->solve(&(struct ridge){ f, 1.0 }, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
     ck_assert_int_eq(info.why, OUT_CANCELLED);
     ck_assert_uint_eq(info.iterations, 3);
     ck_assert_uint_ge(h.n, 4); /* the start, and three steps */
@@ -610,7 +612,8 @@ START_TEST(lbfgs_is_cg_with_exact_steps)
         struct solve_info info;
         const struct solve_opts o = { .rtol = 1e-6, .maxit = 500, .params = i == 2 ? unit : NULL };
         const struct solver_ops *ops = i ? solver_find("lbfgs", NULL) : solver_find("cg", NULL);
-        ck_assert_int_eq(ops->solve(f, 20.0, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
+        ck_assert_int_eq(ops->solve(&(struct ridge){f, 20.0}, 1, b, x, &o, &ctl, &info, NULL),
+                         ST_OK);
         ck_assert_int_eq(info.why, OUT_RTOL);
         its[i] = info.iterations;
         solve_info_free(&info);
@@ -691,7 +694,8 @@ START_TEST(wolfe_steps_are_those_of_bfgs)
         }
         const struct solve_opts o = { .rtol = 1e-14, .maxit = step + 1, .params = wolfe };
         struct solve_info info;
-        ck_assert_int_eq(ops->solve(f, lam2, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+        ck_assert_int_eq(ops->solve(&(struct ridge){f, lam2}, 1, b, x, &o, NULL, &info, NULL),
+                         ST_OK);
         ck_assert_uint_eq(info.iterations, step + 1);
         for (size_t i = 0; i < n; i++)
             ck_assert_double_eq_tol(x[i], want[i], 1e-9 * blas_dnrm2(n, want));
@@ -722,7 +726,8 @@ START_TEST(steps_of_the_rule_are_near_the_limit)
                                                   far ? 3.5 : 1.0}; /* all rows: 1 / eigenvalue */
         const struct solve_opts o = {
             .rtol = 1e-8, .maxit = 40, .pre = p, .seed = 1, .params = params};
-        ck_assert_int_eq(ops->solve(f, 3.0, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+        ck_assert_int_eq(ops->solve(&(struct ridge){f, 3.0}, 1, b, x, &o, NULL, &info, NULL),
+                         ST_OK);
         ck_assert(far ? info.halved > 0 : info.halved == 0);
         solve_info_free(&info);
     }
@@ -979,13 +984,14 @@ START_TEST(rounded_features_are_corrected)
         const struct solve_opts so = { .rtol = 1e-6, .maxit = 400 };
         ck_assert_int_eq(fop_set(f, hp, NULL), ST_OK);
         ck_assert_int_eq(fop_ztv(f, 2, y, b, NULL, NULL), ST_OK);
-        ck_assert_int_eq(pcg_solver.solve(f, lam2, 2, b, w, &so, NULL, info, NULL), ST_OK);
+        ck_assert_int_eq(pcg_solver.solve(&(struct ridge){f, lam2}, 2, b, w, &so, NULL, info, NULL),
+                         ST_OK);
         for (size_t c = 0; c < 2; c++) {
             ck_assert_int_eq(info[c].why, OUT_RTOL);
             ck_assert_uint_eq(info[c].replaced > 0, half == 1);
             solve_info_free(&info[c]);
         }
-        struct linop A = ridge_linop(&ridge);
+        struct linop A = solve_ridge(&ridge);
         ck_assert_int_eq(A.exact != NULL, half);
         A.exact = NULL;
         if (half) /* the rounded operator for what it is */
@@ -1016,12 +1022,13 @@ START_TEST(direct_refuses_and_stops)
     struct solve_info info;
     struct err err = { 0 };
     const struct solve_opts o = { .rtol = 1e-6 };
-    ck_assert_int_eq(direct->solve(f, -5.0, 1, b, x, &o, NULL, &info, &err), ST_NOT_PD);
+    ck_assert_int_eq(direct->solve(&(struct ridge){f, -5.0}, 1, b, x, &o, NULL, &info, &err),
+                     ST_NOT_PD);
     ck_assert_ptr_nonnull(strstr(err.hint, "noise"));
     struct cancel stop;
     atomic_init(&stop.stop, true);
     const struct ctl ctl = { .cancel = &stop };
-    ck_assert_int_eq(direct->solve(f, 1.0, 1, b, x, &o, &ctl, &info, &err), ST_OK);
+    ck_assert_int_eq(direct->solve(&(struct ridge){f, 1.0}, 1, b, x, &o, &ctl, &info, &err), ST_OK);
     ck_assert_int_eq(info.why, OUT_CANCELLED);
     ck_assert_double_eq(x[0], 0.0);
     ck_assert_ptr_null(solver_find("gradient", &err));
@@ -1042,7 +1049,8 @@ START_TEST(out_of_memory)
             struct solve_info info;
             struct err err = { 0 };
             mem_fail_after(nth);
-            const enum status rc = solver_at(q)->solve(f, 1.0, 1, b, x, &o, NULL, &info, &err);
+            const enum status rc =
+                solver_at(q)->solve(&(struct ridge){f, 1.0}, 1, b, x, &o, NULL, &info, &err);
             mem_fail_after(0);
             ck_assert(rc == ST_OK || rc == ST_NOMEM);
             done = rc == ST_OK;
@@ -1083,11 +1091,11 @@ END_TEST
 
 START_TEST(outcomes_have_names)
 {
-    ck_assert_str_eq(outcome_name(OUT_RTOL), "rtol");
-    ck_assert_str_eq(outcome_name(OUT_DIRECT), "direct");
-    ck_assert_str_eq(outcome_name(OUT_MAXIT), "maxit");
-    ck_assert_str_eq(outcome_name(OUT_CANCELLED), "cancelled");
-    ck_assert_str_eq(outcome_name(OUT_BREAKDOWN), "breakdown");
+    ck_assert_str_eq(solve_outcome(OUT_RTOL), "rtol");
+    ck_assert_str_eq(solve_outcome(OUT_DIRECT), "direct");
+    ck_assert_str_eq(solve_outcome(OUT_MAXIT), "maxit");
+    ck_assert_str_eq(solve_outcome(OUT_CANCELLED), "cancelled");
+    ck_assert_str_eq(solve_outcome(OUT_BREAKDOWN), "breakdown");
 }
 END_TEST
 

@@ -361,7 +361,9 @@ static void nystrom(size_t n, size_t M, size_t rank, size_t threads)
         const struct solve_opts so = { .rtol = 1e-6, .maxit = 300, .pre = p };
         t = seconds();
         c = cpu();
-        must(solver_find("pcg", &err)->solve(f, lam2, 1, b, w, &so, NULL, &info, &err), &err);
+        must(solver_find("pcg", &err)
+                 ->solve(&(struct ridge){f, lam2}, 1, b, w, &so, NULL, &info, &err),
+             &err);
         t = seconds() - t;
         c = cpu() - c;
         printf("{\"precond\":\"%s\",\"rows\":%zu,\"features\":%zu,\"rank\":%zu,\"threads\":%zu,"
@@ -372,7 +374,7 @@ static void nystrom(size_t n, size_t M, size_t rank, size_t threads)
                "\"replaced\":%zu}\n",
                names[q], n, M, rank, threads, build, clock_of.sketch, build_cpu,
                clock_of.sketch_cpu, precond_ratio(p), precond_eigenvalues(p)[0], t, c,
-               info.iterations, outcome_name(info.why), info.true_residual, info.drift,
+               info.iterations, solve_outcome(info.why), info.true_residual, info.drift,
                info.replaced);
         fflush(stdout);
         solve_info_free(&info);

@@ -155,7 +155,7 @@ static double iteration(struct fop *f, const struct precond *pre, const double *
                                       .pre = pre };
         struct solve_info info;
         const double start = now();
-        must(pcg->solve(f, 0.09, 1, b, x, &o, NULL, &info, &err), "pcg");
+        must(pcg->solve(&(struct ridge){ f, 0.09 }, 1, b, x, &o, NULL, &info, &err), "pcg");
         s[i == 2] = now() - start;
         solve_info_free(&info);
     }

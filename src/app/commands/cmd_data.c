@@ -683,7 +683,7 @@ static enum status show_run(struct workspace *ws, const struct run *run)
             rec_text(&r, ", %zu features", f->features);
         if (f->why != OUT_DIRECT)
             rec_text(&r, ", rank %zu, rtol %g, %s after %zu iterations", f->rank, run->fit.rtol,
-                     outcome_name(f->why), f->iterations);
+                     solve_outcome(f->why), f->iterations);
         rec_text(&r,
                  "\n  seconds   features %.2f  precond %.2f  solve %.2f  variance %.2f  total %.2f",
                  f->seconds.features, f->seconds.precond, f->seconds.solve, f->seconds.variance,

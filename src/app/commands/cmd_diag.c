@@ -23,12 +23,13 @@ static enum status ranked_precond(const struct args *a, struct fit_opts *o, stru
         err_hint(err, "advise precond=srht2");
         return ST_USAGE;
     }
-    if (!strcmp(p->name, "pchol")) {
-        err_set(err, ST_USAGE, "advise predicts random sketches, not the pivots of precond=pchol");
-        err_hint(err, "race pcg(rank=100),pcg(precond=pchol,rank=100)");
+    if (!p->sketches) {
+        err_set(err, ST_USAGE, "advise predicts random sketches, which precond=%s does not take",
+                p->name);
+        err_hint(err, "race pcg(rank=100),pcg(precond=%s,rank=100)", p->name);
         return ST_USAGE;
     }
-    o->precond = strcmp(p->name, "srht2") ? p->name : NULL;
+    o->precond = p != precond_usual() ? p->name : NULL;
     return ST_OK;
 }
 

@@ -517,7 +517,7 @@ static void run_json(struct rec *rec, const struct run *r)
     rec_num(rec, "iterations",
             fit && r->info.why != OUT_DIRECT ? (double)r->info.iterations : NAN);
     rec_num(rec, "passes", fit && r->info.why != OUT_DIRECT ? r->info.passes : NAN);
-    rec_str(rec, "outcome", fit && r->info.why ? outcome_name(r->info.why) : NULL);
+    rec_str(rec, "outcome", fit && r->info.why ? solve_outcome(r->info.why) : NULL);
     rec_num(rec, "nmll", run_nmll(r));
     rec_num(rec, "nmll_error", run_nmll_error(r) > 0.0 ? run_nmll_error(r) : NAN);
     if (r->has_enc)
@@ -790,7 +790,7 @@ ASPECT(precond, buf_puts(b, is_fit(r) && *r->info.precond ? r->info.precond : "-
 ASPECT(rtol, put(b, is_fit(r) ? r->fit.rtol : NAN))
 ASPECT(seed, put(b, is_fit(r) ? (double)r->fit.seed : (double)r->topt.seed))
 ASPECT(state, buf_puts(b, run_state_name(r->state)))
-ASPECT(outcome, buf_puts(b, is_fit(r) && r->info.why ? outcome_name(r->info.why) : "-"))
+ASPECT(outcome, buf_puts(b, is_fit(r) && r->info.why ? solve_outcome(r->info.why) : "-"))
 ASPECT(iterations, put(b, is_fit(r) ? (double)r->info.iterations : (double)r->tune.evaluations))
 ASPECT(residual, put(b, is_fit(r) ? r->info.true_residual : NAN))
 ASPECT(nmll, put(b, run_nmll(r)))

@@ -381,7 +381,7 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
         return ST_STATE;
     }
     o = r->fit;
-    o.solver = !strcmp(o.solver, "auto") ? "pcg" : o.solver;
+    o.solver = solver_is_free(o.solver) ? solver_usual()->name : o.solver;
     o.start = r->model;
     o.amplitude = r->model->amplitude;
     o.noise = r->model->noise;

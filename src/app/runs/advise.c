@@ -427,8 +427,8 @@ void advise_learn(struct workspace *ws, const struct run *r)
 
     if (!same_system(s, r->dataset_name, r->kernel_text, i->features, r->fit.rtol))
         return;
-    if (i->why != OUT_RTOL || i->warm || (strcmp(i->solver, "pcg") && strcmp(i->solver, "cg")) ||
-        i->iterations == 0)
+    const struct solver_ops *solver = solver_find(i->solver, NULL);
+    if (i->why != OUT_RTOL || i->warm || !(solver && solver->krylov) || i->iterations == 0)
         return;
     const double expected = expected_at(&s->a, i->rank);
     if (!isfinite(expected))

@@ -703,7 +703,7 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
 static bool uses_rank(const char *name)
 {
     const struct solver_ops *s = solver_find(name, NULL);
-    return s && (s->uses_precond || !strcmp(s->name, "cg"));
+    return s && (s->uses_precond || s->krylov);
 }
 
 /* At the limit of its iterations: those left, if they are few, else a better preconditioner. */
@@ -726,7 +726,7 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
         snprintf(v + at, n - (size_t)at, "%s", r->fit.precision == PREC_DOUBLE
                      ? "Double precision allows no less. try: fit noise=X, a larger one"
                      : "Single precision allows no less. try: fit precision=double");
-    else if (!known && strcmp(i->solver, "pcg") != 0)
+    else if (!known && solver_find(i->solver, NULL) != solver_usual())
         snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg", r->id);
     else if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
         snprintf(v + at, n - (size_t)at, "try: fit continue=%s maxit=%.0f", r->id,
@@ -906,7 +906,7 @@ static void fit_json(struct rec *rec, const struct run *r)
             i->half                     ? "float16"
             : !strcmp(i->plan, "store") ? r->fit.precision == PREC_DOUBLE ? "float64" : "float32"
                                         : NULL);
-    rec_str(rec, "outcome", outcome_name(i->why));
+    rec_str(rec, "outcome", solve_outcome(i->why));
     if (cg)
         rec_int(rec, "iterations", (int64_t)i->iterations);
     else
@@ -947,6 +947,8 @@ void fitting_json(struct rec *rec, const struct run *r)
 static void fit_result_record(struct workspace *ws, const struct run *r)
 {
     const struct fit_info *i = &r->info;
+    const struct precond_ops *p = i->precond[0] ? precond_find(i->precond, NULL) : NULL;
+    const bool factored = p && p->factored;
     struct rec rec;
     char total[32], solve[32], pre[32], var[32], mem[32];
 
@@ -969,13 +971,13 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
         rec_text(&rec, "features=%zu  %s", i->features, i->solver);
     if (i->why != OUT_DIRECT && i->rank)
         rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
-    else if (i->why != OUT_DIRECT && !strcmp(i->precond, "gram"))
-        rec_text(&rec, " precond=gram");
+    else if (i->why != OUT_DIRECT && factored)
+        rec_text(&rec, " precond=%s", i->precond);
     rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
     fitting_scales_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
                         r->model->noises);
     rec_text(&rec, "\n  ");
-    if (i->rank || !strcmp(i->precond, "gram"))
+    if (i->rank || factored)
         rec_text(&rec, "preconditioner %s   ", pre);
     rec_text(&rec, "solve %s   variance %s   peak %s", solve, var, mem);
     convergence_words(&rec, i);

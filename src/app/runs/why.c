@@ -735,8 +735,8 @@ static void look_rank(struct search *s)
     const struct fit_info *i = &s->f.info;
     const struct rank_guess *own = row_of(&s->a, i->rank),
                             *best = s->a.rows ? &s->a.row[s->a.best] : NULL;
-    const bool ended = i->why == OUT_RTOL,
-               krylov = !strcmp(i->solver, "pcg") || !strcmp(i->solver, "cg");
+    const struct solver_ops *solver = solver_find(i->solver, NULL);
+    const bool ended = i->why == OUT_RTOL, krylov = solver && solver->krylov;
 
     if (!best || !own || s->f.exact || i->why == OUT_DIRECT || i->why == OUT_CANCELLED ||
         !s->f.has_model)

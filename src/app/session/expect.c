@@ -92,7 +92,7 @@ static bool tune_value(const struct run *r, const char *name, struct value *out)
 static bool fit_value(const struct run *r, const char *name, struct value *out)
 {
     if (!strcmp(name, "outcome"))
-        snprintf(out->word, sizeof out->word, "%s", outcome_name(r->info.why));
+        snprintf(out->word, sizeof out->word, "%s", solve_outcome(r->info.why));
     else if (!strcmp(name, "features"))
         number((double)r->info.features, out);
     else if (!strcmp(name, "iterations"))

@@ -541,14 +541,14 @@ static void solver_words(struct buf *b, const struct run *r)
         return;
     }
     buf_printf(b, "Weights: %s", s ? s->title : i->solver);
-    if (p && !strcmp(p->name, "gram"))
+    if (p && p->factored)
         buf_puts(b,
                  " preconditioned by the Cholesky factor of Z'Z + lambda^2 I in single precision");
     if (i->rank && p)
         buf_printf(b, " with a preconditioner of rank %zu (%s; Frangella, Tropp & Udell 2023)",
                    i->rank, p->title);
     buf_printf(b, ", %s after %zu iterations, relative residual %.2g (tolerance %.2g). ",
-               outcome_name(i->why), i->iterations, i->true_residual, r->fit.rtol);
+               solve_outcome(i->why), i->iterations, i->true_residual, r->fit.rtol);
 }
 
 static void score_words(struct buf *b, const struct run *r)

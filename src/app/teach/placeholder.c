@@ -264,7 +264,7 @@ static bool text_outcome(struct workspace *ws, struct buf *b)
 {
     const struct run *r = fit_of(ws);
     if (r && r->info.solver[0])
-        buf_puts(b, outcome_name(r->info.why));
+        buf_puts(b, solve_outcome(r->info.why));
     return r && r->info.solver[0];
 }
 

@@ -228,7 +228,7 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
     struct slq *s = p->s;
     const size_t M = s->M, k = room < MORE_BLOCK ? room : MORE_BLOCK;
     struct ridge ridge = { s->f, s->ratio };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(&ridge);
     const struct solve_opts so = {.rtol = s->o->rtol,
                                   .maxit = p->m,
                                   .check_every = MAXIT,
@@ -431,15 +431,14 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
 {
     const size_t M = s->M;
     struct ridge ridge = { s->f, s->ratio };
-    const struct linop A = ridge_linop(&ridge);
-    const struct precond_ops *ops = precond_find("srht2", err);
+    const struct linop A = solve_ridge(&ridge);
     const struct precond_opts po = { .rank = s->o->rank < M / 2 ? s->o->rank : M / 2,
                                      .seed = s->o->seed,
                                      .like = s->o->kept ? *s->o->kept : NULL };
     struct solve_opts so = { .rtol = s->o->rtol, .maxit = MAXIT, .check_every = MAXIT,
                              .nprobes = s->k - s->t,
                              .probe_rtol = s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL };
-    enum status rc = ops ? ops->build(s->f, &po, s->ctl, &s->pre, err) : ST_NOT_FOUND;
+    enum status rc = precond_srht2.build(s->f, &po, s->ctl, &s->pre, err);
 
     if (rc != ST_OK)
         return rc;

@@ -477,16 +477,16 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
 }
 
 /* The rank asked for, or that of least predicted time. */
-static enum status choose_rank(struct fit *ft, size_t *rank, struct err *err)
+static enum status choose_rank(struct fit *ft, const struct precond_ops *pre, size_t *rank,
+                               struct err *err)
 {
     struct fit_info *info = ft->info;
     struct phase_ctl phase;
     struct rank_choice c;
 
     *rank = ft->plan.rank;
-    if (ft->o->rank == 0 && ft->o->precond && strcmp(ft->o->precond, "pchol") == 0) {
-        /* the evidence is about random sketches; as many as Lin et al. (2023) take */
-        *rank = ft->o->features < 200 ? (ft->o->features + 1) / 2 : 100;
+    if (ft->o->rank == 0 && pre->rank != NULL) {
+        *rank = pre->rank(ft->o->features);
         return ST_OK;
     }
     if (ft->o->rank != 0 || ft->o->features < 4 * RANK_LEAST)
@@ -506,25 +506,25 @@ static enum status choose_rank(struct fit *ft, size_t *rank, struct err *err)
     return ST_OK;
 }
 
-static enum status build_precond(struct fit *ft, struct precond **pre, struct err *err)
+static enum status build_precond(struct fit *ft, const struct solver_ops *solver,
+                                 struct precond **pre, struct err *err)
 {
-    const char *name = ft->o->precond ? ft->o->precond : "srht2";
-    const struct precond_ops *ops = precond_find(name, err);
+    const struct precond_ops *ops = precond_find(ft->o->precond, err);
     struct precond_opts po = { .seed = ft->o->seed, .lam2 = ft->ratio };
     struct phase_ctl phase;
     enum status rc = ops ? ST_OK : ST_NOT_FOUND;
 
     if (rc == ST_OK && ops->ranked) {
-        rc = choose_rank(ft, &po.rank, err);
+        rc = choose_rank(ft, ops, &po.rank, err);
         if (po.rank == 0)
-            ops = precond_find("none", err);
+            ops = &precond_none;
     }
     if (rc == ST_OK)
         rc = ops->build(ft->f, &po, model_phase(&phase, ft->ctl, PHASE_PRECOND), pre, err);
     if (rc != ST_OK)
         return rc;
     precond_set_noise(*pre, ft->ratio);
-    if (strcmp(ft->info->solver, pcg_solver.name) != 0) /* the table is of pcg's iterations */
+    if (!solver->krylov) /* the table is of conjugate gradients' iterations */
         ft->info->rank_iterations = NAN;
     ft->info->rank = precond_rank(*pre);
     ft->info->ratio = precond_ratio(*pre);
@@ -539,7 +539,8 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     double *w = ft->m->w, *start = NULL, passes = 0.0;
     size_t before = 0;
     bool stuck = false;
-    enum status rc = solver->solve(ft->f, ft->ratio, ft->t, ft->b, w, so, ft->ctl, each, err);
+    enum status rc =
+        solver->solve(&(struct ridge){ft->f, ft->ratio}, ft->t, ft->b, w, so, ft->ctl, each, err);
 
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         stuck = stuck || each[j].float_limit || each[j].why == OUT_BREAKDOWN;
@@ -557,7 +558,7 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     so->maxit = so->maxit ? so->maxit - before : 0;
     for (size_t j = 0; j < ft->t; j++)
         solve_info_free(&each[j]);
-    rc = solver->solve(ft->f, ft->ratio, ft->t, ft->b, w, so, ft->ctl, each, err);
+    rc = solver->solve(&(struct ridge){ft->f, ft->ratio}, ft->t, ft->b, w, so, ft->ctl, each, err);
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         each[j].iterations += before;
         each[j].passes += passes;
@@ -612,7 +613,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->seconds.features += now() - t;
     t = now();
     if (rc == ST_OK && solver->uses_precond)
-        rc = build_precond(ft, &pre, err);
+        rc = build_precond(ft, solver, &pre, err);
     info->seconds.precond = now() - t;
     t = now();
     so.pre = pre;
@@ -625,7 +626,8 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (pre != NULL && precond_eigenvalues(pre) != NULL)
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
     if (pre != NULL)
-        snprintf(info->precond, sizeof info->precond, "%s", precond_name(pre));
+        snprintf(info->precond, sizeof info->precond, "%s", precond_row(pre)->name);
+    const bool plain = pre == NULL || precond_row(pre)->identity;
     precond_free(pre);
     if (rc == ST_OK)
         gather(ft, each);
@@ -638,7 +640,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (info->projected)
         info->passes += 1.0;
     info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
-    if (!solver->uses_precond || strcmp(info->precond, "none") == 0)
+    if (plain)
         info->condition_plain = info->condition;
     if (info->float_limit)
         warn(info, "float-limit", "the true residual stopped at %.2g: %s", info->true_residual,
@@ -696,13 +698,14 @@ static enum status fit_variance(struct fit *ft, struct err *err)
 static enum status fit_features(struct fit *ft, struct err *err)
 {
     const bool direct = ft->plan.plan == PLAN_DIRECT && !ft->plan.formed;
-    const char *name = ft->o->solver == NULL || strcmp(ft->o->solver, "auto") == 0 ? "pcg"
-                                                                                   : ft->o->solver;
-    const struct solver_ops *solver = direct ? NULL : solver_find(name, err);
+    const struct solver_ops *solver = direct                          ? &direct_solver
+                                      : solver_is_free(ft->o->solver) ? solver_usual()
+                                                                      : solver_find(ft->o->solver,
+                                                                                    err);
 
-    if (!direct && solver == NULL)
+    if (solver == NULL)
         return ST_NOT_FOUND;
-    snprintf(ft->info->solver, sizeof ft->info->solver, "%s", direct ? "direct" : solver->name);
+    snprintf(ft->info->solver, sizeof ft->info->solver, "%s", solver->name);
     enum status rc = model_open(ft->m, ft->m->M, ft->src, ft->src->row_scale, ft->m->precision,
                                 ft->plan.plan != PLAN_STORE ? STORE_AUTO
                                 : ft->plan.half ? STORE_FLOAT16

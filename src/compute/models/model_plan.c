@@ -141,26 +141,35 @@ static double direct_seconds(double n, const struct fit_opts *o)
     return product_seconds(n, M, o) + factors * factor_seconds(M);
 }
 
-static bool takes_precond(const struct fit_opts *o)
+/* The solver asked for; NULL: the choice is free. */
+static const struct solver_ops *asked(const struct fit_opts *o)
 {
-    const struct solver_ops *solver = o->solver && strcmp(o->solver, "auto") != 0
-                                          ? solver_find(o->solver, NULL)
-                                          : NULL;
-    return solver == NULL || solver->uses_precond;
+    return solver_is_free(o->solver) ? NULL : solver_find(o->solver, NULL);
 }
 
-/* By one that has a rank. */
+static bool wants_direct(const struct fit_opts *o)
+{
+    return asked(o) && !asked(o)->iterative;
+}
+
+/* The preconditioner of the solve; NULL: the solver takes none. */
+static const struct precond_ops *precond_of(const struct fit_opts *o)
+{
+    return asked(o) && !asked(o)->uses_precond ? NULL : precond_find(o->precond, NULL);
+}
+
 static bool preconditioned(const struct fit_opts *o)
 {
-    const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
+    const struct precond_ops *p = precond_of(o);
 
-    return takes_precond(o) && (!p || p->ranked);
+    return p && p->ranked;
 }
 
-/* By a factor of Z'Z. */
 static bool factored(const struct fit_opts *o)
 {
-    return takes_precond(o) && o->precond && strcmp(o->precond, "gram") == 0;
+    const struct precond_ops *p = precond_of(o);
+
+    return p && p->factored;
 }
 
 static double iterations(const struct fit_opts *o)
@@ -347,21 +356,14 @@ double model_plan_bytes(size_t n, size_t d, const struct fit_opts *o, const stru
     return bytes_of(&p);
 }
 
-static bool wants(const struct fit_opts *o, const char *name)
-{
-    return o->solver != NULL && strcmp(o->solver, name) == 0;
-}
-
 /* Why features may not be rounded to float16; NULL: they may. */
 static const char *unrounded(const struct fit_opts *o)
 {
-    const bool solver = o->solver && !wants(o, "auto");
-
     if (o->precision != PREC_FLOAT)
         return "it is of precision=float";
     if (!(kernel_half_error(&o->kernel) < 1.0))
         return "only sums of stationary kernels have features that it can hold to a known error";
-    if (solver && !(solver_find(o->solver, NULL) && solver_find(o->solver, NULL)->corrects))
+    if (!solver_is_free(o->solver) && !(asked(o) && asked(o)->corrects))
         return "only pcg and cg correct its rounding";
     return NULL;
 }
@@ -401,11 +403,11 @@ static bool in_half(const struct fit_opts *o, double budget, const struct fit_pl
 static enum status choose(size_t n, const struct fit_opts *o, double budget, struct fit_plan *p,
                           struct err *err)
 {
-    const bool free_choice = o->solver == NULL || wants(o, "auto");
+    const bool free_choice = solver_is_free(o->solver);
     const double rank = (double)p->rank;
     bool formed = false; /* Z'Z once, then iterations on it */
 
-    if (wants(o, "direct") && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
+    if (wants_direct(o) && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
     p->seconds_direct = direct_seconds((double)n, o);
     p->seconds_formed = formed_seconds((double)n, o, rank);
@@ -420,7 +422,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
         p->plan = PLAN_STORE;
     } else if (o->plan != PLAN_AUTO) {
         p->plan = o->plan;
-    } else if (wants(o, "direct")) {
+    } else if (wants_direct(o)) {
         p->plan = PLAN_DIRECT;
     } else {
         const double store = half ? p->seconds_half : p->seconds_store;
@@ -436,7 +438,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
     if (formed)
         p->plan = PLAN_DIRECT;
     p->half = half && p->plan == PLAN_STORE;
-    p->formed = p->plan == PLAN_DIRECT && (formed || !free_choice) && !wants(o, "direct");
+    p->formed = p->plan == PLAN_DIRECT && (formed || !free_choice) && !wants_direct(o);
     return ST_OK;
 }
 
@@ -467,7 +469,7 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
         text_seconds(t, sizeof t, ways[i].seconds / cores);
         if (ways[i].taken)
             snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
-        else if ((!(wants(o, "direct")) || i == 4) && (i != 1 || unrounded(o) == NULL))
+        else if ((!wants_direct(o) || i == 4) && (i != 1 || unrounded(o) == NULL))
             snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }
@@ -539,7 +541,7 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
     char need[24], have[24];
 
     *p = (struct fit_plan){ .plan = PLAN_AUTO };
-    if (wants(o, "exact"))
+    if (o->solver && strcmp(o->solver, "exact") == 0)
         return plan_exact(n, d, o, threads, p, note, err);
     if (o->features < 2 || o->features % 2 != 0)
         return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);

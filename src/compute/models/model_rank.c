@@ -184,7 +184,9 @@ enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t 
 
 static int sketches(const struct fit_opts *o)
 {
-    return o->precond == NULL || strcmp(o->precond, "srht2") == 0 ? 2 : 1;
+    const struct precond_ops *p = precond_find(o->precond, NULL);
+
+    return p && p->sketches > 1 ? p->sketches : 1;
 }
 
 struct table {

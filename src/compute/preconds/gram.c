@@ -25,8 +25,10 @@ struct whole {
     double lam2;          /* of the factor in A; NaN: none */
 };
 
-void precond_whole_free(struct whole *w)
+static void gram_free(struct precond *p)
 {
+    struct whole *w = p->whole;
+
     if (!w)
         return;
     pthread_mutex_destroy(&w->lock);
@@ -94,8 +96,8 @@ static enum status ready(const struct precond *p, struct pool *pool, struct err 
     return rc;
 }
 
-enum status precond_whole_apply(const struct precond *p, struct pool *pool, bool root, size_t k,
-                                double *Y, struct err *err)
+static enum status gram_apply(const struct precond *p, struct pool *pool, bool root, size_t k,
+                              double *Y, struct err *err)
 {
     enum status rc = ready(p, pool, err);
     const double *L = p->whole->A;
@@ -108,7 +110,7 @@ enum status precond_whole_apply(const struct precond *p, struct pool *pool, bool
     return rc == ST_OK ? blas_dtrsm(pool, true, p->M, k, L, p->M, Y, p->M, err) : rc;
 }
 
-double precond_whole_logdet(const struct precond *p)
+static double gram_logdet(const struct precond *p)
 {
     double sum = 0.0;
 
@@ -119,7 +121,7 @@ double precond_whole_logdet(const struct precond *p)
     return sum;
 }
 
-bool precond_whole_there(const struct precond *p)
+static bool gram_there(const struct precond *p)
 {
     struct whole *w = p->whole;
 
@@ -163,9 +165,15 @@ static enum status gram_build(struct fop *f, const struct precond_opts *opts, co
     return ST_OK;
 }
 
+static const struct precond_own own = {
+    .free = gram_free, .apply = gram_apply, .logdet = gram_logdet, .there = gram_there,
+};
+
 const struct precond_ops precond_gram = {
     .name = "gram",
     .title = "Cholesky factor of Z'Z",
     .help = "the whole factor in short sums: few iterations, n M^2 work and M^2 memory",
     .build = gram_build,
+    .factored = true,
+    .own = &own,
 };

@@ -13,4 +13,5 @@ static enum status none_build(struct fop *f, const struct precond_opts *opts,
 const struct precond_ops precond_none = {
     .name = "none", .title = "No preconditioner",
     .help = "plain conjugate gradients, for comparison", .build = none_build,
+    .identity = true,
 };

@@ -122,14 +122,15 @@ static enum status square_root(const struct nystrom *s, double *nu)
 
 /* From B: U (M x L) and ev, by the eigenvectors of B'B.  Dividing by small singular values loses
  * orthogonality (about eps ev_1 / ev_L), which one more QR restores where it matters; descending
- * order makes the large directions the ones it leaves alone.  T, W: L x L; t: L. */
-static enum status spectrum(struct pool *pool, size_t M, size_t L, const double *B, double nu,
-                            double *T, double *W, double *t, double *U, double *ev,
-                            struct err *err)
+ * order makes the large directions the ones it leaves alone. */
+static enum status spectrum(const struct nystrom *s, const double *B, double nu, double *U,
+                            double *ev)
 {
-    enum status rc = blas_dgram(pool, M, L, B, M, T, L, err);
+    const size_t M = s->M, L = s->L;
+    double *T = s->T, *W = s->W, *t = s->t;
+    enum status rc = blas_dgram(s->pool, M, L, B, M, T, L, s->err);
     if (rc == ST_OK)
-        rc = blas_dsyevd(L, T, L, t, true, err);
+        rc = blas_dsyevd(L, T, L, t, true, s->err);
     if (rc != ST_OK)
         return rc;
     const double least = fmax(t[L - 1], 0.0) * DBL_EPSILON;
@@ -139,9 +140,9 @@ static enum status spectrum(struct pool *pool, size_t M, size_t L, const double 
         for (size_t i = 0; i < L; i++)
             W[i + j * L] = scale * T[i + (L - 1 - j) * L];
     }
-    rc = blas_dgemm(pool, false, false, M, L, L, 1.0, B, M, W, L, 0.0, U, M, err);
+    rc = blas_dgemm(s->pool, false, false, M, L, L, 1.0, B, M, W, L, 0.0, U, M, s->err);
     if (rc == ST_OK && !(t[0] > 1e-6 * t[L - 1]))
-        rc = blas_dqr(pool, M, L, U, M, err);
+        rc = blas_dqr(s->pool, M, L, U, M, s->err);
     return rc;
 }
 
@@ -154,8 +155,9 @@ enum status precond_from_root(struct precond *p, struct pool *pool, size_t L, do
     if (T == NULL)
         return ST_NOMEM;
     p->L = L;
-    const enum status rc = spectrum(pool, p->M, L, B, 0.0, T, T + L * L, T + 2 * L * L, p->U, p->ev,
-                                    err);
+    const struct nystrom s = { .pool = pool, .M = p->M, .L = L, .T = T, .W = T + L * L,
+                               .t = T + 2 * L * L, .err = err };
+    const enum status rc = spectrum(&s, B, 0.0, p->U, p->ev);
     free(T);
     return rc;
 }
@@ -180,7 +182,7 @@ static enum status by_blas(struct nystrom *s, bool qr, double *ev)
         rc = square_root(s, &nu);
     }
     if (rc == ST_OK)
-        rc = spectrum(s->pool, M, L, s->Y, nu, s->T, s->W, s->t, s->Omega, ev, s->err);
+        rc = spectrum(s, s->Y, nu, s->Omega, ev);
     free(s->Y);
     free(s->T);
     return rc;
@@ -219,17 +221,6 @@ enum status precond_check_rank(size_t L, size_t M, struct err *err)
             L, M);
     err_hint(err, "fit rank=%zu", M < 8 ? (size_t)1 : M / 8);
     return ST_RANGE;
-}
-
-static enum status run(struct fop *f, size_t L, double *Omega, bool qr, int passes,
-                       const struct precond_ops *ops, const struct ctl *ctl, struct precond **out,
-                       struct err *err)
-{
-    struct nystrom s = { .f = f, .pool = fop_pool(f), .ctl = ctl, .M = fop_cols(f), .L = L,
-                         .Omega = Omega, .passes = passes, .err = err };
-    const enum status rc = build(&s, qr, ops, out);
-    free(s.Omega);
-    return rc;
 }
 
 /* By a copy of Omega. */
@@ -325,9 +316,11 @@ static enum status draw_omega(struct draw *d, bool srht, struct pool *pool, stru
 }
 
 static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
-                                const struct precond_ops *ops, bool srht, int passes,
-                                const struct ctl *ctl, struct precond **out, struct err *err)
+                                const struct precond_ops *ops, bool srht, const struct ctl *ctl,
+                                struct precond **out, struct err *err)
 {
+    struct nystrom s = { .f = f, .pool = fop_pool(f), .ctl = ctl, .M = fop_cols(f),
+                         .L = opts->rank, .passes = ops->sketches, .err = err };
     struct draw d = { .M = fop_cols(f), .L = opts->rank, .seed = opts->seed };
     *out = NULL;
     if (precond_check_rank(d.L, d.M, err) != ST_OK)
@@ -336,35 +329,37 @@ static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
     if (!d.Omega)
         return ST_NOMEM;
     const struct precond *like = opts->like;
+    enum status rc = ST_OK;
     if (like && like->U && like->M == d.M && like->L == d.L) { /* as good as a pass over the data */
         memcpy(d.Omega, like->U, d.M * d.L * sizeof *d.Omega);
-        return run(f, d.L, d.Omega, true, passes > 1 ? passes - 1 : 1, ops, ctl, out, err);
+        s.passes = s.passes > 1 ? s.passes - 1 : 1;
+    } else {
+        rc = draw_omega(&d, srht, fop_pool(f), err);
     }
-    const enum status rc = draw_omega(&d, srht, fop_pool(f), err);
-    if (rc != ST_OK) {
-        free(d.Omega);
-        return rc;
-    }
+    s.Omega = d.Omega;
     /* Hadamard columns are orthonormal already for a power-of-two M, else nearly or not at all */
-    return run(f, d.L, d.Omega, true, passes, ops, ctl, out, err);
+    if (rc == ST_OK)
+        rc = build(&s, true, ops, out);
+    free(s.Omega);
+    return rc;
 }
 
 static enum status gauss_build(struct fop *f, const struct precond_opts *opts,
                                const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    return draw_and_run(f, opts, &precond_gauss, false, 1, ctl, out, err);
+    return draw_and_run(f, opts, &precond_gauss, false, ctl, out, err);
 }
 
 static enum status srht_build(struct fop *f, const struct precond_opts *opts,
                               const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    return draw_and_run(f, opts, &precond_srht, true, 1, ctl, out, err);
+    return draw_and_run(f, opts, &precond_srht, true, ctl, out, err);
 }
 
 static enum status srht2_build(struct fop *f, const struct precond_opts *opts,
                                const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    return draw_and_run(f, opts, &precond_srht2, true, 2, ctl, out, err);
+    return draw_and_run(f, opts, &precond_srht2, true, ctl, out, err);
 }
 
 const struct precond_ops precond_gauss = {
@@ -373,13 +368,15 @@ const struct precond_ops precond_gauss = {
     .help = "one pass over the data with a random orthonormal basis",
     .build = gauss_build,
     .ranked = true,
+    .sketches = 1,
 };
 const struct precond_ops precond_srht = {
     .name = "srht", .title = "Nystrom, Hadamard",
     .help = "one pass with a subsampled Hadamard basis (SRHT)", .build = srht_build, .ranked = true,
+    .sketches = 1,
 };
 const struct precond_ops precond_srht2 = {
     .name = "srht2", .title = "Nystrom, Hadamard, two passes",
     .help = "a second pass sharpens the basis: 20 to 25 % fewer iterations than srht",
-    .build = srht2_build, .ranked = true,
+    .build = srht2_build, .ranked = true, .sketches = 2,
 };

@@ -1,4 +1,4 @@
-/* compute/preconds/precond.c -- the list of preconditioners, and applying them.
+/* compute/preconds/precond.c -- making, applying and asking a preconditioner.
  *
  * Nystrom (Frangella, Tropp & Udell 2023; methods.md C.2), with G ~ U diag(ev) U' and bL = ev_L:
  *   P^-1  = I + U diag((bL + lam2) / (ev + lam2) - 1) U'
@@ -12,34 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PRECOND_ADDRESS(name) &name,
-static const struct precond_ops *const preconds[] = { PRECOND_ROWS(PRECOND_ADDRESS) };
-#undef PRECOND_ADDRESS
-enum { NPRECONDS = sizeof preconds / sizeof *preconds };
-
-const struct precond_ops *precond_at(size_t i)
-{
-    return i < NPRECONDS ? preconds[i] : NULL;
-}
-
-const struct precond_ops *precond_find(const char *name, struct err *err)
-{
-    for (size_t i = 0; i < NPRECONDS; i++)
-        if (strcmp(name, preconds[i]->name) == 0)
-            return preconds[i];
-    err_set(err, ST_NOT_FOUND, "no preconditioner is called \"%.60s\"", name);
-    struct buf names = { 0 };
-    for (size_t i = 0; i < NPRECONDS; i++)
-        buf_printf(&names, "%s%s",
-                   i == 0              ? ""
-                   : i + 1 < NPRECONDS ? ", "
-                                       : " or ",
-                   preconds[i]->name);
-    err_hint(err, "precond=%s", buf_str(&names));
-    buf_free(&names);
-    return NULL;
-}
 
 struct precond *precond_new(const struct precond_ops *ops, size_t M, struct err *err)
 {
@@ -60,7 +32,8 @@ void precond_free(struct precond *p)
     free(p->diag);
     free(p->U);
     free(p->ev);
-    precond_whole_free(p->whole);
+    if (p->ops->own)
+        p->ops->own->free(p);
     mem_spares_free(p->spares);
     free(p->spares);
     free(p);
@@ -71,9 +44,9 @@ size_t precond_rank(const struct precond *p)
     return p->L;
 }
 
-const char *precond_name(const struct precond *p)
+const struct precond_ops *precond_row(const struct precond *p)
 {
-    return p->ops->name;
+    return p->ops;
 }
 
 void precond_set_noise(struct precond *p, double lam2)
@@ -94,8 +67,8 @@ double precond_ratio(const struct precond *p)
 double precond_logdet(const struct precond *p)
 {
     double sum = 0.0;
-    if (p->whole)
-        return precond_whole_logdet(p);
+    if (p->ops->own)
+        return p->ops->own->logdet(p);
     if (p->diag)
         for (size_t i = 0; i < p->M; i++)
             sum += log(p->diag[i] + p->lam2);
@@ -112,7 +85,7 @@ size_t precond_inverse_work(const struct precond *p)
 
 bool precond_inverse(const struct precond *p, double *work, struct backend_inverse *out)
 {
-    *out = (struct backend_inverse){ .U = p->U, .L = p->U ? p->L : 0, .factor = p->whole != NULL };
+    *out = (struct backend_inverse){.U = p->U, .L = p->U ? p->L : 0, .factor = p->ops->own != NULL};
     for (size_t i = 0; p->diag && i < p->M; i++)
         work[i] = 1.0 / (p->diag[i] + p->lam2);
     for (size_t i = 0; p->U && i < p->L; i++)
@@ -121,7 +94,7 @@ bool precond_inverse(const struct precond *p, double *work, struct backend_inver
         out->d = work;
     else if (p->U)
         out->c = work;
-    return !p->whole || precond_whole_there(p);
+    return !p->ops->own || p->ops->own->there(p);
 }
 
 /* Y = P^power X, power -1 or 1/2. */
@@ -131,8 +104,8 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
     const size_t M = p->M, L = p->L;
     if (Y != X)
         memcpy(Y, X, M * k * sizeof *Y);
-    if (p->whole)
-        return precond_whole_apply(p, pool, root, k, Y, err);
+    if (p->ops->own)
+        return p->ops->own->apply(p, pool, root, k, Y, err);
     for (size_t c = 0; p->diag && c < k; c++)
         for (size_t i = 0; i < M; i++) {
             const double d = p->diag[i] + p->lam2;

@@ -15,18 +15,42 @@ struct precond_opts {
                                  * is then the test matrix, which saves the pass that looks for one.
                                  * NULL: a random test matrix */
 };
+struct precond_own;
+/* A preconditioner's row.  What decides about a fit (its plan, its rank, what is reported) is asked
+ * of these members and never of the name. */
 struct precond_ops {
     const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" "pchol" "gram" */
-    bool ranked;                     /* has a rank, to be chosen or given */
+    bool ranked;                     /* has a rank, which is chosen or given */
+    bool factored;                   /* a factor of all of Z'Z: few iterations, n M^2 work */
+    bool identity;                   /* P = I */
+    int sketches;                    /* random sketches of Z'Z, each a pass over the data, that its
+                                      * construction takes; 0: it takes none */
+    size_t (*rank)(size_t features); /* the rank where none is given; NULL: by predicted time, which
+                                      * holds for random sketches */
+    const struct precond_own *own; /* operations of a form of its own; NULL: diagonal or Nystrom */
     enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,
                          struct precond **out, struct err *);
 };
+/* The registry: a row for each, in the order in which help lists them. */
+#define PRECOND_ROWS(row) \
+    row(precond_none)     \
+    row(precond_jacobi)   \
+    row(precond_gauss)    \
+    row(precond_srht)     \
+    row(precond_srht2)    \
+    row(precond_pchol)    \
+    row(precond_gram)
+
+#define PRECOND_DECLARED(name) extern const struct precond_ops name;
+PRECOND_ROWS(PRECOND_DECLARED)
+#undef PRECOND_DECLARED
 const struct precond_ops *precond_at(size_t i); /* NULL past the end */
-const struct precond_ops *precond_find(const char *name, struct err *err);
+const struct precond_ops *precond_find(const char *name, struct err *err); /* NULL: the usual one */
+const struct precond_ops *precond_usual(void); /* where none is asked for */
 
 void precond_free(struct precond *);
 size_t precond_rank(const struct precond *);
-const char *precond_name(const struct precond *);
+const struct precond_ops *precond_row(const struct precond *);
 /* Sets lam2 for what follows (1, or that of the options, after a build). */
 void precond_set_noise(struct precond *, double lam2);
 /* Approximate leading eigenvalues of Z'Z, descending (rank of them); NULL for none/jacobi. */

@@ -7,4 +7,5 @@ libcompute_a_SOURCES += \
   src/compute/preconds/pchol.c \
   src/compute/preconds/precond.c \
   src/compute/preconds/precond.h \
-  src/compute/preconds/precond_impl.h
+  src/compute/preconds/precond_impl.h \
+  src/compute/preconds/precond_rows.c

@@ -163,21 +163,23 @@ static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
     return rc;
 }
 
-static enum status solve(const struct solver_ops *ops, struct fop *f, double lam2, size_t k,
-                         const double *B, double *X, const struct solve_opts *o,
-                         const struct ctl *ctl, struct solve_info *info, struct err *err)
+/* s: as descent_new wants it. */
+static enum status solve(struct descent s, bool adam, size_t k, const double *B, double *X)
 {
-    struct amsgrad a = { .adam = ops == &adam_solver,
-                         .epochs = (size_t)solver_param(ops, o, EPOCHS) };
+    struct fop *f = s.ridge.fop;
+    const struct solve_opts *o = s.o;
+    struct err *err = s.err;
+    struct amsgrad a = { .s = s, .adam = adam,
+                         .epochs = (size_t)solve_param(amsgrad_params, o, EPOCHS) };
     enum outcome why = OUT_MAXIT;
     enum look look = LOOK_ON;
-    enum status rc = descent_new(&a.s, ops->name, f, lam2, k, B, o, ctl, info, err);
+    enum status rc = descent_new(&a.s, k, B);
     const size_t kM = k * fop_cols(f);
 
     if (rc == ST_OK)
         rc = descent_look(&a.s, true, &look);
     if (rc == ST_OK && look != LOOK_DONE) {
-        rc = batch_new(&a.b, f, (size_t)solver_param(ops, o, BATCH), k, err);
+        rc = batch_new(&a.b, f, (size_t)solve_param(amsgrad_params, o, BATCH), k, err);
         a.lr = rc == ST_OK ? mem_calloc(k + 3 * kM, sizeof *a.lr, "gradient descent", err) : NULL;
         if (rc == ST_OK && !a.lr)
             rc = ST_NOMEM;
@@ -186,7 +188,7 @@ static enum status solve(const struct solver_ops *ops, struct fop *f, double lam
         a.m = a.lr + k;
         a.v = a.m + kM;
         a.vh = a.v + kM;
-        rc = step_rule(&a, solver_param(ops, o, STEP));
+        rc = step_rule(&a, solve_param(amsgrad_params, o, STEP));
         if (rc == ST_OK)
             rc = iterate(&a, &why, look);
     }
@@ -195,18 +197,20 @@ static enum status solve(const struct solver_ops *ops, struct fop *f, double lam
     return descent_end(&a.s, rc, why, false, X);
 }
 
-static enum status amsgrad_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status amsgrad_solve(const struct ridge *on, size_t k, const double *B, double *X,
                                  const struct solve_opts *o, const struct ctl *ctl,
                                  struct solve_info *info, struct err *err)
 {
-    return solve(&amsgrad_solver, f, lam2, k, B, X, o, ctl, info, err);
+    return solve((struct descent){ .method = amsgrad_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+                                   .info = info, .err = err }, false, k, B, X);
 }
 
-static enum status adam_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status adam_solve(const struct ridge *on, size_t k, const double *B, double *X,
                               const struct solve_opts *o, const struct ctl *ctl,
                               struct solve_info *info, struct err *err)
 {
-    return solve(&adam_solver, f, lam2, k, B, X, o, ctl, info, err);
+    return solve((struct descent){ .method = adam_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+                                   .info = info, .err = err }, true, k, B, X);
 }
 
 const struct solver_ops amsgrad_solver = {

@@ -490,12 +490,11 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
     return rc;
 }
 
-static enum status cg_plain(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status cg_plain(const struct ridge *r, size_t k, const double *B, double *X,
                             const struct solve_opts *opts, const struct ctl *ctl,
                             struct solve_info *info, struct err *err)
 {
-    struct ridge ridge = { f, lam2 };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(r);
     struct solve_opts plain = *opts;
     plain.pre = NULL;
     return cg_solve(&A, k, B, X, &plain, ctl, info, err);
@@ -504,5 +503,5 @@ static enum status cg_plain(struct fop *f, double lam2, size_t k, const double *
 const struct solver_ops cg_solver = {
     .name = "cg", .title = "Conjugate gradients",
     .help = "Hestenes & Stiefel 1952, without a preconditioner: slow where the noise is small",
-    .uses_precond = false, .iterative = true, .corrects = true, .solve = cg_plain,
+    .iterative = true, .krylov = true, .corrects = true, .solve = cg_plain,
 };

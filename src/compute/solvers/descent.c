@@ -64,21 +64,19 @@ static enum status start(struct descent *s, const double *B)
     return s->o->x0 ? warm(s) : ST_OK;
 }
 
-enum status descent_new(struct descent *s, const char *method, struct fop *f, double lam2, size_t k,
-                        const double *B, const struct solve_opts *o, const struct ctl *ctl,
-                        struct solve_info *info, struct err *err)
+enum status descent_new(struct descent *s, size_t k, const double *B)
 {
-    const size_t M = fop_cols(f), kM = k * M;
+    const size_t M = fop_cols(s->ridge.fop), kM = k * M;
 
     for (size_t c = 0; c < k; c++)
-        info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
-    *s = (struct descent){ .ridge = { f, lam2 }, .o = o, .ctl = ctl, .info = info, .err = err,
-                           .method = method, .M = M, .k = k,
-                           .maxit = o->maxit ? o->maxit : 500,
-                           .rtol = o->rtol > 0.0 ? o->rtol : 1e-6 };
-    s->A = ridge_linop(&s->ridge);
-    s->bnorm = mem_calloc(3 * k, sizeof *s->bnorm, "gradient descent", err);
-    s->B = s->bnorm ? mem_calloc(kM, 6 * sizeof *s->B, "gradient descent", err) : NULL;
+        s->info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
+    s->M = M;
+    s->k = k;
+    s->maxit = s->o->maxit ? s->o->maxit : 500;
+    s->rtol = s->o->rtol > 0.0 ? s->o->rtol : 1e-6;
+    s->A = solve_ridge(&s->ridge);
+    s->bnorm = mem_calloc(3 * k, sizeof *s->bnorm, "gradient descent", s->err);
+    s->B = s->bnorm ? mem_calloc(kM, 6 * sizeof *s->B, "gradient descent", s->err) : NULL;
     if (!s->B) {
         descent_free(s);
         return ST_NOMEM;

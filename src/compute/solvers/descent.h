@@ -6,7 +6,7 @@
 #ifndef GPDESK_SOLVERS_DESCENT_H
 #define GPDESK_SOLVERS_DESCENT_H
 
-#include "compute/solvers/solver.h"
+#include "compute/solvers/solve.h"
 
 enum look { LOOK_ON, LOOK_DONE, LOOK_WORSE }; /* worse: it diverges */
 
@@ -24,10 +24,9 @@ struct descent {
     double *B, *W, *G;               /* k vectors of M: b / |b|, iterate, gradient A w - b */
     double *best, *best_G, *work;    /* of the best iterates; k vectors to use */
 };
-/* Everything allocated; the iterate is 0, or x0 on the best point of its line. */
-enum status descent_new(struct descent *, const char *method, struct fop *, double lam2, size_t k,
-                        const double *B, const struct solve_opts *, const struct ctl *,
-                        struct solve_info *, struct err *);
+/* Allocates everything for k right-hand sides B; the iterate is 0, or x0 on the best point of its
+ * line.  The caller has set method, ridge, o, ctl, info and err, and zeroed the rest. */
+enum status descent_new(struct descent *, size_t k, const double *B);
 /* AX = A X for k vectors, counted. */
 enum status descent_apply(struct descent *, const double *X, double *AX);
 /* The true gradient at W, by one pass (fresh: G is it already); keeps what is better; tells. */
@@ -43,10 +42,9 @@ enum status descent_end(struct descent *, enum status rc, enum outcome why, bool
 /* Largest eigenvalue of P^-1 A by some power iterations (from below, a tenth added). */
 enum status descent_top(struct descent *, const struct precond *, double *top);
 
-/* One SVRG step away from the snapshot: v -= eta P^-1 (Q + lam2 v + G), Q the batch's Z'Z v; Q is
- * used up.  k vectors of M. */
-enum status svrg_step(const struct precond *, struct pool *, size_t M, size_t k, double eta,
-                      double lam2, const double *G, double *Q, double *v, struct err *);
+/* One SVRG step away from the snapshot: v -= eta P^-1 (Q + lam2 v + G), with Q = s->work the
+ * batch's Z'Z v, used up, and G = s->G; k vectors of M. */
+enum status svrg_step(struct descent *s, const struct precond *, double eta, double *v);
 /* Reddi, Kale & Kumar 2018: m, v, vh are moments (n), lr the step length. */
 void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, double *vh,
                   double *w);

@@ -83,15 +83,15 @@ static enum status factorise(struct fop *f, double lam2, struct direct *d, const
     return rc;
 }
 
-static enum status direct_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status direct_solve(const struct ridge *on, size_t k, const double *B, double *X,
                                 const struct solve_opts *opts, const struct ctl *ctl,
                                 struct solve_info *info, struct err *err)
 {
-    const size_t M = fop_cols(f);
+    const size_t M = fop_cols(on->fop);
     for (size_t c = 0; c < k; c++)
         info[c] = (struct solve_info){ .why = OUT_CANCELLED, .residual = 1.0, .true_residual = NAN,
                                        .drift = NAN };
-    struct direct d = { .M = M, .pool = fop_pool(f) };
+    struct direct d = { .M = M, .pool = fop_pool(on->fop) };
     d.A = mem_aligned(M * M, sizeof *d.A, "the Gram matrix of a direct solve", err);
     d.diag = d.A ? mem_calloc(2 * M, sizeof *d.diag, "a direct solve", err) : NULL;
     if (!d.diag) {
@@ -99,7 +99,7 @@ static enum status direct_solve(struct fop *f, double lam2, size_t k, const doub
         return ST_NOMEM;
     }
     d.r = d.diag + M;
-    enum status rc = factorise(f, lam2, &d, ctl, err);
+    enum status rc = factorise(on->fop, on->lam2, &d, ctl, err);
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = solve_one(&d, B + c * M, X + c * M, &info[c], err);
     if (rc == ST_CANCELLED &&
@@ -119,5 +119,5 @@ static enum status direct_solve(struct fop *f, double lam2, size_t k, const doub
 const struct solver_ops direct_solver = {
     .name = "direct", .title = "Cholesky factorisation",
     .help = "exact to rounding; memory M^2, time n M^2: for up to some 10,000 features",
-    .uses_precond = false, .iterative = false, .solve = direct_solve,
+    .solve = direct_solve,
 };

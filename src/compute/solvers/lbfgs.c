@@ -179,16 +179,17 @@ static enum status iterate(struct lbfgs *l, enum outcome *why)
     return rc;
 }
 
-static enum status lbfgs_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status lbfgs_solve(const struct ridge *on, size_t k, const double *B, double *X,
                                const struct solve_opts *o, const struct ctl *ctl,
                                struct solve_info *info, struct err *err)
 {
-    const struct solver_ops *ops = &lbfgs_solver;
-    struct lbfgs l = { .memory = (size_t)solver_param(ops, o, MEMORY),
-                       .wolfe = solver_param(ops, o, WOLFE) != 0.0 };
+    struct lbfgs l = { .s = { .method = lbfgs_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+                              .info = info, .err = err },
+                       .memory = (size_t)solve_param(lbfgs_params, o, MEMORY),
+                       .wolfe = solve_param(lbfgs_params, o, WOLFE) != 0.0 };
     enum outcome why = OUT_MAXIT;
-    const size_t kM = k * fop_cols(f);
-    enum status rc = descent_new(&l.s, ops->name, f, lam2, k, B, o, ctl, info, err);
+    const size_t kM = k * fop_cols(on->fop);
+    enum status rc = descent_new(&l.s, k, B);
 
     if (rc == ST_OK) {
         l.D = mem_calloc((2 * l.memory + 1) * kM, sizeof *l.D, "the memory of L-BFGS", err);

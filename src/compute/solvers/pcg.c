@@ -2,17 +2,16 @@
  * preconditioner the fit has built. */
 #include "compute/solvers/solver.h"
 
-static enum status pcg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status pcg_solve(const struct ridge *r, size_t k, const double *B, double *X,
                              const struct solve_opts *opts, const struct ctl *ctl,
                              struct solve_info *info, struct err *err)
 {
-    struct ridge ridge = { f, lam2 };
-    const struct linop A = ridge_linop(&ridge);
+    const struct linop A = solve_ridge(r);
     return cg_solve(&A, k, B, X, opts, ctl, info, err);
 }
 
 const struct solver_ops pcg_solver = {
     .name = "pcg", .title = "Preconditioned conjugate gradients",
     .help = "features are used, never multiplied out: memory and time linear in their number",
-    .uses_precond = true, .iterative = true, .corrects = true, .solve = pcg_solve,
+    .uses_precond = true, .iterative = true, .krylov = true, .corrects = true, .solve = pcg_solve,
 };

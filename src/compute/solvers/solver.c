@@ -1,12 +1,10 @@
-/* compute/solvers/solver.c -- the list of solvers, and the ridge operator they work on. */
+/* compute/solvers/solver.c -- the list of solvers, and their parameters as text. */
 #include "compute/solvers/solver.h"
 
 #include "base/text.h"
-#include "compute/linalg/blas.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SOLVER_ADDRESS(name) &name,
@@ -31,6 +29,16 @@ const struct solver_ops *solver_find(const char *name, struct err *err)
                  i == 0 ? "" : i + 1 < NSOLVERS ? ", " : " or ", solvers[i]->name);
     err_hint(err, "%s", all);
     return NULL;
+}
+
+const struct solver_ops *solver_usual(void)
+{
+    return &pcg_solver;
+}
+
+bool solver_is_free(const char *name)
+{
+    return name == NULL || strcmp(name, "auto") == 0;
 }
 
 /* Parameters. */
@@ -103,61 +111,4 @@ void solver_print(const struct solver_ops *ops, const double params[SOLVER_MAX_P
     }
     if (open)
         strncat(text, ")", SOLVER_TEXT_MAX - strlen(text) - 1);
-}
-
-double solver_param(const struct solver_ops *ops, const struct solve_opts *o, size_t i)
-{
-    return o->params && o->params[i] != 0.0 ? o->params[i] : ops->params[i].init;
-}
-
-const char *outcome_name(enum outcome why)
-{
-    switch (why) {
-    case OUT_RUNNING: return "running";
-    case OUT_RTOL: return "rtol";
-    case OUT_DIRECT: return "direct";
-    case OUT_MAXIT: return "maxit";
-    case OUT_CANCELLED: return "cancelled";
-    case OUT_BREAKDOWN: return "breakdown";
-    }
-    return "unknown";
-}
-
-void solve_info_free(struct solve_info *info)
-{
-    if (!info)
-        return;
-    free(info->alpha);
-    free(info->beta);
-    info->alpha = info->beta = NULL;
-    info->nhist = 0;
-}
-
-static enum status ridge_apply(void *ctx, size_t k, const double *X, double *AX,
-                               const struct ctl *ctl, struct err *err)
-{
-    const struct ridge *r = ctx;
-    const enum status rc = fop_pass(r->fop, k, X, AX, ctl, err);
-    if (rc == ST_OK)
-        for (size_t c = 0, M = fop_cols(r->fop); c < k; c++)
-            blas_daxpy(M, r->lam2, X + c * M, AX + c * M);
-    return rc;
-}
-
-static enum status ridge_exact(void *ctx, size_t k, const double *X, double *AX,
-                               const struct ctl *ctl, struct err *err)
-{
-    const struct ridge *r = ctx;
-    const enum status rc = fop_pass_exact(r->fop, k, X, AX, ctl, err);
-    if (rc == ST_OK)
-        for (size_t c = 0, M = fop_cols(r->fop); c < k; c++)
-            blas_daxpy(M, r->lam2, X + c * M, AX + c * M);
-    return rc;
-}
-
-struct linop ridge_linop(struct ridge *r)
-{
-    return (struct linop){ .n = fop_cols(r->fop), .apply = ridge_apply,
-                           .exact = fop_half(r->fop) ? ridge_exact : NULL, .ctx = r,
-                           .pool = fop_pool(r->fop), .fop = r->fop, .lam2 = r->lam2 };
 }

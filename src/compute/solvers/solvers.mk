@@ -9,6 +9,8 @@ libcompute_a_SOURCES += \
   src/compute/solvers/direct.c \
   src/compute/solvers/lbfgs.c \
   src/compute/solvers/pcg.c \
+  src/compute/solvers/solve.c \
+  src/compute/solvers/solve.h \
   src/compute/solvers/solver.c \
   src/compute/solvers/solver.h \
   src/compute/solvers/svrg.c

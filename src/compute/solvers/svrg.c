@@ -26,13 +26,16 @@ static const struct solver_param svrg_params[] = {
     { .name = NULL },
 };
 
-enum status svrg_step(const struct precond *pre, struct pool *pool, size_t M, size_t k, double eta,
-                      double lam2, const double *G, double *Q, double *v, struct err *err)
+enum status svrg_step(struct descent *s, const struct precond *pre, double eta, double *v)
 {
-    for (size_t i = 0; i < k * M; i++)
+    const size_t kM = s->k * s->M;
+    const double lam2 = s->ridge.lam2, *G = s->G;
+    double *Q = s->work;
+
+    for (size_t i = 0; i < kM; i++)
         Q[i] += lam2 * v[i] + G[i];
-    const enum status rc = pre ? precond_apply(pre, pool, k, Q, Q, err) : ST_OK;
-    for (size_t i = 0; rc == ST_OK && i < k * M; i++)
+    const enum status rc = pre ? precond_apply(pre, s->A.pool, s->k, Q, Q, s->err) : ST_OK;
+    for (size_t i = 0; rc == ST_OK && i < kM; i++)
         v[i] -= eta * Q[i];
     return rc;
 }
@@ -66,8 +69,7 @@ static enum status leave(struct descent *s, struct batch *b, const struct precon
             rc = batch_pass(b, i, v, s->work, s->err);
             s->passes += (double)b->per / (double)b->blocks;
             if (rc == ST_OK)
-                rc = svrg_step(pre, s->A.pool, s->M, s->k, eta, s->ridge.lam2, s->G, s->work, v,
-                               s->err);
+                rc = svrg_step(s, pre, eta, v);
         }
     }
     for (size_t i = 0; rc == ST_OK && i < s->k * s->M; i++)
@@ -75,29 +77,28 @@ static enum status leave(struct descent *s, struct batch *b, const struct precon
     return rc;
 }
 
-static enum status run(const struct solver_ops *ops, struct fop *f, double lam2, size_t k,
-                       const double *B, double *X, const struct solve_opts *o,
-                       const struct ctl *ctl, struct solve_info *info, struct err *err)
+/* s: as descent_new wants it. */
+static enum status run(struct descent s, const struct precond *pre, size_t k, const double *B,
+                       double *X)
 {
-    const struct precond *pre = ops->uses_precond ? o->pre : NULL;
-    struct descent s;
+    struct fop *f = s.ridge.fop;
     struct batch b = { .f = NULL };
     enum look look = LOOK_ON;
     enum outcome why = OUT_MAXIT;
     double eta = 0.0, *v = NULL;
     size_t epoch = 0;
-    enum status rc = descent_new(&s, ops->name, f, lam2, k, B, o, ctl, info, err);
+    enum status rc = descent_new(&s, k, B);
 
     if (rc == ST_OK)
         rc = descent_look(&s, true, &look);
     if (rc == ST_OK && look != LOOK_DONE) {
-        rc = batch_new(&b, f, (size_t)solver_param(ops, o, BATCH), k, err);
-        v = rc == ST_OK ? mem_calloc(k * s.M, sizeof *v, "gradient descent", err) : NULL;
+        rc = batch_new(&b, f, (size_t)solve_param(svrg_params, s.o, BATCH), k, s.err);
+        v = rc == ST_OK ? mem_calloc(k * s.M, sizeof *v, "gradient descent", s.err) : NULL;
         rc = v ? step_rule(&s, &b, pre, &eta) : rc == ST_OK ? ST_NOMEM : rc;
-        eta *= solver_param(ops, o, STEP);
+        eta *= solve_param(svrg_params, s.o, STEP);
     }
     while (rc == ST_OK && look != LOOK_DONE && s.it < s.maxit) {
-        rc = leave(&s, &b, pre, eta, (size_t)solver_param(ops, o, EPOCHS), &epoch, v);
+        rc = leave(&s, &b, pre, eta, (size_t)solve_param(svrg_params, s.o, EPOCHS), &epoch, v);
         s.it += rc == ST_OK;
         if (rc == ST_OK)
             rc = descent_look(&s, false, &look);
@@ -115,18 +116,20 @@ static enum status run(const struct solver_ops *ops, struct fop *f, double lam2,
     return descent_end(&s, rc, why, false, X);
 }
 
-static enum status svrg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status svrg_solve(const struct ridge *on, size_t k, const double *B, double *X,
                               const struct solve_opts *o, const struct ctl *ctl,
                               struct solve_info *info, struct err *err)
 {
-    return run(&svrg_solver, f, lam2, k, B, X, o, ctl, info, err);
+    return run((struct descent){ .method = svrg_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+                                 .info = info, .err = err }, NULL, k, B, X);
 }
 
-static enum status psvrg_solve(struct fop *f, double lam2, size_t k, const double *B, double *X,
+static enum status psvrg_solve(const struct ridge *on, size_t k, const double *B, double *X,
                                const struct solve_opts *o, const struct ctl *ctl,
                                struct solve_info *info, struct err *err)
 {
-    return run(&psvrg_solver, f, lam2, k, B, X, o, ctl, info, err);
+    return run((struct descent){ .method = psvrg_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+                                 .info = info, .err = err }, o->pre, k, B, X);
 }
 
 const struct solver_ops svrg_solver = {

@@ -36,5 +36,6 @@ const struct tuner_ops tuner_lbfgs = {
     .title = "L-BFGS",
     .help = "descends along exact gradients from the start and from scattered points, on a sample "
             "when rows are many; the best is then polished on all rows",
+    .gradients = true,
     .search = lbfgs_search,
 };

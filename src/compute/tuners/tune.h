@@ -77,10 +77,11 @@ static inline unsigned tune_bit(size_t nhp, size_t i)
 struct tune_job;
 struct tuner_ops {
     const char *name, *title, *help;
+    bool gradients; /* follows exact gradients, which only the NMLL has */
     enum status (*search)(struct tune_job *, struct err *);
 };
 const struct tuner_ops *tuner_at(size_t i);
-const struct tuner_ops *tuner_find(const char *name, struct err *err);
+const struct tuner_ops *tuner_find(const char *name, struct err *err); /* NULL: the default */
 const char *tune_objective_name(enum tune_objective); /* "nmll", "loo", "validation" */
 
 /* y: scaled targets (n). Ticks: phase "tune" (else "tune-loo", "tune-validation"), value the score,

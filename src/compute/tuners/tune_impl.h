@@ -63,6 +63,7 @@ struct tune_job {
                                                     one to compare with */
 };
 
+void tune_level_close(struct tune_level *); /* frees its operators and map */
 void tune_to_hp(const struct tune_job *, const double *u, double *hp);
 void tune_from_hp(const struct tune_job *, const double *hp, double *u);
 /* One evaluation with amplitude and noise at their best within bounds; recorded, told, counted.
@@ -100,7 +101,7 @@ void tune_scatter(const struct tune_job *, uint32_t stream, size_t which, double
 size_t tune_starts(const struct tune_job *, size_t most);
 uint64_t tune_stream(const struct tune_job *, uint32_t base);
 
-/* The registry: a row for each, in the order in which help lists them. */
+/* The registry: a row for each, in the order in which help lists them; the first is the default. */
 #define TUNER_ROWS(row) \
     row(tuner_bayes)    \
     row(tuner_grid)     \

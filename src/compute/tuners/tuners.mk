@@ -6,6 +6,8 @@ libcompute_a_SOURCES += \
   src/compute/tuners/simplex.c \
   src/compute/tuners/tune.c \
   src/compute/tuners/tune.h \
+  src/compute/tuners/tune_eval.c \
   src/compute/tuners/tune_impl.h \
   src/compute/tuners/tune_nlopt.c \
-  src/compute/tuners/tune_rank.c
+  src/compute/tuners/tune_rank.c \
+  src/compute/tuners/tuner.c

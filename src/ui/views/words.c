@@ -177,7 +177,7 @@ static void solve_lines(const struct fit_info *f, struct buf *b)
     char s[40], t[40];
     if (f->why == OUT_DIRECT)
         return;
-    put(b, "stopped", "%s after %zu iterations", outcome_name(f->why), f->iterations);
+    put(b, "stopped", "%s after %zu iterations", solve_outcome(f->why), f->iterations);
     put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
     if (isfinite(f->condition)) {
         text_number(s, sizeof s, f->condition);

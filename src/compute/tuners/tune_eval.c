@@ -1,0 +1,368 @@
+/* compute/tuners/tune_eval.c -- positions between the bounds, and the evaluation of the NMLL (or of
+ * another objective) at two fidelities. */
+#include "compute/tuners/tune_impl.h"
+
+#include "base/mem.h"
+#include "compute/preconds/precond.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An approximate value at the end: work at most, in that of an evaluation. */
+static const double SHARPEN_MOST = 6.0;
+
+/* Positions. */
+
+void tune_to_hp(const struct tune_job *job, const double *u, double *hp)
+{
+    for (size_t i = 0; i < job->nhp; i++)
+        hp[i] = job->lo[i];
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        const double t = fmin(fmax(u[f], 0.0), 1.0), a = log(job->lo[i]), b = log(job->hi[i]);
+        hp[i] = t <= 0.0 ? job->lo[i] : t >= 1.0 ? job->hi[i] : exp(a + t * (b - a));
+    }
+}
+
+void tune_from_hp(const struct tune_job *job, const double *hp, double *u)
+{
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        const double a = log(job->lo[i]), b = log(job->hi[i]);
+        u[f] = fmin(fmax((log(hp[i]) - a) / (b - a), 0.0), 1.0);
+    }
+}
+
+size_t tune_evals_left(const struct tune_job *job)
+{
+    const size_t used = job->res->evaluations;
+    return used < job->max_evals ? job->max_evals - used : 0;
+}
+
+size_t tune_starts(const struct tune_job *job, size_t most)
+{
+    return job->opts->restarts > 1 ? 1 : most;
+}
+
+uint64_t tune_stream(const struct tune_job *job, uint32_t base)
+{
+    enum { APART = 1u << 16 }; /* more than any search draws from */
+
+    return rng_stream(RNG_TUNE, base + (uint32_t)job->opts->restart * APART);
+}
+
+void tune_scatter(const struct tune_job *job, uint32_t stream, size_t which, double *u)
+{
+    tune_from_hp(job, job->start, u);
+    for (size_t f = 0; f < job->nfree; f++) {
+        const double t = rng_uniform(job->opts->seed, rng_stream(RNG_TUNE, stream),
+                                     which * job->nfree + f);
+        u[f] = fmin(fmax(u[f] + (t - 0.5) * 0.66, 0.05), 0.95);
+    }
+}
+
+bool tune_profiles_full(const struct tune_job *job)
+{
+    return (!job->opts->exact && !job->opts->approx) || !job->have_low;
+}
+
+/* Evaluation. */
+
+const char *tune_objective_name(enum tune_objective o)
+{
+    return o == TUNE_LOO ? "loo" : o == TUNE_VALID ? "validation" : "nmll";
+}
+
+static bool better(const struct tune_point *a, const struct tune_point *b)
+{
+    if (a->subsampled != b->subsampled && isfinite(a->score) && isfinite(b->score))
+        return b->subsampled; /* a value on all rows beats an estimate */
+    return a->score < b->score || isnan(b->score);
+}
+
+/* Appends to the trace, keeps the best, tells the listener. */
+static enum status record(struct tune_job *job, const struct tune_point *p, struct err *err)
+{
+    struct tune_result *res = job->res;
+    double point[KERNEL_MAX_HP + 2];
+    enum status rc = mem_grow((void **)&res->trace, &job->trace_cap, res->ntrace + 1,
+                              sizeof *res->trace, "the trace", err);
+
+    if (rc != ST_OK)
+        return rc;
+    res->trace[res->ntrace++] = *p;
+    res->evaluations++;
+    if (isfinite(p->score)) {
+        if (better(p, &res->best)) {
+            res->best = *p;
+            if (job->terms && p->se > 0.0)
+                memcpy(job->best_terms, job->terms, job->nprobes * sizeof *job->terms);
+        }
+        if (p->score < job->best_low.score && p->subsampled == job->have_low)
+            job->best_low = *p;
+    }
+    memcpy(point, p->hp, job->nhp * sizeof *point);
+    point[job->nhp] = p->amplitude;
+    point[job->nhp + 1] = p->noise;
+    ctl_tick(job->ctl,
+             &(struct tick){.phase = job->opts->objective == TUNE_LOO     ? PHASE_TUNE_LOO
+                                     : job->opts->objective == TUNE_VALID ? PHASE_TUNE_VALIDATION
+                                                                          : PHASE_TUNE,
+                            .done = res->evaluations,
+                            .total = res->evaluations < job->max_evals ? job->max_evals : 0,
+                            .value = p->score,
+                            .value2 = res->best.score,
+                            .target = NAN,
+                            .point = point,
+                            .npoint = job->nhp + 2});
+    return ST_OK;
+}
+
+/* Draws the map of a level and opens its operator, once. */
+static enum status level_open(struct tune_job *job, struct tune_level *l, struct err *err)
+{
+    if (l->fop != NULL)
+        return ST_OK;
+    const double bytes = (double)l->n * (double)l->M * (l->precision == PREC_FLOAT ? 4.0 : 8.0);
+    const double room = job->opts->mem_limit ? (double)job->opts->mem_limit
+                                             : (double)mem_physical() * 0.5;
+    struct fop_opts fo = { .pool = job->pool, .precision = l->precision,
+                           .row_scale = l->src->row_scale,
+                           .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
+    l->stored = fo.store;
+    l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
+    l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
+    if (l->fop && job->opts->objective == TUNE_VALID) {
+        fo.row_scale = NULL; /* the error of predicting, whatever the rows' noise */
+        l->valid = fop_new(job->be, l->map, job->opts->valid, &fo, err);
+        if (!l->valid)
+            return err ? err->code : ST_NOMEM;
+    }
+    return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
+}
+
+void tune_level_close(struct tune_level *l)
+{
+    fop_free(l->fop);
+    fop_free(l->valid);
+    featmap_free(l->map);
+    l->fop = l->valid = NULL;
+    l->map = NULL;
+}
+
+/* d/d log hp to d/du, in place, free ones packed. */
+static void chain(const struct tune_job *job, const double *g, double *gradu)
+{
+    for (size_t f = 0; f < job->nfree; f++) {
+        const size_t i = job->free_at[f];
+        gradu[f] = g[i] * log(job->hi[i] / job->lo[i]);
+    }
+}
+
+/* A point that the arithmetic cannot score is a bad point, not a failed tuning. */
+static enum status forgive(enum status rc, struct tune_point *p, struct err *err)
+{
+    if (rc != ST_NOT_PD)
+        return rc;
+    err_clear(err);
+    p->nmll = p->score = INFINITY;
+    return ST_OK;
+}
+
+static bool at_start(const struct tune_job *job, const double *hp)
+{
+    for (size_t i = 0; i < job->nhp; i++)
+        if (fabs(log(hp[i] / job->start[i])) > 1e-9)
+            return false;
+    return true;
+}
+
+/* One evaluation over features.  Where single precision turns out to limit an answer that matters,
+ * its level is in double from there on: twice the time, and only data with next to no noise need
+ * it. */
+static enum status features_best(struct tune_job *job, struct tune_level *l,
+                                 struct tune_point *out, double *g, struct err *err)
+{
+    bool limited = false;
+    enum status rc = level_open(job, l, err);
+
+    if (rc == ST_OK && job->opts->objective != TUNE_NMLL) {
+        double mse;
+        rc = nmll_features_loo(l->fop, job->targets, l->y, l->valid, job->opts->yvalid, out->hp,
+                               job->nhp, job->amp, job->noise, &mse, &out->nmll, out->amplitudes,
+                               out->noises, &out->effdim, &job->quiet, err);
+        out->score = 0.5 * (double)(job->targets * l->n) * (1.0 + log(2.0 * M_PI * mse));
+        return rc;
+    }
+
+    for (;;) {
+        if (rc != ST_OK)
+            return rc;
+        rc = nmll_features_best(l->fop, job->targets, l->y, out->hp, job->nhp, job->amp, job->noise,
+                                &out->nmll, out->amplitudes, out->noises, g, &out->effdim,
+                                l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
+        const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
+                              (out->nmll - l->log_scale) * (double)job->full.n / (double)l->n >
+                                  job->best_low.score + 0.05 * (double)job->full.n;
+        if (!limited || hopeless || (rc != ST_OK && rc != ST_NOT_PD))
+            return rc;
+        limited = false;
+        l->precision = PREC_DOUBLE;
+        tune_level_close(l);
+        err_clear(err);
+        rc = level_open(job, l, err);
+    }
+}
+
+static void first_target(struct tune_point *p)
+{
+    p->amplitude = p->amplitudes[0];
+    p->noise = p->noises[0];
+}
+
+enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
+                      struct tune_point *out, struct err *err)
+{
+    struct tune_level *l = full || !job->have_low ? &job->full : &job->low;
+    double g[KERNEL_MAX_HP] = { 0 };
+    enum status rc;
+
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = l->amplitude,
+                                .noise = l->noise, .subsampled = l != &job->full,
+                                .score = NAN };
+    for (size_t j = 0; j < job->targets; j++) {
+        out->amplitudes[j] = l->amplitude;
+        out->noises[j] = l->noise;
+    }
+    tune_to_hp(job, u, out->hp);
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (job->opts->exact) {
+        rc = nmll_exact_best(job->kernel, l->src, job->targets, l->y, out->hp, job->amp, job->noise,
+                             &out->nmll, out->amplitudes, out->noises, &out->effdim, job->pool,
+                             &job->quiet, err);
+    } else {
+        rc = features_best(job, l, out, gradu ? g : NULL, err);
+    }
+    first_target(out);
+    rc = forgive(rc, out, err);
+    if (rc != ST_OK)
+        return rc;
+    out->nmll -= l->log_scale;
+    if (isnan(out->score))
+        out->score = out->nmll;
+    if (isfinite(out->score)) { /* where the next one starts looking */
+        l->amplitude = out->amplitude;
+        l->noise = out->noise;
+    }
+    const double scale = (double)job->full.n / (double)l->n; /* an estimate for all rows */
+    out->nmll *= scale;
+    out->score *= scale;
+    if (gradu != NULL) {
+        for (size_t i = 0; i < job->nhp; i++)
+            g[i] *= scale;
+        chain(job, g, gradu);
+    }
+    if (l != &job->full && isnan(job->start_low) && at_start(job, out->hp))
+        job->start_low = out->score;
+    return record(job, out, err);
+}
+
+static double ratio_of(const struct tune_point *p)
+{
+    return p->noise * p->noise / (p->amplitude * p->amplitude);
+}
+
+/* A rank that was given stays.  One that suits the first setting does not suit another of a tenth
+ * of the noise ratio, or ten times: it is chosen anew there. */
+static enum status suit_rank(struct tune_job *job, struct tune_level *l,
+                             const struct tune_point *at, struct err *err)
+{
+    static const double apart = 10.0;
+    const double moved = ratio_of(at) / job->rank_ratio;
+    size_t rank = job->opts->rank;
+    enum status rc = ST_OK;
+
+    if (job->res->rank && (rank || (moved < apart && moved > 1.0 / apart)))
+        return ST_OK;
+    if (rank == 0)
+        rc = tune_rank(job, l, at, &rank, err);
+    if (rc != ST_OK)
+        return rc;
+    job->rank_ratio = ratio_of(at);
+    if (rank == job->res->rank)
+        return ST_OK;
+    job->other_probes = job->res->rank > 0;
+    job->res->rank = rank;
+    precond_free(job->basis); /* it has another number of columns */
+    job->basis = NULL;
+    return ST_OK;
+}
+
+static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
+                                struct tune_point *out, double *g, struct err *err)
+{
+    const struct tune_opts *o = job->opts;
+    const enum status rc = suit_rank(job, l, out, err);
+    if (rc != ST_OK)
+        return rc;
+    const struct nmll_slq_opts so = { .rank = job->res->rank, .probes = job->nprobes,
+                                      .rtol = TUNE_DATA_RTOL, .probe_rtol = TUNE_PROBE_RTOL,
+                                      .seed = o->seed, .kept = &job->basis,
+                                      .terms = job->terms, .error = job->error,
+                                      .most = SHARPEN_MOST, .used = &job->res->probes };
+
+    if (job->targets > 1)
+        return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
+                                    ratio_of(out), job->amp, job->noise, &so, &out->nmll,
+                                    &out->se, out->amplitudes, out->noises, g, NULL, &job->quiet,
+                                    err);
+    return nmll_features_slq(l->fop, l->y, out->hp, job->nhp, out->amplitude, out->noise, &so,
+                             &out->nmll, &out->se, g, NULL, &job->quiet, err);
+}
+
+enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
+                         double *gradu, struct tune_point *out, struct err *err)
+{
+    double g[KERNEL_MAX_HP + 2] = { 0 };
+    struct tune_level *l = &job->full;
+    enum status rc;
+
+    *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = amplitude,
+                                .noise = noise, .amplitudes = { amplitude },
+                                .noises = { noise } };
+    tune_to_hp(job, u, out->hp);
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    if (job->opts->exact && job->targets > 1) {
+        rc = nmll_exact_at(job->kernel, l->src, job->targets, l->y, out->hp, ratio_of(out),
+                           job->amp, job->noise, &out->nmll, out->amplitudes, out->noises,
+                           gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    } else if (job->opts->exact) {
+        rc = nmll_exact(job->kernel, l->src, l->y, out->hp, amplitude, noise, &out->nmll,
+                        gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    } else {
+        rc = level_open(job, l, err);
+        if (rc == ST_OK && job->opts->approx)
+            rc = at_by_probes(job, l, out, gradu ? g : NULL, err);
+        else if (rc == ST_OK && job->targets > 1) /* features are profiled: tune_eval */
+            rc = err_set(err, ST_INTERNAL, "several targets at one amplitude");
+        else if (rc == ST_OK)
+            rc = nmll_features(l->fop, l->y, out->hp, job->nhp, amplitude, noise, &out->nmll,
+                               gradu ? g : NULL, &out->effdim, &job->quiet, err);
+    }
+    first_target(out);
+    rc = forgive(rc, out, err);
+    if (rc != ST_OK)
+        return rc;
+    out->nmll -= l->log_scale;
+    out->score = out->nmll;
+    if (gradu != NULL) {
+        chain(job, g, gradu);
+        gradu[job->nfree] = job->targets > 1 ? 0.0 : g[job->nhp];
+        gradu[job->nfree + 1] = job->targets > 1 ? g[job->nhp] : g[job->nhp + 1];
+    }
+    return record(job, out, err);
+}
