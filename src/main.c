@@ -464,6 +464,7 @@ int main(int argc, char **argv)
     struct buf complaints = { 0 };
     struct err err = { 0 };
 
+    app_begin();
     fill_descriptors();
     log_open(getenv("GPDESK_LOG"));
     set_locale();

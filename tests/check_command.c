@@ -1,8 +1,9 @@
 /* tests/check_command.c -- the grammar of command lines: what parses, as what, and with which words
  * the rest is refused; the table itself; completion. */
+#include "app/commands/app.h"
 #include "app/shell/args.h"
 #include "app/shell/command.h"
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/shell/options.h"
 #include "app/core/workspace.h"
 #include "support.h"
@@ -571,6 +572,7 @@ int main(void)
     Suite *s = suite_create("command");
     TCase *t = tcase_create("command");
 
+    app_begin();
     tcase_set_timeout(t, 60);
 #define LOOP(test, table) tcase_add_loop_test(t, test, 0, (int)(sizeof table / sizeof *table))
     LOOP(text_is_cut_into_statements, splits);

@@ -110,6 +110,7 @@ int main(void)
     TCase *c = tcase_create("resume");
     int n = 0;
 
+    app_begin();
     while (command_at((size_t)n))
         n++;
     tcase_set_timeout(c, 300);

@@ -2,6 +2,7 @@
 #include "ui/picker.h"
 
 #include "app/shell/palette.h"
+#include "app/commands/palette_fill.h"
 #include "base/text.h"
 #include "ui/keys.h"
 #include "ui/view.h"

@@ -9,6 +9,7 @@
 #include "app/shell/options.h"
 #include "app/runs/restarts.h"
 #include "app/runs/clustering.h"
+#include "app/plots/plot_rows.h"
 #include "base/mem.h"
 #include "ui/requests.h"
 #include "ui/keys.h"

@@ -6,6 +6,7 @@
  * and, in `make check`, with a main that mutates seeds by a fixed generator. */
 #include "fuzz.h"
 
+#include "app/commands/app.h"
 #include "app/shell/command.h"
 
 #include <stdint.h>
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     size_t count = 0, start;
     char *text;
 
+    app_begin();
     if (n > 4096 || !(text = malloc(n + 1)))
         return 0;
     memcpy(text, data, n);
@@ -113,6 +115,7 @@ int main(void)
     size_t runs = 0, seeds = 0;
     const struct command *c;
 
+    app_begin();
     while (command_at(seeds))
         seeds++;
     for (; fuzz_goes_on(runs, 40000); runs++) {

@@ -3,13 +3,17 @@
 
 #include "app/core/advise_state.h"
 #include "app/core/kept.h"
+#include "app/commands/commands.h"
 #include "app/core/workspace.h"
+#include "app/core/ws_words.h"
 #include "app/plots/draws.h"
 #include "app/plots/plots.h"
 #include "app/runs/clustering.h"
+#include "app/runs/export.h"
 #include "app/runs/race.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/sweep.h"
+#include "app/session/expect.h"
 #include "app/session/store.h"
 #include "app/session/timeline.h"
 #include "app/teach/lesson.h"
@@ -31,7 +35,36 @@ const struct owner *const app_owners[] = {
     NULL,
 };
 
+/* The order of groups in `help` and in the manual. */
+static const struct command *const tables[] = {
+    cmd_data_rows,
+    cmd_model_rows,
+    cmd_sweep_rows,
+    cmd_diag_rows,
+    cmd_plot_rows,
+    cmd_screen_rows,
+    cmd_teach_rows,
+    cmd_session_rows,
+    cmd_time_rows,
+    expect_rows,
+    export_rows,
+    cmd_line_rows,
+    cmd_general_rows,
+    NULL,
+};
+
+static const struct words_row *const words[] = {
+    &ws_words_datasets, &ws_words_runs, &ws_words_jobs, &ws_words_columns, &plot_words, NULL,
+};
+
+void app_begin(void)
+{
+    command_use(tables);
+    words_use(words);
+}
+
 struct workspace *app_workspace(const struct options *opt, struct err *err)
 {
+    app_begin();
     return workspace_new(opt, app_owners, err);
 }

@@ -9,7 +9,10 @@ struct options;
 
 /* Everything that is kept in a workspace. */
 extern const struct owner *const app_owners[];
-/* A workspace with all of it. */
+/* Hands down the command table and the names that the parser, completion and help ask for: before
+ * any line is parsed.  Calling it again does nothing more. */
+void app_begin(void);
+/* A workspace with all of it; calls app_begin. */
 struct workspace *app_workspace(const struct options *, struct err *);
 
 #endif

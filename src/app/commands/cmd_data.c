@@ -1,6 +1,6 @@
 /* app/commands/cmd_data.c -- reading, listing and preparing data: open, demo, data, use, show,
  * summary, cols, missing, scale, split. */
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/shell/text_table.h"
 #include "app/runs/fitting.h"
 #include "app/core/job.h"

@@ -1,7 +1,7 @@
 /* app/commands/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the
  * table. */
 #include "app/runs/advise.h"
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/runs/row_inspect.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/why.h"

@@ -5,7 +5,7 @@
 #include "data/cache.h"
 #include "data/formats/import.h"
 #include "app/shell/args.h"
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/runs/fitting.h"
 #include "app/shell/text_table.h"
 #include "app/core/job.h"

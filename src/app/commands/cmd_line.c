@@ -1,5 +1,5 @@
 /* app/commands/cmd_line.c -- commands about command lines and jobs: echo, time, dry, pause. */
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/core/job.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"

@@ -3,7 +3,7 @@
  */
 #include "app/shell/args.h"
 #include "app/runs/clustering.h"
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/runs/fitting.h"
 #include "app/shell/options.h"
 #include "app/runs/race.h"

@@ -1,7 +1,7 @@
 /* app/commands/cmd_plot.c -- plot and describe: the rows of the command table.  Making a figure is
  * quick and happens at once; writing a picture runs gnuplot and is a job. */
 #include "app/shell/args.h"
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/plots/landscape.h"
 #include "app/plots/plot_job.h"
 #include "figure/plot_show.h"
@@ -245,7 +245,7 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-struct figure *plot_shown(struct workspace *ws, const char *name, struct err *err)
+struct figure *cmd_plot_shown(struct workspace *ws, const char *name, struct err *err)
 {
     const struct args *drawn = owner_state(ws, &plots_shown_owner);
     const struct plot_ops *p = drawn ? plot_find(args_text(drawn, "name"), err) : NULL;

@@ -1,11 +1,13 @@
 /* app/commands/cmd_screen.c -- commands about the screen: view, layout, theme, palette, copy, bind.
  * Where there is no screen each says the same in words or keeps the setting for one. */
 #include "app/shell/bindings.h"
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/shell/text_table.h"
 #include "app/shell/options.h"
 #include "app/shell/palette.h"
 #include "app/core/workspace.h"
+#include "app/commands/palette_fill.h"
+#include "app/plots/plot_rows.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/outfile.h"

@@ -1,5 +1,5 @@
 /* app/commands/cmd_session.c -- commands about sessions: save, sessions, resume, script. */
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/core/job.h"
 #include "app/session/store.h"
 #include "app/session/transcript.h"

@@ -1,9 +1,9 @@
 /* app/commands/cmd_sweep.c -- the command `sweep`: queues the statements of each point as `source`
  * does, each point on its own so that one that fails does not stop the others, and then its own
  * table. */
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/shell/text_table.h"
-#include "app/runs/sweep.h"
+#include "app/runs/sweep_measures.h"
 #include "app/core/workspace.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -14,80 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The run that point i made: the last of its kind before the next point began. */
-static const struct run *run_of(const struct workspace *ws, const struct sweep *s, size_t i)
+static bool wanted(const struct sweep *s, enum sweep_measure m)
 {
-    if (s->first[i] == SIZE_MAX)
-        return NULL;
-    const size_t end =
-        i + 1 < s->npoints && s->first[i + 1] != SIZE_MAX ? s->first[i + 1] : ws->runs_made;
-    const struct run *found = NULL;
-
-    for (size_t r = 0; r < ws->nrun; r++)
-        if (ws->run[r]->serial >= s->first[i] && ws->run[r]->serial < end &&
-            (ws->run[r]->kind == RUN_FIT) == s->fits)
-            found = ws->run[r];
-    return found;
+    return s->fits ? m != SWEEP_NMLL : m == SWEEP_NMLL || m == SWEEP_SECONDS;
 }
 
-enum measure { RMSE, NLPD, COVERAGE, NMLL, EFFDIM, ITERATIONS, SECONDS, MEASURES };
-static const struct { const char *key, *head, *show, *axis; } measures[MEASURES] = {
-    { "rmse_scaled", "rmse/sd", "rmse", "RMSE over the target's sd" },
-    { "nlpd_scaled", "nlpd", "nlpd", "NLPD (nats a row, scaled)" },
-    { "coverage95", "cover95", "coverage", "share inside the 95 % interval" },
-    { "nmll", "nmll", "nmll", "NMLL (nats)" },
-    { "effective_dimension", "effdim", "effdim", "effective dimension" },
-    { "iterations", "it", "iterations", "iterations" },
-    { "seconds", "seconds", "seconds", "seconds" },
-};
-
-/* A scaled score, the mean over the run's targets. */
-static double score_mean(const struct run *r, size_t at)
-{
-    const struct metrics *m;
-    double sum = 0.0, v;
-    size_t n = 0;
-
-    for (; (m = ws_run_metrics(r, n, false)); n++) {
-        memcpy(&v, (const char *)m + at, sizeof v);
-        sum += v;
-    }
-    return n ? sum / (double)n : NAN;
-}
-
-static double measure(const struct run *r, enum measure m)
-{
-    const bool fit = r && r->kind == RUN_FIT;
-
-    switch (m) {
-    case RMSE: return score_mean(r, offsetof(struct metrics, rmse));
-    case NLPD: return score_mean(r, offsetof(struct metrics, nlpd));
-    case COVERAGE: return score_mean(r, offsetof(struct metrics, coverage95));
-    case NMLL: return r && !fit && r->state != RUN_FAILED ? r->tune.best.nmll : NAN;
-    case EFFDIM:
-        return fit && r->info.effective_dimension > 0.0 ? round(r->info.effective_dimension) : NAN;
-    case ITERATIONS:
-        return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING
-                   ? (double)r->info.iterations
-                   : NAN;
-    case SECONDS: return r && r->ended > r->started ? r->ended - r->started : NAN;
-    case MEASURES: break;
-    }
-    return NAN;
-}
-
-static bool wanted(const struct sweep *s, enum measure m)
-{
-    return s->fits ? m != NMLL : m == NMLL || m == SECONDS;
-}
-
-static void mean_and_sd(const struct workspace *ws, const struct sweep *s, enum measure m,
+static void mean_and_sd(const struct workspace *ws, const struct sweep *s, enum sweep_measure m,
                         double *mean, double *sd)
 {
     double sum = 0.0, squares = 0.0, n = 0.0;
 
     for (size_t i = 0; i < s->npoints; i++) {
-        const double v = measure(run_of(ws, s, i), m);
+        const double v = sweep_measured(sweep_run(ws, s, i), m);
         if (isfinite(v)) {
             sum += v;
             n += 1.0;
@@ -95,7 +33,7 @@ static void mean_and_sd(const struct workspace *ws, const struct sweep *s, enum 
     }
     *mean = n > 0.0 ? sum / n : NAN;
     for (size_t i = 0; i < s->npoints; i++) {
-        const double v = measure(run_of(ws, s, i), m);
+        const double v = sweep_measured(sweep_run(ws, s, i), m);
         if (isfinite(v))
             squares += (v - *mean) * (v - *mean);
     }
@@ -115,7 +53,7 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
                        struct rec *r)
 {
     for (size_t i = 0; i < s->npoints; i++) {
-        const struct run *run = run_of(ws, s, i);
+        const struct run *run = sweep_run(ws, s, i);
         rec_item(r);
         for (size_t k = 0; k < s->nkeys; k++) {
             const char *v = s->key[k].value[sweep_index(s, i, k)];
@@ -125,11 +63,11 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
         rec_str(r, "run", run ? run->id : NULL);
         rec_str(r, "state", run ? run_state_name(run->state) : NULL);
         text_table_cell(g, run ? run->id : "-", 0);
-        for (int m = 0; m < MEASURES; m++) {
+        for (int m = 0; m < SWEEP_MEASURES; m++) {
             if (!wanted(s, m))
                 continue;
-            rec_num(r, measures[m].key, measure(run, m));
-            put(g, measure(run, m));
+            rec_num(r, sweep_measures[m].key, sweep_measured(run, m));
+            put(g, sweep_measured(run, m));
         }
         rec_close(r);
     }
@@ -138,18 +76,18 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
 static void sweep_means(const struct workspace *ws, const struct sweep *s, struct text_table *g,
                         struct rec *r)
 {
-    double mean[MEASURES], sd[MEASURES];
+    double mean[SWEEP_MEASURES], sd[SWEEP_MEASURES];
 
-    for (int m = 0; m < MEASURES; m++)
+    for (int m = 0; m < SWEEP_MEASURES; m++)
         mean_and_sd(ws, s, m, &mean[m], &sd[m]);
     for (int which = 0; which < 2; which++) {
         rec_open(r, which ? "sd" : "mean");
         text_table_cell(g, which ? "sd" : "mean", 0);
         for (size_t k = 0; k < s->nkeys; k++)
             text_table_cell(g, "", 0);
-        for (int m = 0; m < MEASURES; m++)
+        for (int m = 0; m < SWEEP_MEASURES; m++)
             if (wanted(s, m)) {
-                rec_num(r, measures[m].key, which ? sd[m] : mean[m]);
+                rec_num(r, sweep_measures[m].key, which ? sd[m] : mean[m]);
                 put(g, which ? sd[m] : mean[m]);
             }
         rec_close(r);
@@ -159,7 +97,7 @@ static void sweep_means(const struct workspace *ws, const struct sweep *s, struc
 static enum status sweep_table(struct workspace *ws, struct err *err)
 {
     const struct sweep *s = sweep_of(ws);
-    bool right[SWEEP_KEYS + 1 + MEASURES] = { false };
+    bool right[SWEEP_KEYS + 1 + SWEEP_MEASURES] = { false };
     struct text_table g;
     struct rec r;
     size_t cols = 0;
@@ -171,23 +109,23 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
     }
     rec_init(&r, REC_RESULT, "sweep");
     cols = s->nkeys + 1;
-    for (int m = 0; m < MEASURES; m++)
+    for (int m = 0; m < SWEEP_MEASURES; m++)
         if (wanted(s, m))
             right[cols++] = true;
     text_table_init(&g, cols);
     for (size_t k = 0; k < s->nkeys; k++)
         text_table_cell(&g, s->key[k].name, 0);
     text_table_cell(&g, "run", 0);
-    for (int m = 0; m < MEASURES; m++)
+    for (int m = 0; m < SWEEP_MEASURES; m++)
         if (wanted(s, m))
-            text_table_cell(&g, measures[m].head, 0);
+            text_table_cell(&g, sweep_measures[m].head, 0);
     rec_str(&r, "show", s->show);
     rec_array(&r, "points");
     sweep_rows(ws, s, &g, &r);
     rec_array_close(&r);
     sweep_means(ws, s, &g, &r);
     text_table_print(&g, right, &r.text);
-    const struct run *first = run_of(ws, s, 0);
+    const struct run *first = sweep_run(ws, s, 0);
     if (ws_run_targets(first) > 1)
         rec_text(&r, "  scores are means over %zu targets\n", ws_run_targets(first));
     rec_text(&r, "  plot sweep draws it");
@@ -281,214 +219,6 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
     if (rc != ST_OK && err->code == ST_OK) /* a point that does not parse has been told */
         err_set(err, rc, "sweep: a point cannot be run");
     return rc;
-}
-
-/* The plot. */
-
-static bool numeric(const struct sweep_key *k, double *x)
-{
-    for (size_t i = 0; i < k->n; i++)
-        if (!text_scaled(k->value[i], &x[i]))
-            return false;
-    return true;
-}
-
-/* Evenly spaced on the log scale rather than on the plain one? */
-static bool wants_log(const double *x, size_t n)
-{
-    return n > 2 && x[0] > 0.0 && x[n - 1] / x[0] >= 4.0 && x[2] - x[1] > 1.4 * (x[1] - x[0]);
-}
-
-static enum status add_curve(struct figure *f, const struct workspace *ws, const struct sweep *s,
-                             size_t outer, enum measure m, const double *x, struct err *err)
-{
-    double y[SWEEP_VALUES];
-    struct buf title = { 0 };
-    const size_t n = s->key[0].n;
-
-    for (size_t i = 0; i < n; i++)
-        y[i] = measure(run_of(ws, s, outer * n + i), m);
-    for (size_t k = 1; k < s->nkeys; k++)
-        buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
-                   s->key[k].value[sweep_index(s, outer * n, k)]);
-    const bool ok =
-        figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
-    buf_free(&title);
-    return ok ? ST_OK : ST_NOMEM;
-}
-
-/* All values within a thousandth of each other. */
-static bool no_difference(const struct workspace *ws, const struct sweep *s, enum measure m)
-{
-    double lo = INFINITY, hi = -INFINITY;
-    size_t n = 0;
-
-    for (size_t i = 0; i < s->npoints; i++) {
-        const double v = measure(run_of(ws, s, i), m);
-        if (!isfinite(v))
-            continue;
-        lo = fmin(lo, v);
-        hi = fmax(hi, v);
-        n++;
-    }
-    return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && m != SECONDS;
-}
-
-struct figure *sweep_figure(struct workspace *ws, struct run *r, const struct args *a,
-                            struct err *err)
-{
-    const struct sweep *s = sweep_of(ws);
-    enum measure m = RMSE;
-    double x[SWEEP_VALUES], best = INFINITY;
-    size_t at = SIZE_MAX;
-
-    (void)r, (void)a;
-    if (!s)
-        return figure_empty("sweep", "Nothing has been swept yet. try: sweep rank=256,512,1024",
-                            err);
-    while (strcmp(measures[m].show, s->show))
-        m++;
-    const bool numbers = numeric(&s->key[0], x);
-    for (size_t i = 0; !numbers && i < s->key[0].n; i++)
-        x[i] = (double)i;
-    struct figure *f = figure_new("sweep", "Sweep", err);
-    bool ok = f && figure_label(f, s->key[0].name, measures[m].axis, err) == ST_OK;
-    if (ok) {
-        f->x.log = numbers && wants_log(x, s->key[0].n);
-        ok = numbers ||
-             figure_names(&f->x, s->key[0].n, (const char *const *)s->key[0].value, err) == ST_OK;
-    }
-    for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++)
-        ok = add_curve(f, ws, s, outer, m, x, err) == ST_OK;
-    for (size_t i = 0; i < s->npoints; i++)
-        if (measure(run_of(ws, s, i), m) < best) {
-            best = measure(run_of(ws, s, i), m);
-            at = i;
-        }
-    const bool same = ok && at != SIZE_MAX && no_difference(ws, s, m);
-    if (same) { /* no differences of rounding, drawn from edge to edge */
-        f->y.lo = best - 0.05 * fabs(best);
-        f->y.hi = best + 0.05 * fabs(best);
-    }
-    if (ok && at == SIZE_MAX) {
-        char why[200];
-        figure_free(f);
-        snprintf(why, sizeof why, "No point of the sweep has %s%s",
-                 m == ITERATIONS ? "iterations: " : "a value of ",
-                 m == ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
-                                 : s->show);
-        return figure_empty("sweep", why, err);
-    }
-    if (same) {
-        ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)",
-                            measures[m].head, best) == ST_OK;
-    } else if (ok && m != COVERAGE && m != EFFDIM) {
-        struct buf words = { 0 };
-        for (size_t k = 0; k < s->nkeys; k++)
-            buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
-        ok = figure_verdict(f, err, "least %s: %.4g at%s", measures[m].axis, best,
-                            buf_str(&words)) == ST_OK;
-        buf_free(&words);
-    }
-    if (!ok) {
-        figure_free(f);
-        return NULL;
-    }
-    return f;
-}
-
-/* The learning curve. */
-
-/* error ~ rows^-slope by least squares over the logarithms, over the larger half of the rows. */
-static bool power_law(const double *x, const double *y, size_t n, double *slope)
-{
-    double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0;
-
-    for (size_t i = n > 3 ? n / 2 : 0; i < n; i++) {
-        if (!(x[i] > 0.0) || !(y[i] > 0.0) || !isfinite(y[i]))
-            continue;
-        const double a = log(x[i]), b = log(y[i]);
-        sx += a, sy += b, sxx += a * a, sxy += a * b, k += 1.0;
-    }
-    const double det = k * sxx - sx * sx;
-    *slope = -(k * sxy - sx * sy) / det;
-    return k >= 2.0 && det > 1e-9 * sxx;
-}
-
-/* The curve of the settings `outer`, at the rows that its fits really had. */
-static size_t learning_points(const struct workspace *ws, const struct sweep *s, size_t outer,
-                              enum measure m, double *x, double *y)
-{
-    const size_t n = s->key[0].n;
-    size_t k = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct run *r = run_of(ws, s, outer * n + i);
-        if (r == NULL || !isfinite(measure(r, m)))
-            continue;
-        x[k] = (double)r->info.rows;
-        y[k++] = measure(r, m);
-    }
-    return k;
-}
-
-static enum status learning_verdict(struct figure *f, const double *x, const double *y, size_t n,
-                                    struct err *err)
-{
-    double slope;
-    char rows[32], more[32];
-
-    if (n == 0)
-        return figure_verdict(f, err, "no fit has been scored yet");
-    text_count(rows, sizeof rows, (uint64_t)x[n - 1]);
-    text_count(more, sizeof more, (uint64_t)(2.0 * x[n - 1]));
-    if (!f->y.log || !power_law(x, y, n, &slope))
-        return figure_verdict(f, err, "%.4g at %s rows", y[n - 1], rows);
-    if (slope < 0.02)
-        return figure_verdict(f, err,
-                              "%.4g at %s rows, and more rows no longer help: noise or the model "
-                              "limits it",
-                              y[n - 1], rows);
-    return figure_verdict(f, err,
-                          "%.4g at %s rows; it falls as rows^-%.2f: %s rows would give about %.3g",
-                          y[n - 1], rows, slope, more, y[n - 1] * pow(2.0, -slope));
-}
-
-struct figure *learning_figure(struct workspace *ws, struct run *r, const struct args *a,
-                               struct err *err)
-{
-    const struct sweep *s = sweep_of(ws);
-    double x[SWEEP_VALUES], y[SWEEP_VALUES];
-    enum measure m = RMSE;
-    size_t n = 0;
-
-    (void)r, (void)a;
-    if (!s || strcmp(s->key[0].name, "rows") != 0 || !s->fits)
-        return figure_empty("learning", "No learning curve yet. try: sweep rows=500..16000", err);
-    while (strcmp(measures[m].show, s->show))
-        m++;
-    struct figure *f = figure_new("learning", "Learning curve", err);
-    bool ok = f && figure_label(f, "training rows", measures[m].axis, err) == ST_OK;
-    if (ok) {
-        f->x.log = true;
-        f->y.log = m == RMSE || m == SECONDS || m == ITERATIONS;
-    }
-    for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++) {
-        struct buf title = { 0 };
-        for (size_t k = 1; k < s->nkeys; k++)
-            buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
-                       s->key[k].value[sweep_index(s, outer * s->key[0].n, k)]);
-        n = learning_points(ws, s, outer, m, x, y);
-        ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) !=
-             NULL;
-        buf_free(&title);
-        if (ok && outer == 0)
-            ok = learning_verdict(f, x, y, n, err) == ST_OK;
-    }
-    if (ok)
-        return f;
-    figure_free(f);
-    return NULL;
 }
 
 const struct command cmd_sweep_rows[] = {

@@ -1,6 +1,6 @@
 /* app/commands/cmd_teach.c -- functions to look at, explanations, lessons: the rows of the command
  * table. */
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/plots/draws.h"
 #include "app/teach/explain.h"
 #include "app/teach/lesson.h"

@@ -1,6 +1,6 @@
 /* app/commands/cmd_time.c -- the commands about what has been: history, undo, redo, at, branch; and
  * the bin: star, drop, purge. */
-#include "app/shell/commands.h"
+#include "app/commands/commands.h"
 #include "app/shell/text_table.h"
 #include "app/core/job.h"
 #include "app/session/store.h"

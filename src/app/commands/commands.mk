@@ -12,4 +12,7 @@ libapp_a_SOURCES += \
   src/app/commands/cmd_session.c \
   src/app/commands/cmd_sweep.c \
   src/app/commands/cmd_teach.c \
-  src/app/commands/cmd_time.c
+  src/app/commands/cmd_time.c \
+  src/app/commands/commands.h \
+  src/app/commands/palette_fill.c \
+  src/app/commands/palette_fill.h

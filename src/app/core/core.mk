@@ -16,4 +16,6 @@ libapp_a_SOURCES += \
   src/app/core/trace.c \
   src/app/core/trace.h \
   src/app/core/workspace.c \
-  src/app/core/workspace.h
+  src/app/core/workspace.h \
+  src/app/core/ws_words.c \
+  src/app/core/ws_words.h

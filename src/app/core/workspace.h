@@ -4,9 +4,9 @@
 #define GPDESK_WORKSPACE_H
 
 #include "app/shell/command.h"
+#include "app/shell/options.h"
 #include "app/core/owner.h"
 #include "data/dataset.h"
-#include "figure/figure.h"
 #include "app/shell/rec.h"
 #include "compute/stats/metrics.h"
 #include "compute/models/model.h"
@@ -62,19 +62,6 @@ struct run {
     size_t serial;               /* in the order of creation, from 0 */
     struct err failure;          /* RUN_FAILED */
     char verdict[256];           /* one sentence for the tables and views */
-};
-
-/* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
-struct options {
-    size_t threads;
-    size_t mem, cache;
-    uint64_t seed;
-    int verbosity, color;
-    bool json, plain, accept_unconverged, strict, keep_going, dry;
-    enum precision precision;
-    char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12];
-    bool mouse, bell;
-    int fps;
 };
 
 struct job;
@@ -204,26 +191,5 @@ size_t ws_run_targets(const struct run *);
 enum status ws_run_target(const struct run *, const char *name, size_t *j, struct err *);
 /* " of NAME" where a run has several targets, else "": for titles. */
 const char *ws_run_of(const struct run *, size_t j, char *out, size_t len);
-
-/* Figures: every plot by name (plots.c): a row table as for commands.  run NULL: the last that
- * fits; args NULL (the screen's live panes): every key at its default. */
-struct figure *sweep_figure(struct workspace *, struct run *, const struct args *, struct err *);
-/* Of a sweep over rows= first: error against training rows. */
-struct figure *learning_figure(struct workspace *, struct run *, const struct args *, struct err *);
-struct plot_work;
-struct plot_ops { const char *name, *title, *axes, *help;
-                  struct figure *(*make)(struct workspace *, struct run *, const struct args *,
-                                         struct err *);
-                  bool
-                      columns; /* the words after its name are columns (runs among them are runs) */
-                  /* Computed by a job (plots.h): what it needs, taken on the main thread; make then
-                   * gives a copy of the last one made.  NULL: make does all. */
-                  enum status (*prepare)(struct workspace *, struct run *, const struct args *,
-                                         struct plot_work *, struct err *); };
-/* The plot last put on the screen, made anew as its line says; NULL and no error when that was
- * another plot than `name`. */
-struct figure *plot_shown(struct workspace *, const char *name, struct err *err);
-const struct plot_ops *plot_at(size_t i);
-const struct plot_ops *plot_find(const char *name, struct err *err);
 
 #endif

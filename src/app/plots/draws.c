@@ -4,6 +4,7 @@
 
 #include "app/runs/fitting.h"
 #include "app/session/store.h"
+#include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/linalg/blas.h"

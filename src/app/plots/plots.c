@@ -922,11 +922,11 @@ static const struct plot_ops plots[] = {
      "diagonal, where x = x'. A kernel may be named.",
      .make = covariance_figure, .columns = true},
     {"sweep", "The last sweep", "first key, what show= names",
-     "A curve over the first key for each value of the others.", .make = sweep_figure},
+     "A curve over the first key for each value of the others.", .make = plots_sweep},
     {"learning", "Error against training size", "training rows (log), RMSE (log)",
      "From sweep rows=500..16000: how much more data would help. The figure says where the line "
      "goes on.",
-     .make = learning_figure},
+     .make = plots_learning},
     {"cost", "Seconds and memory of a fit", "phase, seconds and GB",
      "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost},
 };

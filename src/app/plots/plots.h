@@ -8,6 +8,7 @@
 
 #include "app/core/kept.h"
 #include "app/core/workspace.h"
+#include "app/plots/plot_rows.h"
 
 /* A figure that only says why there is nothing to draw, and what to do. */
 struct figure *plots_nothing(const char *name, const char *reason, struct err *);
@@ -49,6 +50,8 @@ PLOT_MAKER(check);
 PLOT_MAKER(scree);
 PLOT_MAKER(silhouette);
 PLOT_MAKER(mutations); /* plots_letters.c */
+PLOT_MAKER(sweep);     /* plots_sweep.c */
+PLOT_MAKER(learning);  /* of a sweep over rows= first: error against training rows */
 #undef PLOT_MAKER
 
 /* Figures made by a job (plot_job.c). */

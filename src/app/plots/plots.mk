@@ -6,9 +6,12 @@ libapp_a_SOURCES += \
   src/app/plots/landscape.h \
   src/app/plots/plot_job.c \
   src/app/plots/plot_job.h \
+  src/app/plots/plot_rows.h \
+  src/app/plots/plot_words.c \
   src/app/plots/plots.c \
   src/app/plots/plots.h \
   src/app/plots/plots_data.c \
   src/app/plots/plots_letters.c \
   src/app/plots/plots_model.c \
-  src/app/plots/plots_run.c
+  src/app/plots/plots_run.c \
+  src/app/plots/plots_sweep.c

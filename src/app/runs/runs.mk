@@ -4,6 +4,8 @@ libapp_a_SOURCES += \
   src/app/runs/advise.h \
   src/app/runs/clustering.c \
   src/app/runs/clustering.h \
+  src/app/runs/export.c \
+  src/app/runs/export.h \
   src/app/runs/fit_setup.c \
   src/app/runs/fit_setup.h \
   src/app/runs/fitting.c \
@@ -20,5 +22,7 @@ libapp_a_SOURCES += \
   src/app/runs/spectrum_run.h \
   src/app/runs/sweep.c \
   src/app/runs/sweep.h \
+  src/app/runs/sweep_measures.c \
+  src/app/runs/sweep_measures.h \
   src/app/runs/why.c \
   src/app/runs/why.h

@@ -2,6 +2,7 @@
 #include "app/runs/spectrum_run.h"
 
 #include "app/runs/fit_setup.h"
+#include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/stats/ritz.h"

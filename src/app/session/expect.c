@@ -5,7 +5,6 @@
  * is agreement, and how close it was is told at the end. */
 #include "app/session/expect.h"
 
-#include "app/shell/commands.h"
 #include "app/runs/fitting.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -300,7 +299,7 @@ static enum status cmd_expect(struct workspace *ws, const struct args *a, struct
     return ST_OK;
 }
 
-const struct command cmd_expect_rows[] = {
+const struct command expect_rows[] = {
     {"expect",
      "session",
      "Compare a run's figures with those of before",

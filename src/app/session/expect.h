@@ -9,4 +9,6 @@
  * targets: a number each.  Nothing when there are none. */
 void expect_figures(const struct run *, bool score, struct buf *out);
 
+extern const struct command expect_rows[]; /* `expect`; ends at .name == NULL */
+
 #endif

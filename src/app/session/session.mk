@@ -2,7 +2,6 @@
 libapp_a_SOURCES += \
   src/app/session/expect.c \
   src/app/session/expect.h \
-  src/app/session/export.c \
   src/app/session/store.c \
   src/app/session/store.h \
   src/app/session/store_db.c \

@@ -7,7 +7,7 @@
 #include "app/shell/args.h"
 
 #include "app/shell/options.h"
-#include "app/core/workspace.h"
+#include "app/shell/words.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/kernels/kernel.h"
@@ -588,12 +588,12 @@ static enum status check_value(const struct arg *a, char **text, struct err *err
         return ST_USAGE;
     case ARG_FILE: case ARG_OUT:
         return expand_home(text, err);
-    case ARG_PLOT:
-        return plot_find(*text, err) ? ST_OK : err->code;
     case ARG_OPTION:
         return option_find(*text, err) ? ST_OK : err->code;
-    default:
-        return ST_OK;
+    default: {
+        const struct words_row *w = words_of(a->type);
+        return w && w->check ? w->check(*text, err) : ST_OK;
+    }
     }
 }
 

@@ -3,7 +3,6 @@
 #include "app/shell/command.h"
 
 #include "app/shell/args.h"
-#include "app/shell/commands.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -14,26 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Order of groups in `help` and in the manual. */
-static const struct command *const tables[] = {
-    cmd_data_rows,
-    cmd_model_rows,
-    cmd_sweep_rows,
-    cmd_diag_rows,
-    cmd_plot_rows,
-    cmd_screen_rows,
-    cmd_teach_rows,
-    cmd_session_rows,
-    cmd_time_rows,
-    cmd_expect_rows,
-    cmd_export_rows,
-    cmd_line_rows,
-    cmd_general_rows,
-};
+static const struct command *const none[] = { NULL };
+static const struct command *const *tables = none;
+
+void command_use(const struct command *const *list)
+{
+    tables = list;
+}
 
 const struct command *command_at(size_t i)
 {
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (size_t t = 0; tables[t]; t++)
         for (const struct command *c = tables[t]; c->name; c++)
             if (i-- == 0)
                 return c;

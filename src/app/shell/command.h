@@ -75,7 +75,9 @@ struct command {
     enum status (*exec)(struct workspace *, const struct args *, struct err *);
     const char *more;                             /* help: a paragraph or two; NULL */
 };
-/* The table: cmd_data.c, cmd_model.c, cmd_plot.c, cmd_session.c each export a row array. */
+/* The table: a list of row arrays that ends in NULL, lent for good.  It comes from the top
+ * (app/commands/app.c); the shell knows no command by name. */
+void command_use(const struct command *const *tables);
 const struct command *command_at(size_t i);
 /* Exact name or unique prefix; NOT_FOUND (nearest three in the hint) or AMBIGUOUS (candidates). */
 const struct command *command_find(const char *word, struct err *err);

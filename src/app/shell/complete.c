@@ -2,9 +2,13 @@
 #include "app/shell/command.h"
 
 #include "app/shell/args.h"
-#include "app/shell/commands.h"
+#include "app/shell/help.h"
 #include "app/shell/options.h"
-#include "app/core/workspace.h"
+#include "app/shell/words.h"
+#include "compute/preconds/precond.h"
+#include "compute/solvers/solver.h"
+#include "compute/tuners/tune.h"
+#include "data/table.h"
 #include "base/text.h"
 #include "compute/kernels/kernel.h"
 
@@ -135,15 +139,21 @@ static const char *behind_last(const char *typed, const char *prefix, const char
     return out;
 }
 
-static void offer_columns(struct found *f, struct workspace *ws, const char *typed,
-                          const char *prefix)
+/* Names that higher folders know: datasets, runs, columns, plots. */
+static void offer_words(struct found *f, struct workspace *ws, enum arg_type type,
+                        const char *typed, const char *prefix)
 {
-    const struct dataset *d = ws ? ws_dataset(ws, NULL, NULL) : NULL;
+    const struct words_row *w = words_of(type);
+    const char *name;
     char kept[256];
 
-    prefix = behind_last(typed, prefix, ",", kept, sizeof kept);
-    for (size_t i = 0; d && i < d->table->ncols; i++)
-        offer_name(f, typed, prefix, d->table->col[i].name);
+    if (type == ARG_COLUMN)
+        prefix = behind_last(typed, prefix, ",", kept, sizeof kept);
+    for (size_t i = 0; w && (name = w->at(ws, i)) != NULL; i++)
+        if (w->quoted)
+            offer_name(f, typed, prefix, name);
+        else
+            offer(f, typed, prefix, name, "");
 }
 
 /* Values of an argument, behind `prefix` ("kernel=" or ""). */
@@ -173,21 +183,6 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
     case ARG_FILE: case ARG_OUT:
         offer_files(f, typed, prefix);
         break;
-    case ARG_DATASET:
-        for (size_t i = 0; ws && i < ws->ndata; i++)
-            offer_name(f, typed, prefix, ws->data[i]->name);
-        break;
-    case ARG_RUN: case ARG_JOB:
-        for (size_t i = 0; ws && i < ws->nrun; i++)
-            offer(f, typed, prefix, ws->run[i]->id, "");
-        break;
-    case ARG_COLUMN:
-        offer_columns(f, ws, typed, prefix);
-        break;
-    case ARG_PLOT:
-        for (size_t i = 0; plot_at(i); i++)
-            offer(f, typed, prefix, plot_at(i)->name, "");
-        break;
     case ARG_COMMAND:
         for (size_t i = 0; (c = command_at(i)) != NULL; i++)
             offer(f, typed, prefix, c->name, "");
@@ -197,6 +192,7 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
             offer(f, typed, prefix, option_at(i)->arg.name, "");
         break;
     default:
+        offer_words(f, ws, a->type, typed, prefix);
         break;
     }
 }
@@ -234,8 +230,7 @@ static void offer_known(struct found *f, const struct command *c, const struct a
     if (!strcmp(c->name, "copy") && !strcmp(a->name, "what")) {
         for (const char *const *w = (const char *const[]){ "cell", "view", "line", NULL }; *w; w++)
             offer(f, typed, prefix, *w, "");
-        for (size_t i = 0; plot_at(i); i++)
-            offer(f, typed, prefix, plot_at(i)->name, "");
+        offer_words(f, NULL, ARG_PLOT, typed, prefix);
     }
     if (!strcmp(c->name, "theme"))
         for (size_t i = 0; option_at(i); i++)

@@ -1,10 +1,10 @@
 /* app/shell/help.c -- the overview of commands, pages that are no command, and searching them all.
  */
-#include "app/shell/commands.h"
+#include "app/shell/help.h"
 
 #include "app/shell/options.h"
 #include "data/table.h"
-#include "app/core/workspace.h"
+#include "app/shell/words.h"
 #include "base/text.h"
 #include "compute/kernels/kernel.h"
 #include "compute/preconds/precond.h"
@@ -157,10 +157,11 @@ static void solvers_page(struct buf *out)
 
 static void plots_page(struct buf *out)
 {
-    const struct plot_ops *p;
+    const struct words_row *w = words_of(ARG_PLOT);
+    const char *name;
 
-    for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
-        buf_printf(out, "  %-12s %s\n", p->name, p->title);
+    for (size_t i = 0; w && (name = w->at(NULL, i)) != NULL; i++)
+        buf_printf(out, "  %-12s %s\n", name, w->about(name));
     buf_puts(
         out,
         "help NAME says how to read it. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
@@ -169,21 +170,9 @@ static void plots_page(struct buf *out)
 
 bool help_plot(const char *name, struct buf *out)
 {
-    const struct plot_ops *p;
+    const struct words_row *w = words_of(ARG_PLOT);
 
-    for (size_t i = 0; (p = plot_at(i)) != NULL; i++)
-        if (!strcmp(p->name, name)) {
-            buf_printf(out, "plot %s: %s\n", p->name, p->title);
-            text_wrap(out, p->help ? p->help : "", 78, "  ", "  ");
-            buf_printf(out, "\n  axes       %s\n", p->axes);
-            buf_printf(out, "  usage      plot %s%s [x=log|linear] [y=..]\n"
-                       "             [out=FILE.svg|png|pdf|txt|csv] [theme=dark] [size=WxH]\n",
-                       p->name, p->columns ? " [COLUMN ..]" : " [RUN ..]");
-            buf_printf(out, "  in words   describe %s%s\n  see also   help plots\n", p->name,
-                       p->prepare ? "   (computed by a job, and kept)" : "");
-            return true;
-        }
-    return false;
+    return w && w->page(name, out);
 }
 
 static void options_page(struct buf *out)
@@ -354,10 +343,12 @@ size_t help_search(const char *word, struct buf *out)
         command_help(c, &page);
         hits += grep_page(buf_str(&page), c->name, word, out);
     }
-    for (size_t i = 0; plot_at(i); i++) {
+    const struct words_row *plots = words_of(ARG_PLOT);
+    const char *name;
+    for (size_t i = 0; plots && (name = plots->at(NULL, i)) != NULL; i++) {
         buf_clear(&page);
-        help_plot(plot_at(i)->name, &page);
-        hits += grep_page(buf_str(&page), plot_at(i)->name, word, out);
+        plots->page(name, &page);
+        hits += grep_page(buf_str(&page), name, word, out);
     }
     for (size_t i = 0; help_topic_at(i); i++) {
         buf_clear(&page);

@@ -4,7 +4,7 @@
 #include "app/shell/manual.h"
 
 #include "app/shell/cli.h"
-#include "app/shell/commands.h"
+#include "app/shell/help.h"
 #include "app/shell/options.h"
 #include "base/text.h"
 

@@ -4,7 +4,20 @@
 #define GPDESK_OPTIONS_H
 
 #include "app/shell/command.h"
-#include "app/core/workspace.h"
+#include "compute/backend.h"
+
+/* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
+struct options {
+    size_t threads;
+    size_t mem, cache;
+    uint64_t seed;
+    int verbosity, color;
+    bool json, plain, accept_unconverged, strict, keep_going, dry;
+    enum precision precision;
+    char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12];
+    bool mouse, bell;
+    int fps;
+};
 
 enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET };
 

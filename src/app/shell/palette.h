@@ -24,8 +24,6 @@ struct palette {
 /* Copies its texts; keys and line may be NULL. */
 enum status palette_add(struct palette *, const char *label, const char *about, const char *line,
                         const char *keys, int act, struct err *);
-/* Commands, options, plots, pages, then the runs and columns of ws. */
-enum status palette_fill(struct palette *, const struct workspace *ws, struct err *);
 void palette_free(struct palette *);
 /* How well a text holds the letters of `query` in order: 0 not at all; more for beginnings of words
  * and for letters that stand together.  Blanks separate words that are all needed. */

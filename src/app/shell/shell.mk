@@ -8,9 +8,9 @@ libapp_a_SOURCES += \
   src/app/shell/cli.h \
   src/app/shell/command.c \
   src/app/shell/command.h \
-  src/app/shell/commands.h \
   src/app/shell/complete.c \
   src/app/shell/help.c \
+  src/app/shell/help.h \
   src/app/shell/import_args.c \
   src/app/shell/import_args.h \
   src/app/shell/manual.c \
@@ -24,7 +24,9 @@ libapp_a_SOURCES += \
   src/app/shell/script.c \
   src/app/shell/script.h \
   src/app/shell/text_table.c \
-  src/app/shell/text_table.h
+  src/app/shell/text_table.h \
+  src/app/shell/words.c \
+  src/app/shell/words.h
 
 # The manual page and completions, which the program writes itself.
 nodist_man1_MANS = share/man/gpdesk.1

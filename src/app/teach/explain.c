@@ -1,9 +1,10 @@
 /* app/teach/explain.c -- see explain.h. */
 #include "app/teach/explain.h"
 
-#include "app/shell/commands.h"
+#include "app/shell/help.h"
 #include "app/teach/lesson_text.h"
 #include "app/shell/options.h"
+#include "app/plots/plot_rows.h"
 #include "base/mem.h"
 #include "base/text.h"
 

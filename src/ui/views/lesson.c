@@ -4,6 +4,7 @@
 
 #include "app/plots/draws.h"
 #include "app/teach/lesson.h"
+#include "app/commands/commands.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -150,7 +151,7 @@ static uint64_t stamp_of(const struct view *v)
 static struct figure *as_asked(void *ctx, struct err *err)
 {
     struct plot_request *q = ctx;
-    struct figure *f = plot_shown(q->desk->ws, q->name, err);
+    struct figure *f = cmd_plot_shown(q->desk->ws, q->name, err);
 
     if (!f)
         return plot_request_make(ctx, err);

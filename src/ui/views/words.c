@@ -2,6 +2,7 @@
 #include "ui/view.h"
 
 #include "app/core/trace.h"
+#include "app/plots/plot_rows.h"
 #include "base/mem.h"
 #include "base/text.h"
 

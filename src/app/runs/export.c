@@ -1,10 +1,10 @@
-/* app/session/export.c -- the command `export`: a run as JSON, CSV, NPY, or as a paragraph for a
+/* app/runs/export.c -- the command `export`: a run as JSON, CSV, NPY, or as a paragraph for a
  * paper.
  *
  * What each file holds is described in share/doc/export.md; keys are only added to. */
 #include "config.h"
 
-#include "app/shell/commands.h"
+#include "app/runs/export.h"
 #include "app/runs/fitting.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
@@ -692,7 +692,7 @@ static enum status cmd_export(struct workspace *ws, const struct args *a, struct
     return ST_OK;
 }
 
-const struct command cmd_export_rows[] = {
+const struct command export_rows[] = {
     {"export",
      "session",
      "A run as JSON, CSV, NPY, or as a paragraph for a paper",

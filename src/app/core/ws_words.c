@@ -1,0 +1,27 @@
+/* app/core/ws_words.c -- see ws_words.h. */
+#include "app/core/ws_words.h"
+
+#include "app/core/workspace.h"
+
+static const char *dataset_at(struct workspace *ws, size_t i)
+{
+    return ws && i < ws->ndata ? ws->data[i]->name : NULL;
+}
+
+static const char *run_at(struct workspace *ws, size_t i)
+{
+    return ws && i < ws->nrun ? ws->run[i]->id : NULL;
+}
+
+/* Of the current dataset. */
+static const char *name_of_column(struct workspace *ws, size_t i)
+{
+    const struct dataset *d = ws && ws->cur < ws->ndata ? ws->data[ws->cur] : NULL;
+
+    return d && i < d->table->ncols ? d->table->col[i].name : NULL;
+}
+
+const struct words_row ws_words_datasets = { .type = ARG_DATASET, .at = dataset_at, .quoted = true };
+const struct words_row ws_words_runs = { .type = ARG_RUN, .at = run_at };
+const struct words_row ws_words_jobs = { .type = ARG_JOB, .at = run_at };
+const struct words_row ws_words_columns = { .type = ARG_COLUMN, .at = name_of_column, .quoted = true };

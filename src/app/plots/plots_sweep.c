@@ -1,0 +1,215 @@
+/* app/plots/plots_sweep.c -- the plots of the last sweep: a measure against the first key, and the
+ * learning curve of a sweep over rows=. */
+#include "app/plots/plots.h"
+#include "app/runs/sweep_measures.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool numeric(const struct sweep_key *k, double *x)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (!text_scaled(k->value[i], &x[i]))
+            return false;
+    return true;
+}
+
+/* Evenly spaced on the log scale rather than on the plain one? */
+static bool wants_log(const double *x, size_t n)
+{
+    return n > 2 && x[0] > 0.0 && x[n - 1] / x[0] >= 4.0 && x[2] - x[1] > 1.4 * (x[1] - x[0]);
+}
+
+static enum status add_curve(struct figure *f, const struct workspace *ws, const struct sweep *s,
+                             size_t outer, enum sweep_measure m, const double *x, struct err *err)
+{
+    double y[SWEEP_VALUES];
+    struct buf title = { 0 };
+    const size_t n = s->key[0].n;
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = sweep_measured(sweep_run(ws, s, outer * n + i), m);
+    for (size_t k = 1; k < s->nkeys; k++)
+        buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
+                   s->key[k].value[sweep_index(s, outer * n, k)]);
+    const bool ok =
+        figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) != NULL;
+    buf_free(&title);
+    return ok ? ST_OK : ST_NOMEM;
+}
+
+/* All values within a thousandth of each other. */
+static bool no_difference(const struct workspace *ws, const struct sweep *s, enum sweep_measure m)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->npoints; i++) {
+        const double v = sweep_measured(sweep_run(ws, s, i), m);
+        if (!isfinite(v))
+            continue;
+        lo = fmin(lo, v);
+        hi = fmax(hi, v);
+        n++;
+    }
+    return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && m != SWEEP_SECONDS;
+}
+
+struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct args *a,
+                            struct err *err)
+{
+    const struct sweep *s = sweep_of(ws);
+    enum sweep_measure m = SWEEP_RMSE;
+    double x[SWEEP_VALUES], best = INFINITY;
+    size_t at = SIZE_MAX;
+
+    (void)r, (void)a;
+    if (!s)
+        return figure_empty("sweep", "Nothing has been swept yet. try: sweep rank=256,512,1024",
+                            err);
+    while (strcmp(sweep_measures[m].show, s->show))
+        m++;
+    const bool numbers = numeric(&s->key[0], x);
+    for (size_t i = 0; !numbers && i < s->key[0].n; i++)
+        x[i] = (double)i;
+    struct figure *f = figure_new("sweep", "Sweep", err);
+    bool ok = f && figure_label(f, s->key[0].name, sweep_measures[m].axis, err) == ST_OK;
+    if (ok) {
+        f->x.log = numbers && wants_log(x, s->key[0].n);
+        ok = numbers ||
+             figure_names(&f->x, s->key[0].n, (const char *const *)s->key[0].value, err) == ST_OK;
+    }
+    for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++)
+        ok = add_curve(f, ws, s, outer, m, x, err) == ST_OK;
+    for (size_t i = 0; i < s->npoints; i++)
+        if (sweep_measured(sweep_run(ws, s, i), m) < best) {
+            best = sweep_measured(sweep_run(ws, s, i), m);
+            at = i;
+        }
+    const bool same = ok && at != SIZE_MAX && no_difference(ws, s, m);
+    if (same) { /* no differences of rounding, drawn from edge to edge */
+        f->y.lo = best - 0.05 * fabs(best);
+        f->y.hi = best + 0.05 * fabs(best);
+    }
+    if (ok && at == SIZE_MAX) {
+        char why[200];
+        figure_free(f);
+        snprintf(why, sizeof why, "No point of the sweep has %s%s",
+                 m == SWEEP_ITERATIONS ? "iterations: " : "a value of ",
+                 m == SWEEP_ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
+                                 : s->show);
+        return figure_empty("sweep", why, err);
+    }
+    if (same) {
+        ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)",
+                            sweep_measures[m].head, best) == ST_OK;
+    } else if (ok && m != SWEEP_COVERAGE && m != SWEEP_EFFDIM) {
+        struct buf words = { 0 };
+        for (size_t k = 0; k < s->nkeys; k++)
+            buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
+        ok = figure_verdict(f, err, "least %s: %.4g at%s", sweep_measures[m].axis, best,
+                            buf_str(&words)) == ST_OK;
+        buf_free(&words);
+    }
+    if (!ok) {
+        figure_free(f);
+        return NULL;
+    }
+    return f;
+}
+
+/* The learning curve. */
+
+/* error ~ rows^-slope by least squares over the logarithms, over the larger half of the rows. */
+static bool power_law(const double *x, const double *y, size_t n, double *slope)
+{
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0;
+
+    for (size_t i = n > 3 ? n / 2 : 0; i < n; i++) {
+        if (!(x[i] > 0.0) || !(y[i] > 0.0) || !isfinite(y[i]))
+            continue;
+        const double a = log(x[i]), b = log(y[i]);
+        sx += a, sy += b, sxx += a * a, sxy += a * b, k += 1.0;
+    }
+    const double det = k * sxx - sx * sx;
+    *slope = -(k * sxy - sx * sy) / det;
+    return k >= 2.0 && det > 1e-9 * sxx;
+}
+
+/* The curve of the settings `outer`, at the rows that its fits really had. */
+static size_t learning_points(const struct workspace *ws, const struct sweep *s, size_t outer,
+                              enum sweep_measure m, double *x, double *y)
+{
+    const size_t n = s->key[0].n;
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct run *r = sweep_run(ws, s, outer * n + i);
+        if (r == NULL || !isfinite(sweep_measured(r, m)))
+            continue;
+        x[k] = (double)r->info.rows;
+        y[k++] = sweep_measured(r, m);
+    }
+    return k;
+}
+
+static enum status learning_verdict(struct figure *f, const double *x, const double *y, size_t n,
+                                    struct err *err)
+{
+    double slope;
+    char rows[32], more[32];
+
+    if (n == 0)
+        return figure_verdict(f, err, "no fit has been scored yet");
+    text_count(rows, sizeof rows, (uint64_t)x[n - 1]);
+    text_count(more, sizeof more, (uint64_t)(2.0 * x[n - 1]));
+    if (!f->y.log || !power_law(x, y, n, &slope))
+        return figure_verdict(f, err, "%.4g at %s rows", y[n - 1], rows);
+    if (slope < 0.02)
+        return figure_verdict(f, err,
+                              "%.4g at %s rows, and more rows no longer help: noise or the model "
+                              "limits it",
+                              y[n - 1], rows);
+    return figure_verdict(f, err,
+                          "%.4g at %s rows; it falls as rows^-%.2f: %s rows would give about %.3g",
+                          y[n - 1], rows, slope, more, y[n - 1] * pow(2.0, -slope));
+}
+
+struct figure *plots_learning(struct workspace *ws, struct run *r, const struct args *a,
+                               struct err *err)
+{
+    const struct sweep *s = sweep_of(ws);
+    double x[SWEEP_VALUES], y[SWEEP_VALUES];
+    enum sweep_measure m = SWEEP_RMSE;
+    size_t n = 0;
+
+    (void)r, (void)a;
+    if (!s || strcmp(s->key[0].name, "rows") != 0 || !s->fits)
+        return figure_empty("learning", "No learning curve yet. try: sweep rows=500..16000", err);
+    while (strcmp(sweep_measures[m].show, s->show))
+        m++;
+    struct figure *f = figure_new("learning", "Learning curve", err);
+    bool ok = f && figure_label(f, "training rows", sweep_measures[m].axis, err) == ST_OK;
+    if (ok) {
+        f->x.log = true;
+        f->y.log = m == SWEEP_RMSE || m == SWEEP_SECONDS || m == SWEEP_ITERATIONS;
+    }
+    for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++) {
+        struct buf title = { 0 };
+        for (size_t k = 1; k < s->nkeys; k++)
+            buf_printf(&title, "%s%s=%s", k > 1 ? " " : "", s->key[k].name,
+                       s->key[k].value[sweep_index(s, outer * s->key[0].n, k)]);
+        n = learning_points(ws, s, outer, m, x, y);
+        ok = figure_add(f, s->nkeys > 1 ? buf_str(&title) : NULL, MARK_LINEPOINTS, n, x, y, err) !=
+             NULL;
+        buf_free(&title);
+        if (ok && outer == 0)
+            ok = learning_verdict(f, x, y, n, err) == ST_OK;
+    }
+    if (ok)
+        return f;
+    figure_free(f);
+    return NULL;
+}

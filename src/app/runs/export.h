@@ -1,0 +1,9 @@
+/* app/runs/export.h -- the command `export`: a run, dataset or table as a file for other programs. */
+#ifndef GPDESK_EXPORT_H
+#define GPDESK_EXPORT_H
+
+#include "app/shell/command.h"
+
+extern const struct command export_rows[]; /* ends at .name == NULL */
+
+#endif

@@ -1,0 +1,24 @@
+/* app/shell/words.h -- names that stand in command lines and that higher folders know: datasets,
+ * runs, columns, plots.  The parser, completion and help ask these rows, which main hands down. */
+#ifndef GPDESK_WORDS_H
+#define GPDESK_WORDS_H
+
+#include "app/shell/command.h"
+
+struct words_row {
+    enum arg_type type;
+    /* The i-th name there is now; NULL past the end.  The workspace may be NULL. */
+    const char *(*at)(struct workspace *, size_t i);
+    bool quoted; /* names come from outside and may need quotes */
+    /* Is it one?  The message names what was expected.  NULL: the parser takes any word. */
+    enum status (*check)(const char *name, struct err *);
+    /* One line about a name, and its page of help (false: no such name); NULL: there are none. */
+    const char *(*about)(const char *name);
+    bool (*page)(const char *name, struct buf *out);
+};
+/* A list of rows that ends in NULL, lent for good. */
+void words_use(const struct words_row *const *rows);
+/* The row of a type; NULL: none. */
+const struct words_row *words_of(enum arg_type);
+
+#endif
