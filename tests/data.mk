@@ -23,17 +23,18 @@ data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_csv_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_npy_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_npy_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_fasta_SOURCES = tests/fuzz/fuzz_fasta.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_fasta_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_fasta_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_graph_SOURCES = tests/fuzz/fuzz_graph.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_graph_LDADD = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_graph_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh
 
-# Every fuzzer for FUZZ_SECONDS each, one after the other: `make fuzz FUZZ_SECONDS=60`, and of some alone
+# Every fuzzer for FUZZ_SECONDS each, one after the other; one that fails is named at the end and does not
+# keep the others from running: `make fuzz FUZZ_SECONDS=60`, and of some alone
 # `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and UBSan; what
 # it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with generators of their own, as
 # this tree was configured (--enable-sanitize).
@@ -49,20 +50,23 @@ fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c 
   src/data/formats/import_npy.c src/data/kinds/letters.c src/data/kinds/nodes.c src/data/mapped_array.c src/data/formats/npy_set.c src/data/formats/import_sniff.c src/data/formats/import_stream.c \
   src/data/radix_sort.c src/data/formats/scan_number.c src/data/kinds/sequence.c src/data/split.c src/data/table.c
 # What these call beside the readers, as it was built.
-fuzz_libs = '$(abs_top_builddir)'/libapp.a '$(abs_top_builddir)'/libcompute.a '$(abs_top_builddir)'/libbase.a
+fuzz_libs = '$(abs_top_builddir)'/libdata.a '$(abs_top_builddir)'/libcompute.a \
+  '$(abs_top_builddir)'/libbase.a
 .PHONY: fuzz
-fuzz: libapp.a libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS)
-	@$(MKDIR_P) fuzz
-	@for f in $(FUZZERS); do \
+fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS)
+	@$(MKDIR_P) fuzz; failed=; \
+	for f in $(FUZZERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
 	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
 	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) $(COMPUTE_LIBS)) && \
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || exit 1; \
-	done
-	@for f in $(FUZZ_OTHERS); do \
-	  echo "== $$f, $(FUZZ_SECONDS) s"; FUZZ_SECONDS=$(FUZZ_SECONDS) top_srcdir=$(srcdir) $$f || exit 1; \
-	done
+	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || failed="$$failed $$f"; \
+	done; \
+	for f in $(FUZZ_OTHERS); do \
+	  echo "== $$f, $(FUZZ_SECONDS) s"; FUZZ_SECONDS=$(FUZZ_SECONDS) top_srcdir=$(srcdir) $$f || \
+	    failed="$$failed $$f"; \
+	done; \
+	test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }
 
 TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh
 EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh

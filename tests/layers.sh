@@ -24,7 +24,12 @@ layer base 'base/'
 layer compute 'base/|compute/'
 layer data 'base/|compute/(features/(source|fastconv)|kernels/kernel|ctl|rng)\.h|data/'
 layer figure 'base/|compute/ctl\.h|figure/'
-layer app 'base/|compute/|data/|figure/|app/'
+# The folders of app, from the bottom up: each sees those before it.
+below='base/|compute/|data/|figure/'
+for folder in shell core session runs plots teach commands; do
+    below="$below|app/$folder/"
+    layer "app/$folder" "$below"
+done
 layer ui 'base/|compute/|data/|figure/|app/|ui/'
 layer cuda 'base/|compute/(backend|features/featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.

@@ -5,9 +5,9 @@ tests_libsupport_a_SOURCES = tests/support.c tests/support.h
 
 base_tests = tests/libsupport.a libbase.a $(CHECK_LIBS) -lm
 compute_tests = tests/libsupport.a libcompute.a libbase.a $(COMPUTE_LIBS) $(CHECK_LIBS)
-app_tests = tests/libsupport.a libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS) \
+app_tests = tests/libsupport.a $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS) \
   $(CHECK_LIBS)
-ui_tests = tests/libsupport.a libui.a libapp.a libfigure.a libdata.a libcompute.a libbase.a $(UI_LIBS) $(APP_LIBS) \
+ui_tests = tests/libsupport.a libui.a $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(UI_LIBS) $(APP_LIBS) \
   $(COMPUTE_LIBS) $(CHECK_LIBS)
 
 TEST_EXTENSIONS = .sh

@@ -1,5 +1,5 @@
 # tests of the store group
-store_tests = libapp.a libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 if HAVE_CHECK
 check_PROGRAMS += tests/check_resume tests/check_store tests/store_victim
 TESTS += tests/check_resume tests/check_store

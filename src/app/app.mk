@@ -1,7 +1,6 @@
-# app: commands, jobs, plots, sessions.  Knows data, figure, compute and base.
-noinst_LIBRARIES += libapp.a
-libapp_a_SOURCES =
-nodist_libapp_a_SOURCES =
+# app: commands, jobs, plots, sessions.  Knows data, figure, compute and base.  An archive for each
+# folder: linked from the top down, so that an upward call does not link.
+app_archives = libcommands.a libteach.a libplots.a libruns.a libsession.a libcore.a libshell.a
 include $(srcdir)/src/app/shell/shell.mk
 include $(srcdir)/src/app/core/core.mk
 include $(srcdir)/src/app/session/session.mk

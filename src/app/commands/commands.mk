@@ -1,5 +1,6 @@
 # the rows of the command table
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libcommands.a
+libcommands_a_SOURCES = \
   src/app/commands/app.c \
   src/app/commands/app.h \
   src/app/commands/cmd_data.c \

@@ -1,5 +1,6 @@
 # the workspace, jobs, traces
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libcore.a
+libcore_a_SOURCES = \
   src/app/core/advise_state.c \
   src/app/core/advise_state.h \
   src/app/core/batch.c \

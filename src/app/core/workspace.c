@@ -84,8 +84,8 @@ struct workspace *workspace_new(const struct options *opt, const struct owner *c
     ws->origin = ws->lines ? options_origin_new(err) : NULL;
     ws->backend = backend_cpu();
     if (!ws->origin || owner_make_all(ws, owners, err) != ST_OK ||
-        default_kernel(ws, err) != ST_OK || !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) ||
-        !(ws->jobs = jobs_new(err))) {
+        default_kernel(ws, err) != ST_OK ||
+        !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) || !(ws->jobs = jobs_new(err))) {
         workspace_free(ws);
         return NULL;
     }

@@ -19,10 +19,10 @@ enum run_kind { RUN_TUNE, RUN_FIT };
 enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
 const char *run_state_name(enum run_state);
 
-/* A point of a run's trace.  Of a solver: step = iteration, value = recursive residual, value2 = true
- * residual (NaN where it was not computed), passes = passes over the data (NaN in old sessions).  Of a
- * search: step = evaluation, value = objective, value2 = the best so far, point = hyperparameters,
- * amplitude, noise. */
+/* A point of a run's trace. Of a solver: step = iteration, value = recursive residual, value2 =
+ * true residual (NaN where it was not computed), passes = passes over the data (NaN in old
+ * sessions). Of a search: step = evaluation, value = objective, value2 = the best so far, point
+ * = hyperparameters, amplitude, noise. */
 struct trace_point {
     uint32_t step;
     float seconds;

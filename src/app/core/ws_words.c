@@ -21,7 +21,9 @@ static const char *name_of_column(struct workspace *ws, size_t i)
     return d && i < d->table->ncols ? d->table->col[i].name : NULL;
 }
 
-const struct words_row ws_words_datasets = { .type = ARG_DATASET, .at = dataset_at, .quoted = true };
+const struct words_row ws_words_datasets = { .type = ARG_DATASET, .at = dataset_at,
+                                             .quoted = true };
 const struct words_row ws_words_runs = { .type = ARG_RUN, .at = run_at };
 const struct words_row ws_words_jobs = { .type = ARG_JOB, .at = run_at };
-const struct words_row ws_words_columns = { .type = ARG_COLUMN, .at = name_of_column, .quoted = true };
+const struct words_row ws_words_columns = { .type = ARG_COLUMN, .at = name_of_column,
+                                            .quoted = true };

@@ -53,5 +53,5 @@ static bool page(const char *name, struct buf *out)
     return true;
 }
 
-const struct words_row plot_words = { .type = ARG_PLOT, .at = name_at, .check = check, .about = title,
-                                  .page = page };
+const struct words_row plot_words = { .type = ARG_PLOT, .at = name_at, .check = check,
+                                      .about = title, .page = page };

@@ -1,5 +1,6 @@
 # what is drawn of what
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libplots.a
+libplots_a_SOURCES = \
   src/app/plots/draws.c \
   src/app/plots/draws.h \
   src/app/plots/landscape.c \

@@ -98,8 +98,9 @@ struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct arg
         figure_free(f);
         snprintf(why, sizeof why, "No point of the sweep has %s%s",
                  m == SWEEP_ITERATIONS ? "iterations: " : "a value of ",
-                 m == SWEEP_ITERATIONS ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
-                                 : s->show);
+                 m == SWEEP_ITERATIONS
+                     ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
+                     : s->show);
         return figure_empty("sweep", why, err);
     }
     if (same) {

@@ -1,4 +1,4 @@
-/* app/runs/export.h -- the command `export`: a run, dataset or table as a file for other programs. */
+/* app/runs/export.h -- the command `export`: a run as a file for other programs. */
 #ifndef GPDESK_EXPORT_H
 #define GPDESK_EXPORT_H
 

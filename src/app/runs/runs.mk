@@ -1,5 +1,6 @@
 # tunings, fits and what looks at them: jobs and the state they leave
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libruns.a
+libruns_a_SOURCES = \
   src/app/runs/advise.c \
   src/app/runs/advise.h \
   src/app/runs/clustering.c \

@@ -1,4 +1,5 @@
-/* app/runs/sweep_measures.h -- what the table and the plots of a sweep show of each of its points. */
+/* app/runs/sweep_measures.h -- what the table and the plots of a sweep show of each
+ * point. */
 #ifndef GPDESK_SWEEP_MEASURES_H
 #define GPDESK_SWEEP_MEASURES_H
 

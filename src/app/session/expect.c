@@ -5,7 +5,6 @@
  * is agreement, and how close it was is told at the end. */
 #include "app/session/expect.h"
 
-#include "app/runs/fitting.h"
 #include "base/mem.h"
 #include "base/text.h"
 

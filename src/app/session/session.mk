@@ -1,5 +1,6 @@
 # session files, the states of a session, what a session is written as
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libsession.a
+libsession_a_SOURCES = \
   src/app/session/expect.c \
   src/app/session/expect.h \
   src/app/session/store.c \
@@ -16,7 +17,7 @@ libapp_a_SOURCES += \
   src/app/session/timeline.h \
   src/app/session/transcript.c \
   src/app/session/transcript.h
-nodist_libapp_a_SOURCES += src/app/session/schema_sql.c
+nodist_libsession_a_SOURCES = src/app/session/schema_sql.c
 
 schema_files = share/schema/001.sql share/schema/002.sql
 EXTRA_DIST += src/app/embed.awk $(schema_files)

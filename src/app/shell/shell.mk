@@ -1,5 +1,6 @@
 # records, arguments, commands and their parser, options, bindings, completion, scripts, help
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libshell.a
+libshell_a_SOURCES = \
   src/app/shell/args.c \
   src/app/shell/args.h \
   src/app/shell/bindings.c \

@@ -1,5 +1,6 @@
 # lessons and explanations; their texts are compiled in
-libapp_a_SOURCES += \
+noinst_LIBRARIES += libteach.a
+libteach_a_SOURCES = \
   src/app/teach/explain.c \
   src/app/teach/explain.h \
   src/app/teach/lesson.c \
@@ -8,7 +9,7 @@ libapp_a_SOURCES += \
   src/app/teach/lesson_text.h \
   src/app/teach/placeholder.c \
   src/app/teach/placeholder.h
-nodist_libapp_a_SOURCES += src/app/teach/lesson_text.c src/app/teach/help_text.c
+nodist_libteach_a_SOURCES = src/app/teach/lesson_text.c src/app/teach/help_text.c
 
 lesson_files = share/lessons/01-functions.lesson \
   share/lessons/02-conditioning.lesson \
