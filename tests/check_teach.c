@@ -449,6 +449,7 @@ int main(void)
     Suite *s = suite_create("teach");
     TCase *t = tcase_create("teach");
 
+    app_begin();
     tcase_set_timeout(t, 120);
     tcase_add_test(t, arithmetic);
     tcase_add_test(t, sentences);
