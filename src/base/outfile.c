@@ -78,6 +78,25 @@ enum status outfile_write(struct outfile *f, const void *bytes, size_t n, struct
     return ST_OK;
 }
 
+int outfile_sync_dir(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = !slash ? strdup(".") : slash == path ? strdup("/")
+                                                      : strndup(path, (size_t)(slash - path));
+    const int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    /* Without the right to read it, or on a file system that cannot, nothing can be done. */
+    const bool good = fd < 0 ? dir && errno == EACCES
+                             : fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ||
+                               errno == EROFS;
+    const int why = dir ? errno : ENOMEM;
+    if (fd >= 0)
+        close(fd);
+    free(dir);
+    errno = why;
+    return good ? 0 : -1;
+}
+
 enum status outfile_commit(struct outfile *f, struct err *err)
 {
     bool good = f->direct || fsync(f->fd) == 0;
@@ -88,9 +107,12 @@ enum status outfile_commit(struct outfile *f, struct err *err)
     f->fd = -1;
     if (good && !f->direct && rename(f->part, f->path) != 0)
         good = false, why = errno;
-    const enum status rc = good ? ST_OK : failed(f->path, why, f->direct, err);
     if (good)
         free(f->part), f->part = NULL; /* no file of this name any more */
+    bool moved = good && !f->direct;
+    if (moved && outfile_sync_dir(f->path) != 0)
+        good = false, why = errno;
+    const enum status rc = good ? ST_OK : failed(f->path, why, f->direct || moved, err);
     outfile_abort(f);
     return rc;
 }
@@ -148,9 +170,12 @@ enum status outfile_publish(const char *made, const char *path, struct err *err)
         rc = pour(fd, path, err);
     } else {
         char *real = realpath(path, NULL);
-        rc = rename(made, real ? real : path) == 0 ? ST_OK
-             : errno == EXDEV ? pour(fd, path, err) /* a link to elsewhere */
-                              : failed(path, errno, false, err);
+        if (rename(made, real ? real : path) == 0)
+            rc = outfile_sync_dir(real ? real : path) == 0 ? ST_OK
+                                                           : failed(path, errno, true, err);
+        else
+            rc = errno == EXDEV ? pour(fd, path, err) /* a link to elsewhere */
+                                : failed(path, errno, false, err);
         free(real);
     }
     if (fd >= 0)

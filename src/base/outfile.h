@@ -28,4 +28,8 @@ enum status outfile_put(const char *path, mode_t mode, const void *bytes, size_t
 /* Moves a finished file of the same file system over the target, by the same rules. */
 enum status outfile_publish(const char *made, const char *path, struct err *);
 
+/* Syncs the directory that holds PATH, so that a name made, moved or removed there survives a loss
+ * of power.  0, or -1 and errno; a directory that cannot be synced at all counts as synced. */
+int outfile_sync_dir(const char *path);
+
 #endif

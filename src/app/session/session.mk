@@ -8,6 +8,7 @@ libsession_a_SOURCES = \
   src/app/session/store_db.c \
   src/app/session/store_doc.c \
   src/app/session/store_files.c \
+  src/app/session/store_guard.c \
   src/app/session/store_impl.h \
   src/app/session/store_json.c \
   src/app/session/store_load.c \

@@ -8,6 +8,7 @@
 
 #include "data/checksum.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 enum {
     APPLICATION_ID = 0x67704465, /* "gpDe" */
-    HEADER = 100, HEADER_VERSION = 60, HEADER_APPLICATION = 68, /* offsets in an SQLite file */
+    HEADER_VERSION = 60, HEADER_APPLICATION = 68, /* offsets in an SQLite file */
     BUSY_MS = 3000,
     LENGTH_LIMIT = 64 << 20,
 };
@@ -54,6 +55,13 @@ static enum status no_session(const char *shown, struct err *err)
     return ST_FORMAT;
 }
 
+enum status sdb_locked(const char *shown, struct err *err)
+{
+    err_named(err, ST_STATE, "session", "%s is open in another gpdesk", shown);
+    err_hint(err, "gpdesk -s ANOTHER.gpd, or quit the other");
+    return ST_STATE;
+}
+
 /* A failure of SQLite in our words. */
 static enum status failed(struct sdb *s, struct err *err)
 {
@@ -71,9 +79,7 @@ static enum status failed(struct sdb *s, struct err *err)
         return ST_LIMIT;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        err_named(err, ST_STATE, "session", "%s is open in another gpdesk", where);
-        err_hint(err, "gpdesk -s ANOTHER.gpd, or quit the other");
-        return ST_STATE;
+        return sdb_locked(where, err);
     case SQLITE_CORRUPT:
         return err_named(err, ST_FORMAT, "session", "%s is damaged: %.200s", where,
                          sqlite3_errmsg(s->db));
@@ -208,16 +214,10 @@ static uint32_t big_endian(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static enum status check_header(const char *shown, int fd, off_t size, struct err *err)
+enum status sdb_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
+                             struct err *err)
 {
-    unsigned char h[HEADER];
-
-    if (size == 0)
-        return ST_OK;
-    const ssize_t n = pread(fd, h, sizeof h, 0);
-    if (n < 0)
-        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
-    if (n < HEADER || memcmp(h, "SQLite format 3", 16) != 0)
+    if (memcmp(h, "SQLite format 3", 16) != 0)
         return no_session(shown, err);
     const uint32_t id = big_endian(h + HEADER_APPLICATION);
     if (id != APPLICATION_ID && (id != 0 || big_endian(h + HEADER_VERSION) != 0 || size > 4096))
@@ -226,6 +226,18 @@ static enum status check_header(const char *shown, int fd, off_t size, struct er
                          "(application id %08x, expected %08x)",
                          shown, (unsigned)id, (unsigned)APPLICATION_ID);
     return ST_OK;
+}
+
+static enum status check_header(const char *shown, int fd, off_t size, struct err *err)
+{
+    unsigned char h[SDB_HEADER];
+
+    if (size == 0)
+        return ST_OK;
+    const ssize_t n = pread(fd, h, sizeof h, 0);
+    if (n < 0)
+        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+    return n < SDB_HEADER ? no_session(shown, err) : sdb_check_header(h, size, shown, err);
 }
 
 /* The path with its directory resolved, so that only the last name can be a link, and that is
@@ -260,16 +272,17 @@ static char *resolve(const char *path, const char *shown, struct err *err)
     return out;
 }
 
-/* A regular file of ours, or none.  *size: -1 when there is none. */
+/* A regular file of ours, or none.  *size: -1 when there is none.  *beside: what stands next to
+ * it, already checked. */
 static enum status check_file(const char *path, const char *shown, bool write, off_t *size,
-                              struct err *err)
+                              struct store_guard *beside, struct err *err)
 {
     struct stat st;
 
     *size = -1;
     if (lstat(path, &st) != 0) {
         if (errno == ENOENT)
-            return ST_OK;
+            return store_guard_check(path, shown, -1, beside, err);
         return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
     }
     if (S_ISLNK(st.st_mode)) {
@@ -290,10 +303,9 @@ static enum status check_file(const char *path, const char *shown, bool write, o
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
-    /* A journal that a killed program left is rolled back first; then the contents are checked. */
-    char journal[PATH_MAX];
-    snprintf(journal, sizeof journal, "%s-journal", path);
-    enum status rc = access(journal, F_OK) == 0 ? ST_OK : check_header(shown, fd, st.st_size, err);
+    enum status rc = store_guard_check(path, shown, st.st_size, beside, err);
+    if (rc == ST_OK && !beside->has_first) /* else the journal's page 1 takes the place of this */
+        rc = check_header(shown, fd, st.st_size, err);
     close(fd);
     *size = st.st_size;
     return rc;
@@ -308,6 +320,7 @@ static enum status create_file(const char *path, const char *shown, struct err *
         return ST_IO;
     }
     close(fd);
+    (void)outfile_sync_dir(path);
     return ST_OK;
 }
 
@@ -455,24 +468,48 @@ static enum status check_contents(struct sdb *s, bool deep, bool *fresh, struct 
     rc = check_schema(s, version, err);
     if (rc == ST_OK && deep)
         rc = quick_check(s, err);
-    if (rc == ST_OK && version < known)
-        rc = migrate(s, version, err);
-    return rc;
+    return rc == ST_OK && deep && version < known ? migrate(s, version, err) : rc;
+}
+
+/* For a list: the main file alone, without locks, journal, log or any writing. */
+static enum status open_to_look(struct sdb *s, struct err *err)
+{
+    struct buf uri = { 0 };
+
+    buf_puts(&uri, "file:");
+    for (const char *p = s->path; *p; p++)
+        if (strchr("?#%", *p))
+            buf_printf(&uri, "%%%02X", (unsigned char)*p);
+        else
+            buf_putc(&uri, *p);
+    buf_puts(&uri, "?immutable=1");
+    const int rc = uri.failed ? SQLITE_NOMEM
+                              : sqlite3_open_v2(buf_str(&uri), &s->db, SQLITE_OPEN_READONLY |
+                                                SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW, NULL);
+    buf_free(&uri);
+    return rc == SQLITE_OK ? ST_OK : rc == SQLITE_NOMEM ? err_nomem(err, 0, "the session")
+                                                        : failed(s, err);
 }
 
 static enum status open_db(struct sdb *s, enum sdb_mode mode, off_t size, bool *fresh,
                            struct err *err)
 {
-    if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL) !=
-        SQLITE_OK)
-        return failed(s, err);
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW;
+    enum status rc = ST_OK;
+
+    if (mode == SDB_LOOK)
+        rc = open_to_look(s, err);
+    else if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
+        rc = failed(s, err);
+    if (rc != ST_OK)
+        return rc;
+    /* A log beside the file changes nothing in it before the contents have been checked. */
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     /* quick_check reads the whole file: give a slow disk 20 MB/s. */
     clock_gettime(CLOCK_MONOTONIC, &s->deadline);
     s->deadline.tv_sec += 15 + (mode == SDB_LOOK ? 0 : size / (20 << 20));
     s->timed = true;
-    enum status rc = settings(s, err);
-    if (rc == ST_OK && mode == SDB_LOOK)
-        sqlite3_busy_timeout(s->db, 50);
+    rc = settings(s, err);
     if (rc == ST_OK)
         rc = check_contents(s, mode != SDB_LOOK, fresh, err);
     if (rc == ST_OK && *fresh && mode == SDB_CREATE)
@@ -480,14 +517,49 @@ static enum status open_db(struct sdb *s, enum sdb_mode mode, off_t size, bool *
     s->timed = false;
     if (rc != ST_OK || mode == SDB_LOOK)
         return rc;
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     /* WAL is not granted on some file systems: then the rollback journal serves. */
     (void)exec(s, "PRAGMA journal_mode=WAL", NULL);
     return exec(s, "PRAGMA synchronous=FULL", err);
 }
 
+/* The copy of a session with its journal: SQLite rolls it back and all checks pass. */
+static enum status try_copy(const char *path, const char *shown, struct err *err)
+{
+    struct sdb s = { .path = (char *)path };
+    bool fresh;
+
+    snprintf(s.shown, sizeof s.shown, "%s", shown);
+    enum status rc = ST_OK;
+    if (sqlite3_open_v2(path, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL) !=
+        SQLITE_OK)
+        rc = failed(&s, err);
+    if (rc == ST_OK)
+        rc = settings(&s, err);
+    if (rc == ST_OK)
+        rc = check_contents(&s, true, &fresh, err);
+    sqlite3_close_v2(s.db);
+    return rc;
+}
+
+/* What a killed program left beside the session is taken up, or refused. */
+static enum status recover(struct sdb *s, enum sdb_mode mode, const struct store_guard *beside,
+                           struct err *err)
+{
+    if (mode == SDB_LOOK && store_guard_locked(s->path))
+        return sdb_locked(s->shown, err);
+    if (mode == SDB_LOOK && (beside->hot || beside->log)) {
+        err_named(err, ST_STATE, "session", "%s was not closed; resume it to recover its last "
+                  "commands", s->shown);
+        return ST_STATE;
+    }
+    return beside->hot ? store_guard_recover(s->path, s->shown, try_copy, err) : ST_OK;
+}
+
 struct sdb *sdb_open(const char *path, enum sdb_mode mode, bool *fresh, struct err *err)
 {
     struct sdb *s = mem_calloc(1, sizeof *s, "the session", err);
+    struct store_guard beside = { 0 };
     off_t size = 0;
     bool made = false;
 
@@ -496,13 +568,16 @@ struct sdb *sdb_open(const char *path, enum sdb_mode mode, bool *fresh, struct e
         return NULL;
     show_path(path, s->shown, sizeof s->shown);
     s->path = resolve(path, s->shown, err);
-    enum status rc = s->path ? check_file(s->path, s->shown, mode != SDB_LOOK, &size, err) : ST_IO;
+    enum status rc = s->path ? check_file(s->path, s->shown, mode != SDB_LOOK, &size, &beside, err)
+                             : ST_IO;
     if (rc == ST_OK && size < 0) {
         if (mode == SDB_CREATE)
             made = (rc = create_file(s->path, s->shown, err)) == ST_OK;
         else
             rc = err_named(err, ST_NOT_FOUND, "session", "there is no session %s", s->shown);
     }
+    if (rc == ST_OK)
+        rc = recover(s, mode, &beside, err);
     if (rc == ST_OK)
         rc = open_db(s, mode, size, fresh, err);
     if (rc != ST_OK) {

@@ -5,6 +5,7 @@
 #include "app/session/store.h"
 #include "base/dirs.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -164,10 +165,19 @@ static void when_words(char *out, size_t len, int64_t at)
         snprintf(out, len, "?");
 }
 
+/* Also under another name: opening and closing the file would drop this process's locks on it. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+                                 x.st_ino == y.st_ino);
+}
+
 static void list_one(struct workspace *ws, struct rec *r, struct text_table *g,
                      const struct listed *s)
 {
-    const bool current = store_of(ws) && strcmp(s->path, store_path(store_of(ws))) == 0;
+    const bool current = store_of(ws) && same_file(s->path, store_path(store_of(ws)));
     struct err why = { 0 };
     bool fresh = false;
     char size[32], when[32];
@@ -255,16 +265,26 @@ enum status store_save_as(struct workspace *ws, const char *path, struct err *er
     }
     if (!store_of(ws))
         return store_open(ws, path, err);
-    /* Written beside and renamed: a copy is whole or absent. */
     struct buf part = { 0 };
+    struct store_guard beside;
+    text_safe(&part, path, 150);
+    enum status rc = store_guard_check(path, buf_str(&part), -1, &beside, err);
+    buf_clear(&part);
+    if (rc != ST_OK) {
+        buf_free(&part);
+        return rc;
+    }
+    /* Written beside and linked into place: a copy is whole or absent. */
     buf_printf(&part, "%s.part-%ld", path, (long)getpid());
     if (part.failed)
         return err_nomem(err, 0, "a path");
-    enum status rc = store_copy(store_of(ws), buf_str(&part), err);
+    rc = store_copy(store_of(ws), buf_str(&part), err);
     if (rc == ST_OK && link(buf_str(&part), path) != 0) /* unlike rename, never over a file */
         rc = err_named(err, ST_IO, errno == ENOSPC ? "disk" : "write", "%.200s: %s", path,
                        strerror(errno));
     unlink(buf_str(&part));
+    if (rc == ST_OK && outfile_sync_dir(path) != 0)
+        rc = err_named(err, ST_IO, "write", "%.200s: %s", path, strerror(errno));
     buf_free(&part);
     return rc;
 }

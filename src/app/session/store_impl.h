@@ -1,6 +1,7 @@
 /* app/session/store_impl.h -- shared by the files of the session store and by nobody else.
  *
  *   store.c        the public side: records handed over by the main thread, the writing thread
+ *   store_guard.c  which files beside a session SQLite may see; recovery from a journal
  *   store_db.c     the SQLite side: opening with suspicion, checked rows, blobs, JSON reading
  *   store_json.c   datasets, runs and the workspace as JSON
  *   store_load.c   and back again
@@ -16,9 +17,22 @@
 
 #include <search.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
+
+/* Files beside a session (store_guard.c).  hot: a journal that SQLite would roll back, has_first:
+ * with a copy of page 1; log: a write-ahead log with something in it. */
+struct store_guard { bool hot, has_first, log; };
+/* Refuses files beside PATH that no gpdesk leaves there.  size: of the session; -1: absent. */
+enum status store_guard_check(const char *path, const char *shown, off_t size,
+                              struct store_guard *, struct err *);
+bool store_guard_locked(const char *path); /* another process has it open */
+/* Rolls the journal back in a copy, and puts that in the place of PATH if `try` accepts it. */
+typedef enum status store_guard_try(const char *copy, const char *shown, struct err *);
+enum status store_guard_recover(const char *path, const char *shown, store_guard_try *,
+                                struct err *);
 
 /* The database (store_db.c). */
 struct sdb;
@@ -28,6 +42,11 @@ enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep c
  * *fresh: nothing was in it. */
 struct sdb *sdb_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
 void sdb_close(struct sdb *);
+/* The first bytes of an SQLite database: those of a session?  size: of the whole file. */
+enum { SDB_HEADER = 100 };
+enum status sdb_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
+                             struct err *err);
+enum status sdb_locked(const char *shown, struct err *err); /* "is open in another gpdesk" */
 const char *sdb_path(const struct sdb *);  /* absolute */
 const char *sdb_shown(const struct sdb *); /* as named, safe to print */
 enum status sdb_begin(struct sdb *, struct err *);
