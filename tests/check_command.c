@@ -135,6 +135,83 @@ START_TEST(lines_have_a_canonical_form)
 }
 END_TEST
 
+static void check_canonical(const char *line)
+{
+    const struct command *cmd, *cmd2;
+    struct args *a, *b;
+    struct err err = { 0 };
+
+    if (command_parse(line, &cmd, &a, &err) != ST_OK)
+        return;
+    ck_assert_msg(command_parse(args_line(a), &cmd2, &b, &err) == ST_OK, "%s, from %s: %s",
+                  args_line(a), line, err.msg);
+    ck_assert_str_eq(args_line(a), args_line(b));
+    ck_assert_ptr_eq(cmd, cmd2);
+    for (size_t k = 0; k < ARGS_MAX && cmd->args[k].name; k++) {
+        const char *name = cmd->args[k].name, *x = args_text(a, name), *y = args_text(b, name);
+        ck_assert_int_eq(args_given(a, name), args_given(b, name));
+        ck_assert_uint_eq(args_many(a, name), args_many(b, name));
+        ck_assert_msg((!x && !y) || (x && y && !strcmp(x, y)), "%s of %s", name, line);
+    }
+    args_free(a);
+    args_free(b);
+}
+
+/* A value that an argument takes. */
+static void sample(const struct arg *a, char *out, size_t len)
+{
+    static const char *const text[] = {
+        [ARG_WORD] = "abc", [ARG_TEXT] = "abc", [ARG_FILE] = "f.csv", [ARG_OUT] = "f.csv",
+        [ARG_BYTES] = "1GB", [ARG_SHARE] = "0.2", [ARG_BOOL] = "yes", [ARG_BOUND] = "0.5",
+        [ARG_INTS] = "2,4", [ARG_SECONDS] = "2", [ARG_KERNEL] = "rbf", [ARG_DATASET] = "toy",
+        [ARG_RUN] = "r1", [ARG_COLUMN] = "x", [ARG_PLOT] = "pairs", [ARG_COMMAND] = "fit",
+        [ARG_OPTION] = "seed", [ARG_JOB] = "r1",
+    };
+
+    if (a->type == ARG_CHOICE)
+        command_choice(a->choices, 0, out, len);
+    else if (a->type == ARG_INT || a->type == ARG_REAL)
+        snprintf(out, len, "%g", a->lo > 0.0 ? ceil(a->lo) : 1.0);
+    else
+        snprintf(out, len, "%s", text[a->type]);
+}
+
+/* Up to three arguments in every order, each with its name or without: what parses has a canonical
+ * line that parses to itself, with the same values. */
+START_TEST(canonical_lines_parse_to_themselves)
+{
+    static const unsigned char order[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+                                               { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    const struct command *c = command_at((size_t)_i);
+    size_t place[3], n = 0;
+
+    for (size_t k = 0; k < ARGS_MAX && c->args[k].name && n < 3; k++)
+        if (c->args[k].flags & ARGF_POS)
+            place[n++] = k;
+    for (size_t k = 0; k < ARGS_MAX && c->args[k].name && n < 3; k++)
+        if (!(c->args[k].flags & ARGF_POS))
+            place[n++] = k;
+    for (size_t o = 0; n && o < 6; o++)
+        for (unsigned named = 0; named < 8; named++)
+            for (size_t upto = 1; upto <= n; upto++) {
+                char line[400] = "", word[80];
+                snprintf(line, sizeof line, "%s", c->name);
+                for (size_t j = 0; j < upto; j++) {
+                    const size_t q = order[o][j];
+                    if (q >= n)
+                        continue;
+                    const struct arg *a = &c->args[place[q]];
+                    sample(a, word, sizeof word);
+                    const size_t len = strlen(line);
+                    snprintf(line + len, sizeof line - len, named >> q & 1 ? " %s=%s" : " %.0s%s",
+                             a->name, word);
+                }
+                check_canonical(line);
+            }
+}
+END_TEST
+
+
 /* Lines that do not: code, and words that must be in the message or the way out. */
 
 static const struct { const char *line; enum status code; const char *words, *hint; } bad[] = {
@@ -578,6 +655,10 @@ int main(void)
     LOOP(text_is_cut_into_statements, splits);
     tcase_add_test(t, open_quotes_are_refused_with_their_line);
     LOOP(lines_have_a_canonical_form, good);
+    int commands = 0;
+    while (command_at((size_t)commands))
+        commands++;
+    tcase_add_loop_test(t, canonical_lines_parse_to_themselves, 0, commands);
     LOOP(refusals_name_the_cause, bad);
     tcase_add_test(t, values_have_units);
     LOOP(lists_are_expanded, lists);

@@ -22,6 +22,7 @@
  * Freed in the reverse order. */
 const struct owner *const app_owners[] = {
     &timeline_owner,
+    &store_files_owner,
     &store_owner,
     &advise_state_owner,
     &clustering_owner,

@@ -18,9 +18,9 @@ struct store;
  * hyperparameters, seed and runs into ws.  Refuses what is damaged with the reason, or loads
  * without what is damaged and says so (warnings through ws). */
 enum status store_open(struct workspace *ws, const char *path, struct err *err);
-/* What the workspace calls for it (store_owner.c): a commit around each statement, records, and for
- * somebody at the keyboard the session that begins by itself. */
-extern const struct owner store_owner;
+/* The part that it takes in every statement: a commit around it, its records (store_owner.c); and,
+ * for somebody at the keyboard, the session that begins by itself (store_files.c). */
+extern const struct owner store_owner, store_files_owner;
 struct store *store_of(const struct workspace *); /* NULL: no session */
 void store_close(struct store *);          /* flushes; joins the thread */
 const char *store_path(const struct store *);

@@ -316,3 +316,27 @@ enum status store_begin(struct workspace *ws, struct err *err)
     free(dir);
     return rc;
 }
+
+/* Who works at the keyboard without a session gets one: nothing is lost. */
+static void begin_session(struct workspace *ws)
+{
+    struct err err = { 0 };
+
+    if (store_begin(ws, &err) == ST_OK) {
+        ws_note(ws, "session", "saved as you work in %s", store_shown(store_of(ws)));
+    } else {
+        ws->no_session = true; /* said once */
+        ws_tell(ws, REC_WARNING, NULL, "session", "save FILE", "this work is not being saved: %s",
+                err.msg);
+    }
+}
+
+static void ended(struct workspace *ws, const struct owner_step *step)
+{
+    if (!store_of(ws) && ws->interactive && !ws->no_session && step->rc == ST_OK &&
+        step->cmd->flags & CMD_CHANGES)
+        begin_session(ws);
+}
+
+/* Stands before store_owner, which then writes the statement into the session that begins here. */
+const struct owner store_files_owner = { .name = "sessions", .ended = ended };

@@ -25,32 +25,16 @@ static void end(struct workspace *ws)
     store_release(store_of(ws));
 }
 
-/* Who works at the keyboard without a session gets one: nothing is lost. */
-static void begin_session(struct workspace *ws)
-{
-    struct err err = { 0 };
-
-    if (store_begin(ws, &err) == ST_OK) {
-        ws_note(ws, "session", "saved as you work in %s", store_shown(store_of(ws)));
-    } else {
-        ws->no_session = true; /* said once */
-        ws_tell(ws, REC_WARNING, NULL, "session", "save FILE", "this work is not being saved: %s",
-                err.msg);
-    }
-}
-
 static void ended(struct workspace *ws, const struct owner_step *step)
 {
     const unsigned flags = step->cmd->flags;
 
-    if (step->kept && store_of(ws))
-        store_script_from(store_of(ws), step->at);
-    if (!store_of(ws) && ws->interactive && !ws->no_session && step->rc == ST_OK &&
-        flags & CMD_CHANGES)
-        begin_session(ws);
     struct store *st = store_of(ws);
+
     if (!st)
         return;
+    if (step->kept)
+        store_script_from(st, step->at);
     store_command(st, args_line(step->args), step->rc, step->seconds);
     if (step->changed || flags & (CMD_CHANGES | CMD_SETS))
         store_state(st, ws);

@@ -895,6 +895,17 @@ static bool suits(const struct arg *row, const struct word *x)
     return true;
 }
 
+/* Is an earlier place given by its name, so that the word would fall into it in the canonical
+ * line, where names come last?  It is written with its own name then. */
+static bool displaced(const struct args *a, size_t k, const struct word *x)
+{
+    for (size_t q = 0; q < k; q++)
+        if (a->cmd->args[q].flags & ARGF_POS && !(a->cmd->args[q].flags & ARGF_MANY) &&
+            a->given[q] && !a->positional[q] && suits(&a->cmd->args[q], x))
+            return true;
+    return false;
+}
+
 static enum status unexpected(const struct args *a, const struct words *w, size_t i,
                               struct err *err)
 {
@@ -934,9 +945,13 @@ static enum status take_rest(struct args *a, size_t arg, const char *statement, 
     if (!text)
         return err_nomem(err, 0, "a text");
     *i = w->n;
-    bool skipped = false; /* key=value before which a place is empty: it is written with its name */
+    /* Its name is needed where a place before key=value is empty, and where other names would stand
+     * behind it in the canonical line and be taken for a part of it. */
+    bool skipped = a->nhp || a->nopt;
     for (size_t k = 0; k < arg && x->key; k++)
         skipped |= (a->cmd->args[k].flags & ARGF_POS) && !a->given[k];
+    for (size_t k = 0; k < ARGS_MAX && a->cmd->args[k].name; k++)
+        skipped |= a->given[k] && !a->positional[k];
     if (!skipped) {
         a->positional[arg] = true;
         buf_putc(&a->bare, ' ');
@@ -981,12 +996,16 @@ static enum status parse_bare(struct args *a, const char *statement, struct word
                 return rc;
             x = &w->v[*i];
         }
+        const bool named = displaced(a, k, x);
         const size_t before = a->nmany;
         enum status rc = take(a, k, &x->text, err);
-        if (rc == ST_OK) {
+        if (rc == ST_OK && a->nmany > before) {
+            buf_printf(&a->bare, named ? " %s=" : " ", row->name);
+            command_quote(&a->bare, a->many[before]);
+        } else if (rc == ST_OK && !named) {
             a->positional[k] = true;
             buf_putc(&a->bare, ' ');
-            command_quote(&a->bare, a->nmany > before ? a->many[before] : a->text[k]);
+            command_quote(&a->bare, a->text[k]);
         }
         return rc;
     }
