@@ -45,10 +45,7 @@ FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
   -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(abs_top_builddir) -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
-  src/compute/ctl.c src/compute/rng.c src/data/cache.c src/data/checksum.c src/data/dataset.c \
-  src/data/encoding.c src/data/formats/import.c src/data/formats/import_csv.c src/data/formats/import_fasta.c src/data/formats/import_hdf5.c \
-  src/data/formats/import_npy.c src/data/kinds/letters.c src/data/kinds/nodes.c src/data/mapped_array.c src/data/formats/npy_set.c src/data/formats/import_sniff.c src/data/formats/import_stream.c \
-  src/data/radix_sort.c src/data/formats/scan_number.c src/data/kinds/sequence.c src/data/split.c src/data/table.c
+  src/compute/ctl.c src/compute/rng.c
 # What these call beside the readers, as it was built.
 fuzz_libs = '$(abs_top_builddir)'/libdata.a '$(abs_top_builddir)'/libcompute.a \
   '$(abs_top_builddir)'/libbase.a
@@ -58,7 +55,8 @@ fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS
 	for f in $(FUZZERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
 	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
-	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) $(COMPUTE_LIBS)) && \
+	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) \
+	    `printf '%s\n' $(libdata_a_SOURCES) | grep '[.]c$$'` $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) $(COMPUTE_LIBS)) && \
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
 	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || failed="$$failed $$f"; \
 	done; \

@@ -10,8 +10,12 @@ libdata_a_SOURCES += \
   src/data/dataset.h \
   src/data/encoding.c \
   src/data/encoding_json.c \
+  src/data/import_file.c \
+  src/data/join.c \
+  src/data/join.h \
   src/data/mapped_array.c \
   src/data/mapped_array.h \
+  src/data/npy.c \
   src/data/npy.h \
   src/data/radix_sort.c \
   src/data/radix_sort.h \

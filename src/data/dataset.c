@@ -3,6 +3,7 @@
 #include "data/dataset.h"
 
 #include "data/formats/import.h"
+#include "data/kinds/kind.h"
 #include "data/kinds/letters.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -740,7 +741,7 @@ static enum status convert(const struct table *t, size_t j, enum col_type type, 
     struct buf cell = { 0 };
     char name[64];
     if (type == COL_SEQUENCE && c->type != COL_REAL)
-        return sequence_make(t, j, to, err);
+        return kind_make(t, j, to, err);
     if (type == COL_SEQUENCE)
         return err_named(err, ST_STATE, "cell", "column %s holds numbers: no sequences",
                          shown(c->name, name, sizeof name));

@@ -4,7 +4,6 @@
 
 #include "data/checksum.h"
 #include "data/formats/import.h"
-#include "data/kinds/nodes.h"
 #include "data/radix_sort.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -52,7 +51,8 @@ void column_clear(struct column *c)
     free(c->level);
     free(c->text);
     free(c->arena);
-    sequences_free(c->seq);
+    if (c->cells != NULL)
+        c->cells->free(c);
     *c = (struct column){ 0 };
 }
 
@@ -126,10 +126,7 @@ size_t table_bytes(const struct table *t)
         const bool again = j > 0 && c->in == t->col[j - 1].in;
         bytes += c->in ? (again ? 0 : mapped_array_bytes(c->in))
                        : c->type == COL_CATEGORY ? t->n * sizeof *c->code : t->n * 8;
-        if (c->type == COL_SEQUENCE)
-            bytes += c->seq->at[t->n];
-        if (c->type == COL_SEQUENCE && c->seq->nodes)
-            bytes += c->seq->nodes->n * c->seq->nodes->d * sizeof(double);
+        bytes += c->cells != NULL ? c->cells->bytes(c, t->n) : 0;
         if (c->type == COL_TEXT && c->arena != NULL)
             for (size_t i = 0; i < t->n; i++)
                 bytes += c->text[i] != NULL ? strlen(c->text[i]) + 1 : 0;
@@ -418,9 +415,11 @@ static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
         if (c->type == COL_TEXT || c->type == COL_SEQUENCE) {
             const char *s = column_word(c, row) != NULL ? column_word(c, row) : "";
             hash = hash_bytes(hash, s, strlen(s) + 1);
-            if (c->type == COL_SEQUENCE && c->seq->nodes)
-                hash = hash_bytes(hash, nodes_at(c->seq, row),
-                                  strlen(s) * c->seq->nodes->d * sizeof(double));
+            if (c->cells != NULL && c->cells->beside != NULL) {
+                size_t len;
+                const void *p = c->cells->beside(c, row, &len);
+                hash = hash_bytes(hash, p, len);
+            }
             continue;
         }
         cell[n++] = c->type == COL_REAL ? plain_zero(column_at(c, row)) : (double)c->code[row];

@@ -12,6 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct column;
+/* How cells that are neither numbers nor categories nor text are kept.  A column of COL_SEQUENCE
+ * has one of these; the words of its cells are in `seq`. */
+struct cell_ops {
+    void (*free)(struct column *);                   /* seq and what belongs to it */
+    size_t (*bytes)(const struct column *, size_t n); /* that n cells occupy */
+    /* What a cell holds beside its word, to tell it from others; NULL: nothing. */
+    const void *(*beside)(const struct column *, size_t row, size_t *bytes);
+};
+
 enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT, COL_SEQUENCE };
 struct column {
     char *name;           /* UTF-8, may hold any legal byte; show through text_safe */
@@ -23,7 +33,8 @@ struct column {
     char **level; size_t nlevels;
     char **text;          /* COL_TEXT: n strings, NULL where missing */
     char *arena;          /* the bytes of level[] or text[] */
-    struct sequences *seq; /* COL_SEQUENCE */
+    struct sequences *seq; /* COL_SEQUENCE: the words, */
+    const struct cell_ops *cells; /* and how they and what belongs to them are kept */
     size_t missing;
     bool integers;        /* real: every value is a whole number */
     bool date;            /* real: ISO 8601 dates, as decimal years */

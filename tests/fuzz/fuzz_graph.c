@@ -5,7 +5,7 @@
 
 #include "data/formats/import.h"
 #include "data/kinds/nodes.h"
-#include "data/kinds/sequence.h"
+#include "data/kinds/kind.h"
 #include "data/table.h"
 
 #include <math.h>
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (rc == ST_OK && o.window)
         rc = nodes_window(t, &o, &err);
     if (rc == ST_OK)
-        rc = sequence_find(t, way == 2 && n > 1 && data[1] % 2 ? "node_labels=sequence" : NULL,
+        rc = kind_find_columns(t, way == 2 && n > 1 && data[1] % 2 ? "node_labels=sequence" : NULL,
                            &err);
     if (rc != ST_OK)
         check_refusal(&err, rc);

@@ -321,7 +321,7 @@ static enum status change_letters(struct looking *w, const struct sequences *of,
     const size_t rows = 1 + w->choices * len;
     struct sequences *s = sequences_room(of, rows, len, err);
 
-    *to = (struct column){ .type = COL_SEQUENCE, .seq = s };
+    *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .cells = &sequence_cells };
     for (size_t i = 0; s && i < rows; i++) {
         char *word = s->letters + i * (len + 1);
         memcpy(word, own, len + 1);
@@ -343,7 +343,7 @@ static enum status leave_nodes(struct looking *w, const struct sequences *of, st
     struct nodes *o = s ? mem_calloc(1, sizeof *o, "nodes", err) : NULL;
     double mean = 0.0;
 
-    *to = (struct column){ .type = COL_SEQUENCE, .seq = s };
+    *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .cells = &nodes_cells };
     if (!o)
         return ST_NOMEM;
     s->nodes = o;

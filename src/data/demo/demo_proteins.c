@@ -7,6 +7,7 @@
  * variants of one change are mostly fine, of ten mostly dead. */
 #include "data/demo/demo_proteins.h"
 
+#include "data/kinds/kind.h"
 #include "data/kinds/letters.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -152,5 +153,5 @@ enum status proteins_make(struct table *t, const struct demo_opts *o, struct err
                          o->noise * rng_normal(o->seed, rng_stream(RNG_DEMO, STREAM_NOISE), i);
     }
     letters_free(&l);
-    return rc == ST_OK ? sequence_find(t, "sequence=sequence", err) : rc;
+    return rc == ST_OK ? kind_find_columns(t, "sequence=sequence", err) : rc;
 }

@@ -1,5 +1,7 @@
 # readers of files: one file a format
 libdata_a_SOURCES += \
+  src/data/formats/csv_cell.c \
+  src/data/formats/csv_cell.h \
   src/data/formats/import.c \
   src/data/formats/import.h \
   src/data/formats/import_csv.c \

@@ -3,7 +3,6 @@
 #include "data/formats/import.h"
 
 #include "data/cache.h"
-#include "data/kinds/nodes.h"
 #include "data/formats/npy_set.h"
 #include "base/mem.h"
 
@@ -176,59 +175,21 @@ static enum status import_one(const char *path, const struct import_opts *opts,
     return rc;
 }
 
-/* Nodes become graphs, a column its past. */
-static enum status import_nodes(struct table **t, const struct import_opts *opts,
-                                const struct ctl *ctl, struct err *err)
+enum status import_table(const char *path, const struct import_opts *opts, const struct ctl *ctl,
+                         struct table **out, struct err *err)
 {
-    enum status rc = ST_OK;
-
-    if ((opts->describe != NULL && opts->graph == NULL) ||
-        (opts->lengths != NULL && (*t)->depth == 0)) {
-        err_set(err, ST_USAGE,
-                opts->lengths != NULL
-                    ? "lengths= belongs to an array of rows, nodes and numbers: this file "
-                      "has no three dimensions"
-                    : "describe= belongs to graph=COLUMN: the rows are atoms");
-        return ST_USAGE;
-    }
-    if ((*t)->depth > 0)
-        rc = nodes_fold(t, (*t)->depth, opts, ctl, err);
-    if (rc == ST_OK && opts->graph != NULL)
-        rc = nodes_gather(t, opts, ctl, err);
-    return rc == ST_OK && opts->window != NULL ? nodes_window(*t, opts, err) : rc;
-}
-
-enum status import_file(const char *path, const struct import_opts *opts, const struct ctl *ctl,
-                        struct table **out, struct err *err)
-{
-    *out = NULL;
-    struct err local; /* the code is needed even where the caller does not care */
-    err = err != NULL ? err : &local;
     static const struct import_opts guess = { .header = -1 };
-    opts = opts != NULL ? opts : &guess;
+    struct err local; /* the code is needed even where the caller does not care */
     struct parts parts;
-    if (opts->targets == NULL && (opts->twice != NULL || opts->unmatched != NULL)) {
-        err_set(err, ST_USAGE,
-                "twice= and unmatched= say how a table of targets= is joined: there is none");
-        return ST_USAGE;
-    }
+
+    *out = NULL;
+    err = err != NULL ? err : &local;
+    opts = opts != NULL ? opts : &guess;
     enum status rc = npy_set_find(path, opts->target, &parts, err);
     if (rc == ST_OK)
         rc = parts.n > 0 ? import_parts(&parts, opts, ctl, out, err)
                          : import_one(path, opts, ctl, out, err);
     npy_set_free(&parts);
-    if (rc == ST_OK)
-        rc = import_nodes(out, opts, ctl, err);
-    if (rc == ST_OK)
-        rc = sequence_find(*out, opts->types, err);
-    if (rc == ST_OK)
-        rc = sequence_unknown(*out, opts->unknown, err);
-    if (rc == ST_OK && opts->targets != NULL)
-        rc = fasta_join(*out, opts->targets, opts, ctl, err);
-    if (rc != ST_OK) {
-        table_unref(*out);
-        *out = NULL;
-    }
     return rc;
 }
 

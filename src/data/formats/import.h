@@ -106,12 +106,13 @@ enum status import_hdf5(struct inbuf *, const struct import_opts *, const struct
 /* Names, descriptions where there are any, sequences. */
 enum status import_fasta(struct inbuf *, const struct import_opts *, const struct ctl *,
                          struct table *, struct err *);
-/* The columns of another table file behind those of a FASTA file, for the records by name. */
-enum status fasta_join(struct table *, const char *path, const struct import_opts *,
-                       const struct ctl *, struct err *);
 /* Lines "note[..]: .." after those that a table has. */
 enum status table_add_notes(struct table *, const struct buf *, struct err *);
 const char *import_hdf5_version(void); /* NULL: not built in */
+/* A file, or several NPY files, as columns of numbers and words: import_file() without what kinds
+ * of rows make of them.  NULL options: all guessed. */
+enum status import_table(const char *path, const struct import_opts *, const struct ctl *,
+                         struct table **out, struct err *);
 /* Takes bytes in memory as a file: what the fuzzers drive. */
 enum status import_bytes(const void *bytes, size_t len, const struct import_opts *,
                          struct table **out, struct err *);

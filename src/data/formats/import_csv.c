@@ -15,97 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One cell. */
-
-static const char *skip_blanks(const char *p, const char *end, char sep)
-{
-    while (p < end && (*p == ' ' || *p == '\t') && *p != sep)
-        p++;
-    return p;
-}
-
-/* The separator or line end at *p. */
-static enum csv_end cell_end(const char **p, const char *end, bool eof, char sep)
-{
-    if (*p == end)
-        return eof ? CSV_LINE : CSV_MORE;
-    char c = **p;
-    if (c == sep) {
-        ++*p;
-        return CSV_SEP;
-    }
-    if (c == '\n') {
-        ++*p;
-        return CSV_LINE;
-    }
-    if (c == '\r') {
-        if (*p + 1 == end && !eof)
-            return CSV_MORE;
-        *p += *p + 1 < end && (*p)[1] == '\n' ? 2 : 1;
-        return CSV_LINE;
-    }
-    return CSV_JUNK;
-}
-
-/* *p stands behind the opening quote. */
-static enum csv_end quoted_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
-                                struct csv_cell *cell)
-{
-    const char *s = *p, *q = s;
-    char *out = NULL;
-    cell->quoted = true;
-    for (;; q++) {
-        const char *quote = memchr(q, '"', (size_t)(end - q));
-        if (quote == NULL)
-            return eof ? CSV_UNCLOSED : CSV_MORE;
-        for (const char *n = q; (n = memchr(n, '\n', (size_t)(quote - n))) != NULL; n++)
-            cell->newlines++;
-        if (out != NULL) {
-            memcpy(out, q, (size_t)(quote - q));
-            out += quote - q;
-        }
-        if (quote + 1 == end && !eof)
-            return CSV_MORE;
-        bool doubled = quote + 1 < end && quote[1] == '"';
-        if (!doubled) {
-            q = quote;
-            break;
-        }
-        if (out == NULL) {
-            memcpy(scratch, s, (size_t)(quote - s));
-            out = scratch + (quote - s);
-        }
-        *out++ = '"';
-        q = quote + 1;
-    }
-    cell->s = out != NULL ? scratch : s;
-    cell->len = out != NULL ? (size_t)(out - scratch) : (size_t)(q - s);
-    *p = skip_blanks(q + 1, end, sep);
-    return cell_end(p, end, eof, sep);
-}
-
-enum csv_end csv_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
-                      struct csv_cell *cell)
-{
-    *cell = (struct csv_cell){ 0 };
-    const char *s = skip_blanks(*p, end, sep);
-    if (s < end && *s == '"') {
-        s++;
-        *p = s;
-        return quoted_cell(p, end, eof, sep, scratch, cell);
-    }
-    const char *q = s;
-    while (q < end && *q != sep && *q != '\n' && *q != '\r')
-        q++;
-    *p = q;
-    enum csv_end how = cell_end(p, end, eof, sep);
-    while (q > s && (q[-1] == ' ' || q[-1] == '\t'))
-        q--;
-    cell->s = s;
-    cell->len = (size_t)(q - s);
-    return how;
-}
-
 void csv_skip(struct csv_skipped *s, size_t line)
 {
     if (s->n < 3)
@@ -357,7 +266,7 @@ static enum csv_end skip_line(struct reader *r, const char **p, const char *end,
     const char *s = *p;
     *skipped = false;
     bool comment = *s == '#';
-    const char *q = comment ? s : skip_blanks(s, end, r->plan->sep);
+    const char *q = comment ? s : csv_cell_blanks(s, end, r->plan->sep);
     if (comment)
         while (q < end && *q != '\n' && *q != '\r')
             q++;
@@ -365,7 +274,7 @@ static enum csv_end skip_line(struct reader *r, const char **p, const char *end,
         return CSV_MORE;
     if (q < end && *q != '\n' && *q != '\r')
         return CSV_LINE;
-    if (cell_end(&q, end, r->in->eof, r->plan->sep) == CSV_MORE)
+    if (csv_cell_end(&q, end, r->in->eof, r->plan->sep) == CSV_MORE)
         return CSV_MORE;
     if (comment)
         csv_skip(&r->comment, r->line);

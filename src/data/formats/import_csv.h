@@ -3,26 +3,8 @@
 #ifndef GPDESK_IMPORT_CSV_H
 #define GPDESK_IMPORT_CSV_H
 
+#include "data/formats/csv_cell.h"
 #include "data/formats/import.h"
-
-struct csv_cell {
-    const char *s;
-    size_t len;
-    bool quoted;
-    size_t newlines; /* inside the quotes */
-};
-enum csv_end {
-    CSV_SEP,      /* another cell follows */
-    CSV_LINE,     /* the record ends here */
-    CSV_MORE,     /* the window ends first */
-    CSV_UNCLOSED, /* end of file inside quotes */
-    CSV_JUNK,     /* something stands behind the closing quote; *p points at it */
-};
-/* Reads one cell at *p and steps over its separator or line end (LF, CRLF, CR).  Doubled quotes are
- * undone in `scratch`, which must have room for the rest of the record. Blanks around unquoted
- * cells and around quotes are no part of them. */
-enum csv_end csv_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
-                      struct csv_cell *);
 
 enum csv_kind { KIND_REAL, KIND_CATEGORY, KIND_TEXT, KIND_DATE, KIND_EMPTY };
 

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const double IN_PLACE_BYTES = 64 << 20; /* below, a copy costs little and is safe */
 enum { MAX_HEADER = 65536 };
@@ -207,44 +206,6 @@ static enum status read_header(struct inbuf *in, struct npy *h, struct err *err)
 }
 
 /* The numbers. */
-
-double npy_other(const struct npy *h, const char *p)
-{
-    unsigned char b[8];
-    for (size_t i = 0; i < h->size; i++)
-        b[i] = (unsigned char)p[h->swap ? h->size - 1 - i : i];
-#define READ(type)                                                                                 \
-    do {                                                                                           \
-        type x;                                                                                    \
-        memcpy(&x, b, sizeof x);                                                                   \
-        return (double)x;                                                                          \
-    } while (0)
-    switch (h->kind << 4 | (char)h->size) {
-    case 'f' << 4 | 4: READ(float);
-    case 'f' << 4 | 8: READ(double);
-    case 'i' << 4 | 1: READ(int8_t);
-    case 'i' << 4 | 2: READ(int16_t);
-    case 'i' << 4 | 4: READ(int32_t);
-    case 'i' << 4 | 8: READ(int64_t);
-    case 'u' << 4 | 1: READ(uint8_t);
-    case 'u' << 4 | 2: READ(uint16_t);
-    case 'u' << 4 | 4: READ(uint32_t);
-    case 'u' << 4 | 8: READ(uint64_t);
-    default: return b[0] != 0;
-    }
-#undef READ
-}
-
-bool npy_stamp(const char *path, struct npy_stamp *out)
-{
-    struct stat st;
-
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    *out = (struct npy_stamp){ { (uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
-                                 (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec } };
-    return true;
-}
 
 /* missing=nan is the one mark that an array of numbers can hold. */
 bool npy_nan_is_missing(const struct import_opts *o)

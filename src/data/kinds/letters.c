@@ -1,7 +1,7 @@
 /* data/kinds/letters.c -- see letters.h. */
 #include "data/kinds/letters.h"
 
-#include "data/table.h"
+#include "data/formats/import.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -154,7 +154,7 @@ static enum status take_file(const char *path, struct letters *l, struct err *er
 {
     struct table *t = NULL;
     size_t key = 0;
-    enum status rc = import_file(path, NULL, NULL, &t, err);
+    enum status rc = import_table(path, NULL, NULL, &t, err);
 
     if (rc != ST_OK)
         return rc;

@@ -30,6 +30,43 @@ void nodes_free(struct nodes *o)
     free(o);
 }
 
+static void free_cells(struct column *c)
+{
+    if (c->seq != NULL)
+        nodes_free(c->seq->nodes);
+    sequences_free(c->seq);
+}
+
+static size_t cells_bytes(const struct column *c, size_t n)
+{
+    return c->seq->at[n] + c->seq->nodes->n * c->seq->nodes->d * sizeof(double);
+}
+
+static const void *cell_numbers(const struct column *c, size_t row, size_t *bytes)
+{
+    size_t len;
+
+    (void)sequence_at(c->seq, row, &len);
+    *bytes = len * c->seq->nodes->d * sizeof(double);
+    return nodes_at(c->seq, row);
+}
+
+const struct cell_ops nodes_cells = {
+    .free = free_cells, .bytes = cells_bytes, .beside = cell_numbers };
+
+void nodes_note(const struct table *t, const struct column *c, struct buf *notes)
+{
+    const struct sequences *s = c->seq;
+
+    buf_puts(notes, "note[nodes]: column '");
+    text_safe(notes, c->name, 40);
+    buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n",
+               s->shortest, s->longest, s->nodes->d, s->nodes->d == 1 ? "" : "s",
+               s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
+    if (!s->nodes->series) /* the first rows of a series have none, which is told elsewhere */
+        sequence_note_empty(t, c, "set", "node", notes);
+}
+
 const char *nodes_describe_at(size_t i)
 {
     return i == 0 ? "neighbours" : NULL;
@@ -70,7 +107,7 @@ static enum status make_column(struct nodes *o, const size_t *len, size_t n, con
 {
     struct sequences *s = mem_calloc(1, sizeof *s, "nodes", err);
 
-    *to = (struct column){ .type = COL_SEQUENCE, .named = true, .seq = s };
+    *to = (struct column){ .type = COL_SEQUENCE, .named = true, .seq = s, .cells = &nodes_cells };
     if (!s) {
         nodes_free(o);
         return ST_NOMEM;
@@ -534,7 +571,7 @@ static enum status gather_columns(struct gather *g, struct table *to)
         if (g->target[j])
             rc = take_target(g, j, &to->col[at++]);
     if (rc == ST_OK)
-        sequence_note(to, &to->col[1], &g->notes);
+        nodes_note(to, &to->col[1], &g->notes);
     return rc == ST_OK ? table_add_notes(to, &g->notes, g->err) : rc;
 }
 
@@ -594,7 +631,7 @@ static enum status take_lengths(const struct table *t, size_t nodes, const char 
 {
     const struct import_opts o = { .header = -1 };
     struct table *of = NULL;
-    enum status rc = file ? import_file(file, &o, ctl, &of, err) : ST_OK;
+    enum status rc = file ? import_table(file, &o, ctl, &of, err) : ST_OK;
 
     if (rc == ST_OK && file && (of->ncols != 1 || of->n != t->n || of->col[0].type != COL_REAL))
         rc = err_named(err, ST_FORMAT, "lengths",
@@ -655,7 +692,7 @@ enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *op
         }
         to->targets = t->targets;
         to->missing = to->col[0].missing;
-        sequence_note(to, &to->col[0], &notes);
+        nodes_note(to, &to->col[0], &notes);
         rc = table_add_notes(to, &notes, err);
     }
     nodes_free(o);

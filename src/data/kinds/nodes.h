@@ -14,6 +14,9 @@ struct nodes {
     bool series;      /* positions mean something: earlier values, the last one last */
 };
 void nodes_free(struct nodes *); /* NULL is fine */
+extern const struct cell_ops nodes_cells; /* columns of sets of nodes */
+/* What a column of sets of nodes is, in one line or two of notes. */
+void nodes_note(const struct table *, const struct column *, struct buf *notes);
 /* The numbers of row i of a column, position 0. */
 static inline const double *nodes_at(const struct sequences *s, size_t row)
 {

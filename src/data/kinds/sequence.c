@@ -2,7 +2,6 @@
 #include "data/kinds/sequence.h"
 
 #include "data/formats/import.h"
-#include "data/kinds/nodes.h"
 #include "data/table.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -57,9 +56,20 @@ void sequences_free(struct sequences *s)
     spill_free(s->letters);
     spill_free(s->at);
     spill_free(s->line);
-    nodes_free(s->nodes);
     free(s);
 }
+
+static void free_cells(struct column *c)
+{
+    sequences_free(c->seq);
+}
+
+static size_t cells_bytes(const struct column *c, size_t n)
+{
+    return c->seq->at[n];
+}
+
+const struct cell_ops sequence_cells = { .free = free_cells, .bytes = cells_bytes };
 
 /* What the letters are. */
 
@@ -342,18 +352,22 @@ enum status sequence_words(const struct table *t, size_t j, struct column *to, s
         s->letters[at++] = '\0';
         s->at[i + 1] = at;
     }
-    *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .missing = t->n - y.rows };
+    *to = (struct column){
+        .type = COL_SEQUENCE, .seq = s, .cells = &sequence_cells, .missing = t->n - y.rows };
     return ST_OK;
+}
+
+bool sequence_is_labels(const struct table *t, size_t j)
+{
+    struct tally y;
+
+    take_tally(&t->col[j], t->n, &y);
+    return y.blanks && !single_letters(&t->col[j], t->n) && labels_guess(t, j);
 }
 
 enum status sequence_make(const struct table *t, size_t j, struct column *to, struct err *err)
 {
     struct column c = { 0 };
-    struct tally y;
-
-    take_tally(&t->col[j], t->n, &y);
-    if (y.blanks && !single_letters(&t->col[j], t->n) && labels_guess(t, j))
-        return nodes_labels(t, j, to, err);
     enum status rc = sequence_words(t, j, &c, err);
 
     if (rc == ST_OK)
@@ -363,28 +377,6 @@ enum status sequence_make(const struct table *t, size_t j, struct column *to, st
     else
         sequences_free(c.seq);
     return rc;
-}
-
-/* Of a whole table. */
-
-/* What types= says of a column: 1 sequence, -1 something else, 0 nothing. */
-static int said(const char *types, const struct table *t, size_t j)
-{
-    const char *name = t->col[j].name;
-    const size_t len = strlen(name);
-    char number[32];
-
-    snprintf(number, sizeof number, "#%zu", j + 1);
-    for (const char *p = types; p && *p;) {
-        const size_t n = strcspn(p, ",");
-        const char *eq = memrchr(p, '=', n);
-        const size_t k = eq ? (size_t)(eq - p) : 0;
-        if (eq && ((k == len && memcmp(p, name, len) == 0) ||
-                   (k == strlen(number) && memcmp(p, number, k) == 0)))
-            return n - k - 1 == 8 && memcmp(eq + 1, "sequence", 8) == 0 ? 1 : -1;
-        p += n + (p[n] == ',');
-    }
-    return 0;
 }
 
 void sequence_where(const struct table *t, const struct sequences *s, size_t row, struct buf *out)
@@ -406,28 +398,24 @@ void sequence_where(const struct table *t, const struct sequences *s, size_t row
         buf_puts(out, ")");
 }
 
-/* Rows without a letter or a node: where the first is.  The first rows of a series have none, which
- * is told. */
-static void note_empty(const struct table *t, const struct column *c, struct buf *notes)
+void sequence_note_empty(const struct table *t, const struct column *c, const char *row,
+                         const char *part, struct buf *notes)
 {
     const struct sequences *s = c->seq;
     size_t empty = 0, first = 0;
 
-    for (size_t i = 0; i < t->n && !(s->nodes && s->nodes->series); i++)
+    for (size_t i = 0; i < t->n; i++)
         if (s->at[i + 1] - s->at[i] == 1 && empty++ == 0)
             first = i;
     if (empty == 0)
         return;
     buf_printf(notes, "warning[empty]: %zu %s%s without a %s, first ", empty,
-               s->line    ? "record"
-               : s->nodes ? "set"
-                          : "row",
-               empty == 1 ? " is" : "s are", s->nodes ? "node" : "letter");
+               s->line ? "record" : row, empty == 1 ? " is" : "s are", part);
     sequence_where(t, s, first, notes);
     buf_puts(notes, ": missing drop leaves such rows out\n");
 }
 
-static void note_letters(const struct column *c, struct buf *notes)
+void sequence_note(const struct table *t, const struct column *c, struct buf *notes)
 {
     const struct sequences *s = c->seq;
 
@@ -439,22 +427,7 @@ static void note_letters(const struct column *c, struct buf *notes)
         buf_printf(notes, "%zu\n", s->longest);
     else
         buf_printf(notes, "%zu to %zu\n", s->shortest, s->longest);
-}
-
-void sequence_note(const struct table *t, const struct column *c, struct buf *notes)
-{
-    const struct sequences *s = c->seq;
-
-    if (s->nodes) {
-        buf_printf(notes, "note[nodes]: column '");
-        text_safe(notes, c->name, 40);
-        buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n",
-                   s->shortest, s->longest, s->nodes->d, s->nodes->d == 1 ? "" : "s",
-                   s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
-    } else {
-        note_letters(c, notes);
-    }
-    note_empty(t, c, notes);
+    sequence_note_empty(t, c, "row", "letter", notes);
 }
 
 /* Letters outside the alphabet. */
@@ -566,9 +539,7 @@ enum status sequence_unknown(struct table *t, const char *policy, struct err *er
     return rc;
 }
 
-/* A column with the name and the letters of sequences, but for a blank in some cell: one would look
- * for it long. */
-static void note_blank(const struct table *t, size_t j, struct buf *notes)
+void sequence_note_blank(const struct table *t, size_t j, struct buf *notes)
 {
     const struct column *c = &t->col[j];
     struct tally y;
@@ -584,33 +555,4 @@ static void note_blank(const struct table *t, size_t j, struct buf *notes)
     text_safe(notes, c->name, 40);
     buf_printf(notes, "' is not read as sequences: row %zu has a blank inside a word\n",
                y.blank_row + 1);
-}
-
-enum status sequence_find(struct table *t, const char *types, struct err *err)
-{
-    struct buf notes = { 0 };
-    enum status rc = ST_OK;
-
-    for (size_t j = 0; rc == ST_OK && j < t->ncols; j++) {
-        const int by_user = said(types, t, j);
-        struct column to = { 0 };
-        if (by_user == 0)
-            note_blank(t, j, &notes);
-        if (by_user < 0 || (by_user == 0 && !sequence_guess(t, j)) ||
-            (t->col[j].type != COL_TEXT && t->col[j].type != COL_CATEGORY))
-            continue;
-        rc = sequence_make(t, j, &to, err);
-        if (rc != ST_OK)
-            break;
-        to.name = t->col[j].name;
-        to.named = t->col[j].named;
-        t->col[j].name = NULL;
-        column_clear(&t->col[j]);
-        t->col[j] = to;
-        sequence_note(t, &t->col[j], &notes);
-    }
-    if (rc == ST_OK && buf_str(&notes)[0])
-        rc = table_add_notes(t, &notes, err);
-    buf_free(&notes);
-    return rc;
 }

@@ -40,12 +40,17 @@ enum status sequence_make(const struct table *, size_t j, struct column *to, str
 enum status sequence_words(const struct table *, size_t j, struct column *to, struct err *);
 /* Is a column of words one of sequences, by its name and by every cell? */
 bool sequence_guess(const struct table *, size_t j);
-/* Turns the columns that are sequences, or said to be (types: "a=sequence,b=text"), into such, and
- * tells of each in the table's notes. */
-enum status sequence_find(struct table *, const char *types, struct err *);
+/* True for a column of words that by its name holds lists of labels, several letters each. */
+bool sequence_is_labels(const struct table *, size_t j);
 struct buf;
-void sequence_note(const struct table *, const struct column *,
-                   struct buf *notes); /* one line or two */
+/* What a column of sequences is, in one line or two of notes. */
+void sequence_note(const struct table *, const struct column *, struct buf *notes);
+/* A warning where rows have no letter or node; row and part are the words for both. */
+void sequence_note_empty(const struct table *, const struct column *, const char *row,
+                         const char *part, struct buf *notes);
+/* A warning for a column that has the name and the letters of sequences, but a blank in some cell:
+ * that is hard to find by eye. */
+void sequence_note_blank(const struct table *, size_t j, struct buf *notes);
 /* "row 4 ('d', line 7)": the record of a row, as people find it again. */
 void sequence_where(const struct table *, const struct sequences *, size_t row, struct buf *out);
 /* What to do about rows whose sequence has letters outside its alphabet, as unknown= says: NULL or
@@ -55,7 +60,9 @@ enum status sequence_unknown(struct table *, const char *policy, struct err *);
 /* Letters of n rows and where they begin are there: what alphabet they are of, and all else.
  * FORMAT: too many different letters. */
 enum status sequences_judge(struct sequences *, size_t n, const char *column, struct err *);
-void sequences_free(struct sequences *); /* NULL is fine */
+void sequences_free(struct sequences *); /* NULL is fine; the nodes are not freed */
+struct cell_ops;
+extern const struct cell_ops sequence_cells; /* columns of sequences without nodes */
 
 static inline const char *sequence_at(const struct sequences *s, size_t row, size_t *len)
 {

@@ -1,0 +1,58 @@
+/* data/formats/csv_cell.h -- one cell of a text table: where it ends and what it says. */
+#ifndef GPDESK_CSV_CELL_H
+#define GPDESK_CSV_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct csv_cell {
+    const char *s;
+    size_t len;
+    bool quoted;
+    size_t newlines; /* inside the quotes */
+};
+enum csv_end {
+    CSV_SEP,      /* another cell follows */
+    CSV_LINE,     /* the record ends here */
+    CSV_MORE,     /* the window ends first */
+    CSV_UNCLOSED, /* end of file inside quotes */
+    CSV_JUNK,     /* something stands behind the closing quote; *p points at it */
+};
+/* Reads one cell at *p and steps over its separator or line end (LF, CRLF, CR).  Doubled quotes are
+ * undone in `scratch`, which must have room for the rest of the record. Blanks around unquoted
+ * cells and around quotes are no part of them. */
+enum csv_end csv_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
+                      struct csv_cell *);
+
+/* Steps over blanks that are no separators. */
+static inline const char *csv_cell_blanks(const char *p, const char *end, char sep)
+{
+    while (p < end && (*p == ' ' || *p == '\t') && *p != sep)
+        p++;
+    return p;
+}
+
+/* Steps over the separator or line end at *p. */
+static inline enum csv_end csv_cell_end(const char **p, const char *end, bool eof, char sep)
+{
+    if (*p == end)
+        return eof ? CSV_LINE : CSV_MORE;
+    char c = **p;
+    if (c == sep) {
+        ++*p;
+        return CSV_SEP;
+    }
+    if (c == '\n') {
+        ++*p;
+        return CSV_LINE;
+    }
+    if (c == '\r') {
+        if (*p + 1 == end && !eof)
+            return CSV_MORE;
+        *p += *p + 1 < end && (*p)[1] == '\n' ? 2 : 1;
+        return CSV_LINE;
+    }
+    return CSV_JUNK;
+}
+
+#endif

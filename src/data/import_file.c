@@ -1,0 +1,53 @@
+/* data/import_file.c -- a table from a file: the format reads it, the kinds of rows make columns of
+ * their own of it, and another table may be joined to its rows. */
+#include "data/join.h"
+#include "data/kinds/kind.h"
+#include "data/formats/import.h"
+
+/* The table of targets=, read with the options of text only. */
+static enum status join_targets(struct table *t, const struct import_opts *opts,
+                                const struct ctl *ctl, struct err *err)
+{
+    struct import_opts o = *opts;
+    struct table *of = NULL;
+    enum status rc = join_suits(t, opts, err);
+
+    o.targets = o.target = o.inputs = o.graph = o.describe = o.lengths = o.window = NULL;
+    o.unknown = o.twice = o.unmatched = NULL;
+    if (rc == ST_OK)
+        rc = import_file(opts->targets, &o, ctl, &of, err);
+    if (rc == ST_OK)
+        rc = join_table(t, of, opts, err);
+    table_unref(of);
+    return rc;
+}
+
+enum status import_file(const char *path, const struct import_opts *opts, const struct ctl *ctl,
+                        struct table **out, struct err *err)
+{
+    static const struct import_opts guess = { .header = -1 };
+    struct err local; /* the code is needed even where the caller does not care */
+
+    *out = NULL;
+    err = err != NULL ? err : &local;
+    opts = opts != NULL ? opts : &guess;
+    if (opts->targets == NULL && (opts->twice != NULL || opts->unmatched != NULL)) {
+        err_set(err, ST_USAGE,
+                "twice= and unmatched= say how a table of targets= is joined: there is none");
+        return ST_USAGE;
+    }
+    enum status rc = import_table(path, opts, ctl, out, err);
+    if (rc == ST_OK)
+        rc = kind_gather(out, opts, ctl, err);
+    if (rc == ST_OK)
+        rc = kind_find_columns(*out, opts->types, err);
+    if (rc == ST_OK)
+        rc = kind_finish(*out, opts, err);
+    if (rc == ST_OK && opts->targets != NULL)
+        rc = join_targets(*out, opts, ctl, err);
+    if (rc != ST_OK) {
+        table_unref(*out);
+        *out = NULL;
+    }
+    return rc;
+}

@@ -1,0 +1,51 @@
+/* data/kinds/kind.h -- kinds of rows: what the cells of a column can be, and how they are read,
+ * encoded, stored and put into words.  A kind is one file with one row; this list names it. */
+#ifndef GPDESK_KIND_H
+#define GPDESK_KIND_H
+
+#include "data/table.h"
+
+struct row_kind {
+    const char *name;             /* "letters" */
+    const struct cell_ops *cells; /* of its columns; NULL: numbers and categories */
+
+    /* Reading; a kind whose columns are not made from words has NULL for all of these. */
+    const char *type; /* what types= calls a column of it: "sequence" */
+    /* Is column j, of words, one of this kind, by its name and cells? */
+    bool (*guess)(const struct table *, size_t j);
+    /* Is column j, which is to be of this type, of this kind rather than of the next? */
+    bool (*claims)(const struct table *, size_t j);
+    /* Makes such a column from the words of column j, without a name.  FORMAT with the row. */
+    enum status (*make)(const struct table *, size_t j, struct column *to, struct err *);
+    /* What a column is, in one line or two of notes. */
+    void (*note)(const struct table *, const struct column *, struct buf *notes);
+    /* A warning about a column that is nearly one; NULL: none. */
+    void (*near_miss)(const struct table *, size_t j, struct buf *notes);
+    /* What the options of this kind do to a table just read (graph=, window=), before columns are
+     * looked for; it may replace the table. */
+    enum status (*gather)(struct table **, const struct import_opts *, const struct ctl *,
+                          struct err *);
+    /* The same behind that (unknown=). */
+    enum status (*finish)(struct table *, const struct import_opts *, struct err *);
+};
+
+/* One line for each kind.  The order is the one in which they look at a column of words. */
+#define KIND_ROWS(X) X(kind_nodes) X(kind_letters) X(kind_columns)
+#define KIND_DECLARE(name) extern const struct row_kind name;
+KIND_ROWS(KIND_DECLARE)
+#undef KIND_DECLARE
+
+const struct row_kind *kind_at(size_t i); /* NULL past the end */
+const struct row_kind *kind_of(const struct column *);
+
+/* The words of column j as the type that types= calls `sequence`: into a column without a name. */
+enum status kind_make(const struct table *, size_t j, struct column *to, struct err *);
+/* Turns the columns that are of some kind, or said to be (types: "a=sequence,b=text"), into such,
+ * and tells of each in the table's notes. */
+enum status kind_find_columns(struct table *, const char *types, struct err *);
+/* What the options of all kinds do, in their order. */
+enum status kind_gather(struct table **, const struct import_opts *, const struct ctl *,
+                        struct err *);
+enum status kind_finish(struct table *, const struct import_opts *, struct err *);
+
+#endif
