@@ -3,6 +3,7 @@
 
 #include "app/commands/app.h"
 #include "app/core/batch.h"
+#include "app/core/ws_tell.h"
 #include "app/shell/cli.h"
 #include "app/shell/command.h"
 #include "app/shell/manual.h"

@@ -4,6 +4,7 @@
 #include "app/core/job.h"
 #include "app/shell/options.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
 #include "support.h"
 
 #include <check.h>

@@ -4,6 +4,7 @@
  * test still sees that every owner of state has let go of it. */
 #include "app/commands/app.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
 #include "app/plots/plots.h"
 #include "app/session/store.h"
 #include "store_support.h"

@@ -84,7 +84,7 @@ static void score_against_integrals(enum y_scale scale, double ymean, double ysd
     ck_assert_double_le(raw.nlpd_constant, INFINITY);
     ck_assert_double_ge(raw.coverage95, 0.90);
     ck_assert_double_le(raw.coverage95, 0.985);
-    prediction_free(&p);
+    run_prediction_free(&p);
 }
 
 START_TEST(standard_scores_match_integrals)
@@ -119,7 +119,7 @@ START_TEST(constant_bound_is_the_best_constant)
     }
     ck_assert_double_le(sc.nlpd_constant, best + 1e-12);
     ck_assert_double_ge(sc.nlpd_constant, best - 1e-6);
-    prediction_free(&p);
+    run_prediction_free(&p);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include "app/teach/lesson.h"
 #include "app/teach/lesson_text.h"
 #include "app/shell/options.h"
+#include "app/core/workspace_exec.h"
 #include "base/mem.h"
 #include "compute/likelihood/nmll.h"
 #include "support.h"

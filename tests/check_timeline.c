@@ -5,6 +5,7 @@
 #include "app/session/store_impl.h"
 #include "app/session/timeline.h"
 #include "app/session/transcript.h"
+#include "app/core/workspace_exec.h"
 #include "store_support.h"
 #include "support.h"
 

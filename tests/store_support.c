@@ -4,6 +4,7 @@
 #include "app/commands/app.h"
 #include "app/shell/options.h"
 #include "app/session/store.h"
+#include "app/core/workspace_exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

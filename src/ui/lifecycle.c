@@ -6,6 +6,7 @@
 #include "app/runs/restarts.h"
 #include "app/session/store.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
 #include "base/buf.h"
 #include "base/dirs.h"
 #include "ui/ui.h"

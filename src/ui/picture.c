@@ -2,6 +2,7 @@
 #include "ui/picture.h"
 
 #include "app/core/job.h"
+#include "app/core/ws_tell.h"
 #include "figure/plot_show.h"
 #include "base/mem.h"
 #include "base/text.h"

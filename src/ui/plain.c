@@ -6,6 +6,7 @@
 #include "app/core/job.h"
 #include "app/teach/lesson.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
 #include "base/text.h"
 #include "ui/lifecycle.h"
 #include "ui/prompt.h"

@@ -6,6 +6,7 @@
 #include "app/session/store.h"
 #include "app/session/timeline.h"
 #include "app/core/trace.h"
+#include "app/core/workspace_exec.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "ui/prompt.h"

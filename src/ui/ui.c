@@ -5,6 +5,7 @@
 #include "ui/ui.h"
 
 #include "app/core/job.h"
+#include "app/core/workspace_exec.h"
 #include "app/teach/lesson.h"
 #include "app/shell/options.h"
 #include "app/runs/restarts.h"

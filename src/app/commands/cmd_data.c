@@ -8,6 +8,7 @@
 #include "data/formats/npy_set.h"
 #include "app/shell/import_args.h"
 #include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"

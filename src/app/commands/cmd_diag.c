@@ -101,7 +101,7 @@ static enum status cmd_explain_row(struct workspace *ws, const struct args *a, s
     enum status rc = r ? row_inspect_number(args_text(a, "row"), &row, err) : err->code;
 
     if (rc == ST_OK)
-        rc = ws_run_target(r, args_text(a, "target"), &target, err);
+        rc = run_target(r, args_text(a, "target"), &target, err);
     return rc != ST_OK
                ? rc
                : row_inspect_explain(ws, r, row, target, args_text(a, "out"), args_line(a), err);

@@ -14,6 +14,8 @@
 #include "app/shell/script.h"
 #include "app/session/store.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -492,7 +494,7 @@ static void run_score(struct rec *rec, const char *key, const struct run *r, siz
     const struct metrics *m;
     size_t t = 0;
 
-    for (; t < TARGETS_MOST && (m = ws_run_metrics(r, t, raw)); t++)
+    for (; t < TARGETS_MOST && (m = run_metrics(r, t, raw)); t++)
         memcpy(&v[t], (const char *)m + at, sizeof v[t]);
     if (t > 1)
         rec_nums(rec, key, v, t);
@@ -743,7 +745,7 @@ static double scale_of(const struct run *r, size_t j, bool noise)
 }
 static double score_of(const struct run *r, size_t j, size_t at, bool raw)
 {
-    const struct metrics *m = ws_run_metrics(r, j, raw);
+    const struct metrics *m = run_metrics(r, j, raw);
     double v = NAN;
 
     if (m)
@@ -756,8 +758,8 @@ static void target_of(const struct run *r, size_t j, struct buf *b)
         text_safe(b, encoding_for(&r->enc, j).target, 24);
     else
         buf_putc(b, '-');
-    if (ws_run_targets(r) > 1)
-        buf_printf(b, " (1 of %zu)", ws_run_targets(r));
+    if (run_targets(r) > 1)
+        buf_printf(b, " (1 of %zu)", run_targets(r));
 }
 ASPECT(target, target_of(r, j, b))
 ASPECT(amplitude, put(b, scale_of(r, j, false)))
@@ -967,7 +969,7 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
     enum status rc = compared(ws, a, run, &n, err);
 
     for (size_t i = 0; rc == ST_OK && i < n; i++)
-        rc = ws_run_target(run[i], args_text(a, "target"), &target[i], err);
+        rc = run_target(run[i], args_text(a, "target"), &target[i], err);
     if (rc != ST_OK)
         return rc;
     rec_init(&r, REC_RESULT, "compare");

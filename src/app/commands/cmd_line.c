@@ -3,6 +3,8 @@
 #include "app/core/job.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -11,6 +11,7 @@
 #include "app/runs/restarts.h"
 #include "app/runs/scoring.h"
 #include "app/session/store.h"
+#include "app/core/ws_tell.h"
 #include "base/buf.h"
 #include "base/text.h"
 
@@ -477,7 +478,7 @@ static enum status cmd_check(struct workspace *ws, const struct args *a, struct 
 {
     struct run *r = ws_run(ws, args_text(a, "run"), err);
     size_t j = 0;
-    const enum status rc = r ? ws_run_target(r, args_text(a, "target"), &j, err) : err->code;
+    const enum status rc = r ? run_target(r, args_text(a, "target"), &j, err) : err->code;
 
     return rc == ST_OK ? scoring_check(ws, r, j, args_line(a), err) : rc;
 }

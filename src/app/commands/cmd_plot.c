@@ -6,6 +6,7 @@
 #include "app/plots/plot_job.h"
 #include "figure/plot_show.h"
 #include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -192,7 +193,7 @@ static void look_at(struct workspace *ws, const struct args *a, const char *plot
 
     for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
         if (!strcmp(plot, of_target[i]))
-            (void)ws_run_target(r, args_text(a, "target"), &ws->look, &ignored);
+            (void)run_target(r, args_text(a, "target"), &ws->look, &ignored);
 }
 
 /* The common course: what takes time becomes a job, else the figure is there. */

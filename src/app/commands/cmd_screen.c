@@ -6,6 +6,8 @@
 #include "app/shell/options.h"
 #include "app/shell/palette.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "app/commands/palette_fill.h"
 #include "app/plots/plot_rows.h"
 #include "base/dirs.h"

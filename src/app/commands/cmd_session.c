@@ -4,6 +4,7 @@
 #include "app/session/store.h"
 #include "app/session/transcript.h"
 #include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 

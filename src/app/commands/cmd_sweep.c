@@ -5,6 +5,8 @@
 #include "app/shell/text_table.h"
 #include "app/runs/sweep_measures.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -126,8 +128,8 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
     sweep_means(ws, s, &g, &r);
     text_table_print(&g, right, &r.text);
     const struct run *first = sweep_run(ws, s, 0);
-    if (ws_run_targets(first) > 1)
-        rec_text(&r, "  scores are means over %zu targets\n", ws_run_targets(first));
+    if (run_targets(first) > 1)
+        rec_text(&r, "  scores are means over %zu targets\n", run_targets(first));
     rec_text(&r, "  plot sweep draws it");
     text_table_free(&g);
     ws_emit(ws, &r);

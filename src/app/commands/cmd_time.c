@@ -6,6 +6,7 @@
 #include "app/session/store.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -404,7 +405,7 @@ static size_t purge_runs(struct workspace *ws)
         }
         if (store_of(ws))
             store_forget_run(store_of(ws), ws->bin[i]);
-        ws_run_free(ws->bin[i]);
+        run_free(ws->bin[i]);
         gone++;
     }
     ws->nbin = kept;

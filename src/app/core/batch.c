@@ -3,6 +3,8 @@
 
 #include "app/shell/args.h"
 #include "app/core/job.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "data/formats/npy_set.h"
 #include "app/shell/script.h"
 #include "base/mem.h"

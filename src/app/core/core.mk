@@ -14,9 +14,16 @@ libcore_a_SOURCES = \
   src/app/core/owner.h \
   src/app/core/progress.c \
   src/app/core/progress.h \
+  src/app/core/run.c \
+  src/app/core/run.h \
   src/app/core/trace.c \
   src/app/core/trace.h \
   src/app/core/workspace.c \
   src/app/core/workspace.h \
+  src/app/core/workspace_exec.c \
+  src/app/core/workspace_exec.h \
+  src/app/core/workspace_impl.h \
+  src/app/core/ws_tell.c \
+  src/app/core/ws_tell.h \
   src/app/core/ws_words.c \
   src/app/core/ws_words.h

@@ -5,6 +5,8 @@
 #include "app/core/job.h"
 
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -6,63 +6,8 @@
 #include "app/shell/command.h"
 #include "app/shell/options.h"
 #include "app/core/owner.h"
-#include "data/dataset.h"
+#include "app/core/run.h"
 #include "app/shell/rec.h"
-#include "compute/stats/metrics.h"
-#include "compute/models/model.h"
-#include "compute/tuners/tune.h"
-
-#include <poll.h>
-#include <stdio.h>
-
-enum run_kind { RUN_TUNE, RUN_FIT };
-enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
-const char *run_state_name(enum run_state);
-
-/* A point of a run's trace. Of a solver: step = iteration, value = recursive residual, value2 =
- * true residual (NaN where it was not computed), passes = passes over the data (NaN in old
- * sessions). Of a search: step = evaluation, value = objective, value2 = the best so far, point
- * = hyperparameters, amplitude, noise. */
-struct trace_point {
-    uint32_t step;
-    float seconds;
-    double value, value2;
-    union {
-        double passes;
-        double point[6];
-    };
-};
-
-struct prediction {      /* of rows of the training dataset or of new data, units of the target */
-    enum part part; size_t n, t; /* rows, targets: t vectors of n below, but for row */
-    size_t *row; double *y, *mean, *sd_latent, *sd;   /* y NaN when unknown */
-    double *y_scaled, *mean_scaled, *var_scaled;      /* var includes the noise */
-};
-void prediction_free(struct prediction *); /* what it holds */
-
-struct run {
-    char id[16];                 /* "r7", "t2" */
-    enum run_kind kind; enum run_state state;
-    struct dataset *data;        /* snapshot; NULL when the session could not find the file */
-    char *dataset_name, *kernel_text, *command; /* canonical */
-    struct encoding enc; bool has_enc;
-    struct fit_opts fit; struct fit_info info; /* RUN_FIT */
-    struct model *model;         /* RUN_FIT, once done */
-    struct tune_opts topt; struct tune_result tune; /* RUN_TUNE (start points into the run) */
-    struct solve_info solve;     /* alpha, beta of the run */
-    struct trace_point *trace; size_t ntrace, captrace;
-    double trace_target;         /* rtol */
-    struct tick last;            /* newest tick (point NULL) */
-    double started, ended;       /* seconds, monotonic while running; wall time in created */
-    int64_t created;             /* unix time */
-    bool has_score; struct metrics score_scaled, score_raw; enum part score_part; size_t score_rows;
-    struct metrics (*more)[2]; size_t nmore; /* of the targets after the first: scaled, raw */
-    struct prediction train_pred, test_pred; bool has_train, has_test; /* of the last score/check */
-    char *note; bool star, dropped; /* dropped: in the bin */
-    size_t serial;               /* in the order of creation, from 0 */
-    struct err failure;          /* RUN_FAILED */
-    char verdict[256];           /* one sentence for the tables and views */
-};
 
 struct job;
 struct job_ops;
@@ -105,7 +50,7 @@ struct workspace {
     void *screen_ctx;
     size_t look;                  /* of several targets, the one that the screen's pictures show */
     struct expect_tally { size_t figures, differ; double worst; char first[200]; } expected;
-    struct ws_line *lines;        /* statements in hand and waiting: workspace.c */
+    struct ws_line *lines;        /* statements in hand and waiting: workspace_exec.c */
     struct options_origin *origin; /* who set which option: options.c */
     enum status first_error;      /* of this program run: the exit code comes from it */
     bool first_error_output;      /* ... and it was about writing */
@@ -119,50 +64,11 @@ void workspace_free(struct workspace *);   /* stops jobs first */
 /* As new, but for options, jobs and sinks; closes the session. No job may be running. */
 void workspace_clear(struct workspace *);
 
-/* Runs one line (several statements; also a whole script).  Everything is parsed before the first
- * runs.  Jobs are queued and the call returns; failures have already been emitted as error records
- * and drop the rest of the line.  A statement that depends on what a job in hand will leave behind
- * waits for it in line (`jobs` lists it), so that a session typed ahead gives what a script gives.
- */
-enum status workspace_exec(struct workspace *, const char *line);
-/* The same for a text from a named place (a script): messages say "line 12 of NAME". */
-enum status workspace_exec_from(struct workspace *, const char *text, const char *name,
-                                size_t first_line);
-/* From a command that is being executed: the same, but a failure drops no more than this text. */
-enum status workspace_exec_apart(struct workspace *, const char *text, const char *name);
-/* Statements that wait in line; and each (NULL past the end). */
-size_t workspace_waiting(const struct workspace *);
-const char *workspace_waiting_at(const struct workspace *, size_t i, unsigned long *number);
-/* Takes one out again (`stop q3`): NOT_FOUND; 0: all. */
-enum status workspace_forget(struct workspace *, unsigned long number, struct err *);
-bool workspace_busy(const struct workspace *); /* a job runs, or something waits */
 /* Ends the worker; false: a job is in a step that cannot be interrupted, and workspace_free would
  * wait for it.  The caller then ends the session and the process without freeing. */
 bool workspace_end(struct workspace *, double seconds);
 /* USAGE when the file is "-" while somebody types there. */
 enum status ws_no_keyboard(const struct workspace *, const char *path, struct err *);
-/* Runs until no job is left and nothing waits. */
-void workspace_drain(struct workspace *);
-/* For the poll loop. */
-int workspace_fd(const struct workspace *);
-void workspace_pump(struct workspace *);   /* takes all events; calls sinks */
-
-void ws_emit(struct workspace *, struct rec *); /* to all sinks; frees the rec's content */
-void ws_note(struct workspace *, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void ws_warn(struct workspace *, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void ws_error(struct workspace *, const struct err *, const char *in);
-/* note or warning with everything: run ("" or NULL: none), way out (NULL: none). */
-void ws_tell(struct workspace *, enum rec_type, const char *run, const char *name,
-             const char *hint, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* Lines "note[name]: text" and "warning[name]: text", as tables, datasets and encodings keep them:
- * one record each. */
-void ws_tell_lines(struct workspace *, const char *lines);
-/* Around job_ops.done (job.c): messages get the job's place in the script; then the script, the
- * session and the rest of its line take note of the outcome. */
-void workspace_job_begin(struct workspace *, const struct job *);
-void workspace_job_end(struct workspace *, const struct job *, enum status rc);
 /* Queues a job for the command being executed: job_new and jobs_submit. On failure ops->free has
  * been called for arg. */
 enum status ws_submit(struct workspace *, const struct job_ops *, const char *name, void *arg,
@@ -183,13 +89,5 @@ struct dataset *ws_dataset(struct workspace *, const char *name,
 struct run *ws_run(struct workspace *, const char *name, struct err *);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
 struct run *ws_newest_running(struct workspace *);
-void ws_run_free(struct run *);
-/* Scores of target j: scaled[0] and raw[1]; NULL: none. */
-const struct metrics *ws_run_metrics(const struct run *, size_t j, bool raw);
-/* How many targets a run has; the index of one by name, NULL the first (NOT_FOUND names them). */
-size_t ws_run_targets(const struct run *);
-enum status ws_run_target(const struct run *, const char *name, size_t *j, struct err *);
-/* " of NAME" where a run has several targets, else "": for titles. */
-const char *ws_run_of(const struct run *, size_t j, char *out, size_t len);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "app/runs/fitting.h"
 #include "app/session/store.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"

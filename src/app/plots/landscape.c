@@ -7,6 +7,7 @@
 
 #include "app/runs/fitting.h"
 #include "app/core/job.h"
+#include "app/core/ws_tell.h"
 #include "app/plots/plots.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"

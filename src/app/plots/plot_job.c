@@ -5,6 +5,7 @@
 #include "figure/gnuplot.h"
 #include "app/core/job.h"
 #include "app/core/kept.h"
+#include "app/core/ws_tell.h"
 #include "figure/plot_show.h"
 #include "base/mem.h"
 

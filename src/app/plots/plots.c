@@ -308,9 +308,9 @@ struct figure *plots_no_prediction(const char *name, const struct run *r, bool s
 enum status plots_target(const struct workspace *ws, const struct run *r, const struct args *a,
                          size_t *j, struct prediction *p, struct err *err)
 {
-    const enum status rc = ws_run_target(r, a ? args_text(a, "target") : NULL, j, err);
+    const enum status rc = run_target(r, a ? args_text(a, "target") : NULL, j, err);
 
-    if (!a && ws->look < ws_run_targets(r))
+    if (!a && ws->look < run_targets(r))
         *j = ws->look;
     if (rc == ST_OK)
         *p = prediction_for(plots_prediction(r), *j < plots_prediction(r)->t ? *j : 0);
@@ -334,7 +334,7 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     struct buf title = { 0 };
     char of[40];
     buf_printf(&title, "Predicted against observed%s, %s (%s rows)",
-               ws_run_of(r, target, of, sizeof of), r->id,
+               run_suffix(r, target, of, sizeof of), r->id,
                p->part == PART_TRAIN ? "training" : "held-out");
     f = x && y ? figure_new("parity", buf_str(&title), err) : NULL;
     bool ok = f != NULL;
@@ -380,7 +380,7 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
                      share + 1);
     level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
     char title[96], of[40];
-    snprintf(title, sizeof title, "Calibration%s, %s", ws_run_of(r, target, of, sizeof of), r->id);
+    snprintf(title, sizeof title, "Calibration%s, %s", run_suffix(r, target, of, sizeof of), r->id);
     if (!*of)
         snprintf(title, sizeof title, "Calibration of %s", r->id);
     f = figure_new("calibration", title, err);
@@ -428,7 +428,7 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
     size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
     if (train)
         bins = figure_bins(seen.n, seen.sd, &lo, &hi);
-    ws_run_of(r, target, of, sizeof of);
+    run_suffix(r, target, of, sizeof of);
     snprintf(title, sizeof title, "Predictive sd%s%s %s (noise included)", of, *of ? "," : " of",
              r->id);
     f = figure_new("sd", title, err);
@@ -473,7 +473,7 @@ struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct a
     free(var);
     if (!n)
         return plots_nothing("sderror", "There are too few rows for bins of equal counts.", err);
-    ws_run_of(r, target, of, sizeof of);
+    run_suffix(r, target, of, sizeof of);
     snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)",
              of, *of ? "," : " of", r->id, n);
     f = figure_new("sderror", title, err);

@@ -188,7 +188,7 @@ struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct ar
         sd += (z[i] - mean) * (z[i] - mean) / (double)n;
     sd = sqrt(sd);
     snprintf(title, sizeof title, "Standardised residuals%s%s %s against a normal law",
-             ws_run_of(r, target, of, sizeof of), *of ? "," : " of", r->id);
+             run_suffix(r, target, of, sizeof of), *of ? "," : " of", r->id);
     f = figure_new("zscore", title, err);
     const double ends[2] = { n ? fmin(q[0], z[0]) : -3, n ? fmax(q[n - 1], z[n - 1]) : 3 };
     bool ok = f && figure_label(f, "normal quantile", "(observed - mean) / sd", err) == ST_OK

@@ -228,7 +228,7 @@ struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct
                              err);
     const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
     const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
-    ws_run_of(r, target, of, sizeof of);
+    run_suffix(r, target, of, sizeof of);
     f = draw(&v, r, of, r->has_enc ? encoding_for(&r->enc, target).target : NULL, p,
              train ? &seen : NULL, err);
     letter_distance_free(&v);

@@ -696,7 +696,7 @@ static enum status prepare(struct run *r, const struct args *a, const char *plot
     snprintf(s->run, sizeof s->run, "%s", r->id);
     rc = encoding_copy(&s->enc, &r->enc, err);
     if (rc == ST_OK)
-        rc = ws_run_target(r, args_text(a, "target"), &s->target, err);
+        rc = run_target(r, args_text(a, "target"), &s->target, err);
     return rc == ST_OK ? take_columns(s, r, a, columns, plot, err) : rc;
 }
 

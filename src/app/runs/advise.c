@@ -8,6 +8,7 @@
 #include "app/session/store.h"
 #include "app/runs/fit_setup.h"
 #include "app/core/advise_state.h"
+#include "app/core/ws_tell.h"
 #include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -2,6 +2,7 @@
 #include "app/runs/clustering.h"
 
 #include "app/runs/fitting.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"

@@ -8,6 +8,7 @@
 #include "app/runs/fitting.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
 #include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/outfile.h"
@@ -119,13 +120,13 @@ static void json_scores(struct rec *j, const struct run *r)
     const struct metrics *m;
 
     rec_array(j, "scores");
-    for (size_t k = 0; (m = ws_run_metrics(r, k, true)) != NULL; k++) {
+    for (size_t k = 0; (m = run_metrics(r, k, true)) != NULL; k++) {
         rec_item(j);
         rec_str(j, "target", r->has_enc ? encoding_for(&r->enc, k).target : NULL);
         rec_str(j, "on", parts[r->score_part]);
         rec_int(j, "rows", (int64_t)r->score_rows);
         json_metrics(j, "raw", m);
-        json_metrics(j, "scaled", ws_run_metrics(r, k, false));
+        json_metrics(j, "scaled", run_metrics(r, k, false));
         rec_close(j);
     }
     rec_array_close(j);
@@ -557,10 +558,10 @@ static void score_words(struct buf *b, const struct run *r)
     const struct metrics *m, *scaled;
     char of[40];
 
-    for (size_t k = 0; (m = ws_run_metrics(r, k, true)) != NULL; k++) {
-        scaled = ws_run_metrics(r, k, false);
+    for (size_t k = 0; (m = run_metrics(r, k, true)) != NULL; k++) {
+        scaled = run_metrics(r, k, false);
         buf_printf(b, "On %zu %s rows%s:", r->score_rows, parts[r->score_part],
-                   ws_run_of(r, k, of, sizeof of));
+                   run_suffix(r, k, of, sizeof of));
         figure_words(b, " RMSE ", m->rmse);
         figure_words(b, " (", scaled->rmse);
         buf_puts(b, " of the training standard deviation)");

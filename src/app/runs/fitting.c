@@ -9,6 +9,7 @@
 #include "app/runs/restarts.h"
 #include "app/session/store.h"
 #include "app/core/trace.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -9,6 +9,8 @@
 #include "app/shell/command.h"
 #include "app/shell/text_table.h"
 #include "app/core/job.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "app/runs/sweep.h"
 #include "base/mem.h"
 #include "base/text.h"

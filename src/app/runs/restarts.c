@@ -2,6 +2,7 @@
 #include "app/runs/restarts.h"
 
 #include "app/shell/text_table.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -6,6 +6,7 @@
 #include "app/core/job.h"
 #include "data/kinds/nodes.h"
 #include "app/core/kept.h"
+#include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/spill.h"

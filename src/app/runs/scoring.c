@@ -4,6 +4,7 @@
 #include "app/runs/fitting.h"
 #include "app/shell/text_table.h"
 #include "app/session/store.h"
+#include "app/core/ws_tell.h"
 #include "data/kinds/letter_distance.h"
 #include "base/mem.h"
 #include "base/outfile.h"
@@ -67,8 +68,8 @@ static void scoring_free(struct job *job)
     model_unref(s->model);
     encoding_free(&s->enc);
     free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->fold);
-    prediction_free(&s->pred);
-    prediction_free(&s->train);
+    run_prediction_free(&s->pred);
+    run_prediction_free(&s->train);
     buf_free(&s->text);
     free(s);
     job->arg = NULL;
@@ -402,7 +403,7 @@ static enum status score_work(struct job *job, struct err *err)
     if (rc == ST_OK && s->part != PART_TRAIN) {
         struct err ignored; /* the sample only feeds pictures */
         if (predict_part(s, job, PART_TRAIN, TRAIN_SAMPLE, &s->train, &ignored) != ST_OK)
-            prediction_free(&s->train);
+            run_prediction_free(&s->train);
     }
     if (rc == ST_OK)
         rc = all_metrics(&s->enc, &s->pred, s->scaled, s->raw, err);
@@ -454,7 +455,7 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
         rc = predict_rows(m, &enc, &etest, job, &p, err);
     if (rc == ST_OK)
         rc = all_metrics(&enc, &p, scaled, s->fold + fold * p.t, err);
-    prediction_free(&p);
+    run_prediction_free(&p);
     solve_info_free(&solve);
     model_unref(m);
     encoded_free(&etrain);
@@ -536,7 +537,7 @@ static void move_prediction(struct prediction *dst, bool *has, struct prediction
     if (!src->n)
         return;
     if (*has)
-        prediction_free(dst);
+        run_prediction_free(dst);
     *dst = *src;
     *has = true;
     memset(src, 0, sizeof *src);

@@ -2,6 +2,7 @@
 #include "app/runs/spectrum_run.h"
 
 #include "app/runs/fit_setup.h"
+#include "app/core/ws_tell.h"
 #include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -38,7 +38,7 @@ static double score_mean(const struct run *r, size_t at)
     double sum = 0.0, v;
     size_t n = 0;
 
-    for (; (m = ws_run_metrics(r, n, false)); n++) {
+    for (; (m = run_metrics(r, n, false)); n++) {
         memcpy(&v, (const char *)m + at, sizeof v);
         sum += v;
     }

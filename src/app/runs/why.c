@@ -11,6 +11,7 @@
 
 #include "app/shell/command.h"
 #include "app/runs/fit_setup.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/stats/diagnose.h"

@@ -4,6 +4,7 @@
  * agree to the last digit; another processor sums in another order, so that agreement to `within`
  * is agreement, and how close it was is told at the end. */
 #include "app/session/expect.h"
+#include "app/core/ws_tell.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -26,7 +27,7 @@ static void scores(const struct run *r, size_t at, struct value *out)
 {
     const struct metrics *m;
 
-    for (; out->n < TARGETS_MOST && (m = ws_run_metrics(r, out->n, false)) != NULL; out->n++)
+    for (; out->n < TARGETS_MOST && (m = run_metrics(r, out->n, false)) != NULL; out->n++)
         memcpy(&out->v[out->n], (const char *)m + at, sizeof(double));
 }
 

@@ -9,6 +9,7 @@
 #include "app/session/store.h"
 
 #include "app/session/store_impl.h"
+#include "app/core/ws_tell.h"
 #include "config.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -3,6 +3,7 @@
 
 #include "app/shell/text_table.h"
 #include "app/session/store.h"
+#include "app/core/ws_tell.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/outfile.h"

@@ -10,6 +10,7 @@
 #include "data/formats/npy_set.h"
 #include "app/shell/import_args.h"
 #include "app/core/advise_state.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -1250,7 +1251,7 @@ static bool take_run(void *ctx, int64_t row, const char *name, const char *body,
     if (!jdoc_ok(&j)) {
         damaged(l, "run %s is damaged and left out (%.160s)", r->id, j.bad);
         ws->nrun--;
-        ws_run_free(r);
+        run_free(r);
         return true;
     }
     ws->runs_made = r->serial >= ws->runs_made ? r->serial + 1 : ws->runs_made;

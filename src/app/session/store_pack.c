@@ -3,6 +3,7 @@
  * back they are put into the cache directory and read like any file. */
 #include "app/session/store_impl.h"
 #include "app/session/store.h"
+#include "app/core/ws_tell.h"
 
 #include "data/cache.h"
 #include "data/checksum.h"

@@ -5,6 +5,7 @@
 #include "app/teach/lesson_text.h"
 #include "app/shell/options.h"
 #include "app/plots/plot_rows.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -2,6 +2,8 @@
 #include "app/teach/lesson.h"
 
 #include "app/core/job.h"
+#include "app/core/workspace_exec.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -56,7 +56,7 @@ static const char *target_words(const struct view *v, const struct run *r, char 
 {
     struct buf b = { 0 };
     *out = '\0';
-    if (ws_run_targets(r) > 1 && v->desk->ws->look < ws_run_targets(r)) {
+    if (run_targets(r) > 1 && v->desk->ws->look < run_targets(r)) {
         command_quote(&b, encoding_for(&r->enc, v->desk->ws->look).target);
         if (b.len + 9 < len)
             snprintf(out, len, " target=%s", buf_str(&b));
@@ -78,7 +78,7 @@ static bool calib_act(struct view *v, enum act act)
     case ACT_DOWN: desk_move(v->desk, 1); return true;
     case ACT_OWN_1:
         if (r)
-            v->desk->ws->look = (v->desk->ws->look + 1) % ws_run_targets(r);
+            v->desk->ws->look = (v->desk->ws->look + 1) % run_targets(r);
         return true;
     default: return false;
     }

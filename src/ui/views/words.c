@@ -110,7 +110,7 @@ static void score_lines(const struct run *r, struct buf *b)
     text_count(s, sizeof s, r->score_rows);
     char of[40];
     put(b, "score on", "%s, %s rows%s%s", part[r->score_part % 3], s, r->nmore ? ";" : "",
-        ws_run_of(r, 0, of, sizeof of));
+        run_suffix(r, 0, of, sizeof of));
     text_number(s, sizeof s, r->score_raw.rmse);
     text_number(t, sizeof t, r->score_scaled.rmse);
     put(b, "RMSE", "%s (scaled %s)", s, t);
@@ -122,11 +122,11 @@ static void score_lines(const struct run *r, struct buf *b)
     put(b, "coverage", "50 %%: %.3f  90 %%: %.3f  95 %%: %.3f", r->score_scaled.coverage50,
         r->score_scaled.coverage90, r->score_scaled.coverage95);
     for (size_t j = 1; j <= r->nmore; j++) {
-        const struct metrics *m = ws_run_metrics(r, j, false);
+        const struct metrics *m = run_metrics(r, j, false);
         text_number(s, sizeof s, m->rmse);
         text_number(t, sizeof t, m->nlpd);
         put(b, "", "RMSE %s, NLPD %s scaled, 95 %%: %.3f%s", s, t, m->coverage95,
-            ws_run_of(r, j, of, sizeof of));
+            run_suffix(r, j, of, sizeof of));
     }
 }
 

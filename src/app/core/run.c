@@ -1,0 +1,78 @@
+/* app/core/run.c -- see run.h. */
+#include "app/core/run.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_state_name(enum run_state s)
+{
+    static const char *const names[] = { "queued", "running", "done", "stopped", "failed" };
+
+    return names[s];
+}
+
+void run_prediction_free(struct prediction *p)
+{
+    free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
+    free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled);
+    memset(p, 0, sizeof *p);
+}
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    dataset_unref(r->data);
+    free(r->dataset_name);
+    free(r->kernel_text);
+    free(r->command);
+    if (r->has_enc)
+        encoding_free(&r->enc);
+    model_unref(r->model);
+    tune_result_free(&r->tune);
+    solve_info_free(&r->solve);
+    free(r->trace);
+    run_prediction_free(&r->train_pred);
+    run_prediction_free(&r->test_pred);
+    free(r->more);
+    free(r->note);
+    free(r);
+}
+
+const struct metrics *run_metrics(const struct run *r, size_t j, bool raw)
+{
+    if (!r || !r->has_score || j > r->nmore)
+        return NULL;
+    return j > 0 ? &r->more[j - 1][raw] : raw ? &r->score_raw : &r->score_scaled;
+}
+
+size_t run_targets(const struct run *r)
+{
+    return r && r->has_enc ? encoding_targets(&r->enc) : 1;
+}
+
+enum status run_target(const struct run *r, const char *name, size_t *j, struct err *err)
+{
+    *j = 0;
+    if (!name || !r)
+        return ST_OK;
+    if (!r->has_enc)
+        return err_set(err, ST_STATE, "%s has nothing yet of which a target could be shown", r->id);
+    return encoding_find(&r->enc, name, j, err);
+}
+
+const char *run_suffix(const struct run *r, size_t j, char *out, size_t len)
+{
+    struct buf b = { 0 };
+
+    *out = '\0';
+    if (run_targets(r) < 2)
+        return out;
+    text_safe(&b, encoding_for(&r->enc, j).target, 24);
+    snprintf(out, len, " of %s", buf_str(&b));
+    buf_free(&b);
+    return out;
+}
