@@ -852,11 +852,14 @@ static enum status ask_all(int kind, double *out, struct err *err)
     if (rc == ST_OK)
         rc = fop_zp(f, 1, sol, y, NULL, err), out[6] = norm(N, y);
     if (rc == ST_OK)
-        rc = exact_op_open(gpdesk_backend(), &k, hp, x, N, D, pool, &op, err);
+        rc = exact_op_open(
+            gpdesk_backend(),
+            &(struct exact_rows){.k = &k, .hp = hp, .X = x, .n = N, .d = D, .pool = pool}, &op,
+            err);
     if (rc == ST_OK)
         rc = exact_op_apply(op, N, NULL, 1, y, d, NULL, err), out[7] = norm(N, d);
     exact_op_close(op);
-    exact_cross(&k, hp, x, N, D, x, N, G, NULL);
+    exact_cross(&(struct exact_rows){ .k = &k, .hp = hp, .X = x, .n = N, .d = D }, x, N, G);
     for (size_t i = 0; i < N; i++)
         G[i + i * N] += 1.0;
     blas_on(dense); /* what fails there the processor does */
@@ -1253,7 +1256,9 @@ START_TEST(exact_there)
         X[3 * D + i] = 1e5;
     }
     struct pool *pool = pool_new(2, NULL);
-    ok(exact_op_open(gpdesk_backend(), &k, hp, X, N, D, pool, &op, &fail));
+    ok(exact_op_open(gpdesk_backend(),
+                     &(struct exact_rows){.k = &k, .hp = hp, .X = X, .n = N, .d = D, .pool = pool},
+                     &op, &fail));
     ck_assert_int_eq(exact_op_there(op, NULL), of[_i].there);
     for (int other = 0; other < 3;
          other++) { /* rows of their own; others; these with the device lost */
@@ -1263,7 +1268,7 @@ START_TEST(exact_there)
             setenv("GPDESK_EMU_LOST", "1", 1);
 #endif
         const double *Yo = other ? Y : X;
-        exact_cross(&k, hp, X, N, D, Yo, m, C, NULL);
+        exact_cross(&(struct exact_rows){ .k = &k, .hp = hp, .X = X, .n = N, .d = D }, Yo, m, C);
         for (int back = 0; back < 2; back++) { /* other orders of threads: the same bits */
             double *again = normals(65, K * m);
 #ifndef ON_DEVICE
@@ -1301,7 +1306,10 @@ START_TEST(exact_there)
         exact_op_close(op);
         op = NULL;
         if (!again)
-            ok(exact_op_open(gpdesk_backend(), &k, hp, X, N, D, pool, &op, &fail));
+            ok(exact_op_open(
+                gpdesk_backend(),
+                &(struct exact_rows){.k = &k, .hp = hp, .X = X, .n = N, .d = D, .pool = pool}, &op,
+                &fail));
     }
     pool_free(pool);
     ck_assert_uint_eq(emulated_used(), 0);

@@ -64,9 +64,14 @@ START_TEST(left_one_out)
                 s[n] = root[j];
                 y[n++] = root[j] * p->y[j];
             }
-        ck_assert_int_eq(exact_factor(&o.kernel, o.hp, X, n, D, s, ratio, K, &jitter, NULL, NULL,
-                                      NULL), ST_OK);
-        exact_cross(&o.kernel, o.hp, X, n, D, p->X + i * D, 1, c, NULL);
+        ck_assert_int_eq(
+            exact_factor(
+                &(struct exact_rows){
+                    .k = &o.kernel, .hp = o.hp, .X = X, .n = n, .d = D, .row_scale = s},
+                ratio, K, &jitter, NULL, NULL),
+            ST_OK);
+        exact_cross(&(struct exact_rows){.k = &o.kernel, .hp = o.hp, .X = X, .n = n, .d = D},
+                    p->X + i * D, 1, c);
         for (size_t j = 0; j < n; j++)
             a[j] = root[i] * s[j] * c[j];
         ck_assert_int_eq(blas_dtrsm(NULL, false, n, 1, K, n, a, n, NULL), ST_OK);

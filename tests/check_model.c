@@ -248,7 +248,11 @@ static void big_matrix_is_golden(const struct big *b, const struct kernel *k, co
     char key[40];
 
     ck_assert(K && F && a && w);
-    ck_assert_int_eq(exact_matrix(k, hp, b->X, BN, BD, NULL, 0.01, K, pool, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        exact_matrix(
+            &(struct exact_rows){.k = k, .hp = hp, .X = b->X, .n = BN, .d = BD, .pool = pool}, 0.01,
+            K, NULL, NULL),
+        ST_OK);
     memcpy(F, K, sizeof *F * BN * BN);
     memcpy(a, b->y, sizeof *a * BN);
     ck_assert_int_eq(blas_dpotrf(pool, BN, F, BN, NULL, NULL, NULL), ST_OK);

@@ -245,7 +245,10 @@ static void run_gp_matrix(void *ctx)
 {
     struct gp *g = ctx;
     struct err err;
-    must(exact_matrix(&g->k, g->hp, g->X, g->n, g->d, NULL, 0.01, g->K, NULL, NULL, &err), &err);
+    must(
+        exact_matrix(&(struct exact_rows){.k = &g->k, .hp = g->hp, .X = g->X, .n = g->n, .d = g->d},
+                     0.01, g->K, NULL, &err),
+        &err);
 }
 
 /* Fit and predict: matrix, factor, weights, cross-covariances in parts, means. */
@@ -261,7 +264,8 @@ static void run_gp(void *ctx)
     must(blas_dtrsm(NULL, true, g->n, 1, g->K, g->n, g->w, g->n, &err), &err);
     for (size_t i = 0; i < g->n; i += PART) {
         const size_t m = g->n - i < PART ? g->n - i : PART;
-        exact_cross(&g->k, g->hp, g->X, g->n, g->d, g->Xt + i * g->d, m, g->C, NULL);
+        exact_cross(&(struct exact_rows){.k = &g->k, .hp = g->hp, .X = g->X, .n = g->n, .d = g->d},
+                    g->Xt + i * g->d, m, g->C);
         blas_dgemv1(true, g->n, m, 1.0, g->C, g->n, g->w, 0.0, g->mean + i);
     }
 }

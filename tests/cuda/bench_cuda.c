@@ -375,7 +375,11 @@ static void exact_products(const struct source_array *src, size_t n)
     for (size_t i = 0; i < n; i++)
         V[i] = rng_normal(7, RNG_TEST, i);
     must(kernel_parse("matern(nu=3/2)", &k, NULL, &err), "kernel");
-    must(exact_op_open(device, &k, &hp, src->x, n, d, pool, &op, &err), "exact kernel");
+    must(exact_op_open(
+             device,
+             &(struct exact_rows){.k = &k, .hp = &hp, .X = src->x, .n = n, .d = d, .pool = pool},
+             &op, &err),
+         "exact kernel");
     for (int i = 0; i < 3; i++) {
         const double start = now();
         must(exact_op_apply(op, n, NULL, 1, V, W, NULL, &err), "exact kernel");

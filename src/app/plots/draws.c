@@ -264,7 +264,9 @@ static enum status condition(const struct gp *gp, const struct rows *r, struct d
     enum status rc = L && C && a && own ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK)
-        rc = exact_factor(&gp->k, gp->hp, r->x, n, 1, NULL, ratio, L, &w->jitter, NULL, NULL, err);
+        rc =
+            exact_factor(&(struct exact_rows){.k = &gp->k, .hp = gp->hp, .X = r->x, .n = n, .d = 1},
+                         ratio, L, &w->jitter, NULL, err);
     if (rc == ST_OK) {
         memcpy(a, r->y, n * sizeof *a);
         rc = blas_dtrsm(NULL, false, n, 1, L, n, a, n, err);
@@ -274,7 +276,8 @@ static enum status condition(const struct gp *gp, const struct rows *r, struct d
         w->nmll = 0.5 * blas_ddot(n, a, a) / b2 + 0.5 * (double)n * log(2.0 * M_PI * b2);
         for (size_t i = 0; i < n; i++)
             w->nmll += log(L[i * n + i]);
-        exact_cross(&gp->k, gp->hp, r->x, n, 1, w->at, g, C, NULL);
+        exact_cross(&(struct exact_rows){.k = &gp->k, .hp = gp->hp, .X = r->x, .n = n, .d = 1},
+                    w->at, g, C);
         rc = blas_dtrsm(NULL, false, n, g, L, n, C, n, err);
     }
     for (size_t j = 0; rc == ST_OK && j < g; j++)
@@ -282,7 +285,8 @@ static enum status condition(const struct gp *gp, const struct rows *r, struct d
     if (rc == ST_OK)
         rc = blas_dgemm(NULL, true, false, g, g, n, -1.0, C, n, C, n, 1.0, cov, g, err);
     if (rc == ST_OK) { /* at the rows themselves */
-        exact_cross(&gp->k, gp->hp, r->x, n, 1, r->x, n, own, NULL);
+        exact_cross(&(struct exact_rows){.k = &gp->k, .hp = gp->hp, .X = r->x, .n = n, .d = 1},
+                    r->x, n, own);
         double *prior = mem_calloc(n, sizeof *prior, "a draw", err);
         rc = prior ? ST_OK : ST_NOMEM;
         for (size_t i = 0; prior && i < n; i++)
@@ -391,7 +395,8 @@ enum status draws_make(struct workspace *ws, const struct draw_state *s, struct 
         rc = cov ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK) {
-        exact_cross(&gp.k, gp.hp, w->at, w->g, 1, w->at, w->g, cov, NULL);
+        exact_cross(&(struct exact_rows){.k = &gp.k, .hp = gp.hp, .X = w->at, .n = w->g, .d = 1},
+                    w->at, w->g, cov);
         rc = w->given ? condition(&gp, &r, w, cov, err) : ST_OK;
     }
     for (size_t j = 0; rc == ST_OK && j < w->g; j++)

@@ -139,8 +139,14 @@ static enum status system_at(struct system *s, const double *hp, struct nmll_eig
     enum status rc = b ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK && s->l->exact) {
-        rc = exact_matrix(&s->l->study.o.kernel, hp, s->X, s->n, s->src.base.d, s->scale, 0, G,
-                          s->job->pool, &s->quiet, err);
+        rc = exact_matrix(&(struct exact_rows){.k = &s->l->study.o.kernel,
+                                               .hp = hp,
+                                               .X = s->X,
+                                               .n = s->n,
+                                               .d = s->src.base.d,
+                                               .row_scale = s->scale,
+                                               .pool = s->job->pool},
+                          0, G, &s->quiet, err);
         memcpy(b, s->y, s->t * M * sizeof *b);
         for (size_t j = 0; j < s->t; j++)
             yty[j] = blas_ddot(s->n, s->y + j * s->n, s->y + j * s->n);

@@ -488,7 +488,10 @@ static enum status exact_part_variance(const struct summand *p, size_t target, s
     enum status rc = C ? ST_OK : ST_NOMEM;
 
     if (rc == ST_OK) {
-        exact_cross(&m->kernel, m->hp, m->X, m->M, m->d, x, n, C, job->pool);
+        exact_cross(
+            &(struct exact_rows){
+                .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d, .pool = job->pool},
+            x, n, C);
         blas_dscal(m->M * n, 1 / s2, C);
         rc = blas_dtrsm(job->pool, false, m->M, n, m->L, m->M, C, m->M, err);
     }
@@ -826,8 +829,13 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
         source_subset_init(&src, &s->study.e.base, idx, n);
         X = exact_inputs(&src.base, err);
         K = X ? mem_aligned(n * n, sizeof *K, "a kernel matrix", err) : NULL;
-        rc = K ? exact_matrix(&s->study.o.kernel, s->study.o.hp, X, n, src.base.d, NULL, 0, K,
-                              job->pool, &job->ctl, err)
+        rc = K ? exact_matrix(&(struct exact_rows){.k = &s->study.o.kernel,
+                                                   .hp = s->study.o.hp,
+                                                   .X = X,
+                                                   .n = n,
+                                                   .d = src.base.d,
+                                                   .pool = job->pool},
+                              0, K, &job->ctl, err)
                : ST_NOMEM;
     }
     for (size_t m = FIRST_SIZE; rc == ST_OK && sizes < SIZES; m *= 2, sizes++) {

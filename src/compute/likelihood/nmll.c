@@ -924,7 +924,15 @@ static enum status exact_value(const struct kernel *k, const struct source *src,
     X = exact_inputs(src, err);
     p.w = X ? mem_calloc(t * n, sizeof *p.w, "the weights", err) : NULL;
     K = p.w ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
-    rc = K ? exact_matrix(k, hp, X, n, src->d, src->row_scale, ratio, K, pool, ctl, err) : ST_NOMEM;
+    rc = K ? exact_matrix(&(struct exact_rows){.k = k,
+                                               .hp = hp,
+                                               .X = X,
+                                               .n = n,
+                                               .d = src->d,
+                                               .row_scale = src->row_scale,
+                                               .pool = pool},
+                          ratio, K, ctl, err)
+           : ST_NOMEM;
     if (rc == ST_OK)
         rc = nmll_chol(pool, n, K, ratio, t, y, grad != NULL, &p, ctl, err);
     if (effdim != NULL)
@@ -954,7 +962,14 @@ static enum status exact_value(const struct kernel *k, const struct source *src,
                     ww += p.w[q * n + i] * p.w[q * n + j] / (amplitude[q] * amplitude[q]);
                 K[i + j * n] = (double)t * K[i + j * n] - ww;
             }
-        rc = exact_contract(k, hp, X, n, src->d, src->row_scale, K, grad, pool, ctl, err);
+        rc = exact_contract(&(struct exact_rows){.k = k,
+                                                 .hp = hp,
+                                                 .X = X,
+                                                 .n = n,
+                                                 .d = src->d,
+                                                 .row_scale = src->row_scale,
+                                                 .pool = pool},
+                            K, grad, ctl, err);
         for (size_t h = 0; h < nhp; h++)
             grad[h] *= 0.5;
     }
@@ -1006,7 +1021,15 @@ enum status nmll_exact_best(const struct kernel *k, const struct source *src, si
         return rc;
     double *X = exact_inputs(src, err);
     double *K = X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
-    rc = K ? exact_matrix(k, hp, X, n, src->d, src->row_scale, 0.0, K, pool, ctl, err) : ST_NOMEM;
+    rc = K ? exact_matrix(&(struct exact_rows){.k = k,
+                                               .hp = hp,
+                                               .X = X,
+                                               .n = n,
+                                               .d = src->d,
+                                               .row_scale = src->row_scale,
+                                               .pool = pool},
+                          0.0, K, ctl, err)
+           : ST_NOMEM;
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     for (size_t j = 0; rc == ST_OK && j < t && j < TARGETS_MOST; j++)

@@ -41,9 +41,8 @@ double *exact_inputs(const struct source *src, struct err *err)
 }
 
 struct matrix_job {
-    const struct kernel *k;
-    const double *hp, *X, *row_scale;
-    size_t n, d, nhp;
+    const struct exact_rows *r;
+    size_t nhp;
     double diag;
     double *K;
     const double *W;
@@ -51,43 +50,43 @@ struct matrix_job {
     const struct ctl *ctl;
 };
 
-static double factor(const struct matrix_job *m, size_t i, size_t j)
+static double factor(const struct exact_rows *r, size_t i, size_t j)
 {
-    return m->row_scale ? m->row_scale[i] * m->row_scale[j] : 1.0;
+    return r->row_scale ? r->row_scale[i] * r->row_scale[j] : 1.0;
 }
 
 static void matrix_task(void *ctx, size_t task, size_t worker)
 {
     const struct matrix_job *m = ctx;
-    const size_t n = m->n, d = m->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
+    const struct exact_rows *r = m->r;
+    const size_t n = r->n, d = r->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
 
     (void)worker;
     if (ctl_stopped(m->ctl))
         return;
     for (size_t j = j0; j < j1; j++) {
-        const double *xj = m->X + j * d;
-        m->K[j + j * n] = factor(m, j, j) * kernel_exact(m->k, m->hp, d, xj, xj, NULL) + m->diag;
+        const double *xj = r->X + j * d;
+        m->K[j + j * n] = factor(r, j, j) * kernel_exact(r->k, r->hp, d, xj, xj, NULL) + m->diag;
         for (size_t i = j + 1; i < n; i++)
-            m->K[i + j * n] = factor(m, i, j) *
-                              kernel_exact(m->k, m->hp, d, m->X + i * d, xj, NULL);
+            m->K[i + j * n] = factor(r, i, j) *
+                              kernel_exact(r->k, r->hp, d, r->X + i * d, xj, NULL);
     }
 }
 
-enum status exact_matrix(const struct kernel *k, const double *hp, const double *X, size_t n,
-                         size_t d, const double *row_scale, double diag, double *K,
-                         struct pool *pool, const struct ctl *ctl, struct err *err)
+enum status exact_matrix(const struct exact_rows *r, double diag, double *K, const struct ctl *ctl,
+                         struct err *err)
 {
-    struct matrix_job m = { .k = k, .hp = hp, .X = X, .row_scale = row_scale, .n = n, .d = d,
-                            .diag = diag, .K = K, .ctl = ctl };
+    struct matrix_job m = { .r = r, .diag = diag, .K = K, .ctl = ctl };
 
-    pool_run(pool, (n + TILE - 1) / TILE, matrix_task, &m);
+    pool_run(r->pool, (r->n + TILE - 1) / TILE, matrix_task, &m);
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }
 
 static void contract_task(void *ctx, size_t task, size_t worker)
 {
     const struct matrix_job *m = ctx;
-    const size_t n = m->n, d = m->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
+    const struct exact_rows *r = m->r;
+    const size_t n = r->n, d = r->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
     double grad[KERNEL_MAX_HP], *part = m->part + task * m->nhp;
 
     (void)worker;
@@ -95,25 +94,23 @@ static void contract_task(void *ctx, size_t task, size_t worker)
         return;
     for (size_t j = j0; j < j1; j++)
         for (size_t i = j; i < n; i++) {
-            const double w = m->W[i + j * n] * factor(m, i, j) * (i == j ? 1.0 : 2.0);
-            kernel_exact(m->k, m->hp, d, m->X + i * d, m->X + j * d, grad);
+            const double w = m->W[i + j * n] * factor(r, i, j) * (i == j ? 1.0 : 2.0);
+            kernel_exact(r->k, r->hp, d, r->X + i * d, r->X + j * d, grad);
             for (size_t h = 0; h < m->nhp; h++)
                 part[h] += w * grad[h];
         }
 }
 
-enum status exact_contract(const struct kernel *k, const double *hp, const double *X, size_t n,
-                           size_t d, const double *row_scale, const double *W, double *sum,
-                           struct pool *pool, const struct ctl *ctl, struct err *err)
+enum status exact_contract(const struct exact_rows *r, const double *W, double *sum,
+                           const struct ctl *ctl, struct err *err)
 {
-    const size_t tasks = (n + TILE - 1) / TILE, nhp = kernel_nhp(k);
-    struct matrix_job m = { .k = k, .hp = hp, .X = X, .row_scale = row_scale, .n = n, .d = d,
-                            .nhp = nhp, .W = W, .ctl = ctl };
+    const size_t tasks = (r->n + TILE - 1) / TILE, nhp = kernel_nhp(r->k);
+    struct matrix_job m = { .r = r, .nhp = nhp, .W = W, .ctl = ctl };
 
     m.part = mem_calloc(tasks * (nhp ? nhp : 1), sizeof *m.part, "partial sums", err);
     if (m.part == NULL)
         return ST_NOMEM;
-    pool_run(pool, tasks, contract_task, &m);
+    pool_run(r->pool, tasks, contract_task, &m);
     for (size_t h = 0; h < nhp; h++) {
         sum[h] = 0.0;
         for (size_t t = 0; t < tasks; t++)
@@ -123,43 +120,38 @@ enum status exact_contract(const struct kernel *k, const double *hp, const doubl
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }
 
-struct cross_job {
-    const struct kernel *k;
-    const double *hp, *X, *Xt;
-    size_t n, d, m;
-    double *C;
-};
+struct cross_job { const struct exact_rows *r; const double *Xt; size_t m; double *C; };
 
 static void cross_task(void *ctx, size_t task, size_t worker)
 {
     const struct cross_job *c = ctx;
+    const struct exact_rows *r = c->r;
     const size_t t1 = (task + 1) * 8 < c->m ? (task + 1) * 8 : c->m;
 
     (void)worker;
     for (size_t t = task * 8; t < t1; t++)
-        for (size_t i = 0; i < c->n; i++)
-            c->C[i + t * c->n] = kernel_exact(c->k, c->hp, c->d, c->X + i * c->d,
-                                              c->Xt + t * c->d, NULL);
+        for (size_t i = 0; i < r->n; i++)
+            c->C[i + t * r->n] = kernel_exact(r->k, r->hp, r->d, r->X + i * r->d,
+                                              c->Xt + t * r->d, NULL);
 }
 
-void exact_cross(const struct kernel *k, const double *hp, const double *X, size_t n, size_t d,
-                 const double *Xt, size_t m, double *C, struct pool *pool)
+void exact_cross(const struct exact_rows *r, const double *Xt, size_t m, double *C)
 {
-    struct cross_job c = { .k = k, .hp = hp, .X = X, .Xt = Xt, .n = n, .d = d, .m = m, .C = C };
+    struct cross_job c = { .r = r, .Xt = Xt, .m = m, .C = C };
 
-    pool_run(pool, (m + 7) / 8, cross_task, &c);
+    pool_run(r->pool, (m + 7) / 8, cross_task, &c);
 }
 
-enum status exact_factor(const struct kernel *k, const double *hp, const double *X, size_t n,
-                         size_t d, const double *row_scale, double ratio, double *K,
-                         double *jitter, struct pool *pool, const struct ctl *ctl, struct err *err)
+enum status exact_factor(const struct exact_rows *r, double ratio, double *K, double *jitter,
+                         const struct ctl *ctl, struct err *err)
 {
+    const size_t n = r->n;
+
     *jitter = 0.0;
     for (;;) {
-        enum status rc = exact_matrix(k, hp, X, n, d, row_scale, ratio + *jitter, K, pool,
-                                      ctl, err);
+        enum status rc = exact_matrix(r, ratio + *jitter, K, ctl, err);
         if (rc == ST_OK)
-            rc = blas_dpotrf(pool, n, K, n, ctl, NULL, err);
+            rc = blas_dpotrf(r->pool, n, K, n, ctl, NULL, err);
         if (rc != ST_NOT_PD || *jitter >= 1e-4)
             return rc;
         *jitter = *jitter > 0.0 ? *jitter * 100.0 : 1e-14 * (double)n + 1e-12;
@@ -251,8 +243,7 @@ static enum status open_there(struct exact_op *op, const struct backend_exact *b
     return ST_OK;
 }
 
-enum status exact_op_open(const struct backend_ops *be, const struct kernel *k, const double *hp,
-                          const double *X, size_t n, size_t d, struct pool *pool,
+enum status exact_op_open(const struct backend_ops *be, const struct exact_rows *r,
                           struct exact_op **out, struct err *err)
 {
     struct exact_op *op = mem_calloc(1, sizeof *op, "an exact kernel", err);
@@ -260,7 +251,8 @@ enum status exact_op_open(const struct backend_ops *be, const struct kernel *k, 
 
     *out = NULL;
     if (op)
-        *op = (struct exact_op){ .k = k, .hp = hp, .X = X, .n = n, .d = d, .pool = pool };
+        *op = (struct exact_op){ .k = r->k, .hp = r->hp, .X = r->X, .n = r->n, .d = r->d,
+                                 .pool = r->pool };
     if (op && be->exact)
         rc = open_there(op, be->exact, err);
     if (rc == ST_OK)

@@ -17,26 +17,31 @@ enum { EXACT_MAX_ROWS = 10000 };
 enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *);
 /* All rows of a source as a row-major n x d array; the caller frees it. */
 double *exact_inputs(const struct source *, struct err *);
-/* Lower triangle of S K1 S + diag I, K1_ij = k(x_i, x_j) at amplitude 1; S the n row factors of
- * source.h (NULL: 1), here and below. */
-enum status exact_matrix(const struct kernel *, const double *hp, const double *X, size_t n,
-                         size_t d, const double *row_scale, double diag, double *K, struct pool *,
-                         const struct ctl *, struct err *);
+/* The rows between which an exact kernel is taken: kernel k at hp, X with n rows of d inputs
+ * (row-major), and the n row factors S of source.h (NULL: 1).  Everything is lent. */
+struct exact_rows {
+    const struct kernel *k;
+    const double *hp, *X;
+    size_t n, d;
+    const double *row_scale;
+    struct pool *pool;
+};
+/* Lower triangle of S K1 S + diag I, K1_ij = k(x_i, x_j) at amplitude 1. */
+enum status exact_matrix(const struct exact_rows *, double diag, double *K, const struct ctl *,
+                         struct err *);
 /* sum_ij W_ij s_i s_j dK1_ij / d log hp[h] for every h < nhp; W symmetric, lower triangle given. */
-enum status exact_contract(const struct kernel *, const double *hp, const double *X, size_t n,
-                           size_t d, const double *row_scale, const double *W, double *sum,
-                           struct pool *, const struct ctl *, struct err *);
+enum status exact_contract(const struct exact_rows *, const double *W, double *sum,
+                           const struct ctl *, struct err *);
 /* Cross-covariances k(x_i, xt_t): column t (length n, ld = n) for m test rows. */
-void exact_cross(const struct kernel *, const double *hp, const double *X, size_t n, size_t d,
-                 const double *Xt, size_t m, double *C, struct pool *);
+void exact_cross(const struct exact_rows *, const double *Xt, size_t m, double *C);
 /* K1 without storing it: sums of products of kernels of a distance where the backend is, in single
  * precision (backend.h); all other kernels, and those of a backend that has none or is lost, by the
- * processor in double, which takes long.  Kernel, hp and X outlive it. */
+ * processor in double, which takes long.  Kernel, hp and X must outlive it; row factors are not
+ * applied. */
 struct backend_ops;
 struct exact_op;
-enum status exact_op_open(const struct backend_ops *, const struct kernel *, const double *hp,
-                          const double *X, size_t n, size_t d, struct pool *, struct exact_op **out,
-                          struct err *);
+enum status exact_op_open(const struct backend_ops *, const struct exact_rows *,
+                          struct exact_op **out, struct err *);
 void exact_op_close(struct exact_op *);
 /* Are its products made where the backend is?  why: what a device that is lost said (may be NULL).
  */
@@ -46,8 +51,7 @@ enum status exact_op_apply(struct exact_op *, size_t m, const double *Y, size_t 
                            double *W, const struct ctl *, struct err *);
 /* Lower Cholesky factor of S K1 S + (ratio + jitter) I into K.  jitter starts at 0 and grows from
  * 1e-12 n-fold until the factorisation succeeds; NOT_PD when 1e-4 does not suffice. */
-enum status exact_factor(const struct kernel *, const double *hp, const double *X, size_t n,
-                         size_t d, const double *row_scale, double ratio, double *K,
-                         double *jitter, struct pool *, const struct ctl *, struct err *);
+enum status exact_factor(const struct exact_rows *, double ratio, double *K, double *jitter,
+                         const struct ctl *, struct err *);
 
 #endif

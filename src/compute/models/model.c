@@ -233,8 +233,14 @@ static enum status exact_variance(struct model *m, const double *row_scale, stru
 {
     double jitter;
     double *K = mem_aligned(m->M * m->M, sizeof *K, "the kernel matrix", err);
-    enum status rc = K ? exact_factor(&m->kernel, m->hp, m->X, m->M, m->d, row_scale,
-                                      noise_ratio(m), K, &jitter, pool, ctl, err)
+    enum status rc = K ? exact_factor(&(struct exact_rows){.k = &m->kernel,
+                                                           .hp = m->hp,
+                                                           .X = m->X,
+                                                           .n = m->M,
+                                                           .d = m->d,
+                                                           .row_scale = row_scale,
+                                                           .pool = pool},
+                                      noise_ratio(m), K, &jitter, ctl, err)
                        : ST_NOMEM;
 
     if (rc == ST_OK && effdim != NULL)
@@ -359,7 +365,8 @@ static enum status exact_tile(struct predict *p, size_t r0, size_t r1, double *w
 
     if (rc != ST_OK)
         return rc;
-    exact_cross(&m->kernel, m->hp, m->X, n, m->d, Xt, rows, C, NULL);
+    exact_cross(&(struct exact_rows){.k = &m->kernel, .hp = m->hp, .X = m->X, .n = n, .d = m->d},
+                Xt, rows, C);
     for (size_t j = 0; j < m->t; j++)
         for (size_t i = 0; i < rows; i++)
             p->mean[j * p->n + r0 + i] = blas_ddot(n, C + i * n, m->w + j * n);
@@ -450,7 +457,12 @@ static enum status predict_products(struct predict *p, const struct backend_ops 
     double *Y = exact_inputs(p->src, err);
     struct exact_op *op = NULL;
     enum status rc =
-        Y ? exact_op_open(be, &m->kernel, m->hp, m->X, m->M, m->d, pool, &op, err) : ST_NOMEM;
+        Y ? exact_op_open(
+                be,
+                &(struct exact_rows){
+                    .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d, .pool = pool},
+                &op, err)
+          : ST_NOMEM;
 
     if (rc == ST_OK)
         rc = exact_op_apply(op, p->n, Y, m->t, m->w, p->mean, p->ctl, err);

@@ -205,8 +205,15 @@ static enum status fit_exact(struct fit *ft, struct err *err)
     double *K = m->X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
     if (K == NULL)
         return ST_NOMEM;
-    enum status rc = exact_factor(&m->kernel, m->hp, m->X, n, m->d, ft->src->row_scale, ft->ratio,
-                                  K, &jitter, ft->pool, model_phase(&phase, ft->ctl, PHASE_SOLVE), err);
+    enum status rc =
+        exact_factor(&(struct exact_rows){.k = &m->kernel,
+                                          .hp = m->hp,
+                                          .X = m->X,
+                                          .n = n,
+                                          .d = m->d,
+                                          .row_scale = ft->src->row_scale,
+                                          .pool = ft->pool},
+                     ft->ratio, K, &jitter, model_phase(&phase, ft->ctl, PHASE_SOLVE), err);
     if (rc == ST_OK) {
         memcpy(m->w, ft->y, ft->t * n * sizeof *m->w);
         rc = blas_dtrsm(ft->pool, false, n, ft->t, K, n, m->w, n, err);
@@ -309,9 +316,15 @@ static enum status fit_products(struct fit *ft, struct err *err)
 
     m->X = each ? exact_inputs(ft->src, err) : NULL;
     s.temp = m->X ? mem_aligned(ft->t * s.n, sizeof *s.temp, "the targets", err) : NULL;
-    enum status rc =
-        s.temp ? exact_op_open(ft->be, &m->kernel, m->hp, m->X, s.n, m->d, ft->pool, &s.op, err)
-               : ST_NOMEM;
+    enum status rc = s.temp ? exact_op_open(ft->be,
+                                            &(struct exact_rows){.k = &m->kernel,
+                                                                 .hp = m->hp,
+                                                                 .X = m->X,
+                                                                 .n = s.n,
+                                                                 .d = m->d,
+                                                                 .pool = ft->pool},
+                                            &s.op, err)
+                            : ST_NOMEM;
     if (rc == ST_OK)
         rc =
             cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->ctl, PHASE_SOLVE), each, err);

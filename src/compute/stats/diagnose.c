@@ -178,7 +178,10 @@ enum status diagnose_loo(const struct kernel *k, const double *hp, const double 
                          const struct ctl *ctl, struct err *err)
 {
     double jitter = 0.0;
-    enum status rc = exact_factor(k, hp, X, m, d, row_scale, ratio, work, &jitter, pool, ctl, err);
+    enum status rc = exact_factor(
+        &(struct exact_rows){
+            .k = k, .hp = hp, .X = X, .n = m, .d = d, .row_scale = row_scale, .pool = pool},
+        ratio, work, &jitter, ctl, err);
 
     for (size_t i = 0; i < m; i++)
         e[i] = row_scale ? row_scale[i] * y[i] : y[i];
