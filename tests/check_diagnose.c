@@ -119,9 +119,10 @@ START_TEST(advice_holds)
             ck_assert_double_lt(a.row[i].iterations, a.row[i - 1].iterations);
         o.solver = ranks[i] ? "pcg" : "cg";
         o.rank = ranks[i];
-        ck_assert_int_eq(
-            model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, NULL),
-            ST_OK);
+        ck_assert_int_eq(model_fit(&p->src.base, p->y, &o,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, &m, &info, NULL,
+                                   NULL),
+                         ST_OK);
         model_unref(m);
         ck_assert_msg(fabs(log(a.row[i].iterations / (double)info.iterations)) < log(1.5),
                       "%s rank %zu: %g expected, %zu taken", kernels[_i], ranks[i],

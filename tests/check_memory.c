@@ -134,8 +134,8 @@ START_TEST(taken_is_predicted)
     ck_assert_msg(model_plan(c->n, src.base.d, &o, THREADS, &plan, &bytes, note, &err) == ST_OK,
                   "%s", err.msg);
     const double before = resident();
-    ck_assert_msg(model_fit(&src.base, y, &o, backend_cpu(), pool, NULL, &m, &info, NULL, &err) ==
-                      ST_OK,
+    ck_assert_msg(model_fit(&src.base, y, &o, &(struct tools){backend_cpu(), pool, NULL}, &m, &info,
+                            NULL, &err) == ST_OK,
                   "%s", err.msg);
     const double taken = (double)mem_peak_rss() - before, said = (double)bytes;
     printf("# %-24s %-7s n=%-6zu M=%-5zu taken %6.1f MB of %6.1f MB predicted\n", c->kernel,

@@ -44,7 +44,8 @@ static struct model *fit(const struct source *src, const double *y, const struct
 {
     struct model *m = NULL;
     struct err err = { 0 };
-    const enum status rc = model_fit(src, y, o, backend_cpu(), pool, NULL, &m, info, NULL, &err);
+    const enum status rc =
+        model_fit(src, y, o, &(struct tools){backend_cpu(), pool, NULL}, &m, info, NULL, &err);
     ck_assert_msg(rc == ST_OK, "%s", err.msg);
     return m;
 }
@@ -78,8 +79,9 @@ START_TEST(exact_predictions_are_golden)
     snprintf(name, sizeof name, "gp_pred_%s", gp_name[_i]);
     double *want = support_golden(name, &r, &c), mean[64], var[64];
     ck_assert_uint_eq(r, nt);
-    ck_assert_int_eq(model_predict(m, &test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        model_predict(m, &test.base, mean, var, &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+        ST_OK);
     for (size_t i = 0; i < nt; i++) {
         ck_assert_double_le(fabs(mean[i] - want[i * c]), 1e-10 * (1.0 + fabs(want[i * c])));
         ck_assert(near_rel(var[i], want[i * c + 1], 1e-9));
@@ -106,10 +108,12 @@ START_TEST(feature_weights_are_golden)
     double *Zt = support_golden("fs_Zstar", &nt, &c), *w = support_golden("fs_w", &r, &c);
     double *pred = support_golden("fs_pred", &r, &c);
     struct fop *f = fop_dense(Z, n, M, M, NULL, NULL);
-    double *L, b[64], jitter;
+    double b[64];
+    struct gram_factor g = { .ratio = 0.03, .b = b };
 
-    ck_assert_int_eq(model_factor(f, 1, y, 0.03, &L, b, NULL, &jitter, NULL, NULL), ST_OK);
-    ck_assert(jitter == 0.0);
+    ck_assert_int_eq(model_factor(f, 1, y, &g, NULL, NULL), ST_OK);
+    ck_assert(g.jitter == 0.0);
+    double *L = g.L;
     blas_dtrsm(NULL, false, M, 1, L, M, b, M, NULL);
     blas_dtrsm(NULL, true, M, 1, L, M, b, M, NULL);
     for (size_t i = 0; i < M; i++)
@@ -128,10 +132,12 @@ START_TEST(prefix_variance_is_golden)
 {
     size_t n, M, nt, r, c;
     double *Z = support_golden("fs_Z", &n, &M), *Zt = support_golden("fs_Zstar", &nt, &c);
-    double *want = support_golden("fs_var12", &r, &c), *L, jitter;
+    double *want = support_golden("fs_var12", &r, &c);
     struct fop *f = fop_dense(Z, n, 12, M, NULL, NULL);
 
-    ck_assert_int_eq(model_factor(f, 1, NULL, 0.03, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    struct gram_factor g = { .ratio = 0.03 };
+    ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
+    double *L = g.L;
     for (size_t i = 0; i < nt; i++)
         ck_assert(near_rel(variance_of(L, 12, 0.03, Zt + i * M), want[i], 1e-10));
     free(L);
@@ -143,11 +149,13 @@ END_TEST
 START_TEST(effective_dimension_is_golden)
 {
     size_t n, M, r, c;
-    double *Z = support_golden("fs_Z", &n, &M), *ev = support_golden("fs_eig", &r, &c), *L;
-    double jitter, effdim, want = 0.0;
+    double *Z = support_golden("fs_Z", &n, &M), *ev = support_golden("fs_eig", &r, &c);
+    double effdim, want = 0.0;
     struct fop *f = fop_dense(Z, n, M, M, NULL, NULL);
 
-    ck_assert_int_eq(model_factor(f, 1, NULL, 0.03, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    struct gram_factor g = { .ratio = 0.03 };
+    ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
+    double *L = g.L;
     ck_assert_int_eq(model_effdim(NULL, M, L, 0.03, &effdim, NULL, NULL), ST_OK);
     for (size_t i = 0; i < r; i++)
         want += ev[i] / (ev[i] + 0.03);
@@ -162,18 +170,22 @@ END_TEST
 START_TEST(half_is_rescaled)
 {
     enum { N2 = 300, M2 = 128 };
-    double *Z = malloc(N2 * M2 * sizeof *Z), *L, *H, jitter, half, own;
+    double *Z = malloc(N2 * M2 * sizeof *Z), half, own;
 
     for (size_t i = 0; i < N2 * M2; i++)
         Z[i] = rng_normal(8, rng_stream(RNG_TEST, 4), i) * exp(-0.02 * (double)(i % M2));
     struct fop *f = fop_dense(Z, N2, M2, M2, NULL, NULL);
-    ck_assert_int_eq(model_factor(f, 1, NULL, 0.02, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    struct gram_factor g = { .ratio = 0.02 };
+    ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
+    double *L = g.L;
     ck_assert_int_eq(model_effdim_half(NULL, M2, L, 0.02, &half, NULL, NULL), ST_OK);
     fop_free(f);
     for (size_t i = 0; i < N2 * M2; i++)
         Z[i] *= sqrt(2.0);
     f = fop_dense(Z, N2, M2 / 2, M2, NULL, NULL);
-    ck_assert_int_eq(model_factor(f, 1, NULL, 0.02, &H, NULL, NULL, &jitter, NULL, NULL), ST_OK);
+    struct gram_factor h = { .ratio = 0.02 };
+    ck_assert_int_eq(model_factor(f, 1, NULL, &h, NULL, NULL), ST_OK);
+    double *H = h.L;
     ck_assert_int_eq(model_effdim(NULL, M2 / 2, H, 0.02, &own, NULL, NULL), ST_OK);
     ck_assert(near_rel(half, own, 1e-9));
     fop_free(f);
@@ -185,12 +197,14 @@ END_TEST
 START_TEST(indefinite_gram_gets_jitter)
 {
     enum { N = 6, M = 12 }; /* rank 6 of 12: singular without noise */
-    double Z[N * M], *L, jitter;
+    double Z[N * M];
     for (size_t i = 0; i < N * M; i++)
         Z[i] = rng_normal(1, rng_stream(RNG_TEST, 9), i);
     struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
-    ck_assert_int_eq(model_factor(f, 1, NULL, 0.0, &L, NULL, NULL, &jitter, NULL, NULL), ST_OK);
-    ck_assert(jitter > 0.0 && jitter < 1e-4);
+    struct gram_factor g = { .ratio = 0.0 };
+    ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
+    double *L = g.L;
+    ck_assert(g.jitter > 0.0 && g.jitter < 1e-4);
     free(L);
     fop_free(f);
 }
@@ -291,8 +305,9 @@ START_TEST(big_exact_is_golden)
     struct model *m = fit(&b.src.base, b.y, &o, pool, &info);
     snprintf(key, sizeof key, "big_pred_%s", name);
     double *want = support_golden(key, &r, &c);
-    ck_assert_int_eq(model_predict(m, &b.test.base, mean, var, backend_cpu(), pool, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        model_predict(m, &b.test.base, mean, var, &(struct tools){backend_cpu(), pool, NULL}, NULL),
+        ST_OK);
     for (size_t i = 0; i < BT; i++) {
         ck_assert_double_le(fabs(mean[i] - want[i * c]), 1e-8 * (1.0 + fabs(want[i * c])));
         ck_assert_double_le(fabs(var[i] - want[i * c + 1]), 1e-8 * want[i * c + 1] + 1e-12);
@@ -337,8 +352,9 @@ START_TEST(big_features_within_bounds)
         o.seed = 4;
         o.hp[0] = 0.5;
         struct model *m = fit(&b.src.base, b.y, &o, pool, &info);
-        ck_assert_int_eq(model_predict(m, &b.test.base, mean, var, backend_cpu(), pool, NULL,
-                                       NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &b.test.base, mean, var,
+                                       &(struct tools){backend_cpu(), pool, NULL}, NULL),
+                         ST_OK);
         for (size_t i = 0; i < BT; i++) {
             e2 += pow(mean[i] - want[i * c], 2) / BT;
             v2 += pow(var[i] / want[i * c + 1] - 1.0, 2) / BT;
@@ -346,17 +362,17 @@ START_TEST(big_features_within_bounds)
         ck_assert_double_le(sqrt(e2), mat ? bound[_i].mat32 : bound[_i].mean);
         if (!mat) {
             ck_assert_double_le(sqrt(v2), bound[_i].var);
-            struct featmap *map;
-            struct fop *f;
-            ck_assert_int_eq(model_open(m, bound[_i].M, &b.src.base, NULL, o.precision, STORE_AUTO,
-                                        backend_cpu(), pool,
-                                        &map, &f, NULL), ST_OK);
+            const struct fop_opts fo = { .pool = pool, .precision = o.precision };
+            struct model_map z;
+            ck_assert_int_eq(
+                model_open(m, bound[_i].M, &b.src.base, &fo, backend_cpu(), &z, NULL), ST_OK);
+            struct fop *f = z.f;
             ck_assert_int_eq(nmll_features(f, b.y, m->hp, 1, 1.0, 0.1, &nmll, NULL, NULL, NULL,
                                            NULL), ST_OK);
             ck_assert_double_le(nmll - support_golden_scalar("big_scalars", "nmll_rbf"),
                                 bound[_i].nmll);
             fop_free(f);
-            featmap_free(map);
+            featmap_free(z.map);
         }
         if (mat && bound[_i].M <= 1024) /* exact 1013: these features cannot hold it */
             ck_assert_str_eq(info.warning_name, "starved");
@@ -437,7 +453,8 @@ START_TEST(exact_agrees_with_long_double)
     o.noise = 0.05;
     source_array_init(&src, p->X, SMALL, D, D);
     struct model *m = fit(&src.base, p->y, &o, NULL, &info);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     for (size_t i = 0; i < T; i += 37) {
         double mu, v;
@@ -462,7 +479,8 @@ START_TEST(exact_survives_duplicates)
     o.noise = 1e-9;
     struct model *m = fit(&p->src.base, p->y, &o, NULL, &info);
     ck_assert_str_eq(info.warning_name, "jitter");
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     for (size_t i = 0; i < T; i++)
         ck_assert(isfinite(mean[i]) && var[i] >= 0.0);
@@ -642,8 +660,10 @@ START_TEST(starts_of_other_data_are_refused)
         other.d += i == 0;
         other.t += i == 1;
         o.start = &other;
-        ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info,
-                                   NULL, &err), ST_STATE);
+        ck_assert_int_eq(model_fit(&p->src.base, p->y, &o,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, &m, &info, NULL,
+                                   &err),
+                         ST_STATE);
         ck_assert_ptr_nonnull(strstr(err.msg, i ? "target" : "inputs"));
     }
     model_unref(start);
@@ -673,8 +693,9 @@ START_TEST(same_bits_for_any_thread_count)
         o.variance = VAR_COUNT;
         o.variance_count = 256;
         struct model *m = fit(&p->src.base, p->y, &o, pool, &info);
-        ck_assert_int_eq(model_predict(m, &p->test.base, mean[t], var[t], backend_cpu(), pool,
-                                       NULL, NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &p->test.base, mean[t], var[t],
+                                       &(struct tools){backend_cpu(), pool, NULL}, NULL),
+                         ST_OK);
         if (first == NULL) {
             first = m;
             pool_free(pool);
@@ -708,19 +729,24 @@ START_TEST(rebuilt_variance_has_the_same_bits)
     struct model *m = fit(&p->src.base, p->y, &o, NULL, &info);
     const size_t Mv = m->Mv;
 
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     free(m->L);
     m->L = NULL;
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean2, var2, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean2, var2,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_STATE);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean2, NULL, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean2, NULL,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     ck_assert(memcmp(mean, mean2, sizeof mean) == 0);
     struct pool *pool = pool_new(2, NULL);
-    ck_assert_int_eq(model_variance(m, &p->src.base, Mv, backend_cpu(), pool, NULL, &effdim, NULL),
+    ck_assert_int_eq(model_variance(m, &p->src.base, Mv, &(struct tools){backend_cpu(), pool, NULL},
+                                    &effdim, NULL),
                      ST_OK);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean2, var2, backend_cpu(), pool, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean2, var2,
+                                   &(struct tools){backend_cpu(), pool, NULL}, NULL),
                      ST_OK);
     ck_assert(memcmp(var, var2, sizeof var) == 0);
     ck_assert(effdim == info.effective_dimension);
@@ -739,13 +765,15 @@ START_TEST(predictions_do_not_depend_on_chunks)
     struct fit_opts o = options("rbf", "direct", 256);
     struct model *m = fit(&p->src.base, p->y, &o, NULL, &info);
 
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     for (size_t r = 0; r < T; r += 64) { /* a multiple of every tile */
         struct source_array part;
         source_array_init(&part, p->Xt + r * D, T - r < 64 ? T - r : 64, D, D);
-        ck_assert_int_eq(model_predict(m, &part.base, mean2 + r, var2 + r, backend_cpu(), NULL,
-                                       NULL, NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &part.base, mean2 + r, var2 + r,
+                                       &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+                         ST_OK);
     }
     ck_assert(memcmp(mean, mean2, sizeof mean) == 0);
     ck_assert(memcmp(var, var2, sizeof var) == 0);
@@ -777,14 +805,15 @@ START_TEST(variance_modes)
     ck_assert_uint_eq(few.variance_features, 256);
     ck_assert_uint_eq(none.variance_features, 0);
     ck_assert(isnan(none.effective_dimension) && few.effective_dimension > 10);
-    ck_assert_int_eq(model_predict(n, &p->test.base, mean, va, backend_cpu(), NULL, NULL, NULL),
-                     ST_STATE);
-    model_predict(a, &p->test.base, mean, va, backend_cpu(), NULL, NULL, NULL);
-    model_predict(f, &p->test.base, mean, vf, backend_cpu(), NULL, NULL, NULL);
+    ck_assert_int_eq(
+        model_predict(n, &p->test.base, mean, va, &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+        ST_STATE);
+    model_predict(a, &p->test.base, mean, va, &(struct tools){ backend_cpu(), NULL, NULL }, NULL);
+    model_predict(f, &p->test.base, mean, vf, &(struct tools){ backend_cpu(), NULL, NULL }, NULL);
     for (size_t i = 0; i < T; i++)
         sum += vf[i] / va[i] / T;
     ck_assert(sum > 0.3 && sum < 1.5); /* a raw prefix would give about a quarter of that */
-    model_predict(f, &away.base, &m1, &v1, backend_cpu(), NULL, NULL, NULL);
+    model_predict(f, &away.base, &m1, &v1, &(struct tools){ backend_cpu(), NULL, NULL }, NULL);
     ck_assert_double_le(v1, 1.0 + 1e-6); /* never above the prior */
     ck_assert(v1 > 0.2);
     model_unref(a), model_unref(f), model_unref(n);
@@ -827,8 +856,6 @@ START_TEST(scale_follows_the_features)
     struct prob *p = prob_make();
     struct fit_info kept, info;
     struct fit_opts o = options("matern(nu=5/2)", _i % 2 ? "pcg" : "direct", 256);
-    struct featmap *map;
-    struct fop *f;
     struct nmll_eig q;
     double amp, se, least = 0.0, best = INFINITY, *Z = malloc(N * 256 * sizeof *Z);
 
@@ -842,9 +869,10 @@ START_TEST(scale_follows_the_features)
     struct model *b = fit(&p->src.base, p->y, &o, NULL, &info);
 
     ck_assert(kept.scale == 1.0 && a->amplitude == 3.0 && a->noise == o.noise);
-    ck_assert_int_eq(model_open(b, 256, &p->src.base, NULL, o.precision, STORE_AUTO, backend_cpu(),
-                                NULL, &map, &f, NULL),
-                     ST_OK);
+    const struct fop_opts fo = { .precision = o.precision };
+    struct model_map z;
+    ck_assert_int_eq(model_open(b, 256, &p->src.base, &fo, backend_cpu(), &z, NULL), ST_OK);
+    struct fop *f = z.f;
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, 256, NULL), ST_OK);
     ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
     const double ratio = model_ratio(b->amplitude, b->noise), given = o.noise * o.noise / 9.0;
@@ -865,7 +893,7 @@ START_TEST(scale_follows_the_features)
     ck_assert(near_rel(info.scale, amp / 3.0, 1e-7));
     nmll_eig_free(&q);
     fop_free(f);
-    featmap_free(map);
+    featmap_free(z.map);
     model_unref(a), model_unref(b);
     free(Z), free(p);
 }
@@ -891,8 +919,9 @@ START_TEST(stopped_fit_keeps_its_iterate)
     double mean[T], norm = 0.0;
     struct fit_opts o = options("rbf", "cg", 512);
     o.rtol = 1e-12;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &m, &info, NULL,
-                               NULL), ST_OK);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, &ctl},
+                               &m, &info, NULL, NULL),
+                     ST_OK);
     ck_assert_int_eq(info.why, OUT_CANCELLED);
     ck_assert(info.iterations >= 3 && info.iterations < 10);
     ck_assert_ptr_null(m->L);
@@ -900,7 +929,8 @@ START_TEST(stopped_fit_keeps_its_iterate)
     for (size_t i = 0; i < m->M; i++)
         norm += m->w[i] * m->w[i];
     ck_assert(norm > 0.0);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, NULL, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, NULL,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     model_unref(m);
 
@@ -908,8 +938,9 @@ START_TEST(stopped_fit_keeps_its_iterate)
     ctl = (struct ctl){ &v.cancel, stop_at, &v };
     o.solver = "pcg";
     o.rtol = 1e-6;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &m, &info, NULL,
-                               NULL), ST_OK);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, &ctl},
+                               &m, &info, NULL, NULL),
+                     ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL); /* the weights are good; only the variances are missing */
     ck_assert_ptr_null(m->L);
     model_unref(m);
@@ -917,8 +948,9 @@ START_TEST(stopped_fit_keeps_its_iterate)
     struct stopper g = { .phase = PHASE_GRAM, .after = 0 };
     ctl = (struct ctl){ &g.cancel, stop_at, &g };
     o.solver = "direct";
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &m, &info, NULL,
-                               NULL), ST_CANCELLED);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, &ctl},
+                               &m, &info, NULL, NULL),
+                     ST_CANCELLED);
     ck_assert_ptr_null(m);
     free(p);
 }
@@ -935,29 +967,35 @@ START_TEST(refusals)
 
     for (size_t i = 0; i < N; i++)
         flat[i] = 0.25;
-    ck_assert_int_eq(model_fit(&p->src.base, flat, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                               &err), ST_RANGE);
+    ck_assert_int_eq(model_fit(&p->src.base, flat, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &m, &info, NULL, &err),
+                     ST_RANGE);
     ck_assert_str_eq(err.name, "constant-target");
     o.features = 63;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                               &err), ST_RANGE);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &m, &info, NULL, &err),
+                     ST_RANGE);
     o.features = 64;
     o.noise = 0.0;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                               &err), ST_RANGE);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &m, &info, NULL, &err),
+                     ST_RANGE);
     o.noise = 0.1;
     o.mem_limit = 1000;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                               &err), ST_LIMIT);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &m, &info, NULL, &err),
+                     ST_LIMIT);
     ck_assert_str_eq(err.name, "memory");
     o.mem_limit = 0;
     o.plan = PLAN_STORE;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                               &err), ST_USAGE);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &m, &info, NULL, &err),
+                     ST_USAGE);
     o.plan = PLAN_AUTO;
     o.solver = "nonesuch";
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL,
-                               &err), ST_NOT_FOUND);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &m, &info, NULL, &err),
+                     ST_NOT_FOUND);
     free(p);
 }
 END_TEST
@@ -1081,12 +1119,15 @@ START_TEST(float16_fits)
         for (int half = 0; half < 2; half++) {
             o.store = half ? STORE_FLOAT16 : STORE_FLOAT32;
             mean[half] = malloc(p->src.base.n * sizeof *mean[half]);
-            ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &m[half],
-                                       &info[half], NULL, NULL), ST_OK);
+            ck_assert_int_eq(model_fit(&p->src.base, p->y, &o,
+                                       &(struct tools){backend_cpu(), NULL, NULL}, &m[half],
+                                       &info[half], NULL, NULL),
+                             ST_OK);
             ck_assert_int_eq(info[half].half, half);
             ck_assert_str_eq(info[half].plan, "store");
-            ck_assert_int_eq(model_predict(m[half], &p->src.base, mean[half], NULL, backend_cpu(),
-                                           NULL, NULL, NULL), ST_OK);
+            ck_assert_int_eq(model_predict(m[half], &p->src.base, mean[half], NULL,
+                                           &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+                             ST_OK);
         }
         if (!hard) {
             ck_assert_int_eq(info[1].why, OUT_RTOL);
@@ -1122,8 +1163,9 @@ START_TEST(allocation_failures_are_errors)
             struct err err = { 0 };
             o.rank = 16;
             mem_fail_after(i);
-            const enum status rc = model_fit(&src.base, p->y, &o, backend_cpu(), NULL, NULL, &m,
-                                             &info, NULL, &err);
+            const enum status rc =
+                model_fit(&src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m,
+                          &info, NULL, &err);
             mem_fail_after(0);
             if (rc == ST_OK) {
                 model_unref(m);
@@ -1178,14 +1220,17 @@ START_TEST(weights_are_repetitions)
         o.precision = how[_i].precision;
         o.rank = 16;
         struct model *m = fit(&src[v].base, y, &o, NULL, &info);
-        ck_assert_int_eq(model_predict(m, &test.base, mean[v], var[v], backend_cpu(), NULL, NULL,
-                                       NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &test.base, mean[v], var[v],
+                                       &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+                         ST_OK);
         /* rebuilt from the data, as after a resume */
         double again[WT];
-        ck_assert_int_eq(model_variance(m, &src[v].base, m->Mv, backend_cpu(), NULL, NULL, NULL,
-                                        NULL), ST_OK);
-        ck_assert_int_eq(model_predict(m, &test.base, mean[v], again, backend_cpu(), NULL, NULL,
-                                       NULL), ST_OK);
+        ck_assert_int_eq(model_variance(m, &src[v].base, m->Mv,
+                                        &(struct tools){backend_cpu(), NULL, NULL}, NULL, NULL),
+                         ST_OK);
+        ck_assert_int_eq(model_predict(m, &test.base, mean[v], again,
+                                       &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+                         ST_OK);
         for (size_t i = 0; i < WT; i++)
             ck_assert(near_rel(again[i], var[v][i], 1e-9));
         model_unref(m);
@@ -1209,7 +1254,8 @@ START_TEST(weights_must_be_positive)
 
     source_array_init(&src, X, 6, 1, 1);
     src.base.row_scale = scale;
-    ck_assert_int_eq(model_fit(&src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, &err),
+    ck_assert_int_eq(model_fit(&src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m,
+                               &info, NULL, &err),
                      ST_RANGE);
     ck_assert_ptr_nonnull(strstr(err.msg, "row 4"));
 }

@@ -128,14 +128,21 @@ START_TEST(iterations_are_those_of_a_solve)
         ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_int_eq(spectrum_estimate(M, M, M, lam, uy2, NULL, NULL, &s, NULL), ST_OK);
-    ck_assert_int_eq(model_rank_iterations(&s, lam2, rank, 2, rtol, 400, &got, &ratio, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        model_rank_iterations(
+            &(struct rank_system){.s = &s, .lam2 = lam2, .rtol = rtol, .maxit = 400, .passes = 2},
+            rank, &got, &ratio, NULL),
+        ST_OK);
     ck_assert_double_eq_tol(got, (double)info.iterations, 2.0 + 0.25 * got);
     if (rank)
         ck_assert_double_eq_tol(ratio / precond_ratio(p), 1.0, 0.3);
     else
         ck_assert(isnan(ratio));
-    ck_assert_int_eq(model_rank_iterations(&s, lam2, rank, 2, rtol, 2, &got, &ratio, NULL), ST_OK);
+    ck_assert_int_eq(
+        model_rank_iterations(
+            &(struct rank_system){.s = &s, .lam2 = lam2, .rtol = rtol, .maxit = 2, .passes = 2},
+            rank, &got, &ratio, NULL),
+        ST_OK);
     ck_assert_double_eq(got, 2.0);
     spectrum_free(&s);
     solve_info_free(&info);
@@ -182,8 +189,9 @@ static struct fit_info fit(const struct prob *p, const struct fit_opts *o, struc
     struct model *m = NULL;
     struct err err = { 0 };
 
-    ck_assert_msg(model_fit(&p->src.base, p->y, o, backend_cpu(), pool, NULL, &m, &info, NULL,
-                            &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(model_fit(&p->src.base, p->y, o, &(struct tools){backend_cpu(), pool, NULL}, &m,
+                            &info, NULL, &err) == ST_OK,
+                  "%s", err.msg);
     model_unref(m);
     return info;
 }
@@ -241,7 +249,8 @@ START_TEST(further_targets_cost_less_than_the_first)
                          .amplitude = 1.0,
                          .noise = 0.1,
                          .keep_scale = true};
-    double hp[KERNEL_MAX_HP], build[2], one[2], bytes[2];
+    double hp[KERNEL_MAX_HP];
+    struct rank_cost cost[2];
     struct fit_plan p;
     char note[256];
 
@@ -251,13 +260,14 @@ START_TEST(further_targets_cost_less_than_the_first)
         o.targets = 1;
         ck_assert_int_eq(model_plan_make(50000, 8, &o, 2, &p, note, NULL), ST_OK);
         const struct fit_plan first = p;
-        model_plan_costs(50000, 8, &o, &p, 256, 2, &build[0], &one[0], &bytes[0]);
+        cost[0] = model_plan_costs(50000, 8, &o, &p, 256, 2);
         o.targets = 8;
         ck_assert_int_eq(model_plan_make(50000, 8, &o, 2, &p, note, NULL), ST_OK);
-        model_plan_costs(50000, 8, &o, &p, 256, 2, &build[1], &one[1], &bytes[1]);
-        ck_assert(build[1] == build[0]);
-        ck_assert(one[1] > 1.2 * one[0] && one[1] < 5.0 * one[0]);
-        ck_assert(bytes[1] > bytes[0]);
+        cost[1] = model_plan_costs(50000, 8, &o, &p, 256, 2);
+        ck_assert(cost[1].build == cost[0].build);
+        ck_assert(cost[1].iteration > 1.2 * cost[0].iteration &&
+                  cost[1].iteration < 5.0 * cost[0].iteration);
+        ck_assert(cost[1].bytes > cost[0].bytes);
         ck_assert(p.seconds_store > first.seconds_store && p.seconds_half > first.seconds_half &&
                   p.seconds_regenerate > first.seconds_regenerate &&
                   p.seconds_formed > first.seconds_formed &&
@@ -308,17 +318,31 @@ START_TEST(choice_follows_the_solves)
     ck_assert_int_eq(fop_set(f, o.hp, NULL), ST_OK);
     ck_assert_int_eq(model_plan_make(N, D, &o, 1, &plan, note, NULL), ST_OK);
     for (size_t solves = 1; solves <= 1000; solves *= 10) {
-        ck_assert_int_eq(model_rank_choose(f, p->y, D, &o, &plan, 0.01, solves, &c, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            model_rank_choose(f, p->y,
+                              &(struct rank_question){
+                                  .d = D, .o = &o, .plan = &plan, .ratio = 0.01, .solves = solves},
+                              &c, NULL, NULL),
+            ST_OK);
         ck_assert_uint_ge(c.at[c.best].rank, before);
         before = c.at[c.best].rank;
     }
     ck_assert_uint_ge(before, 64);
     /* almost all noise: hardly anything to precondition */
-    ck_assert_int_eq(model_rank_choose(f, p->y, D, &o, &plan, 1e4, 1, &c, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        model_rank_choose(
+            f, p->y,
+            &(struct rank_question){.d = D, .o = &o, .plan = &plan, .ratio = 1e4, .solves = 1}, &c,
+            NULL, NULL),
+        ST_OK);
     ck_assert_uint_eq(c.at[c.best].rank, 0);
     o.precond = "srht";
-    ck_assert_int_eq(model_rank_choose(f, p->y, D, &o, &plan, 1e4, 1, &c, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        model_rank_choose(
+            f, p->y,
+            &(struct rank_question){.d = D, .o = &o, .plan = &plan, .ratio = 1e4, .solves = 1}, &c,
+            NULL, NULL),
+        ST_OK);
     ck_assert_uint_eq(c.at[c.best].rank, RANK_LEAST);
     fop_free(f);
     featmap_free(map);

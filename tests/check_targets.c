@@ -350,7 +350,8 @@ static struct model *fit(const struct prob *p, const double *y, const struct fit
 {
     struct model *m = NULL;
     struct err err = { 0 };
-    const enum status rc = model_fit(&p->src.base, y, o, be, pool, NULL, &m, info, NULL, &err);
+    const enum status rc =
+        model_fit(&p->src.base, y, o, &(struct tools){be, pool, NULL}, &m, info, NULL, &err);
     ck_assert_msg(rc == ST_OK, "%s", err.msg);
     return m;
 }
@@ -382,7 +383,8 @@ START_TEST(fits_agree_with_dense)
     struct model *m = fit(p, p->y, &o, backend_cpu(), NULL, &info);
     ck_assert_uint_eq(m->t, T);
     ck_assert_uint_eq(info.targets, T);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
 
     const bool exact = how[_i].M == 0;
@@ -528,8 +530,8 @@ START_TEST(same_bits_for_any_thread_count)
         o.rtol = 1e-4;
         o.maxit = 60;
         struct model *m = fit(p, p->y, &o, backend_cpu(), pool, &info);
-        ck_assert_int_eq(model_predict(m, &p->test.base, mean[t > 0], var[t > 0], backend_cpu(),
-                                       pool, NULL, NULL),
+        ck_assert_int_eq(model_predict(m, &p->test.base, mean[t > 0], var[t > 0],
+                                       &(struct tools){backend_cpu(), pool, NULL}, NULL),
                          ST_OK);
         if (first) {
             ck_assert(memcmp(m->w, first->w, T * m->M * sizeof *m->w) == 0);
@@ -563,13 +565,15 @@ START_TEST(weighted_rows)
     o.rank = 24;
     o.rtol = 1e-10;
     struct model *m = fit(p, p->y, &o, backend_cpu(), NULL, &info);
-    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var, backend_cpu(), NULL, NULL, NULL),
+    ck_assert_int_eq(model_predict(m, &p->test.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, NULL),
                      ST_OK);
     o.targets = 0;
     for (size_t j = 0; j < T; j++) {
         struct model *s = fit(p, p->y + j * N, &o, backend_cpu(), NULL, &info);
-        ck_assert_int_eq(
-            model_predict(s, &p->test.base, one, var1, backend_cpu(), NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(model_predict(s, &p->test.base, one, var1,
+                                       &(struct tools){backend_cpu(), NULL, NULL}, NULL),
+                         ST_OK);
         ck_assert(support_close(s->amplitude, m->amplitudes[j], 1e-8));
         for (size_t i = 0; i < NT; i++) {
             ck_assert(support_close(mean[j * NT + i], one[i], 1e-7));
@@ -604,8 +608,9 @@ START_TEST(allocation_failures_are_errors)
             o.rank = 16;
             o.keep_ratio = i % 2;
             mem_fail_after(i);
-            const enum status rc = model_fit(&src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info,
-                                             NULL, &err);
+            const enum status rc =
+                model_fit(&src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m, &info,
+                          NULL, &err);
             mem_fail_after(0);
             if (rc == ST_OK) {
                 model_unref(m);
@@ -652,17 +657,20 @@ START_TEST(starts)
     model_unref(fit(p, p->y, &o, backend_cpu(), NULL, &info));
     ck_assert(info.warm && info.iterations <= 1 && info.start_residual < 1e-6);
     o.targets = 2;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &out, &info, NULL,
-                               &err), ST_STATE);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &out, &info, NULL, &err),
+                     ST_STATE);
     ck_assert_ptr_nonnull(strstr(err.msg, "3 targets"));
     o.start = NULL;
     for (size_t i = 0; i < N; i++)
         p->y[N + i] = 4.0;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &out, &info, NULL,
-                               &err), ST_RANGE);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &out, &info, NULL, &err),
+                     ST_RANGE);
     o.targets = TARGETS_MOST + 1;
-    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &out, &info, NULL,
-                               &err), ST_RANGE);
+    ck_assert_int_eq(model_fit(&p->src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                               &out, &info, NULL, &err),
+                     ST_RANGE);
     model_unref(m);
     free(p);
 }
@@ -698,12 +706,14 @@ START_TEST(tunings)
     struct tune_result one, three;
     double again[T * N];
 
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &one, NULL),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &one, NULL),
                      ST_OK);
     for (size_t j = 0; j < T; j++)
         memcpy(again + j * N, p->y, N * sizeof *again);
     o.targets = T;
-    ck_assert_int_eq(tune_run(&k, &p->src.base, again, &o, backend_cpu(), NULL, NULL, &three, NULL),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, again, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &three, NULL),
                      ST_OK);
     /* The same valley; descents that are scaled otherwise stop elsewhere on its floor. */
     ck_assert_double_le(fabs(three.best.score / T - one.best.score), 0.01 + 3.0 * one.best.se);
@@ -715,7 +725,8 @@ START_TEST(tunings)
     tune_result_free(&three);
     tune_result_free(&one);
 
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &three, NULL),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &three, NULL),
                      ST_OK);
     const struct tune_point *b = &three.best;
     struct feats s = { 0 };

@@ -56,8 +56,8 @@ static struct tune_result run(const struct prob *p, const char *kernel, const st
     struct kernel k = parse(kernel);
     struct tune_result res;
     struct err err = { 0 };
-    const enum status rc = tune_run(&k, &p->src.base, p->y, o, backend_cpu(), pool, NULL, &res,
-                                    &err);
+    const enum status rc =
+        tune_run(&k, &p->src.base, p->y, o, &(struct tools){backend_cpu(), pool, NULL}, &res, &err);
     ck_assert_msg(rc == ST_OK, "%s", err.msg);
     return res;
 }
@@ -94,7 +94,8 @@ START_TEST(exact_optimum_is_golden)
 
     source_array_init(&src, X, n, d, d);
     o.exact = true;
-    ck_assert_msg(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, &err) == ST_OK,
+    ck_assert_msg(tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res,
+                           &err) == ST_OK,
                   "%s", err.msg);
     snprintf(key, sizeof key, "opt_nmll_%s", name[_i]);
     const double want = support_golden_scalar("gp_scalars", key);
@@ -129,12 +130,14 @@ START_TEST(ard_finds_the_inputs)
         y[i] = 1.4 * sin(2.5 * X[i * INPUTS + A] + X[i * INPUTS + B]) +
                0.1 * rng_normal(21, rng_stream(RNG_TEST, 2), i);
     source_array_init(&src, X, ROWS, INPUTS, INPUTS);
-    ck_assert_int_eq(tune_run(&one, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        tune_run(&one, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res, NULL),
+        ST_OK);
     ck_assert_double_ge(res.best.noise, 0.7); /* the premise */
     tune_result_free(&res);
-    ck_assert_int_eq(tune_run(&each, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        tune_run(&each, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res, NULL),
+        ST_OK);
     ck_assert_double_le(res.best.noise, 0.2); /* 0.1 was put in */
     for (size_t i = 0; i < INPUTS; i++) {
         if (i == A || i == B)
@@ -394,10 +397,14 @@ START_TEST(better_starts_are_polished)
     o.max_evals = 6;
     o.precision = PREC_DOUBLE;
     o.start = start;
-    ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL), ST_OK);
+    ck_assert_int_eq(
+        tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res, NULL),
+        ST_OK);
     o.hp[0] = (struct tune_bound){ .fixed = true, .value = start[0] };
     o.hp[1] = (struct tune_bound){ .fixed = true, .value = start[1] };
-    ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &at, NULL), ST_OK);
+    ck_assert_int_eq(
+        tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &at, NULL),
+        ST_OK);
     ck_assert_double_le(res.best.nmll, at.best.nmll - 5.0);
     ck_assert_double_le(fabs(res.best.hp[1] - 0.7), 0.0004);
     tune_result_free(&res), tune_result_free(&at);
@@ -469,8 +476,9 @@ START_TEST(restarts_find_another_valley)
     o.restarts = RESTARTS;
     for (o.restart = 0; o.restart < RESTARTS; o.restart++) {
         struct tune_result res;
-        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, backend_cpu(), NULL, NULL, &res, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res, NULL),
+            ST_OK);
         if (o.restart == 0)
             first = res.best.noise;
         if (res.best.nmll < least) {
@@ -533,7 +541,8 @@ START_TEST(fixed_values_and_bounds)
     struct kernel k = parse("rbf");
     struct err err;
     o.hp[0] = (struct tune_bound){ .lo = 5, .hi = 2 };
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &res, &err),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_RANGE);
     free(p);
 }
@@ -592,8 +601,9 @@ START_TEST(stop_keeps_the_best)
     for (size_t after = 1; after < 16; after += 7) {
         struct stopper s = { .after = after };
         struct ctl ctl = { &s.cancel, stop_after, &s };
-        ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &res,
-                                  NULL), ST_OK);
+        ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                                  &(struct tools){backend_cpu(), NULL, &ctl}, &res, NULL),
+                         ST_OK);
         ck_assert_int_eq(res.why, TUNE_CANCELLED);
         ck_assert_uint_eq(res.evaluations, after);
         ck_assert_uint_eq(s.ticks, after);
@@ -603,7 +613,8 @@ START_TEST(stop_keeps_the_best)
     struct stopper s = { .after = 1 };
     struct ctl ctl = { &s.cancel, stop_after, &s };
     atomic_store(&s.cancel.stop, true);
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, &ctl, &res, NULL),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                              &(struct tools){backend_cpu(), NULL, &ctl}, &res, NULL),
                      ST_CANCELLED);
     free(p);
 }
@@ -654,19 +665,23 @@ START_TEST(registry_and_refusals)
     ck_assert_ptr_null(tuner_find("nonesuch", &err));
     ck_assert_int_eq(err.code, ST_NOT_FOUND);
     o.method = "nonesuch";
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &res, &err),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_NOT_FOUND);
     o = options(7);
-    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o, backend_cpu(), NULL, NULL, &res, &err),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, p->y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_RANGE);
     o = options(64);
     double flat[N] = { 0 };
-    ck_assert_int_eq(tune_run(&k, &p->src.base, flat, &o, backend_cpu(), NULL, NULL, &res, &err),
+    ck_assert_int_eq(tune_run(&k, &p->src.base, flat, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_RANGE);
     o.exact = true;
     many_y[0] = 1;
     source_array_init(&many, many_y, 20000, 1, 1);
-    ck_assert_int_eq(tune_run(&k, &many.base, many_y, &o, backend_cpu(), NULL, NULL, &res, &err),
+    ck_assert_int_eq(tune_run(&k, &many.base, many_y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_LIMIT);
     ck_assert_ptr_nonnull(strstr(err.msg, "20,000 rows"));
     free(p);

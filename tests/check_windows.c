@@ -827,16 +827,18 @@ START_TEST(model_near_exact)
     source_array_init(&wide.src, wide.x, n, wide.d, wide.d);
     wide.src.base.row = ROW_SYMBOLS;
     wide.src.base.channels = 4;
-    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &m, &info, NULL, &err) ==
-                      ST_OK,
+    ck_assert_msg(model_fit(&g.src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m,
+                            &info, NULL, &err) == ST_OK,
                   "%s", err.msg);
     o.solver = "exact";
-    ck_assert_msg(model_fit(&g.src.base, y, &o, backend_cpu(), NULL, NULL, &e, &info, NULL, &err) ==
-                      ST_OK,
+    ck_assert_msg(model_fit(&g.src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &e,
+                            &info, NULL, &err) == ST_OK,
                   "%s", err.msg);
-    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var, backend_cpu(), NULL, NULL, &err),
+    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, &err),
                      ST_OK);
-    ck_assert_int_eq(model_predict(e, &g.src.base, exact, evar, backend_cpu(), NULL, NULL, &err),
+    ck_assert_int_eq(model_predict(e, &g.src.base, exact, evar,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, &err),
                      ST_OK);
     for (size_t i = 0; i < n; i++) {
         off = fmax(off, fabs(mean[i] - exact[i]));
@@ -844,11 +846,13 @@ START_TEST(model_near_exact)
     }
     ck_assert_double_le(off, 0.06); /* 0.027 and 0.051 measured; 1 / sqrt(Mf) = 0.044 */
     ck_assert_double_le(voff, 0.12);
-    ck_assert_int_eq(model_predict(e, &wide.src.base, exact, evar, backend_cpu(), NULL, NULL, &err),
+    ck_assert_int_eq(model_predict(e, &wide.src.base, exact, evar,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, &err),
                      ST_SHAPE);
     /* flat rows, other letters: refused in words */
     wide.src.base.row = ROW_FLAT;
-    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var, backend_cpu(), NULL, NULL, &err),
+    ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var,
+                                   &(struct tools){backend_cpu(), NULL, NULL}, &err),
                      ST_SHAPE);
     model_unref(m);
     model_unref(e);

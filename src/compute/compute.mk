@@ -12,7 +12,8 @@ libcompute_a_SOURCES += \
   src/compute/pool.c \
   src/compute/pool.h \
   src/compute/rng.c \
-  src/compute/rng.h
+  src/compute/rng.h \
+  src/compute/tools.h
 include $(srcdir)/src/compute/kernels/kernels.mk
 include $(srcdir)/src/compute/features/features.mk
 include $(srcdir)/src/compute/cpu/cpu.mk

@@ -165,7 +165,8 @@ int main(int argc, char **argv)
                                 .max_evals = (size_t)atol(opt(argc, argv, "evals", "0")),
                                 .polish = atoi(opt(argc, argv, "polish", "1")), .seed = seed };
         struct tune_result tr;
-        if (tune_run(&k, &src.base, s.y, &to, backend_cpu(), pool, &ctl, &tr, &err) != ST_OK)
+        if (tune_run(&k, &src.base, s.y, &to, &(struct tools){backend_cpu(), pool, &ctl}, &tr,
+                     &err) != ST_OK)
             die(err.msg);
         printf("tune: %.1f s, %zu evaluations, nmll %.3f, hp %.5g, amplitude %.5g, noise %.5g, "
                "effective dimension %.0f; %s\n", now() - start_time, tr.evaluations, tr.best.nmll,
@@ -180,7 +181,8 @@ int main(int argc, char **argv)
         return 0;
     struct model *m;
     struct fit_info info;
-    if (model_fit(&src.base, s.y, &fo, backend_cpu(), pool, &ctl, &m, &info, NULL, &err) != ST_OK)
+    if (model_fit(&src.base, s.y, &fo, &(struct tools){backend_cpu(), pool, &ctl}, &m, &info, NULL,
+                  &err) != ST_OK)
         die(err.msg);
     printf("fit: %s %s rank %zu, %zu iterations, residual %.2e true %.2e, ratio %.3g, variance "
            "%zu, effective dimension %.0f\n  %s\n  %s %s\n  seconds: features %.2f precond %.2f "
@@ -193,11 +195,13 @@ int main(int argc, char **argv)
            info.scale, info.amplitude, info.noise);
     double t = now();
     double *mean = malloc(s.nt * sizeof *mean), *var = malloc(s.nt * sizeof *var), vbar = 0.0;
-    if (model_predict(m, &test.base, mean, NULL, backend_cpu(), pool, NULL, &err) != ST_OK)
+    if (model_predict(m, &test.base, mean, NULL, &(struct tools){backend_cpu(), pool, NULL},
+                      &err) != ST_OK)
         die(err.msg);
     const double tm = now() - t;
     t = now();
-    if (model_predict(m, &test.base, mean, var, backend_cpu(), pool, NULL, &err) != ST_OK)
+    if (model_predict(m, &test.base, mean, var, &(struct tools){backend_cpu(), pool, NULL}, &err) !=
+        ST_OK)
         die(err.msg);
     for (size_t i = 0; i < s.nt; i++) {
         vbar += var[i] / (double)s.nt;

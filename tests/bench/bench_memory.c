@@ -83,7 +83,8 @@ static void measure(const struct fit_case *c, size_t threads, double out[2])
     o.hp[0] = 2.0;
     const double before = status_bytes("VmRSS:");
     forget_peak();
-    if (model_fit(&src.base, y, &o, backend_cpu(), pool, NULL, &m, &info, NULL, &err) != ST_OK)
+    if (model_fit(&src.base, y, &o, &(struct tools){backend_cpu(), pool, NULL}, &m, &info, NULL,
+                  &err) != ST_OK)
         report_die(err.msg);
     /* A rank that the fit chooses is not known before: then what it says once it is. */
     out[0] = (double)(info.rank_chosen ? info.peak_bytes : bytes);

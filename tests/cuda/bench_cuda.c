@@ -422,7 +422,7 @@ static void whole_fit(const struct source *src, const double *y, size_t M)
     model_on(&o, device, pool_threads(pool)); /* as the program plans for it */
     blas_on(device->dense);
     const double start = now();
-    must(model_fit(src, y, &o, device, pool, NULL, &m, &info, NULL, &err), "fit");
+    must(model_fit(src, y, &o, &(struct tools){device, pool, NULL}, &m, &info, NULL, &err), "fit");
     const double s = now() - start;
     line("whole fit, rank chosen, rtol 1e-6", s, NULL, 0.0, 10.0, 2.0);
     printf("  rank %zu, %zu iterations, residual %.1e; features %.2f precond %.2f solve %.2f "

@@ -231,17 +231,18 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
     static const char *const stores[] = { "auto", "float32", "float16" };
     const char *name = args_text(a, "solver");
-    const bool is_auto = !strcmp(name, "auto");
+    const bool free = solver_is_free(name);
+    const struct model_ops *kind = model_kind_of(name);
 
-    if (is_auto && !args_given(a, "features") && !args_given(a, "rank")
+    if (free && !args_given(a, "features") && !args_given(a, "rank")
         && train_rows(d) <= EXACT_FIT_ROWS) {
-        o->solver = "exact";
+        o->solver = exact_model.solver;
         ws_note(ws, "exact",
                 "training rows: %zu, fitted exactly, by Cholesky (fit features=%d uses "
                 "random features)",
                 train_rows(d), DEFAULT_FEATURES);
-    } else if (is_auto || !strcmp(name, "exact")) {
-        o->solver = is_auto ? "auto" : "exact";
+    } else if (free || kind->solver) {
+        o->solver = free ? "auto" : kind->solver;
     } else {
         const struct solver_ops *s;
         const enum status rc = solver_parse(name, &s, o->solver_params, err);
@@ -269,7 +270,7 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
 static bool small_enough(const struct workspace *ws, const struct args *a, size_t rows,
                          const struct fit_opts *o)
 {
-    return !args_given(a, "precision") && strcmp(o->solver, "exact") != 0 &&
+    return !args_given(a, "precision") && model_kind_of(o->solver)->draws &&
            !strcmp(option_origin(ws->origin, "precision"), "default") &&
            (double)rows * (double)o->features <= DOUBLE_ENTRIES;
 }
@@ -401,31 +402,31 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
 /* What was given and has no meaning beside the rest is named. */
 static void unused(struct workspace *ws, const struct args *a, const struct fit_opts *o)
 {
-    static const char *const of_exact[] = { "features", "rank", "precond", "plan", "store", NULL };
+    static const char *const of_rows[] = { "features", "rank", "precond", "plan", "store", NULL };
     static const char *const of_direct[] = { "rank", "precond", "rtol", "maxit", NULL };
     static const char *const of_plain[] = { "rank", "precond", NULL };
     const struct solver_ops *s = solver_find(o->solver, NULL);
     const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
-    const bool exact = !strcmp(o->solver, "exact"), plain = s && !s->uses_precond;
-    const char *const *names = exact ? of_exact : plain && !s->iterative ? of_direct : of_plain;
+    const bool drawn = model_kind_of(o->solver)->draws, plain = s && !s->uses_precond;
+    const char *const *names = !drawn ? of_rows : plain && !s->iterative ? of_direct : of_plain;
     struct buf list = { 0 };
 
-    for (; (exact || plain) && *names; names++)
+    for (; (!drawn || plain) && *names; names++)
         if (args_given(a, *names))
             buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
     if (list.len)
-        ws_tell(ws, REC_NOTE, NULL, "unused", exact ? "fit features=2048" : "fit solver=pcg",
+        ws_tell(ws, REC_NOTE, NULL, "unused", drawn ? "fit solver=pcg" : "fit features=2048",
                 "a fit by solver=%s has no use for %s", o->solver, buf_str(&list));
     buf_free(&list);
-    if (!exact && !plain && p && !p->ranked && args_given(a, "rank"))
+    if (drawn && !plain && p && !p->ranked && args_given(a, "rank"))
         ws_tell(ws, REC_NOTE, NULL, "unused", "fit precond=srht2",
                 "precond=%s has no rank: rank= is not used", p->name);
-    else if (!exact && !plain && o->rank > o->features)
+    else if (drawn && !plain && o->rank > o->features)
         ws_tell(ws, REC_NOTE, NULL, "unused", NULL,
                 "rank=%zu is more than the %zu features, and is taken as all "
                 "of them",
                 o->rank, o->features);
-    if (!exact && (args_int(a, "features", 0) & 1))
+    if (drawn && (args_int(a, "features", 0) & 1))
         ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "features come in pairs: %zu of them",
                 o->features);
 }

@@ -216,7 +216,7 @@ static enum status predict_at(const struct model *m, size_t target, size_t n, si
         return ST_NOMEM;
     source_array_init(&src, x, n, d, d);
     const enum status rc = model_predict(m, &src.base, all, var ? all + n * m->t : NULL,
-                                         job->backend, job->pool, &job->ctl, err);
+                                         &(struct tools){job->backend, job->pool, &job->ctl}, err);
     memcpy(mean, all + target * n, n * sizeof *mean);
     if (var)
         memcpy(var, all + (m->t + target) * n, n * sizeof *var);
@@ -508,7 +508,7 @@ static enum status part_at(const struct slice *s, const struct summand *p, size_
                            const double *x, double *mean, double *var, struct job *job,
                            struct err *err)
 {
-    const bool exact = p->m.kind == MODEL_EXACT;
+    const bool exact = p->m.kind->exact;
     const double by = exact ? p->scale * p->scale : p->scale;
     enum status rc =
         predict_at(&p->m, s->target, n, s->enc.d, x, mean, var && !exact ? var : NULL, job, err);
@@ -870,7 +870,7 @@ enum status plots_features(struct workspace *ws, struct run *r, const struct arg
     if (r && r->model && r->data) {
         rc = fit_setup_of_run(&s->study, r, err);
         snprintf(s->run, sizeof s->run, "%s", r->id);
-        s->features = r->model->kind == MODEL_FEATURES ? r->info.features : 0;
+        s->features = r->model->kind->draws ? r->info.features : 0;
     } else {
         struct dataset *d = ws_dataset(ws, NULL, err);
         struct fit_opts o = {

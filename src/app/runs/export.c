@@ -465,7 +465,7 @@ static void model_words(struct buf *b, const struct run *r)
 {
     const struct kernel *k = &r->fit.kernel;
     const bool exact =
-        r->kind == RUN_FIT ? r->model && r->model->kind == MODEL_EXACT : r->topt.exact;
+        r->kind == RUN_FIT ? r->model && r->model->kind->exact : r->topt.exact;
 
     buf_printf(b, "Model: Gaussian process with covariance %s", r->kernel_text);
     for (size_t i = 0; i < k->nterms; i++)

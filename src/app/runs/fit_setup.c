@@ -46,9 +46,9 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
         s->o.precision = r->model->precision;
         s->o.seed = r->model->seed;
     }
-    if (s->o.features == 0 || (s->o.solver && !strcmp(s->o.solver, "exact")))
+    if (s->o.features == 0 || !model_kind_of(s->o.solver)->draws)
         s->o.features = FEATURES_OF_EXACT;
-    s->o.solver = "pcg";
+    s->o.solver = solver_usual()->name;
     s->data = dataset_ref(r->data);
     s->has_enc = r->has_enc;
     return r->has_enc ? encoding_copy(&s->enc, &r->enc, err) : ST_OK;

@@ -153,8 +153,8 @@ static enum status tune_once(struct job *job, struct err *err)
         f->topt.yvalid = valid.y;
     }
     if (rc == ST_OK) {
-        rc = tune_run(&f->kernel, &e.base, e.y, &f->topt, job->backend, job->pool, &job->ctl,
-                      &f->tune, err);
+        rc = tune_run(&f->kernel, &e.base, e.y, &f->topt,
+                      &(struct tools){job->backend, job->pool, &job->ctl}, &f->tune, err);
     }
     f->topt.valid = NULL;
     f->topt.yvalid = NULL;
@@ -243,8 +243,8 @@ static enum status fit_work(struct job *job, struct err *err)
         f->fopt.targets = e.t;
         f->fopt.mem_limit = job->mem_limit;
         model_on(&f->fopt, job->backend, pool_threads(job->pool));
-        rc = model_fit(&e.base, e.y, &f->fopt, job->backend, job->pool, &job->ctl, &f->model,
-                       &f->info, &f->solve, err);
+        rc = model_fit(&e.base, e.y, &f->fopt, &(struct tools){job->backend, job->pool, &job->ctl},
+                       &f->model, &f->info, &f->solve, err);
     }
     encoded_free(&e);
     return rc;
@@ -890,13 +890,13 @@ static void fit_targets_json(struct rec *rec, const struct run *r)
 static void fit_json(struct rec *rec, const struct run *r)
 {
     const struct fit_info *i = &r->info;
-    const bool exact = r->model->kind == MODEL_EXACT, cg = i->why != OUT_DIRECT;
+    const bool cg = i->why != OUT_DIRECT;
 
     rec_str(rec, "solver", i->solver);
-    if (exact)
-        rec_null(rec, "features");
-    else
+    if (r->model->kind->draws)
         rec_int(rec, "features", (int64_t)i->features);
+    else
+        rec_null(rec, "features");
     if (cg && i->rank)
         rec_int(rec, "rank", (int64_t)i->rank);
     else
@@ -966,10 +966,10 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     rec_text(&rec, "%s  %s  %zu rows  ", r->id, r->kernel_text, i->rows);
     if (r->model->t > 1)
         rec_text(&rec, "%zu targets  ", r->model->t);
-    if (r->model->kind == MODEL_EXACT)
-        rec_text(&rec, "exact");
-    else
+    if (r->model->kind->draws)
         rec_text(&rec, "features=%zu  %s", i->features, i->solver);
+    else
+        rec_text(&rec, "%s", r->model->kind->name);
     if (i->why != OUT_DIRECT && i->rank)
         rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
     else if (i->why != OUT_DIRECT && factored)
@@ -1022,7 +1022,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "
                 "from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
-    const bool exact = r->model->kind == MODEL_EXACT;
+    const bool exact = r->model->kind->exact;
     if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
                 "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s",
@@ -1130,7 +1130,8 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     rec_int(&rec, "rows", (int64_t)n);
     rec_int(&rec, "inputs", (int64_t)enc.d);
     rec_str(&rec, "solver", o.solver);
-    rec_str(&rec, "plan", o.solver && !strcmp(o.solver, "exact") ? "exact" : plans[plan]);
+    const struct model_ops *kind = model_kind_of(o.solver);
+    rec_str(&rec, "plan", kind->draws ? plans[plan] : kind->name);
     rec_int(&rec, "bytes", (int64_t)bytes);
     rec_safe(&rec, line);
     rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit,

@@ -145,7 +145,7 @@ static enum status neighbours_work(struct job *job, struct err *err)
     if (rc == ST_OK && own.n == 0)
         rc = err_set(err, ST_STATE, "row %zu has missing cells and was left out", w->row + 1);
     const size_t least = rc == ST_OK ? featmap_least(&w->study.o.kernel, w->study.e.base.d) : 2;
-    const size_t want = w->model->M < FEATURES_MOST && w->model->kind == MODEL_FEATURES
+    const size_t want = w->model->M < FEATURES_MOST && w->model->kind->draws
                             ? w->model->M
                             : FEATURES_MOST;
     w->features = (want > least ? want : least) / 2 * 2;
@@ -460,7 +460,8 @@ static enum status explain_work(struct job *job, struct err *err)
     if (rc == ST_OK && !w->change)
         rc = ST_NOMEM;
     if (rc == ST_OK)
-        rc = model_predict(w->model, &e.base, mean, NULL, job->backend, job->pool, &job->ctl, err);
+        rc = model_predict(w->model, &e.base, mean, NULL,
+                           &(struct tools){job->backend, job->pool, &job->ctl}, err);
     if (rc == ST_OK) {
         const struct encoding one = encoding_for(&w->study.enc, w->target);
         double *m = mean + w->target * n;

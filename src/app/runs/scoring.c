@@ -131,8 +131,8 @@ static enum status predict_rows(const struct model *m, const struct encoding *en
                          : prediction_alloc(p, e->n, m->t, m->L != NULL, err);
 
     if (rc == ST_OK)
-        rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled, job->backend, job->pool,
-                           &job->ctl, err);
+        rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled,
+                           &(struct tools){job->backend, job->pool, &job->ctl}, err);
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0; i < e->n; i++)
@@ -386,8 +386,8 @@ static enum status need_factor(struct scoring *s, struct job *job, struct err *e
     }
     rc = fitting_rows(s->data, PART_TRAIN, false, &s->enc, &e, NULL, err);
     if (rc == ST_OK)
-        rc = model_variance(s->model, &e.base, s->model->Mv, job->backend, job->pool, &job->ctl,
-                            NULL, err);
+        rc = model_variance(s->model, &e.base, s->model->Mv,
+                            &(struct tools){job->backend, job->pool, &job->ctl}, NULL, err);
     encoded_free(&e);
     return rc;
 }
@@ -445,8 +445,8 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     if (rc == ST_OK)
         rc = encode(&enc, s->data->table, in, nin, true, &etrain, err);
     if (rc == ST_OK)
-        rc = model_fit(&etrain.base, etrain.y, &o, job->backend, job->pool, &job->ctl, &m,
-                       &info, &solve, err);
+        rc = model_fit(&etrain.base, etrain.y, &o,
+                       &(struct tools){job->backend, job->pool, &job->ctl}, &m, &info, &solve, err);
     if (rc == ST_OK && ctl_stopped(&job->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped at fold %zu", fold + 1);
     if (rc == ST_OK)
@@ -1025,7 +1025,7 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     }
     if (s->letters.have)
         f[n++] = letters_finding(&s->letters);
-    if (r && r->model && r->model->kind == MODEL_FEATURES &&
+    if (r && r->model && r->model->kind->draws &&
         isfinite(r->info.effective_dimension)) {
         const double share =
             r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);

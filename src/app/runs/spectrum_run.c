@@ -237,7 +237,7 @@ enum status spectrum_run_start(struct workspace *ws, const struct run *r, struct
         looking_free(&tmp);
         return rc;
     }
-    if (r && r->model && r->model->kind == MODEL_EXACT)
+    if (r && r->model && !r->model->kind->draws)
         ws_note(ws, "features", "%s is exact, without features: the spectrum is that of %zu random "
                 "ones", r->id, w->study.o.features);
     return ws_submit(ws, &spectral_ops, NULL, w, line, err);

@@ -1013,7 +1013,7 @@ static void take_facts(struct facts *f, const struct workspace *ws, const struct
     take_lines(f, ws, r, t);
     if (r->kind == RUN_FIT && r->model) {
         f->has_model = true;
-        f->exact = r->model->kind == MODEL_EXACT;
+        f->exact = r->model->kind->exact;
         f->info = r->info;
         f->noise = r->model->noise;
         f->amplitude = r->model->amplitude;

@@ -153,8 +153,7 @@ extern const char *const store_roles[],
                                                           *const store_plans[],
                                                               *const store_stores[],
                                                                   *const store_variances[],
-                                                                      *const store_parts[],
-                                                                          *const store_models[];
+                                                                      *const store_parts[];
 extern const int store_outcome_values[];
 
 /* The line that made a dataset's table, from the script so far; NULL: none is known. */

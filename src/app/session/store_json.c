@@ -31,7 +31,6 @@ const char *const store_stores[] = { "auto", "float32", "float16", NULL };
 const char *const store_plans[] = { "auto", "store", "regenerate", "direct", NULL };
 const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
 const char *const store_parts[] = { "train", "valid", "test", NULL };
-const char *const store_models[] = { "features", "exact", NULL };
 
 /* Members. */
 
@@ -574,7 +573,7 @@ static void solve_info(struct buf *b, const struct solve_info *s)
 static void model(struct buf *b, const struct model *m)
 {
     open_object(b, "model");
-    str(b, "kind", store_models[m->kind]);
+    str(b, "kind", m->kind->name);
     kernel_text(b, "kernel", &m->kernel);
     nums(b, "hp", m->hp, kernel_nhp(&m->kernel));
     num(b, "amplitude", m->amplitude);

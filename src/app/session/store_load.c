@@ -629,12 +629,13 @@ static enum outcome read_outcome(struct jdoc *j, const char *path)
 /* Settings point at the names that the registries own. */
 static const char *solver_name(struct jdoc *j)
 {
-    static const char *const fixed[] = { "auto", "pcg", "cg", "direct", "exact", NULL };
     const char *found = NULL;
     char *text = jdoc_str(j, "$.fit.solver");
 
-    for (size_t i = 0; text && !found && fixed[i]; i++)
-        found = strcmp(fixed[i], text) == 0 ? fixed[i] : NULL;
+    if (text && solver_is_free(text))
+        found = "auto";
+    if (text && !found)
+        found = model_kind_of(text)->solver;
     for (size_t i = 0; text && !found && solver_at(i); i++)
         found = strcmp(solver_at(i)->name, text) == 0 ? solver_at(i)->name : NULL;
     if (text && !found)
@@ -1029,6 +1030,15 @@ static void read_factors(struct loader *l)
     }
 }
 
+static const struct model_ops *read_kind(struct jdoc *j)
+{
+    const char *words[16] = { NULL };
+
+    for (size_t i = 0; i + 1 < sizeof words / sizeof *words && model_kind_at(i); i++)
+        words[i] = model_kind_at(i)->name;
+    return model_kind_at((size_t)jdoc_word(j, words, "$.model.kind"));
+}
+
 static void read_model(struct loader *l, struct jdoc *j, struct run *r)
 {
     struct model *m = mem_calloc(1, sizeof *m, "a model", NULL);
@@ -1038,7 +1048,7 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
         return;
     }
     m->refs = 1;
-    m->kind = (enum model_kind)jdoc_word(j, store_models, "$.model.kind");
+    m->kind = read_kind(j);
     if (read_kernel(j, &m->kernel, "$.model.kernel"))
         read_hp(j, m->hp, kernel_nhp(&m->kernel), "$.model.hp");
     m->amplitude = positive(j, "$.model.amplitude", false);
@@ -1054,8 +1064,7 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
     m->Mv = (size_t)jdoc_int(j, 0, MANY, "$.model.Mv");
     m->precision = (enum precision)jdoc_word(j, store_precisions, "$.model.precision");
     const bool inputs = jdoc_bool(j, "$.model.inputs");
-    if (inputs != (m->kind == MODEL_EXACT) || (m->kind == MODEL_FEATURES && m->M % 2) ||
-        m->Mv > m->M)
+    if (inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
         jdoc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
         jdoc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);

@@ -10,8 +10,8 @@
 #include "compute/backend.h"
 #include "compute/kernels/kernel.h"
 #include "compute/solvers/solver.h"
+#include "compute/tools.h"
 
-enum model_kind { MODEL_FEATURES, MODEL_EXACT };
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
 
 struct fit_opts {
@@ -89,9 +89,10 @@ struct fit_info {
     char warning[256];       /* variance starvation, float limit...; empty: none */
     char warning_name[32];
 };
+struct model_ops;
 struct model {
     int refs;                    /* atomic; use model_ref / model_unref */
-    enum model_kind kind;
+    const struct model_ops *kind;
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise;     /* beta, sqrt(lam2), scaled units; of the first target */
     uint64_t seed;
@@ -104,6 +105,47 @@ struct model {
     double *X;                   /* exact: training inputs, M x d row-major; else NULL */
     enum precision precision;
 };
+/* A kind of model: its row in the registry.  What the program asks of a kind is one of these
+ * members, never which kind it is.  fit.h and model_impl.h have what fits and predictions are made
+ * of. */
+struct fit;
+struct fit_plan;
+struct prediction;
+struct model_ops {
+    const char *name; /* "features", "exact": in sessions, and as plan and solver of a kind without
+                       * features */
+    const char *solver; /* the word of solver= that asks for it; NULL: that of no other kind */
+    bool exact;         /* the kernel itself: no approximation of it */
+    bool draws;         /* has random features, in pairs; a number of them can be asked for */
+    bool keeps_inputs;  /* keeps the training inputs (model.X), also in sessions */
+    size_t (*size)(const struct fit_opts *, size_t n); /* weights of a target */
+    enum status (*plan)(const struct fit_opts *, size_t n, size_t d, size_t threads,
+                        struct fit_plan *, char note[256], struct err *);
+    /* Fills weights, and L where it is at hand; then, by target, the squared residuals of the
+     * training rows and y' (K1 + ratio I)^-1 y; then `end`, whatever rc was, frees what the fit
+     * held. */
+    enum status (*fit)(struct fit *, struct err *);
+    enum status (*moments)(struct fit *, double *rr, double *c, struct err *);
+    void (*end)(struct fit *, enum status rc);
+    void (*check)(struct fit *); /* warns of what the finished model shows; NULL: nothing */
+    enum status (*variance)(struct model *, const struct source *train, size_t Mv,
+                            const struct tools *, double *effdim, struct err *);
+    bool (*suits)(const struct model *, const struct source *, struct err *); /* else SHAPE */
+    enum status (*predict)(struct prediction *, struct err *);
+};
+/* The registry of kinds of model: a row for each; the first is that of a solver= that asks for no
+ * other kind. */
+#define MODEL_KINDS(row) \
+    row(features_model)  \
+    row(exact_model)
+
+#define MODEL_DECLARED(name) extern const struct model_ops name;
+MODEL_KINDS(MODEL_DECLARED)
+#undef MODEL_DECLARED
+const struct model_ops *model_kind_at(size_t i);              /* NULL past the end */
+const struct model_ops *model_kind_find(const char *name);    /* NULL: there is none */
+const struct model_ops *model_kind_of(const char *solver);    /* that a word of solver= asks for */
+
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
 
@@ -117,17 +159,14 @@ enum status model_plan(size_t n, size_t d, const struct fit_opts *, size_t threa
 /* y: opts->targets vectors of n, scaled.  Ticks "features" "precond" "cg" "variance".  An early
  * stop still returns a model; a constant y is RANGE. */
 enum status model_fit(const struct source *, const double *y, const struct fit_opts *,
-                      const struct backend_ops *, struct pool *, const struct ctl *,
-                      struct model **out, struct fit_info *, struct solve_info *trace,
-                      struct err *);
+                      const struct tools *, struct model **out, struct fit_info *,
+                      struct solve_info *trace, struct err *);
 /* mean and latent variance (n of each target, one target after the other; varf NULL: mean only),
  * scaled units.  STATE when variance is asked and the model keeps no factor. */
 enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
-                          const struct backend_ops *, struct pool *, const struct ctl *,
-                          struct err *);
+                          const struct tools *, struct err *);
 /* Rebuilds the variance factor from the training data (after a resume without one): same bits. */
 enum status model_variance(struct model *, const struct source *train, size_t Mv,
-                           const struct backend_ops *, struct pool *, const struct ctl *,
-                           double *effdim, struct err *);
+                           const struct tools *, double *effdim, struct err *);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/models/exact.h"
 #include "compute/features/fop.h"
 #include "compute/features/gram.h"
 
@@ -34,7 +33,6 @@ static const struct rates rates[] = {
     { "avx2", 0.6e-9, 0.3e-9, 0.33e-9, 0.13e-9, 90e9, 95e9, 50e9 },
     { "portable", 1.6e-9, 0.5e-9, 3.1e-9, 0.45e-9, 90e9, 95e9, 50e9 },
 };
-static const double blas_pack = 3e6; /* bytes that BLAS packs for a thread */
 static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
@@ -279,7 +277,7 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double r = preconditioned(o) ? (double)p->rank : 0.0;
     /* Weights, Z'y, partial sums; what BLAS packs; and the rows' residuals at the end. */
     const double always = 16.0 * s.M * t + fop_pass_bytes(M, (size_t)t, o->precision, p->threads) +
-                          T * blas_pack + featmap_bytes(&o->kernel, (size_t)d, M);
+                          T * MODEL_BLAS_PACK + featmap_bytes(&o->kernel, (size_t)d, M);
     const double rows = 8.0 * n * t;
     const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
     const bool look = !o->keep_scale && !o->keep_ratio;
@@ -324,26 +322,27 @@ static double bytes_of(const struct fit_plan *p)
                                         : p->bytes_store;
 }
 
-void model_plan_costs(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
-                      size_t rank, int sketches, double *build, double *iteration, double *bytes)
+struct rank_cost model_plan_costs(size_t n, size_t d, const struct fit_opts *o,
+                                  const struct fit_plan *plan, size_t rank, int sketches)
 {
+    struct rank_cost c = { 0 };
     const struct rates rate = rates_now(o);
     const double N = (double)n, M = (double)o->features, r = (double)rank;
     struct fit_plan p = *plan;
 
-    *build = 0.0;
     if (rank) { /* sketches, then orthonormal bases, core and spectrum of them */
-        *build = plan->formed ? sketches * 2.0 * M * M * r / rate.dbl
+        c.build = plan->formed ? sketches * 2.0 * M * M * r / rate.dbl
                               : sketches * 4.0 * N * M * r / rate.sketch;
-        *build += ((4.0 * sketches + 7.0) * M * r * r + 12.0 * r * r * r) / rate.dbl;
+        c.build += ((4.0 * sketches + 7.0) * M * r * r + 12.0 * r * r * r) / rate.dbl;
     }
     const double entry = plan->half                 ? rate.half * half_more
                          : plan->plan == PLAN_STORE ? rate.stored
                                                     : rate.made;
-    *iteration = apply_seconds(o, r) + (plan->formed ? gram_pass_seconds(o)
+    c.iteration = apply_seconds(o, r) + (plan->formed ? gram_pass_seconds(o)
                                                      : N * M * (entry + further(o) * rate.more));
     p.threads = PLAN_THREADS;
-    *bytes = model_plan_bytes(n, d, o, &p, rank);
+    c.bytes = model_plan_bytes(n, d, o, &p, rank);
+    return c;
 }
 
 double model_plan_bytes(size_t n, size_t d, const struct fit_opts *o, const struct fit_plan *plan,
@@ -483,66 +482,29 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
         snprintf(note + n, 256 - (size_t)n, "; %s allowed", mem);
 }
 
-static enum status plan_exact(size_t n, size_t d, const struct fit_opts *o, size_t threads,
-                              struct fit_plan *p, char note[256], struct err *err)
-{
-    char mem[24];
-    enum status rc = exact_allowed(n, 1, o->mem_limit, err);
-
-    if (rc == ST_LIMIT && o->device_exact && o->variance == VAR_NONE) {
-        err_clear(err);
-        p->exact = p->products = true;
-        p->plan = PLAN_REGENERATE;
-        p->bytes = 8.0 * (double)n * ((double)d + 8.0 * (double)(o->targets ? o->targets : 1));
-        snprintf(note, 256,
-                 "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
-                 "device",
-                 n);
-        return ST_OK;
-    }
-    if (rc == ST_LIMIT && o->device_exact)
-        err_hint(
-            err,
-            "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
-            "features=8192");
-    if (rc != ST_OK)
-        return rc;
-    p->exact = true;
-    p->plan = PLAN_DIRECT;
-    p->Mv = o->variance == VAR_NONE ? 0 : n;
-    p->bytes = 8.0 * (double)n * (double)n + 8.0 * (double)n * (double)d +
-               (p->Mv ? 8.0 * 256.0 * (double)n : 0.0) + (double)threads * blas_pack;
-    mem_format(mem, sizeof mem, p->bytes);
-    snprintf(note, 256, "exact: Cholesky of %zu rows in %s", n, mem);
-    return ST_OK;
-}
-
 /* The next smaller number of features by halving that the memory allows; 0: none. */
 static size_t features_that_fit(size_t n, size_t d, const struct fit_opts *o, size_t threads)
 {
     struct fit_opts half = *o;
-    struct fit_plan p;
+    struct fit_plan p = { .plan = PLAN_AUTO };
     char note[256];
 
     for (half.features = o->features / 4 * 2; half.features >= 64;
          half.features = half.features / 4 * 2) {
         half.rank = half.rank > half.features / 2 ? 0 : half.rank;
-        if (model_plan_make(n, d, &half, threads, &p, note, NULL) == ST_OK)
+        if (model_plan_features(&half, n, d, threads, &p, note, NULL) == ST_OK)
             return half.features;
     }
     return 0;
 }
 
-enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t threads,
-                            struct fit_plan *p, char note[256], struct err *err)
+enum status model_plan_features(const struct fit_opts *o, size_t n, size_t d, size_t threads,
+                                struct fit_plan *p, char note[256], struct err *err)
 {
     const double ram = (double)mem_physical();
     const double budget = o->mem_limit ? (double)o->mem_limit : 0.5 * ram;
     char need[24], have[24];
 
-    *p = (struct fit_plan){ .plan = PLAN_AUTO };
-    if (o->solver && strcmp(o->solver, "exact") == 0)
-        return plan_exact(n, d, o, threads, p, note, err);
     if (o->features < 2 || o->features % 2 != 0)
         return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
     if (o->variance == VAR_COUNT && (o->variance_count < 2 || o->variance_count % 2 != 0))
@@ -573,15 +535,4 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
         return ST_LIMIT;
     }
     return ST_OK;
-}
-
-enum status model_plan(size_t n, size_t d, const struct fit_opts *o, size_t threads,
-                       enum plan *plan, size_t *bytes, char note[256], struct err *err)
-{
-    struct fit_plan p;
-    enum status rc = model_plan_make(n, d, o, threads, &p, note, err);
-
-    *plan = p.plan;
-    *bytes = p.bytes < 1e18 ? (size_t)p.bytes : (size_t)1e18;
-    return rc;
 }

@@ -105,14 +105,15 @@ static enum status small_precond(const struct small *s, size_t rank, int passes,
     return rc;
 }
 
-static enum status small_iterations(const struct spectrum *spectrum, double lam2, size_t rank,
-                                    int passes, int fine, double rtol, size_t maxit, size_t *modes,
-                                    double *iterations, double *ratio, struct err *err)
+/* *modes 0: the system would be too large. */
+static enum status small_iterations(const struct rank_system *q, size_t rank, int fine,
+                                    size_t *modes, double *iterations, double *ratio,
+                                    struct err *err)
 {
     struct small s;
     struct precond *pre = NULL;
     struct solve_info info = { 0 };
-    enum status rc = small_new(spectrum, rank, fine, &s, err);
+    enum status rc = small_new(q->s, rank, fine, &s, err);
     const double L = (double)rank / s.thin;
     if (rc == ST_OK && fine > 1 && (s.cut || (double)s.n * ((double)s.n + L) > finest_most)) {
         free(s.lam);
@@ -124,16 +125,16 @@ static enum status small_iterations(const struct spectrum *spectrum, double lam2
     if (rc == ST_OK && x == NULL)
         rc = ST_NOMEM;
     if (rc == ST_OK && rank > 0)
-        rc = small_precond(&s, rank, passes, lam2, &pre, err);
+        rc = small_precond(&s, rank, q->passes, q->lam2, &pre, err);
     if (rc == ST_OK) {
-        struct diagonal d = { s.lam, s.n, lam2 };
+        struct diagonal d = { s.lam, s.n, q->lam2 };
         const struct linop A = { .n = s.n, .apply = diagonal_apply, .ctx = &d };
-        const struct solve_opts o = { .rtol = rtol, .maxit = maxit, .check_every = maxit + 1,
-                                      .pre = pre };
+        const struct solve_opts o = { .rtol = q->rtol, .maxit = q->maxit,
+                                      .check_every = q->maxit + 1, .pre = pre };
         rc = cg_solve(&A, 1, s.b, x, &o, NULL, &info, err);
     }
     if (rc == ST_OK) {
-        *iterations = info.why == OUT_RTOL ? (double)info.iterations : (double)maxit;
+        *iterations = info.why == OUT_RTOL ? (double)info.iterations : (double)q->maxit;
         *ratio = pre ? precond_ratio(pre) : NAN;
         *modes = s.n;
     }
@@ -146,11 +147,10 @@ static enum status small_iterations(const struct spectrum *spectrum, double lam2
 
 /* Conjugate gradients end early where there are few eigenvalues: then more of them.  finest: how
  * far, and how far it came; last (NULL: not wanted): iterations at the step before. */
-static enum status refine(const struct spectrum *s, double lam2, size_t rank, int passes,
-                          double rtol, size_t maxit, int *finest, double *iterations, double *last,
-                          double *ratio, struct err *err)
+static enum status refine(const struct rank_system *q, size_t rank, int *finest, double *iterations,
+                          double *last, double *ratio, struct err *err)
 {
-    const size_t all = s->n < s->M ? s->n : s->M;
+    const size_t all = q->s->n < q->s->M ? q->s->n : q->s->M;
     const int most = *finest;
     size_t modes = 0;
     enum status rc = ST_OK;
@@ -160,8 +160,7 @@ static enum status refine(const struct spectrum *s, double lam2, size_t rank, in
         const double before = *iterations;
         if (fine > 1 && (before < (double)(modes / ENOUGH) || modes >= all))
             break;
-        rc = small_iterations(s, lam2, rank, passes, fine, rtol, maxit, &modes, iterations, ratio,
-                              err);
+        rc = small_iterations(q, rank, fine, &modes, iterations, ratio, err);
         if (rc != ST_OK || modes == 0)
             break;
         *finest = fine;
@@ -171,13 +170,12 @@ static enum status refine(const struct spectrum *s, double lam2, size_t rank, in
     return rc;
 }
 
-enum status model_rank_iterations(const struct spectrum *s, double lam2, size_t rank, int passes,
-                                  double rtol, size_t maxit, double *iterations, double *ratio,
-                                  struct err *err)
+enum status model_rank_iterations(const struct rank_system *q, size_t rank, double *iterations,
+                                  double *ratio, struct err *err)
 {
     int finest = FINEST;
 
-    return refine(s, lam2, rank, passes, rtol, maxit, &finest, iterations, NULL, ratio, err);
+    return refine(q, rank, &finest, iterations, NULL, ratio, err);
 }
 
 /* The table. */
@@ -190,10 +188,7 @@ static int sketches(const struct fit_opts *o)
 }
 
 struct table {
-    const struct spectrum *s, *half;
-    const struct fit_opts *o;
-    double ratio, rtol;
-    size_t limit; /* iterations are counted so far */
+    struct rank_system s, half; /* half.s NULL: none */
     struct rank_choice *c;
     enum status rc[RANK_GUESSES];
     struct err err[RANK_GUESSES];
@@ -211,22 +206,20 @@ static void guess(void *ctx, size_t i, size_t worker)
     int finest = FINEST;
     t->rc[i] = ctl_stopped(t->ctl)
                    ? err_set(&t->err[i], ST_CANCELLED, "stopped")
-                   : refine(t->s, t->ratio, g->rank, sketches(t->o), t->rtol, t->limit, &finest,
-                            &g->iterations, &last, &g->ratio, &t->err[i]);
+                   : refine(&t->s, g->rank, &finest, &g->iterations, &last, &g->ratio, &t->err[i]);
     if (t->rc[i] != ST_OK)
         return;
     g->iterations = fmax(1.0, g->iterations);
-    if (t->half) { /* both counted one step less finely: that costs a quarter */
+    if (t->half.s) { /* both counted one step less finely: that costs a quarter */
         finest = finest > 1 ? finest / 2 : 1;
-        t->rc[i] = refine(t->half, t->ratio, g->rank, sketches(t->o), t->rtol, t->limit, &finest,
-                          &other, NULL, &ignored, &t->err[i]);
+        t->rc[i] = refine(&t->half, g->rank, &finest, &other, NULL, &ignored, &t->err[i]);
         if (t->rc[i] != ST_OK)
             return;
         spread = fmax(spread, fabs(log(fmax(1.0, other) / fmax(1.0, last))));
     }
     g->low = fmax(1.0, floor(g->iterations * exp(-spread)));
     g->high = ceil(g->iterations * exp(spread));
-    g->capped = g->iterations >= (double)t->limit;
+    g->capped = g->iterations >= (double)t->s.maxit;
 }
 
 static size_t next_rank(size_t r)
@@ -235,36 +228,38 @@ static size_t next_rank(size_t r)
 }
 
 /* The ranks to look at: those asked for, or a ladder. */
-static void ladder(const struct fit_opts *o, const struct fit_plan *plan, size_t n, size_t d,
-                   const size_t *ranks, size_t count, struct rank_choice *c)
+static void ladder(const struct rank_question *q, size_t n, struct rank_choice *c)
 {
+    const struct fit_opts *o = q->o;
     const size_t most = o->features / 2;
-    double build, iteration, bytes;
 
-    for (size_t r = 0; ranks == NULL && c->n < RANK_GUESSES && r <= most && r <= RANK_MOST;
+    for (size_t r = 0; q->ranks == NULL && c->n < RANK_GUESSES && r <= most && r <= RANK_MOST;
          r = next_rank(r)) {
-        model_plan_costs(n, d, o, plan, r, sketches(o), &build, &iteration, &bytes);
-        if (r > plan->rank && o->mem_limit && bytes > (double)o->mem_limit)
+        const double bytes = model_plan_costs(n, q->d, o, q->plan, r, sketches(o)).bytes;
+        if (r > q->plan->rank && o->mem_limit && bytes > (double)o->mem_limit)
             break;
         c->at[c->n++].rank = r;
     }
-    for (size_t i = 0; ranks && i < count && c->n < RANK_GUESSES; i++)
-        c->at[c->n++].rank = ranks[i];
+    for (size_t i = 0; q->ranks && i < q->count && c->n < RANK_GUESSES; i++)
+        c->at[c->n++].rank = q->ranks[i];
 }
 
-enum status model_rank_table(const struct spectrum *s, const struct spectrum *half, size_t d,
-                             const struct fit_opts *o, const struct fit_plan *plan, double ratio,
-                             size_t solves, const size_t *ranks, size_t count, struct pool *pool,
+enum status model_rank_table(const struct spectrum *s, const struct spectrum *half,
+                             const struct rank_question *q, struct pool *pool,
                              struct rank_choice *c, const struct ctl *ctl, struct err *err)
 {
-    struct table t = { .s = s, .half = half, .o = o, .ratio = ratio, .c = c, .ctl = ctl,
-                       .rtol = o->rtol > 0.0 ? o->rtol : 1e-6 };
+    const struct fit_opts *o = q->o;
     const double maxit = o->maxit ? (double)o->maxit : 500.0;
+    struct table t = { .s = { .s = s, .lam2 = q->ratio, .passes = sketches(o),
+                              .rtol = o->rtol > 0.0 ? o->rtol : 1e-6,
+                              .maxit = BEYOND * (size_t)maxit },
+                       .c = c, .ctl = ctl };
     double least = INFINITY, few = INFINITY;
 
-    t.limit = BEYOND * (size_t)maxit;
+    t.half = t.s;
+    t.half.s = half;
     *c = (struct rank_choice){ .rows = s->sample, .none = o->precond == NULL };
-    ladder(o, plan, s->n, d, ranks, count, c);
+    ladder(q, s->n, c);
     pool_run(pool, c->n, guess, &t);
     for (size_t i = 0; i < c->n; i++) {
         struct rank_guess *g = &c->at[i];
@@ -273,9 +268,12 @@ enum status model_rank_table(const struct spectrum *s, const struct spectrum *ha
                 *err = t.err[i];
             return t.rc[i];
         }
-        model_plan_costs(s->n, d, o, plan, g->rank, sketches(o), &g->build, &g->iteration,
-                         &g->bytes);
-        g->seconds = g->build + (double)solves * g->iterations * g->iteration;
+        const struct rank_cost cost =
+            model_plan_costs(s->n, q->d, o, q->plan, g->rank, sketches(o));
+        g->build = cost.build;
+        g->iteration = cost.iteration;
+        g->bytes = cost.bytes;
+        g->seconds = g->build + (double)q->solves * g->iterations * g->iteration;
         if (g->rank == 0 && !c->none)
             continue;
         /* one that ends in time before one that does not; of those that do not, the nearest to it
@@ -289,17 +287,17 @@ enum status model_rank_table(const struct spectrum *s, const struct spectrum *ha
     return ST_OK;
 }
 
-enum status model_rank_choose(struct fop *f, const double *y, size_t d, const struct fit_opts *o,
-                              const struct fit_plan *plan, double ratio, size_t solves,
+enum status model_rank_choose(struct fop *f, const double *y, const struct rank_question *q,
                               struct rank_choice *c, const struct ctl *ctl, struct err *err)
 {
+    const struct fit_opts *o = q->o;
     struct spectrum s;
     enum status rc =
         spectrum_sample(f, o->targets ? o->targets : 1, y, 0, o->mem_limit, &s, NULL, ctl, err);
 
     if (rc != ST_OK)
         return rc;
-    rc = model_rank_table(&s, NULL, d, o, plan, ratio, solves, NULL, 0, fop_pool(f), c, ctl, err);
+    rc = model_rank_table(&s, NULL, q, fop_pool(f), c, ctl, err);
     spectrum_free(&s);
     return rc;
 }

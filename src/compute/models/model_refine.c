@@ -212,17 +212,16 @@ static double settled(const struct search *s, double best)
     return s->start;
 }
 
-enum status model_refine_factor(struct fop *f, size_t t, const double *y, double *L,
-                                const double *diag, const double *b, double *ratio,
-                                double *jitter, const struct ctl *ctl, struct err *err)
+enum status model_refine_factor(struct fop *f, size_t t, const double *y, struct gram_factor *g,
+                                const struct ctl *ctl, struct err *err)
 {
-    struct search s = { .start = log(*ratio) };
+    struct search s = { .start = log(g->ratio) };
     struct sample sample = { 0 };
     struct pool *pool = fop_pool(f);
     const size_t M = fop_cols(f);
-    double at = *ratio, next = s.start, best = s.start;
+    double at = g->ratio, next = s.start, best = s.start;
 
-    if (*jitter > 0.0) /* rounding has the last word already */
+    if (g->jitter > 0.0) /* rounding has the last word already */
         return ST_OK;
     enum status rc = sample_make(&sample, f, t, y, err);
     while (rc == ST_OK) {
@@ -231,10 +230,10 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, double
         model_step(ctl, PHASE_NOISE_SEARCH, s.n - 1);
         if (s.n > 1) {
             at = model_round(exp(next));
-            rc = model_refactor(pool, M, L, diag, at, 0.0, ctl, err);
+            rc = model_refactor(pool, M, g->L, g->diag, at, 0.0, ctl, err);
         }
         if (rc == ST_OK)
-            rc = sample_score(&sample, L, b, l, err);
+            rc = sample_score(&sample, g->L, g->b, l, err);
         if (rc == ST_NOT_PD) { /* too little noise for these digits */
             err_clear(err);
             rc = ST_OK;
@@ -246,9 +245,9 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, double
     }
     best = settled(&s, best);
     if (best != s.start)
-        *ratio = model_round(exp(best));
-    if (rc == ST_OK && at != *ratio)
-        rc = model_refactor(pool, M, L, diag, *ratio, 0.0, ctl, err);
+        g->ratio = model_round(exp(best));
+    if (rc == ST_OK && at != g->ratio)
+        rc = model_refactor(pool, M, g->L, g->diag, g->ratio, 0.0, ctl, err);
     sample_free(&sample);
     return rc;
 }

@@ -42,22 +42,21 @@ enum status model_start_check(const struct model *s, const struct source *src, s
 }
 
 enum status model_start_project(const struct model *s, const struct source *src, struct fop *f,
-                                const struct precond *pre, const struct backend_ops *be,
-                                struct pool *pool, const struct ctl *ctl, double **w0,
+                                const struct precond *pre, const struct tools *on, double **w0,
                                 struct err *err)
 {
     const size_t n = src->n, M = fop_cols(f);
     double *mean = mem_calloc(s->t * n, sizeof *mean, "the start's predictions", err);
     double *w = mean ? mem_calloc(s->t * M, sizeof *w, "the start", err) : NULL;
-    enum status rc = w ? model_predict(s, src, mean, NULL, be, pool, ctl, err) : ST_NOMEM;
+    enum status rc = w ? model_predict(s, src, mean, NULL, on, err) : ST_NOMEM;
 
     for (size_t j = 0; rc == ST_OK && src->row_scale && j < s->t; j++)
         for (size_t i = 0; i < n; i++)
             mean[j * n + i] *= src->row_scale[i];
     if (rc == ST_OK)
-        rc = fop_ztv(f, s->t, mean, w, ctl, err);
+        rc = fop_ztv(f, s->t, mean, w, on->ctl, err);
     if (rc == ST_OK && pre != NULL)
-        rc = precond_apply(pre, pool, s->t, w, w, err);
+        rc = precond_apply(pre, on->pool, s->t, w, w, err);
     free(mean);
     if (rc != ST_OK) {
         free(w);

@@ -1,11 +1,16 @@
-# fitted models: exact and by features
+# kinds of model: exact and by features
 libcompute_a_SOURCES += \
   src/compute/models/exact.c \
   src/compute/models/exact.h \
+  src/compute/models/fit.c \
+  src/compute/models/fit.h \
   src/compute/models/model.c \
   src/compute/models/model.h \
+  src/compute/models/model_exact.c \
+  src/compute/models/model_features.c \
   src/compute/models/model_fit.c \
   src/compute/models/model_impl.h \
+  src/compute/models/model_kinds.c \
   src/compute/models/model_plan.c \
   src/compute/models/model_rank.c \
   src/compute/models/model_refine.c \

@@ -44,7 +44,7 @@ static enum status begin(struct work *w, const double *y, struct err *err)
         return ST_NOMEM;
     for (size_t i = 0; i < w->t * n; i++)
         w->y[i] = s ? s[i % n] * y[i] : y[i];
-    w->model = (struct model){ .kind = MODEL_FEATURES, .kernel = w->o->kernel,
+    w->model = (struct model){ .kind = &features_model, .kernel = w->o->kernel,
                                .seed = w->o->seed, .d = w->src->d, .M = w->o->features, .t = w->t,
                                .precision = w->o->precision };
     memcpy(w->model.hp, w->o->hp, sizeof w->model.hp);
@@ -55,49 +55,47 @@ static enum status begin(struct work *w, const double *y, struct err *err)
 static enum status search_ratio(struct work *w, struct advice *a, struct err *err)
 {
     const size_t M = a->M < AUTO_VARIANCE ? a->M : AUTO_VARIANCE;
-    struct featmap *map = NULL;
-    struct fop *f = NULL;
+    const struct fop_opts fo = { .pool = w->pool, .precision = w->o->precision,
+                                 .row_scale = w->src->row_scale };
+    struct model_map z = { .f = NULL };
     struct phase_ctl phase;
-    double *L = NULL, jitter = 0.0, ratio = a->ratio;
-    double *b = mem_calloc((w->t + 1) * M, sizeof *b, "Z'y", err);
-    enum status rc = b ? model_open(&w->model, M, w->src, w->src->row_scale, w->o->precision, false,
-                                    w->be, w->pool, &map, &f, err)
-                       : ST_NOMEM;
+    struct gram_factor g = { .ratio = a->ratio,
+                             .b = mem_calloc((w->t + 1) * M, sizeof *g.b, "Z'y", err) };
+    enum status rc = g.b ? model_open(&w->model, M, w->src, &fo, w->be, &z, err) : ST_NOMEM;
     const struct ctl *ctl = model_phase(&phase, w->ctl, PHASE_NOISE);
 
+    g.diag = g.b ? g.b + w->t * M : NULL;
     if (rc == ST_OK)
-        rc = model_factor(f, w->t, w->y, ratio, &L, b, b + w->t * M, &jitter, ctl, err);
-    if (rc == ST_OK && jitter > 0.0)
+        rc = model_factor(z.f, w->t, w->y, &g, ctl, err);
+    if (rc == ST_OK && g.jitter > 0.0)
         a->left = true;
     else if (rc == ST_OK)
-        rc = model_refine_factor(f, w->t, w->y, L, b + w->t * M, b, &ratio, &jitter, ctl, err);
+        rc = model_refine_factor(z.f, w->t, w->y, &g, ctl, err);
     if (rc == ST_OK && !a->left) {
-        a->ratio = ratio;
+        a->ratio = g.ratio;
         a->refined = true;
     }
-    free(L);
-    free(b);
-    fop_free(f);
-    featmap_free(map);
+    free(g.L);
+    free(g.b);
+    model_close(&z);
     return rc;
 }
 
 static enum status sketch(struct work *w, size_t sample, struct advice *a, struct spectrum *half,
                           struct err *err)
 {
-    struct featmap *map = NULL;
-    struct fop *f = NULL;
-    enum status rc = model_open(&w->model, a->M, w->src, w->src->row_scale, w->o->precision, false,
-                                w->be, w->pool, &map, &f, err);
+    const struct fop_opts fo = { .pool = w->pool, .precision = w->o->precision,
+                                 .row_scale = w->src->row_scale };
+    struct model_map z = { .f = NULL };
+    enum status rc = model_open(&w->model, a->M, w->src, &fo, w->be, &z, err);
 
     ctl_tell(w->ctl, PHASE_SKETCH, 0, 1, NAN);
     if (rc == ST_OK)
-        rc = spectrum_sample(f, w->t, w->y, sample, w->o->mem_limit, &a->spectrum, half, w->ctl,
+        rc = spectrum_sample(z.f, w->t, w->y, sample, w->o->mem_limit, &a->spectrum, half, w->ctl,
                              err);
     ctl_tell(w->ctl, PHASE_SKETCH, 1, 1, NAN);
     a->sample = a->spectrum.sample;
-    fop_free(f);
-    featmap_free(map);
+    model_close(&z);
     return rc;
 }
 
@@ -107,8 +105,9 @@ static enum status table(struct work *w, const struct fit_plan *plan, const stru
     struct rank_choice c;
 
     ctl_tell(w->ctl, PHASE_RANKS, 0, 1, NAN);
-    const enum status rc = model_rank_table(&a->spectrum, half->groups ? half : NULL, w->src->d,
-                                            w->o, plan, a->ratio, a->solves, ranks, count, w->pool,
+    const struct rank_question q = { .d = w->src->d, .o = w->o, .plan = plan, .ratio = a->ratio,
+                                     .solves = a->solves, .ranks = ranks, .count = count };
+    const enum status rc = model_rank_table(&a->spectrum, half->groups ? half : NULL, &q, w->pool,
                                             &c, w->ctl, err);
     if (rc != ST_OK)
         return rc;

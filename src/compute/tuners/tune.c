@@ -478,11 +478,11 @@ static enum status check_input(const struct source *src, const double *y,
 }
 
 enum status tune_run(const struct kernel *k, const struct source *src, const double *y,
-                     const struct tune_opts *opts, const struct backend_ops *be,
-                     struct pool *pool, const struct ctl *ctl, struct tune_result *res,
-                     struct err *err)
+                     const struct tune_opts *opts, const struct tools *on,
+                     struct tune_result *res, struct err *err)
 {
-    struct tune_job job = { .kernel = k, .opts = opts, .be = be, .pool = pool, .ctl = ctl,
+    const struct ctl *ctl = on->ctl;
+    struct tune_job job = { .kernel = k, .opts = opts, .be = on->be, .pool = on->pool, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),
                             .targets = opts->targets ? opts->targets : 1,
                             .max_evals = search_share(k, opts) };

@@ -9,6 +9,7 @@
 
 #include "compute/kernels/kernel.h"
 #include "compute/likelihood/nmll.h"
+#include "compute/tools.h"
 
 struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value, else [lo, hi] */
 /* What is minimised.  LOO, VALID: n/2 (1 + log(2 pi mse)) with the mean squared leave-one-out
@@ -88,8 +89,8 @@ const char *tune_objective_name(enum tune_objective); /* "nmll", "loo", "validat
  * value2 best so far, point = (hp..., amplitude, noise).  Cancel keeps the best point so far. Never
  * worse than the start. */
 enum status tune_run(const struct kernel *, const struct source *, const double *y,
-                     const struct tune_opts *, const struct backend_ops *, struct pool *,
-                     const struct ctl *, struct tune_result *, struct err *);
+                     const struct tune_opts *, const struct tools *, struct tune_result *,
+                     struct err *);
 void tune_result_free(struct tune_result *);
 
 #endif

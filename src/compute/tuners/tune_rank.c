@@ -18,13 +18,12 @@ static double evaluation_seconds(const struct tune_job *job, const struct tune_l
                                  struct fit_opts o, const struct fit_plan *plan,
                                  const struct rank_guess *g)
 {
-    double build, one, all, bytes;
-
     o.targets = job->targets; /* a first sketch comes from the setting before: one is made */
-    model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1, &build, &one, &bytes);
+    const struct rank_cost one = model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1);
     o.targets = job->targets + job->nprobes;
-    model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1, &build, &all, &bytes);
-    return build + g->iterations * one + fmin(probe_steps(g->ratio), g->iterations) * (all - one);
+    const struct rank_cost all = model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1);
+    return all.build + g->iterations * one.iteration +
+           fmin(probe_steps(g->ratio), g->iterations) * (all.iteration - one.iteration);
 }
 
 enum status tune_rank(struct tune_job *job, struct tune_level *l, const struct tune_point *at,
@@ -47,8 +46,9 @@ enum status tune_rank(struct tune_job *job, struct tune_level *l, const struct t
             spectrum_sample(l->fop, job->targets, l->y, 0, o.mem_limit, &s, NULL, &job->quiet, err);
     if (rc != ST_OK)
         return rc;
-    rc = model_rank_table(&s, NULL, l->src->d, &o, &plan, ratio, 1, NULL, 0, job->pool, &c,
-                          &job->quiet, err);
+    const struct rank_question q = { .d = l->src->d, .o = &o, .plan = &plan, .ratio = ratio,
+                                     .solves = 1 };
+    rc = model_rank_table(&s, NULL, &q, job->pool, &c, &job->quiet, err);
     spectrum_free(&s);
     *rank = TUNE_RANK_LEAST;
     for (size_t i = 0; rc == ST_OK && i < c.n; i++) {

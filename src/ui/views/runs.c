@@ -68,7 +68,7 @@ static void cells_fill(const struct run *r, double now, struct cells *c)
                       (r->kind == RUN_TUNE ? r->tune.evaluations > 0 : r->info.solver[0] != 0);
     if (r->kind == RUN_FIT) {
         size_t m = over ? r->info.features : r->fit.features;
-        if (over && strcmp(r->info.solver, "exact") == 0)
+        if (over && model_kind_of(r->info.solver)->exact)
             snprintf(c->features, sizeof c->features, "exact");
         else if (m)
             snprintf(c->features, sizeof c->features, "%zu", m);

@@ -207,7 +207,7 @@ static void fit_lines(const struct run *r, struct buf *b)
         forecast_lines(r, b);
         return;
     }
-    if (strcmp(f->solver, "exact") == 0)
+    if (model_kind_of(f->solver)->exact)
         put(b, "solver", "exact, %zu rows", f->rows);
     else
         put(b, "solver", "%s, %zu features", f->solver, f->features);

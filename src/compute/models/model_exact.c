@@ -1,0 +1,332 @@
+/* compute/models/model_exact.c -- the exact kernel: weights and variances by a Cholesky factor of
+ * K1 + ratio I, or weights alone by conjugate gradients on products with K1 that is never stored.
+ *
+ * At amplitude 1:  mean = k' alpha,   var_f = amplitude^2 (k(x, x) - |L^-1 k|^2). */
+#include "compute/models/fit.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/stats/ritz.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The training rows of a model. */
+static struct exact_rows rows_of(const struct model *m, const double *row_scale, struct pool *pool)
+{
+    return (struct exact_rows){ .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
+                                .row_scale = row_scale, .pool = pool };
+}
+
+/* Plan. */
+
+static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
+                              struct fit_plan *p, char note[256], struct err *err)
+{
+    char mem[24];
+    enum status rc = exact_allowed(n, 1, o->mem_limit, err);
+
+    if (rc == ST_LIMIT && o->device_exact && o->variance == VAR_NONE) {
+        err_clear(err);
+        p->products = true;
+        p->plan = PLAN_REGENERATE;
+        p->bytes = 8.0 * (double)n * ((double)d + 8.0 * (double)(o->targets ? o->targets : 1));
+        snprintf(note, 256,
+                 "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
+                 "device",
+                 n);
+        return ST_OK;
+    }
+    if (rc == ST_LIMIT && o->device_exact)
+        err_hint(
+            err,
+            "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
+            "features=8192");
+    if (rc != ST_OK)
+        return rc;
+    p->plan = PLAN_DIRECT;
+    p->Mv = o->variance == VAR_NONE ? 0 : n;
+    p->bytes = 8.0 * (double)n * (double)n + 8.0 * (double)n * (double)d +
+               (p->Mv ? 8.0 * 256.0 * (double)n : 0.0) + (double)threads * MODEL_BLAS_PACK;
+    mem_format(mem, sizeof mem, p->bytes);
+    snprintf(note, 256, "exact: Cholesky of %zu rows in %s", n, mem);
+    return ST_OK;
+}
+
+/* Fit. */
+
+/* An exact factor of S K1 S + ratio I, or t weights against it (NULL: not there), into those of
+ * K1 + ratio S^-2, which predict without the row factors.  Nothing without row factors. */
+static void unscale(size_t n, size_t t, const double *row_scale, double *L, double *w)
+{
+    for (size_t i = 0; row_scale && w && i < t * n; i++)
+        w[i] *= row_scale[i % n];
+    for (size_t j = 0; row_scale && L && j < n; j++)
+        for (size_t i = j; i < n; i++)
+            L[i + j * n] /= row_scale[i];
+}
+
+static enum status fit_matrix(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const size_t n = m->M;
+    struct phase_ctl phase;
+    double t = fit_now(), jitter = 0.0;
+
+    m->X = exact_inputs(ft->src, err);
+    double *K = m->X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
+    if (K == NULL)
+        return ST_NOMEM;
+    const struct exact_rows rows = rows_of(m, ft->src->row_scale, ft->on.pool);
+    enum status rc =
+        exact_factor(&rows, ft->ratio, K, &jitter, model_phase(&phase, ft->on.ctl, PHASE_SOLVE), err);
+    if (rc == ST_OK) {
+        memcpy(m->w, ft->y, ft->t * n * sizeof *m->w);
+        rc = blas_dtrsm(ft->on.pool, false, n, ft->t, K, n, m->w, n, err);
+    }
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->on.pool, true, n, ft->t, K, n, m->w, n, err);
+    info->seconds.solve = fit_now() - t;
+    t = fit_now();
+    if (rc == ST_OK && ft->plan.Mv > 0) {
+        rc = model_effdim(ft->on.pool, n, K, ft->ratio + jitter, &info->effective_dimension, ft->on.ctl,
+                          err);
+        m->L = K;
+        m->Mv = n;
+        K = NULL;
+    }
+    free(K);
+    info->seconds.variance = fit_now() - t;
+    info->why = OUT_DIRECT;
+    info->residual = info->true_residual = NAN;
+    if (jitter > 0.0)
+        fit_warn(info, "jitter", "the kernel matrix is singular in double precision: %.2g was added "
+             "to its diagonal (noise variance over amplitude squared is %.2g)", jitter, ft->ratio);
+    return rc;
+}
+
+/* S K1 S + ratio I as a product. */
+struct exact_system {
+    struct exact_op *op;
+    const double *row_scale;
+    double ratio;
+    size_t n;
+    double *temp; /* of as many vectors as there are targets */
+};
+
+static enum status exact_times(void *ctx, size_t k, const double *X, double *AX,
+                               const struct ctl *ctl, struct err *err)
+{
+    const struct exact_system *s = ctx;
+    const double *from = X;
+
+    for (size_t i = 0; s->row_scale && i < k * s->n; i++)
+        s->temp[i] = s->row_scale[i % s->n] * X[i];
+    if (s->row_scale)
+        from = s->temp;
+    const enum status rc = exact_op_apply(s->op, s->n, NULL, k, from, AX, ctl, err);
+    for (size_t i = 0; rc == ST_OK && i < k * s->n; i++)
+        AX[i] = (s->row_scale ? s->row_scale[i % s->n] : 1.0) * AX[i] + s->ratio * X[i];
+    return rc;
+}
+
+/* The weights of an exact GP on more rows than a matrix is made of. */
+static enum status fit_products(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    struct phase_ctl phase;
+    struct exact_system s = { .row_scale = ft->src->row_scale, .ratio = ft->ratio, .n = m->M };
+    struct linop A = { .n = m->M, .apply = exact_times, .ctx = &s, .pool = ft->on.pool };
+    const struct model *start = ft->o->start;
+    const bool same = start && !s.row_scale && model_start_same(start, m);
+    const struct solve_opts so = {
+        .rtol = ft->o->rtol, .maxit = ft->o->maxit, .x0 = same ? start->w : NULL};
+    const double t = fit_now();
+    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+
+    m->X = each ? exact_inputs(ft->src, err) : NULL;
+    const struct exact_rows rows = rows_of(m, NULL, ft->on.pool);
+    s.temp = m->X ? mem_aligned(ft->t * s.n, sizeof *s.temp, "the targets", err) : NULL;
+    enum status rc = s.temp ? exact_op_open(ft->on.be, &rows, &s.op, err)
+                            : ST_NOMEM;
+    if (rc == ST_OK)
+        rc =
+            cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->on.ctl, PHASE_SOLVE), each, err);
+    info->seconds.solve = fit_now() - t;
+    if (rc == ST_OK)
+        fit_gather(ft, each);
+    for (size_t j = 0; each && j < ft->t; j++)
+        solve_info_free(&each[j]);
+    struct err why = { 0 };
+    if (rc == ST_OK && !exact_op_there(s.op, &why) && why.code == ST_BACKEND)
+        fit_warn(info, "device-lost", "the device failed in the middle; the processor went on: %.200s",
+             why.msg);
+    exact_op_close(s.op);
+    free(s.temp);
+    free(each);
+    info->warm = same;
+    if (rc == ST_OK)
+        info->condition = info->condition_plain =
+            ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    if (rc == ST_OK && info->float_limit)
+        fit_warn(info, "float-limit",
+             "the true residual stopped at %.2g: single precision kernels allow no less",
+             info->true_residual);
+    return rc;
+}
+
+static enum status exact_fit(struct fit *ft, struct err *err)
+{
+    return ft->plan.products ? fit_products(ft, err) : fit_matrix(ft, err);
+}
+
+/* r = ratio alpha, and y' (K1 + ratio I)^-1 y = y' alpha. */
+static enum status exact_moments(struct fit *ft, double *rr, double *c, struct err *err)
+{
+    const size_t n = ft->src->n;
+
+    (void)err;
+    for (size_t j = 0; j < ft->t; j++) {
+        const double *w = ft->m->w + j * n;
+        rr[j] = ft->ratio * ft->ratio * blas_ddot(n, w, w);
+        c[j] = blas_ddot(n, ft->y + j * n, w);
+    }
+    return ST_OK;
+}
+
+static void exact_end(struct fit *ft, enum status rc)
+{
+    if (rc == ST_OK)
+        unscale(ft->m->M, ft->t, ft->src->row_scale, ft->m->L, ft->m->w);
+}
+
+static size_t exact_size(const struct fit_opts *o, size_t n)
+{
+    (void)o;
+    return n;
+}
+
+/* Variances. */
+
+static enum status exact_variance(struct model *m, const struct source *train, size_t Mv,
+                                  const struct tools *on, double *effdim, struct err *err)
+{
+    const struct exact_rows rows = rows_of(m, train->row_scale, on->pool);
+    double jitter;
+
+    (void)Mv;
+    if (train->n != m->M)
+        return err_set(err, ST_SHAPE, "the model has %zu training rows, the data %zu", m->M,
+                       train->n);
+    double *K = mem_aligned(m->M * m->M, sizeof *K, "the kernel matrix", err);
+    const double ratio = model_ratio(m->amplitude, m->noise);
+    enum status rc = K ? exact_factor(&rows, ratio, K, &jitter, on->ctl, err) : ST_NOMEM;
+
+    if (rc == ST_OK && effdim != NULL)
+        rc = model_effdim(on->pool, m->M, K, ratio + jitter, effdim, on->ctl, err);
+    if (rc != ST_OK) {
+        free(K);
+        return rc;
+    }
+    unscale(m->M, m->t, train->row_scale, K, NULL);
+    free(m->L);
+    m->L = K;
+    m->Mv = m->M;
+    return ST_OK;
+}
+
+/* Predictions. */
+
+static bool exact_suits(const struct model *m, const struct source *src, struct err *err)
+{
+    if (src->d == m->d)
+        return true;
+    if (!kernel_reads_windows(&m->kernel)) {
+        err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, src->d);
+        return false;
+    }
+    err_set(err, ST_SHAPE,
+            "an exact model compares sequences of up to %zu numbers, these have up to %zu",
+            m->d - 1, src->d - 1);
+    err_hint(err, "fit features=8192, or fit on the longer ones too");
+    return false;
+}
+
+static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, double *work,
+                              struct err *err)
+{
+    const struct model *m = p->m;
+    const size_t n = m->M, rows = r1 - r0;
+    double *Xt = work, *C = work + MODEL_TILE * m->d;
+    enum status rc = p->src->rows(p->src, r0, r1, Xt, err);
+
+    if (rc != ST_OK)
+        return rc;
+    const struct exact_rows train = rows_of(m, NULL, NULL);
+    exact_cross(&train, Xt, rows, C);
+    for (size_t j = 0; j < m->t; j++)
+        for (size_t i = 0; i < rows; i++)
+            p->mean[j * p->n + r0 + i] = blas_ddot(n, C + i * n, m->w + j * n);
+    if (p->varf == NULL)
+        return ST_OK;
+    memset(C + rows * n, 0, (MODEL_TILE - rows) * n * sizeof *C);
+    rc = blas_dtrsm(NULL, false, n, MODEL_TILE, m->L, n, C, n, err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < rows; i++) {
+        const double prior = kernel_exact(&m->kernel, m->hp, m->d, Xt + i * m->d, Xt + i * m->d,
+                                          NULL);
+        const double v = fmax(prior - blas_ddot(n, C + i * n, C + i * n), 0.0);
+        for (size_t j = 0; j < m->t; j++)
+            p->varf[j * p->n + r0 + i] = m->amplitudes[j] * m->amplitudes[j] * v;
+    }
+    return ST_OK;
+}
+
+/* Means of a model without variances, the kernel made anew in tiles where the backend is. */
+static enum status predict_products(struct prediction *p, struct err *err)
+{
+    const struct model *m = p->m;
+    const struct exact_rows rows = rows_of(m, NULL, p->on.pool);
+    double *Y = exact_inputs(p->src, err);
+    struct exact_op *op = NULL;
+    enum status rc = Y ? exact_op_open(p->on.be, &rows, &op, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = exact_op_apply(op, p->n, Y, m->t, m->w, p->mean, p->on.ctl, err);
+    exact_op_close(op);
+    free(Y);
+    return rc;
+}
+
+static enum status exact_predict(struct prediction *p, struct err *err)
+{
+    const struct backend_ops *be = p->on.be;
+
+    if (p->varf == NULL && be != NULL && be->exact != NULL && p->m->L == NULL)
+        return predict_products(p, err);
+    p->tile = exact_tile;
+    p->work_len = MODEL_TILE * (p->m->d + p->m->M) + 8;
+    return model_tiles(p, err);
+}
+
+const struct model_ops exact_model = {
+    .name = "exact",
+    .solver = "exact",
+    .exact = true,
+    .keeps_inputs = true,
+    .size = exact_size,
+    .plan = exact_plan,
+    .fit = exact_fit,
+    .moments = exact_moments,
+    .end = exact_end,
+    .variance = exact_variance,
+    .suits = exact_suits,
+    .predict = exact_predict,
+};

@@ -1,0 +1,528 @@
+/* compute/models/model_features.c -- a model on random features: weights by a direct or an iterative
+ * solver, then the factor behind the variances.
+ *
+ * Everything at amplitude 1 and noise ratio rho (methods.md B.3):  A1 = Z1'Z1 + rho I,  A1 w = Z1'y,
+ *   mean = z' w,   var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
+#include "compute/models/fit.h"
+
+#include "base/mem.h"
+#include "compute/linalg/blas.h"
+#include "compute/preconds/precond.h"
+#include "compute/stats/ritz.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An effective dimension that grows by this when the features are doubled is limited by them, and
+ * with it the variances (B.6; on golden "big": RBF grows by 1.1, its variances are 20 % short;
+ * Matern 3/2 by 1.4, 91 % short). */
+static const double starved_growth = 1.2;
+
+/* Direct. */
+
+/* Of each target; the worst. */
+static double relative_residual(struct fit *ft, struct err *err)
+{
+    const size_t M = ft->m->M;
+    double worst = 0.0, *Aw = mem_calloc(ft->t * M, sizeof *Aw, "the residual", err);
+
+    if (Aw == NULL || fop_pass(ft->z.f, ft->t, ft->m->w, Aw, ft->on.ctl, err) != ST_OK) {
+        free(Aw);
+        err_clear(err);
+        return NAN;
+    }
+    for (size_t j = 0; j < ft->t; j++) {
+        double r2 = 0.0, b2 = 0.0;
+        for (size_t i = j * M; i < (j + 1) * M; i++) {
+            const double r = ft->b[i] - Aw[i] - ft->ratio * ft->m->w[i];
+            r2 += r * r;
+            b2 += ft->b[i] * ft->b[i];
+        }
+        const double rel = b2 > 0.0 ? sqrt(r2 / b2) : 0.0;
+        ft->info->target[j].residual = ft->info->target[j].true_residual = rel;
+        worst = rel > worst ? rel : worst;
+    }
+    free(Aw);
+    return worst;
+}
+
+/* A factor at M columns; in double precision when single is too coarse for this little noise.  z is
+ * the operator last used. */
+static enum status factor_at(struct fit *ft, size_t M, struct model_map *z, struct gram_factor *g,
+                             const struct ctl *ctl, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fop_opts fo = { .pool = ft->on.pool, .precision = m->precision,
+                           .row_scale = ft->src->row_scale };
+    enum status rc = ST_OK;
+
+    g->ratio = ft->ratio;
+    if (z->f == NULL)
+        rc = model_open(m, M, ft->src, &fo, ft->on.be, z, err);
+    if (rc == ST_OK)
+        rc = model_factor(z->f, ft->t, ft->y, g, ctl, err);
+    if (rc != ST_OK || !(g->jitter > 0.0) || m->precision == PREC_DOUBLE)
+        return rc;
+    free(g->L);
+    g->L = NULL;
+    model_close(z);
+    fo.precision = PREC_DOUBLE;
+    rc = model_open(m, M, ft->src, &fo, ft->on.be, z, err);
+    return rc == ST_OK ? model_factor(z->f, ft->t, ft->y, g, ctl, err) : rc;
+}
+
+/* Keeps a factor of M columns as that of the variances, if that is how many they were to have. */
+static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g, const struct ctl *ctl,
+                               struct err *err)
+{
+    if (ft->plan.Mv != M)
+        return ST_OK;
+    ft->m->L = g->L;
+    ft->m->Mv = M;
+    g->L = NULL;
+    return model_effdim(ft->on.pool, M, ft->m->L, ft->ratio + g->jitter,
+                        &ft->info->effective_dimension, ctl, err);
+}
+
+static enum status fit_direct(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const size_t M = m->M;
+    struct phase_ctl phase;
+    double t = fit_now();
+    struct gram_factor g = { .b = ft->b, .diag = mem_calloc(M, sizeof *g.diag, "the Gram's diagonal",
+                                                            err) };
+    enum status rc = g.diag ? factor_at(ft, M, &ft->z, &g,
+                                        model_phase(&phase, ft->on.ctl, PHASE_GRAM), err)
+                            : ST_NOMEM;
+
+    info->seconds.features = 0.0; /* made and used up inside the Gram */
+    if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
+        rc = model_refine_factor(ft->z.f, ft->t, ft->y, &g, ft->on.ctl, err);
+    if (rc == ST_OK)
+        ft->ratio = g.ratio;
+    free(g.diag);
+    if (rc == ST_OK) {
+        memcpy(m->w, ft->b, ft->t * M * sizeof *m->w);
+        rc = blas_dtrsm(ft->on.pool, false, M, ft->t, g.L, M, m->w, M, err);
+    }
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->on.pool, true, M, ft->t, g.L, M, m->w, M, err);
+    if (rc == ST_OK)
+        info->residual = info->true_residual = relative_residual(ft, err);
+    info->seconds.solve = fit_now() - t;
+    info->why = OUT_DIRECT;
+    info->rank = 0;
+    t = fit_now();
+    if (rc == ST_OK)
+        rc = keep_factor(ft, M, &g, ft->on.ctl, err);
+    free(g.L);
+    info->seconds.variance = fit_now() - t;
+    if (g.jitter > 0.0)
+        fit_warn(info, "indefinite",
+                 "rounding made the Gram matrix indefinite at noise ratio %.2g: %.2g was added; "
+                 "precision=double or more noise avoids it",
+                 ft->ratio, g.jitter);
+    return rc;
+}
+
+/* Iterative. */
+
+/* The noise ratio that suits the features, at as many of them as the automatic variance has; where
+ * that is the variance asked for, its factor stays. */
+static enum status refine_ratio(struct fit *ft, struct err *err)
+{
+    const size_t M = ft->m->M < AUTO_VARIANCE ? ft->m->M : AUTO_VARIANCE;
+    struct model_map z = { .f = NULL };
+    struct phase_ctl phase;
+    const struct ctl *ctl = model_phase(&phase, ft->on.ctl, PHASE_VARIANCE);
+    const double t = fit_now();
+    struct gram_factor g = { .diag = mem_calloc((1 + ft->t) * M, sizeof *g.diag, "Z'y", err) };
+
+    g.b = g.diag ? g.diag + M : NULL;
+    enum status rc = g.b ? factor_at(ft, M, &z, &g, ctl, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = model_refine_factor(z.f, ft->t, ft->y, &g, ctl, err);
+    if (rc == ST_OK)
+        ft->ratio = g.ratio;
+    if (rc == ST_OK)
+        rc = keep_factor(ft, M, &g, ctl, err);
+    free(g.L);
+    free(g.diag);
+    model_close(&z);
+    ft->info->seconds.variance += fit_now() - t;
+    return rc;
+}
+
+/* The rank asked for, or that of least predicted time. */
+static enum status choose_rank(struct fit *ft, const struct precond_ops *pre, size_t *rank,
+                               struct err *err)
+{
+    struct fit_info *info = ft->info;
+    struct phase_ctl phase;
+    struct rank_choice c;
+
+    *rank = ft->plan.rank;
+    if (ft->o->rank == 0 && pre->rank != NULL) {
+        *rank = pre->rank(ft->o->features);
+        return ST_OK;
+    }
+    if (ft->o->rank != 0 || ft->o->features < 4 * RANK_LEAST)
+        return ST_OK;
+    const struct rank_question q = { .d = ft->src->d, .o = ft->o, .plan = &ft->plan,
+                                     .ratio = ft->ratio, .solves = 1 };
+    const enum status rc = model_rank_choose(ft->z.f, ft->y, &q, &c,
+                                             model_phase(&phase, ft->on.ctl, PHASE_PRECOND), err);
+    if (rc != ST_OK)
+        return rc;
+    *rank = c.at[c.best].rank;
+    info->rank_chosen = true;
+    info->rank_iterations = c.at[c.best].iterations;
+    info->rank_seconds = c.at[c.best].seconds;
+    info->rank_rows = c.rows;
+    info->nguess = c.n;
+    memcpy(info->guess, c.at, sizeof info->guess);
+    info->peak_bytes = (size_t)model_plan_bytes(ft->src->n, ft->src->d, ft->o, &ft->plan, *rank);
+    return ST_OK;
+}
+
+static enum status build_precond(struct fit *ft, const struct solver_ops *solver,
+                                 struct precond **pre, struct err *err)
+{
+    const struct precond_ops *ops = precond_find(ft->o->precond, err);
+    struct precond_opts po = { .seed = ft->o->seed, .lam2 = ft->ratio };
+    struct phase_ctl phase;
+    enum status rc = ops ? ST_OK : ST_NOT_FOUND;
+
+    if (rc == ST_OK && ops->ranked) {
+        rc = choose_rank(ft, ops, &po.rank, err);
+        if (po.rank == 0)
+            ops = &precond_none;
+    }
+    if (rc == ST_OK)
+        rc = ops->build(ft->z.f, &po, model_phase(&phase, ft->on.ctl, PHASE_PRECOND), pre, err);
+    if (rc != ST_OK)
+        return rc;
+    precond_set_noise(*pre, ft->ratio);
+    if (!solver->krylov) /* the table is of conjugate gradients' iterations */
+        ft->info->rank_iterations = NAN;
+    ft->info->rank = precond_rank(*pre);
+    ft->info->ratio = precond_ratio(*pre);
+    return ST_OK;
+}
+
+/* The solve itself.  Where rounded features do not let it get there (their rounding outweighs the
+ * noise), it goes on from its last iterate with features made anew. */
+static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, struct solve_opts *so,
+                             struct solve_info *each, struct err *err)
+{
+    double *w = ft->m->w, *start = NULL, passes = 0.0;
+    size_t before = 0;
+    bool stuck = false;
+    enum status rc =
+        solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so, ft->on.ctl, each, err);
+
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        stuck = stuck || each[j].float_limit || each[j].why == OUT_BREAKDOWN;
+        before = each[j].iterations > before ? each[j].iterations : before;
+        passes = fmax(passes, each[j].passes);
+    }
+    if (rc != ST_OK || !stuck || !fop_half(ft->z.f) || (so->maxit && before >= so->maxit))
+        return rc;
+    start = mem_calloc(ft->t, ft->m->M * sizeof *start, "the weights", err);
+    if (start == NULL)
+        return ST_NOMEM;
+    memcpy(start, w, ft->t * ft->m->M * sizeof *start);
+    fop_unhalve(ft->z.f);
+    so->x0 = start;
+    so->maxit = so->maxit ? so->maxit - before : 0;
+    for (size_t j = 0; j < ft->t; j++)
+        solve_info_free(&each[j]);
+    rc = solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so, ft->on.ctl, each, err);
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        each[j].iterations += before;
+        each[j].passes += passes;
+    }
+    free(start);
+    stuck = false;
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
+        stuck = stuck || each[j].float_limit;
+    if (!stuck) /* else float32 was no better */
+        fit_warn(ft->info, "float16",
+             "features in float16 are too coarse for this little noise: after %zu "
+             "iterations they were made anew (store=float32, plan=regenerate)",
+             before);
+    return rc;
+}
+
+/* Where the iterations begin; *own: the caller frees it. */
+static enum status begin(struct fit *ft, const struct precond *pre, double **own,
+                         struct solve_opts *so, struct err *err)
+{
+    const struct model *s = ft->o->start;
+    struct phase_ctl phase;
+    const struct tools on = { ft->on.be, ft->on.pool,
+                              model_phase(&phase, ft->on.ctl, PHASE_START) };
+    enum status rc = ST_OK;
+
+    ft->info->projected = !model_start_same(s, ft->m);
+    if (ft->info->projected)
+        rc = model_start_project(s, ft->src, ft->z.f, pre, &on, own, err);
+    so->x0 = ft->info->projected ? *own : s->w;
+    return rc;
+}
+
+static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
+{
+    struct fit_info *info = ft->info;
+    struct precond *pre = NULL;
+    struct phase_ctl phase;
+    struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
+                             .params = ft->o->solver_params };
+    double t = fit_now(), *x0 = NULL;
+    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+    enum status rc = each ? fop_ztv(ft->z.f, ft->t, ft->y, ft->b,
+                                    model_phase(&phase, ft->on.ctl, PHASE_FEATURES), err)
+                          : ST_NOMEM;
+
+    info->seconds.features = fit_now() - t;
+    if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
+        rc = refine_ratio(ft, err);
+    t = fit_now();
+    if (rc == ST_OK && ft->plan.formed)
+        rc = fop_form(ft->z.f, model_phase(&phase, ft->on.ctl, PHASE_GRAM), err);
+    info->seconds.features += fit_now() - t;
+    t = fit_now();
+    if (rc == ST_OK && solver->uses_precond)
+        rc = build_precond(ft, solver, &pre, err);
+    info->seconds.precond = fit_now() - t;
+    t = fit_now();
+    so.pre = pre;
+    if (rc == ST_OK && ft->o->start != NULL)
+        rc = begin(ft, pre, &x0, &so, err);
+    if (rc == ST_OK)
+        rc = fit_solve(ft, solver, &so, each, err);
+    free(x0);
+    info->seconds.solve = fit_now() - t;
+    if (pre != NULL && precond_eigenvalues(pre) != NULL)
+        info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
+    if (pre != NULL)
+        snprintf(info->precond, sizeof info->precond, "%s", precond_row(pre)->name);
+    const bool plain = pre == NULL || precond_row(pre)->identity;
+    precond_free(pre);
+    if (rc == ST_OK)
+        fit_gather(ft, each);
+    for (size_t j = 0; each && j < ft->t; j++)
+        solve_info_free(&each[j]);
+    free(each);
+    if (rc != ST_OK)
+        return rc;
+    info->warm = ft->o->start != NULL;
+    if (info->projected)
+        info->passes += 1.0;
+    info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    if (plain)
+        info->condition_plain = info->condition;
+    if (info->float_limit)
+        fit_warn(info, "float-limit", "the true residual stopped at %.2g: %s", info->true_residual,
+             ft->o->precision == PREC_DOUBLE
+                 ? "double precision allows no less; more noise does"
+                 : "single precision features allow no less; precision=double does");
+    return ST_OK;
+}
+
+/* Fit. */
+
+static enum status features_fit(struct fit *ft, struct err *err)
+{
+    const bool direct = ft->plan.plan == PLAN_DIRECT && !ft->plan.formed;
+    const struct solver_ops *solver = direct                          ? &direct_solver
+                                      : solver_is_free(ft->o->solver) ? solver_usual()
+                                                                      : solver_find(ft->o->solver,
+                                                                                    err);
+    const struct fop_opts fo = { .pool = ft->on.pool, .precision = ft->m->precision,
+                                 .store = ft->plan.plan == PLAN_STORE, .half = ft->plan.half,
+                                 .row_scale = ft->src->row_scale };
+
+    if (solver == NULL)
+        return ST_NOT_FOUND;
+    snprintf(ft->info->solver, sizeof ft->info->solver, "%s", solver->name);
+    const enum status rc = model_open(ft->m, ft->m->M, ft->src, &fo, ft->on.be, &ft->z, err);
+    if (rc != ST_OK)
+        return rc;
+    return direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
+}
+
+/* Of each target: r = y - Z1 w, and y' (K1 + ratio I)^-1 y = (r'r + ratio w'w) / ratio, which with an
+ * inexact w errs to the safe side. */
+static enum status features_moments(struct fit *ft, double *rr, double *c, struct err *err)
+{
+    const size_t n = ft->src->n, M = ft->m->M;
+    double *r = mem_calloc(ft->t * n, sizeof *r, "the residuals", err);
+    const enum status rc = r ? fop_zp(ft->z.f, ft->t, ft->m->w, r, NULL, err) : ST_NOMEM;
+
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        const double *w = ft->m->w + j * M, *y = ft->y + j * n;
+        rr[j] = 0.0;
+        for (size_t i = 0; i < n; i++)
+            rr[j] += (y[i] - r[j * n + i]) * (y[i] - r[j * n + i]);
+        c[j] = rr[j] / ft->ratio + blas_ddot(M, w, w);
+    }
+    free(r);
+    return rc;
+}
+
+static void features_end(struct fit *ft, enum status rc)
+{
+    struct err why;
+
+    if (rc == ST_OK && fop_lost(ft->z.f, &why))
+        fit_warn(ft->info, "device-lost", "%.180s; the processor went on", why.msg);
+    model_close(&ft->z);
+}
+
+static size_t features_size(const struct fit_opts *o, size_t n)
+{
+    (void)n;
+    return o->features;
+}
+
+/* Only a diagnosis: its failure is none of the fit's. */
+static void features_check(struct fit *ft)
+{
+    const struct model *m = ft->m;
+    const double all = ft->info->effective_dimension;
+    double half;
+
+    if (m->L == NULL || m->Mv < 64)
+        return;
+    if (!kernel_is_radial(&m->kernel)) /* the halves of their columns are not alike */
+        return;
+    if (model_effdim_half(ft->on.pool, m->Mv, m->L, ft->ratio, &half, ft->on.ctl, NULL) != ST_OK)
+        return;
+    if (all > starved_growth * half)
+        fit_warn(ft->info, "starved", "the effective dimension is %.0f with %zu features and would be "
+             "%.0f with half of them: it still grows, so the function's own variances (sd_latent) "
+             "are too small; more features for the variance, or solver=exact, help", all, m->Mv,
+             half);
+}
+
+/* Variances. */
+
+/* Features of sequences do not depend on how long the longest one is. */
+static bool features_suits(const struct model *m, const struct source *src, struct err *err)
+{
+    if (src->d == m->d || kernel_reads_windows(&m->kernel))
+        return true;
+    err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, src->d);
+    return false;
+}
+
+static enum status features_variance(struct model *m, const struct source *train, size_t Mv,
+                                     const struct tools *on, double *effdim, struct err *err)
+{
+    struct fop_opts fo = { .pool = on->pool, .precision = m->precision,
+                           .row_scale = train->row_scale };
+    struct model_map z = { .f = NULL };
+    struct gram_factor g = { .ratio = model_ratio(m->amplitude, m->noise) };
+
+    if (Mv == 0)
+        Mv = m->M < AUTO_VARIANCE ? m->M : AUTO_VARIANCE;
+    if (!features_suits(m, train, err))
+        return ST_SHAPE;
+    enum status rc = model_open(m, Mv, train, &fo, on->be, &z, err);
+    if (rc == ST_OK)
+        rc = model_factor(z.f, 1, NULL, &g, on->ctl, err);
+    if (rc == ST_OK && g.jitter > 0.0 && m->precision == PREC_FLOAT) { /* more digits first */
+        model_close(&z);
+        free(g.L);
+        g.L = NULL;
+        fo.precision = PREC_DOUBLE;
+        rc = model_open(m, Mv, train, &fo, on->be, &z, err);
+        if (rc == ST_OK)
+            rc = model_factor(z.f, 1, NULL, &g, on->ctl, err);
+    }
+    if (rc == ST_OK && effdim != NULL)
+        rc = model_effdim(on->pool, Mv, g.L, g.ratio + g.jitter, effdim, on->ctl, err);
+    model_close(&z);
+    if (rc != ST_OK) {
+        free(g.L);
+        return rc;
+    }
+    free(m->L);
+    m->L = g.L;
+    m->Mv = Mv;
+    return ST_OK;
+}
+
+/* Predictions. */
+
+/* var_f of one tile from features: |L^-1 z|^2. */
+static enum status features_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
+                                 struct err *err)
+{
+    const size_t Mv = p->m->Mv, rows = r1 - r0;
+    enum status rc;
+
+    if (p->m->precision == PREC_DOUBLE) {
+        rc = fop_tile64(p->f, r0, r1, Z, Mv, err);
+    } else { /* the same rounded features that the factor was made of */
+        float *z = (float *)(void *)(Z + MODEL_TILE * Mv);
+        rc = fop_tile(p->f, r0, r1, z, Mv, err);
+        for (size_t i = 0; rc == ST_OK && i < rows * Mv; i++)
+            Z[i] = (double)z[i];
+    }
+    if (rc != ST_OK)
+        return rc;
+    memset(Z + rows * Mv, 0, (MODEL_TILE - rows) * Mv * sizeof *Z);
+    rc = blas_dtrsm(NULL, false, Mv, MODEL_TILE, p->m->L, Mv, Z, Mv, err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < rows; i++) {
+        const double q = blas_ddot(Mv, Z + i * Mv, Z + i * Mv);
+        for (size_t j = 0; j < p->m->t; j++) /* amplitude^2 ratio */
+            p->varf[j * p->n + r0 + i] = p->m->noises[j] * p->m->noises[j] * q;
+    }
+    return ST_OK;
+}
+
+static enum status features_predict(struct prediction *p, struct err *err)
+{
+    const struct model *m = p->m;
+    const struct fop_opts fo = { .pool = p->on.pool, .precision = m->precision };
+    struct model_map z = { .f = NULL };
+    enum status rc = model_open(m, m->M, p->src, &fo, p->on.be, &z, err);
+
+    if (rc == ST_OK)
+        rc = fop_zp(z.f, m->t, m->w, p->mean, p->on.ctl, err);
+    if (rc == ST_OK && p->varf != NULL && m->Mv != m->M) {
+        model_close(&z);
+        rc = model_open(m, m->Mv, p->src, &fo, p->on.be, &z, err);
+    }
+    if (rc == ST_OK && p->varf != NULL) {
+        p->f = z.f;
+        p->tile = features_tile;
+        p->work_len =
+            MODEL_TILE * m->Mv + (m->precision == PREC_FLOAT ? MODEL_TILE * m->Mv / 2 : 0) + 8;
+        rc = model_tiles(p, err);
+    }
+    model_close(&z);
+    return rc;
+}
+
+const struct model_ops features_model = {
+    .name = "features",
+    .draws = true,
+    .size = features_size,
+    .plan = model_plan_features,
+    .fit = features_fit,
+    .moments = features_moments,
+    .end = features_end,
+    .check = features_check,
+    .variance = features_variance,
+    .suits = features_suits,
+    .predict = features_predict,
+};

@@ -1,0 +1,49 @@
+/* compute/models/model_kinds.c -- the registry of kinds of model, and what is asked of the kind that a
+ * fit will have. */
+#include "compute/models/model_impl.h"
+
+#include <string.h>
+
+#define MODEL_ADDRESS(name) &name,
+static const struct model_ops *const kinds[] = { MODEL_KINDS(MODEL_ADDRESS) };
+#undef MODEL_ADDRESS
+enum { NKINDS = sizeof kinds / sizeof *kinds };
+
+const struct model_ops *model_kind_at(size_t i)
+{
+    return i < NKINDS ? kinds[i] : NULL;
+}
+
+const struct model_ops *model_kind_find(const char *name)
+{
+    for (size_t i = 0; i < NKINDS; i++)
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+const struct model_ops *model_kind_of(const char *solver)
+{
+    for (size_t i = 0; solver && i < NKINDS; i++)
+        if (kinds[i]->solver && strcmp(kinds[i]->solver, solver) == 0)
+            return kinds[i];
+    return kinds[0];
+}
+
+enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t threads,
+                            struct fit_plan *p, char note[256], struct err *err)
+{
+    *p = (struct fit_plan){ .plan = PLAN_AUTO };
+    return model_kind_of(o->solver)->plan(o, n, d, threads, p, note, err);
+}
+
+enum status model_plan(size_t n, size_t d, const struct fit_opts *o, size_t threads,
+                       enum plan *plan, size_t *bytes, char note[256], struct err *err)
+{
+    struct fit_plan p;
+    enum status rc = model_plan_make(n, d, o, threads, &p, note, err);
+
+    *plan = p.plan;
+    *bytes = p.bytes < 1e18 ? (size_t)p.bytes : (size_t)1e18;
+    return rc;
+}
