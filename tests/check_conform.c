@@ -45,8 +45,8 @@ static bool expression(size_t i, char text[TEXT])
     static const char *const average[] = { "sqrt", "none", "full" };
     size_t n = 0;
 
-    for (size_t l = 0; kernel_layer_at(l); l++) {
-        const char *name = kernel_layer_at(l)->name;
+    for (size_t l = 0; layer_at(l); l++) {
+        const char *name = layer_at(l)->name;
         for (size_t k = 0; kernel_at(k); k++) {
             struct kernel kernel;
             snprintf(text, TEXT, "%s(%s%s,average=%s)", name, kernel_at(k)->name,
@@ -215,7 +215,7 @@ static void near_exact(size_t e, size_t form)
     /* 1.1 / sqrt(M) of sqrt(k(x,x) k(y,y)) for one pair of polynomial features of degree 2 (golden
      * README), whose deviation grows by sqrt(3) a degree; with pairs of sines 1 / sqrt(M/2).  Twice
      * that. */
-    const double degree = s.kernel.layer.poly ? s.kernel.term[0].params[0] - 2.0 : 0.0;
+    const double degree = s.kernel.layer.ops->inside ? s.kernel.term[0].params[0] - 2.0 : 0.0;
     ck_assert_msg(sqrt(off / all) <= 2.0 * 1.41 * pow(1.73, degree) / sqrt(WIDE), "%s on %s: %g",
                   s.text, s.form->name, sqrt(off / all));
     free(Z), free(s.x);

@@ -12,7 +12,7 @@
 #include "data/kinds/nodes.h"
 #include "data/kinds/letter_distance.h"
 #include "base/mem.h"
-#include "compute/features/fastconv.h"
+#include "compute/kernels/layers/fastconv.h"
 
 #include <check.h>
 #include <math.h>

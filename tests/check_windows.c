@@ -12,7 +12,8 @@
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
-#include "compute/features/fastconv.h"
+#include "compute/kernels/layers/fastconv.h"
+#include "compute/kernels/layers/windows.h"
 #include "compute/features/fop.h"
 #include "compute/features/interp.h"
 #include "compute/models/model.h"
@@ -297,8 +298,8 @@ START_TEST(rows_match_interpreter)
         for (size_t i = 0; i < g->n; i++) {
             interp_row(o.fm, &l, g->x + i * g->d, z, dz, 0, work);
             const double size =
-                sqrt(2.0 / (double)M) * (double)kernel_windows(&k.layer, g->x + i * g->d) *
-                kernel_window_factor(&k.layer, kernel_windows(&k.layer, g->x + i * g->d));
+                sqrt(2.0 / (double)M) * (double)windows_count(&k.layer, g->x + i * g->d) *
+                windows_factor(&k.layer, windows_count(&k.layer, g->x + i * g->d));
             for (size_t j = 0; j < M; j++) {
                 ck_assert_double_le(fabs(Z[i * M + j] - z[j]), 1e-9 * size + 1e-15);
                 ck_assert_double_le(fabs(dZ[i * M + j] - dz[j]), 1e-6 * (size + fabs(dz[j])));
@@ -657,8 +658,8 @@ enum { TUNED = sizeof tuned / sizeof tuned[0], TN = 60, TM = 48, FILTERS = 6 };
 /* Values of a few random filters, as the encoding makes them. */
 static struct rows filtered(const struct rows *of)
 {
-    const struct kernel_layer layer = {
-        .kind = LAYER_FASTCONV, .width = 3, .filters = FILTERS, .channels = 5, .symbols = true};
+    const struct layer layer = {
+        .ops = &layer_fastconv, .width = 3, .filters = FILTERS, .channels = 5, .symbols = true};
     struct fastconv *f = fastconv_new(&layer, 4, NULL);
     struct rows g = { .n = of->n, .d = FILTERS };
 
@@ -870,8 +871,8 @@ START_TEST(golden_fastconv)
     double *filters = support_golden("fastconv_filters", &F, &d);
     double *want = support_golden("fastconv_features", &r, &c), phi[16], x[7][16];
     double *K = support_golden("fastconv_then_rbf_K", &r, &r), l = 1.0 / 0.3;
-    const struct kernel_layer layer = {
-        .kind = LAYER_FASTCONV, .width = 3, .filters = F, .channels = 4};
+    const struct layer layer = {
+        .ops = &layer_fastconv, .width = 3, .filters = F, .channels = 4};
     struct fastconv *f = fastconv_given(&layer, filters, NULL);
     struct kernel k;
 
@@ -901,8 +902,8 @@ END_TEST
 START_TEST(drawn_filters)
 {
     struct rows g = drawn_rows(20, 2, 50, 20, 3);
-    const struct kernel_layer layer = {
-        .kind = LAYER_FASTCONV, .width = 9, .filters = 70, .channels = 20, .symbols = true};
+    const struct layer layer = {
+        .ops = &layer_fastconv, .width = 9, .filters = 70, .channels = 20, .symbols = true};
     struct fastconv *f = fastconv_new(&layer, 4, NULL), *with = fastconv_new(&layer, 4, NULL);
     double a[70], b[70], sum = 0.0, square = 0.0;
     size_t n = 0;
@@ -1073,11 +1074,12 @@ START_TEST(choice_of_filters)
         ck_assert_uint_eq(n, strstr(c[i].printed, "dense") && !strstr(c[i].text, "dense"));
         ck_assert_uint_eq(kernel_choose_filters(&k), 0);
         ck_assert_int_eq(kernel_parse(buf_str(&b), &again, NULL, NULL), ST_OK); /* as saved */
-        ck_assert_int_eq(again.term[k.nterms - 1].layer.dense, k.term[k.nterms - 1].layer.dense);
+        ck_assert_ptr_eq(again.term[k.nterms - 1].layer.ops, k.term[k.nterms - 1].layer.ops);
         kernel_unbind(&k); /* for other rows the choice is open again */
         kernel_unbind(&again);
-        ck_assert_int_eq(k.term[k.nterms - 1].layer.dense, strstr(c[i].text, "dense") != NULL);
-        ck_assert_int_eq(again.term[k.nterms - 1].layer.dense,
+        ck_assert_int_eq(k.term[k.nterms - 1].layer.ops == &layer_convdense,
+                         strstr(c[i].text, "dense") != NULL);
+        ck_assert_int_eq(again.term[k.nterms - 1].layer.ops == &layer_convdense,
                          strstr(c[i].printed, "dense") != NULL);
         buf_free(&b);
     }

@@ -22,7 +22,7 @@ foreign() {
 
 layer base 'base/'
 layer compute 'base/|compute/'
-layer data 'base/|compute/(features/(source|fastconv)|kernels/kernel|ctl|rng)\.h|data/'
+layer data 'base/|compute/(features/source|kernels/(kernel|layers/layer(_map)?)|ctl|rng)\.h|data/'
 layer figure 'base/|compute/ctl\.h|figure/'
 # The folders of app, from the bottom up: each sees those before it.
 below='base/|compute/|data/|figure/'

@@ -15,6 +15,7 @@ libcompute_a_SOURCES += \
   src/compute/rng.h \
   src/compute/tools.h
 include $(srcdir)/src/compute/kernels/kernels.mk
+include $(srcdir)/src/compute/kernels/layers/layers.mk
 include $(srcdir)/src/compute/features/features.mk
 include $(srcdir)/src/compute/cpu/cpu.mk
 include $(srcdir)/src/compute/linalg/linalg.mk

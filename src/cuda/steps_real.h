@@ -207,7 +207,7 @@ DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, in
     N(steps_go)(a, q0, q1, row, at, base, nt, v, w, p, g);
 }
 
-/* Windows of a row, and the factor of their sum (kernel_window_factor). */
+/* Windows of a row, and the factor of their sum (windows_factor). */
 DEV int N(steps_windows)(const struct steps_args *a, size_t row, double *c)
 {
     const struct dev_term *t = &a->term;

@@ -120,7 +120,7 @@ struct enc_sequence {
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
     struct enc_node *node;    /* of sets of nodes, layer.channels; value is NULL then */
     bool series;              /* their positions mean something */
-    struct kernel_layer layer; /* with channels */
+    struct layer layer; /* with channels */
     uint64_t seed;            /* of the filters */
     size_t inputs;            /* windows: numbers of a row of symbols in training */
 };

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
-#include "compute/features/fastconv.h"
+#include "compute/kernels/layers/layer_map.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -558,7 +558,7 @@ static enum status lost_sequences(struct fitting *f, const struct column *c, con
 {
     const size_t kmer = letters_kmer(f->d->coding), more = kmer > 0 ? kmer - 1 : 0;
     const size_t least =
-        more + (f->d->kernel.layer.kind != LAYER_NONE ? f->d->kernel.layer.width : 1);
+        more + (f->d->kernel.layer.ops ? f->d->kernel.layer.width : 1);
     size_t lost = 0, first = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -645,7 +645,7 @@ static enum status fit_nodes(struct fitting *f, const struct column *c)
 {
     const struct nodes *o = c->seq->nodes;
     struct enc_sequence *s = &f->e->seq;
-    const enum kernel_norm norm = f->d->kernel.layer.norm;
+    const enum layer_norm norm = f->d->kernel.layer.norm;
     double flags = 0.0, length = 0.0;
     size_t n = 0;
 
@@ -936,7 +936,7 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     enum status rc = fit_alphabet(f, c);
     const struct enc_sequence *s = &f->e->seq;
     const size_t F = s->layer.filters, room = c->seq->longest;
-    struct fastconv *conv = rc == ST_OK ? fastconv_new(&s->layer, s->seed, f->err) : NULL;
+    struct layer_map *conv = rc == ST_OK ? layer_map_new(&s->layer, s->seed, f->err) : NULL;
     double *x =
         conv ? mem_calloc(room * position_numbers(s) + 1, sizeof *x, "a sequence", f->err) : NULL;
     double *phi = x ? mem_calloc(4 * F, sizeof *phi, "filters", f->err) : NULL;
@@ -950,9 +950,9 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     for (size_t i = 0; i < f->n && rc == ST_OK; i++) { /* moments around the first row's values */
         positions_of(s, c, code, NULL, f->rows[i], room, x);
         if (i == 0)
-            rc = fastconv_refer(conv, x, f->err);
+            rc = layer_map_refer(conv, x, f->err);
         if (rc == ST_OK)
-            rc = fastconv_row(conv, x, phi, f->err);
+            rc = layer_map_apply(conv, x, phi, f->err);
         for (size_t j = 0; j < F && rc == ST_OK; j++) {
             if (i == 0)
                 first[j] = phi[j];
@@ -977,7 +977,7 @@ static enum status fit_filters(struct fitting *f, const struct column *c)
     }
     free(phi);
     free(x);
-    fastconv_free(conv);
+    layer_map_free(conv);
     if (rc == ST_OK && dead == F)
         return err_named(f->err, ST_STATE, "inputs",
                          "no filter tells the training rows apart: all have the "
@@ -1024,8 +1024,8 @@ static enum status check_sequence(const struct dataset *d, struct err *err)
 
     for (size_t j = 0; j < d->table->ncols; j++)
         n += d->role[j] == ROLE_INPUT && d->table->col[j].type == COL_SEQUENCE;
-    if (d->kernel.layer.kind == LAYER_NONE || n == 1)
-        return d->kernel.layer.kind == LAYER_CONV && !kernel_reads_parts(&d->kernel)
+    if (!d->kernel.layer.ops || n == 1)
+        return layer_kind(&d->kernel.layer) == LAYER_WINDOWS && !kernel_reads_parts(&d->kernel)
                    ? check_alone(d, err)
                    : ST_OK;
     err_named(err, ST_STATE, "sequence",
@@ -1071,8 +1071,8 @@ static enum status fit_pools(struct fitting *f, const struct column *c)
     enum status rc = fit_alphabet(f, c);
     char word[48];
 
-    f->e->seq.layer.kind =
-        LAYER_NONE == f->d->kernel.layer.kind ? LAYER_NONE : f->e->seq.layer.kind;
+    if (!f->d->kernel.layer.ops)
+        f->e->seq.layer.ops = NULL;
     for (size_t p = 0; rc == ST_OK && o->series && p < c->seq->longest; p++)
         for (size_t k = 0; rc == ST_OK && k < o->d; k++) {
             snprintf(word, sizeof word, "%zu#%zu", p + 1, k + 1);
@@ -1094,13 +1094,13 @@ static enum status fit_pools(struct fitting *f, const struct column *c)
 
 /* A column as a kernel in such a layer reads it. */
 static enum status fit_column(struct fitting *f, const struct column *c,
-                              enum kernel_layer_kind layer)
+                              enum layer_kind layer)
 {
     const struct dataset *d = f->d;
     enum status rc = c->type == COL_REAL       ? fit_real(f, c)
                      : c->type != COL_SEQUENCE ? fit_category(f, c)
-                     : layer == LAYER_CONV     ? fit_windows(f, c)
-                     : layer == LAYER_FASTCONV ? fit_filters(f, c)
+                     : layer == LAYER_WINDOWS  ? fit_windows(f, c)
+                     : layer == LAYER_NUMBERS  ? fit_filters(f, c)
                      : c->seq->nodes != NULL   ? fit_pools(f, c)
                                                : fit_letters(f, c);
 
@@ -1146,7 +1146,7 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
         err_hint(err, "summary lists the columns; cols NAME role=input makes one an input");
         return ST_STATE;
     }
-    for (size_t j = 0; rc == ST_OK && t->layer.kind == LAYER_FASTCONV && j < n;
+    for (size_t j = 0; rc == ST_OK && layer_kind(&t->layer) == LAYER_NUMBERS && j < n;
          j++) /* its filters too */
         in[j] = in[j] || (is_input(d, j) && d->table->col[j].type == COL_SEQUENCE);
     return rc;
@@ -1162,7 +1162,7 @@ static enum status fit_part(struct fitting *f, size_t t, bool *in)
 
     for (size_t s = 0; s < t; s++)
         if (!kterm_reads_windows(&d->kernel.term[s]) &&
-            d->kernel.term[s].layer.kind == term->layer.kind &&
+            layer_kind(&d->kernel.term[s].layer) == layer_kind(&term->layer) &&
             strcmp(d->kernel.term[s].on, term->on) == 0) {
             *p = f->e->part[s];
             return ST_OK;
@@ -1172,7 +1172,7 @@ static enum status fit_part(struct fitting *f, size_t t, bool *in)
     p->first = f->e->ncol;
     for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
         if (in[j])
-            rc = fit_column(f, &d->table->col[j], term->layer.kind);
+            rc = fit_column(f, &d->table->col[j], layer_kind(&term->layer));
     p->n = f->e->ncol - p->first;
     if (rc == ST_OK && p->n == 0) {
         rc = err_named(f->err, ST_STATE, "inputs", "a kernel of the expression has no input");
@@ -1237,7 +1237,7 @@ static enum status fit_columns(struct fitting *f)
     else
         for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
             if (is_input(d, j))
-                rc = fit_column(f, &d->table->col[j], d->kernel.layer.kind);
+                rc = fit_column(f, &d->table->col[j], layer_kind(&d->kernel.layer));
     f->e->d = f->e->ncol + f->e->seq.inputs;
     if (rc != ST_OK || f->e->d > 0)
         return rc;
@@ -1248,7 +1248,7 @@ static enum status fit_columns(struct fitting *f)
 
 enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err *err)
 {
-    const struct kernel_layer *l = &e->seq.layer;
+    const struct layer *l = &e->seq.layer;
     const bool bound = k->layer.channels != 0;
     enum status rc = kernel_bind_rows(k, l->channels, l->symbols, l->positions, err);
 
@@ -1335,7 +1335,7 @@ struct group {
         *channel; /* with numbers for letters, or of nodes: which of them; SIZE_MAX: their number */
     size_t *from; /* of nodes: where each of the encoding's numbers stands in this table */
     uint8_t code[256];
-    struct fastconv *conv;  /* ENC_FILTER */
+    struct layer_map *conv;  /* ENC_FILTER */
     uint32_t *to;           /* table code -> level of the encoding; UINT32_MAX: never seen */
     double *value;          /* levels as numbers, when the table has numbers there */
 };
@@ -1521,13 +1521,13 @@ static enum status map_sequence(const struct encoding *e, const struct table *t,
         g->room = g->room < (e->seq.inputs - 1) / per ? (e->seq.inputs - 1) / per : g->room;
         return ST_OK;
     }
-    g->conv = fastconv_new(&e->seq.layer, e->seq.seed, err);
+    g->conv = layer_map_new(&e->seq.layer, e->seq.seed, err);
     double *x =
         g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && n > 0) {
         positions_of(&e->seq, g->c, g->code, g->from, rows != NULL ? rows[0] : 0, g->room, x);
-        rc = fastconv_refer(g->conv, x, err);
+        rc = layer_map_refer(g->conv, x, err);
     }
     free(x);
     return rc;
@@ -1576,7 +1576,7 @@ static void free_groups(struct group *g, size_t n)
         free(g[k].own);
         free(g[k].channel);
         free(g[k].from);
-        fastconv_free(g[k].conv);
+        layer_map_free(g[k].conv);
     }
     free(g);
 }
@@ -1698,7 +1698,7 @@ static enum status encode_sequence(const struct encoding *e, const struct group 
     if (w == NULL)
         return ST_NOMEM;
     positions_of(&e->seq, g->c, g->code, g->from, row, g->room, w);
-    const enum status rc = fastconv_row(g->conv, w, x + g->first, err);
+    const enum status rc = layer_map_apply(g->conv, w, x + g->first, err);
     for (size_t k = 0; k < g->n; k++)
         x[g->first + k] = encode_one(&e->col[g->first + k], x[g->first + k], cut);
     free(w);
@@ -1769,7 +1769,7 @@ static enum status judge_rows(const struct encoding *e, const struct table *t,
             const bool seq = is_sequence(&g[k]);
             const size_t more = seq && e->seq.kmer > 0 ? e->seq.kmer - 1 : 0;
             const size_t least =
-                more + (seq && e->seq.layer.kind != LAYER_NONE ? e->seq.layer.width : 1);
+                more + (seq && e->seq.layer.ops ? e->seq.layer.width : 1);
             const char *s;
             if (seq && letters_of(g[k].c, row, &s) < least) { /* there is no mean of sequences */
                 if (e->missing != MISSING_DROP)

@@ -56,7 +56,6 @@ static void write_number(struct buf *b, const char *key, double x)
     buf_json_double(b, x);
 }
 
-static const char *const layer_word[] = { "none", "conv", "fastconv" };
 
 /* The kernel itself says the rest: average, lengthscale. */
 static void write_sequence(struct buf *b, const struct encoding *e)
@@ -67,7 +66,7 @@ static void write_sequence(struct buf *b, const struct encoding *e)
     write_string(b, s->column);
     buf_puts(b, ",\"alphabet\":");
     write_string(b, s->order);
-    buf_printf(b, ",\"layer\":\"%s\"", layer_word[s->layer.kind]);
+    buf_printf(b, ",\"layer\":\"%s\"", layer_family(&s->layer) ? layer_family(&s->layer)->name : "none");
     write_number(b, "width", (double)s->layer.width);
     write_number(b, "filters", (double)s->layer.filters);
     write_number(b, "channels", (double)s->layer.channels);
@@ -461,9 +460,15 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
         return rc;
     }
     if (strcmp(key, "layer") == 0) {
-        const enum status rc = take_word(r, layer_word, 3, &k);
-        s->layer.kind = rc == ST_OK ? (enum kernel_layer_kind)k : LAYER_NONE;
-        return rc;
+        char *name;
+        const enum status rc = take_string(r, &name);
+        if (rc != ST_OK)
+            return rc;
+        const bool none = strcmp(name, "none") == 0;
+        s->layer.ops = none ? NULL : layer_find(name);
+        free(name);
+        return none || (s->layer.ops && !s->layer.ops->family) ? ST_OK
+                                                               : wrong(r, "an unknown word");
     }
     if (strcmp(key, "width") == 0)
         return take_count(r, KERNEL_WIDTH_MOST, &s->layer.width);
@@ -479,7 +484,7 @@ static enum status sequence_member(struct reader *r, const char *key, void *into
         return take_bool(r, &s->series);
     if (strcmp(key, "norm") == 0) {
         const enum status rc = take_word(r, norm_word, 3, &k);
-        s->layer.norm = rc == ST_OK ? (enum kernel_norm)k : NORM_STANDARD;
+        s->layer.norm = rc == ST_OK ? (enum layer_norm)k : NORM_STANDARD;
         return rc;
     }
     if (strcmp(key, "nodes") == 0 && s->node == NULL)
@@ -650,13 +655,13 @@ static enum status check_sequence(struct reader *r, struct encoding *e)
         (s->kmer > 0 && (s->value != NULL || s->node != NULL)) ||
         (e->seq.layer.symbols && (s->layer.channels < least || s->layer.channels > most)))
         return wrong(r, "a sequence is incomplete");
-    if (s->layer.kind == LAYER_NONE) /* letters by position, with numbers */
+    if (!s->layer.ops) /* letters by position, with numbers */
         return !e->seq.layer.symbols && filters == 0 && e->ncol > 0 && s->inputs == 0
                    ? ST_OK
                    : wrong(r, "a sequence is incomplete");
     if (wide == 0)
         return wrong(r, "a sequence is incomplete");
-    if (s->layer.kind == LAYER_FASTCONV)
+    if (layer_kind(&s->layer) == LAYER_NUMBERS)
         return filters == s->layer.filters && filters > 0 && s->inputs == 0
                    ? ST_OK
                    : wrong(r, "filters are missing");

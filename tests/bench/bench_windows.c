@@ -10,7 +10,7 @@
 #include "report.h"
 
 #include "compute/linalg/blas.h"
-#include "compute/features/fastconv.h"
+#include "compute/kernels/layers/fastconv.h"
 #include "compute/features/fop.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
@@ -261,7 +261,7 @@ static void run_tuning(void *ctx)
     struct err err = { 0 };
 
     if (u->filters) {
-        const struct kernel_layer layer = {.kind = LAYER_FASTCONV,
+        const struct layer layer = {.ops = &layer_fastconv,
                                            .width = WIDTH,
                                            .filters = FILTERS,
                                            .channels = LETTERS,

@@ -1166,8 +1166,8 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
     rec_text(&r, "\n  kernels  ");
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         rec_text(&r, " %s", k->name);
-    for (size_t i = 0; kernel_layer_at(i); i++)
-        rec_text(&r, " %s", kernel_layer_at(i)->name);
+    for (size_t i = 0; layer_at(i); i++)
+        rec_text(&r, " %s", layer_at(i)->name);
     rec_open(&r, "built");
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         if (k->built) {

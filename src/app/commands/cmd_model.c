@@ -40,8 +40,8 @@ static void kernel_list(struct workspace *ws)
         rec_str(&rec, k->name, k->title);
         rec_text(&rec, "%s  %-10s %-24s %s", i ? "\n" : "", k->name, k->title, k->formula);
     }
-    const struct kernel_layer_info *l;
-    for (size_t i = 0; (l = kernel_layer_at(i)); i++) {
+    const struct layer_ops *l;
+    for (size_t i = 0; (l = layer_at(i)); i++) {
         rec_str(&rec, l->name, l->title);
         rec_text(&rec, "\n  %-10s %-24s %s", l->name, l->title, l->formula);
     }

@@ -160,7 +160,7 @@ static enum status kernel_of(const struct workspace *ws, struct kernel *k,
     size_t from[KERNEL_MAX_HP];
 
     *k = ws->kernel;
-    if (k->layer.kind != LAYER_NONE) {
+    if (k->layer.ops) {
         err_set(err, ST_UNSUPPORTED,
                 "a kernel of sequences has no functions of one number to draw");
         err_hint(err, "kernel matern(nu=5/2), then draw");
@@ -516,7 +516,7 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
     size_t from[KERNEL_MAX_HP];
     enum status rc = kernel_parse(text, &s->k, set, err);
 
-    if (rc == ST_OK && s->k.layer.kind != LAYER_NONE) {
+    if (rc == ST_OK && s->k.layer.ops) {
         err_set(err, ST_UNSUPPORTED, "%.60s reads sequences: it is no function of a distance",
                 text);
         err_hint(err, "plot kernel rbf");

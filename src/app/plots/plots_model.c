@@ -631,7 +631,7 @@ static struct figure *parts_make(void *in, struct job *job, struct err *err)
 /* Numbers and categories only: letters, windows and filters have no axis. */
 static enum status plain_inputs(const struct run *r, const char *plot, struct err *err)
 {
-    bool plain = r->enc.seq.column == NULL && r->model->kernel.layer.kind == LAYER_NONE;
+    bool plain = r->enc.seq.column == NULL && r->model->kernel.layer.ops == NULL;
 
     for (size_t j = 0; plain && j < r->enc.d; j++)
         plain = r->enc.col[j].kind <= ENC_MISSING;
@@ -878,7 +878,7 @@ enum status plots_features(struct workspace *ws, struct run *r, const struct arg
         memcpy(o.hp, ws->hp, sizeof o.hp);
         rc = d ? fit_setup_of_data(&s->study, d, &o, err) : err->code;
     }
-    if (rc == ST_OK && s->study.o.kernel.layer.kind == LAYER_FASTCONV) {
+    if (rc == ST_OK && layer_kind(&s->study.o.kernel.layer) == LAYER_NUMBERS) {
         err_set(err, ST_UNSUPPORTED,
                 "the filters of fastconv are the kernel themselves: there is no exact one to "
                 "compare features with");

@@ -480,7 +480,7 @@ struct figure *plots_ard(struct workspace *ws, struct run *r, const struct args 
         return plots_nothing(
             "ard", "There is no finished tuning or fit yet. try: kernel rbf(ard), tune", err);
     const struct kernel *k = ard_of(r, &hp);
-    if (!kernel_has_ard(k) || k->layer.kind != LAYER_NONE)
+    if (!kernel_has_ard(k) || k->layer.ops)
         return plots_nothing(
             "ard",
             "This kernel has one lengthscale for all inputs. try: kernel rbf(ard), "

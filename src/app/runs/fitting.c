@@ -86,7 +86,7 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
 static void note_filters(struct fitting *f)
 {
     for (size_t t = 0; t < f->kernel.nterms; t++) {
-        const struct kernel_layer *l = &f->kernel.term[t].layer;
+        const struct layer *l = &f->kernel.term[t].layer;
         if (!l->chosen)
             continue;
         buf_printf(
@@ -168,7 +168,7 @@ static void set_width(struct fitting *f, size_t width)
     kernel_unbind(&f->kernel);
     f->kernel.layer.width = width;
     for (size_t t = 0; t < f->kernel.nterms; t++)
-        if (f->kernel.term[t].layer.kind != LAYER_NONE && !f->kernel.term[t].layer.graph)
+        if (layer_has_width(&f->kernel.term[t].layer))
             f->kernel.term[t].layer.width = width;
     f->data->kernel = f->kernel;
 }
@@ -1200,7 +1200,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
     bool windows = false;
 
     for (size_t t = 0; t < k->nterms; t++)
-        windows |= k->term[t].layer.kind != LAYER_NONE && !k->term[t].layer.graph;
+        windows |= layer_has_width(&k->term[t].layer);
     if (nwidths && !windows) {
         err_set(err, ST_USAGE,
                 "width= chooses the windows of conv or fastconv; the kernel has none");

@@ -1068,7 +1068,7 @@ static void read_model(struct loader *l, struct jdoc *j, struct run *r)
         jdoc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
         jdoc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
-    const struct kernel_layer *layer = &m->kernel.layer, *seen = &r->enc.seq.layer;
+    const struct layer *layer = &m->kernel.layer, *seen = &r->enc.seq.layer;
     if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.seq.inputs > 0) ||
                        (kernel_reads_windows(&m->kernel) &&
                         (layer->channels != seen->channels || layer->width != seen->width ||

@@ -177,8 +177,8 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
         for (const char *const *m = (const char *const[]){ "matern(nu=1/2)", "matern(nu=3/2)",
                                                            "matern(nu=5/2)", NULL }; *m; m++)
             offer(f, typed, prefix, *m, "");
-        for (size_t i = 0; kernel_layer_at(i); i++)
-            offer(f, typed, prefix, kernel_layer_at(i)->example, "");
+        for (size_t i = 0; layer_at(i); i++)
+            offer(f, typed, prefix, layer_at(i)->example, "");
         break;
     case ARG_FILE: case ARG_OUT:
         offer_files(f, typed, prefix);

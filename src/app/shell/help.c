@@ -79,7 +79,7 @@ static void kernel_entry(struct buf *out, const struct kernel_ops *k)
     buf_printf(out, "           %s\n", k->cite);
 }
 
-static void layer_entry(struct buf *out, const struct kernel_layer_info *l)
+static void layer_entry(struct buf *out, const struct layer_ops *l)
 {
     buf_printf(out, "%-10s %s: %s\n           %s\n", l->name, l->title, l->formula, l->cite);
 }
@@ -90,8 +90,8 @@ static void kernels_page(struct buf *out)
 
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         kernel_entry(out, k);
-    for (size_t i = 0; kernel_layer_at(i); i++)
-        layer_entry(out, kernel_layer_at(i));
+    for (size_t i = 0; layer_at(i); i++)
+        layer_entry(out, layer_at(i));
     buf_puts(
         out,
         "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
@@ -101,27 +101,11 @@ static void kernels_page(struct buf *out)
         "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): "
         "for\n"
         "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being "
-        "one\n"
-        "conv(rbf,width=9,average=sqrt)   of sequences: rbf of all windows of 9 positions with "
-        "all\n"
-        "           others. average=none: their sum, which grows with length; full: their mean; "
-        "sqrt:\n"
-        "           between, so that sequences of unlike windows have variance 1. Inside: rbf, "
-        "matern,\n"
-        "           cauchy or rq\n"
-        "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), "
-        "which conv\n"
-        "           takes where windows have few letters; a note tells\n"
-        "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): conv "
-        "with\n"
-        "           windows of one position; norm=unit: nodes of length 1\n"
-        "graphpoly(degree=2,norm=unit,average=sqrt)   of nodes: powers of their products, summed "
-        "over all\n"
-        "           pairs, as the SOAP kernel; no lengthscale; norm=raw: as they are\n"
-        "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over the "
-        "windows\n"
-        "           is an input, and any kernel may stand inside; faster, and reads other columns "
-        "too\n"
+        "one\n");
+    for (size_t i = 0; layer_at(i); i++)
+        buf_puts(out, layer_at(i)->help);
+    buf_puts(
+        out,
         "rbf on temp,ph   reads these inputs alone, as in conv(rbf) + rbf on temp,ph or conv(rbf) "
         "*\n"
         "           rbf on temp; names with *, or in \"quotes\". Without on: all inputs, sequences "
@@ -263,12 +247,11 @@ bool help_topic(const char *name, struct buf *out)
             topics[i].write(out);
             return true;
         }
-    const struct kernel_layer_info *l;
-    for (size_t i = 0; (l = kernel_layer_at(i)) != NULL; i++)
+    const struct layer_ops *l;
+    for (size_t i = 0; (l = layer_at(i)) != NULL; i++)
         if (!strcmp(l->name, name)) {
             layer_entry(out, l);
-            buf_printf(out, "example    kernel %s(rbf,width=9); tune; see also: help kernels\n",
-                       name);
+            buf_printf(out, "example    kernel %s; tune; see also: help kernels\n", l->example);
             return true;
         }
     const struct kernel_ops *k = kernel_find(name, NULL);

@@ -1,5 +1,6 @@
 /* compute/cpu/backend_steps.c -- see backend_steps.h. */
 #include "compute/cpu/backend_steps.h"
+#include "compute/kernels/layers/windows.h"
 
 #include "base/mem.h"
 
@@ -167,7 +168,7 @@ void steps_free(struct steps *s)
 /* Columns. */
 
 /* Window a of a sequence as width * channels numbers. */
-static void window_vector(const struct kernel_layer *w, const double *row, size_t a, double *out)
+static void window_vector(const struct layer *w, const double *row, size_t a, double *out)
 {
     const size_t C = w->channels;
 

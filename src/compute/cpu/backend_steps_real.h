@@ -100,12 +100,12 @@ static void N(sum_rows)(const struct chain *c, const struct simd_real *real, con
                         double *win, REAL *columns, REAL *scratch)
 {
     const struct fm_term *t = c->term;
-    const struct kernel_layer *w = t->windows;
+    const struct layer *w = t->windows;
     const size_t L = real->lanes, cols = (t->sum_paired ? 2 : 1) * t->mf;
 
     for (size_t r = 0; r < n; r++) {
         const double *row = x + r * ldx;
-        const size_t m = kernel_windows(w, row);
+        const size_t m = windows_count(w, row);
         REAL *sum = z + r * ldz;
         memset(sum, 0, cols * sizeof *sum);
         for (size_t a = 0; a < m; a += L) {
@@ -117,7 +117,7 @@ static void N(sum_rows)(const struct chain *c, const struct simd_real *real, con
                 for (size_t i = 0; i < some; i++)
                     sum[j] += columns[j * L + i];
         }
-        const double f = out * kernel_window_factor(w, m);
+        const double f = out * windows_factor(w, m);
         for (size_t j = 0; j < cols; j++)
             sum[j] = (REAL)(f * (double)sum[j]);
     }

@@ -1,5 +1,6 @@
 /* compute/cpu/backend_windows.c -- see backend_windows.h. */
 #include "compute/cpu/backend_windows.h"
+#include "compute/kernels/layers/windows.h"
 
 #include "base/mem.h"
 
@@ -52,7 +53,7 @@ static void hash_positions(struct tile *s)
 {
     for (size_t r = 0; r < s->n; r++) {
         const double *x = s->x + r * s->ldx;
-        const size_t len = kernel_windows(s->t->windows, x) ? (size_t)x[0] : 0;
+        const size_t len = windows_count(s->t->windows, x) ? (size_t)x[0] : 0;
         for (size_t p = 0; p < len; p++) {
             uint64_t h = 1, bits;
             for (size_t i = 0; i < s->per; i++) {
@@ -112,7 +113,7 @@ static void flush(struct tile *s)
  * window a row: a row never has more lanes than there are. */
 static void add_position(struct tile *s, size_t a, uint32_t *slot, uint32_t stamp)
 {
-    const struct kernel_layer *w = s->t->windows;
+    const struct layer *w = s->t->windows;
     const size_t bytes = w->width * s->per * sizeof(double);
     const double *seen[WINDOWS_ROWS_MOST];
     uint32_t group[WINDOWS_ROWS_MOST];
@@ -121,7 +122,7 @@ static void add_position(struct tile *s, size_t a, uint32_t *slot, uint32_t stam
     for (size_t r = 0; r < s->n; r++) {
         const double *x = s->x + r * s->ldx;
         group[r] = UINT32_MAX;
-        if (a >= kernel_windows(w, x))
+        if (a >= windows_count(w, x))
             continue;
         const double *win = x + 1 + a * s->per;
         uint64_t h = 0;
@@ -250,7 +251,7 @@ static struct tile *tile_in_room(const struct windows *u, const struct simd_real
                                  struct places at)
 {
     const struct fm_term *t = u->t;
-    const struct kernel_layer *w = t->windows;
+    const struct layer *w = t->windows;
     struct tile *s = u->room;
 
     *s = (struct tile){.t = t,
@@ -276,13 +277,13 @@ static void windows_rows(const struct windows *u, const struct simd_real *real, 
                          void *scratch)
 {
     const struct fm_term *t = u->t;
-    const struct kernel_layer *w = t->windows;
+    const struct layer *w = t->windows;
     const struct places at = places_of(u, u->rows, u->d, 0);
     uint32_t *slot = room_at(u, at.slot);
     size_t longest = 0, most = 0;
 
     for (size_t r = 0; r < n; r++) {
-        const size_t m = kernel_windows(w, x + r * ldx);
+        const size_t m = windows_count(w, x + r * ldx);
         most = m > most ? m : most;
         longest = m && (size_t)x[r * ldx] > longest ? (size_t)x[r * ldx] : longest;
     }
@@ -300,7 +301,7 @@ static void windows_rows(const struct windows *u, const struct simd_real *real, 
     flush(s);
     run_kept(s);
     for (size_t r = 0; r < n; r++)
-        scale_row(real, t->cols, out * kernel_window_factor(w, kernel_windows(w, x + r * ldx)),
+        scale_row(real, t->cols, out * windows_factor(w, windows_count(w, x + r * ldx)),
                   (char *)z + r * ldz * real->size);
 }
 

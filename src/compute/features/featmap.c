@@ -16,26 +16,14 @@ enum { DRAWN_WIDTH_MIN = 32 };
 
 /* Steps. */
 
-size_t kernel_gaussian_steps(struct fm_step *out)
-{
-    size_t n = 0;
-
-    for (size_t q = 0; q < 3; q++) {
-        out[n++] = (struct fm_step){ .op = FM_SIGN, .index = q };
-        out[n++] = (struct fm_step){ .op = FM_FHT };
-    }
-    out[n++] = (struct fm_step){ .op = FM_SCALE, .index = 0 };
-    return n;
-}
-
 /* Of one kernel, counted from its own first hyperparameter and rows. */
 static size_t factor_steps(const struct kterm *k, bool alone, struct fm_step *out)
 {
     if (k->ops->recipe)
         return k->ops->recipe(k->params, alone, out);
     out[0] = (struct fm_step){ .op = FM_SCALE_IN };
-    out[1] = (struct fm_step){ .op = FM_DENSE };
-    size_t n = k->layer.dense ? 2 : 1 + kernel_gaussian_steps(out + 1);
+    const struct layer_ops *layer = k->layer.ops;
+    size_t n = 1 + (layer && layer->project ? layer->project : kernel_gaussian_steps)(out + 1);
     if (!alone)
         out[n++] = (struct fm_step){ .op = FM_PHASE };
     return n;
@@ -127,7 +115,7 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
 
 /* After the first factor of a product over windows: what it adds up, and what the others make of
  * that. */
-static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct kernel_layer *l)
+static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct layer *l)
 {
     s[0].op = FM_WINDOWS;
     s[0].first = l->flat;
@@ -403,8 +391,9 @@ double featmap_bytes(const struct kernel *k, size_t d, size_t M)
         const size_t own = kernel_inputs(k, t, d);
         const double D = (double)pow2_at_least(own < DRAWN_WIDTH_MIN ? DRAWN_WIDTH_MIN : own + 1);
         const double mf = D * ceil(0.5 * (double)M / D);
-        const double each =
-            k->term[t].layer.dense ? 12.0 * (double)own : 3.0 + 8.0 + 4.0 * 3.0 + 2.0 * 8.0;
+        struct fm_step steps[KERNEL_RECIPE + 1];
+        const struct needs r = needs_of(steps, factor_steps(&k->term[t], true, steps), own);
+        const double each = r.dense ? 12.0 * (double)own : 3.0 + 8.0 + 4.0 * 3.0 + 2.0 * 8.0;
         most = fmax(most, mf * each + 8.0 * (double)own);
     }
     return most;

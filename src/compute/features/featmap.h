@@ -73,7 +73,7 @@ struct fm_term {
     size_t nsum; /* of terms with FM_WINDOWS: steps up to and with FM_SUM; more than these make a
                   * product with kernels of other inputs, which ends in FM_TURN */
     bool sum_paired;       /* what FM_SUM adds up is pairs */
-    const struct kernel_layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
+    const struct layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
                                          * inputs of a window; NULL */
     const struct fm_step *steps; size_t nsteps;
     int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */

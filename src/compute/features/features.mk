@@ -1,7 +1,5 @@
 # drawn feature maps, their operator, Gram matrices, sources of rows
 libcompute_a_SOURCES += \
-  src/compute/features/fastconv.c \
-  src/compute/features/fastconv.h \
   src/compute/features/featmap.c \
   src/compute/features/featmap.h \
   src/compute/features/fop.c \

@@ -1,6 +1,7 @@
 /* compute/features/interp.c -- a feature map step by step (see interp.h).  Slow and obvious on
  * purpose. */
 #include "compute/features/interp.h"
+#include "compute/kernels/layers/windows.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static void circle(const struct fm_step *s, const double *hp,
 static void window(const struct fm_term *t, const struct fm_step *s, const double *hp,
                    const double *x, double *v)
 {
-    const struct kernel_layer *w = t->windows;
+    const struct layer *w = t->windows;
 
     for (size_t i = 0; i < w->width; i++)
         for (size_t e = 0; e < w->channels; e++)
@@ -173,9 +174,9 @@ static void windows(const struct fm_term *t, const double *hp, const double *row
                     double *z, double *dz, double *work, size_t wide)
 {
     const double *x = row + t->first;
-    const size_t m = kernel_windows(t->windows, x),
+    const size_t m = windows_count(t->windows, x),
                  per = t->windows->symbols ? 1 : t->windows->channels;
-    const double c = out * kernel_window_factor(t->windows, m);
+    const double c = out * windows_factor(t->windows, m);
     double *one = work + wide, *back = one + t->cols;
     struct fm_term own = *t;
 

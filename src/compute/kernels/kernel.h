@@ -1,7 +1,7 @@
 /* compute/kernels/kernel.h -- covariance functions: the registry, and a kernel expression in use.
  *
- * A kernel is one file in kernels/ that ends in one `const struct kernel_ops`, and one row in the
- * array of kernel.c.  From that row come parsing, help, completion, bounds, feature maps, exact
+ * A kernel is one file of this folder that ends in one `const struct kernel_ops`, and one row of
+ * the list in kernels.h.  From that row come parsing, help, completion, bounds, feature maps, exact
  * forms and the tests that hold the one to the other.
  *
  * Conventions (methods.md 0): amplitude 1, so k(x,x) = 1 for stationary kernels; the lengthscale l
@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/status.h"
+#include "compute/kernels/layers/layer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,40 +60,10 @@ const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 
-/* What stands between a row and a kernel of the expression.
- *
- * LAYER_CONV: rows hold sequences (source.h), and the kernel is c c' sum_a sum_b k(a, b') over all
- * windows a, b of `width` positions, k one stationary kernel; c = 1/sqrt(windows), 1, or 1/windows.
- * Windows of one position make a kernel of sets of nodes, written graph(..); graphpoly(degree=2)
- * has (a . b)^degree in place of a stationary kernel.  convdense(..) is conv(..) whose features are
- * dense random filters; conv becomes that where it is cheaper (kernel_choose_filters).
- * LAYER_FASTCONV: a sequence becomes `filters` numbers, each the largest value of a random filter
- * over all windows, or 0 (kernel_fastconv in fastconv.h); the kernels inside read those as any
- * inputs. channels: numbers for a position; 0 until kernel_bind_rows. */
-enum kernel_layer_kind { LAYER_NONE, LAYER_CONV, LAYER_FASTCONV };
-enum kernel_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
-/* What the vectors of nodes are: each number standardised; scaled to length 1; as they are, but for
- * one factor for all. Symbols are none of these. */
-enum kernel_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
-struct kernel_layer {
-    enum kernel_layer_kind kind;
-    enum kernel_average average; /* LAYER_CONV */
-    size_t width, filters;       /* filters: LAYER_FASTCONV */
-    size_t channels;
-    bool symbols;                /* rows hold symbols, not vectors */
-    bool graph;                  /* written graph(..): width is 1 */
-    bool poly;                   /* written graphpoly(..): of (a . b)^degree */
-    bool dense; /* written convdense(..): the same kernel, drawn by dense random filters */
-    bool
-        chosen; /* dense was chosen (kernel_choose_filters): another binding may choose otherwise */
-    enum kernel_norm norm;
-    size_t positions;            /* of the longest row in training, for costs; 0: not known */
-    size_t flat; /* LAYER_CONV: numbers of a row before its sequence, for kernels beside */
-};
 /* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one
  * lengthscale for all inputs; KERNEL_ARD, one for each of inputs not yet counted (one value stands
  * for all until kernel_bind); else how many.  grouped: inputs of one group share a lengthscale.
- * layer: what it stands in; kind LAYER_NONE: nothing.  on: the columns that it reads, as the user
+ * layer: what it stands in; ops NULL: nothing.  on: the columns that it reads, as the user
  * names them ("": all); first, count: which numbers of a row these are (count 0: all, or not
  * bound); a kernel over windows reads the sequence behind them. */
 #define KERNEL_ARD SIZE_MAX
@@ -102,14 +73,10 @@ struct kterm {
     double params[KERNEL_MAX_PARAMS];
     size_t ard;
     bool grouped, times;
-    struct kernel_layer layer;
+    struct layer layer;
     char on[KERNEL_ON_MOST];
     size_t first, count;
 };
-enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
-/* The names of the layers, for help and completion: NULL past the end. */
-struct kernel_layer_info { const char *name, *title, *formula, *cite, *example; };
-const struct kernel_layer_info *kernel_layer_at(size_t i);
 /* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
  * hparams in order, with ARD d values (or one for each group) for ops->hparams[0]; after each
  * product but the first its weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with
@@ -120,16 +87,16 @@ struct kernel {
     struct kterm term[KERNEL_MAX_TERMS];
     size_t ngrouped; /* inputs of the map; 0: no kernel is bound to groups */
     uint8_t group[KERNEL_MAX_GROUPED]; /* of each input, counted from 0 in order of appearance */
-    struct kernel_layer layer; /* the first that a kernel stands in, and the widest width of any */
+    struct layer layer; /* the first that a kernel stands in, and the widest width of any */
 };
-/* Does a kernel read windows of sequences itself (LAYER_CONV)? */
+/* Does a kernel read windows of sequences itself (LAYER_WINDOWS)? */
 static inline bool kernel_reads_windows(const struct kernel *k)
 {
-    return k->layer.kind == LAYER_CONV;
+    return layer_kind(&k->layer) == LAYER_WINDOWS;
 }
 static inline bool kterm_reads_windows(const struct kterm *t)
 {
-    return t->layer.kind == LAYER_CONV;
+    return layer_kind(&t->layer) == LAYER_WINDOWS;
 }
 /* Do its kernels read different inputs of a row: because of `on`, or beside a layer? */
 bool kernel_reads_parts(const struct kernel *);
@@ -143,8 +110,8 @@ enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t c
                                struct err *err);
 /* Undoes these three, for other rows; lengthscales of ard stay bound. */
 void kernel_unbind(struct kernel *);
-/* Of a kernel that was just bound to rows: each conv for whose windows dense filters are cheaper,
- * and no less accurate, becomes convdense, which is how the kernel is printed and saved from then
+/* Of a kernel that was just bound to rows: each layer that has a cheaper row for its windows
+ * (conv: dense filters) becomes that, which is how the kernel is printed and saved from then
  * on; a kernel that was bound before keeps what it has.  The same choice on every machine.  Returns
  * how many. */
 size_t kernel_choose_filters(struct kernel *);
@@ -186,9 +153,6 @@ size_t kernel_lengthscale_of(const struct kernel *, size_t t, size_t i);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);
-/* Windows of a row of a sequence (source.h), and c of the sum over them. */
-size_t kernel_windows(const struct kernel_layer *, const double *row);
-double kernel_window_factor(const struct kernel_layer *, size_t windows);
 /* Exact covariance of two standardised rows, and its gradient in log hp (grad may be NULL). */
 double kernel_exact(const struct kernel *, const double *hp, size_t d, const double *x,
                     const double *y, double *grad);

@@ -1,10 +1,12 @@
-/* compute/kernels/kernels.h -- what the kernel files offer to the registry in kernel.c. */
+/* compute/kernels/kernels.h -- the list of kernels, and what their files and those of
+ * the expression share. */
 #ifndef GPDESK_KERNELS_KERNELS_H
 #define GPDESK_KERNELS_KERNELS_H
 
 #include "compute/kernels/kernel.h"
 
 extern const struct hparam kernel_lengthscale[]; /* the one hyperparameter of stationary kernels */
+extern const struct hparam kernel_weight;        /* of a product after the first */
 
 /* Appends the steps that project on Gaussian vectors (structured, three sign rows, one scale row);
  * returns how many. */
@@ -27,7 +29,24 @@ size_t kernel_gaussian_steps(struct fm_step *out);
 #define KERNEL_DECLARED(name) extern const struct kernel_ops name;
 KERNEL_ROWS(KERNEL_DECLARED)
 #undef KERNEL_DECLARED
-extern const struct kernel_ops
-    kernel_power; /* inside graphpoly(..) alone: no row of the registry */
+static inline size_t kernel_ops_nhp(const struct kernel_ops *ops)
+{
+    size_t n = 0;
+
+    while (ops->hparams && ops->hparams[n].name)
+        n++;
+    return n;
+}
+
+/* The hyperparameters of a kernel: with ARD one lengthscale for each input or group. */
+static inline size_t kernel_term_nhp(const struct kterm *t)
+{
+    const size_t n = kernel_ops_nhp(t->ops);
+
+    return t->ard == 0 || t->ard == KERNEL_ARD ? n : n - 1 + t->ard;
+}
+
+/* 1 where kernel t is the last of a product that is not the first: its weight follows. */
+size_t kernel_weight_after(const struct kernel *, size_t t);
 
 #endif

@@ -1,4 +1,4 @@
-# kernels: registry and parser; one file a kernel
+# kernels: registry, parser, printer, binding; one file a kernel
 libcompute_a_SOURCES += \
   src/compute/kernels/arccos.c \
   src/compute/kernels/cauchy.c \
@@ -6,6 +6,12 @@ libcompute_a_SOURCES += \
   src/compute/kernels/erf.c \
   src/compute/kernels/kernel.c \
   src/compute/kernels/kernel.h \
+  src/compute/kernels/kernel_bind.c \
+  src/compute/kernels/kernel_exact.c \
+  src/compute/kernels/kernel_hp.c \
+  src/compute/kernels/kernel_parse.c \
+  src/compute/kernels/kernel_print.c \
+  src/compute/kernels/kernel_shared.c \
   src/compute/kernels/kernels.h \
   src/compute/kernels/linear.c \
   src/compute/kernels/matern.c \

@@ -22,34 +22,6 @@ static size_t poly_recipe(const double *params, bool alone, struct fm_step *out)
     return n;
 }
 
-/* Of a dot product as it stands: no lengthscale, no lower degrees (for sets of nodes, graphpoly).
- */
-static size_t power_recipe(const double *params, bool alone, struct fm_step *out)
-{
-    size_t n = 0;
-
-    (void)alone;
-    for (size_t q = 0; q < (size_t)params[0]; q++) {
-        out[n++] = (struct fm_step){ .op = FM_SCALE_IN, .index = FM_NONE };
-        out[n++] = (struct fm_step){ .op = FM_SIGN, .index = q };
-        out[n++] = (struct fm_step){ .op = FM_FHT };
-        out[n++] = (struct fm_step){ .op = FM_SHUFFLE, .index = q };
-        out[n++] = (struct fm_step){ .op = FM_TIMES };
-    }
-    return n;
-}
-
-static double power_pair(const double *params, const double *hp, size_t nl, size_t d,
-                         const double *x, const double *y, double *grad)
-{
-    double sum = 0.0;
-
-    (void)hp, (void)nl, (void)grad;
-    for (size_t i = 0; i < d; i++)
-        sum += x[i] * y[i];
-    return pow(sum, params[0]);
-}
-
 static double poly_pair(const double *params, const double *hp, size_t nl, size_t d,
                         const double *x, const double *y, double *grad)
 {
@@ -89,21 +61,4 @@ const struct kernel_ops kernel_poly = {
     .hparams = kernel_lengthscale,
     .recipe = poly_recipe,
     .pair = poly_pair,
-};
-
-static const struct kparam power_params[] = {
-    { "degree", 2.0, 4.0, 2.0, "2, 3 or 4", poly_whole },
-    { 0 },
-};
-static const struct hparam none[] = { { 0 } };
-
-const struct kernel_ops kernel_power = {
-    .name = "power",
-    .title = "Polynomial of node pairs",
-    .formula = "(a.b)^degree",
-    .cite = "Bartok et al. 2013; Parkinson & Wang 2023",
-    .params = power_params,
-    .hparams = none,
-    .recipe = power_recipe,
-    .pair = power_pair,
 };

@@ -1,15 +1,18 @@
-/* compute/features/fastconv.c -- see fastconv.h (Parkinson & Wang 2023, FastConv1d). */
-#include "compute/features/fastconv.h"
+/* compute/kernels/layers/fastconv.c -- see fastconv.h (Parkinson & Wang 2023, FastConv1d). */
+#include "compute/kernels/layers/fastconv.h"
 
 #include "base/mem.h"
-#include "compute/kernels/kernels.h"
 #include "compute/cpu/simd.h"
+#include "compute/features/featmap.h"
+#include "compute/kernels/kernels.h"
+#include "compute/kernels/layers/layer.h"
+#include "compute/kernels/layers/windows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct fastconv {
-    struct kernel_layer layer;
+    struct layer layer;
     size_t d, F;           /* numbers of a window; filters */
     double *filters;       /* given ones; NULL: */
     struct featmap *map;   /* drawn ones: its one term's signs and scales */
@@ -18,7 +21,7 @@ struct fastconv {
     float *proj;
 };
 
-static struct fastconv *alloc(const struct kernel_layer *l, struct err *err)
+static struct fastconv *alloc(const struct layer *l, struct err *err)
 {
     struct fastconv *f = mem_calloc(1, sizeof *f, "filters", err);
 
@@ -30,14 +33,14 @@ static struct fastconv *alloc(const struct kernel_layer *l, struct err *err)
     return f;
 }
 
-struct fastconv *fastconv_new(const struct kernel_layer *l, uint64_t seed, struct err *err)
+struct fastconv *fastconv_new(const struct layer *l, uint64_t seed, struct err *err)
 {
     struct fastconv *f = alloc(l, err);
     struct kernel k = { .nterms = 1, .term = { { .ops = &kernel_rbf } }, .layer = *l };
 
     if (!f)
         return NULL;
-    k.layer.kind = LAYER_CONV;
+    k.layer.ops = &layer_conv; /* filters are drawn as its projections are */
     k.layer.flat = 0;
     k.term[0].layer = k.layer;
     f->map = featmap_new(&k, 1 + f->d, 2 * f->F, seed, err);
@@ -48,7 +51,7 @@ struct fastconv *fastconv_new(const struct kernel_layer *l, uint64_t seed, struc
     return f;
 }
 
-struct fastconv *fastconv_given(const struct kernel_layer *l, const double *filters,
+struct fastconv *fastconv_given(const struct layer *l, const double *filters,
                                 struct err *err)
 {
     struct fastconv *f = alloc(l, err);
@@ -76,7 +79,7 @@ void fastconv_free(struct fastconv *f)
 }
 
 /* Entry e of a window, its first position at x. */
-static double entry(const struct kernel_layer *l, const double *x, size_t e)
+static double entry(const struct layer *l, const double *x, size_t e)
 {
     return l->symbols ? (double)(x[e / l->channels] == (double)(e % l->channels)) : x[e];
 }
@@ -138,7 +141,7 @@ static enum status project(const struct fastconv *f, const double *row, const st
                            struct err *err)
 {
     const struct simd_real *real = &simd_now()->f32;
-    const size_t m = kernel_windows(&f->layer, row), per = f->layer.symbols ? 1 : f->layer.channels;
+    const size_t m = windows_count(&f->layer, row), per = f->layer.symbols ? 1 : f->layer.channels;
     const size_t bytes = f->layer.width * per * sizeof *row;
     const size_t D = f->map ? f->map->term[0].D : 0;
     const double *at[SIMD_LANES_MOST];
@@ -175,7 +178,7 @@ static enum status project(const struct fastconv *f, const double *row, const st
 enum status fastconv_refer(struct fastconv *f, const double *row, struct err *err)
 {
     enum { MOST = 64 << 20 }; /* bytes of projections */
-    const size_t m = kernel_windows(&f->layer, row), per = f->layer.symbols ? 1 : f->layer.channels;
+    const size_t m = windows_count(&f->layer, row), per = f->layer.symbols ? 1 : f->layer.channels;
     const size_t len = 1 + (m + f->layer.width) * per;
 
     if (m == 0 || f->filters || m > MOST / sizeof(float) / f->F)
@@ -200,3 +203,49 @@ enum status fastconv_row(const struct fastconv *f, const double *row, double *ph
     memset(phi, 0, f->F * sizeof *phi);
     return project(f, row, &(struct sink){ .phi = phi }, err);
 }
+
+static void *map_make(const struct layer *l, uint64_t seed, struct err *err)
+{
+    return fastconv_new(l, seed, err);
+}
+
+static void map_free(void *map)
+{
+    fastconv_free(map);
+}
+
+static enum status map_refer(void *map, const double *row, struct err *err)
+{
+    return fastconv_refer(map, row, err);
+}
+
+static enum status map_apply(const void *map, const double *row, double *numbers, struct err *err)
+{
+    return fastconv_row(map, row, numbers, err);
+}
+
+static const struct layer_map_ops fastconv_map = { map_make, map_free, map_refer, map_apply };
+
+static const struct layer_setting fastconv_settings[] = {
+    { .name = "width", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },
+    { .name = "filters", .offset = offsetof(struct layer, filters), .most = KERNEL_FILTERS_MOST },
+    { 0 },
+};
+
+const struct layer_ops layer_fastconv = {
+    .name = "fastconv",
+    .title = "Static convolution",
+    .formula = "k(phi, phi'), phi_j = max(0, largest of filter j over all "
+               "windows); width, filters",
+    .cite = "Parkinson & Wang 2023; Dempster et al. 2020",
+    .example = "fastconv(rbf,width=9)",
+    .help = "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over "
+            "the windows\n"
+            "           is an input, and any kernel may stand inside; faster, and reads other "
+            "columns too\n",
+    .kind = LAYER_NUMBERS,
+    .start = { .width = 9, .filters = 512 },
+    .settings = fastconv_settings,
+    .hint = "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))",
+    .map = &fastconv_map,
+};

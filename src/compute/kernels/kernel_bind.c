@@ -1,0 +1,258 @@
+/* compute/kernels/kernel_bind.c -- what each kernel of an expression reads of a row, and how it is
+ * fixed for the data: what a position is, which inputs, lengthscales for each input or group. */
+#include "compute/kernels/kernel.h"
+
+#include "compute/kernels/kernels.h"
+
+#include <string.h>
+
+bool kernel_reads_parts(const struct kernel *k)
+{
+    bool some = false, all = true;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        if (*k->term[t].on)
+            return true;
+        *(k->term[t].layer.ops ? &some : &all) = k->term[t].layer.ops != NULL;
+    }
+    return some && !all;
+}
+
+size_t kernel_inputs(const struct kernel *k, size_t t, size_t d)
+{
+    const struct kterm *term = &k->term[t];
+
+    if (kterm_reads_windows(term))
+        return term->layer.width * term->layer.channels;
+    return term->count ? term->count : kernel_reads_windows(k) ? k->layer.flat : d;
+}
+
+bool kernel_reads_input(const struct kernel *k, size_t t, size_t i)
+{
+    const struct kterm *term = &k->term[t];
+
+    return !kterm_reads_windows(term) &&
+           (term->count == 0 || (i >= term->first && i < term->first + term->count));
+}
+
+size_t kernel_lengthscale_of(const struct kernel *k, size_t t, size_t i)
+{
+    const struct kterm *term = &k->term[t];
+    const struct hparam *h = term->ops->hparams;
+
+    if (!h || !h->name || strcmp(h->name, kernel_lengthscale[0].name) != 0)
+        return SIZE_MAX;
+    if (!kernel_reads_input(k, t, i))
+        return SIZE_MAX;
+    const struct kernel_place p = kernel_place(k, t);
+    return p.hp0 + (p.nl < 2 ? 0 : term->grouped ? k->group[i] : i - term->first);
+}
+
+static enum status rows_differ(const char *what, size_t had, size_t has, struct err *err)
+{
+    return err_set(err, ST_SHAPE, "the kernel was made for rows with %zu %s, the data have %zu",
+                   had, what, has);
+}
+
+size_t kernel_choose_filters(struct kernel *k)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        struct layer *l = &k->term[t].layer;
+        const struct layer_ops *cheaper = l->ops && l->ops->cheaper ? l->ops->cheaper(l) : NULL;
+        if (!cheaper)
+            continue;
+        l->ops = cheaper;
+        l->chosen = true;
+        n++;
+    }
+    return n;
+}
+
+enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, size_t positions,
+                             struct err *err)
+{
+    struct layer *l = &k->layer;
+
+    if (layer_kind(l) != LAYER_WINDOWS)
+        return ST_OK;
+    if (l->channels != 0 && (l->channels != channels || l->symbols != symbols))
+        return err_set(err, ST_SHAPE,
+                       "the kernel was made for positions of %zu %s, the data have %zu "
+                       "%s",
+                       l->channels, l->symbols ? "letters" : "numbers", channels,
+                       symbols ? "letters" : "numbers");
+    for (size_t t = 0; t <= k->nterms; t++) {
+        if (t < k->nterms && !kterm_reads_windows(&k->term[t]))
+            continue;
+        l = t < k->nterms ? &k->term[t].layer : &k->layer;
+        l->channels = channels;
+        l->symbols = symbols;
+        l->positions = positions;
+    }
+    return ST_OK;
+}
+
+enum status kernel_bind_flat(struct kernel *k, size_t flat, struct err *err)
+{
+    if (!kernel_reads_windows(k) || k->layer.flat == flat)
+        return ST_OK;
+    if (k->layer.flat != 0)
+        return rows_differ("numbers beside the sequence", k->layer.flat, flat, err);
+    k->layer.flat = flat;
+    for (size_t t = 0; t < k->nterms; t++)
+        if (kterm_reads_windows(&k->term[t]))
+            k->term[t].layer.flat = flat;
+    return ST_OK;
+}
+
+enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t count,
+                               struct err *err)
+{
+    struct kterm *term = &k->term[t];
+
+    if (term->count != 0 && term->count != count)
+        return rows_differ("inputs of a kernel", term->count, count, err);
+    if (term->count != 0 && term->first != first)
+        return rows_differ("inputs before those of a kernel", term->first, first, err);
+    term->first = first;
+    term->count = count;
+    return ST_OK;
+}
+
+void kernel_unbind(struct kernel *k)
+{
+    k->layer.channels = k->layer.flat = 0;
+    for (size_t t = 0; t < k->nterms; t++) {
+        struct layer *l = &k->term[t].layer;
+        l->channels = l->flat = k->term[t].first = k->term[t].count = 0;
+        if (l->chosen)
+            l->ops = layer_family(l);
+        l->chosen = false;
+    }
+}
+
+/* The expression as it is written for other inputs. */
+static enum status bind_fail(const struct kernel *k, struct err *err)
+{
+    struct kernel open = *k;
+    struct buf text = { 0 };
+
+    for (size_t t = 0; t < k->nterms; t++)
+        if (open.term[t].ard != 0)
+            open.term[t].ard = KERNEL_ARD;
+    kernel_print(&open, &text);
+    err_hint(err, "kernel %s", buf_str(&text));
+    buf_free(&text);
+    return ST_SHAPE;
+}
+
+/* Numbers groups in order of appearance; *n: how many. */
+static enum status bind_map(struct kernel *k, size_t d, const size_t *group, size_t *n,
+                            struct err *err)
+{
+    size_t first[KERNEL_MAX_HP]; /* an input of each group */
+
+    *n = 0;
+    if (d > KERNEL_MAX_GROUPED) {
+        err_set(err, ST_LIMIT, "ard=group: %zu inputs, at most %d are possible", d,
+                KERNEL_MAX_GROUPED);
+        err_hint(err, "cols NAME role=skip");
+        return ST_LIMIT;
+    }
+    k->ngrouped = d;
+    for (size_t i = 0; i < d; i++) {
+        size_t g = 0;
+        while (g < *n && (group ? group[first[g]] != group[i] : true))
+            g++;
+        if (g == *n && *n == KERNEL_MAX_HP - 8) {
+            err_set(err, ST_LIMIT, "ard=group: more than %d groups of inputs", KERNEL_MAX_HP - 8);
+            err_hint(err, "cols x1,x2* group=NAME");
+            return ST_LIMIT;
+        }
+        if (g == *n)
+            first[(*n)++] = i;
+        k->group[i] = (uint8_t)g;
+    }
+    return ST_OK;
+}
+
+/* The groups of a bound kernel against those of the data. */
+static enum status bind_groups(struct kernel *k, size_t d, const size_t *group, struct err *err)
+{
+    const size_t had = k->ngrouped;
+    struct kernel now = *k;
+    size_t n;
+
+    if (had > 0 && !group && had == d)
+        return ST_OK;
+    const enum status rc = bind_map(&now, d, group, &n, err);
+    if (rc != ST_OK)
+        return rc;
+    if (had > 0 && (had != d || memcmp(now.group, k->group, d) != 0)) {
+        err_set(err, ST_SHAPE,
+                "the kernel has a lengthscale for each of the groups that %zu inputs "
+                "were in; the data have %zu inputs or other groups",
+                had, d);
+        return bind_fail(k, err);
+    }
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].grouped)
+            now.term[t].ard = n;
+    *k = now;
+    return ST_OK;
+}
+
+enum status kernel_bind(struct kernel *k, size_t d, size_t from[KERNEL_MAX_HP], struct err *err)
+{
+    return kernel_bind_groups(k, d, NULL, from, err);
+}
+
+enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
+                               size_t from[KERNEL_MAX_HP], struct err *err)
+{
+    struct kernel bound = *k;
+    size_t old = 0, n = 0;
+
+    if (kernel_has_groups(k) && kernel_reads_parts(k)) {
+        err_set(err, ST_UNSUPPORTED, "ard=group reads all inputs: not beside conv, or with \"on\"");
+        err_hint(err, "kernel rbf(ard)  has a lengthscale for each input");
+        return ST_UNSUPPORTED;
+    }
+    const enum status rc = kernel_has_groups(k) ? bind_groups(&bound, d, group, err) : ST_OK;
+    if (rc != ST_OK)
+        return rc;
+    for (size_t t = 0; t < k->nterms; t++) {
+        struct kterm *term = &bound.term[t];
+        const size_t own = kterm_reads_windows(term) ? d : kernel_inputs(k, t, d);
+        if (term->ard == KERNEL_ARD)
+            term->ard = own;
+        if (term->ard != 0 && term->ard != own && !term->grouped) {
+            err_set(err, ST_SHAPE, "the kernel has a lengthscale for each of %zu inputs, the data "
+                    "have %zu", term->ard, own);
+            return bind_fail(&bound, err);
+        }
+    }
+    if (kernel_nhp(&bound) > KERNEL_MAX_HP - 2) {
+        err_set(err, ST_LIMIT,
+                "%zu hyperparameters for %zu inputs; at most %d are possible: one lengthscale for "
+                "all inputs, or one for each group of them, needs fewer",
+                kernel_nhp(&bound), d, KERNEL_MAX_HP - 2);
+        err_hint(err, "cols x* group=NAME; kernel rbf(ard=group)");
+        return ST_LIMIT;
+    }
+    for (size_t t = 0; t < k->nterms; t++) {
+        const size_t had = kernel_term_nhp(&k->term[t]), has = kernel_term_nhp(&bound.term[t]);
+        for (size_t i = 0; i < has; i++) /* one value spreads over all lengthscales */
+            from[n + i] = old + (has == had              ? i
+                                 : i < bound.term[t].ard ? 0
+                                                         : i - bound.term[t].ard + 1);
+        old += had;
+        n += has;
+        if (kernel_weight_after(k, t))
+            from[n++] = old++;
+    }
+    *k = bound;
+    return ST_OK;
+}

@@ -1,0 +1,625 @@
+/* compute/kernels/kernel_parse.c -- kernel expressions read from text.
+ *
+ *     expression := item { ("+" | "*") item }       a product binds more than a sum
+ *     item       := ( term | layer ) [ "on" columns ]
+ *     layer      := layer name [ "(" expression { "," setting } ")" ]
+ *     term       := name [ "(" [ setting { "," setting } ] ")" ]
+ *                 [ "ard" ]
+ *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" which ]
+ *     which      := inputs | "group" | group [ "x" inputs ] { ":" group [ "x" inputs ] }
+ *     columns    := name { "," name }     patterns with *; "in quotes" where a name has other
+ * letters */
+#include "compute/kernels/kernel.h"
+#include "compute/kernels/kernel.h"
+
+#include "base/text.h"
+#include "compute/kernels/kernels.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+struct parser {
+    const char *text, *at;
+    struct err *err;
+    double weight; /* given for the product in hand; NaN: none */
+    double *hp;    /* those given, and how many so far */
+    size_t nhp;
+    bool first;    /* product */
+};
+
+static void skip_blanks(struct parser *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+}
+
+static enum status parse_fail(struct parser *p, const char *expected)
+{
+    const size_t pos = (size_t)(p->at - p->text) + 1;
+
+    if (!*p->at)
+        return err_set(p->err, ST_USAGE, "kernel \"%.80s\" ends too early: expected %s", p->text,
+                       expected);
+    return err_set(p->err, ST_USAGE, "kernel \"%.80s\", position %zu: expected %s, not \"%.1s\"",
+                   p->text, pos, expected, p->at);
+}
+
+static bool parse_word(struct parser *p, char word[KERNEL_NAME_MAX])
+{
+    size_t n = 0;
+
+    skip_blanks(p);
+    while (isalnum((unsigned char)*p->at) || *p->at == '_') {
+        if (n + 1 < KERNEL_NAME_MAX)
+            word[n++] = *p->at;
+        p->at++;
+    }
+    word[n] = '\0';
+    return n > 0;
+}
+
+static bool parse_plain_number(struct parser *p, double *out)
+{
+    skip_blanks(p);
+    const char *s = p->at;
+    size_t n = 0;
+
+    while (isdigit((unsigned char)s[n]) || s[n] == '.' ||
+           ((s[n] == '+' || s[n] == '-') && (n == 0 || s[n - 1] == 'e' || s[n - 1] == 'E')) ||
+           ((s[n] == 'e' || s[n] == 'E') && n > 0))
+        n++;
+    if (n == 0 || !text_double(s, n, out))
+        return false;
+    p->at += n;
+    return true;
+}
+
+static enum status parse_number(struct parser *p, double *out)
+{
+    double below;
+
+    if (!parse_plain_number(p, out))
+        return parse_fail(p, "a number");
+    skip_blanks(p);
+    if (*p->at != '/')
+        return ST_OK;
+    p->at++;
+    if (!parse_plain_number(p, &below) || below == 0.0)
+        return parse_fail(p, "a number other than 0");
+    *out /= below;
+    return ST_OK;
+}
+
+static enum status set_value(struct parser *p, struct kterm *term, double *hp, const char *name,
+                             double v)
+{
+    const struct kernel_ops *ops = term->ops;
+
+    for (size_t i = 0; ops->params && ops->params[i].name; i++) {
+        const struct kparam *k = &ops->params[i];
+        if (strcmp(name, k->name) != 0)
+            continue;
+        if (!(v >= k->lo && v <= k->hi) || (k->valid && !k->valid(v)))
+            return err_set(p->err, ST_RANGE, "%s: %s=%g is not possible; %s", ops->name, name, v,
+                           k->help);
+        term->params[i] = v;
+        return ST_OK;
+    }
+    if (strcmp(name, "l") == 0)
+        name = "lengthscale";
+    if (strcmp(name, kernel_weight.name) == 0) {
+        if (!(v >= kernel_weight.lo && v <= kernel_weight.hi))
+            return err_set(p->err, ST_RANGE, "%s: weight=%g is outside %g to %g", ops->name, v,
+                           kernel_weight.lo, kernel_weight.hi);
+        p->weight = v;
+        return ST_OK;
+    }
+    for (size_t i = 0; ops->hparams && ops->hparams[i].name; i++) {
+        const struct hparam *h = &ops->hparams[i];
+        if (strcmp(name, h->name) != 0)
+            continue;
+        if (!(v >= h->lo && v <= h->hi))
+            return err_set(p->err, ST_RANGE, "%s: %s=%g is outside %g to %g", ops->name, name, v,
+                           h->lo, h->hi);
+        hp[i] = v;
+        return ST_OK;
+    }
+    return err_set(p->err, ST_NOT_FOUND, "kernel %s has no parameter \"%s\"", ops->name, name);
+}
+
+static bool parse_count(struct parser *p, double most, size_t *out)
+{
+    const char *was = p->at;
+    double v;
+
+    if (parse_plain_number(p, &v) && v >= 1.0 && v <= most && v == floor(v))
+        return *out = (size_t)v, true;
+    p->at = was;
+    return false;
+}
+
+static enum status groups_differ(struct err *err)
+{
+    return err_set(err, ST_USAGE, "all kernels of an expression have the same groups of inputs");
+}
+
+/* "inputs=3:4": the numbers of a row that a kernel of a model reads. */
+static enum status parse_inputs(struct parser *p, struct kterm *term)
+{
+    size_t first, last;
+
+    skip_blanks(p);
+    if (!parse_count(p, 1e9, &first) || *p->at != ':')
+        return parse_fail(p, "the first input and the last, as in 3:4");
+    p->at++;
+    if (!parse_count(p, 1e9, &last) || last < first)
+        return parse_fail(p, "the last input");
+    term->first = first - 1;
+    term->count = last - first + 1;
+    return ST_OK;
+}
+
+/* "1x4:2:1": the groups of inputs, in order of appearance. */
+static enum status parse_groups(struct parser *p, struct kernel *k, struct kterm *term)
+{
+    uint8_t group[KERNEL_MAX_GROUPED];
+    size_t n = 0, groups = 0;
+
+    for (;;) {
+        size_t g, times = 1;
+        if (!parse_count(p, (double)(groups + 1), &g))
+            return parse_fail(p, "the number of a group, the next new one or one of those before");
+        if (g > KERNEL_MAX_HP - 8)
+            return err_set(p->err, ST_LIMIT, "at most %d groups of inputs", KERNEL_MAX_HP - 8);
+        if (*p->at == 'x') {
+            p->at++;
+            if (!parse_count(p, 1e9, &times))
+                return parse_fail(p, "a number of inputs");
+        }
+        if (times > KERNEL_MAX_GROUPED - n)
+            return err_set(p->err, ST_LIMIT, "ard=group: at most %d inputs", KERNEL_MAX_GROUPED);
+        memset(group + n, (int)(g - 1), times);
+        n += times;
+        groups = g > groups ? g : groups;
+        if (*p->at != ':')
+            break;
+        p->at++;
+    }
+    if (k->ngrouped > 0 && (k->ngrouped != n || memcmp(k->group, group, n) != 0))
+        return groups_differ(p->err);
+    memcpy(k->group, group, n);
+    k->ngrouped = n;
+    term->grouped = true;
+    term->ard = groups;
+    return ST_OK;
+}
+
+/* "ard"; "ard=8": the kernel of a model knows its inputs; "ard=group", and of a model "ard=1x4:2".
+ */
+static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *term)
+{
+    const struct hparam *h = term->ops->hparams;
+    double v;
+
+    if (!h || !h->name || strcmp(h->name, "lengthscale") != 0)
+        return err_set(p->err, ST_USAGE, "kernel %s has no lengthscale: ard has no meaning",
+                       term->ops->name);
+    if (term->ard != 0)
+        return err_set(p->err, ST_USAGE, "kernel %s has two words for ard", term->ops->name);
+    term->ard = KERNEL_ARD;
+    if (*p->at != '=')
+        return ST_OK;
+    p->at++;
+    skip_blanks(p);
+    if (strncmp(p->at, "group", 5) == 0 && !isalnum((unsigned char)p->at[5])) {
+        p->at += 5;
+        term->grouped = true;
+        return ST_OK;
+    }
+    const char *list = p->at;
+    if (!parse_plain_number(p, &v) || !(v >= 1.0) || v != floor(v))
+        return parse_fail(p, "a number of inputs, or \"group\"");
+    if (*p->at == 'x' || *p->at == ':') {
+        p->at = list;
+        return parse_groups(p, k, term);
+    }
+    if (v > KERNEL_MAX_HP - 8)
+        return err_set(p->err, ST_LIMIT, "ard=%g: one lengthscale each for at most %d inputs", v,
+                       KERNEL_MAX_HP - 8);
+    term->ard = (size_t)v;
+    return ST_OK;
+}
+
+static enum status parse_settings(struct parser *p, struct kernel *k, struct kterm *term,
+                                  double *hp)
+{
+    char name[KERNEL_NAME_MAX];
+    double v;
+
+    skip_blanks(p);
+    if (*p->at == ')')
+        return p->at++, ST_OK;
+    for (;;) {
+        if (!parse_word(p, name))
+            return parse_fail(p, "the name of a parameter");
+        skip_blanks(p);
+        enum status rc = ST_OK;
+        if (strcmp(name, "ard") == 0) {
+            rc = parse_ard(p, k, term);
+        } else if (*p->at != '=') {
+            return parse_fail(p, "\"=\"");
+        } else {
+            p->at++;
+            rc = strcmp(name, "inputs") == 0 ? parse_inputs(p, term) : parse_number(p, &v);
+            if (rc == ST_OK && strcmp(name, "inputs") != 0)
+                rc = set_value(p, term, hp, name, v);
+        }
+        if (rc != ST_OK)
+            return rc;
+        skip_blanks(p);
+        if (*p->at == ')')
+            return p->at++, ST_OK;
+        if (*p->at != ',')
+            return parse_fail(p, "\",\" or \")\"");
+        p->at++;
+    }
+}
+
+static enum status parse_term(struct parser *p, const char *name, struct kernel *k)
+{
+    struct kterm *term = &k->term[k->nterms];
+    double *hp = p->hp + p->nhp;
+    enum status rc = ST_OK;
+
+    term->ops = kernel_find(name, p->err);
+    if (!term->ops)
+        return ST_NOT_FOUND;
+    for (size_t i = 0; term->ops->params && term->ops->params[i].name; i++)
+        term->params[i] = term->ops->params[i].init;
+    skip_blanks(p);
+    if (*p->at == '(') {
+        p->at++;
+        rc = parse_settings(p, k, term, hp);
+        skip_blanks(p);
+    }
+    if (rc == ST_OK && strncmp(p->at, "ard", 3) == 0 && !isalnum((unsigned char)p->at[3])) {
+        p->at += 3;
+        rc = parse_ard(p, k, term);
+    }
+    if (rc == ST_OK) {
+        p->nhp += kernel_term_nhp(term);
+        k->nterms++;
+    }
+    return rc;
+}
+
+/* The weight of a product is the hyperparameter after those of its kernels. */
+static enum status end_product(struct parser *p)
+{
+    if (p->first && !isnan(p->weight))
+        return err_set(p->err, ST_USAGE, "the first summand has no weight: the amplitude is its "
+                       "standard deviation");
+    if (!p->first)
+        p->hp[p->nhp++] = p->weight;
+    p->weight = NAN;
+    p->first = false;
+    return ST_OK;
+}
+
+static bool is_name_byte(unsigned char c)
+{
+    return isalnum(c) || c >= 0x80 || strchr("_.-#/%[]*", c) != NULL;
+}
+
+/* The columns behind "on", as they stand there. */
+static enum status parse_columns(struct parser *p, char on[KERNEL_ON_MOST])
+{
+    const char *from = p->at;
+
+    for (;;) {
+        const char *name = p->at;
+        if (*p->at == '"') {
+            const char *end = strchr(p->at + 1, '"');
+            if (!end || end == p->at + 1)
+                return parse_fail(p, "a name in quotes");
+            p->at = end + 1;
+        }
+        while (*name != '"' && *p->at && is_name_byte((unsigned char)*p->at))
+            p->at++;
+        if (p->at == name)
+            return parse_fail(p, "the name of a column");
+        if (*p->at != ',')
+            break;
+        p->at++;
+    }
+    if ((size_t)(p->at - from) >= KERNEL_ON_MOST)
+        return err_set(p->err, ST_LIMIT,
+                       "the columns behind \"on\" take more than %d letters; names can "
+                       "have a * for any letters",
+                       KERNEL_ON_MOST - 1);
+    memcpy(on, from, (size_t)(p->at - from));
+    on[p->at - from] = '\0';
+    return ST_OK;
+}
+
+static enum status parse_layer(struct parser *p, const struct layer_ops *ops, struct kernel *k);
+
+/* A kernel or a layer, and the columns that it reads. */
+static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
+{
+    const size_t from = k->nterms;
+    char name[KERNEL_NAME_MAX];
+    enum status rc = ST_OK;
+
+    if (!parse_word(p, name)) {
+        rc = parse_fail(p, "the name of a kernel");
+        if (*p->at == '(')
+            err_hint(p->err, "without brackets: a * c + b * c");
+        return rc;
+    }
+    const struct layer_ops *layer = layer_find(name);
+    if (layer && inside) {
+        err_set(p->err, ST_UNSUPPORTED, "%s(...) cannot stand inside of another layer", name);
+        err_hint(p->err, "conv(rbf) + rbf");
+        return ST_UNSUPPORTED;
+    }
+    rc = layer ? parse_layer(p, layer, k) : parse_term(p, name, k);
+    skip_blanks(p);
+    if (rc != ST_OK || strncmp(p->at, "on", 2) != 0 || !isspace((unsigned char)p->at[2]))
+        return rc;
+    const bool windows = layer && layer->kind == LAYER_WINDOWS;
+    if (inside || windows) {
+        err_set(p->err, ST_UNSUPPORTED,
+                windows ? "%s reads the sequence, no other columns"
+                                    : "inside of a layer \"on\" has no place: "
+                                      "behind its bracket",
+                name);
+        err_hint(p->err, "conv(rbf) + rbf on COLUMNS");
+        return ST_UNSUPPORTED;
+    }
+    p->at += 3;
+    skip_blanks(p);
+    rc = parse_columns(p, k->term[from].on);
+    for (size_t t = from + 1; rc == ST_OK && t < k->nterms; t++)
+        memcpy(k->term[t].on, k->term[from].on, sizeof k->term[t].on);
+    skip_blanks(p);
+    return rc;
+}
+
+/* inside: of a layer, where a comma or a bracket ends it; its last product then goes on outside. */
+static enum status parse_expression(struct parser *p, bool inside, struct kernel *k)
+{
+    for (;;) {
+        const size_t from = k->nterms;
+        const bool factor = from < KERNEL_MAX_TERMS && k->term[from].times;
+        if (k->nterms == KERNEL_MAX_TERMS)
+            return err_set(p->err, ST_LIMIT, "an expression has at most %d kernels",
+                           KERNEL_MAX_TERMS);
+        enum status rc = parse_item(p, inside, k);
+        if (rc != ST_OK)
+            return rc;
+        skip_blanks(p);
+        const bool end = inside ? *p->at == ',' || *p->at == ')' : !*p->at;
+        if (!end && *p->at != '+' && *p->at != '*')
+            return parse_fail(p, inside ? "\"+\", \"*\", \",\" or \")\""
+                                        : "\"+\", \"*\", \"(\" or the end");
+        bool sum = false;
+        for (size_t t = from + 1; t < k->nterms; t++)
+            sum |= !k->term[t].times;
+        if (sum && (factor || *p->at == '*')) {
+            err_set(p->err, ST_UNSUPPORTED, "a sum inside of a layer cannot be multiplied");
+            err_hint(p->err, "without brackets: a * c + b * c");
+            return ST_UNSUPPORTED;
+        }
+        if (*p->at == '+' || (end && !inside))
+            rc = end_product(p);
+        if (rc != ST_OK)
+            return rc;
+        if (end)
+            break;
+        if (k->nterms < KERNEL_MAX_TERMS)
+            k->term[k->nterms].times = *p->at == '*';
+        p->at++;
+    }
+    for (size_t t = 0; t < k->nterms; t++) /* bound to groups all, or none */
+        if (k->ngrouped > 0 && k->term[t].grouped && k->term[t].ard == KERNEL_ARD)
+            return groups_differ(p->err);
+    return ST_OK;
+}
+
+/* One of the words that a setting has. */
+static enum status parse_choice(struct parser *p, const struct layer_setting *s, unsigned *out)
+{
+    char word[KERNEL_NAME_MAX];
+    const char *was = p->at;
+
+    if (parse_word(p, word))
+        for (unsigned i = 0; s->words[i]; i++)
+            if (strcmp(word, s->words[i]) == 0) {
+                *out = i;
+                return ST_OK;
+            }
+    p->at = was;
+    return parse_fail(p, s->expected);
+}
+
+static enum status layer_count(struct parser *p, const struct layer *l, const char *name,
+                               double most, size_t *out)
+{
+    skip_blanks(p);
+    if (parse_count(p, most, out))
+        return ST_OK;
+    return err_set(p->err, ST_RANGE, "%s: %s is a whole number from 1 to %g", l->ops->name, name,
+                   most);
+}
+
+/* A parameter of the kernel that the layer fixes. */
+static enum status parse_inside(struct parser *p, const struct layer *l, const struct kparam *k,
+                                double *out)
+{
+    double v;
+
+    skip_blanks(p);
+    if (!parse_plain_number(p, &v) || !(v >= k->lo && v <= k->hi) || (k->valid && !k->valid(v)))
+        return err_set(p->err, ST_RANGE, "%s: the %s is %s", l->ops->name, k->name, k->help);
+    *out = v;
+    return ST_OK;
+}
+
+/* What a position of the rows is, which the kernel of a model knows. */
+static enum status parse_rows(struct parser *p, struct layer *l, const char *name, bool *known)
+{
+    const bool symbols = strcmp(name, "symbols") == 0, flat = strcmp(name, "flat") == 0;
+
+    *known = l->ops->kind == LAYER_WINDOWS && (symbols || flat || strcmp(name, "channels") == 0);
+    if (!*known)
+        return ST_OK;
+    if (flat)
+        return layer_count(p, l, name, 1e9, &l->flat);
+    if (l->channels != 0)
+        return err_set(p->err, ST_USAGE, "%s: what a position is stands there twice",
+                       l->ops->name);
+    const enum status rc = layer_count(p, l, name, 1e6, &l->channels);
+    l->symbols |= rc == ST_OK && symbols;
+    return rc;
+}
+
+/* t: the kernel inside. */
+static enum status parse_layer_setting(struct parser *p, struct layer *l, struct kterm *t)
+{
+    const struct kparam *inside = l->ops->inside ? l->ops->inside->params : NULL;
+    char name[KERNEL_NAME_MAX];
+    bool known;
+
+    if (!parse_word(p, name))
+        return parse_fail(p, "the name of a parameter");
+    skip_blanks(p);
+    if (*p->at != '=')
+        return parse_fail(p, "\"=\"");
+    p->at++;
+    for (size_t i = 0; inside && inside[i].name; i++)
+        if (strcmp(name, inside[i].name) == 0)
+            return parse_inside(p, l, &inside[i], &t->params[i]);
+    for (const struct layer_setting *s = l->ops->settings; s && s->name; s++) {
+        void *field = (char *)l + s->offset;
+        unsigned word = 0;
+        if (strcmp(name, s->name) != 0)
+            continue;
+        if (!s->words)
+            return layer_count(p, l, name, s->most, field);
+        const enum status rc = parse_choice(p, s, &word);
+        if (rc == ST_OK)
+            memcpy(field, &word, sizeof word);
+        return rc;
+    }
+    const enum status rc = parse_rows(p, l, name, &known);
+    if (known)
+        return rc;
+    err_set(p->err, ST_NOT_FOUND, "%s has no parameter \"%s\"", l->ops->name, name);
+    err_hint(p->err, "%s", l->ops->hint);
+    return ST_NOT_FOUND;
+}
+
+static enum status parse_layer(struct parser *p, const struct layer_ops *ops, struct kernel *k)
+{
+    const struct kernel_ops *inside = ops->inside;
+    const size_t from = k->nterms;
+    struct layer l = ops->start;
+    enum status rc = ST_OK;
+
+    l.ops = ops;
+    if (inside) {
+        k->term[k->nterms].ops = inside;
+        for (size_t i = 0; inside->params && inside->params[i].name; i++)
+            k->term[k->nterms].params[i] = inside->params[i].init;
+        k->nterms++;
+    }
+
+    skip_blanks(p);
+    if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*')
+        return parse_fail(p, "\"(\" and a kernel, as in conv(rbf,width=9)");
+    if (*p->at != '(') { /* "conv": what is meant most often */
+        rc = inside ? ST_OK : parse_term(p, "rbf", k);
+    } else {
+        p->at++;
+        rc = inside ? ST_OK : parse_expression(p, true, k);
+        skip_blanks(p);
+        for (bool more = inside && *p->at != ')'; rc == ST_OK && (more || *p->at == ',');
+             more = false) {
+            p->at += !more;
+            rc = parse_layer_setting(p, &l, &k->term[from]);
+            skip_blanks(p);
+            if (rc == ST_OK && *p->at != ',' && *p->at != ')')
+                rc = parse_fail(p, "\",\" or \")\"");
+        }
+        p->at += rc == ST_OK;
+    }
+    for (size_t t = from; t < k->nterms; t++)
+        k->term[t].layer = l;
+    return rc == ST_OK && ops->check ? ops->check(k, from, p->err) : rc;
+}
+
+/* The layers of an expression agree, and what they have in common stands in the kernel. */
+static enum status layers_join(struct kernel *k, struct err *err)
+{
+    size_t fast = 0; /* fastconv(..)s */
+
+    for (size_t t = 0, windows = 0; t < k->nterms; t++) {
+        const struct layer *l = &k->term[t].layer;
+        const bool sums = layer_kind(l) == LAYER_WINDOWS, fixed = layer_kind(l) == LAYER_NUMBERS;
+        windows = k->term[t].times ? windows + sums : sums;
+        if (windows > 1)
+            return err_set(err, ST_UNSUPPORTED,
+                           "one conv or graph in a product: the other factors read "
+                           "columns of numbers");
+        if (!l->ops)
+            continue;
+        const bool again = t > 0 && layer_kind(&k->term[t - 1].layer) == LAYER_NUMBERS &&
+                           k->term[t - 1].layer.width == l->width &&
+                           k->term[t - 1].layer.filters == l->filters;
+        fast += fixed && !again;
+        if (!k->layer.ops)
+            k->layer = *l;
+        if (layer_kind(&k->layer) != l->ops->kind || fast > 1) {
+            err_set(err, ST_UNSUPPORTED,
+                    "one fastconv in an expression, and none beside conv or graph");
+            err_hint(err, "conv(rbf,width=5) + conv(rbf,width=9)  |  fastconv(rbf + linear)");
+            return ST_UNSUPPORTED;
+        }
+        k->layer.width = l->width > k->layer.width ? l->width : k->layer.width;
+        if (k->layer.norm != l->norm) {
+            err_set(err, ST_UNSUPPORTED,
+                    "all kernels of sets of nodes read the same numbers: norm=unit or raw for "
+                    "each of them");
+            err_hint(err, "kernel graph(rbf,norm=unit) + graphpoly(degree=2,norm=unit)");
+            return ST_UNSUPPORTED;
+        }
+        if (k->layer.channels != l->channels || k->layer.symbols != l->symbols ||
+            k->layer.flat != l->flat)
+            return err_set(err, ST_USAGE, "all layers of an expression read the same rows");
+    }
+    return ST_OK;
+}
+
+enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
+                         struct err *err)
+{
+    double hp[KERNEL_MAX_HP];
+    struct parser p = {
+        .text = text, .at = text, .err = err, .weight = NAN, .hp = hp, .first = true};
+    struct kernel k = { 0 };
+
+    for (size_t i = 0; i < KERNEL_MAX_HP; i++)
+        hp[i] = NAN;
+    enum status rc = parse_expression(&p, false, &k);
+    if (rc == ST_OK)
+        rc = layers_join(&k, err);
+    if (rc != ST_OK)
+        return rc;
+    *out = k;
+    if (hp_set)
+        memcpy(hp_set, hp, sizeof hp);
+    return ST_OK;
+}
+

@@ -1,0 +1,115 @@
+/* compute/kernels/kernel_print.c -- kernel expressions as text, in one canonical form. */
+#include "compute/kernels/kernel.h"
+
+#include "base/buf.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Halves as fractions, so that matern(nu=5/2) looks as in the books. */
+static void print_value(double v, struct buf *out)
+{
+    if (v != floor(v) && 2.0 * v == floor(2.0 * v) && fabs(v) < 1e6)
+        buf_printf(out, "%.0f/2", 2.0 * v);
+    else
+        buf_json_double(out, v);
+}
+
+static void print_groups(const struct kernel *k, struct buf *out)
+{
+    for (size_t i = 0, n; i < k->ngrouped; i += n) {
+        for (n = 1; i + n < k->ngrouped && k->group[i + n] == k->group[i];)
+            n++;
+        buf_printf(out, "%s%d", i ? ":" : "", k->group[i] + 1);
+        if (n > 1 || n == k->ngrouped) /* "1" alone would be a number of inputs */
+            buf_printf(out, "x%zu", n);
+    }
+}
+
+/* The settings of a layer, and what rows it is bound to. */
+static void print_layer(const struct layer *l, struct buf *out)
+{
+    for (const struct layer_setting *s = l->ops->settings; s && s->name; s++) {
+        const void *field = (const char *)l + s->offset;
+        unsigned word = 0;
+
+        if (!s->words) {
+            buf_printf(out, ",%s=%zu", s->name, *(const size_t *)field);
+            continue;
+        }
+        memcpy(&word, field, sizeof word);
+        if (word != 0 || !s->quiet)
+            buf_printf(out, ",%s=%s", s->name, s->words[word]);
+    }
+    if (l->channels)
+        buf_printf(out, ",%s=%zu", l->symbols ? "symbols" : "channels", l->channels);
+    if (l->flat)
+        buf_printf(out, ",flat=%zu", l->flat);
+    buf_putc(out, ')');
+}
+
+/* What is written in the brackets of a kernel, one after the other. */
+static void print_settings(const struct kernel *k, const struct kterm *term, struct buf *out)
+{
+    const struct kernel_ops *ops = term->ops;
+    const bool bound = term->ard != 0 && term->ard != KERNEL_ARD;
+    const char *before = "(";
+
+    for (size_t i = 0; ops->params && ops->params[i].name; i++, before = ",") {
+        buf_printf(out, "%s%s=", before, ops->params[i].name);
+        print_value(term->params[i], out);
+    }
+    if (term->ard != 0) {
+        buf_printf(out, "%sard", before);
+        before = ",";
+    }
+    if (term->grouped)
+        buf_puts(out, bound ? "=" : "=group");
+    if (bound && term->grouped)
+        print_groups(k, out);
+    else if (bound)
+        buf_printf(out, "=%zu", term->ard);
+    if (term->count) {
+        buf_printf(out, "%sinputs=%zu:%zu", before, term->first + 1, term->first + term->count);
+        before = ",";
+    }
+    if (*before == ',')
+        buf_putc(out, ')');
+}
+
+/* The parameters of a kernel that its layer fixes: settings of the layer. */
+static void print_inside(const struct kterm *term, struct buf *out)
+{
+    const struct kparam *p = term->ops->params;
+
+    for (size_t i = 0; p && p[i].name; i++)
+        buf_printf(out, "%s%s=%g", i ? "," : "", p[i].name, term->params[i]);
+}
+
+/* Kernels t and t + 1 stand in one layer. */
+static bool same_layer(const struct kernel *k, size_t t)
+{
+    return layer_kind(&k->term[t].layer) == LAYER_NUMBERS && t + 1 < k->nterms &&
+           layer_kind(&k->term[t + 1].layer) == LAYER_NUMBERS;
+}
+
+void kernel_print(const struct kernel *k, struct buf *out)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kterm *term = &k->term[t];
+
+        buf_puts(out, t == 0 ? "" : term->times ? " * " : " + ");
+        if (term->layer.ops && (t == 0 || !same_layer(k, t - 1)))
+            buf_printf(out, "%s(", term->layer.ops->name);
+        if (term->layer.ops && term->layer.ops->inside) {
+            print_inside(term, out);
+        } else {
+            buf_puts(out, term->ops->name);
+            print_settings(k, term, out);
+        }
+        if (term->layer.ops && !same_layer(k, t))
+            print_layer(&term->layer, out);
+        if (*term->on && !same_layer(k, t))
+            buf_printf(out, " on %s", term->on);
+    }
+}

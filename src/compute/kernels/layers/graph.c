@@ -1,0 +1,24 @@
+/* compute/kernels/layers/graph.c -- graph(k): the sum of a stationary kernel over all pairs of
+ * nodes, that is conv with windows of one position (Parkinson & Wang 2023). */
+#include "compute/kernels/layers/windows.h"
+
+const struct layer_ops layer_graph = {
+    .name = "graph",
+    .title = "Set of nodes",
+    .formula = "c c' sum_a sum_b k(node a, node b'), k rbf, matern, cauchy or rq: conv with "
+               "windows of one position; average=sqrt|none|full, norm=standard|unit|raw",
+    .cite = "Parkinson & Wang 2023",
+    .example = "graph(rbf)",
+    .help = "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): "
+            "conv "
+            "with\n"
+            "           windows of one position; norm=unit: nodes of length 1\n",
+    .kind = LAYER_WINDOWS,
+    .family = &layer_conv,
+    .one_position = true,
+    .start = { .width = 1 },
+    .settings = windows_settings_one_position,
+    .hint = "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))",
+    .check = windows_check,
+    .exact = windows_exact,
+};

@@ -1,0 +1,21 @@
+/* compute/kernels/layers/layer.c -- the registry of layers. */
+#include "compute/kernels/layers/layer.h"
+
+#include <string.h>
+
+#define LAYER_ADDRESS(name) &name,
+static const struct layer_ops *const layers[] = { LAYER_ROWS(LAYER_ADDRESS) };
+#undef LAYER_ADDRESS
+
+const struct layer_ops *layer_at(size_t i)
+{
+    return i < sizeof layers / sizeof layers[0] ? layers[i] : NULL;
+}
+
+const struct layer_ops *layer_find(const char *name)
+{
+    for (size_t i = 0; layer_at(i); i++)
+        if (strcmp(layer_at(i)->name, name) == 0)
+            return layer_at(i);
+    return NULL;
+}

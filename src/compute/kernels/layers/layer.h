@@ -1,0 +1,124 @@
+/* compute/kernels/layers/layer.h -- layers: what may stand between a row and the kernels of an
+ * expression, as in conv(rbf,width=9).
+ *
+ * A layer is one file of this folder that ends in one `const struct layer_ops`, one row of the list
+ * below and one line of make.  Parsing, printing, help, completion, binding, feature maps, exact
+ * values and encodings ask the row and know no layer by name. */
+#ifndef GPDESK_LAYER_H
+#define GPDESK_LAYER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a layer makes of the sequence in a row (source.h).
+ * LAYER_WINDOWS: nothing; the kernel inside is summed over all pairs of windows, and reads them
+ * itself.
+ * LAYER_NUMBERS: a fixed list of numbers, which the kernels inside read as any other inputs. */
+enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
+
+/* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m. */
+enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
+/* What the vectors of nodes are: each number standardised; each vector scaled to length 1; the
+ * numbers as given, divided by one common factor.  It has no meaning for symbols. */
+enum layer_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
+
+struct layer_ops;
+/* A layer in use.  Plain data; copy by assignment. */
+struct layer {
+    const struct layer_ops *ops; /* NULL: none */
+    enum layer_average average;  /* LAYER_WINDOWS */
+    enum layer_norm norm;        /* LAYER_WINDOWS */
+    size_t width;                /* positions of a window */
+    size_t filters;              /* LAYER_NUMBERS: how many numbers it makes */
+    bool chosen;      /* ops was chosen for the data (kernel_choose_filters): another binding may
+                       * choose otherwise */
+    bool symbols;     /* positions hold symbols, not vectors */
+    size_t channels;  /* numbers for a position, or symbols; 0: not bound to rows */
+    size_t positions; /* of the longest row in training, for costs; 0: not known */
+    size_t flat;      /* LAYER_WINDOWS: numbers of a row before its sequence */
+};
+enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
+
+/* A setting in the brackets of a layer, behind the kernels inside.  A list ends at .name == NULL
+ * and is in the order in which settings are printed. */
+struct layer_setting {
+    const char *name;
+    size_t offset;            /* of its field in struct layer */
+    double most;              /* a whole number from 1 to this; 0: one of */
+    const char *const *words; /* these, which ends in NULL; the field is an enum */
+    const char *expected;     /* of words, for messages */
+    bool quiet;               /* the first word is not printed */
+};
+
+struct fm_step;
+struct kernel;
+struct kernel_ops;
+struct kterm;
+/* What LAYER_NUMBERS draws once, and then applies to each row (layer_map.h). */
+struct layer_map_ops {
+    void *(*make)(const struct layer *, uint64_t seed, struct err *err);
+    void (*free)(void *map);
+    enum status (*refer)(void *map, const double *row, struct err *err);
+    enum status (*apply)(const void *map, const double *row, double *numbers, struct err *err);
+};
+
+struct layer_ops {
+    const char *name, *title, *formula, *cite;
+    const char *example;                  /* for completion */
+    const char *help;                     /* lines of `help kernels` */
+    enum layer_kind kind;
+    const struct layer_ops *family;       /* the row whose rows it reads: sessions keep that name;
+                                           * NULL: its own */
+    bool one_position;                    /* windows have one position: no width can be chosen */
+    struct layer start;                   /* its settings where none are given */
+    const struct layer_setting *settings; /* NULL: none */
+    const char *hint;                     /* for a setting that it does not have */
+    /* The kernel inside where none can be chosen; its parameters are settings of the layer. */
+    const struct kernel_ops *inside;
+    /* May these kernels, from `from` on, stand inside?  NULL: any. */
+    enum status (*check)(const struct kernel *, size_t from, struct err *err);
+    /* LAYER_WINDOWS: the value at two rows, x and y at their sequences; hp: of the kernel inside;
+     * grad (NULL: none) in the logarithms of hp. */
+    double (*exact)(const struct kterm *, const double *hp, const double *x, const double *y,
+                    double *grad);
+    /* The steps that project a window for a stationary kernel inside; returns how many.  NULL:
+     * kernel_gaussian_steps. */
+    size_t (*project)(struct fm_step *out);
+    /* A row with the same kernel that is cheaper for these windows; NULL: none. */
+    const struct layer_ops *(*cheaper)(const struct layer *);
+    const struct layer_map_ops *map;      /* LAYER_NUMBERS */
+};
+
+/* The registry: a row for each layer, in the order in which help lists them. */
+#define LAYER_ROWS(row)  \
+    row(layer_conv)      \
+    row(layer_fastconv)  \
+    row(layer_graph)     \
+    row(layer_graphpoly) \
+    row(layer_convdense)
+
+#define LAYER_DECLARED(name) extern const struct layer_ops name;
+LAYER_ROWS(LAYER_DECLARED)
+#undef LAYER_DECLARED
+
+const struct layer_ops *layer_at(size_t i);           /* NULL past the end */
+const struct layer_ops *layer_find(const char *name); /* NULL: there is none */
+
+static inline enum layer_kind layer_kind(const struct layer *l)
+{
+    return l->ops ? l->ops->kind : LAYER_NONE;
+}
+static inline bool layer_has_width(const struct layer *l)
+{
+    return l->ops && !l->ops->one_position;
+}
+/* The row under whose name sessions keep how a sequence is read; NULL: no layer. */
+static inline const struct layer_ops *layer_family(const struct layer *l)
+{
+    return l->ops && l->ops->family ? l->ops->family : l->ops;
+}
+
+#endif

@@ -1,0 +1,13 @@
+# layers: registry; one file a layer
+libcompute_a_SOURCES += \
+  src/compute/kernels/layers/conv.c \
+  src/compute/kernels/layers/fastconv.c \
+  src/compute/kernels/layers/fastconv.h \
+  src/compute/kernels/layers/graph.c \
+  src/compute/kernels/layers/graphpoly.c \
+  src/compute/kernels/layers/layer.c \
+  src/compute/kernels/layers/layer.h \
+  src/compute/kernels/layers/layer_map.c \
+  src/compute/kernels/layers/layer_map.h \
+  src/compute/kernels/layers/windows.c \
+  src/compute/kernels/layers/windows.h
