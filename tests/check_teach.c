@@ -95,7 +95,7 @@ START_TEST(all_values)
 {
     struct workspace *ws = fresh();
     size_t numbers = 0;
-    const struct value_row *r;
+    struct value_row r;
 
     for (int full = 0; full < 2; full++) {
         if (full)
@@ -104,10 +104,10 @@ START_TEST(all_values)
                 "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
                 "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum; cluster k=2..3");
         numbers = 0;
-        for (size_t i = 0; (r = placeholder_at(i)) != NULL; i++) {
+        for (size_t i = 0; placeholder_at(i, &r); i++) {
             struct buf b = { 0 };
-            numbers += r->text ? placeholder_text(ws, r->name, &b)
-                               : isfinite(placeholder_number(ws, NULL, r->name));
+            numbers += r.text ? placeholder_text(ws, r.name, &b)
+                               : isfinite(placeholder_number(ws, NULL, r.name));
             buf_free(&b);
         }
         ck_assert_uint_ge(numbers, full ? 60 : 8);

@@ -42,14 +42,14 @@ static void numbers(struct buf *b, double x, double y)
 }
 
 /* The value at a place 0..1 of an axis. */
-static double placeholder_at(double u, double lo, double hi, bool log)
+static double value_at(double u, double lo, double hi, bool log)
 {
     return log ? pow(10, log10(lo) + u * (log10(hi) - log10(lo))) : lo + u * (hi - lo);
 }
 
 static double column_x(const struct layout *l, const struct panel *p, double column)
 {
-    return placeholder_at(column / (double)(p->w * l->sx - 1), p->sc.xlo, p->sc.xhi, p->sc.xlog);
+    return value_at(column / (double)(p->w * l->sx - 1), p->sc.xlo, p->sc.xhi, p->sc.xlog);
 }
 
 /* A value as gnuplot shall see it: what cannot be drawn is NaN. */
@@ -100,7 +100,7 @@ static void band_dots(const struct layout *l, const struct panel *p, long column
     for (long y = lo; y <= hi; y++) /* from the foot; layout_in_band counts from the top */
         if (layout_in_band(column, lround(last) - y,
                            y == lround(from * last) || y == lround(to * last))) {
-            const double at = placeholder_at((double)y / last, sc->ylo, sc->yhi, sc->ylog);
+            const double at = value_at((double)y / last, sc->ylo, sc->yhi, sc->ylog);
             upright(b, sc, x, at, at);
         }
 }
@@ -175,8 +175,8 @@ static void dashes(const struct layout *l, const struct panel *p, const struct s
             if (phase < ON) {
                 for (int k = 0; k < 2; k++) {
                     const double t = (k == 0 ? at : end) / length;
-                    numbers(b, placeholder_at(u0 + t * (u1 - u0), sc->xlo, sc->xhi, sc->xlog),
-                            placeholder_at(v0 + t * (v1 - v0), sc->ylo, sc->yhi, sc->ylog));
+                    numbers(b, value_at(u0 + t * (u1 - u0), sc->xlo, sc->xhi, sc->xlog),
+                            value_at(v0 + t * (v1 - v0), sc->ylo, sc->yhi, sc->ylog));
                 }
                 buf_putc(b, '\n');
             }

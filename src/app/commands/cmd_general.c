@@ -9,6 +9,7 @@
 #include "app/runs/fitting.h"
 #include "app/shell/text_table.h"
 #include "app/core/job.h"
+#include "app/core/measures.h"
 #include "app/shell/options.h"
 #include "app/runs/restarts.h"
 #include "app/shell/script.h"
@@ -440,66 +441,27 @@ static void run_number(struct text_table *g, double x)
     text_table_cell(g, num, 0);
 }
 
-static double run_seconds(const struct run *r)
+/* A figure of such a run by its name; NaN: it has none, or it means nothing there. */
+static double figure(const struct run *r, const char *name)
 {
-    return r->state == RUN_RUNNING ? job_now() - r->started
-         : r->ended > r->started ? r->ended - r->started : NAN;
-}
+    const struct measure *m = measure_find(name, r->kind);
 
-static double run_nmll(const struct run *r)
-{
-    return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.nmll : NAN;
-}
-
-/* Its standard error where it comes from random probes, else 0. */
-static double run_nmll_error(const struct run *r)
-{
-    return r->kind == RUN_TUNE && r->tune.evaluations ? r->tune.best.se : 0.0;
-}
-
-static double order_rmse(const struct run *r)
-{
-    return r->has_score ? r->score_scaled.rmse : NAN; /* so that different data compare */
-}
-
-static double order_nlpd(const struct run *r)
-{
-    return r->has_score ? r->score_scaled.nlpd : NAN;
-}
-
-static double order_coverage(const struct run *r)
-{
-    return r->has_score ? fabs(r->score_scaled.coverage95 - 0.95) : NAN;
-}
-
-static double order_iterations(const struct run *r)
-{
-    return r->kind == RUN_FIT ? (double)r->info.iterations : (double)r->tune.evaluations;
-}
-
-static double order_rank(const struct run *r)
-{
-    return r->kind == RUN_FIT && r->info.rank ? (double)r->info.rank : NAN;
-}
-
-static double order_features(const struct run *r)
-{
-    return r->kind == RUN_FIT ? (double)r->info.features : (double)r->topt.features;
+    return m && measure_applies(m, r) ? measure_number(m, r, 0) : NAN;
 }
 
 /* A score of each target: an array, of one target a number. */
-static void run_score(struct rec *rec, const char *key, const struct run *r, size_t at, bool raw)
+static void run_score(struct rec *rec, const char *name, const struct run *r)
 {
+    const struct measure *m = measure_find(name, r->kind);
     double v[TARGETS_MOST];
-    const struct metrics *m;
     size_t t = 0;
 
-    for (; t < TARGETS_MOST && (m = run_metrics(r, t, raw)); t++)
-        memcpy(&v[t], (const char *)m + at, sizeof v[t]);
+    for (; m && t < TARGETS_MOST && run_metrics(r, t, true); t++)
+        v[t] = measure_number(m, r, t);
     if (t > 1)
-        rec_nums(rec, key, v, t);
+        rec_nums(rec, name, v, t);
     else
-        rec_num(rec, key, t ? v[0] : NAN);
+        rec_num(rec, name, t ? v[0] : NAN);
 }
 
 static void run_json(struct rec *rec, const struct run *r)
@@ -513,21 +475,19 @@ static void run_json(struct rec *rec, const struct run *r)
     rec_str(rec, "dataset", r->dataset_name);
     rec_str(rec, "kernel", r->kernel_text);
     rec_str(rec, "solver", fit && *r->info.solver ? r->info.solver : NULL);
-    rec_num(rec, "features", fit ? (r->info.features ? (double)r->info.features : NAN)
-                                 : (double)r->topt.features);
+    rec_num(rec, "features", figure(r, "features"));
     rec_num(rec, "rank", fit && r->info.rank ? (double)r->info.rank : NAN);
-    rec_num(rec, "iterations",
-            fit && r->info.why != OUT_DIRECT ? (double)r->info.iterations : NAN);
-    rec_num(rec, "passes", fit && r->info.why != OUT_DIRECT ? r->info.passes : NAN);
+    rec_num(rec, "iterations", figure(r, "iterations"));
+    rec_num(rec, "passes", figure(r, "passes"));
     rec_str(rec, "outcome", fit && r->info.why ? solve_outcome(r->info.why) : NULL);
-    rec_num(rec, "nmll", run_nmll(r));
-    rec_num(rec, "nmll_error", run_nmll_error(r) > 0.0 ? run_nmll_error(r) : NAN);
+    rec_num(rec, "nmll", figure(r, "nmll"));
+    rec_num(rec, "nmll_error", figure(r, "nmll_error"));
     if (r->has_enc)
         fitting_targets_json(rec, &r->enc);
-    run_score(rec, "rmse", r, offsetof(struct metrics, rmse), true);
-    run_score(rec, "rmse_scaled", r, offsetof(struct metrics, rmse), false);
-    run_score(rec, "coverage95", r, offsetof(struct metrics, coverage95), false);
-    rec_num(rec, "seconds", run_seconds(r));
+    run_score(rec, "rmse", r);
+    run_score(rec, "rmse_scaled", r);
+    run_score(rec, "coverage95", r);
+    rec_num(rec, "seconds", figure(r, "seconds"));
     if (!fit && r->topt.restarts > 1)
         rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
     rec_str(rec, "note", r->note);
@@ -552,12 +512,12 @@ static void run_row(struct text_table *g, const struct workspace *ws, const stru
                       : r->topt.exact ? NAN : (double)r->topt.features);
     run_number(g, fit && r->info.rank ? (double)r->info.rank : NAN);
     run_number(g, fit ? (double)r->info.iterations : (double)r->tune.evaluations);
-    run_number(g, run_nmll(r));
-    run_number(g, r->has_score ? r->score_raw.rmse : NAN);
-    run_number(g, r->has_score ? r->score_scaled.coverage95 : NAN);
+    run_number(g, figure(r, "nmll"));
+    run_number(g, figure(r, "rmse"));
+    run_number(g, figure(r, "coverage95"));
     char sec[32] = "-";
-    if (isfinite(run_seconds(r)))
-        text_seconds(sec, sizeof sec, run_seconds(r));
+    if (isfinite(figure(r, "seconds")))
+        text_seconds(sec, sizeof sec, figure(r, "seconds"));
     text_table_cell(g, sec, 0);
     struct buf words = { 0 };
     buf_printf(&words, "%s%s", r->star ? "[star] " : "", r->note ? r->note : "");
@@ -567,22 +527,21 @@ static void run_row(struct text_table *g, const struct workspace *ws, const stru
     buf_free(&words);
 }
 
-/* What runs can be sorted by: the least first, of coverage the nearest to 95 %, of words by
- * alphabet. */
-static const struct { const char *name; double (*value)(const struct run *);
-} orders[] = {
-    {"nmll", run_nmll},           {"rmse", order_rmse},         {"nlpd", order_nlpd},
-    {"coverage", order_coverage}, {"seconds", run_seconds},     {"iterations", order_iterations},
-    {"rank", order_rank},         {"features", order_features},
-};
+/* by: the brief name of a figure (measures.h), of which the best comes first; NULL: none. */
+struct order { const char *by; bool newest; };
 
-struct order { double (*value)(const struct run *); bool newest; };
+static double order_value(const struct order *o, const struct run *r)
+{
+    const struct measure *m = o->by ? measure_brief(o->by, r->kind) : NULL;
+
+    return m ? measure_order(m, r) : NAN;
+}
 
 static int by_order(const void *a, const void *b, void *ctx)
 {
     const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
     const struct order *o = ctx;
-    const double u = o->value ? o->value(x) : NAN, v = o->value ? o->value(y) : NAN;
+    const double u = order_value(o, x), v = order_value(o, y);
 
     if (isfinite(u) != isfinite(v))
         return isfinite(u) ? -1 : 1;
@@ -627,14 +586,13 @@ static const struct run **chosen_runs(const struct workspace *ws, const struct a
     for (size_t i = 0; out && i < have; i++)
         if ((!bin || from[i]->dropped) && wanted_run(from[i], kind, args_text(a, "where")))
             out[(*n)++] = from[i];
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        if (!strcmp(by, orders[i].name))
-            o.value = orders[i].value;
+    if (measure_brief(by, RUN_FIT) || measure_brief(by, RUN_TUNE))
+        o.by = by;
     if (out && *n && last && *n > last) {
         memmove(out, out + *n - last, last * sizeof *out);
         *n = last;
     }
-    if (out && *n && (o.value || o.newest))
+    if (out && *n && (o.by || o.newest))
         qsort_r(out, *n, sizeof *out, by_order, &o);
     return out;
 }
@@ -743,15 +701,6 @@ static double scale_of(const struct run *r, size_t j, bool noise)
     return is_fit(r) ? (noise ? r->model->noises : r->model->amplitudes)[j]
                      : (noise ? r->tune.best.noises : r->tune.best.amplitudes)[j];
 }
-static double score_of(const struct run *r, size_t j, size_t at, bool raw)
-{
-    const struct metrics *m = run_metrics(r, j, raw);
-    double v = NAN;
-
-    if (m)
-        memcpy(&v, (const char *)m + at, sizeof v);
-    return v;
-}
 static void target_of(const struct run *r, size_t j, struct buf *b)
 {
     if (r->has_enc)
@@ -793,14 +742,7 @@ ASPECT(rtol, put(b, is_fit(r) ? r->fit.rtol : NAN))
 ASPECT(seed, put(b, is_fit(r) ? (double)r->fit.seed : (double)r->topt.seed))
 ASPECT(state, buf_puts(b, run_state_name(r->state)))
 ASPECT(outcome, buf_puts(b, is_fit(r) && r->info.why ? solve_outcome(r->info.why) : "-"))
-ASPECT(iterations, put(b, is_fit(r) ? (double)r->info.iterations : (double)r->tune.evaluations))
-ASPECT(residual, put(b, is_fit(r) ? r->info.true_residual : NAN))
-ASPECT(nmll, put(b, run_nmll(r)))
-ASPECT(rmse, put(b, score_of(r, j, offsetof(struct metrics, rmse), true)))
-ASPECT(nlpd, put(b, score_of(r, j, offsetof(struct metrics, nlpd), true)))
-ASPECT(coverage, put(b, score_of(r, j, offsetof(struct metrics, coverage95), false)))
-ASPECT(seconds, put(b, run_seconds(r)))
-static const struct aspect aspects[] = {
+static const struct aspect settings[] = {
     {"data", aspect_data, false},
     {"split", aspect_split, false},
     {"target", aspect_target, false},
@@ -816,14 +758,10 @@ static const struct aspect aspects[] = {
     {"seed", aspect_seed, false},
     {"state", aspect_state, true},
     {"outcome", aspect_outcome, true},
-    {"iterations", aspect_iterations, true},
-    {"true_residual", aspect_residual, true},
+};
+/* In place of the bare number. */
+static const struct aspect written[] = {
     {"effective_dimension", aspect_effective, true},
-    {"nmll", aspect_nmll, true},
-    {"rmse", aspect_rmse, true},
-    {"nlpd", aspect_nlpd, true},
-    {"coverage95", aspect_coverage, true},
-    {"seconds", aspect_seconds, true},
 };
 
 enum { COMPARE_MAX = 8 };
@@ -854,24 +792,17 @@ static enum status compared(struct workspace *ws, const struct args *a,
     return ST_OK;
 }
 
-/* One row: what, and each run's words; aspect NULL: a hyperparameter. */
 /* What differs stands in a row each, what is the same in one line. */
 struct comparison { struct text_table settings, results; struct buf same; };
 
-static void compare_row(const struct run **run, const size_t *target, size_t n, const char *name,
-                        const struct aspect *aspect, struct comparison *c, struct rec *r)
+static void compare_cells(const char *name, struct buf cell[COMPARE_MAX], size_t n, bool result,
+                          struct comparison *c, struct rec *r)
 {
-    struct buf cell[COMPARE_MAX] = { { 0 } };
-    struct text_table *g = aspect && aspect->result ? &c->results : &c->settings;
+    struct text_table *g = result ? &c->results : &c->settings;
     bool same = true;
 
-    for (size_t i = 0; i < n; i++) {
-        if (aspect)
-            aspect->write(run[i], target[i], &cell[i]);
-        else
-            hp_words(run[i], name, &cell[i]);
+    for (size_t i = 0; i < n; i++)
         same &= !strcmp(buf_str(&cell[i]), buf_str(&cell[0]));
-    }
     rec_bool(r, name, !same);
     if (same && strcmp(buf_str(&cell[0]), "-") != 0)
         buf_printf(&c->same, "%s%s %s", c->same.len ? ", " : "", name, buf_str(&cell[0]));
@@ -884,6 +815,40 @@ static void compare_row(const struct run **run, const size_t *target, size_t n, 
             text_table_cell(g, buf_str(&cell[i]), 28);
         buf_free(&cell[i]);
     }
+}
+
+/* One row; aspect NULL: the hyperparameter of that name. */
+static void compare_row(const struct run **run, const size_t *target, size_t n, const char *name,
+                        const struct aspect *aspect, struct comparison *c, struct rec *r)
+{
+    struct buf cell[COMPARE_MAX] = { { 0 } };
+
+    for (size_t i = 0; i < n; i++)
+        if (aspect)
+            aspect->write(run[i], target[i], &cell[i]);
+        else
+            hp_words(run[i], name, &cell[i]);
+    compare_cells(name, cell, n, aspect && aspect->result, c, r);
+}
+
+/* A figure of the table; a tuning has evaluations where a fit has iterations. */
+static void compare_measure(const struct run **run, const size_t *target, size_t n,
+                            const struct measure *m, struct comparison *c, struct rec *r)
+{
+    struct buf cell[COMPARE_MAX] = { { 0 } };
+
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (!strcmp(m->name, written[i].name)) {
+            compare_row(run, target, n, m->name, &written[i], c, r);
+            return;
+        }
+    for (size_t i = 0; i < n; i++) {
+        const struct measure *own = measure_find(m->name, run[i]->kind);
+        if (!own && m->brief)
+            own = measure_brief(m->brief, run[i]->kind);
+        put(&cell[i], own ? measure_number(own, run[i], target[i]) : NAN);
+    }
+    compare_cells(m->name, cell, n, true, c, r);
 }
 
 /* The hyperparameters that any of the kernels has, each once. */
@@ -911,8 +876,9 @@ static void compare_ties(const struct run **run, size_t n, struct rec *r)
     rec_array(r, "ties");
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++) {
-            const double gap = fabs(run_nmll(run[i]) - run_nmll(run[j]));
-            const double error = fmax(run_nmll_error(run[i]), run_nmll_error(run[j]));
+            const double gap = fabs(figure(run[i], "nmll") - figure(run[j], "nmll"));
+            const double error =
+                fmax(figure(run[i], "nmll_error"), figure(run[j], "nmll_error"));
             if (!(gap < error))
                 continue;
             rec_item(r);
@@ -980,12 +946,15 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
     rec_open(&r, "differs");
     compare_head(&c.settings, run, n, "settings");
     compare_head(&c.results, run, n, "results");
-    for (size_t k = 0; k < sizeof aspects / sizeof *aspects; k++) {
-        if (aspects[k].name)
-            compare_row(run, target, n, aspects[k].name, &aspects[k], &c, &r);
+    for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+        if (settings[k].name)
+            compare_row(run, target, n, settings[k].name, &settings[k], &c, &r);
         else
             compare_hp(run, n, &c, &r);
     }
+    for (size_t k = 0; measure_at(k); k++)
+        if (measure_at(k)->compare)
+            compare_measure(run, target, n, measure_at(k), &c, &r);
     rec_close(&r);
     compare_text(ws, &c, run, n, &r);
     compare_ties(run, n, &r);

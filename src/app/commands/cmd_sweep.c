@@ -16,12 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool wanted(const struct sweep *s, enum sweep_measure m)
-{
-    return s->fits ? m != SWEEP_NMLL : m == SWEEP_NMLL || m == SWEEP_SECONDS;
-}
-
-static void mean_and_sd(const struct workspace *ws, const struct sweep *s, enum sweep_measure m,
+static void mean_and_sd(const struct workspace *ws, const struct sweep *s, const struct measure *m,
                         double *mean, double *sd)
 {
     double sum = 0.0, squares = 0.0, n = 0.0;
@@ -54,6 +49,8 @@ static void put(struct text_table *g, double v)
 static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct text_table *g,
                        struct rec *r)
 {
+    const struct measure *m;
+
     for (size_t i = 0; i < s->npoints; i++) {
         const struct run *run = sweep_run(ws, s, i);
         rec_item(r);
@@ -65,10 +62,10 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
         rec_str(r, "run", run ? run->id : NULL);
         rec_str(r, "state", run ? run_state_name(run->state) : NULL);
         text_table_cell(g, run ? run->id : "-", 0);
-        for (int m = 0; m < SWEEP_MEASURES; m++) {
-            if (!wanted(s, m))
+        for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++) {
+            if (!sweep_measures_has(s, m))
                 continue;
-            rec_num(r, sweep_measures[m].key, sweep_measured(run, m));
+            rec_num(r, m->name, sweep_measured(run, m));
             put(g, sweep_measured(run, m));
         }
         rec_close(r);
@@ -79,18 +76,19 @@ static void sweep_means(const struct workspace *ws, const struct sweep *s, struc
                         struct rec *r)
 {
     double mean[SWEEP_MEASURES], sd[SWEEP_MEASURES];
+    const struct measure *m;
 
-    for (int m = 0; m < SWEEP_MEASURES; m++)
-        mean_and_sd(ws, s, m, &mean[m], &sd[m]);
+    for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
+        mean_and_sd(ws, s, m, &mean[k], &sd[k]);
     for (int which = 0; which < 2; which++) {
         rec_open(r, which ? "sd" : "mean");
         text_table_cell(g, which ? "sd" : "mean", 0);
         for (size_t k = 0; k < s->nkeys; k++)
             text_table_cell(g, "", 0);
-        for (int m = 0; m < SWEEP_MEASURES; m++)
-            if (wanted(s, m)) {
-                rec_num(r, sweep_measures[m].key, which ? sd[m] : mean[m]);
-                put(g, which ? sd[m] : mean[m]);
+        for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
+            if (sweep_measures_has(s, m)) {
+                rec_num(r, m->name, which ? sd[k] : mean[k]);
+                put(g, which ? sd[k] : mean[k]);
             }
         rec_close(r);
     }
@@ -100,6 +98,7 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
 {
     const struct sweep *s = sweep_of(ws);
     bool right[SWEEP_KEYS + 1 + SWEEP_MEASURES] = { false };
+    const struct measure *m;
     struct text_table g;
     struct rec r;
     size_t cols = 0;
@@ -111,16 +110,16 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
     }
     rec_init(&r, REC_RESULT, "sweep");
     cols = s->nkeys + 1;
-    for (int m = 0; m < SWEEP_MEASURES; m++)
-        if (wanted(s, m))
+    for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
+        if (sweep_measures_has(s, m))
             right[cols++] = true;
     text_table_init(&g, cols);
     for (size_t k = 0; k < s->nkeys; k++)
         text_table_cell(&g, s->key[k].name, 0);
     text_table_cell(&g, "run", 0);
-    for (int m = 0; m < SWEEP_MEASURES; m++)
-        if (wanted(s, m))
-            text_table_cell(&g, sweep_measures[m].head, 0);
+    for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
+        if (sweep_measures_has(s, m))
+            text_table_cell(&g, m->head, 0);
     rec_str(&r, "show", s->show);
     rec_array(&r, "points");
     sweep_rows(ws, s, &g, &r);

@@ -12,6 +12,8 @@ libcore_a_SOURCES = \
   src/app/core/kept.h \
   src/app/core/owner.c \
   src/app/core/owner.h \
+  src/app/core/measures.c \
+  src/app/core/measures.h \
   src/app/core/progress.c \
   src/app/core/progress.h \
   src/app/core/run.c \

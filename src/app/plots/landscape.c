@@ -220,7 +220,7 @@ static void put(const struct direction *d, double v, double *hp)
 
 /* The least value at a kernel setting, amplitude and noise free unless they are an axis or fixed.
  */
-static double placeholder_at(const struct landscape *l, const struct system *s,
+static double value_at(const struct landscape *l, const struct system *s,
                              const struct nmll_eig *q, double amplitude, double noise)
 {
     double ab[2] = {tune_amplitude_range[0], tune_amplitude_range[1]},
@@ -270,7 +270,7 @@ static enum status fill(struct landscape *l, struct system *s, struct err *err)
                 for (size_t ii = kx ? i : 0; ii < (kx ? i + 1 : nx); ii++) {
                     double a, w;
                     scales_at(l, ii, jj, &a, &w);
-                    l->z[jj * nx + ii] = placeholder_at(l, s, &q, a, w);
+                    l->z[jj * nx + ii] = value_at(l, s, &q, a, w);
                 }
             nmll_eig_free(&q);
         }

@@ -23,7 +23,7 @@ static bool wants_log(const double *x, size_t n)
 }
 
 static enum status add_curve(struct figure *f, const struct workspace *ws, const struct sweep *s,
-                             size_t outer, enum sweep_measure m, const double *x, struct err *err)
+                             size_t outer, const struct measure *m, const double *x, struct err *err)
 {
     double y[SWEEP_VALUES];
     struct buf title = { 0 };
@@ -41,7 +41,7 @@ static enum status add_curve(struct figure *f, const struct workspace *ws, const
 }
 
 /* All values within a thousandth of each other. */
-static bool no_difference(const struct workspace *ws, const struct sweep *s, enum sweep_measure m)
+static bool no_difference(const struct workspace *ws, const struct sweep *s, const struct measure *m)
 {
     double lo = INFINITY, hi = -INFINITY;
     size_t n = 0;
@@ -54,14 +54,13 @@ static bool no_difference(const struct workspace *ws, const struct sweep *s, enu
         hi = fmax(hi, v);
         n++;
     }
-    return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && m != SWEEP_SECONDS;
+    return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && strcmp(m->name, "seconds") != 0;
 }
 
 struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct args *a,
                             struct err *err)
 {
     const struct sweep *s = sweep_of(ws);
-    enum sweep_measure m = SWEEP_RMSE;
     double x[SWEEP_VALUES], best = INFINITY;
     size_t at = SIZE_MAX;
 
@@ -69,13 +68,12 @@ struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct arg
     if (!s)
         return figure_empty("sweep", "Nothing has been swept yet. try: sweep rank=256,512,1024",
                             err);
-    while (strcmp(sweep_measures[m].show, s->show))
-        m++;
+    const struct measure *m = sweep_measures_shown(s);
     const bool numbers = numeric(&s->key[0], x);
     for (size_t i = 0; !numbers && i < s->key[0].n; i++)
         x[i] = (double)i;
     struct figure *f = figure_new("sweep", "Sweep", err);
-    bool ok = f && figure_label(f, s->key[0].name, sweep_measures[m].axis, err) == ST_OK;
+    bool ok = f && figure_label(f, s->key[0].name, m->words, err) == ST_OK;
     if (ok) {
         f->x.log = numbers && wants_log(x, s->key[0].n);
         ok = numbers ||
@@ -94,23 +92,24 @@ struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct arg
         f->y.hi = best + 0.05 * fabs(best);
     }
     if (ok && at == SIZE_MAX) {
+        const bool iterations = !strcmp(m->name, "iterations");
         char why[200];
         figure_free(f);
         snprintf(why, sizeof why, "No point of the sweep has %s%s",
-                 m == SWEEP_ITERATIONS ? "iterations: " : "a value of ",
-                 m == SWEEP_ITERATIONS
+                 iterations ? "iterations: " : "a value of ",
+                 iterations
                      ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
                      : s->show);
         return figure_empty("sweep", why, err);
     }
     if (same) {
         ok = figure_verdict(f, err, "%s: %.4g at every point (they differ by less than 0.1 %%)",
-                            sweep_measures[m].head, best) == ST_OK;
-    } else if (ok && m != SWEEP_COVERAGE && m != SWEEP_EFFDIM) {
+                            m->head, best) == ST_OK;
+    } else if (ok && m->better == MEASURE_LOWER) {
         struct buf words = { 0 };
         for (size_t k = 0; k < s->nkeys; k++)
             buf_printf(&words, " %s=%s", s->key[k].name, s->key[k].value[sweep_index(s, at, k)]);
-        ok = figure_verdict(f, err, "least %s: %.4g at%s", sweep_measures[m].axis, best,
+        ok = figure_verdict(f, err, "least %s: %.4g at%s", m->words, best,
                             buf_str(&words)) == ST_OK;
         buf_free(&words);
     }
@@ -141,7 +140,7 @@ static bool power_law(const double *x, const double *y, size_t n, double *slope)
 
 /* The curve of the settings `outer`, at the rows that its fits really had. */
 static size_t learning_points(const struct workspace *ws, const struct sweep *s, size_t outer,
-                              enum sweep_measure m, double *x, double *y)
+                              const struct measure *m, double *x, double *y)
 {
     const size_t n = s->key[0].n;
     size_t k = 0;
@@ -183,19 +182,17 @@ struct figure *plots_learning(struct workspace *ws, struct run *r, const struct 
 {
     const struct sweep *s = sweep_of(ws);
     double x[SWEEP_VALUES], y[SWEEP_VALUES];
-    enum sweep_measure m = SWEEP_RMSE;
     size_t n = 0;
 
     (void)r, (void)a;
     if (!s || strcmp(s->key[0].name, "rows") != 0 || !s->fits)
         return figure_empty("learning", "No learning curve yet. try: sweep rows=500..16000", err);
-    while (strcmp(sweep_measures[m].show, s->show))
-        m++;
+    const struct measure *m = sweep_measures_shown(s);
     struct figure *f = figure_new("learning", "Learning curve", err);
-    bool ok = f && figure_label(f, "training rows", sweep_measures[m].axis, err) == ST_OK;
+    bool ok = f && figure_label(f, "training rows", m->words, err) == ST_OK;
     if (ok) {
         f->x.log = true;
-        f->y.log = m == SWEEP_RMSE || m == SWEEP_SECONDS || m == SWEEP_ITERATIONS;
+        f->y.log = m->better == MEASURE_LOWER && strcmp(m->unit, "nats") != 0;
     }
     for (size_t outer = 0; ok && outer < s->npoints / s->key[0].n; outer++) {
         struct buf title = { 0 };

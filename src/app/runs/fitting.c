@@ -8,6 +8,7 @@
 #include "app/runs/race.h"
 #include "app/runs/restarts.h"
 #include "app/session/store.h"
+#include "app/core/measures.h"
 #include "app/core/trace.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
@@ -540,13 +541,11 @@ static void tune_json(struct rec *rec, const struct run *r)
                             : t->why == TUNE_EVALS   ? "evals"
                             : t->why == TUNE_TIE     ? "tie"
                                                      : "done");
-    rec_int(rec, "evaluations", (int64_t)t->evaluations);
+    measures_json(rec, r, MEASURE_SEARCH);
     rec_str(rec, "objective", tune_objective_name(r->topt.objective));
-    rec_num(rec, "nmll", t->best.nmll);
+    measures_json(rec, r, MEASURE_OBJECTIVE);
     if (r->topt.approx) {
-        rec_num(rec, "nmll_error", t->best.se > 0.0 ? t->best.se : NAN);
-        if (t->probes)
-            rec_int(rec, "probes", (int64_t)t->probes);
+        measures_json(rec, r, MEASURE_PROBES);
         if (t->rank)
             rec_int(rec, "rank", (int64_t)t->rank);
         else
@@ -557,8 +556,7 @@ static void tune_json(struct rec *rec, const struct run *r)
     fitting_scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
                         t->best.noises);
     fitting_targets_json(rec, &r->enc);
-    rec_num(rec, "effective_dimension", t->effective_dimension);
-    rec_bool(rec, "sampled", t->best.subsampled);
+    measures_json(rec, r, MEASURE_SEARCHED);
 }
 
 static void tune_result_record(struct workspace *ws, const struct run *r, const struct fitting *f)
@@ -781,38 +779,11 @@ static void fit_verdict(struct run *r)
     }
 }
 
-/* What the iteration tells of the system: how fast, how ill-conditioned, at what price. */
-static void convergence_json(struct rec *rec, const struct run *r)
+/* The table from which the rank was chosen. */
+static void ranks_json(struct rec *rec, const struct run *r)
 {
     const struct fit_info *i = &r->info;
-    const bool iterated = i->why != OUT_DIRECT;
-    struct trace_fit tf;
 
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
-    rec_num(rec, "start_residual", i->warm ? i->start_residual : NAN);
-    rec_num(rec, "passes", iterated ? i->passes : NAN);
-    rec_num(rec, "rate", iterated ? tf.rate : NAN);
-    rec_num(rec, "rate_r2", iterated ? tf.r2 : NAN);
-    rec_num(rec, "condition", i->condition);
-    rec_num(rec, "condition_plain", i->condition_plain);
-    rec_num(rec, "ritz_min", i->ritz_min);
-    rec_num(rec, "ritz_max", i->ritz_max);
-    if (i->halved)
-        rec_int(rec, "step_halved", (int64_t)i->halved);
-    else
-        rec_null(rec, "step_halved");
-}
-
-/* The rank's choice, what it promised, and how far that was off. */
-static void rank_json(struct rec *rec, const struct run *r)
-{
-    const struct fit_info *i = &r->info;
-    const bool kept = i->rank_chosen && i->why == OUT_RTOL && i->rank_iterations > 0.0;
-
-    rec_str(rec, "rank_chosen", i->why == OUT_DIRECT ? NULL : i->rank_chosen ? "auto" : "given");
-    rec_num(rec, "rank_predicted_iterations", i->rank_chosen ? i->rank_iterations : NAN);
-    rec_num(rec, "rank_prediction_error",
-            kept ? i->rank_iterations / (double)i->iterations - 1.0 : NAN);
     rec_array(rec, "ranks");
     for (size_t k = 0; k < i->nguess; k++) {
         rec_item(rec);
@@ -889,52 +860,18 @@ static void fit_targets_json(struct rec *rec, const struct run *r)
 
 static void fit_json(struct rec *rec, const struct run *r)
 {
-    const struct fit_info *i = &r->info;
-    const bool cg = i->why != OUT_DIRECT;
-
-    rec_str(rec, "solver", i->solver);
-    if (r->model->kind->draws)
-        rec_int(rec, "features", (int64_t)i->features);
-    else
-        rec_null(rec, "features");
-    if (cg && i->rank)
-        rec_int(rec, "rank", (int64_t)i->rank);
-    else
-        rec_null(rec, "rank");
-    rec_str(rec, "preconditioner", cg && i->precond[0] ? i->precond : NULL);
-    rec_str(rec, "plan", i->plan[0] ? i->plan : NULL);
-    rec_str(rec, "store",
-            i->half                     ? "float16"
-            : !strcmp(i->plan, "store") ? r->fit.precision == PREC_DOUBLE ? "float64" : "float32"
-                                        : NULL);
-    rec_str(rec, "outcome", solve_outcome(i->why));
-    if (cg)
-        rec_int(rec, "iterations", (int64_t)i->iterations);
-    else
-        rec_null(rec, "iterations");
-    rec_num(rec, "residual", i->residual);
-    rec_num(rec, "true_residual", i->true_residual);
+    measures_json(rec, r, MEASURE_SYSTEM);
     fit_targets_json(rec, r);
-    rec_num(rec, "ratio", cg && i->rank ? i->ratio : NAN);
-    convergence_json(rec, r);
-    rank_json(rec, r);
-    if (i->variance_features)
-        rec_int(rec, "variance_features", (int64_t)i->variance_features);
-    else
-        rec_null(rec, "variance_features");
+    measures_json(rec, r, MEASURE_ITERATION);
+    ranks_json(rec, r);
+    measures_json(rec, r, MEASURE_VARIANCE);
     fitting_scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
                         r->model->noises);
-    rec_int(rec, "rows", (int64_t)i->rows);
+    measures_json(rec, r, MEASURE_ROWS);
     rec_open(rec, "seconds");
-    rec_num(rec, "features", i->seconds.features);
-    rec_num(rec, "precond", i->seconds.precond);
-    rec_num(rec, "solve", i->seconds.solve);
-    rec_num(rec, "variance", i->seconds.variance);
-    rec_num(rec, "total", i->seconds.total);
+    measures_json(rec, r, MEASURE_SECONDS);
     rec_close(rec);
-    rec_int(rec, "predicted_bytes", (int64_t)i->predicted_bytes);
-    rec_int(rec, "peak_bytes", (int64_t)i->peak_bytes);
-    rec_num(rec, "effective_dimension", i->effective_dimension);
+    measures_json(rec, r, MEASURE_COST);
 }
 
 void fitting_json(struct rec *rec, const struct run *r)

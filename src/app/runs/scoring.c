@@ -1,6 +1,8 @@
 /* app/runs/scoring.c -- predictions as background jobs: see scoring.h. */
 #include "app/runs/scoring.h"
 
+#include "app/core/measures.h"
+
 #include "app/runs/fitting.h"
 #include "app/shell/text_table.h"
 #include "app/session/store.h"
@@ -592,36 +594,22 @@ static const char *part_name(enum part p)
     return p == PART_TRAIN ? "train" : p == PART_VALID ? "valid" : "test";
 }
 
-static const struct { const char *key; size_t at; bool scaled; } score_keys[] = {
-    { "rmse", offsetof(struct metrics, rmse), false },
-    { "mae", offsetof(struct metrics, mae), false },
-    { "rmse_scaled", offsetof(struct metrics, rmse), true },
-    { "mae_scaled", offsetof(struct metrics, mae), true },
-    { "r2", offsetof(struct metrics, r2), false },
-    { "spearman", offsetof(struct metrics, spearman), false },
-    { "nlpd", offsetof(struct metrics, nlpd), false },
-    { "nlpd_scaled", offsetof(struct metrics, nlpd), true },
-    { "nlpd_constant", offsetof(struct metrics, nlpd_constant), true },
-    { "crps", offsetof(struct metrics, crps), false },
-    { "coverage50", offsetof(struct metrics, coverage50), false },
-    { "coverage90", offsetof(struct metrics, coverage90), false },
-    { "coverage95", offsetof(struct metrics, coverage95), false },
-};
-
 /* Of one target numbers, of several arrays in their order. */
 static void score_json(struct rec *rec, size_t t, const struct metrics *raw,
                        const struct metrics *scaled)
 {
+    const struct measure *m;
     double v[TARGETS_MOST];
 
-    for (size_t k = 0; k < sizeof score_keys / sizeof *score_keys; k++) {
-        const struct metrics *m = score_keys[k].scaled ? scaled : raw;
+    for (size_t k = 0; (m = measure_at(k)) != NULL; k++) {
+        if (m->group != MEASURE_SCORES)
+            continue;
         for (size_t j = 0; j < t; j++)
-            memcpy(&v[j], (const char *)&m[j] + score_keys[k].at, sizeof v[j]);
+            v[j] = measure_score(m, m->of == MEASURE_OF_SCALED ? &scaled[j] : &raw[j]);
         if (t > 1)
-            rec_nums(rec, score_keys[k].key, v, t);
+            rec_nums(rec, m->name, v, t);
         else
-            rec_num(rec, score_keys[k].key, v[0]);
+            rec_num(rec, m->name, v[0]);
     }
 }
 
@@ -798,14 +786,14 @@ enum { FOLDS_SHOWN = 1024 };
 
 /* A score of target j: its mean over the folds and that mean's standard error; each fold's into v.
  */
-static double fold_mean(const struct scoring *s, size_t at, size_t j, double *v, size_t n,
-                        double *error)
+static double fold_mean(const struct scoring *s, const struct measure *m, size_t j, double *v,
+                        size_t n, double *error)
 {
     const size_t t = encoding_targets(&s->enc);
     double mean = 0, var = 0;
 
     for (size_t f = 0; f < n; f++) {
-        memcpy(&v[f], (const char *)&s->fold[f * t + j] + at, sizeof v[f]);
+        v[f] = measure_score(m, &s->fold[f * t + j]);
         mean += v[f] / (double)n;
     }
     for (size_t f = 0; f < n; f++)
@@ -814,14 +802,24 @@ static double fold_mean(const struct scoring *s, size_t at, size_t j, double *v,
     return mean;
 }
 
+enum { MEASURES_FOLDS = 16 };
+
+/* The figures that `score folds` tells. */
+static size_t fold_measures(const struct measure *out[MEASURES_FOLDS])
+{
+    const struct measure *m;
+    size_t n = 0;
+
+    for (size_t i = 0; (m = measure_at(i)) != NULL && n < MEASURES_FOLDS; i++)
+        if (m->folds)
+            out[n++] = m;
+    return n;
+}
+
 static void folds_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
-    static const struct { const char *name; size_t at; } keys[] = {
-        { "rmse", offsetof(struct metrics, rmse) }, { "mae", offsetof(struct metrics, mae) },
-        { "r2", offsetof(struct metrics, r2) }, { "nlpd", offsetof(struct metrics, nlpd) },
-        { "coverage95", offsetof(struct metrics, coverage95) },
-    };
-    enum { KEYS = sizeof keys / sizeof *keys };
+    const struct measure *key_of[MEASURES_FOLDS];
+    const size_t keys = fold_measures(key_of);
     struct scoring *s = job->arg;
     const size_t t = encoding_targets(&s->enc),
                  n = s->nfolds < FOLDS_SHOWN ? s->nfolds : FOLDS_SHOWN;
@@ -839,19 +837,19 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
     fitting_targets_json(&rec, &s->enc);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_text(&rec, "%s refitted on %zu folds (%s)", s->run, s->nfolds, sec);
-    for (size_t k = 0; k < KEYS; k++) {
-        snprintf(key, sizeof key, "%s_folds", keys[k].name);
+    for (size_t k = 0; k < keys; k++) {
+        snprintf(key, sizeof key, "%s_folds", key_of[k]->name);
         for (size_t j = 0; j < t; j++)
-            mean[j] = fold_mean(s, keys[k].at, j, v, n, &error);
+            mean[j] = fold_mean(s, key_of[k], j, v, n, &error);
         if (t == 1) {
-            rec_num(&rec, keys[k].name, mean[0]);
+            rec_num(&rec, key_of[k]->name, mean[0]);
             rec_nums(&rec, key, v, n);
             continue;
         }
-        rec_nums(&rec, keys[k].name, mean, t);
+        rec_nums(&rec, key_of[k]->name, mean, t);
         rec_open(&rec, key); /* by target */
         for (size_t j = 0; j < t; j++) {
-            fold_mean(s, keys[k].at, j, v, n, &error);
+            fold_mean(s, key_of[k], j, v, n, &error);
             rec_nums(&rec, encoding_for(&s->enc, j).target, v, n);
         }
         rec_close(&rec);
@@ -862,9 +860,9 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
             rec_safe(&rec, encoding_for(&s->enc, j).target);
             rec_text(&rec, ":  ");
         }
-        for (size_t k = 0; k < KEYS; k++) {
-            const double m = fold_mean(s, keys[k].at, j, v, n, &error);
-            rec_text(&rec, "%s %.4g +- %.2g   ", keys[k].name, m, error);
+        for (size_t k = 0; k < keys; k++) {
+            const double m = fold_mean(s, key_of[k], j, v, n, &error);
+            rec_text(&rec, "%s %.4g +- %.2g   ", key_of[k]->name, m, error);
         }
     }
     rec_text(&rec, "(mean and its standard error)");

@@ -1,6 +1,8 @@
 /* app/runs/sweep.c -- see sweep.h. */
 #include "app/runs/sweep.h"
 
+#include "app/core/measures.h"
+
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -187,8 +189,6 @@ static char *fixed_value(const char *s, struct err *err)
 
 static enum status read_word(struct sweep *s, const char *word, struct err *err)
 {
-    static const char *const shows[] = {"rmse",   "nlpd",       "nmll",   "coverage",
-                                        "effdim", "iterations", "seconds"};
     const char *eq = strchr(word, '=');
 
     if (!eq || eq == word)
@@ -203,9 +203,9 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
         return (*fixed = fixed_value(eq + 1, err)) ? ST_OK : ST_NOMEM;
     }
     if (len == 4 && !strncmp(word, "show", 4)) {
-        for (size_t i = 0; i < sizeof shows / sizeof *shows; i++)
-            if (!strcmp(eq + 1, shows[i]))
-                return snprintf(s->show, sizeof s->show, "%s", shows[i]), ST_OK;
+        for (size_t i = 0; measure_of_sweep(i); i++)
+            if (!strcmp(eq + 1, measure_of_sweep(i)->brief))
+                return snprintf(s->show, sizeof s->show, "%s", eq + 1), ST_OK;
         return err_set(err, ST_USAGE,
                        "sweep show=%.40s: one of rmse, nlpd, nmll, coverage, effdim, iterations, "
                        "seconds",

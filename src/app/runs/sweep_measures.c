@@ -2,8 +2,6 @@
 #include "app/runs/sweep_measures.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 /* The run that point i made: the last of its kind before the next point began. */
 const struct run *sweep_run(const struct workspace *ws, const struct sweep *s, size_t i)
@@ -21,47 +19,22 @@ const struct run *sweep_run(const struct workspace *ws, const struct sweep *s, s
     return found;
 }
 
-const struct sweep_measure_row sweep_measures[SWEEP_MEASURES] = {
-    { "rmse_scaled", "rmse/sd", "rmse", "RMSE over the target's sd" },
-    { "nlpd_scaled", "nlpd", "nlpd", "NLPD (nats a row, scaled)" },
-    { "coverage95", "cover95", "coverage", "share inside the 95 % interval" },
-    { "nmll", "nmll", "nmll", "NMLL (nats)" },
-    { "effective_dimension", "effdim", "effdim", "effective dimension" },
-    { "iterations", "it", "iterations", "iterations" },
-    { "seconds", "seconds", "seconds", "seconds" },
-};
-
-/* A scaled score, the mean over the run's targets. */
-static double score_mean(const struct run *r, size_t at)
+bool sweep_measures_has(const struct sweep *s, const struct measure *m)
 {
-    const struct metrics *m;
-    double sum = 0.0, v;
-    size_t n = 0;
-
-    for (; (m = run_metrics(r, n, false)); n++) {
-        memcpy(&v, (const char *)m + at, sizeof v);
-        sum += v;
-    }
-    return n ? sum / (double)n : NAN;
+    return measure_find(m->name, s->fits ? RUN_FIT : RUN_TUNE) == m;
 }
 
-double sweep_measured(const struct run *r, enum sweep_measure m)
+const struct measure *sweep_measures_shown(const struct sweep *s)
 {
-    const bool fit = r && r->kind == RUN_FIT;
+    return measure_brief(s->show, s->fits ? RUN_FIT : RUN_TUNE);
+}
 
-    switch (m) {
-    case SWEEP_RMSE: return score_mean(r, offsetof(struct metrics, rmse));
-    case SWEEP_NLPD: return score_mean(r, offsetof(struct metrics, nlpd));
-    case SWEEP_COVERAGE: return score_mean(r, offsetof(struct metrics, coverage95));
-    case SWEEP_NMLL: return r && !fit && r->state != RUN_FAILED ? r->tune.best.nmll : NAN;
-    case SWEEP_EFFDIM:
-        return fit && r->info.effective_dimension > 0.0 ? round(r->info.effective_dimension) : NAN;
-    case SWEEP_ITERATIONS:
-        return fit && r->info.why != OUT_DIRECT && r->info.why != OUT_RUNNING
-                   ? (double)r->info.iterations
-                   : NAN;
-    case SWEEP_SECONDS: return r && r->ended > r->started ? r->ended - r->started : NAN;
-    case SWEEP_MEASURES: break;
-    }
-    return NAN;
+double sweep_measured(const struct run *r, const struct measure *m)
+{
+    if (!r || (m->of == MEASURE_OF_INFO && r->info.why == OUT_RUNNING) ||
+        (m->of == MEASURE_OF_POINT && r->state == RUN_FAILED))
+        return NAN;
+    const double v = measure_mean(m, r);
+
+    return !m->whole ? v : v > 0.0 ? round(v) : NAN;
 }

@@ -6,6 +6,7 @@
 #include "app/session/expect.h"
 #include "app/core/ws_tell.h"
 
+#include "app/core/measures.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -22,14 +23,6 @@ static const double WITHIN = 1e-6;
 struct value { double v[VALUES_MOST]; size_t n; char word[24]; };
 
 /* A run's figures. */
-
-static void scores(const struct run *r, size_t at, struct value *out)
-{
-    const struct metrics *m;
-
-    for (; out->n < TARGETS_MOST && (m = run_metrics(r, out->n, false)) != NULL; out->n++)
-        memcpy(&out->v[out->n], (const char *)m + at, sizeof(double));
-}
 
 static void numbers(const double *v, size_t n, struct value *out)
 {
@@ -64,54 +57,34 @@ static bool hyper(const struct run *r, const char *name, struct value *out)
     return true;
 }
 
-static const char *const tune_names[] = { "nmll", "amplitude", "noise" };
-static const char *const fit_names[] = { "outcome", "features", "iterations", "true_residual" };
-static const struct { const char *name; size_t at; } score_names[] = {
-    { "rmse_scaled", offsetof(struct metrics, rmse) },
-    { "nlpd_scaled", offsetof(struct metrics, nlpd) },
-    { "coverage95", offsetof(struct metrics, coverage95) },
-};
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static bool tune_value(const struct run *r, const char *name, struct value *out)
+/* Amplitude and noise, of each target. */
+static bool scale_of(const struct run *r, const char *name, struct value *out)
 {
     const size_t t = r->topt.targets ? r->topt.targets : 1;
 
-    if (!strcmp(name, "nmll"))
-        number(r->tune.best.nmll, out);
-    else if (!strcmp(name, "amplitude"))
-        numbers(r->tune.best.amplitudes, t, out);
-    else if (!strcmp(name, "noise"))
-        numbers(r->tune.best.noises, t, out);
-    else
-        return hyper(r, name, out);
-    return true;
-}
-
-static bool fit_value(const struct run *r, const char *name, struct value *out)
-{
-    if (!strcmp(name, "outcome"))
-        snprintf(out->word, sizeof out->word, "%s", solve_outcome(r->info.why));
-    else if (!strcmp(name, "features"))
-        number((double)r->info.features, out);
-    else if (!strcmp(name, "iterations"))
-        number((double)r->info.iterations, out);
-    else if (!strcmp(name, "true_residual"))
-        number(r->info.true_residual, out);
-    else
+    if (!tuned(r) || (strcmp(name, "amplitude") != 0 && strcmp(name, "noise") != 0))
         return false;
+    numbers(*name == 'a' ? r->tune.best.amplitudes : r->tune.best.noises, t, out);
     return true;
 }
 
 static bool value_of(const struct run *r, const char *name, struct value *out)
 {
+    const struct measure *m = measure_find(name, r->kind);
+
     *out = (struct value){ .n = 0 };
-    for (size_t i = 0; i < COUNT(score_names); i++)
-        if (!strcmp(name, score_names[i].name)) {
-            scores(r, score_names[i].at, out);
-            return out->n > 0;
-        }
-    return tuned(r) ? tune_value(r, name, out) : fitted(r) && fit_value(r, name, out);
+    if (!m || !m->expect)
+        return scale_of(r, name, out) || hyper(r, name, out);
+    if (!tuned(r) && !fitted(r) && !r->has_score)
+        return false;
+    if (m->type == MEASURE_WORD || m->type == MEASURE_OUTCOME)
+        snprintf(out->word, sizeof out->word, "%s", measure_word(m, r) ? measure_word(m, r) : "");
+    else if (m->group == MEASURE_SCORES)
+        for (; out->n < TARGETS_MOST && run_metrics(r, out->n, false); out->n++)
+            out->v[out->n] = measure_number(m, r, out->n);
+    else
+        number(measure_number(m, r, 0), out);
+    return *out->word || out->n > 0;
 }
 
 static void put_value(const struct run *r, const char *name, struct buf *out)
@@ -144,20 +117,26 @@ static void put_hyper(const struct run *r, struct buf *out)
     }
 }
 
+/* Those of the table that scripts expect: scores, or what the run itself found. */
+static void put_measures(const struct run *r, bool score, struct buf *out)
+{
+    const struct measure *m;
+
+    for (size_t i = 0; (m = measure_of_expect(i)) != NULL; i++)
+        if ((m->group == MEASURE_SCORES) == score && measure_find(m->name, r->kind) == m)
+            put_value(r, m->name, out);
+}
+
 void expect_figures(const struct run *r, bool score, struct buf *out)
 {
-    if (score) {
-        for (size_t i = 0; r->has_score && i < COUNT(score_names); i++)
-            put_value(r, score_names[i].name, out);
-    } else if (tuned(r)) {
-        put_value(r, tune_names[0], out);
-        put_hyper(r, out);
-        put_value(r, tune_names[1], out);
-        put_value(r, tune_names[2], out);
-    } else if (fitted(r)) {
-        for (size_t i = 0; i < COUNT(fit_names); i++)
-            put_value(r, fit_names[i], out);
-    }
+    if (score ? !r->has_score : !tuned(r) && !fitted(r))
+        return;
+    put_measures(r, score, out);
+    if (score || !tuned(r))
+        return;
+    put_hyper(r, out);
+    put_value(r, "amplitude", out);
+    put_value(r, "noise", out);
 }
 
 /* Comparing. */

@@ -3,6 +3,8 @@
  * Numbers are written with as many digits as read back to the same bits. */
 #include "app/session/store_impl.h"
 
+#include "app/core/measures.h"
+
 #include "data/checksum.h"
 #include "app/shell/options.h"
 #include "app/core/advise_state.h"
@@ -473,6 +475,30 @@ static const char *outcome_word(enum outcome why)
     return store_outcomes[0];
 }
 
+/* One figure of the table (app/core/measures.h), out of the struct that has it. */
+static void measure(struct buf *b, const struct measure *m, const void *base)
+{
+    const char *p = (const char *)base + m->at;
+
+    switch (m->type) {
+    case MEASURE_REAL: num(b, m->session, *(const double *)p); break;
+    case MEASURE_COUNT: count(b, m->session, *(const size_t *)p); break;
+    case MEASURE_FLAG: flag(b, m->session, *(const bool *)p); break;
+    case MEASURE_WORD: str(b, m->session, p); break;
+    case MEASURE_OUTCOME: str(b, m->session, outcome_word(*(const enum outcome *)p)); break;
+    }
+}
+
+/* All that a struct holds; scores in both units are structs of one kind. */
+static void measures(struct buf *b, enum measure_of of, const void *base)
+{
+    const struct measure *m;
+
+    for (size_t i = 0; (m = measure_at(i)) != NULL; i++)
+        if (m->session && (m->of == MEASURE_OF_SCALED ? MEASURE_OF_RAW : m->of) == of)
+            measure(b, m, base);
+}
+
 static void fit_opts(struct buf *b, const struct fit_opts *o)
 {
     open_object(b, "fit");
@@ -503,36 +529,7 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
 static void fit_info(struct buf *b, const struct fit_info *f)
 {
     open_object(b, "info");
-    str(b, "solver", f->solver);
-    str(b, "precond", f->precond);
-    str(b, "plan", f->plan);
-    flag(b, "half", f->half);
-    str(b, "why", outcome_word(f->why));
-    count(b, "features", f->features);
-    count(b, "rank", f->rank);
-    count(b, "iterations", f->iterations);
-    count(b, "variance_features", f->variance_features);
-    count(b, "rows", f->rows);
-    count(b, "inputs", f->inputs);
-    num(b, "residual", f->residual);
-    num(b, "true_residual", f->true_residual);
-    num(b, "ratio", f->ratio);
-    num(b, "effective_dimension", f->effective_dimension);
-    flag(b, "warm", f->warm);
-    num(b, "start_residual", f->start_residual);
-    flag(b, "rank_chosen", f->rank_chosen);
-    num(b, "rank_iterations", f->rank_iterations);
-    num(b, "passes", f->passes);
-    count(b, "halved", f->halved);
-    num(b, "condition", f->condition);
-    num(b, "condition_plain", f->condition_plain);
-    num(b, "ritz_min", f->ritz_min);
-    num(b, "ritz_max", f->ritz_max);
-    flag(b, "float_limit", f->float_limit);
-    num(b, "amplitude", f->amplitude);
-    num(b, "noise", f->noise);
-    num(b, "scale", f->scale);
-    num(b, "train_rmse", f->train_rmse);
+    measures(b, MEASURE_OF_INFO, f);
     if (f->targets > 1) {
         double v[3][TARGETS_MOST];
         for (size_t i = 0; i < f->targets; i++) {
@@ -544,16 +541,6 @@ static void fit_info(struct buf *b, const struct fit_info *f)
         nums(b, "target_residual", v[1], f->targets);
         nums(b, "target_true_residual", v[2], f->targets);
     }
-    num(b, "s_features", f->seconds.features);
-    num(b, "s_precond", f->seconds.precond);
-    num(b, "s_solve", f->seconds.solve);
-    num(b, "s_variance", f->seconds.variance);
-    num(b, "s_total", f->seconds.total);
-    count(b, "predicted_bytes", f->predicted_bytes);
-    count(b, "peak_bytes", f->peak_bytes);
-    str(b, "plan_note", f->plan_note);
-    str(b, "warning", f->warning);
-    str(b, "warning_name", f->warning_name);
     buf_putc(b, '}');
 }
 
@@ -630,11 +617,7 @@ static void tune_point(struct buf *b, const char *name, const struct tune_point 
         nums(b, "amplitudes", p->amplitudes, targets);
         nums(b, "noises", p->noises, targets);
     }
-    num(b, "nmll", p->nmll);
-    num(b, "score", p->score);
-    num(b, "se", p->se);
-    num(b, "effdim", p->effdim);
-    flag(b, "subsampled", p->subsampled);
+    measures(b, MEASURE_OF_POINT, p);
     buf_putc(b, '}');
 }
 
@@ -643,35 +626,18 @@ static void tune_result(struct buf *b, const struct tune_result *t, size_t targe
     open_object(b, "result");
     str(b, "why", store_tune_outcomes[t->why]);
     count(b, "nhp", t->nhp);
-    count(b, "evaluations", t->evaluations);
-    count(b, "probes", t->probes);
+    measures(b, MEASURE_OF_RESULT, t);
     tune_point(b, "best", &t->best, t->nhp, targets);
-    num(b, "effective_dimension", t->effective_dimension);
     count(b, "points", t->ntrace);
     count(b, "at_lower", t->at_lower);
     count(b, "at_upper", t->at_upper);
-    flag(b, "degenerate", t->degenerate);
-    str(b, "verdict", t->verdict);
     buf_putc(b, '}');
 }
 
-static void metrics(struct buf *b, const char *name, const struct metrics *m)
+static void metrics_json(struct buf *b, const char *name, const struct metrics *m)
 {
     open_object(b, name);
-    count(b, "n", m->n);
-    num(b, "rmse", m->rmse);
-    num(b, "mae", m->mae);
-    num(b, "r2", m->r2);
-    num(b, "pearson", m->pearson);
-    num(b, "spearman", m->spearman);
-    num(b, "nlpd", m->nlpd);
-    num(b, "nlpd_constant", m->nlpd_constant);
-    num(b, "crps", m->crps);
-    num(b, "coverage50", m->coverage50);
-    num(b, "coverage90", m->coverage90);
-    num(b, "coverage95", m->coverage95);
-    num(b, "mean_z2", m->mean_z2);
-    num(b, "ence", m->ence);
+    measures(b, MEASURE_OF_RAW, m);
     buf_putc(b, '}');
 }
 
@@ -680,15 +646,15 @@ static void score(struct buf *b, const struct run *r)
     open_object(b, "score");
     str(b, "part", store_parts[r->score_part]);
     count(b, "rows", r->score_rows);
-    metrics(b, "scaled", &r->score_scaled);
-    metrics(b, "raw", &r->score_raw);
+    metrics_json(b, "scaled", &r->score_scaled);
+    metrics_json(b, "raw", &r->score_raw);
     if (r->nmore) { /* of the targets after the first */
         key(b, "more");
         buf_putc(b, '[');
         for (size_t i = 0; i < r->nmore; i++) {
             open_object(b, NULL);
-            metrics(b, "scaled", &r->more[i][0]);
-            metrics(b, "raw", &r->more[i][1]);
+            metrics_json(b, "scaled", &r->more[i][0]);
+            metrics_json(b, "raw", &r->more[i][1]);
             buf_putc(b, '}');
         }
         buf_putc(b, ']');

@@ -6,6 +6,8 @@
 #include "app/shell/options.h"
 #include "app/session/store_impl.h"
 
+#include "app/core/measures.h"
+
 #include "data/checksum.h"
 #include "data/formats/npy_set.h"
 #include "app/shell/import_args.h"
@@ -670,13 +672,36 @@ static const char *tuner_name(struct jdoc *j)
     return found;
 }
 
-/* Figures that sessions of before do not have. */
-static double later_num(struct jdoc *j, const char *path)
+/* One figure of the table (app/core/measures.h), into the struct that has it. */
+static void measure(struct jdoc *j, const char *in, const struct measure *m, void *base)
 {
-    return jdoc_has(j, "%s", path) ? jdoc_num(j, "%s", path) : NAN;
+    char *p = (char *)base + m->at, path[96];
+
+    snprintf(path, sizeof path, "%s.%s", in, m->session);
+    const bool there = m->age == MEASURE_ALWAYS || jdoc_has(j, "%s", path);
+
+    switch (m->type) {
+    case MEASURE_REAL: *(double *)p = there ? jdoc_num(j, "%s", path) : NAN; break;
+    case MEASURE_COUNT:
+        *(size_t *)p = !there                     ? 0
+                       : !strcmp(m->unit ? m->unit : "", "bytes") ? (size_t)jdoc_u64(j, "%s", path)
+                                                  : size_at(j, path);
+        break;
+    case MEASURE_FLAG: *(bool *)p = there && jdoc_bool(j, "%s", path); break;
+    case MEASURE_WORD: jdoc_strn(j, p, m->size, "%s", path); break;
+    case MEASURE_OUTCOME: *(enum outcome *)p = read_outcome(j, path); break;
+    }
 }
 
-/* How many targets an array of theirs has: one without it, as in all sessions of before. */
+static void measures(struct jdoc *j, const char *in, enum measure_of of, void *base)
+{
+    const struct measure *m;
+
+    for (size_t i = 0; (m = measure_at(i)) != NULL; i++)
+        if (m->session && (m->of == MEASURE_OF_SCALED ? MEASURE_OF_RAW : m->of) == of)
+            measure(j, in, m, base);
+}
+
 static size_t targets_at(struct jdoc *j, const char *path)
 {
     const size_t n = jdoc_has(j, "%s", path) ? jdoc_len(j, TARGETS_MOST, "%s", path) : 1;
@@ -719,7 +744,6 @@ static void read_targets_info(struct jdoc *j, struct run *r)
 static void read_solver_info(struct jdoc *j, struct run *r)
 {
     const struct solver_ops *s = r->fit.solver ? solver_find(r->fit.solver, NULL) : NULL;
-    struct fit_info *f = &r->info;
 
     for (size_t i = 0; s && s->params && s->params[i].name; i++) {
         const struct solver_param *p = &s->params[i];
@@ -731,17 +755,6 @@ static void read_solver_info(struct jdoc *j, struct run *r)
         r->fit.solver_params[i] = v;
     }
     r->fit.keep_scale = jdoc_has(j, "$.fit.keep_scale") && jdoc_bool(j, "$.fit.keep_scale");
-    f->warm = jdoc_has(j, "$.info.warm") && jdoc_bool(j, "$.info.warm");
-    f->start_residual = later_num(j, "$.info.start_residual");
-    f->rank_chosen = jdoc_has(j, "$.info.rank_chosen") && jdoc_bool(j, "$.info.rank_chosen");
-    f->rank_iterations = later_num(j, "$.info.rank_iterations");
-    f->rank_seconds = NAN;
-    f->passes = later_num(j, "$.info.passes");
-    f->halved = jdoc_has(j, "$.info.halved") ? size_at(j, "$.info.halved") : 0;
-    f->condition = later_num(j, "$.info.condition");
-    f->condition_plain = later_num(j, "$.info.condition_plain");
-    f->ritz_min = later_num(j, "$.info.ritz_min");
-    f->ritz_max = later_num(j, "$.info.ritz_max");
 }
 
 static void read_fit(struct jdoc *j, struct run *r)
@@ -767,40 +780,12 @@ static void read_fit(struct jdoc *j, struct run *r)
         read_hp(j, o->hp, kernel_nhp(&o->kernel), "$.fit.hp");
     o->amplitude = positive(j, "$.fit.amplitude", false);
     o->noise = positive(j, "$.fit.noise", true);
-    jdoc_strn(j, f->solver, sizeof f->solver, "$.info.solver");
-    jdoc_strn(j, f->precond, sizeof f->precond, "$.info.precond");
-    jdoc_strn(j, f->plan, sizeof f->plan, "$.info.plan");
-    f->half = jdoc_has(j, "$.info.half") && jdoc_bool(j, "$.info.half");
-    f->why = read_outcome(j, "$.info.why");
-    f->features = size_at(j, "$.info.features");
-    f->rank = size_at(j, "$.info.rank");
-    f->iterations = size_at(j, "$.info.iterations");
-    f->variance_features = size_at(j, "$.info.variance_features");
-    f->rows = size_at(j, "$.info.rows");
-    f->inputs = size_at(j, "$.info.inputs");
-    f->residual = jdoc_num(j, "$.info.residual");
-    f->true_residual = jdoc_num(j, "$.info.true_residual");
-    f->ratio = jdoc_num(j, "$.info.ratio");
-    f->effective_dimension = jdoc_num(j, "$.info.effective_dimension");
     read_solver_info(j, r);
+    measures(j, "$.info", MEASURE_OF_INFO, f);
+    f->rank_seconds = NAN; /* not kept */
+    if (!jdoc_has(j, "$.info.predicted_bytes"))
+        f->predicted_bytes = f->peak_bytes;
     read_targets_info(j, r);
-    f->float_limit = jdoc_bool(j, "$.info.float_limit");
-    f->amplitude = jdoc_num(j, "$.info.amplitude");
-    f->noise = jdoc_num(j, "$.info.noise");
-    f->scale = jdoc_num(j, "$.info.scale");
-    f->train_rmse = jdoc_num(j, "$.info.train_rmse");
-    f->seconds.features = jdoc_num(j, "$.info.s_features");
-    f->seconds.precond = jdoc_num(j, "$.info.s_precond");
-    f->seconds.solve = jdoc_num(j, "$.info.s_solve");
-    f->seconds.variance = jdoc_num(j, "$.info.s_variance");
-    f->seconds.total = jdoc_num(j, "$.info.s_total");
-    f->peak_bytes = (size_t)jdoc_u64(j, "$.info.peak_bytes");
-    f->predicted_bytes = jdoc_has(j, "$.info.predicted_bytes")
-                             ? (size_t)jdoc_u64(j, "$.info.predicted_bytes")
-                             : f->peak_bytes;
-    jdoc_strn(j, f->plan_note, sizeof f->plan_note, "$.info.plan_note");
-    jdoc_strn(j, f->warning, sizeof f->warning, "$.info.warning");
-    jdoc_strn(j, f->warning_name, sizeof f->warning_name, "$.info.warning_name");
 }
 
 static void read_solve(struct loader *l, struct jdoc *j, struct run *r)
@@ -847,11 +832,7 @@ static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, size_t 
     read_each(j, path, targets, p->amplitudes);
     snprintf(path, sizeof path, "%s.noises", in);
     read_each(j, path, targets, p->noises);
-    p->nmll = jdoc_num(j, "%s.nmll", in);
-    p->score = jdoc_num(j, "%s.score", in);
-    p->se = jdoc_num(j, "%s.se", in);
-    p->effdim = jdoc_num(j, "%s.effdim", in);
-    p->subsampled = jdoc_bool(j, "%s.subsampled", in);
+    measures(j, in, MEASURE_OF_POINT, p);
 }
 
 /* Every evaluation of a tuning; without them its result still stands. */
@@ -911,13 +892,9 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     read_bounds(j, "$.tune", o->hp, kernel_nhp(&k), &o->amplitude, &o->noise);
     t->why = (enum outcome_tune)jdoc_word(j, store_tune_outcomes, "$.result.why");
     t->nhp = (size_t)jdoc_int(j, 0, KERNEL_MAX_HP, "$.result.nhp");
-    t->evaluations = size_at(j, "$.result.evaluations");
-    t->probes = jdoc_has(j, "$.result.probes") ? size_at(j, "$.result.probes") : 0;
-    t->effective_dimension = jdoc_num(j, "$.result.effective_dimension");
+    measures(j, "$.result", MEASURE_OF_RESULT, t);
     t->at_lower = (unsigned)jdoc_int(j, 0, UINT32_MAX, "$.result.at_lower");
     t->at_upper = (unsigned)jdoc_int(j, 0, UINT32_MAX, "$.result.at_upper");
-    t->degenerate = jdoc_bool(j, "$.result.degenerate");
-    jdoc_strn(j, t->verdict, sizeof t->verdict, "$.result.verdict");
     if (t->nhp) /* 0: it never came to a first point */
         read_point(j, &t->best, t->nhp, o->targets, "$.result.best");
     read_tuning(l, r, (size_t)jdoc_int(j, 0, MANY, "$.result.points"));
@@ -925,20 +902,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
 
 static void read_metrics(struct jdoc *j, struct metrics *m, const char *in)
 {
-    m->n = (size_t)jdoc_int(j, 0, ROWS_MOST, "%s.n", in);
-    m->rmse = jdoc_num(j, "%s.rmse", in);
-    m->mae = jdoc_num(j, "%s.mae", in);
-    m->r2 = jdoc_num(j, "%s.r2", in);
-    m->pearson = jdoc_num(j, "%s.pearson", in);
-    m->spearman = jdoc_num(j, "%s.spearman", in);
-    m->nlpd = jdoc_num(j, "%s.nlpd", in);
-    m->nlpd_constant = jdoc_num(j, "%s.nlpd_constant", in);
-    m->crps = jdoc_num(j, "%s.crps", in);
-    m->coverage50 = jdoc_num(j, "%s.coverage50", in);
-    m->coverage90 = jdoc_num(j, "%s.coverage90", in);
-    m->coverage95 = jdoc_num(j, "%s.coverage95", in);
-    m->mean_z2 = jdoc_num(j, "%s.mean_z2", in);
-    m->ence = jdoc_num(j, "%s.ence", in);
+    measures(j, in, MEASURE_OF_RAW, m);
 }
 
 /* Scores of the targets after the first. */

@@ -4,7 +4,7 @@
 #include "app/runs/advise.h"
 #include "app/plots/draws.h"
 #include "app/runs/spectrum_run.h"
-#include "app/core/trace.h"
+#include "app/core/measures.h"
 #include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -41,30 +41,6 @@ static struct dataset *data_of(struct workspace *ws)
 typedef double number_fn(struct workspace *, size_t at);
 typedef bool text_fn(struct workspace *, struct buf *);
 
-static double of_info(struct workspace *ws, size_t at)
-{
-    const struct run *r = fit_of(ws);
-    return r && r->info.solver[0] ? *(const double *)((const char *)&r->info + at) : NAN;
-}
-
-static double of_info_size(struct workspace *ws, size_t at)
-{
-    const struct run *r = fit_of(ws);
-    return r && r->info.solver[0] ? (double)*(const size_t *)((const char *)&r->info + at) : NAN;
-}
-
-static double of_scaled(struct workspace *ws, size_t at)
-{
-    const struct run *r = fit_of(ws);
-    return r && r->has_score ? *(const double *)((const char *)&r->score_scaled + at) : NAN;
-}
-
-static double of_raw(struct workspace *ws, size_t at)
-{
-    const struct run *r = fit_of(ws);
-    return r && r->has_score ? *(const double *)((const char *)&r->score_raw + at) : NAN;
-}
-
 static double of_score_rows(struct workspace *ws, size_t at)
 {
     const struct run *r = fit_of(ws);
@@ -93,28 +69,41 @@ static double of_rtol(struct workspace *ws, size_t at)
     return r && r->info.solver[0] && r->info.why != OUT_DIRECT ? r->fit.rtol : NAN;
 }
 
-static double of_rate(struct workspace *ws, size_t at)
+static double of_tuned_scale(struct workspace *ws, size_t noise)
+{
+    const struct run *r = tune_of(ws);
+    return !r ? NAN : noise ? r->tune.best.noise : r->tune.best.amplitude;
+}
+
+static double of_fit_rows(struct workspace *ws, size_t at)
 {
     const struct run *r = fit_of(ws);
-    struct trace_fit tf;
     (void)at;
-    if (!r || r->ntrace < 3)
+    return r && r->info.solver[0] ? (double)r->info.rows : NAN;
+}
+
+static double of_fit_seconds(struct workspace *ws, size_t at)
+{
+    const struct run *r = fit_of(ws);
+    (void)at;
+    return r && r->info.solver[0] ? r->info.seconds.total : NAN;
+}
+
+/* A figure of the last fit, or of the last tuning (measures.h). */
+static const struct measure *measure_named(const char *name)
+{
+    const struct measure *m = measure_find(name, RUN_FIT);
+    return m ? m : measure_find(name, RUN_TUNE);
+}
+
+static double of_measure(struct workspace *ws, const struct measure *m)
+{
+    const bool fit = measure_find(m->name, RUN_FIT) == m;
+    const struct run *r = fit ? fit_of(ws) : tune_of(ws);
+    if (!r || (m->of == MEASURE_OF_INFO && !r->info.solver[0]) ||
+        (m->of == MEASURE_OF_RUN && r->ntrace < 3))
         return NAN;
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
-    return tf.rate;
-}
-
-static double of_tune(struct workspace *ws, size_t at)
-{
-    const struct run *r = tune_of(ws);
-    return r ? *(const double *)((const char *)&r->tune.best + at) : NAN;
-}
-
-static double of_evaluations(struct workspace *ws, size_t at)
-{
-    const struct run *r = tune_of(ws);
-    (void)at;
-    return r ? (double)r->tune.evaluations : NAN;
+    return measure_number(m, r, 0);
 }
 
 static double of_bounds(struct workspace *ws, size_t at)
@@ -309,51 +298,15 @@ static const struct origin_of {
     NUMBER("tunings", "so far", of_counts, 1),
     NUMBER("warnings", "so far", of_counts, 2),
     NUMBER("errors", "so far", of_counts, 3),
-    NUMBER("nmll", "of the last tuning, nats", of_tune, offsetof(struct tune_point, nmll)),
-    NUMBER("nmll_error", "its standard error", of_tune, offsetof(struct tune_point, se)),
-    NUMBER("tuned_noise", "of the last tuning", of_tune, offsetof(struct tune_point, noise)),
-    NUMBER("tuned_amplitude", "of the last tuning", of_tune,
-           offsetof(struct tune_point, amplitude)),
-    NUMBER("evaluations", "of the last tuning", of_evaluations, 0),
+    NUMBER("tuned_noise", "of the last tuning", of_tuned_scale, 1),
+    NUMBER("tuned_amplitude", "of the last tuning", of_tuned_scale, 0),
     NUMBER("at_bound", "1: the last tuning ended at a bound", of_bounds, 0),
-    NUMBER("features", "of the last fit", of_info_size, offsetof(struct fit_info, features)),
-    NUMBER("fit_rows", "of the last fit", of_info_size, offsetof(struct fit_info, rows)),
-    NUMBER("rank", "of the last fit's preconditioner", of_info_size,
-           offsetof(struct fit_info, rank)),
+    NUMBER("fit_rows", "of the last fit", of_fit_rows, 0),
     NUMBER("iterations", "of the last fit", of_iterations, 0),
     NUMBER("converged", "1: the last fit reached its end", of_converged, 0),
     NUMBER("rtol", "asked of the last fit", of_rtol, 0),
-    NUMBER("rate", "factor of the residual an iteration", of_rate, 0),
-    NUMBER("residual", "recursive, of the last fit", of_info, offsetof(struct fit_info, residual)),
-    NUMBER("true_residual", "recomputed", of_info, offsetof(struct fit_info, true_residual)),
-    NUMBER("ratio", "eigenvalue at the rank / noise", of_info, offsetof(struct fit_info, ratio)),
-    NUMBER("condition", "of the preconditioned system", of_info,
-           offsetof(struct fit_info, condition)),
-    NUMBER("condition_plain", "without preconditioner", of_info,
-           offsetof(struct fit_info, condition_plain)),
-    NUMBER("effdim", "effective dimension of the last fit", of_info,
-           offsetof(struct fit_info, effective_dimension)),
-    NUMBER("passes", "over the data", of_info, offsetof(struct fit_info, passes)),
-    NUMBER("train_rmse", "scaled, of the last fit", of_info, offsetof(struct fit_info, train_rmse)),
-    NUMBER("seconds", "of the last fit", of_info, offsetof(struct fit_info, seconds.total)),
+    NUMBER("seconds", "of the last fit", of_fit_seconds, 0),
     NUMBER("score_rows", "rows scored", of_score_rows, 0),
-    NUMBER("rmse", "units of the target", of_raw, offsetof(struct metrics, rmse)),
-    NUMBER("mae", "units of the target", of_raw, offsetof(struct metrics, mae)),
-    NUMBER("r2", "share of variance explained", of_raw, offsetof(struct metrics, r2)),
-    NUMBER("rmse_scaled", "in sd of the target", of_scaled, offsetof(struct metrics, rmse)),
-    NUMBER("nlpd", "scaled", of_scaled, offsetof(struct metrics, nlpd)),
-    NUMBER("nlpd_constant", "with the best constant variance", of_scaled,
-           offsetof(struct metrics, nlpd_constant)),
-    NUMBER("crps", "scaled", of_scaled, offsetof(struct metrics, crps)),
-    NUMBER("coverage50", "share inside the 50 % interval", of_scaled,
-           offsetof(struct metrics, coverage50)),
-    NUMBER("coverage90", "share inside the 90 % interval", of_scaled,
-           offsetof(struct metrics, coverage90)),
-    NUMBER("coverage95", "share inside the 95 % interval", of_scaled,
-           offsetof(struct metrics, coverage95)),
-    NUMBER("mean_z2", "mean squared z-score", of_scaled, offsetof(struct metrics, mean_z2)),
-    NUMBER("ence", "calibration error", of_scaled, offsetof(struct metrics, ence)),
-    NUMBER("spearman", "rank correlation", of_scaled, offsetof(struct metrics, spearman)),
     NUMBER("draw_nmll", "of the points as drawn", of_draws, 0),
     NUMBER("draw_inside", "points inside their band", of_draws, 1),
     NUMBER("draw_points", "points drawn through", of_draws, 2),
@@ -370,11 +323,6 @@ static const struct origin_of {
 };
 enum { NSOURCES = sizeof sources / sizeof *sources };
 
-const struct value_row *placeholder_at(size_t i)
-{
-    return i < NSOURCES ? &sources[i].row : NULL;
-}
-
 static const struct origin_of *origin_find(const char *name)
 {
     for (size_t i = 0; i < NSOURCES; i++)
@@ -383,9 +331,27 @@ static const struct origin_of *origin_find(const char *name)
     return NULL;
 }
 
+bool placeholder_at(size_t i, struct value_row *out)
+{
+    const struct measure *m;
+
+    if (i < NSOURCES) {
+        *out = sources[i].row;
+        return true;
+    }
+    i -= NSOURCES;
+    for (size_t k = 0; (m = measure_at(k)) != NULL; k++)
+        if (m->name && !origin_find(m->name) && !strchr(m->name, '.') &&
+            m == measure_named(m->name) && i-- == 0) {
+            *out = (struct value_row){ m->name, m->words, m->type >= MEASURE_WORD };
+            return true;
+        }
+    return false;
+}
+
 bool placeholder_known(const char *name)
 {
-    return origin_find(name) != NULL;
+    return origin_find(name) || measure_named(name);
 }
 
 static const struct value_var *var_of(const struct value_vars *v, const char *name)
@@ -401,7 +367,11 @@ double placeholder_number(struct workspace *ws, const struct value_vars *vars, c
     const struct value_var *v = var_of(vars, name);
     const struct origin_of *s = origin_find(name);
 
-    return v ? v->x : s && s->number && ws ? s->number(ws, s->at) : NAN;
+    const struct measure *m = s ? NULL : measure_named(name);
+
+    if (v || !ws)
+        return v ? v->x : NAN;
+    return s ? s->number ? s->number(ws, s->at) : NAN : m ? of_measure(ws, m) : NAN;
 }
 
 bool placeholder_text(struct workspace *ws, const char *name, struct buf *out)

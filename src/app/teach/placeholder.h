@@ -9,9 +9,10 @@
 struct value_var { char name[24]; double x; };
 struct value_vars { struct value_var *v; size_t n, cap; };
 
-/* The table of names; NULL past the end. */
+/* The names there are: those of this table, and the figures of runs (app/core/measures.h).  false:
+ * past the end. */
 struct value_row { const char *name, *help; bool text; };
-const struct value_row *placeholder_at(size_t i);
+bool placeholder_at(size_t i, struct value_row *out);
 bool placeholder_known(const char *name);                    /* a number or a text */
 /* Numbers; NaN: there is none now. */
 double placeholder_number(struct workspace *, const struct value_vars *, const char *name);
