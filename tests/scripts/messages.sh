@@ -76,6 +76,9 @@ awk 'BEGIN { print "x,y"; for (i = 0; i < 160; i++) print i * 37 % 101 "," (i ==
 tell -k -e 'open out.csv; split ordered test=50%; fit; predict far.csv out=p.csv; score'
 tell -e 'demo friedman1 n=300 seed=3; split test=20% seed=1; kernel rbf(ard); tune features=64 evals=4'
 tell -e 'demo robot n=4000; landscape'
+tell -s beside.gpd -e 'demo toy n=20'
+mkdir beside.gpd-journal
+tell -s beside.gpd -e 'runs'
 
 grep -oE '"type":"(error|note|warning)","name":"[a-z0-9-]*"' seen.json | sed 's/.*:"//; s/"$//' | sort -u >seen
 find "$src/tests" \( -name '*.c' -o -name '*.sh' \) ! -name messages.sh -exec cat {} + >tests.txt
