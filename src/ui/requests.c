@@ -18,19 +18,28 @@ enum { CLIPBOARD_MAX = 74994 };      /* bytes whose base64 still fits into the 1
 
 /* Commands about the screen. */
 
-static enum status ask_view(struct desk *d, const char *digit, struct err *err)
+static struct desk *asked(void *ctx)
 {
+    struct desk *d = ctx;
+    d->dirty = true;
+    return d;
+}
+
+static enum status ask_view(void *ctx, char digit, struct err *err)
+{
+    struct desk *d = asked(ctx);
     for (size_t i = 0; i < N_VIEWS; i++)
-        if (view_table[i]->digit == *digit) {
+        if (view_table[i]->digit == digit) {
             desk_show(d, i);
             d->picked = true;
             return ST_OK;
         }
-    return err_set(err, ST_NOT_FOUND, "view %s is not there", digit);
+    return err_set(err, ST_NOT_FOUND, "view %c is not there", digit);
 }
 
-static void ask_layout(struct desk *d, const char *name, struct buf *said)
+static void ask_layout(void *ctx, const char *name, struct buf *said)
 {
+    struct desk *d = asked(ctx);
     static const char *const words[] = { "", "one view", "list, view, inspector and log",
                                          "a second plot and notes, too", "the plot alone" };
     struct layout l;
@@ -64,9 +73,10 @@ bool asked_clipboard(const char *text, struct buf *out)
     return !out->failed;
 }
 
-static void ask_clipboard(const char *text, struct buf *said)
+static void ask_clipboard(void *ctx, const char *text, struct buf *said)
 {
     struct buf b = { 0 };
+    (void)asked(ctx);
     if (!asked_clipboard(text, &b)) {
         buf_puts(said, "too long for the terminal's own clipboard (75 KB)");
     } else {
@@ -76,11 +86,13 @@ static void ask_clipboard(const char *text, struct buf *said)
     buf_free(&b);
 }
 
-static enum status ask_copy(struct desk *d, const char *what, struct buf *text, struct err *err)
+static enum status ask_copy(void *ctx, enum ws_screen_part part, struct buf *text,
+                            struct err *err)
 {
+    struct desk *d = asked(ctx);
     struct view *v = desk_view(d);
-    const bool all = strcmp(what, "view") == 0;
-    if (strcmp(what, "line") == 0)
+    const bool all = part == WS_SCREEN_VIEW;
+    if (part == WS_SCREEN_LINE)
         buf_puts(text, prompt_text());
     else if (d->copy_page)
         buf_puts(text, d->copy_page);
@@ -89,24 +101,31 @@ static enum status ask_copy(struct desk *d, const char *what, struct buf *text, 
     return text->len ? ST_OK : err_set(err, ST_NOT_FOUND, "there is nothing to copy here yet");
 }
 
-enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said,
-                         struct err *err)
+static void ask_theme(void *ctx)
 {
-    struct desk *d = ctx;
-    d->dirty = true;
-    if (strcmp(verb, "view") == 0)
-        return ask_view(d, what, err);
-    if (strcmp(verb, "layout") == 0)
-        ask_layout(d, what, said);
-    else if (strcmp(verb, "palette") == 0)
-        picker_open(d, ASK_PALETTE, what);
-    else if (strcmp(verb, "copy") == 0)
-        return ask_copy(d, what, said, err);
-    else if (strcmp(verb, "clipboard") == 0)
-        ask_clipboard(what, said);
-    else if (strcmp(verb, "conflict") == 0)
-        keymap_conflicts(said);
-    return ST_OK;
+    (void)asked(ctx); /* drawn anew with the option's value */
+}
+
+static void ask_palette(void *ctx, const char *letters)
+{
+    picker_open(asked(ctx), ASK_PALETTE, letters);
+}
+
+static void ask_conflicts(void *ctx, struct buf *said)
+{
+    (void)asked(ctx);
+    keymap_conflicts(said);
+}
+
+void asked_fill(struct ws_screen *s)
+{
+    s->view = ask_view;
+    s->layout = ask_layout;
+    s->theme = ask_theme;
+    s->palette = ask_palette;
+    s->copy = ask_copy;
+    s->clipboard = ask_clipboard;
+    s->conflicts = ask_conflicts;
 }
 
 /* From one start to the next. */

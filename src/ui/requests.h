@@ -3,11 +3,11 @@
 #ifndef GPDESK_REQUESTS_H
 #define GPDESK_REQUESTS_H
 
+#include "app/core/ws_screen.h"
 #include "ui/view.h"
 
-/* A workspace.screen; ctx is the desk. */
-enum status asked_screen(void *ctx, const char *verb, const char *what, struct buf *said,
-                         struct err *);
+/* Fills all but `show` and `picture`; ctx is the desk. */
+void asked_fill(struct ws_screen *);
 /* Layout, panes' sizes and learnt keys from one start to the next: $XDG_STATE_HOME/gpdesk/screen.
  */
 void asked_remember(struct desk *);

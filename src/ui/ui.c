@@ -828,10 +828,10 @@ static void loop_on_screen(struct desk *d)
     free(history);
     terminal_size(d);
     d->ws->sinks = &sink;
-    d->ws->show = on_show;
-    d->ws->picture = on_picture;
-    d->ws->screen = asked_screen;
-    d->ws->show_ctx = d->ws->screen_ctx = d;
+    struct ws_screen screen = { .show = on_show, .picture = on_picture };
+    asked_fill(&screen);
+    d->ws->screen = &screen;
+    d->ws->screen_ctx = d;
     if (!d->started)
         start(d, first);
     d->started = true;
@@ -846,8 +846,6 @@ static void loop_on_screen(struct desk *d)
     if (ending)
         loop_finish(d->ws, true);
     d->ws->sinks = sink.next;
-    d->ws->show = NULL;
-    d->ws->picture = NULL;
     d->ws->screen = NULL;
     prompt_close();
     input_free(in);

@@ -17,6 +17,7 @@
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -921,7 +922,7 @@ static void compare_text(struct workspace *ws, struct comparison *c, const struc
         if (is_fit(run[i]) == (fits >= 2) && run[i]->ntrace > 0)
             buf_printf(&curves, "%s%s", traced++ ? " " : "", run[i]->id);
     const char *plot = fits >= 2 ? "residual" : "nmll";
-    if (traced >= 2 && !(ws->show && ws->show(ws->show_ctx, plot, buf_str(&curves))))
+    if (traced >= 2 && !ws_screen_show(ws, plot, buf_str(&curves)))
         rec_text(r, "\nplot %s %s lays their curves over each other", plot, buf_str(&curves));
     buf_free(&curves);
 }

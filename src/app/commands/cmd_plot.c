@@ -7,6 +7,7 @@
 #include "figure/plot_show.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -79,7 +80,7 @@ const struct owner plots_shown_owner = { .name = "plot", .free = drawn_free };
 static void show(struct workspace *ws, struct figure *f, const struct args *a, const char *run)
 {
     owner_take(ws, &plots_shown_owner, args_ref(a));
-    if (ws->show && ws->show(ws->show_ctx, f->name, run)) {
+    if (ws_screen_show(ws, f->name, run)) {
         struct rec rec;
         rec_init(&rec, REC_RESULT, "plot");
         rec_text(&rec, "%s: %s", f->name,
@@ -229,7 +230,7 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
 
     if (!f)
         return rc;
-    if (ws->show && !args_given(a, "out"))
+    if (ws->screen && !args_given(a, "out"))
         look_at(ws, a, f->name);
     if (args_given(a, "out") || *args_text(a, "to") != 's')
         return start(ws, f, NULL, a, false, err);

@@ -8,6 +8,7 @@
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "app/commands/palette_fill.h"
 #include "app/plots/plot_rows.h"
 #include "base/dirs.h"
@@ -55,7 +56,7 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
     if (i == NVIEWS)
         return err_set(err, ST_NOT_FOUND, "there is no view '%.40s'", name);
     if (ws->screen)                          /* who sees it needs no word of it */
-        return ws->screen(ws->screen_ctx, "view", views[i].digit, NULL, err);
+        return ws->screen->view(ws->screen_ctx, *views[i].digit, err);
     char verb[40];
     snprintf(verb, sizeof verb, "%.*s", (int)strcspn(views[i].line, " "), views[i].line);
     const struct command *c = command_find(verb, NULL);
@@ -69,6 +70,15 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
 }
 
 /* Layout, theme: options with a verb of their own. */
+
+static void tell_screen(struct workspace *ws, const char *option, const char *value,
+                        struct buf *said)
+{
+    if (!strcmp(option, "layout"))
+        ws->screen->layout(ws->screen_ctx, value, said);
+    else
+        ws->screen->theme(ws->screen_ctx);
+}
 
 static enum status choose(struct workspace *ws, const char *option, const char *value,
                           struct err *err)
@@ -87,7 +97,7 @@ static enum status choose(struct workspace *ws, const char *option, const char *
     rec_text(&r, "%s %s", option, buf_str(&b));
     buf_clear(&b);
     if (value && ws->screen)
-        rc = ws->screen(ws->screen_ctx, option, value, &b, err);
+        tell_screen(ws, option, value, &b);
     else if (value)
         buf_puts(&b, "for the full screen");
     if (!value)
@@ -129,8 +139,10 @@ static enum status cmd_palette(struct workspace *ws, const struct args *a, struc
     struct text_table g;
     struct rec r;
 
-    if (ws->screen)
-        return ws->screen(ws->screen_ctx, "palette", query ? query : "", NULL, err);
+    if (ws->screen) {
+        ws->screen->palette(ws->screen_ctx, query ? query : "");
+        return ST_OK;
+    }
     enum status rc = palette_fill(&p, ws, err);
     size_t *order = rc == ST_OK ? calloc(p.n + 1, sizeof *order) : NULL;
     if (order) {
@@ -208,7 +220,10 @@ static enum status cmd_copy(struct workspace *ws, const struct args *a, struct e
     if (!on_screen) {
         rc = copy_plot(ws, what, args_text(a, "run"), &text, err);
     } else if (ws->screen) {
-        rc = ws->screen(ws->screen_ctx, "copy", what, &text, err);
+        rc = ws->screen->copy(ws->screen_ctx, *what == 'c'   ? WS_SCREEN_CELL
+                                             : *what == 'v' ? WS_SCREEN_VIEW
+                                                            : WS_SCREEN_LINE,
+                              &text, err);
     } else {
         rc = err_set(err, ST_USAGE, "copy %s needs the full screen", what);
         err_hint(err, "copy calibration   (the numbers of a plot)");
@@ -222,7 +237,7 @@ static enum status cmd_copy(struct workspace *ws, const struct args *a, struct e
         struct rec r;
         char size[32];
         if (ws->screen)
-            ws->screen(ws->screen_ctx, "clipboard", buf_str(&text), &said, NULL);
+            ws->screen->clipboard(ws->screen_ctx, buf_str(&text), &said);
         rec_init(&r, REC_RESULT, "copy");
         rec_str(&r, "what", what);
         rec_int(&r, "bytes", (int64_t)text.len);
@@ -272,12 +287,11 @@ static void list_bindings(struct workspace *ws)
 }
 
 /* What of the bound lines does not parse, and (with a screen) which built-in keys they cover. */
-static enum status conflicts(struct workspace *ws, struct err *err)
+static void conflicts(struct workspace *ws)
 {
     struct buf said = { 0 };
     struct rec r;
     const struct binding *b;
-    enum status rc = ST_OK;
 
     rec_init(&r, REC_RESULT, "bind");
     for (size_t i = 0; (b = binding_at(i)) != NULL; i++) {
@@ -297,14 +311,13 @@ static enum status conflicts(struct workspace *ws, struct err *err)
             buf_printf(&said, "%s %s: %s\n", bind_focus_name(b->focus), b->key, own.msg);
     }
     if (ws->screen)
-        rc = ws->screen(ws->screen_ctx, "conflict", "", &said, err);
+        ws->screen->conflicts(ws->screen_ctx, &said);
     rec_str(&r, "conflicts", buf_str(&said));
     rec_text(&r, "%s", said.len ? buf_str(&said) : "no conflicts: every key does one thing");
     while (r.text.len && r.text.s[r.text.len - 1] == '\n')
         r.text.s[--r.text.len] = '\0';
     buf_free(&said);
     ws_emit(ws, &r);
-    return rc;
 }
 
 static enum status cmd_bind(struct workspace *ws, const struct args *a, struct err *err)
@@ -318,7 +331,7 @@ static enum status cmd_bind(struct workspace *ws, const struct args *a, struct e
         return ST_OK;
     }
     if (!strcmp(focus, "conflict"))
-        return conflicts(ws, err);
+        return conflicts(ws), ST_OK;
     if (!key) {
         err_set(err, ST_USAGE, "bind %s: which key, and which line?", focus);
         err_hint(err, "bind view K \"compare .\"   (bind alone lists)");

@@ -25,6 +25,7 @@ libcore_a_SOURCES = \
   src/app/core/workspace_exec.c \
   src/app/core/workspace_exec.h \
   src/app/core/workspace_impl.h \
+  src/app/core/ws_screen.h \
   src/app/core/ws_tell.c \
   src/app/core/ws_tell.h \
   src/app/core/ws_words.c \

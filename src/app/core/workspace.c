@@ -3,6 +3,7 @@
 #include "app/core/workspace_impl.h"
 
 #include "app/core/job.h"
+#include "app/core/ws_screen.h"
 #include "app/core/ws_tell.h"
 #include "app/shell/options.h"
 #include "base/mem.h"
@@ -295,4 +296,9 @@ enum status ws_submit(struct workspace *ws, const struct job_ops *ops, const cha
     enum status rc = jobs_submit(ws->jobs, job, err);
     ws->lines->submitted |= rc == ST_OK;
     return rc;
+}
+
+bool ws_screen_show(struct workspace *ws, const char *name, const char *runs)
+{
+    return ws->screen && ws->screen->show(ws->screen_ctx, name, runs);
 }

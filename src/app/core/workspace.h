@@ -11,6 +11,7 @@
 
 struct job;
 struct job_ops;
+struct ws_screen;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* cur == SIZE_MAX: none */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
@@ -32,22 +33,7 @@ struct workspace {
     bool quit;
     char **script; size_t nscript; /* canonical state-changing lines so far */
     unsigned serial;              /* grows with every change; views redraw by it */
-    /* Set by a full screen: `plot NAME [run ...]` without out= asks it to show the plot (runs with
-     * blanks between them, those after the first drawn over it; "" when none applies) and then says
-     * one line instead of drawing text; false: it has no place for this one.  NULL: nobody shows
-     * plots. */
-    bool (*show)(void *ctx, const char *plot, const char *runs);
-    void *show_ctx;
-    /* Set by a full screen: takes a copy of a picture of sixel graphics and shows it until a key.
-     * false: the terminal has not said that it shows such pictures (where that turns out later, it
-     * is told as an error).  NULL: standard output is asked. */
-    bool (*picture)(void *ctx, const char *sixel, size_t n);
-    /* Set by a full screen, too: what commands about it ask (cmd_screen.c): "view" DIGIT, "layout"
-     * and "theme" NAME, "palette" LETTERS, "copy" cell|view|line (the text comes in `said`),
-     * "clipboard" TEXT, "conflict".  said: what to tell of it.  NULL: there is no screen. */
-    enum status (*screen)(void *ctx, const char *verb, const char *what, struct buf *said,
-                          struct err *);
-    void *screen_ctx;
+    const struct ws_screen *screen; void *screen_ctx; /* a full screen; NULL: there is none */
     size_t look;                  /* of several targets, the one that the screen's pictures show */
     struct expect_tally { size_t figures, differ; double worst; char first[200]; } expected;
     struct ws_line *lines;        /* statements in hand and waiting: workspace_exec.c */

@@ -104,26 +104,34 @@ static bool remember(struct workspace *ws, const struct args *a, size_t at)
     return true;
 }
 
-/* F4 and F5: about the keyboard one sits at, so nothing that is worked on changes. */
+/* Options about the keyboard that one sits at (F4 and F5 set them). */
 static bool of_keyboard(const struct args *a)
 {
-    const char *line = args_line(a);
+    const struct option_row *o;
+    const char *name, *value;
+    bool all = args_opts(a) > 0 && args_hp(a) == 0;
 
-    return (!strncmp(line, "set plain=", 10) || !strncmp(line, "set mouse=", 10)) &&
-           !strchr(line + 10, ' ');
+    for (size_t i = 0; all && (name = args_opt_at(a, i, &value)) != NULL; i++)
+        all = (o = option_find(name, NULL)) != NULL && o->arg.flags & OPTION_KEYBOARD;
+    return all;
+}
+
+/* Does the line only look?  `kernel` alone shows the kernel: as a line of the script it would
+ * replace the choice before it. */
+static bool asks(const struct command *cmd, const struct args *a)
+{
+    return (!(cmd->flags & CMD_JOB) && !args_any(a)) || of_keyboard(a);
 }
 
 /* After a statement or its job has ended. */
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
                             enum status rc, double seconds, bool changed)
 {
-    /* `kernel` alone shows the kernel: a line of the script would replace the choice before it. */
-    const bool asks =
-        (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ') && !changed) || of_keyboard(a);
+    const bool looks = of_keyboard(a) || (asks(cmd, a) && !changed);
     struct owner_step step = { .cmd = cmd, .args = a, .rc = rc, .seconds = seconds,
                                .changed = changed, .at = owner_place(ws, a) };
 
-    step.kept = rc == ST_OK && cmd->flags & CMD_CHANGES && !asks && remember(ws, a, step.at);
+    step.kept = rc == ST_OK && cmd->flags & CMD_CHANGES && !looks && remember(ws, a, step.at);
     owner_ended_all(ws, &step);
     ws->serial++;
 }
@@ -144,8 +152,7 @@ static enum status check_needs(struct workspace *ws, const struct command *cmd,
         return ST_STATE;
     if (cmd->flags & CMD_NEEDS_MODEL && !ws_run(ws, NULL, err))
         return ST_STATE;
-    const bool asks = (!(cmd->flags & CMD_JOB) && !strchr(args_line(a), ' ')) || of_keyboard(a);
-    if (cmd->flags & (CMD_CHANGES | CMD_SETS) && !(cmd->flags & CMD_ANYTIME) && !asks &&
+    if (cmd->flags & (CMD_CHANGES | CMD_SETS) && !(cmd->flags & CMD_ANYTIME) && !asks(cmd, a) &&
         owner_shown(ws) != SIZE_MAX)
         return read_only(ws, cmd, err);
     return ST_OK;

@@ -8,6 +8,7 @@
 #include "app/runs/fitting.h"
 #include "app/core/job.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "app/plots/plots.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
@@ -727,8 +728,8 @@ static void landscape_done(struct workspace *ws, struct job *job, enum status rc
     const char *name = l->split ? "tradeoff" : "landscape";
     if (kept_take(ws, f, &own) != ST_OK)
         ws_error(ws, &own, job->line);
-    else if (ws->show)
-        ws->show(ws->show_ctx, name, "");
+    else
+        ws_screen_show(ws, name, "");
 }
 
 static const struct job_ops landscape_ops = { .verb = "landscape", .work = landscape_work,

@@ -6,6 +6,7 @@
 #include "app/core/job.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "figure/plot_show.h"
 #include "base/mem.h"
 
@@ -84,8 +85,8 @@ static bool picture_shown(struct workspace *ws, const struct plot_out *e)
 {
     struct err err;
 
-    if (ws->picture)
-        return ws->picture(ws->show_ctx, buf_str(&e->sixel), e->sixel.len);
+    if (ws->screen)
+        return ws->screen->picture(ws->screen_ctx, buf_str(&e->sixel), e->sixel.len);
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && sixel_ask(STDIN_FILENO, 1000) &&
            sixel_show(STDIN_FILENO, buf_str(&e->sixel), e->sixel.len, &err) == ST_OK;
 }

@@ -9,6 +9,7 @@
 #include "app/runs/fit_setup.h"
 #include "app/core/advise_state.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -344,8 +345,7 @@ static void advising_done(struct workspace *ws, struct job *job, enum status rc,
     advise_record(ws, advise_state_of(ws));
     if (store_of(ws))
         store_state(store_of(ws), ws);
-    if (ws->show)
-        ws->show(ws->show_ctx, "rank", "");
+    ws_screen_show(ws, "rank", "");
     ws->serial++;
 }
 

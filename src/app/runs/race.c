@@ -11,6 +11,7 @@
 #include "app/core/job.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "app/runs/sweep.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -514,8 +515,7 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
     }
     if (rc == ST_OK) {
         owner_take(ws, &race_owner, r);
-        if (ws->show) /* live */
-            ws->show(ws->show_ctx, "race", "");
+        ws_screen_show(ws, "race", ""); /* live */
         rc = race_start(ws, lines, err);
     } else {
         free(r);

@@ -7,6 +7,7 @@
 #include "data/kinds/nodes.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -700,8 +701,8 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc,
         explain_record(ws, w);
     else
         neighbours_record(ws, w);
-    if (explains && ws->show)
-        ws->show(ws->show_ctx, "row", w->run);
+    if (explains)
+        ws_screen_show(ws, "row", w->run);
     ws->serial++;
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/runs/fit_setup.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -183,8 +184,7 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc,
     kernel_print(&w->study.o.kernel, &text);
     spectrum_run_record(ws, s, buf_str(&text));
     buf_free(&text);
-    if (ws->show)
-        ws->show(ws->show_ctx, "spectrum", s->run);
+    ws_screen_show(ws, "spectrum", s->run);
     ws->serial++;
 }
 

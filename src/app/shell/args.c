@@ -1339,3 +1339,12 @@ const char *args_line(const struct args *a)
 {
     return a->line;
 }
+
+bool args_any(const struct args *a)
+{
+    bool any = a->nhp || a->nopt;
+
+    for (size_t k = 0; k < ARGS_MAX && !any; k++)
+        any = a->given[k];
+    return any;
+}

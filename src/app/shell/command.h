@@ -54,6 +54,7 @@ const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi);
 /* Keys that name options (CMD_OPTION_KEYS): `set threads=2`. */
 size_t args_opts(const struct args *);
 const char *args_opt_at(const struct args *, size_t i, const char **value);
+bool args_any(const struct args *); /* was anything given? */
 const char *args_line(const struct args *); /* canonical line, for log and script */
 
 enum {

@@ -21,6 +21,10 @@ struct options {
 
 enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET };
 
+/* In arg.flags: about the keyboard that one sits at, so setting it changes nothing that is worked
+ * on and is no line of a script. */
+enum { OPTION_KEYBOARD = 16 };
+
 struct option_row {
     struct arg arg;             /* name, type, default (NULL: worked out), range, unit, help */
     enum status (*apply)(struct options *, const char *text, double number, struct err *);

@@ -4,6 +4,7 @@
 #include "app/core/job.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
+#include "app/core/ws_screen.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -253,7 +254,7 @@ static void tell_step(struct workspace *ws)
     rec_str(&r, "text", buf_str(&page));
     rec_text(&r, "lesson %s %s, step %zu of %zu: %s", s->l.id, s->l.title, s->step + 1, s->l.n,
              step->title);
-    if (!ws->show || !ws->show(ws->show_ctx, "lesson", ""))
+    if (!ws_screen_show(ws, "lesson", ""))
         page_text(&r, buf_str(&page));
     buf_free(&page);
     ws_emit(ws, &r);
