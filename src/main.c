@@ -10,6 +10,7 @@
 #include "app/shell/options.h"
 #include "app/shell/script.h"
 #include "app/session/store.h"
+#include "app/session/store_gate.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -22,6 +23,7 @@
 #include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,14 +365,19 @@ static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
         ws_error(ws, &err, c->session);
         status = batch_status(ws);
     }
+    store_gate_open(ws, w);
     if (status < 0)
         status = batch_run(ws, w, item, n);
     /* What was asked to be kept and could not be is a failure of the program. */
     if (store_of(ws) && store_flush(store_of(ws), &err) != ST_OK) {
         snprintf(err.name, sizeof err.name, "%s", err.code == ST_LIMIT ? "disk" : "write");
+        rec_writer_hold(w, NULL, NULL); /* before the lines that are not on disk */
         ws_error(ws, &err, c->session);
         status = status == EXIT_DONE || status == EXIT_UNCONVERGED ? batch_status(ws) : status;
     }
+    store_gate_end(ws);
+    if (w->broken && status == EXIT_DONE)
+        status = w->broken_errno == EPIPE ? 128 + SIGPIPE : EXIT_RESOURCES;
     for (size_t i = 0; item && i < c->n; i++)
         free(item[i].text);
     free(item);

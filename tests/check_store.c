@@ -683,77 +683,6 @@ START_TEST(a_full_disk_is_survived)
 }
 END_TEST
 
-/* Starts the victim; its stdout comes through *out. */
-static pid_t start_victim(int *out)
-{
-    const char *top = getenv("top_builddir");
-    char path[600];
-    int fd[2];
-
-    snprintf(path, sizeof path, "%s/tests/store_victim", top ? top : ".");
-    ck_assert_int_eq(pipe(fd), 0);
-    const pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        dup2(fd[1], STDOUT_FILENO);
-        close(fd[0]);
-        close(fd[1]);
-        execl(path, path, session, (char *)NULL);
-        _exit(127);
-    }
-    close(fd[1]);
-    *out = fd[0];
-    return pid;
-}
-
-/* The last number that the victim wrote. */
-static unsigned last_number(int fd)
-{
-    char text[65536];
-    size_t n = 0;
-    for (ssize_t got; n < sizeof text - 1 && (got = read(fd, text + n, sizeof text - 1 - n)) > 0;)
-        n += (size_t)got;
-    text[n] = '\0';
-    unsigned last = 0;
-    for (char *p = text; *p;) {
-        char *end = strchr(p, '\n');
-        if (!end)
-            break;
-        last = (unsigned)strtoul(p, NULL, 10);
-        p = end + 1;
-    }
-    return last;
-}
-
-START_TEST(kill_9_loses_nothing_that_was_saved)
-{
-    struct splitmix g;
-    unsigned known = 0;
-
-    splitmix_init(&g, 99);
-    for (int i = 0; i < 12; i++) {
-        int out, status;
-        struct desk d;
-        const pid_t pid = start_victim(&out);
-        usleep((useconds_t)(60000 + splitmix_next(&g) % 250000));
-        ck_assert_int_eq(kill(pid, SIGKILL), 0);
-        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-        ck_assert_msg(WIFSIGNALED(status), "the victim ended by itself: %d", status);
-        const unsigned told = last_number(out);
-        close(out);
-        begin(&d, session); /* the lock of the dead is no obstacle */
-        ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
-        ck_assert_uint_ge(d.ws->nfit, told);
-        ck_assert_uint_ge(d.ws->nfit, known);
-        for (size_t k = 0; k < d.ws->nrun; k++)
-            ck_assert(d.ws->run[k]->model != NULL || d.ws->run[k]->state == RUN_STOPPED);
-        known = (unsigned)d.ws->nfit;
-        desk_close(&d);
-    }
-    ck_assert_uint_gt(known, 3);
-}
-END_TEST
-
 /* Commands. */
 
 START_TEST(save_copies_and_begins)
@@ -1016,7 +945,6 @@ int main(void)
         { "flips", random_damage_is_noticed, 1 },
         { "owner", a_session_has_one_owner, 1 },
         { "full", a_full_disk_is_survived, 1 },
-        { "kill", kill_9_loses_nothing_that_was_saved, 1 },
         { "save", save_copies_and_begins, 1 },
         { "auto", sessions_start_by_themselves_and_resume, 1 },
         { "questions", questions_are_no_part_of_the_script, 1 },

@@ -1,17 +1,17 @@
 # tests of the store group
 store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 if HAVE_CHECK
-check_PROGRAMS += tests/check_guard tests/check_resume tests/check_store tests/store_victim
-TESTS += tests/check_guard tests/check_resume tests/check_store
+check_PROGRAMS += tests/check_guard tests/check_kill tests/check_resume tests/check_store
+TESTS += tests/check_guard tests/check_kill tests/check_resume tests/check_store
 endif
 tests_check_guard_SOURCES = tests/check_guard.c tests/store_support.c tests/store_support.h
 tests_check_guard_LDADD = $(app_tests)
+tests_check_kill_SOURCES = tests/check_kill.c tests/store_support.c tests/store_support.h
+tests_check_kill_LDADD = $(app_tests)
 tests_check_resume_SOURCES = tests/check_resume.c tests/store_support.c tests/store_support.h
 tests_check_resume_LDADD = $(app_tests)
 tests_check_store_SOURCES = tests/check_store.c tests/store_support.c tests/store_support.h
 tests_check_store_LDADD = $(app_tests)
-tests_store_victim_SOURCES = tests/store_victim.c tests/store_support.c tests/store_support.h
-tests_store_victim_LDADD = $(store_tests)
 
 check_PROGRAMS += tests/fuzz/fuzz_session
 TESTS += tests/fuzz/fuzz_session

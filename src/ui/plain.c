@@ -4,6 +4,7 @@
 #include "ui/ui.h"
 
 #include "app/core/job.h"
+#include "app/session/store.h"
 #include "app/teach/lesson.h"
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
@@ -29,6 +30,7 @@ struct plain {
     bool tty, ended;         /* ended: no more input */
     bool quit_asked;
     bool toggles;            /* F5 goes back to the screen */
+    bool unsaved;            /* it was said that what is printed is not on disk */
     double began;            /* of the job that runs; 0: none */
     int exit_signal;
     double told;             /* when progress was last told */
@@ -214,6 +216,20 @@ static void read_lines(struct plain *p)
     }
 }
 
+/* Says when what was printed is not on disk in time, and when it is.  Returns how long the loop may
+ * wait, in milliseconds. */
+static int watch_session(struct plain *p)
+{
+    struct store *st = store_of(p->ws);
+    const double unsaved = st && !*store_trouble(st) ? store_unsaved(st) : 0;
+
+    if (p->unsaved != (unsaved >= STORE_UNSAVED_SHOWN)) {
+        p->unsaved = !p->unsaved;
+        say(stderr, p->unsaved ? "not saved yet: the disk is slow" : "saved");
+    }
+    return unsaved > 0 ? 100 : jobs_count(p->ws->jobs) ? 1000 : -1;
+}
+
 static void run_loop(struct plain *p, int sigfd)
 {
     while (!p->ws->quit && !(p->toggles && !p->ws->opt.plain)) {
@@ -221,8 +237,9 @@ static void run_loop(struct plain *p, int sigfd)
             { workspace_fd(p->ws), POLLIN, 0 }, { sigfd, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
         if (p->ended && !workspace_busy(p->ws))
             break;
+        const int wait = watch_session(p);
         prompt_show();
-        int ready = poll(f, p->ended ? 2 : 3, jobs_count(p->ws->jobs) ? 1000 : -1);
+        int ready = poll(f, p->ended ? 2 : 3, wait);
         if (ready < 0 && errno != EINTR)
             break;
         take_signals(p);

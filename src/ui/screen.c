@@ -249,6 +249,10 @@ static void session_words(const struct workspace *ws, struct buf *b)
         buf_puts(b, " NOT SAVED");
         return;
     }
+    if (store_unsaved(store_of(ws)) >= STORE_UNSAVED_SHOWN) {
+        buf_puts(b, " (not saved yet)");
+        return;
+    }
     time_t t = (time_t)store_saved_at(store_of(ws));
     struct tm tm;
     char s[32];

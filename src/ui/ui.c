@@ -11,6 +11,7 @@
 #include "app/runs/restarts.h"
 #include "app/runs/clustering.h"
 #include "app/plots/plot_rows.h"
+#include "app/session/store.h"
 #include "base/mem.h"
 #include "ui/requests.h"
 #include "ui/keys.h"
@@ -711,6 +712,18 @@ static void watch_jobs(struct desk *d)
     }
 }
 
+/* What is not on disk in time is shown so; saving wakes the loop by itself. */
+static void watch_session(struct desk *d, int *timeout)
+{
+    const double unsaved = store_of(d->ws) ? store_unsaved(store_of(d->ws)) : 0;
+
+    if (unsaved >= STORE_UNSAVED_SHOWN && !d->unsaved)
+        d->dirty = true;
+    else if (unsaved > 0 && unsaved < STORE_UNSAVED_SHOWN)
+        *timeout = lower(*timeout, STORE_UNSAVED_SHOWN - unsaved);
+    d->unsaved = unsaved >= STORE_UNSAVED_SHOWN;
+}
+
 /* Draws when it is time; lowers the timeout to when it will be. */
 static void draw_if_due(struct desk *d, double *drawn, int *timeout)
 {
@@ -761,6 +774,7 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
         struct pollfd p[10];
         double soon = INFINITY;
         int timeout = -1, hold = input_hold_ms(in);
+        watch_session(d, &timeout);
         draw_if_due(d, &drawn, &timeout);
         if (hold >= 0)
             timeout = lower(timeout, held + hold / 1000.0 - desk_now());

@@ -143,6 +143,7 @@ struct desk {
     double rang;                     /* when a job that may ring began */
     char *copy_page;                 /* a page over the view while a line is run: what copy means */
     bool dirty, urgent;              /* draw soon; draw now (a key was pressed) */
+    bool unsaved;                    /* rows of the session have waited too long for the disk */
     double echoed;                   /* when a key was last drawn for */
     bool started;                    /* the lines of the command line have been run */
     int exit_signal;

@@ -15,6 +15,7 @@
 #include "app/runs/sweep.h"
 #include "app/session/expect.h"
 #include "app/session/store.h"
+#include "app/session/store_gate.h"
 #include "app/session/timeline.h"
 #include "app/teach/lesson.h"
 
@@ -24,6 +25,7 @@ const struct owner *const app_owners[] = {
     &timeline_owner,
     &store_files_owner,
     &store_owner,
+    &store_gate_owner,
     &advise_state_owner,
     &clustering_owner,
     &draws_owner,

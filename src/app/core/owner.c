@@ -170,6 +170,20 @@ bool owner_strayed_any(struct workspace *ws)
     return any;
 }
 
+void owner_named_all(struct workspace *ws, const struct run *r)
+{
+    for (size_t i = 0; ws->owner && ws->owner[i]; i++)
+        if (ws->owner[i]->named)
+            ws->owner[i]->named(ws, r);
+}
+
+void owner_pump_all(struct workspace *ws)
+{
+    for (size_t i = 0; ws->owner && ws->owner[i]; i++)
+        if (ws->owner[i]->pump)
+            ws->owner[i]->pump(ws);
+}
+
 void owner_told_all(struct workspace *ws, const struct rec *r)
 {
     for (size_t i = 0; ws->owner && ws->owner[i]; i++)

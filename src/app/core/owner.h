@@ -16,6 +16,7 @@
 struct args;
 struct command;
 struct rec;
+struct run;
 struct workspace;
 
 /* The end of a statement, or of the last job of one. */
@@ -57,6 +58,10 @@ struct owner {
     size_t (*shown)(const struct workspace *);
     /* An earlier state is shown and has been changed: puts it back, and says so. */
     bool (*strayed)(struct workspace *);
+    /* A run has got its name; nothing has shown it yet. */
+    void (*named)(struct workspace *, const struct run *);
+    /* The main loop has woken: news of other threads. */
+    void (*pump)(struct workspace *);
     /* Every record but progress. */
     void (*told)(struct workspace *, const struct rec *);
 };
@@ -82,6 +87,8 @@ size_t owner_place(const struct workspace *, const struct args *);
 void owner_ended_all(struct workspace *, const struct owner_step *);
 size_t owner_shown(const struct workspace *);
 bool owner_strayed_any(struct workspace *);
+void owner_named_all(struct workspace *, const struct run *);
+void owner_pump_all(struct workspace *);
 void owner_told_all(struct workspace *, const struct rec *);
 
 #endif

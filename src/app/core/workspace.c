@@ -206,6 +206,7 @@ struct run *ws_run_new(struct workspace *ws, enum run_kind kind, struct err *err
     r->last.value = r->last.value2 = r->last.target = NAN;
     snprintf(r->id, sizeof r->id, "%c%zu", kind == RUN_FIT ? 'r' : 't',
              kind == RUN_FIT ? ++ws->nfit : ++ws->ntune);
+    owner_named_all(ws, r);
     ws->serial++;
     return r;
 }

@@ -392,6 +392,7 @@ void workspace_pump(struct workspace *ws)
 {
     jobs_pump(ws->jobs, ws);
     advance(ws);
+    owner_pump_all(ws);
 }
 
 void workspace_drain(struct workspace *ws)

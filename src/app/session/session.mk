@@ -8,12 +8,18 @@ libsession_a_SOURCES = \
   src/app/session/store_db.c \
   src/app/session/store_doc.c \
   src/app/session/store_files.c \
+  src/app/session/store_gate.c \
+  src/app/session/store_gate.h \
   src/app/session/store_guard.c \
   src/app/session/store_impl.h \
   src/app/session/store_json.c \
   src/app/session/store_load.c \
   src/app/session/store_owner.c \
   src/app/session/store_pack.c \
+  src/app/session/store_queue.c \
+  src/app/session/store_queue.h \
+  src/app/session/store_write.c \
+  src/app/session/store_write.h \
   src/app/session/timeline.c \
   src/app/session/timeline.h \
   src/app/session/transcript.c \

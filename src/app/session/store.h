@@ -28,6 +28,13 @@ const char *store_shown(const struct store *);   /* as it was named, safe to pri
 enum status store_flush(struct store *,
                         struct err *); /* waits until all is on disk: `save`, tests */
 int64_t store_saved_at(const struct store *);           /* unix time of the last commit; 0: none */
+/* How long the oldest row has not been on disk, in seconds; 0: all rows are.  From
+ * STORE_UNSAVED_SHOWN on whoever sits at the keyboard is told. */
+double store_unsaved(const struct store *);
+#define STORE_UNSAVED_SHOWN 0.2
+/* What is told now is on disk when store_durable has reached this ticket. */
+uint64_t store_ticket(const struct store *);
+uint64_t store_durable(const struct store *);
 const char *store_trouble(const struct store *);        /* "" or "disk full: ..." */
 
 /* What is handed over between the two goes into one transaction: all of it is in the file after a

@@ -1,6 +1,7 @@
 /* app/session/store_impl.h -- shared by the files of the session store and by nobody else.
  *
- *   store.c        the public side: records handed over by the main thread, the writing thread
+ *   store.c        the public side: what the main thread hands over
+ *   store_queue.c  the queue, and the thread that writes; store_write.c  how each record is written
  *   store_guard.c  which files beside a session SQLite may see; recovery from a journal
  *   store_db.c     the SQLite side: opening with suspicion, checked rows, blobs, JSON reading
  *   store_json.c   datasets, runs and the workspace as JSON
@@ -189,7 +190,7 @@ struct store_loaded {
         char name[16];
         int64_t row, data;
         size_t parts, points;
-        bool model, factor;
+        bool model, factor, unfinished; /* unfinished: a piece of the factor, of no use */
         char *body;
     } * run;
     size_t nrun;
@@ -212,6 +213,11 @@ void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t s
 /* The file's copy, as a file in the cache directory: its path, freed by the caller; NULL: none. */
 char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size,
                    struct err *err);
+
+/* Says once that nothing can be written, and once that it can again (store.c). */
+void store_tell_trouble(struct store *);
+/* A run has its name: keeps the number from being used again, also after a crash (store.c). */
+void store_named(struct store *, const struct run *);
 
 /* Files (store_files.c). */
 /* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */

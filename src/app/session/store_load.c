@@ -979,8 +979,13 @@ static void read_factors(struct loader *l)
         struct run *r = l->ws->run[i];
         struct model *m = r->model;
         struct err why = { 0 };
-        if (!m || !m->Mv || m->Mv > 1 << 16 || sdb_blob_size(l->db, r->id, "L") == 0)
+        const size_t bytes = sdb_blob_size(l->db, r->id, "L");
+        if (!m || !m->Mv || m->Mv > 1 << 16 || bytes == 0)
             continue;
+        if (bytes < m->Mv * (m->Mv + 1) / 2 * sizeof(double)) {
+            l->out->run[i].unfinished = true; /* the program ended before all of it was written */
+            continue;
+        }
         l->out->run[i].factor = true; /* it is in the file, loaded or not */
         budget -= (double)m->Mv * (double)m->Mv * sizeof(double);
         if (budget < 0)

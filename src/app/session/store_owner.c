@@ -46,5 +46,11 @@ static void told(struct workspace *ws, const struct rec *r)
         store_message(store_of(ws), r);
 }
 
+static void named(struct workspace *ws, const struct run *r)
+{
+    if (store_of(ws))
+        store_named(store_of(ws), r);
+}
+
 const struct owner store_owner = { .name = "session", .free = close_store, .begin = begin,
-                                   .end = end, .ended = ended, .told = told };
+                                   .end = end, .ended = ended, .named = named, .told = told };

@@ -271,6 +271,57 @@ static bool tick_due(struct rec_writer *w, const struct rec *r)
     return true;
 }
 
+/* A line that waits (rec_writer_hold). */
+struct rec_held { struct rec_held *next; FILE *to; uint64_t ticket; size_t n; char text[]; };
+
+static void write_line(struct rec_writer *w, FILE *to, const char *text, size_t n)
+{
+    if (w->broken && to == w->out)
+        return;
+    if (to == w->err)
+        fflush(w->out);
+    errno = 0;
+    fwrite(text, 1, n, to);
+    if (fflush(to) != 0 && to == w->out) {
+        w->broken = true;
+        w->broken_errno = errno;
+    }
+}
+
+static bool hold_line(struct rec_writer *w, const struct rec *r, FILE *to)
+{
+    const uint64_t ticket = !w->ticket || r->type == REC_TICK ? 0 : w->ticket(w->ticket_ctx);
+    struct rec_held *h = NULL;
+
+    if (w->ticket && (ticket > 0 || w->held))
+        h = malloc(sizeof *h + w->line.len);
+    if (!h)
+        return false;
+    *h = (struct rec_held){ .to = to, .ticket = ticket, .n = w->line.len };
+    memcpy(h->text, w->line.s, w->line.len);
+    *w->held_end = h;
+    w->held_end = &h->next;
+    return true;
+}
+
+void rec_writer_hold(struct rec_writer *w, uint64_t (*ticket)(void *ctx), void *ctx)
+{
+    w->ticket = ticket;
+    w->ticket_ctx = ctx;
+}
+
+void rec_writer_release(struct rec_writer *w, uint64_t ticket)
+{
+    while (w->held && w->held->ticket <= ticket) {
+        struct rec_held *h = w->held;
+        write_line(w, h->to, h->text, h->n);
+        w->held = h->next;
+        if (!w->held)
+            w->held_end = &w->held;
+        free(h);
+    }
+}
+
 static void writer_take(void *ctx, const struct rec *r)
 {
     struct rec_writer *w = ctx;
@@ -289,14 +340,8 @@ static void writer_take(void *ctx, const struct rec *r)
         rec_text_lines(r, &w->line);
     if (w->line.len == 0)
         return;
-    if (to == w->err)
-        fflush(w->out);
-    errno = 0;
-    fwrite(w->line.s, 1, w->line.len, to);
-    if (fflush(to) != 0 && to == w->out) {
-        w->broken = true;
-        w->broken_errno = errno;
-    }
+    if (!hold_line(w, r, to))
+        write_line(w, to, w->line.s, w->line.len);
 }
 
 void rec_writer_init(struct rec_writer *w, FILE *out, FILE *err, bool json, bool quiet)
@@ -307,9 +352,11 @@ void rec_writer_init(struct rec_writer *w, FILE *out, FILE *err, bool json, bool
     w->err = err;
     w->json = json;
     w->quiet = quiet;
+    w->held_end = &w->held;
 }
 
 void rec_writer_free(struct rec_writer *w)
 {
+    rec_writer_release(w, UINT64_MAX);
     buf_free(&w->line);
 }

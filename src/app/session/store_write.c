@@ -1,0 +1,143 @@
+/* app/session/store_write.c -- how each record of the queue becomes rows and arrays of the file. */
+#include "app/session/store_write.h"
+
+#include "app/session/store_impl.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PER_PART = SDB_PART / sizeof(double), SMALL_FACTOR = 512 }; /* rows; 1 MiB */
+
+static enum status put_doubles(struct sdb *db, const char *owner, const char *what, const double *v,
+                               size_t n, struct err *err)
+{
+    enum status rc = sdb_drop_blob(db, owner, what, err);
+    double *part = NULL;
+
+    if (rc == ST_OK && !(part = mem_calloc(PER_PART, sizeof *part, "a part of a model", err)))
+        rc = ST_NOMEM;
+    for (size_t at = 0, k = 0; rc == ST_OK && (at < n || k == 0); at += PER_PART, k++) {
+        const size_t m = n - at < PER_PART ? n - at : PER_PART;
+        memcpy(part, v + at, m * sizeof *v);
+        store_pack_doubles(part, m);
+        rc = sdb_put_part(db, owner, what, (int64_t)k, part, m * sizeof *v, err);
+    }
+    free(part);
+    return rc;
+}
+
+/* Fills one part with what comes next of the lower triangle of the column-major factor, column by
+ * column; how many numbers. */
+static size_t next_of_factor(struct op *op, double *part)
+{
+    const struct model *m = op->model;
+    size_t fill = 0;
+
+    while (fill < PER_PART && op->at.column < m->Mv) {
+        const size_t j = op->at.column, left = m->Mv - j - op->at.row;
+        const size_t take = left < PER_PART - fill ? left : PER_PART - fill;
+        memcpy(part + fill, m->L + j * m->Mv + j + op->at.row, take * sizeof *part);
+        fill += take;
+        op->at.row += take;
+        if (take == left) {
+            op->at.column++;
+            op->at.row = 0;
+        }
+    }
+    return fill;
+}
+
+enum status store_write_factor(struct sdb *db, struct op *op, size_t parts, struct err *err)
+{
+    double *part = mem_calloc(PER_PART, sizeof *part, "a part of a model", err);
+    enum status rc = !part ? ST_NOMEM
+                     : op->at.part == 0 ? sdb_drop_blob(db, op->text[0], "L", err) : ST_OK;
+
+    for (size_t k = 0; rc == ST_OK && k < parts && op->at.column < op->model->Mv; k++) {
+        const size_t n = next_of_factor(op, part);
+        store_pack_doubles(part, n);
+        rc = sdb_put_part(db, op->text[0], "L", op->at.part++, part, n * sizeof *part, err);
+    }
+    free(part);
+    return rc;
+}
+
+bool store_write_bulky(const struct op *op)
+{
+    return op->kind == OP_FACTOR && op->model->Mv > SMALL_FACTOR;
+}
+
+static enum status put_small_factor(struct sdb *db, const struct op *op, struct err *err)
+{
+    struct op all = *op; /* begins at its beginning each time that the list is tried */
+
+    return store_write_bulky(op) ? ST_OK : store_write_factor(db, &all, SIZE_MAX, err);
+}
+
+static enum status put_model(struct sdb *db, const struct op *op, struct err *err)
+{
+    const struct model *m = op->model;
+    enum status rc = put_doubles(db, op->text[0], "w", m->w, m->t * m->M, err);
+
+    return rc == ST_OK && m->X ? put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err) : rc;
+}
+
+/* Replaces a blob by n bytes, in parts. */
+static enum status put_bytes(struct sdb *db, const struct op *op, struct err *err)
+{
+    enum status rc = sdb_drop_blob(db, op->text[0], op->text[1], err);
+
+    for (size_t at = 0, k = 0; rc == ST_OK && (at < op->n || k == 0); at += SDB_PART, k++)
+        rc = sdb_put_part(db, op->text[0], op->text[1], (int64_t)k, (const char *)op->data + at,
+                          op->n - at < SDB_PART ? op->n - at : SDB_PART, err);
+    return rc;
+}
+
+enum status store_write_op(struct sdb *db, const struct op *op, struct err *err)
+{
+    char *const *t = op->text;
+
+    switch (op->kind) {
+    case OP_COMMAND:
+        return sdb_put_command(db, op->id, t[0], t[1], op->seconds, err);
+    case OP_SCRIPT:
+        return sdb_put_script(db, op->id, t[0], err);
+    case OP_STATE:
+        return sdb_put_state(db, t[0], t[1], err);
+    case OP_META:
+        return sdb_put_meta(db, t[0], t[1], err);
+    case OP_DATASET:
+        return sdb_put_dataset(db, op->id, t[0], err);
+    case OP_RUN:
+        return sdb_put_run(db, op->id, t[0], t[1], err);
+    case OP_BLOB:
+        return put_bytes(db, op, err);
+    case OP_PART:
+        return sdb_put_part(db, t[0], t[1], op->id, op->data, op->n, err);
+    case OP_DROP:
+        return sdb_drop_blob(db, t[0], t[1], err);
+    case OP_MODEL:
+        return put_model(db, op, err);
+    case OP_MESSAGE:
+        return sdb_put_message(db, op->id, t[0], t[1], t[2], t[3], err);
+    case OP_SNAPSHOT:
+        return sdb_put_snapshot(db, op->id, t[0], err);
+    case OP_PAST:
+        return sdb_put_past(db, op->id, op->data, err);
+    case OP_FORGET:
+        return sdb_forget_run(db, t[0], err);
+    case OP_FACTOR:
+        return put_small_factor(db, op, err);
+    case OP_FLUSH:
+    case OP_COPY:
+    case OP_VISIT:
+        break;
+    }
+    return ST_OK;
+}
+
+size_t store_write_bytes(const struct op *op)
+{
+    return op->n + (op->kind == OP_MODEL ? op->model->t * op->model->M * sizeof(double) : 0);
+}

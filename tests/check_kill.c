@@ -1,0 +1,257 @@
+/* tests/check_kill.c -- what a batch has said on stdout is in its session after kill -9.
+ *
+ * The program itself is killed, at random moments of batches that fit, tune and score small models.
+ * Counted is what stood on stdout: every result is a statement of the session's command table, every
+ * run that a result names is there and complete, with the figures of the line; no name that has been
+ * seen, in progress either, is used for another run.  GPDESK_KILLS: how many kills (20). */
+#include "app/session/store.h"
+
+#include "store_support.h"
+#include "support.h"
+
+#include <check.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STATEMENTS = 60, ROUNDS_EACH = 10, NAMES_MOST = 4000, LINES_MOST = 4000 };
+
+static char *dir;
+static char session[512], script[512];
+
+/* What the batches on one session have shown. */
+struct seen {
+    char name[NAMES_MOST][16];
+    int round[NAMES_MOST];
+    size_t n;
+};
+static struct seen seen;
+static size_t total_lines, total_runs, total_kills;
+
+static void set_up(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+    dir = support_tmpdir();
+    snprintf(session, sizeof session, "%s", support_path(dir, "a.gpd"));
+    snprintf(script, sizeof script, "%s", support_path(dir, "work.gps"));
+}
+
+static void tear_down(void)
+{
+    support_rmdir(dir);
+}
+
+/* Fits, scores and now and then a tuning; one fit in eight has a factor that is written apart. */
+static void write_script(struct splitmix *g, bool fresh)
+{
+    FILE *f = fopen(script, "w");
+
+    ck_assert(f != NULL);
+    if (fresh)
+        fprintf(f, "demo toy n=40\nsplit test=25%%\nkernel rbf\n");
+    for (int i = 0; i < STATEMENTS; i++) {
+        const unsigned kind = (unsigned)(splitmix_next(g) % 16);
+        if (kind == 0)
+            fprintf(f, "tune features=32 evals=3\n");
+        else
+            fprintf(f, "fit features=%d seed=%d\nscore\n", kind < 3 ? 1024 : 32 + (int)kind, i);
+    }
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+static pid_t start(int *out)
+{
+    const char *top = getenv("top_builddir");
+    char program[600];
+    int fd[2];
+
+    snprintf(program, sizeof program, "%s/gpdesk", top ? top : ".");
+    ck_assert_int_eq(pipe(fd), 0);
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        dup2(fd[1], STDOUT_FILENO);
+        close(fd[0]);
+        close(fd[1]);
+        execl(program, program, "--no-config", "--threads=1", "--format", "json", "-s", session,
+              "-f", script, (char *)NULL);
+        _exit(127);
+    }
+    close(fd[1]);
+    *out = fd[0];
+    return pid;
+}
+
+/* Reads until `lines` lines have come or the output ends; SIZE_MAX: to its end. */
+static void read_lines(int fd, size_t lines, struct buf *text)
+{
+    char c[4096];
+    size_t n = 0;
+
+    for (ssize_t got; n < lines && (got = read(fd, c, sizeof c)) > 0;) {
+        buf_putn(text, c, (size_t)got);
+        for (ssize_t i = 0; i < got; i++)
+            n += c[i] == '\n';
+    }
+}
+
+static size_t count(const char *what)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q;
+
+    if (access(session, F_OK) != 0)
+        return 0;
+    ck_assert_int_eq(sqlite3_open_v2(session, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    ck_assert_msg(sqlite3_prepare_v2(db, what, -1, &q, NULL) == SQLITE_OK, "%s",
+                  sqlite3_errmsg(db));
+    ck_assert_int_eq(sqlite3_step(q), SQLITE_ROW);
+    const size_t n = (size_t)sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
+}
+
+/* The value of a member, as text; false: none, or null. */
+static bool member(const char *line, const char *key, char *out, size_t len)
+{
+    char pattern[40];
+
+    snprintf(pattern, sizeof pattern, "\"%s\":", key);
+    const char *at = strstr(line, pattern);
+    if (!at || !strncmp(at + strlen(pattern), "null", 4))
+        return false;
+    at += strlen(pattern);
+    at += *at == '"';
+    snprintf(out, len, "%.*s", (int)strcspn(at, "\",}"), at);
+    return true;
+}
+
+static void note_name(const char *name, int round)
+{
+    for (size_t i = 0; i < seen.n; i++)
+        if (!strcmp(seen.name[i], name)) {
+            ck_assert_msg(seen.round[i] == round, "%s was used in round %d and again in %d", name,
+                          seen.round[i], round);
+            return;
+        }
+    ck_assert_uint_lt(seen.n, NAMES_MOST);
+    snprintf(seen.name[seen.n], sizeof seen.name[0], "%s", name);
+    seen.round[seen.n++] = round;
+}
+
+static void check_run(struct desk *d, const char *line, const char *command, const char *name)
+{
+    const struct run *r = ws_run(d->ws, name, NULL);
+    char text[40];
+
+    ck_assert_msg(r != NULL, "%s was acknowledged and is lost: %s", name, line);
+    ck_assert_msg(r->state == RUN_DONE, "%s is %s: %s", name, run_state_name(r->state), line);
+    ck_assert_msg(r->kind != RUN_FIT || r->model, "the model of %s is lost", name);
+    if (strcmp(command, "score"))
+        return;
+    ck_assert_msg(r->has_score, "the score of %s is lost: %s", name, line);
+    ck_assert(member(line, "rmse", text, sizeof text));
+    ck_assert_msg(strtod(text, NULL) == r->score_raw.rmse, "%s: %s", name, line);
+}
+
+/* The whole lines of the output against the session.  Returns how many results there were. */
+static size_t check_lines(struct desk *d, char *text, int round)
+{
+    size_t results = 0;
+
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char type[16], command[40], name[16];
+        *end = '\0';
+        ck_assert_msg(member(line, "type", type, sizeof type), "%s", line);
+        if (member(line, "run", name, sizeof name))
+            note_name(name, round);
+        if (strcmp(type, "result"))
+            continue;
+        results++;
+        ck_assert(member(line, "command", command, sizeof command));
+        if (member(line, "run", name, sizeof name)) {
+            check_run(d, line, command, name);
+            total_runs += strcmp(command, "score") != 0;
+        }
+    }
+    return results;
+}
+
+static void kill_once(struct splitmix *g, int round)
+{
+    const bool fresh = round % ROUNDS_EACH == 0;
+    struct buf text = { 0 };
+    struct err err = { 0 };
+    struct desk d;
+    int out, status;
+
+    if (fresh) {
+        char other[540];
+        unlink(session);
+        snprintf(other, sizeof other, "%s-wal", session);
+        unlink(other);
+        memset(&seen, 0, sizeof seen);
+    }
+    write_script(g, access(session, F_OK) != 0 || count("SELECT count(*) FROM dataset") == 0);
+    const size_t before = count("SELECT count(*) FROM command");
+    const pid_t pid = start(&out);
+    /* After so many lines, and then after a moment of up to 20 ms. */
+    read_lines(out, splitmix_next(g) % (2 * STATEMENTS), &text);
+    usleep((useconds_t)(splitmix_next(g) % 20000));
+    kill(pid, SIGKILL);
+    read_lines(out, SIZE_MAX, &text);
+    close(out);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "the batch failed: %d\n%s",
+                  WEXITSTATUS(status), buf_str(&text));
+    total_kills += WIFSIGNALED(status);
+    if (access(session, F_OK) != 0) {
+        ck_assert_msg(!strstr(buf_str(&text), "\"result\""), "%s", buf_str(&text));
+        buf_free(&text);
+        return;
+    }
+    ck_assert_msg(desk_open(&d, session, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
+    char *copy = buf_take(&text);
+    const size_t results = check_lines(&d, copy, round);
+    desk_close(&d);
+    const size_t after = count("SELECT count(*) FROM command");
+    ck_assert_msg(results <= after - before, "%zu results were printed, %zu statements are kept",
+                  results, after - before);
+    total_lines += results;
+    free(copy);
+}
+
+START_TEST(kill_9_loses_nothing_that_was_printed)
+{
+    const char *kills = getenv("GPDESK_KILLS");
+    struct splitmix g;
+
+    splitmix_init(&g, 99);
+    for (int i = 0, n = kills ? atoi(kills) : 20; i < n; i++)
+        kill_once(&g, i);
+    fprintf(stderr, "# %zu kills: %zu results printed, %zu runs named, none lost\n", total_kills,
+            total_lines, total_runs);
+    ck_assert_uint_gt(total_kills, 3); /* the test tests something */
+    ck_assert_uint_gt(total_lines, 30);
+    ck_assert_uint_gt(total_runs, 10);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("kill");
+    TCase *tc = tcase_create("kill");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, getenv("GPDESK_KILLS") ? 3600 : 300);
+    tcase_add_test(tc, kill_9_loses_nothing_that_was_printed);
+    suite_add_tcase(s, tc);
+    return support_run(s);
+}
