@@ -150,6 +150,16 @@ void text_safe(struct buf *b, const char *s, size_t cols)
     }
 }
 
+const char *text_quoted(const char *s, char *out, size_t len)
+{
+    struct buf b = { 0 };
+
+    text_safe(&b, s, 40);
+    snprintf(out, len, "'%.*s'", (int)(len - 3), buf_str(&b));
+    buf_free(&b);
+    return out;
+}
+
 void text_csv(struct buf *b, const char *s)
 {
     if (!strpbrk(s, ",\"\r\n") && s[0] != ' ') {

@@ -20,6 +20,8 @@ size_t text_fit(const char *s, size_t cols);
 /* Appends s safe for a terminal: control characters, ESC, C1, bidi overrides and bytes that are
  * not UTF-8 appear escaped (\n, \t, \x1b, \u202e); at most `cols` columns, then "..". 0: all. */
 void text_safe(struct buf *, const char *s, size_t cols);
+/* The same in single quotes, at most 40 columns, cut to fit into out: for names in messages. */
+const char *text_quoted(const char *s, char *out, size_t len);
 /* A field of a CSV file, in quotes where it needs them. */
 void text_csv(struct buf *, const char *s);
 /* "36,000" */

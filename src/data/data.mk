@@ -8,8 +8,16 @@ libdata_a_SOURCES += \
   src/data/checksum.h \
   src/data/dataset.c \
   src/data/dataset.h \
+  src/data/encode.c \
+  src/data/encode_group.h \
   src/data/encoding.c \
+  src/data/encoding.h \
+  src/data/encoding_column.c \
+  src/data/encoding_column.h \
+  src/data/encoding_fit.c \
   src/data/encoding_json.c \
+  src/data/encoding_moments.c \
+  src/data/encoding_moments.h \
   src/data/import_file.c \
   src/data/join.c \
   src/data/join.h \
@@ -17,6 +25,8 @@ libdata_a_SOURCES += \
   src/data/mapped_array.h \
   src/data/npy.c \
   src/data/npy.h \
+  src/data/page_use.c \
+  src/data/page_use.h \
   src/data/radix_sort.c \
   src/data/radix_sort.h \
   src/data/split.c \

@@ -22,15 +22,6 @@ const char *role_name(enum col_role role)
     return name[role];
 }
 
-static const char *shown(const char *name, char *out, size_t len)
-{
-    struct buf b = { 0 };
-    text_safe(&b, name, 40);
-    snprintf(out, len, "'%.*s'", (int)(len - 3), buf_str(&b));
-    buf_free(&b);
-    return out;
-}
-
 /* Life. */
 
 void split_none(struct dataset *d)
@@ -186,7 +177,7 @@ static void default_role(struct dataset *d, size_t j, struct buf *notes)
 {
     const struct column *c = &d->table->col[j];
     char name[64];
-    shown(c->name, name, sizeof name);
+    text_quoted(c->name, name, sizeof name);
     d->role[j] = ROLE_INPUT;
     if (c->missing == d->table->n) {
         d->role[j] = ROLE_SKIP;
@@ -238,7 +229,7 @@ static void suggest_column(const struct table *t, const char *word, struct err *
 static enum status no_column(const struct table *t, const char *name, struct err *err)
 {
     char word[64];
-    err_set(err, ST_NOT_FOUND, "there is no column %s", shown(name, word, sizeof word));
+    err_set(err, ST_NOT_FOUND, "there is no column %s", text_quoted(name, word, sizeof word));
     suggest_column(t, name, err);
     return ST_NOT_FOUND;
 }
@@ -290,7 +281,7 @@ static enum status named_targets(struct dataset *d, const char *target, struct e
     for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
         if (in[j] && (t->col[j].type == COL_TEXT || t->col[j].type == COL_SEQUENCE)) {
             rc = err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
-                         shown(t->col[j].name, name, sizeof name),
+                         text_quoted(t->col[j].name, name, sizeof name),
                          t->col[j].type == COL_TEXT ? "text" : "sequences");
             err_hint(err, "cols NAME type=real, when its words are numbers");
         } else if (in[j]) {
@@ -320,13 +311,13 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
                 "note[target]: %zu columns were read as targets, more than the %d that "
                 "a model has: the first, %s, is predicted, the others are left out (cols NAME "
                 "role=target)\n",
-                t->targets, TARGETS_MOST, shown(t->col[j].name, name, sizeof name));
+                t->targets, TARGETS_MOST, text_quoted(t->col[j].name, name, sizeof name));
     } else if (sequence_column(t) < t->ncols) {
         j = likely_target(t, sequence_column(t));
         if (j == SIZE_MAX)
             return ST_OK;
         buf_printf(notes, "note[target]: the target is %s (cols NAME role=target)\n",
-                   shown(t->col[j].name, name, sizeof name));
+                   text_quoted(t->col[j].name, name, sizeof name));
     } else {
         while (j > 0 && (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP))
             j--;
@@ -334,7 +325,7 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
             return ST_OK; /* nothing to predict: roles can still be set */
         if (j != t->ncols - 1)
             buf_printf(notes, "note[target]: the last column holds no numbers: the target is %s "
-                       "(cols NAME role=target)\n", shown(t->col[j].name, name, sizeof name));
+                       "(cols NAME role=target)\n", text_quoted(t->col[j].name, name, sizeof name));
     }
     d->role[j] = ROLE_TARGET;
     return ST_OK;
@@ -355,7 +346,7 @@ static void only_sequence(struct dataset *d, size_t seq, struct buf *notes)
                    n++ ? ", %s"
                        : "note[cols]: the sequence is the input; left out until cols "
                          "NAME role=input: %s",
-                   shown(d->table->col[j].name, name, sizeof name));
+                   text_quoted(d->table->col[j].name, name, sizeof name));
     }
     if (n)
         buf_putc(notes, '\n');
@@ -521,17 +512,17 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
     char name[64];
     if (role == ROLE_WEIGHT && c->type != COL_REAL) {
         err_set(err, ST_STATE, "column %s holds words: weights are numbers above 0",
-                shown(c->name, name, sizeof name));
+                text_quoted(c->name, name, sizeof name));
         err_hint(err, "cols NAME type=real");
         return ST_STATE;
     }
     if (role == ROLE_TARGET && c->type == COL_SEQUENCE)
         return err_set(err, ST_STATE, "column %s holds sequences: it can be no target",
-                       shown(c->name, name, sizeof name));
+                       text_quoted(c->name, name, sizeof name));
     if ((role != ROLE_INPUT && role != ROLE_TARGET) || c->type != COL_TEXT)
         return ST_OK;
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
-            shown(c->name, name, sizeof name), role_name(role));
+            text_quoted(c->name, name, sizeof name), role_name(role));
     err_hint(err, "cols NAME type=category  (each distinct word becomes a level)");
     return ST_STATE;
 }
@@ -720,7 +711,7 @@ static enum status not_numbers(const struct column *c, const char *word, struct 
 {
     char name[64], value[64];
     err_named(err, ST_STATE, "cell", "column %s holds %s, which is not a number",
-              shown(c->name, name, sizeof name), shown(word, value, sizeof value));
+              text_quoted(c->name, name, sizeof name), text_quoted(word, value, sizeof value));
     err_hint(err, "open FILE missing=... when it stands for a missing cell");
     return ST_STATE;
 }
@@ -744,7 +735,7 @@ static enum status convert(const struct table *t, size_t j, enum col_type type, 
         return kind_make(t, j, to, err);
     if (type == COL_SEQUENCE)
         return err_named(err, ST_STATE, "cell", "column %s holds numbers: no sequences",
-                         shown(c->name, name, sizeof name));
+                         text_quoted(c->name, name, sizeof name));
     enum status rc = grow_reserve(&g, t->n + 1, err);
     for (size_t i = 0; i < t->n && rc == ST_OK; i++) {
         buf_clear(&cell);

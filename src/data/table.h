@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "compute/ctl.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,10 @@ static inline const char *column_word(const struct column *c, size_t row)
         return c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]];
     return c->type == COL_TEXT ? c->text[row] : NULL;
 }
+static inline bool column_missing(const struct column *c, size_t row)
+{
+    return c->type == COL_REAL ? isnan(column_at(c, row)) : column_word(c, row) == NULL;
+}
 /* What tells the cell from others in as few columns as `width`: of sequences that begin alike, the
  * letters from shortly before the first difference on, behind ".." (into out). */
 const char *column_glance(const struct column *, size_t row, size_t width, struct buf *out);
@@ -80,6 +85,15 @@ struct table {
 };
 struct table *table_ref(struct table *);
 void table_unref(struct table *);
+/* While it is made. */
+struct table *table_new(const char *path, size_t ncols, struct err *);
+/* Sums over the columns; counts repeated rows. */
+enum status table_finish(struct table *, const struct ctl *, struct err *);
+void column_clear(struct column *);
+/* Words become text: the levels of nearly unique words are no categories. */
+enum status column_to_text(struct column *, size_t n, struct err *);
+/* Lines "note[..]: .." after those that a table has. */
+enum status table_add_notes(struct table *, const struct buf *, struct err *);
 size_t table_find(const struct table *, const char *name); /* SIZE_MAX when absent */
 /* The cell as text for people and for matching levels: numbers with the fewest digits that read
  * back, "" when missing. */

@@ -87,14 +87,6 @@ enum status grow_text(struct grow *, size_t row, const char *s, size_t len, stru
 enum status grow_finish(struct grow *, size_t n, struct column *, struct err *);
 void grow_free(struct grow *);
 
-/* Tables. */
-struct table *table_new(const char *path, size_t ncols, struct err *);
-/* Sums over the columns; counts repeated rows. */
-enum status table_finish(struct table *, const struct ctl *, struct err *);
-void column_clear(struct column *);
-/* Words become text: the levels of nearly unique words are no categories. */
-enum status column_to_text(struct column *, size_t n, struct err *);
-
 /* Formats: read from the window, which holds the first bytes. */
 enum status import_csv(struct inbuf *, const struct import_opts *, const struct ctl *,
                        struct table *, struct err *);
@@ -106,8 +98,6 @@ enum status import_hdf5(struct inbuf *, const struct import_opts *, const struct
 /* Names, descriptions where there are any, sequences. */
 enum status import_fasta(struct inbuf *, const struct import_opts *, const struct ctl *,
                          struct table *, struct err *);
-/* Lines "note[..]: .." after those that a table has. */
-enum status table_add_notes(struct table *, const struct buf *, struct err *);
 const char *import_hdf5_version(void); /* NULL: not built in */
 /* A file, or several NPY files, as columns of numbers and words: import_file() without what kinds
  * of rows make of them.  NULL options: all guessed. */

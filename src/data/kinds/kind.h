@@ -3,11 +3,25 @@
 #ifndef GPDESK_KIND_H
 #define GPDESK_KIND_H
 
+#include "data/encoding.h"
 #include "data/table.h"
+
+struct encode_group;
+struct encoding_fitting;
+
+/* What an encoding finds in a cell of the data that it is applied to. */
+enum cell_state {
+    CELL_THERE,
+    CELL_MISSING,
+    CELL_UNSEEN, /* a level that no training row has */
+    CELL_SHORT,  /* too few positions for a window, or none */
+};
 
 struct row_kind {
     const char *name;             /* "letters" */
+    const char *whole, *part;     /* one cell and what it is made of: "sequence", "letter" */
     const struct cell_ops *cells; /* of its columns; NULL: numbers and categories */
+    bool shorter_width; /* a kernel with a narrower window is the way out for rows too short */
 
     /* Reading; a kind whose columns are not made from words has NULL for all of these. */
     const char *type; /* what types= calls a column of it: "sequence" */
@@ -27,6 +41,28 @@ struct row_kind {
                           struct err *);
     /* The same behind that (unknown=). */
     enum status (*finish)(struct table *, const struct import_opts *, struct err *);
+
+    /* Fitting an encoding.  Adds the columns that kernels of columns read. */
+    enum status (*fit)(struct encoding_fitting *, const struct column *);
+    /* Kinds with positions (positions.h); NULL: it has none.  What stands at a position: the
+     * alphabet and its numbers, or the numbers of nodes. */
+    enum status (*fit_positions)(struct encoding_fitting *, const struct column *);
+    /* Writes a row as windows and filters read it: source.h.  from: encode_group.from or NULL. */
+    void (*positions)(const struct enc_sequence *, const struct column *, const uint8_t code[256],
+                      const size_t *from, size_t row, size_t room, double *x);
+
+    /* Applying it.  Do columns of an encoding come from this kind?  windows: the row behind them */
+    bool (*encodes)(const struct encoding *, enum enc_kind, bool windows);
+    /* Finds in the table's column what the group's columns read.  STATE: it is not there. */
+    enum status (*map)(const struct encoding *, const struct table *, struct encode_group *,
+                       struct err *);
+    enum cell_state (*judge)(const struct encoding *, const struct encode_group *, size_t row);
+    /* The group's columns of a row, x being the whole row; not called for windows and filters. */
+    void (*encode)(const struct encoding *, const struct encode_group *, size_t row, double *x,
+                   size_t *cut);
+    /* Counts rows that training could not tell apart (encoded.strange); NULL: there are none. */
+    enum status (*count_strange)(const struct encoding *, const struct encode_group *,
+                                 struct encoded *, struct err *);
 };
 
 /* One line for each kind.  The order is the one in which they look at a column of words. */

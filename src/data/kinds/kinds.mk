@@ -11,5 +11,7 @@ libdata_a_SOURCES += \
   src/data/kinds/letters.h \
   src/data/kinds/nodes.c \
   src/data/kinds/nodes.h \
+  src/data/kinds/positions.c \
+  src/data/kinds/positions.h \
   src/data/kinds/sequence.c \
   src/data/kinds/sequence.h

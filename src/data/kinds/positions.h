@@ -1,0 +1,45 @@
+/* data/kinds/positions.h -- what kernels over windows and static filters read of a row: its
+ * positions, one after the other, as symbols or vectors (source.h).  Kinds of rows that have
+ * positions say what stands at one (row_kind.positions); the rest is the same for all of them. */
+#ifndef GPDESK_POSITIONS_H
+#define GPDESK_POSITIONS_H
+
+#include "data/encode_group.h"
+#include "data/encoding_column.h"
+#include "data/kinds/kind.h"
+
+/* Numbers of a position of a row: 1, a symbol, or as many as the layer has channels. */
+size_t positions_numbers(const struct enc_sequence *);
+/* code[c]: symbol of letter c, or with numbers for letters its place among them. */
+void positions_codes(const struct enc_sequence *, uint8_t code[256]);
+
+/* Fitting.  What is at a position of column c: once for an encoding. */
+enum status positions_fit(struct encoding_fitting *, const struct row_kind *,
+                          const struct column *c);
+/* The row of positions itself, for kernels over windows. */
+enum status positions_fit_windows(struct encoding_fitting *, const struct row_kind *,
+                                  const struct column *c);
+/* A column for each filter. */
+enum status positions_fit_filters(struct encoding_fitting *, const struct row_kind *,
+                                  const struct column *c);
+/* drop[i] for the training rows that have no window; there is no mean of such rows, so without
+ * missing=drop the first of them is an error. */
+enum status positions_lost(struct encoding_fitting *, const struct row_kind *,
+                           const struct column *, const size_t *train, size_t n, bool *drop);
+/* A row with fewer positions than `width`: STATE. */
+enum status positions_too_short(const struct row_kind *, const struct table *,
+                                const struct column *, size_t row, size_t width, struct err *err);
+
+/* Applying.  STATE where the table's column is not of the kind that training had; sets g->least. */
+enum status positions_map(const struct encoding *, struct encode_group *, struct err *err);
+/* For windows and filters: room for the longest of rows[0..n) (NULL: of the first n); the filters.
+ */
+enum status positions_map_windows(const struct encoding *, const size_t *rows, size_t n,
+                                  struct encode_group *, struct err *err);
+void positions_free(struct encode_group *); /* its filters */
+enum cell_state positions_judge(const struct encoding *, const struct encode_group *, size_t row);
+/* x: the row's numbers from its first on. */
+enum status positions_encode(const struct encoding *, const struct encode_group *, size_t row,
+                             double *x, size_t *cut, struct err *err);
+
+#endif
