@@ -133,10 +133,13 @@ static enum status take_option(struct cli *c, int o, struct err *err)
 static int print_text(struct buf *text)
 {
     fputs(buf_str(text), stdout);
-    const bool bad = text->failed || fflush(stdout) != 0;
+    /* A write that failed earlier leaves nothing for fflush to fail on. */
+    const bool written = fflush(stdout) == 0 && !ferror(stdout), whole = !text->failed;
 
     buf_free(text);
-    return bad ? EXIT_FAILED : 0;
+    if (!written)
+        fprintf(stderr, "gpdesk: cannot write to standard output\n");
+    return written && whole ? 0 : EXIT_RESOURCES;
 }
 
 static int dump(const char *what)
@@ -211,7 +214,7 @@ static int take_arguments(struct cli *c, int argc, char **argv)
             return complete(optarg);
         if (o == CLI_VERSION) {
             printf("gpdesk %s\n", PACKAGE_VERSION);
-            return fflush(stdout) ? EXIT_FAILED : 0;
+            return fflush(stdout) != 0 || ferror(stdout) ? EXIT_RESOURCES : 0;
         }
         if (o == ':')
             err_set(&err, ST_USAGE, "%s needs a value", argv[optind - 1]);
@@ -452,7 +455,7 @@ static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
     if (!workspace_end(ws, END_SECONDS))
         end_without_job(ws, status);
     workspace_free(ws);
-    if (fflush(stdout) != 0 && status == 0)
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0)
         status = errno == EPIPE ? 128 + 13 : EXIT_RESOURCES;
     rec_writer_free(&w);
     return status;

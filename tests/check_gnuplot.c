@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -303,9 +304,23 @@ static const char *const hostile[] = {
     "GPX7Q\nsystem('touch X')\n", "GPX7Q", "GPEND 1", "|touch X", "<touch X", "@touch", "!touch X",
     "{/=40 big}", "^_{}~&", "%s%n%d", "\x1b]0;x\x07\x1b[2J", "\xc2\x9b[2J", "\xff\xfe bad \xc3",
     "\xe2\x80\xae rtl", "\r\n!touch X\r\n", "set output '|touch X'", "-", "",
-    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "<svg onload=x>&amp;\"'", "]]>", "load 'X'",
+    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "<svg onload=x>&amp;\"'", "]]>", "a]]>b]]>", "load 'X'",
 };
 enum { N_HOSTILE = sizeof hostile / sizeof *hostile };
+
+/* True if the end mark of CDATA stands in text that is not CDATA, which XML 1.0 (2.4) forbids. */
+static bool stray_end(const char *xml)
+{
+    static const char open[] = "<![CDATA[", close[] = "]]>";
+
+    for (const char *c; (c = strstr(xml, open)) != NULL;) {
+        const char *stray = strstr(xml, close), *end = strstr(c, close);
+        if (end == NULL || stray < c)
+            return true;
+        xml = end + sizeof close - 1;
+    }
+    return strstr(xml, close) != NULL;
+}
 
 START_TEST(hostile_text_is_only_text)
 {
@@ -323,6 +338,7 @@ START_TEST(hostile_text_is_only_text)
         struct buf svg = slurp("out.svg");
         ck_assert_msg(strstr(buf_str(&svg), "</svg>") != NULL, "%s", hostile[i]);
         ck_assert_msg(strstr(buf_str(&svg), "<svg onload") == NULL, "escaped");
+        ck_assert_msg(!stray_end(buf_str(&svg)), "%s: not well-formed", hostile[i]);
         buf_free(&svg);
         unlink("out.svg");
         ck_assert_msg(files_in(".") == 0, "%s", hostile[i]);
@@ -557,6 +573,14 @@ START_TEST(export_with_broken_gnuplot)
     export_without("writes nothing");
     fake(dir, "cat >/dev/null; echo garbage > plot.svg; : > plot.png");
     export_without("writes garbage");
+    fake(dir, "cat >/dev/null; printf '<?xml ve' >plot.svg; printf '\\211PNG\\r\\n\\032\\n' >plot.png");
+    export_without("writes eight bytes");
+    fake(dir, "cat >/dev/null; echo '<?xml ?><svg></svg><' > plot.svg; echo PNGIEND > plot.png");
+    export_without("writes a cut file");
+    fake(dir, "cat >/dev/null; mkdir -p plot.svg/a/b plot.png c/d; : > c/d/e; ln -s / c/d/f");
+    export_without("makes directories");
+    fake(dir, "cat >/dev/null; mkfifo plot.svg plot.png");
+    export_without("makes pipes");
     fake(dir, "exec sleep 30");
     export_without("hangs");
     fake(dir, "exec >&- 2>&-; exec sleep 30");
@@ -564,6 +588,34 @@ START_TEST(export_with_broken_gnuplot)
     fake(dir, "kill -9 $$");
     export_without("dies");
     unsetenv("GPDESK_GNUPLOT");
+    support_rmdir(dir);
+}
+END_TEST
+
+/* A file that may not grow stands for a full disk; tests/scripts/plots.sh fills a real one. */
+START_TEST(export_onto_a_full_disk)
+{
+    need_gnuplot();
+    static const char *const name[] = { "a.svg", "a.png", "a.pdf", "a.csv" };
+    const struct rlimit little = { 4096, RLIM_INFINITY }, lots = { RLIM_INFINITY, RLIM_INFINITY };
+    char *dir = support_tmpdir();
+    struct figure *f = line_figure("a curve of many points", 2000);
+
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const char *path = support_path(dir, name[i]);
+        support_write(path, "before", 6);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
+        const enum status rc = plot_export(NULL, f, path, 0, 0, false, NULL, &err);
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &lots), 0);
+        ck_assert_msg(rc == ST_IO, "%s: %d", name[i], (int)rc);
+        ck_assert_str_eq(err.name, "write");
+        struct buf b = slurp(path);
+        ck_assert_msg(b.len == 6 && memcmp(b.s, "before", 6) == 0, "%s", name[i]);
+        buf_free(&b);
+        ck_assert_uint_eq(files_in(dir), i + 1);
+    }
+    figure_free(f);
     support_rmdir(dir);
 }
 END_TEST
@@ -916,7 +968,7 @@ int main(void)
         {.name = "hostile", .test = {hostile_text_is_only_text, hostile_names_are_only_names}},
         {.name = "export",
          .test = {export_writes_every_kind, export_png_with_foreign_text,
-                  export_refuses_with_reason, export_with_broken_gnuplot,
+                  export_refuses_with_reason, export_with_broken_gnuplot, export_onto_a_full_disk,
                   export_sweeps_what_the_killed_left, export_theme}},
         {.name = "fake",
          .test = {fake_missing, fake_cannot_run, fake_dies_again_and_again, fake_hangs,

@@ -183,8 +183,8 @@ void figure_svg(const struct figure *, size_t w, size_t h, bool dark, struct buf
 void figure_gnuplot(const struct figure *, const char *term, const char *output, bool bare,
                     bool dark, struct buf *out);
 /* Appends s as a gnuplot string in single quotes: the only way for text to reach gnuplot.  Control
- * characters become blanks, bytes that are not UTF-8 become '?', ' becomes the typographic one: no
- * quote is ever inside. */
+ * characters become blanks, bytes that are not UTF-8 become '?', ' becomes the typographic one, so
+ * that no quote is ever inside, and ]]> gets a blank, which keeps gnuplot's SVG well-formed. */
 void gp_quote(struct buf *, const char *s);
 
 #endif

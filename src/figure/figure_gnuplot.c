@@ -47,6 +47,9 @@ void gp_quote(struct buf *b, const char *text)
             /* Not '': gnuplot 5.4 reads ''' as an empty string and the start of another. */
             buf_puts(b, "\u2019");
             p++;
+        } else if (p[0] == ']' && p[1] == ']' && p[2] == '>') {
+            buf_puts(b, "]] "); /* gnuplot's svg has text in CDATA, which this would end */
+            p += 2;
         } else {
             buf_putn(b, (const char *)p, n);
             p += n;

@@ -1,8 +1,10 @@
-/* figure/plot_export.c -- a figure into a file: svg, png, pdf by gnuplot, txt and csv by ourselves.
+/* figure/plot_export.c -- writes a figure to a file: gnuplot draws svg, png, pdf and sixel, gpdesk
+ * itself writes txt and csv.
  *
- * gnuplot never sees a user's file name: it runs in a fresh directory beside the target, writes a
- * name of ours there, and the finished file is moved over the target.  So a failure leaves what was
- * there before, and no name, however odd, is ever a command. */
+ * gnuplot never sees the user's file name.  It runs in a fresh directory beside the target and
+ * writes a fixed name there.  The beginning and the end of the finished file are checked, it is
+ * synced, and renamed over the target.  A failure therefore leaves the earlier file in place, and
+ * no name, however odd, becomes a command. */
 #include "figure/gnuplot.h"
 
 #include "figure/gnuplot_child.h"
@@ -39,7 +41,18 @@ void plot_export_limit(int ms)
 
 enum kind { SVG, PNG, PDF, SIX, TXT, CSV, N_KINDS };
 
-static const char *const suffix[N_KINDS] = { ".svg", ".png", ".pdf", ".six", ".txt", ".csv" };
+/* How a finished file of each kind begins and ends; blanks may follow the end.  NULL: gpdesk writes
+ * the file itself, and the result of each write(2) says whether it is complete. */
+static const struct format {
+    const char *suffix, *head, *tail;
+} format[N_KINDS] = {
+    [SVG] = { ".svg", "<?xml", "</svg>" },
+    [PNG] = { ".png", "\x89PNG", "IEND\xae\x42\x60\x82" }, /* the chunk's name and its checksum */
+    [PDF] = { ".pdf", "%PDF", "%%EOF" },
+    [SIX] = { ".six", "\033P", "\033\\" },
+    [TXT] = { ".txt", NULL, NULL },
+    [CSV] = { ".csv", NULL, NULL },
+};
 
 struct job {
     const struct ctl *ctl;
@@ -58,8 +71,9 @@ static enum status bad(struct job *j, struct err *err, const char *what)
 {
     const int why = errno;
 
-    err_set(err, ST_IO, "%s: %s: %s", buf_str(&j->name), what, strerror(why));
-    err_hint(err, why == ENOSPC ? "make room on the disk, or a name on another one"
+    err_named(err, ST_IO, why == ENOSPC || why == EDQUOT ? "disk" : "write", "%s: %s: %s",
+              buf_str(&j->name), what, strerror(why));
+    err_hint(err, why == ENOSPC || why == EDQUOT ? "make room on the disk, or a name on another one"
                                 : "a name in a directory that is there and may be written");
     return ST_IO;
 }
@@ -70,7 +84,7 @@ static bool find_kind(const char *path, enum kind *kind)
     const char *dot = strrchr(base != NULL ? base + 1 : path, '.');
 
     for (int k = 0; dot != NULL && k < N_KINDS; k++)
-        if (strcasecmp(dot, suffix[k]) == 0) {
+        if (strcasecmp(dot, format[k].suffix) == 0) {
             *kind = (enum kind)k;
             return true;
         }
@@ -178,21 +192,36 @@ static enum status prepare(struct job *j, const char *path, struct err *err)
         return bad(j, err, "its directory cannot be written");
     }
     j->dir = dir;
-    buf_printf(&b, "%s/plot%s", dir, suffix[j->kind]);
+    buf_printf(&b, "%s/plot%s", dir, format[j->kind].suffix);
     j->made = buf_take(&b);
     return j->made == NULL ? err_nomem(err, 0, "a plot") : ST_OK;
 }
 
-/* Our directory with all that a program may have left there. */
-static void remove_directory(const char *dir)
+/* Removes what lies in the directory `fd`, which it closes.  A program may have left directories
+ * there, too; links are removed and not followed. */
+static void empty_directory(int fd, int depth)
 {
-    DIR *d = opendir(dir);
+    enum { DEEPEST = 64 }; /* each level holds a descriptor */
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 
-    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlinkat(dirfd(d), e->d_name, 0);
+    if (d == NULL && fd >= 0)
+        close(fd);
+    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(d), e->d_name, 0) == 0 || depth == DEEPEST)
+            continue;
+        const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        empty_directory(openat(dirfd(d), e->d_name, flags), depth + 1);
+        unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+    }
     if (d != NULL)
         closedir(d);
+}
+
+static void remove_directory(const char *dir)
+{
+    empty_directory(open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 0);
     rmdir(dir);
 }
 
@@ -240,9 +269,8 @@ static enum status write_bytes(struct job *j, const struct buf *b, struct err *e
     return close(fd) == 0 ? publish(j, err) : bad(j, err, "cannot be written");
 }
 
-/* Text outside Latin, Greek and Cyrillic. */
-
-/* Fonts for it are often missing, and cairo then draws giant black shapes; gd draws small boxes. */
+/* True if s has text outside Latin, Greek and Cyrillic.  Fonts for it are often missing, and cairo
+ * then draws giant black shapes where gd draws small boxes. */
 static bool exotic(const char *s)
 {
     for (const unsigned char *p = (const unsigned char *)(s != NULL ? s : ""); *p != '\0'; p++)
@@ -264,23 +292,36 @@ static bool exotic_figure(const struct figure *f)
     return false;
 }
 
-/* One run of gnuplot. */
+enum whole { WHOLE, CUT, NOTHING };
 
-static bool begins(const char *file, const char *magic)
+/* Whether the file that gnuplot made is a complete one.  gnuplot ignores failed writes, so that its
+ * exit status says nothing: after a full disk only the end of the file is missing. */
+static enum whole inspect(const char *file, const struct format *fmt)
 {
-    char head[8] = "";
-    const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const size_t nh = strlen(fmt->head), nt = strlen(fmt->tail);
+    char head[8], tail[64];
+    struct stat st;
+    enum whole found = NOTHING;
+    const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-    if (fd < 0)
-        return false;
-    const ssize_t k = read(fd, head, sizeof head);
-    close(fd);
-    return k >= (ssize_t)strlen(magic) && memcmp(head, magic, strlen(magic)) == 0;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        const off_t from = st.st_size > (off_t)sizeof tail ? st.st_size - (off_t)sizeof tail : 0;
+        ssize_t n = pread(fd, tail, sizeof tail, from);
+        while (n > 0 && strchr(" \r\n", tail[n - 1]) != NULL && tail[n - 1] != '\0')
+            n--;
+        found = CUT;
+        if (pread(fd, head, nh, 0) == (ssize_t)nh && memcmp(head, fmt->head, nh) == 0 &&
+            n >= (ssize_t)nt && memcmp(tail + n - nt, fmt->tail, nt) == 0)
+            found = WHOLE;
+    }
+    if (fd >= 0)
+        close(fd);
+    return found;
 }
 
-enum run { RUN_OK, RUN_FAILED, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
+enum run { RUN_OK, RUN_FAILED, RUN_CUT, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
 
-enum { ASK_MS = 100 }; /* how often it is asked whether to stop */
+enum { ASK_MS = 100 }; /* between two looks at whether to stop */
 
 /* Feeds the commands and waits for the end, both under the time limit. */
 static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *tx,
@@ -329,7 +370,54 @@ static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *t
     return status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 0) ? RUN_OK : RUN_FAILED;
 }
 
-static enum run run_gnuplot(struct job *j, const char *term, const char *magic, struct err *err)
+/* The errno of writing beside what gnuplot left, 0 if there is room: gnuplot does not tell. */
+static int probe(const struct job *j)
+{
+    static const char block[1 << 16];
+    struct buf path = { 0 };
+    int why = 0;
+
+    buf_printf(&path, "%s/probe", j->dir);
+    const int fd = open(buf_str(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ssize_t n = fd >= 0 ? 0 : -1;
+    for (size_t left = sizeof block; n >= 0 && left > 0; left -= (size_t)n)
+        if ((n = write(fd, block, left)) < 0)
+            break;
+    if (n < 0 || fsync(fd) != 0)
+        why = errno;
+    if (fd >= 0)
+        close(fd);
+    buf_free(&path);
+    return why;
+}
+
+static void explain(struct job *j, enum run result, struct err *err)
+{
+    const char *name = buf_str(&j->name);
+
+    if (result == RUN_CUT || result == RUN_FAILED) {
+        errno = probe(j);
+        if (errno != 0)
+            bad(j, err, "gnuplot could not write the picture");
+        else if (result == RUN_CUT)
+            err_named(err, ST_IO, "write", "%s: gnuplot wrote only the beginning of the picture",
+                      name);
+        else
+            err_named(err, ST_IO, "write", "%s: gnuplot did not draw it", name);
+    } else if (result == RUN_TIMEOUT) {
+        err_set(err, ST_LIMIT, "%s: gnuplot did not finish within %d s", name,
+                (limit_ms + 999) / 1000);
+    } else if (result == RUN_STOPPED) {
+        err_set(err, ST_CANCELLED, "%s: stopped before gnuplot had drawn it", name);
+    } else if (result == RUN_MISSING) {
+        err_set(err, ST_NOT_FOUND, "gnuplot cannot be run");
+        err_hint(err, "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: "
+                 "apt-get install gnuplot-nox)");
+    }
+}
+
+/* One run of gnuplot with the terminal line `term`. */
+static enum run run_gnuplot(struct job *j, const char *term, struct err *err)
 {
     struct buf tx = { 0 }, complaints = { 0 };
     struct child c;
@@ -337,7 +425,7 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
     char *program = child_program(err);
     enum run result = RUN_MISSING;
 
-    buf_printf(&own, "plot%s", suffix[j->kind]);
+    buf_printf(&own, "plot%s", format[j->kind].suffix);
     figure_gnuplot(j->f, term, buf_str(&own), false, j->dark, &tx);
     if (program == NULL)
         goto done;
@@ -352,24 +440,14 @@ static enum run run_gnuplot(struct job *j, const char *term, const char *magic, 
     child_kill(&c);
     if (complaints.len > 0)
         log_info("gnuplot: %s", buf_str(&complaints));
-    if (result == RUN_OK && !begins(j->made, magic))
-        result = RUN_FAILED;
-    if (result == RUN_FAILED)
-        err_set(err, ST_IO, "%s: gnuplot did not draw it", buf_str(&j->name));
-    else if (result == RUN_TIMEOUT)
-        err_set(err, ST_LIMIT, "%s: gnuplot did not finish within %d s", buf_str(&j->name),
-                (limit_ms + 999) / 1000);
-    else if (result == RUN_STOPPED)
-        err_set(err, ST_CANCELLED, "%s: stopped before gnuplot had drawn it", buf_str(&j->name));
-    else if (result == RUN_MISSING) {
-        err_set(err, ST_NOT_FOUND, "gnuplot cannot be run");
-        err_hint(
-            err,
-            "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: apt-get install gnuplot-nox)");
+    if (result == RUN_OK) {
+        const enum whole w = inspect(j->made, &format[j->kind]);
+        result = w == CUT ? RUN_CUT : w == NOTHING ? RUN_FAILED : RUN_OK;
     }
+    explain(j, result, err);
 done:
     if (result != RUN_OK)
-        unlink(j->made);
+        empty_directory(open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
     free(program);
     buf_free(&own);
     buf_free(&tx);
@@ -383,15 +461,16 @@ static void remark(struct job *j, const char *words)
         buf_printf(j->note, "%s%s", j->note->len > 0 ? "; " : "", words);
 }
 
-/* svg is drawn by ourselves when gnuplot does not; png and pdf cannot be. */
+/* gpdesk draws an svg itself when gnuplot does not; it cannot draw png, pdf and sixel. */
 static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
 {
     if (j->kind != SVG) {
         if (why == RUN_MISSING)
-            err_set(err, ST_UNSUPPORTED, "%s: %s, and %s files need it", buf_str(&j->name),
-                    "gnuplot is not installed", suffix[j->kind] + 1);
-        err_hint(err, "out=FILE.svg needs no gnuplot; or apt-get install gnuplot-nox");
-        return err != NULL ? err->code : ST_IO;
+            err_set(err, ST_UNSUPPORTED, "%s: gnuplot is not installed, and %s files need it",
+                    buf_str(&j->name), format[j->kind].suffix + 1);
+        if (*err->hint == '\0')
+            err_hint(err, "out=FILE.svg needs no gnuplot; or apt-get install gnuplot-nox");
+        return err->code;
     }
     struct buf b = { 0 };
     figure_svg(j->f, j->w, j->h, j->dark, &b);
@@ -406,40 +485,39 @@ static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
     return rc;
 }
 
+/* The terminal lines of gnuplot to try for this kind, the best first. */
+static size_t terminals(const struct job *j, char term[2][160])
+{
+    const size_t room = sizeof term[0];
+
+    if (j->kind == SVG)
+        snprintf(term[0], room, "set term svg size %zu,%zu font 'sans-serif,13' enhanced", j->w,
+                 j->h);
+    else if (j->kind == PNG)
+        snprintf(term[0], room, "set term pngcairo size %zu,%zu font 'sans,11' enhanced", j->w,
+                 j->h);
+    else if (j->kind == SIX) /* for terminals that show pictures: cat FILE.six */
+        snprintf(term[0], room, "set term sixelgd size %zu,%zu truecolor enhanced", j->w, j->h);
+    else
+        snprintf(term[0], room, "set term pdfcairo size %.3fin,%.3fin font 'sans,11' enhanced",
+                 (double)j->w / 96, (double)j->h / 96);
+    if (j->kind == PNG)
+        snprintf(term[1], room, "set term png size %zu,%zu truecolor enhanced", j->w, j->h);
+    return j->kind == PNG ? 2 : 1;
+}
+
 static enum status picture(struct job *j, struct err *err)
 {
-    static const char *const magic[] = { "<?xml", "\x89PNG", "%PDF", "\033P" };
     char term[2][160];
-    size_t n = 1;
     struct err e = { 0 };
 
     if (err == NULL)
         err = &e;
-    switch (j->kind) {
-    case SVG:
-        snprintf(term[0], sizeof term[0], "set term svg size %zu,%zu font 'sans-serif,13' enhanced",
-                 j->w, j->h);
-        break;
-    case PNG:
-        snprintf(term[0], sizeof term[0],
-                 "set term pngcairo size %zu,%zu font 'sans,11' enhanced", j->w, j->h);
-        snprintf(term[1], sizeof term[1], "set term png size %zu,%zu truecolor enhanced", j->w,
-                 j->h);
-        n = 2;
-        break;
-    case SIX: /* for terminals that show pictures: cat FILE.six */
-        snprintf(term[0], sizeof term[0], "set term sixelgd size %zu,%zu truecolor enhanced", j->w,
-                 j->h);
-        break;
-    default:
-        snprintf(term[0], sizeof term[0],
-                 "set term pdfcairo size %.3fin,%.3fin font 'sans,11' enhanced",
-                 (double)j->w / 96, (double)j->h / 96);
-    }
     const bool odd = j->kind == PNG && exotic_figure(j->f);
+    const size_t n = terminals(j, term);
     enum run r = RUN_FAILED;
     for (size_t i = odd ? 1 : 0; i < n && r == RUN_FAILED; i++)
-        r = run_gnuplot(j, term[i], magic[j->kind], err);
+        r = run_gnuplot(j, term[i], err);
     if (r == RUN_STOPPED)
         return ST_CANCELLED;
     if (r != RUN_OK)

@@ -190,6 +190,10 @@ if test -w /dev/full; then
     "$gpdesk" -e about >/dev/full 2>full.err
     is "a full disk behind stdout is 5" $? 5
     has "and told" "$(cat full.err)" 'cannot write'
+    for a in --dump=man --dump=html --help --version --complete=f; do
+        "$gpdesk" $a >/dev/full 2>full.err
+        is "$a into a full disk is 5" $? 5
+    done
 fi
 
 # A dry run names the plan as the fit itself does; ways out are in "try", not in the words.

@@ -247,4 +247,28 @@ sleep 1
 kill -INT $pid
 wait $pid
 is "Ctrl-C stops a landscape" $? 130
+
+# A full disk: what was there stays, and the exit status says it.  A file system of 64 kB in a name
+# space of our own; where that is not allowed, check_gnuplot's files that may not grow have to do.
+mkdir full
+cat >full.sh <<'EOF'
+mount -t tmpfs -o size=64k tmpfs full || exit 99
+for f in svg png pdf csv; do
+    for fill in 40000 65536; do
+        rm -f full/*
+        echo good >full/x.$f
+        head -c $fill /dev/zero >full/fill 2>/dev/null
+        "$0" -e "demo robot n=2000; split test=90%; fit features=32; score; plot parity out=full/x.$f" \
+            >/dev/null 2>full.err
+        echo "$f $fill $? $(grep -c '^error.disk' full.err) $(cat full/x.$f) $(ls -A full | tr '\n' ' ')"
+    done
+done
+EOF
+if unshare -rm sh -c 'mount -t tmpfs -o size=64k tmpfs full' 2>/dev/null && command -v gnuplot >/dev/null; then
+    got=$(unshare -rm sh -c "$(cat full.sh)" "$gpdesk")
+    want=$(for f in svg png pdf csv; do for fill in 40000 65536; do echo "$f $fill 5 1 good fill x.$f "; done; done)
+else
+    got= want=
+fi
+is "a full disk keeps the old picture and ends with 5" "$got" "$want"
 finish
