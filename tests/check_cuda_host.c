@@ -829,10 +829,16 @@ static enum status ask_all(int kind, double *out, struct err *err)
     struct fop *f = fop_new(gpdesk_backend(), fm, &src.base, &o, err);
     enum status rc = f ? fop_set(f, hp, err) : err->code;
     if (rc == ST_OK)
-        rc = nmll_features(f, y, hp, 1, 1.1, 0.4, &out[0], g, NULL, NULL, err), out[1] = g[0];
+        rc = nmll_features(
+            f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = 1, .amplitude = 1.1, .noise = 0.4},
+            &(struct nmll_told){.value = &out[0], .grad = g}, NULL, err),
+        out[1] = g[0];
     const struct nmll_slq_opts slq = { .rank = 8, .probes = 12, .rtol = 1e-5, .probe_rtol = 1e-3 };
     if (rc == ST_OK)
-        rc = nmll_features_slq(f, y, hp, 1, 1.1, 0.4, &slq, &out[2], &se, g, &its, NULL, err),
+        rc = nmll_slq(
+            f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = 1, .amplitude = 1.1, .noise = 0.4}, &slq,
+            &(struct nmll_told){.value = &out[2], .se = &se, .grad = g, .iterations = &its}, NULL,
+            err),
         out[3] = g[0];
     for (int i = 0; rc == ST_OK && i < 2; i++) {
         const struct precond_opts po = { .rank = 8, .lam2 = 0.3 };
@@ -874,8 +880,13 @@ static enum status ask_all(int kind, double *out, struct err *err)
     for (size_t i = 0; i < N; i++)
         y[i] = normal(2, i);
     if (rc == ST_OK)
-        rc = nmll_exact_best(&k, &src.base, 1, y, hp, (double[]){0.1, 10.0}, (double[]){0.01, 1.0},
-                             &out[9], &a, &s, NULL, pool, NULL, err),
+        rc = nmll_exact(
+            &k, &src.base,
+            &(struct nmll_ask){.y = y,
+                               .hp = hp,
+                               .scale = NMLL_BEST,
+                               .within = &(struct nmll_bounds){{0.1, 10.0}, {0.01, 1.0}}},
+            &(struct nmll_told){.value = &out[9], .amplitude = &a, .noise = &s}, pool, NULL, err),
         out[10] = a, out[11] = s;
     blas_on(NULL);
     fop_free(f);
@@ -1334,13 +1345,19 @@ START_TEST(likelihood_there)
 
     for (int o = 0; o < 2; o++) {
         struct fop *f = o ? p.dev : p.cpu;
-        ok(nmll_features_slq(f, y, p.hp, nhp, 1.3, 0.4, &slq, &value[1][o], &se, g[1][o], &its,
-                             NULL, &fail));
+        ok(nmll_slq(
+            f, &(struct nmll_ask){.y = y, .hp = p.hp, .nhp = nhp, .amplitude = 1.3, .noise = 0.4},
+            &slq,
+            &(struct nmll_told){
+                .value = &value[1][o], .se = &se, .grad = g[1][o], .iterations = &its},
+            NULL, &fail));
         if (o && _i / 2) {
             snprintf(at, sizeof at, "%zu", emulated_launches() + 14);
             setenv("GPDESK_EMU_LOST", at, 1);
         }
-        ok(nmll_features(f, y, p.hp, nhp, 1.3, 0.4, &value[0][o], g[0][o], NULL, NULL, &fail));
+        ok(nmll_features(
+            f, &(struct nmll_ask){.y = y, .hp = p.hp, .nhp = nhp, .amplitude = 1.3, .noise = 0.4},
+            &(struct nmll_told){.value = &value[0][o], .grad = g[0][o]}, NULL, &fail));
     }
     unsetenv("GPDESK_EMU_LOST");
 #ifndef ON_DEVICE
@@ -1457,12 +1474,36 @@ START_TEST(profiles_there)
                         setenv("GPDESK_EMU_FULL", "1000", 1);
                     const struct ctl ctl = { .cancel = o && _i == 3 ? &cancel : NULL };
                     if (exact)
-                        rc = nmll_exact_best(&p.k, &p.src->base, t, y, p.hp, ab, nb, &value[o],
-                                             amp[o], noise[o], &dim[o], p.pool, &ctl, &fail);
+                        rc = nmll_exact(
+                            &p.k, &p.src->base,
+                            &(struct nmll_ask){
+                                .t = t,
+                                .y = y,
+                                .hp = p.hp,
+                                .scale = NMLL_BEST,
+                                .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+                            &(struct nmll_told){.value = &value[o],
+                                                .amplitude = amp[o],
+                                                .noise = noise[o],
+                                                .effdim = &dim[o]},
+                            p.pool, &ctl, &fail);
                     else
-                        rc = nmll_features_best(p.cpu, t, y, p.hp, kernel_nhp(&p.k), ab, nb,
-                                                &value[o], amp[o], noise[o], b ? NULL : g[o],
-                                                &dim[o], &limited, &ctl, &fail);
+                        rc = nmll_features(
+                            p.cpu,
+                            &(struct nmll_ask){
+                                .t = t,
+                                .y = y,
+                                .hp = p.hp,
+                                .nhp = kernel_nhp(&p.k),
+                                .scale = NMLL_BEST,
+                                .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+                            &(struct nmll_told){.value = &value[o],
+                                                .amplitude = amp[o],
+                                                .noise = noise[o],
+                                                .grad = b ? NULL : g[o],
+                                                .effdim = &dim[o],
+                                                .limited = &limited},
+                            &ctl, &fail);
                     blas_on(NULL);
                     unsetenv("GPDESK_EMU_FAIL");
                     unsetenv("GPDESK_EMU_FULL");

@@ -584,15 +584,23 @@ START_TEST(likelihood_gradient)
     for (size_t i = 0; i < N; i++)
         y[i] = sin(2.0 * p.x[i * D]) + 0.3 * p.x[i * D + 1];
     double v;
-    ck_assert_int_eq(nmll_features(f, y, list[_i].hp, nhp, 1.1, 0.3, &v, g, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_features(f,
+                      &(struct nmll_ask){
+                          .y = y, .hp = list[_i].hp, .nhp = nhp, .amplitude = 1.1, .noise = 0.3},
+                      &(struct nmll_told){.value = &v, .grad = g}, NULL, NULL),
+        ST_OK);
     for (size_t h = 0; h < nhp; h++) {
         double at[2];
         for (int side = 0; side < 2; side++) {
             memcpy(hp, list[_i].hp, sizeof hp);
             hp[h] *= exp(side ? 1e-5 : -1e-5);
-            ck_assert_int_eq(nmll_features(f, y, hp, nhp, 1.1, 0.3, &at[side], NULL, NULL, NULL,
-                                           NULL), ST_OK);
+            ck_assert_int_eq(
+                nmll_features(f,
+                              &(struct nmll_ask){
+                                  .y = y, .hp = hp, .nhp = nhp, .amplitude = 1.1, .noise = 0.3},
+                              &(struct nmll_told){.value = &at[side]}, NULL, NULL),
+                ST_OK);
         }
         const double fd = (at[1] - at[0]) / 2e-5;
         ck_assert_msg(fabs(fd - g[h]) <= 2e-5 * (1.0 + fabs(fd)), "%s hp %zu: %g for %g",

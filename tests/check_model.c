@@ -315,8 +315,11 @@ START_TEST(big_exact_is_golden)
     snprintf(key, sizeof key, "neff_%s", name);
     ck_assert(near_rel(info.effective_dimension, support_golden_scalar("big_scalars", key), 1e-8));
     snprintf(key, sizeof key, "nmll_%s", name);
-    ck_assert_int_eq(nmll_exact(&m->kernel, &b.src.base, b.y, m->hp, 1.0, 0.1, &nmll, NULL, NULL,
-                                pool, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_exact(&m->kernel, &b.src.base,
+                   &(struct nmll_ask){.y = b.y, .hp = m->hp, .amplitude = 1.0, .noise = 0.1},
+                   &(struct nmll_told){.value = &nmll}, pool, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(nmll, support_golden_scalar("big_scalars", key), 1e-8));
     double squares = 0.0; /* against the function without its noise */
     for (size_t i = 0; i < BT; i++)
@@ -367,8 +370,12 @@ START_TEST(big_features_within_bounds)
             ck_assert_int_eq(
                 model_open(m, bound[_i].M, &b.src.base, &fo, backend_cpu(), &z, NULL), ST_OK);
             struct fop *f = z.f;
-            ck_assert_int_eq(nmll_features(f, b.y, m->hp, 1, 1.0, 0.1, &nmll, NULL, NULL, NULL,
-                                           NULL), ST_OK);
+            ck_assert_int_eq(
+                nmll_features(f,
+                              &(struct nmll_ask){
+                                  .y = b.y, .hp = m->hp, .nhp = 1, .amplitude = 1.0, .noise = 0.1},
+                              &(struct nmll_told){.value = &nmll}, NULL, NULL),
+                ST_OK);
             ck_assert_double_le(nmll - support_golden_scalar("big_scalars", "nmll_rbf"),
                                 bound[_i].nmll);
             fop_free(f);
@@ -874,7 +881,7 @@ START_TEST(scale_follows_the_features)
     ck_assert_int_eq(model_open(b, 256, &p->src.base, &fo, backend_cpu(), &z, NULL), ST_OK);
     struct fop *f = z.f;
     ck_assert_int_eq(fop_tile64(f, 0, N, Z, 256, NULL), ST_OK);
-    ck_assert_int_eq(nmll_eig_build(f, p->y, false, NULL, &q, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(f, p->y, false, NULL, &q, NULL), ST_OK);
     const double ratio = model_ratio(b->amplitude, b->noise), given = o.noise * o.noise / 9.0;
     for (double r = given / 12; r < given * 13; r *= 1.5)
         if (leave_one_out(Z, p->y, r, &se) < best)

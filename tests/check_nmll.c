@@ -54,13 +54,17 @@ START_TEST(grid_agrees)
     double *want = support_golden("fs_nmll_grid", &r, &c);
     struct nmll_eig tri, eig;
 
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &tri, NULL), ST_OK);
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, true, NULL, &eig, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, false, NULL, &tri, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, true, NULL, &eig, NULL), ST_OK);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++) {
             double direct;
-            ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, beta[i], sqrt(lam2[j]), &direct,
-                                           NULL, NULL, NULL, NULL), ST_OK);
+            ck_assert_int_eq(
+                nmll_features(
+                    fs.f,
+                    &(struct nmll_ask){.y = fs.y, .amplitude = beta[i], .noise = sqrt(lam2[j])},
+                    &(struct nmll_told){.value = &direct}, NULL, NULL),
+                ST_OK);
             ck_assert(near_rel(nmll_eig_at(&tri, beta[i], sqrt(lam2[j])), want[i * c + j], 1e-10));
             ck_assert(near_rel(nmll_eig_at(&eig, beta[i], sqrt(lam2[j])), want[i * c + j], 1e-10));
             ck_assert(near_rel(direct, want[i * c + j], 1e-10));
@@ -79,8 +83,8 @@ START_TEST(spectrum_agrees)
     double *want = support_golden("fs_eig", &r, &c), sum = 0.0;
     struct nmll_eig eig, tri;
 
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, true, NULL, &eig, NULL), ST_OK);
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &tri, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, true, NULL, &eig, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, false, NULL, &tri, NULL), ST_OK);
     ck_assert_uint_eq(r * c, eig.M);
     const bool descending = want[0] > want[r - 1];
     for (size_t i = 0; i < r; i++) {
@@ -102,8 +106,10 @@ START_TEST(gradient_is_golden)
     struct fs fs = fs_open(0);
     double v, g[2], effdim;
 
-    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 1.0, sqrt(0.03), &v, g, &effdim, NULL,
-                                   NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(fs.f, &(struct nmll_ask){.y = fs.y, .amplitude = 1.0, .noise = sqrt(0.03)},
+                      &(struct nmll_told){.value = &v, .grad = g, .effdim = &effdim}, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(v, support_golden_scalar("fs_scalars", "nmll_b1_l003"), 1e-10));
     ck_assert(near_rel(g[0], support_golden_scalar("fs_scalars", "dnmll_dlogbeta"), 1e-6));
     ck_assert(near_rel(g[1], 2.0 * support_golden_scalar("fs_scalars", "dnmll_dloglam2"), 1e-6));
@@ -119,11 +125,12 @@ START_TEST(profile_and_joint_optimum)
     const double ab[2] = { 1e-3, 1e3 }, nb[2] = { 1e-4, 1e2 };
     double amp, noise;
 
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
     const double v = nmll_eig_profile(&q, 0.03, &amp);
     ck_assert(near_rel(v, support_golden_scalar("fs_scalars", "profile_nmll"), 1e-10));
     ck_assert(near_rel(amp * amp, support_golden_scalar("fs_scalars", "profile_beta2"), 1e-10));
-    const double best = nmll_eig_best(&q, ab, nb, &amp, &noise);
+    const double best =
+        nmll_eig_best(&q, &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}, &amp, &noise);
     ck_assert(near_rel(best, support_golden_scalar("fs_scalars", "opt_nmll"), 1e-8));
     ck_assert(near_rel(amp, support_golden_scalar("fs_scalars", "opt_beta"), 1e-5));
     ck_assert(near_rel(noise * noise, support_golden_scalar("fs_scalars", "opt_lam2"), 1e-5));
@@ -140,8 +147,9 @@ START_TEST(bounds_hold)
     double amp, noise, least = INFINITY;
     const double ab[2] = { 0.5, 1.2 }, nb[2] = { 0.2, 0.2 };
 
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
-    const double best = nmll_eig_best(&q, ab, nb, &amp, &noise);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
+    const double best =
+        nmll_eig_best(&q, &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}, &amp, &noise);
     ck_assert(amp >= 0.5 - 1e-9 && amp <= 1.2 + 1e-9);
     ck_assert(fabs(noise - 0.2) < 1e-9);
     for (double a = 0.5; a <= 1.2; a += 0.001)
@@ -149,8 +157,10 @@ START_TEST(bounds_hold)
     ck_assert(best <= least + 1e-9);
     ck_assert(best >= least - 1e-3);
     const double fixed_a[2] = { 2.0, 2.0 }, fixed_n[2] = { 0.3, 0.3 };
-    ck_assert(near_rel(nmll_eig_best(&q, fixed_a, fixed_n, &amp, &noise),
-                       nmll_eig_at(&q, 2.0, 0.3), 1e-12));
+    ck_assert(near_rel(
+        nmll_eig_best(&q, &(struct nmll_bounds){{fixed_a[0], fixed_a[1]}, {fixed_n[0], fixed_n[1]}},
+                      &amp, &noise),
+        nmll_eig_at(&q, 2.0, 0.3), 1e-12));
     nmll_eig_free(&q);
     fs_close(&fs);
 }
@@ -163,10 +173,12 @@ START_TEST(rank_deficient)
     double v;
     const double want = support_golden_scalar("fs_scalars", "rankdef_nmll_b1_l003");
 
-    ck_assert_int_eq(nmll_eig_build(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
+    ck_assert_int_eq(nmll_eig_for_tests(fs.f, fs.y, false, NULL, &q, NULL), ST_OK);
     ck_assert(near_rel(nmll_eig_at(&q, 1.0, sqrt(0.03)), want, 1e-10));
-    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 1.0, sqrt(0.03), &v, NULL, NULL, NULL,
-                                   NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(fs.f, &(struct nmll_ask){.y = fs.y, .amplitude = 1.0, .noise = sqrt(0.03)},
+                      &(struct nmll_told){.value = &v}, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(v, want, 1e-10));
     nmll_eig_free(&q);
     fs_close(&fs);
@@ -201,7 +213,12 @@ START_TEST(indefinite_is_refused)
             G[k + 1 + j * M] = s * a + c * d;
         }
     }
-    ck_assert_int_eq(nmll_eig_from(NULL, 100, M, G, b, 1e4, false, false, &q, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_eig_make(
+            NULL,
+            &(struct nmll_system){.n = 100, .M = M, .t = 1, .G = G, .b = b, .yty = &(double){1e4}},
+            false, &q, NULL),
+        ST_OK);
     ck_assert(isfinite(nmll_eig_at(&q, 1.0, 0.2)));
     ck_assert(isinf(nmll_eig_at(&q, 1.0, 1e-3)));
     for (double ratio = 1e-6; ratio < 9.9e-3; ratio *= 1.1)
@@ -236,8 +253,11 @@ START_TEST(exact_is_golden)
 
     source_array_init(&src, X, n, d, d);
     ck_assert_int_eq(kernel_parse(kernels[_i], &k, hp_set, NULL), ST_OK);
-    ck_assert_int_eq(nmll_exact(&k, &src.base, y, &hp, amp, noise, &v, g, &effdim, NULL, NULL,
-                                NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_exact(
+            &k, &src.base, &(struct nmll_ask){.y = y, .hp = &hp, .amplitude = amp, .noise = noise},
+            &(struct nmll_told){.value = &v, .grad = g, .effdim = &effdim}, NULL, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(v, scalar_of("nmll_", name, ""), 1e-10));
     /* hp is the lengthscale 1/s and amplitude a standard deviation: signs and factors change. */
     ck_assert(near_rel(g[0], -scalar_of("dnmll_", name, "_dlogs"), 1e-7));
@@ -246,7 +266,14 @@ START_TEST(exact_is_golden)
     const double ab[2] = { amp, amp }, nb[2] = { noise, noise };
     double a2, n2, v2, e2;
     ck_assert_int_eq(
-        nmll_exact_best(&k, &src.base, 1, y, &hp, ab, nb, &v2, &a2, &n2, &e2, NULL, NULL, NULL),
+        nmll_exact(
+            &k, &src.base,
+            &(struct nmll_ask){.y = y,
+                               .hp = &hp,
+                               .scale = NMLL_BEST,
+                               .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+            &(struct nmll_told){.value = &v2, .amplitude = &a2, .noise = &n2, .effdim = &e2}, NULL,
+            NULL, NULL),
         ST_OK);
     ck_assert(near_rel(v2, v, 1e-10));
     ck_assert(near_rel(e2, effdim, 1e-8));
@@ -269,8 +296,11 @@ START_TEST(exact_at_golden_optimum_is_flat)
 
     source_array_init(&src, X, n, d, d);
     ck_assert_int_eq(kernel_parse(kernels[_i], &k, hp_set, NULL), ST_OK);
-    ck_assert_int_eq(nmll_exact(&k, &src.base, y, &hp, amp, noise, &v, g, NULL, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_exact(&k, &src.base,
+                   &(struct nmll_ask){.y = y, .hp = &hp, .amplitude = amp, .noise = noise},
+                   &(struct nmll_told){.value = &v, .grad = g}, NULL, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(v, scalar_of("opt_nmll_", name, ""), 1e-9));
     for (size_t i = 0; i < 3; i++) /* a simplex search stops this flat */
         ck_assert(fabs(g[i]) < 2e-3);
@@ -342,7 +372,11 @@ START_TEST(features_gradient_and_value)
     struct featmap *map = featmap_new(&k, DD, DM, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
     ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(nmll_features(f, y, &hp, 1, amp, noise, &v, g, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(
+            f, &(struct nmll_ask){.y = y, .hp = &hp, .nhp = 1, .amplitude = amp, .noise = noise},
+            &(struct nmll_told){.value = &v, .grad = g}, NULL, NULL),
+        ST_OK);
 
     double *Z = malloc(DN * DM * sizeof *Z);
     ck_assert_int_eq(fop_tile64(f, 0, DN, Z, DM, NULL), ST_OK);
@@ -353,17 +387,39 @@ START_TEST(features_gradient_and_value)
         const double hp1 = hp * (i == 0 ? exp(h) : 1), hp0 = hp * (i == 0 ? exp(-h) : 1);
         const double a1 = amp * (i == 1 ? exp(h) : 1), a0 = amp * (i == 1 ? exp(-h) : 1);
         const double n1 = noise * (i == 2 ? exp(h) : 1), n0 = noise * (i == 2 ? exp(-h) : 1);
-        ck_assert_int_eq(nmll_features(f, y, &hp1, 1, a1, n1, &up, NULL, NULL, NULL, NULL), ST_OK);
-        ck_assert_int_eq(nmll_features(f, y, &hp0, 1, a0, n0, &dn, NULL, NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                f, &(struct nmll_ask){.y = y, .hp = &hp1, .nhp = 1, .amplitude = a1, .noise = n1},
+                &(struct nmll_told){.value = &up}, NULL, NULL),
+            ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                f, &(struct nmll_ask){.y = y, .hp = &hp0, .nhp = 1, .amplitude = a0, .noise = n0},
+                &(struct nmll_told){.value = &dn}, NULL, NULL),
+            ST_OK);
         /* truncation h^2 |f'''| / 6, rounding eps |f| / h */
         ck_assert_double_le(fabs(g[i] - (up - dn) / (2 * h)), 1e-5 * (1.0 + fabs(g[i])));
     }
     /* The profiled form: least over both, and its gradient in the lengthscale. */
     const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
     double best, a, s, grad, ed;
-    ck_assert_int_eq(nmll_features_best(f, 1, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
-                                        NULL, NULL), ST_OK);
-    ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &up, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(
+            f,
+            &(struct nmll_ask){.y = y,
+                               .hp = &hp,
+                               .nhp = 1,
+                               .scale = NMLL_BEST,
+                               .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+            &(struct nmll_told){
+                .value = &best, .amplitude = &a, .noise = &s, .grad = &grad, .effdim = &ed},
+            NULL, NULL),
+        ST_OK);
+    ck_assert_int_eq(
+        nmll_features(f,
+                      &(struct nmll_ask){.y = y, .hp = &hp, .nhp = 1, .amplitude = a, .noise = s},
+                      &(struct nmll_told){.value = &v, .grad = g, .effdim = &up}, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(best, v, 1e-9));
     ck_assert(near_rel(ed, up, 1e-6));
     ck_assert_double_le(fabs(g[1]) + fabs(g[2]), 1e-3); /* a minimum in both */
@@ -389,9 +445,23 @@ START_TEST(fewer_rows_than_columns)
     struct featmap *map = featmap_new(&k, DD, 4 * DN, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
     ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(nmll_features_best(f, 1, y, &hp, 1, ab, nb, &best, &a, &s, &grad, &ed, NULL,
-                                        NULL, NULL), ST_OK);
-    ck_assert_int_eq(nmll_features(f, y, &hp, 1, a, s, &v, g, &edp, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(
+            f,
+            &(struct nmll_ask){.y = y,
+                               .hp = &hp,
+                               .nhp = 1,
+                               .scale = NMLL_BEST,
+                               .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+            &(struct nmll_told){
+                .value = &best, .amplitude = &a, .noise = &s, .grad = &grad, .effdim = &ed},
+            NULL, NULL),
+        ST_OK);
+    ck_assert_int_eq(
+        nmll_features(f,
+                      &(struct nmll_ask){.y = y, .hp = &hp, .nhp = 1, .amplitude = a, .noise = s},
+                      &(struct nmll_told){.value = &v, .grad = g, .effdim = &edp}, NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(best, v, 1e-9));
     ck_assert(near_rel(ed, edp, 1e-6));
     ck_assert_double_le(fabs(g[1]) + fabs(g[2]), 1e-3); /* a minimum in both */
@@ -425,9 +495,18 @@ START_TEST(ard_gradient_in_single_precision)
         const struct fop_opts fo = { .pool = pool, .precision = run ? PREC_FLOAT : PREC_DOUBLE };
         struct featmap *map = featmap_new(&k, DD, COLS, 5, NULL);
         struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
-        ck_assert_int_eq(nmll_features_best(f, 1, y, hp, DD, ab, nb, &v[run], &a, &s, grad[run],
-                                            NULL, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                f,
+                &(struct nmll_ask){.y = y,
+                                   .hp = hp,
+                                   .nhp = DD,
+                                   .scale = NMLL_BEST,
+                                   .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+                &(struct nmll_told){
+                    .value = &v[run], .amplitude = &a, .noise = &s, .grad = grad[run]},
+                NULL, NULL),
+            ST_OK);
         fop_free(f);
         featmap_free(map);
         pool_free(pool);
@@ -469,11 +548,27 @@ START_TEST(ard_gradient)
             if (i < DD)
                 at[i] *= exp(side == 1 ? h : -h);
             if (_i % 3 == 2)
-                ck_assert_int_eq(nmll_exact(&k, &src.base, y, at, 1.1, 0.2, best[side],
-                                            i < DD ? NULL : grad, NULL, NULL, NULL, NULL), ST_OK);
+                ck_assert_int_eq(
+                    nmll_exact(
+                        &k, &src.base,
+                        &(struct nmll_ask){.y = y, .hp = at, .amplitude = 1.1, .noise = 0.2},
+                        &(struct nmll_told){.value = best[side], .grad = i < DD ? NULL : grad},
+                        NULL, NULL, NULL),
+                    ST_OK);
             else
-                ck_assert_int_eq(nmll_features_best(f, 1, y, at, DD, ab, nb, best[side], &a, &s,
-                                                    i < DD ? NULL : grad, NULL, NULL, NULL, NULL),
+                ck_assert_int_eq(nmll_features(f,
+                                               &(struct nmll_ask){
+                                                   .y = y,
+                                                   .hp = at,
+                                                   .nhp = DD,
+                                                   .scale = NMLL_BEST,
+                                                   .within = &(struct nmll_bounds){{ab[0], ab[1]},
+                                                                                   {nb[0], nb[1]}}},
+                                               &(struct nmll_told){.value = best[side],
+                                                                   .amplitude = &a,
+                                                                   .noise = &s,
+                                                                   .grad = i < DD ? NULL : grad},
+                                               NULL, NULL),
                                  ST_OK);
         }
         set[i] = i < DD ? (up - dn) / (2 * h) : v;
@@ -504,34 +599,55 @@ START_TEST(quadrature_agrees)
     ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
-    ck_assert_int_eq(nmll_features(f, y, hp, DD, amp, noise, &v, g, NULL, NULL, NULL), ST_OK);
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &vs, &se, gs, &its, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(
+            f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = amp, .noise = noise},
+            &(struct nmll_told){.value = &v, .grad = g}, NULL, NULL),
+        ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(f,
+                 &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = amp, .noise = noise},
+                 &o, &(struct nmll_told){.value = &vs, .se = &se, .grad = gs, .iterations = &its},
+                 NULL, NULL),
+        ST_OK);
     ck_assert(se > 0.0 && its > 3);
     ck_assert_double_le(fabs(vs - v), 3.5 * se);
     ck_assert_double_le(se, 0.05 * (double)DN);
     o.probes = 2000;
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &vs, &more, gs, &its, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(f,
+                 &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = amp, .noise = noise},
+                 &o, &(struct nmll_told){.value = &vs, .se = &more, .grad = gs, .iterations = &its},
+                 NULL, NULL),
+        ST_OK);
     ck_assert_double_le(fabs(vs - v), 3.5 * more);
     ck_assert_double_le(fabs(more / se - sqrt(100.0 / 2000.0)), 0.35 * sqrt(100.0 / 2000.0));
     for (size_t i = 0; i < DD + 2; i++) /* Monte Carlo: each trace is a mean over 2000 probes */
         ck_assert_double_le(fabs(gs[i] - g[i]), 0.03 * (5.0 + fabs(g[i])));
     o.probes = 10;
     o.rank = 64; /* half of the columns: the rest of the spectrum is noise */
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &vs, &more, NULL, NULL, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(f,
+                 &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = amp, .noise = noise},
+                 &o, &(struct nmll_told){.value = &vs, .se = &more}, NULL, NULL),
+        ST_OK);
     ck_assert_double_le(fabs(vs - v), 3.5 * more);
     ck_assert_double_le(more, se);
     /* A preconditioner kept from a setting nearby is worth its own first pass. */
     struct precond *kept = NULL;
     o.kept = &kept;
     const double near[DD] = { 0.9 * hp[0], hp[1], 1.1 * hp[2] };
-    ck_assert_int_eq(nmll_features_slq(f, y, near, DD, amp, noise, &o, &vs, &se, NULL, NULL, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(
+            f, &(struct nmll_ask){.y = y, .hp = near, .nhp = DD, .amplitude = amp, .noise = noise},
+            &o, &(struct nmll_told){.value = &vs, .se = &se}, NULL, NULL),
+        ST_OK);
     ck_assert_ptr_nonnull(kept);
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &vs, &se, NULL, NULL, NULL,
-                                       NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(f,
+                 &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = amp, .noise = noise},
+                 &o, &(struct nmll_told){.value = &vs, .se = &se}, NULL, NULL),
+        ST_OK);
     ck_assert_double_le(fabs(vs - v), 3.5 * se);
     ck_assert_double_le(se, 1.5 * more);
     precond_free(kept);
@@ -568,8 +684,11 @@ START_TEST(each_probe_is_exact)
     ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
-    ck_assert_int_eq(nmll_features_slq(f, y, hp, DD, amp, noise, &o, &v, &se, g, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(f,
+                 &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = amp, .noise = noise},
+                 &o, &(struct nmll_told){.value = &v, .se = &se, .grad = g}, NULL, NULL),
+        ST_OK);
 
     ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, ratio);
@@ -634,9 +753,15 @@ START_TEST(further_probes_reach_the_error)
     ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
-    ck_assert_int_eq(nmll_features(f, y, hp, DD, 1.1, 0.2, &v, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert_int_eq(
-        nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+        nmll_features(
+            f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+            &(struct nmll_told){.value = &v}, NULL, NULL),
+        ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+                 &o, &(struct nmll_told){.value = &vs, .se = &se}, NULL, NULL),
+        ST_OK);
     const double first = se;
     o.used = &used;
     o.error = first / 5.0;
@@ -644,7 +769,10 @@ START_TEST(further_probes_reach_the_error)
     for (uint64_t s = 1; s <= SEEDS; s++) {
         o.seed = s;
         ck_assert_int_eq(
-            nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+            nmll_slq(
+                f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+                &o, &(struct nmll_told){.value = &vs, .se = &se}, NULL, NULL),
+            ST_OK);
         ck_assert_double_le(se, 1.01 * o.error);
         ck_assert_double_gt(se, 0.3 * o.error);
         ck_assert_double_le(fabs(vs - v), 4.0 * se);
@@ -656,12 +784,16 @@ START_TEST(further_probes_reach_the_error)
     o.most = 1.0;
     o.error = first / 100.0;
     ck_assert_int_eq(
-        nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+        nmll_slq(f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+                 &o, &(struct nmll_told){.value = &vs, .se = &se}, NULL, NULL),
+        ST_OK);
     ck_assert(se > o.error && se < first);
     ck_assert_double_le(fabs(vs - v), 4.0 * se);
     o.error = 2.0 * first; /* good enough as it is */
     ck_assert_int_eq(
-        nmll_features_slq(f, y, hp, DD, 1.1, 0.2, &o, &vs, &se, NULL, NULL, NULL, NULL), ST_OK);
+        nmll_slq(f, &(struct nmll_ask){.y = y, .hp = hp, .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+                 &o, &(struct nmll_told){.value = &vs, .se = &se}, NULL, NULL),
+        ST_OK);
     ck_assert_uint_eq(used, 16);
     fop_free(f);
     featmap_free(map);
@@ -686,15 +818,22 @@ START_TEST(errors_of_differences)
     struct featmap *map = featmap_new(&k, DD, M, 5, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base, &fo, NULL);
     for (size_t i = 0; i < 2; i++)
-        ck_assert_int_eq(nmll_features(f, y, hp[i], DD, 1.1, 0.2, &v[i], NULL, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                f,
+                &(struct nmll_ask){.y = y, .hp = hp[i], .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+                &(struct nmll_told){.value = &v[i]}, NULL, NULL),
+            ST_OK);
     for (uint64_t s = 1; s <= SEEDS; s++) {
         o.seed = s;
         for (size_t i = 0; i < 2; i++) {
             o.terms = terms[i];
-            ck_assert_int_eq(nmll_features_slq(f, y, hp[i], DD, 1.1, 0.2, &o, &at[i], &se[i], NULL,
-                                               NULL, NULL, NULL),
-                             ST_OK);
+            ck_assert_int_eq(
+                nmll_slq(f,
+                         &(struct nmll_ask){
+                             .y = y, .hp = hp[i], .nhp = DD, .amplitude = 1.1, .noise = 0.2},
+                         &o, &(struct nmll_told){.value = &at[i], .se = &se[i]}, NULL, NULL),
+                ST_OK);
         }
         const double error = nmll_slq_difference(PROBES, terms[0], terms[1]);
         ck_assert(error > 0.0);
@@ -762,19 +901,35 @@ START_TEST(leave_one_out)
     }
     struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
     const double one[2] = { 1, 1 }, noise[2] = { 0.3, 0.3 };
-    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, one, noise, &mse, &nmll, &a,
-                                       &s, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_loo(f,
+                 &(struct nmll_ask){
+                     .y = y,
+                     .scale = NMLL_BEST,
+                     .within = &(struct nmll_bounds){{one[0], one[1]}, {noise[0], noise[1]}}},
+                 NULL, NULL,
+                 &(struct nmll_told){.mse = &mse, .value = &nmll, .amplitude = &a, .noise = &s},
+                 NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, 0.09), 1e-9));
     ck_assert_double_eq_tol(a, 1.0, 1e-12);
     ck_assert_double_eq_tol(s, 0.3, 1e-12);
-    ck_assert_int_eq(nmll_features(f, y, NULL, 0, a, s, &v, NULL, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(nmll_features(f, &(struct nmll_ask){.y = y, .amplitude = a, .noise = s},
+                                   &(struct nmll_told){.value = &v}, NULL, NULL),
+                     ST_OK);
     ck_assert(near_rel(nmll, v, 1e-9));
 
     const double ab[2] = { 0.01, 100 }, nb[2] = { 1e-3, 100 };
-    ck_assert_int_eq(nmll_features_loo(f, 1, y, NULL, NULL, NULL, 0, ab, nb, &mse, &nmll, &a, &s,
-                                       NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_loo(
+            f,
+            &(struct nmll_ask){.y = y,
+                               .scale = NMLL_BEST,
+                               .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+            NULL, NULL,
+            &(struct nmll_told){.mse = &mse, .value = &nmll, .amplitude = &a, .noise = &s}, NULL,
+            NULL),
+        ST_OK);
     const double ratio = s * s / (a * a);
     ck_assert(near_rel(mse, refit_mse(Z, N, M, y, ratio), 1e-9));
     /* least within the bounds, up to where the search ends on a plateau */
@@ -788,9 +943,16 @@ START_TEST(leave_one_out)
     double want = 0.0;
     for (size_t i = N - V; i < N; i++)
         want += pow(ridge_error(Z, N - V, M, y, 0.09, N, Z + i * M, y[i]), 2.0) / V;
-    ck_assert_int_eq(nmll_features_loo(train, 1, y, valid, y + N - V, NULL, 0, one, noise, &mse,
-                                       &nmll, &a, &s, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_loo(train,
+                 &(struct nmll_ask){
+                     .y = y,
+                     .scale = NMLL_BEST,
+                     .within = &(struct nmll_bounds){{one[0], one[1]}, {noise[0], noise[1]}}},
+                 valid, y + N - V,
+                 &(struct nmll_told){.mse = &mse, .value = &nmll, .amplitude = &a, .noise = &s},
+                 NULL, NULL),
+        ST_OK);
     ck_assert(near_rel(mse, want, 1e-9));
     fop_free(train);
     fop_free(valid);
@@ -831,16 +993,23 @@ START_TEST(weights_are_repetitions)
     for (int s = 0; s < 2; s++) {
         const double *t = s ? y : yw;
         if (_i == 0) {
-            ck_assert_int_eq(nmll_exact(&k, &src[s].base, t, &hp, amp, noise, &v[s], g[s], NULL,
-                                        NULL, NULL, NULL), ST_OK);
+            ck_assert_int_eq(
+                nmll_exact(&k, &src[s].base,
+                           &(struct nmll_ask){.y = t, .hp = &hp, .amplitude = amp, .noise = noise},
+                           &(struct nmll_told){.value = &v[s], .grad = g[s]}, NULL, NULL, NULL),
+                ST_OK);
             continue;
         }
         const struct fop_opts fo = { .precision = PREC_DOUBLE,
                                      .row_scale = src[s].base.row_scale };
         struct fop *f = fop_new(backend_cpu(), map, &src[s].base, &fo, NULL);
         ck_assert_ptr_nonnull(f);
-        ck_assert_int_eq(nmll_features(f, t, &hp, 1, amp, noise, &v[s], g[s], NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                f,
+                &(struct nmll_ask){.y = t, .hp = &hp, .nhp = 1, .amplitude = amp, .noise = noise},
+                &(struct nmll_told){.value = &v[s], .grad = g[s]}, NULL, NULL),
+            ST_OK);
         fop_free(f);
     }
     const double twice = (double)(n - N);
@@ -858,9 +1027,13 @@ START_TEST(refuses_nonsense)
     double v;
     struct err err;
 
-    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 0.0, 0.1, &v, NULL, NULL, NULL, &err),
+    ck_assert_int_eq(nmll_features(fs.f,
+                                   &(struct nmll_ask){.y = fs.y, .amplitude = 0.0, .noise = 0.1},
+                                   &(struct nmll_told){.value = &v}, NULL, &err),
                      ST_RANGE);
-    ck_assert_int_eq(nmll_features(fs.f, fs.y, NULL, 0, 1.0, NAN, &v, NULL, NULL, NULL, &err),
+    ck_assert_int_eq(nmll_features(fs.f,
+                                   &(struct nmll_ask){.y = fs.y, .amplitude = 1.0, .noise = NAN},
+                                   &(struct nmll_told){.value = &v}, NULL, &err),
                      ST_RANGE);
     ck_assert_int_eq(exact_allowed(50000, 1, 0, &err), ST_LIMIT);
     ck_assert_ptr_nonnull(strstr(err.msg, "50,000 rows needs"));

@@ -156,11 +156,30 @@ START_TEST(likelihoods_add_up)
     if (_i < 2)
         s = feats_make(p, "matern(nu=3/2)", _i ? 4 * N : 64, &hp);
     const struct feats *of = _i < 2 ? &s : NULL;
-    ck_assert_int_eq(_i < 2 ? nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n,
-                                                 NULL, &ed, NULL, NULL, NULL)
-                            : nmll_exact_best(&k, &p->src.base, T, p->y, &hp, wide_a, wide_n, &v, a,
-                                              n, &ed, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        _i < 2
+            ? nmll_features(
+                  s.f,
+                  &(struct nmll_ask){.t = T,
+                                     .y = p->y,
+                                     .hp = &hp,
+                                     .nhp = 1,
+                                     .scale = NMLL_BEST,
+                                     .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                     {wide_n[0], wide_n[1]}}},
+                  &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .effdim = &ed}, NULL,
+                  NULL)
+            : nmll_exact(
+                  &k, &p->src.base,
+                  &(struct nmll_ask){.t = T,
+                                     .y = p->y,
+                                     .hp = &hp,
+                                     .scale = NMLL_BEST,
+                                     .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                     {wide_n[0], wide_n[1]}}},
+                  &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .effdim = &ed}, NULL,
+                  NULL, NULL),
+        ST_OK);
     const double ratio = ratio_of(a, n);
     ck_assert(support_close(v, dense_nmll(p, of, &k, &hp, ratio, wide_a, wide_n), 1e-9));
     ck_assert_double_le(v, dense_nmll(p, of, &k, &hp, 1.1 * ratio, wide_a, wide_n));
@@ -188,7 +207,15 @@ START_TEST(bounds_hold_for_each)
     double v, a[T], n[T];
 
     ck_assert_int_eq(
-        nmll_features_best(s.f, T, p->y, &hp, 1, ab, nb, &v, a, n, NULL, NULL, NULL, NULL, NULL),
+        nmll_features(
+            s.f,
+            &(struct nmll_ask){.t = T,
+                               .y = p->y,
+                               .hp = &hp,
+                               .nhp = 1,
+                               .scale = NMLL_BEST,
+                               .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+            &(struct nmll_told){.value = &v, .amplitude = a, .noise = n}, NULL, NULL),
         ST_OK);
     ck_assert(support_close(v, dense_nmll(p, &s, &k, &hp, ratio_of(a, n), ab, nb), 1e-9));
     size_t held = 0;
@@ -216,20 +243,47 @@ START_TEST(gradients)
     struct feats s = feats_make(p, what[_i].kernel, what[_i].M, start);
     double v, a[T], n[T], g[3], up, down;
 
-    ck_assert_int_eq(nmll_features_best(s.f, T, p->y, start, what[_i].nhp, wide_a, wide_n, &v, a, n,
-                                        g, NULL, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_features(s.f,
+                      &(struct nmll_ask){.t = T,
+                                         .y = p->y,
+                                         .hp = start,
+                                         .nhp = what[_i].nhp,
+                                         .scale = NMLL_BEST,
+                                         .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                         {wide_n[0], wide_n[1]}}},
+                      &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .grad = g}, NULL,
+                      NULL),
+        ST_OK);
     for (size_t i = 0; i < what[_i].nhp; i++) {
         double at[3];
         memcpy(at, start, sizeof at);
         at[i] = start[i] * exp(h);
-        ck_assert_int_eq(nmll_features_best(s.f, T, p->y, at, what[_i].nhp, wide_a, wide_n, &up, a,
-                                            n, NULL, NULL, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                s.f,
+                &(struct nmll_ask){.t = T,
+                                   .y = p->y,
+                                   .hp = at,
+                                   .nhp = what[_i].nhp,
+                                   .scale = NMLL_BEST,
+                                   .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                   {wide_n[0], wide_n[1]}}},
+                &(struct nmll_told){.value = &up, .amplitude = a, .noise = n}, NULL, NULL),
+            ST_OK);
         at[i] = start[i] * exp(-h);
-        ck_assert_int_eq(nmll_features_best(s.f, T, p->y, at, what[_i].nhp, wide_a, wide_n, &down,
-                                            a, n, NULL, NULL, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                s.f,
+                &(struct nmll_ask){.t = T,
+                                   .y = p->y,
+                                   .hp = at,
+                                   .nhp = what[_i].nhp,
+                                   .scale = NMLL_BEST,
+                                   .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                   {wide_n[0], wide_n[1]}}},
+                &(struct nmll_told){.value = &down, .amplitude = a, .noise = n}, NULL, NULL),
+            ST_OK);
         /* truncation h^2, rounding eps |f| / h, and the inner search */
         ck_assert_double_le(fabs(g[i] - (up - down) / (2 * h)), 3e-5 * (1.0 + fabs(g[i])));
     }
@@ -248,10 +302,17 @@ START_TEST(exact_at_a_ratio)
     const double hp = 1.3, ratio = 0.02, h = 1e-5;
     double v, a[T], n[T], g[2], up, down, lo = exp(-h) * hp, hi = exp(h) * hp;
 
-#define AT(hp, ratio, v, g)                                                                        \
-    ck_assert_int_eq(nmll_exact_at(&k, &p->src.base, T, p->y, hp, ratio, wide_a, nb[_i], v, a, n,  \
-                                   g, NULL, NULL, NULL, NULL),                                     \
-                     ST_OK)
+    const struct nmll_bounds in = { { wide_a[0], wide_a[1] }, { nb[_i][0], nb[_i][1] } };
+
+#define AT(where, at, out, slope)                                                                  \
+    ck_assert_int_eq(                                                                              \
+        nmll_exact(                                                                                \
+            &k, &p->src.base,                                                                      \
+            &(struct nmll_ask){                                                                    \
+                .t = T, .y = p->y, .hp = where, .scale = NMLL_RATIO, .ratio = at, .within = &in},  \
+            &(struct nmll_told){.value = out, .amplitude = a, .noise = n, .grad = slope}, NULL,    \
+            NULL, NULL),                                                                           \
+        ST_OK)
     AT(&hp, ratio, &v, g);
     ck_assert(support_close(v, dense_nmll(p, NULL, &k, &hp, ratio, wide_a, nb[_i]), 1e-10));
     for (size_t j = 0; j < T; j++)
@@ -277,9 +338,20 @@ START_TEST(probes_at_a_ratio)
     struct feats s = feats_make(p, "matern(nu=3/2,ard=3)", 128, hp);
     double v, se, a[T], n[T], g[4];
 
-    ck_assert_int_eq(nmll_features_slq_at(s.f, T, p->y, hp, 3, ratio, wide_a, wide_n, &o, &v, &se,
-                                          a, n, g, NULL, NULL, NULL),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_slq(s.f,
+                 &(struct nmll_ask){.t = T,
+                                    .y = p->y,
+                                    .hp = hp,
+                                    .nhp = 3,
+                                    .scale = NMLL_RATIO,
+                                    .ratio = ratio,
+                                    .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                    {wide_n[0], wide_n[1]}}},
+                 &o,
+                 &(struct nmll_told){.value = &v, .se = &se, .amplitude = a, .noise = n, .grad = g},
+                 NULL, NULL),
+        ST_OK);
     const double want = dense_nmll(p, &s, &k, hp, ratio, wide_a, wide_n);
     ck_assert_double_le(fabs(v - want), 3.5 * se);
     ck_assert(se > 0.0 && se < 0.02 * T * N);
@@ -318,14 +390,34 @@ START_TEST(leave_one_out)
     double mse, v, a[T], n[T], logs = 0.0, sum = 0.0;
 
     for (size_t j = 0; j < T; j++) {
-        ck_assert_int_eq(nmll_features_loo(s.f, 1, p->y + j * N, NULL, NULL, &hp, 1, one, noise,
-                                           &mse, &v, a, n, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_loo(s.f,
+                     &(struct nmll_ask){
+                         .y = p->y + j * N,
+                         .hp = &hp,
+                         .nhp = 1,
+                         .scale = NMLL_BEST,
+                         .within = &(struct nmll_bounds){{one[0], one[1]}, {noise[0], noise[1]}}},
+                     NULL, NULL,
+                     &(struct nmll_told){.mse = &mse, .value = &v, .amplitude = a, .noise = n},
+                     NULL, NULL),
+            ST_OK);
         logs += log(mse) / T;
         sum += v;
     }
-    ck_assert_int_eq(nmll_features_loo(s.f, T, p->y, NULL, NULL, &hp, 1, one, noise, &mse, &v, a, n,
-                                       NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_loo(s.f,
+                 &(struct nmll_ask){
+                     .t = T,
+                     .y = p->y,
+                     .hp = &hp,
+                     .nhp = 1,
+                     .scale = NMLL_BEST,
+                     .within = &(struct nmll_bounds){{one[0], one[1]}, {noise[0], noise[1]}}},
+                 NULL, NULL,
+                 &(struct nmll_told){.mse = &mse, .value = &v, .amplitude = a, .noise = n}, NULL,
+                 NULL),
+        ST_OK);
     ck_assert(support_close(log(mse), logs, 1e-9));
     ck_assert(support_close(v, sum, 1e-10));
     feats_free(&s);
@@ -627,14 +719,42 @@ START_TEST(allocation_failures_are_errors)
         for (size_t i = 1; i < 60; i++) {
             enum status rc[3];
             mem_fail_after(i);
-            rc[0] = nmll_features_best(s.f, T, p->y, &hp, 1, wide_a, wide_n, &v, a, n, g, NULL,
-                                       NULL, NULL, NULL);
+            rc[0] = nmll_features(
+                s.f,
+                &(struct nmll_ask){.t = T,
+                                   .y = p->y,
+                                   .hp = &hp,
+                                   .nhp = 1,
+                                   .scale = NMLL_BEST,
+                                   .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                   {wide_n[0], wide_n[1]}}},
+                &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .grad = g}, NULL,
+                NULL);
             mem_fail_after(i);
-            rc[1] = nmll_features_loo(s.f, T, p->y, NULL, NULL, &hp, 1, wide_a, wide_n, &v, &v, a,
-                                      n, NULL, NULL, NULL);
+            rc[1] = nmll_loo(
+                s.f,
+                &(struct nmll_ask){.t = T,
+                                   .y = p->y,
+                                   .hp = &hp,
+                                   .nhp = 1,
+                                   .scale = NMLL_BEST,
+                                   .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                   {wide_n[0], wide_n[1]}}},
+                NULL, NULL, &(struct nmll_told){.mse = &v, .value = &v, .amplitude = a, .noise = n},
+                NULL, NULL);
             mem_fail_after(i);
-            rc[2] = nmll_features_slq_at(s.f, T, p->y, &hp, 1, 0.1, wide_a, wide_n, &o, &v, NULL, a,
-                                         n, g, NULL, NULL, NULL);
+            rc[2] = nmll_slq(
+                s.f,
+                &(struct nmll_ask){.t = T,
+                                   .y = p->y,
+                                   .hp = &hp,
+                                   .nhp = 1,
+                                   .scale = NMLL_RATIO,
+                                   .ratio = 0.1,
+                                   .within = &(struct nmll_bounds){{wide_a[0], wide_a[1]},
+                                                                   {wide_n[0], wide_n[1]}}},
+                &o, &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .grad = g}, NULL,
+                NULL);
             mem_fail_after(0);
             for (size_t k = 0; k < 3; k++)
                 ck_assert(rc[k] == ST_OK || rc[k] == ST_NOMEM);

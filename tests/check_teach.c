@@ -160,9 +160,11 @@ START_TEST(likelihood)
     does(ws, "demo toy n=60 seed=4; kernel matern(nu=3/2); draw l=0.4 amplitude=0.9 noise=0.2 n=2");
     ck_assert_int_eq(draws_make(ws, draws_state_of(ws), &w, &err), ST_OK);
     ck_assert_int_eq(fitting_rows(ws->data[0], PART_TRAIN, true, &enc, &e, NULL, &err), ST_OK);
-    ck_assert_int_eq(nmll_exact(&ws->kernel, &e.base, e.y, ws->hp, 0.9, 0.2, &want, NULL, NULL,
-                                NULL, NULL, &err),
-                     ST_OK);
+    ck_assert_int_eq(
+        nmll_exact(&ws->kernel, &e.base,
+                   &(struct nmll_ask){.y = e.y, .hp = ws->hp, .amplitude = 0.9, .noise = 0.2},
+                   &(struct nmll_told){.value = &want}, NULL, NULL, &err),
+        ST_OK);
     ck_assert(support_close(w.nmll, want, 1e-10));
     draws_free(&w);
     encoded_free(&e);

@@ -71,8 +71,13 @@ static double score(const struct prob *p, const char *kernel, const struct tune_
     struct featmap *map = featmap_new(&k, D, o->features, o->seed, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &p->src.base, &fo, NULL);
     double v;
-    ck_assert_int_eq(nmll_features(f, p->y, at->hp, 1, at->amplitude, at->noise, &v, NULL, NULL,
-                                   NULL, NULL), ST_OK);
+    ck_assert_int_eq(
+        nmll_features(
+            f,
+            &(struct nmll_ask){
+                .y = p->y, .hp = at->hp, .nhp = 1, .amplitude = at->amplitude, .noise = at->noise},
+            &(struct nmll_told){.value = &v}, NULL, NULL),
+        ST_OK);
     fop_free(f);
     featmap_free(map);
     return v;
@@ -198,8 +203,16 @@ START_TEST(methods_find_the_optimum)
     const double ab[2] = { 0.05, 50 }, nb[2] = { 1e-4, 10 };
     for (double l = 0.02; l < 900; l *= 1.5) {
         double value, a = 0, s = 0;
-        ck_assert_int_eq(nmll_features_best(f, 1, p->y, &l, 1, ab, nb, &value, &a, &s, NULL, NULL,
-                                            NULL, NULL, NULL), ST_OK);
+        ck_assert_int_eq(
+            nmll_features(
+                f,
+                &(struct nmll_ask){.y = p->y,
+                                   .hp = &l,
+                                   .nhp = 1,
+                                   .scale = NMLL_BEST,
+                                   .within = &(struct nmll_bounds){{ab[0], ab[1]}, {nb[0], nb[1]}}},
+                &(struct nmll_told){.value = &value, .amplitude = &a, .noise = &s}, NULL, NULL),
+            ST_OK);
         ck_assert_double_le(res.best.nmll, value + 1e-6 * fabs(value));
     }
     fop_free(f);

@@ -686,12 +686,19 @@ static double likelihood_at(const struct likelihood *p, bool exact, const double
     double v = NAN;
 
     if (exact)
-        ck_assert_int_eq(nmll_exact(p->k, &p->rows->src.base, p->y, at, at[nhp], at[nhp + 1], &v,
-                                    grad, NULL, NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_exact(
+                p->k, &p->rows->src.base,
+                &(struct nmll_ask){.y = p->y, .hp = at, .amplitude = at[nhp], .noise = at[nhp + 1]},
+                &(struct nmll_told){.value = &v, .grad = grad}, NULL, NULL, NULL),
+            ST_OK);
     else
         ck_assert_int_eq(
-            nmll_features(p->f, p->y, at, nhp, at[nhp], at[nhp + 1], &v, grad, NULL, NULL, NULL),
+            nmll_features(
+                p->f,
+                &(struct nmll_ask){
+                    .y = p->y, .hp = at, .nhp = nhp, .amplitude = at[nhp], .noise = at[nhp + 1]},
+                &(struct nmll_told){.value = &v, .grad = grad}, NULL, NULL),
             ST_OK);
     return v;
 }
@@ -731,9 +738,13 @@ static void check_probes(const struct likelihood *p, const double *at, const dou
 
     for (size_t s = 0; s < SEEDS; s++) {
         o.seed = s + 1;
-        ck_assert_int_eq(nmll_features_slq(p->f, p->y, at, n, at[n], at[n + 1], &o, &value, &se,
-                                           probed[s], NULL, NULL, NULL),
-                         ST_OK);
+        ck_assert_int_eq(
+            nmll_slq(p->f,
+                     &(struct nmll_ask){
+                         .y = p->y, .hp = at, .nhp = n, .amplitude = at[n], .noise = at[n + 1]},
+                     &o, &(struct nmll_told){.value = &value, .se = &se, .grad = probed[s]}, NULL,
+                     NULL),
+            ST_OK);
         ck_assert_double_le(fabs(value - likelihood_at(p, false, at, NULL)),
                             4.0 * se + 1e-9 * fabs(value));
     }

@@ -1,5 +1,5 @@
-/* compute/tools.h -- what a piece of work is done with: the backend that makes features, the threads,
- * and who watches and may stop it.  Everything is lent. */
+/* compute/tools.h -- what a piece of work is done with: the backend that makes features, the
+ * threads, and who watches and may stop it.  Everything is lent. */
 #ifndef GPDESK_TOOLS_H
 #define GPDESK_TOOLS_H
 

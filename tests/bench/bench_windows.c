@@ -277,8 +277,16 @@ static void run_tuning(void *ctx)
     for (size_t e = 0; e < EVALUATIONS; e++) {
         const double l = (u->filters ? 10.0 : 0.5) * pow(1.25, (double)e);
         double value, a, n, grad;
-        if (nmll_features_best(u->s.f, 1, u->y, &l, 1, amp, noise, &value, &a, &n, &grad, NULL,
-                               NULL, NULL, &err) != ST_OK)
+        if (nmll_features(
+                u->s.f,
+                &(struct nmll_ask){
+                    .y = u->y,
+                    .hp = &l,
+                    .nhp = 1,
+                    .scale = NMLL_BEST,
+                    .within = &(struct nmll_bounds){{amp[0], amp[1]}, {noise[0], noise[1]}}},
+                &(struct nmll_told){.value = &value, .amplitude = &a, .noise = &n, .grad = &grad},
+                NULL, &err) != ST_OK)
             report_die(err.msg);
         u->best = fmin(u->best, value);
     }

@@ -159,7 +159,15 @@ static enum status system_at(struct system *s, const double *hp, struct nmll_eig
     if (rc == ST_OK && ctl_stopped(&s->job->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = nmll_eig_of(s->job->pool, s->n, M, G, s->t, b, yty, s->l->exact, false, q, err);
+        rc = nmll_eig_make(s->job->pool,
+                           &(struct nmll_system){.n = s->n,
+                                                 .M = M,
+                                                 .t = s->t,
+                                                 .G = G,
+                                                 .b = b,
+                                                 .yty = yty,
+                                                 .dual = s->l->exact},
+                           false, q, err);
     free(G), free(b);
     return rc;
 }
@@ -224,15 +232,15 @@ static void put(const struct direction *d, double v, double *hp)
 static double value_at(const struct landscape *l, const struct system *s,
                              const struct nmll_eig *q, double amplitude, double noise)
 {
-    double ab[2] = {tune_amplitude_range[0], tune_amplitude_range[1]},
-           nb[2] = {tune_noise_range[0], tune_noise_range[1]};
+    struct nmll_bounds in = {{tune_amplitude_range[0], tune_amplitude_range[1]},
+                             {tune_noise_range[0], tune_noise_range[1]}};
     double a[TARGETS_MOST], w[TARGETS_MOST];
 
     if (isfinite(amplitude) || l->fixed_amplitude)
-        ab[0] = ab[1] = isfinite(amplitude) ? amplitude : l->amplitude;
+        in.amplitude[0] = in.amplitude[1] = isfinite(amplitude) ? amplitude : l->amplitude;
     if (isfinite(noise) || l->fixed_noise)
-        nb[0] = nb[1] = isfinite(noise) ? noise : l->noise;
-    return nmll_eig_best(q, ab, nb, a, w) - (double)s->t * s->log_scale;
+        in.noise[0] = in.noise[1] = isfinite(noise) ? noise : l->noise;
+    return nmll_eig_best(q, &in, a, w) - (double)s->t * s->log_scale;
 }
 
 /* Amplitude and noise at grid place (i, j) where they are axes. */
@@ -302,11 +310,20 @@ static enum status probe_place(struct landscape *l, struct system *s, size_t i, 
                                      .seed = l->study.o.seed,
                                      .kept = kept,
                                      .terms = l->terms + k * l->probes};
-    const double ab[2] = { a, a }, wb[2] = { w, w };
-    rc = s->t > 1 ? nmll_features_slq_at(s->fop, s->t, s->y, hp, nhp, w * w / (a * a), ab, wb, &so,
-                                         &l->z[k], &l->se[k], aa, ww, NULL, NULL, &s->quiet, err)
-                  : nmll_features_slq(s->fop, s->y, hp, nhp, a, w, &so, &l->z[k], &l->se[k], NULL,
-                                      NULL, &s->quiet, err);
+    const struct nmll_bounds in = {{a, a}, {w, w}};
+    const struct nmll_ask ask = {.t = s->t,
+                                 .y = s->y,
+                                 .hp = hp,
+                                 .nhp = nhp,
+                                 .scale = s->t > 1 ? NMLL_RATIO : NMLL_GIVEN,
+                                 .amplitude = a,
+                                 .noise = w,
+                                 .ratio = w * w / (a * a),
+                                 .within = &in};
+    rc = nmll_slq(s->fop, &ask, &so,
+                  &(struct nmll_told){
+                      .value = &l->z[k], .se = &l->se[k], .amplitude = aa, .noise = ww},
+                  &s->quiet, err);
     if (rc == ST_OK)
         l->z[k] -= (double)s->t * s->log_scale;
     if (rc == ST_NOT_PD || rc == ST_RANGE) { /* no value here */

@@ -3,7 +3,9 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll.c \
   src/compute/likelihood/nmll.h \
   src/compute/likelihood/nmll_dual.c \
+  src/compute/likelihood/nmll_exact.c \
   src/compute/likelihood/nmll_factors.c \
+  src/compute/likelihood/nmll_features.c \
   src/compute/likelihood/nmll_impl.h \
   src/compute/likelihood/nmll_loo.c \
   src/compute/likelihood/nmll_slq.c

@@ -14,6 +14,9 @@
 
 #include "compute/features/fop.h"
 
+/* Where amplitude and noise are looked for, standard deviations; equal bounds fix a value. */
+struct nmll_bounds { double amplitude[2], noise[2]; };
+
 /* The spectrum at one kernel setting: after it, every amplitude and noise costs O(M), or on a
  * device one Cholesky factor where a dozen of those take less time than the spectrum. */
 struct nmll_eig {
@@ -25,54 +28,69 @@ struct nmll_eig {
     double floor;    /* ratios below it have no value: rounding has moved eigenvalues that far */
     struct nmll_there *there; /* a factor for each ratio, on a device (d, e NULL); or NULL */
 };
-/* want_eigen: diagonalise fully (for display), else tridiagonal only. */
-enum status nmll_eig_build(struct fop *, const double *y, bool want_eigen, const struct ctl *,
-                           struct nmll_eig *out, struct err *);
-/* From a symmetric matrix, given and destroyed (lower triangle, ld = M): the Gram with b = Z'y, or
- * with `dual` the kernel matrix with b = y. */
-enum status nmll_eig_from(struct pool *, size_t n, size_t M, double *G, const double *b,
-                          double yty, bool dual, bool want_eigen, struct nmll_eig *out,
-                          struct err *);
-enum status nmll_eig_of(struct pool *, size_t n, size_t M, double *G, size_t t, const double *b,
-                        const double *yty, bool dual, bool want_eigen, struct nmll_eig *out,
-                        struct err *err);
+/* A symmetric matrix (lower triangle, ld = M) and what goes with it: the Gram with b = Z'y (t
+ * vectors of M) and yty = y'y of each target, or with `dual` the kernel matrix with b = y. */
+struct nmll_system {
+    size_t n, M, t;
+    double *G;
+    const double *b, *yty;
+    bool dual;
+};
+/* want_eigen: diagonalise fully (for display), else tridiagonal only.  G is destroyed. */
+enum status nmll_eig_make(struct pool *, const struct nmll_system *, bool want_eigen,
+                          struct nmll_eig *out, struct err *);
 void nmll_eig_free(struct nmll_eig *);
 /* NMLL at given amplitude and noise (standard deviations), the same for all targets; +inf where the
  * arithmetic fails: where rounding has made the Gram indefinite by about the noise ratio. */
 double nmll_eig_at(const struct nmll_eig *, double amplitude, double noise);
-double nmll_eig_each(const struct nmll_eig *, const double *amplitude, const double *noise);
 /* Best amplitudes (t) in closed form at a noise ratio (methods.md B.3). */
 double nmll_eig_profile(const struct nmll_eig *, double ratio, double *amplitude);
 /* Best (amplitude, noise), t of each, within bounds by a one-dimensional search over the ratio: a
- * grid on the log scale, then golden sections in the best bracket.  Equal bounds fix a value. */
-double nmll_eig_best(const struct nmll_eig *, const double amp_bounds[2],
-                     const double noise_bounds[2], double *amplitude, double *noise);
+ * grid on the log scale, then golden sections in the best bracket. */
+double nmll_eig_best(const struct nmll_eig *, const struct nmll_bounds *, double *amplitude,
+                     double *noise);
 /* sum ev/(ev + ratio): effective dimension. */
 double nmll_eig_effdim(const struct nmll_eig *, double ratio);
 
-/* NMLL and its gradient in log hp[0..nhp), log amplitude, log noise (nhp + 2 entries; NULL: value
- * only) in feature space by one Cholesky. NOT_PD when the Gram is indefinite.  effdim (may be NULL)
- * comes with a gradient only, else NaN. */
-enum status nmll_features(struct fop *, const double *y, const double *hp, size_t nhp,
-                          double amplitude, double noise, double *value, double *grad,
-                          double *effdim, const struct ctl *, struct err *);
-/* The least NMLL over amplitude and noise within bounds at one kernel setting, where it lies, and
- * (grad not NULL: nhp entries) its gradient in log hp.  amplitude[0] and noise[0] say where to
- * begin looking, if they are positive (used where factors are made on a device; otherwise the whole
- * range is looked at).  By the envelope theorem that is the partial gradient at the best amplitude
- * and noise, also where these lie on a bound.  With fewer rows than columns all is done through Z
- * Z' in double precision (nmll_dual.c).  *limited (may be NULL) is set, and no gradient made, when
- * rounding of the Gram forbids noise ratios near or below the best one: double precision features
- * would find a better one. */
-enum status nmll_features_best(struct fop *, size_t t, const double *y, const double *hp,
-                               size_t nhp, const double amp_bounds[2], const double noise_bounds[2],
-                               double *value, double *amplitude, double *noise, double *grad,
-                               double *effdim, bool *limited, const struct ctl *, struct err *);
-/* The NMLL and its gradient (nhp + 2 entries as in nmll_features; NULL: value only) without the
- * Gram, by preconditioned CG on Z'y and random probes: O(n M) an iteration.  *se: standard error of
- * the value over the probes (of the log determinant; the rest is exact to rtol).  The probes depend
- * on the seed alone, so that differences between settings are far more exact than each value.
- * *iterations: most of any column.  se, iterations may be NULL. */
+/* What is asked of one kernel setting. */
+struct nmll_ask {
+    size_t t; /* targets; 0: one */
+    const double *y;
+    const double *hp; /* nhp of them; nhp 0: the operator stays as it is set */
+    size_t nhp;
+    /* How amplitude and noise are treated:
+     *   GIVEN   one target, at `amplitude` and `noise`; the gradient ends with their two
+     * logarithms; RATIO   at `ratio`, each target with its best amplitude within bounds, and the
+     * noise with it; the gradient ends with log sqrt(ratio); BEST    where the NMLL is least within
+     * bounds; the gradient is that in the hyperparameters, which by the envelope theorem is the
+     * partial one there, also on a bound. */
+    enum nmll_scale { NMLL_GIVEN, NMLL_RATIO, NMLL_BEST } scale;
+    double amplitude, noise, ratio;
+    const struct nmll_bounds *within;
+};
+/* Where the answers go; NULL: not wanted. */
+struct nmll_told {
+    double *value;
+    double *amplitude, *noise; /* t of each; of BEST also in: where to begin looking, if positive
+                                * (used where factors are made on a device) */
+    double *grad;              /* in log hp, then as the scale says */
+    double *effdim;            /* with BEST, or with a gradient; else NaN */
+    bool *limited;             /* set, and no gradient made, when rounding of the Gram forbids noise
+                                * ratios near or below the best one: double precision features would
+                                * find a better one */
+    double *se;                /* by probes: standard error of the value over them (of the log
+                                * determinant; the rest is exact to rtol) */
+    size_t *iterations;        /* by probes: most of any column */
+    double *mse;               /* of nmll_loo: the error that is least */
+};
+/* In feature space, scale GIVEN (one Cholesky; NOT_PD when the Gram is indefinite) or BEST (the
+ * spectrum).  With fewer rows than columns BEST is done through Z Z' in double precision
+ * (nmll_dual.c). */
+enum status nmll_features(struct fop *, const struct nmll_ask *, const struct nmll_told *,
+                          const struct ctl *, struct err *);
+/* Without the Gram, by preconditioned CG on Z'y and random probes: O(n M) an iteration; scale GIVEN
+ * or RATIO.  The probes depend on the seed alone, so that differences between settings are far more
+ * exact than each value.  Targets are further columns of the same solve. */
 struct nmll_slq_opts {
     size_t rank, probes;
     double rtol;       /* of the solve with the data */
@@ -89,50 +107,25 @@ struct nmll_slq_opts {
         *kept; /* in: that of a setting nearby, or one that is NULL; out: this one's, the
                 * caller's to free: half a preconditioner's work.  NULL: not wanted */
 };
+enum status nmll_slq(struct fop *, const struct nmll_ask *, const struct nmll_slq_opts *,
+                     const struct nmll_told *, const struct ctl *, struct err *);
 /* Standard error of the difference of two values from their terms: of the same probes, and so far
  * less than that of each value. */
 double nmll_slq_difference(size_t probes, const double *a, const double *b);
-enum status nmll_features_slq(struct fop *, const double *y, const double *hp, size_t nhp,
-                              double amplitude, double noise, const struct nmll_slq_opts *,
-                              double *value, double *se, double *grad, size_t *iterations,
-                              const struct ctl *, struct err *);
-/* The same for t targets at a noise ratio, each with its best amplitude within bounds, and the
- * noise with it; grad: nhp entries, then that in log sqrt(ratio).  The targets are further columns
- * of the same solve. */
-enum status nmll_features_slq_at(struct fop *, size_t t, const double *y, const double *hp,
-                                 size_t nhp, double ratio, const double amp_bounds[2],
-                                 const double noise_bounds[2], const struct nmll_slq_opts *,
-                                 double *value, double *se, double *amplitude, double *noise,
-                                 double *grad, size_t *iterations, const struct ctl *,
-                                 struct err *);
 /* Another objective: the mean squared leave-one-out error (Allen 1974; of several targets the
  * geometric mean of theirs), or with valid (an operator of the same map over other rows, yvalid
  * their targets; else NULL) that of predicting those, at the noise ratio within bounds where it is
- * least, on at most 4096 rows spread over the data; *amplitude is the likeliest at that ratio,
- * *nmll the value there (+inf: none).  Deterministic; O(n M^2 + M^3), a full eigendecomposition.
- * With fewer rows than columns, n x n. */
-enum status nmll_features_loo(struct fop *, size_t t, const double *y, struct fop *valid,
-                              const double *yvalid, const double *hp, size_t nhp,
-                              const double amp_bounds[2], const double noise_bounds[2],
-                              double *mse, double *nmll, double *amplitude, double *noise,
-                              double *effdim, const struct ctl *, struct err *);
-/* The same as nmll_features for the exact kernel on n rows (n x n memory). */
-enum status nmll_exact(const struct kernel *, const struct source *, const double *y,
-                       const double *hp, double amplitude, double noise, double *value,
-                       double *grad, double *effdim, struct pool *, const struct ctl *,
-                       struct err *);
-/* The same for t targets at a noise ratio, each with its best amplitude within bounds, and the
- * noise with it; grad: nhp entries, then that in log sqrt(ratio). */
-enum status nmll_exact_at(const struct kernel *, const struct source *, size_t t, const double *y,
-                          const double *hp, double ratio, const double amp_bounds[2],
-                          const double noise_bounds[2], double *value, double *amplitude,
-                          double *noise, double *grad, double *effdim, struct pool *,
-                          const struct ctl *, struct err *err);
-/* The same as nmll_features_best for the exact kernel, value only, by a tridiagonal reduction. */
-enum status nmll_exact_best(const struct kernel *, const struct source *, size_t t,
-                            const double *y, const double *hp, const double amp_bounds[2],
-                            const double noise_bounds[2], double *value, double *amplitude,
-                            double *noise, double *effdim, struct pool *, const struct ctl *,
-                            struct err *);
+ * least, on at most 4096 rows spread over the data; amplitudes are the likeliest at that ratio,
+ * value the NMLL there (+inf: none).  Scale BEST; deterministic; O(n M^2 + M^3), a full
+ * eigendecomposition.  With fewer rows than columns, n x n. */
+enum status nmll_loo(struct fop *, const struct nmll_ask *, struct fop *valid, const double *yvalid,
+                     const struct nmll_told *, const struct ctl *, struct err *);
+/* The exact kernel on the rows of a source (n x n memory), any scale; BEST has no gradient. */
+enum status nmll_exact(const struct kernel *, const struct source *, const struct nmll_ask *,
+                       const struct nmll_told *, struct pool *, const struct ctl *, struct err *);
+
+/* For tests: the spectrum of an operator as it is set, with one target. */
+enum status nmll_eig_for_tests(struct fop *, const double *y, bool want_eigen, const struct ctl *,
+                               struct nmll_eig *out, struct err *);
 
 #endif

@@ -91,71 +91,74 @@ enum status nmll_dual_matrix(struct fop *f, double *K, const struct ctl *ctl, st
 }
 
 /* 1/2 tr((A^-1 - alpha alpha' / b2) d(Z Z')) = sum of (S Z) o dZ with S the bracket, summed over
- * the targets. */
-static enum status dual_gradient(struct fop *f, size_t t, const double *y, double *A,
-                                 const double *Z, size_t nhp, double ratio, const double *amplitude,
-                                 double *grad, const struct ctl *ctl, struct err *err)
+ * the targets.  A is K1 + ratio I, used up. */
+static enum status dual_gradient(struct fop *f, const struct nmll_ask *q, double ratio, double *A,
+                                 const double *Z, const struct nmll_told *out,
+                                 const struct ctl *ctl, struct err *err)
 {
     struct pool *pool = fop_pool(f);
-    const size_t n = fop_rows(f), M = fop_cols(f);
-    struct nmll_chol p = { .w = mem_calloc(t * n, sizeof *p.w, "the weights", err) };
+    const size_t n = fop_rows(f), M = fop_cols(f), t = q->t ? q->t : 1;
+    const double *amplitude = out->amplitude;
+    struct nmll_chol p = { .pool = pool, .M = n, .t = t, .ratio = ratio, .g = q->y, .invert = true,
+                           .w = mem_calloc(t * n, sizeof *p.w, "the weights", err) };
     double *W = p.w ? mem_aligned(n * M, sizeof *W, "the gradient's weights", err) : NULL;
-    enum status rc = W ? nmll_chol(pool, n, A, ratio, t, y, true, &p, ctl, err) : ST_NOMEM;
+    enum status rc = W ? nmll_chol(&p, A, ctl, err) : ST_NOMEM;
 
     for (size_t j = 0; rc == ST_OK && j < n; j++)
         for (size_t i = j; i < n; i++) {
             double ww = 0.0;
-            for (size_t q = 0; q < t; q++)
-                ww += p.w[q * n + i] * p.w[q * n + j] / (amplitude[q] * amplitude[q]);
+            for (size_t k = 0; k < t; k++)
+                ww += p.w[k * n + i] * p.w[k * n + j] / (amplitude[k] * amplitude[k]);
             A[j + i * n] = A[i + j * n] = (double)t * A[i + j * n] - ww;
         }
     if (rc == ST_OK)
         rc = blas_dgemm(pool, false, false, M, n, n, 1.0, Z, M, A, n, 0.0, W, M, err);
-    memset(grad, 0, nhp * sizeof *grad);
-    if (rc == ST_OK && nhp > 0) {
-        struct rows_job j = { .f = f, .n = n, .M = M, .nhp = nhp, .Zof = Z, .W = W };
-        rc = rows_run(&j, grad, ctl, err);
+    memset(out->grad, 0, q->nhp * sizeof *out->grad);
+    if (rc == ST_OK && q->nhp > 0) {
+        struct rows_job j = { .f = f, .n = n, .M = M, .nhp = q->nhp, .Zof = Z, .W = W };
+        rc = rows_run(&j, out->grad, ctl, err);
     }
     free(p.w);
     free(W);
     return rc;
 }
 
-enum status nmll_dual_best(struct fop *f, size_t t, const double *y, size_t nhp,
-                           const double ab[2], const double nb[2], double *value,
-                           double *amplitude, double *noise, double *grad, double *effdim,
+enum status nmll_dual_best(struct fop *f, const struct nmll_ask *q, const struct nmll_told *out,
                            const struct ctl *ctl, struct err *err)
 {
-    const size_t n = fop_rows(f);
-    struct nmll_eig q = { 0 };
+    const size_t n = fop_rows(f), t = q->t ? q->t : 1;
+    const bool gradient = out->grad != NULL;
+    struct nmll_eig eig = { 0 };
     double ratio = 0.0, *Z = NULL, *A = NULL, yty[TARGETS_MOST] = { 0.0 };
     double *K = mem_aligned(n * n, sizeof *K, "the kernel matrix", err);
+    const struct nmll_system s = { .n = n, .M = n, .t = t, .G = K, .b = q->y, .yty = yty,
+                                   .dual = true };
     enum status rc = K ? dual_make(f, &Z, K, ctl, err) : ST_NOMEM;
 
-    if (rc == ST_OK && grad != NULL) { /* the reduction destroys its input */
+    if (rc == ST_OK && gradient) { /* the reduction destroys its input */
         A = mem_aligned(n * n, sizeof *A, "the kernel matrix", err);
         rc = A ? ST_OK : ST_NOMEM;
     }
-    if (rc == ST_OK && grad != NULL)
+    if (rc == ST_OK && gradient)
         memcpy(A, K, n * n * sizeof *A);
     for (size_t j = 0; rc == ST_OK && j < t && j < TARGETS_MOST; j++)
-        yty[j] = blas_ddot(n, y + j * n, y + j * n);
+        yty[j] = blas_ddot(n, q->y + j * n, q->y + j * n);
     if (rc == ST_OK)
-        rc = nmll_eig_of(fop_pool(f), n, n, K, t, y, yty, true, false, &q, err);
+        rc = nmll_eig_make(fop_pool(f), &s, false, &eig, err);
     if (rc == ST_OK) {
-        *value = nmll_eig_best(&q, ab, nb, amplitude, noise);
-        ratio = noise[0] * noise[0] / (amplitude[0] * amplitude[0]);
-        if (effdim != NULL)
-            *effdim = nmll_eig_effdim(&q, ratio);
-        if (!isfinite(*value))
+        *out->value = nmll_eig_best(&eig, q->within, out->amplitude, out->noise);
+        ratio = out->noise[0] * out->noise[0] / (out->amplitude[0] * out->amplitude[0]);
+        if (out->effdim != NULL)
+            *out->effdim = nmll_eig_effdim(&eig, ratio);
+        if (!isfinite(*out->value))
             rc = err_set(err, ST_NOT_PD,
                          "the kernel matrix is too inexact for any noise in bounds");
     }
-    for (size_t i = 0; rc == ST_OK && grad != NULL && i < n; i++)
+    for (size_t i = 0; rc == ST_OK && gradient && i < n; i++)
         A[i + i * n] += ratio;
-    if (rc == ST_OK && grad != NULL)
-        rc = dual_gradient(f, t, y, A, Z, nhp, ratio, amplitude, grad, ctl, err);
-    nmll_eig_free(&q);
+    if (rc == ST_OK && gradient)
+        rc = dual_gradient(f, q, ratio, A, Z, out, ctl, err);
+    nmll_eig_free(&eig);
     free(Z);
     free(A);
     free(K);

@@ -31,7 +31,7 @@ struct loo {
     struct fop *f, *valid; /* valid: the rows that count, NULL: those of f, each left out */
     const double *U;     /* M x M eigenvectors */
     enum status *rc;
-    const double *ab, *nb; /* bounds of amplitude and noise */
+    const struct nmll_bounds *in;
     bool bounded;          /* only ratios whose likeliest amplitude and noise are within */
 };
 
@@ -112,8 +112,8 @@ static bool explained(const struct loo *l, double ratio)
     nmll_eig_profile(&l->q, ratio, amp);
     for (size_t q = 0; q < l->T; q++) {
         const double noise = amp[q] * sqrt(ratio);
-        within = within && amp[q] >= l->ab[0] && amp[q] <= l->ab[1] && noise >= l->nb[0] &&
-                 noise <= l->nb[1];
+        within = within && amp[q] >= l->in->amplitude[0] && amp[q] <= l->in->amplitude[1] &&
+                 noise >= l->in->noise[0] && noise <= l->in->noise[1];
     }
     return within;
 }
@@ -221,7 +221,10 @@ static enum status loo_build(struct loo *l, struct fop *f, const double *y, cons
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)
-        rc = nmll_eig_of(l->pool, n, l->k, G, l->T, dual ? y : b, yty, dual, true, &l->q, err);
+        rc = nmll_eig_make(l->pool,
+                           &(struct nmll_system){ .n = n, .M = l->k, .t = l->T, .G = G,
+                                                  .b = dual ? y : b, .yty = yty, .dual = dual },
+                           true, &l->q, err);
     if (rc == ST_OK)
         rc = loo_alloc(l, l->valid ? yvalid : y, err);
     if (rc == ST_OK && dual) {
@@ -240,41 +243,45 @@ static enum status loo_build(struct loo *l, struct fop *f, const double *y, cons
     return rc;
 }
 
-enum status nmll_features_loo(struct fop *f, size_t t, const double *y, struct fop *valid,
-                              const double *yvalid, const double *hp, size_t nhp,
-                              const double ab[2], const double nb[2], double *mse, double *nmll,
-                              double *amplitude, double *noise, double *effdim,
-                              const struct ctl *ctl, struct err *err)
+enum status nmll_loo(struct fop *f, const struct nmll_ask *ask, struct fop *valid,
+                     const double *yvalid, const struct nmll_told *out, const struct ctl *ctl,
+                     struct err *err)
 {
-    struct loo l = { .ab = ab, .nb = nb, .bounded = true, .valid = valid, .T = t };
-    enum status rc = t == 0 || t > TARGETS_MOST
-                         ? err_set(err, ST_RANGE, "%zu targets; 1 to %d are possible", t,
-                                   TARGETS_MOST)
-                     : nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+    const struct nmll_bounds *in = ask->within;
+    const size_t t = ask->t ? ask->t : 1;
+    struct loo l = { .in = in, .bounded = true, .valid = valid, .T = t };
+    double *amplitude = out->amplitude, *noise = out->noise, *mse = out->mse;
+    enum status rc = t > TARGETS_MOST ? err_set(err, ST_RANGE, "%zu targets; 1 to %d are possible",
+                                                t, TARGETS_MOST)
+                     : ask->nhp > 0   ? fop_set(f, ask->hp, err)
+                                      : ST_OK;
 
-    if (rc == ST_OK && valid && nhp > 0)
-        rc = fop_set(valid, hp, err);
+    if (rc == ST_OK && valid && ask->nhp > 0)
+        rc = fop_set(valid, ask->hp, err);
 
-    *mse = *nmll = INFINITY;
+    *mse = *out->value = INFINITY;
     if (rc == ST_OK)
-        rc = loo_build(&l, f, y, yvalid, ctl, err);
+        rc = loo_build(&l, f, ask->y, yvalid, ctl, err);
     if (rc == ST_OK) {
-        const double lowest = 2.0 * log(nb[0] / ab[1]), highest = 2.0 * log(nb[1] / ab[0]);
+        const double lowest = 2.0 * log(in->noise[0] / in->amplitude[1]);
+        const double highest = 2.0 * log(in->noise[1] / in->amplitude[0]);
         double at = loo_search(&l, lowest, highest, mse);
         l.bounded = isfinite(*mse);
         if (!l.bounded) /* bounds so tight that they decide: as when one is a fixed value */
             at = loo_search(&l, lowest, highest, mse);
         const double ratio = exp(at), s = exp(0.5 * at);
-        const double lo = fmax(ab[0], nb[0] / s), hi = fmax(fmin(ab[1], nb[1] / s), lo);
+        const double lo = fmax(in->amplitude[0], in->noise[0] / s);
+        const double hi = fmax(fmin(in->amplitude[1], in->noise[1] / s), lo);
         nmll_eig_profile(&l.q, ratio,
                          amplitude); /* the likeliest at this ratio, then within bounds */
         for (size_t q = 0; q < t; q++) {
-            amplitude[q] = fmin(fmax(isfinite(amplitude[q]) ? amplitude[q] : ab[0], lo), hi);
-            noise[q] = fmin(fmax(s * amplitude[q], nb[0]), nb[1]);
+            amplitude[q] =
+                fmin(fmax(isfinite(amplitude[q]) ? amplitude[q] : in->amplitude[0], lo), hi);
+            noise[q] = fmin(fmax(s * amplitude[q], in->noise[0]), in->noise[1]);
         }
-        *nmll = nmll_eig_each(&l.q, amplitude, noise);
-        if (effdim != NULL)
-            *effdim = nmll_eig_effdim(&l.q, ratio);
+        *out->value = nmll_eig_each(&l.q, amplitude, noise);
+        if (out->effdim != NULL)
+            *out->effdim = nmll_eig_effdim(&l.q, ratio);
         if (!isfinite(*mse))
             rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
     }

@@ -452,95 +452,124 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     return rc;
 }
 
-/* As exact_value of nmll.c: without bounds amplitude and noise are as given. */
-static enum status slq_value(struct fop *f, size_t t, const double *y, const double *hp,
-                             size_t nhp, double ratio, const double *ab, const double *nb,
-                             const struct nmll_slq_opts *o, double *amplitude, double *noise,
-                             double *value, double *se, double *grad, size_t *iterations,
-                             const struct ctl *ctl, struct err *err)
-{
-    struct slq s = { .f = f, .o = o, .n = fop_rows(f), .M = fop_cols(f), .k = o->probes + t,
-                     .t = t, .ratio = ratio, .ctl = ctl };
-    const size_t M = s.M, n = s.n, nv = o->probes;
-    double logdet = 0.0, error = NAN, c[TARGETS_MOST], quad[TARGETS_MOST], yty[TARGETS_MOST];
-    enum status rc = nhp > 0 ? fop_set(f, hp, err) : ST_OK;
+/* What the solves say of the value: y'y, g'A^-1 g and y'(K1 + ratio I)^-1 y of each target. */
+struct terms { double yty[TARGETS_MOST], quad[TARGETS_MOST], c[TARGETS_MOST]; };
 
-    if (rc == ST_OK)
-        rc = slq_alloc(&s, grad != NULL, err);
-    if (rc == ST_OK)
-        rc = slq_solve(&s, y, err);
-    if (rc == ST_OK)
-        rc = slq_logdet(&s, &logdet, &error, err);
-    if (rc == ST_OK) {
-        const double rest = logdet + ((double)n - (double)M) * log(s.ratio);
-        for (size_t q = 0; q < t; q++) {
-            yty[q] = blas_ddot(n, y + q * n, y + q * n);
-            quad[q] = blas_ddot(M, s.B + (nv + q) * M, s.X + (nv + q) * M);
-            c[q] = (yty[q] - quad[q]) / s.ratio;
-        }
-        if (ab != NULL)
-            nmll_pick_scale(t, (double)n, c, s.ratio, ab, nb, amplitude, noise);
-        *value = 0.0;
-        for (size_t q = 0; q < t; q++) {
-            const double b2 = amplitude[q] * amplitude[q];
-            *value += 0.5 * (c[q] / b2 + rest + (double)n * (LOG_2PI + log(b2)));
-            if (!(c[q] > 0.0))
-                rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise (ratio %.3g)",
-                             s.ratio);
-        }
-        if (se != NULL)
-            *se = 0.5 * (double)t * error;
-        for (size_t i = 0; iterations != NULL && i < s.k; i++)
-            *iterations = i == 0 || s.info[i].iterations > *iterations ? s.info[i].iterations
-                                                                       : *iterations;
+/* amplitude: of each target. */
+static enum status slq_sum(const struct slq *s, const struct terms *v, double logdet,
+                           const double *amplitude, double *value, struct err *err)
+{
+    const double n = (double)s->n, rest = logdet + (n - (double)s->M) * log(s->ratio);
+    enum status rc = ST_OK;
+
+    *value = 0.0;
+    for (size_t q = 0; q < s->t; q++) {
+        const double b2 = amplitude[q] * amplitude[q];
+        *value += 0.5 * (v->c[q] / b2 + rest + n * (LOG_2PI + log(b2)));
+        if (!(v->c[q] > 0.0))
+            rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise (ratio %.3g)",
+                         s->ratio);
     }
-    if (rc == ST_OK && grad != NULL) {
-        rc = slq_hp_gradient(&s, y, nhp, noise, grad, err);
-        double trace = 0.0, amp = 0.0, noisy = 0.0; /* of A^-1; of the logarithms of both */
-        for (size_t i = 0; i < nv; i++)
-            trace += blas_ddot(M, s.X + i * M, s.V + i * M) / (double)nv;
-        for (size_t q = 0; q < t; q++) {
-            const double *w = s.X + (nv + q) * M, wtw = blas_ddot(M, w, w);
-            const double rr = yty[q] - quad[q] - s.ratio * wtw;
-            amp += -wtw / (amplitude[q] * amplitude[q]) + (double)M - s.ratio * trace;
-            noisy += -rr / (noise[q] * noise[q]) + ((double)n - (double)M) + s.ratio * trace;
-        }
-        grad[nhp] = ab == NULL ? amp
-                               : noisy + nmll_moving_scale(t, (double)n, c, s.ratio, ab, nb,
-                                                           amplitude);
-        if (ab == NULL)
-            grad[nhp + 1] = noisy;
-    }
-    slq_free(&s);
     return rc;
 }
 
-enum status nmll_features_slq(struct fop *f, const double *y, const double *hp, size_t nhp,
-                              double amplitude, double noise, const struct nmll_slq_opts *o,
-                              double *value, double *se, double *grad, size_t *iterations,
-                              const struct ctl *ctl, struct err *err)
+static enum status slq_gradient(struct slq *s, const struct nmll_ask *ask, const struct terms *v,
+                                const double *amplitude, const double *noise, double *grad,
+                                struct err *err)
 {
-    const double ratio = noise * noise / (amplitude * amplitude);
+    const size_t M = s->M, nv = s->k - s->t, nhp = ask->nhp;
+    const double n = (double)s->n;
+    const enum status rc = slq_hp_gradient(s, ask->y, nhp, noise, grad, err);
+    double trace = 0.0, amp = 0.0, noisy = 0.0; /* of A^-1; of the logarithms of both */
 
-    if (!(amplitude > 0.0) || !(noise > 0.0) || !isfinite(ratio) || o->probes < 2)
-        return err_set(err, ST_RANGE,
-                       "amplitude %g and noise %g must be positive, probes 2 or more", amplitude,
-                       noise);
-    return slq_value(f, 1, y, hp, nhp, ratio, NULL, NULL, o, &amplitude, &noise, value, se, grad,
-                     iterations, ctl, err);
+    for (size_t i = 0; i < nv; i++)
+        trace += blas_ddot(M, s->X + i * M, s->V + i * M) / (double)nv;
+    for (size_t q = 0; q < s->t; q++) {
+        const double *w = s->X + (nv + q) * M, wtw = blas_ddot(M, w, w);
+        const double rr = v->yty[q] - v->quad[q] - s->ratio * wtw;
+        amp += -wtw / (amplitude[q] * amplitude[q]) + (double)M - s->ratio * trace;
+        noisy += -rr / (noise[q] * noise[q]) + (n - (double)M) + s->ratio * trace;
+    }
+    if (ask->scale == NMLL_GIVEN) {
+        grad[nhp] = amp;
+        grad[nhp + 1] = noisy;
+    } else {
+        grad[nhp] =
+            noisy + nmll_moving_scale(s->t, n, v->c, s->ratio, ask->within, amplitude);
+    }
+    return rc;
 }
 
-enum status nmll_features_slq_at(struct fop *f, size_t t, const double *y, const double *hp,
-                                 size_t nhp, double ratio, const double ab[2], const double nb[2],
-                                 const struct nmll_slq_opts *o, double *value, double *se,
-                                 double *amplitude, double *noise, double *grad,
-                                 size_t *iterations, const struct ctl *ctl, struct err *err)
+static enum status slq_run(struct slq *s, const struct nmll_ask *ask, const struct nmll_told *out,
+                           struct err *err)
 {
-    if (!(ratio > 0.0) || !isfinite(ratio) || o->probes < 2 || t == 0 || t > TARGETS_MOST)
+    const size_t M = s->M, n = s->n, nv = s->k - s->t;
+    const bool given = ask->scale == NMLL_GIVEN;
+    const double *amplitude = given ? &ask->amplitude : out->amplitude;
+    const double *noise = given ? &ask->noise : out->noise;
+    double logdet = 0.0, error = NAN;
+    struct terms v;
+    enum status rc = slq_solve(s, ask->y, err);
+
+    if (rc == ST_OK)
+        rc = slq_logdet(s, &logdet, &error, err);
+    if (rc != ST_OK)
+        return rc;
+    for (size_t q = 0; q < s->t; q++) {
+        v.yty[q] = blas_ddot(n, ask->y + q * n, ask->y + q * n);
+        v.quad[q] = blas_ddot(M, s->B + (nv + q) * M, s->X + (nv + q) * M);
+        v.c[q] = (v.yty[q] - v.quad[q]) / s->ratio;
+    }
+    if (!given)
+        nmll_pick_scale(s->t, (double)n, v.c, s->ratio, ask->within, out->amplitude, out->noise);
+    rc = slq_sum(s, &v, logdet, amplitude, out->value, err);
+    if (out->se != NULL)
+        *out->se = 0.5 * (double)s->t * error;
+    for (size_t i = 0; out->iterations != NULL && i < s->k; i++)
+        if (i == 0 || s->info[i].iterations > *out->iterations)
+            *out->iterations = s->info[i].iterations;
+    return rc == ST_OK && out->grad != NULL
+               ? slq_gradient(s, ask, &v, amplitude, noise, out->grad, err)
+               : rc;
+}
+
+static enum status slq_check(const struct nmll_ask *q, size_t t, double ratio, size_t probes,
+                             struct err *err)
+{
+    if (q->scale == NMLL_BEST)
+        return err_set(err, ST_INTERNAL, "probes are asked for a given noise ratio");
+    if (q->scale == NMLL_GIVEN &&
+        (!(q->amplitude > 0.0) || !(q->noise > 0.0) || !isfinite(ratio) || probes < 2))
         return err_set(err, ST_RANGE,
-                       "noise ratio %g must be positive, probes 2 or more, targets 1 "
-                       "to %d",
-                       ratio, TARGETS_MOST);
-    return slq_value(f, t, y, hp, nhp, ratio, ab, nb, o, amplitude, noise, value, se, grad,
-                     iterations, ctl, err);
+                       "amplitude %g and noise %g must be positive, probes 2 or more",
+                       q->amplitude, q->noise);
+    if (q->scale == NMLL_RATIO &&
+        (!(ratio > 0.0) || !isfinite(ratio) || probes < 2 || t > TARGETS_MOST))
+        return err_set(err, ST_RANGE,
+                       "noise ratio %g must be positive, probes 2 or more, targets 1 to %d", ratio,
+                       TARGETS_MOST);
+    return ST_OK;
+}
+
+enum status nmll_slq(struct fop *f, const struct nmll_ask *q, const struct nmll_slq_opts *o,
+                     const struct nmll_told *out, const struct ctl *ctl, struct err *err)
+{
+    const size_t t = q->t ? q->t : 1;
+    const double ratio = q->scale == NMLL_GIVEN
+                             ? q->noise * q->noise / (q->amplitude * q->amplitude)
+                             : q->ratio;
+    struct slq s = { .f = f, .o = o, .n = fop_rows(f), .M = fop_cols(f), .k = o->probes + t, .t = t,
+                     .ratio = ratio, .ctl = ctl };
+    enum status rc = slq_check(q, t, ratio, o->probes, err);
+
+    if (rc != ST_OK)
+        return rc;
+    if (q->nhp > 0)
+        rc = fop_set(f, q->hp, err);
+    if (rc == ST_OK)
+        rc = slq_alloc(&s, out->grad != NULL, err);
+    if (rc == ST_OK)
+        rc = slq_run(&s, q, out, err);
+    slq_free(&s);
+    return rc;
 }

@@ -83,8 +83,8 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     if (K == NULL)
         return ST_NOMEM;
     const struct exact_rows rows = rows_of(m, ft->src->row_scale, ft->on.pool);
-    enum status rc =
-        exact_factor(&rows, ft->ratio, K, &jitter, model_phase(&phase, ft->on.ctl, PHASE_SOLVE), err);
+    enum status rc = exact_factor(&rows, ft->ratio, K, &jitter,
+                                  model_phase(&phase, ft->on.ctl, PHASE_SOLVE), err);
     if (rc == ST_OK) {
         memcpy(m->w, ft->y, ft->t * n * sizeof *m->w);
         rc = blas_dtrsm(ft->on.pool, false, n, ft->t, K, n, m->w, n, err);
@@ -94,8 +94,8 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     info->seconds.solve = fit_now() - t;
     t = fit_now();
     if (rc == ST_OK && ft->plan.Mv > 0) {
-        rc = model_effdim(ft->on.pool, n, K, ft->ratio + jitter, &info->effective_dimension, ft->on.ctl,
-                          err);
+        rc = model_effdim(ft->on.pool, n, K, ft->ratio + jitter, &info->effective_dimension,
+                          ft->on.ctl, err);
         m->L = K;
         m->Mv = n;
         K = NULL;
@@ -105,8 +105,10 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     info->why = OUT_DIRECT;
     info->residual = info->true_residual = NAN;
     if (jitter > 0.0)
-        fit_warn(info, "jitter", "the kernel matrix is singular in double precision: %.2g was added "
-             "to its diagonal (noise variance over amplitude squared is %.2g)", jitter, ft->ratio);
+        fit_warn(info, "jitter",
+                 "the kernel matrix is singular in double precision: %.2g was added "
+                 "to its diagonal (noise variance over amplitude squared is %.2g)",
+                 jitter, ft->ratio);
     return rc;
 }
 
@@ -156,8 +158,8 @@ static enum status fit_products(struct fit *ft, struct err *err)
     enum status rc = s.temp ? exact_op_open(ft->on.be, &rows, &s.op, err)
                             : ST_NOMEM;
     if (rc == ST_OK)
-        rc =
-            cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->on.ctl, PHASE_SOLVE), each, err);
+        rc = cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->on.ctl, PHASE_SOLVE),
+                      each, err);
     info->seconds.solve = fit_now() - t;
     if (rc == ST_OK)
         fit_gather(ft, each);
@@ -165,8 +167,8 @@ static enum status fit_products(struct fit *ft, struct err *err)
         solve_info_free(&each[j]);
     struct err why = { 0 };
     if (rc == ST_OK && !exact_op_there(s.op, &why) && why.code == ST_BACKEND)
-        fit_warn(info, "device-lost", "the device failed in the middle; the processor went on: %.200s",
-             why.msg);
+        fit_warn(info, "device-lost",
+                 "the device failed in the middle; the processor went on: %.200s", why.msg);
     exact_op_close(s.op);
     free(s.temp);
     free(each);

@@ -1,8 +1,8 @@
-/* compute/models/model_features.c -- a model on random features: weights by a direct or an iterative
- * solver, then the factor behind the variances.
+/* compute/models/model_features.c -- a model on random features: weights by a direct or an
+ * iterative solver, then the factor behind the variances.
  *
- * Everything at amplitude 1 and noise ratio rho (methods.md B.3):  A1 = Z1'Z1 + rho I,  A1 w = Z1'y,
- *   mean = z' w,   var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
+ * Everything is at amplitude 1 and noise ratio rho (methods.md B.3), A1 = Z1'Z1 + rho I:
+ *   A1 w = Z1'y,   mean = z' w,   var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
@@ -74,8 +74,8 @@ static enum status factor_at(struct fit *ft, size_t M, struct model_map *z, stru
 }
 
 /* Keeps a factor of M columns as that of the variances, if that is how many they were to have. */
-static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g, const struct ctl *ctl,
-                               struct err *err)
+static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g,
+                               const struct ctl *ctl, struct err *err)
 {
     if (ft->plan.Mv != M)
         return ST_OK;
@@ -93,8 +93,8 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     const size_t M = m->M;
     struct phase_ctl phase;
     double t = fit_now();
-    struct gram_factor g = { .b = ft->b, .diag = mem_calloc(M, sizeof *g.diag, "the Gram's diagonal",
-                                                            err) };
+    struct gram_factor g = {.b = ft->b,
+                            .diag = mem_calloc(M, sizeof *g.diag, "the Gram's diagonal", err)};
     enum status rc = g.diag ? factor_at(ft, M, &ft->z, &g,
                                         model_phase(&phase, ft->on.ctl, PHASE_GRAM), err)
                             : ST_NOMEM;
@@ -222,8 +222,8 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     double *w = ft->m->w, *start = NULL, passes = 0.0;
     size_t before = 0;
     bool stuck = false;
-    enum status rc =
-        solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so, ft->on.ctl, each, err);
+    enum status rc = solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so,
+                                   ft->on.ctl, each, err);
 
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         stuck = stuck || each[j].float_limit || each[j].why == OUT_BREAKDOWN;
@@ -241,7 +241,8 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     so->maxit = so->maxit ? so->maxit - before : 0;
     for (size_t j = 0; j < ft->t; j++)
         solve_info_free(&each[j]);
-    rc = solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so, ft->on.ctl, each, err);
+    rc = solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so, ft->on.ctl, each,
+                       err);
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         each[j].iterations += before;
         each[j].passes += passes;
@@ -356,8 +357,8 @@ static enum status features_fit(struct fit *ft, struct err *err)
     return direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
 }
 
-/* Of each target: r = y - Z1 w, and y' (K1 + ratio I)^-1 y = (r'r + ratio w'w) / ratio, which with an
- * inexact w errs to the safe side. */
+/* Of each target: r = y - Z1 w, and y' (K1 + ratio I)^-1 y = (r'r + ratio w'w) / ratio, which with
+ * an inexact w errs to the safe side. */
 static enum status features_moments(struct fit *ft, double *rr, double *c, struct err *err)
 {
     const size_t n = ft->src->n, M = ft->m->M;
@@ -404,10 +405,12 @@ static void features_check(struct fit *ft)
     if (model_effdim_half(ft->on.pool, m->Mv, m->L, ft->ratio, &half, ft->on.ctl, NULL) != ST_OK)
         return;
     if (all > starved_growth * half)
-        fit_warn(ft->info, "starved", "the effective dimension is %.0f with %zu features and would be "
-             "%.0f with half of them: it still grows, so the function's own variances (sd_latent) "
-             "are too small; more features for the variance, or solver=exact, help", all, m->Mv,
-             half);
+        fit_warn(
+            ft->info, "starved",
+            "the effective dimension is %.0f with %zu features and would be "
+            "%.0f with half of them: it still grows, so the function's own variances (sd_latent) "
+            "are too small; more features for the variance, or solver=exact, help",
+            all, m->Mv, half);
 }
 
 /* Variances. */

@@ -84,9 +84,9 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
 enum { SOLVER_MAX_PARAMS = 4, SOLVER_TEXT_MAX = 96 };
 struct solver_param { const char *name; double lo, hi, init; bool whole; const char *help; };
 
-/* A solver's row.  B and X are k vectors of M, one after the other.  A stop on request is an outcome,
- * not a failure; a solver that factorises needs A positive definite to double precision, else
- * NOT_PD. */
+/* A solver's row.  B and X are k vectors of M, one after the other.  A stop on request is an
+ * outcome, not a failure; a solver that factorises needs A positive definite to double precision,
+ * else NOT_PD. */
 struct solver_ops {
     const char *name, *title, *help;   /* "pcg", ... */
     bool uses_precond, iterative;

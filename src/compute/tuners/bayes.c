@@ -261,7 +261,7 @@ static enum status descend_left(struct tune_job *job, const struct tune_point *f
  * inputs sort themselves; then the noise is let go. */
 static enum status descend_held(struct tune_job *job, struct err *err)
 {
-    const double most = job->noise[1], held = fmax(job->noise[0], HELD_NOISE);
+    const double most = job->within.noise[1], held = fmax(job->within.noise[0], HELD_NOISE);
     const struct tune_point before = job->best_low;
     struct tune_point from = before;
     enum status rc = ST_OK;
@@ -274,9 +274,9 @@ static enum status descend_held(struct tune_job *job, struct err *err)
             from.hp[i] = fmin(fmax(sqrt((double)n), job->lo[i]), job->hi[i]);
     }
     job->best_low.score = INFINITY;
-    job->noise[1] = held;
+    job->within.noise[1] = held;
     rc = descend_left(job, &from, 2, err);
-    job->noise[1] = most;
+    job->within.noise[1] = most;
     from = job->best_low;
     if (rc == ST_OK && isfinite(from.score))
         rc = descend_left(job, &from, 1, err);

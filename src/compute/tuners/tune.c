@@ -47,11 +47,11 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
 {
     const struct tune_opts *o = job->opts;
     enum status rc = bound_of(&o->amplitude, tune_amplitude_range[0], tune_amplitude_range[1],
-                              "amplitude", job->amp, err);
+                              "amplitude", job->within.amplitude, err);
 
     if (rc == ST_OK)
-        rc =
-            bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise", job->noise, err);
+        rc = bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise",
+                      job->within.noise, err);
     for (size_t i = 0; rc == ST_OK && i < job->nhp; i++) {
         char name[KERNEL_NAME_MAX];
         struct hparam hp;
@@ -245,7 +245,7 @@ static enum status run_polish(struct tune_job *job, struct err *err)
         if (rc != ST_OK)
             return rc;
         if (!isfinite(from.score))
-            from.noise = sqrt(job->noise[0] * job->noise[1]);
+            from.noise = sqrt(job->within.noise[0] * job->within.noise[1]);
     }
     if (job->opts->polish && job->opts->objective != TUNE_NMLL)
         return tune_descend_free(job, &from, true, TUNE_SIMPLEX, 0.04, polish_share(job), err);
@@ -317,8 +317,12 @@ static void flag_bounds(struct tune_job *job)
     const struct tune_point *p = &res->best;
 
     for (size_t i = 0; i < job->nhp + 2; i++) {
-        const double lo = i < job->nhp ? job->lo[i] : i == job->nhp ? job->amp[0] : job->noise[0];
-        const double hi = i < job->nhp ? job->hi[i] : i == job->nhp ? job->amp[1] : job->noise[1];
+        const double lo = i < job->nhp    ? job->lo[i]
+                          : i == job->nhp ? job->within.amplitude[0]
+                                          : job->within.noise[0];
+        const double hi = i < job->nhp    ? job->hi[i]
+                          : i == job->nhp ? job->within.amplitude[1]
+                                          : job->within.noise[1];
         const double *each = i == job->nhp ? p->amplitudes : p->noises;
         double v = i < job->nhp ? p->hp[i] : each[0], most = v;
 

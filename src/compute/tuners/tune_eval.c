@@ -179,6 +179,26 @@ static bool at_start(const struct tune_job *job, const double *hp)
     return true;
 }
 
+static double ratio_of(const struct tune_point *p)
+{
+    return p->noise * p->noise / (p->amplitude * p->amplitude);
+}
+
+/* What is asked at a point of the targets of a level, and where the answers go. */
+static struct nmll_ask ask_of(const struct tune_job *job, const struct tune_level *l,
+                              const struct tune_point *p, enum nmll_scale scale)
+{
+    return (struct nmll_ask){ .t = job->targets, .y = l->y, .hp = p->hp, .nhp = job->nhp,
+                              .scale = scale, .amplitude = p->amplitude, .noise = p->noise,
+                              .ratio = ratio_of(p), .within = &job->within };
+}
+
+static struct nmll_told told_of(struct tune_point *p, double *grad)
+{
+    return (struct nmll_told){ .value = &p->nmll, .amplitude = p->amplitudes, .noise = p->noises,
+                               .grad = grad, .effdim = &p->effdim };
+}
+
 /* One evaluation over features.  Where single precision turns out to limit an answer that matters,
  * its level is in double from there on: twice the time, and only data with next to no noise need
  * it. */
@@ -186,13 +206,14 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
                                  struct tune_point *out, double *g, struct err *err)
 {
     bool limited = false;
+    double mse;
+    const struct nmll_ask ask = ask_of(job, l, out, NMLL_BEST);
+    struct nmll_told told = told_of(out, g);
     enum status rc = level_open(job, l, err);
 
     if (rc == ST_OK && job->opts->objective != TUNE_NMLL) {
-        double mse;
-        rc = nmll_features_loo(l->fop, job->targets, l->y, l->valid, job->opts->yvalid, out->hp,
-                               job->nhp, job->amp, job->noise, &mse, &out->nmll, out->amplitudes,
-                               out->noises, &out->effdim, &job->quiet, err);
+        told.mse = &mse;
+        rc = nmll_loo(l->fop, &ask, l->valid, job->opts->yvalid, &told, &job->quiet, err);
         out->score = 0.5 * (double)(job->targets * l->n) * (1.0 + log(2.0 * M_PI * mse));
         return rc;
     }
@@ -200,9 +221,8 @@ static enum status features_best(struct tune_job *job, struct tune_level *l,
     for (;;) {
         if (rc != ST_OK)
             return rc;
-        rc = nmll_features_best(l->fop, job->targets, l->y, out->hp, job->nhp, job->amp, job->noise,
-                                &out->nmll, out->amplitudes, out->noises, g, &out->effdim,
-                                l->precision == PREC_FLOAT ? &limited : NULL, &job->quiet, err);
+        told.limited = l->precision == PREC_FLOAT ? &limited : NULL;
+        rc = nmll_features(l->fop, &ask, &told, &job->quiet, err);
         const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
                               (out->nmll - l->log_scale) * (double)job->full.n / (double)l->n >
                                   job->best_low.score + 0.05 * (double)job->full.n;
@@ -240,9 +260,9 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
     if (job->opts->exact) {
-        rc = nmll_exact_best(job->kernel, l->src, job->targets, l->y, out->hp, job->amp, job->noise,
-                             &out->nmll, out->amplitudes, out->noises, &out->effdim, job->pool,
-                             &job->quiet, err);
+        const struct nmll_ask ask = ask_of(job, l, out, NMLL_BEST);
+        const struct nmll_told told = told_of(out, NULL);
+        rc = nmll_exact(job->kernel, l->src, &ask, &told, job->pool, &job->quiet, err);
     } else {
         rc = features_best(job, l, out, gradu ? g : NULL, err);
     }
@@ -268,11 +288,6 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     if (l != &job->full && isnan(job->start_low) && at_start(job, out->hp))
         job->start_low = out->score;
     return record(job, out, err);
-}
-
-static double ratio_of(const struct tune_point *p)
-{
-    return p->noise * p->noise / (p->amplitude * p->amplitude);
 }
 
 /* A rank that was given stays.  One that suits the first setting does not suit another of a tenth
@@ -314,13 +329,11 @@ static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                       .terms = job->terms, .error = job->error,
                                       .most = SHARPEN_MOST, .used = &job->res->probes };
 
-    if (job->targets > 1)
-        return nmll_features_slq_at(l->fop, job->targets, l->y, out->hp, job->nhp,
-                                    ratio_of(out), job->amp, job->noise, &so, &out->nmll,
-                                    &out->se, out->amplitudes, out->noises, g, NULL, &job->quiet,
-                                    err);
-    return nmll_features_slq(l->fop, l->y, out->hp, job->nhp, out->amplitude, out->noise, &so,
-                             &out->nmll, &out->se, g, NULL, &job->quiet, err);
+    const struct nmll_ask ask = ask_of(job, l, out, job->targets > 1 ? NMLL_RATIO : NMLL_GIVEN);
+    struct nmll_told told = told_of(out, g);
+    told.effdim = NULL;
+    told.se = &out->se;
+    return nmll_slq(l->fop, &ask, &so, &told, &job->quiet, err);
 }
 
 enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
@@ -336,13 +349,10 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     tune_to_hp(job, u, out->hp);
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
-    if (job->opts->exact && job->targets > 1) {
-        rc = nmll_exact_at(job->kernel, l->src, job->targets, l->y, out->hp, ratio_of(out),
-                           job->amp, job->noise, &out->nmll, out->amplitudes, out->noises,
-                           gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
-    } else if (job->opts->exact) {
-        rc = nmll_exact(job->kernel, l->src, l->y, out->hp, amplitude, noise, &out->nmll,
-                        gradu ? g : NULL, &out->effdim, job->pool, &job->quiet, err);
+    const struct nmll_ask ask = ask_of(job, l, out, job->targets > 1 ? NMLL_RATIO : NMLL_GIVEN);
+    const struct nmll_told told = told_of(out, gradu ? g : NULL);
+    if (job->opts->exact) {
+        rc = nmll_exact(job->kernel, l->src, &ask, &told, job->pool, &job->quiet, err);
     } else {
         rc = level_open(job, l, err);
         if (rc == ST_OK && job->opts->approx)
@@ -350,8 +360,7 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
         else if (rc == ST_OK && job->targets > 1) /* features are profiled: tune_eval */
             rc = err_set(err, ST_INTERNAL, "several targets at one amplitude");
         else if (rc == ST_OK)
-            rc = nmll_features(l->fop, l->y, out->hp, job->nhp, amplitude, noise, &out->nmll,
-                               gradu ? g : NULL, &out->effdim, &job->quiet, err);
+            rc = nmll_features(l->fop, &ask, &told, &job->quiet, err);
     }
     first_target(out);
     rc = forgive(rc, out, err);

@@ -43,7 +43,7 @@ struct tune_job {
     double lo[KERNEL_MAX_HP], hi[KERNEL_MAX_HP]; /* natural scale; equal when fixed */
     double start[KERNEL_MAX_HP];
     bool have_start;                             /* it is somebody's choice, and is scored */
-    double amp[2], noise[2];                     /* bounds; equal when fixed */
+    struct nmll_bounds within;                   /* of amplitude and noise; equal when fixed */
     struct tune_level low, full;                 /* low.n == full.n && low.M == full.M: the same */
     bool have_low;                               /* low is cheaper than full */
     struct source_subset subset;

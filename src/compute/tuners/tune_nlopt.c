@@ -43,10 +43,12 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
     if (d->joint) {
         const double a = d->amp_at < MAX_VARS ? exp(x[d->amp_at]) : d->amplitude;
         const double s = d->noise_at < MAX_VARS ? exp(x[d->noise_at]) : d->noise;
-        d->rc = job->targets > 1
-                    ? tune_eval_at(job, x, a, s, gradu, &p, d->err)
-                    : tune_eval_at(job, x, fmin(fmax(a, job->amp[0]), job->amp[1]),
-                                   fmin(fmax(s, job->noise[0]), job->noise[1]), gradu, &p, d->err);
+        d->rc =
+            job->targets > 1
+                ? tune_eval_at(job, x, a, s, gradu, &p, d->err)
+                : tune_eval_at(
+                      job, x, fmin(fmax(a, job->within.amplitude[0]), job->within.amplitude[1]),
+                      fmin(fmax(s, job->within.noise[0]), job->within.noise[1]), gradu, &p, d->err);
     } else {
         d->rc = tune_eval(job, x, d->full, gradu, &p, d->err);
     }
@@ -179,10 +181,11 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
     }
     d->nvars = job->nfree;
     d->amp_at = d->noise_at = MAX_VARS;
-    d->amplitude = fmin(fmax(from->amplitude, job->amp[0]), job->amp[1]);
-    d->noise = fmin(fmax(from->noise, job->noise[0]), job->noise[1]);
+    d->amplitude = fmin(fmax(from->amplitude, job->within.amplitude[0]), job->within.amplitude[1]);
+    d->noise = fmin(fmax(from->noise, job->within.noise[0]), job->within.noise[1]);
     if (d->joint && job->targets > 1) { /* each amplitude is at its best for the ratio */
-        const double low = job->noise[0] / job->amp[1], high = job->noise[1] / job->amp[0];
+        const double low = job->within.noise[0] / job->within.amplitude[1],
+                     high = job->within.noise[1] / job->within.amplitude[0];
         d->noise = fmin(fmax(d->noise / d->amplitude, low), high);
         d->amplitude = 1.0;
         if (high > low * (1.0 + 1e-12)) {
@@ -194,17 +197,17 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
         clip_vars(d, x);
         return;
     }
-    if (d->joint && job->amp[1] > job->amp[0] * (1.0 + 1e-12)) {
+    if (d->joint && job->within.amplitude[1] > job->within.amplitude[0] * (1.0 + 1e-12)) {
         d->amp_at = d->nvars++;
         x[d->amp_at] = log(d->amplitude);
-        lo[d->amp_at] = log(job->amp[0]);
-        hi[d->amp_at] = log(job->amp[1]);
+        lo[d->amp_at] = log(job->within.amplitude[0]);
+        hi[d->amp_at] = log(job->within.amplitude[1]);
     }
-    if (d->joint && job->noise[1] > job->noise[0] * (1.0 + 1e-12)) {
+    if (d->joint && job->within.noise[1] > job->within.noise[0] * (1.0 + 1e-12)) {
         d->noise_at = d->nvars++;
         x[d->noise_at] = log(d->noise);
-        lo[d->noise_at] = log(job->noise[0]);
-        hi[d->noise_at] = log(job->noise[1]);
+        lo[d->noise_at] = log(job->within.noise[0]);
+        hi[d->noise_at] = log(job->within.noise[1]);
     }
     clip_vars(d, x);
 }
