@@ -1,8 +1,10 @@
 # tests of the core group
 if HAVE_CHECK
-check_PROGRAMS += tests/check_command tests/check_job
-TESTS += tests/check_command tests/check_job
+check_PROGRAMS += tests/check_command tests/check_job tests/check_measures
+TESTS += tests/check_command tests/check_job tests/check_measures
 endif
+tests_check_measures_SOURCES = tests/check_measures.c tests/store_support.c tests/store_support.h
+tests_check_measures_LDADD = $(app_tests)
 tests_check_command_SOURCES = tests/check_command.c
 tests_check_command_LDADD = $(app_tests)
 tests_check_job_SOURCES = tests/check_job.c

@@ -1251,7 +1251,7 @@ const struct command cmd_general_rows[] = {
       {"where", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "only those with this in name, data, kernel, solver, state or note"},
       {"sort", ARG_CHOICE, 0, "oldest", 0, 0,
-       "oldest|newest|nmll|rmse|nlpd|coverage|seconds|iterations|rank|features", NULL,
+       "oldest|newest|nmll|rmse|nlpd|coverage|seconds|iterations|rank|features|effdim", NULL,
        "the best first: the least, of coverage the nearest to 95 %"},
       {"last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only the newest so many"}},
      0,
