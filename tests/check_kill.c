@@ -1,9 +1,9 @@
 /* tests/check_kill.c -- what a batch has said on stdout is in its session after kill -9.
  *
  * The program itself is killed, at random moments of batches that fit, tune and score small models.
- * Counted is what stood on stdout: every result is a statement of the session's command table, every
- * run that a result names is there and complete, with the figures of the line; no name that has been
- * seen, in progress either, is used for another run.  GPDESK_KILLS: how many kills (20). */
+ * Counted is what stood on stdout: every result is a statement in the session's command table;
+ * every run that a result names is there and complete, with the figures of the line; no name that
+ * has been seen, even in progress, is used for another run.  GPDESK_KILLS: how many kills (20). */
 #include "app/session/store.h"
 
 #include "store_support.h"

@@ -14,10 +14,15 @@ libsession_a_SOURCES = \
   src/app/session/store_impl.h \
   src/app/session/store_json.c \
   src/app/session/store_load.c \
+  src/app/session/store_load.h \
   src/app/session/store_owner.c \
   src/app/session/store_pack.c \
   src/app/session/store_queue.c \
   src/app/session/store_queue.h \
+  src/app/session/store_read_data.c \
+  src/app/session/store_read_field.c \
+  src/app/session/store_read_model.c \
+  src/app/session/store_read_run.c \
   src/app/session/store_write.c \
   src/app/session/store_write.h \
   src/app/session/timeline.c \

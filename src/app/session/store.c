@@ -2,8 +2,8 @@
  * writes.
  *
  * The main thread builds each record (text, JSON, packed numbers) and puts it in the queue
- * (store_queue.h).  What one statement changes is handed over together (store_hold), so that no file
- * ever holds half of it.  Commands and runs are written at once, messages and the points of a
+ * (store_queue.h).  What one statement changes is handed over together (store_hold), so that no
+ * file ever holds half of it.  Commands and runs are written at once, messages and the points of a
  * running trace with them or a little later.
  */
 #include "app/session/store.h"
@@ -685,7 +685,7 @@ void store_close(struct store *st)
         owner_release(st->ws, &store_owner);
     char words[200];
     names_words(st->named, words, sizeof words);
-    if (st->named[RUN_FIT] != st->reserved[RUN_FIT] || st->named[RUN_TUNE] != st->reserved[RUN_TUNE])
+    if (memcmp(st->named, st->reserved, sizeof st->named) != 0)
         put_text(st, OP_META, 0, names_key, words);
     store_queue_end(st->queue);
     store_queue_trouble(st->queue, words, sizeof words);

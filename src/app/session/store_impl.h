@@ -5,7 +5,7 @@
  *   store_guard.c  which files beside a session SQLite may see; recovery from a journal
  *   store_db.c     the SQLite side: opening with suspicion, checked rows, blobs, JSON reading
  *   store_json.c   datasets, runs and the workspace as JSON
- *   store_load.c   and back again
+ *   store_load.c   and back again, with store_read_*.c (store_load.h)
  *   store_files.c  where sessions live; listing, copies */
 #ifndef GPDESK_STORE_IMPL_H
 #define GPDESK_STORE_IMPL_H

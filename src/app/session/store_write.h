@@ -6,7 +6,7 @@
 
 /* A factor too large to be written with the rows: store_write_factor writes it behind them. */
 bool store_write_bulky(const struct op *);
-/* Writes one record within the open transaction.  Bulky ones, FLUSH, COPY and VISIT write nothing. */
+/* Writes one record within the open transaction; nothing for bulky ones, FLUSH, COPY, VISIT. */
 enum status store_write_op(struct sdb *, const struct op *, struct err *);
 /* Writes the next `parts` parts of a FACTOR and moves op->at on; all of it is written when
  * op->at.column has reached the factor's size. */

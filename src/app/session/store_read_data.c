@@ -1,0 +1,419 @@
+/* app/session/store_read_data.c -- datasets from the session: the file is read again and
+ * compared with what was noted; roles, types and split are as they were. */
+#include "app/session/store_load.h"
+
+#include "app/shell/import_args.h"
+#include "app/shell/options.h"
+#include "data/checksum.h"
+#include "data/formats/npy_set.h"
+#include "base/mem.h"
+#include "app/core/ws_tell.h"
+#include "base/text.h"
+#include <endian.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static enum status read_file(const char *path, const struct args *a, size_t mem,
+                             struct table **out, struct err *err)
+{
+    struct import_opts opts = { .header = -1, .mem_limit = mem };
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        return err_set(err, ST_IO, "it came through a pipe and is gone");
+    /* A session must not make us wait for a pipe or read a device.  (Parts are regular files or
+     * nothing.) */
+    if (*path != '/' || (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)
+                                              : !npy_set_is_pattern(path)))
+        return err_set(err, ST_IO, "there is no such file now");
+    if (a && import_args_options(a, mem, &opts, err) != ST_OK)
+        return ST_USAGE;
+    return import_file(path, &opts, NULL, out, err);
+}
+
+static enum status make_demo(const char *path, const struct args *a, int64_t rows,
+                             struct table **out, struct err *err)
+{
+    struct demo_opts o = { .noise = NAN };
+    const char *seed = strstr(path, "seed=");
+
+    if (strncmp(path, "demo:points xy=", 15) == 0) { /* its path holds all of it */
+        o.xy = path + 15;
+        return demo_make("points", &o, out, err);
+    }
+    if (!a)
+        return err_set(err, ST_FORMAT, "how it was made is not known");
+    o.n = (size_t)args_int(a, "n", 0);
+    o.kernel = args_text(a, "kernel");
+    o.noise = args_num(a, "noise");
+    o.seed = seed ? strtoull(seed + 5, NULL, 10) : (uint64_t)args_int(a, "seed", 0);
+    if (o.n && o.n != (size_t)rows)
+        return err_set(err, ST_FORMAT, "its number of rows is not as noted");
+    return demo_make(args_text(a, "name"), &o, out, err);
+}
+
+/* Runs no command: only the options of an `open` or `demo` line are taken. */
+static enum status table_again(struct loader *l, const char *path, const char *recipe, int64_t rows,
+                               struct table **out, struct err *err)
+{
+    const struct command *cmd = NULL;
+    struct args *a = NULL;
+    const bool demo = strncmp(path, "demo:", 5) == 0;
+
+    if (recipe && (command_parse(recipe, &cmd, &a, NULL) != ST_OK ||
+                   strcmp(cmd->name, demo ? "demo" : "open") != 0)) {
+        args_free(a);
+        a = NULL;
+    }
+    enum status rc = demo ? make_demo(path, a, rows, out, err)
+                          : read_file(path, a, l->ws->opt.mem, out, err);
+    args_free(a);
+    return rc;
+}
+
+/* The columns as noted. */
+struct noted_column {
+    char *name;
+    enum col_type type;
+    enum col_role role;
+    uint64_t missing, levels;
+};
+struct noted {
+    struct noted_column *c;
+    size_t n, cap;
+};
+
+static bool same_columns(const struct noted *k, const struct table *t);
+
+static bool is_table(const struct dataset *d, const char *path, uint64_t size, const char *sum,
+                     int64_t rows, const struct noted *k)
+{
+    return d && d->table->path && strcmp(d->table->path, path) == 0 &&
+           d->table->file_size == size && strcmp(d->table->checksum, sum) == 0 &&
+           (int64_t)d->table->n == rows && same_columns(k, d->table);
+}
+
+/* The table among those in memory: of datasets, runs and states. */
+static struct table *in_memory(const struct workspace *ws, const char *path, uint64_t size,
+                               const char *sum, int64_t rows, const struct noted *k)
+{
+    const struct step *s;
+    bool done;
+
+    for (size_t i = 0; i < ws->ndata; i++)
+        if (is_table(ws->data[i], path, size, sum, rows, k))
+            return ws->data[i]->table;
+    for (size_t i = 0; i < ws->nrun + ws->nbin; i++) {
+        const struct run *r = i < ws->nrun ? ws->run[i] : ws->bin[i - ws->nrun];
+        if (is_table(r->data, path, size, sum, rows, k))
+            return r->data->table;
+    }
+    for (size_t i = SIZE_MAX; (s = timeline_step(ws, i, &done)) != NULL; i++)
+        for (size_t j = 0; s->state && j < s->state->ndata; j++)
+            if (is_table(s->state->data[j], path, size, sum, rows, k))
+                return s->state->data[j]->table;
+    return NULL;
+}
+
+/* The copy of the file that `save data=yes` has put into the session, under the file's own name. */
+static bool packed_table(struct loader *l, const char *path, const char *recipe, uint64_t size,
+                         const char *sum, int64_t rows, struct shared_table *t)
+{
+    char *copy = strncmp(path, "demo:", 5) ? store_unpack(l->db, path, sum, size, NULL) : NULL;
+    struct table *table = NULL;
+    char *name = NULL;
+
+    if (copy && table_again(l, copy, recipe, rows, &table, NULL) == ST_OK &&
+        (table->file_size != size || strcmp(table->checksum, sum) != 0)) {
+        table_unref(table);
+        table = NULL;
+    }
+    free(copy);
+    if (!table)
+        return false;
+    /* Arrays read in place are looked after under the name that they have. */
+    if (!(table_is_out(table) && table->ncols && table->col[0].in) &&
+        (name = mem_strdup(path, NULL))) {
+        free(table->path);
+        table->path = name;
+    }
+    table_unref(t->table);
+    t->table = table;
+    return true;
+}
+
+static struct shared_table *shared(struct loader *l, const char *path, const char *recipe,
+                                   const char *name, uint64_t size, const char *sum, int64_t rows)
+{
+    struct err why = { 0 };
+    char shown[200];
+    struct buf safe = { 0 };
+
+    for (size_t i = 0; i < l->ntable; i++)
+        if (strcmp(l->table[i].path, path) == 0 &&
+            strcmp(l->table[i].recipe, recipe ? recipe : "") == 0)
+            return &l->table[i];
+    if (store_load_fatal(l, mem_grow((void **)&l->table, &l->captable, l->ntable + 1,
+                                     sizeof *l->table,
+                          "the session", &l->err)))
+        return NULL;
+    struct shared_table *t = &l->table[l->ntable];
+    *t = (struct shared_table){ .path = mem_strdup(path, NULL),
+                                .recipe = mem_strdup(recipe ? recipe : "", NULL) };
+    if (store_load_fatal(l, t->path && t->recipe ? ST_OK : err_nomem(&l->err, 0, "the session"))) {
+        free(t->path);
+        free(t->recipe);
+        return NULL;
+    }
+    l->ntable++;
+    text_safe(&safe, path, 150);
+    snprintf(shown, sizeof shown, "%s", buf_str(&safe));
+    buf_free(&safe);
+    const enum status rc = table_again(l, path, recipe, rows, &t->table, &why);
+    if (rc != ST_OK)
+        t->table = NULL;
+    const bool same =
+        t->table && t->table->file_size == size && strcmp(t->table->checksum, sum) == 0;
+    if (!same && packed_table(l, path, recipe, size, sum, rows, t)) {
+        ws_note(l->ws, "session-data", "%s %s: the copy in the session is used", shown,
+                rc == ST_OK ? "has changed" : "is not there");
+    } else if (rc != ST_OK) {
+        ws_tell(
+            l->ws, REC_WARNING, NULL, "session-data", "open FILE",
+            "the data of %.60s cannot be loaded from %s: %.300s; its fits still predict new data",
+            name, shown, why.msg);
+    } else if (!same) {
+        t->changed = true;
+        ws_tell(l->ws, REC_WARNING, NULL, "session-data", "fit",
+                "%s has changed since the session was saved: the data is loaded as it is now; fits "
+                "made before keep their models, but were made from other data", shown);
+    }
+    return t;
+}
+
+static void noted_free(struct noted *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        free(k->c[i].name);
+    free(k->c);
+}
+
+static bool take_column(void *ctx, const char *const text[4])
+{
+    struct noted *k = ctx;
+    uint64_t missing, levels;
+    const int type = store_read_field_word(store_types, text[1]),
+              role = store_read_field_word(store_roles, text[2]);
+
+    if (type < 0 || role < 0 || k->n >= STORE_MANY ||
+        sscanf(text[3], "[%" SCNu64 ",%" SCNu64 "]", &missing, &levels) != 2 ||
+        mem_grow((void **)&k->c, &k->cap, k->n + 1, sizeof *k->c, "the columns", NULL) != ST_OK)
+        return false;
+    char *name = mem_strdup(text[0], NULL);
+    if (!name)
+        return false;
+    k->c[k->n++] = (struct noted_column){ .name = name, .type = (enum col_type)type,
+                                          .role = (enum col_role)role, .missing = missing,
+                                          .levels = levels };
+    return true;
+}
+
+/* Types and roles as they were: by position in the same file, by name in a changed one. */
+static void restore_columns(struct jdoc *j, struct dataset *ds, const struct noted *k, bool changed)
+{
+    const bool in_place = !changed && k->n == ds->table->ncols;
+    size_t targets = 0, did;
+
+    for (size_t i = 0; i < k->n; i++) {
+        const size_t at = in_place ? i : table_find(ds->table, k->c[i].name);
+        if (at != SIZE_MAX && ds->table->col[at].type != k->c[i].type &&
+            !strpbrk(k->c[i].name, "*,"))
+            (void)dataset_set_type(ds, k->c[i].name, k->c[i].type, &did, NULL);
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        const size_t at = in_place ? i : table_find(ds->table, k->c[i].name);
+        if (at != SIZE_MAX)
+            ds->role[at] = k->c[i].role;
+    }
+    for (size_t i = 0; i < ds->table->ncols; i++)
+        targets += ds->role[i] == ROLE_TARGET;
+    if (targets == 0)
+        jdoc_wrong(j, "no target");
+}
+
+static void restore_groups(struct jdoc *j, struct dataset *ds, const struct noted *k, bool changed)
+{
+    const bool in_place = !changed && k->n == ds->table->ncols;
+
+    if (jdoc_has(j, "$.coding"))
+        ds->coding = jdoc_str(j, "$.coding");
+    if (!jdoc_has(j, "$.groups"))
+        return;
+    if (jdoc_len(j, STORE_MANY, "$.groups") != k->n)
+        jdoc_wrong(j, "groups are not those of the columns");
+    for (size_t i = 0; jdoc_ok(j) && i < k->n; i++) {
+        const size_t at = in_place ? i : table_find(ds->table, k->c[i].name);
+        char *group = jdoc_str(j, "$.groups[%zu]", i);
+        if (at != SIZE_MAX) {
+            free(ds->group[at]);
+            ds->group[at] = group;
+        } else {
+            free(group);
+        }
+    }
+}
+
+/* The same columns with the same types and levels: then the file reads as it did. */
+static bool same_columns(const struct noted *k, const struct table *t)
+{
+    if (k->n != t->ncols)
+        return false;
+    for (size_t i = 0; i < k->n; i++) {
+        const struct column *c = &t->col[i];
+        if (strcmp(k->c[i].name, c->name) != 0 || k->c[i].type != c->type ||
+            k->c[i].missing != c->missing ||
+            k->c[i].levels != (c->type == COL_CATEGORY ? c->nlevels : 0))
+            return false;
+    }
+    return true;
+}
+
+static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, int64_t id)
+{
+    const size_t n = ds->table->n;
+    struct split s = { .how = jdoc_str(j, "$.split.how") };
+    const bool has_parts = jdoc_bool(j, "$.split.parts");
+    const size_t folds = (size_t)jdoc_int(j, 0, STORE_MANY, "$.split.folds");
+    const uint64_t want = jdoc_u64(j, "$.split.sum");
+    uint32_t sum = 0;
+    char owner[24];
+    bool good = true;
+
+    snprintf(owner, sizeof owner, "d%" PRId64, id);
+    if (has_parts) {
+        s.part = mem_calloc(n, 1, "the split", NULL);
+        good = s.part && sdb_get_blob(l->db, owner, "part", s.part, n, NULL) == ST_OK;
+        for (size_t i = 0; good && i < n; i++)
+            if ((good = s.part[i] < PARTS))
+                s.count[s.part[i]]++;
+        if (good)
+            sum = checksum_add(sum, s.part, n);
+    } else {
+        s.count[PART_TRAIN] = n;
+    }
+    if (good && folds) {
+        s.fold = mem_calloc(n, sizeof *s.fold, "the folds", NULL);
+        s.nfolds = folds;
+        good =
+            s.fold && sdb_get_blob(l->db, owner, "fold", s.fold, n * sizeof *s.fold, NULL) == ST_OK;
+        for (size_t i = 0; good && i < n; i++) {
+            s.fold[i] = le32toh(s.fold[i]);
+            good = s.fold[i] < folds;
+        }
+        if (good)
+            sum = checksum_add(sum, s.fold, n * sizeof *s.fold);
+    }
+    if (!good || sum != want) {
+        store_load_damaged(l, "the split of %.60s (%.80s) is damaged or fits other data; it is not "
+                           "split now",
+                ds->name, s.how ? s.how : "none");
+        free(s.how);
+        free(s.part);
+        free(s.fold);
+        split_none(ds);
+        return;
+    }
+    split_none(ds);
+    free(ds->split.how);
+    free(ds->split.part);
+    free(ds->split.fold);
+    ds->split = s;
+}
+
+static const char *target_name(const struct noted *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->c[i].role == ROLE_TARGET)
+            return k->c[i].name;
+    return NULL;
+}
+
+static struct dataset *make_dataset(struct loader *l, const struct store_version *v, bool *changed)
+{
+    struct jdoc j;
+    struct err why = { 0 };
+    struct dataset *ds = NULL;
+
+    if (!jdoc_open(&j, l->db, v->body)) {
+        store_load_damaged(l, "a description of a dataset is damaged (%s)", j.bad);
+        return NULL;
+    }
+    char *name = jdoc_str(&j, "$.name"), *path = jdoc_str(&j, "$.path"),
+         *recipe = jdoc_str(&j, "$.recipe"), *sum = jdoc_str(&j, "$.checksum");
+    const uint64_t size = jdoc_u64(&j, "$.size");
+    const int64_t rows = jdoc_int(&j, 0, STORE_ROWS_MOST, "$.rows");
+    static const char *const fields[4] = { "name", "type", "role", "counts" };
+    struct noted noted = { 0 };
+    jdoc_each(&j, "$.columns", fields, take_column, &noted);
+    const char *target = target_name(&noted);
+    struct shared_table *t = NULL, found = { .table = NULL };
+
+    if (!name || !path || !sum || !target)
+        jdoc_wrong(&j, "name, path, checksum or target is missing");
+    if (jdoc_ok(&j) && l->recall &&
+        (found.table = in_memory(l->ws, path, size, sum, rows, &noted)) != NULL)
+        t = &found;
+    else if (jdoc_ok(&j))
+        t = shared(l, path, recipe, name, size, sum, rows);
+    if (t && t->table) {
+        *changed = t->changed;
+        ds = dataset_new(t->table, name, table_find(t->table, target) != SIZE_MAX ? target : NULL,
+                         &why);
+        if (!ds)
+            store_load_damaged(l, "dataset %.60s cannot be made: %.200s", name, why.msg);
+    }
+    if (ds) {
+        restore_columns(&j, ds, &noted, t->changed);
+        restore_groups(&j, ds, &noted, t->changed);
+        *changed |= (int64_t)ds->table->n != rows || !same_columns(&noted, ds->table);
+        ds->missing = (enum missing_policy)jdoc_word(&j, store_missing, "$.missing");
+        ds->missing_flag = jdoc_bool(&j, "$.missing_flag");
+        ds->yscale = (enum y_scale)jdoc_word(&j, store_yscales, "$.yscale");
+        ds->xscale = (enum x_scale)jdoc_word(&j, store_xscales, "$.xscale");
+        restore_split(l, &j, ds, v->id);
+    }
+    if (!jdoc_ok(&j)) {
+        store_load_damaged(l, "the description of dataset %.60s is damaged (%.160s)",
+                           name ? name : "?",
+                j.bad);
+        dataset_unref(ds);
+        ds = NULL;
+    }
+    jdoc_close(&j);
+    free(name);
+    free(path);
+    free(recipe);
+    free(sum);
+    noted_free(&noted);
+    return ds;
+}
+
+/* The dataset of a version, made on first use; *changed: its file is not what it was. */
+struct dataset *store_read_dataset(struct loader *l, int64_t id, bool *changed)
+{
+    *changed = false;
+    for (size_t i = 0; i < l->out->nversion; i++)
+        if (l->out->version[i].id == id) {
+            bool other = false;
+            if (!l->tried[2 * i]) {
+                l->made[i] = make_dataset(l, &l->out->version[i], &other);
+                l->tried[2 * i] = true;
+                l->tried[2 * i + 1] = other;
+            }
+            *changed = l->tried[2 * i + 1];
+            return l->made[i];
+        }
+    return NULL;
+}

@@ -1,0 +1,156 @@
+/* app/session/read_model.c -- fitted models from the session: weights, rows and
+ * variance factors. */
+#include "app/session/store_load.h"
+
+#include "app/core/workspace.h"
+#include "base/mem.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* n doubles of a run; NULL with the reason when they are not all there, whole. */
+double *store_read_model_doubles(struct loader *l, const char *owner, const char *what, size_t n,
+                       struct err *err)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, sizeof(double), &bytes) ||
+        sdb_blob_size(l->db, owner, what) != bytes) {
+        err_set(err, ST_FORMAT, "%s of %s is missing or has another size", what, owner);
+        return NULL;
+    }
+    double *v = mem_aligned(n, sizeof *v, "a model", err);
+    if (v && sdb_get_blob(l->db, owner, what, v, bytes, err) != ST_OK) {
+        free(v);
+        return NULL;
+    }
+    if (v)
+        store_pack_doubles(v, n);
+    return v;
+}
+
+/* The factor from its packed lower triangle. */
+static double *factor(struct loader *l, const char *owner, size_t n, struct err *err)
+{
+    const size_t packed = n % 2 ? (n + 1) / 2 * n : n / 2 * (n + 1);
+
+    if (sdb_blob_size(l->db, owner, "L") != packed * sizeof(double))
+        return NULL;
+    double *p = store_read_model_doubles(l, owner, "L", packed, err);
+    double *full = p ? mem_calloc(n * n, sizeof *full, "a variance factor", err) : NULL;
+    const double *from = p;
+    for (size_t j = 0; full && j < n; j++) {
+        memcpy(full + j * n + j, from, (n - j) * sizeof *full);
+        from += n - j;
+    }
+    free(p);
+    return full;
+}
+
+static void read_arrays(struct loader *l, struct run *r, struct model *m, bool inputs)
+{
+    struct err why = { 0 };
+
+    m->w = store_read_model_doubles(l, r->id, "w", m->t * m->M, &why);
+    if (m->w && inputs)
+        m->X = store_read_model_doubles(l, r->id, "X", m->M * m->d, &why);
+    if (!m->w || (inputs && !m->X)) {
+        store_load_damaged(l, "the model of %s is damaged (%.200s): fit it again", r->id, why.msg);
+        model_unref(m);
+        return;
+    }
+    r->model = m;
+}
+
+/* Which columns each kernel reads. */
+static bool parts_agree(const struct kernel *k, const struct encoding *e)
+{
+    if (e->nparts == 0)
+        return !kernel_reads_parts(k);
+    if (e->nparts != k->nterms)
+        return false;
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].first != e->part[t].first || k->term[t].count != e->part[t].n)
+            return false;
+    return true;
+}
+
+/* Variance factors, newest first, as far as a quarter of the memory goes; what is not loaded (or
+ * was not kept) is worked out again from the data when it is needed. */
+void store_read_model_factors(struct loader *l)
+{
+    double budget = (l->ws->opt.mem ? (double)l->ws->opt.mem : (double)mem_physical()) / 4;
+
+    for (size_t i = l->ws->nrun == l->out->nrun ? l->ws->nrun : 0; i-- > 0;) {
+        struct run *r = l->ws->run[i];
+        struct model *m = r->model;
+        struct err why = { 0 };
+        const size_t bytes = sdb_blob_size(l->db, r->id, "L");
+        if (!m || !m->Mv || m->Mv > 1 << 16 || bytes == 0)
+            continue;
+        if (bytes < m->Mv * (m->Mv + 1) / 2 * sizeof(double)) {
+            l->out->run[i].unfinished = true; /* the program ended before all of it was written */
+            continue;
+        }
+        l->out->run[i].factor = true; /* it is in the file, loaded or not */
+        budget -= (double)m->Mv * (double)m->Mv * sizeof(double);
+        if (budget < 0)
+            return;
+        m->L = factor(l, r->id, m->Mv, &why);
+        if (!m->L) {
+            l->out->run[i].factor = false;
+            store_load_damaged(l, "the variance factor of %s is damaged; it is worked out again "
+                               "from the data", r->id);
+        }
+    }
+}
+
+static const struct model_ops *read_kind(struct jdoc *j)
+{
+    const char *words[16] = { NULL };
+
+    for (size_t i = 0; i + 1 < sizeof words / sizeof *words && model_kind_at(i); i++)
+        words[i] = model_kind_at(i)->name;
+    return model_kind_at((size_t)jdoc_word(j, words, "$.model.kind"));
+}
+
+void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
+{
+    struct model *m = mem_calloc(1, sizeof *m, "a model", NULL);
+
+    if (!m) {
+        jdoc_wrong(j, "out of memory");
+        return;
+    }
+    m->refs = 1;
+    m->kind = read_kind(j);
+    if (store_read_field_kernel(j, &m->kernel, "$.model.kernel"))
+        store_read_field_hp(j, m->hp, kernel_nhp(&m->kernel), "$.model.hp");
+    m->amplitude = store_read_field_positive(j, "$.model.amplitude", false);
+    m->noise = store_read_field_positive(j, "$.model.noise", true);
+    m->t = store_read_field_targets(j, "$.model.amplitudes");
+    m->amplitudes[0] = m->amplitude;
+    m->noises[0] = m->noise;
+    store_read_field_each(j, "$.model.amplitudes", m->t, m->amplitudes);
+    store_read_field_each(j, "$.model.noises", m->t, m->noises);
+    m->seed = jdoc_u64(j, "$.model.seed");
+    m->d = (size_t)jdoc_int(j, 1, STORE_MANY, "$.model.d");
+    m->M = (size_t)jdoc_int(j, 1, STORE_MANY, "$.model.M");
+    m->Mv = (size_t)jdoc_int(j, 0, STORE_MANY, "$.model.Mv");
+    m->precision = (enum precision)jdoc_word(j, store_precisions, "$.model.precision");
+    const bool inputs = jdoc_bool(j, "$.model.inputs");
+    if (inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
+        jdoc_wrong(j, "$.model contradicts itself");
+    if (r->has_enc && r->enc.d != m->d)
+        jdoc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
+    const struct layer *layer = &m->kernel.layer, *seen = &r->enc.seq.layer;
+    if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.seq.inputs > 0) ||
+                       (kernel_reads_windows(&m->kernel) &&
+                        (layer->channels != seen->channels || layer->width != seen->width ||
+                         layer->symbols != seen->symbols || layer->flat != r->enc.ncol)) ||
+                       !parts_agree(&m->kernel, &r->enc)))
+        jdoc_wrong(j, "the model and its encoding read sequences differently");
+    if (jdoc_ok(j) && r->has_enc)
+        read_arrays(l, r, m, inputs);
+    else
+        model_unref(m);
+}
