@@ -30,6 +30,9 @@ for folder in shell core session runs plots teach commands; do
     below="$below|app/$folder/"
     layer "app/$folder" "$below"
 done
+bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"compute/(linalg/|features/fop\.h)' \
+    src/app src/ui)
+verdict 'src/app and src/ui leave linear algebra to compute' "$bad"
 layer ui 'base/|compute/|data/|figure/|app/|ui/'
 layer cuda 'base/|compute/(backend|features/featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.

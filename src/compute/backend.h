@@ -180,6 +180,7 @@ const struct backend_ops *backend_cpu(void);
 /* The CPU level in force: "portable", "avx2", "avx512" or "amx"; cpu_force_level before the first
  * use. */
 const char *cpu_level(void);
+const char *cpu_blas(void); /* the library of dense products: name, core type, threads */
 enum status cpu_force_level(const char *level, struct err *err);
 
 #endif

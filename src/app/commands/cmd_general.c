@@ -22,7 +22,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/backend_load.h"
-#include "compute/linalg/blas.h"
 
 #include <inttypes.h>
 #include <ctype.h>
@@ -1119,7 +1118,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
     rec_init(&r, REC_RESULT, "about");
     rec_str(&r, "version", PACKAGE_VERSION);
     rec_str(&r, "cpu", cpu_level());
-    rec_str(&r, "blas", blas_describe());
+    rec_str(&r, "blas", cpu_blas());
     rec_int(&r, "threads", (int64_t)ws->opt.threads);
     rec_int(&r, "cores", (int64_t)sysconf(_SC_NPROCESSORS_ONLN));
     rec_int(&r, "memory", (int64_t)mem_physical());
@@ -1131,7 +1130,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
              "  cpu       %s kernels, %zu of %ld threads\n  blas      %s\n"
              "  memory    %s used at most so far; limit %s of %s",
              PACKAGE_VERSION, cpu_level(), ws->opt.threads, sysconf(_SC_NPROCESSORS_ONLN),
-             blas_describe(), rss, limit, ram);
+             cpu_blas(), rss, limit, ram);
     about_devices(ws, &r);
     rec_text(&r, "\n  kernels  ");
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "compute/backend_load.h"
-#include "compute/features/fop.h"
+#include "compute/limits.h"
 #include "data/cache.h"
 
 #include <math.h>
@@ -279,7 +279,7 @@ struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char 
     spill_limit(ws->opt.mem / 4);
     spill_directory(*cache_dir() ? cache_dir() : NULL);
     cache_limit(ws->opt.cache);
-    fop_memory(ws->opt.mem);
+    limits_memory(ws->opt.mem);
     job->cmd = l->cmd;
     job->args = l->args ? args_ref(l->args) : NULL;
     job->group = l->group;

@@ -9,16 +9,15 @@
 #include "figure/figure.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/linalg/blas.h"
-#include "compute/models/exact.h"
 #include "compute/rng.h"
+#include "compute/stats/process.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define Z95 1.959963984540054
-enum { STREAM_FUNCTION = 100, STREAM_POINT = 200, CURVE_POINTS = 201, IMAGE_SIDE = 49 };
+enum { STREAM_POINT = 200, CURVE_POINTS = 201, IMAGE_SIDE = 49 };
 
 struct draw_state draw_state_default(const struct workspace *ws)
 {
@@ -180,30 +179,6 @@ static enum status kernel_of(const struct workspace *ws, struct kernel *k,
     return ST_OK;
 }
 
-/* Distance at which a correlation that begins at 1 first falls to a half. */
-static double half_distance(const struct kernel *k, const double *hp)
-{
-    const double zero = 0.0;
-    const double top = kernel_exact(k, hp, 1, &zero, &zero, NULL);
-    double lo = 0.0, hi = 1e-3;
-
-    for (size_t t = 0; t < k->nterms; t++)
-        if (!k->term[t].ops->exact && !strstr(k->term[t].ops->name, "periodic"))
-            return NAN; /* not a function of the distance alone */
-    while (hi < 1e3 && kernel_exact(k, hp, 1, &zero, &hi, NULL) > 0.5 * top)
-        lo = hi, hi *= 1.05;
-    if (hi >= 1e3)
-        return NAN;
-    for (int i = 0; i < 60; i++) {
-        const double mid = 0.5 * (lo + hi);
-        if (kernel_exact(k, hp, 1, &zero, &mid, NULL) > 0.5 * top)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* Places: the range of the rows and a margin, or what was asked for. */
 static void places(const struct draw_state *s, const struct rows *r, struct draws *w)
 {
@@ -226,107 +201,17 @@ static void places(const struct draw_state *s, const struct rows *r, struct draw
         w->at[j] = lo + (hi - lo) * (double)j / (double)(w->g - 1);
 }
 
-/* Lower Cholesky factor of a covariance that rounding may have made singular: jitter grows until it
- * works, as long as no picture could show it. */
-static enum status root_of(size_t g, const double *cov, double *root, double *jitter,
-                           struct err *err)
-{
-    double top = 0.0;
-
-    for (size_t j = 0; j < g; j++)
-        top = fmax(top, cov[j * g + j]);
-    for (double e = 1e-12;; e *= 10.0) {
-        memcpy(root, cov, g * g * sizeof *root);
-        for (size_t j = 0; j < g; j++)
-            root[j * g + j] += e * fmax(top, 1e-300);
-        const enum status rc = blas_dpotrf(NULL, g, root, g, NULL, NULL, err);
-        if (rc != ST_NOT_PD || e > 1e-4) {
-            *jitter = e;
-            return rc;
-        }
-    }
-}
-
-struct gp { struct kernel k; double hp[KERNEL_MAX_HP]; double amplitude, noise; };
-
-/* mean and covariance (g x g, amplitude 1) of the function at the places, given the rows; the
- * likelihood of the rows, and how many lie in their bands (Rasmussen & Williams 2006,
- * (2.23)-(2.30)). */
-static enum status condition(const struct gp *gp, const struct rows *r, struct draws *w,
+/* The function given the rows; what the picture says of them. */
+static enum status condition(const struct process *gp, const struct rows *r, struct draws *w,
                              double *cov, struct err *err)
 {
-    const size_t n = r->n, g = w->g;
-    const double ratio = gp->noise * gp->noise / (gp->amplitude * gp->amplitude);
-    double *L = mem_calloc(n * n, sizeof *L, "a draw", err);
-    double *C = mem_calloc(n * g, sizeof *C, "a draw", err);
-    double *a = mem_calloc(n, sizeof *a, "a draw", err);
-    double *own = mem_calloc(n * n, sizeof *own, "a draw", err);
-    enum status rc = L && C && a && own ? ST_OK : ST_NOMEM;
+    const struct process_rows rows = { .x = r->x, .y = r->y, .n = r->n };
+    struct process_fit fit;
+    const enum status rc = process_condition(gp, &rows, w->g, w->at, w->mean, cov, &fit, err);
 
-    if (rc == ST_OK)
-        rc =
-            exact_factor(&(struct exact_rows){.k = &gp->k, .hp = gp->hp, .X = r->x, .n = n, .d = 1},
-                         ratio, L, &w->jitter, NULL, err);
-    if (rc == ST_OK) {
-        memcpy(a, r->y, n * sizeof *a);
-        rc = blas_dtrsm(NULL, false, n, 1, L, n, a, n, err);
-    }
-    if (rc == ST_OK) {
-        const double b2 = gp->amplitude * gp->amplitude;
-        w->nmll = 0.5 * blas_ddot(n, a, a) / b2 + 0.5 * (double)n * log(2.0 * M_PI * b2);
-        for (size_t i = 0; i < n; i++)
-            w->nmll += log(L[i * n + i]);
-        exact_cross(&(struct exact_rows){.k = &gp->k, .hp = gp->hp, .X = r->x, .n = n, .d = 1},
-                    w->at, g, C);
-        rc = blas_dtrsm(NULL, false, n, g, L, n, C, n, err);
-    }
-    for (size_t j = 0; rc == ST_OK && j < g; j++)
-        w->mean[j] = blas_ddot(n, C + j * n, a);
-    if (rc == ST_OK)
-        rc = blas_dgemm(NULL, true, false, g, g, n, -1.0, C, n, C, n, 1.0, cov, g, err);
-    if (rc == ST_OK) { /* at the rows themselves */
-        exact_cross(&(struct exact_rows){.k = &gp->k, .hp = gp->hp, .X = r->x, .n = n, .d = 1},
-                    r->x, n, own);
-        double *prior = mem_calloc(n, sizeof *prior, "a draw", err);
-        rc = prior ? ST_OK : ST_NOMEM;
-        for (size_t i = 0; prior && i < n; i++)
-            prior[i] = own[i * n + i];
-        if (rc == ST_OK)
-            rc = blas_dtrsm(NULL, false, n, n, L, n, own, n, err);
-        for (size_t i = 0; rc == ST_OK && i < n; i++) {
-            const double m = blas_ddot(n, own + i * n, a);
-            const double v = fmax(0.0, prior[i] - blas_ddot(n, own + i * n, own + i * n)) + ratio;
-            w->inside += fabs(r->y[i] - m) <= Z95 * gp->amplitude * sqrt(v);
-        }
-        free(prior);
-    }
-    free(L), free(C), free(a), free(own);
-    return rc;
-}
-
-/* Functions: mean + root z, the same z for the same seed whatever the kernel, so that a moved
- * slider bends the curves instead of replacing them. */
-static enum status sample(const struct draw_state *s, const struct gp *gp, const double *cov,
-                          struct draws *w, struct err *err)
-{
-    const size_t g = w->g;
-    double *root = mem_calloc(g * g, sizeof *root, "a draw", err), jitter = 0.0;
-    double *z = mem_calloc(g, sizeof *z, "a draw", err);
-    enum status rc = root && z ? ST_OK : ST_NOMEM;
-
-    if (rc == ST_OK && w->f)
-        rc = root_of(g, cov, root, &jitter, err);
-    for (size_t f = 0; rc == ST_OK && f < w->f; f++) {
-        for (size_t i = 0; i < g; i++)
-            z[i] = rng_normal(s->seed, rng_stream(RNG_DRAW, (uint32_t)(STREAM_FUNCTION + f)), i);
-        for (size_t j = 0; j < g; j++) {
-            double sum = 0.0;
-            for (size_t i = 0; i <= j; i++)
-                sum += root[i * g + j] * z[i];
-            w->sample[f * g + j] = w->mean[j] + gp->amplitude * sum;
-        }
-    }
-    free(root), free(z);
+    w->nmll = fit.nmll;
+    w->jitter = fit.jitter;
+    w->inside = fit.inside;
     return rc;
 }
 
@@ -373,7 +258,7 @@ static enum status in_units(struct rows *r, struct draws *w, struct err *err)
 enum status draws_make(struct workspace *ws, const struct draw_state *s, struct draws *w,
                        struct err *err)
 {
-    struct gp gp = { .amplitude = ws->amplitude, .noise = ws->noise };
+    struct process gp = { .amplitude = ws->amplitude, .noise = ws->noise };
     struct dataset *d =
         s->on == DRAW_PRIOR ? NULL : ws_dataset(ws, NULL, s->on == DRAW_DATA ? err : NULL);
     struct rows r = { .xsd = 1.0 };
@@ -390,19 +275,18 @@ enum status draws_make(struct workspace *ws, const struct draw_state *s, struct 
         rc = room(w, s, err);
     if (rc == ST_OK) {
         places(s, w->given ? &r : NULL, w);
-        w->half = half_distance(&gp.k, gp.hp);
+        w->half = process_half_distance(&gp.k, gp.hp);
         cov = mem_calloc(w->g * w->g, sizeof *cov, "a draw", err);
         rc = cov ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK) {
-        exact_cross(&(struct exact_rows){.k = &gp.k, .hp = gp.hp, .X = w->at, .n = w->g, .d = 1},
-                    w->at, w->g, cov);
+        process_prior(&gp, w->g, w->at, cov);
         rc = w->given ? condition(&gp, &r, w, cov, err) : ST_OK;
     }
     for (size_t j = 0; rc == ST_OK && j < w->g; j++)
         w->sd[j] = gp.amplitude * sqrt(fmax(0.0, cov[j * w->g + j]));
     if (rc == ST_OK)
-        rc = sample(s, &gp, cov, w, err);
+        rc = process_sample(&gp, w->g, w->mean, cov, s->seed, w->f, w->sample, err);
     if (rc == ST_OK)
         rc = in_units(&r, w, err);
     free(cov);
@@ -575,7 +459,7 @@ static enum status kernel_verdict(struct figure *f, const struct shown *s, size_
     struct buf b = { 0 };
 
     for (size_t i = 0; i < n; i++) {
-        const double half = half_distance(&s[i].k, s[i].hp);
+        const double half = process_half_distance(&s[i].k, s[i].hp);
         if (!distance)
             continue;
         buf_printf(&b, "%s%s", b.len ? "; " : "", s[i].name);

@@ -1,8 +1,6 @@
 /* app/plots/landscape.c -- see landscape.h.
  *
- * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the likelihood at
- * every amplitude and noise (methods.md B.3): so a grid over a lengthscale and the noise costs as
- * many decompositions as it has lengthscales. */
+ * The likelihood is nmll_landscape.h's; here are axes, grids, words and figures. */
 #include "app/plots/landscape.h"
 
 #include "app/runs/fitting.h"
@@ -13,9 +11,8 @@
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/linalg/blas.h"
+#include "compute/likelihood/nmll_landscape.h"
 #include "compute/models/exact.h"
-#include "compute/likelihood/nmll.h"
 #include "compute/preconds/precond.h"
 
 #include <math.h>
@@ -78,98 +75,26 @@ static void landscape_free(struct job *job)
 /* The likelihood at a kernel setting. */
 
 struct system {
-    struct landscape *l;
     struct job *job;
     struct ctl quiet;    /* stops with the job, tells nothing: places of the grid are what counts */
-    struct source_subset src;
-    double *y, *X;       /* t x n, times the row factors; exact: the inputs */
-    double *scale;       /* roots of the rows' weights; NULL */
-    double log_scale;    /* the sum of their logarithms: comes off the value */
-    size_t n, t;
-    struct featmap *fm;
-    struct fop *fop;
+    struct nmll_landscape *at;
 };
 
-static void system_close(struct system *s)
+static enum status system_open(struct system *s, struct landscape *l, struct err *err)
 {
-    fop_free(s->fop);
-    featmap_free(s->fm);
-    free(s->y), free(s->X), free(s->scale);
-}
-
-/* An even sample of the rows, weighted as they are. */
-static enum status system_open(struct system *s, size_t *idx, struct err *err)
-{
-    const struct encoded *e = &s->l->study.e;
-    struct landscape *l = s->l;
+    const struct encoded *e = &l->study.e;
+    const struct nmll_landscape_opts o = { .kernel = &l->study.o.kernel, .exact = l->exact,
+                                           .features = l->features, .seed = l->study.o.seed,
+                                           .precision = l->study.o.precision,
+                                           .backend = s->job->backend, .pool = s->job->pool };
+    const struct nmll_landscape_rows rows = { .rows = &e->base, .y = e->y,
+                                              .row_scale = e->row_scale,
+                                              .t = l->split ? 1 : e->t };
 
     l->all = e->base.n;
-    s->n = l->used = e->base.n < l->rows_most ? e->base.n : l->rows_most;
-    s->t = l->split ? 1 : e->t;
-    for (size_t i = 0; i < s->n; i++)
-        idx[i] = (size_t)((double)i * (double)e->base.n / (double)s->n);
-    source_subset_init(&s->src, &e->base, idx, s->n);
-    s->y = mem_calloc(s->t * s->n, sizeof *s->y, "targets", err);
-    s->scale = e->row_scale ? mem_calloc(s->n, sizeof *s->scale, "weights", err) : NULL;
-    if (!s->y || (e->row_scale && !s->scale))
-        return ST_NOMEM;
-    for (size_t i = 0; i < s->n; i++) {
-        const double r = s->scale ? s->scale[i] = e->row_scale[idx[i]] : 1;
-        s->log_scale += log(r);
-        for (size_t j = 0; j < s->t; j++)
-            s->y[j * s->n + i] = r * e->y[j * e->n + idx[i]];
-    }
-    s->src.base.row_scale = s->scale;
-    if (l->exact) {
-        s->X = exact_inputs(&s->src.base, err);
-        return s->X ? ST_OK : ST_NOMEM;
-    }
-    const struct fop_opts fo = { .pool = s->job->pool, .precision = l->study.o.precision,
-                                 .row_scale = s->scale };
-    s->fm = featmap_new(&l->study.o.kernel, e->base.d, l->features, l->study.o.seed, err);
-    s->fop = s->fm ? fop_new(s->job->backend, s->fm, &s->src.base, &fo, err) : NULL;
-    return s->fop ? ST_OK : err->code;
-}
-
-static enum status system_at(struct system *s, const double *hp, struct nmll_eig *q,
-                             struct err *err)
-{
-    const size_t M = s->l->exact ? s->n : fop_cols(s->fop);
-    double *G = mem_aligned(M * M, sizeof *G, "a Gram matrix", err), yty[TARGETS_MOST] = { 0 };
-    double *b = G ? mem_calloc(s->t * M, sizeof *b, "a right-hand side", err) : NULL;
-    enum status rc = b ? ST_OK : ST_NOMEM;
-
-    if (rc == ST_OK && s->l->exact) {
-        rc = exact_matrix(&(struct exact_rows){.k = &s->l->study.o.kernel,
-                                               .hp = hp,
-                                               .X = s->X,
-                                               .n = s->n,
-                                               .d = s->src.base.d,
-                                               .row_scale = s->scale,
-                                               .pool = s->job->pool},
-                          0, G, &s->quiet, err);
-        memcpy(b, s->y, s->t * M * sizeof *b);
-        for (size_t j = 0; j < s->t; j++)
-            yty[j] = blas_ddot(s->n, s->y + j * s->n, s->y + j * s->n);
-    } else if (rc == ST_OK) {
-        rc = fop_set(s->fop, hp, err);
-        if (rc == ST_OK)
-            rc = fop_gram_of(s->fop, s->t, s->y, G, b, yty, &s->quiet, err);
-    }
-    if (rc == ST_OK && ctl_stopped(&s->job->ctl))
-        rc = err_set(err, ST_CANCELLED, "stopped");
-    if (rc == ST_OK)
-        rc = nmll_eig_make(s->job->pool,
-                           &(struct nmll_system){.n = s->n,
-                                                 .M = M,
-                                                 .t = s->t,
-                                                 .G = G,
-                                                 .b = b,
-                                                 .yty = yty,
-                                                 .dual = s->l->exact},
-                           false, q, err);
-    free(G), free(b);
-    return rc;
+    l->used = e->base.n < l->rows_most ? e->base.n : l->rows_most;
+    s->at = nmll_landscape_open(&o, &rows, l->used, err);
+    return s->at ? ST_OK : err->code;
 }
 
 /* Grids. */
@@ -234,13 +159,12 @@ static double value_at(const struct landscape *l, const struct system *s,
 {
     struct nmll_bounds in = {{tune_amplitude_range[0], tune_amplitude_range[1]},
                              {tune_noise_range[0], tune_noise_range[1]}};
-    double a[TARGETS_MOST], w[TARGETS_MOST];
 
     if (isfinite(amplitude) || l->fixed_amplitude)
         in.amplitude[0] = in.amplitude[1] = isfinite(amplitude) ? amplitude : l->amplitude;
     if (isfinite(noise) || l->fixed_noise)
         in.noise[0] = in.noise[1] = isfinite(noise) ? noise : l->noise;
-    return nmll_eig_best(q, &in, a, w) - (double)s->t * s->log_scale;
+    return nmll_landscape_best(s->at, q, &in);
 }
 
 /* Amplitude and noise at grid place (i, j) where they are axes. */
@@ -274,7 +198,7 @@ static enum status fill(struct landscape *l, struct system *s, struct err *err)
             if (ky)
                 put(&l->d[1], l->d[1].v[j], hp);
             ctl_tell(&s->job->ctl, PHASE_LANDSCAPE, j * nx + i, (kx ? nx : 1) * (ky ? ny : 1), NAN);
-            rc = system_at(s, hp, &q, err);
+            rc = nmll_landscape_at(s->at, hp, &q, &s->quiet, err);
             for (size_t jj = ky ? j : 0; rc == ST_OK && jj < (ky ? j + 1 : ny); jj++)
                 for (size_t ii = kx ? i : 0; ii < (kx ? i + 1 : nx); ii++) {
                     double a, w;
@@ -293,8 +217,7 @@ static enum status probe_place(struct landscape *l, struct system *s, size_t i, 
                                struct precond **kept, struct err *err)
 {
     const size_t nhp = kernel_nhp(&l->study.o.kernel), k = j * l->d[0].n + i, at[2] = { i, j };
-    double hp[KERNEL_MAX_HP], a = l->amplitude, w = l->noise, aa[TARGETS_MOST], ww[TARGETS_MOST];
-    enum status rc = ST_OK;
+    double hp[KERNEL_MAX_HP], a = l->amplitude, w = l->noise;
 
     memcpy(hp, l->study.o.hp, sizeof hp);
     for (size_t q = 0; q < l->nd; q++) {
@@ -310,27 +233,7 @@ static enum status probe_place(struct landscape *l, struct system *s, size_t i, 
                                      .seed = l->study.o.seed,
                                      .kept = kept,
                                      .terms = l->terms + k * l->probes};
-    const struct nmll_bounds in = {{a, a}, {w, w}};
-    const struct nmll_ask ask = {.t = s->t,
-                                 .y = s->y,
-                                 .hp = hp,
-                                 .nhp = nhp,
-                                 .scale = s->t > 1 ? NMLL_RATIO : NMLL_GIVEN,
-                                 .amplitude = a,
-                                 .noise = w,
-                                 .ratio = w * w / (a * a),
-                                 .within = &in};
-    rc = nmll_slq(s->fop, &ask, &so,
-                  &(struct nmll_told){
-                      .value = &l->z[k], .se = &l->se[k], .amplitude = aa, .noise = ww},
-                  &s->quiet, err);
-    if (rc == ST_OK)
-        l->z[k] -= (double)s->t * s->log_scale;
-    if (rc == ST_NOT_PD || rc == ST_RANGE) { /* no value here */
-        l->z[k] = NAN;
-        rc = ST_OK;
-    }
-    return rc;
+    return nmll_landscape_probe(s->at, hp, a, w, &so, &l->z[k], &l->se[k], &s->quiet, err);
 }
 
 static enum status fill_probes(struct landscape *l, struct system *s, struct err *err)
@@ -363,11 +266,9 @@ static void find_ties(struct landscape *l, size_t cells)
     }
 }
 
-/* The parts at amplitude and noise as they are.  With the ratio kept, the value at amplitude b is
- * C + n log b + Q / (2 b^2): the values at b and 2 b give Q, the fit. */
+/* The parts at amplitude and noise as they are. */
 static enum status fill_parts(struct landscape *l, struct system *s, struct err *err)
 {
-    const double n = (double)s->n, constant = 0.5 * n * log(2 * M_PI);
     enum status rc = ST_OK;
 
     for (size_t i = 0; rc == ST_OK && i < l->d[0].n; i++) {
@@ -376,13 +277,13 @@ static enum status fill_parts(struct landscape *l, struct system *s, struct err 
         memcpy(hp, l->study.o.hp, sizeof hp);
         put(&l->d[0], l->d[0].v[i], hp);
         ctl_tell(&s->job->ctl, PHASE_TRADEOFF, i, l->d[0].n, NAN);
-        rc = system_at(s, hp, &q, err);
+        rc = nmll_landscape_at(s->at, hp, &q, &s->quiet, err);
         if (rc == ST_OK) {
-            const double one = nmll_eig_at(&q, l->amplitude, l->noise);
-            const double two = nmll_eig_at(&q, 2 * l->amplitude, 2 * l->noise);
-            l->fit[i] = (n * log(2) - (two - one)) * 4 / 3;
-            l->z[i] = one - s->log_scale;
-            l->complexity[i] = l->z[i] - l->fit[i] - constant;
+            const struct nmll_parts p =
+                nmll_landscape_parts(s->at, &q, l->amplitude, l->noise);
+            l->z[i] = p.value;
+            l->fit[i] = p.fit;
+            l->complexity[i] = p.complexity;
         }
         nmll_eig_free(&q);
     }
@@ -394,8 +295,8 @@ static enum status landscape_work(struct job *job, struct err *err)
     struct landscape *l = job->arg;
     const double t0 = job_now();
     enum status rc = fit_setup_open(&l->study, err);
-    struct system s = { .l = l, .job = job, .quiet = { .cancel = job->ctl.cancel } };
-    size_t *idx = NULL, cells = 0;
+    struct system s = { .job = job, .quiet = { .cancel = job->ctl.cancel } };
+    size_t cells = 0;
 
     for (size_t k = 0; rc == ST_OK && k < l->nd; k++)
         rc = resolve(l, &l->d[k], err);
@@ -412,15 +313,14 @@ static enum status landscape_work(struct job *job, struct err *err)
                            job->mem_limit, err);
     if (rc == ST_OK) {
         cells = l->d[0].n * (l->nd > 1 ? l->d[1].n : 1);
-        idx = mem_calloc(l->study.e.base.n, sizeof *idx, "rows", err);
         l->z = mem_calloc(cells, sizeof *l->z, "a landscape", err);
         l->fit = mem_calloc(cells, sizeof *l->fit, "a landscape", err);
         l->complexity = mem_calloc(cells, sizeof *l->complexity, "a landscape", err);
         l->se = mem_calloc(cells, sizeof *l->se, "a landscape", err);
         l->tie = mem_calloc(cells, sizeof *l->tie, "a landscape", err);
         l->terms = mem_calloc(cells * l->probes + 1, sizeof *l->terms, "a landscape", err);
-        rc = idx && l->z && l->fit && l->complexity && l->se && l->tie && l->terms
-                 ? system_open(&s, idx, err)
+        rc = l->z && l->fit && l->complexity && l->se && l->tie && l->terms
+                 ? system_open(&s, l, err)
                  : ST_NOMEM;
     }
     if (rc == ST_OK)
@@ -438,8 +338,7 @@ static enum status landscape_work(struct job *job, struct err *err)
                      "lengthscales");
     if (rc == ST_OK && l->approx)
         find_ties(l, cells);
-    system_close(&s);
-    free(idx);
+    nmll_landscape_close(s.at);
     l->seconds = job_now() - t0;
     return rc;
 }

@@ -12,8 +12,8 @@
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/linalg/blas.h"
-#include "compute/models/exact.h"
+#include "compute/stats/accuracy.h"
+#include "compute/stats/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -205,25 +205,6 @@ static enum status slice_open(const struct slice *s, struct opened *o, struct er
 
 /* Mean and variance of the function, scaled, at n rows of d inputs; var stays NULL without
  * variances. */
-static enum status predict_at(const struct model *m, size_t target, size_t n, size_t d,
-                              const double *x, double *mean, double *var, struct job *job,
-                              struct err *err)
-{
-    struct source_array src;
-    double *all = mem_calloc(2 * n * m->t + 1, sizeof *all, "plot", err);
-
-    if (!all)
-        return ST_NOMEM;
-    source_array_init(&src, x, n, d, d);
-    const enum status rc = model_predict(m, &src.base, all, var ? all + n * m->t : NULL,
-                                         &(struct tools){job->backend, job->pool, &job->ctl}, err);
-    memcpy(mean, all + target * n, n * sizeof *mean);
-    if (var)
-        memcpy(var, all + (m->t + target) * n, n * sizeof *var);
-    free(all);
-    return rc;
-}
-
 /* Slice. */
 
 static const double two_sides = 1.959963984540054; /* of 95 % */
@@ -336,6 +317,7 @@ static bool slice_labels(struct figure *f, const struct slice *s, const char *x,
 static struct figure *slice_line(const struct slice *s, struct opened *o, struct job *job,
                                  struct err *err)
 {
+    const struct tools tools = { job->backend, job->pool, &job->ctl };
     const size_t d = s->enc.d;
     struct axis_of a = { 0 };
     struct figure *f = NULL;
@@ -349,7 +331,7 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
             memcpy(x + i * d, o->base, d * sizeof *x);
             axis_put(&s->enc, &a, i, x + i * d);
         }
-        rc = predict_at(s->m, s->target, a.n, d, x, mean, var, job, err);
+        rc = parts_whole(s->m, s->target, a.n, x, mean, var, &tools, err);
         snprintf(title, sizeof title, "Slice of %s%s", s->run,
                  d > 1 ? ", other inputs at their middle" : "");
         f = rc == ST_OK ? figure_new("slice", title, err) : NULL;
@@ -389,6 +371,7 @@ static struct figure *surface(const struct slice *s, const struct axis_of *a,
 static struct figure *slice_plane(const struct slice *s, struct opened *o, struct job *job,
                                   struct err *err)
 {
+    const struct tools tools = { job->backend, job->pool, &job->ctl };
     const struct encoding one = encoding_for(&s->enc, s->target);
     const size_t d = s->enc.d;
     struct axis_of a = { 0 }, b = { 0 };
@@ -412,7 +395,7 @@ static struct figure *slice_plane(const struct slice *s, struct opened *o, struc
             axis_put(&s->enc, &a, i % a.n, x + i * d);
             axis_put(&s->enc, &b, i / a.n, x + i * d);
         }
-        rc = predict_at(s->m, s->target, n, d, x, mean, var, job, err);
+        rc = parts_whole(s->m, s->target, n, x, mean, var, &tools, err);
         encoding_unscale(&one, n, mean, var, unit, var ? sd : NULL);
         char title[120];
         snprintf(title, sizeof title, "Slice of %s: mean", s->run);
@@ -448,79 +431,6 @@ static struct figure *slice_make(void *in, struct job *job, struct err *err)
 }
 
 /* Parts. */
-
-/* A product of a sum alone: the same model with the weights of all others next to nothing.  The
- * first product has no weight, so the others are made far larger than it and the results divided
- * again. */
-static const double magnify = 1e6, vanish = 1e-9;
-
-struct summand { struct model m; double scale; }; /* of the features; its square of a kernel */
-
-static size_t products(const struct kernel *k, size_t *first)
-{
-    size_t n = 0;
-
-    for (size_t t = 0; t < k->nterms; t++)
-        if (kernel_place(k, t).first)
-            first[n++] = t;
-    return n;
-}
-
-static void part_of(const struct model *m, const size_t *first, size_t n, size_t which,
-                    struct summand *p)
-{
-    p->m = *m;
-    p->scale = which ? magnify : 1;
-    for (size_t i = 1; i < n; i++) {
-        const size_t w = kernel_place(&m->kernel, first[i]).weight;
-        p->m.hp[w] *= i == which ? magnify : vanish;
-    }
-}
-
-/* Of an exact model the variance of a part: beta^2 (k_p(x, x) - |L^-1 k_p|^2). */
-static enum status exact_part_variance(const struct summand *p, size_t target, size_t n,
-                                       const double *x, double *var, struct job *job,
-                                       struct err *err)
-{
-    const struct model *m = &p->m;
-    const double s2 = p->scale * p->scale, b2 = m->amplitudes[target] * m->amplitudes[target];
-    double *C = mem_aligned(m->M * n, sizeof *C, "covariances", err);
-    enum status rc = C ? ST_OK : ST_NOMEM;
-
-    if (rc == ST_OK) {
-        exact_cross(
-            &(struct exact_rows){
-                .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d, .pool = job->pool},
-            x, n, C);
-        blas_dscal(m->M * n, 1 / s2, C);
-        rc = blas_dtrsm(job->pool, false, m->M, n, m->L, m->M, C, m->M, err);
-    }
-    for (size_t i = 0; rc == ST_OK && i < n; i++) {
-        const double prior =
-            kernel_exact(&m->kernel, m->hp, m->d, x + i * m->d, x + i * m->d, NULL) / s2;
-        var[i] = fmax(0, b2 * (prior - blas_ddot(m->M, C + i * m->M, C + i * m->M)));
-    }
-    free(C);
-    return rc;
-}
-
-static enum status part_at(const struct slice *s, const struct summand *p, size_t n,
-                           const double *x, double *mean, double *var, struct job *job,
-                           struct err *err)
-{
-    const bool exact = p->m.kind->exact;
-    const double by = exact ? p->scale * p->scale : p->scale;
-    enum status rc =
-        predict_at(&p->m, s->target, n, s->enc.d, x, mean, var && !exact ? var : NULL, job, err);
-
-    for (size_t i = 0; rc == ST_OK && i < n; i++)
-        mean[i] /= by;
-    if (rc == ST_OK && var && exact)
-        return exact_part_variance(p, s->target, n, x, var, job, err);
-    for (size_t i = 0; rc == ST_OK && var && i < n; i++)
-        var[i] /= by * by;
-    return rc;
-}
 
 /* "poly", "rbf * periodic": the factors of a product. */
 static void part_name(const struct kernel *k, size_t t, struct buf *out)
@@ -570,19 +480,20 @@ static double spread(size_t n, const double *v)
 static struct figure *parts_panels(const struct slice *s, const struct axis_of *a, const double *x,
                                    double *mean, double *var, struct job *job, struct err *err)
 {
+    const struct tools tools = { job->backend, job->pool, &job->ctl };
     const struct kernel *k = &s->m->kernel;
     size_t first[KERNEL_MAX_TERMS];
-    const size_t n = products(k, first);
+    const size_t n = parts_count(k, first);
     struct figure *head = NULL, **tail = &head;
     struct buf words = { 0 };
     bool ok = true;
 
     for (size_t i = 0; ok && i < n; i++) {
-        struct summand *p = mem_calloc(1, sizeof *p, "plot", err);
+        struct model_part *p = mem_calloc(1, sizeof *p, "plot", err);
         struct buf name = { 0 };
         if (p)
-            part_of(s->m, first, n, i, p);
-        ok = p && part_at(s, p, a->n, x, mean, var, job, err) == ST_OK;
+            parts_of(s->m, first, n, i, p);
+        ok = p && parts_predict(p, s->target, a->n, x, mean, var, &tools, err) == ST_OK;
         free(p);
         *tail = ok ? part_panel(s, a, k, first[i], i + 1, mean, var, err) : NULL;
         ok = *tail != NULL;
@@ -716,7 +627,7 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
     size_t first[KERNEL_MAX_TERMS];
 
     (void)ws;
-    if (r && r->model && products(&r->model->kernel, first) < 2) {
+    if (r && r->model && parts_count(&r->model->kernel, first) < 2) {
         err_set(err, ST_UNSUPPORTED, "the kernel of %s is no sum: it has no parts", r->id);
         err_hint(err, "kernel rbf(l=3) + rbf(l=0.3), then fit");
         return ST_UNSUPPORTED;
@@ -734,52 +645,22 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
 
 enum { KERNEL_ROWS = 256, SEEDS = 3, SIZES = 9, FIRST_SIZE = 64 };
 
-struct accuracy {
+struct features_plot {
     struct fit_setup study;
     char run[16];
     size_t features; /* of the run; 0: none */
 };
 
-static void accuracy_free(void *in)
+static void features_free(void *in)
 {
-    struct accuracy *s = in;
+    struct features_plot *s = in;
 
     if (s)
         fit_setup_free(&s->study);
     free(s);
 }
 
-/* |ZZ' - K| / |K| in the Frobenius norm with M features. */
-static enum status kernel_error(const struct accuracy *s, const struct source *src, const double *K,
-                                size_t M, uint64_t seed, struct job *job, double *out,
-                                struct err *err)
-{
-    const size_t n = src->n;
-    const struct fop_opts fo = { .pool = job->pool, .precision = PREC_DOUBLE };
-    struct featmap *fm = featmap_new(&s->study.o.kernel, src->d, M, seed, err);
-    struct fop *fop = fm ? fop_new(job->backend, fm, src, &fo, err) : NULL;
-    double *Z = fop ? mem_aligned(n * M, sizeof *Z, "features", err) : NULL;
-    double *A = Z ? mem_aligned(n * n, sizeof *A, "a kernel matrix", err) : NULL, num = 0, den = 0;
-    enum status rc = A ? fop_set(fop, s->study.o.hp, err) : ST_NOMEM;
-
-    if (rc == ST_OK)
-        rc = fop_tile64(fop, 0, n, Z, M, err);
-    if (rc == ST_OK) /* row-major Z is its transpose by columns */
-        rc = blas_dgemm(job->pool, true, false, n, n, M, 1, Z, M, Z, M, 0, A, n, err);
-    for (size_t i = 0; rc == ST_OK && i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            const double w = i == j ? 1 : 2, k = K[j * n + i], d = A[j * n + i] - k;
-            num += w * d * d;
-            den += w * k * k;
-        }
-    *out = sqrt(num / den);
-    free(A), free(Z);
-    fop_free(fop);
-    featmap_free(fm);
-    return rc;
-}
-
-static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const double *M,
+static struct figure *accuracy_figure(const struct features_plot *s, size_t n, const double *M,
                                       const double *mean, const double *lo, const double *hi,
                                       struct err *err)
 {
@@ -814,29 +695,16 @@ static struct figure *accuracy_figure(const struct accuracy *s, size_t n, const 
 
 static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
 {
-    struct accuracy *s = in;
+    struct features_plot *s = in;
     double M[SIZES], mean[SIZES] = { 0 }, lo[SIZES], hi[SIZES];
-    size_t idx[KERNEL_ROWS], sizes = 0;
+    size_t sizes = 0;
     enum status rc = fit_setup_open(&s->study, err);
-    const size_t all = rc == ST_OK ? s->study.e.base.n : 0,
-                 n = all < KERNEL_ROWS ? all : KERNEL_ROWS;
-    struct source_subset src;
-    double *K = NULL, *X = NULL;
+    struct accuracy *of = NULL;
 
-    for (size_t i = 0; i < n; i++)
-        idx[i] = (size_t)((double)i * (double)all / (double)n);
     if (rc == ST_OK) {
-        source_subset_init(&src, &s->study.e.base, idx, n);
-        X = exact_inputs(&src.base, err);
-        K = X ? mem_aligned(n * n, sizeof *K, "a kernel matrix", err) : NULL;
-        rc = K ? exact_matrix(&(struct exact_rows){.k = &s->study.o.kernel,
-                                                   .hp = s->study.o.hp,
-                                                   .X = X,
-                                                   .n = n,
-                                                   .d = src.base.d,
-                                                   .pool = job->pool},
-                              0, K, &job->ctl, err)
-               : ST_NOMEM;
+        of = accuracy_new(&s->study.o.kernel, s->study.o.hp, &s->study.e.base, KERNEL_ROWS,
+                          job->pool, &job->ctl, err);
+        rc = of ? ST_OK : err->code;
     }
     for (size_t m = FIRST_SIZE; rc == ST_OK && sizes < SIZES; m *= 2, sizes++) {
         lo[sizes] = INFINITY, hi[sizes] = 0, M[sizes] = (double)m;
@@ -846,27 +714,27 @@ static struct figure *accuracy_make(void *in, struct job *job, struct err *err)
             if (ctl_stopped(&job->ctl))
                 rc = err_set(err, ST_CANCELLED, "stopped");
             if (rc == ST_OK)
-                rc = kernel_error(s, &src.base, K, m, s->study.o.seed + seed - 1, job, &e, err);
+                rc = accuracy_error(of, m, s->study.o.seed + seed - 1, job->backend, &e, err);
             if (rc == ST_OK)
                 mean[sizes] += e / SEEDS, lo[sizes] = fmin(lo[sizes], e),
                                           hi[sizes] = fmax(hi[sizes], e);
         }
     }
     struct figure *f = rc == ST_OK ? accuracy_figure(s, sizes, M, mean, lo, hi, err) : NULL;
-    free(K), free(X);
+    accuracy_free(of);
     return f;
 }
 
 enum status plots_features(struct workspace *ws, struct run *r, const struct args *a,
                            struct plot_work *out, struct err *err)
 {
-    struct accuracy *s = mem_calloc(1, sizeof *s, "plot", err);
+    struct features_plot *s = mem_calloc(1, sizeof *s, "plot", err);
     enum status rc = s ? ST_OK : ST_NOMEM;
 
     (void)a;
     if (rc != ST_OK)
         return rc;
-    *out = (struct plot_work){ s, accuracy_make, accuracy_free };
+    *out = (struct plot_work){ s, accuracy_make, features_free };
     if (r && r->model && r->data) {
         rc = fit_setup_of_run(&s->study, r, err);
         snprintf(s->run, sizeof s->run, "%s", r->id);

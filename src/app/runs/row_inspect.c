@@ -12,8 +12,9 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
-#include "compute/features/fop.h"
+#include "compute/features/featmap.h"
 #include "compute/models/model.h"
+#include "compute/stats/neighbours.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -21,9 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEATURES_MOST = 2048, BLOCK = 64, NAMED = 8, NAMED_POSITIONS = 60, SHOWN = 40 };
+enum { FEATURES_MOST = 2048, NAMED = 8, NAMED_POSITIONS = 60, SHOWN = 40 };
 
-struct like { double cosine, distance; size_t row; };
 struct looking {
     struct fit_setup study;
     struct model *model;
@@ -31,7 +31,7 @@ struct looking {
     size_t row, count, target;
     char *out; /* CSV; NULL: none */
     /* neighbours */
-    struct like *like;
+    struct neighbour *like;
     size_t n, features;
     /* explain: changes of the mean, choices x positions */
     double *change, mean, sd;
@@ -89,56 +89,24 @@ static const char *name_of(const struct looking *w, size_t row)
 
 /* Neighbours. */
 
-static int by_distance(const void *a, const void *b)
+/* Rows of the encoding as rows of the table, without the row itself. */
+static void keep_others(struct looking *w)
 {
-    const struct like *x = a, *y = b;
-
-    return x->distance != y->distance ? (x->distance > y->distance) - (x->distance < y->distance)
-                                      : (x->row > y->row) - (x->row < y->row);
-}
-
-/* Distances of all training rows in feature space, from `own`, the features of the row. */
-static enum status measure(struct looking *w, struct fop *fop, const float *own,
-                           const struct ctl *ctl, struct err *err)
-{
-    const size_t n = w->study.e.n, M = w->features;
-    float *z = mem_calloc(BLOCK * M, sizeof *z, "features", err);
-    enum status rc = z ? ST_OK : ST_NOMEM;
-    double size = 0.0;
-
-    for (size_t j = 0; j < M; j++)
-        size += (double)own[j] * (double)own[j];
-    for (size_t r = 0; rc == ST_OK && r < n; r += BLOCK) {
-        const size_t some = n - r < BLOCK ? n - r : BLOCK;
-        ctl_tell(ctl, PHASE_ROWS, r, n, (double)NAN);
-        rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
-                              : fop_tile(fop, r, r + some, z, M, err);
-        for (size_t i = 0; rc == ST_OK && i < some; i++) {
-            double dot = 0.0, norm = 0.0;
-            for (size_t j = 0; j < M; j++) {
-                dot += (double)own[j] * (double)z[i * M + j];
-                norm += (double)z[i * M + j] * (double)z[i * M + j];
-            }
-            const size_t row = w->study.e.row[r + i];
-            if (row == w->row)
-                continue;
-            w->like[w->n++] = (struct like){ dot / sqrt(fmax(size * norm, 1e-300)),
-                                             sqrt(fmax(size + norm - 2.0 * dot, 0.0)), row };
-        }
+    for (size_t i = 0; i < w->study.e.n; i++) {
+        const size_t row = w->study.e.row[i];
+        if (row == w->row)
+            continue;
+        w->like[w->n] = w->like[i];
+        w->like[w->n++].row = row;
     }
-    free(z);
-    return rc;
+    neighbours_sort(w->like, w->n);
 }
 
 static enum status neighbours_work(struct job *job, struct err *err)
 {
     struct looking *w = job->arg;
     const double t0 = job_now();
-    const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT };
     struct encoded own = { 0 };
-    struct featmap *fm = NULL;
-    struct fop *one = NULL, *all = NULL;
-    float *z = NULL;
     enum status rc = fit_setup_open(&w->study, err);
 
     if (rc == ST_OK)
@@ -150,30 +118,19 @@ static enum status neighbours_work(struct job *job, struct err *err)
                             ? w->model->M
                             : FEATURES_MOST;
     w->features = (want > least ? want : least) / 2 * 2;
+    if (rc == ST_OK) {
+        w->like = mem_calloc(w->study.e.n + 1, sizeof *w->like, "neighbours", err);
+        rc = w->like ? ST_OK : ST_NOMEM;
+    }
+    const struct neighbours_opts o = { .kernel = &w->study.o.kernel, .hp = w->model->hp,
+                                       .features = w->features, .seed = w->model->seed,
+                                       .backend = job->backend, .pool = job->pool };
     if (rc == ST_OK)
-        fm = featmap_new(&w->study.o.kernel, w->study.e.base.d, w->features, w->model->seed, err);
-    one = fm ? fop_new(job->backend, fm, &own.base, &fo, err) : NULL;
-    all = one ? fop_new(job->backend, fm, &w->study.e.base, &fo, err) : NULL;
-    z = all ? mem_calloc(w->features, sizeof *z, "features", err) : NULL;
-    w->like = z ? mem_calloc(w->study.e.n + 1, sizeof *w->like, "neighbours", err) : NULL;
-    if (rc == ST_OK && !w->like)
-        rc = err && err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = neighbours_measure(&o, &w->study.e.base, &own.base, w->like, &job->ctl, err);
     if (rc == ST_OK)
-        rc = fop_set(one, w->model->hp, err);
-    if (rc == ST_OK)
-        rc = fop_set(all, w->model->hp, err);
-    if (rc == ST_OK)
-        rc = fop_tile(one, 0, 1, z, w->features, err);
-    if (rc == ST_OK)
-        rc = measure(w, all, z, &job->ctl, err);
-    if (rc == ST_OK)
-        qsort(w->like, w->n, sizeof *w->like, by_distance);
+        keep_others(w);
     w->seconds = job_now() - t0;
-    fop_free(one);
-    fop_free(all);
-    featmap_free(fm);
     encoded_free(&own);
-    free(z);
     return rc;
 }
 
@@ -244,7 +201,7 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
     bool changes = false;
     rec_array(&rec, "neighbours");
     for (size_t i = 0; i < w->n && i < w->count; i++) {
-        const struct like *k = &w->like[i];
+        const struct neighbour *k = &w->like[i];
         rec_item(&rec);
         rec_int(&rec, "row", (int64_t)k->row + 1);
         rec_num(&rec, "similarity", k->cosine);

@@ -3,6 +3,7 @@
 #include "compute/cpu/simd.h"
 
 #include "compute/backend.h"
+#include "compute/linalg/blas.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -67,6 +68,11 @@ const char *cpu_level(void)
     return simd_now()->name;
 }
 
+const char *cpu_blas(void)
+{
+    return blas_describe();
+}
+
 enum status cpu_force_level(const char *level, struct err *err)
 {
     for (size_t i = 0; cpu_table(i); i++)
@@ -78,17 +84,4 @@ enum status cpu_force_level(const char *level, struct err *err)
         }
     return err_set(err, ST_NOT_FOUND,
                    "there is no processor level \"%s\": portable, avx2, avx512 or amx", level);
-}
-
-void simd_term_free(struct simd_term *t)
-{
-    if (!t)
-        return;
-    if (t->wide)
-        simd_term_free(t->wide);
-    free(t->wide);
-    free(t->signs);
-    free(t->scale);
-    free(t->inv);
-    *t = (struct simd_term){ 0 };
 }

@@ -14,4 +14,5 @@ libcompute_a_SOURCES += \
   src/compute/cpu/simd_level.h \
   src/compute/cpu/simd_portable.c \
   src/compute/cpu/simd_real.h \
-  src/compute/cpu/simd_rows.h
+  src/compute/cpu/simd_rows.h \
+  src/compute/cpu/simd_term.c

@@ -12,6 +12,7 @@
 #include "compute/linalg/blas_kernels.h"
 #include "compute/features/gram.h"
 #include "compute/cpu/simd.h"
+#include "compute/limits.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -28,19 +29,6 @@ enum {
     DENSE_GROUPS = 32,  /* partial sums of a dense operator */
     PAD = 16,           /* keeps rows of Z off the same cache sets */
 };
-static _Atomic size_t block_bytes = 256 << 20; /* of a row block of a product, at most */
-
-void fop_memory(size_t limit)
-{
-    const size_t most = (size_t)256 << 20, least = (size_t)8 << 20, share = limit / 12;
-
-    block_bytes = limit == 0 || share > most ? most : share < least ? least : share;
-}
-
-size_t fop_block_bytes(void)
-{
-    return block_bytes;
-}
 
 struct fop {
     const struct backend_ops *be;
@@ -577,12 +565,12 @@ double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision,
     const double T = threads ? (double)threads : 1.0;
 
     if (units) {
-        const size_t rows = block_rows(n, fop_block_bytes(), 2 * M, sizeof(float));
+        const size_t rows = block_rows(n, limits_block_bytes(), 2 * M, sizeof(float));
         const double chunks = (double)((rows + CHUNK_ROWS - 1) / CHUNK_ROWS);
         return 2.0 * chunks * (double)units->bytes(M) +
                T * (4.0 * CHUNK_ROWS * (double)(M + PAD) + 8.0 * TILE_UNITS * (TILE_UNITS + PAD));
     }
-    const double rows = (double)block_rows(n, fop_block_bytes() / 2, M + L, size);
+    const double rows = (double)block_rows(n, limits_block_bytes() / 2, M + L, size);
     const bool dbl = precision == PREC_DOUBLE;
     const double edge = (double)tile_edge(M, dbl), tile = (double)(dbl               ? 0
                                                                    : M > TILE * TILE ? M
@@ -594,7 +582,7 @@ double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision,
 double fop_kept_bytes(size_t n, size_t M, enum precision precision, size_t threads)
 {
     if (precision != PREC_FLOAT || !simd_now()->tiles ||
-        !panel_stays(block_rows(n, fop_block_bytes(), 2 * M, sizeof(float)), M))
+        !panel_stays(block_rows(n, limits_block_bytes(), 2 * M, sizeof(float)), M))
         return 0.0;
     return fop_product_bytes(n, M, 0, precision, threads);
 }
@@ -625,7 +613,7 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     p->L = L ? L : f->M;
     p->ldb = L ? L + PAD : p->ldz;
     p->edge = tile_edge(f->M, p->dbl);
-    p->most = block_rows(f->n, fop_block_bytes() / 2, f->M + L, p->size);
+    p->most = block_rows(f->n, limits_block_bytes() / 2, f->M + L, p->size);
     p->tmp_bytes =
         p->dbl ? sizeof(double) : (f->M > TILE * TILE ? f->M : TILE * TILE) * sizeof(double);
     p->z = mem_aligned(p->most * p->ldz, p->size, "features of a row block", err);
@@ -662,7 +650,7 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
         return NULL;
     *p = (struct panel){ .f = f, .units = simd_now()->tiles, .size = sizeof(float), .L = f->M,
                          .edge = TILE_UNITS, .ldz = f->M + PAD, .ldb = f->M + PAD };
-    p->most = block_rows(f->n, fop_block_bytes(), 2 * f->M, sizeof(float));
+    p->most = block_rows(f->n, limits_block_bytes(), 2 * f->M, sizeof(float));
     p->chunk_bytes = p->units->bytes(f->M);
     p->tmp_bytes = CHUNK_ROWS * p->ldz * sizeof(float);
     const size_t chunks = (p->most + CHUNK_ROWS - 1) / CHUNK_ROWS;

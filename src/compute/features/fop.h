@@ -21,11 +21,6 @@ size_t fop_cols(const struct fop *);
 struct pool *fop_pool(const struct fop *);
 enum precision fop_precision(const struct fop *);
 
-/* Process-wide: row blocks of products (Gram, sketch) take 256 MB, or a twelfth of a limit on
- * memory (0: none) where that is less.  Results do not depend on it. */
-void fop_memory(size_t limit);
-size_t fop_block_bytes(void);
-
 /* Bytes that a Gram (L 0) or a sketch of L columns holds beside its result, and what passes of k
  * vectors hold beside a store of the features. */
 double fop_product_bytes(size_t n, size_t M, size_t L, enum precision, size_t threads);

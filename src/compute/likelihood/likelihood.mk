@@ -7,5 +7,7 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll_factors.c \
   src/compute/likelihood/nmll_features.c \
   src/compute/likelihood/nmll_impl.h \
+  src/compute/likelihood/nmll_landscape.c \
+  src/compute/likelihood/nmll_landscape.h \
   src/compute/likelihood/nmll_loo.c \
   src/compute/likelihood/nmll_slq.c

@@ -1,5 +1,7 @@
-# spectra, diagnosis, kernel PCA, k-means, metrics
+# spectra, diagnosis, kernel PCA, k-means, metrics; numerics of plots: neighbours, parts, processes
 libcompute_a_SOURCES += \
+  src/compute/stats/accuracy.c \
+  src/compute/stats/accuracy.h \
   src/compute/stats/diagnose.c \
   src/compute/stats/diagnose.h \
   src/compute/stats/kmeans.c \
@@ -7,6 +9,12 @@ libcompute_a_SOURCES += \
   src/compute/stats/kpca.h \
   src/compute/stats/metrics.c \
   src/compute/stats/metrics.h \
+  src/compute/stats/neighbours.c \
+  src/compute/stats/neighbours.h \
+  src/compute/stats/parts.c \
+  src/compute/stats/parts.h \
+  src/compute/stats/process.c \
+  src/compute/stats/process.h \
   src/compute/stats/ritz.c \
   src/compute/stats/ritz.h \
   src/compute/stats/spectrum.c \
