@@ -11,7 +11,7 @@
 #include "data/cache.h"
 
 #include "data/checksum.h"
-#include "data/formats/import.h"
+#include "data/formats/format.h"
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -60,12 +60,6 @@ const char *cache_dir(void)
 }
 
 /* Names. */
-
-static void options_words(const struct import_opts *o, struct buf *b)
-{
-    buf_printf(b, "sep=%d header=%d decimal=%d thousands=%d missing=%s types=%s", o->sep, o->header,
-               o->decimal, o->thousands, o->missing ? o->missing : "", o->types ? o->types : "");
-}
 
 /* The entry's directory; false: there is no cache. */
 static bool entry_path(const char *path, const char *words, char *out, size_t len)
@@ -369,7 +363,7 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
     if (limit_now() == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS ||
         *t->path != '/' || stat(t->path, &st) != 0 || (uint64_t)st.st_size != t->file_size)
         return;
-    options_words(o, &opts);
+    format_text_words(o, &opts);
     if (opts.failed || !entry_path(t->path, buf_str(&opts), entry, sizeof entry)) {
         buf_puts(why, "there is no cache directory that can be written to (XDG_CACHE_HOME)");
         buf_free(&opts);
@@ -571,7 +565,7 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
     bool good = limit_now() > 0 && *path == '/' && stat(path, &st) == 0 &&
                 (uint64_t)st.st_size >= smallest_file;
 
-    options_words(o, &opts);
+    format_text_words(o, &opts);
     good = good && entry_path(path, buf_str(&opts), entry, sizeof entry) &&
            (meta = read_meta(entry, path, &st)) != NULL;
     good = good && (t = table_new(path, (size_t)meta[2], NULL)) != NULL;

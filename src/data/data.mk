@@ -19,6 +19,8 @@ libdata_a_SOURCES += \
   src/data/encoding_moments.c \
   src/data/encoding_moments.h \
   src/data/import_file.c \
+  src/data/import_option.c \
+  src/data/import_option.h \
   src/data/join.c \
   src/data/join.h \
   src/data/mapped_array.c \

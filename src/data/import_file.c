@@ -8,12 +8,10 @@
 static enum status join_targets(struct table *t, const struct import_opts *opts,
                                 const struct ctl *ctl, struct err *err)
 {
-    struct import_opts o = *opts;
+    const struct import_opts o = import_option_text(opts);
     struct table *of = NULL;
     enum status rc = join_suits(t, opts, err);
 
-    o.targets = o.target = o.inputs = o.graph = o.describe = o.lengths = o.window = NULL;
-    o.unknown = o.twice = o.unmatched = NULL;
     if (rc == ST_OK)
         rc = import_file(opts->targets, &o, ctl, &of, err);
     if (rc == ST_OK)

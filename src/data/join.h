@@ -3,8 +3,9 @@
 #ifndef GPDESK_JOIN_H
 #define GPDESK_JOIN_H
 
-#include "data/table.h"
+#include "data/import_option.h"
 
+extern const struct import_option join_options[];
 /* Can a table be joined to this one?  USAGE: its rows have no names. */
 enum status join_suits(const struct table *, const struct import_opts *, struct err *);
 /* Appends the columns of `of`, read from opts->targets, in the order of t's rows.  opts->twice and

@@ -109,6 +109,9 @@ bool table_is_out(const struct table *);
 /* Are the files of columns that are read in place what they were?  IO "changed". */
 enum status table_check(const struct table *, size_t first_row, size_t last_row, struct err *err);
 
+/* The value of an option that only one format has (import_option.h). */
+struct import_own { const char *name, *value; };
+enum { IMPORT_OWN_MOST = 8 };
 /* How to read; zero / NULL / 0 (header: -1): guess and say so. */
 struct import_opts {
     char sep;                  /* ',' '\t' ';' ... */
@@ -135,6 +138,7 @@ struct import_opts {
                  * name, which is told; with stop they stop, with first later ones get none) */
     const char
         *unmatched; /* records without a row of targets=, and rows without a record: tell, stop */
+    struct import_own own[IMPORT_OWN_MOST]; /* up to the first without a name */
     size_t mem_limit;          /* bytes for the table; 0: what the machine has */
 };
 /* Reads CSV/TSV/semicolon (plain, .gz, .zst; "-": stdin), NPY or HDF5, told apart by content; or

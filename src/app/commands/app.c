@@ -17,6 +17,7 @@
 #include "app/session/store.h"
 #include "app/session/store_gate.h"
 #include "app/session/timeline.h"
+#include "app/shell/import_args.h"
 #include "app/teach/lesson.h"
 
 /* The history stands before the session: the session writes the state that the history has noted.
@@ -62,6 +63,8 @@ static const struct words_row *const words[] = {
 
 void app_begin(void)
 {
+    import_args_expand(cmd_data_rows);
+    import_args_expand(cmd_model_rows);
     command_use(tables);
     words_use(words);
 }

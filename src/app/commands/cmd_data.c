@@ -1224,7 +1224,7 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
 
 /* Rows. */
 
-const struct command cmd_data_rows[] = {
+struct command cmd_data_rows[] = {
     {"open",
      "data",
      "Read a table: CSV, TSV, FASTA, NPY (.gz, .zst), HDF5, many NPY files",
@@ -1234,39 +1234,14 @@ const struct command cmd_data_rows[] = {
       {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 "
        "dataset with the targets"},
-      {"targets", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
-       "FASTA, graphs: a table with the targets of the records, by their names"},
-      {"graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "rows are nodes: the column that says of which graph"},
-      {"describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL,
-       "atoms (element, x, y, z): each by those around it"},
-      {"lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
-       "NPY of rows, nodes, numbers: the file with the nodes of each row"},
-      {"window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "a column's values before each row as one input more: temp:24"},
-      {"inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs"},
+      IMPORT_ARGS_ROWS(false),
       {"skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*"},
       {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "columns that name a row; kept, not learnt from"},
       {"weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "column of weights: a row's noise variance is noise^2 over it"},
       {"name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)"},
-      {"sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter: one character, tab, semicolon"},
-      {"header", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "the first line has names (default: seen)"},
-      {"missing", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?,-"},
-      {"decimal", ARG_CHOICE, 0, NULL, 0, 0, ".|,|point|comma", NULL, "decimal mark"},
-      {"thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "mark between each three digits: point, comma, space (default: seen where 1.234,50 tells)"},
-      {"types", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL,
-       "types by column: zip=category,x7=real,dna=sequence"},
-      {"unknown", ARG_CHOICE, 0, NULL, 0, 0, "keep|missing|stop", NULL,
-       "sequences with letters outside the alphabet: keep them, take them as missing, or stop "
-       "(default: keep)"},
-      {"twice", ARG_CHOICE, 0, NULL, 0, 0, "stop|first|mean", NULL,
-       "a name that stands twice in targets=: stop, take the first row, or the mean of the numbers "
-       "(default: stop)"},
-      {"unmatched", ARG_CHOICE, 0, NULL, 0, 0, "tell|stop", NULL,
-       "records without a row in targets=, rows without a record: tell, or stop (default: tell)"}},
+      IMPORT_ARGS_CELLS(false)},
      CMD_JOB | CMD_SETS | CMD_CHANGES,
      cmd_open,
      "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"

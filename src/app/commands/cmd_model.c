@@ -586,7 +586,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
         "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: coordinates and clusters"        \
     }
 
-const struct command cmd_model_rows[] = {
+struct command cmd_model_rows[] = {
     {"kernel",
      "model",
      "List kernels, or set the current one",
@@ -725,23 +725,11 @@ const struct command cmd_model_rows[] = {
      "predict out=predictions.csv",
      {{"file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "a table with the same input columns (as in open); default: the test rows"},
-      {"inputs", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "HDF5: the dataset of the inputs"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
        "CSV to write: row, ids, mean, sd_latent, sd (several targets: mean_NAME and so on)"},
-      {"graph", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "rows of the file are nodes: the column that says of which graph"},
-      {"describe", ARG_CHOICE, 0, NULL, 0, 0, "neighbours", NULL,
-       "atoms (element, x, y, z): each by those around it"},
-      {"lengths", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
-       "NPY of rows, nodes, numbers: the file with the nodes of each row"},
-      {"window", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "a column's values before each row: temp:24"},
+      IMPORT_ARGS_ROWS(true),
       {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
-      {"sep", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "delimiter of the file: , ; tab"},
-      {"decimal", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "decimal mark of the file: . or ,"},
-      {"thousands", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "mark between each three digits of the file"},
-      {"missing", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "marks of missing cells: NA,?"},
-      {"types", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "types by column: zip=category"}},
+      IMPORT_ARGS_CELLS(true)},
      CMD_JOB | CMD_NEEDS_MODEL,
      cmd_predict,
      "sd_latent is the uncertainty of the function, sd that of a new measurement (noise "

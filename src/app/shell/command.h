@@ -28,7 +28,7 @@ struct arg {
     double lo, hi;                 /* numbers: both 0: any; ARG_BYTES in bytes, ARG_SHARE 0..1 */
     const char *choices, *unit, *help;
 };
-enum { ARGS_MAX = 24 };
+enum { ARGS_MAX = 40 };
 
 /* Parsed and checked, immutable; shared by reference. */
 struct args;

@@ -1,55 +1,70 @@
 /* app/shell/import_args.c -- see import_args.h. */
 #include "app/shell/import_args.h"
 
+#include "data/import_option.h"
+
 #include <string.h>
 
-static char separator(const char *s)
+/* The argument of a command that an option is. */
+static struct arg arg_of(const struct import_option *o)
 {
-    static const struct {
-        const char *word;
-        char c;
-    } words[] = { { "tab", '\t' },  { "\\t", '\t' },      { "space", ' ' },
-                  { "comma", ',' }, { "semicolon", ';' }, { "point", '.' } };
+    static const enum arg_type types[] = {
+        [IMPORT_WORD] = ARG_WORD,     [IMPORT_TEXT] = ARG_TEXT,   [IMPORT_PATH] = ARG_FILE,
+        [IMPORT_CHOICE] = ARG_CHOICE, [IMPORT_SWITCH] = ARG_BOOL, [IMPORT_MARK] = ARG_WORD,
+    };
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(s, words[i].word) == 0)
-            return words[i].c;
-    return s[0] && !s[1] ? s[0] : '\0';
+    return (struct arg){ .name = o->name,
+                         .type = o->choices ? ARG_CHOICE : types[o->type],
+                         .choices = o->choices,
+                         .help = o->help };
+}
+
+/* Replaces the place-holder at[k] of n arguments; returns how many there are then. */
+static size_t expand(struct arg at[ARGS_MAX], size_t n, size_t k)
+{
+    const bool cells = !strcmp(at[k].name, "@cells"), fresh = at[k].hi != 0;
+    const struct import_option *o;
+
+    memmove(&at[k], &at[k + 1], (n - k - 1) * sizeof *at);
+    n--;
+    for (size_t i = 0; (o = import_option_at(i)) != NULL && n < ARGS_MAX; i++) {
+        if (!(o->flags & IMPORT_CELLS) == cells || (fresh && !(o->flags & IMPORT_NEW_DATA)))
+            continue;
+        memmove(&at[k + 1], &at[k], (n - k) * sizeof *at);
+        at[k++] = arg_of(o);
+        n++;
+    }
+    if (n < ARGS_MAX)
+        at[n] = (struct arg){ .name = NULL };
+    return n;
+}
+
+void import_args_expand(struct command *rows)
+{
+    for (struct command *c = rows; c->name; c++) {
+        size_t n = 0;
+        while (n < ARGS_MAX && c->args[n].name)
+            n++;
+        for (size_t k = 0; k < n; k++)
+            if (*c->args[k].name == '@')
+                n = expand(c->args, n, k);
+    }
 }
 
 enum status import_args_options(const struct args *a, size_t mem_limit, struct import_opts *out,
-                            struct err *err)
+                                struct err *err)
 {
-    const char *sep = args_text(a, "sep"), *decimal = args_text(a, "decimal");
-    const char *thousands = args_text(a, "thousands");
+    const struct import_option *o;
+    enum status rc = ST_OK;
 
-    *out = (struct import_opts){.header = args_text(a, "header") ? args_bool(a, "header") : -1,
-                                .missing = args_text(a, "missing"),
-                                .types = args_text(a, "types"),
-                                .target = args_text(a, "target"),
-                                .inputs = args_text(a, "inputs"),
-                                .targets = args_text(a, "targets"),
-                                .graph = args_text(a, "graph"),
-                                .describe = args_text(a, "describe"),
-                                .lengths = args_text(a, "lengths"),
-                                .window = args_text(a, "window"),
-                                .unknown = args_text(a, "unknown"),
-                                .twice = args_text(a, "twice"),
-                                .unmatched = args_text(a, "unmatched"),
-                                .mem_limit = mem_limit};
-    if (sep && !(out->sep = separator(sep)))
-        return err_set(err, ST_USAGE,
-                       "sep=%.20s: say one character, or tab, space, comma, semicolon", sep);
-    if (decimal)
-        out->decimal = separator(decimal);
-    if (decimal && out->decimal != '.' && out->decimal != ',')
-        return err_set(err, ST_USAGE, "decimal=%.20s: say . or , (or point, comma)", decimal);
-    if (thousands)
-        out->thousands = separator(thousands);
-    if (thousands &&
-        (!out->thousands || !strchr(".,'_ ", out->thousands) || out->thousands == out->decimal))
-        return err_set(err, ST_USAGE,
-                       "thousands=%.20s: say point, comma, space or ', and not what decimal= is",
-                       thousands);
-    return ST_OK;
+    *out = (struct import_opts){
+        .header = -1, .target = args_text(a, "target"), .mem_limit = mem_limit};
+    for (size_t i = 0; rc == ST_OK && (o = import_option_at(i)) != NULL; i++) {
+        const char *words = args_text(a, o->name);
+        if (words && o->type == IMPORT_SWITCH)
+            words = args_bool(a, o->name) ? "yes" : "no";
+        if (words)
+            rc = import_option_set(out, o, words, err);
+    }
+    return rc;
 }

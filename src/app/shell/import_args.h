@@ -6,9 +6,17 @@
 #include "app/shell/command.h"
 #include "data/table.h"
 
+/* Stand in the row of a command for the options of reading: those that say what rows are, and those
+ * that say how cells are read.  new_data: only the ones for data that a fitted model reads. */
+#define IMPORT_ARGS_ROWS(new_data) { .name = "@rows", .hi = (new_data) }
+#define IMPORT_ARGS_CELLS(new_data) { .name = "@cells", .hi = (new_data) }
+
+/* Puts the options (data/import_option.h) in their places in the rows of a list of commands, which
+ * ends at .name == NULL.  Calling it again does nothing more. */
+void import_args_expand(struct command *rows);
 /* sep= header= missing= decimal= types= target= targets= inputs= .., as far as the command has
  * them.  The strings belong to the args.  USAGE when a separator or decimal mark is none. */
 enum status import_args_options(const struct args *, size_t mem_limit, struct import_opts *out,
-                            struct err *err);
+                                struct err *err);
 
 #endif

@@ -2,6 +2,8 @@
 libdata_a_SOURCES += \
   src/data/formats/csv_cell.c \
   src/data/formats/csv_cell.h \
+  src/data/formats/format.c \
+  src/data/formats/format.h \
   src/data/formats/import.c \
   src/data/formats/import.h \
   src/data/formats/import_csv.c \

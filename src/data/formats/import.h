@@ -87,17 +87,6 @@ enum status grow_text(struct grow *, size_t row, const char *s, size_t len, stru
 enum status grow_finish(struct grow *, size_t n, struct column *, struct err *);
 void grow_free(struct grow *);
 
-/* Formats: read from the window, which holds the first bytes. */
-enum status import_csv(struct inbuf *, const struct import_opts *, const struct ctl *,
-                       struct table *, struct err *);
-enum status import_npy(struct inbuf *, const struct import_opts *, const struct ctl *,
-                       struct table *, struct err *);
-/* Refuses with a sentence where the library is not built in. */
-enum status import_hdf5(struct inbuf *, const struct import_opts *, const struct ctl *,
-                        struct table *, struct err *);
-/* Names, descriptions where there are any, sequences. */
-enum status import_fasta(struct inbuf *, const struct import_opts *, const struct ctl *,
-                         struct table *, struct err *);
 const char *import_hdf5_version(void); /* NULL: not built in */
 /* A file, or several NPY files, as columns of numbers and words: import_file() without what kinds
  * of rows make of them.  NULL options: all guessed. */

@@ -5,6 +5,7 @@
  * twice changes nothing.  Numbers are read in place; every other cell takes the general path. */
 #include "data/formats/import_csv.h"
 
+#include "data/formats/format.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -584,8 +585,8 @@ static void reader_free(struct reader *r)
     free(r->scratch);
 }
 
-enum status import_csv(struct inbuf *in, const struct import_opts *opts, const struct ctl *ctl,
-                       struct table *t, struct err *err)
+static enum status read_csv(struct inbuf *in, const struct import_opts *opts,
+                            const struct ctl *ctl, struct table *t, struct err *err)
 {
     (void)ctl; /* the stream looks at it */
     struct csv_plan plan = { 0 };
@@ -610,3 +611,27 @@ enum status import_csv(struct inbuf *in, const struct import_opts *opts, const s
     csv_plan_free(&plan);
     return rc;
 }
+
+static const struct import_option options[] = {
+    { "sep", IMPORT_MARK, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 10, NULL, NULL,
+      "say one character, or tab, space, comma, semicolon", offsetof(struct import_opts, sep),
+      "delimiter: one character, tab, semicolon" },
+    { "header", IMPORT_SWITCH, IMPORT_CELLS | IMPORT_PARSES, 11, NULL, NULL, NULL,
+      offsetof(struct import_opts, header), "the first line has names (default: seen)" },
+    { "decimal", IMPORT_MARK, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 13,
+      ".|,|point|comma", ".,", "say . or , (or point, comma)",
+      offsetof(struct import_opts, decimal), "decimal mark" },
+    { "thousands", IMPORT_MARK, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 14, NULL, ".,'_ ",
+      "say point, comma, space or ', and not what decimal= is",
+      offsetof(struct import_opts, thousands),
+      "mark between each three digits: point, comma, space (default: seen where 1.234,50 tells)" },
+    { "missing", IMPORT_TEXT, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 12, NULL, NULL, NULL,
+      offsetof(struct import_opts, missing), "marks of missing cells: NA,?,-" },
+    { "types", IMPORT_TEXT, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 15, NULL, NULL, NULL,
+      offsetof(struct import_opts, types),
+      "types by column: zip=category,x7=real,dna=sequence" },
+    { .name = NULL },
+};
+
+const struct format import_csv_format = {
+    .name = "CSV", .read = read_csv, .text = true, .options = options };

@@ -1,6 +1,6 @@
 /* data/formats/import_fasta.c -- FASTA files: records of a line ">name description" and lines of
  * letters; and the columns of a table that belong to them, found by name. */
-#include "data/formats/import.h"
+#include "data/formats/format.h"
 
 #include "base/mem.h"
 #include "base/spill.h"
@@ -216,8 +216,8 @@ static enum status fasta_columns(struct fasta *f, struct table *t)
     return rc;
 }
 
-enum status import_fasta(struct inbuf *in, const struct import_opts *opts, const struct ctl *ctl,
-                         struct table *t, struct err *err)
+static enum status read_fasta(struct inbuf *in, const struct import_opts *opts,
+                              const struct ctl *ctl, struct table *t, struct err *err)
 {
     (void)opts, (void)ctl; /* the stream looks at it */
     struct fasta *f = mem_calloc(1, sizeof *f, "records", err);
@@ -242,3 +242,10 @@ enum status import_fasta(struct inbuf *in, const struct import_opts *opts, const
     free(f);
     return rc;
 }
+
+static bool sniff(const struct inbuf *in)
+{
+    return in->b[strspn(in->b, " \t\r\n")] == '>'; /* 16 zero bytes follow the window */
+}
+
+const struct format import_fasta_format = { .name = "FASTA", .sniff = sniff, .read = read_fasta };

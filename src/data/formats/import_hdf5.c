@@ -5,6 +5,7 @@
  * file keeps in another one. */
 #include "config.h"
 
+#include "data/formats/format.h"
 #include "data/formats/import_npy.h"
 
 #include "base/mem.h"
@@ -23,8 +24,8 @@ const char *import_hdf5_version(void)
     return NULL;
 }
 
-enum status import_hdf5(struct inbuf *in, const struct import_opts *o, const struct ctl *ctl,
-                        struct table *t, struct err *err)
+static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
+                             const struct ctl *ctl, struct table *t, struct err *err)
 {
     (void)o, (void)ctl, (void)t;
     err_named(err, ST_FORMAT, "hdf5", "%s is an HDF5 file, and this gpdesk was built without HDF5",
@@ -345,8 +346,8 @@ static enum status drain(struct inbuf *in, struct err *err)
     return rc;
 }
 
-enum status import_hdf5(struct inbuf *in, const struct import_opts *o, const struct ctl *ctl,
-                        struct table *t, struct err *err)
+static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
+                             const struct ctl *ctl, struct table *t, struct err *err)
 {
     const char *name = stream_name(in->st);
     const struct set *x = NULL, *y = NULL;
@@ -386,3 +387,17 @@ enum status import_hdf5(struct inbuf *in, const struct import_opts *o, const str
 }
 
 #endif
+
+static bool sniff(const struct inbuf *in)
+{
+    return in->len >= 8 && memcmp(in->b, "\x89HDF\r\n\x1a\n", 8) == 0;
+}
+
+static const struct import_option options[] = {
+    { .name = "inputs", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 6,
+      .field = offsetof(struct import_opts, inputs), .help = "HDF5: the dataset of the inputs" },
+    { .name = NULL },
+};
+
+const struct format import_hdf5_format = {
+    .name = "HDF5", .sniff = sniff, .read = read_hdf5, .options = options };

@@ -4,6 +4,7 @@
  * plain file then stay where they are (mapped_array.h). */
 #include "data/formats/import_npy.h"
 
+#include "data/formats/format.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -391,8 +392,8 @@ enum status npy_words(struct table *t, struct buf *decisions, bool rounded, bool
     return t->decisions == NULL || t->notes == NULL ? err_nomem(err, 64, "notes") : ST_OK;
 }
 
-enum status import_npy(struct inbuf *in, const struct import_opts *opts, const struct ctl *ctl,
-                       struct table *t, struct err *err)
+static enum status read_npy(struct inbuf *in, const struct import_opts *opts,
+                            const struct ctl *ctl, struct table *t, struct err *err)
 {
     (void)ctl; /* the stream looks at it */
     struct npy h = { 0 };
@@ -431,3 +432,10 @@ enum status import_npy(struct inbuf *in, const struct import_opts *opts, const s
     buf_free(&line);
     return rc;
 }
+
+static bool sniff(const struct inbuf *in)
+{
+    return in->len >= 6 && memcmp(in->b, "\x93NUMPY", 6) == 0;
+}
+
+const struct format import_npy_format = { .name = "NPY", .sniff = sniff, .read = read_npy };

@@ -1,6 +1,7 @@
 /* data/formats/npy_set.c -- see npy_set.h. */
 #include "data/formats/npy_set.h"
 
+#include "data/formats/format.h"
 #include "data/checksum.h"
 #include "data/formats/import_npy.h"
 #include "base/mem.h"
@@ -705,3 +706,17 @@ enum status npy_set_import(const struct parts *p, const struct import_opts *o,
         *out = t;
     return rc;
 }
+
+static enum status read_set(const char *path, const struct import_opts *opts,
+                            const struct ctl *ctl, struct table **out, struct err *err)
+{
+    struct parts parts;
+    enum status rc = npy_set_find(path, opts->target, &parts, err);
+
+    if (rc == ST_OK && parts.n > 0)
+        rc = npy_set_import(&parts, opts, ctl, out, err);
+    npy_set_free(&parts);
+    return rc;
+}
+
+const struct format npy_set_format = { .name = "NPY set", .read_set = read_set };

@@ -4,6 +4,7 @@
 #define GPDESK_KIND_H
 
 #include "data/encoding.h"
+#include "data/import_option.h"
 #include "data/table.h"
 
 struct encode_group;
@@ -23,6 +24,7 @@ struct row_kind {
     const struct cell_ops *cells; /* of its columns; NULL: numbers and categories */
     bool shorter_width; /* a kernel with a narrower window is the way out for rows too short */
 
+    const struct import_option *options; /* of reading; ends at .name == NULL; NULL: none */
     /* Reading; a kind whose columns are not made from words has NULL for all of these. */
     const char *type; /* what types= calls a column of it: "sequence" */
     /* Is column j, of words, one of this kind, by its name and cells? */

@@ -329,12 +329,21 @@ static enum status count_strange(const struct encoding *e, const struct encode_g
     return ST_OK;
 }
 
+static const struct import_option options[] = {
+    { .name = "unknown", .type = IMPORT_CHOICE, .flags = IMPORT_CELLS, .place = 16,
+      .choices = "keep|missing|stop", .field = offsetof(struct import_opts, unknown),
+      .help = "sequences with letters outside the alphabet: keep them, take them as missing, or "
+              "stop (default: keep)" },
+    { .name = NULL },
+};
+
 const struct row_kind kind_letters = {
     .name = "letters",
     .whole = "sequence",
     .part = "letter",
     .cells = &sequence_cells,
     .shorter_width = true,
+    .options = options,
     .type = "sequence",
     .guess = sequence_guess,
     .make = sequence_make,

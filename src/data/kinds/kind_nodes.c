@@ -268,11 +268,28 @@ static void encode_nodes(const struct encoding *e, const struct encode_group *g,
     spill_used(m * d * sizeof *v);
 }
 
+static const struct import_option options[] = {
+    { .name = "graph", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 2,
+      .field = offsetof(struct import_opts, graph),
+      .help = "rows are nodes: the column that says of which graph" },
+    { .name = "describe", .type = IMPORT_CHOICE, .flags = IMPORT_NEW_DATA, .place = 3,
+      .choices = "neighbours", .field = offsetof(struct import_opts, describe),
+      .help = "atoms (element, x, y, z): each by those around it" },
+    { .name = "lengths", .type = IMPORT_PATH, .flags = IMPORT_NEW_DATA, .place = 4,
+      .field = offsetof(struct import_opts, lengths),
+      .help = "NPY of rows, nodes, numbers: the file with the nodes of each row" },
+    { .name = "window", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 5,
+      .field = offsetof(struct import_opts, window),
+      .help = "a column's values before each row as one input more: temp:24" },
+    { .name = NULL },
+};
+
 const struct row_kind kind_nodes = {
     .name = "nodes",
     .whole = "set",
     .part = "node",
     .cells = &nodes_cells,
+    .options = options,
     .type = "sequence",
     .guess = sequence_is_labels,
     .claims = sequence_is_labels,
