@@ -313,7 +313,7 @@ enum status plots_target(const struct workspace *ws, const struct run *r, const 
     if (!a && ws->look < run_targets(r))
         *j = ws->look;
     if (rc == ST_OK)
-        *p = prediction_for(plots_prediction(r), *j < plots_prediction(r)->t ? *j : 0);
+        *p = scoring_prediction(plots_prediction(r), *j < plots_prediction(r)->t ? *j : 0);
     return rc;
 }
 
@@ -399,7 +399,7 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
                  "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
                  "50 %% one: %s",
                  100 * share[LEVELS], 100 * share[HALF],
-                 score_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
+                 scoring_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
     }
     return plots_finish(f, ok);
 }
@@ -424,7 +424,7 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
     if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
-    const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
+    const struct prediction seen = scoring_prediction(&r->train_pred, train ? target : 0);
     size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
     if (train)
         bins = figure_bins(seen.n, seen.sd, &lo, &hi);

@@ -227,7 +227,7 @@ struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct
         return plots_nothing("mutations", "No input is a sequence of letters. try: plot sderror",
                              err);
     const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
-    const struct prediction seen = prediction_for(&r->train_pred, train ? target : 0);
+    const struct prediction seen = scoring_prediction(&r->train_pred, train ? target : 0);
     run_suffix(r, target, of, sizeof of);
     f = draw(&v, r, of, r->has_enc ? encoding_for(&r->enc, target).target : NULL, p,
              train ? &seen : NULL, err);

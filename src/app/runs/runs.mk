@@ -18,6 +18,11 @@ libruns_a_SOURCES = \
   src/app/runs/row_inspect.c \
   src/app/runs/row_inspect.h \
   src/app/runs/scoring.c \
+  src/app/runs/scoring_check.c \
+  src/app/runs/scoring_csv.c \
+  src/app/runs/scoring_impl.h \
+  src/app/runs/scoring_tell.c \
+  src/app/runs/scoring_units.c \
   src/app/runs/scoring.h \
   src/app/runs/spectrum_run.c \
   src/app/runs/spectrum_run.h \

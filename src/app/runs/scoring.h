@@ -19,13 +19,13 @@ enum status scoring_check(struct workspace *, struct run *, size_t j, const char
 enum status scoring_predict(struct workspace *, struct run *, const char *path, const char *out,
                             const struct import_opts *, const char *line, struct err *);
 /* The prediction of target j alone: lent, not to be freed. */
-struct prediction prediction_for(const struct prediction *, size_t j);
+struct prediction scoring_prediction(const struct prediction *, size_t j);
 /* Of one target (enc by encoding_for).  Scores in scaled and in the target's units, densities
  * included (log targets too). */
 enum status scoring_metrics(const struct encoding *, const struct prediction *,
                             struct metrics *scaled, struct metrics *raw, struct err *);
 /* Shares of n targets inside the 50 and 95 % intervals in words, beyond what chance does to n rows:
  * the two ends may well differ.  They begin with "honest" where the 95 % interval is that. */
-const char *score_coverage_words(size_t n, double half, double most);
+const char *scoring_coverage_words(size_t n, double half, double most);
 
 #endif

@@ -1,0 +1,233 @@
+/* app/runs/scoring_check.c -- the command check: calibration, outliers, shift and starvation, one
+ * sentence each. */
+#include "app/runs/scoring_impl.h"
+
+#include "app/core/ws_tell.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct finding { const char *name; bool ok; char text[320]; };
+
+/* Kolmogorov-Smirnov distance of the sd of these rows and of training rows (methods.md K; xGPR's
+ * Figure 2b), each training row seen as one that was left out: its own target narrows its sd, with
+ * few rows so much that any new row would look strange.  Weighted rows are taken as they are, as
+ * what their own target did is not known here.  NaN where most training rows are passed through:
+ * what is left of their variance is rounding.  *larger: the root mean variance of these rows
+ * against that of the training rows. */
+static double sd_distance(const struct scoring *s, const struct run *r,
+                          const struct prediction *train, const struct prediction *p,
+                          double *larger)
+{
+    const double noise2 = r ? r->info.noise * r->info.noise : 0.0;
+    double *a = malloc(train->n * sizeof *a), ks = NAN;
+    size_t passed = 0;
+    double own = 0.0, these = 0.0;
+    struct err ignored;
+
+    for (size_t i = 0; a && i < train->n; i++) {
+        passed += train->var_scaled[i] > (2.0 - 1e-3) * noise2;
+        a[i] = s->enc.weight ? train->var_scaled[i]
+                             : metrics_left_out_variance(train->var_scaled[i], noise2);
+        own += a[i] / (double)train->n;
+    }
+    for (size_t i = 0; i < p->n; i++)
+        these += p->var_scaled[i] / (double)p->n;
+    *larger = sqrt(these / own);
+    if (!a || 2 * passed > train->n ||
+        metrics_ks(train->n, a, p->n, p->var_scaled, &ks, &ignored) != ST_OK)
+        ks = NAN;
+    free(a);
+    return ks;
+}
+
+static double rank_correlation(const struct prediction *p)
+{
+    struct metrics m;
+    double *e = malloc(p->n * sizeof *e), r = NAN;
+
+    if (e) {
+        for (size_t i = 0; i < p->n; i++)
+            e[i] = fabs(p->y[i] - p->mean[i]);
+        if (metrics_compute(p->n, e, p->sd, NULL, &m, NULL) == ST_OK)
+            r = m.spearman;
+    }
+    free(e);
+    return r;
+}
+
+/* Of sequences: how many letters lie between these rows and the training rows. */
+static struct finding letters_finding(const struct variants_look *l)
+{
+    struct finding f = { "changes", letter_distance_same(l), "" };
+    size_t at = 0;
+
+    if (l->related)
+        at = (size_t)snprintf(f.text, sizeof f.text,
+                              "%zu letters differ from the training consensus at the median "
+                              "(most %zu), in training rows %zu (most %zu); ",
+                              l->median, l->most, l->train_median, l->train_most);
+    at += (size_t)snprintf(f.text + at, sizeof f.text - at,
+                           "nearest training row %zu letter%s away (of training rows: "
+                           "%zu): ",
+                           l->nearest, l->nearest == 1 ? "" : "s", l->train_nearest);
+    if (l->related && l->beyond > 0.1)
+        snprintf(f.text + at, sizeof f.text - at,
+                 "%.0f %% have more changes than 99 %% of the training rows: an "
+                 "extrapolation",
+                 100 * l->beyond);
+    else
+        snprintf(f.text + at, sizeof f.text - at,
+                 f.ok ? "the same kind of rows" : "further from the training data");
+    return f;
+}
+
+const char *scoring_coverage_words(size_t n, double half, double most)
+{
+    const double least = 2 / sqrt((double)(n ? n : 1));
+    const double off_half = fmax(0.06, 0.5 * least), off_most = fmax(0.03, 0.218 * least);
+    const bool wide = half > 0.5 + off_half, narrow = half < 0.5 - off_half;
+
+    if (most < 0.95 - off_most)
+        return narrow ? "overconfident"
+             : wide   ? "too cautious for most rows, overconfident about the worst"
+                      : "overconfident about the worst rows (heavy tails)";
+    if (most > 0.95 + off_most)
+        return narrow ? "overconfident near the mean" : "too cautious";
+    return wide   ? "honest at 95 %, too cautious for most rows"
+         : narrow ? "honest at 95 %, overconfident near the mean"
+                  : "honest";
+}
+
+static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
+{
+    const struct metrics *m = &s->raw[s->target];
+    const struct prediction one = scoring_prediction(&s->pred, s->target), *p = &one;
+    const struct prediction train = scoring_prediction(&s->train, s->target);
+    size_t n = 0, out = 0, worst = 0;
+    double zmax = 0;
+
+    const char *honest = scoring_coverage_words(p->n, m->coverage50, m->coverage95);
+    f[n] = (struct finding){ "calibration", !strncmp(honest, "honest", 6), "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the 50 %% "
+             "one: %s",
+             100 * m->coverage95, 100 * m->coverage50, honest),
+        n++;
+    f[n] = (struct finding){ "spread", m->mean_z2 > 0.7 && m->mean_z2 < 1.4, "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "squared errors are %.2f x the predicted variance on average (1 is right)",
+             m->mean_z2),
+        n++;
+    for (size_t i = 0; i < p->n; i++) {
+        const double z = fabs(p->y_scaled[i] - p->mean_scaled[i]) / sqrt(p->var_scaled[i]);
+        out += z > 4;
+        if (z > zmax)
+            zmax = z, worst = i;
+    }
+    f[n] = (struct finding){ "outliers", (double)out <= 1 + 1e-3 * (double)p->n, "" };
+    snprintf(
+        f[n].text, sizeof f[n].text,
+        "%zu of %zu errors exceed 4 sd (a normal error would give %.1f); the largest, %.1f sd, is "
+        "row %zu",
+        out, p->n, 6.3e-5 * (double)p->n, zmax, p->row[worst] + 1),
+        n++;
+    const double rho = rank_correlation(p);
+    f[n] = (struct finding){ "sd-error", isfinite(rho) && rho > 0.05, "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "rank correlation of sd and absolute error %.2f, ENCE %.3f: the sd %s", rho, m->ence,
+             f[n].ok ? "tells where errors are larger" : "says little about where errors are"), n++;
+    if (s->train.n && s->train.sd) {
+        double larger;
+        const double ks = sd_distance(s, r, &train, p, &larger);
+        f[n] = (struct finding){ "shift", !(ks >= 0.2), "" };
+        if (isnan(ks))
+            snprintf(f[n].text, sizeof f[n].text,
+                     "not judged: with so little noise (%.2g) the model "
+                     "passes through its training rows",
+                     r ? r->info.noise : NAN);
+        else
+            snprintf(f[n].text, sizeof f[n].text,
+                     "sd of these rows against sd of left-out training rows: %.2f x on average, KS "
+                     "distance %.2f: %s",
+                     larger, ks,
+                     f[n].ok ? "the same kind of rows"
+                             : "these rows lie further from the training data");
+        n++;
+    }
+    if (s->letters.have)
+        f[n++] = letters_finding(&s->letters);
+    if (r && r->model && r->model->kind->draws &&
+        isfinite(r->info.effective_dimension)) {
+        const double share =
+            r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
+        const bool covered = m->coverage95 >= 0.92;
+        f[n] = (struct finding){ "starvation", share < 0.5 || covered, "" };
+        snprintf(f[n].text, sizeof f[n].text,
+                 "effective dimension %.0f of %zu variance features (%.0f %%): %s",
+                 r->info.effective_dimension, r->model->Mv, 100 * share,
+                 share < 0.5 ? "variances are not starved"
+                 : covered   ? "near the limit, yet the coverage is right"
+                             : "variances are too small; try more features, or variance=all"), n++;
+    }
+    return n;
+}
+
+void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
+                        const struct err *err)
+{
+    struct scoring *s = job->arg;
+    struct run *r = ws_run(ws, s->run, NULL);
+    struct finding f[8];
+    struct rec rec;
+
+    if (rc == ST_OK && !s->pred.sd) {
+        struct err e;
+        rc = err_named(&e, ST_STATE, "no-variance", "%s has no predictive variance to check",
+                       s->run);
+        err_hint(&e, "fit variance=auto");
+        scoring_ended_early(ws, job, rc, &e);
+        return;
+    }
+    if (scoring_ended_early(ws, job, rc, err))
+        return;
+    scoring_tell_counts(ws, s);
+    const size_t n = check_findings(s, r, f);
+    rec_init(&rec, REC_RESULT, "check");
+    snprintf(rec.run, sizeof rec.run, "%s", s->run);
+    rec_str(&rec, "run", s->run);
+    rec_str(&rec, "on", scoring_part_name(s->part));
+    rec_int(&rec, "rows", (int64_t)s->pred.n);
+    if (s->pred.t > 1)
+        rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
+    scoring_tell_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
+    rec_num(&rec, "mean_z2", s->raw[s->target].mean_z2);
+    rec_num(&rec, "ence", s->raw[s->target].ence);
+    rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, scoring_part_name(s->part));
+    if (s->pred.t > 1) {
+        rec_text(&rec, ": target ");
+        rec_safe(&rec, encoding_for(&s->enc, s->target).target);
+    }
+    rec_open(&rec, "findings");
+    for (size_t i = 0; i < n; i++) {
+        rec_open(&rec, f[i].name);
+        rec_bool(&rec, "ok", f[i].ok);
+        rec_str(&rec, "text", f[i].text);
+        rec_close(&rec);
+        char first[32];
+        snprintf(first, sizeof first, "  %s %-12s ", f[i].ok ? "ok" : "! ", f[i].name);
+        rec_text(&rec, "\n");
+        text_wrap(&rec.text, f[i].text, 78, first, "                  ");
+    }
+    rec_close(&rec);
+    rec_num(&rec, "seconds", s->seconds);
+    if (r) {
+        scoring_move_prediction(&r->test_pred, &r->has_test, &s->pred);
+        scoring_move_prediction(&r->train_pred, &r->has_train, &s->train);
+    }
+    ws_emit(ws, &rec);
+    ws->serial++;
+}

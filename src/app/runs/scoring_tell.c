@@ -1,0 +1,121 @@
+/* app/runs/scoring_tell.c -- scores in words, as a table of several targets and as JSON. */
+#include "app/runs/scoring_impl.h"
+
+#include "app/core/measures.h"
+#include "app/core/ws_tell.h"
+#include "app/shell/text_table.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
+{
+    if (s->missing_cells && s->enc.missing != MISSING_DROP)
+        ws_note(ws, "missing", "%zu missing cell%s filled as the missing policy says",
+                s->missing_cells, s->missing_cells == 1 ? " was" : "s were");
+    if (s->unseen_levels)
+        ws_warn(ws, "unseen",
+                "%zu cell%s a category never seen in training, encoded as none of the known ones",
+                s->unseen_levels, s->unseen_levels == 1 ? " holds" : "s hold");
+    if (s->strange)
+        ws_warn(ws, "letters", "%zu row%s hold%s letters %s, first row %zu: they count as %s",
+                s->strange, s->strange == 1 ? "" : "s", s->strange == 1 ? "s" : "",
+                s->strange_place ? "that no training row has at their positions"
+                                 : "outside the training alphabet",
+                s->strange_first + 1,
+                !s->strange_place && !s->enc.seq.value && !s->enc.seq.kmer &&
+                        s->enc.seq.layer.channels > strlen(s->enc.seq.order)
+                    ? "one letter more"
+                    : "none");
+    if (s->cut)
+        ws_warn(ws, "extreme",
+                "%zu value%s far outside what training has seen (more than ten times "
+                "its largest, standardised) %s cut to that limit",
+                s->cut, s->cut == 1 ? "" : "s", s->cut == 1 ? "was" : "were");
+    if (s->dropped)
+        ws_note(ws, "dropped", "%zu row%s left out as the missing policy says", s->dropped,
+                s->dropped == 1 ? " was" : "s were");
+}
+
+const char *scoring_part_name(enum part p)
+{
+    return p == PART_TRAIN ? "train" : p == PART_VALID ? "valid" : "test";
+}
+
+/* Of one target numbers, of several arrays in their order. */
+void scoring_tell_json(struct rec *rec, size_t t, const struct metrics *raw,
+                       const struct metrics *scaled)
+{
+    const struct measure *m;
+    double v[TARGETS_MOST];
+
+    for (size_t k = 0; (m = measure_at(k)) != NULL; k++) {
+        if (m->group != MEASURE_SCORES)
+            continue;
+        for (size_t j = 0; j < t; j++)
+            v[j] = measure_score(m, m->of == MEASURE_OF_SCALED ? &scaled[j] : &raw[j]);
+        if (t > 1)
+            rec_nums(rec, m->name, v, t);
+        else
+            rec_num(rec, m->name, v[0]);
+    }
+}
+
+static void number_cell(struct text_table *g, double v)
+{
+    char text[32] = "-";
+
+    if (isfinite(v))
+        text_number(text, sizeof text, v);
+    text_table_cell(g, text, 0);
+}
+
+/* A row for each target. */
+void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struct metrics *raw,
+                        const struct metrics *scaled)
+{
+    static const char *const head[] = { "  target", "RMSE", "/sd", "R2", "NLPD", "scaled", "50 %",
+                                        "90 %", "95 %" };
+    enum { COLS = sizeof head / sizeof *head };
+    static const bool right[COLS] = { false, true, true, true, true, true, true, true, true };
+    struct text_table g;
+
+    text_table_init(&g, COLS);
+    for (size_t c = 0; c < COLS; c++)
+        text_table_cell(&g, head[c], 0);
+    for (size_t j = 0; j < encoding_targets(enc); j++) {
+        const struct metrics *r = &raw[j], *s = &scaled[j];
+        struct buf name = { 0 };
+        buf_puts(&name, "  ");
+        buf_puts(&name, encoding_for(enc, j).target);
+        text_table_cell(&g, buf_str(&name), 26);
+        buf_free(&name);
+        const double v[COLS - 1] = { r->rmse, s->rmse, r->r2, r->nlpd, s->nlpd,
+                                     100 * r->coverage50, 100 * r->coverage90,
+                                     100 * r->coverage95 };
+        for (size_t c = 0; c < COLS - 1; c++)
+            number_cell(&g, v[c]);
+    }
+    text_table_print(&g, right, &rec->text);
+    text_table_free(&g);
+    rec_text(rec, "  /sd, scaled: by the training sd; 50, 90, 95 %%: share of rows inside");
+}
+
+void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
+{
+    char a[32], b[32];
+
+    text_number(a, sizeof a, raw->rmse);
+    text_number(b, sizeof b, raw->mae);
+    rec_text(rec, "  RMSE %s (%.4f of the training sd)   MAE %s (%.4f)   R2 %.4f   Spearman %.4f",
+             a, sc->rmse, b, sc->mae, raw->r2, raw->spearman);
+    if (isnan(raw->nlpd))
+        return;
+    text_number(a, sizeof a, raw->nlpd);
+    text_number(b, sizeof b, raw->crps);
+    rec_text(rec, "\n  NLPD %s (scaled %.4f; with one constant variance %.4f)   CRPS %s\n", a,
+             sc->nlpd, sc->nlpd_constant, b);
+    rec_text(rec, "  share of targets inside the 50 / 90 / 95 %% interval: %.1f / %.1f / %.1f %%",
+             100 * raw->coverage50, 100 * raw->coverage90, 100 * raw->coverage95);
+}
