@@ -41,6 +41,7 @@ const struct owner *const app_owners[] = {
 
 /* The order of groups in `help` and in the manual. */
 static const struct command *const tables[] = {
+    cmd_open_rows,
     cmd_data_rows,
     cmd_model_rows,
     cmd_sweep_rows,
@@ -53,6 +54,9 @@ static const struct command *const tables[] = {
     expect_rows,
     export_rows,
     cmd_line_rows,
+    cmd_settings_rows,
+    cmd_jobs_rows,
+    cmd_runs_rows,
     cmd_general_rows,
     NULL,
 };
@@ -63,7 +67,7 @@ static const struct words_row *const words[] = {
 
 void app_begin(void)
 {
-    import_args_expand(cmd_data_rows);
+    import_args_expand(cmd_open_rows);
     import_args_expand(cmd_model_rows);
     command_use(tables);
     words_use(words);

@@ -1,16 +1,13 @@
-/* app/commands/cmd_data.c -- reading, listing and preparing data: open, demo, data, use, show,
- * summary, cols, missing, scale, split. */
+/* app/commands/cmd_data.c -- listing and preparing data: data, use, show, summary, cols, missing,
+ * scale, split. */
 #include "app/commands/commands.h"
+#include "app/commands/data_words.h"
 #include "app/shell/text_table.h"
 #include "app/runs/fitting.h"
 #include "app/core/job.h"
-#include "data/kinds/nodes.h"
-#include "data/formats/npy_set.h"
-#include "app/shell/import_args.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
-#include "base/spill.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -19,484 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOW_ROWS = 20, SHOW_COLS = 12, SHOW_MAX = 1000, LEVELS_WARN = 1000,
-       INLINE_CELLS = 4000000 };
-
-/* Words about a dataset. */
-
-static const char *type_name(enum col_type t)
-{
-    static const char *const name[] = { "real", "category", "text", "sequence" };
-    return name[t];
-}
-
-static size_t target_col(const struct dataset *d)
-{
-    for (size_t i = 0; i < d->table->ncols; i++)
-        if (d->role[i] == ROLE_TARGET)
-            return i;
-    return SIZE_MAX;
-}
-
-/* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */
-static void target_words(const struct dataset *d, struct buf *out)
-{
-    enum { NAMED = 4 };
-    const size_t n = dataset_targets(d);
-    size_t k = 0;
-
-    for (size_t j = 0; j < d->table->ncols && k < NAMED; j++)
-        if (d->role[j] == ROLE_TARGET) {
-            buf_puts(out, k++ ? ", " : "");
-            text_safe(out, d->table->col[j].name, 40);
-        }
-    if (n > k)
-        buf_printf(out, " and %zu more", n - k);
-    if (n == 0)
-        buf_puts(out, "none");
-}
-
-/* "target": the first one's name, or null; and where there are several "targets", all names. */
-static void target_json(struct rec *r, const struct dataset *d)
-{
-    const char *names[TARGETS_MOST];
-    const size_t y = target_col(d);
-    size_t n = 0;
-
-    rec_str(r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
-    for (size_t j = 0; j < d->table->ncols && n < TARGETS_MOST; j++)
-        if (d->role[j] == ROLE_TARGET)
-            names[n++] = d->table->col[j].name;
-    if (n > 1)
-        rec_strs(r, "targets", names, n);
-}
-
-/* Inputs after encoding: a category gives one column a level. */
-static size_t encoded_inputs(const struct dataset *d)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < d->table->ncols; i++) {
-        const struct column *c = &d->table->col[i];
-        if (d->role[i] == ROLE_INPUT)
-            n += c->type == COL_CATEGORY ? c->nlevels : 1;
-    }
-    return n;
-}
-
-static void columns_words(const struct dataset *d, struct buf *out)
-{
-    size_t real = 0, cat = 0, wide = 0, other = 0, seq = 0;
-
-    for (size_t i = 0; i < d->table->ncols; i++) {
-        if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_CATEGORY) {
-            cat++;
-            wide += d->table->col[i].nlevels;
-        } else if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_SEQUENCE) {
-            const struct sequences *s = d->table->col[i].seq;
-            buf_printf(out, "%s%s of %zu", seq++ ? ", " : "", s->nodes ? "sets" : "sequence",
-                       s->shortest);
-            if (s->longest > s->shortest)
-                buf_printf(out, " to %zu", s->longest);
-            if (s->nodes)
-                buf_printf(out, " nodes of %zu number%s", s->nodes->d, s->nodes->d == 1 ? "" : "s");
-            else
-                buf_printf(out, " letters (%s)", alphabet_name(s->kind));
-        } else if (d->role[i] == ROLE_INPUT) {
-            real++;
-        } else if (d->role[i] != ROLE_TARGET) {
-            other++;
-        }
-    }
-    if (real || !seq)
-        buf_printf(out, "%s%zu real input%s", seq ? ", " : "", real, real == 1 ? "" : "s");
-    if (cat)
-        buf_printf(out, ", %zu categor%s (%zu columns one-hot)", cat, cat == 1 ? "y" : "ies", wide);
-    if (other)
-        buf_printf(out, ", %zu not used", other);
-}
-
-static void constant_words(const struct dataset *d, struct buf *out)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < d->table->ncols; i++) {
-        const struct column *c = &d->table->col[i];
-        bool same = c->type == COL_CATEGORY ? c->nlevels < 2 : c->type == COL_REAL;
-        for (size_t r = 1; c->type == COL_REAL && r < d->table->n && same; r++)
-            same = column_at(c, r) == column_at(c, 0);
-        if (!same || d->role[i] != ROLE_INPUT)
-            continue;
-        buf_puts(out, n++ ? ", " : "");
-        text_safe(out, c->name, 24);
-    }
-    if (!n)
-        buf_puts(out, "none");
-}
-
-static void open_text(const struct dataset *d, struct rec *r)
-{
-    const struct table *t = d->table;
-    const size_t y = target_col(d);
-    char n[32], size[32], sec[32];
-
-    text_count(n, sizeof n, t->n);
-    text_seconds(sec, sizeof sec, t->seconds);
-    rec_safe(r, d->name);
-    rec_text(r, "  %s row%s x %zu column%s", n, t->n == 1 ? "" : "s", t->ncols,
-             t->ncols == 1 ? "" : "s");
-    if (t->file_size) {
-        mem_format(size, sizeof size, (double)t->file_size);
-        rec_text(r, ", %s read in %s", size, sec);
-    } else {
-        rec_text(r, ", made in %s", sec);
-    }
-    if (t->decisions && *t->decisions) {
-        rec_text(r, "\n  read as   ");
-        /* Several lines of decisions hang below the first. */
-        for (const char *p = t->decisions; *p;) {
-            const size_t len = strcspn(p, "\n");
-            rec_text(r, "%s%.*s", p == t->decisions ? "" : "\n            ", (int)len, p);
-            p += len + (p[len] != '\0');
-        }
-    }
-    rec_text(r, "\n  columns   ");
-    columns_words(d, &r->text);
-    if (y != SIZE_MAX) {
-        rec_text(r, ";  target%s ", dataset_targets(d) > 1 ? "s" : "");
-        target_words(d, &r->text);
-        rec_text(r, "  (change: cols NAME role=target)");
-    }
-    rec_text(r, "\n  missing   ");
-    if (t->missing)
-        rec_text(r, "%zu cells  (missing mean|median|drop)", t->missing);
-    else
-        rec_text(r, "none");
-    if (t->duplicates >= 0)
-        rec_text(r, "    duplicates %" PRId64 " row%s", t->duplicates,
-                 t->duplicates == 1 ? "" : "s");
-    rec_text(r, "    constant inputs ");
-    constant_words(d, &r->text);
-    /* a tuning stops at a missing cell as long as nothing is said about them */
-    rec_text(r, t->missing && d->missing == MISSING_ERROR
-                    ? "\n  next      missing mean  |  split test=20%%  |  summary"
-                    : "\n  next      split test=20%%  |  summary  |  tune");
-}
-
-static void open_record(struct workspace *ws, const struct dataset *d, const char *command,
-                        double seconds)
-{
-    const struct table *t = d->table;
-    struct rec r;
-
-    rec_init(&r, REC_RESULT, command);
-    rec_str(&r, "dataset", d->name);
-    rec_str(&r, "path", t->path);
-    rec_int(&r, "rows", (int64_t)t->n);
-    rec_int(&r, "columns", (int64_t)t->ncols);
-    rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
-    target_json(&r, d);
-    rec_int(&r, "missing", (int64_t)t->missing);
-    if (t->duplicates >= 0)
-        rec_int(&r, "duplicates", t->duplicates);
-    else
-        rec_null(&r, "duplicates");
-    rec_str(&r, "checksum", *t->checksum ? t->checksum : NULL);
-    rec_num(&r, "seconds", seconds);
-    open_text(d, &r);
-    ws_emit(ws, &r);
-    ws_tell_lines(ws, t->notes);
-    ws_tell_lines(ws, d->notes);
-}
-
-/* Taking a dataset in. */
-
-static void leak_warnings(struct workspace *ws, const struct dataset *d)
-{
-    struct buf notes = { 0 };
-    struct err ignored; /* memory: then nothing is warned of, and nothing else is at stake */
-
-    if (dataset_leaks(d, false, &notes, &ignored) == ST_OK)
-        ws_tell_lines(ws, buf_str(&notes));
-    buf_free(&notes);
-}
-
-static void open_warnings(struct workspace *ws, const struct dataset *d)
-{
-    const struct table *t = d->table;
-    const size_t inputs = encoded_inputs(d);
-    char name[128], bytes[32];
-
-    if (table_is_out(t) && t->duplicates < 0) {
-        mem_format(bytes, sizeof bytes, (double)table_bytes(t));
-        ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem",
-                "the table (%s) %s disk, as it takes more than "
-                "a quarter of the memory allowed; repeated rows were not counted",
-                bytes, t->col[0].in ? "is read from" : "is kept on");
-    }
-    for (size_t i = 0; i < t->ncols; i++) {
-        struct buf safe = { 0 };
-        text_safe(&safe, t->col[i].name, 60);
-        snprintf(name, sizeof name, "%s", buf_str(&safe));
-        buf_free(&safe);
-        if (d->role[i] != ROLE_INPUT)
-            continue;
-        if (t->col[i].type == COL_CATEGORY && t->col[i].nlevels > LEVELS_WARN) {
-            mem_format(bytes, sizeof bytes, 8.0 * (double)t->n * (double)t->col[i].nlevels);
-            ws_tell(ws, REC_WARNING, NULL, "levels", "cols NAME role=skip",
-                    "%s has %zu levels: one-hot makes %zu columns, %s", name, t->col[i].nlevels,
-                    t->col[i].nlevels, bytes);
-        }
-    }
-    leak_warnings(ws, d);
-    if (inputs > t->n)
-        ws_warn(ws, "wide", "%zu inputs for %zu rows: more columns than rows; the fit will follow "
-                "the noise unless the lengthscale is long", inputs, t->n);
-    if (t->n == 1)
-        ws_warn(ws, "one-row", "one row only: nothing can be scored");
-}
-
-/* Makes it the current one; one of the same name is replaced. */
-static enum status take_dataset(struct workspace *ws, struct dataset *d, struct err *err)
-{
-    for (size_t i = 0; i < ws->ndata; i++)
-        if (!strcmp(ws->data[i]->name, d->name)) {
-            ws_note(ws, "replaced",
-                    "%s was loaded before and is replaced; runs keep what they used", d->name);
-            dataset_unref(ws->data[i]);
-            ws->data[i] = d;
-            ws->cur = i;
-            return ST_OK;
-        }
-    struct dataset **grown = realloc(ws->data, (ws->ndata + 1) * sizeof *grown);
-    if (!grown)
-        return err_nomem(err, (ws->ndata + 1) * sizeof *grown, "the list of datasets");
-    ws->data = grown;
-    ws->data[ws->ndata] = d;
-    ws->cur = ws->ndata++;
-    return ST_OK;
-}
-
-static enum status set_roles(struct dataset *d, const char *patterns, enum col_role role,
-                             struct err *err)
-{
-    size_t changed = 0;
-
-    return patterns ? dataset_set_role(d, patterns, role, &changed, err) : ST_OK;
-}
-
-/* Open. */
-
-struct loading {         /* a job's inputs and output */
-    struct args *args;   /* strings of the options live here */
-    struct import_opts opts;
-    char *path;
-    char *target;        /* demo: NULL */
-    struct demo_opts demo;
-    char *demo_name;
-    struct table *table;
-};
-
-static void loading_free(struct job *job)
-{
-    struct loading *l = job->arg;
-
-    if (!l)
-        return;
-    table_unref(l->table);
-    args_free(l->args);
-    free(l->path);
-    free(l->target);
-    free(l->demo_name);
-    free(l);
-    job->arg = NULL;
-}
-
-static enum status open_work(struct job *job, struct err *err)
-{
-    struct loading *l = job->arg;
-
-    return import_file(l->path, &l->opts, &job->ctl, &l->table, err);
-}
-
-/* The column that target= means: it may have named a file or a dataset of targets. */
-static const char *target_name(const struct table *t, const char *target)
-{
-    char first[300];
-
-    if (!target || table_find(t, target) != SIZE_MAX || !t->targets)
-        return target;
-    snprintf(first, sizeof first, "%s1", target); /* a dataset of several columns */
-    return npy_set_is_npy(target) || !strcmp(first, t->col[t->ncols - t->targets].name) ? NULL
-                                                                                        : target;
-}
-
-static enum status open_take(struct workspace *ws, struct loading *l, struct err *err)
-{
-    const struct args *a = l->args;
-    struct dataset *d = dataset_new(l->table, args_text(a, "name"),
-                                    target_name(l->table, args_text(a, "target")), err);
-    enum status rc = d ? ST_OK : err->code;
-
-    if (rc == ST_OK)
-        rc = set_roles(d, args_text(a, "skip"), ROLE_SKIP, err);
-    if (rc == ST_OK)
-        rc = set_roles(d, args_text(a, "id"), ROLE_ID, err);
-    if (rc == ST_OK)
-        rc = set_roles(d, args_text(a, "weight"), ROLE_WEIGHT, err);
-    if (rc == ST_OK && target_col(d) == SIZE_MAX) {
-        bool numbers = false;
-        for (size_t j = 0; j < l->table->ncols; j++)
-            numbers |= l->table->col[j].type == COL_REAL && l->table->col[j].missing < l->table->n;
-        rc = numbers ? err_set(err, ST_USAGE, "the target column is skipped too")
-                     : err_named(err, ST_STATE, "no-target",
-                                 "no column holds numbers: there is nothing to predict");
-        err_hint(err, numbers ? "open FILE target=NAME"
-                              : "open FILE types=NAME=real  shows the cell that is no number");
-    }
-    if (rc == ST_OK)
-        rc = take_dataset(ws, d, err);
-    if (rc != ST_OK) {
-        dataset_unref(d);
-        return rc;
-    }
-    open_record(ws, d, "open", l->table->seconds);
-    open_warnings(ws, d);
-    return ST_OK;
-}
-
-static void open_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
-{
-    struct loading *l = job->arg;
-    struct err err = *why;
-
-    if (rc == ST_CANCELLED)
-        ws_note(ws, "stopped", "%s was not loaded", l->path ? l->path : l->demo_name);
-    else if (rc != ST_OK)
-        ws_error(ws, &err, job->line);
-    else if (open_take(ws, l, &err) != ST_OK)
-        ws_error(ws, &err, job->line);
-}
-
-static enum status cmd_open(struct workspace *ws, const struct args *a, struct err *err)
-{
-    static const struct job_ops ops = { "open", open_work, open_done, NULL, loading_free };
-    struct import_opts opts;
-    enum status rc = ws_no_keyboard(ws, args_text(a, "file"), err);
-
-    if (rc == ST_OK)
-        rc = import_args_options(a, ws->opt.mem, &opts, err);
-    if (rc != ST_OK)
-        return rc;
-    struct loading *l = mem_calloc(1, sizeof *l, "a job", err);
-    if (!l)
-        return ST_NOMEM;
-    l->args = args_ref(a);
-    l->path = mem_strdup(args_text(a, "file"), err);
-    l->opts = opts;
-    if (!l->path) {
-        struct job orphan = { .arg = l };
-        loading_free(&orphan);
-        return ST_NOMEM;
-    }
-    return ws_submit(ws, &ops, "open", l, args_line(a), err);
-}
-
-/* Demo. */
-
-static enum status demo_work(struct job *job, struct err *err)
-{
-    struct loading *l = job->arg;
-
-    return demo_make(l->demo_name, &l->demo, &l->table, err);
-}
-
-static void demo_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
-{
-    struct loading *l = job->arg;
-    struct err err = *why;
-    struct dataset *d = NULL;
-
-    if (rc == ST_OK && !(d = dataset_new(l->table, args_given(l->args, "as")
-                                         ? args_text(l->args, "as") : l->demo_name, NULL, &err)))
-        rc = err.code;
-    if (rc == ST_OK && !strcmp(l->demo_name, "points")) /* one more does not move the others */
-        d->xscale = X_NONE, d->yscale = Y_NONE;
-    if (rc == ST_OK)
-        rc = take_dataset(ws, d, &err);
-    if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "%s was not loaded", l->demo_name);
-    } else if (rc != ST_OK) {
-        dataset_unref(d);
-        ws_error(ws, &err, job->line);
-    } else {
-        open_record(ws, d, "demo", l->table->seconds);
-    }
-}
-
-static enum status demo_list(struct workspace *ws)
-{
-    const struct demo *d;
-    struct rec r;
-
-    rec_init(&r, REC_RESULT, "demo");
-    rec_open(&r, "demos");
-    for (size_t i = 0; (d = demo_at(i)) != NULL; i++) {
-        rec_str(&r, d->name, d->summary);
-        rec_text(&r, "%sdemo %-10s %s", i ? "\n" : "", d->name, d->summary);
-    }
-    rec_close(&r);
-    ws_emit(ws, &r);
-    return ST_OK;
-}
-
-static enum status demo_known(const char *name, struct err *err)
-{
-    const char *names[16];
-    const struct demo *d;
-    size_t n = 0;
-    char near[120];
-
-    for (; n < 16 && (d = demo_at(n)) != NULL; n++) {
-        names[n] = d->name;
-        if (!strcmp(d->name, name))
-            return ST_OK;
-    }
-    err_set(err, ST_NOT_FOUND, "there is no demo '%.40s'", name);
-    if (command_nearest(name, names, n, near, sizeof near))
-        err_hint(err, "demo %s", near);
-    else
-        err_hint(err, "demo   (lists them)");
-    return ST_NOT_FOUND;
-}
-
-static enum status cmd_demo(struct workspace *ws, const struct args *a, struct err *err)
-{
-    static const struct job_ops ops = { "demo", demo_work, demo_done, NULL, loading_free };
-    const char *name = args_text(a, "name");
-
-    if (!name)
-        return demo_list(ws);
-    enum status rc = demo_known(name, err);
-    if (rc != ST_OK)
-        return rc;
-    struct loading *l = mem_calloc(1, sizeof *l, "a job", err);
-    if (!l)
-        return ST_NOMEM;
-    l->args = args_ref(a);
-    l->demo_name = mem_strdup(name, err);
-    l->demo.n = (size_t)args_int(a, "n", 0);
-    l->demo.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
-    l->demo.kernel = args_text(a, "kernel");
-    l->demo.noise = args_num(a, "noise");
-    l->demo.xy = args_text(a, "xy");
-    if (!l->demo_name) {
-        struct job orphan = { .arg = l };
-        loading_free(&orphan);
-        return ST_NOMEM;
-    }
-    return ws_submit(ws, &ops, "demo", l, args_line(a), err);
-}
+enum { SHOW_ROWS = 20, SHOW_COLS = 12, SHOW_MAX = 1000, INLINE_CELLS = 4000000 };
 
 /* Data, use. */
 
@@ -517,8 +37,8 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
         text_count(n, sizeof n, d->table->n);
         text_table_printf(&g, "%s%s", i == ws->cur ? "*" : " ", d->name);
         text_table_printf(&g, "%s rows", n);
-        text_table_printf(&g, "%zu inputs", encoded_inputs(d));
-        target_words(d, &y);
+        text_table_printf(&g, "%zu inputs", data_words_inputs(d));
+        data_words_target(d, &y);
         text_table_printf(&g, "-> %s", buf_str(&y));
         buf_free(&y);
         text_table_cell(&g, d->split.how ? d->split.how : "not split", 40);
@@ -527,8 +47,8 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
         rec_str(&r, "dataset", d->name);
         rec_bool(&r, "current", i == ws->cur);
         rec_int(&r, "rows", (int64_t)d->table->n);
-        rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
-        target_json(&r, d);
+        rec_int(&r, "inputs", (int64_t)data_words_inputs(d));
+        data_words_target_json(&r, d);
         rec_str(&r, "split", d->split.how);
         rec_str(&r, "path", d->table->path);
         rec_close(&r);
@@ -639,10 +159,10 @@ static enum status show_data(struct workspace *ws, const struct dataset *d)
     rec_init(&r, REC_RESULT, "show");
     rec_str(&r, "dataset", d->name);
     rec_int(&r, "rows", (int64_t)d->table->n);
-    rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
+    rec_int(&r, "inputs", (int64_t)data_words_inputs(d));
     rec_str(&r, "path", d->table->path);
     rec_str(&r, "split", d->split.how);
-    open_text(d, &r);
+    data_words_text(d, &r);
     rec_text(&r, "\n  split     %s", d->split.how ? d->split.how : "none: all rows train");
     if (d->split.part)
         rec_text(&r, "  (train %zu, valid %zu, test %zu)", d->split.count[PART_TRAIN],
@@ -824,7 +344,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
 
     text_table_cell(g, c->name, 24);
     text_table_cell(g, role_name(s->data->role[s->col[i]]), 0);
-    text_table_cell(g, type_name(c->type), 0);
+    text_table_cell(g, data_words_type(c->type), 0);
     text_table_printf(g, "%zu", m->missing);
     text_table_printf(g, "%s%zu", m->unique_exact ? "" : ">", m->unique);
     const double v[] = { m->mean, m->sd, m->min, m->median, m->max };
@@ -840,7 +360,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
     rec_item(r);
     rec_str(r, "column", c->name);
     rec_str(r, "role", role_name(s->data->role[s->col[i]]));
-    rec_str(r, "type", type_name(c->type));
+    rec_str(r, "type", data_words_type(c->type));
     rec_int(r, "missing", (int64_t)m->missing);
     rec_int(r, "unique", (int64_t)m->unique);
     rec_bool(r, "unique_exact", m->unique_exact);
@@ -985,7 +505,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
             continue;
         text_table_cell(&g, c->name, 40);
         text_table_cell(&g, role_name(d->role[i]), 0);
-        text_table_cell(&g, type_name(c->type), 0);
+        text_table_cell(&g, data_words_type(c->type), 0);
         if (c->type == COL_CATEGORY)
             text_table_printf(&g, "%zu", c->nlevels);
         else
@@ -996,7 +516,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
         rec_item(&r);
         rec_str(&r, "column", c->name);
         rec_str(&r, "role", role_name(d->role[i]));
-        rec_str(&r, "type", type_name(c->type));
+        rec_str(&r, "type", data_words_type(c->type));
         rec_int(&r, "missing", (int64_t)c->missing);
         if (d->group[i])
             rec_str(&r, "group", d->group[i]);
@@ -1044,15 +564,15 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     struct rec r;
     rec_init(&r, REC_RESULT, "cols");
     rec_int(&r, "changed", (int64_t)(changed + retyped));
-    rec_int(&r, "inputs", (int64_t)encoded_inputs(d));
-    target_json(&r, d);
+    rec_int(&r, "inputs", (int64_t)data_words_inputs(d));
+    data_words_target_json(&r, d);
     rec_text(&r, "%zu column%s changed; now %zu inputs, target%s ", changed + retyped,
-             changed + retyped == 1 ? "" : "s", encoded_inputs(d),
+             changed + retyped == 1 ? "" : "s", data_words_inputs(d),
              dataset_targets(d) > 1 ? "s" : "");
-    target_words(d, &r.text);
+    data_words_target(d, &r.text);
     ws_emit(ws, &r);
     if (role && !strcmp(role, "target"))
-        leak_warnings(ws, d);
+        data_words_leaks(ws, d);
     return ST_OK;
 }
 
@@ -1224,52 +744,7 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
 
 /* Rows. */
 
-struct command cmd_data_rows[] = {
-    {"open",
-     "data",
-     "Read a table: CSV, TSV, FASTA, NPY (.gz, .zst), HDF5, many NPY files",
-     "open share/data/co2.csv",
-     {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "the file; - is standard input; or a directory, a pattern, a list of NPY files"},
-      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 "
-       "dataset with the targets"},
-      IMPORT_ARGS_ROWS(false),
-      {"skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*"},
-      {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "columns that name a row; kept, not learnt from"},
-      {"weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "column of weights: a row's noise variance is noise^2 over it"},
-      {"name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)"},
-      IMPORT_ARGS_CELLS(false)},
-     CMD_JOB | CMD_SETS | CMD_CHANGES,
-     cmd_open,
-     "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
-     "column and cell. Nothing is dropped or guessed in silence.\n"
-     "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a.npy,b.npy "
-     "target=ya.npy,yb.npy;\n"
-     "a directory with such pairs; a text file with one file or one pair a line. Columns are "
-     "x1..xd and y;\n"
-     "large plain files are read in place. open FILE.h5 inputs=NAME target=NAME reads datasets of "
-     "HDF5.\n"
-     "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns "
-     "wait\n"
-     "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name."},
-    {"demo",
-     "data",
-     "Bundled or generated data",
-     "demo friedman1 n=200 seed=3",
-     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them"},
-      {"n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)"},
-      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
-       "of the generator (default: the option seed)"},
-      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function"},
-      {"noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise"},
-      {"xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "points: the rows, as x:y,x:y"},
-      {"as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset"}},
-     CMD_JOB | CMD_SETS | CMD_CHANGES,
-     cmd_demo,
-     NULL},
+const struct command cmd_data_rows[] = {
     {"data", "data", "List the datasets", "data", {{.name = NULL}}, 0, cmd_list, NULL},
     {"use",
      "data",

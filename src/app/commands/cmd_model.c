@@ -131,7 +131,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.noise = ws->noise_bound;
     double amplitude = ws->amplitude, noise = ws->noise; /* fixed values end up in the bounds */
     if (rc == ST_OK)
-        rc = ws_hp_merge(&k, a, hp, &amplitude, &noise, o.hp, &o.amplitude, &o.noise, err);
+        rc = ws_hp_merge(&k, a, &(struct ws_hyper){ hp, &amplitude, &noise },
+                         &(struct ws_hyper_bounds){ o.hp, &o.amplitude, &o.noise }, err);
     if (rc != ST_OK)
         return rc;
     const struct tuner_ops *t = tuner_find(args_text(a, "method"), err);
@@ -183,8 +184,8 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
 
     o->amplitude = ws->amplitude;
     o->noise = ws->noise;
-    const enum status rc = ws_hp_merge(&o->kernel, a, o->hp, &o->amplitude, &o->noise, NULL, NULL,
-                                       NULL, err);
+    const enum status rc = ws_hp_merge(
+        &o->kernel, a, &(struct ws_hyper){ o->hp, &o->amplitude, &o->noise }, NULL, err);
     if (rc != ST_OK)
         return rc;
     /* What the user has set stays as it is; what a tuning found with fewer features is refined. */

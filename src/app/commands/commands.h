@@ -7,10 +7,10 @@
 #include "app/shell/help.h"
 
 /* These two hold options of reading, which app_begin fills in (import_args_expand). */
-extern struct command cmd_data_rows[], cmd_model_rows[];
-extern const struct command cmd_plot_rows[], cmd_session_rows[], cmd_general_rows[],
-    cmd_sweep_rows[], cmd_diag_rows[], cmd_screen_rows[], cmd_teach_rows[], cmd_time_rows[],
-    cmd_line_rows[];
+extern struct command cmd_open_rows[], cmd_model_rows[];
+extern const struct command cmd_data_rows[], cmd_plot_rows[], cmd_session_rows[],
+    cmd_general_rows[], cmd_settings_rows[], cmd_jobs_rows[], cmd_runs_rows[], cmd_sweep_rows[],
+    cmd_diag_rows[], cmd_screen_rows[], cmd_teach_rows[], cmd_time_rows[], cmd_line_rows[];
 
 struct fit_opts;
 struct dataset;

@@ -6,14 +6,20 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_data.c \
   src/app/commands/cmd_diag.c \
   src/app/commands/cmd_general.c \
+  src/app/commands/cmd_jobs.c \
   src/app/commands/cmd_line.c \
   src/app/commands/cmd_model.c \
+  src/app/commands/cmd_open.c \
   src/app/commands/cmd_plot.c \
+  src/app/commands/cmd_runs.c \
   src/app/commands/cmd_screen.c \
   src/app/commands/cmd_session.c \
+  src/app/commands/cmd_settings.c \
   src/app/commands/cmd_sweep.c \
   src/app/commands/cmd_teach.c \
   src/app/commands/cmd_time.c \
   src/app/commands/commands.h \
+  src/app/commands/data_words.c \
+  src/app/commands/data_words.h \
   src/app/commands/palette_fill.c \
   src/app/commands/palette_fill.h

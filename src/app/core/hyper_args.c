@@ -86,9 +86,9 @@ static enum status merge_one(const char *name, double lo, double hi, double *val
     return ST_OK;
 }
 
-enum status ws_hp_merge(const struct kernel *k, const struct args *a, double *hp, double *amplitude,
-                        double *noise, struct tune_bound *hp_bound, struct tune_bound *amp_bound,
-                        struct tune_bound *noise_bound, struct err *err)
+enum status ws_hp_merge(const struct kernel *k, const struct args *a,
+                        const struct ws_hyper *value, const struct ws_hyper_bounds *bound,
+                        struct err *err)
 {
     const size_t n = kernel_nhp(k);
 
@@ -98,9 +98,15 @@ enum status ws_hp_merge(const struct kernel *k, const struct args *a, double *hp
         size_t first, count;
         enum status rc = ws_hp_slot(k, name, &first, &count, err);
         for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
-            rc = merge_one(name, lo, hi, slot < n ? &hp[slot] : slot == n ? amplitude : noise,
-                           slot < n ? (hp_bound ? &hp_bound[slot] : NULL)
-                           : slot == n ? amp_bound : noise_bound, err);
+            rc = merge_one(name, lo, hi,
+                           slot < n    ? &value->hp[slot]
+                           : slot == n ? value->amplitude
+                                       : value->noise,
+                           !bound      ? NULL
+                           : slot < n  ? &bound->hp[slot]
+                           : slot == n ? bound->amplitude
+                                       : bound->noise,
+                           err);
         if (rc != ST_OK)
             return rc;
     }

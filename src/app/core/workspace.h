@@ -59,11 +59,13 @@ enum status ws_no_keyboard(const struct workspace *, const char *path, struct er
  * been called for arg. */
 enum status ws_submit(struct workspace *, const struct job_ops *, const char *name, void *arg,
                       const char *line, struct err *);
-/* Hyperparameter keys of a command over a kernel: values into hp, amplitude, noise and (where the
- * bounds are not NULL) fixed in them; intervals into the bounds, refused where these are NULL. */
-enum status ws_hp_merge(const struct kernel *, const struct args *, double *hp, double *amplitude,
-                        double *noise, struct tune_bound *hp_bound, struct tune_bound *amp_bound,
-                        struct tune_bound *noise_bound, struct err *);
+/* Where hyperparameters and their bounds are kept: hp one a hyperparameter of the kernel. */
+struct ws_hyper { double *hp, *amplitude, *noise; };
+struct ws_hyper_bounds { struct tune_bound *hp, *amplitude, *noise; };
+/* Hyperparameter keys of a command over a kernel: values into `value` and (where the bounds are not
+ * NULL) fixed in them; intervals into the bounds, refused where these are NULL. */
+enum status ws_hp_merge(const struct kernel *, const struct args *, const struct ws_hyper *value,
+                        const struct ws_hyper_bounds *, struct err *);
 /* Makes a kernel the current one; starting values where hp is NaN. */
 void ws_kernel_take(struct workspace *, const struct kernel *, const double *hp);
 /* Where a hyperparameter lives: index in hp, nhp for amplitude, nhp + 1 for noise. */

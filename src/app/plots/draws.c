@@ -632,7 +632,8 @@ static enum status draw_settings(struct workspace *ws, const struct args *a, str
             ws_kernel_take(ws, &k, set);
     }
     if (rc == ST_OK)
-        rc = ws_hp_merge(&ws->kernel, a, ws->hp, &ws->amplitude, &ws->noise, NULL, NULL, NULL, err);
+        rc = ws_hp_merge(&ws->kernel, a,
+                         &(struct ws_hyper){ ws->hp, &ws->amplitude, &ws->noise }, NULL, err);
     return rc;
 }
 

@@ -666,7 +666,8 @@ static enum status take_line(struct workspace *ws, struct landscape *l, const st
     memcpy(o->hp, ws->hp, sizeof o->hp);
     l->amplitude = ws->amplitude, l->noise = ws->noise;
     enum status rc =
-        ws_hp_merge(&o->kernel, a, o->hp, &l->amplitude, &l->noise, hpb, &ab, &nb, err);
+        ws_hp_merge(&o->kernel, a, &(struct ws_hyper){ o->hp, &l->amplitude, &l->noise },
+                    &(struct ws_hyper_bounds){ hpb, &ab, &nb }, err);
     for (size_t i = 0; rc == ST_OK && i < args_hp(a); i++) {
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);

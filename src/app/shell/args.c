@@ -4,12 +4,10 @@
  *   statement := verb { object | key=value | flag }
  *
  * Nothing here has side effects; a script is parsed whole before its first command runs. */
-#include "app/shell/args.h"
+#include "app/shell/args_impl.h"
 
 #include "app/shell/options.h"
-#include "app/shell/words.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "compute/kernels/kernel.h"
 
 #include <ctype.h>
@@ -17,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { STATEMENT_MAX = 1 << 16, WORDS_MAX = 4096 };
 
 struct hp_key { char name[KERNEL_NAME_MAX + 8]; double lo, hi; char *text; };
 struct opt_key { const char *name; char *value; };
@@ -34,568 +30,6 @@ struct args {
     struct buf bare;   /* positional words in canonical form, in the order typed */
     char *line;
 };
-
-/* Words. */
-
-struct word {
-    char *text;        /* without quotes; of a keyed word: the value */
-    char *key;         /* "rank" of rank=512 and --rank=512; NULL */
-    bool quoted;       /* began with a quote: never a key, a flag or ? */
-    bool whole;        /* one pair of quotes around all of it */
-    bool dashed;       /* --rank: the next word may be its value */
-    size_t start, end; /* bytes in the statement */
-};
-struct words { struct word *v; size_t n, cap; };
-
-bool args_quote_opens(char prev)
-{
-    return prev == '\0' || isspace((unsigned char)prev) || strchr("=,(:;", prev);
-}
-
-static bool key_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The escape at s (a backslash) inside "..": appends what it stands for, returns its length.  An
- * unknown escape stands for itself, so that "C:\data" means what it shows. */
-static size_t unescape(const char *s, struct buf *out)
-{
-    switch (s[1]) {
-    case '"': case '\\': buf_putc(out, s[1]); return 2;
-    case 'n': buf_putc(out, '\n'); return 2;
-    case 't': buf_putc(out, '\t'); return 2;
-    case 'r': buf_putc(out, '\r'); return 2;
-    case 'x': {
-        const int a = hex_digit(s[2]), b = a < 0 ? -1 : hex_digit(s[3]);
-        if (b >= 0 && a * 16 + b > 0) {
-            buf_putc(out, (char)(a * 16 + b));
-            return 4;
-        }
-        break;
-    }
-    default: break;
-    }
-    buf_putc(out, '\\');
-    return 1;
-}
-
-static void words_free(struct words *w)
-{
-    for (size_t i = 0; i < w->n; i++) {
-        free(w->v[i].text);
-        free(w->v[i].key);
-    }
-    free(w->v);
-    memset(w, 0, sizeof *w);
-}
-
-/* A quoted run that starts at s[*p]; *p ends behind the closing quote. */
-static enum status read_quoted(const char *s, size_t *p, struct buf *out, struct err *err)
-{
-    const char q = s[*p];
-    const size_t open = *p;
-
-    for (size_t i = open + 1; s[i];) {
-        if (s[i] == q) {
-            *p = i + 1;
-            return ST_OK;
-        }
-        if (q == '"' && s[i] == '\\' && s[i + 1])
-            i += unescape(s + i, out);
-        else
-            buf_putc(out, s[i++]);
-    }
-    err_set(err, ST_USAGE, "the quote %c that opens at column %zu is not closed", q, open + 1);
-    err_hint(err, "inside \"..\" write \\\" for a quote");
-    return ST_USAGE;
-}
-
-/* Is [s, s+n) a key: letters, digits, _ . - with a letter among them, perhaps after --, and perhaps
- * a number in brackets at the end (one lengthscale of many)? */
-static bool is_key(const char *s, size_t n, size_t *skip)
-{
-    bool letter = false;
-
-    if (n > 3 && s[n - 1] == ']') {
-        size_t at = n - 1;
-        while (at > 0 && isdigit((unsigned char)s[at - 1]))
-            at--;
-        if (at < n - 1 && at > 1 && s[at - 1] == '[')
-            n = at - 1;
-    }
-
-    *skip = n > 2 && s[0] == '-' && s[1] == '-' ? 2 : 0;
-    for (size_t i = *skip; i < n; i++) {
-        if (!key_char(s[i]))
-            return false;
-        letter |= isalpha((unsigned char)s[i]) != 0;
-    }
-    return letter && n > *skip && s[*skip] != '-';
-}
-
-static enum status read_word(const char *s, size_t *p, struct word *w, struct err *err)
-{
-    struct buf out = { 0 };
-    size_t i = *p, depth = 0, open_at = 0, skip;
-    enum status rc = ST_OK;
-
-    memset(w, 0, sizeof *w);
-    w->start = i;
-    w->quoted = s[i] == '"' || s[i] == '\'';
-    for (char prev = '\0'; s[i] && rc == ST_OK; prev = s[i - 1]) {
-        const char c = s[i];
-        if (isspace((unsigned char)c) && depth == 0)
-            break;
-        if ((c == '"' || c == '\'') && args_quote_opens(prev)) {
-            const size_t at = i;
-            rc = read_quoted(s, &i, &out, err);
-            w->whole = at == w->start && (!s[i] || isspace((unsigned char)s[i]));
-            continue;
-        }
-        if (c == '=' && depth == 0 && !w->key && !w->quoted &&
-            is_key(s + w->start, i - w->start, &skip)) {
-            w->key = strndup(s + w->start + skip, i - w->start - skip);
-            buf_clear(&out);
-            i++;
-            continue;
-        }
-        if (c == '(' && depth++ == 0)
-            open_at = i;
-        if (c == ')' && depth > 0)
-            depth--;
-        buf_putc(&out, c);
-        i++;
-    }
-    if (rc == ST_OK && depth > 0) {
-        rc = err_set(err, ST_USAGE, "the ( at column %zu is not closed", open_at + 1);
-        err_hint(err, "a name that holds a ( needs quotes: \"data (1).csv\"");
-    }
-    w->dashed = rc == ST_OK && !w->key && !w->quoted && i - w->start > 2 &&
-                is_key(s + w->start, i - w->start, &skip) && skip == 2;
-    w->end = *p = i;
-    if (w->dashed) {
-        w->key = strdup(buf_str(&out) + 2);
-        buf_clear(&out);
-    }
-    w->text = buf_take(&out);
-    buf_free(&out);
-    if (rc == ST_OK && !w->text)
-        rc = err_nomem(err, w->end - w->start, "a word");
-    return rc;
-}
-
-static enum status words_read(const char *s, struct words *w, struct err *err)
-{
-    enum status rc = ST_OK;
-    size_t p = 0;
-
-    if (strlen(s) > STATEMENT_MAX)
-        return err_set(err, ST_USAGE, "a command of %zu bytes is too long; at most %d are read",
-                       strlen(s), STATEMENT_MAX);
-    for (;;) {
-        while (isspace((unsigned char)s[p]))
-            p++;
-        if (!s[p])
-            return ST_OK;
-        if (w->n == WORDS_MAX)
-            return err_set(err, ST_USAGE, "a command of more than %d words is not read", WORDS_MAX);
-        rc = mem_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, "words", err);
-        if (rc != ST_OK)
-            return rc;
-        rc = read_word(s, &p, &w->v[w->n++], err);
-        if (rc != ST_OK)
-            return rc;
-    }
-}
-
-/* Values. */
-
-bool command_choice(const char *choices, size_t i, char *out, size_t len)
-{
-    for (; choices; i--) {
-        const char *end = strchr(choices, '|');
-        const size_t n = end ? (size_t)(end - choices) : strlen(choices);
-        if (i == 0) {
-            snprintf(out, len, "%.*s", (int)n, choices);
-            return true;
-        }
-        choices = end ? end + 1 : NULL;
-    }
-    return false;
-}
-
-static bool bool_word(const char *s, bool *out)
-{
-    static const char *const yes[] = { "yes", "on", "true", "1" };
-    static const char *const no[] = { "no", "off", "false", "0" };
-
-    for (size_t i = 0; i < 4; i++)
-        if (!strcmp(s, yes[i]) || !strcmp(s, no[i])) {
-            *out = !strcmp(s, yes[i]);
-            return true;
-        }
-    return false;
-}
-
-/* What a value of this argument looks like, for messages. */
-static void expects(const struct arg *a, char *out, size_t len)
-{
-    static const char *const kind[] = {
-        [ARG_INT] = "a whole number", [ARG_REAL] = "a number", [ARG_BYTES] = "a size (64MB, 4GB)",
-        [ARG_SHARE] = "a share (20% or 0.2)", [ARG_SECONDS] = "a time (30s, 5m, 2h)",
-        [ARG_BOUND] = "a number, or an interval a..b",
-        [ARG_INTS] = "whole numbers: n, a,b,c, a..b, a..b/step or a..b*2",
-    };
-    struct buf b = { 0 };
-    char lo[32], hi[32];
-
-    buf_puts(&b, (size_t)a->type < sizeof kind / sizeof *kind && kind[a->type] ? kind[a->type]
-                                                                              : "a value");
-    if (a->lo != 0.0 || a->hi != 0.0) {
-        text_number(lo, sizeof lo, a->lo);
-        text_number(hi, sizeof hi, a->hi);
-        if (a->type == ARG_INT && a->lo >= 0.0 && a->hi <= 0x1p53) {
-            text_count(lo, sizeof lo, (uint64_t)a->lo);
-            text_count(hi, sizeof hi, (uint64_t)a->hi);
-        }
-        if (a->type == ARG_BYTES) {
-            mem_format(lo, sizeof lo, a->lo);
-            mem_format(hi, sizeof hi, a->hi);
-        }
-        if (isinf(a->hi))
-            buf_printf(&b, ", at least %s", lo);
-        else
-            buf_printf(&b, " from %s to %s", lo, hi);
-    }
-    if (a->unit && *a->unit)
-        buf_printf(&b, " (%s)", a->unit);
-    if (a->choices) {
-        buf_puts(&b, ", or ");
-        char word[48];
-        for (size_t i = 0; command_choice(a->choices, i, word, sizeof word); i++)
-            buf_printf(&b, "%s%s", i ? ", " : "", word);
-    }
-    snprintf(out, len, "%s", buf_str(&b));
-    buf_free(&b);
-}
-
-static enum status bad_value(const struct arg *a, const char *text, enum status code,
-                             const char *what, struct err *err)
-{
-    char want[256];
-
-    expects(a, want, sizeof want);
-    return err_set(err, code, "%s=%.80s: %s; expected %s", a->name, text, what, want);
-}
-
-/* The factor of a unit suffix; false when it is none for this type. */
-static bool unit_factor(enum arg_type type, const char *u, double *f)
-{
-    static const struct { const char *u; double f; } counts[] = {
-        { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 },
-    }, bytes[] = {
-        { "", 1 }, { "B", 1 }, { "k", 0x1p10 }, { "K", 0x1p10 }, { "M", 0x1p20 }, { "G", 0x1p30 },
-        { "T", 0x1p40 }, { "kB", 0x1p10 }, { "KB", 0x1p10 }, { "MB", 0x1p20 }, { "GB", 0x1p30 },
-        { "TB", 0x1p40 }, { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 },
-        { "TiB", 0x1p40 },
-    }, share[] = { { "", 1 }, { "%", 0.01 } },
-       seconds[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 },
-                     { "h", 3600 } };
-#define LOOK(table)                                            \
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)  \
-        if (!strcmp(u, table[i].u)) {                          \
-            *f = table[i].f;                                   \
-            return true;                                       \
-        }
-    if (type == ARG_BYTES) {
-        LOOK(bytes)
-    } else if (type == ARG_SHARE) {
-        LOOK(share)
-    } else if (type == ARG_SECONDS) {
-        LOOK(seconds)
-    } else {
-        LOOK(counts)
-    }
-#undef LOOK
-    return false;
-}
-
-static bool plain_number(enum arg_type type, const char *text, double *out)
-{
-    size_t n = strlen(text), m = n;
-    double x, f;
-
-    if (n == 0 || n > 64)
-        return false;
-    /* A unit is the letters and % at the end; the exponent of 1e5 has digits behind it. */
-    while (m > 0 && (isalpha((unsigned char)text[m - 1]) || text[m - 1] == '%'))
-        m--;
-    if (!text_double(text, m, &x) || !isfinite(x) || !unit_factor(type, text + m, &f))
-        return false;
-    /* 7% is 0.07 as a person writes it: divide, which rounds once. */
-    *out = f == 0.01 ? x / 100.0 : x * f;
-    return isfinite(*out);
-}
-
-enum status command_number(const struct arg *a, const char *text, double *out, struct err *err)
-{
-    char word[48];
-
-    for (size_t i = 0; a->choices && command_choice(a->choices, i, word, sizeof word); i++)
-        if (!strcmp(word, text)) {
-            *out = NAN;
-            return ST_OK;
-        }
-    if (!plain_number(a->type, text, out))
-        return bad_value(a, text, ST_USAGE, "not a number", err);
-    if (a->type == ARG_INT && (*out != floor(*out) || fabs(*out) > 0x1p53))
-        return bad_value(a, text, ST_USAGE, "not a whole number", err);
-    double lo = a->lo, hi = a->hi;
-    if (a->type == ARG_SHARE && lo == 0.0 && hi == 0.0)
-        hi = 1.0;
-    if ((lo != 0.0 || hi != 0.0) && !(*out >= lo && *out <= hi))
-        return bad_value(a, text, ST_RANGE, "out of range", err);
-    return ST_OK;
-}
-
-/* "a..b" or a number. */
-static enum status read_bound(const struct arg *a, const char *text, double *lo, double *hi,
-                              struct err *err)
-{
-    const char *dots = strstr(text, "..");
-    struct arg one = *a;
-    enum status rc;
-
-    one.type = ARG_REAL;
-    if (!dots) {
-        double x;
-        if (!plain_number(ARG_REAL, text, &x))
-            return bad_value(a, text, ST_USAGE, "not a number", err);
-        rc = command_number(&one, text, lo, err);
-        *hi = *lo;
-        return rc;
-    }
-    char left[72];
-    if (dots - text >= (ptrdiff_t)sizeof left)
-        return bad_value(a, text, ST_USAGE, "not an interval", err);
-    snprintf(left, sizeof left, "%.*s", (int)(dots - text), text);
-    if (!plain_number(ARG_REAL, left, lo) || !plain_number(ARG_REAL, dots + 2, hi))
-        return bad_value(a, text, ST_USAGE, "not an interval", err);
-    if (!(*lo < *hi))
-        return bad_value(a, text, ST_RANGE, "the lower end must be below the upper one", err);
-    if ((a->lo != 0.0 || a->hi != 0.0) && (*lo < a->lo || *hi > a->hi))
-        return bad_value(a, text, ST_RANGE, "out of range", err);
-    return ST_OK;
-}
-
-enum { INTS_MAX = 100000 };
-
-/* One item of a list: n, a..b, a..b/step, a..b*factor. Appends; v may be NULL (check only). */
-static enum status read_ints_item(const struct arg *a, const char *item, size_t **v, size_t *n,
-                                  size_t *cap, struct err *err)
-{
-    char part[72], *dots, *by;
-    double lo, hi, step = 1.0;
-    bool times = false;
-
-    if (strlen(item) >= sizeof part)
-        return bad_value(a, item, ST_USAGE, "not a whole number", err);
-    strcpy(part, item);
-    dots = strstr(part, "..");
-    if (dots) {
-        *dots = '\0';
-        by = strpbrk(dots + 2, "/*");
-        if (by) {
-            times = *by == '*';
-            *by = '\0';
-            if (!plain_number(ARG_INT, by + 1, &step) || (!times && step != floor(step)))
-                return bad_value(a, item, ST_USAGE, "the step is not a whole number", err);
-            if (step < 1.0 || (times && step <= 1.0))
-                return bad_value(a, item, ST_RANGE, "the step leads nowhere", err);
-        } else if (a->unit && !strcmp(a->unit, "doubling")) {
-            times = true;
-            step = 2.0;
-        }
-    }
-    struct arg one = *a;
-    one.type = ARG_INT;
-    one.choices = NULL;
-    if (command_number(&one, part, &lo, err) != ST_OK ||
-        command_number(&one, dots ? dots + 2 : part, &hi, err) != ST_OK)
-        return err ? err->code : ST_USAGE;
-    if (lo < 0 || lo > hi)
-        return bad_value(a, item, ST_RANGE, "the first must not be above the last", err);
-    if (times && lo < 1.0)
-        return bad_value(a, item, ST_RANGE, "doubling starts at 1 or more", err);
-    for (double x = lo; x <= hi; x = times ? floor(x * step) : x + step) {
-        if (*n == INTS_MAX)
-            return bad_value(a, item, ST_RANGE, "more than 100,000 numbers", err);
-        enum status rc = mem_grow((void **)v, cap, *n + 1, sizeof **v, "a list", err);
-        if (rc != ST_OK)
-            return rc;
-        (*v)[(*n)++] = (size_t)x;
-    }
-    return ST_OK;
-}
-
-static enum status read_ints(const struct arg *a, const char *text, size_t **out, size_t *n,
-                             struct err *err)
-{
-    char *copy = mem_strdup(text, err);
-    size_t cap = 0;
-    enum status rc = copy ? ST_OK : ST_NOMEM;
-
-    *out = NULL;
-    *n = 0;
-    for (char *item = copy, *next; rc == ST_OK && item; item = next) {
-        next = strchr(item, ',');
-        if (next)
-            *next++ = '\0';
-        rc = read_ints_item(a, item, out, n, &cap, err);
-    }
-    free(copy);
-    if (rc != ST_OK) {
-        free(*out);
-        *out = NULL;
-        *n = 0;
-    }
-    return rc;
-}
-
-/* A choice: exact, or a unique beginning; *text is replaced by the full word. */
-static enum status read_choice(const struct arg *a, char **text, struct err *err)
-{
-    const char *names[64];
-    char store[64][48], found[48] = "", near[160];
-    size_t n = 0, hits = 0;
-
-    for (; n < 64 && command_choice(a->choices, n, store[n], sizeof store[n]); n++) {
-        names[n] = store[n];
-        if (!strcmp(store[n], *text))
-            return ST_OK;
-        if (**text && !strncmp(store[n], *text, strlen(*text))) {
-            memcpy(found, store[n], sizeof found);
-            hits++;
-        }
-    }
-    if (hits == 1) {
-        char *full = mem_strdup(found, err);
-        if (!full)
-            return ST_NOMEM;
-        free(*text);
-        *text = full;
-        return ST_OK;
-    }
-    struct buf all = { 0 };
-    for (size_t i = 0; i < n; i++)
-        buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    err_set(err, ST_USAGE, "%s=%.80s: %s; choose one of %s", a->name, *text,
-            hits ? "that fits several" : "no such choice", buf_str(&all));
-    if (!hits && command_nearest(*text, names, n, near, sizeof near))
-        err_hint(err, "%s", near);
-    buf_free(&all);
-    return ST_USAGE;
-}
-
-bool args_looks_like_run(const char *s)
-{
-    if (!strncmp(s, "run:", 4))
-        return s[4] != '\0';
-    if (!strcmp(s, ".") || !strcmp(s, "*"))
-        return true;
-    if (*s == '-' || *s == 'r' || *s == 't') {
-        s++;
-        if (*s == '*' && !s[1])
-            return true;
-        if (!*s)
-            return false;
-        for (; isdigit((unsigned char)*s); s++)
-            ;
-        return !*s;
-    }
-    return false;
-}
-
-/* ~/x is below the home directory, as a shell would read it. */
-static enum status expand_home(char **text, struct err *err)
-{
-    const char *home = getenv("HOME");
-    struct buf b = { 0 };
-
-    if (strncmp(*text, "~/", 2) || !home || *home != '/')
-        return ST_OK;
-    buf_printf(&b, "%s%s", home, *text + 1);
-    char *full = buf_take(&b);
-    buf_free(&b);
-    if (!full)
-        return err_nomem(err, strlen(*text), "a path");
-    free(*text);
-    *text = full;
-    return ST_OK;
-}
-
-/* Checks a value; may replace *text by its canonical form. */
-static enum status check_value(const struct arg *a, char **text, struct err *err)
-{
-    double lo, hi;
-    struct err own = { 0 };
-    bool flag;
-
-    if (!err)
-        err = &own;
-    if (!**text && a->type != ARG_TEXT)
-        return bad_value(a, *text, ST_USAGE, "a value is missing", err);
-    switch (a->type) {
-    case ARG_INT: case ARG_REAL: case ARG_BYTES: case ARG_SHARE: case ARG_SECONDS:
-        return command_number(a, *text, &lo, err);
-    case ARG_BOUND:
-        return read_bound(a, *text, &lo, &hi, err);
-    case ARG_INTS: {
-        size_t *v, n;
-        char word[48];
-        for (size_t i = 0; a->choices && command_choice(a->choices, i, word, sizeof word); i++)
-            if (!strcmp(word, *text))
-                return ST_OK;
-        enum status rc = read_ints(a, *text, &v, &n, err);
-        free(v);
-        return rc;
-    }
-    case ARG_BOOL:
-        if (bool_word(*text, &flag))
-            return ST_OK;
-        return err_set(err, ST_USAGE, "%s=%.80s: say yes or no", a->name, *text);
-    case ARG_CHOICE:
-        return read_choice(a, text, err);
-    case ARG_KERNEL: {
-        struct kernel k;
-        double hp[KERNEL_MAX_HP];
-        return strcmp(*text, ".") ? kernel_parse(*text, &k, hp, err) : ST_OK;
-    }
-    case ARG_RUN:
-        if (args_looks_like_run(*text))
-            return ST_OK;
-        err_set(err, ST_USAGE,
-                "%s=%.80s: not the name of a run; runs are r1, r2, ... and t1, t2, ..", a->name,
-                *text);
-        err_hint(err, "runs");
-        return ST_USAGE;
-    case ARG_FILE: case ARG_OUT:
-        return expand_home(text, err);
-    case ARG_OPTION:
-        return option_find(*text, err) ? ST_OK : err->code;
-    default: {
-        const struct words_row *w = words_of(a->type);
-        return w && w->check ? w->check(*text, err) : ST_OK;
-    }
-    }
-}
 
 /* Keys. */
 
@@ -730,10 +164,10 @@ static enum status add_hp(struct args *a, const char *name, int side, const char
 {
     const struct arg like = { name, ARG_BOUND, 0, NULL, 1e-12, 1e12, NULL, NULL, NULL };
     struct hp_key k = { 0 };
-    enum status rc = read_bound(&like, text, &k.lo, &k.hi, err);
+    enum status rc = args_value_bound(&like, text, &k.lo, &k.hi, err);
 
     if (rc == ST_OK && side && k.lo != k.hi)
-        rc = bad_value(&like, text, ST_USAGE, "one end of an interval is one number", err);
+        rc = args_value_bad(&like, text, ST_USAGE, "one end of an interval is one number", err);
     if (rc == ST_OK)
         rc = mem_grow((void **)&a->hp, &a->caphp, a->nhp + 1, sizeof k, "arguments", err);
     if (rc != ST_OK)
@@ -759,7 +193,7 @@ static enum status add_hp(struct args *a, const char *name, int side, const char
 static enum status add_option(struct args *a, const struct option_row *row, char **text,
                               struct err *err)
 {
-    enum status rc = check_value(&row->arg, text, err);
+    enum status rc = args_value_check(&row->arg, text, err);
 
     for (size_t i = 0; rc == ST_OK && i < a->nopt; i++)
         if (!strcmp(a->opt[i].name, row->arg.name))
@@ -777,7 +211,7 @@ static enum status add_option(struct args *a, const struct option_row *row, char
 static enum status take(struct args *a, size_t i, char **text, struct err *err)
 {
     const struct arg *row = &a->cmd->args[i];
-    enum status rc = check_value(row, text, err);
+    enum status rc = args_value_check(row, text, err);
 
     if (rc != ST_OK)
         return rc;
@@ -802,14 +236,14 @@ static enum status take(struct args *a, size_t i, char **text, struct err *err)
 
 /* Putting it together. */
 
-static const struct word none;
+static const struct args_word none;
 
 /* A kernel may go on over blanks: rbf + linear. */
-static enum status join_kernel(struct words *w, size_t *i, struct err *err)
+static enum status join_kernel(struct args_words *w, size_t *i, struct err *err)
 {
     for (;;) {
-        struct word *at = &w->v[*i];
-        const struct word *next = *i + 1 < w->n ? &w->v[*i + 1] : &none;
+        struct args_word *at = &w->v[*i];
+        const struct args_word *next = *i + 1 < w->n ? &w->v[*i + 1] : &none;
         const size_t len = strlen(at->text);
         const bool open = len && strchr("+*", at->text[len - 1]);
         if (at->quoted || !next->text || next->key || next->quoted ||
@@ -832,9 +266,9 @@ static enum status join_kernel(struct words *w, size_t *i, struct err *err)
     }
 }
 
-static enum status parse_keyed(struct args *a, struct words *w, size_t *i, struct err *err)
+static enum status parse_keyed(struct args *a, struct args_words *w, size_t *i, struct err *err)
 {
-    struct word *x = &w->v[*i];
+    struct args_word *x = &w->v[*i];
     char hp[KERNEL_NAME_MAX + 8];
     struct key key = { 0 };
     int side;
@@ -846,7 +280,7 @@ static enum status parse_keyed(struct args *a, struct words *w, size_t *i, struc
     if (x->dashed) { /* --key value, or a flag */
         const bool more = *i + 1 < w->n && !w->v[*i + 1].key;
         bool flag;
-        if (is_bool && !(more && bool_word(w->v[*i + 1].text, &flag))) {
+        if (is_bool && !(more && args_value_bool(w->v[*i + 1].text, &flag))) {
             free(x->text);
             x->text = mem_strdup("yes", err);
         } else if (more) {
@@ -880,7 +314,7 @@ static enum status parse_keyed(struct args *a, struct words *w, size_t *i, struc
 }
 
 /* Would this word do for that positional argument, where a later one might take it? */
-static bool suits(const struct arg *row, const struct word *x)
+static bool suits(const struct arg *row, const struct args_word *x)
 {
     char word[48];
 
@@ -897,7 +331,7 @@ static bool suits(const struct arg *row, const struct word *x)
 
 /* Is an earlier place given by its name, so that the word would fall into it in the canonical
  * line, where names come last?  It is written with its own name then. */
-static bool displaced(const struct args *a, size_t k, const struct word *x)
+static bool displaced(const struct args *a, size_t k, const struct args_word *x)
 {
     for (size_t q = 0; q < k; q++)
         if (a->cmd->args[q].flags & ARGF_POS && !(a->cmd->args[q].flags & ARGF_MANY) &&
@@ -906,10 +340,10 @@ static bool displaced(const struct args *a, size_t k, const struct word *x)
     return false;
 }
 
-static enum status unexpected(const struct args *a, const struct words *w, size_t i,
+static enum status unexpected(const struct args *a, const struct args_words *w, size_t i,
                               struct err *err)
 {
-    const struct word *x = &w->v[i];
+    const struct args_word *x = &w->v[i];
     struct key keys[KEYS_MAX];
     const char *names[KEYS_MAX];
     const size_t n = keys_of(a->cmd, keys);
@@ -928,10 +362,10 @@ static enum status unexpected(const struct args *a, const struct words *w, size_
 }
 
 /* The rest of the line as it stands; one pair of quotes around it all is taken off. */
-static enum status take_rest(struct args *a, size_t arg, const char *statement, struct words *w,
-                             size_t *i, struct err *err)
+static enum status take_rest(struct args *a, size_t arg, const char *statement,
+                             struct args_words *w, size_t *i, struct err *err)
 {
-    struct word *x = &w->v[*i];
+    struct args_word *x = &w->v[*i];
     char *text;
 
     if (x->whole && *i + 1 == w->n) {
@@ -962,11 +396,11 @@ static enum status take_rest(struct args *a, size_t arg, const char *statement, 
     return rc;
 }
 
-static enum status parse_bare(struct args *a, const char *statement, struct words *w, size_t *i,
-                              struct err *err)
+static enum status parse_bare(struct args *a, const char *statement, struct args_words *w,
+                              size_t *i, struct err *err)
 {
     const struct command *c = a->cmd;
-    struct word *x = &w->v[*i];
+    struct args_word *x = &w->v[*i];
 
     for (size_t k = 0; k < ARGS_MAX && c->args[k].name && !x->quoted && !x->key; k++)
         if (c->args[k].type == ARG_BOOL && !strcmp(c->args[k].name, x->text)) {
@@ -1072,12 +506,13 @@ static enum status missing_args(const struct args *a, struct err *err)
     return ST_OK;
 }
 
-static enum status fill(struct args *a, const char *statement, struct words *w, struct err *err)
+static enum status fill(struct args *a, const char *statement, struct args_words *w,
+                        struct err *err)
 {
     enum status rc = ST_OK;
 
     for (size_t i = 1; i < w->n && rc == ST_OK; i++) {
-        const struct word *x = &w->v[i];
+        const struct args_word *x = &w->v[i];
         if (x->key && !rest_is_next(a, x->key))
             rc = parse_keyed(a, w, &i, err);
         else
@@ -1093,15 +528,15 @@ static enum status fill(struct args *a, const char *statement, struct words *w, 
 }
 
 /* `fit ?`, `fit --help` */
-static bool asks_usage(const struct words *w)
+static bool asks_usage(const struct args_words *w)
 {
     return w->n == 2 && !w->v[1].quoted &&
            (!strcmp(w->v[1].text, "?") ||
             (w->v[1].dashed && !strcmp(w->v[1].key, "help")));
 }
 
-static enum status parse_words(const char *statement, struct words *w, const struct command **cmd,
-                               struct args **out, struct err *err)
+static enum status parse_words(const char *statement, struct args_words *w,
+                               const struct command **cmd, struct args **out, struct err *err)
 {
     if (w->n == 0)
         return err_set(err, ST_USAGE, "there is no command here");
@@ -1135,53 +570,16 @@ static enum status parse_words(const char *statement, struct words *w, const str
 enum status command_parse(const char *statement, const struct command **cmd, struct args **args,
                           struct err *err)
 {
-    struct words w = { 0 };
+    struct args_words w = { 0 };
     enum status rc;
 
     *cmd = NULL;
     *args = NULL;
-    rc = words_read(statement, &w, err);
+    rc = args_words_read(statement, &w, err);
     if (rc == ST_OK)
         rc = parse_words(statement, &w, cmd, args, err);
-    words_free(&w);
+    args_words_free(&w);
     return rc;
-}
-
-void command_quote(struct buf *out, const char *s)
-{
-    static const char plain[] = "_./,*:+%@~^<>-()[]{}&|$!=";
-    bool quote = !*s || !strcmp(s, "?") || !strncmp(s, "--", 2);
-    long depth = 0;
-
-    for (const char *p = s; *p && !quote; p++) {
-        const unsigned char c = (unsigned char)*p;
-        quote = !(isalnum(c) || c >= 0x80 || strchr(plain, c)) || (c == '=' && depth == 0);
-        depth += c == '(';
-        depth -= c == ')';
-        quote |= depth < 0;
-    }
-    quote |= depth != 0;
-    if (!quote) {
-        buf_puts(out, s);
-        return;
-    }
-    buf_putc(out, '"');
-    for (const char *p = s; *p; p++) {
-        const unsigned char c = (unsigned char)*p;
-        if (c == '"' || c == '\\')
-            buf_printf(out, "\\%c", c);
-        else if (c == '\n')
-            buf_puts(out, "\\n");
-        else if (c == '\t')
-            buf_puts(out, "\\t");
-        else if (c == '\r')
-            buf_puts(out, "\\r");
-        else if (c < 0x20 || c == 0x7f)
-            buf_printf(out, "\\x%02x", c);
-        else
-            buf_putc(out, *p);
-    }
-    buf_putc(out, '"');
 }
 
 /* Reading them. */
@@ -1269,7 +667,7 @@ bool args_bool(const struct args *a, const char *name)
     const char *text = args_text(a, name);
     bool flag = false;
 
-    return text && bool_word(text, &flag) && flag;
+    return text && args_value_bool(text, &flag) && flag;
 }
 
 bool args_bound(const struct args *a, const char *name, double *lo, double *hi)
@@ -1278,7 +676,7 @@ bool args_bound(const struct args *a, const char *name, double *lo, double *hi)
     const struct arg *row = row_of(a, name, &k);
     const char *text = args_text(a, name);
 
-    return row && text && read_bound(row, text, lo, hi, NULL) == ST_OK;
+    return row && text && args_value_bound(row, text, lo, hi, NULL) == ST_OK;
 }
 
 enum status args_ints(const struct args *a, const char *name, size_t **out, size_t *n,
@@ -1292,7 +690,7 @@ enum status args_ints(const struct args *a, const char *name, size_t **out, size
     *n = 0;
     if (!row || !text)
         return ST_OK;
-    return read_ints(row, text, out, n, err);
+    return args_value_ints(row, text, out, n, err);
 }
 
 size_t args_many(const struct args *a, const char *name)

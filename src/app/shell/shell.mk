@@ -3,6 +3,9 @@ noinst_LIBRARIES += libshell.a
 libshell_a_SOURCES = \
   src/app/shell/args.c \
   src/app/shell/args.h \
+  src/app/shell/args_impl.h \
+  src/app/shell/args_values.c \
+  src/app/shell/args_words.c \
   src/app/shell/bindings.c \
   src/app/shell/bindings.h \
   src/app/shell/cli.c \

@@ -1,0 +1,180 @@
+/* app/commands/data_words.c -- see data_words.h. */
+#include "app/commands/data_words.h"
+
+#include "data/kinds/nodes.h"
+#include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *data_words_type(enum col_type t)
+{
+    static const char *const name[] = { "real", "category", "text", "sequence" };
+    return name[t];
+}
+
+size_t data_words_target_col(const struct dataset *d)
+{
+    for (size_t i = 0; i < d->table->ncols; i++)
+        if (d->role[i] == ROLE_TARGET)
+            return i;
+    return SIZE_MAX;
+}
+
+/* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */
+void data_words_target(const struct dataset *d, struct buf *out)
+{
+    enum { NAMED = 4 };
+    const size_t n = dataset_targets(d);
+    size_t k = 0;
+
+    for (size_t j = 0; j < d->table->ncols && k < NAMED; j++)
+        if (d->role[j] == ROLE_TARGET) {
+            buf_puts(out, k++ ? ", " : "");
+            text_safe(out, d->table->col[j].name, 40);
+        }
+    if (n > k)
+        buf_printf(out, " and %zu more", n - k);
+    if (n == 0)
+        buf_puts(out, "none");
+}
+
+/* "target": the first one's name, or null; and where there are several "targets", all names. */
+void data_words_target_json(struct rec *r, const struct dataset *d)
+{
+    const char *names[TARGETS_MOST];
+    const size_t y = data_words_target_col(d);
+    size_t n = 0;
+
+    rec_str(r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
+    for (size_t j = 0; j < d->table->ncols && n < TARGETS_MOST; j++)
+        if (d->role[j] == ROLE_TARGET)
+            names[n++] = d->table->col[j].name;
+    if (n > 1)
+        rec_strs(r, "targets", names, n);
+}
+
+/* Inputs after encoding: a category gives one column a level. */
+size_t data_words_inputs(const struct dataset *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        const struct column *c = &d->table->col[i];
+        if (d->role[i] == ROLE_INPUT)
+            n += c->type == COL_CATEGORY ? c->nlevels : 1;
+    }
+    return n;
+}
+
+static void columns_words(const struct dataset *d, struct buf *out)
+{
+    size_t real = 0, cat = 0, wide = 0, other = 0, seq = 0;
+
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_CATEGORY) {
+            cat++;
+            wide += d->table->col[i].nlevels;
+        } else if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_SEQUENCE) {
+            const struct sequences *s = d->table->col[i].seq;
+            buf_printf(out, "%s%s of %zu", seq++ ? ", " : "", s->nodes ? "sets" : "sequence",
+                       s->shortest);
+            if (s->longest > s->shortest)
+                buf_printf(out, " to %zu", s->longest);
+            if (s->nodes)
+                buf_printf(out, " nodes of %zu number%s", s->nodes->d, s->nodes->d == 1 ? "" : "s");
+            else
+                buf_printf(out, " letters (%s)", alphabet_name(s->kind));
+        } else if (d->role[i] == ROLE_INPUT) {
+            real++;
+        } else if (d->role[i] != ROLE_TARGET) {
+            other++;
+        }
+    }
+    if (real || !seq)
+        buf_printf(out, "%s%zu real input%s", seq ? ", " : "", real, real == 1 ? "" : "s");
+    if (cat)
+        buf_printf(out, ", %zu categor%s (%zu columns one-hot)", cat, cat == 1 ? "y" : "ies", wide);
+    if (other)
+        buf_printf(out, ", %zu not used", other);
+}
+
+static void constant_words(const struct dataset *d, struct buf *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->table->ncols; i++) {
+        const struct column *c = &d->table->col[i];
+        bool same = c->type == COL_CATEGORY ? c->nlevels < 2 : c->type == COL_REAL;
+        for (size_t r = 1; c->type == COL_REAL && r < d->table->n && same; r++)
+            same = column_at(c, r) == column_at(c, 0);
+        if (!same || d->role[i] != ROLE_INPUT)
+            continue;
+        buf_puts(out, n++ ? ", " : "");
+        text_safe(out, c->name, 24);
+    }
+    if (!n)
+        buf_puts(out, "none");
+}
+
+void data_words_text(const struct dataset *d, struct rec *r)
+{
+    const struct table *t = d->table;
+    const size_t y = data_words_target_col(d);
+    char n[32], size[32], sec[32];
+
+    text_count(n, sizeof n, t->n);
+    text_seconds(sec, sizeof sec, t->seconds);
+    rec_safe(r, d->name);
+    rec_text(r, "  %s row%s x %zu column%s", n, t->n == 1 ? "" : "s", t->ncols,
+             t->ncols == 1 ? "" : "s");
+    if (t->file_size) {
+        mem_format(size, sizeof size, (double)t->file_size);
+        rec_text(r, ", %s read in %s", size, sec);
+    } else {
+        rec_text(r, ", made in %s", sec);
+    }
+    if (t->decisions && *t->decisions) {
+        rec_text(r, "\n  read as   ");
+        /* Several lines of decisions hang below the first. */
+        for (const char *p = t->decisions; *p;) {
+            const size_t len = strcspn(p, "\n");
+            rec_text(r, "%s%.*s", p == t->decisions ? "" : "\n            ", (int)len, p);
+            p += len + (p[len] != '\0');
+        }
+    }
+    rec_text(r, "\n  columns   ");
+    columns_words(d, &r->text);
+    if (y != SIZE_MAX) {
+        rec_text(r, ";  target%s ", dataset_targets(d) > 1 ? "s" : "");
+        data_words_target(d, &r->text);
+        rec_text(r, "  (change: cols NAME role=target)");
+    }
+    rec_text(r, "\n  missing   ");
+    if (t->missing)
+        rec_text(r, "%zu cells  (missing mean|median|drop)", t->missing);
+    else
+        rec_text(r, "none");
+    if (t->duplicates >= 0)
+        rec_text(r, "    duplicates %" PRId64 " row%s", t->duplicates,
+                 t->duplicates == 1 ? "" : "s");
+    rec_text(r, "    constant inputs ");
+    constant_words(d, &r->text);
+    /* a tuning stops at a missing cell as long as nothing is said about them */
+    rec_text(r, t->missing && d->missing == MISSING_ERROR
+                    ? "\n  next      missing mean  |  split test=20%%  |  summary"
+                    : "\n  next      split test=20%%  |  summary  |  tune");
+}
+
+void data_words_leaks(struct workspace *ws, const struct dataset *d)
+{
+    struct buf notes = { 0 };
+    struct err ignored; /* memory: then nothing is warned of, and nothing else is at stake */
+
+    if (dataset_leaks(d, false, &notes, &ignored) == ST_OK)
+        ws_tell_lines(ws, buf_str(&notes));
+    buf_free(&notes);
+}

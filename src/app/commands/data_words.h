@@ -1,0 +1,24 @@
+/* app/commands/data_words.h -- what commands say about a dataset, as words and as JSON. */
+#ifndef GPDESK_DATA_WORDS_H
+#define GPDESK_DATA_WORDS_H
+
+#include "app/shell/rec.h"
+#include "data/dataset.h"
+
+struct workspace;
+
+const char *data_words_type(enum col_type);
+/* The column that is the first target; SIZE_MAX: none. */
+size_t data_words_target_col(const struct dataset *);
+/* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */
+void data_words_target(const struct dataset *, struct buf *out);
+/* "target": the name of the first, or null; and where there are several "targets", all names. */
+void data_words_target_json(struct rec *, const struct dataset *);
+/* Inputs after encoding: a category gives one column a level. */
+size_t data_words_inputs(const struct dataset *);
+/* The summary that `open`, `demo` and `use` show. */
+void data_words_text(const struct dataset *, struct rec *);
+/* Warns of inputs that give the target away. */
+void data_words_leaks(struct workspace *, const struct dataset *);
+
+#endif

@@ -1,0 +1,35 @@
+/* app/shell/args_impl.h -- shared by the files of the parser and by nobody else: args.c puts a
+ * statement together, args_words.c cuts it into words, args_values.c reads values. */
+#ifndef GPDESK_ARGS_IMPL_H
+#define GPDESK_ARGS_IMPL_H
+
+#include "app/shell/args.h"
+
+struct args_word {
+    char *text;        /* without quotes; of a keyed word: the value */
+    char *key;         /* "rank" of rank=512 and --rank=512; NULL */
+    bool quoted;       /* began with a quote: never a key, a flag or ? */
+    bool whole;        /* one pair of quotes around all of it */
+    bool dashed;       /* --rank: the next word may be its value */
+    size_t start, end; /* bytes in the statement */
+};
+struct args_words { struct args_word *v; size_t n, cap; };
+/* Freed with args_words_free, also after a failure. */
+enum status args_words_read(const char *statement, struct args_words *, struct err *);
+void args_words_free(struct args_words *);
+
+/* "yes", "no" and the like; false: neither. */
+bool args_value_bool(const char *text, bool *out);
+/* Sets the error of a value that will not do: what was given, why, and what was expected. */
+enum status args_value_bad(const struct arg *, const char *text, enum status, const char *why,
+                           struct err *);
+/* A number (lo == hi) or an interval a..b. */
+enum status args_value_bound(const struct arg *, const char *text, double *lo, double *hi,
+                             struct err *);
+/* A list of whole numbers, freed by the caller. */
+enum status args_value_ints(const struct arg *, const char *text, size_t **out, size_t *n,
+                            struct err *);
+/* Checks a value; may replace *text by its canonical form. */
+enum status args_value_check(const struct arg *, char **text, struct err *);
+
+#endif
