@@ -25,6 +25,8 @@ iconv
 inside
 is
 its
+keep
+look
 make
 mend
 name

@@ -619,6 +619,18 @@ static void tell_resumed(struct workspace *ws)
     buf_free(&words);
 }
 
+static enum status recall(void *st, int64_t id, struct snapshot **out, struct err *err)
+{
+    return store_recall(st, id, out, err);
+}
+
+static void keep_run(void *st, const struct run *r)
+{
+    store_run(st, r);
+}
+
+static const struct timeline_keeper keeper = { recall, keep_run };
+
 enum status store_open(struct workspace *ws, const char *path, struct err *err)
 {
     struct store_loaded loaded = { .next_dataset = 1, .next_run = 1,
@@ -655,6 +667,7 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         return rc;
     }
     owner_take(ws, &store_owner, st);
+    timeline_keep(ws, &keeper, st);
     if (fresh)
         put_meta(st);
     else
@@ -683,6 +696,7 @@ void store_close(struct store *st)
         return;
     if (store_of(st->ws) == st)
         owner_release(st->ws, &store_owner);
+    timeline_keep(st->ws, NULL, NULL);
     char words[200];
     names_words(st->named, words, sizeof words);
     if (memcmp(st->named, st->reserved, sizeof st->named) != 0)

@@ -5,7 +5,6 @@
 #include "app/session/timeline.h"
 
 #include "app/shell/options.h"
-#include "app/session/store.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -26,6 +25,7 @@ struct timeline {
     size_t pushed;               /* steps that the command in hand has made */
     enum past_kind moved; size_t count; /* what it was, when it was no change of its own */
     size_t view;                 /* line looked at; SIZE_MAX: the present */
+    const struct timeline_keeper *keeper; void *kept; /* the session; NULL: none */
     char last[16];               /* the last fit of the present, while another one is looked at */
     char seen[16];               /* what the view has put in its place */
 };
@@ -279,6 +279,7 @@ static enum status put_data(struct workspace *ws, const struct snapshot *s, stru
 
 static void put_marks(struct workspace *ws, const struct snapshot *s, bool keep)
 {
+    const struct timeline *t = timeline_of(ws);
     struct run *r;
 
     for (size_t i = 0; (r = run_at(ws, i)) != NULL; i++) {
@@ -292,8 +293,8 @@ static void put_marks(struct workspace *ws, const struct snapshot *s, bool keep)
         r->note = m && m->note ? mem_strdup(m->note, NULL) : NULL;
         r->star = m && m->star;
         r->dropped = m && m->dropped;
-        if (keep && store_of(ws) && r->state != RUN_QUEUED)
-            store_run(store_of(ws), r);
+        if (keep && t->keeper && r->state != RUN_QUEUED)
+            t->keeper->run(t->kept, r);
     }
 }
 
@@ -415,7 +416,8 @@ void timeline_clear(struct timeline *t)
         snapshot_unref(t->held[i].past.after);
     free(t->step);
     free(t->past);
-    *t = (struct timeline){ .view = SIZE_MAX, .opt = t->opt, .who = t->who };
+    *t = (struct timeline){ .view = SIZE_MAX, .opt = t->opt, .who = t->who,
+                            .keeper = t->keeper, .kept = t->kept };
 }
 
 static void timeline_free(void *state)
@@ -570,14 +572,15 @@ static void begin(struct workspace *ws)
 /* The state in the session under id, in memory; NULL with the reason. */
 static struct snapshot *recall(struct workspace *ws, int64_t id, struct err *err)
 {
+    const struct timeline *t = timeline_of(ws);
     struct snapshot *s = NULL;
 
-    if (!store_of(ws) || id <= 0) {
+    if (!t->keeper || id <= 0) {
         err_named(err, ST_STATE, "forgotten", "the state of then was not kept");
         err_hint(err, "history");
         return NULL;
     }
-    return store_recall(store_of(ws), id, &s, err) == ST_OK ? s : NULL;
+    return t->keeper->recall(t->kept, id, &s, err) == ST_OK ? s : NULL;
 }
 
 static struct snapshot *state_of(struct workspace *ws, size_t i, struct err *err)
@@ -985,6 +988,16 @@ void timeline_each_new(struct workspace *ws, int64_t (*number)(void *ctx, const 
         number_one(t->past[i].after, &t->past[i].id, number, ctx);
     for (size_t i = 0; i < t->nstep; i++)
         number_one(t->step[i].state, &t->step[i].id, number, ctx);
+}
+
+void timeline_keep(struct workspace *ws, const struct timeline_keeper *keeper, void *kept)
+{
+    struct timeline *t = timeline_of(ws);
+
+    if (!t)
+        return;
+    t->keeper = keeper;
+    t->kept = kept;
 }
 
 /* The part that it takes in every statement. */

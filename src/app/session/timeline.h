@@ -83,6 +83,14 @@ void timeline_arrange(struct workspace *, size_t made);
 /* The newest fit that is shown, when the last one is not. */
 void timeline_last_fit(struct workspace *);
 
+/* The session file gives back states that were written, and writes runs whose marks have moved. */
+struct timeline_keeper {
+    /* The state under `id`, owned by the caller. */
+    enum status (*recall)(void *kept, int64_t id, struct snapshot **out, struct err *);
+    void (*run)(void *kept, const struct run *);
+};
+void timeline_keep(struct workspace *, const struct timeline_keeper *, void *kept); /* NULL: none */
+
 /* For the session: what it kept of earlier programs. */
 enum status timeline_restore_past(struct workspace *, const struct past *, size_t n, struct err *);
 enum status timeline_restore_step(struct workspace *, int64_t id, const char *line, size_t script,
