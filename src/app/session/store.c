@@ -619,7 +619,7 @@ static void tell_resumed(struct workspace *ws)
     buf_free(&words);
 }
 
-static enum status recall(void *st, int64_t id, struct snapshot **out, struct err *err)
+static enum status give_back(void *st, int64_t id, struct snapshot **out, struct err *err)
 {
     return store_recall(st, id, out, err);
 }
@@ -629,7 +629,7 @@ static void keep_run(void *st, const struct run *r)
     store_run(st, r);
 }
 
-static const struct timeline_keeper keeper = { recall, keep_run };
+static const struct timeline_keeper keeper = { give_back, keep_run };
 
 enum status store_open(struct workspace *ws, const char *path, struct err *err)
 {
