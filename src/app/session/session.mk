@@ -17,6 +17,7 @@ libsession_a_SOURCES = \
   src/app/session/store_load.h \
   src/app/session/store_owner.c \
   src/app/session/store_pack.c \
+  src/app/session/store_unpack.c \
   src/app/session/store_queue.c \
   src/app/session/store_queue.h \
   src/app/session/store_read_data.c \

@@ -209,7 +209,7 @@ void store_put_part(struct store *, const char *owner, const char *what, int64_t
 void store_drop_blob(struct store *, const char *owner, const char *what);
 bool store_has_blob(struct store *, const char *owner, const char *what, uint64_t bytes);
 enum { STORE_PACK_NAME = 100 };
-void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size);
+void store_unpack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size);
 /* The file's copy, as a file in the cache directory: its path, freed by the caller; NULL: none. */
 char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size,
                    struct err *err);

@@ -1,15 +1,12 @@
-/* app/session/store_pack.c -- data files inside a session: `save data=yes`, and back when a file
- * has gone or changed.  They are blobs of owner "file", named after checksum and size; on the way
- * back they are put into the cache directory and read like any file. */
+/* app/session/store_pack.c -- data files into a session: `save data=yes`.  They are blobs of owner
+ * "file", named after checksum and size; store_unpack.c is the way back. */
 #include "app/session/store_impl.h"
 #include "app/session/store.h"
 #include "app/core/ws_tell.h"
 
-#include "data/cache.h"
 #include "data/checksum.h"
 #include "data/formats/npy_set.h"
 #include "base/mem.h"
-#include "base/outfile.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -21,13 +18,6 @@
 #include <unistd.h>
 
 enum { PARTS_AHEAD = 4 }; /* of 8 MiB, in memory at once */
-
-void store_pack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size)
-{
-    snprintf(out, STORE_PACK_NAME, "%.70s-%" PRIu64, checksum, size);
-}
-
-/* Into the session. */
 
 /* Is all of the table in the one file of its path? */
 static bool one_file(const struct workspace *ws, const struct dataset *d)
@@ -115,7 +105,7 @@ static enum status pack(struct pack_ctx *c, const struct dataset *d, struct err 
 
     if (!d || !d->table || !d->table->path || !strncmp(d->table->path, "demo:", 5))
         return ST_OK; /* made, not read: the session says how */
-    store_pack_name(name, d->table->checksum, d->table->file_size);
+    store_unpack_name(name, d->table->checksum, d->table->file_size);
     if (store_has_blob(store_of(c->ws), "file", name, d->table->file_size))
         return ST_OK;
     if (!one_file(c->ws, d)) {
@@ -149,39 +139,4 @@ enum status store_pack(struct workspace *ws, size_t *files, uint64_t *bytes, str
     *files = c.files;
     *bytes = c.bytes;
     return rc;
-}
-
-/* And out of it. */
-
-char *store_unpack(struct sdb *db, const char *path, const char *checksum, uint64_t size,
-                   struct err *err)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char name[STORE_PACK_NAME];
-    struct buf to = { 0 };
-    struct stat st;
-
-    store_pack_name(name, checksum, size);
-    if (!size || sdb_blob_size(db, "file", name) != size) {
-        err_set(err, ST_NOT_FOUND, "its copy is not in the session");
-        return NULL;
-    }
-    if (!*cache_dir() || strchr(name, '/')) {
-        err_set(err, ST_IO, "there is no cache directory to put it into");
-        return NULL;
-    }
-    buf_printf(&to, "%s/packed", cache_dir());
-    (void)mkdir(buf_str(&to), 0700);
-    buf_printf(&to, "/%s-%s", name, base);
-    if (to.failed ||
-        (lstat(buf_str(&to), &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size))
-        return buf_take(&to); /* from before */
-    void *bytes = mem_calloc(size, 1, "a file of the session", err);
-    enum status rc = bytes ? sdb_get_blob(db, "file", name, bytes, size, err) : ST_NOMEM;
-    if (rc == ST_OK)
-        rc = outfile_put(buf_str(&to), 0600, bytes, size, err);
-    free(bytes);
-    char *out = rc == ST_OK ? buf_take(&to) : NULL;
-    buf_free(&to);
-    return out;
 }
