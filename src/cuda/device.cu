@@ -1,84 +1,27 @@
-/* cuda/device.cu -- device.h by CUDA: the runtime (linked statically), cuBLAS for products.
+/* cuda/device.cu -- device.h by CUDA: the runtime (linked statically) and kernels; device_linalg.cu
+ * has what cuBLAS and cuSOLVER do.
  *
- * Every call and every launch is checked; a failure that stays (a lost device) makes all that follow fail
- * too, which the caller takes as the end of this device. */
+ * Every call and every launch is checked; a failure that stays (a lost device) makes all that
+ * follow fail too, which the caller takes as the end of this device. */
 extern "C" { /* C, all of it */
 #include "base/status.h"
 #include "compute/features/featmap.h"
 }
-#include "cuda/device.h"
+#include "cuda/device_impl.h"
 
-#include "cuda/gradients.h"
 #include "cuda/cg.h"
+#include "cuda/gradients.h"
 #include "cuda/project.h"
 #include "cuda/radial.h"
 #include "cuda/sweep.h"
-
-#include <cublas_v2.h>
-#include <cuda_runtime.h>
-#include <cusolverDn.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 6, PINNED = 2 };
-
-/* Streams, handles and pinned memory take longer to make than a small job takes to run: what an operator
- * has closed waits for the next one on that device. */
-struct device {
-    struct device *next; /* of those that wait */
-    int index;
-    struct { void *at; size_t bytes; bool busy; } pinned[PINNED];
-    cudaStream_t stream[STREAMS];
-    cudaEvent_t slot[SLOTS];
-    cublasHandle_t blas;
-    cusolverDnHandle_t solver; /* from its first use on */
-    cusolverDnParams_t params;
-    int *said;                 /* on the device: what a factorisation reports */
-    void *work, *host_work;
-    size_t work_bytes, host_bytes;
-    cudaDeviceProp prop;
-};
-
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *waiting;
-
-/* Errors. */
-
-static enum status failed(cudaError_t e, const char *what, struct err *err)
-{
-    if (e == cudaSuccess)
-        return ST_OK;
-    cudaGetLastError(); /* forget it, where it can be forgotten */
-    return err_set(err, ST_BACKEND, "the CUDA device failed (%s): %s", what, cudaGetErrorString(e));
-}
-
-static enum status blas_failed(cublasStatus_t s, const char *what, struct err *err)
-{
-    if (s == CUBLAS_STATUS_SUCCESS)
-        return ST_OK;
-    return err_set(err, ST_BACKEND, "cuBLAS failed (%s): %s", what, cublasGetStatusString(s));
-}
-
-static enum status solver_failed(cusolverStatus_t s, const char *what, struct err *err)
-{
-    if (s == CUSOLVER_STATUS_SUCCESS)
-        return ST_OK;
-    return err_set(err, ST_BACKEND, "cuSOLVER failed (%s): status %d", what, (int)s);
-}
-
-/* The calling thread's device; jobs may come from any thread. */
-static enum status enter(struct device *d, struct err *err)
-{
-    return failed(cudaSetDevice(d->index), "choosing it", err);
-}
-
-static enum status launched(const char *what, struct err *err)
-{
-    return failed(cudaGetLastError(), what, err);
-}
 
 static void bytes_text(char *out, size_t len, double b)
 {
@@ -116,7 +59,8 @@ static enum status open_handles(struct device *d, struct err *err)
     enum status rc = enter(d, err);
 
     for (int i = 0; rc == ST_OK && i < STREAMS; i++)
-        rc = failed(cudaStreamCreateWithFlags(&d->stream[i], cudaStreamNonBlocking), "a stream", err);
+        rc = failed(cudaStreamCreateWithFlags(&d->stream[i], cudaStreamNonBlocking), "a stream",
+                    err);
     for (int i = 0; rc == ST_OK && i < SLOTS; i++)
         rc = failed(cudaEventCreateWithFlags(&d->slot[i], cudaEventDisableTiming), "an event", err);
     if (rc == ST_OK)
@@ -182,7 +126,8 @@ enum status device_open(size_t index, struct device **out, struct err *err)
     d->index = (int)index;
     enum status rc = failed(cudaGetDeviceProperties(&d->prop, d->index), "its properties", err);
     if (rc == ST_OK && d->prop.major < 8)
-        rc = err_set(err, ST_UNSUPPORTED, "CUDA device %zu (%s) has compute capability %d.%d; 8.0 is "
+        rc = err_set(err, ST_UNSUPPORTED,
+                     "CUDA device %zu (%s) has compute capability %d.%d; 8.0 is "
                      "needed", index, d->prop.name, d->prop.major, d->prop.minor);
     if (rc == ST_OK)
         rc = open_handles(d, err);
@@ -258,7 +203,8 @@ enum status device_alloc(struct device *d, void **out, size_t bytes, const char 
     cudaMemGetInfo(&left, &all);
     bytes_text(need, sizeof need, (double)bytes);
     bytes_text(have, sizeof have, (double)left);
-    err_named(err, ST_NOMEM, "memory", "the device has no %s for %s: %s are free", need, what, have);
+    err_named(err, ST_NOMEM, "memory", "the device has no %s for %s: %s are free", need, what,
+              have);
     err_hint(err, "fit plan=regenerate, fewer features, or set device=cpu");
     return ST_NOMEM;
 }
@@ -333,7 +279,8 @@ enum status device_download(struct device *d, void *to, const void *from, size_t
     if (rc == ST_OK)
         rc = failed(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
                                     d->stream[STREAM_WORK]), "copying from it", err);
-    return rc == ST_OK ? failed(cudaStreamSynchronize(d->stream[STREAM_WORK]), "its work", err) : rc;
+    return rc == ST_OK ? failed(cudaStreamSynchronize(d->stream[STREAM_WORK]), "its work", err)
+                       : rc;
 }
 
 enum status device_wait(struct device *d, struct err *err)
@@ -407,7 +354,8 @@ enum status device_replay(struct device *d, struct device_graph *g, struct err *
 {
     const enum status rc = enter(d, err);
 
-    return rc == ST_OK ? failed(cudaGraphLaunch(g->exec, d->stream[STREAM_WORK]), "a step", err) : rc;
+    return rc == ST_OK ? failed(cudaGraphLaunch(g->exec, d->stream[STREAM_WORK]), "a step", err)
+                       : rc;
 }
 
 void device_graph_free(struct device *d, struct device_graph *g)
@@ -427,21 +375,24 @@ static __device__ __forceinline__ char *room_of(const steps_args *a, char *smem)
                       : smem;
 }
 
-static __global__ void __launch_bounds__(256) steps_float(const __grid_constant__ steps_args a, int threads)
+static __global__ void __launch_bounds__(256)
+    steps_float(const __grid_constant__ steps_args a, int threads)
 {
     extern __shared__ char smem[];
 
     steps_block_f32(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (float *)room_of(&a, smem));
 }
 
-static __global__ void __launch_bounds__(256) steps_double(const __grid_constant__ steps_args a, int threads)
+static __global__ void __launch_bounds__(256)
+    steps_double(const __grid_constant__ steps_args a, int threads)
 {
     extern __shared__ char smem[];
 
     steps_block_f64(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (double *)room_of(&a, smem));
 }
 
-/* More than 48 KB of shared memory has to be asked for; the grid's second dimension ends at 65535. */
+/* More than 48 KB of shared memory has to be asked for; the second dimension of a grid ends at
+ * 65535. */
 template <typename F> static enum status roomy(F *f, size_t smem, struct err *err)
 {
     if (smem <= 48 << 10)
@@ -472,22 +423,26 @@ enum status device_steps(struct device *d, const struct steps_args *a, struct er
         if (rc != ST_OK)
             return rc;
         if (a->wide)
-            steps_double<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(some, g.threads);
+            steps_double<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(some,
+                                                                                      g.threads);
         else
-            steps_float<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(some, g.threads);
+            steps_float<<<grid, (unsigned)g.threads, smem, d->stream[STREAM_WORK]>>>(some,
+                                                                                     g.threads);
         rc = launched("making features", err);
     }
     return rc;
 }
 
-static __global__ void __launch_bounds__(256) back_float(const __grid_constant__ back_args a, int threads)
+static __global__ void __launch_bounds__(256)
+    back_float(const __grid_constant__ back_args a, int threads)
 {
     extern __shared__ char smem[];
 
     back_block_f32(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (float *)room_of(&a.s, smem));
 }
 
-static __global__ void __launch_bounds__(256) back_double(const __grid_constant__ back_args a, int threads)
+static __global__ void __launch_bounds__(256)
+    back_double(const __grid_constant__ back_args a, int threads)
 {
     extern __shared__ char smem[];
 
@@ -543,7 +498,8 @@ PROJECT_KERNEL(8)
 
 enum status device_project(struct device *d, const struct project_args *a, struct err *err)
 {
-    static void (*const fn[])(project_args) = { k_project_2, k_project_4, k_project_6, k_project_8 };
+    static void (*const fn[])(project_args) = { k_project_2, k_project_4, k_project_6,
+                                                k_project_8 };
     const size_t rows = PROJECT_THREADS / 2, sixteens = project_sixteens(a->mf);
     const dim3 grid((unsigned)((a->rows + rows - 1) / rows),
                     (unsigned)((sixteens + (size_t)a->per - 1) / (size_t)a->per));
@@ -570,7 +526,8 @@ static __device__ __forceinline__ int cluster_rank(int blocks)
     return 0;
 }
 
-/* least: blocks of a multiprocessor at once; registers for one right-hand side leave room for two. */
+/* least: blocks of a multiprocessor at once; registers for one right-hand side leave room for
+ * two. */
 #define SWEEP_KERNEL(name, least)                                                                  \
     static __global__ void __launch_bounds__(SWEEP_THREADS, least)                                 \
         k_##name(const __grid_constant__ sweep_args a, int blocks)                                 \
@@ -626,7 +583,8 @@ enum status device_sweep(struct device *d, enum sweep_source from, int K, int bl
 
 static __global__ void pad_kernel(pad_args a, size_t n)
 {
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
         pad_one(&a, i);
 }
 
@@ -683,7 +641,8 @@ static __global__ void add_kernel(size_t n, const float *from, double *to)
         to[i] += (double)from[i];
 }
 
-enum status device_narrow(struct device *d, size_t n, const double *from, float *to, struct err *err)
+enum status device_narrow(struct device *d, size_t n, const double *from, float *to,
+                          struct err *err)
 {
     const enum status rc = enter(d, err);
 
@@ -811,14 +770,16 @@ enum status device_scale_rows(struct device *d, size_t m, size_t n, const double
 
 /* Conjugate gradients. */
 
-static __global__ void __launch_bounds__(CG_THREADS) cg_direction_kernel(const __grid_constant__ cg_args a)
+static __global__ void __launch_bounds__(CG_THREADS)
+    cg_direction_kernel(const __grid_constant__ cg_args a)
 {
     __shared__ double smem[CG_THREADS];
 
     cg_direction_block(&a, (int)blockIdx.x, smem);
 }
 
-static __global__ void __launch_bounds__(CG_THREADS) cg_step_kernel(const __grid_constant__ cg_args a)
+static __global__ void __launch_bounds__(CG_THREADS)
+    cg_step_kernel(const __grid_constant__ cg_args a)
 {
     __shared__ double smem[CG_THREADS];
 
@@ -845,7 +806,8 @@ enum status device_cg_step(struct device *d, const struct cg_args *a, struct err
     return launched("a step", err);
 }
 
-static __global__ void __launch_bounds__(RADIAL_THREADS) radial_kernel(const __grid_constant__ radial_args a)
+static __global__ void __launch_bounds__(RADIAL_THREADS)
+    radial_kernel(const __grid_constant__ radial_args a)
 {
     __shared__ __align__(16) char smem[RADIAL_SMEM];
 
@@ -883,347 +845,10 @@ enum status device_gram_ready(struct device *d, const struct gram_args *a, struc
     return launched("Z'Z", err);
 }
 
-/* Products. */
+/* Norms. */
 
-static cublasOperation_t op(bool t)
-{
-    return t ? CUBLAS_OP_T : CUBLAS_OP_N;
-}
-
-enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
-                         const double *A, size_t lda, const double *B, size_t ldb, double beta,
-                         double *C, size_t ldc, struct err *err)
-{
-    const double one = 1.0;
-    const enum status rc = enter(d, err);
-
-    if (rc == ST_OK && n == 1 && !tb) /* a vector: what is read is all that counts */
-        return blas_failed(cublasDgemv_64(d->blas, op(ta), (int64_t)(ta ? k : m),
-                                          (int64_t)(ta ? m : k), &one, A, (int64_t)lda, B, 1, &beta,
-                                          C, 1), "dgemv", err);
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasDgemm_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
-                                                    (int64_t)k, &one, A, (int64_t)lda, B,
-                                                    (int64_t)ldb, &beta, C, (int64_t)ldc),
-                                     "dgemm", err);
-}
-
-enum status device_sgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
-                         const float *A, size_t lda, const float *B, size_t ldb, float beta,
-                         float *C, size_t ldc, struct err *err)
-{
-    const float one = 1.0F;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasSgemm_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
-                                                    (int64_t)k, &one, A, (int64_t)lda, B,
-                                                    (int64_t)ldb, &beta, C, (int64_t)ldc),
-                                     "sgemm", err);
-}
-
-enum status device_hgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
-                         const uint16_t *A, size_t lda, const uint16_t *B, size_t ldb, float beta,
-                         float *C, size_t ldc, struct err *err)
-{
-    const float one = 1.0F;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasGemmEx_64(d->blas, op(ta), op(tb), (int64_t)m, (int64_t)n,
-                                                     (int64_t)k, &one, A, CUDA_R_16F, (int64_t)lda,
-                                                     B, CUDA_R_16F, (int64_t)ldb, &beta, C,
-                                                     CUDA_R_32F, (int64_t)ldc, CUBLAS_COMPUTE_32F,
-                                                     CUBLAS_GEMM_DEFAULT), "gemm of halves", err);
-}
-
-enum status device_dsyrk(struct device *d, size_t n, size_t k, const double *A, size_t lda,
-                         double beta, double *C, size_t ldc, struct err *err)
-{
-    const double one = 1.0;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasDsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                                                    (int64_t)n, (int64_t)k, &one, A, (int64_t)lda,
-                                                    &beta, C, (int64_t)ldc), "dsyrk", err);
-}
-
-enum status device_ssyrk(struct device *d, size_t n, size_t k, const float *A, size_t lda,
-                         float beta, float *C, size_t ldc, struct err *err)
-{
-    const float one = 1.0F;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasSsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                                                    (int64_t)n, (int64_t)k, &one, A, (int64_t)lda,
-                                                    &beta, C, (int64_t)ldc), "ssyrk", err);
-}
-
-/* Factorisations. */
-
-static enum status solver_ready(struct device *d, struct err *err)
-{
-    enum status rc = enter(d, err);
-
-    if (rc != ST_OK || d->solver)
-        return rc;
-    rc = solver_failed(cusolverDnCreate(&d->solver), "start", err);
-    if (rc != ST_OK) {
-        d->solver = NULL;
-        return rc;
-    }
-    rc = solver_failed(cusolverDnSetStream(d->solver, d->stream[STREAM_WORK]), "stream", err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnCreateParams(&d->params), "parameters", err);
-    if (rc == ST_OK && !d->said)
-        rc = failed(cudaMalloc((void **)&d->said, sizeof *d->said), "memory", err);
-    return rc;
-}
-
-/* Room on the device and on the host for the next factorisation; what used the last one is done with
- * (a stream is in order, and freeing waits). */
-static enum status solver_room(struct device *d, size_t bytes, size_t host, struct err *err)
-{
-    if (bytes > d->work_bytes) {
-        cudaFree(d->work);
-        d->work = NULL;
-        d->work_bytes = 0;
-        const enum status rc = device_alloc(d, &d->work, bytes, "a factorisation", err);
-        if (rc != ST_OK)
-            return rc;
-        d->work_bytes = bytes;
-    }
-    if (host > d->host_bytes) {
-        free(d->host_work);
-        d->host_work = malloc(host);
-        d->host_bytes = d->host_work ? host : 0;
-        if (!d->host_work)
-            return err_nomem(err, host, "a factorisation");
-    }
-    return ST_OK;
-}
-
-/* What the last factorisation said: 0, an argument (negative), or what did not work. */
-static enum status solver_said(struct device *d, int *said, struct err *err)
-{
-    enum status rc = failed(cudaMemcpyAsync(said, d->said, sizeof *said, cudaMemcpyDeviceToHost,
-                                            d->stream[STREAM_WORK]), "copying from it", err);
-    if (rc == ST_OK)
-        rc = failed(cudaStreamSynchronize(d->stream[STREAM_WORK]), "a factorisation", err);
-    if (rc == ST_OK && *said < 0)
-        rc = err_set(err, ST_BACKEND, "cuSOLVER refused its argument %d", -*said);
-    return rc;
-}
-
-enum status device_potrf(struct device *d, size_t n, double *A, size_t lda, size_t *pivot,
-                         struct err *err)
-{
-    size_t bytes = 0, host = 0;
-    int said = 0;
-    enum status rc = solver_ready(d, err);
-
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnXpotrf_bufferSize(d->solver, d->params, CUBLAS_FILL_MODE_LOWER,
-                                                       (int64_t)n, CUDA_R_64F, A, (int64_t)lda,
-                                                       CUDA_R_64F, &bytes, &host), "potrf", err);
-    if (rc == ST_OK)
-        rc = solver_room(d, bytes, host, err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnXpotrf(d->solver, d->params, CUBLAS_FILL_MODE_LOWER,
-                                            (int64_t)n, CUDA_R_64F, A, (int64_t)lda, CUDA_R_64F,
-                                            d->work, d->work_bytes, d->host_work, d->host_bytes,
-                                            d->said), "potrf", err);
-    if (rc == ST_OK)
-        rc = solver_said(d, &said, err);
-    if (rc != ST_OK || said == 0)
-        return rc;
-    if (pivot)
-        *pivot = (size_t)said - 1;
-    return err_set(err, ST_NOT_PD, "the %zu x %zu matrix is not positive definite (pivot %d)", n, n,
-                   said);
-}
-
-enum status device_trsm(struct device *d, bool right, bool trans, size_t m, size_t n,
-                        const double *L, size_t ldl, double *X, size_t ldx, struct err *err)
-{
-    const double one = 1.0;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasDtrsm_64(d->blas, right ? CUBLAS_SIDE_RIGHT
-                                                                   : CUBLAS_SIDE_LEFT,
-                                                    CUBLAS_FILL_MODE_LOWER, op(trans),
-                                                    CUBLAS_DIAG_NON_UNIT, (int64_t)m, (int64_t)n,
-                                                    &one, L, (int64_t)ldl, X, (int64_t)ldx), "trsm",
-                                     err);
-}
-
-/* The interface of these ends at sizes of an int. */
-static enum status solver_int(size_t n, size_t lda, struct err *err)
-{
-    return n <= 46340 && lda <= 46340 ? ST_OK
-                                      : err_set(err, ST_UNSUPPORTED, "a matrix of %zu is too large", n);
-}
-
-enum status device_potri(struct device *d, size_t n, double *A, size_t lda, struct err *err)
-{
-    int work = 0, said = 0;
-    enum status rc = solver_int(n, lda, err);
-
-    if (rc == ST_OK)
-        rc = solver_ready(d, err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnDpotri_bufferSize(d->solver, CUBLAS_FILL_MODE_LOWER, (int)n, A,
-                                                       (int)lda, &work), "potri", err);
-    if (rc == ST_OK)
-        rc = solver_room(d, (size_t)work * sizeof(double), 0, err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnDpotri(d->solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda,
-                                            (double *)d->work, work, d->said), "potri", err);
-    if (rc == ST_OK)
-        rc = solver_said(d, &said, err);
-    if (rc == ST_OK && said > 0)
-        rc = err_set(err, ST_NOT_PD, "the factor to invert is singular");
-    return rc;
-}
-
-enum status device_sytrd(struct device *d, size_t n, double *A, size_t lda, double *diag, double *e,
-                         size_t k, double *b, size_t ldb, struct err *err)
-{
-    int w1 = 0, w2 = 0, said = 0;
-    double *tau = NULL, *work = NULL;
-    enum status rc = solver_int(n, lda > ldb ? lda : ldb, err);
-
-    if (rc == ST_OK)
-        rc = solver_ready(d, err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnDsytrd_bufferSize(d->solver, CUBLAS_FILL_MODE_LOWER, (int)n, A,
-                                                       (int)lda, diag, e, tau, &w1), "sytrd", err);
-    if (rc == ST_OK && k)
-        rc = solver_failed(cusolverDnDormtr_bufferSize(d->solver, CUBLAS_SIDE_LEFT,
-                                                       CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, (int)n,
-                                                       (int)k, A, (int)lda, tau, b, (int)ldb, &w2),
-                           "ormtr", err);
-    if (rc == ST_OK)
-        rc = solver_room(d, (n + (size_t)(w1 > w2 ? w1 : w2)) * sizeof(double), 0, err);
-    if (rc != ST_OK)
-        return rc;
-    tau = (double *)d->work;
-    work = tau + n;
-    rc = solver_failed(cusolverDnDsytrd(d->solver, CUBLAS_FILL_MODE_LOWER, (int)n, A, (int)lda, diag,
-                                        e, tau, work, w1, d->said), "sytrd", err);
-    if (rc == ST_OK)
-        rc = solver_said(d, &said, err);
-    if (rc == ST_OK && k)
-        rc = solver_failed(cusolverDnDormtr(d->solver, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER,
-                                            CUBLAS_OP_T, (int)n, (int)k, A, (int)lda, tau, b,
-                                            (int)ldb, work, w2, d->said), "ormtr", err);
-    return rc == ST_OK && k ? solver_said(d, &said, err) : rc;
-}
-
-enum status device_syevd(struct device *d, size_t n, double *A, size_t lda, double *w, bool vectors,
-                         struct err *err)
-{
-    const cusolverEigMode_t job = vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
-    size_t bytes = 0, host = 0;
-    int said = 0;
-    enum status rc = solver_ready(d, err);
-
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnXsyevd_bufferSize(d->solver, d->params, job,
-                                                       CUBLAS_FILL_MODE_LOWER, (int64_t)n,
-                                                       CUDA_R_64F, A, (int64_t)lda, CUDA_R_64F, w,
-                                                       CUDA_R_64F, &bytes, &host), "syevd", err);
-    if (rc == ST_OK)
-        rc = solver_room(d, bytes, host, err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnXsyevd(d->solver, d->params, job, CUBLAS_FILL_MODE_LOWER,
-                                            (int64_t)n, CUDA_R_64F, A, (int64_t)lda, CUDA_R_64F, w,
-                                            CUDA_R_64F, d->work, d->work_bytes, d->host_work,
-                                            d->host_bytes, d->said), "syevd", err);
-    if (rc == ST_OK)
-        rc = solver_said(d, &said, err);
-    if (rc == ST_OK && said > 0)
-        rc = err_set(err, ST_UNSUPPORTED, "the symmetric eigenproblem did not converge there");
-    return rc;
-}
-
-enum status device_dsyrk_add(struct device *d, size_t n, size_t k, double alpha, const double *A,
-                             size_t lda, double *C, size_t ldc, struct err *err)
-{
-    const double one = 1.0;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasDsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                                                    (int64_t)n, (int64_t)k, &alpha, A, (int64_t)lda,
-                                                    &one, C, (int64_t)ldc), "dsyrk", err);
-}
-
-enum status device_spotrf(struct device *d, size_t n, float *A, size_t lda, struct err *err)
-{
-    size_t bytes = 0, host = 0;
-    int said = 0;
-    enum status rc = solver_ready(d, err);
-
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnXpotrf_bufferSize(d->solver, d->params, CUBLAS_FILL_MODE_LOWER,
-                                                       (int64_t)n, CUDA_R_32F, A, (int64_t)lda,
-                                                       CUDA_R_32F, &bytes, &host), "potrf", err);
-    if (rc == ST_OK)
-        rc = solver_room(d, bytes, host, err);
-    if (rc == ST_OK)
-        rc = solver_failed(cusolverDnXpotrf(d->solver, d->params, CUBLAS_FILL_MODE_LOWER,
-                                            (int64_t)n, CUDA_R_32F, A, (int64_t)lda, CUDA_R_32F,
-                                            d->work, d->work_bytes, d->host_work, d->host_bytes,
-                                            d->said), "potrf", err);
-    if (rc == ST_OK)
-        rc = solver_said(d, &said, err);
-    return rc == ST_OK && said ? err_set(err, ST_NOT_PD, "the matrix is not positive definite there") : rc;
-}
-
-enum status device_strsm(struct device *d, bool right, bool trans, size_t m, size_t n, const float *L,
-                         size_t ldl, float *X, size_t ldx, struct err *err)
-{
-    const float one = 1.0F;
-    const enum status rc = enter(d, err);
-
-    if (rc == ST_OK && n == 1 && !right) /* a vector: what is read is all that counts */
-        return blas_failed(cublasStrsv_64(d->blas, CUBLAS_FILL_MODE_LOWER, op(trans), CUBLAS_DIAG_NON_UNIT,
-                                          (int64_t)m, L, (int64_t)ldl, X, 1), "trsv", err);
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasStrsm_64(d->blas, right ? CUBLAS_SIDE_RIGHT
-                                                                   : CUBLAS_SIDE_LEFT,
-                                                    CUBLAS_FILL_MODE_LOWER, op(trans),
-                                                    CUBLAS_DIAG_NON_UNIT, (int64_t)m, (int64_t)n,
-                                                    &one, L, (int64_t)ldl, X, (int64_t)ldx), "trsm",
-                                     err);
-}
-
-enum status device_ssyrk_add(struct device *d, size_t n, size_t k, float alpha, const float *A,
-                             size_t lda, float *C, size_t ldc, struct err *err)
-{
-    const float one = 1.0F;
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc
-                       : blas_failed(cublasSsyrk_64(d->blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                                                    (int64_t)n, (int64_t)k, &alpha, A, (int64_t)lda,
-                                                    &one, C, (int64_t)ldc), "ssyrk", err);
-}
-
-enum status device_axpy(struct device *d, size_t n, double a, const double *x, double *y,
-                        struct err *err)
-{
-    const enum status rc = enter(d, err);
-
-    return rc != ST_OK ? rc : blas_failed(cublasDaxpy_64(d->blas, (int64_t)n, &a, x, 1, y, 1),
-                                          "daxpy", err);
-}
-
-static __global__ void __launch_bounds__(CG_THREADS) norm_kernel(size_t m, const double *A, double *out)
+static __global__ void __launch_bounds__(CG_THREADS)
+    norm_kernel(size_t m, const double *A, double *out)
 {
     __shared__ double smem[CG_THREADS];
 

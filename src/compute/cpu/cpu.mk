@@ -7,12 +7,19 @@ libcompute_a_SOURCES += \
   src/compute/cpu/backend_windows.c \
   src/compute/cpu/backend_windows.h \
   src/compute/cpu/cpu.c \
+  src/compute/cpu/cpu_grad.c \
+  src/compute/cpu/cpu_open.c \
+  src/compute/cpu/cpu_state.h \
+  src/compute/cpu/cpu_sweep.c \
   src/compute/cpu/simd.h \
   src/compute/cpu/simd_amx.c \
   src/compute/cpu/simd_avx2.c \
   src/compute/cpu/simd_avx512.c \
+  src/compute/cpu/simd_columns.h \
+  src/compute/cpu/simd_fht.h \
   src/compute/cpu/simd_level.h \
   src/compute/cpu/simd_portable.c \
   src/compute/cpu/simd_real.h \
   src/compute/cpu/simd_rows.h \
-  src/compute/cpu/simd_term.c
+  src/compute/cpu/simd_term.c \
+  src/compute/cpu/simd_windows.h

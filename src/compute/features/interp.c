@@ -77,12 +77,46 @@ static void turn(const struct fm_term *t, const double *p, const double *g, size
     }
 }
 
+/* A linear step of v, the entries of one block from `at` on; was: room for D numbers. */
+static void linear_step(const struct fm_term *t, const struct fm_step *step, size_t at, double *v,
+                        double *was)
+{
+    const size_t D = t->D, rows = t->nb * D;
+
+    switch (step->op) {
+    case FM_SIGN:
+        for (size_t i = 0; i < D; i++)
+            v[i] *= t->signs[step->index * rows + at + i];
+        break;
+    case FM_FHT:
+        fht(v, D);
+        break;
+    case FM_SHUFFLE:
+        memcpy(was, v, D * sizeof *v);
+        for (size_t i = 0; i < D; i++)
+            v[i] = was[t->perm[step->index * rows + at + i]];
+        break;
+    case FM_DENSE:
+        memcpy(was, v, D * sizeof *v);
+        for (size_t i = 0; i < D; i++) {
+            v[i] = 0.0;
+            for (size_t e = 0; e < t->d; e++)
+                v[i] += t->filter[e * rows + at + i] * was[e];
+        }
+        break;
+    default: /* FM_SCALE */
+        for (size_t i = 0; i < D; i++)
+            v[i] *= t->scale[step->index * rows + at + i];
+        break;
+    }
+}
+
 /* Steps s0 to s1 - 1 of block b; row: the inputs (of windows: the window, its symbols or vectors).
  */
 static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const double *hp,
                   const double *row, double c, double *z, double *dz, double *v)
 {
-    const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf, rows = t->nb * D;
+    const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf;
     double *p = v + D, *g = p + D, *was = g + D;
     bool phase = false;
 
@@ -114,28 +148,11 @@ static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const
                 step->value * (step->index == FM_NONE ? 1.0 : hp[step->index]);
             break;
         case FM_SIGN:
-            for (size_t i = 0; i < D; i++)
-                v[i] *= t->signs[step->index * rows + at + i];
-            break;
         case FM_FHT:
-            fht(v, D);
-            break;
         case FM_SHUFFLE:
-            memcpy(was, v, D * sizeof *v);
-            for (size_t i = 0; i < D; i++)
-                v[i] = was[t->perm[step->index * rows + at + i]];
-            break;
         case FM_DENSE:
-            memcpy(was, v, D * sizeof *v);
-            for (size_t i = 0; i < D; i++) {
-                v[i] = 0.0;
-                for (size_t e = 0; e < t->d; e++)
-                    v[i] += t->filter[e * rows + at + i] * was[e];
-            }
-            break;
         case FM_SCALE:
-            for (size_t i = 0; i < D; i++)
-                v[i] *= t->scale[step->index * rows + at + i];
+            linear_step(t, step, at, v, was);
             break;
         case FM_PHASE:
             phase = true;

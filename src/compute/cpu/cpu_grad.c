@@ -1,0 +1,135 @@
+/* compute/cpu/cpu_grad.c -- all derivatives at once, from the features and the derivatives in
+ * them. */
+#include "compute/cpu/cpu_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Back through one block of the chain: u += D1 H D2 H D3 H S g, g the derivative in the phases. */
+static void block_back(const struct simd_real *real, const struct fm_term *t, size_t b, double *v,
+                       double *u)
+{
+    const size_t L = real->lanes, D = t->D;
+
+    for (int s = 3; s-- > 0;) {
+        const int8_t *sign = t->signs + ((size_t)s * t->nb + b) * D;
+        real->fht(v, D);
+        for (size_t i = 0; i < D; i++)
+            for (size_t k = 0; sign[i] < 0 && k < L; k++)
+                v[i * L + k] = -v[i * L + k];
+    }
+    for (size_t i = 0; i < t->d * L; i++)
+        u[i] += v[i];
+}
+
+/* d/dp of a column pair (c cos p, c sin p) is (-its sine, its cosine): the features themselves are
+ * all that is needed. */
+static void term_back(const struct simd_real *real, const struct fm_term *t, size_t n,
+                      const double *z, const double *B, size_t ld, double *v, double *u)
+{
+    const size_t L = real->lanes;
+
+    memset(u, 0, t->d * L * sizeof *u);
+    for (size_t b = 0; b < t->nb; b++) {
+        memset(v, 0, t->D * L * sizeof *v);
+        for (size_t i = 0; i < t->D && b * t->D + i < t->mf; i++) {
+            const size_t j = b * t->D + i, at = t->col0 + 2 * j;
+            for (size_t k = 0; k < n; k++)
+                v[i * L + k] = t->scale[j] * (z[k * ld + at] * B[k * ld + at + 1] -
+                                              z[k * ld + at + 1] * B[k * ld + at]);
+        }
+        block_back(real, t, b, v, u);
+    }
+}
+
+/* The weights of summands: their columns are their own derivatives. */
+static void weights_back(const struct cpu *c, size_t rows, const double *z, const double *B,
+                         size_t ld, double *grad)
+{
+    for (size_t i = 0; i < c->fm->nterms; i++) {
+        const struct fm_term *t = &c->fm->term[i];
+        for (size_t r = 0; t->weight != FM_NONE && r < rows; r++)
+            for (size_t j = t->col0; j < t->col0 + t->cols; j++)
+                grad[t->weight] += z[r * ld + j] * B[r * ld + j];
+    }
+}
+
+/* The lengthscales of plain terms for n rows; v: L (D + d). */
+static void plain_back(const struct cpu *c, size_t n, const double *x, const double *z,
+                       const double *B, size_t ld, size_t D, double *v, double *grad)
+{
+    const struct simd_real *real = &c->simd->f64;
+    const size_t L = real->lanes, d = c->src->d;
+    double *u = v + L * D;
+
+    for (size_t i = 0; i < c->nseg; i++) {
+        const struct fm_term *t = c->seg[i].fm;
+        if (!t || featmap_is_windowed(t))
+            continue;
+        term_back(real, t, n, z, B, ld, v, u);
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < t->d; j++) {
+                const size_t h = fm_lengthscale(&t->steps[0], j);
+                grad[h] -= u[j * L + k] * x[k * d + t->first + j] / c->hp[h];
+            }
+    }
+}
+
+/* Sums over windows: their derivatives are not to be had from the features. */
+static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld,
+                                double *grad, struct err *err)
+{
+    const size_t inputs = mem_lines(c->R * c->src->d * sizeof(double));
+    const size_t end = inputs + mem_lines(cpu_scratch_bytes(c));
+    char *work = mem_spare_take(&c->spares, end + cpu_room_bytes(c, true),
+                                "tile of derivatives", err);
+    double *x = (double *)(void *)work;
+    enum status rc = work ? ST_OK : ST_NOMEM;
+
+    for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
+        const size_t n = r1 - r < c->R ? r1 - r : c->R;
+        rc = c->src->rows(c->src, r, r + n, x, err);
+        for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
+            const struct windows w = windows_of(c, i, work + end);
+            if (is_windows(&c->seg[i]))
+                windows_back(&w, x, c->src->d, n, c->seg[i].out, B + (r - r0) * ld, ld,
+                             c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, work + inputs);
+        }
+    }
+    mem_spare_give(&c->spares, work);
+    return rc;
+}
+
+enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
+                     size_t ld, double *grad, struct err *err)
+{
+    struct cpu *c = state;
+    const size_t L = c->simd->f64.lanes, d = c->src->d;
+    size_t D = 1;
+
+    for (size_t i = 0; i < c->fm->nterms; i++)
+        D = c->fm->term[i].D > D ? c->fm->term[i].D : D;
+    double *x = mem_aligned(L * d, sizeof *x, "tile of inputs", err);
+    double *v = x ? mem_aligned(L * (D + d), sizeof *v, "tile of derivatives", err) : NULL;
+    void *scratch = v && c->steps ? mem_aligned(steps_scratch(c->steps, &c->simd->f64), 1,
+                                                "tile scratch", err) : NULL;
+    enum status rc = v && (scratch || !c->steps) ? ST_OK : ST_NOMEM;
+    for (size_t r = r0; rc == ST_OK && r < r1; r += L) {
+        const size_t n = r1 - r < L ? r1 - r : L, at = (r - r0) * ld;
+        rc = c->src->rows(c->src, r, r + n, x, err);
+        if (rc == ST_OK)
+            plain_back(c, n, x, z + at, B + at, ld, D, v, grad);
+        if (rc == ST_OK && c->steps)
+            steps_grad(c->steps, c->simd, c->hp, x, d, n, B + at, ld,
+                       c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, scratch);
+    }
+    if (rc == ST_OK && c->windows)
+        rc = windows_grad(c, r0, r1, B, ld, grad, err);
+    if (rc == ST_OK)
+        weights_back(c, r1 - r0, z, B, ld, grad);
+    free(x);
+    free(v);
+    free(scratch);
+    return rc;
+}

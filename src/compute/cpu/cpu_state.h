@@ -1,0 +1,159 @@
+/* compute/cpu/cpu_state.h -- what the files of the processor's backend share: its state, and how
+ * rows and right-hand sides are cut. */
+#ifndef GPDESK_CPU_STATE_H
+#define GPDESK_CPU_STATE_H
+
+#include "compute/backend.h"
+
+#include "base/mem.h"
+#include "compute/cpu/backend_steps.h"
+#include "compute/cpu/backend_windows.h"
+#include "compute/cpu/simd.h"
+
+enum {
+    GROUPS_MOST = 32,   /* partial sums over rows */
+    TILE_ROWS_MOST = 128,
+    TILE_ROWS_STEP = 16, /* the most lanes of any level: tiles do not depend on the level */
+    RHS_BLOCK = 8,      /* from here on right-hand sides go in groups of a vector */
+    MERGE_COLS = 128,   /* columns of one task when groups are added */
+    LANES_MOST = 16,
+};
+static const size_t tile_bytes = (size_t)1 << 19; /* two of them fit a second-level cache */
+static const size_t row_bytes = (size_t)16 << 20; /* of the rows of a tile */
+
+struct worker {
+    char *z;       /* tile of features, when not stored: M x R */
+    double *x, *t; /* R x d; kcap x R */
+    char *tr;      /* t rounded: kcap x R; of those in groups R x lanes each */
+    char *blocks;  /* stored features: sums of R rows for each block of the longest term */
+    char *rows;    /* of a part over windows: row-major, and its room (backend_windows.h) */
+    void *scratch;
+};
+
+/* Columns that are made alike: those of a plain term, or of all that are none (fm NULL). */
+struct part {
+    const struct fm_term *fm;
+    size_t col0, cols;
+    double out; /* columns in a tile lack this factor */
+};
+
+struct cpu {
+    const struct featmap *fm;
+    const struct source *src;
+    struct fop_opts opts;
+    const struct simd *simd;
+    const struct simd_real *real; /* of the precision asked for */
+    struct part *seg;
+    size_t nseg;
+    struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when
+                                      * real is f64) */
+    struct steps *steps; /* of the last part, and of windows; NULL: all chains are plain */
+    bool windows;                    /* a part is of windows: rows hold sequences */
+    float **dense; /* of each part: its dense filters (windows_filters), or NULL */
+    double *hp;
+    size_t n, M, R, tiles, groups, kcap;
+    struct worker *worker;
+    size_t workers;
+    struct mem_spares spares; /* for rows that are asked for a few at a time */
+    double *part; /* groups x kcap x M; of right-hand sides in groups M x lanes each */
+    char *P;      /* kcap x M, likewise; rounded, scaled by sqrt(1/mf) */
+    char *Z;      /* stored features: tiles x M x R; or NULL */
+    bool filled;
+    uint16_t *half; /* the same in float16, and whether they are there; for passes alone */
+    bool half_filled;
+};
+
+static inline bool is_windows(const struct part *p)
+{
+    return p->fm && featmap_is_windowed(p->fm);
+}
+
+/* Part i, over windows, with room for a tile. */
+static inline struct windows windows_of(const struct cpu *c, size_t i, void *room)
+{
+    return (struct windows){.t = c->seg[i].fm,
+                            .simd = c->simd,
+                            .term = &c->term[i],
+                            .term64 = &c->term64[i],
+                            .dense = c->dense[i],
+                            .steps = c->steps,
+                            .hp = c->hp,
+                            .room = room,
+                            .rows = c->R,
+                            .d = c->src->d};
+}
+
+/* Numbers between rows of a part's columns on their way into a tile, and bytes of all. */
+static inline size_t rows_ld(const struct part *p)
+{
+    return p->cols + TILE_ROWS_STEP;
+}
+
+static inline size_t rows_bytes(const struct cpu *c)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < c->nseg; i++)
+        if (is_windows(&c->seg[i]) && rows_ld(&c->seg[i]) > most)
+            most = rows_ld(&c->seg[i]);
+    return mem_lines(c->R * most * c->real->size);
+}
+
+/* How k right-hand sides are met: so many groups of a vector, then so many one by one.  A few left
+ * over are cheaper alone than a vector that is mostly filled up with nothing. */
+struct split { size_t groups, ones; };
+
+static inline struct split rhs_split(const struct cpu *c, size_t k)
+{
+    const size_t lanes = c->real->lanes, groups = k / lanes, left = k % lanes;
+
+    if (k < RHS_BLOCK)
+        return (struct split){ 0, k };
+    return left < RHS_BLOCK ? (struct split){ groups, left } : (struct split){ groups + 1, 0 };
+}
+
+/* Right-hand sides with those that fill up the last group. */
+static inline size_t rhs_padded(const struct cpu *c, size_t k)
+{
+    const struct split split = rhs_split(c, k);
+
+    return split.groups * c->real->lanes + split.ones;
+}
+
+/* Tiles whose ways back are taken together: with many right-hand sides the sums of a tile of few
+ * rows (a vector of doubles for each column) would cost as much as its products. */
+static inline size_t stack_tiles(const struct cpu *c, size_t k)
+{
+    return rhs_split(c, k).groups && !c->half ? TILE_ROWS_MOST / c->R : 1;
+}
+
+/* cpu_open.c: backend_ops.open, close, set and unhalve; workspace for k right-hand sides, which
+ * grows and never shrinks; bytes of scratch, and of room for a tile of any part (back: and for its
+ * derivatives). */
+void *cpu_open(const struct featmap *, const struct source *, const struct fop_opts *,
+               struct err *err);
+void cpu_close(void *state);
+enum status cpu_set(void *state, const double *hp, struct err *err);
+void cpu_unhalve(void *state);
+enum status cpu_reserve(struct cpu *, size_t k, struct err *err);
+size_t cpu_scratch_bytes(const struct cpu *);
+size_t cpu_room_bytes(const struct cpu *, bool back);
+/* The part without a loop of its own, for one lane tile: its terms, and columns of zeros. */
+void cpu_other_columns(const struct cpu *, const struct simd_real *, const struct part *,
+                       const double *x, size_t n, char *z, size_t cs, void *scratch);
+
+/* cpu_sweep.c: products with Z and its transpose by sweeps over the rows (backend_ops). */
+enum status cpu_pass(void *state, size_t k, const double *P, double *W, const struct ctl *,
+                     struct err *err);
+enum status cpu_pass_exact(void *state, size_t k, const double *P, double *W,
+                           const struct ctl *, struct err *err);
+enum status cpu_zp(void *state, size_t k, const double *P, double *T, const struct ctl *,
+                   struct err *err);
+enum status cpu_ztv(void *state, size_t k, const double *V, double *W, const struct ctl *,
+                    struct err *err);
+
+/* cpu_grad.c: all derivatives at once (backend_ops.grad). */
+enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
+                     size_t ld, double *grad, struct err *err);
+
+#endif

@@ -1,0 +1,224 @@
+/* compute/cpu/simd_columns.h -- products of a tile of features with right-hand sides, a column at a
+ * time; included by simd_real.h, which says what stands for what. */
+
+INLINE void N(halve)(VEC *a, const int n)
+{
+    UNROLL
+    for (int i = 0; i < n; i++)
+        a[i] = ZIPLO(a[i], a[i + n]) + ZIPHI(a[i], a[i + n]);
+}
+
+/* Sums each of LANES vectors over its lanes: lane i of the result is the sum of a[i]. Two vectors
+ * of partial sums become one, log2(LANES) times. */
+INLINE VEC N(sums)(VEC *a)
+{
+    if (LANES >= 16)
+        N(halve)(a, 8);
+    if (LANES >= 8)
+        N(halve)(a, 4);
+    if (LANES >= 4)
+        N(halve)(a, 2);
+    N(halve)(a, 1);
+    return a[0];
+}
+
+INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, struct simd_stack st, const REAL *t,
+                         double *w)
+{
+    const VEC t0 = V_LOAD(t);
+    VEC acc[LANES];
+    size_t r = LANES;
+
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+        acc[i] = V_LOAD(z + (size_t)i * cs) * t0;
+    for (size_t b = 0; b < st.tiles; b++, r = 0, z += st.zstep, t += st.tstep)
+        for (; r < rows; r += LANES) {
+            const VEC tr = V_LOAD(t + r);
+            UNROLL
+            for (int i = 0; i < LANES; i++)
+                acc[i] += V_LOAD(z + (size_t)i * cs + r) * tr;
+        }
+    N(add_wide)(N(sums)(acc), w);
+}
+
+/* Two columns of each of four places, V vectors of rows of each; as many lines from `ahead` on are
+ * fetched into the cache. */
+INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const REAL *const P[4],
+                         size_t j, const REAL *const ahead[4], VEC *even, VEC *odd)
+{
+    UNROLL
+    for (int b = 0; b < 4; b++) {
+        UNROLL
+        for (int v = 0; v < 2 * V; v++)
+            __builtin_prefetch(ahead[b] + (j * (size_t)V + (size_t)v) * LANES, 0, 3);
+        UNROLL
+        for (int v = 0; v < V; v++) {
+            even[b * V + v] += V_LOAD(z[b] + j * cs + v * LANES) * P[b][j];
+            odd[b * V + v] += V_LOAD(z[b] + (j + 1) * cs + v * LANES) * P[b][j + 1];
+        }
+    }
+}
+
+/* How far the way back has come: a piece, and columns of it. */
+struct N(flow_back) { size_t piece, at; };
+
+INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, const REAL *t,
+                         size_t cols, struct N(flow_back) * back)
+{
+    for (size_t i = 0; i < cols; i += LANES) {
+        N(axpy_cols)
+        ((const REAL *)f->down[back->piece] + back->at * cs, cs, rows, (struct simd_stack){1, 0, 0},
+         t, f->w[back->piece] + back->at);
+        back->at += LANES;
+        if (back->at == 2 * f->jn) {
+            back->at = 0;
+            back->piece++;
+        }
+    }
+}
+
+/* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way
+ * back, which come from the cache while those ahead come from memory.  One loop, because the
+ * processor looks no more than some hundred instructions ahead.  Where the columns of a tile are
+ * single vectors they are asked for FAR columns before they are met: earlier than memory takes to
+ * answer, and still in the first-level cache; else a block ahead, V vectors of a column at a time.
+ */
+INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, size_t rows,
+                            const void *t)
+{
+    enum { PAIRS = LANES >= 16 ? 2 : 1, EACH = 2 * PAIRS, FAR = 32 };
+    const REAL *const P[4] = { f->P[0], f->P[1], f->P[2], f->P[3] };
+    const size_t step = (size_t)V * LANES, cols = 2 * f->jn;
+    const size_t here = rows == LANES ? cols - FAR : 0; /* what lies ahead is of this block */
+    struct N(flow_back) back = { 0, 0 };
+    size_t turn = 0;
+
+    for (size_t r = 0; r < rows; r += step) {
+        const REAL *const z[4] = { (const REAL *)f->z[0] + r, (const REAL *)f->z[1] + r,
+                                   (const REAL *)f->z[2] + r, (const REAL *)f->z[3] + r };
+        VEC even[8] = { 0 }, odd[8] = { 0 };
+        for (size_t j = 0, end = here; end <= cols; end = end < cols ? cols : cols + 1) {
+            const REAL *ahead[4];
+            UNROLL
+            for (int b = 0; b < 4; b++)
+                ahead[b] = end < cols ? z[b] + FAR * LANES
+                                      : (const REAL *)f->ahead[b] + cols * r - here * LANES;
+            for (; j < end; j += EACH) {
+                UNROLL
+                for (size_t i = 0; i < PAIRS; i++)
+                    N(flow_pair)(V, z, cs, P, j + 2 * i, ahead, even, odd);
+                if (++turn < rows / step)
+                    continue;
+                turn = 0;
+                N(flow_down)(f, cs, rows, t, EACH * f->pieces, &back);
+            }
+        }
+        UNROLL
+        for (int b = 0; b < 4; b++)
+            UNROLL
+            for (int v = 0; v < V; v++)
+                V_STORE((REAL *)f->sums[b] + r + (size_t)v * LANES,
+                        even[b * V + v] + odd[b * V + v]);
+    }
+}
+
+LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t)
+{
+    if (rows % (2 * LANES) == 0)
+        N(flow_vectors)(2, f, cs, rows, t);
+    else
+        N(flow_vectors)(1, f, cs, rows, t);
+}
+
+LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
+                    double *w, size_t ldw, const void *ahead)
+{
+    const REAL *z = zv, *t = tv;
+    size_t j = 0;
+
+    for (; j + LANES <= cols; j += LANES) {
+        const char *next = ahead ? (const char *)ahead + j * cs * sizeof(REAL) : NULL;
+        for (size_t i = 0; next && i < LANES * cs * sizeof(REAL); i += 64)
+            __builtin_prefetch(next + i, 0, 2);
+        for (size_t c = 0; c < k; c++)
+            N(axpy_cols)(z + j * cs, cs, rows, (struct simd_stack){ 1, 0, 0 }, t + c * cs,
+                         w + c * ldw + j);
+    }
+    for (; j < cols; j++)
+        for (size_t c = 0; c < k; c++) {
+            REAL sum = 0;
+            for (size_t r = 0; r < rows; r++)
+                sum += z[j * cs + r] * t[c * cs + r];
+            w[c * ldw + j] += (double)sum;
+        }
+}
+
+LOOP void N(axpy_stack)(size_t cols, const void *zv, size_t cs, size_t rows, struct simd_stack st,
+                          size_t k, const void *tv, double *w, size_t ldw)
+{
+    const REAL *z = zv, *t = tv;
+    size_t j = 0;
+
+    for (; j + LANES <= cols; j += LANES)
+        for (size_t c = 0; c < k; c++)
+            N(axpy_cols)(z + j * cs, cs, rows, st, t + c * cs, w + c * ldw + j);
+    for (; j < cols; j++)
+        for (size_t c = 0; c < k; c++) {
+            REAL sum = 0;
+            for (size_t b = 0; b < st.tiles; b++)
+                for (size_t r = 0; r < rows; r++)
+                    sum += z[b * st.zstep + j * cs + r] * t[b * st.tstep + c * cs + r];
+            w[c * ldw + j] += (double)sum;
+        }
+}
+
+/* n columns (a constant) at once: the vector holds right-hand sides, features are broadcast. */
+INLINE void N(axpy_block_cols)(const int n, const REAL *z, const size_t cs, size_t rows,
+                               struct simd_stack st, const REAL *t, double *w)
+{
+    VEC acc[LANES] = { 0 };
+
+    for (size_t b = 0; b < st.tiles; b++, z += st.zstep, t += st.tstep)
+        for (size_t r = 0; r < rows; r++) {
+            const VEC a = V_LOAD(t + r * LANES);
+            UNROLL
+            for (int i = 0; i < n; i++)
+                acc[i] += a * z[(size_t)i * cs + r];
+        }
+    UNROLL
+    for (int i = 0; i < n; i++)
+        N(add_wide)(acc[i], w + (size_t)i * LANES);
+}
+
+INLINE void N(axpy_block_any)(size_t cols, const REAL *z, const size_t cs, size_t rows,
+                              struct simd_stack st, size_t groups, const REAL *t, double *w,
+                              size_t ldw)
+{
+    for (size_t g = 0; g < groups; g++, t += cs * LANES, w += ldw) {
+        size_t j = 0;
+        for (; j + LANES <= cols; j += LANES)
+            N(axpy_block_cols)(LANES, z + j * cs, cs, rows, st, t, w + j * LANES);
+        for (; j < cols; j++)
+            N(axpy_block_cols)(1, z + j * cs, cs, rows, st, t, w + j * LANES);
+    }
+}
+
+LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack st,
+                          size_t groups, const void *t, double *w, size_t ldw)
+{
+    switch (cs) { /* tiles of the usual sizes get constant addresses */
+    case 16:
+        N(axpy_block_any)(cols, z, 16, rows, st, groups, t, w, ldw);
+        break;
+    case 32:
+        N(axpy_block_any)(cols, z, 32, rows, st, groups, t, w, ldw);
+        break;
+    case 128:
+        N(axpy_block_any)(cols, z, 128, rows, st, groups, t, w, ldw);
+        break;
+    default:
+        N(axpy_block_any)(cols, z, cs, rows, st, groups, t, w, ldw);
+        break;
+    }
+}
