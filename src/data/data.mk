@@ -23,6 +23,8 @@ libdata_a_SOURCES += \
   src/data/import_option.h \
   src/data/join.c \
   src/data/join.h \
+  src/data/json.c \
+  src/data/json.h \
   src/data/mapped_array.c \
   src/data/mapped_array.h \
   src/data/npy.c \

@@ -1,7 +1,7 @@
 /* app/commands/data_words.c -- see data_words.h. */
 #include "app/commands/data_words.h"
 
-#include "data/kinds/nodes.h"
+#include "data/kinds/kind.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
@@ -78,16 +78,9 @@ static void columns_words(const struct dataset *d, struct buf *out)
         if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_CATEGORY) {
             cat++;
             wide += d->table->col[i].nlevels;
-        } else if (d->role[i] == ROLE_INPUT && d->table->col[i].type == COL_SEQUENCE) {
-            const struct sequences *s = d->table->col[i].seq;
-            buf_printf(out, "%s%s of %zu", seq++ ? ", " : "", s->nodes ? "sets" : "sequence",
-                       s->shortest);
-            if (s->longest > s->shortest)
-                buf_printf(out, " to %zu", s->longest);
-            if (s->nodes)
-                buf_printf(out, " nodes of %zu number%s", s->nodes->d, s->nodes->d == 1 ? "" : "s");
-            else
-                buf_printf(out, " letters (%s)", alphabet_name(s->kind));
+        } else if (d->role[i] == ROLE_INPUT && kind_of(&d->table->col[i])->words) {
+            buf_puts(out, seq++ ? ", " : "");
+            kind_of(&d->table->col[i])->words(&d->table->col[i], out);
         } else if (d->role[i] == ROLE_INPUT) {
             real++;
         } else if (d->role[i] != ROLE_TARGET) {

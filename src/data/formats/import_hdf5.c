@@ -57,6 +57,7 @@ struct source_set {
     const struct set *s;
     size_t first;       /* column of the table */
     size_t cols;
+    bool nan_missing;
 };
 
 const char *import_hdf5_version(void)
@@ -209,15 +210,15 @@ static enum status broken(const char *name, const struct set *s, unsigned long l
 }
 
 static enum status take_block(const struct source_set *q, const char *name, const double *v,
-                              hsize_t row, hsize_t n, bool nan_missing, struct table *t,
-                              bool *rounded, struct err *err)
+                              hsize_t row, hsize_t n, struct table *t, bool *rounded,
+                              struct err *err)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q->cols; j++) {
             struct column *c = &t->col[q->first + j];
             const double x = v[i * q->cols + j];
             if (!isfinite(x)) {
-                if (!(nan_missing && isnan(x))) {
+                if (!(q->nan_missing && isnan(x))) {
                     err_named(err, ST_FORMAT, "not-finite",
                               "%s, dataset %.60s, row %llu, column %zu: %s is "
                               "not a finite number",
@@ -240,8 +241,8 @@ static enum status take_block(const struct source_set *q, const char *name, cons
     return ST_OK;
 }
 
-static enum status read_set(const struct source_set *q, const char *name, bool nan_missing,
-                            const struct ctl *ctl, struct table *t, bool *rounded, struct err *err)
+static enum status read_set(const struct source_set *q, const char *name, const struct ctl *ctl,
+                            struct table *t, bool *rounded, struct err *err)
 {
     const hsize_t rows = q->s->dim[0], most = BLOCK_BYTES / (q->cols * sizeof(double));
     const hsize_t step = most > 0 ? most : 1;
@@ -260,7 +261,7 @@ static enum status read_set(const struct source_set *q, const char *name, bool n
                  H5Dread(q->id, H5T_NATIVE_DOUBLE, mem, file, H5P_DEFAULT, v) < 0)
             rc = broken(name, q->s, (unsigned long long)r, err);
         else
-            rc = take_block(q, name, v, r, n, nan_missing, t, rounded, err);
+            rc = take_block(q, name, v, r, n, t, rounded, err);
         if (mem >= 0)
             H5Sclose(mem);
         ctl_tell(ctl, PHASE_READ, (size_t)r, (size_t)rows, NAN);
@@ -316,9 +317,10 @@ static enum status make_table(hid_t file, const char *name, const struct import_
         rc = npy_columns(t, q[0].cols, q[1].cols, o->target != NULL ? o->target : base_of(y->name),
                          NULL, err);
     for (size_t i = 0; i < (y != NULL ? 2u : 1u) && rc == ST_OK; i++) {
+        q[i].nan_missing = npy_nan_is_missing(o);
         q[i].id = H5Dopen2(file, q[i].s->name, H5P_DEFAULT);
         rc = q[i].id < 0 ? broken(name, q[i].s, 0, err)
-                         : read_set(&q[i], name, npy_nan_is_missing(o), ctl, t, &rounded, err);
+                         : read_set(&q[i], name, ctl, t, &rounded, err);
         if (q[i].id >= 0)
             H5Dclose(q[i].id);
     }

@@ -23,6 +23,7 @@ struct sample {
     size_t rows;
     char *scratch;
     size_t bytes;            /* of the records taken */
+    size_t newlines;         /* inside the quotes of the last record */
     enum csv_end defect; /* CSV_UNCLOSED or CSV_JUNK in the record after the last, or CSV_LINE */
     size_t defect_line;
 };
@@ -62,10 +63,9 @@ static enum status sample_grow(struct sample *s, struct err *err)
 
 /* One record at *p. *how: CSV_LINE when it is complete. */
 static enum status sample_record(struct sample *s, const char **p, const char *end, bool eof,
-                                 char sep, char **scratch, size_t *newlines, enum csv_end *how,
-                                 struct err *err)
+                                 char sep, char **scratch, enum csv_end *how, struct err *err)
 {
-    *newlines = 0;
+    s->newlines = 0;
     do {
         enum status rc = sample_grow(s, err);
         if (rc != ST_OK)
@@ -76,7 +76,7 @@ static enum status sample_record(struct sample *s, const char **p, const char *e
             return ST_OK;
         if (c->s == *scratch)
             *scratch += c->len;
-        *newlines += c->newlines;
+        s->newlines += c->newlines;
         s->ncell++;
     } while (*how == CSV_SEP);
     return ST_OK;
@@ -106,7 +106,8 @@ static enum status sample_take(struct sample *s, const struct inbuf *in, char se
     s->defect = CSV_LINE;
     while (p < end && s->rows < max_rows) {
         const char *record = p;
-        size_t first = s->ncell, newlines = 0;
+        size_t first = s->ncell;
+        s->newlines = 0;
         enum csv_end how = CSV_LINE;
         bool skip = skips(p, end, sep);
         if (skip) {
@@ -116,8 +117,7 @@ static enum status sample_take(struct sample *s, const struct inbuf *in, char se
                 break;
             p += *p == '\r' && p + 1 < end && p[1] == '\n' ? 2 : 1;
         } else {
-            enum status rc =
-                sample_record(s, &p, end, in->eof, sep, &scratch, &newlines, &how, err);
+            enum status rc = sample_record(s, &p, end, in->eof, sep, &scratch, &how, err);
             if (rc != ST_OK)
                 return rc;
         }
@@ -132,7 +132,7 @@ static enum status sample_take(struct sample *s, const struct inbuf *in, char se
             s->start[s->rows] = s->ncell;
             s->bytes += (size_t)(p - record);
         }
-        line += 1 + newlines;
+        line += 1 + s->newlines;
     }
     return ST_OK;
 }

@@ -8,6 +8,7 @@
 #include "data/table.h"
 
 struct encode_group;
+struct json_reader;
 struct encoding_fitting;
 
 /* What an encoding finds in a cell of the data that it is applied to. */
@@ -65,6 +66,18 @@ struct row_kind {
     /* Counts rows that training could not tell apart (encoded.strange); NULL: there are none. */
     enum status (*count_strange)(const struct encoding *, const struct encode_group *,
                                  struct encoded *, struct err *);
+
+    /* Storage: the members ,"key":value of the object "sequence" that are this kind's, and one of
+     * them read back; *mine false: it is none.  NULL: it has none.  FORMAT. */
+    void (*write)(struct buf *, const struct enc_sequence *);
+    enum status (*member)(struct json_reader *, const char *key, struct enc_sequence *,
+                          bool *mine);
+
+    /* Wording.  What an input of this kind is, as `open` tells it; NULL: numbers and categories are
+     * counted. */
+    void (*words)(const struct column *, struct buf *);
+    /* What its cells measure, for the view of the data. */
+    void (*measure)(const struct column *, struct buf *);
 };
 
 /* One line for each kind.  The order is the one in which they look at a column of words. */

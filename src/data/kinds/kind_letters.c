@@ -6,6 +6,7 @@
 
 #include "data/encode_group.h"
 #include "data/encoding_column.h"
+#include "data/json.h"
 #include "data/kinds/letters.h"
 #include "data/kinds/positions.h"
 #include "data/kinds/sequence.h"
@@ -329,6 +330,70 @@ static enum status count_strange(const struct encoding *e, const struct encode_g
     return ST_OK;
 }
 
+/* Storage. */
+
+static void write_json(struct buf *b, const struct enc_sequence *s)
+{
+    if (s->kmer > 0)
+        json_write_number(b, "kmer", (double)s->kmer);
+    for (size_t i = 0; s->value != NULL && i < strlen(s->order) * s->layer.channels; i++) {
+        buf_puts(b, i > 0 ? "," : ",\"values\":[");
+        buf_json_double(b, s->value[i]);
+    }
+    buf_puts(b, s->value != NULL ? "]" : "");
+}
+
+static enum status take_values(struct json_reader *r, struct enc_sequence *s)
+{
+    enum { MOST = SEQUENCE_LETTERS_MOST * 256 };
+    size_t n = 0;
+
+    s->value = mem_calloc(MOST, sizeof *s->value, "an encoding", r->err);
+    if (s->value == NULL)
+        return ST_NOMEM;
+    if (!json_take(r, '['))
+        return json_wrong(r, "a list was expected");
+    while (!json_take(r, ']')) {
+        if (n == MOST || (n > 0 && !json_take(r, ',')))
+            return json_wrong(r, "a comma was expected");
+        const enum status rc = json_number(r, &s->value[n++]);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
+}
+
+static enum status member(struct json_reader *r, const char *key, struct enc_sequence *s,
+                          bool *mine)
+{
+    if (strcmp(key, "kmer") == 0)
+        return json_count(r, LETTERS_KMER_MOST, &s->kmer);
+    if (strcmp(key, "values") == 0 && s->value == NULL && s->node == NULL)
+        return take_values(r, s);
+    *mine = false;
+    return ST_OK;
+}
+
+/* Wording. */
+
+static void words(const struct column *c, struct buf *out)
+{
+    const struct sequences *s = c->seq;
+
+    buf_printf(out, "sequence of %zu", s->shortest);
+    if (s->longest > s->shortest)
+        buf_printf(out, " to %zu", s->longest);
+    buf_printf(out, " letters (%s)", alphabet_name(s->kind));
+}
+
+static void measure(const struct column *c, struct buf *out)
+{
+    sequence_lengths(c->seq, "letters", out);
+    buf_printf(out, ", %s", alphabet_name(c->seq->kind));
+    if (c->seq->common > 0)
+        buf_printf(out, "; the first %zu are the same in all", c->seq->common);
+}
+
 static const struct import_option options[] = {
     { .name = "unknown", .type = IMPORT_CHOICE, .flags = IMPORT_CELLS, .place = 16,
       .choices = "keep|missing|stop", .field = offsetof(struct import_opts, unknown),
@@ -358,4 +423,8 @@ const struct row_kind kind_letters = {
     .judge = positions_judge,
     .encode = encode_letters,
     .count_strange = count_strange,
+    .write = write_json,
+    .member = member,
+    .words = words,
+    .measure = measure,
 };

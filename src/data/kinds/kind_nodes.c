@@ -7,6 +7,7 @@
 
 #include "data/encode_group.h"
 #include "data/encoding_column.h"
+#include "data/json.h"
 #include "data/kinds/nodes.h"
 #include "data/kinds/positions.h"
 #include "base/mem.h"
@@ -268,6 +269,96 @@ static void encode_nodes(const struct encoding *e, const struct encode_group *g,
     spill_used(m * d * sizeof *v);
 }
 
+/* Storage. */
+
+static const char *const norm_word[] = { "standard", "unit", "raw" };
+
+static void write_json(struct buf *b, const struct enc_sequence *s)
+{
+    buf_printf(b, ",\"series\":%s,\"norm\":\"%s\"", s->series ? "true" : "false",
+               norm_word[s->layer.norm]);
+    for (size_t i = 0; i < s->layer.channels; i++) {
+        buf_puts(b, i > 0 ? ",{\"name\":" : ",\"nodes\":[{\"name\":");
+        json_write_string(b, s->node[i].name);
+        json_write_number(b, "mean", s->node[i].mean);
+        json_write_number(b, "sd", s->node[i].sd);
+        buf_printf(b, ",\"flag\":%s}", s->node[i].flag ? "true" : "false");
+    }
+    buf_putc(b, ']');
+}
+
+static enum status node_member(struct json_reader *r, const char *key, void *into)
+{
+    struct enc_node *n = into;
+    if (strcmp(key, "name") == 0 && n->name == NULL)
+        return json_string(r, &n->name);
+    if (strcmp(key, "mean") == 0)
+        return json_number(r, &n->mean);
+    if (strcmp(key, "sd") == 0)
+        return json_number(r, &n->sd);
+    if (strcmp(key, "flag") == 0)
+        return json_bool(r, &n->flag);
+    return json_wrong(r, "an unknown or repeated member");
+}
+
+/* Numbers of nodes, as many as there are channels, which stand before. */
+static enum status take_nodes(struct json_reader *r, struct enc_sequence *s)
+{
+    size_t n = 0;
+
+    if (s->layer.channels == 0 || !json_take(r, '['))
+        return json_wrong(r, "a list was expected");
+    s->node = mem_calloc(s->layer.channels, sizeof *s->node, "an encoding", r->err);
+    if (s->node == NULL)
+        return ST_NOMEM;
+    while (!json_take(r, ']')) {
+        if (n == s->layer.channels || (n > 0 && !json_take(r, ',')))
+            return json_wrong(r, "numbers of nodes are too many");
+        const enum status rc = json_object(r, node_member, &s->node[n]);
+        if (rc != ST_OK)
+            return rc;
+        if (s->node[n].name == NULL || !(s->node[n].sd > 0.0))
+            return json_wrong(r, "a number of nodes is incomplete");
+        n++;
+    }
+    return n == s->layer.channels ? ST_OK : json_wrong(r, "numbers of nodes are missing");
+}
+
+static enum status member(struct json_reader *r, const char *key, struct enc_sequence *s,
+                          bool *mine)
+{
+    unsigned k = 0;
+
+    if (strcmp(key, "series") == 0)
+        return json_bool(r, &s->series);
+    if (strcmp(key, "norm") == 0) {
+        const enum status rc = json_word(r, norm_word, 3, &k);
+        s->layer.norm = rc == ST_OK ? (enum layer_norm)k : NORM_STANDARD;
+        return rc;
+    }
+    if (strcmp(key, "nodes") == 0 && s->node == NULL)
+        return take_nodes(r, s);
+    *mine = false;
+    return ST_OK;
+}
+
+/* Wording. */
+
+static void words(const struct column *c, struct buf *out)
+{
+    const struct sequences *s = c->seq;
+
+    buf_printf(out, "sets of %zu", s->shortest);
+    if (s->longest > s->shortest)
+        buf_printf(out, " to %zu", s->longest);
+    buf_printf(out, " nodes of %zu number%s", s->nodes->d, s->nodes->d == 1 ? "" : "s");
+}
+
+static void measure(const struct column *c, struct buf *out)
+{
+    sequence_lengths(c->seq, "nodes", out);
+}
+
 static const struct import_option options[] = {
     { .name = "graph", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 2,
       .field = offsetof(struct import_opts, graph),
@@ -303,4 +394,8 @@ const struct row_kind kind_nodes = {
     .map = map,
     .judge = positions_judge,
     .encode = encode_nodes,
+    .write = write_json,
+    .member = member,
+    .words = words,
+    .measure = measure,
 };

@@ -398,6 +398,14 @@ void sequence_where(const struct table *t, const struct sequences *s, size_t row
         buf_puts(out, ")");
 }
 
+void sequence_lengths(const struct sequences *s, const char *unit, struct buf *out)
+{
+    if (s->shortest == s->longest)
+        buf_printf(out, "%zu %s each", s->longest, unit);
+    else
+        buf_printf(out, "%zu to %zu %s", s->shortest, s->longest, unit);
+}
+
 void sequence_note_empty(const struct table *t, const struct column *c, const char *row,
                          const char *part, struct buf *notes)
 {

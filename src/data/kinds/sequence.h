@@ -45,6 +45,8 @@ bool sequence_is_labels(const struct table *, size_t j);
 struct buf;
 /* What a column of sequences is, in one line or two of notes. */
 void sequence_note(const struct table *, const struct column *, struct buf *notes);
+/* "24 letters each", "3 to 9 nodes". */
+void sequence_lengths(const struct sequences *, const char *unit, struct buf *out);
 /* A warning where rows have no letter or node; row and part are the words for both. */
 void sequence_note_empty(const struct table *, const struct column *, const char *row,
                          const char *part, struct buf *notes);

@@ -1,6 +1,7 @@
 /* ui/views/data.c -- view 1: the table as it was read, a column's summary, or its shape. */
 #include "ui/view.h"
 
+#include "data/kinds/kind.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -131,17 +132,8 @@ static void draw_summary(struct view *v, const struct canvas *c, const struct da
             text_safe(&b, col->level[i], 20);
         }
         draw_text(c, 1, 1, theme_attr(R_TEXT), buf_str(&b));
-    } else if (col->type == COL_SEQUENCE) {
-        const struct sequences *q = col->seq;
-        const char *unit = q->nodes ? "nodes" : "letters";
-        if (q->shortest == q->longest)
-            buf_printf(&b, "%zu %s each", q->longest, unit);
-        else
-            buf_printf(&b, "%zu to %zu %s", q->shortest, q->longest, unit);
-        if (!q->nodes)
-            buf_printf(&b, ", %s", alphabet_name(q->kind));
-        if (q->common)
-            buf_printf(&b, "; the first %zu are the same in all", q->common);
+    } else if (kind_of(col)->measure) {
+        kind_of(col)->measure(col, &b);
         draw_text(c, 1, 1, theme_attr(R_TEXT), buf_str(&b));
     }
     buf_free(&b);
