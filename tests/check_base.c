@@ -144,7 +144,7 @@ START_TEST(mem_grow_keeps_what_was_there)
     }
     ck_assert_uint_ge(cap, 1000);
     const size_t before = cap;
-    mem_fail_after(1);
+    mem_fail_after_for_tests(1);
     ck_assert_int_eq(mem_grow((void **)&v, &cap, 5000, sizeof *v, "ints", &err), ST_NOMEM);
     ck_assert_uint_eq(cap, before);
     ck_assert_int_eq(v[999], 999);
@@ -156,15 +156,15 @@ END_TEST
 
 START_TEST(mem_fails_on_request)
 {
-    mem_fail_after(2);
+    mem_fail_after_for_tests(2);
     void *a = mem_calloc(1, 1, "first", NULL);
     void *b = mem_calloc(1, 1, "second", NULL);
     void *c = mem_calloc(1, 1, "third", NULL);
     ck_assert(a != NULL && b == NULL && c != NULL);
-    mem_fail_after(0);
+    mem_fail_after_for_tests(0);
     free(a);
     free(c);
-    mem_fail_after(1);
+    mem_fail_after_for_tests(1);
     ck_assert(mem_strdup("x", NULL) == NULL);
     char *s = mem_strdup("x", NULL);
     ck_assert_str_eq(s, "x");
@@ -221,7 +221,7 @@ START_TEST(buf_remembers_failure)
 {
     struct buf b = { 0 };
     buf_puts(&b, "kept");
-    mem_fail_after(1);
+    mem_fail_after_for_tests(1);
     for (int i = 0; i < 100; i++)
         buf_puts(&b, "more text");
     ck_assert(b.failed);

@@ -14,7 +14,8 @@ static struct table *table_of(const char *text)
 {
     struct table *t;
     struct err err = { 0 };
-    ck_assert_msg(import_bytes(text, strlen(text), NULL, &t, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(import_bytes_for_tests(text, strlen(text), NULL, &t, &err) == ST_OK, "%s",
+                  err.msg);
     return t;
 }
 
@@ -97,7 +98,7 @@ START_TEST(roles_are_guessed_and_said)
     for (size_t k = 0; k < 5; k++)
         ck_assert_msg(strstr(d->notes, said[k]) != NULL, "%s", said[k]);
     ck_assert_uint_eq(dataset_target(d), 5);
-    ck_assert_uint_eq(dataset_inputs(d), 3);
+    ck_assert_uint_eq(dataset_inputs_for_tests(d), 3);
     dataset_unref(d);
     d = data_of("a,b,c,d,e\n1,2,3,4,5\n2,3,4,5,6\n", "b");
     ck_assert_uint_eq(dataset_target(d), 1);
@@ -160,7 +161,7 @@ START_TEST(several_targets)
     size_t j;
 
     ck_assert_uint_eq(dataset_targets(d), 2);
-    ck_assert_uint_eq(dataset_inputs(d), 3);
+    ck_assert_uint_eq(dataset_inputs_for_tests(d), 3);
     ck_assert_int_eq(encoding_fit(d, train, 5, &e, &notes, &err), ST_STATE); /* policy: error */
     ck_assert_ptr_nonnull(strstr(err.msg, "target 'u'"));
     d->missing = MISSING_DROP;
@@ -868,7 +869,7 @@ START_TEST(exhaustion_is_an_error)
         struct encoded x = { 0 };
         size_t *rows = NULL, n;
         char *json = NULL;
-        mem_fail_after(k);
+        mem_fail_after_for_tests(k);
         struct dataset *d = dataset_new(t, "d", NULL, &err);
         enum status rc = d == NULL ? err.code : split_random(d, 0.2, 0.0, 1, &err);
         if (rc == ST_OK) {
@@ -882,7 +883,7 @@ START_TEST(exhaustion_is_an_error)
             rc = encode(&e, t, rows, n, true, &x, &err);
         if (rc == ST_OK && (json = encoding_to_json(&e, &err)) == NULL)
             rc = err.code;
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
         ck_assert(rc == ST_OK || rc == ST_NOMEM);
         failures += rc != ST_OK;
         free(json);

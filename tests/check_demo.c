@@ -75,7 +75,7 @@ START_TEST(proteins_have_their_activity)
 {
     struct demo_opts o = { .n = 300, .seed = 4, .noise = 0.0 };
     struct table *t = demo("proteins", &o), *u;
-    const char *parent = proteins_parent();
+    const char *parent = proteins_parent_for_tests();
     double none, one, other, both, a, most = 0.0;
     char s[80];
 
@@ -89,26 +89,26 @@ START_TEST(proteins_have_their_activity)
         ck_assert_uint_eq(strlen(w), strlen(parent));
         ck_assert(t->col[2].v[i] == (double)n && n >= 1 && n <= 10);
         ck_assert_str_eq(column_word(&t->col[3], i), n <= PROTEINS_FEW ? "train" : "test");
-        ck_assert_int_eq(proteins_activity(w, &a, NULL), ST_OK);
+        ck_assert_int_eq(proteins_activity_for_tests(w, &a, NULL), ST_OK);
         ck_assert(t->col[1].v[i] == a && u->col[1].v[i] == a);
         ck_assert_str_eq(column_word(&u->col[0], i), w);
         most = fmax(most, t->col[2].v[i]);
     }
     ck_assert(most >= 8);
     /* logit of activity is the stability that is left */
-    ck_assert_int_eq(proteins_activity(strcpy(s, parent), &none, NULL), ST_OK);
+    ck_assert_int_eq(proteins_activity_for_tests(strcpy(s, parent), &none, NULL), ST_OK);
     s[24] = 'A';
-    ck_assert_int_eq(proteins_activity(s, &one, NULL), ST_OK);
+    ck_assert_int_eq(proteins_activity_for_tests(s, &one, NULL), ST_OK);
     s[46] = 'A';
-    ck_assert_int_eq(proteins_activity(s, &both, NULL), ST_OK);
+    ck_assert_int_eq(proteins_activity_for_tests(s, &both, NULL), ST_OK);
     s[24] = parent[24];
-    ck_assert_int_eq(proteins_activity(s, &other, NULL), ST_OK);
+    ck_assert_int_eq(proteins_activity_for_tests(s, &other, NULL), ST_OK);
 #define STABILITY(a) log((a) / (4.0 - (a)))
     ck_assert_double_le(fabs(STABILITY(none) - 3.2), 1e-12);
     ck_assert_double_le(
         fabs(STABILITY(both) - STABILITY(one) - STABILITY(other) + STABILITY(none) - 1.8), 1e-12);
 #undef STABILITY
-    ck_assert_int_eq(proteins_activity("MK", &a, NULL), ST_RANGE);
+    ck_assert_int_eq(proteins_activity_for_tests("MK", &a, NULL), ST_RANGE);
     table_unref(t);
     table_unref(u);
 }

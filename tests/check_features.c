@@ -279,10 +279,10 @@ START_TEST(test_features_approximate_kernel)
         snprintf(name, sizeof name, "kern_K_%s_d%d_s0p7", kernels[_i].golden, golden_d[di]);
         double *K = support_golden(name, &kn, &km);
         struct featmap *fm = featmap_new(&k, d, M, 7, NULL);
-        double *Z = calloc(n * M + interp_work(fm), sizeof *Z), sum = 0.0;
+        double *Z = calloc(n * M + interp_work_for_tests(fm), sizeof *Z), sum = 0.0;
         const double l = 1.0 / 0.7;
         for (size_t i = 0; i < n; i++)
-            interp_row(fm, &l, X + i * d, Z + i * M, NULL, 0, Z + n * M);
+            interp_row_for_tests(fm, &l, X + i * d, Z + i * M, NULL, 0, Z + n * M);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
                 double v = -K[i * n + j];
@@ -311,7 +311,7 @@ static struct featmap *golden_map(void)
     ck_assert(three == 3 && D == 16 && mf == 16);
     for (size_t i = 0; i < 3 * D; i++)
         s[i] = (int8_t)signs[i];
-    struct featmap *fm = featmap_given(&k, 11, D, mf, s, chi, NULL);
+    struct featmap *fm = featmap_given_for_tests(&k, 11, D, mf, s, chi, NULL);
     ck_assert_ptr_nonnull(fm);
     free(signs);
     free(chi);
@@ -377,9 +377,9 @@ static struct problem problem_new(const char *kernel, size_t n, size_t d, size_t
     p.X = normals(n * d, 100);
     p.fm = featmap_new(&k, d, M, 5, NULL);
     ck_assert_ptr_nonnull(p.fm);
-    p.Z = calloc(n * M + interp_work(p.fm), sizeof *p.Z);
+    p.Z = calloc(n * M + interp_work_for_tests(p.fm), sizeof *p.Z);
     for (size_t i = 0; i < n; i++)
-        interp_row(p.fm, &l, p.X + i * d, p.Z + i * M, NULL, 0, p.Z + n * M);
+        interp_row_for_tests(p.fm, &l, p.X + i * d, p.Z + i * M, NULL, 0, p.Z + n * M);
     source_array_init(&p.src, p.X, n, d, d);
     return p;
 }
@@ -545,7 +545,7 @@ START_TEST(test_derivative)
     struct problem p = problem_new(names[_i], 20, 4, 200, 2.0);
     const size_t n = p.n, M = p.M;
     double *dz = malloc(n * M * sizeof *dz), *lo = malloc(2 * M * sizeof *lo), *hi = lo + M;
-    double *work = malloc(interp_work(p.fm) * sizeof *work);
+    double *work = malloc(interp_work_for_tests(p.fm) * sizeof *work);
     float *df = malloc(n * M * sizeof *df);
     struct fop *f = problem_fop(&p, NULL, PREC_DOUBLE, false);
     const struct fop_opts opts = { .precision = PREC_FLOAT };
@@ -556,8 +556,8 @@ START_TEST(test_derivative)
     ck_assert(backend_cpu()->dtile32(state, 0, 0, n, df, M, NULL) == ST_OK);
     for (size_t i = 0; i < n; i++) {
         const double up = p.l * exp(h), down = p.l * exp(-h);
-        interp_row(p.fm, &up, p.X + i * p.d, hi, NULL, 0, work);
-        interp_row(p.fm, &down, p.X + i * p.d, lo, NULL, 0, work);
+        interp_row_for_tests(p.fm, &up, p.X + i * p.d, hi, NULL, 0, work);
+        interp_row_for_tests(p.fm, &down, p.X + i * p.d, lo, NULL, 0, work);
         for (size_t j = 0; j < M; j++) {
             const double fd = (hi[j] - lo[j]) / (2.0 * h), d = dz[i * M + j];
             const double scale = fabs(fd) / p.fm->term[0].out + 1.0; /* about |p| */
@@ -670,11 +670,11 @@ START_TEST(test_matrix_products)
            *zty = malloc(M * sizeof *y);
     double *G0 = calloc(M * M, sizeof *G0), *C0 = calloc(M * M, sizeof *C0);
     double *Y0 = calloc(M * L, sizeof *Y0), *zty0 = calloc(M, sizeof *zty0);
-    double *dz = malloc((2 * M + interp_work(p.fm)) * sizeof *dz), yty, yy = 0.0;
+    double *dz = malloc((2 * M + interp_work_for_tests(p.fm)) * sizeof *dz), yty, yy = 0.0;
 
     for (size_t i = 0; i < n; i++) {
         const double *z = p.Z + i * M;
-        interp_row(p.fm, &p.l, p.X + i * p.d, dz + M, dz, 0, dz + 2 * M);
+        interp_row_for_tests(p.fm, &p.l, p.X + i * p.d, dz + M, dz, 0, dz + 2 * M);
         for (size_t a = 0; a < M; a++)
             for (size_t b = 0; b < M; b++) {
                 G0[b * M + a] += z[a] * z[b];
@@ -701,7 +701,8 @@ START_TEST(test_matrix_products)
             ck_assert(G[a * M + b] == G[b * M + a]);
     fop_free(f);
 
-    struct fop *g = fop_dense(p.Z, n, M, M, NULL, NULL); /* the same from a given matrix */
+    struct fop *g =
+        fop_dense_for_tests(p.Z, n, M, M, NULL, NULL); /* the same from a given matrix */
     ck_assert(fop_gram(g, y, G, zty, &yty, NULL, NULL) == ST_OK);
     ck_assert(fop_sketch(g, L, Om, Y, NULL, NULL) == ST_OK);
     assert_near(M * M, G, G0, 1e-13, "dense gram");
@@ -776,12 +777,12 @@ START_TEST(test_row_scale)
     double *G = malloc(M * M * sizeof *G), *G0 = calloc(M * M, sizeof *G0);
     double *C0 = calloc(M * M, sizeof *C0), *Y0 = calloc(M * L, sizeof *Y0);
     double *zty = malloc(M * sizeof *zty), *zty0 = calloc(M, sizeof *zty0);
-    double *row = malloc((M + interp_work(p.fm)) * sizeof *row);
+    double *row = malloc((M + interp_work_for_tests(p.fm)) * sizeof *row);
     float *zf = malloc(n * M * sizeof *zf);
 
     for (size_t i = 0; i < n; i++) { /* down to 0: a row that does not count */
         scale[i] = i % 7 == 3 ? 0.0 : 0.1 + 3.0 * rng_uniform(2, rng_stream(RNG_TEST, 9), i);
-        interp_row(p.fm, &p.l, p.X + i * p.d, row, dZ + i * M, 0, row + M);
+        interp_row_for_tests(p.fm, &p.l, p.X + i * p.d, row, dZ + i * M, 0, row + M);
         for (size_t a = 0; a < M; a++) {
             p.Z[i * M + a] *= scale[i];
             dZ[i * M + a] *= scale[i];
@@ -911,7 +912,7 @@ START_TEST(test_dense_operator)
 {
     struct problem p = problem_new("rbf", 200, 3, 64, 1.0);
     struct pool *pool = pool_new(2, NULL);
-    struct fop *f = fop_dense(p.Z, p.n, p.M, p.M, pool, NULL);
+    struct fop *f = fop_dense_for_tests(p.Z, p.n, p.M, p.M, pool, NULL);
     double *P = normals(2 * p.M, 107), *T = malloc(2 * p.n * sizeof *T), *W = malloc(2 * p.M * 8);
     double *T0 = malloc(2 * p.n * sizeof *T), *W0 = malloc(2 * p.M * sizeof *W);
     float z[64];
@@ -958,11 +959,12 @@ static void check_gram(size_t n, size_t M)
     struct fop *f = problem_fop(&p, NULL, PREC_FLOAT, false);
     double *y = normals(n, 105), *G = malloc(M * M * sizeof *G), *G0 = calloc(M * M, sizeof *G0);
     double *zty = malloc(M * sizeof *zty), *zty0 = calloc(M, sizeof *zty0);
-    double *C0 = calloc(M * M, sizeof *C0), *row = malloc((2 * M + interp_work(p.fm)) * 8);
+    double *C0 = calloc(M * M, sizeof *C0),
+           *row = malloc((2 * M + interp_work_for_tests(p.fm)) * 8);
 
     for (size_t i = 0; i < n; i++) {
         const double *z = p.Z + i * M;
-        interp_row(p.fm, &p.l, p.X + i * p.d, row + M, row, 0, row + 2 * M);
+        interp_row_for_tests(p.fm, &p.l, p.X + i * p.d, row + M, row, 0, row + 2 * M);
         for (size_t b = 0; b < M; b++) {
             zty0[b] += z[b] * y[i];
             for (size_t a = 0; a < M; a++) {
@@ -1225,7 +1227,7 @@ START_TEST(test_half_is_the_rounded_matrix)
     simd_portable.narrow(N * M, z, h);
     for (size_t i = 0; i < N * M; i++)
         Z[i] = half_value(h[i]) / 8.0;
-    struct fop *dense = fop_dense(Z, N, M, M, NULL, NULL);
+    struct fop *dense = fop_dense_for_tests(Z, N, M, M, NULL, NULL);
     ck_assert(fop_pass(f, 3, P, W, NULL, NULL) == ST_OK);
     ck_assert(fop_pass(dense, 3, P, want, NULL, NULL) == ST_OK);
     assert_near(3 * M, W, want, 1e-6, "the rounded matrix");
@@ -1431,7 +1433,7 @@ static void check_turns(const struct simd_real *r, const char *kernel, size_t d,
     for (size_t j = 0; j < mf; j++)
         chi[j] = 2.0 + (double)(j % 7);
     ck_assert(kernel_parse(kernel, &k, NULL, NULL) == ST_OK);
-    struct featmap *fm = featmap_given(&k, d, D, mf, signs, chi, NULL);
+    struct featmap *fm = featmap_given_for_tests(&k, d, D, mf, signs, chi, NULL);
     ck_assert(fm && r->prepare(&term, &fm->term[0], NULL) == ST_OK);
     for (size_t j = 0; j < d; j++) {
         term.inv[j] = 1.0 / sqrt((double)d);
@@ -1760,7 +1762,7 @@ START_TEST(test_memory_runs_out)
         struct err err = { 0 };
         enum status rc = ST_OK;
         ck_assert_uint_lt(i, 1000);
-        mem_fail_after(i);
+        mem_fail_after_for_tests(i);
         struct featmap *fm = featmap_new(&p.fm->kernel, 2, 64, 5, &err);
         struct fop *f = fm ? fop_new(backend_cpu(), fm, &p.src.base, &opts, &err) : NULL;
         if (f && rc == ST_OK)
@@ -1770,7 +1772,7 @@ START_TEST(test_memory_runs_out)
         if (f && rc == ST_OK)
             rc = fop_dgram(f, 0, G, NULL, &err);
         all = f && rc == ST_OK;
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
         ck_assert(all || err.code == ST_NOMEM);
         fop_free(f);
         featmap_free(fm);

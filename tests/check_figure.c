@@ -120,11 +120,11 @@ START_TEST(dropped_values_are_counted)
 {
     const double y[] = { 1, 0, -1, NAN, INFINITY, 10 };
     struct figure *f = figure_of(MARK_LINE, 6, NULL, y, false, true);
-    ck_assert_uint_eq(figure_dropped(f), 4);
+    ck_assert_uint_eq(figure_dropped_for_tests(f), 4);
     f->y.log = false;
-    ck_assert_uint_eq(figure_dropped(f), 2);
+    ck_assert_uint_eq(figure_dropped_for_tests(f), 2);
     f->x.log = true; /* x = 0 */
-    ck_assert_uint_eq(figure_dropped(f), 3);
+    ck_assert_uint_eq(figure_dropped_for_tests(f), 3);
     figure_free(f);
 }
 END_TEST
@@ -567,7 +567,7 @@ START_TEST(memory_failures_are_told)
 {
     const double y[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     for (size_t after = 1; after < 60; after++) {
-        mem_fail_after(after);
+        mem_fail_after_for_tests(after);
         struct figure *f = figure_new("f", "t", &err);
         if (f != NULL) {
             figure_add(f, "a", MARK_LINE, 8, NULL, y, &err);
@@ -586,7 +586,7 @@ START_TEST(memory_failures_are_told)
             buf_free(&b);
         }
         figure_free(f);
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
     }
 }
 END_TEST
@@ -918,7 +918,7 @@ START_TEST(a_surface_is_shaded_by_its_height)
     ck_assert_double_eq_tol(sc.xlo, -2.05, 1e-9); /* to the edges of the cells, no further */
     ck_assert_double_eq_tol(sc.xhi, 2.05, 1e-9);
     ck_assert_double_eq_tol(sc.yhi, 1.55, 1e-9);
-    ck_assert_uint_eq(figure_dropped(f), 0);
+    ck_assert_uint_eq(figure_dropped_for_tests(f), 0);
     figure_describe(f, &b);
     ck_assert_ptr_nonnull(
         strstr(b.s, "a surface of 41 x 31 values; lowest 0 at -2, -1.5; highest 40 at 2, -1.5."));

@@ -86,7 +86,7 @@ static bool until_state(struct gnuplot *g, const char *state)
     for (const long long end = now_ms() + 60000; now_ms() < end;) {
         turn(g, 100);
         if (state != NULL ? strstr(gnuplot_state(g), state) != NULL
-                          : *gnuplot_state(g) == '\0' && !gnuplot_busy(g))
+                          : *gnuplot_state(g) == '\0' && !gnuplot_busy_for_tests(g))
             return true;
     }
     return false;
@@ -97,7 +97,8 @@ static unsigned next_frame(struct gnuplot *g, unsigned seen)
 {
     for (const long long end = now_ms() + 60000; now_ms() < end;) {
         turn(g, 100);
-        if (gnuplot_frame(g) != NULL && gnuplot_frame(g)->serial != seen && !gnuplot_busy(g))
+        if (gnuplot_frame(g) != NULL && gnuplot_frame(g)->serial != seen &&
+            !gnuplot_busy_for_tests(g))
             return gnuplot_frame(g)->serial;
     }
     ck_abort_msg("no frame");
@@ -266,7 +267,7 @@ START_TEST(live_survives_kill_in_mid_plot)
     struct figure *f = line_figure("y", 20000);
     ck_assert_int_eq(gnuplot_request(g, f, 100, 30, true, &err), ST_OK);
     unsigned seen = next_frame(g, gnuplot_frame(g)->serial);
-    const long first = gnuplot_pid(g);
+    const long first = gnuplot_pid_for_tests(g);
     ck_assert_int_gt(first, 0);
     ck_assert_int_eq(gnuplot_request(g, f, 100, 30, true, &err), ST_OK);
     gnuplot_service(g); /* under way */
@@ -274,8 +275,8 @@ START_TEST(live_survives_kill_in_mid_plot)
     ck_assert(until_state(g, "ended unexpectedly"));
     ck_assert_uint_ne(gnuplot_frame(g)->serial, seen); /* our own drawing stands in */
     ck_assert(until_state(g, NULL));                   /* and gnuplot is back */
-    ck_assert_int_gt(gnuplot_pid(g), 0);
-    ck_assert_int_ne(gnuplot_pid(g), first);
+    ck_assert_int_gt(gnuplot_pid_for_tests(g), 0);
+    ck_assert_int_ne(gnuplot_pid_for_tests(g), first);
     figure_free(f);
     gnuplot_free(g);
 }
@@ -288,7 +289,7 @@ START_TEST(live_child_ends_with_us)
     struct figure *f = line_figure("y", 10);
     ck_assert_int_eq(gnuplot_request(g, f, 40, 12, true, &err), ST_OK);
     next_frame(g, gnuplot_frame(g)->serial);
-    const pid_t pid = (pid_t)gnuplot_pid(g);
+    const pid_t pid = (pid_t)gnuplot_pid_for_tests(g);
     ck_assert_int_eq(getpgid(pid), pid); /* a group of its own: Ctrl-C does not reach it */
     gnuplot_free(g);
     ck_assert_int_eq(kill(pid, 0), -1);
@@ -535,7 +536,7 @@ static void export_without(const char *why)
     struct figure *f = line_figure("<y> & 'z'", 50);
     struct buf note = { 0 };
 
-    plot_export_limit(300);
+    plot_export_limit_for_tests(300);
     ck_assert_msg(plot_export(NULL, f, support_path(dir, "a.svg"), 0, 0, false, &note, &err) ==
                       ST_OK,
                   "%s: %s", why, err.msg);
@@ -557,7 +558,7 @@ static void export_without(const char *why)
     buf_free(&note);
     figure_free(f);
     support_rmdir(dir);
-    plot_export_limit(20000);
+    plot_export_limit_for_tests(20000);
 }
 
 START_TEST(export_with_broken_gnuplot)
@@ -573,7 +574,8 @@ START_TEST(export_with_broken_gnuplot)
     export_without("writes nothing");
     fake(dir, "cat >/dev/null; echo garbage > plot.svg; : > plot.png");
     export_without("writes garbage");
-    fake(dir, "cat >/dev/null; printf '<?xml ve' >plot.svg; printf '\\211PNG\\r\\n\\032\\n' >plot.png");
+    fake(dir,
+         "cat >/dev/null; printf '<?xml ve' >plot.svg; printf '\\211PNG\\r\\n\\032\\n' >plot.png");
     export_without("writes eight bytes");
     fake(dir, "cat >/dev/null; echo '<?xml ?><svg></svg><' > plot.svg; echo PNGIEND > plot.png");
     export_without("writes a cut file");
@@ -637,7 +639,7 @@ START_TEST(fake_missing)
     setenv("GPDESK_GNUPLOT", "no-such-program-anywhere", 1);
     struct gnuplot *g = live_with(f);
     ck_assert(until_state(g, "not installed"));
-    ck_assert(!gnuplot_busy(g));
+    ck_assert(!gnuplot_busy_for_tests(g));
     char said[256];
     snprintf(said, sizeof said, "%s", gnuplot_state(g));
     const unsigned before = gnuplot_frame(g)->serial;
@@ -742,7 +744,7 @@ START_TEST(fake_garbage)
         fake(dir, noise[i]);
         g = live_with(f);
         ck_assert(until_state(g, "could not draw"));
-        ck_assert(!gnuplot_busy(g));
+        ck_assert(!gnuplot_busy_for_tests(g));
         gnuplot_free(g);
     }
     figure_free(f);
@@ -913,18 +915,18 @@ START_TEST(windows_need_a_display_and_a_gnuplot_that_has_them)
     ck_assert_int_eq(plot_window(NULL, f, false, &err), ST_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.msg, "no display"));
     setenv("DISPLAY", ":77", 1);
-    plot_window_limit(3000);
+    plot_window_limit_for_tests(3000);
     fake(dir, "echo 'GPX-TERM none' >&2; cat >/dev/null");
     ck_assert_int_eq(plot_window(NULL, f, false, &err), ST_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.msg, "opens no windows"));
     fake(dir, "exit 3");
     ck_assert_int_ne(plot_window(NULL, f, false, &err), ST_OK);
-    plot_window_limit(300);
+    plot_window_limit_for_tests(300);
     fake(dir, "sleep 30");
     const long long t0 = now_ms();
     ck_assert_int_eq(plot_window(NULL, f, false, &err), ST_UNSUPPORTED); /* hangs: told in time */
     ck_assert_int_lt(now_ms() - t0, 10000);
-    plot_window_limit(5000);
+    plot_window_limit_for_tests(5000);
     buf_printf(&script, "echo \"$DISPLAY\" >%s; echo 'GPX-TERM qt' >&2; cat >>%s", log, log);
     fake(dir, script.s);
     ck_assert_int_eq(plot_window(NULL, f, true, &err), ST_OK);

@@ -162,9 +162,9 @@ START_TEST(golden_features)
         double *K = support_golden(name, &r, &c);
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             struct featmap *fm = featmap_new(&k, d, M, seed, NULL);
-            double *Z = calloc(n * M + interp_work(fm), sizeof *Z), sum = 0.0;
+            double *Z = calloc(n * M + interp_work_for_tests(fm), sizeof *Z), sum = 0.0;
             for (size_t i = 0; i < n; i++)
-                interp_row(fm, map[_i].hp, X + i * d, Z + i * M, NULL, 0, Z + n * M);
+                interp_row_for_tests(fm, map[_i].hp, X + i * d, Z + i * M, NULL, 0, Z + n * M);
             for (size_t i = 0; i < n; i++)
                 for (size_t j = 0; j < n; j++) {
                     double v = 0.0;
@@ -361,9 +361,9 @@ START_TEST(features_approximate)
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct featmap *fm = featmap_new(&k, D, M, seed, NULL);
-        double *Z = calloc(ROWS * M + interp_work(fm), sizeof *Z);
+        double *Z = calloc(ROWS * M + interp_work_for_tests(fm), sizeof *Z);
         for (size_t i = 0; i < ROWS; i++)
-            interp_row(fm, hp, x + i * D, Z + i * M, NULL, 0, Z + ROWS * M);
+            interp_row_for_tests(fm, hp, x + i * D, Z + i * M, NULL, 0, Z + ROWS * M);
         for (size_t i = 0; i < ROWS; i++)
             for (size_t j = 0; j < ROWS; j++) {
                 const double *a = x + i * D, *b = x + j * D;
@@ -408,11 +408,12 @@ START_TEST(golden_polynomial)
     source_array_init(&src, X, n, d, d);
     const struct fop_opts fo = { .precision = PREC_DOUBLE };
     struct fop *f = fop_new(backend_cpu(), fm, &src.base, &fo, NULL);
-    double *z = malloc(n * M * sizeof *z), *work = malloc((M + interp_work(fm)) * sizeof *work);
+    double *z = malloc(n * M * sizeof *z),
+           *work = malloc((M + interp_work_for_tests(fm)) * sizeof *work);
     ck_assert_int_eq(fop_set(f, &l, NULL), ST_OK);
     ck_assert_int_eq(fop_tile64(f, 0, n, z, M, NULL), ST_OK);
     for (size_t i = 0; i < n; i++) {
-        interp_row(fm, &l, X + i * d, work, NULL, 0, work + M);
+        interp_row_for_tests(fm, &l, X + i * d, work, NULL, 0, work + M);
         for (size_t j = 0; j < M; j++) {
             ck_assert(support_close(z[i * M + j], want[i * M + j], 1e-12));
             ck_assert(support_close(work[j], want[i * M + j], 1e-12));
@@ -433,11 +434,11 @@ static struct problem problem_new(size_t which, size_t M, bool weighted)
 {
     struct problem p = { .k = parsed(list[which].text), .x = inputs(N * D) };
     p.fm = featmap_new(&p.k, D, M, 5, NULL);
-    p.Z = malloc((N * M + interp_work(p.fm)) * sizeof *p.Z);
+    p.Z = malloc((N * M + interp_work_for_tests(p.fm)) * sizeof *p.Z);
     p.s = weighted ? malloc(N * sizeof *p.s) : NULL;
     source_array_init(&p.src, p.x, N, D, D);
     for (size_t i = 0; i < N; i++) {
-        interp_row(p.fm, list[which].hp, p.x + i * D, p.Z + i * M, NULL, 0, p.Z + N * M);
+        interp_row_for_tests(p.fm, list[which].hp, p.x + i * D, p.Z + i * M, NULL, 0, p.Z + N * M);
         if (weighted)
             p.s[i] = 0.5 + rng_uniform(3, rng_stream(RNG_TEST, 9), i);
         for (size_t j = 0; weighted && j < M; j++)
@@ -626,9 +627,9 @@ START_TEST(columns_are_shared)
     ck_assert_uint_eq(fm->term[1].col0, 0); /* the plain one */
     featmap_free(fm);
     k = parsed("linear + constant");
-    ck_assert_uint_eq(featmap_most(&k, 4), 5);
+    ck_assert_uint_eq(featmap_most_for_tests(&k, 4), 5);
     k = parsed("linear + rbf");
-    ck_assert_uint_eq(featmap_most(&k, 4), SIZE_MAX);
+    ck_assert_uint_eq(featmap_most_for_tests(&k, 4), SIZE_MAX);
     /* the least is what a map can be drawn with, and no less */
     static const char *const least[] = {"rbf", "linear", "rbf + linear",
                                         "constant + linear + matern", "rbf * linear + constant"};

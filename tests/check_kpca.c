@@ -42,8 +42,8 @@ START_TEST(golden_kernel_pca)
             K[i * (n + t) + j] = exp(-0.5 * (a * a + b * b));
         }
     double *Z = root_of(n + t, K), *coords = malloc((n + t) * c * sizeof *coords);
-    struct fop *f = fop_dense(Z, n, n + t, n + t, NULL, NULL);
-    struct fop *g = fop_dense(Z + n * (n + t), t, n + t, n + t, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, n, n + t, n + t, NULL, NULL);
+    struct fop *g = fop_dense_for_tests(Z + n * (n + t), t, n + t, n + t, NULL, NULL);
     struct kpca k;
     ck_assert_int_eq(kpca_fit(f, c, 1, NULL, &k, NULL), ST_OK);
     ck_assert_int_eq(kpca_project(&k, f, coords, NULL, NULL), ST_OK);
@@ -65,7 +65,7 @@ START_TEST(golden_feature_pca)
     size_t n, m, c, q;
     double *Z = support_golden("pca_Z", &n, &m), *sing = support_golden("pca_sing", &q, &c);
     double *want = support_golden("pca_abs_scores", &n, &c), *coords = malloc(n * c * sizeof *want);
-    struct fop *f = fop_dense(Z, n, m, m, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, n, m, m, NULL, NULL);
     struct kpca k;
     double total = 0.0;
     ck_assert_int_eq(kpca_fit(f, c, 1, NULL, &k, NULL), ST_OK);
@@ -110,7 +110,7 @@ START_TEST(many_features)
     ck_assert_int_eq(blas_dsyevd(n, K, n, w, false, NULL), ST_OK);
     for (size_t t = 0; t < 4; t++) {
         struct pool *pool = pool_new(threads[t], NULL);
-        struct fop *f = fop_dense(Z, n, M, M, pool, NULL);
+        struct fop *f = fop_dense_for_tests(Z, n, M, M, pool, NULL);
         struct kpca k;
         ck_assert_int_eq(kpca_fit(f, p, 9, NULL, &k, NULL), ST_OK);
         ck_assert_double_eq_tol(k.total, total, 1e-10 * total);
@@ -136,16 +136,16 @@ END_TEST
 START_TEST(pca_refusals)
 {
     double Z[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 2, 1 };
-    struct fop *f = fop_dense(Z, 4, 3, 3, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, 4, 3, 3, NULL, NULL);
     struct kpca k;
     struct err err = { 0 };
     ck_assert_int_eq(kpca_fit(f, 4, 1, NULL, &k, &err), ST_RANGE);
     ck_assert_int_eq(kpca_fit(f, 0, 1, NULL, &k, &err), ST_RANGE);
     bool done = false;
     for (size_t nth = 1; !done && nth < 40; nth++) {
-        mem_fail_after(nth);
+        mem_fail_after_for_tests(nth);
         const enum status rc = kpca_fit(f, 2, 1, NULL, &k, &err);
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
         ck_assert(rc == ST_OK || rc == ST_NOMEM);
         done = rc == ST_OK;
         kpca_free(&k);
@@ -303,9 +303,9 @@ START_TEST(kmeans_corners)
     ck_assert_int_eq(kmeans_fit(20, 1, X, 2, 3, 1, NULL, NULL, &ctl, &m, &err), ST_CANCELLED);
     bool done = false;
     for (size_t nth = 1; !done && nth < 40; nth++) {
-        mem_fail_after(nth);
+        mem_fail_after_for_tests(nth);
         const enum status rc = kmeans_fit(20, 1, X, 2, 3, 1, NULL, NULL, NULL, &m, &err);
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
         ck_assert(rc == ST_OK || rc == ST_NOMEM);
         done = rc == ST_OK;
         kmeans_free(&m);

@@ -107,7 +107,7 @@ START_TEST(feature_weights_are_golden)
     double *Z = support_golden("fs_Z", &n, &M), *y = support_golden("fs_y", &r, &c);
     double *Zt = support_golden("fs_Zstar", &nt, &c), *w = support_golden("fs_w", &r, &c);
     double *pred = support_golden("fs_pred", &r, &c);
-    struct fop *f = fop_dense(Z, n, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, n, M, M, NULL, NULL);
     double b[64];
     struct gram_factor g = { .ratio = 0.03, .b = b };
 
@@ -133,7 +133,7 @@ START_TEST(prefix_variance_is_golden)
     size_t n, M, nt, r, c;
     double *Z = support_golden("fs_Z", &n, &M), *Zt = support_golden("fs_Zstar", &nt, &c);
     double *want = support_golden("fs_var12", &r, &c);
-    struct fop *f = fop_dense(Z, n, 12, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, n, 12, M, NULL, NULL);
 
     struct gram_factor g = { .ratio = 0.03 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
@@ -151,7 +151,7 @@ START_TEST(effective_dimension_is_golden)
     size_t n, M, r, c;
     double *Z = support_golden("fs_Z", &n, &M), *ev = support_golden("fs_eig", &r, &c);
     double effdim, want = 0.0;
-    struct fop *f = fop_dense(Z, n, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, n, M, M, NULL, NULL);
 
     struct gram_factor g = { .ratio = 0.03 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
@@ -174,7 +174,7 @@ START_TEST(half_is_rescaled)
 
     for (size_t i = 0; i < N2 * M2; i++)
         Z[i] = rng_normal(8, rng_stream(RNG_TEST, 4), i) * exp(-0.02 * (double)(i % M2));
-    struct fop *f = fop_dense(Z, N2, M2, M2, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, N2, M2, M2, NULL, NULL);
     struct gram_factor g = { .ratio = 0.02 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
     double *L = g.L;
@@ -182,7 +182,7 @@ START_TEST(half_is_rescaled)
     fop_free(f);
     for (size_t i = 0; i < N2 * M2; i++)
         Z[i] *= sqrt(2.0);
-    f = fop_dense(Z, N2, M2 / 2, M2, NULL, NULL);
+    f = fop_dense_for_tests(Z, N2, M2 / 2, M2, NULL, NULL);
     struct gram_factor h = { .ratio = 0.02 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &h, NULL, NULL), ST_OK);
     double *H = h.L;
@@ -200,7 +200,7 @@ START_TEST(indefinite_gram_gets_jitter)
     double Z[N * M];
     for (size_t i = 0; i < N * M; i++)
         Z[i] = rng_normal(1, rng_stream(RNG_TEST, 9), i);
-    struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, N, M, M, NULL, NULL);
     struct gram_factor g = { .ratio = 0.0 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
     double *L = g.L;
@@ -1169,11 +1169,11 @@ START_TEST(allocation_failures_are_errors)
             struct model *m = NULL;
             struct err err = { 0 };
             o.rank = 16;
-            mem_fail_after(i);
+            mem_fail_after_for_tests(i);
             const enum status rc =
                 model_fit(&src.base, p->y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m,
                           &info, NULL, &err);
-            mem_fail_after(0);
+            mem_fail_after_for_tests(0);
             if (rc == ST_OK) {
                 model_unref(m);
                 continue;

@@ -33,7 +33,7 @@ static struct fs fs_open(size_t rows)
     ck_assert_uint_eq(r * c, fs.n);
     if (rows)
         fs.n = rows;
-    fs.f = fop_dense(fs.Z, fs.n, fs.M, fs.M, NULL, NULL);
+    fs.f = fop_dense_for_tests(fs.Z, fs.n, fs.M, fs.M, NULL, NULL);
     ck_assert_ptr_nonnull(fs.f);
     return fs;
 }
@@ -899,7 +899,7 @@ START_TEST(leave_one_out)
         for (size_t c = 0; c < 5; c++)
             y[i] += Z[i * M + c];
     }
-    struct fop *f = fop_dense(Z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, N, M, M, NULL, NULL);
     const double one[2] = { 1, 1 }, noise[2] = { 0.3, 0.3 };
     ck_assert_int_eq(
         nmll_loo(f,
@@ -938,8 +938,8 @@ START_TEST(leave_one_out)
 
     /* The last 8 rows kept for validation. */
     enum { V = 8 };
-    struct fop *train = fop_dense(Z, N - V, M, M, NULL, NULL);
-    struct fop *valid = fop_dense(Z + (N - V) * M, V, M, M, NULL, NULL);
+    struct fop *train = fop_dense_for_tests(Z, N - V, M, M, NULL, NULL);
+    struct fop *valid = fop_dense_for_tests(Z + (N - V) * M, V, M, M, NULL, NULL);
     double want = 0.0;
     for (size_t i = N - V; i < N; i++)
         want += pow(ridge_error(Z, N - V, M, y, 0.09, N, Z + i * M, y[i]), 2.0) / V;

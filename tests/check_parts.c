@@ -200,7 +200,7 @@ START_TEST(a_file_of_inputs_and_one_of_targets)
     ck_assert_str_eq(t->col[3].name, "y");
     struct dataset *d = dataset_new(t, NULL, NULL, &err);
     ck_assert_uint_eq(dataset_target(d), 3);
-    ck_assert_uint_eq(dataset_inputs(d), 3);
+    ck_assert_uint_eq(dataset_inputs_for_tests(d), 3);
     dataset_unref(d);
     table_unref(t);
     t = open_parts("X.npy", support_path(dir, "t.npy"));
@@ -210,7 +210,7 @@ START_TEST(a_file_of_inputs_and_one_of_targets)
     ck_assert_uint_eq(dataset_target(d), 3);
     ck_assert_int_eq(d->role[4], ROLE_TARGET);
     ck_assert_uint_eq(dataset_targets(d), 2);
-    ck_assert_uint_eq(dataset_inputs(d), 3);
+    ck_assert_uint_eq(dataset_inputs_for_tests(d), 3);
     dataset_unref(d);
     table_unref(t);
     t = open_parts("X.npy", NULL); /* alone: its last column, as in any table */

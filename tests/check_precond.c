@@ -39,7 +39,7 @@ static void golden_setup(void)
     for (size_t i = 0; i < M; i++)
         for (size_t j = 0; j < M; j++)
             Z[i * M + j] *= sqrt(fmax(ev[i], 0.0));
-    f = fop_dense(Z, M, M, M, NULL, NULL);
+    f = fop_dense_for_tests(Z, M, M, M, NULL, NULL);
     ck_assert_ptr_nonnull(f);
 }
 
@@ -78,7 +78,8 @@ static struct precond *golden_build(const struct construction *k)
 {
     struct precond *p;
     double *Omega = golden_omega(k->gauss);
-    ck_assert_int_eq(nystrom_build(f, L, Omega, k->gauss, k->passes, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(nystrom_build_for_tests(f, L, Omega, k->gauss, k->passes, NULL, &p, NULL),
+                     ST_OK);
     free(Omega);
     precond_set_noise(p, lam2);
     return p;
@@ -347,7 +348,7 @@ START_TEST(golden_pivoted_cholesky)
     ck_assert_int_eq(blas_dpotrf(NULL, n, root, n, NULL, NULL, NULL), ST_OK);
     for (size_t j = 0; j < n; j++) /* K = Z'Z with Z = L', whose rows are the columns of L */
         memset(root + j * n, 0, j * sizeof *root);
-    struct fop *op = fop_dense(root, n, n, n, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(root, n, n, n, NULL, NULL);
     ck_assert_msg(pchol_factor(op, R, F, pivots, left, NULL, &err) == ST_OK, "%s", err.msg);
     for (size_t j = 0; j < R; j++) {
         ck_assert_uint_eq(pivots[j], (size_t)at[j]);
@@ -414,7 +415,7 @@ START_TEST(identities)
 {
     const struct precond_ops *ops = precond_at((size_t)_i);
     double *z = features(3, N, D), I[D * D], S[D * D], P[D * D], w[D];
-    struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     struct precond *p;
     ck_assert_ptr_eq(precond_find(ops->name, NULL), ops);
     const struct precond_opts o = { .rank = 12, .seed = 9 };
@@ -469,7 +470,7 @@ START_TEST(whole_factor_of_low_rank)
             z[i * D + j] =
                 100.0 * (a[i * 3] * sin((double)j) + a[i * 3 + 1] * cos(2.0 * (double)j) +
                          a[i * 3 + 2] / (1.0 + (double)j));
-    struct fop *op = fop_dense(z, n, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, n, D, D, NULL, NULL);
     ck_assert_int_eq(ops->build(op, &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, 1e-3);
     ck_assert_int_eq(fop_ztv(op, 1, z, b, NULL, NULL), ST_OK); /* in the range of Z' */
@@ -490,7 +491,7 @@ END_TEST
 START_TEST(full_rank_is_exact)
 {
     double *z = features(4, N, D), A[D * D], w[D];
-    struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     static const char *const names[] = { "gauss", "srht", "srht2", "pchol" };
     ck_assert_int_eq(fop_gram(op, NULL, A, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert_int_eq(blas_dsyevd(D, A, D, w, false, NULL), ST_OK);
@@ -514,7 +515,7 @@ START_TEST(whole_factor)
     enum { K = 3 };
     double *z = features(10, N, D), *b = features(11, K, D), X[K * D], R[K * D];
     const double noise = _i ? 1e-3 : 1.0;
-    struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     struct precond *p;
     struct solve_info info[K];
     ck_assert_int_eq(
@@ -548,7 +549,7 @@ START_TEST(rank_deficient)
     for (size_t i = 0; i < N; i++)
         for (size_t j = 5; j < D; j++)
             z[i * D + j] = j < 30 ? z[i * D + j % 5] : 0.0;
-    struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     for (size_t q = 2; q < npreconds(); q++) {
         const struct precond_opts o = { .rank = 20, .seed = 2 };
         ck_assert_int_eq(precond_at(q)->build(op, &o, NULL, &p, NULL), ST_OK);
@@ -569,7 +570,7 @@ END_TEST
 START_TEST(refusals)
 {
     double *z = features(6, N, D);
-    struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     struct precond *p;
     struct err err = { 0 };
     struct precond_opts o = { .rank = D + 1 };
@@ -598,16 +599,16 @@ END_TEST
 START_TEST(out_of_memory)
 {
     double *z = features(7, N, D);
-    struct fop *op = fop_dense(z, N, D, D, NULL, NULL);
+    struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     for (size_t q = 0; q < npreconds(); q++) {
         const struct precond_opts o = { .rank = 8, .seed = 1 };
         bool done = false;
         for (size_t nth = 1; !done && nth < 60; nth++) {
             struct precond *p = NULL;
             struct err err = { 0 };
-            mem_fail_after(nth);
+            mem_fail_after_for_tests(nth);
             const enum status rc = precond_at(q)->build(op, &o, NULL, &p, &err);
-            mem_fail_after(0);
+            mem_fail_after_for_tests(0);
             ck_assert(rc == ST_OK || rc == ST_NOMEM);
             done = rc == ST_OK;
             precond_free(p);
@@ -628,7 +629,7 @@ START_TEST(same_bits_for_any_thread_count)
     for (size_t q = 1; q < npreconds(); q++)
         for (size_t t = 0; t < 4; t++) {
             struct pool *pool = pool_new(threads[t], NULL);
-            struct fop *op = fop_dense(z, n, m, m, pool, NULL);
+            struct fop *op = fop_dense_for_tests(z, n, m, m, pool, NULL);
             struct precond *p;
             const struct precond_opts o = { .rank = rank, .seed = 11 };
             ck_assert_int_eq(precond_at(q)->build(op, &o, NULL, &p, NULL), ST_OK);
@@ -665,9 +666,10 @@ START_TEST(diagonal_as_its_operator)
     }
     for (size_t i = 0; i < SIDE * RANK; i++)
         Omega[i] = rng_normal(4, rng_stream(RNG_TEST, 8), i);
-    struct fop *dense = fop_dense(root, SIDE, SIDE, SIDE, NULL, NULL);
+    struct fop *dense = fop_dense_for_tests(root, SIDE, SIDE, SIDE, NULL, NULL);
     for (int passes = 1; passes <= 3; passes++) {
-        ck_assert_int_eq(nystrom_build(dense, RANK, Omega, true, passes, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(nystrom_build_for_tests(dense, RANK, Omega, true, passes, NULL, &p, NULL),
+                         ST_OK);
         ck_assert_int_eq(nystrom_diagonal(SIDE, diagonal, RANK, Omega, passes, NULL, &q, NULL),
                          ST_OK);
         precond_set_noise(p, 0.01);

@@ -35,7 +35,7 @@ static double *wishart(void)
 START_TEST(spectrum_of_a_sample)
 {
     double *Z = wishart(), *G = malloc(sizeof *G * COLS * COLS), w[COLS], y[ROWS], dim = 0.0;
-    struct fop *f = fop_dense(Z, ROWS, COLS, COLS, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, ROWS, COLS, COLS, NULL, NULL);
     struct spectrum s, half, plain;
 
     for (size_t i = 0; i < ROWS; i++)
@@ -82,7 +82,7 @@ START_TEST(spectrum_of_low_rank)
             Z[i] = 0.0;
     for (size_t i = 0; i < ROWS; i++)
         y[i] = Z[i * COLS];
-    struct fop *f = fop_dense(Z, ROWS, COLS, COLS, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, ROWS, COLS, COLS, NULL, NULL);
     ck_assert_int_eq(spectrum_sample(f, 1, y, TAKEN, 0, &s, NULL, NULL, NULL), ST_OK);
     ck_assert_double_eq_tol(spectrum_dimension(&s, 1e-6), 5.0, 0.2);
     ck_assert_double_lt(spectrum_at(&s, 8.0), 1e-6 * spectrum_at(&s, 1.0));
@@ -113,13 +113,13 @@ START_TEST(iterations_are_those_of_a_solve)
         b[i] = sqrt(lam[i]) * (1.0 + 0.3 * sin((double)(i * i)));
         uy2[i] = b[i] * b[i] / lam[i];
     }
-    struct fop *f = fop_dense(Z, M, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, M, M, M, NULL, NULL);
     struct precond *p = NULL;
     struct solve_info info;
     if (rank) {
         for (size_t i = 0; i < M * rank; i++)
             Omega[i] = rng_normal(9, rng_stream(RNG_TEST, 5), i);
-        ck_assert_int_eq(nystrom_build(f, rank, Omega, true, 2, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(nystrom_build_for_tests(f, rank, Omega, true, 2, NULL, &p, NULL), ST_OK);
         precond_set_noise(p, lam2);
     }
     const struct solve_opts o = { .rtol = rtol, .maxit = 400, .pre = p };
@@ -129,7 +129,7 @@ START_TEST(iterations_are_those_of_a_solve)
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_int_eq(spectrum_estimate(M, M, M, lam, uy2, NULL, NULL, &s, NULL), ST_OK);
     ck_assert_int_eq(
-        model_rank_iterations(
+        model_rank_iterations_for_tests(
             &(struct rank_system){.s = &s, .lam2 = lam2, .rtol = rtol, .maxit = 400, .passes = 2},
             rank, &got, &ratio, NULL),
         ST_OK);
@@ -139,7 +139,7 @@ START_TEST(iterations_are_those_of_a_solve)
     else
         ck_assert(isnan(ratio));
     ck_assert_int_eq(
-        model_rank_iterations(
+        model_rank_iterations_for_tests(
             &(struct rank_system){.s = &s, .lam2 = lam2, .rtol = rtol, .maxit = 2, .passes = 2},
             rank, &got, &ratio, NULL),
         ST_OK);

@@ -198,7 +198,7 @@ START_TEST(key_tables)
     keymap_conflicts(&b);
     ck_assert(strstr(buf_str(&b), "view z now runs 'runs'"));
     buf_free(&b);
-    bindings_clear();
+    bindings_clear_for_tests();
 }
 END_TEST
 
@@ -233,7 +233,7 @@ START_TEST(keys_as_bound_now)
     ck_assert_int_eq(binding_set(BIND_VIEW, "F8", NULL, &err), ST_OK); /* one focus lets go */
     ck_assert_ptr_null(binding_find(BIND_VIEW, "F8"));
     ck_assert_str_eq(binding_find(BIND_PROMPT, "F8"), "runs");
-    bindings_clear();
+    bindings_clear_for_tests();
     buf_free(&b);
 }
 END_TEST

@@ -254,7 +254,7 @@ START_TEST(conformance)
     const double lam2 = ops->stochastic ? 30.0 : 0.3; /* condition 30 and 3000 */
     const double batch[SOLVER_MAX_PARAMS] = { 20 };
     double *z = features(N, M), A[M * M], want[K * M], B[K * M], X[K * M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct precond *p;
     struct solve_info info[K];
     ck_assert_ptr_eq(solver_find(ops->name, NULL), ops);
@@ -294,7 +294,7 @@ START_TEST(columns_agree_with_single_solves)
 {
     const double lam2 = 0.05;
     double *z = features(N, M), B[K * M], X[K * M], x[M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct precond *p;
     struct solve_info info[K], one;
     for (size_t i = 0; i < K * M; i++) /* sizes 1, 1e-20 and 1e20: every column has its own scale */
@@ -332,7 +332,7 @@ START_TEST(same_bits_for_any_thread_count)
     const struct solver_ops *ops = solver_at((size_t)_i);
     for (size_t t = 0; t < 4; t++) {
         struct pool *pool = pool_new(threads[t], NULL);
-        struct fop *f = fop_dense(z, n, m, m, pool, NULL);
+        struct fop *f = fop_dense_for_tests(z, n, m, m, pool, NULL);
         struct precond *p;
         struct solve_info info[2];
         const struct precond_opts po = { .rank = 30, .seed = 5 };
@@ -370,7 +370,7 @@ static void opt_new(struct opt *o)
     o->y = support_golden("opt_y", &r, &c);
     o->ids = support_golden("opt_batches", &r, &c);
     ck_assert_uint_eq(r, OPT_STEPS);
-    o->f = fop_dense(o->Z, OPT_N, OPT_M, OPT_M, NULL, NULL);
+    o->f = fop_dense_for_tests(o->Z, OPT_N, OPT_M, OPT_M, NULL, NULL);
     ck_assert_int_eq(fop_ztv(o->f, 1, o->y, o->b, NULL, NULL), ST_OK);
     ck_assert_int_eq(batch_new_of(&o->batch, o->f, OPT_BLOCK, 1, 1, NULL), ST_OK);
     ck_assert_uint_eq(o->batch.count, OPT_N / OPT_BLOCK);
@@ -405,7 +405,7 @@ START_TEST(golden_svrg)
         ck_assert_int_eq(fop_gram(o.f, NULL, A, NULL, NULL, NULL, NULL), ST_OK);
         ck_assert_int_eq(blas_dsyevd(OPT_M, A, OPT_M, ev, true, NULL), ST_OK);
         memcpy(top, A + 3 * OPT_M, sizeof top);
-        ck_assert_int_eq(nystrom_build(o.f, 3, top, true, 1, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(nystrom_build_for_tests(o.f, 3, top, true, 1, NULL, &p, NULL), ST_OK);
         precond_set_noise(p, opt_lam2);
     }
     for (size_t t = 0; t < OPT_STEPS; t++) {
@@ -497,7 +497,7 @@ END_TEST
 START_TEST(batches_cover_the_rows)
 {
     double *z = features(N, M), P[M], W[M], sum[M] = { 0 }, all[M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct batch b;
     size_t first[4];
 
@@ -543,7 +543,7 @@ START_TEST(divergence_is_mended)
     const struct solver_ops *ops = solver_find(names[_i], NULL);
     double *z = features(N, M), *b = ones(M), x[M];
     const double wild[SOLVER_MAX_PARAMS] = { 20, 0, 30 };
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct precond *p;
     struct solve_info info;
     const struct precond_opts po = { .rank = 16, .seed = 5 };
@@ -575,7 +575,7 @@ START_TEST(gradient_methods_stop)
     static const char *const names[] = { "svrg", "psvrg", "amsgrad", "lbfgs", "adam" };
     const struct solver_ops *ops = solver_find(names[_i], NULL);
     double *z = features(N, M), *b = ones(M), x[M], A[M * M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct heard h = { .stop_at = 3 };
     const struct ctl ctl = { .cancel = &h.cancel, .tick = hear, .ctx = &h };
     struct solve_info info;
@@ -601,7 +601,7 @@ END_TEST
 START_TEST(lbfgs_is_cg_with_exact_steps)
 {
     double *z = features(N, M), *b = ones(M), x[M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct heard cg = { .n = 0 }, exact = { .n = 0 }, wolfe = { .n = 0 };
     struct heard *each[] = { &cg, &exact, &wolfe };
     const double unit[SOLVER_MAX_PARAMS] = { 0, 1 };
@@ -654,7 +654,7 @@ START_TEST(wolfe_steps_are_those_of_bfgs)
     const double bnorm = blas_dnrm2(n, b);
     for (size_t i = 0; i < n; i++)
         g[i] = -b[i] / bnorm; /* the solver's right-hand side has length 1 */
-    struct fop *f = fop_dense(Z, n, n, n, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(Z, n, n, n, NULL, NULL);
     for (size_t step = 0; step < STEPS; step++) {
         double H[n * n] = { 0 }, T[n * n], d[n], q[n];
         const double yy = step ? blas_ddot(n, Y[step - 1], Y[step - 1]) : 1.0;
@@ -714,7 +714,7 @@ START_TEST(steps_of_the_rule_are_near_the_limit)
 {
     const struct solver_ops *ops = solver_find(_i ? "psvrg" : "svrg", NULL);
     double *z = features(N, M), *b = ones(M), x[M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     struct precond *p;
     struct solve_info info;
     const struct precond_opts po = { .rank = 16, .seed = 5 };
@@ -741,17 +741,14 @@ START_TEST(parameters_are_parsed)
 {
     const struct solver_ops *ops;
     double p[SOLVER_MAX_PARAMS];
-    char text[SOLVER_TEXT_MAX];
     struct err err = { 0 };
 
     ck_assert_int_eq(solver_parse("svrg(step=0.5,batch=256)", &ops, p, &err), ST_OK);
     ck_assert_str_eq(ops->name, "svrg");
     ck_assert(p[0] == 256 && p[1] == 0 && p[2] == 0.5);
-    solver_print(ops, p, text);
-    ck_assert_str_eq(text, "svrg(batch=256,step=0.5)");
     ck_assert_int_eq(solver_parse("pcg", &ops, p, &err), ST_OK);
-    solver_print(ops, p, text);
-    ck_assert_str_eq(text, "pcg");
+    ck_assert_str_eq(ops->name, "pcg");
+    ck_assert(p[0] == 0 && p[1] == 0 && p[2] == 0);
     static const struct { const char *text; enum status rc;
     } bad[] = {
         {"svrg(", ST_USAGE},          {"svrg()", ST_USAGE},          {"svrg(batch=)", ST_RANGE},
@@ -1017,7 +1014,7 @@ END_TEST
 START_TEST(direct_refuses_and_stops)
 {
     double *z = features(N, M), *b = ones(M), x[M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     const struct solver_ops *direct = solver_find("direct", NULL);
     struct solve_info info;
     struct err err = { 0 };
@@ -1041,17 +1038,17 @@ END_TEST
 START_TEST(out_of_memory)
 {
     double *z = features(N, M), *b = ones(M), x[M];
-    struct fop *f = fop_dense(z, N, M, M, NULL, NULL);
+    struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     const struct solve_opts o = { .rtol = 1e-8, .maxit = 200 };
     for (size_t q = 0; solver_at(q); q++) {
         bool done = false;
         for (size_t nth = 1; !done && nth < 60; nth++) {
             struct solve_info info;
             struct err err = { 0 };
-            mem_fail_after(nth);
+            mem_fail_after_for_tests(nth);
             const enum status rc =
                 solver_at(q)->solve(&(struct ridge){f, 1.0}, 1, b, x, &o, NULL, &info, &err);
-            mem_fail_after(0);
+            mem_fail_after_for_tests(0);
             ck_assert(rc == ST_OK || rc == ST_NOMEM);
             done = rc == ST_OK;
             solve_info_free(&info);

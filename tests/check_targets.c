@@ -699,11 +699,11 @@ START_TEST(allocation_failures_are_errors)
             struct err err = { 0 };
             o.rank = 16;
             o.keep_ratio = i % 2;
-            mem_fail_after(i);
+            mem_fail_after_for_tests(i);
             const enum status rc =
                 model_fit(&src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m, &info,
                           NULL, &err);
-            mem_fail_after(0);
+            mem_fail_after_for_tests(0);
             if (rc == ST_OK) {
                 model_unref(m);
                 continue;
@@ -718,7 +718,7 @@ START_TEST(allocation_failures_are_errors)
         const struct nmll_slq_opts o = { .rank = 8, .probes = 4, .rtol = 1e-6, .seed = 1 };
         for (size_t i = 1; i < 60; i++) {
             enum status rc[3];
-            mem_fail_after(i);
+            mem_fail_after_for_tests(i);
             rc[0] = nmll_features(
                 s.f,
                 &(struct nmll_ask){.t = T,
@@ -730,7 +730,7 @@ START_TEST(allocation_failures_are_errors)
                                                                    {wide_n[0], wide_n[1]}}},
                 &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .grad = g}, NULL,
                 NULL);
-            mem_fail_after(i);
+            mem_fail_after_for_tests(i);
             rc[1] = nmll_loo(
                 s.f,
                 &(struct nmll_ask){.t = T,
@@ -742,7 +742,7 @@ START_TEST(allocation_failures_are_errors)
                                                                    {wide_n[0], wide_n[1]}}},
                 NULL, NULL, &(struct nmll_told){.mse = &v, .value = &v, .amplitude = a, .noise = n},
                 NULL, NULL);
-            mem_fail_after(i);
+            mem_fail_after_for_tests(i);
             rc[2] = nmll_slq(
                 s.f,
                 &(struct nmll_ask){.t = T,
@@ -755,7 +755,7 @@ START_TEST(allocation_failures_are_errors)
                                                                    {wide_n[0], wide_n[1]}}},
                 &o, &(struct nmll_told){.value = &v, .amplitude = a, .noise = n, .grad = g}, NULL,
                 NULL);
-            mem_fail_after(0);
+            mem_fail_after_for_tests(0);
             for (size_t k = 0; k < 3; k++)
                 ck_assert(rc[k] == ST_OK || rc[k] == ST_NOMEM);
         }

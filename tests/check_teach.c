@@ -104,7 +104,7 @@ START_TEST(all_values)
                 "demo toy n=80 seed=2; split test=25% seed=3; kernel rbf; tune features=64 evals=4;"
                 "fit features=64 rank=16 solver=pcg; score; draw l=0.4; spectrum; cluster k=2..3");
         numbers = 0;
-        for (size_t i = 0; placeholder_at(i, &r); i++) {
+        for (size_t i = 0; placeholder_at_for_tests(i, &r); i++) {
             struct buf b = { 0 };
             numbers += r.text ? placeholder_text(ws, r.name, &b)
                                : isfinite(placeholder_number(ws, NULL, r.name));
@@ -252,9 +252,9 @@ START_TEST(draw_refuses)
         struct draws w;
         struct err err;
         does(ws, "kernel rbf; point 0 1; point 1 0");
-        mem_fail_after(i);
+        mem_fail_after_for_tests(i);
         const enum status rc = draws_make(ws, &s, &w, &err);
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
         ck_assert(rc == ST_OK || rc == ST_NOMEM);
         if (rc == ST_OK)
             draws_free(&w);
@@ -377,9 +377,9 @@ START_TEST(lesson_memory)
     for (size_t i = 1; i < 400; i += 3) {
         struct lesson l;
         struct err err;
-        mem_fail_after(i);
+        mem_fail_after_for_tests(i);
         const enum status rc = lesson_parse(lesson_text[0].text, "x", &l, &err);
-        mem_fail_after(0);
+        mem_fail_after_for_tests(0);
         if (rc == ST_OK)
             lesson_clear(&l);
     }
@@ -419,7 +419,7 @@ START_TEST(pages)
     const char *name;
     size_t n = 0;
 
-    ck_assert_msg(explain_check(&err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(explain_check_for_tests(&err) == ST_OK, "%s", err.msg);
     for (int full = 0; full < 2; full++) {
         if (full)
             does(

@@ -286,7 +286,7 @@ START_TEST(rows_match_interpreter)
         const struct rows *g = form ? &v : &s;
         const struct kernel k = parsed(texts[_i], 5, form == 0);
         struct op o = op_new(&k, &g->src.base, M, PREC_FLOAT, 1, false, l);
-        double *work = mem_calloc(interp_work(o.fm), sizeof *work, "work", NULL);
+        double *work = mem_calloc(interp_work_for_tests(o.fm), sizeof *work, "work", NULL);
         double *z = mem_calloc(2 * M, sizeof *z, "row", NULL), *dz = z + M;
         double *Z = mem_calloc(g->n * M, sizeof *Z, "rows", NULL),
                *dZ = mem_calloc(g->n * M, 8, "", NULL);
@@ -296,7 +296,7 @@ START_TEST(rows_match_interpreter)
         ck_assert(fop_has_dtile(o.f));
         ck_assert_int_eq(fop_dtile(o.f, 0, 0, g->n, dZ, M, NULL), ST_OK);
         for (size_t i = 0; i < g->n; i++) {
-            interp_row(o.fm, &l, g->x + i * g->d, z, dz, 0, work);
+            interp_row_for_tests(o.fm, &l, g->x + i * g->d, z, dz, 0, work);
             const double size =
                 sqrt(2.0 / (double)M) * (double)windows_count(&k.layer, g->x + i * g->d) *
                 windows_factor(&k.layer, windows_count(&k.layer, g->x + i * g->d));
@@ -499,7 +499,7 @@ START_TEST(mixed_rows)
         struct rows g = with_numbers(form ? &v : &s);
         const struct kernel k = mixed_kernel(_i, form == 0, hp);
         struct op o = op_new(&k, &g.src.base, M, PREC_FLOAT, 1, false, 1.0);
-        double *work = mem_calloc(interp_work(o.fm), sizeof *work, "work", NULL);
+        double *work = mem_calloc(interp_work_for_tests(o.fm), sizeof *work, "work", NULL);
         double *z = mem_calloc(M, sizeof *z, "row", NULL),
                *Z = mem_calloc(g.n * M, sizeof *Z, "rows", NULL);
         double *p = mem_calloc(M, sizeof *p, "p", NULL), *w = mem_calloc(M, sizeof *w, "w", NULL);
@@ -513,7 +513,7 @@ START_TEST(mixed_rows)
             p[j] = rng_normal(7, rng_stream(RNG_TEST, 9), j);
         for (size_t i = 0; i < g.n; i++) {
             double size = 0.0, t = 0.0;
-            interp_row(o.fm, hp, g.x + i * g.d, z, NULL, 0, work);
+            interp_row_for_tests(o.fm, hp, g.x + i * g.d, z, NULL, 0, work);
             for (size_t j = 0; j < M; j++)
                 size = fmax(size, fabs(z[j]));
             for (size_t j = 0; j < M; j++) {
@@ -884,7 +884,7 @@ START_TEST(golden_fastconv)
     double *K = support_golden("fastconv_then_rbf_K", &r, &r), l = 1.0 / 0.3;
     const struct layer layer = {
         .ops = &layer_fastconv, .width = 3, .filters = F, .channels = 4};
-    struct fastconv *f = fastconv_given(&layer, filters, NULL);
+    struct fastconv *f = fastconv_given_for_tests(&layer, filters, NULL);
     struct kernel k;
 
     ck_assert_int_eq(kernel_parse("rbf", &k, NULL, NULL), ST_OK);

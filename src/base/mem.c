@@ -22,7 +22,7 @@ static bool forced_failure(void)
     return atomic_fetch_sub(&fail_after, 1) == 1;
 }
 
-void mem_fail_after(size_t n)
+void mem_fail_after_for_tests(size_t n)
 {
     atomic_store(&fail_after, n);
 }

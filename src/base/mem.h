@@ -25,7 +25,7 @@ void mem_spare_give(struct mem_spares *, void *p); /* p may be NULL */
 void mem_spares_free(struct mem_spares *);         /* those that wait */
 char *mem_strdup(const char *s, struct err *err); /* NULL and *err on exhaustion */
 /* For tests: makes the n-th allocation from now on fail (0: none).  Counts per process. */
-void mem_fail_after(size_t n);
+void mem_fail_after_for_tests(size_t n);
 size_t mem_peak_rss(void);    /* bytes, of this process so far (VmHWM) */
 size_t mem_physical(void);    /* bytes of RAM: of the machine, or of the container it runs in */
 void mem_format(char *out, size_t len, double bytes); /* "1.4 GB" */

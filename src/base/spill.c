@@ -72,7 +72,7 @@ bool spill_fits(double bytes)
     return fits;
 }
 
-size_t spill_out(void)
+size_t spill_out_for_tests(void)
 {
     pthread_mutex_lock(&lock);
     const size_t bytes = outside;

@@ -31,6 +31,6 @@ bool spill_is_out(const void *p);          /* on disk */
 bool spill_active(void);                   /* there is a limit */
 bool spill_fits(double bytes);             /* would an array of so many bytes stay in memory? */
 void spill_used(size_t bytes);             /* of arrays on disk, read or written lately */
-size_t spill_out(void);                    /* bytes on disk now */
+size_t spill_out_for_tests(void);          /* bytes on disk now */
 
 #endif

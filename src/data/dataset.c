@@ -409,7 +409,7 @@ size_t dataset_weight(const struct dataset *d)
     return first_with(d, ROLE_WEIGHT);
 }
 
-size_t dataset_inputs(const struct dataset *d)
+size_t dataset_inputs_for_tests(const struct dataset *d)
 {
     size_t n = 0;
     for (size_t j = 0; j < d->table->ncols; j++) {

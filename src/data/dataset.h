@@ -53,7 +53,8 @@ struct dataset *dataset_snapshot(const struct dataset *, struct err *);
 size_t dataset_target(const struct dataset *);  /* the first's column; SIZE_MAX: none */
 size_t dataset_targets(const struct dataset *); /* how many */
 size_t dataset_weight(const struct dataset *);  /* column; SIZE_MAX: none */
-size_t dataset_inputs(const struct dataset *);  /* after encoding, with every level of the table */
+/* For tests: inputs after encoding, with every level of the table. */
+size_t dataset_inputs_for_tests(const struct dataset *);
 /* Appends lines "warning[...]: text" about inputs that may give the target away: equal to it or in
  * the same order, categories that determine it, identifiers that order it. whole: from some 20,000
  * rows, and rows that occur in train and in test, for `summary`, in a job; else a glance at 2000

@@ -3,7 +3,7 @@
  *
  * A figure may hold anything a computation can produce: NaN, infinities, constants, no points at
  * all, values <= 0 on a log axis, hostile text.  Every renderer leaves out what cannot be drawn
- * (figure_dropped counts it) and none fails because of it. */
+ * (figure_dropped_for_tests counts it) and none fails because of it. */
 #ifndef GPDESK_FIGURE_H
 #define GPDESK_FIGURE_H
 
@@ -123,7 +123,7 @@ enum status figure_thin(struct figure *, size_t points, struct err *);
 
 /* Values of the first panel and all after it that no picture shows: not finite, or <= 0 on a log
  * axis. */
-size_t figure_dropped(const struct figure *);
+size_t figure_dropped_for_tests(const struct figure *);
 
 /* The ranges and ticks every renderer uses for this panel, for about nx and ny ticks. */
 #define FIGURE_TICKS 24

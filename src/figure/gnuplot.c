@@ -150,7 +150,7 @@ enum status gnuplot_request(struct gnuplot *g, const struct figure *f, size_t w,
     return ST_OK;
 }
 
-bool gnuplot_busy(const struct gnuplot *g)
+bool gnuplot_busy_for_tests(const struct gnuplot *g)
 {
     return g->busy || (g->waiting && g->failures == 0);
 }
@@ -165,7 +165,7 @@ const char *gnuplot_state(const struct gnuplot *g)
     return g->state;
 }
 
-long gnuplot_pid(const struct gnuplot *g)
+long gnuplot_pid_for_tests(const struct gnuplot *g)
 {
     return (long)g->child.pid;
 }

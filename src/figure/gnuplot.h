@@ -30,13 +30,13 @@ size_t gnuplot_poll(struct gnuplot *, struct pollfd *fds, int *timeout_ms);
  * frame or a change of state is there.  Never blocks; harmless at any time. */
 bool gnuplot_service(struct gnuplot *);
 /* gnuplot is at work on a request (false while it does not work: the built-in plot stands). */
-bool gnuplot_busy(const struct gnuplot *);
+bool gnuplot_busy_for_tests(const struct gnuplot *);
 /* The last frame: h rows of w cells; NULL when none. Valid until the next call. */
 const struct frame *gnuplot_frame(const struct gnuplot *);
 /* "" while well; else one sentence ("gnuplot is not installed: ..."): say it when it changes. */
 const char *gnuplot_state(const struct gnuplot *);
 /* The child's process id, 0 when none runs (for tests). */
-long gnuplot_pid(const struct gnuplot *);
+long gnuplot_pid_for_tests(const struct gnuplot *);
 
 struct ctl;
 /* Writes a figure to path (.svg .png .pdf .txt .csv by suffix), atomically, within a time limit.
@@ -47,6 +47,6 @@ struct ctl;
 enum status plot_export(const struct ctl *, const struct figure *, const char *path, size_t width,
                         size_t height, bool dark, struct buf *note, struct err *);
 /* Time gnuplot may take for it (20,000 ms); for tests. */
-void plot_export_limit(int ms);
+void plot_export_limit_for_tests(int ms);
 
 #endif

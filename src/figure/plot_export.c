@@ -34,7 +34,7 @@
 
 static atomic_int limit_ms = 20000;
 
-void plot_export_limit(int ms)
+void plot_export_limit_for_tests(int ms)
 {
     limit_ms = ms;
 }

@@ -19,7 +19,7 @@ static struct child window = { 0, -1, -1, -1 };
 static char *window_term; /* "qt"; NULL: not yet asked */
 static int limit_ms = 10000;
 
-void plot_window_limit(int ms)
+void plot_window_limit_for_tests(int ms)
 {
     limit_ms = ms;
 }

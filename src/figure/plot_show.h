@@ -11,7 +11,7 @@
 struct ctl;
 enum status plot_window(const struct ctl *, const struct figure *, bool dark, struct err *err);
 /* Milliseconds gnuplot may take to say which window it has (10,000); for tests. */
-void plot_window_limit(int ms);
+void plot_window_limit_for_tests(int ms);
 
 /* Does a reply to "who are you" (CSI c) say that the terminal shows sixel graphics?  *whole: it has
  * ended. */

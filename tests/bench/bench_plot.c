@@ -58,7 +58,7 @@ static bool pane(struct gnuplot *g, const struct figure *f, struct err *err)
         poll(fds, (nfds_t)n, timeout < 1000 && timeout >= 0 ? timeout : 1000);
         gnuplot_service(g);
         fr = gnuplot_frame(g);
-        if (fr && fr->serial != before && !gnuplot_busy(g))
+        if (fr && fr->serial != before && !gnuplot_busy_for_tests(g))
             return true;
     }
     return false;

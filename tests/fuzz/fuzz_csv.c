@@ -73,7 +73,7 @@ static void check_round_trip(const struct table *t)
     struct table *u;
     struct err err = { 0 };
     if (b.len < 1 << 20 && b.len > 0) {
-        if (import_bytes(b.s, b.len, &o, &u, &err) != ST_OK) {
+        if (import_bytes_for_tests(b.s, b.len, &o, &u, &err) != ST_OK) {
             fprintf(stderr, "error[%s] %s\n", err.name, err.msg);
             fuzz_fail("what was written is not read");
         }
@@ -112,7 +112,7 @@ static void check_dataset(struct table *t)
         split_random(d, 0.3, 0.0, 1, &err);
     if (dataset_rows(d, PART_TRAIN, &rows, &n, &err) != ST_OK)
         fuzz_fail("no rows");
-    if (dataset_inputs(d) < 1000 && encoding_fit(d, rows, n, &e, NULL, &err) == ST_OK) {
+    if (dataset_inputs_for_tests(d) < 1000 && encoding_fit(d, rows, n, &e, NULL, &err) == ST_OK) {
         if (encode(&e, t, NULL, 0, true, &x, &err) == ST_OK) {
             for (size_t i = 0; x.x && i < x.n * e.d; i++)
                 if (!isfinite(x.x[i]))
@@ -141,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     };
     struct table *t;
     struct err err = { 0 };
-    enum status rc = import_bytes(data + 1, n - 1, &o, &t, &err);
+    enum status rc = import_bytes_for_tests(data + 1, n - 1, &o, &t, &err);
     if (rc != ST_OK) {
         if (t != NULL || err.code != rc || err.msg[0] == '\0')
             fuzz_fail("refused without words");

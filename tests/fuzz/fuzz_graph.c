@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     o.describe = way == 1 ? "neighbours" : NULL;
     o.target = way == 0 ? "y" : way == 1 ? "energy" : NULL;
     o.window = way == 3 ? "x:3:2" : NULL;
-    enum status rc = import_bytes(file, head + n - (n > 0), &o, &t, &err);
+    enum status rc = import_bytes_for_tests(file, head + n - (n > 0), &o, &t, &err);
     if (rc == ST_OK && o.graph)
         rc = nodes_gather(&t, &o, NULL, &err);
     if (rc == ST_OK && o.window)

@@ -428,7 +428,7 @@ size_t jdoc_len(struct jdoc *j, size_t most, const char *path, ...)
     return n;
 }
 
-char *jdoc_raw(struct jdoc *j, const char *path, ...)
+char *jdoc_raw_for_tests(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     PATH_OF(p);

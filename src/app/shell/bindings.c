@@ -145,7 +145,7 @@ const char *binding_find(enum bind_focus focus, const char *key)
     return NULL;
 }
 
-void bindings_clear(void)
+void bindings_clear_for_tests(void)
 {
     while (count)
         forget(count - 1);

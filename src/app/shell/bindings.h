@@ -23,7 +23,7 @@ enum status binding_set(enum bind_focus, const char *key, const char *line, stru
 const struct binding *binding_at(size_t i);             /* NULL past the end */
 /* The line of a key (canonical name) in a focus; NULL: not bound. */
 const char *binding_find(enum bind_focus, const char *key);
-void bindings_clear(void);
+void bindings_clear_for_tests(void);
 const char *bind_focus_name(enum bind_focus);           /* "prompt", "view", "both" */
 
 #endif

@@ -21,7 +21,7 @@ const char *explain_at(size_t i);   /* every name that pages have; NULL past the
 /* Appends the page; NOT_FOUND names the nearest.  ws NULL: without numbers. */
 enum status explain_page(struct workspace *, const char *name, struct buf *out, struct err *err);
 /* Looks through all pages: FORMAT names the first one that is not well formed. */
-enum status explain_check(struct err *err);
+enum status explain_check_for_tests(struct err *err);
 enum status cmd_explain(struct workspace *, const struct args *, struct err *);
 
 #endif

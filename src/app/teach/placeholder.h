@@ -12,7 +12,7 @@ struct value_vars { struct value_var *v; size_t n, cap; };
 /* The names there are: those of this table, and the figures of runs (app/core/measures.h).  false:
  * past the end. */
 struct value_row { const char *name, *help; bool text; };
-bool placeholder_at(size_t i, struct value_row *out);
+bool placeholder_at_for_tests(size_t i, struct value_row *out);
 bool placeholder_known(const char *name);                    /* a number or a text */
 /* Numbers; NaN: there is none now. */
 double placeholder_number(struct workspace *, const struct value_vars *, const char *name);

@@ -368,7 +368,7 @@ static size_t fixed_columns(const struct kernel *k, size_t i, size_t d)
     return !needs_of(steps, n, count).finite ? SIZE_MAX : steps[0].op == FM_COPY ? count : 1;
 }
 
-size_t featmap_most(const struct kernel *k, size_t d)
+size_t featmap_most_for_tests(const struct kernel *k, size_t d)
 {
     size_t most = 0;
 
@@ -505,8 +505,8 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
     return fm;
 }
 
-struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t mf,
-                              const int8_t *signs, const double *chi, struct err *err)
+struct featmap *featmap_given_for_tests(const struct kernel *k, size_t d, size_t D, size_t mf,
+                                        const int8_t *signs, const double *chi, struct err *err)
 {
     struct needs r;
 

@@ -95,8 +95,8 @@ struct featmap {
 struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t seed,
                             struct err *err);
 /* From given signs (3 x nb*D) and row lengths chi (mf), without padding beyond D: golden tests. */
-struct featmap *featmap_given(const struct kernel *k, size_t d, size_t D, size_t mf,
-                              const int8_t *signs, const double *chi, struct err *err);
+struct featmap *featmap_given_for_tests(const struct kernel *k, size_t d, size_t D, size_t mf,
+                                        const int8_t *signs, const double *chi, struct err *err);
 void featmap_free(struct featmap *); /* NULL is fine */
 /* The chain of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT, FM_SCALE,
  * FM_SINCOS.  Backends have loops of their own for it. */
@@ -116,7 +116,7 @@ static inline bool featmap_is_windowed(const struct fm_term *t)
 }
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
  * else SIZE_MAX. */
-size_t featmap_most(const struct kernel *k, size_t d);
+size_t featmap_most_for_tests(const struct kernel *k, size_t d);
 /* Bytes that a map of M columns and what the processor's loops make of it hold, predicted. */
 double featmap_bytes(const struct kernel *k, size_t d, size_t M);
 /* The least number of columns that kernel k can be drawn with for d inputs. */

@@ -143,8 +143,8 @@ static void *back_state(const struct fop *f)
     return f->lost || !f->be->grad ? f->twin : f->state;
 }
 
-struct fop *fop_dense(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
-                      struct err *err)
+struct fop *fop_dense_for_tests(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
+                                struct err *err)
 {
     struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
 

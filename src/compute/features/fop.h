@@ -13,8 +13,8 @@ struct fop;
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                     const struct source *src, const struct fop_opts *opts, struct err *err);
 /* Over a given row-major Z (n x M), copied not: it outlives the operator. */
-struct fop *fop_dense(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
-                      struct err *err);
+struct fop *fop_dense_for_tests(const double *Z, size_t n, size_t M, size_t ld, struct pool *pool,
+                                struct err *err);
 void fop_free(struct fop *);
 size_t fop_rows(const struct fop *);
 size_t fop_cols(const struct fop *);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-size_t interp_work(const struct featmap *fm)
+size_t interp_work_for_tests(const struct featmap *fm)
 {
     size_t most = 1;
 
@@ -212,8 +212,8 @@ static void windows(const struct fm_term *t, const double *hp, const double *row
         block(t, b, t->nsum, t->nsteps, hp, row, 1.0, z, NULL, work);
 }
 
-void interp_row(const struct featmap *fm, const double *hp, const double *x, double *z, double *dz,
-                size_t ihp, double *work)
+void interp_row_for_tests(const struct featmap *fm, const double *hp, const double *x, double *z,
+                          double *dz, size_t ihp, double *work)
 {
     memset(z, 0, fm->M * sizeof *z);
     if (dz)

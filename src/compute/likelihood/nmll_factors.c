@@ -19,7 +19,6 @@ struct nmll_there {
     void *kept;
     double *diag;          /* M: of a factor */
     const struct ctl *ctl;
-    size_t factors;        /* so far */
     enum status rc;        /* of the first one that failed in another way than by its numbers */
     struct err why;
 };
@@ -60,11 +59,6 @@ enum status nmll_there_said(const struct nmll_there *w, struct err *err)
     return w->rc;
 }
 
-size_t nmll_there_factors(const struct nmll_there *w)
-{
-    return w->factors;
-}
-
 bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, double *logdet,
                         double *quad, double *trace)
 {
@@ -73,7 +67,6 @@ bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, 
 
     if (w->rc != ST_OK)
         return false;
-    w->factors++;
     const enum status rc = w->by->at(w->kept, ratio, w->diag, quad, trace, w->ctl, &w->why);
     if (rc != ST_OK) {
         w->rc = rc == ST_NOT_PD ? ST_OK : rc;

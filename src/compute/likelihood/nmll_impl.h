@@ -35,7 +35,6 @@ void nmll_there_free(struct nmll_there *);
 bool nmll_there_moments(struct nmll_there *, size_t M, size_t t, double ratio, double *logdet,
                         double *quad, double *trace);
 enum status nmll_there_said(const struct nmll_there *, struct err *err);
-size_t nmll_there_factors(const struct nmll_there *); /* so far */
 /* The least value of f in [lo, hi], from `start` on (not finite: the middle), and where; with some
  * dozen values, for a function with one valley, or whose best one holds the start or a point
  * between. */

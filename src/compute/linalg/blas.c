@@ -72,7 +72,7 @@ const char *blas_describe(void)
     return text;
 }
 
-bool blas_flavour_ok(struct err *err)
+bool blas_flavour_ok_for_tests(struct err *err)
 {
     if (openblas_get_parallel() != 2)
         return true;
@@ -121,8 +121,8 @@ void blas_dsyrk1(bool lower, bool trans, size_t n, size_t k, double alpha, const
                 (int)lda, beta, C, (int)ldc);
 }
 
-void blas_sgemv1(bool ta, size_t m, size_t n, float alpha, const float *A, size_t lda,
-                 const float *x, float beta, float *y)
+void blas_sgemv1_for_tests(bool ta, size_t m, size_t n, float alpha, const float *A, size_t lda,
+                           const float *x, float beta, float *y)
 {
     cblas_sgemv(CM, op(ta), (int)m, (int)n, alpha, A, (int)lda, x, 1, beta, y, 1);
 }

@@ -17,7 +17,7 @@
 
 void blas_init(void);               /* no BLAS threads; call at start, before any other */
 const char *blas_describe(void);    /* library, core type, threading flavour */
-bool blas_flavour_ok(struct err *); /* false for the OpenMP flavour (breaks fork) */
+bool blas_flavour_ok_for_tests(struct err *); /* false for the OpenMP flavour (breaks fork) */
 /* Process-wide: who factorises large matrices (struct backend_dense; NULL: nobody else).  dpotrf,
  * dpotri, dsyevd and tridiag then ask it first. */
 struct backend_dense;
@@ -44,8 +44,8 @@ void blas_ssyrk1(bool lower, bool trans, size_t n, size_t k, float alpha, const 
                  size_t lda, float beta, float *C, size_t ldc);
 void blas_dsyrk1(bool lower, bool trans, size_t n, size_t k, double alpha, const double *A,
                  size_t lda, double beta, double *C, size_t ldc);
-void blas_sgemv1(bool ta, size_t m, size_t n, float alpha, const float *A, size_t lda,
-                 const float *x, float beta, float *y);
+void blas_sgemv1_for_tests(bool ta, size_t m, size_t n, float alpha, const float *A, size_t lda,
+                           const float *x, float beta, float *y);
 void blas_dgemv1(bool ta, size_t m, size_t n, double alpha, const double *A, size_t lda,
                  const double *x, double beta, double *y);
 /* y = A x for symmetric A (n x n), of which one triangle is read. */
@@ -81,7 +81,7 @@ enum status blas_tridiag(struct pool *, size_t n, double *A, size_t lda, double 
  * rank.  Column signs are not defined. */
 enum status blas_dqr(struct pool *, size_t m, size_t n, double *A, size_t lda, struct err *);
 /* Thin SVD of A (m x n, m >= n): U overwrites A, s descending. */
-enum status blas_dsvd(struct pool *, size_t m, size_t n, double *A, size_t lda, double *s,
-                      struct err *);
+enum status blas_dsvd_for_tests(struct pool *, size_t m, size_t n, double *A, size_t lda, double *s,
+                                struct err *);
 
 #endif

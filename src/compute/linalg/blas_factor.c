@@ -364,8 +364,8 @@ enum status blas_dqr(struct pool *pool, size_t m, size_t n, double *A, size_t ld
     return rc != ST_OK || done ? rc : blas_house_qr1(m, n, A, lda, err);
 }
 
-enum status blas_dsvd(struct pool *pool, size_t m, size_t n, double *A, size_t lda, double *s,
-                      struct err *err)
+enum status blas_dsvd_for_tests(struct pool *pool, size_t m, size_t n, double *A, size_t lda,
+                                double *s, struct err *err)
 {
     if (m < n)
         return err_set(err, ST_SHAPE, "a thin SVD needs rows >= columns, not %zu x %zu", m, n);

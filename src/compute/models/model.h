@@ -143,7 +143,6 @@ struct model_ops {
 MODEL_KINDS(MODEL_DECLARED)
 #undef MODEL_DECLARED
 const struct model_ops *model_kind_at(size_t i);              /* NULL past the end */
-const struct model_ops *model_kind_find(const char *name);    /* NULL: there is none */
 const struct model_ops *model_kind_of(const char *solver);    /* that a word of solver= asks for */
 
 struct model *model_ref(struct model *);

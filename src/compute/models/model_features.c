@@ -2,7 +2,7 @@
  * iterative solver, then the factor behind the variances.
  *
  * Everything is at amplitude 1 and noise ratio rho (methods.md B.3), A1 = Z1'Z1 + rho I:
- *   A1 w = Z1'y,   mean = z' w,   var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
+ *   A1 w = Z1'y,  mean = z' w,  var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"

@@ -74,8 +74,8 @@ enum status model_rank_table(const struct spectrum *, const struct spectrum *hal
  * with a preconditioner of this rank (0: none) by `passes` sketches, and the ratio of its last
  * eigenvalue to lam2. */
 struct rank_system { const struct spectrum *s; double lam2, rtol; size_t maxit; int passes; };
-enum status model_rank_iterations(const struct rank_system *, size_t rank, double *iterations,
-                                  double *ratio, struct err *);
+enum status model_rank_iterations_for_tests(const struct rank_system *, size_t rank,
+                                            double *iterations, double *ratio, struct err *);
 
 /* A lower Cholesky factor of Zv'Zv + (ratio + jitter) I and what came with it. */
 struct gram_factor {

@@ -14,14 +14,6 @@ const struct model_ops *model_kind_at(size_t i)
     return i < NKINDS ? kinds[i] : NULL;
 }
 
-const struct model_ops *model_kind_find(const char *name)
-{
-    for (size_t i = 0; i < NKINDS; i++)
-        if (strcmp(kinds[i]->name, name) == 0)
-            return kinds[i];
-    return NULL;
-}
-
 const struct model_ops *model_kind_of(const char *solver)
 {
     for (size_t i = 0; solver && i < NKINDS; i++)

@@ -170,8 +170,8 @@ static enum status refine(const struct rank_system *q, size_t rank, int *finest,
     return rc;
 }
 
-enum status model_rank_iterations(const struct rank_system *q, size_t rank, double *iterations,
-                                  double *ratio, struct err *err)
+enum status model_rank_iterations_for_tests(const struct rank_system *q, size_t rank,
+                                            double *iterations, double *ratio, struct err *err)
 {
     int finest = FINEST;
 

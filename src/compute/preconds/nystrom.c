@@ -249,8 +249,9 @@ enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const d
     return run_given(&s, Omega, true, out);
 }
 
-enum status nystrom_build(struct fop *f, size_t L, const double *Omega, bool qr, int passes,
-                          const struct ctl *ctl, struct precond **out, struct err *err)
+enum status nystrom_build_for_tests(struct fop *f, size_t L, const double *Omega, bool qr,
+                                    int passes, const struct ctl *ctl, struct precond **out,
+                                    struct err *err)
 {
     struct nystrom s = { .f = f, .pool = fop_pool(f), .ctl = ctl, .M = fop_cols(f), .L = L,
                          .passes = passes, .err = err };

@@ -70,8 +70,9 @@ double precond_logdet(const struct precond *);
 enum status precond_diagonal(struct fop *, double *diag, const struct ctl *, struct err *);
 /* Nystrom from a given test matrix Omega (M x L, column-major; orthonormalised inside when `qr`,
  * else taken as orthonormal up to one scale), `passes` 1..3: the golden tests' door. */
-enum status nystrom_build(struct fop *, size_t L, const double *Omega, bool qr, int passes,
-                          const struct ctl *, struct precond **out, struct err *);
+enum status nystrom_build_for_tests(struct fop *, size_t L, const double *Omega, bool qr,
+                                    int passes, const struct ctl *, struct precond **out,
+                                    struct err *);
 /* The same of a diagonal matrix (M), Omega orthonormalised: what the construction leaves of a
  * spectrum. */
 enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega,

@@ -81,7 +81,7 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
                      struct err *);
 
 /* A parameter of a solver, written solver=svrg(batch=256); 0 stands for its default. */
-enum { SOLVER_MAX_PARAMS = 4, SOLVER_TEXT_MAX = 96 };
+enum { SOLVER_MAX_PARAMS = 4, SOLVER_TEXT_MAX = 96 }; /* the latter: of such a text */
 struct solver_param { const char *name; double lo, hi, init; bool whole; const char *help; };
 
 /* A solver's row.  B and X are k vectors of M, one after the other.  A stop on request is an

@@ -94,21 +94,3 @@ enum status solver_parse(const char *text, const struct solver_ops **ops,
         p += end;
     }
 }
-
-void solver_print(const struct solver_ops *ops, const double params[SOLVER_MAX_PARAMS],
-                  char text[SOLVER_TEXT_MAX])
-{
-    bool open = false;
-
-    snprintf(text, SOLVER_TEXT_MAX, "%s", ops->name);
-    for (size_t i = 0; ops->params && ops->params[i].name; i++) {
-        const size_t n = strlen(text);
-        if (params[i] == 0.0)
-            continue;
-        snprintf(text + n, SOLVER_TEXT_MAX - n, "%c%s=%.10g", open ? ',' : '(',
-                 ops->params[i].name, params[i]);
-        open = true;
-    }
-    if (open)
-        strncat(text, ")", SOLVER_TEXT_MAX - strlen(text) - 1);
-}

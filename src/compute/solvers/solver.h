@@ -27,8 +27,5 @@ bool solver_is_free(const char *name);
 /* "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */
 enum status solver_parse(const char *text, const struct solver_ops **,
                          double params[SOLVER_MAX_PARAMS], struct err *);
-/* The same in canonical form: only what is given. */
-void solver_print(const struct solver_ops *, const double params[SOLVER_MAX_PARAMS],
-                  char text[SOLVER_TEXT_MAX]);
 
 #endif

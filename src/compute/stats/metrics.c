@@ -142,8 +142,8 @@ void metrics_coverage(size_t n, const double *y, const double *mean, const doubl
     }
 }
 
-double metrics_interval_score(size_t n, const double *y, const double *mean, const double *var_y,
-                              double level)
+double metrics_interval_score_for_tests(size_t n, const double *y, const double *mean,
+                                        const double *var_y, double level)
 {
     const double z = metrics_normal_quantile(0.5 + 0.5 * level), alpha = 1.0 - level;
     double sum = 0.0;

@@ -36,8 +36,8 @@ enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, dou
  * the noise is not positive; h is held below 1 - 1e-9. */
 double metrics_left_out_variance(double var_y, double noise2);
 /* Mean interval score of central intervals of the given level (Gneiting & Raftery 2007). */
-double metrics_interval_score(size_t n, const double *y, const double *mean, const double *var_y,
-                              double level);
+double metrics_interval_score_for_tests(size_t n, const double *y, const double *mean,
+                                        const double *var_y, double level);
 double metrics_normal_cdf(double z);
 double metrics_normal_quantile(double p); /* -inf, +inf at 0, 1; NaN outside */
 

@@ -30,7 +30,7 @@ static const struct { int a, b; double cost; } contact[] = {
 };
 static const double stability = 3.2, highest = 4.0, per_distance = 0.42;
 
-const char *proteins_parent(void)
+const char *proteins_parent_for_tests(void)
 {
     return parent;
 }
@@ -70,7 +70,7 @@ static double activity_of(const struct letters *l, const char *s)
     return highest / (1.0 + exp(-left));
 }
 
-enum status proteins_activity(const char *sequence, double *activity, struct err *err)
+enum status proteins_activity_for_tests(const char *sequence, double *activity, struct err *err)
 {
     struct letters l = { 0 };
     const enum status rc = letters_find("scales", &l, err);

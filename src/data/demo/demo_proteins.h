@@ -10,7 +10,7 @@ enum { PROTEINS_FEW = 3 }; /* letters changed in a row that few_vs_many trains o
 /* o->n variants into a table with these columns. */
 enum status proteins_make(struct table *, const struct demo_opts *, struct err *);
 /* The sequence they are variants of, and what one of its length is worth, without noise. */
-const char *proteins_parent(void);
-enum status proteins_activity(const char *sequence, double *activity, struct err *);
+const char *proteins_parent_for_tests(void);
+enum status proteins_activity_for_tests(const char *sequence, double *activity, struct err *);
 
 #endif

@@ -134,8 +134,8 @@ enum status import_table(const char *path, const struct import_opts *opts, const
     return import_one(path, opts, ctl, out, err);
 }
 
-enum status import_bytes(const void *bytes, size_t len, const struct import_opts *opts,
-                         struct table **out, struct err *err)
+enum status import_bytes_for_tests(const void *bytes, size_t len, const struct import_opts *opts,
+                                   struct table **out, struct err *err)
 {
     *out = NULL;
     struct err local;

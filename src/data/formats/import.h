@@ -93,7 +93,7 @@ const char *import_hdf5_version(void); /* NULL: not built in */
 enum status import_table(const char *path, const struct import_opts *, const struct ctl *,
                          struct table **out, struct err *);
 /* Takes bytes in memory as a file: what the fuzzers drive. */
-enum status import_bytes(const void *bytes, size_t len, const struct import_opts *,
-                         struct table **out, struct err *);
+enum status import_bytes_for_tests(const void *bytes, size_t len, const struct import_opts *,
+                                   struct table **out, struct err *);
 
 #endif

@@ -221,7 +221,7 @@ struct stream *stream_open(const char *path, const struct ctl *ctl, struct err *
     return s;
 }
 
-/* For import_bytes: the same path without a file. */
+/* For import_bytes_for_tests: the same path without a file. */
 struct stream *stream_memory(const void *bytes, size_t len, struct err *err)
 {
     struct stream *s = mem_calloc(1, sizeof *s, "a file reader", err);

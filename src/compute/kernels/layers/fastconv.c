@@ -51,8 +51,8 @@ struct fastconv *fastconv_new(const struct layer *l, uint64_t seed, struct err *
     return f;
 }
 
-struct fastconv *fastconv_given(const struct layer *l, const double *filters,
-                                struct err *err)
+struct fastconv *fastconv_given_for_tests(const struct layer *l, const double *filters,
+                                          struct err *err)
 {
     struct fastconv *f = alloc(l, err);
 

@@ -11,8 +11,8 @@ struct fastconv;
 /* layer: width, filters, channels and symbols count.  The same arguments give the same filters. */
 struct fastconv *fastconv_new(const struct layer *, uint64_t seed, struct err *err);
 /* With given filters (filters x width * channels, copied): golden tests. */
-struct fastconv *fastconv_given(const struct layer *, const double *filters,
-                                struct err *err);
+struct fastconv *fastconv_given_for_tests(const struct layer *, const double *filters,
+                                          struct err *err);
 void fastconv_free(struct fastconv *); /* NULL is fine */
 /* Projections of the windows of this row (source.h) are kept: rows that share some with it, at the
  * same places, are cheaper; none becomes different. */
