@@ -175,6 +175,20 @@ void text_csv(struct buf *b, const char *s)
     buf_putc(b, '"');
 }
 
+void text_csv_guarded(struct buf *b, const char *s)
+{
+    struct buf guarded = { 0 };
+
+    if (*s == '\0' || !strchr("=+-@\t\r", *s)) {
+        text_csv(b, s);
+        return;
+    }
+    buf_printf(&guarded, "'%s", s);
+    text_csv(b, buf_str(&guarded));
+    b->failed |= guarded.failed;
+    buf_free(&guarded);
+}
+
 void text_count(char *out, size_t len, uint64_t n)
 {
     char digits[24], grouped[32];

@@ -24,6 +24,10 @@ void text_safe(struct buf *, const char *s, size_t cols);
 const char *text_quoted(const char *s, char *out, size_t len);
 /* A field of a CSV file, in quotes where it needs them. */
 void text_csv(struct buf *, const char *s);
+/* The same, but text that a spreadsheet would take for a formula (it begins with = + - @, a tab or
+ * a carriage return) gets an apostrophe before it, which spreadsheets show as plain text. */
+void text_csv_guarded(struct buf *, const char *s);
+typedef void text_csv_fn(struct buf *, const char *s); /* either of the two */
 /* "36,000" */
 void text_count(char *out, size_t len, uint64_t n);
 /* "0.1 s", "12.3 s", "4 min 10 s", "2 h 03 min" */

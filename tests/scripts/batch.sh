@@ -107,7 +107,7 @@ run -f outer.gps
 is "neither is what it sources" "$rc" 2
 echo 'source loop.gps' >loop.gps
 run -f loop.gps
-is "a script that sources itself ends" "$rc" 5
+is "a script that sources itself ends" "$rc" 2
 printf 'x,y\n1,2\n2,3\n3,5\n' >points.csv
 run points.csv -e 'data'
 is "FILE may be data" "$rc" 0
@@ -205,4 +205,15 @@ has "starting values: what to try" "$out" '"name":"untuned","run":null,"message"
 is "- alone is a script" "$(echo 'echo "from a pipe"' | "$gpdesk" - 2>&1)" 'from a pipe'
 is "with commands it is data" "$(printf 'a,y\n1,2\n2,3\n' | "$gpdesk" -q --format json - -e 'show 1..1' 2>&1 |
     grep -c '"cells":{"a":1,"y":2}')" 1
+# A script that sources itself is an error before anything runs, however many doubled lines it has.
+printf 'about\nsource loop.gps\nsource loop2.gps\n' >loop.gps
+printf 'source loop.gps\nsource ./loop2.gps\n' >loop2.gps
+run -f loop.gps
+is "a script that sources itself is refused" "$rc" 2
+is "once for each line that does" "$(printf '%s\n' "$err" | grep -c 'sources itself')" 3
+is "and nothing of it runs" "$out" ""
+run -e 'open */../*/../*.npy'
+has "a pattern with .. behind a wildcard is refused" "$err" 'no .. after them'
+run -e 'open */*/*/*/*/*.npy'
+has "and one with a wildcard in many directories" "$err" 'at most 4 parts'
 finish

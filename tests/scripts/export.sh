@@ -65,4 +65,19 @@ run -q -e 'open odd.csv target="y\x2c1" skip=y2; fit; export what=weights out=w.
 is "names with commas" "$rc" 0
 ok "in every row as many cells" awk -F, '{ if (n && NF != n) exit 1; n = NF }' p.csv
 
+# Text that a spreadsheet would run: as it is, or guarded on request.
+printf 'id,=x,y\n' >sheet.csv
+for i in 1 2 3 4 5 6 7 8 9; do printf '"=HYPERLINK(""u"",""%s"")",%s,-%s\n' $i $i $((i * i % 7)); done >>sheet.csv
+printf '@a,1,2\n+b,2,3\n-c,3,1\nplain,4,5\n' >>sheet.csv
+made='open sheet.csv target=y; cols id role=id; fit'
+run -e "$made; predict sheet.csv out=as.csv; predict sheet.csv out=safe.csv quote=formulas"
+is "quote=formulas" "$rc" 0
+is "text is written as it is" "$(cut -d, -f2 as.csv | tail -n 4 | tr '\n' ' ')" '@a +b -c plain '
+is "quote=formulas puts an apostrophe before formulas" "$(sed -n '11,14s/^[0-9]*,\([^,]*\),.*/\1/p' safe.csv | tr '\n' ' ')" "'@a '+b '-c plain "
+has "inside the quotes, where there are any" "$(cat safe.csv)" "^1,\"'=HYPERLINK"
+is "numbers stay as they are" "$(awk -F, '{ print $NF, $(NF - 1) }' safe.csv | tail -n 13)" "$(awk -F, '{ print $NF, $(NF - 1) }' as.csv | tail -n 13)"
+run -e "$made; predict sheet.csv out=p.npy"
+is "predict writes no NPY" "$rc $(ls p.npy 2>/dev/null)" "1 "
+has "and says what does" "$err" 'export what=predictions'
+
 finish

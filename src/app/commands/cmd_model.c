@@ -495,7 +495,9 @@ static enum status cmd_predict(struct workspace *ws, const struct args *a, struc
         rc = import_args_options(a, ws->opt.mem, &o, err);
     if (rc != ST_OK)
         return rc;
-    return scoring_predict(ws, r, args_text(a, "file"), args_text(a, "out"), &o, args_line(a), err);
+    const struct scoring_out out = { .path = args_text(a, "out"),
+                                     .guard = !strcmp(args_text(a, "quote"), "formulas") };
+    return scoring_predict(ws, r, args_text(a, "file"), &out, &o, args_line(a), err);
 }
 
 /* Pca, cluster. */
@@ -728,6 +730,8 @@ struct command cmd_model_rows[] = {
        "a table with the same input columns (as in open); default: the test rows"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
        "CSV to write: row, ids, mean, sd_latent, sd (several targets: mean_NAME and so on)"},
+      {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
+       "formulas: text that begins with = + - @ gets an apostrophe, for spreadsheets"},
       IMPORT_ARGS_ROWS(true),
       {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       IMPORT_ARGS_CELLS(true)},

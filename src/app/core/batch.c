@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16 };
+enum { ERRORS_SHOWN = 20, SOURCE_DEPTH = 16, SOURCED_MOST = 1000 };
 
 static int signals[2] = { -1, -1 }; /* a pipe that the handler writes to */
 
@@ -78,10 +78,13 @@ typedef void visit_fn(struct workspace *, void *ctx, const struct command *, con
 struct checker {
     struct workspace *ws;
     visit_fn *visit; void *ctx;   /* NULL: parsing only */
-    size_t bad;
+    size_t bad, sourced;
 };
+/* The scripts that a script is being read from, the innermost first. */
+struct reading { const struct reading *from; dev_t dev; ino_t ino; unsigned depth; };
 
-static void check_text(struct checker *, const char *text, const char *name, unsigned depth);
+static void check_text(struct checker *, const char *text, const char *name,
+                       const struct reading *from);
 
 static void complain(struct checker *c, const struct err *err, const char *text, const char *name,
                      size_t line)
@@ -97,20 +100,36 @@ static void complain(struct checker *c, const struct err *err, const char *text,
     ws_error(c->ws, err, in);
 }
 
-/* A script that a script names is part of it, as far as it can be read already. */
-static void check_source(struct checker *c, const struct args *a, unsigned depth)
+/* A script that a script names is part of it, as far as it can be read already.  One that sources
+ * itself would never end; of very many, the first SOURCED_MOST are read before the run. */
+static void check_source(struct checker *c, const struct args *a, const char *in, size_t line,
+                         const struct reading *from)
 {
     const char *path = args_text(a, "file");
+    struct reading here = { .from = from, .depth = from->depth + 1 };
+    struct err err = { 0 };
+    struct stat st;
     char *text = NULL;
 
-    if (!path || !strcmp(path, "-") || depth > SOURCE_DEPTH ||
-        script_read(path, &text, NULL) != ST_OK)
+    if (!path || !strcmp(path, "-") || here.depth > SOURCE_DEPTH || stat(path, &st) != 0)
         return;
-    check_text(c, text, path, depth + 1);
+    here.dev = st.st_dev;
+    here.ino = st.st_ino;
+    for (const struct reading *r = from; r && S_ISREG(st.st_mode); r = r->from)
+        if (r->dev == here.dev && r->ino == here.ino) {
+            err_set(&err, ST_USAGE, "%.200s sources itself", path);
+            err_hint(&err, "leave this line out");
+            complain(c, &err, args_line(a), in, line);
+            return;
+        }
+    if (++c->sourced > SOURCED_MOST || script_read(path, &text, NULL) != ST_OK)
+        return;
+    check_text(c, text, path, &here);
     free(text);
 }
 
-static void check_text(struct checker *c, const char *text, const char *name, unsigned depth)
+static void check_text(struct checker *c, const char *text, const char *name,
+                       const struct reading *from)
 {
     struct statement *st = NULL;
     struct err err = { 0 };
@@ -129,7 +148,7 @@ static void check_text(struct checker *c, const char *text, const char *name, un
             continue;
         }
         if (!strcmp(cmd->name, "source"))
-            check_source(c, a, depth);
+            check_source(c, a, name, st[i].line, from);
         if (c->visit)
             c->visit(c->ws, c->ctx, cmd, a, name, name ? st[i].line : 0);
         args_free(a);
@@ -139,8 +158,13 @@ static void check_text(struct checker *c, const char *text, const char *name, un
 
 static bool check_all(struct checker *c, const struct batch_item *item, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        check_text(c, item[i].text, item[i].name, 0);
+    for (size_t i = 0; i < n; i++) {
+        struct reading here = { 0 };
+        struct stat st;
+        if (item[i].name && stat(item[i].name, &st) == 0)
+            here.dev = st.st_dev, here.ino = st.st_ino;
+        check_text(c, item[i].text, item[i].name, &here);
+    }
     if (c->bad > ERRORS_SHOWN)
         ws_note(c->ws, "more", "and %zu more errors", c->bad - ERRORS_SHOWN);
     return c->bad == 0;

@@ -25,8 +25,8 @@ void workspace_lines_free(struct ws_line *l)
 {
     for (size_t i = 0; l && i < l->n; i++)
         waiting_free(&l->v[i]);
-    if (l)
-        free(l->v);
+    if (l && l->v)
+        free(l->v - l->spare);
     free(l);
 }
 
@@ -216,7 +216,9 @@ static void advance(struct workspace *ws)
             continue;
         }
         struct waiting w = l->v[i];
-        memmove(&l->v[i], &l->v[i + 1], (l->n - i - 1) * sizeof w);
+        memmove(&l->v[1], &l->v[0], i * sizeof w); /* the first of a long script: nothing to move */
+        l->v++;
+        l->spare++;
         l->n--;
         execute(ws, &w);
         waiting_free(&w);
@@ -224,18 +226,25 @@ static void advance(struct workspace *ws)
     }
 }
 
-/* Puts a parsed statement in line: at the end, or behind the `source` that brings it. */
-static enum status enqueue(struct workspace *ws, const struct waiting *w, struct err *err)
+/* Puts n parsed statements in line: at the end, or behind the `source` that brings them.  Moves
+ * them on success. */
+static enum status enqueue(struct workspace *ws, const struct waiting *w, size_t n, struct err *err)
 {
     struct ws_line *l = ws->lines;
-    enum status rc = mem_grow((void **)&l->v, &l->cap, l->n + 1, sizeof *l->v, "a script", err);
 
+    if (l->spare > 0) { /* the places of those that have run */
+        memmove(l->v - l->spare, l->v, l->n * sizeof *l->v);
+        l->v -= l->spare;
+        l->spare = 0;
+    }
+    enum status rc = mem_grow((void **)&l->v, &l->cap, l->n + n, sizeof *l->v, "a script", err);
     if (rc != ST_OK)
         return rc;
-    const size_t at = l->executing ? l->insert++ : l->n;
-    memmove(&l->v[at + 1], &l->v[at], (l->n - at) * sizeof *l->v);
-    l->v[at] = *w;
-    l->n++;
+    const size_t at = l->executing ? l->insert : l->n;
+    memmove(&l->v[at + n], &l->v[at], (l->n - at) * sizeof *l->v);
+    memcpy(&l->v[at], w, n * sizeof *w);
+    l->insert += l->executing ? n : 0;
+    l->n += n;
     return ST_OK;
 }
 
@@ -311,14 +320,15 @@ static enum status exec_text(struct workspace *ws, const char *text, const char 
         err_set(&err, ST_LIMIT, "scripts source each other more than %d deep", SOURCE_DEPTH);
         parse_error(ws, &err, NULL, w[0].origin);
         first = ST_LIMIT;
+        drop_group(ws, l->group); /* also with keep_going: each level would multiply the rest */
     }
     const unsigned long first_number = l->numbers + 1;
-    for (i = 0; w && i < n; i++) {
+    for (i = 0; w && i < n; i++)
         w[i].number = ++l->numbers;
-        if (first == ST_OK && (first = enqueue(ws, &w[i], &err)) == ST_OK)
-            continue;
+    if (first == ST_OK && n)
+        first = enqueue(ws, w, n, &err);
+    for (i = 0; w && first != ST_OK && i < n; i++)
         waiting_free(&w[i]);
-    }
     free(w);
     command_statements_free(st, n);
     if (first != ST_OK)

@@ -15,7 +15,8 @@ struct waiting {
     char origin[160];            /* "line 12 of mine.gps"; "" for typed lines */
 };
 struct ws_line {
-    struct waiting *v; size_t n, cap;
+    struct waiting *v;           /* n in line; before them `spare` places of some that have run */
+    size_t n, cap, spare;
     unsigned long groups, numbers;
     /* The statement being executed, or whose job's outcome is being told. */
     const struct command *cmd;

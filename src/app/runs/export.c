@@ -371,12 +371,12 @@ static enum status make_sheet(const struct workspace *ws, const struct run *r, c
                                           : coordinate_sheet(ws, r, s, err);
 }
 
-static void write_csv(const struct sheet *s, struct buf *out)
+static void write_csv(const struct sheet *s, text_csv_fn *csv, struct buf *out)
 {
     for (size_t c = 0; c < s->cols; c++) {
         if (c)
             buf_putc(out, ',');
-        text_csv(out, s->name[c]);
+        csv(out, s->name[c]);
     }
     buf_putc(out, '\n');
     for (size_t i = 0; i < s->rows * s->cols; i++) {
@@ -618,23 +618,26 @@ static bool ends_with(const char *path, const char *tail)
     return n > m && strcasecmp(path + n - m, tail) == 0;
 }
 
-static enum status write_table(const struct workspace *ws, const struct run *r, const char *what,
-                               bool npy, struct buf *out, struct err *err)
+static enum status write_table(const struct workspace *ws, const struct run *r,
+                               const struct args *a, bool npy, struct buf *out, struct err *err)
 {
+    text_csv_fn *csv = strcmp(args_text(a, "quote"), "no") ? text_csv_guarded : text_csv;
     struct sheet s = { 0 };
-    const enum status rc = make_sheet(ws, r, what, npy, &s, err);
+    const enum status rc = make_sheet(ws, r, args_text(a, "what"), npy, &s, err);
 
     if (rc == ST_OK && npy)
         write_npy(out, s.v, s.rows, s.cols);
     else if (rc == ST_OK)
-        write_csv(&s, out);
+        write_csv(&s, csv, out);
     sheet_free(&s);
     return rc;
 }
 
-static enum status write_as(const struct workspace *ws, const struct run *r, const char *out,
-                            const char *what, struct buf *text, struct err *err)
+static enum status write_as(const struct workspace *ws, const struct run *r,
+                            const struct args *a, struct buf *text, struct err *err)
 {
+    const char *out = args_text(a, "out");
+
     if (!out || ends_with(out, ".txt")) {
         write_words(ws, r, text);
         return ST_OK;
@@ -644,7 +647,7 @@ static enum status write_as(const struct workspace *ws, const struct run *r, con
         return ST_OK;
     }
     if (ends_with(out, ".csv") || ends_with(out, ".npy"))
-        return write_table(ws, r, what, ends_with(out, ".npy"), text, err);
+        return write_table(ws, r, a, ends_with(out, ".npy"), text, err);
     err_named(err, ST_USAGE, "format", "%.200s: the ending says the format: .json .csv .npy .txt",
               out);
     err_hint(err, "export %s out=%s.json", r->id, r->id);
@@ -666,7 +669,7 @@ static enum status cmd_export(struct workspace *ws, const struct args *a, struct
         err_hint(err, "wait; then export %s", run->id);
         return ST_STATE;
     }
-    enum status rc = write_as(ws, run, out, args_text(a, "what"), &text, err);
+    enum status rc = write_as(ws, run, a, &text, err);
     if (rc == ST_OK && text.failed)
         rc = err_nomem(err, text.cap, "an export");
     if (rc == ST_OK && out)
@@ -705,7 +708,9 @@ const struct command export_rows[] = {
       {"what", ARG_CHOICE, 0, "auto", 0, 0, "auto|predictions|trace|weights|coordinates", NULL,
        "table of .csv and .npy: auto is the predictions of the last score (.csv) or weights "
        "(.npy); of a "
-       "tuning its trace; coordinates: of the last pca"}},
+       "tuning its trace; coordinates: of the last pca"},
+      {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
+       "formulas: names in .csv that begin with = + - @ get an apostrophe, for spreadsheets"}},
      0,
      cmd_export,
      "The keys of the JSON file and the columns of the tables are described in "

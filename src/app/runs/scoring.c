@@ -290,11 +290,11 @@ static enum status predict_work(struct job *job, struct err *err)
                      : predict_part(s, job, PART_TEST, 0, &s->pred, err);
     const struct table *src = s->path ? t : s->data ? s->data->table : NULL;
     if (rc == ST_OK && s->out) {
-        rc = scoring_csv_write(s->out, s->data, src, &s->enc, &s->pred, err);
+        rc = scoring_csv_write(s, src, err);
     } else if (rc == ST_OK) {
-        scoring_csv_head(&s->text, s->data, src, &s->enc, s->pred.sd != NULL);
+        scoring_csv_head(&s->text, s, src);
         for (size_t i = 0; i < s->pred.n && i < SHOWN_ROWS; i++)
-            scoring_csv_row(&s->text, s->data, src, &s->pred, i);
+            scoring_csv_row(&s->text, s, src, i);
     }
     s->written = s->pred.n;
     table_unref(t);
@@ -675,11 +675,15 @@ enum status scoring_check(struct workspace *ws, struct run *r, size_t j, const c
     return launch(ws, s, line, err);
 }
 
-enum status scoring_predict(struct workspace *ws, struct run *r, const char *path, const char *out,
-                            const struct import_opts *import, const char *line, struct err *err)
+enum status scoring_predict(struct workspace *ws, struct run *r, const char *path,
+                            const struct scoring_out *to, const struct import_opts *import,
+                            const char *line, struct err *err)
 {
     struct scoring *s;
+    const char *out = to->path;
 
+    if (scoring_csv_name(out, err) != ST_OK)
+        return ST_USAGE;
     if (!path && need_data(r, err) != ST_OK)
         return ST_STATE;
     s = scoring_new(r, DO_PREDICT, err);
@@ -688,6 +692,7 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
     s->import = *import;
     s->path = path ? mem_strdup(path, err) : NULL;
     s->out = out ? mem_strdup(out, err) : NULL;
+    s->csv = to->guard ? text_csv_guarded : text_csv;
     s->sep_missing = import->missing ? mem_strdup(import->missing, err) : NULL;
     s->types = import->types ? mem_strdup(import->types, err) : NULL;
     s->import.missing = s->sep_missing;

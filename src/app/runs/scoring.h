@@ -15,9 +15,14 @@ enum status scoring_folds(struct workspace *, struct run *, const char *line, st
  */
 enum status scoring_check(struct workspace *, struct run *, size_t j, const char *line,
                           struct err *);
-/* predict: rows of a file (NULL: the test rows) to a CSV (NULL: the first rows on screen). */
-enum status scoring_predict(struct workspace *, struct run *, const char *path, const char *out,
-                            const struct import_opts *, const char *line, struct err *);
+/* predict: rows of the file `path` (NULL: the test rows) to a CSV. */
+struct scoring_out {
+    const char *path; /* NULL: the first rows, on screen */
+    bool guard;       /* cells of text are written by text_csv_guarded */
+};
+enum status scoring_predict(struct workspace *, struct run *, const char *path,
+                            const struct scoring_out *, const struct import_opts *,
+                            const char *line, struct err *);
 /* The prediction of target j alone: lent, not to be freed. */
 struct prediction scoring_prediction(const struct prediction *, size_t j);
 /* Of one target (enc by encoding_for).  Scores in scaled and in the target's units, densities

@@ -2,17 +2,18 @@
 #include "app/runs/scoring_impl.h"
 
 #include "base/outfile.h"
-#include "base/text.h"
 
 #include <math.h>
+#include <string.h>
+#include <strings.h>
 
-static void csv_cell(struct buf *b, const struct column *c, size_t row)
+static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv_fn *csv)
 {
     if (c->type == COL_REAL) {
         if (isfinite(column_at(c, row)))
             buf_json_double(b, column_at(c, row));
     } else if (column_word(c, row)) {
-        text_csv(b, column_word(c, row));
+        csv(b, column_word(c, row));
     }
 }
 
@@ -25,6 +26,7 @@ static bool is_id(const struct dataset *d, const struct table *t, size_t col)
     return j != SIZE_MAX && d->role[j] == ROLE_ID;
 }
 
+/* WHAT_TARGET, which begins with a letter: nothing to guard against. */
 static void csv_named(struct buf *b, const char *what, const char *target)
 {
     struct buf name = { 0 };
@@ -35,14 +37,16 @@ static void csv_named(struct buf *b, const char *what, const char *target)
     buf_free(&name);
 }
 
-void scoring_csv_head(struct buf *b, const struct dataset *d, const struct table *t,
-                     const struct encoding *enc, bool sd)
+void scoring_csv_head(struct buf *b, const struct scoring *s, const struct table *t)
 {
+    const struct encoding *enc = &s->enc;
+    const bool sd = s->pred.sd != NULL;
+
     buf_puts(b, "row");
     for (size_t c = 0; c < t->ncols; c++)
-        if (is_id(d, t, c)) {
+        if (is_id(s->data, t, c)) {
             buf_putc(b, ',');
-            text_csv(b, t->col[c].name);
+            s->csv(b, t->col[c].name);
         }
     const size_t targets = encoding_targets(enc);
     for (size_t j = 0; targets > 1 && j < targets; j++) {
@@ -56,14 +60,15 @@ void scoring_csv_head(struct buf *b, const struct dataset *d, const struct table
     buf_puts(b, targets > 1 ? "\n" : sd ? ",mean,sd_latent,sd\n" : ",mean\n");
 }
 
-void scoring_csv_row(struct buf *b, const struct dataset *d, const struct table *t,
-                    const struct prediction *p, size_t i)
+void scoring_csv_row(struct buf *b, const struct scoring *s, const struct table *t, size_t i)
 {
+    const struct prediction *p = &s->pred;
+
     buf_printf(b, "%zu", p->row[i] + 1);
     for (size_t c = 0; c < t->ncols; c++)
-        if (is_id(d, t, c)) {
+        if (is_id(s->data, t, c)) {
             buf_putc(b, ',');
-            csv_cell(b, &t->col[c], p->row[i]);
+            csv_cell(b, &t->col[c], p->row[i], s->csv);
         }
     for (size_t j = 0, at = i; j < p->t; j++, at += p->n) {
         buf_putc(b, ',');
@@ -78,21 +83,36 @@ void scoring_csv_row(struct buf *b, const struct dataset *d, const struct table 
     buf_putc(b, '\n');
 }
 
-enum status scoring_csv_write(const char *path, const struct dataset *d, const struct table *t,
-                             const struct encoding *enc, const struct prediction *p,
-                             struct err *err)
+enum status scoring_csv_name(const char *out, struct err *err)
 {
+    static const char *const other[] = { ".npy", ".npz", ".json", ".xlsx", ".xls", ".parquet",
+                                         ".h5", ".hdf5" };
+    const char *dot = out ? strrchr(out, '.') : NULL;
+
+    for (size_t i = 0; dot && i < sizeof other / sizeof *other; i++)
+        if (!strcasecmp(dot, other[i])) {
+            err_named(err, ST_USAGE, "out", "%.200s: predict writes CSV, and %s is another format",
+                      out, other[i]);
+            err_hint(err, "out=FILE.csv; or score, then export what=predictions out=FILE.npy");
+            return ST_USAGE;
+        }
+    return ST_OK;
+}
+
+enum status scoring_csv_write(const struct scoring *s, const struct table *t, struct err *err)
+{
+    const struct prediction *p = &s->pred;
     struct outfile f;
     struct buf b = { 0 };
-    enum status rc = outfile_open(&f, path, 0666, err);
+    enum status rc = outfile_open(&f, s->out, 0666, err);
 
     if (rc != ST_OK) {
         err_hint(err, "predict ... out=FILE.csv in a directory that you may write to");
         return rc;
     }
-    scoring_csv_head(&b, d, t, enc, p->sd != NULL);
+    scoring_csv_head(&b, s, t);
     for (size_t i = 0; i < p->n && rc == ST_OK; i++) {
-        scoring_csv_row(&b, d, t, p, i);
+        scoring_csv_row(&b, s, t, i);
         if (b.failed)
             rc = err_nomem(err, b.len, "predictions");
         else if (b.len > 1 << 20 || i + 1 == p->n)

@@ -3,6 +3,7 @@
 #define GPDESK_SCORING_IMPL_H
 
 #include "app/runs/scoring.h"
+#include "base/text.h"
 #include "data/kinds/letter_distance.h"
 
 enum scoring_what { DO_SCORE, DO_FOLDS, DO_CHECK, DO_PREDICT };
@@ -15,6 +16,7 @@ struct scoring {
     struct fit_opts fit;                 /* folds */
     enum part part;
     char *path, *out;
+    text_csv_fn *csv;                    /* how text is written into cells */
     struct import_opts import;
     char *sep_missing;                   /* storage behind import.missing / types */
     char *types;
@@ -35,14 +37,13 @@ struct scoring {
 /* Scores of every target, in scaled units and in those of the target (scoring_units.c). */
 enum status scoring_all_metrics(const struct encoding *, const struct prediction *,
                                 struct metrics *scaled, struct metrics *raw, struct err *);
-/* Predictions as CSV, with the columns of role id (scoring_csv.c).  d: the training data; NULL: not
- * loaded.  A full disk or a crash leaves the old file as it was. */
-enum status scoring_csv_write(const char *path, const struct dataset *d, const struct table *,
-                              const struct encoding *, const struct prediction *, struct err *);
-void scoring_csv_head(struct buf *, const struct dataset *, const struct table *,
-                      const struct encoding *, bool sd);
-void scoring_csv_row(struct buf *, const struct dataset *, const struct table *,
-                     const struct prediction *, size_t i);
+/* s->pred as CSV, with the columns of the table that have the role id in the training data, if that
+ * is loaded (scoring_csv.c).  Writes s->out; a full disk or a crash leaves the earlier file. */
+enum status scoring_csv_write(const struct scoring *, const struct table *, struct err *);
+void scoring_csv_head(struct buf *, const struct scoring *, const struct table *);
+void scoring_csv_row(struct buf *, const struct scoring *, const struct table *, size_t i);
+/* Only CSV is written: USAGE for a name that says another format, and would be believed. */
+enum status scoring_csv_name(const char *out, struct err *);
 /* Scores in words and JSON, and what the rows were like (scoring_tell.c). */
 void scoring_tell_counts(struct workspace *, const struct scoring *);
 const char *scoring_part_name(enum part);

@@ -141,9 +141,36 @@ static void names_free(struct names *l)
     *l = (struct names){ 0 };
 }
 
+/* Bounds the parts of a path with wildcards.  glob(3) visits every combination and cannot be
+ * stopped; with ".." behind a wildcard it visits the same directories again and again. */
+static enum status pattern_bounded(const char *pattern, struct err *err)
+{
+    enum { OPEN_MOST = 4 };
+    char word[200];
+    size_t open = 0;
+    bool back = false;
+
+    for (const char *p = pattern; *p != '\0';) {
+        const size_t len = strcspn(p, "/");
+        back |= open > 0 && len == 2 && strncmp(p, "..", 2) == 0;
+        open += strcspn(p, "*?[") < len;
+        p += len + (p[len] == '/');
+    }
+    if (open <= OPEN_MOST && !back)
+        return ST_OK;
+    err_named(err, ST_USAGE, "files",
+              "%s: wildcards stand in at most %d parts of a path, and no .. after them",
+              safe(pattern, word, sizeof word), OPEN_MOST);
+    err_hint(err, "name the directories, with a wildcard for the files");
+    return ST_USAGE;
+}
+
 static enum status names_of_pattern(const char *pattern, struct names *l, struct err *err)
 {
     char word[200];
+
+    if (pattern_bounded(pattern, err) != ST_OK)
+        return ST_USAGE;
     glob_t g = { 0 };
     const int rc = glob(pattern, GLOB_NOSORT, NULL, &g);
     enum status st = ST_OK;
