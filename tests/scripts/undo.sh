@@ -55,7 +55,7 @@ note|note r2 "a remark"|undo
 plot|plot columns|same
 describe|describe columns|same
 view|view 2|same
-layout|layout main|undo
+layout|layout main|lasts
 theme|theme light|undo
 palette|palette fit|same
 copy|copy columns|same

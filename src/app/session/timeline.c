@@ -314,12 +314,7 @@ static enum status put(struct workspace *ws, const struct snapshot *s, bool keep
     ws->scale_tuned = s->scale_tuned;
     ws->amp_bound = s->amp_bound;
     ws->noise_bound = s->noise_bound;
-    const bool plain = ws->opt.plain, mouse = ws->opt.mouse;
-    ws->opt = s->opt;
-    ws->opt.plain = plain; /* an undo does not change from the screen to lines, as F5 does */
-    ws->opt.mouse = mouse;
-    if (ws->origin && s->who)
-        options_origin_assign(ws->origin, s->who);
+    options_restore(&ws->opt, ws->origin, &s->opt, s->who); /* an undo moves no panes */
     put_marks(ws, s, keep);
     ws->serial++;
     return ST_OK;

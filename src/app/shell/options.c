@@ -253,7 +253,7 @@ static const struct option_row rows[] = {
       "colours of the screen; also files of the themes directory"},
      apply_theme,
      show_theme},
-    {{"layout", ARG_CHOICE, 0, "auto", 0, 0, "auto|main|two|three|slide", NULL,
+    {{"layout", ARG_CHOICE, OPTION_KEYBOARD, "auto", 0, 0, "auto|main|two|three|slide", NULL,
       "panes of the screen; auto: by its size"},
      apply_layout,
      show_layout},
@@ -382,11 +382,33 @@ void option_value(const struct options *o, const struct option_row *row, struct 
 void options_text(const struct options *o, const struct options_origin *who, struct buf *out)
 {
     for (size_t i = 0; option_at(i); i++) {
-        if (rows[i].show == show_plain || rows[i].show == show_mouse)
-            continue; /* of the keyboard one sits at: F5 and F4 */
+        if (rows[i].arg.flags & OPTION_KEYBOARD)
+            continue;
         buf_printf(out, "%s=", rows[i].arg.name);
         option_value(o, &rows[i], out);
         buf_printf(out, " %d\n", who ? (int)who->by[i] : 0);
+    }
+}
+
+void options_restore(struct options *to, struct options_origin *who, const struct options *from,
+                     const struct options_origin *from_who)
+{
+    const struct options mine = *to;
+    const struct options_origin mine_who = *who;
+
+    *to = *from;
+    if (from_who)
+        *who = *from_who;
+    for (size_t i = 0; option_at(i); i++) {
+        struct buf value = { 0 };
+        double x = NAN;
+        if (!(rows[i].arg.flags & OPTION_KEYBOARD))
+            continue;
+        who->by[i] = mine_who.by[i];
+        option_value(&mine, &rows[i], &value);
+        if (option_check(&rows[i], buf_str(&value), &x, NULL) == ST_OK)
+            (void)rows[i].apply(to, buf_str(&value), x, NULL);
+        buf_free(&value);
     }
 }
 

@@ -21,8 +21,8 @@ struct options {
 
 enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET };
 
-/* In arg.flags: about the keyboard that one sits at, so setting it changes nothing that is worked
- * on and is no line of a script. */
+/* In arg.flags: about the screen and keyboard that one sits at, so setting it changes nothing that
+ * is worked on, is no line of a script, and stays whatever is undone. */
 enum { OPTION_KEYBOARD = 16 };
 
 struct option_row {
@@ -48,7 +48,11 @@ enum status option_set(struct options *, struct options_origin *, const char *na
 /* A copy of who set what, and the same into an existing one. */
 struct options_origin *options_origin_copy(const struct options_origin *, struct err *err);
 void options_origin_assign(struct options_origin *to, const struct options_origin *from);
-/* Every option as NAME=VALUE ORIGIN lines, exact: two texts are equal when all is. */
+/* Takes the options of an earlier state, but for those of the screen and keyboard. */
+void options_restore(struct options *to, struct options_origin *, const struct options *from,
+                     const struct options_origin *from_who);
+/* Every option but those of the screen and keyboard as NAME=VALUE ORIGIN lines, exact: two texts
+ * are equal when all is. */
 void options_text(const struct options *, const struct options_origin *, struct buf *out);
 /* One value as option_set reads it back, exact. */
 void option_value(const struct options *, const struct option_row *, struct buf *out);
