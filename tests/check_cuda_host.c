@@ -416,7 +416,7 @@ static struct err fail;
 #define ok(call) ck_assert_msg((call) == ST_OK, "%s: %s", #call, fail.msg)
 
 /* All operations of both, and how far apart they may be.  Single precision: phases of some tens of
- * radians lose their last bits, features differ by up to about 1e-5 (performance.md 3.5), and a
+ * radians lose their last bits, features differ by up to about 1e-5, and a
  * feature that is a power or a product of others by a few times that. */
 static void compare(const struct job *j, double tol)
 {

@@ -789,8 +789,8 @@ START_TEST(predictions_do_not_depend_on_chunks)
 }
 END_TEST
 
-/* Fewer features for the variance: the prior far from the data keeps its scale (methods.md B.6),
- * and near the data both agree within the sampling error of the maps. */
+/* Fewer features for the variance: the prior far from the data keeps its scale
+ * (share/doc/methods.md 6), and near the data both agree within the sampling error of the maps. */
 START_TEST(variance_modes)
 {
     struct prob *p = prob_make();

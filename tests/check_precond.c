@@ -231,7 +231,7 @@ START_TEST(golden_plain_steps)
 }
 END_TEST
 
-/* Extreme Ritz values from the histories of conjugate gradients (methods.md D.2). */
+/* Extreme Ritz values from the histories of conjugate gradients (share/doc/methods.md 10.1). */
 static double ritz_kappa(const struct solve_info *in)
 {
     const size_t m = in->nhist;

@@ -709,7 +709,7 @@ START_TEST(wolfe_steps_are_those_of_bfgs)
 END_TEST
 
 /* The step of the rule is stable, half of it wastes no more than it must, and 3.5 times as much is
- * not (methods.md E: to about twice).  0: plain, 1: preconditioned. */
+ * not (share/doc/methods.md 9.4: to about twice).  0: plain, 1: preconditioned. */
 START_TEST(steps_of_the_rule_are_near_the_limit)
 {
     const struct solver_ops *ops = solver_find(_i ? "psvrg" : "svrg", NULL);

@@ -734,7 +734,7 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
         snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg rank=%zu", r->id, more);
 }
 
-/* ux.md 5: every stop has its reason, its distance to the target and the next step. */
+/* Every stop has its reason, its distance to the target and the next step. */
 static void fit_verdict(struct run *r)
 {
     const struct fit_info *i = &r->info;

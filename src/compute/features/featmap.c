@@ -1,6 +1,6 @@
 /* compute/features/featmap.c -- drawing a kernel: Rademacher signs, chi row lengths and radial
- * factors of structured orthogonal random features (Yu et al. 2016; methods.md A.1 to A.3 of the
- * project's notes give the normalisation used here: z.z = 1). */
+ * factors of structured orthogonal random features (Yu et al. 2016), normalised so that
+ * z.z = 1 (share/doc/methods.md 3.1 to 3.11). */
 #include "compute/features/featmap.h"
 
 #include "base/mem.h"

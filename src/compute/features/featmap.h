@@ -2,8 +2,8 @@
  * any backend interprets, or recognises and fuses.
  *
  * z(x) in R^M with z(x).z(y) ~ k(x,y) (amplitude 1).  Columns of a paired term interleave
- * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly; SORF as in methods.md A.1 with
- * padding of at least 32 (A.2).
+ * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly; SORF as in share/doc/methods.md
+ * 3.2 with padding to at least 32.
  *
  * A term is a product of kernels.  Its steps work, for each block of D frequencies, on three
  * vectors of D: v, where the steps of one kernel begin again with the row; the phase p, where

@@ -4,9 +4,9 @@
  * the list in kernels.h.  From that row come parsing, help, completion, bounds, feature maps, exact
  * forms and the tests that hold the one to the other.
  *
- * Conventions (methods.md 0): amplitude 1, so k(x,x) = 1 for stationary kernels; the lengthscale l
- * is 1/s in units of the standardised inputs; r = |x - x'|.  Amplitude (beta) and noise
- * (sqrt(lam2)) belong to the model, not to the kernel.
+ * Conventions (share/doc/methods.md 1): amplitude 1, so k(x,x) = 1 for stationary kernels; the
+ * lengthscale l is 1/s in units of the standardised inputs; r = |x - x'|.  Amplitude (beta) and
+ * noise (sqrt(lam2)) belong to the model, not to the kernel.
  *
  * An expression is a sum of products, k1 k2 + w^2 k3 + ..: every product after the first has a
  * weight w, its standard deviation over that of the first, so that one amplitude scales all. */
@@ -40,7 +40,7 @@ struct kernel_ops {
     bool blind; /* the same for all rows: no input matters to it */
     const char *built; /* what of it depends on how the program was built; NULL: nothing */
     /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
-     * (methods.md A.3); NULL: 1 for all j. */
+     * (share/doc/methods.md 3.4); NULL: 1 for all j. */
     double (*radial)(const double *params, uint64_t seed, uint64_t stream, uint64_t j);
     bool (*heavy)(const double *params); /* frequencies need float64 phases (Matern 1/2); or NULL */
     /* Exact value and its derivative in log l, from a = r / l (r scaled). Stationary kernels. */

@@ -1,5 +1,5 @@
-/* compute/likelihood/nmll.c -- negative log marginal likelihood from a spectrum (methods.md B.2 to
- * B.4), and the pieces that all its forms share.
+/* compute/likelihood/nmll.c -- negative log marginal likelihood from a spectrum
+ * (share/doc/methods.md 6.2 to 6.8), and the pieces that all its forms share.
  *
  * Everything is written at amplitude 1 with A1 = Z1'Z1 + ratio I, ratio = noise^2 / amplitude^2:
  *   2 NMLL = (y'y - g' A1^-1 g) / noise^2 + (n - M) log ratio + log|A1| + n log(2 pi amplitude^2)

@@ -1,4 +1,4 @@
-/* compute/likelihood/nmll.h -- negative log marginal likelihood (methods.md B).
+/* compute/likelihood/nmll.h -- negative log marginal likelihood (share/doc/methods.md 5, 6, 10).
  *
  * Everywhere: y scaled, natural log, all constants included.  The model is y ~ N(0, beta^2 (K1 +
  * ratio I)), ratio = noise^2 / amplitude^2, K1 = Z Z' at amplitude 1 (or the exact kernel matrix).
@@ -43,7 +43,7 @@ void nmll_eig_free(struct nmll_eig *);
 /* NMLL at given amplitude and noise (standard deviations), the same for all targets; +inf where the
  * arithmetic fails: where rounding has made the Gram indefinite by about the noise ratio. */
 double nmll_eig_at(const struct nmll_eig *, double amplitude, double noise);
-/* Best amplitudes (t) in closed form at a noise ratio (methods.md B.3). */
+/* Best amplitudes (t) in closed form at a noise ratio (share/doc/methods.md 6.4). */
 double nmll_eig_profile(const struct nmll_eig *, double ratio, double *amplitude);
 /* Best (amplitude, noise), t of each, within bounds by a one-dimensional search over the ratio: a
  * grid on the log scale, then golden sections in the best bracket. */

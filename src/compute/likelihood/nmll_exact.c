@@ -1,6 +1,6 @@
-/* compute/likelihood/nmll_exact.c -- the NMLL of the exact kernel (methods.md B.1): one Cholesky
- * factor of K1 + ratio I with its gradient, or the best amplitude and noise from its tridiagonal
- * form. */
+/* compute/likelihood/nmll_exact.c -- the NMLL of the exact kernel (share/doc/methods.md 5): one
+ * Cholesky factor of K1 + ratio I with its gradient, or the best amplitude and noise from its
+ * tridiagonal form. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"

@@ -1,9 +1,10 @@
 /* compute/likelihood/nmll_features.c -- value and gradient of the NMLL in feature space, by one
- * Cholesky factor at a given amplitude and noise, or at the best ones by the spectrum (methods.md
- * B.2 to B.4; nmll.c has the formula of the value).
+ * Cholesky factor at a given amplitude and noise, or at the best ones by the spectrum
+ * (share/doc/methods.md 6.2 to 6.8; nmll.c has the formula of the value).
  *
- *   dNMLL / dlog hp_i = -(r' D_i w) / noise^2 + tr(A1^-1 Z' D_i),  D_i = dZ / dlog hp_i,
- * with r = y - Z w, summed over the targets.  D w and A^-1 Z'D are those of amplitude 1, because w is too. */
+ *   dNMLL / dlog hp_i = -(r' D_i w) / noise^2 + tr(A1^-1 Z' D_i),
+ *   r = y - Z w (n),  D_i = dZ / dlog hp_i (n x M),
+ * summed over the targets.  Z, D_i, A1 and w are all those of amplitude 1. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"

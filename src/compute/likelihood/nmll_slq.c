@@ -1,6 +1,6 @@
 /* compute/likelihood/nmll_slq.c -- the marginal likelihood of many features without their Gram:
- * conjugate gradients and stochastic Lanczos quadrature (methods.md D; Ubaru, Chen & Saad 2017;
- * estimate N of the notes).
+ * conjugate gradients and stochastic Lanczos quadrature (Ubaru, Chen & Saad 2017;
+ * share/doc/methods.md 10).
  *
  * With a Nystrom preconditioner P and probes n_i ~ N(0, I), c_i = P^1/2 n_i are right-hand sides
  * beside Z'y.  Their CG coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at

@@ -1,4 +1,6 @@
-/* compute/models/exact.c -- exact kernel matrices by tiles over the pool, and their factor. */
+/* compute/models/exact.c -- exact kernel matrices by tiles over the pool, and their Cholesky factor
+ * (Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5).  K is n x n at amplitude 1,
+ * in double precision; only its lower triangle is computed. */
 #include "compute/models/exact.h"
 
 #include "base/mem.h"
@@ -142,6 +144,11 @@ void exact_cross(const struct exact_rows *r, const double *Xt, size_t m, double 
     pool_run(r->pool, (m + 7) / 8, cross_task, &c);
 }
 
+/* K := L with L L' = S K1 S + (ratio + jitter) I.  A Cholesky factorisation is backward stable: it
+ * fails only where the smallest eigenvalue is within rounding, about n times the machine epsilon of
+ * the largest, of 0.  Such a matrix (repeated rows and hardly any noise) gets a jitter: 1e-12 +
+ * 1e-14 n first, then a hundred times more, up to a last attempt from 1e-4 on.  The matrix is
+ * computed anew each time, because the failed factorisation has overwritten it. */
 enum status exact_factor(const struct exact_rows *r, double ratio, double *K, double *jitter,
                          const struct ctl *ctl, struct err *err)
 {

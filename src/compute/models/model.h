@@ -2,8 +2,8 @@
  * shared by reference.  y is scaled; outputs are in scaled units (the program turns them back).
  *
  * Several targets share kernel, features and the ratio of noise to amplitude: one matrix, a
- * right-hand side for each, and each with its own amplitude in closed form (methods.md B.3).
- * Vectors of targets, weights and predictions then come one after the other. */
+ * right-hand side for each, and each with its own amplitude in closed form (share/doc/methods.md
+ * 6.4).  Vectors of targets, weights and predictions then come one after the other. */
 #ifndef GPDESK_MODEL_H
 #define GPDESK_MODEL_H
 

@@ -1,8 +1,9 @@
 /* compute/models/model_features.c -- a model on random features: weights by a direct or an
  * iterative solver, then the factor behind the variances.
  *
- * Everything is at amplitude 1 and noise ratio rho (methods.md B.3), A1 = Z1'Z1 + rho I:
- *   A1 w = Z1'y,  mean = z' w,  var_f = amplitude^2 rho z' A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
+ * Everything is computed at amplitude 1 and noise ratio rho (share/doc/methods.md 6.1), where
+ * A1 = Z1'Z1 + rho I = L L' is M x M:
+ *   A1 w = Z1'y,  mean = z'w,  var_f = amplitude^2 rho z'A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 /* An effective dimension that grows by this when the features are doubled is limited by them, and
- * with it the variances (B.6; on golden "big": RBF grows by 1.1, its variances are 20 % short;
+ * with it the variances (on golden "big": RBF grows by 1.1, its variances are 20 % short;
  * Matern 3/2 by 1.4, 91 % short). */
 static const double starved_growth = 1.2;
 

@@ -12,7 +12,7 @@ enum {
     AUTO_VARIANCE = 4096, /* features for the variance where the fit itself leaves no factor */
     RANK_FIRST = 1024,    /* the rank that memory is planned for: M / 8, at most this */
     RANK_LEAST = 16,      /* the least rank that is looked at */
-    RANK_MOST = 3000,     /* the most that is chosen (methods.md C.3) */
+    RANK_MOST = 3000,     /* the most that is chosen (share/doc/methods.md 8.8) */
 };
 
 /* What a fit will do, decided from sizes alone. */

@@ -1,11 +1,13 @@
-/* compute/preconds/nystrom.c -- randomised Nystrom approximations of G = Z'Z (methods.md C.1;
- * Martinsson & Tropp 2020, algorithm 16; the paper's Algorithm S2 with its step 13 corrected).
+/* compute/preconds/nystrom.c -- randomised Nystrom approximations of G = Z'Z (Martinsson & Tropp
+ * 2020, algorithm 16; share/doc/methods.md 8.1 to 8.4).
  *
  *   Y = G Omega;  Yn = Y + nu Omega;  T = Omega'Yn = C'C;  B C = Yn;  B = U diag(sig) V'
  *   ev = max(0, sig^2 - nu),  G ~ U diag(ev) U'
  *
- * The sketch reads the data; everything after it is O(M L^2), done with products and triangular
- * solves over the pool and one L x L eigenproblem, so that it stays well below the sketch. */
+ * Omega, Y, B and U are M x L; C and T are L x L.  The shift nu makes T positive definite in
+ * floating point and is subtracted from the eigenvalues at the end.  Only the sketch Y reads the
+ * data.  The rest is O(M L^2): products and triangular solves over the pool and one L x L
+ * eigenproblem. */
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"

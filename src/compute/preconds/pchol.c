@@ -1,11 +1,11 @@
-/* compute/preconds/pchol.c -- pivoted Cholesky of G = Z'Z (Harbrecht, Peters & Schneider 2012;
- * methods.md C.4): the preconditioner of exact GPs by conjugate gradients (Gardner et al. 2018; Lin
- * et al. 2023), here on the features.  Greedy: the next column is the one of largest remaining
- * diagonal, the smallest index of equal ones.
+/* compute/preconds/pchol.c -- partial pivoted Cholesky G ~ L L' of G = Z'Z, L of M x R (Harbrecht,
+ * Peters & Schneider 2012; share/doc/methods.md 8.9): the preconditioner that Gardner et al. (2018)
+ * and Lin et al. (2023) use for exact GPs, applied here to the features.  Each step takes the
+ * column with the largest remaining diagonal, and of equal ones the smallest index.
  *
- * A column of G is a pass over the data.  Columns are fetched a block at a time, those of the
- * largest diagonals: the pivots stay the greedy ones, as one that was not fetched ends the block.
- */
+ * A column of G costs a pass over the data, so columns are fetched in blocks: those with the
+ * largest diagonals at that moment.  The pivots are still the greedy ones, because a pivot that was
+ * not fetched starts a new block. */
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"

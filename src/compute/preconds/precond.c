@@ -1,6 +1,7 @@
 /* compute/preconds/precond.c -- making, applying and asking a preconditioner.
  *
- * Nystrom (Frangella, Tropp & Udell 2023; methods.md C.2), with G ~ U diag(ev) U' and bL = ev_L:
+ * Nystrom (Frangella, Tropp & Udell 2023; share/doc/methods.md 8.5 to 8.7): with G ~ U diag(ev) U',
+ * U of M x L with orthonormal columns, ev descending and bL = ev_L,
  *   P^-1  = I + U diag((bL + lam2) / (ev + lam2) - 1) U'
  *   P^1/2 = I + U diag(sqrt((ev + lam2) / (bL + lam2)) - 1) U'
  * so one pair of tall products serves every power. */

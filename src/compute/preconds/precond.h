@@ -1,5 +1,5 @@
 /* compute/preconds/precond.h -- preconditioners for A = Z'Z + lam2 I: the registry and Nystrom
- * (methods.md C).  A change of lam2 or amplitude needs no rebuild. */
+ * (share/doc/methods.md 8).  A change of lam2 or amplitude needs no rebuild. */
 #ifndef GPDESK_PRECOND_H
 #define GPDESK_PRECOND_H
 

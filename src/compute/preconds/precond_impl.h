@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 
-/* P = diag(d) + lam2 I where diag is given, the Nystrom form of methods.md C.2 where U is, that of
- * ops->own where the row has one, else I. */
+/* P = diag(d) + lam2 I where diag is given, the Nystrom form of share/doc/methods.md 8.5 where U
+ * is, that of ops->own where the row has one, else I. */
 struct precond {
     const struct precond_ops *ops;
     size_t M, L;

@@ -1,6 +1,6 @@
 /* compute/solvers/amsgrad.c -- AMSGrad (Reddi, Kale & Kumar 2018) on mini-batches, the adaptive
- * baseline of xGPR's Figure 1 (methods.md E), and Adam (Kingma & Ba 2015), which it mends: Adam
- * corrects the bias of its running moments and forgets large gradients.
+ * baseline of xGPR's Figure 1 (share/doc/methods.md 9.5), and Adam (Kingma & Ba 2015), which it
+ * mends: Adam corrects the bias of its running moments and forgets large gradients.
  *
  * The batch gradient (n/B) Z_B'(Z_B w) + lam2 w - b needs no targets.  Its steps have the length lr
  * in every coordinate; the rule starts from the root mean square of the exact first step of

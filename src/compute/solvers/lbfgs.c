@@ -1,5 +1,5 @@
 /* compute/solvers/lbfgs.c -- L-BFGS on the primal weights (Nocedal 1980; Nocedal & Wright 2006,
- * algorithm 7.4; methods.md E).
+ * algorithm 7.4; share/doc/methods.md 9.7).
  *
  * The ridge loss is quadratic, so that one product A d says everything about the line w + t d:
  * value, slope and the exact minimiser t = -g'd / d'A d, and the gradient there.  A general

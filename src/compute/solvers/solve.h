@@ -50,7 +50,7 @@ struct solve_opts {
     const double *params;        /* of the solver's own table, in its order; 0 or NULL: default */
     uint64_t seed;               /* of random batches */
 };
-/* Per right-hand side; alpha/beta histories feed Lanczos (methods.md D). */
+/* Per right-hand side; alpha/beta histories feed Lanczos (share/doc/methods.md 10.1). */
 struct solve_info {
     enum outcome why;
     size_t iterations;
@@ -68,12 +68,12 @@ struct solve_info {
 };
 void solve_info_free(struct solve_info *);
 
-/* Preconditioned conjugate gradients (Hestenes & Stiefel 1952; methods.md D.1) for k right-hand
- * sides at once; a column that has ended is frozen and costs nothing more.  B, X: k vectors of n,
- * no overlap; info: k of them, filled anew (free each with solve_info_free, also after an error).
- * Converged only on the true residual, which is also recomputed every check_every iterations;
- * where it has drifted from the recursive one the latter is replaced and the recursion restarts.
- * A column that ended early holds its last iterate, which is its best in the A-norm.
+/* Preconditioned conjugate gradients (Hestenes & Stiefel 1952; share/doc/methods.md 9.1) for k
+ * right-hand sides at once; a column that has ended is frozen and costs nothing more.  B, X: k
+ * vectors of n, no overlap; info: k of them, filled anew (free each with solve_info_free, also
+ * after an error). Converged only on the true residual, which is also recomputed every check_every
+ * iterations; where it has drifted from the recursive one the latter is replaced and the recursion
+ * restarts. A column that ended early holds its last iterate, which is its best in the A-norm.
  * Ticks: "cg", one per iteration; value the largest recursive residual of the columns at work,
  * value2 the largest true one where just computed. */
 enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X,

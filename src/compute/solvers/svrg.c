@@ -1,5 +1,6 @@
 /* compute/solvers/svrg.c -- stochastic variance-reduced gradient (Johnson & Zhang 2013), plain and
- * with a preconditioner: the baselines of xGPR's Figure 1 (methods.md E).
+ * with a preconditioner: the baselines of xGPR's Figure 1
+ * (share/doc/methods.md 9.3).
  *
  * At a snapshot the gradient G is known whole.  Away from it by v, a batch of rows says how it has
  * changed: Z'Z v ~ (n/B) Z_B'(Z_B v), without bias, and with an error that shrinks with v.

@@ -1,9 +1,10 @@
-/* compute/stats/kpca.c -- kernel PCA in feature space: principal directions of the centred
- * features.
+/* compute/stats/kpca.c -- kernel PCA in feature space: principal directions of the centred features
+ * (share/doc/methods.md 12.1).
  *
- * n C = Z'Z - n mu mu' is never formed for many features: subspace iteration (Halko, Martinsson &
- * Tropp 2011) with a few spare directions, each step one sketch over the data, until the wanted
- * eigenvalues stand still. */
+ * n C = Z'Z - n mu mu' is M x M and has the nonzero eigenvalues of the centred n x n kernel matrix.
+ * With up to EXACT_FEATURES columns it is formed and decomposed.  With more it is only multiplied:
+ * subspace iteration (Halko, Martinsson & Tropp 2011) on p + SPARE directions, each step one pass
+ * over the data, until the wanted eigenvalues no longer change. */
 #include "compute/stats/kpca.h"
 
 #include "base/mem.h"
@@ -83,7 +84,8 @@ static enum status fit_exact(struct fop *f, struct kpca *k, const struct ctl *ct
     return rc;
 }
 
-/* Y = (Z'Z - n mu mu') Q. */
+/* Y = (Z'Z - n mu mu') Q, Q and Y of M x L: a sketch less the rank-one part, so that no centred
+ * copy of Z is needed. */
 static enum status centred_sketch(struct fop *f, const struct kpca *k, size_t L, const double *Q,
                                   double *Y, const struct ctl *ctl, struct err *err)
 {
@@ -94,7 +96,8 @@ static enum status centred_sketch(struct fop *f, const struct kpca *k, size_t L,
     return rc;
 }
 
-/* Rayleigh-Ritz: T = Q'Y = S w S', both ascending; S overwrites T. */
+/* Rayleigh-Ritz: T = Q'Y = S diag(w) S' (L x L), eigenvalues ascending; S overwrites T.  T is
+ * symmetric but for rounding; the mean of its two triangles is decomposed. */
 static enum status ritz(struct pool *pool, size_t M, size_t L, const double *Q, const double *Y,
                         double *T, double *w, struct err *err)
 {
@@ -105,6 +108,7 @@ static enum status ritz(struct pool *pool, size_t M, size_t L, const double *Q, 
     return rc == ST_OK ? blas_dsyevd(L, T, L, w, true, err) : rc;
 }
 
+/* True if no wanted eigenvalue has changed by more than 1e-6 of the largest one. */
 static bool settled(size_t p, size_t L, const double *w, const double *before)
 {
     for (size_t j = 0; j < p; j++)
@@ -113,6 +117,8 @@ static bool settled(size_t p, size_t L, const double *w, const double *before)
     return true;
 }
 
+/* Subspace iteration: Q := orthonormal basis of n C Q, made orthonormal anew by QR after every
+ * step, since its columns would all turn towards the leading direction otherwise. */
 static enum status fit_random(struct fop *f, struct kpca *k, uint64_t seed, const struct ctl *ctl,
                               struct err *err)
 {

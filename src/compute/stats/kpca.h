@@ -1,4 +1,5 @@
-/* compute/stats/kpca.h -- kernel PCA and kernel k-means in feature space (methods.md K). */
+/* compute/stats/kpca.h -- kernel PCA and kernel k-means in feature space
+ * (share/doc/methods.md 12). */
 #ifndef GPDESK_KPCA_H
 #define GPDESK_KPCA_H
 

@@ -1,5 +1,6 @@
-/* compute/stats/metrics.c -- scores of predictions: errors, ranks, and how honest the variances
- * are. */
+/* compute/stats/metrics.c -- scores of predictions: errors, rank correlation, and how well the
+ * predictive variances describe the errors.  Everywhere e = y - mean, sd^2 = var_y (noise included)
+ * and z = e / sd, over n rows (share/doc/methods.md 11). */
 #include "compute/stats/metrics.h"
 
 #include "base/mem.h"
@@ -16,8 +17,10 @@ double metrics_normal_cdf(double z)
     return 0.5 * erfc(-z * M_SQRT1_2);
 }
 
-/* Newton on the logarithm of the upper tail, which is concave: from the tail's asymptote (or the
- * straight line through the centre) it settles in a few steps, to the last digits of q. */
+/* Newton's method on the logarithm of the upper tail, log Q(z) = log q with q = min(p, 1 - p).  The
+ * logarithm is concave, so the iteration cannot overshoot; it starts from the asymptote of the tail
+ * or, near the centre, from a straight line.  Working with the tail instead of p itself keeps the
+ * relative precision of q. */
 double metrics_normal_quantile(double p)
 {
     if (!(p >= 0.0 && p <= 1.0))
@@ -63,6 +66,7 @@ static struct item *sorted(size_t n, const double *x, struct err *err)
     return it;
 }
 
+/* Ranks from 0; equal values share the mean of their ranks. */
 static enum status ranks(size_t n, const double *x, double *rank, struct err *err)
 {
     struct item *it = sorted(n, x, err);
@@ -78,6 +82,7 @@ static enum status ranks(size_t n, const double *x, double *rank, struct err *er
     return ST_OK;
 }
 
+/* Pearson's correlation, by centred sums; NaN where one of the two is constant. */
 static double correlation(size_t n, const double *a, const double *b)
 {
     double ma = 0.0, mb = 0.0, aa = 0.0, bb = 0.0, ab = 0.0;
@@ -108,6 +113,8 @@ enum status metrics_spearman(size_t n, const double *a, const double *b, double 
     return rc;
 }
 
+/* sup_x |F_a(x) - F_b(x)|: one walk through both sorted samples, past all copies of a value
+ * together, so that ties count once.  O(n log n + m log m). */
 enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, double *ks,
                        struct err *err)
 {
@@ -130,6 +137,8 @@ enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, dou
 
 /* Probabilistic scores. */
 
+/* share[l]: the share of rows with |e| <= sd Phi^-1((1 + levels[l]) / 2), the central interval of
+ * that probability (share/doc/methods.md 11.5). */
 void metrics_coverage(size_t n, const double *y, const double *mean, const double *var_y,
                       size_t nlevels, const double *levels, double *share)
 {
@@ -142,6 +151,8 @@ void metrics_coverage(size_t n, const double *y, const double *mean, const doubl
     }
 }
 
+/* The width of each interval plus 2/(1 - level) times how far the target lies outside of it
+ * (Gneiting & Raftery 2007; share/doc/methods.md 11.7). */
 double metrics_interval_score_for_tests(size_t n, const double *y, const double *mean,
                                         const double *var_y, double level)
 {
@@ -190,7 +201,7 @@ size_t metrics_bins(size_t n, const double *y, const double *mean, const double 
     return used;
 }
 
-/* Mean over bins of |RMV - RMSE| / RMV (Levi et al. 2022; methods.md K). */
+/* Mean over bins of |RMV - RMSE| / RMV (Levi et al. 2022; share/doc/methods.md 11.6). */
 static enum status expected_calibration(size_t n, const double *y, const double *mean,
                                         const double *var_y, double *ence, struct err *err)
 {
@@ -224,6 +235,8 @@ static enum status check_input(size_t n, const double *y, const double *mean, co
     return ST_OK;
 }
 
+/* RMSE, MAE, R2 and Pearson's correlation (share/doc/methods.md 11.1, 11.3).  Sums of squares are
+ * taken about the mean, in a second pass, and not as differences of raw moments. */
 static void errors(size_t n, const double *y, const double *mean, struct metrics *m)
 {
     double centre = 0.0, sse = 0.0, sae = 0.0, sst = 0.0;
@@ -242,6 +255,8 @@ static void errors(size_t n, const double *y, const double *mean, struct metrics
     m->nlpd_constant = 0.5 * (log_2pi + log(sse / (double)n) + 1.0);
 }
 
+/* Mean negative log density and continuous ranked probability score of a normal prediction
+ * (share/doc/methods.md 11.2, 11.4), and the mean of z^2 (11.8). */
 static void densities(size_t n, const double *y, const double *mean, const double *var_y,
                       struct metrics *m)
 {

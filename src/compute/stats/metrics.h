@@ -1,4 +1,4 @@
-/* compute/stats/metrics.h -- scores of predictions (methods.md K; golden met_*). */
+/* compute/stats/metrics.h -- scores of predictions (share/doc/methods.md 11). */
 #ifndef GPDESK_METRICS_H
 #define GPDESK_METRICS_H
 

@@ -1,7 +1,7 @@
 /* compute/stats/ritz.c -- spectra of tridiagonal matrices: see ritz.h.
  *
  * Implicit symmetric QR steps with Wilkinson's shift, values only (Golub & Van Loan 2013, algorithm
- * 8.3.3).  Of conjugate gradients (methods.md D.2):
+ * 8.3.3).  Of conjugate gradients (share/doc/methods.md 10.1):
  *   T_kk = 1/alpha_k + beta_{k-1}/alpha_{k-1},  T_{k,k+1} = sqrt(beta_k)/alpha_k. */
 #include "compute/stats/ritz.h"
 

@@ -1,5 +1,5 @@
-/* compute/tuners/bayes.c -- Bayesian optimisation over the kernel's hyperparameters (methods.md
- * B.5, with its errata): a GP surrogate over the points seen, and Thompson sampling: of joint
+/* compute/tuners/bayes.c -- Bayesian optimisation over the kernel's hyperparameters
+ * (share/doc/methods.md 7): a GP surrogate over the points seen, and Thompson sampling: of joint
  * posterior samples over random candidates, the candidate that holds the least value is next.
  *
  * The values span orders of magnitude between the bounds and units near the optimum, so the

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Defaults in units of the standardised target (methods.md A.5 and the peer clamp the amplitude to
- * [0.1, 10] and the noise to [1e-3, 10]; noise-free data need less, rough kernels more). */
+/* Defaults in units of the standardised target (xGPR allows amplitudes of 0.1 to 10 and noise of
+ * 1e-3 to 10; noise-free data need less, rough kernels more). */
 const double tune_amplitude_range[2] = { 0.05, 50.0 };
 const double tune_noise_range[2] = { 1e-4, 10.0 };
 
