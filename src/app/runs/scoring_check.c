@@ -12,12 +12,12 @@
 
 struct finding { const char *name; bool ok; char text[320]; };
 
-/* Kolmogorov-Smirnov distance of the sd of these rows and of training rows (methods.md K; xGPR's
- * Figure 2b), each training row seen as one that was left out: its own target narrows its sd, with
- * few rows so much that any new row would look strange.  Weighted rows are taken as they are, as
- * what their own target did is not known here.  NaN where most training rows are passed through:
- * what is left of their variance is rounding.  *larger: the root mean variance of these rows
- * against that of the training rows. */
+/* Kolmogorov-Smirnov distance of the sd of these rows and of training rows (share/doc/methods.md
+ * 11; xGPR's Figure 2b), each training row seen as one that was left out: its own target narrows
+ * its sd, with few rows so much that any new row would look strange.  Weighted rows are taken as
+ * they are, as what their own target did is not known here.  NaN where most training rows are
+ * passed through: what is left of their variance is rounding.  *larger: the root mean variance of
+ * these rows against that of the training rows. */
 static double sd_distance(const struct scoring *s, const struct run *r,
                           const struct prediction *train, const struct prediction *p,
                           double *larger)
