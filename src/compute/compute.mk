@@ -27,4 +27,4 @@ include $(srcdir)/src/compute/solvers/solvers.mk
 include $(srcdir)/src/compute/preconds/preconds.mk
 include $(srcdir)/src/compute/tuners/tuners.mk
 include $(srcdir)/src/compute/stats/stats.mk
-dist_doc_DATA += share/doc/methods.md
+dist_doc_DATA += share/doc/map.md share/doc/methods.md
