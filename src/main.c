@@ -455,6 +455,11 @@ static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
     if (!workspace_end(ws, END_SECONDS))
         end_without_job(ws, status);
     workspace_free(ws);
+    if (err_unreported() > 0 && (status == EXIT_DONE || status == EXIT_UNCONVERGED)) {
+        err_set(&err, ST_NOMEM, "memory ran out on the way: what was shown or written may be "
+                "incomplete");
+        status = complain(&err, EXIT_RESOURCES);
+    }
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0)
         status = errno == EPIPE ? 128 + 13 : EXIT_RESOURCES;
     rec_writer_free(&w);

@@ -22,7 +22,7 @@ tests/no_entry.so: tests/wrong_abi.c src/compute/backend.h
 	$(AM_V_CCLD)$(MKDIR_P) tests && $(cuda_cc) -DNO_ENTRY -shared -o $@ \
 	  `test -f tests/wrong_abi.c || echo '$(srcdir)/'`tests/wrong_abi.c
 cuda_modules = tests/emulated.so tests/wrong_abi.so tests/no_entry.so
-check_DATA = $(cuda_modules)
+check_DATA += $(cuda_modules)
 CLEANFILES += $(cuda_modules)
 TESTS += tests/scripts/device.sh
 EXTRA_DIST += tests/scripts/device.sh tests/wrong_abi.c

@@ -32,6 +32,7 @@ TESTS += tests/circles.sh tests/layers.sh tests/processors.sh
 clean-local:
 	rm -rf tests/home tests/golden
 
+check_DATA =
 include $(srcdir)/tests/base.mk
 include $(srcdir)/tests/features.mk
 include $(srcdir)/tests/solve.mk

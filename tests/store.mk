@@ -24,3 +24,12 @@ tests_fuzz_fuzz_session_LDADD = $(store_tests)
 
 TESTS += tests/screens/resume.sh
 EXTRA_DIST += tests/screens/resume.sh
+
+# Failed requests for memory (tests/scripts/faults.sh).
+tests/fail_alloc.so: tests/fail_alloc.c
+	$(AM_V_CCLD)$(MKDIR_P) tests && $(CC) -O2 -fPIC -shared -o $@ \
+	  `test -f tests/fail_alloc.c || echo '$(srcdir)/'`tests/fail_alloc.c
+check_DATA += tests/fail_alloc.so
+CLEANFILES += tests/fail_alloc.so
+TESTS += tests/scripts/faults.sh
+EXTRA_DIST += tests/scripts/faults.sh tests/fail_alloc.c

@@ -2,6 +2,7 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,8 +110,17 @@ void err_prefix(struct err *err, const char *fmt, ...)
     memcpy(err->msg, msg, sizeof msg);
 }
 
+static atomic_size_t unreported;
+
+size_t err_unreported(void)
+{
+    return atomic_load(&unreported);
+}
+
 enum status err_nomem(struct err *err, size_t bytes, const char *what)
 {
+    if (!err)
+        atomic_fetch_add(&unreported, 1);
     return err_set(err, ST_NOMEM, "out of memory: %s needs %.4g MB more than there is", what,
                    (double)bytes / (1024.0 * 1024.0));
 }

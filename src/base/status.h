@@ -57,6 +57,9 @@ void err_hint(struct err *err, const char *fmt, ...) __attribute__((format(print
 /* Puts words in front of a message on its way up ("line 12: "). */
 void err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 enum status err_nomem(struct err *err, size_t bytes, const char *what);
+/* How often memory was missing where there was no struct err to say so: something that was shown or
+ * written may be incomplete, and the program's exit status must tell.  Counts per process. */
+size_t err_unreported(void);
 void err_clear(struct err *err);
 
 #endif

@@ -92,10 +92,12 @@ static void after_failure(struct workspace *ws, unsigned long group)
 static bool remember(struct workspace *ws, const struct args *a, size_t at)
 {
     char **grown = realloc(ws->script, (ws->nscript + 1) * sizeof *grown);
-    char *line = grown ? strdup(args_line(a)) : NULL;
+    char *line = grown ? mem_strdup(args_line(a), NULL) : NULL;
 
     if (grown)
         ws->script = grown;
+    else
+        err_nomem(NULL, (ws->nscript + 1) * sizeof *grown, "the script");
     if (!line)
         return false;
     memmove(&ws->script[at + 1], &ws->script[at], (ws->nscript - at) * sizeof *ws->script);

@@ -432,7 +432,7 @@ static bool push(struct timeline *t, struct snapshot *s, const char *line, size_
     if (mem_grow((void **)&t->step, &t->capstep, t->nstep + 1, sizeof *t->step, "the history",
                  NULL) != ST_OK)
         return false;
-    t->step[t->nstep] = (struct step){ .state = s, .line = line ? strdup(line) : NULL,
+    t->step[t->nstep] = (struct step){ .state = s, .line = line ? mem_strdup(line, NULL) : NULL,
                                        .script = script };
     t->at = t->nstep++;
     return true;

@@ -338,8 +338,8 @@ static void writer_take(void *ctx, const struct rec *r)
         rec_json_line(r, &w->line);
     else
         rec_text_lines(r, &w->line);
-    if (w->line.len == 0)
-        return;
+    if (w->line.failed || w->line.len == 0)
+        return; /* half a line is none; the exit status tells (err_unreported) */
     if (!hold_line(w, r, to))
         write_line(w, to, w->line.s, w->line.len);
 }
