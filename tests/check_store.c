@@ -709,6 +709,34 @@ START_TEST(save_copies_and_begins)
 }
 END_TEST
 
+START_TEST(a_session_that_is_gone_is_told)
+{
+    struct desk d;
+    struct err err = { 0 };
+    const char *copy = support_path(dir, "rescued.gpd");
+
+    begin(&d, session);
+    run(&d, "demo toy n=30; kernel rbf; fit features=32; save");
+    if (_i == 0)
+        ck_assert_int_eq(unlink(session), 0);
+    else if (_i == 1)
+        ck_assert_int_eq(rename(session, support_path(dir, "moved.gpd")), 0);
+    else {
+        support_write(support_path(dir, "new"), "x", 1);
+        ck_assert_int_eq(rename(support_path(dir, "new"), session), 0);
+    }
+    ck_assert(!desk_run(&d, "save"));
+    ck_assert_msg(strstr(buf_str(&d.said), "error[session-gone]") &&
+                  strstr(buf_str(&d.said), _i == 2 ? "replaced" : "removed or moved"), "%s",
+                  buf_str(&d.said));
+    runf(&d, "save '%s'", copy); /* the way out that the message names */
+    desk_close(&d);
+    ck_assert_msg(desk_open(&d, copy, &err) == ST_OK, "%s", err.msg);
+    ck_assert_uint_eq(d.ws->nrun, 1);
+    desk_close(&d);
+}
+END_TEST
+
 START_TEST(sessions_start_by_themselves_and_resume)
 {
     struct desk d;
@@ -946,6 +974,7 @@ int main(void)
         { "owner", a_session_has_one_owner, 1 },
         { "full", a_full_disk_is_survived, 1 },
         { "save", save_copies_and_begins, 1 },
+        { "gone", a_session_that_is_gone_is_told, 3 },
         { "auto", sessions_start_by_themselves_and_resume, 1 },
         { "questions", questions_are_no_part_of_the_script, 1 },
         { "script", scripts_replay_to_the_same_figures, 1 },

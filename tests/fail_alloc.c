@@ -1,8 +1,10 @@
 /* tests/fail_alloc.c -- preloaded into the program: the GPDESK_FAIL_AT-th request for memory that
  * the program's own code makes fails (tests/scripts/faults.sh).  Requests of libraries are not
- * counted.  At the end the number of requests goes to the file GPDESK_FAIL_COUNT. */
+ * counted.  At the end the number of requests goes to the file GPDESK_FAIL_COUNT; with
+ * GPDESK_FAIL_TRACE the calls that led to the failed one go to stderr. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdarg.h>
@@ -63,6 +65,10 @@ static bool fails(const void *caller)
 
     if (p < first || p >= last || ++asked != fail_at)
         return false;
+    if (getenv("GPDESK_FAIL_TRACE")) { /* for addr2line -f -e gpdesk */
+        void *frame[12];
+        backtrace_symbols_fd(frame, backtrace(frame, 12), STDERR_FILENO);
+    }
     errno = ENOMEM;
     return true;
 }

@@ -29,11 +29,11 @@ static enum status cmd_save(struct workspace *ws, const struct args *a, struct e
         rc = store_pack(ws, &files, &bytes, err);
     if (rc == ST_OK && file && had)
         rc = store_save_as(ws, file, err);
-    if (rc == ST_OK)
+    const bool copy = file && had;
+    if (rc == ST_OK && !copy) /* a copy holds all there is, also when the session's file has gone */
         rc = store_flush(store_of(ws), err);
     if (rc != ST_OK)
         return rc;
-    const bool copy = file && had;
     rec_init(&r, REC_RESULT, "save");
     rec_str(&r, "session", copy ? file : store_path(store_of(ws)));
     rec_bool(&r, "copy", copy);

@@ -316,9 +316,10 @@ static enum status exec_text(struct workspace *ws, const char *text, const char 
             bad++;
         }
     }
-    if (!w)
+    if (!w) {
+        parse_error(ws, &err, NULL, name ? name : "");
         first = ST_NOMEM;
-    else if (!bad && n && w[0].depth > SOURCE_DEPTH) {
+    } else if (!bad && n && w[0].depth > SOURCE_DEPTH) {
         err_set(&err, ST_LIMIT, "scripts source each other more than %d deep", SOURCE_DEPTH);
         parse_error(ws, &err, NULL, w[0].origin);
         first = ST_LIMIT;
@@ -327,8 +328,8 @@ static enum status exec_text(struct workspace *ws, const char *text, const char 
     const unsigned long first_number = l->numbers + 1;
     for (i = 0; w && i < n; i++)
         w[i].number = ++l->numbers;
-    if (first == ST_OK && n)
-        first = enqueue(ws, w, n, &err);
+    if (first == ST_OK && n && (first = enqueue(ws, w, n, &err)) != ST_OK)
+        parse_error(ws, &err, NULL, w[0].origin);
     for (i = 0; w && first != ST_OK && i < n; i++)
         waiting_free(&w[i]);
     free(w);

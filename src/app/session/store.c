@@ -18,8 +18,10 @@
 #include "base/text.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -46,6 +48,7 @@ struct store {
     char *path;
     char shown[200];            /* what store_trouble has lent */
     bool told;                  /* that nothing can be written */
+    dev_t device; ino_t inode;  /* of the file that is written to */
     size_t named[2], reserved[2]; /* by kind: the last number used, the last one kept for us */
     struct store_version *version;
     size_t nversion, capversion;
@@ -225,7 +228,7 @@ static void put_script(struct store *st, const struct workspace *ws)
             memcpy(op->data, p, sizeof *p);
         else
             lost(st);
-        store_queue_push(st->queue, op, 0);
+        store_queue_push(st->queue, op, op->data ? 0 : 1); /* void without its data */
     }
 }
 
@@ -653,6 +656,13 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
     enum status rc = !st->db ? (err && err->code ? err->code : ST_IO) : ST_OK;
     if (rc == ST_OK && !(st->path = mem_strdup(sdb_path(st->db), err)))
         rc = ST_NOMEM;
+    struct stat file;
+    if (rc == ST_OK && lstat(st->path, &file) != 0)
+        rc = err_named(err, ST_IO, "session", "%s: %s", sdb_shown(st->db), strerror(errno));
+    if (rc == ST_OK) {
+        st->device = file.st_dev;
+        st->inode = file.st_ino;
+    }
     if (rc == ST_OK && !fresh)
         rc = store_load(ws, st->db, &loaded, err);
     if (rc == ST_OK)
@@ -719,9 +729,25 @@ const char *store_shown(const struct store *st)
     return sdb_shown(st->db); /* never changes: no lock */
 }
 
+/* The file that is written to still has its name. */
+static enum status still_there(const struct store *st, struct err *err)
+{
+    struct stat now;
+    const bool there = lstat(st->path, &now) == 0;
+
+    if (there && now.st_dev == st->device && now.st_ino == st->inode)
+        return ST_OK;
+    err_named(err, ST_IO, "session-gone", "%s was %s while it was open: this work has no file",
+              sdb_shown(st->db), there ? "replaced by another file" : "removed or moved");
+    err_hint(err, "save ANOTHER.gpd");
+    return ST_IO;
+}
+
 enum status store_flush(struct store *st, struct err *err)
 {
-    return store_queue_ask(st->queue, OP_FLUSH, "", NULL, NULL, err);
+    const enum status rc = store_queue_ask(st->queue, OP_FLUSH, "", NULL, NULL, err);
+
+    return rc == ST_OK ? still_there(st, err) : rc;
 }
 
 enum status store_copy(struct store *st, const char *path, struct err *err)

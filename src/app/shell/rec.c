@@ -288,6 +288,18 @@ static void write_line(struct rec_writer *w, FILE *to, const char *text, size_t 
     }
 }
 
+void rec_writer_release(struct rec_writer *w, uint64_t ticket)
+{
+    while (w->held && w->held->ticket <= ticket) {
+        struct rec_held *h = w->held;
+        write_line(w, h->to, h->text, h->n);
+        w->held = h->next;
+        if (!w->held)
+            w->held_end = &w->held;
+        free(h);
+    }
+}
+
 static bool hold_line(struct rec_writer *w, const struct rec *r, FILE *to)
 {
     const uint64_t ticket = !w->ticket || r->type == REC_TICK ? 0 : w->ticket(w->ticket_ctx);
@@ -295,6 +307,10 @@ static bool hold_line(struct rec_writer *w, const struct rec *r, FILE *to)
 
     if (w->ticket && (ticket > 0 || w->held))
         h = malloc(sizeof *h + w->line.len);
+    if (!h && w->ticket && (ticket > 0 || w->held)) { /* in order, if not in time */
+        err_nomem(NULL, sizeof *h + w->line.len, "a line");
+        rec_writer_release(w, UINT64_MAX);
+    }
     if (!h)
         return false;
     *h = (struct rec_held){ .to = to, .ticket = ticket, .n = w->line.len };
@@ -308,18 +324,6 @@ void rec_writer_hold(struct rec_writer *w, uint64_t (*ticket)(void *ctx), void *
 {
     w->ticket = ticket;
     w->ticket_ctx = ctx;
-}
-
-void rec_writer_release(struct rec_writer *w, uint64_t ticket)
-{
-    while (w->held && w->held->ticket <= ticket) {
-        struct rec_held *h = w->held;
-        write_line(w, h->to, h->text, h->n);
-        w->held = h->next;
-        if (!w->held)
-            w->held_end = &w->held;
-        free(h);
-    }
 }
 
 static void writer_take(void *ctx, const struct rec *r)
