@@ -2,6 +2,8 @@
  * pictures: see draws.h. */
 #include "app/plots/draws.h"
 
+#include "app/plots/plot_rows.h"
+
 #include "app/runs/fitting.h"
 #include "app/session/store.h"
 #include "app/core/workspace_exec.h"
@@ -388,6 +390,16 @@ struct figure *draws_figure(struct workspace *ws, struct run *r, const struct ar
     return f;
 }
 
+const struct plot_ops plots_draws_row = {
+    .name = "draws",
+    .title = "Functions drawn from the Gaussian process",
+    .axes = "x, f",
+    .help = "What the kernel thinks likely before any data, or given the points: curves drawn "
+            "at random, their mean, and the band in which 95 % of all lie. Follows set l=..; "
+            "see draw.",
+    .make = draws_figure,
+};
+
 /* Kernels as pictures. */
 
 /* A kernel to be shown: the current one, or one named. */
@@ -547,6 +559,17 @@ struct figure *kernel_figure(struct workspace *ws, struct run *r, const struct a
     return f;
 }
 
+const struct plot_ops plots_kernel_row = {
+    .name = "kernel",
+    .title = "Covariance of one input",
+    .axes = "distance, covariance",
+    .help = "How alike the function's values are at two places, against their distance: the "
+            "current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has "
+            "fallen to a half, values are loosely tied; where it is zero, not at all.",
+    .make = kernel_figure,
+    .columns = true,
+};
+
 /* k(x, x') of all pairs of places. */
 struct figure *covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
                                  struct err *err)
@@ -582,6 +605,16 @@ struct figure *covariance_figure(struct workspace *ws, struct run *r, const stru
         figure_free(f);
     return ok ? f : NULL;
 }
+
+const struct plot_ops plots_covariance_row = {
+    .name = "covariance",
+    .title = "Covariance as a picture",
+    .axes = "x, x'",
+    .help = "How alike the function's values are at every pair of places, one input: strongest "
+            "on the diagonal, where x = x'. A kernel may be named.",
+    .make = covariance_figure,
+    .columns = true,
+};
 
 /* Draw, point. */
 

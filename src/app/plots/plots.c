@@ -147,7 +147,7 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
                tf.forecast) == ST_OK;
 }
 
-struct figure *plots_residual(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_residual(struct workspace *ws, struct run *r, const struct args *a,
                                     struct err *err)
 {
     struct run *runs[8];
@@ -186,6 +186,15 @@ struct figure *plots_residual(struct workspace *ws, struct run *r, const struct 
     }
     return plots_finish(f, ok && residual_verdict(f, runs[n - 1], err));
 }
+
+const struct plot_ops plots_residual_row = {
+    .name = "residual",
+    .title = "Convergence of the solver",
+    .axes = "iteration, relative residual (log)",
+    .help = "The recursive residual as a line, the true one as points, the target as a rule; "
+            "several runs lie over each other.",
+    .make = plots_residual,
+};
 
 struct run *plots_tuning(struct workspace *ws)
 {
@@ -284,6 +293,14 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     return plots_finish(f, ok);
 }
 
+const struct plot_ops plots_nmll_row = {
+    .name = "nmll",
+    .title = "Progress of the tuning",
+    .axes = "evaluation, NMLL",
+    .help = "Every evaluation and the best so far.",
+    .make = plot_nmll,
+};
+
 /* Predictions. */
 
 const struct prediction *plots_prediction(const struct run *r)
@@ -364,6 +381,14 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     return plots_finish(f, ok);
 }
 
+const struct plot_ops plots_parity_row = {
+    .name = "parity",
+    .title = "Predicted against observed",
+    .axes = "observed, predicted",
+    .help = "Points on the diagonal are perfect predictions. From the last score of the run.",
+    .make = plot_parity,
+};
+
 struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
                                        struct err *err)
 {
@@ -403,6 +428,14 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
     }
     return plots_finish(f, ok);
 }
+
+const struct plot_ops plots_calibration_row = {
+    .name = "calibration",
+    .title = "Nominal and actual coverage",
+    .axes = "level, share inside",
+    .help = "Above the diagonal: too cautious; below: overconfident.",
+    .make = plots_calibration,
+};
 
 static double mean_of(size_t n, const double *v)
 {
@@ -453,6 +486,14 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
     return plots_finish(f, ok);
 }
 
+const struct plot_ops plots_sd_row = {
+    .name = "sd",
+    .title = "Predictive sd on training and held-out rows",
+    .axes = "sd, share of rows",
+    .help = "A shift to the right on held-out rows means that they lie further from the data.",
+    .make = plots_sd,
+};
+
 struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct args *a,
                                    struct err *err)
 {
@@ -490,6 +531,14 @@ struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct a
     }
     return plots_finish(f, ok);
 }
+
+const struct plot_ops plots_sderror_row = {
+    .name = "sderror",
+    .title = "Does the sd tell the error?",
+    .axes = "mean sd per bin, RMSE per bin",
+    .help = "Bins of equal counts by sd; on the diagonal the sd is honest.",
+    .make = plots_sderror,
+};
 
 /* Data. */
 
@@ -643,6 +692,15 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     return plots_finish(f, ok);
 }
 
+const struct plot_ops plots_pca_row = {
+    .name = "pca",
+    .title = "Kernel PCA and clusters",
+    .axes = "PC1, PC2",
+    .help = "Rows in the two leading directions of feature space, coloured by cluster or by a "
+            "column: its values, or fifths of them.",
+    .make = plot_pca,
+};
+
 /* Sequences of one length: how often each letter occurs. */
 static bool letter_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
 {
@@ -730,7 +788,7 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
     return plots_finish(f, ok);
 }
 
-struct figure *plots_columns(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_columns(struct workspace *ws, struct run *r, const struct args *a,
                                    struct err *err)
 {
     struct dataset *d = ws_dataset(ws, NULL, NULL);
@@ -771,6 +829,15 @@ struct figure *plots_columns(struct workspace *ws, struct run *r, const struct a
     return plots_finish(first, ok);
 }
 
+const struct plot_ops plots_columns_row = {
+    .name = "columns",
+    .title = "Shape of each column",
+    .axes = "value, rows",
+    .help = "A histogram of each input and the target; name columns to choose them.",
+    .make = plots_columns,
+    .columns = true,
+};
+
 static struct figure *kept_slice(struct workspace *ws, struct run *r, const struct args *a,
                                  struct err *err)
 {
@@ -778,12 +845,34 @@ static struct figure *kept_slice(struct workspace *ws, struct run *r, const stru
     return kept_copy(ws, "slice", "No slice has been computed yet. try: plot slice COLUMN", err);
 }
 
+const struct plot_ops plots_slice_row = {
+    .name = "slice",
+    .title = "The function along one or two inputs",
+    .axes = "input, target",
+    .help = "Mean and 95 % bands along an input, other numbers at their median, categories at "
+            "their most frequent level; two inputs make surfaces of the mean and the sd.",
+    .make = kept_slice,
+    .columns = true,
+    .prepare = plots_slice,
+};
+
 static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a,
                                  struct err *err)
 {
     (void)r, (void)a;
     return kept_copy(ws, "parts", "No parts have been computed yet. try: plot parts", err);
 }
+
+const struct plot_ops plots_parts_row = {
+    .name = "parts",
+    .title = "The parts of a sum of kernels",
+    .axes = "input, part",
+    .help = "Posterior mean and 95 % band of each summand along an input; together with the "
+            "target's mean they are the prediction.",
+    .make = kept_parts,
+    .columns = true,
+    .prepare = plots_parts,
+};
 
 static struct figure *kept_features(struct workspace *ws, struct run *r, const struct args *a,
                                     struct err *err)
@@ -793,12 +882,31 @@ static struct figure *kept_features(struct workspace *ws, struct run *r, const s
                       "The error of features has not been computed yet. try: plot features", err);
 }
 
+const struct plot_ops plots_features_row = {
+    .name = "features",
+    .title = "Error of random features",
+    .axes = "features (log), relative error of the kernel (log)",
+    .help = "Of the kernel matrix of 256 rows, three draws at each size; it falls like one "
+            "over the root.",
+    .make = kept_features,
+    .prepare = plots_features,
+};
+
 static struct figure *kept_landscape(struct workspace *ws, struct run *r, const struct args *a,
                                      struct err *err)
 {
     (void)r, (void)a;
     return kept_copy(ws, "landscape", "There is no landscape yet. try: landscape", err);
 }
+
+const struct plot_ops plots_landscape_row = {
+    .name = "landscape",
+    .title = "NMLL over two hyperparameters",
+    .axes = "lengthscale (log), noise (log)",
+    .help = "From landscape: contours above the least, every evaluation of the last tuning, "
+            "its best so far. 3 nats enclose about 95 % of what the data say.",
+    .make = kept_landscape,
+};
 
 static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const struct args *a,
                                     struct err *err)
@@ -808,6 +916,15 @@ static struct figure *kept_tradeoff(struct workspace *ws, struct run *r, const s
                       "Fit and complexity have not been computed yet. try: tradeoff", err);
 }
 
+const struct plot_ops plots_tradeoff_row = {
+    .name = "tradeoff",
+    .title = "Fit against complexity",
+    .axes = "lengthscale (log), nats",
+    .help = "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and "
+            "noise; their sum has its least between too short and too long.",
+    .make = kept_tradeoff,
+};
+
 static struct figure *kept_row(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
@@ -815,148 +932,12 @@ static struct figure *kept_row(struct workspace *ws, struct run *r, const struct
     return kept_copy(ws, "row", "No row has been explained yet. try: explain-row row:12", err);
 }
 
-static const struct plot_ops plots[] = {
-    {"columns", "Shape of each column", "value, rows",
-     "A histogram of each input and the target; name columns to choose them.",
-     .make = plots_columns, .columns = true},
-    {"pairs", "Inputs against the target", "input, target",
-     "A panel an input, with the correlation of numbers; at most 2000 rows and 12 panels. Name "
-     "columns to choose them.",
-     .make = plots_pairs, .columns = true},
-    {"parity", "Predicted against observed", "observed, predicted",
-     "Points on the diagonal are perfect predictions. From the last score of the run.",
-     .make = plot_parity},
-    {"residual", "Convergence of the solver", "iteration, relative residual (log)",
-     "The recursive residual as a line, the true one as points, the target as a rule; several runs "
-     "lie over each other.",
-     .make = plots_residual},
-    {"rate", "Local rate of convergence", "iteration, factor per iteration",
-     "The factor by which the residual fell, a mean over ten iterations; at 1 it stands still.",
-     .make = plots_rate},
-    {"race", "Fits on one clock", "seconds or passes, relative residual (log)",
-     "The last fits on one system, or those named; by=passes counts passes over the data.",
-     .make = plots_race},
-    {"rank", "Cost of a fit by the preconditioner's rank",
-     "rank (log), iterations and seconds (log)",
-     "What advise expects, with its range, and what fits then took. The upright line is the rank "
-     "of least time; the level ones are no preconditioner and a direct solve.",
-     .make = advise_figure},
-    {"spectrum", "Eigenvalues of a fit's system", "index (log), eigenvalue (log)",
-     "From a sample of rows, dashed where carried on beyond it; as points what conjugate gradients "
-     "saw of the preconditioned system. What lies above the noise takes iterations.",
-     .make = spectrum_run_figure},
-    {"nmll", "Progress of the tuning", "evaluation, NMLL", "Every evaluation and the best so far.",
-     .make = plot_nmll},
-    {"path", "Hyperparameters in a tuning", "evaluation, value (log)",
-     "A panel for each; bounds are drawn where the search came near them. With a lengthscale an "
-     "input, the first eight.",
-     .make = plots_path},
-    {"landscape", "NMLL over two hyperparameters", "lengthscale (log), noise (log)",
-     "From landscape: contours above the least, every evaluation of the last tuning, its best so "
-     "far. 3 nats enclose about 95 % of what the data say.",
-     .make = kept_landscape},
-    {"tradeoff", "Fit against complexity", "lengthscale (log), nats",
-     "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and noise; their "
-     "sum has its least between too short and too long.",
-     .make = kept_tradeoff},
-    {"row", "What a prediction hangs on", "position, letter",
-     "From explain-row: the change of the mean with each letter at each position, masked in the "
-     "last row: darker is more, down and up in two hues; of graphs without each node.",
-     .make = kept_row},
-    {"ard", "Relevance of the inputs", "input, 1 / lengthscale",
-     "How fast the function varies along each input, per standard deviation of it: not how much "
-     "the input explains. Of the last tuning, or a run.",
-     .make = plots_ard},
-    {"calibration", "Nominal and actual coverage", "level, share inside",
-     "Above the diagonal: too cautious; below: overconfident.", .make = plots_calibration},
-    {"zscore", "Standardised residuals against a normal law", "normal quantile, residual in sd",
-     "On the diagonal the errors are as the model says; steeper: overconfident; bent at the ends: "
-     "outliers.",
-     .make = plots_zscore},
-    {"sd", "Predictive sd on training and held-out rows", "sd, share of rows",
-     "A shift to the right on held-out rows means that they lie further from the data.",
-     .make = plots_sd},
-    {"sderror", "Does the sd tell the error?", "mean sd per bin, RMSE per bin",
-     "Bins of equal counts by sd; on the diagonal the sd is honest.", .make = plots_sderror},
-    {"mutations", "Uncertainty by letters that differ", "letters, error and sd",
-     "Of sequences: error and predicted sd of held-out rows against the number of letters that "
-     "differ from the most frequent one at their position in training (unrelated sequences: from "
-     "the nearest training row). Beyond what training rows have, a model extrapolates.",
-     .make = plots_mutations},
-    {"check", "All of check at a glance", "four panels",
-     "Coverage, standardised residuals, error against sd, sd of both kinds of rows.",
-     .make = plots_check},
-    {"slice", "The function along one or two inputs", "input, target",
-     "Mean and 95 % bands along an input, other numbers at their median, categories at their most "
-     "frequent level; two inputs make surfaces of the mean and the sd.",
-     .make = kept_slice, .columns = true, .prepare = plots_slice},
-    {"parts", "The parts of a sum of kernels", "input, part",
-     "Posterior mean and 95 % band of each summand along an input; together with the target's mean "
-     "they are the prediction.",
-     .make = kept_parts, .columns = true, .prepare = plots_parts},
-    {"features", "Error of random features", "features (log), relative error of the kernel (log)",
-     "Of the kernel matrix of 256 rows, three draws at each size; it falls like one over the root.",
-     .make = kept_features, .prepare = plots_features},
-    {"pca", "Kernel PCA and clusters", "PC1, PC2",
-     "Rows in the two leading directions of feature space, coloured by cluster or by a column: its "
-     "values, or fifths of them.",
-     .make = plot_pca},
-    {"scree", "Share of the variance by component", "component, share",
-     "Each component's share of the variance in feature space, and of all up to it.",
-     .make = plots_scree},
-    {"silhouette", "How many clusters", "clusters, silhouette",
-     "The mean silhouette for each number of clusters that cluster tried: 1 is well apart, 0 not "
-     "at all.",
-     .make = plots_silhouette},
-    {"draws", "Functions drawn from the Gaussian process", "x, f",
-     "What the kernel thinks likely before any data, or given the points: curves drawn at random, "
-     "their mean, and the band in which 95 % of all lie. Follows set l=..; see draw.",
-     .make = draws_figure},
-    {"kernel", "Covariance of one input", "distance, covariance",
-     "How alike the function's values are at two places, against their distance: the current "
-     "kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has fallen to a half, "
-     "values are loosely tied; where it is zero, not at all.",
-     .make = kernel_figure, .columns = true},
-    {"covariance", "Covariance as a picture", "x, x'",
-     "How alike the function's values are at every pair of places, one input: strongest on the "
-     "diagonal, where x = x'. A kernel may be named.",
-     .make = covariance_figure, .columns = true},
-    {"sweep", "The last sweep", "first key, what show= names",
-     "A curve over the first key for each value of the others.", .make = plots_sweep},
-    {"learning", "Error against training size", "training rows (log), RMSE (log)",
-     "From sweep rows=500..16000: how much more data would help. The figure says where the line "
-     "goes on.",
-     .make = plots_learning},
-    {"cost", "Seconds and memory of a fit", "phase, seconds and GB",
-     "Where the time of a fit went, and its memory as predicted and taken.", .make = plots_cost},
+const struct plot_ops plots_row_row = {
+    .name = "row",
+    .title = "What a prediction hangs on",
+    .axes = "position, letter",
+    .help = "From explain-row: the change of the mean with each letter at each position, "
+            "masked in the last row: darker is more, down and up in two hues; of graphs "
+            "without each node.",
+    .make = kept_row,
 };
-
-const struct plot_ops *plot_at(size_t i)
-{
-    return i < sizeof plots / sizeof *plots ? &plots[i] : NULL;
-}
-
-const struct plot_ops *plot_find(const char *name, struct err *err)
-{
-    const size_t n = sizeof plots / sizeof *plots;
-    const struct plot_ops *found = NULL;
-    size_t hits = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!strcmp(plots[i].name, name))
-            return &plots[i];
-        if (!strncmp(plots[i].name, name, strlen(name)))
-            found = &plots[i], hits++;
-    }
-    if (hits != 1 || !*name) {
-        struct buf b = { 0 };
-        for (size_t i = 0; i < n; i++)
-            buf_printf(&b, "%s%s", i ? ", " : "", plots[i].name);
-        err_set(err, hits ? ST_AMBIGUOUS : ST_NOT_FOUND, "%s plot %s",
-                hits ? "more than one" : "there is no", name);
-        err_hint(err, "plot NAME, one of %s", buf_str(&b));
-        buf_free(&b);
-        found = NULL;
-    }
-    return found;
-}

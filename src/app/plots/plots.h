@@ -34,24 +34,9 @@ extern const struct owner plots_shown_owner;
 
 #define PLOT_MAKER(name) \
     struct figure *plots_##name(struct workspace *, struct run *, const struct args *, struct err *)
-PLOT_MAKER(columns);   /* plots.c */
 PLOT_MAKER(calibration);
 PLOT_MAKER(sd);
 PLOT_MAKER(sderror);
-PLOT_MAKER(residual);
-PLOT_MAKER(rate);      /* plots_run.c: convergence, tuning, cost */
-PLOT_MAKER(race);
-PLOT_MAKER(path);
-PLOT_MAKER(ard);
-PLOT_MAKER(cost);
-PLOT_MAKER(pairs);     /* plots_data.c: columns, residuals, components, clusters */
-PLOT_MAKER(zscore);
-PLOT_MAKER(check);
-PLOT_MAKER(scree);
-PLOT_MAKER(silhouette);
-PLOT_MAKER(mutations); /* plots_letters.c */
-PLOT_MAKER(sweep);     /* plots_sweep.c */
-PLOT_MAKER(learning);  /* of a sweep over rows= first: error against training rows */
 #undef PLOT_MAKER
 
 /* Figures made by a job (plot_job.c). */

@@ -7,6 +7,7 @@ libplots_a_SOURCES = \
   src/app/plots/landscape.h \
   src/app/plots/plot_job.c \
   src/app/plots/plot_job.h \
+  src/app/plots/plot_rows.c \
   src/app/plots/plot_rows.h \
   src/app/plots/plot_words.c \
   src/app/plots/plots.c \

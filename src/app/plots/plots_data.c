@@ -109,7 +109,7 @@ static size_t pair_columns(const struct dataset *d, const struct args *a, size_t
     return n;
 }
 
-struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct args *a,
                            struct err *err)
 {
     struct dataset *d = ws_dataset(ws, NULL, NULL);
@@ -158,9 +158,19 @@ struct figure *plots_pairs(struct workspace *ws, struct run *r, const struct arg
     return plots_finish(first, ok);
 }
 
+const struct plot_ops plots_pairs_row = {
+    .name = "pairs",
+    .title = "Inputs against the target",
+    .axes = "input, target",
+    .help = "A panel an input, with the correlation of numbers; at most 2000 rows and 12 "
+            "panels. Name columns to choose them.",
+    .make = plots_pairs,
+    .columns = true,
+};
+
 /* Standardised residuals. */
 
-struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct args *a,
                             struct err *err)
 {
     struct figure *f = plots_no_prediction("zscore", r, true, err);
@@ -211,8 +221,17 @@ struct figure *plots_zscore(struct workspace *ws, struct run *r, const struct ar
     return plots_finish(f, ok);
 }
 
+const struct plot_ops plots_zscore_row = {
+    .name = "zscore",
+    .title = "Standardised residuals against a normal law",
+    .axes = "normal quantile, residual in sd",
+    .help = "On the diagonal the errors are as the model says; steeper: overconfident; bent at "
+            "the ends: outliers.",
+    .make = plots_zscore,
+};
+
 /* All of check on one screen: coverage, residuals, error by sd, sd of both kinds of rows. */
-struct figure *plots_check(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_check(struct workspace *ws, struct run *r, const struct args *a,
                            struct err *err)
 {
     static struct figure *(*const part[])(struct workspace *, struct run *, const struct args *,
@@ -252,9 +271,17 @@ struct figure *plots_check(struct workspace *ws, struct run *r, const struct arg
     return plots_finish(first, ok);
 }
 
+const struct plot_ops plots_check_row = {
+    .name = "check",
+    .title = "All of check at a glance",
+    .axes = "four panels",
+    .help = "Coverage, standardised residuals, error against sd, sd of both kinds of rows.",
+    .make = plots_check,
+};
+
 /* Components and clusters. */
 
-struct figure *plots_scree(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_scree(struct workspace *ws, struct run *r, const struct args *a,
                            struct err *err)
 {
     const struct pca_state *p = clustering_state_of(ws);
@@ -293,7 +320,15 @@ struct figure *plots_scree(struct workspace *ws, struct run *r, const struct arg
     return plots_finish(f, ok);
 }
 
-struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struct args *a,
+const struct plot_ops plots_scree_row = {
+    .name = "scree",
+    .title = "Share of the variance by component",
+    .axes = "component, share",
+    .help = "Each component's share of the variance in feature space, and of all up to it.",
+    .make = plots_scree,
+};
+
+static struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struct args *a,
                                 struct err *err)
 {
     const struct pca_state *p = clustering_state_of(ws);
@@ -325,3 +360,12 @@ struct figure *plots_silhouette(struct workspace *ws, struct run *r, const struc
     free(x);
     return plots_finish(f, ok);
 }
+
+const struct plot_ops plots_silhouette_row = {
+    .name = "silhouette",
+    .title = "How many clusters",
+    .axes = "clusters, silhouette",
+    .help = "The mean silhouette for each number of clusters that cluster tried: 1 is well "
+            "apart, 0 not at all.",
+    .make = plots_silhouette,
+};

@@ -203,7 +203,7 @@ static struct figure *draw(const struct letter_distance *v, const struct run *r,
     return plots_finish(f, ok);
 }
 
-struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
     struct figure *f = plots_no_prediction("mutations", r, true, err);
@@ -234,3 +234,14 @@ struct figure *plots_mutations(struct workspace *ws, struct run *r, const struct
     letter_distance_free(&v);
     return f;
 }
+
+const struct plot_ops plots_mutations_row = {
+    .name = "mutations",
+    .title = "Uncertainty by letters that differ",
+    .axes = "letters, error and sd",
+    .help = "Of sequences: error and predicted sd of held-out rows against the number of "
+            "letters that differ from the most frequent one at their position in training "
+            "(unrelated sequences: from the nearest training row). Beyond what training rows "
+            "have, a model extrapolates.",
+    .make = plots_mutations,
+};

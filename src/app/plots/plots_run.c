@@ -2,6 +2,8 @@
  * relevance of inputs, seconds and bytes. */
 #include "app/plots/plots.h"
 
+#include "app/runs/spectrum_run.h"
+#include "app/runs/advise.h"
 #include "app/runs/race.h"
 #include "app/core/trace.h"
 #include "base/mem.h"
@@ -54,7 +56,7 @@ static bool add_rate(struct figure *f, const struct run *r, size_t *slow, size_t
     return ok;
 }
 
-struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args *a,
                           struct err *err)
 {
     struct run *runs[8];
@@ -100,6 +102,15 @@ struct figure *plots_rate(struct workspace *ws, struct run *r, const struct args
                               last->id, mean, slow, all, RATE_WINDOW, plateau) == ST_OK;
     return plots_finish(f, ok);
 }
+
+const struct plot_ops plots_rate_row = {
+    .name = "rate",
+    .title = "Local rate of convergence",
+    .axes = "iteration, factor per iteration",
+    .help = "The factor by which the residual fell, a mean over ten iterations; at 1 it stands "
+            "still.",
+    .make = plots_rate,
+};
 
 /* Race. */
 
@@ -194,7 +205,7 @@ static bool race_verdict(struct figure *f, const struct workspace *ws, struct ru
                           first->trace_target, best, race_unit(by), running) == ST_OK;
 }
 
-struct figure *plots_race(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_race(struct workspace *ws, struct run *r, const struct args *a,
                           struct err *err)
 {
     struct run *runs[8];
@@ -233,6 +244,15 @@ struct figure *plots_race(struct workspace *ws, struct run *r, const struct args
     ok = ok && race_verdict(f, ws, runs, n, by, err);
     return plots_finish(f, ok);
 }
+
+const struct plot_ops plots_race_row = {
+    .name = "race",
+    .title = "Fits on one clock",
+    .axes = "seconds or passes, relative residual (log)",
+    .help = "The last fits on one system, or those named; by=passes counts passes over the "
+            "data.",
+    .make = plots_race,
+};
 
 /* Path of a tuning. */
 
@@ -363,7 +383,7 @@ static struct figure *path_panel(const struct run *r, size_t nhp, size_t from, s
     return plots_finish(f, ok);
 }
 
-struct figure *plots_path(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_path(struct workspace *ws, struct run *r, const struct args *a,
                           struct err *err)
 {
     struct run *runs[1];
@@ -406,6 +426,15 @@ struct figure *plots_path(struct workspace *ws, struct run *r, const struct args
                        nhp > 7 ? " (of each kind the first seven are drawn)" : "") == ST_OK;
     return plots_finish(first, ok);
 }
+
+const struct plot_ops plots_path_row = {
+    .name = "path",
+    .title = "Hyperparameters in a tuning",
+    .axes = "evaluation, value (log)",
+    .help = "A panel for each; bounds are drawn where the search came near them. With a "
+            "lengthscale an input, the first eight.",
+    .make = plots_path,
+};
 
 /* Relevance of inputs. */
 
@@ -465,7 +494,8 @@ static bool ard_bars(struct figure *f, struct relevance *v, size_t n, struct err
     return ok;
 }
 
-struct figure *plots_ard(struct workspace *ws, struct run *r, const struct args *a, struct err *err)
+static struct figure *plots_ard(struct workspace *ws, struct run *r, const struct args *a,
+                                struct err *err)
 {
     enum { MOST = 40 };
     struct run *runs[1];
@@ -513,6 +543,15 @@ struct figure *plots_ard(struct workspace *ws, struct run *r, const struct args 
     return plots_finish(f, ok);
 }
 
+const struct plot_ops plots_ard_row = {
+    .name = "ard",
+    .title = "Relevance of the inputs",
+    .axes = "input, 1 / lengthscale",
+    .help = "How fast the function varies along each input, per standard deviation of it: not "
+            "how much the input explains. Of the last tuning, or a run.",
+    .make = plots_ard,
+};
+
 /* Cost. */
 
 static struct figure *bars_of(const char *title, const char *what, const char *unit, size_t n,
@@ -525,7 +564,7 @@ static struct figure *bars_of(const char *title, const char *what, const char *u
     return plots_finish(f, ok);
 }
 
-struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args *a,
                           struct err *err)
 {
     static const char *const phase[] = { "features", "precond", "solve", "variance", "other" };
@@ -565,3 +604,30 @@ struct figure *plots_cost(struct workspace *ws, struct run *r, const struct args
                        100 * s[most] / i->seconds.total, i->seconds.total, mb[1], mb[0]) == ST_OK;
     return plots_finish(f, ok);
 }
+
+const struct plot_ops plots_cost_row = {
+    .name = "cost",
+    .title = "Seconds and memory of a fit",
+    .axes = "phase, seconds and GB",
+    .help = "Where the time of a fit went, and its memory as predicted and taken.",
+    .make = plots_cost,
+};
+
+const struct plot_ops plots_rank_row = {
+    .name = "rank",
+    .title = "Cost of a fit by the preconditioner's rank",
+    .axes = "rank (log), iterations and seconds (log)",
+    .help = "What advise expects, with its range, and what fits then took. The upright line is "
+            "the rank of least time; the level ones are no preconditioner and a direct solve.",
+    .make = advise_figure,
+};
+
+const struct plot_ops plots_spectrum_row = {
+    .name = "spectrum",
+    .title = "Eigenvalues of a fit's system",
+    .axes = "index (log), eigenvalue (log)",
+    .help = "From a sample of rows, dashed where carried on beyond it; as points what "
+            "conjugate gradients saw of the preconditioned system. What lies above the noise "
+            "takes iterations.",
+    .make = spectrum_run_figure,
+};

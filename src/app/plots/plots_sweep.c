@@ -57,7 +57,7 @@ static bool no_difference(const struct workspace *ws, const struct sweep *s, con
     return n > 1 && lo > 0.0 && hi - lo <= 1e-3 * hi && strcmp(m->name, "seconds") != 0;
 }
 
-struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct args *a,
                             struct err *err)
 {
     const struct sweep *s = sweep_of(ws);
@@ -120,6 +120,14 @@ struct figure *plots_sweep(struct workspace *ws, struct run *r, const struct arg
     return f;
 }
 
+const struct plot_ops plots_sweep_row = {
+    .name = "sweep",
+    .title = "The last sweep",
+    .axes = "first key, what show= names",
+    .help = "A curve over the first key for each value of the others.",
+    .make = plots_sweep,
+};
+
 /* The learning curve. */
 
 /* error ~ rows^-slope by least squares over the logarithms, over the larger half of the rows. */
@@ -177,7 +185,7 @@ static enum status learning_verdict(struct figure *f, const double *x, const dou
                           y[n - 1], rows, slope, more, y[n - 1] * pow(2.0, -slope));
 }
 
-struct figure *plots_learning(struct workspace *ws, struct run *r, const struct args *a,
+static struct figure *plots_learning(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
     const struct sweep *s = sweep_of(ws);
@@ -211,3 +219,12 @@ struct figure *plots_learning(struct workspace *ws, struct run *r, const struct 
     figure_free(f);
     return NULL;
 }
+
+const struct plot_ops plots_learning_row = {
+    .name = "learning",
+    .title = "Error against training size",
+    .axes = "training rows (log), RMSE (log)",
+    .help = "From sweep rows=500..16000: how much more data would help. The figure says where "
+            "the line goes on.",
+    .make = plots_learning,
+};
